@@ -1,0 +1,67 @@
+// Executor: runs a Program. Both sides walk their step lists at once and meet only at channels; every wait can be woken by an error.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "executor/timeline.h"
+#include "graph/array.h"
+#include "graph/result.h"
+#include "partitioner/costs.h"
+#include "partitioner/machine.h"
+#include "partitioner/program.h"
+
+namespace cleave {
+
+struct RunOptions {
+  std::map<std::string, Array> inputs;  ///< by name, inputs and parameters alike; the rest takes the model's default data or is an Error
+  std::function<void(std::string_view)> print;  ///< a line of `print`; null: standard output
+  bool verify = false;                          ///< every node against its meaning; the first difference is an Error at its line
+  bool timeline = false;
+  bool observe = false;  ///< fill RunResult::observed
+};
+
+struct TransferCount {
+  std::int64_t count = 0;
+  std::int64_t bytes = 0;
+};
+
+struct RunResult {
+  std::vector<std::pair<std::string, Array>> outputs;      ///< in the graph's order
+  TransferCount host_to_accelerator, accelerator_to_host;  ///< what really moved, each executed value transfer once
+  double seconds = 0;                                      ///< wall clock
+  double simulated_seconds = 0;                            ///< virtual clock; 0 where no device simulates
+  Timeline timeline;
+  Profile observed;
+};
+
+struct ExecutorOptions {
+  enum class Accelerator : std::uint8_t { none, simulated } accelerator = Accelerator::simulated;
+  enum class Schedule : std::uint8_t { eager, latest, random } schedule = Schedule::eager;  ///< of the simulated accelerator's streams
+  std::uint64_t schedule_seed = 0;
+  int channel_capacity = 2;      ///< generations in flight; at least 1
+  double watchdog_seconds = 30;  ///< without any step executing before a run is ended with an Error
+  bool check_memory = false;     ///< simulated accelerator: every operand byte must have been written
+  std::string inject;            ///< fault injection on the simulated accelerator; see simulated/faults.h
+};
+
+/// One program made ready to run: devices opened, memory planned, host libraries loaded. May run any number of times, one run at a time per
+/// Executor.
+class Executor {
+ public:
+  static Result<std::unique_ptr<Executor>> create(std::shared_ptr<const Program> program, const Machine& machine,
+                                                  const ExecutorOptions& options);
+  virtual ~Executor() = default;
+  virtual Result<RunResult> run(const RunOptions& options) = 0;
+};
+
+/// Whether the accelerator chosen by `options` has a kernel for a node: what the planner asks.
+KernelSupport kernel_support(ExecutorOptions::Accelerator accelerator);
+
+}  // namespace cleave

@@ -1,0 +1,27 @@
+// Timeline: what ran when, where, and what waited for what. Chrome/Perfetto trace events, and predicted beside measured times.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "graph/id.h"
+#include "graph/result.h"
+
+namespace cleave {
+
+struct TimelineEvent {
+  enum class What : std::uint8_t { compute, send, receive, transfer, wait } what = What::compute;
+  DeviceId device;
+  NodeId node;               ///< the graph node, or the producer of the value that moves
+  double start_seconds = 0;  ///< from the start of the run
+  double end_seconds = 0;
+  std::int64_t bytes = 0;  ///< transfers
+};
+
+struct Timeline {
+  std::vector<TimelineEvent> events;
+  bool simulated = false;  ///< times are of the virtual clock
+};
+
+}  // namespace cleave

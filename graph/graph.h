@@ -1,0 +1,134 @@
+// Graph, the first waist: what is to be computed. Typed values, nodes in program order inside a tree of regions (loops, branches),
+// ordered effects, a source location on everything. Built by a Tracer or a reader, never changed afterwards; knows no machine.
+//
+// How control flow is written (it mirrors the placement problem one to one):
+//   for_loop    inputs [count] if the count is a runtime value, else attribute `count`; regions {body}; the body's `predicate`, if any, is
+//   `until` while_loop  regions {condition, body}; the body is a child of the condition region; the condition's `predicate` is tested
+//   before each trip branch      inputs [predicate]; regions {then, otherwise} counter     first node of a for body; result 0: the i32 trip
+//   number from 0 carried     in the for body or the while condition region; inputs [initial, yielded]; result 0 `inside` lives in its
+//   region,
+//               result 1 `after` lives in the region that holds the loop (the initial value, if there were no trips)
+//   merge       right behind its branch, in the holding region; inputs [from then, from otherwise]; one result
+// Control nodes themselves have no results. A node may read any value that lives in its region or one above and stands earlier;
+// only a carried node reads a later one (its `yielded`). Region 0 is the root.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/attributes.h"
+#include "graph/diagnostic.h"
+#include "graph/id.h"
+#include "graph/op.h"
+#include "graph/source_location.h"
+#include "graph/tensor_type.h"
+
+namespace cleave {
+
+enum class NodeKind : std::uint8_t { operation, input, parameter, constant, for_loop, while_loop, branch, counter, carried, merge };
+std::string_view to_string(NodeKind kind);
+[[nodiscard]] inline bool is_control(NodeKind kind) {
+  return kind == NodeKind::for_loop || kind == NodeKind::while_loop || kind == NodeKind::branch;
+}
+
+/// A diagnostic kind that the user silenced for a node, and why.
+struct Allowance {
+  Kind kind;
+  std::string reason;
+  friend bool operator==(const Allowance&, const Allowance&) = default;
+};
+
+struct Value {
+  TensorType type;
+  NodeId producer;
+  std::uint32_t result = 0;  ///< which result of its producer
+  RegionId region;           ///< where it lives
+  std::string name;          ///< the user's name, or empty
+};
+
+struct Node {
+  NodeKind kind = NodeKind::operation;
+  const OpDef* op = nullptr;  ///< operation only
+  RegionId region;
+  std::vector<ValueId> inputs;
+  std::vector<ValueId> results;
+  std::vector<RegionId> regions;  ///< control nodes only
+  NodeId owner;                   ///< counter, carried, merge: their control node
+  Attributes attributes;          ///< constant: `value` (Array); for_loop: `count` (int64); input, parameter: see below
+  SourceLocation location;
+  Side pin = Side::none;  ///< by `place`
+  std::vector<Allowance> allowed;
+  double expected = 1;   ///< for, while: trips; branch: probability of `then`
+  bool assumed = false;  ///< `expected` is a default of cleave, not known or declared
+
+  // input: optional `file` (text; default data). parameter: one of `value` (Array or double), `file` (text), `uniform`, `normal` (numbers,
+  // two each), with `seed` (int64). Both: the name is that of their value.
+};
+
+enum class RegionKind : std::uint8_t { root, for_body, while_condition, while_body, then_arm, else_arm };
+std::string_view to_string(RegionKind kind);  ///< "root", "for", "condition", "while", "then", "else" (the body of a while is "while")
+
+struct Region {
+  RegionKind kind = RegionKind::root;
+  RegionId parent;            ///< none for the root; a while body's parent is its condition region
+  NodeId owner;               ///< the control node
+  std::vector<NodeId> nodes;  ///< in program order
+  ValueId predicate;          ///< while condition: go on?  for body: stop after this trip (`until`), or none
+};
+
+struct Output {
+  std::string name;
+  ValueId value;
+  SourceLocation location;
+};
+
+/// What a model promises of its plan; `check` and `run` enforce it.
+struct Limits {
+  std::optional<std::int64_t> round_trips, transfers, bytes_per_run;
+  SourceLocation location;
+};
+
+class Graph {
+ public:
+  Graph();  ///< an empty program: a root region and nothing in it
+
+  std::string name;
+  IdVector<NodeId, Node> nodes;
+  IdVector<ValueId, Value> values;
+  IdVector<RegionId, Region> regions;
+  std::vector<Output> outputs;
+  Limits limits;
+  /// What tracing found wrong. A graph with errors is for reporting only; nothing else accepts it.
+  Diagnostics diagnostics;
+
+  static constexpr RegionId kRoot{std::size_t{0}};
+
+  [[nodiscard]] bool ok() const { return !diagnostics.has_errors(); }
+  [[nodiscard]] const Node& producer(ValueId value) const { return nodes[values[value].producer]; }
+  /// The op's name, or the kind's for nodes that are no operation.
+  [[nodiscard]] std::string_view op_name(NodeId node) const;
+  /// `purity` of operations; structural nodes are pure.
+  [[nodiscard]] Purity purity(NodeId node) const;
+  /// What to call it in messages: the user's name of its first result, a host function's name, or the op's name.
+  [[nodiscard]] std::string display_name(NodeId node) const;
+  /// True if `inner` is `outer` or lies below it.
+  [[nodiscard]] bool within(RegionId inner, RegionId outer) const;
+  [[nodiscard]] int depth(RegionId region) const;
+
+  // Text form (graph/text.h): versioned, round-trips exactly.
+  [[nodiscard]] Status save(const std::string& path) const;
+  static Result<Graph> load(const std::string& path);
+};
+
+/// Executions of each region a run, with the trips and probabilities of `graph` (placement.h's profiles override them).
+/// A while's condition runs trips + 1 times for each execution of the region that holds the loop, its body trips times.
+IdVector<RegionId, double> region_frequencies(const Graph& graph);
+/// True where the region's frequency depends on an assumed trip count or probability of its own owner.
+bool frequency_assumed(const Graph& graph, RegionId region);
+
+/// Same program: equal structure, ops, attributes and types. Names, source locations and limits are not compared.
+bool same_program(const Graph& a, const Graph& b);
+
+}  // namespace cleave

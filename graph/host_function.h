@@ -1,0 +1,34 @@
+// An opaque host function that a graph may call: what it takes, what it gives, and how to call it once it is bound.
+// A function read from a file is unbound (no `call`) until the executor loads its library; nothing else loads libraries.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "graph/result.h"
+#include "graph/tensor_type.h"
+
+namespace cleave {
+
+class Array;
+
+struct HostFunction {
+  std::string name;               ///< as the user wrote it
+  std::vector<TensorType> takes;  ///< may be empty for C++ functions: then the call's inputs define it
+  std::vector<TensorType> returns;
+  bool pure = false;              ///< deterministic and without effects
+  std::optional<double> seconds;  ///< declared cost of one call
+  std::string library, symbol;    ///< of a shared library (absolute or as resolved from the model file); empty: C++ callable
+
+  /// Fills the results (allocated by the caller, of the types `returns`). Null until bound.
+  std::function<Status(std::span<const Array> inputs, std::span<Array> results)> call;
+};
+
+/// Same declaration (the callable itself is not compared).
+bool operator==(const HostFunction& a, const HostFunction& b);
+
+}  // namespace cleave

@@ -1,0 +1,107 @@
+// OpDef: everything cleave knows about one operation, in one record. The vocabulary is graph/ops; the one list is ops/op_table.h.
+// Fast kernels live with their device, keyed by the record's address. Nothing here knows a device.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/array.h"
+#include "graph/attributes.h"
+#include "graph/diagnostic.h"
+#include "graph/result.h"
+#include "graph/tensor_type.h"
+
+namespace cleave {
+
+/// Work of one execution, without regard to any machine.
+struct Cost {
+  double flops = 0;  ///< arithmetic operations
+  double bytes = 0;  ///< memory read and written
+};
+
+/// A side that an op or a user insists on.
+enum class Side : std::uint8_t { none, host, accelerator };
+
+enum class Purity : std::uint8_t {
+  pure,          ///< same inputs, same results: may run twice, be merged or dropped
+  effect,        ///< ordered against every other effect, host only, never dropped
+  undetermined,  ///< no effect, but not to be repeated or merged
+};
+
+/// How the operands' element types meet before the type rule sees them (the Tracer inserts `astype` and gives literals their type).
+enum class Promotion : std::uint8_t {
+  none,      ///< operands are taken as they are; a bare literal becomes i32, f32 or bool
+  common,    ///< to the common type
+  floating,  ///< to the common type, integers and bool to f32 (`/`, `exp`)
+};
+
+/// Why a type rule refuses: kind `type`, `shape` or `value`.
+struct TypeError {
+  Kind kind = Kind::shape;
+  std::string message;
+};
+using TypeResult = std::variant<std::vector<TensorType>, TypeError>;
+
+/// What a meaning may touch beside its operands.
+struct OpContext {
+  std::function<void(std::string_view)> print;  ///< one whole line without the newline; never null
+};
+
+struct OpCall {
+  const Attributes& attributes;
+  std::span<const Array> inputs;
+  std::span<Array> results;  ///< allocated by the caller with the types of the type rule; zero-filled
+  const OpContext& context;
+};
+
+/// One attribute an op takes: its name, the alternatives of AttributeValue it accepts, and what stands for a missing one.
+struct AttributeDef {
+  enum class Type : std::uint8_t { boolean, integer, number, text, integers, numbers, dtype, shape, array, types, function, any };
+  std::string name;
+  Type type = Type::integer;
+  std::optional<AttributeValue> fallback;  ///< nothing: see `required`
+  bool required = false;                   ///< neither required nor fallback: absent is a meaning of its own (`axis`)
+};
+
+struct OpDef {
+  std::string name;  ///< also its spelling in models and pictures; array API standard names where one exists
+  int min_inputs = 0;
+  int max_inputs = 0;  ///< -1: any number
+  std::vector<AttributeDef> attributes;
+  Promotion promotion = Promotion::none;
+  int promote_from = 0;  ///< the first operand that takes part in promotion (`where` keeps its condition: 1)
+  Purity purity = Purity::pure;
+  /// Positional spelling: parameter names in order. A name that is no attribute is an operand; `[xs]` is a list of operands; `x?` may be
+  /// left out. "print(label, x)", "full(shape, value)", "concat([arrays], axis)", "random_uniform(shape, step?)".
+  std::string signature;
+  std::string summary;  ///< one line for the reference
+
+  TypeResult (*type_rule)(std::span<const TensorType> inputs, const Attributes& attributes) = nullptr;
+  Cost (*cost)(std::span<const TensorType> inputs, std::span<const TensorType> results, const Attributes& attributes) = nullptr;
+  /// The obvious host implementation: the oracle. Data errors (an index out of range) are an Error.
+  Status (*meaning)(const OpCall& call) = nullptr;
+
+  /// Element-wise ops only: the scalar expression in C over operands `a`, `b`, `c`, from which host and device code come; else empty.
+  /// The spelling uses C math names (`exp(a)`), `?:`, and casts only; the result has the type rule's element type.
+  std::string scalar;
+  [[nodiscard]] bool elementwise() const { return !scalar.empty(); }
+
+  /// Overrides `purity` where it depends on attributes (host_call). Null: `purity` holds.
+  Purity (*purity_of)(const Attributes& attributes) = nullptr;
+  /// Ops that mean a transfer: `to_host` is an identity on the host, `to_accelerator` one on the accelerator; both mark the transfer as
+  /// meant.
+  Side moves_to = Side::none;
+
+  [[nodiscard]] Purity purity_for(const Attributes& a) const { return purity_of ? purity_of(a) : purity; }
+};
+
+/// Looks up the vocabulary; null if there is no such op. The table is graph/ops/op_table.cpp.
+const OpDef* find_op(std::string_view name);
+/// All ops, by name.
+std::span<const OpDef* const> all_ops();
+
+}  // namespace cleave

@@ -1,0 +1,19 @@
+// The text form of a Graph: `.graph` files and `cleave print`. Versioned; parse(print(g)) equals g in everything, locations included.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "graph/graph.h"
+
+namespace cleave {
+
+struct PrintOptions {
+  bool locations = true;  ///< false: for golden files and people; such text still parses
+};
+
+std::string print(const Graph& graph, const PrintOptions& options = {});
+/// Reads the text form; `file` names it in errors, which carry line and column. Verifies what it read. Never crashes on any input.
+Result<Graph> parse_graph(std::string_view text, const std::string& file);
+
+}  // namespace cleave

@@ -1,0 +1,43 @@
+// The planner as one call: Graph -> Plan. Its source reads as the table of contents of this folder.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "graph/diagnostic.h"
+#include "graph/graph.h"
+#include "partitioner/costs.h"
+#include "partitioner/machine.h"
+#include "partitioner/placement.h"
+#include "partitioner/program.h"
+#include "partitioner/round_trips.h"
+#include "partitioner/transfers.h"
+
+namespace cleave {
+
+struct PlanOptions {
+  CostModel costs;
+  DiagnosticOptions diagnostics;
+  bool simplify = true;
+};
+
+/// Everything that was decided about one graph, as values.
+struct Plan {
+  std::shared_ptr<const Graph> graph;  ///< simplified, with the profile applied
+  Machine machine;
+  Policy policy = Policy::optimal;
+  CostedProblem costed;
+  Placement placement;
+  Transfers transfers;
+  std::vector<RoundTrip> round_trips;
+  Diagnostics diagnostics;  ///< of tracing and planning; with errors the rest is incomplete
+  Program program;
+  double all_host_seconds = 0, all_accelerator_seconds = 0, predicted_seconds = 0;
+
+  [[nodiscard]] bool ok() const { return !diagnostics.has_errors(); }
+};
+
+Plan plan(const Graph& graph, const PlanOptions& options);
+
+}  // namespace cleave

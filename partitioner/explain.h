@@ -1,0 +1,20 @@
+// What a plan says: the report of `cleave explain`, its JSON (interfaces.md), the one-line summary of `run`, and the picture.
+#pragma once
+
+#include <string>
+
+#include "partitioner/compile.h"
+
+namespace cleave {
+
+std::string explain_text(const Plan& plan);
+/// The document of `explain --json`; a plan with errors gives {cleave, diagnostics}.
+std::string explain_json(const Plan& plan);
+/// {cleave, diagnostics}, for errors before there is a plan.
+std::string diagnostics_json(const Diagnostics& diagnostics);
+/// "21 of 30 nodes on the accelerator, 2 sends ..., predicted 0.4 s (...)".
+std::string summary_line(const Plan& plan);
+/// Graphviz source: a cluster a device, transfers as labelled edges, round trips in red, loops as nested clusters.
+std::string dot(const Plan& plan);
+
+}  // namespace cleave

@@ -1,0 +1,39 @@
+// Placement: which side each node has a copy on, with its cost and the proof that none is cheaper. decide() is the one way from numbers to
+// a plan.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "graph/result.h"
+#include "partitioner/problem.h"
+
+namespace cleave {
+
+/// The transfer of one value in one direction in one region.
+struct PlannedTransfer {
+  std::int32_t value = 0;
+  bool to_accelerator = true;
+  std::int32_t region = 0;
+  friend bool operator==(const PlannedTransfer&, const PlannedTransfer&) = default;
+};
+
+struct Placement {
+  std::vector<std::uint8_t> on_host, on_accelerator;  ///< per node, 0 or 1; at least one of both
+  std::vector<PlannedTransfer> transfers;             ///< ordered by value, direction, region
+  double objective_seconds = 0;                       ///< recomputed from the problem
+  double bound_seconds = 0;                           ///< no placement is cheaper than this (the flow)
+  double gap = 0;                                     ///< (objective - bound) / objective; 0 for a minimum cut within rounding
+  double solve_seconds = 0;                           ///< wall clock
+};
+
+/// The exact optimum (ties: fewest copies on the accelerator). An Error only for a malformed problem or pins that contradict each other.
+Result<Placement> solve(const PlacementProblem& problem);
+
+/// Completes given sides to a Placement: transfers as the tree minimum of each value (ties: outermost), costs recomputed.
+Placement evaluate(const PlacementProblem& problem, std::vector<std::uint8_t> on_host, std::vector<std::uint8_t> on_accelerator);
+
+/// Rules that a placement breaks (a node without a copy, a violated pin, a use that nothing reaches), as sentences; empty if none.
+std::vector<std::string> verify(const PlacementProblem& problem, const Placement& placement);
+
+}  // namespace cleave
