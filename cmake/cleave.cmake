@@ -7,7 +7,8 @@ target_compile_options(cleave_options INTERFACE -Wall -Wextra -Wshadow -Wconvers
                                                 $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized -Wno-missing-field-initializers>
                                                 $<$<CXX_COMPILER_ID:Clang>:-Wno-missing-field-initializers>
                                                 -ffp-contract=off)
-target_include_directories(cleave_options INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
+target_include_directories(cleave_options INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+                           $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated>)
 if(CLEAVE_SANITIZE)
   target_compile_options(cleave_options INTERFACE -fsanitize=${CLEAVE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(cleave_options INTERFACE -fsanitize=${CLEAVE_SANITIZE})
