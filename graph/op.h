@@ -86,8 +86,11 @@ struct OpDef {
   Status (*meaning)(const OpCall& call) = nullptr;
 
   /// Element-wise ops only: the scalar expression in C over operands `a`, `b`, `c`, from which host and device code come; else empty.
-  /// The spelling uses C math names (`exp(a)`), `?:`, and casts only; the result has the type rule's element type.
+  /// The spelling uses C math names (`exp(a)`), `?:`, casts, and `T`, the compute type of the operands (f16 and bf16 compute in f32; the
+  /// condition of `where` is a bool). Integers wrap. The result is converted to the type rule's element type (ops/convert.h).
   std::string scalar;
+  /// The expression for i32, i64 and u8 operands where it differs, else equal to `scalar`. May call what ops/scalars.h has in its prelude.
+  std::string scalar_integer;
   [[nodiscard]] bool elementwise() const { return !scalar.empty(); }
 
   /// Overrides `purity` where it depends on attributes (host_call). Null: `purity` holds.
@@ -98,6 +101,10 @@ struct OpDef {
 
   [[nodiscard]] Purity purity_for(const Attributes& a) const { return purity_of ? purity_of(a) : purity; }
 };
+
+/// Checks the number of operands and the attributes, and gives the attributes their one form: fallbacks filled in, an integer where
+/// `integers` are meant becomes a list of one, where a `number` is meant a double. Before type_rule, cost and meaning, which rely on it.
+std::optional<TypeError> normalize_call(const OpDef& op, std::size_t input_count, Attributes& attributes);
 
 /// Looks up the vocabulary; null if there is no such op. The table is graph/ops/op_table.cpp.
 const OpDef* find_op(std::string_view name);
