@@ -1,0 +1,63 @@
+// The command line as a value. The only place that knows flag spellings; what a flag means is decided where it is used.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "graph/diagnostic.h"
+#include "graph/result.h"
+#include "partitioner/costs.h"
+
+namespace cleave::cli {
+
+enum class Command { run, explain, check, dot, print, plan, devices };
+
+struct Options {
+  Command command = Command::run;
+  std::string model;  ///< or the problem file of `plan`
+
+  std::string device = "auto";
+  Policy placement = Policy::optimal;
+  std::string machine;
+  std::map<std::string, std::int64_t> dims;
+  std::vector<std::pair<std::string, std::string>> inputs;   ///< --input and --param: name, value as written
+  std::vector<std::pair<std::string, std::string>> outputs;  ///< --output: name, file
+  bool json = false;
+  DiagnosticOptions diagnostics;
+  std::string diagnostics_format = "text";
+  std::string color = "auto";
+  bool quiet = false;
+  std::int64_t seed = 0;
+  std::string use_profile;
+
+  // run
+  std::int64_t runs = 1;
+  bool verify = false;
+  bool profile = false;
+  std::string profile_file;
+  std::string trace;
+  bool check_memory = false;
+  std::string inject;
+  std::string schedule = "eager";
+  std::string precision = "f32";
+
+  // dot, print, plan
+  std::string output_file;
+  std::string stage = "simplified";
+  std::string format = "cleave";
+  std::string solver;
+  std::string accelerator_memory;
+};
+
+/// The options, or what to print and the exit code (help and version: 0, wrong usage: 2).
+struct Exit {
+  int code = 0;
+  std::string text;
+};
+std::optional<Exit> parse(int argc, const char* const* argv, Options& options);
+
+}  // namespace cleave::cli

@@ -1,0 +1,24 @@
+// `cleave print`: the program as text at a stage of compilation.
+#include "graph/simplify.h"
+#include "graph/text.h"
+#include "partitioner/explain.h"
+#include "tools/cli/session.h"
+
+namespace cleave::cli {
+
+int print_command(const Options& options) {
+  const Console console(options);
+  const Graph graph = load_graph(options);
+  if (!graph.ok()) return console.fail(graph.diagnostics);
+  if (options.stage == "traced" || options.stage == "simplified") {
+    console.out(print(options.stage == "traced" ? graph : simplify(graph)));
+    return kDone;
+  }
+  const auto plan = make_plan(graph, options);
+  if (!plan) return console.fail(plan.error());
+  if (plan->program.graph == nullptr) return console.fail(plan->diagnostics);
+  console.out(options.stage == "placed" ? print_placed(*plan) : print(plan->program));
+  return kDone;
+}
+
+}  // namespace cleave::cli

@@ -1,0 +1,122 @@
+#include "tools/cli/session.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "graph/diagnostic_text.h"
+#include "graph/seed.h"
+#include "models/model.h"
+#include "partitioner/explain.h"
+
+namespace cleave::cli {
+namespace {
+
+bool wants_color(const Options& options) {
+  if (options.color != "auto") return options.color == "always";
+  const char* no_color = std::getenv("NO_COLOR");
+  return (!no_color || !*no_color) && isatty(STDERR_FILENO) != 0;
+}
+
+void write(std::FILE* file, std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), file);
+  std::fflush(file);
+}
+
+Diagnostics as_diagnostics(const Error& error) {
+  Diagnostics diagnostics;
+  diagnostics.add({Kind::value, Severity::error, error.message, error.location, 0, {}});
+  return diagnostics;
+}
+
+}  // namespace
+
+int exit_code(const Error& error) {
+  switch (error.kind) {
+    case ErrorKind::user: return kUserError;
+    case ErrorKind::usage: return kUsageError;
+    case ErrorKind::machine: break;
+  }
+  return kMachineError;
+}
+
+Console::Console(const Options& options) : options_(options), color_(wants_color(options)) {}
+
+void Console::line(std::string_view text) const { write(stdout, std::string(text) + "\n"); }
+
+void Console::out(std::string_view text) const { write(stdout, text); }
+
+void Console::note(std::string_view text) const {
+  if (!options_.quiet && !options_.json) line(text);
+}
+
+void Console::report(const Diagnostics& diagnostics) const {
+  if (options_.json) return;  // they are part of the document
+  Diagnostics shown;
+  for (const Diagnostic& diagnostic : diagnostics)
+    if (diagnostic.severity == Severity::error || (!options_.quiet && diagnostic.severity != Severity::allowed)) shown.add(diagnostic);
+  if (options_.diagnostics_format == "sarif")
+    write(stderr, to_sarif(shown) + "\n");
+  else
+    write(stderr, to_text(shown, {.color = color_, .source = true}));
+}
+
+int Console::fail(const Error& error) const {
+  if (options_.json)
+    line(diagnostics_json(as_diagnostics(error)));
+  else
+    write(stderr, to_text(error, {.color = color_, .source = true}));
+  return exit_code(error);
+}
+
+int Console::fail(const Diagnostics& diagnostics) const {
+  if (options_.json) line(diagnostics_json(diagnostics));
+  report(diagnostics);
+  return kUserError;
+}
+
+Graph load_graph(const Options& options) {
+  if (!options.model.ends_with(".graph")) {
+    Graph graph = read_model(options.model, {.dims = options.dims});
+    return options.seed == 0 || !graph.ok() ? graph : add_seed(graph, options.seed);
+  }
+  Result<Graph> loaded = Graph::load(options.model);
+  if (loaded && options.dims.empty()) return options.seed == 0 ? *loaded : add_seed(*loaded, options.seed);
+  Graph broken;
+  if (!loaded)
+    broken.diagnostics.error(Kind::file, loaded.error().location, loaded.error().message);
+  else
+    broken.diagnostics.error(Kind::unknown, {std::make_shared<const std::string>(options.model), 0, 0, nullptr},
+                             "a graph file has no symbolic dimensions; --dim needs a model");
+  return broken;
+}
+
+Result<ExecutorOptions::Accelerator> choose_device(const Options& options) {
+  if (options.device == "auto" || options.device == "simulated") return ExecutorOptions::Accelerator::simulated;
+  if (options.device == "none") return ExecutorOptions::Accelerator::none;
+  if (options.device.starts_with("cuda"))
+    return Error{"`--device " + options.device + "`: this build of cleave has no CUDA back end", {}, ErrorKind::machine};
+  return Error{"`--device " + options.device + "`: expected auto, none, simulated or cuda[:N]", {}, ErrorKind::usage};
+}
+
+Result<Plan> make_plan(const Graph& graph, const Options& options) {
+  PlanOptions plan_options;
+  plan_options.diagnostics = options.diagnostics;
+  plan_options.costs.policy = options.placement;
+  const auto device = choose_device(options);
+  if (!device) return device.error();
+  plan_options.costs.has_accelerator = *device != ExecutorOptions::Accelerator::none;
+  plan_options.costs.supported = kernel_support(*device);
+  auto machine = Machine::find(options.machine.empty() ? "simulated" : options.machine);
+  if (!machine) return machine.error();
+  plan_options.costs.machine = *std::move(machine);
+  if (!options.use_profile.empty()) {
+    auto profile = Profile::load(options.use_profile);
+    if (!profile) return profile.error();
+    plan_options.costs.profile = *std::move(profile);
+  }
+  return plan(graph, plan_options);
+}
+
+}  // namespace cleave::cli

@@ -1,0 +1,55 @@
+// What all commands share: reading the model, choosing the machine, planning, and speaking to the user. The commands themselves are
+// one file each; each returns the exit code.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "executor/executor.h"
+#include "graph/diagnostic.h"
+#include "graph/graph.h"
+#include "partitioner/compile.h"
+#include "tools/cli/options.h"
+
+namespace cleave::cli {
+
+inline constexpr int kDone = 0, kUserError = 1, kUsageError = 2, kMachineError = 3;
+
+int exit_code(const Error& error);
+
+/// Standard output and standard error as interfaces.md wants them: under --json one document on standard output and no words of ours elsewhere.
+class Console {
+ public:
+  explicit Console(const Options& options);
+
+  void line(std::string_view text) const;  ///< to standard output
+  void out(std::string_view text) const;   ///< as it stands
+  void note(std::string_view text) const;  ///< a line about the run; left out by --quiet and --json
+  void report(const Diagnostics& diagnostics) const;
+  /// Reports an error and returns its exit code; under --json as the document {cleave, diagnostics}.
+  [[nodiscard]] int fail(const Error& error) const;
+  /// The same for a graph or plan with errors.
+  [[nodiscard]] int fail(const Diagnostics& diagnostics) const;
+
+ private:
+  const Options& options_;
+  bool color_;
+};
+
+/// The model or `.graph` file, traced; its mistakes are in its diagnostics.
+Graph load_graph(const Options& options);
+/// Which accelerator `--device` asks for, or why it cannot be had.
+Result<ExecutorOptions::Accelerator> choose_device(const Options& options);
+/// The plan for the graph; an Error for a machine, device or profile that cannot be had.
+Result<Plan> make_plan(const Graph& graph, const Options& options);
+
+int run_command(const Options& options);
+int explain_command(const Options& options);
+int check_command(const Options& options);
+int dot_command(const Options& options);
+int print_command(const Options& options);
+int plan_command(const Options& options);
+int devices_command(const Options& options);
+
+}  // namespace cleave::cli
