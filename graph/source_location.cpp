@@ -6,12 +6,12 @@
 
 namespace cleave {
 
-SourceLocation SourceLocation::from(const std::source_location& here) {
+SourceLocation SourceLocation::from(const Here& here) {
   // Keyed by the literal's address: one entry a translation unit and thread, so recording a location costs a look-up, no allocation.
   static thread_local std::unordered_map<const char*, std::shared_ptr<const std::string>> files;
-  auto& file = files[here.file_name()];
-  if (!file || std::strcmp(file->c_str(), here.file_name()) != 0) file = std::make_shared<const std::string>(here.file_name());
-  return {file, static_cast<int>(here.line()), static_cast<int>(here.column()), nullptr};
+  auto& file = files[here.file];
+  if (!file || std::strcmp(file->c_str(), here.file) != 0) file = std::make_shared<const std::string>(here.file);
+  return {file, here.line, here.column, nullptr};
 }
 
 std::string to_string(const SourceLocation& location) {

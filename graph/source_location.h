@@ -3,13 +3,34 @@
 #pragma once
 
 #include <memory>
-#include <source_location>
 #include <string>
 #include <string_view>
+#include <version>
+#if defined(__cpp_lib_source_location)
+#include <source_location>
+#endif
 
 namespace cleave {
 
 struct SourceFrame;
+
+/// The caller's place in the C++ program, caught by a defaulted argument: `void f(Here here = Here::now())`. Points to a literal; free to
+/// copy. (std::source_location where the compiler has it; clang 14 does not, but has the built-ins behind it.)
+struct Here {
+  const char* file = "";
+  int line = 0;
+  int column = 0;
+
+#if defined(__cpp_lib_source_location)
+  static constexpr Here now(const std::source_location& here = std::source_location::current()) {
+    return {here.file_name(), static_cast<int>(here.line()), static_cast<int>(here.column())};
+  }
+#else
+  static constexpr Here now(const char* file = __builtin_FILE(), int line = __builtin_LINE(), int column = __builtin_COLUMN()) {
+    return {file, line, column};
+  }
+#endif
+};
 
 struct SourceLocation {
   std::shared_ptr<const std::string> file;  ///< null: unknown. Shared by all locations of one file.
@@ -21,7 +42,7 @@ struct SourceLocation {
   [[nodiscard]] std::string_view file_name() const { return file ? std::string_view(*file) : std::string_view(); }
 
   /// A location of the C++ program. Strings of one file name are shared within a thread.
-  static SourceLocation from(const std::source_location& here);
+  static SourceLocation from(const Here& here);
 };
 
 /// One link of the chain: the name of a scope or function, and the place that entered it.
