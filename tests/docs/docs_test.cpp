@@ -1,0 +1,138 @@
+// Every example in the documents is real. A block behind `<!-- file: PATH -->` is that file of the tree, word for word; a ```console block is run,
+// command by command from the top of the tree, and must print what stands below each `$ ` line ([...] in a line stands for anything; standard error
+// follows standard output). CLEAVE_UPDATE_GOLDEN=1 writes what is true into the documents.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/support/command.h"
+
+namespace cleave::testing {
+namespace {
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+/// Whether `line` is `pattern`, in which [...] stands for any run of characters.
+bool matches(const std::string& pattern, const std::string& line) {
+  std::size_t at = 0, from = 0;
+  for (std::size_t gap = pattern.find("[...]"); gap != std::string::npos; gap = pattern.find("[...]", from)) {
+    const std::string piece = pattern.substr(from, gap - from);
+    const std::size_t found = from == 0 ? (line.starts_with(piece) ? 0 : std::string::npos) : line.find(piece, at);
+    if (found == std::string::npos) return false;
+    at = found + piece.size();
+    from = gap + 5;
+  }
+  const std::string tail = pattern.substr(from);
+  return from == 0 ? line == pattern : line.size() >= at + tail.size() && line.ends_with(tail);
+}
+
+/// The expected lines where they match, else the true ones.
+std::vector<std::string> reconcile(const std::vector<std::string>& expected, const std::vector<std::string>& actual) {
+  std::vector<std::string> result = actual;
+  for (std::size_t i = 0; i < result.size() && i < expected.size(); ++i)
+    if (matches(expected[i], actual[i])) result[i] = expected[i];
+  return result;
+}
+
+/// The block with every command's output put right.
+std::vector<std::string> run_console(const std::vector<std::string>& block) {
+  std::vector<std::string> result;
+  for (std::size_t i = 0; i < block.size();) {
+    std::string command = block[i].starts_with("$ ") ? block[i].substr(2) : "";
+    EXPECT_FALSE(command.empty()) << "a console block starts with a command: " << block[i];
+    result.push_back(block[i++]);
+    while (command.ends_with("\\") && i < block.size()) {
+      command += "\n" + block[i];
+      result.push_back(block[i++]);
+    }
+    std::vector<std::string> expected;
+    while (i < block.size() && !block[i].starts_with("$ ")) expected.push_back(block[i++]);
+    const CommandResult ran = run_command(command);
+    for (const std::string& line : reconcile(expected, lines_of(ran.out + ran.err))) result.push_back(line);
+  }
+  return result;
+}
+
+std::vector<std::string> true_document(const std::vector<std::string>& lines) {
+  std::vector<std::string> result;
+  std::string file;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    result.push_back(lines[i]);
+    if (lines[i].starts_with("<!-- file: ")) {
+      file = lines[i].substr(11, lines[i].size() - 11 - 4);
+      continue;
+    }
+    if (!lines[i].starts_with("```") || lines[i] == "```") continue;
+    std::vector<std::string> block;
+    std::size_t end = i + 1;
+    for (; end < lines.size() && lines[end] != "```"; ++end) block.push_back(lines[end]);
+    if (!file.empty()) {
+      const std::string path = std::string(CLEAVE_SOURCE_DIR) + "/" + file;
+      EXPECT_TRUE(std::filesystem::exists(path)) << path;
+      block = lines_of(read_file(path));
+    } else if (lines[i] == "```console") {
+      block = run_console(block);
+    }
+    file.clear();
+    result.insert(result.end(), block.begin(), block.end());
+    i = end - 1;
+    if (end < lines.size()) {
+      result.push_back("```");
+      i = end;
+    }
+  }
+  return result;
+}
+
+class Document : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(Document, TellsTheTruth) {
+  const std::string path = std::string(CLEAVE_SOURCE_DIR) + "/" + GetParam();
+  const std::vector<std::string> lines = lines_of(read_file(path));
+  ASSERT_FALSE(lines.empty()) << path;
+  const std::vector<std::string> truth = true_document(lines);
+  if (updating_golden()) {
+    std::string text;
+    for (const std::string& line : truth) text += line + "\n";
+    if (lines != truth) write_file(path, text);
+    return;
+  }
+  for (std::size_t i = 0; i < std::max(lines.size(), truth.size()); ++i) {
+    const std::string written = i < lines.size() ? lines[i] : "<end>", is = i < truth.size() ? truth[i] : "<end>";
+    ASSERT_EQ(written, is) << GetParam() << ":" << i + 1 << " (CLEAVE_UPDATE_GOLDEN=1 writes what is true)";
+  }
+}
+
+std::vector<std::string> documents() {
+  std::vector<std::string> result{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"};
+  for (const auto& entry : std::filesystem::directory_iterator(std::string(CLEAVE_SOURCE_DIR) + "/docs"))
+    if (entry.path().extension() == ".md") result.push_back("docs/" + entry.path().filename().string());
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Document, ::testing::ValuesIn(documents()), [](const auto& info) {
+  std::string name = info.param;
+  for (char& c : name)
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  return name;
+});
+
+TEST(DocsTest, PatternsMatch) {
+  EXPECT_TRUE(matches("a [...] c", "a bb c"));
+  EXPECT_TRUE(matches("[...]", "anything"));
+  EXPECT_FALSE(matches("a [...] c", "a bb d"));
+  EXPECT_FALSE(matches("abc", "abcd"));
+  EXPECT_FALSE(matches("b[...]", "ab"));
+}
+
+}  // namespace
+}  // namespace cleave::testing

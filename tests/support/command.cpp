@@ -1,0 +1,52 @@
+#include "tests/support/command.h"
+
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace cleave::testing {
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+void write_file(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+}
+
+TemporaryFolder::TemporaryFolder() {
+  std::string pattern = (std::filesystem::temp_directory_path() / "cleave-test-XXXXXX").string();
+  path_ = mkdtemp(pattern.data());
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+CommandResult run_command(const std::string& command, const std::string& folder) {
+  const TemporaryFolder scratch;
+  write_file(scratch.file("command"), "cd '" + folder + "' && { " + command + "\n}");
+  const std::string line = "PATH='" CLEAVE_BINARY_DIR "/tools':$PATH NO_COLOR= bash '" + scratch.file("command") + "' </dev/null >'" +
+                           scratch.file("out") + "' 2>'" + scratch.file("err") + "'";
+  const int status = std::system(line.c_str());
+  CommandResult result;
+  result.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  result.out = read_file(scratch.file("out"));
+  result.err = read_file(scratch.file("err"));
+  return result;
+}
+
+bool updating_golden() {
+  const char* flag = std::getenv("CLEAVE_UPDATE_GOLDEN");
+  return flag && *flag && *flag != '0';
+}
+
+}  // namespace cleave::testing
