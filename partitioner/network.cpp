@@ -1,0 +1,241 @@
+// Builds the network in three sweeps: variables of the classes, execution costs, and the transfers value by value, both directions.
+#include "partitioner/network.h"
+
+#include <algorithm>
+
+namespace cleave {
+namespace {
+
+using Pin = PlacementProblem::Pin;
+constexpr std::int64_t kLimit = std::int64_t{1} << 62;
+
+/// Calls `visit(seconds)` for everything that can be paid once.
+template <class Visit>
+void for_each_cost(const PlacementProblem& problem, const UsesByValue& uses, Visit visit) {
+  for (const auto& node : problem.nodes) {
+    const double frequency = problem.regions[node.region].frequency;
+    visit(frequency * node.host_seconds);
+    visit(frequency * node.accelerator_seconds);
+  }
+  RegionSpan span(problem.regions);
+  for (std::size_t v = 0; v < problem.values.size(); ++v) {
+    if (uses.start[v] == uses.start[v + 1]) continue;
+    const auto& value = problem.values[v];
+    span.restart(value.region);
+    for (std::int32_t i = uses.start[v]; i < uses.start[v + 1]; ++i) span.add(problem.uses[uses.order[i]].region);
+    for (const RegionSpan::Slot& slot : span.slots()) {
+      const double frequency = problem.regions[slot.region].frequency;
+      visit(frequency * value.host_to_accelerator_seconds);
+      visit(frequency * value.accelerator_to_host_seconds);
+    }
+  }
+}
+
+/// The transfers of one direction. To the accelerator arcs run from the producer to the users over `accelerator_vertex`; to the host they
+/// run the other way over `host_vertex`, which is the same construction with every arc turned round.
+class Builder {
+ public:
+  Builder(const PlacementProblem& problem, const Contraction& contraction, const UsesByValue& uses, const CapacityScale& scale,
+          PlacementNetwork& result)
+      : problem_(problem), contraction_(contraction), uses_(uses), scale_(scale), result_(result), span_(problem.regions) {}
+
+  void variables();
+  void executions();
+  void transfers();
+  void at_least_one_copy();
+
+ private:
+  /// What a region of the span demands: nothing, one target, or several behind an auxiliary vertex.
+  struct Demand {
+    int targets = 0;
+    std::int32_t target = 0;  ///< the only one, or the auxiliary vertex
+    std::int64_t capacity = kLimit;
+  };
+
+  std::int32_t new_vertex();
+  void arc(std::int32_t from, std::int32_t to, std::int64_t capacity, std::int64_t reverse = 0);
+  void directed(bool to_accelerator, std::int32_t from, std::int32_t to, std::int64_t capacity) {
+    to_accelerator ? arc(from, to, capacity) : arc(to, from, capacity);
+  }
+  void add_target(bool to_accelerator, Demand& demand, std::int64_t region_capacity, std::int32_t target, std::int64_t capacity);
+  Demand demand(std::size_t v, bool to_accelerator);
+  [[nodiscard]] std::int64_t region_capacity(std::size_t v, bool to_accelerator, std::int32_t region) const {
+    const auto& value = problem_.values[v];
+    return scale_.units(problem_.regions[region].frequency *
+                        (to_accelerator ? value.host_to_accelerator_seconds : value.accelerator_to_host_seconds));
+  }
+  [[nodiscard]] std::int32_t vertex(std::int32_t node, bool to_accelerator) const {
+    const std::int32_t of = contraction_.class_of[node];
+    return to_accelerator ? result_.accelerator_vertex[of] : result_.host_vertex[of];
+  }
+
+  const PlacementProblem& problem_;
+  const Contraction& contraction_;
+  const UsesByValue& uses_;
+  const CapacityScale& scale_;
+  PlacementNetwork& result_;
+  RegionSpan span_;
+  std::vector<Demand> demands_;  ///< of the value at hand, by slot
+};
+
+/// Repeated uses repeat arcs that stand for infinity; their sum stays there.
+void add(std::int64_t& sum, std::int64_t capacity) {
+  sum = std::min(sum + capacity, kLimit);
+}
+
+std::int32_t Builder::new_vertex() {
+  result_.cut.source_capacity.push_back(0);
+  result_.cut.sink_capacity.push_back(0);
+  return result_.cut.vertices() - 1;
+}
+
+void Builder::arc(std::int32_t from, std::int32_t to, std::int64_t capacity, std::int64_t reverse) {
+  if (from == to) return;
+  if (from >= 0 && to >= 0) {
+    if (capacity > 0 || reverse > 0) result_.cut.arcs.push_back({from, to, capacity, reverse});
+    return;
+  }
+  if (from < 0 && to < 0) {
+    result_.constant += from == PlacementNetwork::kSource ? capacity : reverse;
+  } else if (from < 0) {
+    if (from == PlacementNetwork::kSource) add(result_.cut.source_capacity[to], capacity);
+    if (from == PlacementNetwork::kSink) add(result_.cut.sink_capacity[to], reverse);
+  } else {
+    if (to == PlacementNetwork::kSink) add(result_.cut.sink_capacity[from], capacity);
+    if (to == PlacementNetwork::kSource) add(result_.cut.source_capacity[from], reverse);
+  }
+}
+
+void Builder::variables() {
+  for (const Contraction::Class& group : contraction_.classes) {
+    std::int32_t host = PlacementNetwork::kSource, accelerator = PlacementNetwork::kSource;
+    if (group.pin == Pin::accelerator) {
+      host = accelerator = PlacementNetwork::kSink;
+    } else if (group.pin == Pin::none) {
+      host = new_vertex();
+      accelerator = group.keep_accelerator_copy ? PlacementNetwork::kSink : group.replicable ? new_vertex() : host;
+    }
+    result_.host_vertex.push_back(host);
+    result_.accelerator_vertex.push_back(accelerator);
+  }
+}
+
+void Builder::executions() {
+  for (std::size_t i = 0; i < problem_.nodes.size(); ++i) {
+    const auto& node = problem_.nodes[i];
+    const double frequency = problem_.regions[node.region].frequency;
+    const auto index = static_cast<std::int32_t>(i);
+    arc(vertex(index, false), PlacementNetwork::kSink, scale_.units(frequency * node.host_seconds));
+    arc(PlacementNetwork::kSource, vertex(index, true), scale_.units(frequency * node.accelerator_seconds));
+  }
+}
+
+/// An arc to a target needs no more than what can flow into the region's own vertex: that is as good as infinite.
+void Builder::add_target(bool to_accelerator, Demand& demand, std::int64_t region_capacity, std::int32_t target, std::int64_t capacity) {
+  capacity = std::min(capacity, region_capacity);
+  if (demand.targets == 0) {
+    demand = {1, target, capacity};
+    return;
+  }
+  if (demand.targets == 1) {
+    if (demand.target == target) {
+      demand.capacity =
+          std::min(demand.capacity + capacity, region_capacity);  // two ways down to one user: both are paid, or this region is
+      return;
+    }
+    const std::int32_t auxiliary = new_vertex();
+    directed(to_accelerator, auxiliary, demand.target, demand.capacity);
+    demand = {2, auxiliary, region_capacity};
+  }
+  directed(to_accelerator, demand.target, target, capacity);
+}
+
+/// All that value v must reach on one side, folded into one target behind its producer.
+Builder::Demand Builder::demand(std::size_t v, bool to_accelerator) {
+  const auto& value = problem_.values[v];
+  const std::int32_t decided_here = to_accelerator ? PlacementNetwork::kSource : PlacementNetwork::kSink;  // never needs it
+  const std::int32_t producer = vertex(value.node, to_accelerator);
+  if (producer == (to_accelerator ? PlacementNetwork::kSink : PlacementNetwork::kSource)) return {};  // always has it
+  span_.restart(value.region);
+  demands_.assign(1, {});
+  for (std::int32_t i = uses_.start[v]; i < uses_.start[v + 1]; ++i) {
+    const auto& use = problem_.uses[uses_.order[i]];
+    const std::int32_t target = vertex(use.node, to_accelerator);
+    if (target == producer || target == decided_here) continue;
+    const std::int32_t slot = span_.add(use.region);
+    if (demands_.size() < span_.slots().size()) demands_.resize(span_.slots().size());
+    add_target(to_accelerator, demands_[slot], region_capacity(v, to_accelerator, use.region), target, kLimit);
+  }
+  for (std::size_t slot = demands_.size() - 1; slot > 0; --slot) {
+    const std::int32_t parent = span_.slots()[slot].parent;
+    add_target(to_accelerator, demands_[parent], region_capacity(v, to_accelerator, span_.slots()[parent].region), demands_[slot].target,
+               demands_[slot].capacity);
+  }
+  return demands_[0];
+}
+
+void Builder::transfers() {
+  for (std::size_t v = 0; v < problem_.values.size(); ++v) {
+    if (uses_.start[v] == uses_.start[v + 1]) continue;
+    const std::int32_t producer = problem_.values[v].node;
+    const Demand there = demand(v, true);
+    const Demand back = demand(v, false);
+    const std::int32_t from = vertex(producer, true), to = vertex(producer, false);
+    if (there.targets > 0 && back.targets > 0 && from == to && there.target == back.target) {
+      arc(from, there.target, there.capacity, back.capacity);
+      continue;
+    }
+    if (there.targets > 0) arc(from, there.target, there.capacity);
+    if (back.targets > 0) arc(back.target, to, back.capacity);
+  }
+}
+
+/// No copy on the accelerator implies one on the host. All that can leave the host's vertex is as good as infinite.
+void Builder::at_least_one_copy() {
+  std::vector<std::int64_t> leaving = result_.cut.sink_capacity;
+  for (const CutNetwork::Arc& arc : result_.cut.arcs) {
+    add(leaving[arc.from], arc.capacity);
+    add(leaving[arc.to], arc.reverse_capacity);
+  }
+  for (std::size_t i = 0; i < contraction_.classes.size(); ++i) {
+    const std::int32_t host = result_.host_vertex[i], accelerator = result_.accelerator_vertex[i];
+    if (accelerator >= 0 && accelerator != host) arc(accelerator, host, leaving[host]);
+  }
+}
+
+}  // namespace
+
+CapacityScale::CapacityScale(const PlacementProblem& problem, const UsesByValue& uses) {
+  double sum = 0;
+  for_each_cost(problem, uses, [&](double seconds) {
+    sum += seconds;
+    ++terms_;
+  });
+  if (sum <= 0) return;
+  int magnitude = 0;
+  std::frexp(sum, &magnitude);  // sum < 2^magnitude
+  exponent_ = std::max(magnitude - 63, -1060);
+  for (;; ++exponent_) {  // the sum in integers decides: it does not depend on the order
+    __int128 total = 0;
+    for_each_cost(problem, uses, [&](double seconds) { total += units(seconds); });
+    if (total < kLimit) return;
+  }
+}
+
+std::int64_t CapacityScale::units(double seconds) const {
+  if (seconds <= 0) return 0;
+  return std::max<std::int64_t>(1, std::llround(std::ldexp(seconds, -exponent_)));
+}
+
+PlacementNetwork make_network(const PlacementProblem& problem, const Contraction& contraction, const UsesByValue& uses,
+                              const CapacityScale& scale) {
+  PlacementNetwork result;
+  Builder builder(problem, contraction, uses, scale, result);
+  builder.variables();
+  builder.executions();
+  builder.transfers();
+  builder.at_least_one_copy();
+  return result;
+}
+
+}  // namespace cleave

@@ -1,0 +1,44 @@
+// PlacementProblem -> CutNetwork: the formulation of docs/placement.md, arc by arc. Two variables a class of nodes (on the host; not on the
+// accelerator), one vertex where they must be equal, constants where a pin decides; one auxiliary vertex where a transfer serves several.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "partitioner/contract.h"
+#include "partitioner/min_cut.h"
+#include "partitioner/problem.h"
+#include "partitioner/region_tree.h"
+
+namespace cleave {
+
+/// Seconds as integers: the finest power of two as unit in which the sum of all capacities stays below 2^62.
+class CapacityScale {
+ public:
+  explicit CapacityScale(const PlacementProblem& problem, const UsesByValue& uses);
+  /// Nearest; never 0 for a positive cost, so that what costs anything is avoided.
+  [[nodiscard]] std::int64_t units(double seconds) const;
+  [[nodiscard]] double seconds(std::int64_t units) const { return std::ldexp(static_cast<double>(units), exponent_); }
+  /// How far the sum of the problem's capacities may be off because each was rounded.
+  [[nodiscard]] double rounding() const { return std::ldexp(static_cast<double>(terms_), exponent_); }
+
+ private:
+  int exponent_ = 0;
+  std::int64_t terms_ = 0;
+};
+
+struct PlacementNetwork {
+  /// In place of a vertex: a variable that is already decided.
+  static constexpr std::int32_t kSource = -1, kSink = -2;
+
+  CutNetwork cut;
+  std::vector<std::int32_t> host_vertex;         ///< per class; on the source's side: there is a copy on the host
+  std::vector<std::int32_t> accelerator_vertex;  ///< per class; on the source's side: there is no copy on the accelerator
+  std::int64_t constant = 0;                     ///< paid in every cut
+};
+
+PlacementNetwork make_network(const PlacementProblem& problem, const Contraction& contraction, const UsesByValue& uses,
+                              const CapacityScale& scale);
+
+}  // namespace cleave
