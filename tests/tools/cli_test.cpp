@@ -1,0 +1,223 @@
+// The command line as a user meets it: exit codes, streams, JSON documents, errors. Runs the built program.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "graph/npy.h"
+#include "tests/support/command.h"
+
+namespace cleave::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using nlohmann::json;
+
+constexpr const char* kScale = R"(cleave: 1
+model: scale
+dims: {n: 3}
+inputs:
+  x: "f32[n]"
+parameters:
+  w: {type: "f32[n]", value: 2}
+program:
+  - y: x * w
+  - print("sum", sum(y))
+outputs: [y]
+)";
+
+class CliTest : public ::testing::Test {
+ protected:
+  CommandResult run(const std::string& arguments) { return run_command("cleave " + arguments, folder_.path()); }
+  std::string model(const std::string& text, const std::string& name = "model.yaml") {
+    write_file(folder_.file(name), text);
+    return name;
+  }
+  TemporaryFolder folder_;
+};
+
+TEST_F(CliTest, HelpFitsOnAScreenAndHasAnExample) {
+  for (const char* command : {"", "run", "explain", "check", "dot", "print", "plan", "devices"}) {
+    const CommandResult help = run(std::string(command) + " --help");
+    EXPECT_EQ(help.code, 0) << command;
+    EXPECT_LE(std::count(help.out.begin(), help.out.end(), '\n'), 40) << help.out;
+    EXPECT_THAT(help.out, HasSubstr("Example: cleave"));
+    EXPECT_EQ(help.err, "");
+  }
+}
+
+TEST_F(CliTest, WrongUsageExitsWith2) {
+  model(kScale);
+  for (const char* arguments : {"", "fly", "run", "run model.yaml --colour", "run model.yaml --placement best", "run model.yaml --dim n", "run model.yaml --dim n=x",
+                                "run model.yaml -Wnonsense", "dot model.yaml -o picture.gif", "print model.yaml --stage final", "run model.yaml --device tpu",
+                                "run model.yaml --schedule never", "run model.yaml --runs 0"}) {
+    const CommandResult result = run(arguments);
+    EXPECT_EQ(result.code, 2) << arguments << result.err;
+    EXPECT_NE(result.err, "") << arguments;
+    EXPECT_EQ(result.out, "") << arguments;
+  }
+}
+
+TEST_F(CliTest, RunPrintsOutputsAndSummary) {
+  model(kScale);
+  const CommandResult result = run("run model.yaml --input 'x=[1, 2, 3]'");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("sum: 12"));
+  EXPECT_THAT(result.out, HasSubstr("y: [2"));
+  EXPECT_THAT(result.out, HasSubstr("simulated"));
+  EXPECT_EQ(result.err, "");
+}
+
+TEST_F(CliTest, RunJsonIsOneDocument) {
+  model(kScale);
+  const CommandResult result = run("run model.yaml --input x=0.5 --dim n=2 --json --placement accelerator");
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("sum: 2"));
+  const json document = json::parse(result.out);
+  EXPECT_EQ(document["outputs"]["y"], json({{"type", "f32[2]"}, {"shape", {2}}, {"data", {1.0, 1.0}}}));
+  EXPECT_EQ(document["transfers"]["host_to_accelerator"], json({{"count", 2}, {"bytes", 16}}));
+  EXPECT_EQ(document["device"], "simulated");
+  EXPECT_TRUE(document["diagnostics"].empty());
+}
+
+TEST_F(CliTest, InputsComeFromFilesAndAreChecked) {
+  model(kScale);
+  ASSERT_TRUE(write_npy(Array::of<float>({3}, {1, 2, 4}), folder_.file("x.npy")));
+  write_file(folder_.file("x.csv"), "1,2,5\n");
+  EXPECT_THAT(run("run model.yaml --input x=x.npy").out, HasSubstr("sum: 14"));
+  EXPECT_THAT(run("run model.yaml --input x=x.csv").out, HasSubstr("sum: 16"));
+  EXPECT_THAT(run("run model.yaml --input x=1 --param 'w=[1, 1, 1]'").out, HasSubstr("sum: 3"));
+  const std::pair<const char*, const char*> wrong[] = {
+      {"--input x=[1,2]", "list of 3"},        {"--input x=true --input xx=1", "did you mean `x`"}, {"--input x=missing.npy", "missing.npy"},
+      {"--input x=hello", "neither"},          {"--input 'x=[[1,2,3]]'", "f32[3]"},                 {"--input 'x={\"a\": 1}'", "no value"},
+      {"", "`x`"},
+  };
+  for (const auto& [arguments, message] : wrong) {
+    const CommandResult result = run(std::string("run model.yaml ") + arguments);
+    EXPECT_EQ(result.code, 1) << arguments << result.out;
+    EXPECT_THAT(result.err, HasSubstr(message)) << arguments;
+  }
+}
+
+TEST_F(CliTest, OutputsGoToFiles) {
+  model(kScale);
+  const CommandResult result = run("run model.yaml --input x=3 --output y=y.npy");
+  ASSERT_EQ(result.code, 0) << result.err;
+  const auto array = read_npy(folder_.file("y.npy"));
+  ASSERT_TRUE(array.ok());
+  EXPECT_EQ(*array, Array::of<float>({3}, {6, 6, 6}));
+  EXPECT_EQ(run("run model.yaml --input x=3 --output z=y.npy").code, 1);
+  EXPECT_EQ(run("run model.yaml --input x=3 --output y=no/such/folder/y.npy").code, 1);
+}
+
+TEST_F(CliTest, ErrorsOfTheModelNameTheLine) {
+  model("cleave: 1\nmodel: m\ninputs: {x: \"f32[2]\"}\nprogram:\n  - y: x + z\noutputs: [y]\n");
+  for (const char* command : {"run", "explain", "check", "dot", "print"}) {
+    const CommandResult result = run(std::string(command) + " model.yaml");
+    EXPECT_EQ(result.code, 1) << command;
+    EXPECT_THAT(result.err, HasSubstr("model.yaml:5:")) << command;
+    EXPECT_THAT(result.err, HasSubstr("`z`")) << command;
+  }
+  for (const char* command : {"run", "explain", "check"}) {
+    const CommandResult result = run(std::string(command) + " model.yaml --json");
+    EXPECT_EQ(result.code, 1);
+    const json document = json::parse(result.out);
+    EXPECT_TRUE(document.contains("cleave"));
+    EXPECT_EQ(document["diagnostics"][0]["severity"], "error");
+    EXPECT_EQ(document["diagnostics"][0]["location"]["line"], 5);
+    EXPECT_EQ(result.err, "");
+  }
+  EXPECT_EQ(run("run nowhere.yaml").code, 1);
+  EXPECT_EQ(run("run nowhere.graph").code, 1);
+}
+
+TEST_F(CliTest, ExplainRunsWithoutInputs) {
+  model(kScale);
+  const CommandResult text = run("explain model.yaml");
+  EXPECT_EQ(text.code, 0) << text.err;
+  const CommandResult result = run("explain model.yaml --json --placement accelerator");
+  ASSERT_EQ(result.code, 0);
+  const json document = json::parse(result.out);
+  EXPECT_EQ(document["model"], "scale");
+  EXPECT_EQ(document["machine"], json({{"name", "simulated"}, {"provenance", "assumed"}}));
+  EXPECT_EQ(document["placement"]["gap"], 0);
+}
+
+TEST_F(CliTest, LimitsAndWarningsTurnedIntoErrorsFail) {
+  const std::string loop = std::string(kScale) + "limits: {transfers: 0}\n";
+  model(loop);
+  const CommandResult result = run("check model.yaml --placement accelerator");
+  EXPECT_EQ(result.code, 1);
+  EXPECT_THAT(result.err, HasSubstr("limit"));
+  EXPECT_EQ(run("run model.yaml --placement accelerator --input x=1").code, 1);
+  EXPECT_EQ(run("check model.yaml --placement host").code, 0);
+}
+
+TEST_F(CliTest, StagesPrintAndGraphFilesWorkInPlaceOfModels) {
+  model(kScale);
+  for (const char* stage : {"traced", "simplified", "placed", "partitioned"}) {
+    const CommandResult result = run(std::string("print model.yaml --stage ") + stage);
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_THAT(result.out, HasSubstr("multiply"));
+  }
+  write_file(folder_.file("saved.graph"), run("print model.yaml --stage traced").out);
+  const CommandResult result = run("run saved.graph --input x=1");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("sum: 6"));
+  EXPECT_EQ(run("run saved.graph --input x=1 --dim n=5").code, 1);
+}
+
+TEST_F(CliTest, DotDraws) {
+  model(kScale);
+  EXPECT_THAT(run("dot model.yaml").out, HasSubstr("digraph"));
+  ASSERT_EQ(run("dot model.yaml -o picture.svg").code, 0);
+  EXPECT_THAT(read_file(folder_.file("picture.svg")), HasSubstr("<svg"));
+  EXPECT_EQ(run("dot model.yaml -o no/such/folder/picture.svg").code, 1);
+  EXPECT_THAT(run_command("ls", folder_.path()).out, Not(HasSubstr("tmp")));
+}
+
+TEST_F(CliTest, ProfilesAreObservedAndUsed) {
+  model("cleave: 1\nmodel: m\ninputs: {n: \"i32[]\"}\nprogram:\n  - i: 0\n  - while: i < n\n    do:\n      - i: i + 1\noutputs: [i]\n");
+  EXPECT_THAT(run("explain model.yaml").out, HasSubstr("assumed"));
+  const CommandResult printed = run("run model.yaml --input n=7 --profile");
+  EXPECT_THAT(printed.out, HasSubstr("model.yaml:6"));
+  EXPECT_THAT(printed.out, HasSubstr(": 7 "));
+  ASSERT_EQ(run("run --profile seen.json model.yaml --input n=7").code, 0);
+  const json before = json::parse(run("explain model.yaml --json").out), after = json::parse(run("explain model.yaml --use-profile seen.json --json").out);
+  EXPECT_EQ(before["regions"][1]["frequency"], 11);
+  EXPECT_EQ(after["regions"][1]["frequency"], 8);
+  EXPECT_EQ(run("explain model.yaml --use-profile missing.json").code, 1);
+}
+
+TEST_F(CliTest, DevicesAndTimeline) {
+  const CommandResult devices = run("devices");
+  EXPECT_EQ(devices.code, 0);
+  EXPECT_THAT(devices.out, HasSubstr("simulated"));
+  EXPECT_TRUE(json::parse(run("devices --json").out)["devices"].is_array());
+  model(kScale);
+  ASSERT_EQ(run("run model.yaml --input x=1 --trace trace.json --placement accelerator").code, 0);
+  EXPECT_FALSE(json::parse(read_file(folder_.file("trace.json")))["traceEvents"].empty());
+  EXPECT_EQ(run("run model.yaml --input x=1 --device cuda").code, 3);
+}
+
+TEST_F(CliTest, PlanSolvesBareProblems) {
+  write_file(folder_.file("problem.json"), R"({"regions": [{"parent": null, "frequency": 1}],
+    "nodes": [{"name": "a", "region": 0, "host_seconds": 0, "accelerator_seconds": 0, "pin": "host", "replicable": false},
+              {"name": "b", "region": 0, "host_seconds": 5, "accelerator_seconds": 1, "pin": null, "replicable": false}],
+    "values": [{"node": 0, "region": 0, "host_to_accelerator_seconds": 2, "accelerator_to_host_seconds": 2}],
+    "uses": [{"value": 0, "node": 1, "region": 0}]})");
+  const CommandResult result = run("plan problem.json");
+  ASSERT_EQ(result.code, 0) << result.err;
+  const json document = json::parse(result.out);
+  EXPECT_EQ(document["objective_seconds"], 3);
+  EXPECT_EQ(document["nodes"][1]["on"], json({"accelerator:0"}));
+  EXPECT_EQ(document["transfers"], json::array({{{"value", 0}, {"direction", "host_to_accelerator"}, {"region", 0}}}));
+  write_file(folder_.file("bad.json"), R"({"regions": [{"parent": 0, "frequency": 1}], "nodes": [], "values": [], "uses": []})");
+  const CommandResult bad = run("plan bad.json");
+  EXPECT_EQ(bad.code, 1);
+  EXPECT_THAT(bad.err, HasSubstr("regions[0]"));
+}
+
+}  // namespace
+}  // namespace cleave::testing
