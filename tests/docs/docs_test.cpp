@@ -1,6 +1,6 @@
-// Every example in the documents is real. A block behind `<!-- file: PATH -->` is that file of the tree, word for word; a ```console block is run,
-// command by command from the top of the tree, and must print what stands below each `$ ` line ([...] in a line stands for anything; standard error
-// follows standard output). CLEAVE_UPDATE_GOLDEN=1 writes what is true into the documents.
+// Every example in the documents is real. A block behind `<!-- file: PATH -->` is that file of the tree, word for word; a ```console block
+// is run, command by command from the top of the tree, and must print what stands below each `$ ` line ([...] in a line stands for
+// anything; standard error follows standard output). CLEAVE_UPDATE_GOLDEN=1 writes what is true into the documents.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -10,9 +10,9 @@
 namespace cleave::testing {
 namespace {
 
+using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using nlohmann::json;
 
 constexpr const char* kScale = R"(cleave: 1
 model: scale
@@ -49,9 +49,10 @@ TEST_F(CliTest, HelpFitsOnAScreenAndHasAnExample) {
 
 TEST_F(CliTest, WrongUsageExitsWith2) {
   model(kScale);
-  for (const char* arguments : {"", "fly", "run", "run model.yaml --colour", "run model.yaml --placement best", "run model.yaml --dim n", "run model.yaml --dim n=x",
-                                "run model.yaml -Wnonsense", "dot model.yaml -o picture.gif", "print model.yaml --stage final", "run model.yaml --device tpu",
-                                "run model.yaml --schedule never", "run model.yaml --runs 0"}) {
+  for (const char* arguments :
+       {"", "fly", "run", "run model.yaml --colour", "run model.yaml --placement best", "run model.yaml --dim n",
+        "run model.yaml --dim n=x", "run model.yaml -Wnonsense", "dot model.yaml -o picture.gif", "print model.yaml --stage final",
+        "run model.yaml --device tpu", "run model.yaml --schedule never", "run model.yaml --runs 0"}) {
     const CommandResult result = run(arguments);
     EXPECT_EQ(result.code, 2) << arguments << result.err;
     EXPECT_NE(result.err, "") << arguments;
@@ -89,8 +90,12 @@ TEST_F(CliTest, InputsComeFromFilesAndAreChecked) {
   EXPECT_THAT(run("run model.yaml --input x=x.csv").out, HasSubstr("sum: 16"));
   EXPECT_THAT(run("run model.yaml --input x=1 --param 'w=[1, 1, 1]'").out, HasSubstr("sum: 3"));
   const std::pair<const char*, const char*> wrong[] = {
-      {"--input x=[1,2]", "list of 3"},        {"--input x=true --input xx=1", "did you mean `x`"}, {"--input x=missing.npy", "missing.npy"},
-      {"--input x=hello", "neither"},          {"--input 'x=[[1,2,3]]'", "f32[3]"},                 {"--input 'x={\"a\": 1}'", "no value"},
+      {"--input x=[1,2]", "list of 3"},
+      {"--input x=true --input xx=1", "did you mean `x`"},
+      {"--input x=missing.npy", "missing.npy"},
+      {"--input x=hello", "neither"},
+      {"--input 'x=[[1,2,3]]'", "f32[3]"},
+      {"--input 'x={\"a\": 1}'", "no value"},
       {"", "`x`"},
   };
   for (const auto& [arguments, message] : wrong) {
@@ -184,7 +189,8 @@ TEST_F(CliTest, ProfilesAreObservedAndUsed) {
   EXPECT_THAT(printed.out, HasSubstr("model.yaml:6"));
   EXPECT_THAT(printed.out, HasSubstr(": 7 "));
   ASSERT_EQ(run("run --profile seen.json model.yaml --input n=7").code, 0);
-  const json before = json::parse(run("explain model.yaml --json").out), after = json::parse(run("explain model.yaml --use-profile seen.json --json").out);
+  const json before = json::parse(run("explain model.yaml --json").out),
+             after = json::parse(run("explain model.yaml --use-profile seen.json --json").out);
   EXPECT_EQ(before["regions"][1]["frequency"], 11);
   EXPECT_EQ(after["regions"][1]["frequency"], 8);
   EXPECT_EQ(run("explain model.yaml --use-profile missing.json").code, 1);

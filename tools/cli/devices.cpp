@@ -27,17 +27,25 @@ std::string processor_name() {
 
 ordered_json host_json() {
   const double bytes = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-  return {{"name", "host"}, {"kind", "processor"}, {"usable", true}, {"description", processor_name()},
-          {"threads", std::thread::hardware_concurrency()}, {"memory_bytes", bytes}};
+  return {{"name", "host"},
+          {"kind", "processor"},
+          {"usable", true},
+          {"description", processor_name()},
+          {"threads", std::thread::hardware_concurrency()},
+          {"memory_bytes", bytes}};
 }
 
 ordered_json simulated_json() {
   const auto machine = Machine::shipped("simulated");
   const DeviceRates& rates = machine->accelerators.front();
-  return {{"name", "simulated"}, {"kind", "simulated accelerator"}, {"usable", true},
+  return {{"name", "simulated"},
+          {"kind", "simulated accelerator"},
+          {"usable", true},
           {"description", "real results, simulated times; machine `simulated`, " + machine->provenance},
           {"memory_bytes", rates.memory_bytes},
-          {"link_bytes_per_second", {{"host_to_accelerator", rates.host_to_accelerator.bytes_per_second}, {"accelerator_to_host", rates.accelerator_to_host.bytes_per_second}}}};
+          {"link_bytes_per_second",
+           {{"host_to_accelerator", rates.host_to_accelerator.bytes_per_second},
+            {"accelerator_to_host", rates.accelerator_to_host.bytes_per_second}}}};
 }
 
 ordered_json cuda_json() {

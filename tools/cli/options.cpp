@@ -22,7 +22,8 @@ void add_diagnostic_flags(CLI::App& app, Options& options) {
   const auto flag = [&options](const char* letter) {
     return [&options, letter](const std::vector<std::string>& values) {
       for (const std::string& value : values)
-        if (!options.diagnostics.parse(letter + value)) throw CLI::ValidationError("-" + (letter + value), "there is no such diagnostic flag");
+        if (!options.diagnostics.parse(letter + value))
+          throw CLI::ValidationError("-" + (letter + value), "there is no such diagnostic flag");
       return true;
     };
   };
@@ -32,8 +33,11 @@ void add_diagnostic_flags(CLI::App& app, Options& options) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->allow_extra_args(false);
   app.add_option("-R", CLI::callback_t(flag("R")), "remarks: round-trip")->type_name("FLAG")->expected(1)->allow_extra_args(false);
-  app.add_flag_callback("-w", [&options] { options.diagnostics.no_warnings = true; }, "no warnings");
-  app.add_option("--diagnostics", options.diagnostics_format, "text or sarif (SARIF 2.1.0)")->check(CLI::IsMember({"text", "sarif"}))->type_name("FORM");
+  app.add_flag_callback(
+      "-w", [&options] { options.diagnostics.no_warnings = true; }, "no warnings");
+  app.add_option("--diagnostics", options.diagnostics_format, "text or sarif (SARIF 2.1.0)")
+      ->check(CLI::IsMember({"text", "sarif"}))
+      ->type_name("FORM");
 }
 
 void add_output_flags(CLI::App& app, Options& options) {
@@ -134,11 +138,12 @@ void add_commands(CLI::App& app, Options& options) {
   CLI::App* check = command("check", Command::check, "Diagnostics and limits only, for continuous integration. Runs nothing.",
                             "cleave check model.yaml -Werror=round-trip --json");
   add_plan_flags(*check, options);
-  CLI::App* dot = command("dot", Command::dot, "Draws the partition with Graphviz. Runs nothing.", "cleave dot models/kmeans.yaml -o kmeans.svg");
+  CLI::App* dot =
+      command("dot", Command::dot, "Draws the partition with Graphviz. Runs nothing.", "cleave dot models/kmeans.yaml -o kmeans.svg");
   add_plan_flags(*dot, options);
   dot->add_option("-o", options.output_file, ".svg, .png, .pdf or .dot; default: dot source to standard output")->type_name("FILE");
-  CLI::App* print = command("print", Command::print, "Prints the program at a stage of compilation.",
-                            "cleave print model.yaml --stage partitioned");
+  CLI::App* print =
+      command("print", Command::print, "Prints the program at a stage of compilation.", "cleave print model.yaml --stage partitioned");
   add_plan_flags(*print, options);
   print->add_option("--stage", options.stage, "traced, simplified, placed or partitioned")
       ->check(CLI::IsMember({"traced", "simplified", "placed", "partitioned"}))
@@ -146,9 +151,13 @@ void add_commands(CLI::App& app, Options& options) {
   CLI::App* plan = command("plan", Command::plan, "Solves a bare placement problem; writes the placement as JSON.",
                            "cleave plan workload.json --format device-placement --accelerator-memory 50%");
   plan->add_option("problem", options.model, "a problem file (.json)")->required()->type_name("PROBLEM");
-  plan->add_option("--format", options.format, "cleave or device-placement")->check(CLI::IsMember({"cleave", "device-placement"}))->type_name("FORM");
-  plan->add_option("--accelerator-memory", options.accelerator_memory, "capacity: BYTES, or PERCENT of the nodes' total")->type_name("SIZE");
-  CLI::App* devices = command("devices", Command::devices, "Lists what can run a program here, and why something can not.", "cleave devices --json");
+  plan->add_option("--format", options.format, "cleave or device-placement")
+      ->check(CLI::IsMember({"cleave", "device-placement"}))
+      ->type_name("FORM");
+  plan->add_option("--accelerator-memory", options.accelerator_memory, "capacity: BYTES, or PERCENT of the nodes' total")
+      ->type_name("SIZE");
+  CLI::App* devices =
+      command("devices", Command::devices, "Lists what can run a program here, and why something can not.", "cleave devices --json");
   for (CLI::App* sub : {run, explain, check, dot, print}) add_diagnostic_flags(*sub, options);
   for (CLI::App* sub : {run, explain, check, dot, print, plan, devices}) add_output_flags(*sub, options);
 }
@@ -159,8 +168,9 @@ std::optional<Exit> parse(int argc, const char* const* argv, Options& options) {
   CLI::App app{"cleave places a whole dataflow graph on host and accelerator by an exact minimum cut, and runs it.", "cleave"};
   app.set_version_flag("--version", std::string("cleave ") + kVersion);
   app.require_subcommand(1);
-  app.footer("Example: cleave run models/kmeans.yaml\n`cleave COMMAND --help` says more. Exit codes: 0 done, 1 an error in the program or data,\n"
-             "2 wrong usage, 3 the machine failed.");
+  app.footer(
+      "Example: cleave run models/kmeans.yaml\n`cleave COMMAND --help` says more. Exit codes: 0 done, 1 an error in the program or data,\n"
+      "2 wrong usage, 3 the machine failed.");
   app.get_formatter()->column_width(36);
   add_commands(app, options);
   try {

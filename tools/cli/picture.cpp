@@ -35,7 +35,8 @@ Status render(const std::string& source, const std::string& format, const std::s
   const int failure = posix_spawnp(&child, "dot", nullptr, nullptr, const_cast<char* const*>(arguments), environ);
   int status = -1;
   if (failure == 0)
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
   std::remove(input.c_str());
   if (failure != 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 127))
     return Error{"cannot run Graphviz (`dot`): install the package graphviz, or write a .dot file", {}, ErrorKind::machine};
@@ -58,7 +59,8 @@ int dot_command(const Options& options) {
   const std::size_t point = options.output_file.rfind('.');
   const std::string extension = point == std::string::npos ? "" : options.output_file.substr(point + 1);
   if (!options.output_file.empty() && extension != "svg" && extension != "png" && extension != "pdf" && extension != "dot")
-    return console.fail(Error{"-o " + options.output_file + ": expected a file that ends in .svg, .png, .pdf or .dot", {}, ErrorKind::usage});
+    return console.fail(
+        Error{"-o " + options.output_file + ": expected a file that ends in .svg, .png, .pdf or .dot", {}, ErrorKind::usage});
   const Graph graph = load_graph(options);
   if (!graph.ok()) return console.fail(graph.diagnostics);
   const auto plan = make_plan(graph, options);

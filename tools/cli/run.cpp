@@ -31,10 +31,13 @@ Result<std::map<std::string, Array>> read_inputs(const Graph& graph, const Optio
     const auto found = declared.find(name);
     if (found == declared.end()) {
       const auto near = nearest(name, names);
-      return Error{"the model has no input or parameter `" + name + "`" + (near ? "; did you mean `" + *near + "`?" : ""), {}, ErrorKind::user};
+      return Error{
+          "the model has no input or parameter `" + name + "`" + (near ? "; did you mean `" + *near + "`?" : ""), {}, ErrorKind::user};
     }
     auto array = read_value(text, found->second->type);
-    if (!array) return Error{"`" + name + "` (" + to_string(found->second->type) + "): " + array.error().message, array.error().location, array.error().kind};
+    if (!array)
+      return Error{"`" + name + "` (" + to_string(found->second->type) + "): " + array.error().message, array.error().location,
+                   array.error().kind};
     arrays.insert_or_assign(name, *std::move(array));
   }
   return arrays;
@@ -80,7 +83,8 @@ ordered_json run_json(const Plan& plan, const RunResult& result, const Options& 
     outputs[name] = std::move(item);
   }
   ordered_json document{{"device", options.device == "none" ? "host" : "simulated"}, {"outputs", std::move(outputs)}};
-  document["transfers"] = {{"host_to_accelerator", count(result.host_to_accelerator)}, {"accelerator_to_host", count(result.accelerator_to_host)}};
+  document["transfers"] = {{"host_to_accelerator", count(result.host_to_accelerator)},
+                           {"accelerator_to_host", count(result.accelerator_to_host)}};
   document["seconds"] = result.seconds;
   document["simulated_seconds"] = result.simulated_seconds;
   document["diagnostics"] = ordered_json::parse(diagnostics_json(plan.diagnostics))["diagnostics"];
@@ -119,8 +123,8 @@ Status deliver(const Plan& plan, const RunResult& result, const Options& options
   if (options.profile && options.profile_file.empty()) console.out(profile_text(result.observed));
   console.note(summary_line(plan));
   if (options.device != "none")
-    console.note("ran on the simulated accelerator: results are real, times are simulated (" + human_seconds(result.simulated_seconds) + " simulated, " +
-                 human_seconds(result.seconds) + " of wall clock)");
+    console.note("ran on the simulated accelerator: results are real, times are simulated (" + human_seconds(result.simulated_seconds) +
+                 " simulated, " + human_seconds(result.seconds) + " of wall clock)");
   return {};
 }
 

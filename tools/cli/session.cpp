@@ -43,9 +43,13 @@ int exit_code(const Error& error) {
 
 Console::Console(const Options& options) : options_(options), color_(wants_color(options)) {}
 
-void Console::line(std::string_view text) const { write(stdout, std::string(text) + "\n"); }
+void Console::line(std::string_view text) const {
+  write(stdout, std::string(text) + "\n");
+}
 
-void Console::out(std::string_view text) const { write(stdout, text); }
+void Console::out(std::string_view text) const {
+  write(stdout, text);
+}
 
 void Console::note(std::string_view text) const {
   if (!options_.quiet && !options_.json) line(text);

@@ -37,7 +37,8 @@ std::optional<T> convert(const json& item) {
       return static_cast<T>(value);
     }
     const auto value = item.get<std::int64_t>();
-    if (value < static_cast<std::int64_t>(std::numeric_limits<T>::min()) || value > static_cast<std::int64_t>(std::numeric_limits<T>::max()))
+    if (value < static_cast<std::int64_t>(std::numeric_limits<T>::min()) ||
+        value > static_cast<std::int64_t>(std::numeric_limits<T>::max()))
       return std::nullopt;
     return static_cast<T>(value);
   } else {
@@ -61,7 +62,8 @@ std::optional<std::string> flatten(const json& value, const Shape& shape, std::v
       continue;
     }
     if (!item->is_array() || static_cast<std::int64_t>(item->size()) != shape[depth])
-      return "a list of " + std::to_string(shape[depth]) + " is expected at depth " + std::to_string(depth + 1) + " for the shape " + to_string(shape);
+      return "a list of " + std::to_string(shape[depth]) + " is expected at depth " + std::to_string(depth + 1) + " for the shape " +
+             to_string(shape);
     for (std::size_t i = item->size(); i-- > 0;) open.emplace_back(&(*item)[i], depth + 1);
   }
   return std::nullopt;

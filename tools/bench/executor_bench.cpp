@@ -1,0 +1,46 @@
+// What the executor adds to each step: a chain of tiny operations, on the host and on the simulated accelerator.
+#include <benchmark/benchmark.h>
+
+#include <span>
+#include <vector>
+
+#include "executor/executor.h"
+#include "graph/check.h"
+#include "partitioner/compile.h"
+#include "tools/bench/programs.h"
+
+namespace cleave::bench {
+namespace {
+
+Array filled(float value) {
+  const std::vector<float> values(16, value);
+  return Array::of<float>({16}, std::span<const float>(values));
+}
+
+void chain(benchmark::State& state, bool on_host) {
+  const std::int64_t length = state.range(0);
+  PlanOptions options;
+  auto machine = Machine::shipped("simulated");
+  CLEAVE_CHECK(machine.ok());
+  options.costs.machine = *machine;
+  options.costs.supported = kernel_support(ExecutorOptions::Accelerator::simulated);
+  const Plan planned = plan(tiny_chain(length, on_host), options);
+  CLEAVE_CHECK(planned.ok());
+  auto executor = Executor::create(std::make_shared<const Program>(planned.program), *machine, {});
+  CLEAVE_CHECK(executor.ok());
+  RunOptions run;
+  run.inputs.emplace("x", filled(1.0F));
+  run.inputs.emplace("step", filled(2.0F));
+  for (auto _ : state) {
+    const auto result = (*executor)->run(run);
+    CLEAVE_CHECK(result.ok());
+    benchmark::DoNotOptimize(result->seconds);
+  }
+  state.counters["per_step"] = benchmark::Counter(static_cast<double>(length) * static_cast<double>(state.iterations()),
+                                                  benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+BENCHMARK_CAPTURE(chain, host, true)->Arg(1'000)->Arg(10'000)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK_CAPTURE(chain, simulated_accelerator, false)->Arg(1'000)->Arg(10'000)->Unit(benchmark::kMillisecond)->UseRealTime();
+
+}  // namespace
+}  // namespace cleave::bench
