@@ -49,6 +49,8 @@ struct ExecutorOptions {
   double watchdog_seconds = 30;  ///< without any step executing before a run is ended with an Error
   bool check_memory = false;     ///< simulated accelerator: every operand byte must have been written
   std::string inject;            ///< fault injection on the simulated accelerator; see simulated/faults.h
+  /// Where a host function's library is looked for if it is not at its own path: each of these joined with its file name.
+  std::vector<std::string> library_paths;
 };
 
 /// One program made ready to run: devices opened, memory planned, host libraries loaded. May run any number of times, one run at a time per

@@ -7,6 +7,6 @@
 
 namespace cleave {
 
-Result<RunResult> run_reference(const Graph& graph, const RunOptions& options);
+Result<RunResult> run_reference(const Graph& graph, const RunOptions& options, const std::vector<std::string>& library_paths = {});
 
 }  // namespace cleave

@@ -24,4 +24,10 @@ struct Timeline {
   bool simulated = false;  ///< times are of the virtual clock
 };
 
+class Graph;
+
+/// Chrome trace event format (chrome://tracing, ui.perfetto.dev): a track a device for steps, one for transfers and one for waits.
+[[nodiscard]] std::string to_chrome_trace(const Timeline& timeline, const Graph& graph);
+Status write_chrome_trace(const Timeline& timeline, const Graph& graph, const std::string& path);
+
 }  // namespace cleave

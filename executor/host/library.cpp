@@ -1,0 +1,74 @@
+#include "executor/host/library.h"
+
+#include <dlfcn.h>
+
+#include <array>
+#include <filesystem>
+#include <memory>
+
+#include "executor/host/cleave_host_function.h"
+#include "graph/array.h"
+
+namespace cleave {
+namespace {
+
+std::string last_dl_error() {
+  const char* text = dlerror();
+  return text ? text : "unknown reason";
+}
+
+Result<std::shared_ptr<void>> open(const HostFunction& declared, const std::vector<std::string>& library_paths) {
+  namespace fs = std::filesystem;
+  std::vector<fs::path> candidates = {declared.library};
+  for (const std::string& folder : library_paths) candidates.push_back(fs::path(folder) / fs::path(declared.library).filename());
+  for (const fs::path& candidate : candidates) {
+    std::error_code ignored;
+    if (!fs::exists(candidate, ignored)) continue;
+    // dlopen searches the system's folders for a name without a slash; a model's library is a file, never a system library.
+    std::string path = fs::absolute(candidate, ignored).string();
+    dlerror();
+    void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!handle) return Error{"cannot load the library `" + path + "`: " + last_dl_error()};
+    return std::shared_ptr<void>(handle, [](void* opened) { dlclose(opened); });
+  }
+  std::string message = "there is no library `" + declared.library + "`";
+  if (!library_paths.empty()) message += ", nor its file name in " + std::to_string(library_paths.size()) + " further folders";
+  return Error{message};
+}
+
+cleave_array describe(const Array& array, void* data) {
+  return {static_cast<int>(array.dtype()), array.type().rank(), array.shape().data(), data};
+}
+
+Status call(cleave_host_function function, std::span<const Array> inputs, std::span<Array> results) {
+  std::vector<cleave_array> takes, gives;
+  takes.reserve(inputs.size());
+  gives.reserve(results.size());
+  for (const Array& input : inputs) takes.push_back(describe(input, const_cast<std::byte*>(input.bytes())));
+  for (Array& result : results) gives.push_back(describe(result, result.mutable_bytes()));
+  std::array<char, 512> error{};
+  int code = function(CLEAVE_HOST_FUNCTION_VERSION, takes.data(), static_cast<int>(takes.size()), gives.data(),
+                      static_cast<int>(gives.size()), error.data(), error.size());
+  if (code == 0) return {};
+  error.back() = '\0';
+  std::string text = error.data();
+  return Error{text.empty() ? "the host function failed with code " + std::to_string(code) : text};
+}
+
+}  // namespace
+
+Result<HostFunction> load_host_function(const HostFunction& declared, const std::vector<std::string>& library_paths) {
+  Result<std::shared_ptr<void>> library = open(declared, library_paths);
+  if (!library) return library.error();
+  dlerror();
+  void* symbol = dlsym(library->get(), declared.symbol.c_str());
+  if (!symbol) return Error{"the library `" + declared.library + "` has no function `" + declared.symbol + "`"};
+  auto function = reinterpret_cast<cleave_host_function>(symbol);
+  HostFunction bound = declared;
+  bound.call = [library = *library, function](std::span<const Array> inputs, std::span<Array> results) {
+    return call(function, inputs, results);
+  };
+  return bound;
+}
+
+}  // namespace cleave

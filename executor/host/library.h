@@ -1,0 +1,15 @@
+// Host functions from shared libraries, by the plain C interface of <cleave/host_function.h>. The only code that loads user libraries.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/host_function.h"
+
+namespace cleave {
+
+/// `declared` made callable. The library is opened at its own path; if it is not there, at its file name in each of `library_paths`.
+/// It stays loaded as long as the result or a copy of it lives.
+Result<HostFunction> load_host_function(const HostFunction& declared, const std::vector<std::string>& library_paths);
+
+}  // namespace cleave
