@@ -65,6 +65,9 @@ struct Program {
   // Outputs are read from the host's copies.
 };
 
+/// As written for users: `host`, `accelerator:0`.
+std::string to_string(DeviceId device);
+
 /// Rules that the program breaks: values read before they are there, unmatched sends, order, blocks. Empty if none.
 std::vector<std::string> verify(const Program& program);
 /// For people and golden files.

@@ -1,0 +1,121 @@
+#include "partitioner/transfers.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "partitioner/deliveries.h"
+#include "partitioner/layout.h"
+
+namespace cleave {
+namespace {
+
+/// Per node: its host copy depends on accelerator work, through data or control (a node without a host copy counts as such work).
+std::vector<char> depends_on_accelerator(const Graph& graph, const Layout& layout, const Placement& placement) {
+  std::vector<char> tainted(graph.nodes.size(), 0);
+  std::vector<NodeId> pending;
+  const auto taint = [&](NodeId node) {
+    if (!tainted[node.index]) {
+      tainted[node.index] = 1;
+      pending.push_back(node);
+    }
+  };
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (!placement.on_host[i] && !is_control(graph.nodes[NodeId(i)].kind)) taint(NodeId(i));
+  }
+  while (!pending.empty()) {
+    const NodeId id = pending.back();
+    pending.pop_back();
+    const Node& node = graph.nodes[id];
+    for (ValueId value : node.results) {
+      for (const ValueUse& use : layout.uses(value)) {
+        if (use.node) taint(use.node);
+      }
+    }
+    for (RegionId region : node.regions) {
+      for (NodeId inner : graph.regions[region].nodes) taint(inner);
+    }
+    if (node.kind == NodeKind::branch) {
+      const auto& siblings = graph.regions[node.region].nodes;
+      for (auto k = static_cast<std::size_t>(layout.position(id)) + 1; k < siblings.size(); ++k) {
+        if (graph.nodes[siblings[k]].owner != id) break;
+        taint(siblings[k]);
+      }
+    }
+  }
+  return tainted;
+}
+
+IdVector<RegionId, char> regions_in_loops(const Graph& graph) {
+  IdVector<RegionId, char> in_loop(graph.regions.size(), 0);
+  for (std::size_t i = 0; i < graph.regions.size(); ++i) {  // parents come first
+    const Region& region = graph.regions[RegionId(i)];
+    const bool arm = region.kind == RegionKind::then_arm || region.kind == RegionKind::else_arm;
+    if (region.parent) in_loop[RegionId(i)] = arm ? in_loop[region.parent] : 1;
+  }
+  return in_loop;
+}
+
+bool moves(const Graph& graph, NodeId node, Side side) {
+  const OpDef* op = node ? graph.nodes[node].op : nullptr;
+  return op && op->moves_to == side;
+}
+
+/// Meant by the user: every reading it serves is a `to_...`, or the value comes out of one.
+bool is_explicit(const Graph& graph, const Transfer& transfer, std::span<const ValueUse> uses) {
+  const NodeId producer = graph.values[transfer.value].producer;
+  if (moves(graph, producer, Side::host) || moves(graph, producer, Side::accelerator)) return true;
+  const Side side = transfer.to == kAccelerator ? Side::accelerator : Side::host;
+  return !uses.empty() && std::all_of(uses.begin(), uses.end(), [&](const ValueUse& use) { return moves(graph, use.node, side); });
+}
+
+}  // namespace
+
+std::string_view to_string(TransferKind kind) {
+  switch (kind) {
+    case TransferKind::argument: return "argument";
+    case TransferKind::result: return "result";
+    case TransferKind::send: break;
+  }
+  return "send";
+}
+
+Transfers make_transfers(const Graph& graph, const CostedProblem& costed, const Placement& placement, const Machine&) {
+  const Layout layout(graph);
+  Transfers transfers;
+  transfers.items.reserve(placement.transfers.size());
+  for (const PlannedTransfer& planned : placement.transfers) {
+    Transfer t;
+    t.value = ValueId(static_cast<std::size_t>(planned.value));
+    t.region = RegionId(static_cast<std::size_t>(planned.region));
+    t.from = planned.to_accelerator ? kHost : kAccelerator;
+    t.to = planned.to_accelerator ? kAccelerator : kHost;
+    t.bytes = graph.values[t.value].type.bytes();
+    t.frequency = costed.problem.regions[t.region.index].frequency;
+    const PlacementProblem::Value& cost = costed.problem.values[t.value.index];
+    t.seconds = t.frequency * (planned.to_accelerator ? cost.host_to_accelerator_seconds : cost.accelerator_to_host_seconds);
+    t.location = graph.producer(t.value).location;
+    transfers.items.push_back(std::move(t));
+  }
+  std::sort(transfers.items.begin(), transfers.items.end(), [&](const Transfer& a, const Transfer& b) {
+    return std::tuple(layout.exists_at(a.value, a.region), a.value, a.to, a.region) <
+           std::tuple(layout.exists_at(b.value, b.region), b.value, b.to, b.region);
+  });
+
+  const Deliveries deliveries(graph, layout, placement, transfers.items);
+  const std::vector<char> tainted = depends_on_accelerator(graph, layout, placement);
+  const IdVector<RegionId, char> in_loop = regions_in_loops(graph);
+  for (std::size_t i = 0; i < transfers.items.size(); ++i) {
+    Transfer& t = transfers.items[i];
+    const auto uses = deliveries.of(i);
+    t.is_explicit = is_explicit(graph, t, uses);
+    if (in_loop[t.region]) continue;
+    if (t.to == kAccelerator) {
+      if (!tainted[graph.values[t.value].producer.index]) t.kind = TransferKind::argument;
+    } else if (std::all_of(uses.begin(), uses.end(), [](const ValueUse& use) { return use.kind == UseKind::output; })) {
+      t.kind = TransferKind::result;
+    }
+  }
+  return transfers;
+}
+
+}  // namespace cleave
