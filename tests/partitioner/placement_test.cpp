@@ -1,0 +1,260 @@
+// The solver against exhaustive search, its uniqueness under renumbering, and small cases with an answer that a person can check.
+#include "partitioner/placement.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/brute_force.h"
+#include "tests/support/random_problem.h"
+
+namespace cleave {
+namespace {
+
+using testing::brute_force;
+using testing::RandomProblemOptions;
+using Problem = PlacementProblem;
+using Sides = std::vector<std::uint8_t>;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+void expect_optimal(const Problem& problem, std::uint64_t seed) {
+  SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + testing::describe(problem));
+  const auto expected = brute_force(problem);
+  const Result<Placement> solved = solve(problem);
+  ASSERT_EQ(solved.ok(), expected.feasible) << (solved.ok() ? "" : solved.error().message);
+  if (!solved.ok()) return;
+  EXPECT_THAT(verify(problem, *solved), IsEmpty());
+  EXPECT_NEAR(solved->objective_seconds, expected.seconds, 1e-9);
+  EXPECT_NEAR(solved->bound_seconds, expected.seconds, 1e-9);
+  EXPECT_NEAR(testing::brute_force_cost(problem, solved->on_host, solved->on_accelerator), expected.seconds, 1e-9);
+  EXPECT_EQ(solved->on_accelerator, expected.fewest_on_accelerator);
+  double transfers = 0;  // the listed ones are what is paid
+  for (const PlannedTransfer& t : solved->transfers) {
+    const auto& value = problem.values[t.value];
+    transfers +=
+        problem.regions[t.region].frequency * (t.to_accelerator ? value.host_to_accelerator_seconds : value.accelerator_to_host_seconds);
+  }
+  for (std::size_t i = 0; i < problem.nodes.size(); ++i) {
+    const auto& node = problem.nodes[i];
+    transfers += problem.regions[node.region].frequency *
+                 ((solved->on_host[i] ? node.host_seconds : 0) + (solved->on_accelerator[i] ? node.accelerator_seconds : 0));
+  }
+  EXPECT_NEAR(transfers, expected.seconds, 1e-9);
+}
+
+TEST(Placement, EqualsExhaustiveSearchWithTies) {
+  for (std::uint64_t seed = 0; seed < 3000 && !::testing::Test::HasFailure(); ++seed) expect_optimal(testing::random_problem(seed), seed);
+}
+
+TEST(Placement, EqualsExhaustiveSearchWithArbitraryCosts) {
+  RandomProblemOptions options;
+  options.ties = false;
+  for (std::uint64_t seed = 0; seed < 2000 && !::testing::Test::HasFailure(); ++seed) {
+    expect_optimal(testing::random_problem(seed, options), seed);
+  }
+}
+
+TEST(Placement, IsTheSameForEveryNumbering) {
+  RandomProblemOptions options;
+  options.max_nodes = 40;
+  options.max_regions = 9;
+  for (std::uint64_t seed = 0; seed < 400 && !::testing::Test::HasFailure(); ++seed) {
+    options.ties = seed % 2 == 0;
+    const Problem problem = testing::random_problem(seed, options);
+    std::vector<std::int32_t> node_at, value_at;
+    const Problem other = testing::permuted(problem, seed, node_at, value_at);
+    const auto a = solve(problem), b = solve(other);
+    ASSERT_TRUE(a.ok() && b.ok());
+    for (std::size_t i = 0; i < problem.nodes.size(); ++i) {
+      ASSERT_EQ(a->on_host[i], b->on_host[node_at[i]]) << "seed " << seed << " node " << i;
+      ASSERT_EQ(a->on_accelerator[i], b->on_accelerator[node_at[i]]) << "seed " << seed << " node " << i;
+    }
+    std::vector<PlannedTransfer> moved = a->transfers;
+    for (auto& t : moved) t.value = value_at[t.value];
+    EXPECT_THAT(moved, ::testing::UnorderedElementsAreArray(b->transfers)) << "seed " << seed;
+  }
+}
+
+TEST(Placement, ReplicasThatNothingReadsAreDropped) {
+  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+    RandomProblemOptions options;
+    options.groups = false;
+    options.max_nodes = 12;
+    const Problem problem = testing::random_problem(seed, options);
+    const auto solved = solve(problem);
+    ASSERT_TRUE(solved.ok());
+    for (std::size_t i = 0; i < problem.nodes.size(); ++i) {
+      if (!solved->on_host[i] || !solved->on_accelerator[i]) continue;
+      bool read_on_host = false, read_on_accelerator = problem.nodes[i].keep_accelerator_copy;
+      for (const auto& use : problem.uses) {
+        if (problem.values[use.value].node != static_cast<std::int32_t>(i)) continue;
+        read_on_host |= solved->on_host[use.node] != 0;
+        read_on_accelerator |= solved->on_accelerator[use.node] != 0;
+      }
+      EXPECT_TRUE(read_on_host && read_on_accelerator) << "seed " << seed << " node " << i;
+    }
+  }
+}
+
+/// A root and a loop body of 10 trips.
+Problem with_loop() {
+  Problem problem;
+  problem.regions = {{Problem::kNoParent, 1}, {0, 10}};
+  return problem;
+}
+
+Problem::Node node(int region, double host, double accelerator, Problem::Pin pin = Problem::Pin::none) {
+  Problem::Node result;
+  result.region = region;
+  result.host_seconds = host;
+  result.accelerator_seconds = accelerator;
+  result.pin = pin;
+  return result;
+}
+
+TEST(Placement, SendsALoopInvariantOperandOnceOutsideTheLoop) {
+  Problem problem = with_loop();
+  problem.nodes = {node(0, 0, 0, Problem::Pin::host), node(1, 5, 1)};
+  problem.values = {{0, 0, 3, 3}};
+  problem.uses = {{0, 1, 1}, {0, 1, 1}};
+  const auto solved = solve(problem);
+  ASSERT_TRUE(solved.ok());
+  EXPECT_THAT(solved->on_accelerator, ElementsAre(0, 1));
+  EXPECT_THAT(solved->transfers, ElementsAre(PlannedTransfer{0, true, 0}));
+  EXPECT_DOUBLE_EQ(solved->objective_seconds, 13);
+  EXPECT_DOUBLE_EQ(solved->bound_seconds, 13);
+  EXPECT_EQ(solved->gap, 0);
+}
+
+TEST(Placement, SendsAValuePrintedNowAndThenInsideTheBranch) {
+  Problem problem;
+  problem.regions = {{Problem::kNoParent, 1}, {0, 1000}, {1, 10}};
+  problem.nodes = {node(1, 5, 1), node(2, 1, 0, Problem::Pin::host)};
+  problem.values = {{0, 1, 2, 2}};
+  problem.uses = {{0, 1, 2}};
+  const auto solved = solve(problem);
+  ASSERT_TRUE(solved.ok());
+  EXPECT_THAT(solved->on_host, ElementsAre(0, 1));
+  EXPECT_THAT(solved->transfers, ElementsAre(PlannedTransfer{0, false, 2}));
+}
+
+TEST(Placement, TiesGoToTheOutermostRegionAndToTheHost) {
+  Problem problem;
+  problem.regions = {{Problem::kNoParent, 1}, {0, 0.3}, {0, 0.7}};  // two arms of one branch
+  problem.nodes = {node(0, 0, 0, Problem::Pin::accelerator), node(1, 0, 0, Problem::Pin::host), node(2, 0, 0, Problem::Pin::host),
+                   node(0, 4, 4)};
+  problem.values = {{0, 0, 1, 1}};
+  problem.uses = {{0, 1, 1}, {0, 2, 2}};
+  const auto solved = solve(problem);
+  ASSERT_TRUE(solved.ok());
+  EXPECT_THAT(solved->transfers, ElementsAre(PlannedTransfer{0, false, 0}));
+  EXPECT_THAT(solved->on_accelerator, ElementsAre(1, 0, 0, 0));
+}
+
+TEST(Placement, ComputesACounterOnBothSidesInsteadOfMovingIt) {
+  Problem problem = with_loop();
+  problem.nodes = {node(1, 0, 0), node(1, 1, 1), node(1, 9, 9, Problem::Pin::host), node(1, 9, 9, Problem::Pin::accelerator)};
+  problem.nodes[0].replicable = problem.nodes[1].replicable = true;
+  problem.values = {{0, 1, 2, 2}, {1, 1, 2, 2}};
+  problem.uses = {{0, 1, 1}, {1, 2, 1}, {1, 3, 1}};
+  const auto solved = solve(problem);
+  ASSERT_TRUE(solved.ok());
+  EXPECT_THAT(solved->on_host, ElementsAre(1, 1, 1, 0));
+  EXPECT_THAT(solved->on_accelerator, ElementsAre(1, 1, 0, 1));
+  EXPECT_THAT(solved->transfers, IsEmpty());
+}
+
+TEST(Placement, PinsThatContradictEachOtherNameTheirChain) {
+  Problem problem = with_loop();
+  problem.nodes = {node(0, 1, 1, Problem::Pin::accelerator), node(0, 1, 1), node(0, 1, 1, Problem::Pin::host)};
+  for (auto& n : problem.nodes) n.group = 4;
+  problem.names = {"encode", "middle", "show"};
+  const auto solved = solve(problem);
+  ASSERT_FALSE(solved.ok());
+  EXPECT_EQ(solved.error().message, "`show` is pinned to the host; it is in group 4 with `encode`, which is pinned to the accelerator");
+  problem.nodes[0].pin = Problem::Pin::none;
+  problem.nodes[2].keep_accelerator_copy = true;
+  EXPECT_THAT(solve(problem).error().message, HasSubstr("`show` is pinned to the host, yet must have a copy on the accelerator"));
+}
+
+TEST(Placement, EmptyAndCostFreeProblems) {
+  Problem problem = with_loop();
+  EXPECT_EQ(solve(problem)->objective_seconds, 0);
+  problem.nodes = {node(0, 0, 0), node(1, 0, 0)};
+  problem.nodes[0].replicable = true;
+  const auto solved = solve(problem);
+  EXPECT_THAT(solved->on_host, ElementsAre(1, 1));
+  EXPECT_THAT(solved->on_accelerator, ElementsAre(0, 0));
+  EXPECT_EQ(solved->gap, 0);
+}
+
+TEST(Placement, CostsOfVeryDifferentSizeKeepTheirOrder) {
+  Problem problem = with_loop();
+  problem.nodes = {node(0, 1e9, 1e9, Problem::Pin::host), node(0, 2e-300, 1e-300), node(0, 0, 1e-12)};
+  const auto solved = solve(problem);
+  ASSERT_TRUE(solved.ok());
+  EXPECT_THAT(solved->on_host, ElementsAre(1, 1, 1));  // 2e-300 and 1e-300 are the same unit: a tie
+  problem.nodes[1] = node(0, 2e-9, 1e-9);
+  EXPECT_THAT(solve(problem)->on_accelerator, ElementsAre(0, 1, 0));
+}
+
+TEST(Placement, HundredThousandNodesDeep) {
+  Problem problem;
+  const int depth = 100000;
+  problem.regions.push_back({});
+  for (int i = 1; i < depth; ++i) problem.regions.push_back({i - 1, 1});
+  for (int i = 0; i < depth; ++i) {
+    problem.nodes.push_back(node(i, 3, 1, i == 0 ? Problem::Pin::host : Problem::Pin::none));
+    problem.values.push_back({i, i, 1, 1});
+    if (i > 0) problem.uses.push_back({i - 1, i, i});
+  }
+  problem.uses.push_back({0, depth - 1, depth - 1});
+  const auto solved = solve(problem);
+  ASSERT_TRUE(solved.ok());
+  EXPECT_DOUBLE_EQ(solved->objective_seconds, 3 + 1 + depth - 1);
+}
+
+TEST(Problem, EveryBrokenRuleIsNamed) {
+  Problem good = with_loop();
+  good.nodes = {node(0, 1, 1), node(1, 1, 1)};
+  good.values = {{0, 0, 1, 1}, {1, 1, 1, 1}};
+  good.uses = {{0, 1, 1}};
+  ASSERT_TRUE(verify(good).ok());
+  const std::vector<std::pair<void (*)(Problem&), const char*>> cases = {
+      {[](Problem& p) { p.regions.clear(); }, "regions must hold at least the root"},
+      {[](Problem& p) { p.regions[0].parent = 0; }, "regions[0].parent"},
+      {[](Problem& p) { p.regions[1].parent = 1; }, "regions[1].parent"},
+      {[](Problem& p) { p.regions[1].frequency = -1; }, "regions[1].frequency"},
+      {[](Problem& p) { p.nodes[1].region = 2; }, "nodes[1].region is 2, but there are 2 regions"},
+      {[](Problem& p) { p.nodes[1].host_seconds = NAN; }, "nodes[1].host_seconds"},
+      {[](Problem& p) { p.nodes[0].accelerator_seconds = INFINITY; }, "nodes[0].accelerator_seconds"},
+      {[](Problem& p) { p.nodes[0].accelerator_bytes = -1; }, "nodes[0].accelerator_bytes"},
+      {[](Problem& p) { p.nodes[0].group = -2; }, "nodes[0].group"},
+      {[](Problem& p) { p.values[1].node = 7; }, "values[1].node"},
+      {[](Problem& p) { p.values[1].region = -1; }, "values[1].region"},
+      {[](Problem& p) { p.values[1].host_to_accelerator_seconds = -0.5; }, "values[1].host_to_accelerator_seconds"},
+      {[](Problem& p) { p.values[1].accelerator_to_host_seconds = NAN; }, "values[1].accelerator_to_host_seconds"},
+      {[](Problem& p) { p.uses[0].value = 2; }, "uses[0].value"},
+      {[](Problem& p) { p.uses[0].node = -1; }, "uses[0].node"},
+      {[](Problem& p) { p.uses[0].region = 2; }, "uses[0].region"},
+      {[](Problem& p) {
+         p.uses[0] = {1, 0, 0};
+       },
+       "uses[0].region does not see value 1, which lives in region 1"},
+      {[](Problem& p) { p.accelerator_memory_bytes = -1; }, "accelerator_memory_bytes"},
+      {[](Problem& p) { p.names = {"a"}; }, "names"},
+      {[](Problem& p) { p.nodes[0].host_seconds = p.regions[0].frequency = 1e200; }, "add up to more than"},
+  };
+  for (const auto& [spoil, message] : cases) {
+    Problem problem = good;
+    spoil(problem);
+    const Status status = verify(problem);
+    ASSERT_FALSE(status.ok()) << message;
+    EXPECT_THAT(status.error().message, HasSubstr(message));
+    EXPECT_FALSE(solve(problem).ok());
+  }
+}
+
+}  // namespace
+}  // namespace cleave
