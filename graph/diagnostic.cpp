@@ -89,7 +89,10 @@ bool DiagnosticOptions::parse(std::string_view flag) {
   if (flag == "no-error") return all_as_error = false, true;
   if (flag == "all" || flag == "extra") {  // what was named by itself keeps its word
     if (flag == "all") enabled.emplace(Kind::round_trip, true);
-    if (flag == "extra") enabled.emplace(Kind::transfer_bound, true), enabled.emplace(Kind::fallback, true);
+    if (flag == "extra") {
+      enabled.emplace(Kind::transfer_bound, true);
+      enabled.emplace(Kind::fallback, true);
+    }
     return true;
   }
   if (flag == "implicit-copy=to-accelerator" || flag == "implicit-copy=to-host") {

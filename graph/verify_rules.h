@@ -1,0 +1,38 @@
+// The parts of verify(): one function a group of rules. Later groups may index by ids that earlier ones have checked.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace cleave::detail {
+
+/// What was found, shortened: a graph that is broken everywhere needs no million sentences.
+class Findings {
+ public:
+  void add(std::string sentence) {
+    if (sentences_.size() < kMost) sentences_.push_back(std::move(sentence));
+  }
+  [[nodiscard]] bool none() const { return sentences_.empty(); }
+  [[nodiscard]] bool full() const { return sentences_.size() == kMost; }
+  std::vector<std::string> take() { return std::move(sentences_); }
+
+ private:
+  static constexpr std::size_t kMost = 100;
+  std::vector<std::string> sentences_;
+};
+
+/// How sentences name things: "node 3 (`matmul`)", "value 5 (`w`)", "region 1 (for)". Ids may be out of range.
+std::string describe(const Graph& graph, NodeId node);
+std::string describe(const Graph& graph, ValueId value);
+std::string describe(const Graph& graph, RegionId region);
+
+/// Ids in range, each value of one producer, each node in one region, regions a tree in order, control nodes and their regions.
+void verify_structure(const Graph& graph, Findings& findings);
+/// Each node by itself: operands, attributes, types. Expects a sound structure.
+void verify_nodes(const Graph& graph, Findings& findings);
+/// Who may read what: every operand is there when its reader runs. Expects sound nodes, too.
+void verify_order(const Graph& graph, Findings& findings);
+
+}  // namespace cleave::detail
