@@ -1,20 +1,12 @@
 #include "graph/renumber.h"
 
 namespace cleave {
-namespace {
-
-struct Order {
-  std::vector<NodeId> nodes;
-  std::vector<RegionId> regions;
-};
-
-/// Every node and region in the order of the text: a region's nodes, behind a control node its regions.
-Order program_order(const Graph& graph, const IdVector<NodeId, bool>* keep) {
+ProgramOrder program_order(const Graph& graph, const IdVector<NodeId, bool>* keep) {
   struct Open {
     RegionId region;
     std::size_t next = 0;
   };
-  Order order;
+  ProgramOrder order;
   order.nodes.reserve(graph.nodes.size());
   std::vector<Open> stack{{Graph::kRoot}};
   order.regions.push_back(Graph::kRoot);
@@ -45,10 +37,8 @@ Order program_order(const Graph& graph, const IdVector<NodeId, bool>* keep) {
   return order;
 }
 
-}  // namespace
-
 Graph in_program_order(Graph graph, const IdVector<NodeId, bool>* keep) {
-  const Order order = program_order(graph, keep);
+  const ProgramOrder order = program_order(graph, keep);
   IdVector<NodeId, NodeId> node_map(graph.nodes.size());
   IdVector<ValueId, ValueId> value_map(graph.values.size());
   IdVector<RegionId, RegionId> region_map(graph.regions.size());
