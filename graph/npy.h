@@ -15,8 +15,8 @@ Status write_npy(const Array& array, const std::string& path);
 /// A table of numbers separated by commas, one row a line, no header, as `type.dtype`; the number of values must be that of `type`.
 /// Errors name file, line and column.
 Result<Array> read_csv(const std::string& path, const TensorType& type);
-/// By extension: .npy or .csv; the array has `type` (npy: exact shape, element type converted if the values survive), else an Error that
-/// shows both.
+/// By extension: .npy or .csv; the array has `type` (npy: exact shape, element type converted if the values survive: floating types may
+/// round each other's values but not overflow, all others must be exact), else an Error that shows both.
 Result<Array> read_array(const std::string& path, const TensorType& type);
 
 }  // namespace cleave
