@@ -1,0 +1,177 @@
+// Tensors from attributes alone: zeros, ones, full, arange, eye.
+#include <cmath>
+#include <limits>
+
+#include "graph/ops/convert.h"
+#include "graph/ops/op_table.h"
+#include "graph/ops/rules.h"
+
+namespace cleave::ops {
+namespace {
+
+using Type = AttributeDef::Type;
+
+void fill(Array& result, const AttributeValue& value) {
+  dispatch(result.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    T element{};
+    if (const auto* truth = std::get_if<bool>(&value)) element = convert<T>(*truth);
+    if (const auto* integer = std::get_if<std::int64_t>(&value)) element = convert<T>(*integer);
+    if (const auto* number = std::get_if<double>(&value)) element = convert<T>(*number);
+    std::fill_n(result.mutable_data<T>(), result.size(), element);
+  });
+}
+
+// --- zeros, ones, full
+// ---------------------------------------------------------------------------------------------------------------------
+
+template <Name op>
+TypeResult constant_type(Types, const Attributes& attributes) {
+  return give(op.view(), {}, {attributes.get_or("dtype", DType::f32), attributes.get<Integers>("shape")});
+}
+
+template <int value>
+Status constant_meaning(const OpCall& call) {
+  fill(call.results[0], std::int64_t{value});
+  return {};
+}
+
+/// The type that a literal has alone.
+std::optional<DType> literal_type(const AttributeValue& value) {
+  if (std::holds_alternative<bool>(value)) return DType::boolean;
+  if (std::holds_alternative<std::int64_t>(value)) return DType::i32;
+  if (std::holds_alternative<double>(value)) return DType::f32;
+  return std::nullopt;
+}
+
+TypeResult full_type(Types, const Attributes& attributes) {
+  const auto literal = literal_type(*attributes.find("value"));
+  if (!literal) return refuse(Kind::type, "full", {}, "`value` must be a number, true or false");
+  return give("full", {}, {attributes.get_or("dtype", *literal), attributes.get<Integers>("shape")});
+}
+
+Status full_meaning(const OpCall& call) {
+  fill(call.results[0], *call.attributes.find("value"));
+  return {};
+}
+
+// --- arange
+// --------------------------------------------------------------------------------------------------------------------------------
+
+/// start, stop and step as written: all integers, or computed in double.
+struct Progression {
+  bool integral = true;
+  std::int64_t start = 0, step = 1;
+  double first = 0, increment = 1;
+  std::int64_t count = 0;
+};
+
+std::variant<Progression, TypeError> progression_of(const Attributes& attributes) {
+  const AttributeValue *start = attributes.find("start"), *stop = attributes.find("stop"), *step = attributes.find("step");
+  const AttributeValue zero = std::int64_t{0}, one = std::int64_t{1};
+  if (!stop) std::tie(start, stop) = std::tuple(&zero, start);  // arange(n) counts from 0 to n
+  if (!step) step = &one;
+  Progression p;
+  for (const AttributeValue* value : {start, stop, step}) {
+    if (std::holds_alternative<double>(*value)) {
+      p.integral = false;
+    } else if (!std::holds_alternative<std::int64_t>(*value)) {
+      return refuse(Kind::type, "arange", {}, "`start`, `stop` and `step` must be numbers");
+    }
+  }
+  const auto real = [](const AttributeValue& v) {
+    return std::holds_alternative<double>(v) ? std::get<double>(v) : static_cast<double>(std::get<std::int64_t>(v));
+  };
+  p.first = real(*start);
+  p.increment = real(*step);
+  if (p.increment == 0) return refuse(Kind::value, "arange", {}, "a step of 0");
+  const double steps = std::ceil((real(*stop) - p.first) / p.increment);
+  if (!(steps < 0x1p62)) return refuse(Kind::shape, "arange", {}, "the result would be too large");
+  p.count = steps > 0 ? static_cast<std::int64_t>(steps) : 0;
+  if (p.integral) {
+    p.start = std::get<std::int64_t>(*start);
+    p.step = std::get<std::int64_t>(*step);
+    constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
+    std::int64_t distance = 0;  // exact, where double is not
+    if (__builtin_sub_overflow(std::get<std::int64_t>(*stop), p.start, &distance) || distance == kLowest || p.step == kLowest) {
+      return refuse(Kind::shape, "arange", {}, "the result would be too large");
+    }
+    p.count = distance == 0 || (distance > 0) != (p.step > 0) ? 0 : (std::abs(distance) - 1) / std::abs(p.step) + 1;
+  }
+  return p;
+}
+
+TypeResult arange_type(Types, const Attributes& attributes) {
+  auto found = progression_of(attributes);
+  if (auto* error = std::get_if<TypeError>(&found)) return std::move(*error);
+  const auto& p = std::get<Progression>(found);
+  const DType dtype = attributes.get_or("dtype", p.integral ? DType::i32 : DType::f32);
+  if (dtype == DType::boolean) return refuse(Kind::type, "arange", {}, "bool is no number");
+  return give("arange", {}, {dtype, {p.count}});
+}
+
+Status arange_meaning(const OpCall& call) {
+  const auto found = progression_of(call.attributes);
+  const auto& p = std::get<Progression>(found);
+  dispatch(call.results[0].dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    T* out = call.results[0].mutable_data<T>();
+    for (std::int64_t i = 0; i < p.count; ++i) {
+      out[i] = p.integral ? convert<T>(p.start + i * p.step) : convert<T>(p.first + static_cast<double>(i) * p.increment);
+    }
+  });
+  return {};
+}
+
+// --- eye -------------------------------------------------------------------------------------------------------------------------------
+
+TypeResult eye_type(Types, const Attributes& attributes) {
+  const auto rows = attributes.get<std::int64_t>("rows");
+  const auto columns = attributes.get_or("columns", rows);
+  return give("eye", {}, {attributes.get_or("dtype", DType::f32), {rows, columns}});
+}
+
+Status eye_meaning(const OpCall& call) {
+  const Shape& shape = call.results[0].shape();
+  dispatch(call.results[0].dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    T* out = call.results[0].mutable_data<T>();
+    for (std::int64_t i = 0; i < std::min(shape[0], shape[1]); ++i) out[i * shape[1] + i] = convert<T>(1);
+  });
+  return {};
+}
+
+OpDef creation(std::string name, std::vector<AttributeDef> attributes, std::string parameters, std::string summary,
+               decltype(OpDef::type_rule) type_rule, decltype(OpDef::meaning) meaning) {
+  std::string signature = name + "(" + parameters + ")";
+  return {.name = std::move(name),
+          .attributes = std::move(attributes),
+          .signature = std::move(signature),
+          .summary = std::move(summary),
+          .type_rule = type_rule,
+          .cost = copy_cost,
+          .meaning = meaning};
+}
+
+}  // namespace
+
+std::span<const OpDef> creation_ops() {
+  const AttributeDef shape = required("shape", Type::shape);
+  const AttributeDef f32 = with_default("dtype", Type::dtype, DType::f32);
+  const AttributeDef as_written = optional("dtype", Type::dtype);
+  static const std::vector<OpDef> ops = {
+      creation("zeros", {shape, f32}, "shape, dtype?", "all 0", constant_type<"zeros">, constant_meaning<0>),
+      creation("ones", {shape, f32}, "shape, dtype?", "all 1", constant_type<"ones">, constant_meaning<1>),
+      creation("full", {shape, required("value", Type::any), as_written}, "shape, value, dtype?",
+               "all `value`; without `dtype` i32, f32 or bool as it is written", full_type, full_meaning),
+      creation("arange", {required("start", Type::any), optional("stop", Type::any), optional("step", Type::any), as_written},
+               "start, stop?, step?, dtype?",
+               "start, start + step, … before stop; `arange(n)` counts from 0; i32 unless a number has a point", arange_type,
+               arange_meaning),
+      creation("eye", {required("rows", Type::integer), optional("columns", Type::integer), f32}, "rows, columns?, dtype?",
+               "1 on the diagonal, else 0", eye_type, eye_meaning),
+  };
+  return ops;
+}
+
+}  // namespace cleave::ops

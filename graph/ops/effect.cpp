@@ -1,0 +1,99 @@
+// Ops that reach outside: print, write_npy and calls of the user's host functions.
+#include "graph/npy.h"
+#include "graph/ops/op_table.h"
+#include "graph/ops/rules.h"
+
+namespace cleave::ops {
+namespace {
+
+using Type = AttributeDef::Type;
+using Function = std::shared_ptr<const HostFunction>;
+
+TypeResult no_results(Types, const Attributes&) {
+  return std::vector<TensorType>{};
+}
+
+Status print_meaning(const OpCall& call) {
+  call.context.print(call.attributes.get<std::string>("label") + ": " + to_string(call.inputs[0]));
+  return {};
+}
+
+Status write_npy_meaning(const OpCall& call) {
+  return write_npy(call.inputs[0], call.attributes.get<std::string>("path"));
+}
+
+// --- host_call
+// -----------------------------------------------------------------------------------------------------------------------------
+
+std::string in_backticks(const HostFunction& function) {
+  return "`" + function.name + "`";
+}
+
+TypeResult host_call_type(Types inputs, const Attributes& attributes) {
+  const HostFunction& function = *attributes.get<Function>("function");
+  const std::vector<TensorType>& takes = function.takes;
+  if (takes.empty()) return give("host_call", inputs, function.returns);
+  if (takes.size() != inputs.size()) {
+    return TypeError{Kind::type, in_backticks(function) + " takes " + std::to_string(takes.size()) +
+                                     (takes.size() == 1 ? " operand" : " operands") + ", not " + std::to_string(inputs.size())};
+  }
+  for (std::size_t i = 0; i < takes.size(); ++i) {
+    if (takes[i] == inputs[i]) continue;
+    return TypeError{takes[i].dtype == inputs[i].dtype ? Kind::shape : Kind::type,
+                     in_backticks(function) + " takes " + to_string(takes[i]) + " as operand " + std::to_string(i + 1) + ", not " +
+                         to_string(inputs[i])};
+  }
+  return give("host_call", inputs, function.returns);
+}
+
+Status host_call_meaning(const OpCall& call) {
+  const HostFunction& function = *call.attributes.get<Function>("function");
+  if (!function.call) return Error{in_backticks(function) + " is declared but not bound to code"};
+  return function.call(call.inputs, call.results);
+}
+
+Purity host_call_purity(const Attributes& attributes) {
+  const auto* function = attributes.get_if<Function>("function");
+  return function && *function && (*function)->pure ? Purity::pure : Purity::effect;
+}
+
+}  // namespace
+
+std::span<const OpDef> effect_ops() {
+  static const std::vector<OpDef> ops = {
+      {.name = "print",
+       .min_inputs = 1,
+       .max_inputs = 1,
+       .attributes = {required("label", Type::text)},
+       .purity = Purity::effect,
+       .signature = "print(label, x)",
+       .summary = "prints one line `label: values`, in program order",
+       .type_rule = no_results,
+       .cost = linear_cost,
+       .meaning = print_meaning},
+      {.name = "write_npy",
+       .min_inputs = 1,
+       .max_inputs = 1,
+       .attributes = {required("path", Type::text)},
+       .purity = Purity::effect,
+       .signature = "write_npy(x, path)",
+       .summary = "writes x to an .npy file, in program order",
+       .type_rule = no_results,
+       .cost = copy_cost,
+       .meaning = write_npy_meaning},
+      {.name = "host_call",
+       .min_inputs = 0,
+       .max_inputs = -1,
+       .attributes = {required("function", Type::function)},
+       .purity = Purity::effect,
+       .signature = "host_call(function, [arrays])",
+       .summary = "calls a host function of the user: an effect, unless it is declared pure",
+       .type_rule = host_call_type,
+       .cost = linear_cost,
+       .meaning = host_call_meaning,
+       .purity_of = host_call_purity},
+  };
+  return ops;
+}
+
+}  // namespace cleave::ops

@@ -1,0 +1,218 @@
+// slice, take and one_hot: elements chosen by position.
+#include <algorithm>
+#include <cstring>
+
+#include "graph/ops/op_table.h"
+#include "graph/ops/rules.h"
+#include "graph/ops/strided.h"
+#include "graph/ops/wrapping.h"
+
+namespace cleave::ops {
+namespace {
+
+using Type = AttributeDef::Type;
+
+// --- slice -------------------------------------------------------------------------------------------------------------------------------
+
+/// The elements start, start + step, … (count of them) along one axis.
+struct Range {
+  std::int64_t start = 0, step = 1, count = 0;
+};
+
+/// Python's rules (slice.indices): negative positions count from the end, what lies outside is cut off.
+Range python_range(std::int64_t start, std::int64_t stop, std::int64_t step, std::int64_t extent) {
+  const std::int64_t lowest = step > 0 ? 0 : -1;
+  const std::int64_t highest = step > 0 ? extent : extent - 1;
+  const auto position = [&](std::int64_t at) { return std::clamp(at < 0 ? at + extent : at, lowest, highest); };
+  start = position(start);
+  stop = position(stop);
+  const std::int64_t distance = step > 0 ? stop - start : start - stop;
+  const std::uint64_t stride = step > 0 ? static_cast<std::uint64_t>(step) : -static_cast<std::uint64_t>(step);
+  if (distance <= 0) return {0, 1, 0};
+  const auto count = static_cast<std::int64_t>((static_cast<std::uint64_t>(distance) - 1) / stride + 1);
+  return {start, count == 1 ? 1 : step, count};  // one element has no step: no product of strides overflows
+}
+
+struct Slice {
+  std::vector<Range> ranges;  ///< one an axis
+  std::vector<bool> squeezed;
+};
+
+std::variant<Slice, TypeError> slice_of(Types inputs, const Attributes& attributes) {
+  const TensorType& x = inputs[0];
+  const Integers none;
+  const auto list = [&](std::string_view name) -> const Integers& {
+    const auto* values = attributes.get_if<Integers>(name);
+    return values ? *values : none;
+  };
+  const Integers &starts = list("starts"), &stops = list("stops"), &steps = list("steps");
+  if (starts.size() != stops.size() || (!steps.empty() && steps.size() != starts.size())) {
+    return refuse(Kind::value, "slice", inputs, "`starts`, `stops` and `steps` must be of one length");
+  }
+  if (static_cast<int>(starts.size()) > x.rank()) {
+    return refuse(Kind::shape, "slice", inputs, std::to_string(starts.size()) + " indices for " + std::to_string(x.rank()) + " axes");
+  }
+  auto squeezed = find_axes("slice", inputs, {{"axis", list("squeeze")}}, x.rank());
+  if (auto* error = std::get_if<TypeError>(&squeezed)) return std::move(*error);
+  Slice slice{{}, std::get<0>(std::move(squeezed))};
+  for (int axis = 0; axis < x.rank(); ++axis) {
+    const std::int64_t extent = x.shape[axis];
+    const auto k = static_cast<std::size_t>(axis);
+    const std::int64_t step = k < steps.size() ? steps[k] : 1;
+    if (step == 0) return refuse(Kind::value, "slice", inputs, "a step of 0");
+    if (!slice.squeezed[k]) {
+      slice.ranges.push_back(k < starts.size() ? python_range(starts[k], stops[k], step, extent) : Range{0, 1, extent});
+      continue;
+    }
+    const std::int64_t index = k < starts.size() ? starts[k] : 0;
+    if (index < -extent || index >= extent) {
+      return refuse(Kind::shape, "slice", inputs,
+                    "index " + std::to_string(index) + " is outside axis " + std::to_string(axis) + " of extent " + std::to_string(extent));
+    }
+    slice.ranges.push_back({index < 0 ? index + extent : index, 1, 1});
+  }
+  return slice;
+}
+
+TypeResult slice_type(Types inputs, const Attributes& attributes) {
+  auto found = slice_of(inputs, attributes);
+  if (auto* error = std::get_if<TypeError>(&found)) return std::move(*error);
+  const Slice& slice = std::get<Slice>(found);
+  TensorType result{inputs[0].dtype, {}};
+  for (std::size_t axis = 0; axis < slice.ranges.size(); ++axis) {
+    if (!slice.squeezed[axis]) result.shape.push_back(slice.ranges[axis].count);
+  }
+  return give("slice", inputs, std::move(result));
+}
+
+Status slice_meaning(const OpCall& call) {
+  const Array& x = call.inputs[0];
+  const auto found = slice_of(std::span(&x.type(), 1), call.attributes);
+  const Slice& slice = std::get<Slice>(found);
+  const Strides own = row_major_strides(x.shape());
+  View view;
+  for (std::size_t axis = 0; axis < own.size(); ++axis) {
+    view.offset += slice.ranges[axis].start * own[axis];
+    if (!slice.squeezed[axis]) view.strides.push_back(slice.ranges[axis].step * own[axis]);
+  }
+  copy(x, view, call.results[0]);
+  return {};
+}
+
+// --- take --------------------------------------------------------------------------------------------------------------------------------
+
+TypeResult take_type(Types inputs, const Attributes& attributes) {
+  const TensorType &x = inputs[0], &indices = inputs[1];
+  if (!is_integer(indices.dtype)) return refuse(Kind::type, "take", inputs, "the indices must be integers");
+  const auto* axis = attributes.get_if<std::int64_t>("axis");
+  if (!axis && x.rank() != 1) return refuse(Kind::value, "take", inputs, "needs an axis unless x has exactly one");
+  const auto along = find_axis(axis ? *axis : 0, x.rank());
+  if (!along) return no_axis("take", inputs, *axis, x.rank());
+  TensorType result{x.dtype, Shape(x.shape.begin(), x.shape.begin() + *along)};
+  result.shape.insert(result.shape.end(), indices.shape.begin(), indices.shape.end());
+  result.shape.insert(result.shape.end(), x.shape.begin() + *along + 1, x.shape.end());
+  return give("take", inputs, std::move(result));
+}
+
+Cost take_cost(Types inputs, Types results, const Attributes&) {
+  return {0, 2 * static_cast<double>(results[0].bytes()) + static_cast<double>(inputs[1].bytes())};  // x is read where it is taken
+}
+
+Status take_meaning(const OpCall& call) {
+  const Array &x = call.inputs[0], &indices = call.inputs[1];
+  const int along = *find_axis(call.attributes.get_or<std::int64_t>("axis", 0), x.type().rank());
+  const std::int64_t extent = x.shape()[along];
+  std::int64_t before = 1, run = size_of(x.dtype());
+  for (int axis = 0; axis < along; ++axis) before *= x.shape()[axis];
+  for (int axis = along + 1; axis < x.type().rank(); ++axis) run *= x.shape()[axis];
+  std::vector<std::int64_t> positions;
+  dispatch(indices.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_integral_v<T>) {
+      for (const T index : indices.values<T>()) positions.push_back(static_cast<std::int64_t>(index));
+    }
+  });
+  for (const std::int64_t index : positions) {
+    if (index >= 0 && index < extent) continue;
+    return Error{"`take`: the index " + std::to_string(index) + " is outside the axis of extent " + std::to_string(extent)};
+  }
+  std::byte* out = call.results[0].mutable_bytes();
+  for (std::int64_t i = 0; i < before; ++i) {
+    for (const std::int64_t index : positions) {
+      if (run > 0) std::memcpy(out, x.bytes() + (i * extent + index) * run, static_cast<std::size_t>(run));
+      out += run;
+    }
+  }
+  return {};
+}
+
+// --- one_hot -----------------------------------------------------------------------------------------------------------------------------
+
+TypeResult one_hot_type(Types inputs, const Attributes& attributes) {
+  if (!is_integer(inputs[0].dtype)) return refuse(Kind::type, "one_hot", inputs, "the indices must be integers");
+  const auto depth = attributes.get<std::int64_t>("depth");
+  if (depth < 0) return refuse(Kind::value, "one_hot", inputs, "`depth` must not be negative");
+  TensorType result{attributes.get_or("dtype", DType::f32), inputs[0].shape};
+  result.shape.push_back(depth);
+  return give("one_hot", inputs, std::move(result));
+}
+
+Status one_hot_meaning(const OpCall& call) {
+  const Array& x = call.inputs[0];
+  const std::int64_t depth = call.results[0].shape().back();
+  dispatch(x.dtype(), [&](auto index_zero) {
+    dispatch(call.results[0].dtype(), [&](auto zero) {
+      using Index = decltype(index_zero);
+      using T = decltype(zero);
+      if constexpr (std::is_integral_v<Index>) {
+        const Index* indices = x.data<Index>();
+        T* out = call.results[0].mutable_data<T>();
+        for (std::int64_t i = 0; i < x.size(); ++i) {
+          const auto index = static_cast<std::int64_t>(indices[i]);
+          for (std::int64_t k = 0; k < depth; ++k) out[i * depth + k] = store<T>(k == index);
+        }
+      }
+    });
+  });
+  return {};
+}
+
+}  // namespace
+
+std::span<const OpDef> indexing_ops() {
+  static const std::vector<OpDef> ops = {
+      {.name = "slice",
+       .min_inputs = 1,
+       .max_inputs = 1,
+       .attributes = {required("starts", Type::integers), required("stops", Type::integers),
+                      with_default("steps", Type::integers, Integers{}), with_default("squeeze", Type::integers, Integers{})},
+       .signature = "slice(x, starts, stops, steps?, squeeze?)",
+       .summary = "`x[start:stop:step, …]` by Python's rules, further axes whole; an axis in `squeeze` is indexed by its start and dropped",
+       .type_rule = slice_type,
+       .cost = [](Types, Types results, const Attributes&) -> Cost {
+         return {0, 2 * static_cast<double>(results[0].bytes())};
+       },
+       .meaning = slice_meaning},
+      {.name = "take",
+       .min_inputs = 2,
+       .max_inputs = 2,
+       .attributes = {optional("axis", Type::integer)},
+       .signature = "take(x, indices, axis?)",
+       .summary = "elements of an axis by index, which must not be negative or too large; the axis gives way to those of the indices",
+       .type_rule = take_type,
+       .cost = take_cost,
+       .meaning = take_meaning},
+      {.name = "one_hot",
+       .min_inputs = 1,
+       .max_inputs = 1,
+       .attributes = {required("depth", Type::integer), with_default("dtype", Type::dtype, DType::f32)},
+       .signature = "one_hot(x, depth, dtype?)",
+       .summary = "a last axis of extent `depth` with 1 at index x; all 0 if x is outside",
+       .type_rule = one_hot_type,
+       .cost = linear_cost,
+       .meaning = one_hot_meaning},
+  };
+  return ops;
+}
+
+}  // namespace cleave::ops

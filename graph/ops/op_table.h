@@ -1,0 +1,27 @@
+// The families of the vocabulary. The one list of all ops is op_table.cpp; users look ops up with find_op and all_ops (graph/op.h).
+#pragma once
+
+#include <span>
+
+#include "graph/op.h"
+
+namespace cleave::ops {
+
+std::span<const OpDef> arithmetic_ops();  ///< add … square
+std::span<const OpDef> math_ops();        ///< exp … isinf
+std::span<const OpDef> comparison_ops();  ///< equal … greater_equal
+std::span<const OpDef> logic_ops();       ///< logical_and … bitwise_invert
+std::span<const OpDef> selection_ops();   ///< where, clip, astype
+std::span<const OpDef> product_ops();     ///< matmul
+std::span<const OpDef> reduction_ops();   ///< sum … argmin, cumulative_sum
+std::span<const OpDef> softmax_ops();     ///< softmax, log_softmax
+std::span<const OpDef> shape_ops();       ///< transpose … flip
+std::span<const OpDef> indexing_ops();    ///< slice, take, one_hot
+std::span<const OpDef> joining_ops();     ///< concat, stack, pad, repeat, tile
+std::span<const OpDef> creation_ops();    ///< zeros … eye
+std::span<const OpDef> random_ops();      ///< random_uniform, random_normal
+std::span<const OpDef> sorting_ops();     ///< sort … unique
+std::span<const OpDef> effect_ops();      ///< print, write_npy, host_call
+std::span<const OpDef> transfer_ops();    ///< to_host, to_accelerator
+
+}  // namespace cleave::ops

@@ -1,0 +1,106 @@
+// matmul as in the array API: leading axes broadcast, a one-dimensional operand is a row on the left and a column on the right.
+#include "graph/ops/op_table.h"
+#include "graph/ops/rules.h"
+#include "graph/ops/strided.h"
+#include "graph/ops/wrapping.h"
+
+namespace cleave::ops {
+namespace {
+
+/// Both operands as batches of matrices: rows x inner and inner x columns.
+struct Product {
+  Shape batch;
+  std::int64_t rows = 1, inner = 1, columns = 1;
+  Strides left_batch, right_batch;  ///< in elements, over `batch`
+};
+
+Shape batch_of(const TensorType& type) {
+  return type.rank() <= 2 ? Shape{} : Shape(type.shape.begin(), type.shape.end() - 2);
+}
+
+Product product_of(const TensorType& left, const TensorType& right) {
+  Product p;
+  p.batch = broadcast(batch_of(left), batch_of(right)).value_or(Shape{});
+  p.inner = left.shape.back();
+  if (left.rank() > 1) p.rows = left.shape[left.rank() - 2];
+  if (right.rank() > 1) p.columns = right.shape.back();
+  p.left_batch = broadcast_strides(batch_of(left), p.batch);
+  p.right_batch = broadcast_strides(batch_of(right), p.batch);
+  for (std::int64_t& stride : p.left_batch) stride *= p.rows * p.inner;
+  for (std::int64_t& stride : p.right_batch) stride *= p.inner * p.columns;
+  return p;
+}
+
+TypeResult matmul_type(Types inputs, const Attributes&) {
+  const TensorType &left = inputs[0], &right = inputs[1];
+  if (left.dtype == DType::boolean || right.dtype == DType::boolean) {
+    return refuse(Kind::type, "matmul", inputs, "needs numbers, not bool; convert with astype");
+  }
+  if (left.dtype != right.dtype) return refuse(Kind::type, "matmul", inputs, "the element types differ");
+  if (left.scalar() || right.scalar()) return refuse(Kind::shape, "matmul", inputs, "a scalar is no matrix; multiply with `*`");
+  const std::int64_t inner_left = left.shape.back();
+  const std::int64_t inner_right = right.shape[right.rank() == 1 ? 0 : right.rank() - 2];
+  if (inner_left != inner_right) {
+    return refuse(Kind::shape, "matmul", inputs,
+                  "the inner extents " + std::to_string(inner_left) + " and " + std::to_string(inner_right) + " differ");
+  }
+  std::optional<Shape> shape = broadcast(batch_of(left), batch_of(right));
+  if (!shape) return refuse(Kind::shape, "matmul", inputs, "the leading axes do not broadcast");
+  if (left.rank() > 1) shape->push_back(left.shape[left.rank() - 2]);
+  if (right.rank() > 1) shape->push_back(right.shape.back());
+  return give("matmul", inputs, {left.dtype, *std::move(shape)});
+}
+
+Cost matmul_cost(Types inputs, Types results, const Attributes&) {
+  const auto inner = static_cast<double>(inputs[0].shape.back());
+  return {2 * inner * static_cast<double>(results[0].elements()), traffic(inputs, results)};
+}
+
+/// One matrix product; sums run in the accumulator type.
+template <class T>
+void multiply(const Product& p, const T* left, const T* right, T* result) {
+  for (std::int64_t row = 0; row < p.rows; ++row) {
+    for (std::int64_t column = 0; column < p.columns; ++column) {
+      Accumulator<T> sum = 0;
+      for (std::int64_t k = 0; k < p.inner; ++k) {
+        sum = sum + widen(left[row * p.inner + k]) * widen(right[k * p.columns + column]);
+      }
+      result[row * p.columns + column] = store<T>(sum);
+    }
+  }
+}
+
+Status matmul_meaning(const OpCall& call) {
+  const Product p = product_of(call.inputs[0].type(), call.inputs[1].type());
+  const Strides strides[] = {p.left_batch, p.right_batch};
+  dispatch(call.results[0].dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const T* left = call.inputs[0].data<T>();
+    const T* right = call.inputs[1].data<T>();
+    T* result = call.results[0].mutable_data<T>();
+    walk(p.batch, strides, [&](std::span<const std::int64_t> offsets, std::int64_t count, std::span<const std::int64_t> steps) {
+      for (std::int64_t i = 0; i < count; ++i) {
+        multiply(p, left + offsets[0] + i * steps[0], right + offsets[1] + i * steps[1], result);
+        result += p.rows * p.columns;
+      }
+    });
+  });
+  return {};
+}
+
+}  // namespace
+
+std::span<const OpDef> product_ops() {
+  static const std::vector<OpDef> ops = {{.name = "matmul",
+                                          .min_inputs = 2,
+                                          .max_inputs = 2,
+                                          .promotion = Promotion::common,
+                                          .signature = "matmul(x1, x2)",
+                                          .summary = "matrix product over the last two axes; the others broadcast",
+                                          .type_rule = matmul_type,
+                                          .cost = matmul_cost,
+                                          .meaning = matmul_meaning}};
+  return ops;
+}
+
+}  // namespace cleave::ops

@@ -1,0 +1,279 @@
+// sum … argmin over some or all axes, and cumulative_sum. Floating-point numbers accumulate in double, integers wrap in i64.
+#include <limits>
+
+#include "graph/ops/op_table.h"
+#include "graph/ops/rules.h"
+#include "graph/ops/strided.h"
+#include "graph/ops/wrapping.h"
+
+namespace cleave::ops {
+namespace {
+
+enum class Takes : std::uint8_t { numbers, floating, anything };
+enum class Gives : std::uint8_t { same, sum, index, truth };
+
+/// The result's shape without the marked axes, or with extent 1 in their place.
+Shape reduced(const Shape& shape, const std::vector<bool>& marked, bool keepdims) {
+  Shape result;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    if (!marked[axis]) result.push_back(shape[axis]);
+    if (marked[axis] && keepdims) result.push_back(1);
+  }
+  return result;
+}
+
+DType result_dtype(Gives gives, DType from) {
+  switch (gives) {
+    case Gives::same: break;
+    case Gives::sum: return from == DType::boolean || from == DType::u8 ? DType::i32 : from;
+    case Gives::index: return DType::i32;
+    case Gives::truth: return DType::boolean;
+  }
+  return from;
+}
+
+/// What a reduction computes: how it starts, takes one element in, and ends.
+struct Sum {
+  static constexpr Name name{"sum"};
+  static constexpr Takes takes = Takes::anything;
+  static constexpr Gives gives = Gives::sum;
+  static constexpr bool needs_elements = false;
+  template <class A>
+  struct State {
+    A sum = 0;
+    void take(A x, std::int64_t) { sum = sum + x; }
+    [[nodiscard]] A finish(std::int64_t) const { return sum; }
+  };
+};
+struct Prod : Sum {
+  static constexpr Name name{"prod"};
+  template <class A>
+  struct State {
+    A product = 1;
+    void take(A x, std::int64_t) { product = product * x; }
+    [[nodiscard]] A finish(std::int64_t) const { return product; }
+  };
+};
+struct Mean : Sum {
+  static constexpr Name name{"mean"};
+  static constexpr Takes takes = Takes::floating;
+  static constexpr Gives gives = Gives::same;
+  template <class A>
+  struct State {
+    A sum = 0;
+    void take(A x, std::int64_t) { sum = sum + x; }
+    [[nodiscard]] A finish(std::int64_t count) const { return sum / static_cast<A>(count); }
+  };
+};
+struct Any {
+  static constexpr Name name{"any"};
+  static constexpr Takes takes = Takes::anything;
+  static constexpr Gives gives = Gives::truth;
+  static constexpr bool needs_elements = false;
+  template <class A>
+  struct State {
+    bool truth = false;
+    void take(A x, std::int64_t) { truth = truth || x != A(0); }
+    [[nodiscard]] bool finish(std::int64_t) const { return truth; }
+  };
+};
+struct All : Any {
+  static constexpr Name name{"all"};
+  template <class A>
+  struct State {
+    bool truth = true;
+    void take(A x, std::int64_t) { truth = truth && x != A(0); }
+    [[nodiscard]] bool finish(std::int64_t) const { return truth; }
+  };
+};
+/// The first extreme element; a NaN beats every number.
+template <class A, bool largest>
+struct Extreme {
+  A best = 0;
+  std::int64_t place = -1;
+  void take(A x, std::int64_t index) {
+    if (place < 0 || (best == best && (x != x || (largest ? x > best : x < best)))) {
+      best = x;
+      place = index;
+    }
+  }
+};
+template <bool largest>
+struct Best {
+  static constexpr Takes takes = Takes::numbers;
+  static constexpr Gives gives = Gives::same;
+  static constexpr bool needs_elements = true;
+  template <class A>
+  struct State : Extreme<A, largest> {
+    [[nodiscard]] A finish(std::int64_t) const { return this->best; }
+  };
+};
+template <bool largest>
+struct Place : Best<largest> {
+  static constexpr Gives gives = Gives::index;
+  template <class A>
+  struct State : Extreme<A, largest> {
+    [[nodiscard]] Wrapping<std::int64_t> finish(std::int64_t) const { return this->place; }
+  };
+};
+struct Max : Best<true> {
+  static constexpr Name name{"max"};
+};
+struct Min : Best<false> {
+  static constexpr Name name{"min"};
+};
+struct ArgMax : Place<true> {
+  static constexpr Name name{"argmax"};
+};
+struct ArgMin : Place<false> {
+  static constexpr Name name{"argmin"};
+};
+
+struct ReductionRule {
+  std::string_view op;
+  Takes takes;
+  Gives gives;
+  bool needs_elements;
+};
+
+TypeResult reduction_type(const ReductionRule& rule, Types inputs, const Attributes& attributes) {
+  const TensorType& x = inputs[0];
+  if (rule.takes == Takes::numbers && x.dtype == DType::boolean) {
+    return refuse(Kind::type, rule.op, inputs, "needs numbers, not bool; use `any` or `all`");
+  }
+  if (rule.takes == Takes::floating && !is_floating(x.dtype)) {
+    return refuse(Kind::type, rule.op, inputs, "needs floating-point elements; convert with astype");
+  }
+  auto axes = find_axes(rule.op, inputs, attributes, x.rank());
+  if (auto* error = std::get_if<TypeError>(&axes)) return std::move(*error);
+  const auto& marked = std::get<0>(axes);
+  std::int64_t count = 1;
+  for (int axis = 0; axis < x.rank(); ++axis) count *= marked[axis] ? x.shape[axis] : 1;
+  if (rule.needs_elements && count == 0) return refuse(Kind::shape, rule.op, inputs, "there are no elements to choose from");
+  if (rule.gives == Gives::index && count > std::numeric_limits<std::int32_t>::max()) {
+    return refuse(Kind::shape, rule.op, inputs, "too many elements for an i32 index");
+  }
+  return give(rule.op, inputs, {result_dtype(rule.gives, x.dtype), reduced(x.shape, marked, attributes.get_or("keepdims", false))});
+}
+
+/// Row-major strides over the kept (or else the marked) axes of `shape`, 0 along the others.
+Strides strides_along(const Shape& shape, const std::vector<bool>& marked, bool along_marked) {
+  Strides strides(shape.size(), 0);
+  std::int64_t stride = 1;
+  for (std::size_t axis = shape.size(); axis-- > 0;) {
+    if (marked[axis] != along_marked) continue;
+    strides[axis] = stride;
+    stride *= shape[axis];
+  }
+  return strides;
+}
+
+template <class Op, class T>
+void reduce(const Array& x, Array& result, const std::vector<bool>& marked) {
+  std::vector<typename Op::template State<Accumulator<T>>> states(static_cast<std::size_t>(result.size()));
+  const T* elements = x.data<T>();
+  const Strides strides[] = {row_major_strides(x.shape()), strides_along(x.shape(), marked, false), strides_along(x.shape(), marked, true)};
+  walk(x.shape(), strides, [&](std::span<const std::int64_t> offsets, std::int64_t count, std::span<const std::int64_t> steps) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      states[offsets[1] + i * steps[1]].take(widen(elements[offsets[0] + i * steps[0]]), offsets[2] + i * steps[2]);
+    }
+  });
+  const std::int64_t count = states.empty() ? 0 : x.size() / result.size();
+  dispatch(result.dtype(), [&](auto zero) {
+    using R = decltype(zero);
+    R* out = result.mutable_data<R>();
+    for (std::size_t i = 0; i < states.size(); ++i) out[i] = store<R>(states[i].finish(count));
+  });
+}
+
+template <class Op>
+Status reduction_meaning(const OpCall& call) {
+  const Array& x = call.inputs[0];
+  const std::vector<bool> marked = marked_axes(call.attributes, x.type().rank());
+  dispatch(x.dtype(), [&](auto zero) { reduce<Op, decltype(zero)>(x, call.results[0], marked); });
+  return {};
+}
+
+template <class Op>
+OpDef reduction(std::string summary) {
+  return {.name = std::string(Op::name.view()),
+          .min_inputs = 1,
+          .max_inputs = 1,
+          .attributes = {optional("axis", AttributeDef::Type::integers), with_default("keepdims", AttributeDef::Type::boolean, false)},
+          .promotion = Op::takes == Takes::floating ? Promotion::floating : Promotion::none,
+          .signature = std::string(Op::name.view()) + "(x, axis?, keepdims?)",
+          .summary = std::move(summary),
+          .type_rule =
+              [](Types inputs, const Attributes& attributes) {
+                return reduction_type({Op::name.view(), Op::takes, Op::gives, Op::needs_elements}, inputs, attributes);
+              },
+          .cost = linear_cost,
+          .meaning = reduction_meaning<Op>};
+}
+
+TypeResult cumulative_sum_type(Types inputs, const Attributes& attributes) {
+  const TensorType& x = inputs[0];
+  const auto* axis = attributes.get_if<std::int64_t>("axis");
+  if (!axis && x.rank() != 1) return refuse(Kind::value, "cumulative_sum", inputs, "needs an axis unless x has exactly one");
+  if (axis && !find_axis(*axis, x.rank())) return no_axis("cumulative_sum", inputs, *axis, x.rank());
+  return give("cumulative_sum", inputs, {result_dtype(Gives::sum, x.dtype), x.shape});
+}
+
+template <class T, class R>
+void cumulate(const Array& x, Array& result, int along) {
+  const Shape& shape = x.shape();
+  std::int64_t before = 1, after = 1;
+  for (int axis = 0; axis < along; ++axis) before *= shape[axis];
+  for (int axis = along + 1; axis < x.type().rank(); ++axis) after *= shape[axis];
+  const T* in = x.data<T>();
+  R* out = result.mutable_data<R>();
+  for (std::int64_t i = 0; i < before; ++i) {
+    for (std::int64_t j = 0; j < after; ++j) {
+      Accumulator<T> sum = 0;
+      for (std::int64_t k = 0; k < shape[along]; ++k) {
+        const std::int64_t at = (i * shape[along] + k) * after + j;
+        sum = sum + widen(in[at]);
+        out[at] = store<R>(sum);
+      }
+    }
+  }
+}
+
+Status cumulative_sum_meaning(const OpCall& call) {
+  const Array& x = call.inputs[0];
+  const auto along = find_axis(call.attributes.get_or<std::int64_t>("axis", 0), x.type().rank());
+  dispatch(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    using R = std::conditional_t<std::is_same_v<T, bool> || std::is_same_v<T, std::uint8_t>, std::int32_t, T>;
+    cumulate<T, R>(x, call.results[0], *along);
+  });
+  return {};
+}
+
+}  // namespace
+
+std::span<const OpDef> reduction_ops() {
+  static const std::vector<OpDef> ops = {
+      reduction<Sum>("sum over the axes (absent: all); bool and u8 give i32"),
+      reduction<Mean>("mean over the axes (absent: all); integers give f32"),
+      reduction<Prod>("product over the axes (absent: all); bool and u8 give i32"),
+      reduction<Max>("largest element over the axes (absent: all); NaN if there is one"),
+      reduction<Min>("smallest element over the axes (absent: all); NaN if there is one"),
+      reduction<Any>("is any element not zero?"),
+      reduction<All>("are all elements not zero?"),
+      reduction<ArgMax>("i32 index of the first largest element, row-major over the axes"),
+      reduction<ArgMin>("i32 index of the first smallest element, row-major over the axes"),
+      {.name = "cumulative_sum",
+       .min_inputs = 1,
+       .max_inputs = 1,
+       .attributes = {optional("axis", AttributeDef::Type::integer)},
+       .signature = "cumulative_sum(x, axis?)",
+       .summary = "running sum along an axis, each element included; bool and u8 give i32",
+       .type_rule = cumulative_sum_type,
+       .cost = linear_cost,
+       .meaning = cumulative_sum_meaning},
+  };
+  return ops;
+}
+
+}  // namespace cleave::ops

@@ -1,0 +1,54 @@
+// What the type and cost rules share: messages, axes, attributes, size checks.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/op.h"
+
+namespace cleave::ops {
+
+inline constexpr int kMaxRank = 32;
+
+/// An op's name as a template argument, so that one rule serves several ops and still names the op in its messages.
+template <std::size_t size>
+struct Name {
+  char text[size];
+  constexpr Name(const char (&chars)[size]) { std::copy_n(chars, size, text); }
+  [[nodiscard]] constexpr std::string_view view() const { return {text, size - 1}; }
+};
+
+using Types = std::span<const TensorType>;
+
+/// "`matmul` of f32[4, 2] and f32[3, 1]: reason"
+TypeError refuse(Kind kind, std::string_view op, Types inputs, std::string_view reason);
+/// The result, unless it has too many axes or bytes.
+TypeResult give(std::string_view op, Types inputs, std::vector<TensorType> results);
+TypeResult give(std::string_view op, Types inputs, TensorType result);
+
+/// `axis` counted from the front, or nothing if there is no such axis.
+std::optional<int> find_axis(std::int64_t axis, int rank);
+/// "axis 3 of 2 axes does not exist"
+TypeError no_axis(std::string_view op, Types inputs, std::int64_t axis, int rank);
+/// Marks the axes; an Error for one that does not exist or is named twice. Absent attribute: all.
+std::variant<std::vector<bool>, TypeError> find_axes(std::string_view op, Types inputs, const Attributes& attributes, int rank);
+/// The marks of a call that passed find_axes.
+std::vector<bool> marked_axes(const Attributes& attributes, int rank);
+
+using Integers = std::vector<std::int64_t>;
+
+AttributeDef required(std::string name, AttributeDef::Type type);
+AttributeDef optional(std::string name, AttributeDef::Type type);
+AttributeDef with_default(std::string name, AttributeDef::Type type, AttributeValue fallback);
+
+/// Bytes of all operands and results once.
+double traffic(Types inputs, Types results);
+/// As many flops as the largest operand or result has elements; and `traffic`.
+Cost linear_cost(Types inputs, Types results, const Attributes& attributes);
+/// No arithmetic.
+Cost copy_cost(Types inputs, Types results, const Attributes& attributes);
+
+}  // namespace cleave::ops

@@ -1,0 +1,173 @@
+// Ops that give the same elements another shape or order. Each is a strided view of its operand, copied.
+#include <numeric>
+
+#include "graph/ops/op_table.h"
+#include "graph/ops/rules.h"
+#include "graph/ops/strided.h"
+
+namespace cleave::ops {
+namespace {
+
+using Type = AttributeDef::Type;
+
+// --- transpose, permute_dims ---------------------------------------------------------------------------------------------------------
+
+TypeResult transpose_type(Types inputs, const Attributes&) {
+  TensorType result = inputs[0];
+  if (result.rank() < 2) return refuse(Kind::shape, "transpose", inputs, "needs at least two axes");
+  std::swap(result.shape[result.rank() - 1], result.shape[result.rank() - 2]);
+  return give("transpose", inputs, std::move(result));
+}
+
+Status transpose_meaning(const OpCall& call) {
+  Strides strides = row_major_strides(call.inputs[0].shape());
+  std::swap(strides[strides.size() - 1], strides[strides.size() - 2]);
+  copy(call.inputs[0], {0, std::move(strides)}, call.results[0]);
+  return {};
+}
+
+TypeResult permute_dims_type(Types inputs, const Attributes& attributes) {
+  const TensorType& x = inputs[0];
+  const auto& axes = attributes.get<Integers>("axes");
+  auto named = find_axes("permute_dims", inputs, {{"axis", axes}}, x.rank());
+  if (auto* error = std::get_if<TypeError>(&named)) return std::move(*error);
+  if (static_cast<int>(axes.size()) != x.rank()) return refuse(Kind::value, "permute_dims", inputs, "`axes` must name every axis once");
+  TensorType result{x.dtype, {}};
+  for (const std::int64_t axis : axes) result.shape.push_back(x.shape[*find_axis(axis, x.rank())]);
+  return give("permute_dims", inputs, std::move(result));
+}
+
+Status permute_dims_meaning(const OpCall& call) {
+  const Array& x = call.inputs[0];
+  const Strides own = row_major_strides(x.shape());
+  Strides strides;
+  for (const std::int64_t axis : call.attributes.get<Integers>("axes")) strides.push_back(own[*find_axis(axis, x.type().rank())]);
+  copy(x, {0, std::move(strides)}, call.results[0]);
+  return {};
+}
+
+// --- same elements in the same order -----------------------------------------------------------------------------------------------------
+
+Status same_order_meaning(const OpCall& call) {
+  const Shape flat = {call.inputs[0].size()};
+  copy(flat, call.inputs[0], {0, {1}}, call.results[0], {0, {1}});
+  return {};
+}
+
+TypeResult reshape_type(Types inputs, const Attributes& attributes) {
+  const TensorType& x = inputs[0];
+  TensorType result{x.dtype, attributes.get<Integers>("shape")};
+  std::int64_t* open = nullptr;
+  for (std::int64_t& extent : result.shape) {
+    if (extent != -1) continue;
+    if (open) return refuse(Kind::value, "reshape", inputs, "only one extent may be -1");
+    open = &extent;
+  }
+  const std::string wanted = to_string(result.shape);
+  if (open) {
+    *open = 1;
+    const auto known = checked_bytes({DType::boolean, result.shape});
+    *open = known.value_or(0) > 0 && x.elements() % *known == 0 ? x.elements() / *known : -1;
+  }
+  if (!checked_bytes(result) || result.elements() != x.elements()) {
+    return refuse(Kind::shape, "reshape", inputs, std::to_string(x.elements()) + " elements do not fit the shape " + wanted);
+  }
+  return give("reshape", inputs, std::move(result));
+}
+
+TypeResult expand_dims_type(Types inputs, const Attributes& attributes) {
+  TensorType result = inputs[0];
+  const auto axis = attributes.get_or<std::int64_t>("axis", 0);
+  const auto place = find_axis(axis, result.rank() + 1);
+  if (!place) return no_axis("expand_dims", inputs, axis, result.rank() + 1);
+  result.shape.insert(result.shape.begin() + *place, 1);
+  return give("expand_dims", inputs, std::move(result));
+}
+
+TypeResult squeeze_type(Types inputs, const Attributes& attributes) {
+  const TensorType& x = inputs[0];
+  auto axes = find_axes("squeeze", inputs, attributes, x.rank());
+  if (auto* error = std::get_if<TypeError>(&axes)) return std::move(*error);
+  TensorType result{x.dtype, {}};
+  for (int axis = 0; axis < x.rank(); ++axis) {
+    if (!std::get<0>(axes)[axis]) {
+      result.shape.push_back(x.shape[axis]);
+    } else if (x.shape[axis] != 1) {
+      return refuse(Kind::shape, "squeeze", inputs,
+                    "axis " + std::to_string(axis) + " has extent " + std::to_string(x.shape[axis]) + ", not 1");
+    }
+  }
+  return give("squeeze", inputs, std::move(result));
+}
+
+// --- broadcast_to, flip
+// --------------------------------------------------------------------------------------------------------------------
+
+TypeResult broadcast_to_type(Types inputs, const Attributes& attributes) {
+  const TensorType result{inputs[0].dtype, attributes.get<Integers>("shape")};
+  if (!checked_bytes(result)) return give("broadcast_to", inputs, result);
+  if (broadcast(inputs[0].shape, result.shape) != result.shape) {
+    return refuse(Kind::shape, "broadcast_to", inputs, "does not broadcast to " + to_string(result.shape));
+  }
+  return give("broadcast_to", inputs, result);
+}
+
+Status broadcast_to_meaning(const OpCall& call) {
+  copy(call.inputs[0], {0, broadcast_strides(call.inputs[0].shape(), call.results[0].shape())}, call.results[0]);
+  return {};
+}
+
+TypeResult flip_type(Types inputs, const Attributes& attributes) {
+  auto axes = find_axes("flip", inputs, attributes, inputs[0].rank());
+  if (auto* error = std::get_if<TypeError>(&axes)) return std::move(*error);
+  return give("flip", inputs, inputs[0]);
+}
+
+Status flip_meaning(const OpCall& call) {
+  const Array& x = call.inputs[0];
+  const std::vector<bool> marked = marked_axes(call.attributes, x.type().rank());
+  View view{0, row_major_strides(x.shape())};
+  if (x.size() == 0) return {};
+  for (std::size_t axis = 0; axis < marked.size(); ++axis) {
+    if (!marked[axis]) continue;
+    view.offset += (x.shape()[axis] - 1) * view.strides[axis];
+    view.strides[axis] = -view.strides[axis];
+  }
+  copy(x, view, call.results[0]);
+  return {};
+}
+
+OpDef shape_op(std::string name, std::vector<AttributeDef> attributes, std::string parameters, std::string summary,
+               decltype(OpDef::type_rule) type_rule, decltype(OpDef::meaning) meaning) {
+  std::string signature = name + "(x" + parameters + ")";
+  return {.name = std::move(name),
+          .min_inputs = 1,
+          .max_inputs = 1,
+          .attributes = std::move(attributes),
+          .signature = std::move(signature),
+          .summary = std::move(summary),
+          .type_rule = type_rule,
+          .cost = copy_cost,
+          .meaning = meaning};
+}
+
+}  // namespace
+
+std::span<const OpDef> shape_ops() {
+  static const std::vector<OpDef> ops = {
+      shape_op("transpose", {}, "", "swaps the last two axes", transpose_type, transpose_meaning),
+      shape_op("permute_dims", {required("axes", Type::integers)}, ", axes", "axis i of the result is axis `axes[i]` of x",
+               permute_dims_type, permute_dims_meaning),
+      shape_op("reshape", {required("shape", Type::shape)}, ", shape", "the same elements in row-major order; one extent may be -1",
+               reshape_type, same_order_meaning),
+      shape_op("expand_dims", {with_default("axis", Type::integer, std::int64_t{0})}, ", axis?", "inserts an axis of extent 1",
+               expand_dims_type, same_order_meaning),
+      shape_op("squeeze", {required("axis", Type::integers)}, ", axis", "removes axes of extent 1", squeeze_type, same_order_meaning),
+      shape_op("broadcast_to", {required("shape", Type::shape)}, ", shape", "repeats axes of extent 1 and adds leading axes",
+               broadcast_to_type, broadcast_to_meaning),
+      shape_op("flip", {optional("axis", Type::integers)}, ", axis?", "reverses the axes (absent: all)", flip_type, flip_meaning),
+  };
+  return ops;
+}
+
+}  // namespace cleave::ops

@@ -1,0 +1,83 @@
+// softmax and log_softmax along one axis, with the largest element taken out first so that nothing overflows.
+#include <cmath>
+#include <limits>
+
+#include "graph/ops/op_table.h"
+#include "graph/ops/rules.h"
+#include "graph/ops/wrapping.h"
+
+namespace cleave::ops {
+namespace {
+
+template <Name op>
+TypeResult softmax_type(Types inputs, const Attributes& attributes) {
+  const TensorType& x = inputs[0];
+  if (!is_floating(x.dtype)) return refuse(Kind::type, op.view(), inputs, "needs floating-point elements; convert with astype");
+  const auto axis = attributes.get_or<std::int64_t>("axis", -1);
+  if (!find_axis(axis, x.rank())) return no_axis(op.view(), inputs, axis, x.rank());
+  return give(op.view(), inputs, x);
+}
+
+template <bool logarithm, class T>
+void softmax_line(const T* in, T* out, std::int64_t count, std::int64_t step) {
+  double largest = -std::numeric_limits<double>::infinity();
+  for (std::int64_t i = 0; i < count; ++i) largest = std::max(largest, widen(in[i * step]));
+  double sum = 0;
+  for (std::int64_t i = 0; i < count; ++i) sum += std::exp(widen(in[i * step]) - largest);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double shifted = widen(in[i * step]) - largest;
+    out[i * step] = store<T>(logarithm ? shifted - std::log(sum) : std::exp(shifted) / sum);
+  }
+}
+
+template <bool logarithm>
+Status softmax_meaning(const OpCall& call) {
+  const Array& x = call.inputs[0];
+  const auto along = find_axis(call.attributes.get_or<std::int64_t>("axis", -1), x.type().rank());
+  std::int64_t after = 1;
+  for (int axis = *along + 1; axis < x.type().rank(); ++axis) after *= x.shape()[axis];
+  const std::int64_t count = x.shape()[*along];
+  if (x.size() == 0) return {};
+  dispatch(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (!std::is_integral_v<T>) {
+      const T* in = x.data<T>();
+      T* out = call.results[0].mutable_data<T>();
+      for (std::int64_t i = 0; i < x.size() / count; ++i) {
+        const std::int64_t start = i / after * after * count + i % after;
+        softmax_line<logarithm>(in + start, out + start, count, after);
+      }
+    }
+  });
+  return {};
+}
+
+Cost softmax_cost(Types inputs, Types results, const Attributes&) {
+  return {15 * static_cast<double>(inputs[0].elements()), traffic(inputs, results)};
+}
+
+template <Name op, bool logarithm>
+OpDef softmax(std::string summary) {
+  return {.name = std::string(op.view()),
+          .min_inputs = 1,
+          .max_inputs = 1,
+          .attributes = {with_default("axis", AttributeDef::Type::integer, std::int64_t{-1})},
+          .promotion = Promotion::floating,
+          .signature = std::string(op.view()) + "(x, axis?)",
+          .summary = std::move(summary),
+          .type_rule = softmax_type<op>,
+          .cost = softmax_cost,
+          .meaning = softmax_meaning<logarithm>};
+}
+
+}  // namespace
+
+std::span<const OpDef> softmax_ops() {
+  static const std::vector<OpDef> ops = {
+      softmax<"softmax", false>("`exp(x) / sum(exp(x))` along an axis (the last)"),
+      softmax<"log_softmax", true>("`log(softmax(x))` along an axis (the last)"),
+  };
+  return ops;
+}
+
+}  // namespace cleave::ops
