@@ -34,8 +34,15 @@ struct ReduceOptions {
 struct AxisOptions {
   std::optional<int> axis = {};
 };
+/// A number as an attribute: whole, with a point, or a bool, as it is written.
+struct Number {
+  template <class T>
+  requires std::is_arithmetic_v<T> Number(T number) : literal(make_literal(number)) {}
+  Literal literal;
+};
 struct ArangeOptions {
-  DType dtype = DType::i32;
+  std::optional<Number> step = {};
+  std::optional<DType> dtype = {};
 };
 struct CreateOptions {
   DType dtype = DType::f32;
@@ -49,7 +56,6 @@ struct RandomOptions {
   std::optional<Tensor> step = {};  ///< an i32 scalar, as a loop counter, that picks other numbers in each trip
   DType dtype = DType::f32;
 };
-struct UniformOptions : RandomOptions {};
 
 // --- element by element, one operand: the result has its shape -------------------------------------------------------------------------
 // Any numeric type: negative, abs, sign, square (wrapping for integers). The others compute in floating point; integers give f32.
@@ -167,19 +173,19 @@ Tensor tile(const Tensor& x, std::vector<std::int64_t> repetitions, Here here = 
 /// `slice(x, {{0, 10}, all_of_axis, 3})` is `x[0:10, :, 3]`: ranges keep their axis, an index removes it. Error `value`: index out of
 /// range.
 Tensor slice(const Tensor& x, std::initializer_list<Pick> picks, Here here = Here::now());
-/// The parts of x at integer `indices` along an axis (default: 0). An index out of range is an Error when it runs.
+/// The parts of x at integer `indices` along an axis (needed unless x has exactly one). An index out of range is an Error when it runs.
 Tensor take(const Tensor& x, const Tensor& indices, const AxisOptions& options = {}, Here here = Here::now());
-/// [..] of integers -> [.., classes]: 1 at the index, else 0.
-Tensor one_hot(const Tensor& indices, std::int64_t classes, const CreateOptions& options = {}, Here here = Here::now());
+/// [..] of integers -> [.., depth]: 1 at the index, else 0 (all 0 for an index outside).
+Tensor one_hot(const Tensor& indices, std::int64_t depth, const CreateOptions& options = {}, Here here = Here::now());
 
 // --- new Tensors -----------------------------------------------------------------------------------------------------------------------
-/// 0, 1, .., or start, start + step, .. below (above) stop: a vector. `arange(10)`, `arange(0, 1, 0.25, {DType::f32})`
-Tensor arange(std::int64_t stop, const ArangeOptions& options = {}, Here here = Here::now());
-Tensor arange(double start, double stop, double step = 1, const ArangeOptions& options = {}, Here here = Here::now());
+/// A vector of start, start + step, .. before stop: `arange(10)`, `arange(0, 1, {.step = 0.25})`. i32 if all are whole numbers, else f32.
+Tensor arange(Number stop, const ArangeOptions& options = {}, Here here = Here::now());
+Tensor arange(Number start, Number stop, const ArangeOptions& options = {}, Here here = Here::now());
 Tensor zeros(Shape shape, const CreateOptions& options = {}, Here here = Here::now());
 Tensor ones(Shape shape, const CreateOptions& options = {}, Here here = Here::now());
 /// Every element `value`; its type is that of the number (i32, f32 or bool) unless `dtype` says otherwise.
-Tensor full(Shape shape, const Tensor& value, std::optional<DType> dtype = {}, Here here = Here::now());
+Tensor full(Shape shape, Number value, std::optional<DType> dtype = {}, Here here = Here::now());
 Tensor eye(std::int64_t rows, std::optional<std::int64_t> columns = {}, const CreateOptions& options = {}, Here here = Here::now());
 /// Numbers in [low, high): `random_uniform({4}, -1, 1, {.seed = 7, .step = i})`.
 Tensor random_uniform(Shape shape, double low = 0, double high = 1, const RandomOptions& options = {}, Here here = Here::now());

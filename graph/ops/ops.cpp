@@ -1,0 +1,373 @@
+// The functions of ops.h: each one is its name, its operands and its attributes.
+#include "graph/ops/ops.h"
+
+#include "graph/trace_context.h"
+
+namespace cleave {
+namespace {
+
+using detail::call;
+using Integers = std::vector<std::int64_t>;
+
+void set(Attributes& attributes, const char* name, const Axes& axes) {
+  if (axes.list) attributes.set(name, *axes.list);
+}
+void set(Attributes& attributes, const char* name, std::optional<int> axis) {
+  if (axis) attributes.set(name, std::int64_t{*axis});
+}
+void set(Attributes& attributes, const char* name, std::optional<DType> dtype) {
+  if (dtype) attributes.set(name, *dtype);
+}
+void set(Attributes& attributes, const char* name, const std::optional<Number>& number) {
+  if (!number) return;
+  switch (number->literal.type) {
+    case Literal::Type::boolean: return attributes.set(name, number->literal.integer != 0);
+    case Literal::Type::integer: return attributes.set(name, number->literal.integer);
+    case Literal::Type::floating: return attributes.set(name, number->literal.floating);
+  }
+}
+
+template <class T>
+Attributes axis(const T& axes) {
+  Attributes attributes;
+  set(attributes, "axis", axes);
+  return attributes;
+}
+
+Tensor reduce(std::string_view op, const Tensor& x, const ReduceOptions& options, const Here& here) {
+  Attributes attributes = axis(options.axis);
+  attributes.set("keepdims", options.keepdims);
+  return call(op, {x}, std::move(attributes), here);
+}
+
+}  // namespace
+
+Tensor negative(const Tensor& x, Here here) {
+  return call("negative", {x}, {}, here);
+}
+Tensor abs(const Tensor& x, Here here) {
+  return call("abs", {x}, {}, here);
+}
+Tensor sign(const Tensor& x, Here here) {
+  return call("sign", {x}, {}, here);
+}
+Tensor square(const Tensor& x, Here here) {
+  return call("square", {x}, {}, here);
+}
+Tensor exp(const Tensor& x, Here here) {
+  return call("exp", {x}, {}, here);
+}
+Tensor expm1(const Tensor& x, Here here) {
+  return call("expm1", {x}, {}, here);
+}
+Tensor log(const Tensor& x, Here here) {
+  return call("log", {x}, {}, here);
+}
+Tensor log1p(const Tensor& x, Here here) {
+  return call("log1p", {x}, {}, here);
+}
+Tensor log2(const Tensor& x, Here here) {
+  return call("log2", {x}, {}, here);
+}
+Tensor sqrt(const Tensor& x, Here here) {
+  return call("sqrt", {x}, {}, here);
+}
+Tensor rsqrt(const Tensor& x, Here here) {
+  return call("rsqrt", {x}, {}, here);
+}
+Tensor reciprocal(const Tensor& x, Here here) {
+  return call("reciprocal", {x}, {}, here);
+}
+Tensor sin(const Tensor& x, Here here) {
+  return call("sin", {x}, {}, here);
+}
+Tensor cos(const Tensor& x, Here here) {
+  return call("cos", {x}, {}, here);
+}
+Tensor tan(const Tensor& x, Here here) {
+  return call("tan", {x}, {}, here);
+}
+Tensor asin(const Tensor& x, Here here) {
+  return call("asin", {x}, {}, here);
+}
+Tensor acos(const Tensor& x, Here here) {
+  return call("acos", {x}, {}, here);
+}
+Tensor atan(const Tensor& x, Here here) {
+  return call("atan", {x}, {}, here);
+}
+Tensor sinh(const Tensor& x, Here here) {
+  return call("sinh", {x}, {}, here);
+}
+Tensor cosh(const Tensor& x, Here here) {
+  return call("cosh", {x}, {}, here);
+}
+Tensor tanh(const Tensor& x, Here here) {
+  return call("tanh", {x}, {}, here);
+}
+Tensor erf(const Tensor& x, Here here) {
+  return call("erf", {x}, {}, here);
+}
+Tensor sigmoid(const Tensor& x, Here here) {
+  return call("sigmoid", {x}, {}, here);
+}
+Tensor relu(const Tensor& x, Here here) {
+  return call("relu", {x}, {}, here);
+}
+Tensor gelu(const Tensor& x, Here here) {
+  return call("gelu", {x}, {}, here);
+}
+Tensor floor(const Tensor& x, Here here) {
+  return call("floor", {x}, {}, here);
+}
+Tensor ceil(const Tensor& x, Here here) {
+  return call("ceil", {x}, {}, here);
+}
+Tensor round(const Tensor& x, Here here) {
+  return call("round", {x}, {}, here);
+}
+Tensor trunc(const Tensor& x, Here here) {
+  return call("trunc", {x}, {}, here);
+}
+Tensor isnan(const Tensor& x, Here here) {
+  return call("isnan", {x}, {}, here);
+}
+Tensor isfinite(const Tensor& x, Here here) {
+  return call("isfinite", {x}, {}, here);
+}
+Tensor isinf(const Tensor& x, Here here) {
+  return call("isinf", {x}, {}, here);
+}
+Tensor logical_not(const Tensor& x, Here here) {
+  return call("logical_not", {x}, {}, here);
+}
+Tensor bitwise_invert(const Tensor& x, Here here) {
+  return call("bitwise_invert", {x}, {}, here);
+}
+Tensor astype(const Tensor& x, DType dtype, Here here) {
+  return call("astype", {x}, {{"dtype", dtype}}, here);
+}
+
+Tensor add(const Tensor& a, const Tensor& b, Here here) {
+  return call("add", {a, b}, {}, here);
+}
+Tensor subtract(const Tensor& a, const Tensor& b, Here here) {
+  return call("subtract", {a, b}, {}, here);
+}
+Tensor multiply(const Tensor& a, const Tensor& b, Here here) {
+  return call("multiply", {a, b}, {}, here);
+}
+Tensor divide(const Tensor& a, const Tensor& b, Here here) {
+  return call("divide", {a, b}, {}, here);
+}
+Tensor floor_divide(const Tensor& a, const Tensor& b, Here here) {
+  return call("floor_divide", {a, b}, {}, here);
+}
+Tensor remainder(const Tensor& a, const Tensor& b, Here here) {
+  return call("remainder", {a, b}, {}, here);
+}
+Tensor pow(const Tensor& a, const Tensor& b, Here here) {
+  return call("pow", {a, b}, {}, here);
+}
+Tensor minimum(const Tensor& a, const Tensor& b, Here here) {
+  return call("minimum", {a, b}, {}, here);
+}
+Tensor maximum(const Tensor& a, const Tensor& b, Here here) {
+  return call("maximum", {a, b}, {}, here);
+}
+Tensor atan2(const Tensor& a, const Tensor& b, Here here) {
+  return call("atan2", {a, b}, {}, here);
+}
+Tensor equal(const Tensor& a, const Tensor& b, Here here) {
+  return call("equal", {a, b}, {}, here);
+}
+Tensor not_equal(const Tensor& a, const Tensor& b, Here here) {
+  return call("not_equal", {a, b}, {}, here);
+}
+Tensor less(const Tensor& a, const Tensor& b, Here here) {
+  return call("less", {a, b}, {}, here);
+}
+Tensor less_equal(const Tensor& a, const Tensor& b, Here here) {
+  return call("less_equal", {a, b}, {}, here);
+}
+Tensor greater(const Tensor& a, const Tensor& b, Here here) {
+  return call("greater", {a, b}, {}, here);
+}
+Tensor greater_equal(const Tensor& a, const Tensor& b, Here here) {
+  return call("greater_equal", {a, b}, {}, here);
+}
+Tensor logical_and(const Tensor& a, const Tensor& b, Here here) {
+  return call("logical_and", {a, b}, {}, here);
+}
+Tensor logical_or(const Tensor& a, const Tensor& b, Here here) {
+  return call("logical_or", {a, b}, {}, here);
+}
+Tensor logical_xor(const Tensor& a, const Tensor& b, Here here) {
+  return call("logical_xor", {a, b}, {}, here);
+}
+Tensor bitwise_and(const Tensor& a, const Tensor& b, Here here) {
+  return call("bitwise_and", {a, b}, {}, here);
+}
+Tensor bitwise_or(const Tensor& a, const Tensor& b, Here here) {
+  return call("bitwise_or", {a, b}, {}, here);
+}
+Tensor bitwise_xor(const Tensor& a, const Tensor& b, Here here) {
+  return call("bitwise_xor", {a, b}, {}, here);
+}
+Tensor clip(const Tensor& x, const Tensor& min, const Tensor& max, Here here) {
+  return call("clip", {x, min, max}, {}, here);
+}
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b, Here here) {
+  return call("where", {condition, a, b}, {}, here);
+}
+
+Tensor matmul(const Tensor& a, const Tensor& b, Here here) {
+  return call("matmul", {a, b}, {}, here);
+}
+Tensor sum(const Tensor& x, const ReduceOptions& options, Here here) {
+  return reduce("sum", x, options, here);
+}
+Tensor mean(const Tensor& x, const ReduceOptions& options, Here here) {
+  return reduce("mean", x, options, here);
+}
+Tensor prod(const Tensor& x, const ReduceOptions& options, Here here) {
+  return reduce("prod", x, options, here);
+}
+Tensor max(const Tensor& x, const ReduceOptions& options, Here here) {
+  return reduce("max", x, options, here);
+}
+Tensor min(const Tensor& x, const ReduceOptions& options, Here here) {
+  return reduce("min", x, options, here);
+}
+Tensor any(const Tensor& x, const ReduceOptions& options, Here here) {
+  return reduce("any", x, options, here);
+}
+Tensor all(const Tensor& x, const ReduceOptions& options, Here here) {
+  return reduce("all", x, options, here);
+}
+Tensor argmax(const Tensor& x, const ReduceOptions& options, Here here) {
+  return reduce("argmax", x, options, here);
+}
+Tensor argmin(const Tensor& x, const ReduceOptions& options, Here here) {
+  return reduce("argmin", x, options, here);
+}
+Tensor cumulative_sum(const Tensor& x, const AxisOptions& options, Here here) {
+  return call("cumulative_sum", {x}, axis(options.axis), here);
+}
+Tensor softmax(const Tensor& x, const AxisOptions& options, Here here) {
+  return call("softmax", {x}, axis(options.axis), here);
+}
+Tensor log_softmax(const Tensor& x, const AxisOptions& options, Here here) {
+  return call("log_softmax", {x}, axis(options.axis), here);
+}
+
+Tensor transpose(const Tensor& x, Here here) {
+  return call("transpose", {x}, {}, here);
+}
+Tensor permute_dims(const Tensor& x, std::vector<std::int64_t> axes, Here here) {
+  return call("permute_dims", {x}, {{"axes", std::move(axes)}}, here);
+}
+Tensor reshape(const Tensor& x, Shape shape, Here here) {
+  return call("reshape", {x}, {{"shape", std::move(shape)}}, here);
+}
+Tensor expand_dims(const Tensor& x, int at, Here here) {
+  return call("expand_dims", {x}, {{"axis", std::int64_t{at}}}, here);
+}
+Tensor squeeze(const Tensor& x, Axes axes, Here here) {
+  return call("squeeze", {x}, axis(axes), here);
+}
+Tensor broadcast_to(const Tensor& x, Shape shape, Here here) {
+  return call("broadcast_to", {x}, {{"shape", std::move(shape)}}, here);
+}
+Tensor flip(const Tensor& x, Axes axes, Here here) {
+  return call("flip", {x}, axis(axes), here);
+}
+Tensor concat(const std::vector<Tensor>& arrays, const AxisOptions& options, Here here) {
+  return call("concat", arrays, axis(options.axis), here);
+}
+Tensor stack(const std::vector<Tensor>& arrays, const AxisOptions& options, Here here) {
+  return call("stack", arrays, axis(options.axis), here);
+}
+Tensor pad(const Tensor& x, const std::vector<std::pair<std::int64_t, std::int64_t>>& before_after, const PadOptions& options, Here here) {
+  Integers widths;
+  for (const auto& [before, after] : before_after) widths.insert(widths.end(), {before, after});
+  return call("pad", {x}, {{"widths", std::move(widths)}, {"value", options.value}}, here);
+}
+Tensor repeat(const Tensor& x, std::int64_t repeats, const AxisOptions& options, Here here) {
+  Attributes attributes = axis(options.axis);
+  attributes.set("repeats", repeats);
+  return call("repeat", {x}, std::move(attributes), here);
+}
+Tensor tile(const Tensor& x, std::vector<std::int64_t> repetitions, Here here) {
+  return call("tile", {x}, {{"repetitions", std::move(repetitions)}}, here);
+}
+
+Tensor slice(const Tensor& x, std::initializer_list<Pick> picks, Here here) {
+  constexpr std::int64_t kFirst = std::numeric_limits<std::int64_t>::min(), kLast = std::numeric_limits<std::int64_t>::max();
+  Integers starts, stops, steps, squeeze;
+  for (const Pick& pick : picks) {
+    if (pick.index) squeeze.push_back(static_cast<std::int64_t>(starts.size()));
+    const bool forward = pick.step > 0;
+    starts.push_back(pick.start.value_or(forward ? 0 : kLast));
+    stops.push_back(pick.index ? *pick.start + 1 : pick.stop.value_or(forward ? kLast : kFirst));
+    steps.push_back(pick.step);
+  }
+  return call("slice", {x},
+              {{"starts", std::move(starts)}, {"stops", std::move(stops)}, {"steps", std::move(steps)}, {"squeeze", std::move(squeeze)}},
+              here);
+}
+Tensor take(const Tensor& x, const Tensor& indices, const AxisOptions& options, Here here) {
+  return call("take", {x, indices}, axis(options.axis), here);
+}
+Tensor one_hot(const Tensor& indices, std::int64_t depth, const CreateOptions& options, Here here) {
+  return call("one_hot", {indices}, {{"depth", depth}, {"dtype", options.dtype}}, here);
+}
+
+Tensor arange(Number stop, const ArangeOptions& options, Here here) {
+  Attributes attributes;
+  if (options.step) set(attributes, "stop", stop);
+  set(attributes, "start", options.step ? Number(0) : stop);
+  set(attributes, "step", options.step);
+  set(attributes, "dtype", options.dtype);
+  return call("arange", {}, std::move(attributes), here);
+}
+Tensor arange(Number start, Number stop, const ArangeOptions& options, Here here) {
+  Attributes attributes;
+  set(attributes, "start", start);
+  set(attributes, "stop", stop);
+  set(attributes, "step", options.step);
+  set(attributes, "dtype", options.dtype);
+  return call("arange", {}, std::move(attributes), here);
+}
+Tensor zeros(Shape shape, const CreateOptions& options, Here here) {
+  return call("zeros", {}, {{"shape", std::move(shape)}, {"dtype", options.dtype}}, here);
+}
+Tensor ones(Shape shape, const CreateOptions& options, Here here) {
+  return call("ones", {}, {{"shape", std::move(shape)}, {"dtype", options.dtype}}, here);
+}
+Tensor full(Shape shape, Number value, std::optional<DType> dtype, Here here) {
+  Attributes attributes{{"shape", std::move(shape)}};
+  set(attributes, "value", value);
+  set(attributes, "dtype", dtype);
+  return call("full", {}, std::move(attributes), here);
+}
+Tensor eye(std::int64_t rows, std::optional<std::int64_t> columns, const CreateOptions& options, Here here) {
+  Attributes attributes{{"rows", rows}, {"dtype", options.dtype}};
+  if (columns) attributes.set("columns", *columns);
+  return call("eye", {}, std::move(attributes), here);
+}
+
+void print(std::string label, const Tensor& x, Here here) {
+  call("print", {x}, {{"label", std::move(label)}}, here);
+}
+void write_npy(std::string path, const Tensor& x, Here here) {
+  call("write_npy", {x}, {{"path", std::move(path)}}, here);
+}
+Tensor to_host(const Tensor& x, Here here) {
+  return call("to_host", {x}, {}, here);
+}
+Tensor to_accelerator(const Tensor& x, Here here) {
+  return call("to_accelerator", {x}, {}, here);
+}
+
+}  // namespace cleave
