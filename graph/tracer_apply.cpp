@@ -52,8 +52,7 @@ ValueId Tracer::State_::cast(ValueId value, DType dtype, const SourceLocation& l
   return add_result(id, TensorType{dtype, graph.values[value].type.shape}, region);
 }
 
-bool Tracer::State_::promote_operands(const OpDef& op, std::span<const Operand> inputs, const Attributes& attributes,
-                                      const SourceLocation& location) {
+bool Tracer::State_::promote_operands(const OpDef& op, std::span<const Operand> inputs, const SourceLocation& location) {
   std::optional<DType> common;
   if (op.promotion != Promotion::none) {
     for (const Operand& input : inputs)  // before their types are read
@@ -63,13 +62,7 @@ bool Tracer::State_::promote_operands(const OpDef& op, std::span<const Operand> 
   values.clear();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const bool promoted = common && static_cast<int>(i) >= op.promote_from;
-    std::optional<DType> wanted = promoted ? common : std::nullopt;
-    // A literal that is converted by hand takes its type at once, so that `astype(0.1, f64)` keeps all digits.
-    if (&op == astype && inputs[i].literal) {
-      const DType target = attributes.get<DType>(astype_attribute);
-      if (adapts(*inputs[i].literal, target)) wanted = target;
-    }
-    ValueId value = materialize(inputs[i], location, wanted, region);
+    ValueId value = materialize(inputs[i], location, promoted ? common : std::nullopt, region);
     if (!value.valid()) return false;
     values.push_back(promoted ? cast(value, *common, location) : value);
   }
@@ -84,8 +77,17 @@ Tracer::State_::Recorded Tracer::State_::record(const OpDef& op, std::span<const
     error(refused->kind, location, std::move(refused->message));
     return {};
   }
-  if (std::optional<Literal> folded = fold_literals(op, inputs, attributes)) return {true, folded, 0, 1};
-  if (!promote_operands(op, inputs, attributes, location)) return {};
+  if (&op == astype) {
+    // A literal takes its type at once, so that `astype(0.1, f64)` keeps all digits.
+    const DType dtype = attributes.get<DType>(astype_attribute);
+    if (inputs[0].literal && adapts(*inputs[0].literal, dtype)) {
+      const ValueId value = materialize(inputs[0], location, dtype, region);
+      return {value.valid(), std::nullopt, value.index, 1};
+    }
+  } else if (std::optional<Literal> folded = fold_literals(op, inputs, attributes)) {
+    return {true, folded, 0, 1};
+  }
+  if (!promote_operands(op, inputs, location)) return {};
 
   if (types.size() < values.size()) types.resize(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) types[i] = graph.values[values[i]].type;

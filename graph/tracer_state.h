@@ -76,7 +76,7 @@ struct Tracer::State_ {
 
   Recorded record(const OpDef& op, std::span<const Operand> inputs, Attributes attributes, const SourceLocation& location);
   /// Fills `values` with the operands of `op`, promoted.
-  bool promote_operands(const OpDef& op, std::span<const Operand> inputs, const Attributes& attributes, const SourceLocation& location);
+  bool promote_operands(const OpDef& op, std::span<const Operand> inputs, const SourceLocation& location);
 
   /// A checked predicate; none after a mistake.
   ValueId predicate(const Operand& operand, const SourceLocation& location, std::string_view what);
