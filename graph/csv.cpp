@@ -12,7 +12,7 @@ namespace cleave {
 namespace {
 
 bool blank(char c) {
-  return c == ' ' || c == '\t';
+  return c == ' ' || c == '\t' || c == '\r';
 }
 
 template <class Number>
