@@ -1,6 +1,7 @@
 // What the type and cost rules share: messages, axes, attributes, size checks.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <string>

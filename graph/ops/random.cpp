@@ -1,0 +1,104 @@
+// random_uniform and random_normal: functions of seed, step and position alone (random_bits.h), so pure and equal on every device.
+#include "graph/ops/op_table.h"
+#include "graph/ops/random_bits.h"
+#include "graph/ops/rules.h"
+
+namespace cleave::ops {
+namespace {
+
+using Type = AttributeDef::Type;
+
+template <Name op>
+TypeResult random_type(Types inputs, const Attributes& attributes) {
+  const DType dtype = attributes.get_or("dtype", DType::f32);
+  if (dtype != DType::f32 && dtype != DType::f64) return refuse(Kind::type, op.view(), inputs, "draws f32 or f64; convert with astype");
+  if (!inputs.empty() && !(inputs[0].scalar() && is_integer(inputs[0].dtype))) {
+    return refuse(Kind::type, op.view(), inputs, "`step` must be an integer scalar");
+  }
+  const double low = attributes.get_or("low", 0.0), high = attributes.get_or("high", 1.0);
+  if (!(low <= high) || high - low > 0x1p1000) return refuse(Kind::value, op.view(), inputs, "`low` must not exceed `high`");
+  if (!(attributes.get_or("std", 1.0) >= 0)) return refuse(Kind::value, op.view(), inputs, "`std` must not be negative");
+  return give(op.view(), inputs, {dtype, attributes.get<Integers>("shape")});
+}
+
+/// Where in the generator's sequences a call stands.
+struct Stream {
+  unsigned long long seed = 0, step = 0;
+};
+
+Stream stream_of(const OpCall& call) {
+  Stream stream{static_cast<unsigned long long>(call.attributes.get_or<std::int64_t>("seed", 0)), 0};
+  if (call.inputs.empty()) return stream;
+  dispatch(call.inputs[0].dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_integral_v<T>) stream.step = static_cast<unsigned long long>(call.inputs[0].data<T>()[0]);
+  });
+  return stream;
+}
+
+/// Fills the result by `element(Float{}, index)`.
+template <class F>
+Status fill(const OpCall& call, F element) {
+  Array& result = call.results[0];
+  dispatch(result.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_floating_point_v<T>) {
+      T* out = result.mutable_data<T>();
+      for (std::int64_t i = 0; i < result.size(); ++i) out[i] = element(T{}, static_cast<unsigned long long>(i));
+    }
+  });
+  return {};
+}
+
+Status uniform_meaning(const OpCall& call) {
+  const auto [seed, step] = stream_of(call);
+  const double low = call.attributes.get_or("low", 0.0), high = call.attributes.get_or("high", 1.0);
+  return fill(call, [=, seed = seed, step = step](auto zero, unsigned long long i) {
+    using T = decltype(zero);
+    const double unit = std::is_same_v<T, float> ? random_bits::unit_f32(seed, step, i) : random_bits::unit_f64(seed, step, i);
+    return random_bits::stretch<T>(unit, low, high);
+  });
+}
+
+Status normal_meaning(const OpCall& call) {
+  const auto [seed, step] = stream_of(call);
+  const double mean = call.attributes.get_or("mean", 0.0), deviation = call.attributes.get_or("std", 1.0);
+  return fill(call, [=, seed = seed, step = step](auto zero, unsigned long long i) {
+    return static_cast<decltype(zero)>(random_bits::scaled(random_bits::normal(seed, step, i), mean, deviation));
+  });
+}
+
+/// Integer work included: ten rounds give four words.
+Cost random_cost(Types inputs, Types results, const Attributes&) {
+  return {40 * static_cast<double>(results[0].elements()), traffic(inputs, results)};
+}
+
+OpDef random(std::string name, AttributeDef first, AttributeDef second, std::string parameters, std::string summary,
+             decltype(OpDef::type_rule) type_rule, decltype(OpDef::meaning) meaning) {
+  std::string signature = name + "(shape, " + parameters + ", seed?, step?, dtype?)";
+  return {.name = std::move(name),
+          .min_inputs = 0,
+          .max_inputs = 1,
+          .attributes = {required("shape", Type::shape), std::move(first), std::move(second),
+                         with_default("seed", Type::integer, std::int64_t{0}), with_default("dtype", Type::dtype, DType::f32)},
+          .signature = std::move(signature),
+          .summary = std::move(summary),
+          .type_rule = type_rule,
+          .cost = random_cost,
+          .meaning = meaning};
+}
+
+}  // namespace
+
+std::span<const OpDef> random_ops() {
+  const auto number = [](std::string name, double fallback) { return with_default(std::move(name), Type::number, fallback); };
+  static const std::vector<OpDef> ops = {
+      random("random_uniform", number("low", 0), number("high", 1), "low?, high?",
+             "uniform on [low, high); another integer scalar `step` gives other numbers", random_type<"random_uniform">, uniform_meaning),
+      random("random_normal", number("mean", 0), number("std", 1), "mean?, std?",
+             "normally distributed; another integer scalar `step` gives other numbers", random_type<"random_normal">, normal_meaning),
+  };
+  return ops;
+}
+
+}  // namespace cleave::ops

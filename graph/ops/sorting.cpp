@@ -1,0 +1,186 @@
+// sort, argsort, top_k and unique. One order for all: numbers by size, NaN behind the largest; equal elements keep their order.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "graph/ops/op_table.h"
+#include "graph/ops/rules.h"
+#include "graph/ops/wrapping.h"
+
+namespace cleave::ops {
+namespace {
+
+using Type = AttributeDef::Type;
+
+/// Element k of line i along `axis` stands at start(i) + k * step.
+struct Lines {
+  std::int64_t extent = 1, step = 1, count = 1;
+
+  Lines(const Shape& shape, int axis) : extent(shape[axis]) {
+    for (std::size_t a = 0; a < shape.size(); ++a) {
+      if (static_cast<int>(a) != axis) count *= shape[a];
+      if (static_cast<int>(a) > axis) step *= shape[a];
+    }
+  }
+  [[nodiscard]] std::int64_t start(std::int64_t line) const { return line / step * step * extent + line % step; }
+};
+
+template <class T>
+bool before(T a, T b) {
+  const auto x = load(a), y = load(b);
+  return x < y || (x == x && y != y);
+}
+
+/// The positions along one line in sorted order.
+template <class T>
+std::vector<std::int32_t> order_of(const T* line, std::int64_t extent, std::int64_t step, bool descending) {
+  std::vector<std::int32_t> order(static_cast<std::size_t>(extent));
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](std::int64_t i, std::int64_t j) {
+    return descending ? before(line[j * step], line[i * step]) : before(line[i * step], line[j * step]);
+  });
+  return order;
+}
+
+/// `gives_indices`: argsort, else sort.
+TypeResult sorting_type(std::string_view op, bool gives_indices, Types inputs, const Attributes& attributes) {
+  const TensorType& x = inputs[0];
+  const auto axis = attributes.get_or<std::int64_t>("axis", -1);
+  const auto along = find_axis(axis, x.rank());
+  if (!along) return no_axis(op, inputs, axis, x.rank());
+  if (x.shape[*along] > std::numeric_limits<std::int32_t>::max())
+    return refuse(Kind::shape, op, inputs, "too many elements for i32 indices");
+  return give(op, inputs, {gives_indices ? DType::i32 : x.dtype, x.shape});
+}
+
+template <bool gives_indices>
+Status sorting_meaning(const OpCall& call) {
+  const Array& x = call.inputs[0];
+  const Lines lines(x.shape(), *find_axis(call.attributes.get_or<std::int64_t>("axis", -1), x.type().rank()));
+  const bool descending = call.attributes.get_or("descending", false);
+  if (x.size() == 0) return {};
+  dispatch(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const T* in = x.data<T>();
+    auto* out = call.results[0].mutable_data<std::conditional_t<gives_indices, std::int32_t, T>>();
+    for (std::int64_t line = 0; line < lines.count; ++line) {
+      const std::int64_t start = lines.start(line);
+      const auto order = order_of(in + start, lines.extent, lines.step, descending);
+      for (std::int64_t k = 0; k < lines.extent; ++k) {
+        if constexpr (gives_indices) {
+          out[start + k * lines.step] = order[k];
+        } else {
+          out[start + k * lines.step] = in[start + order[k] * lines.step];
+        }
+      }
+    }
+  });
+  return {};
+}
+
+// --- top_k -------------------------------------------------------------------------------------------------------------------------------
+
+TypeResult top_k_type(Types inputs, const Attributes& attributes) {
+  const TensorType& x = inputs[0];
+  const auto k = attributes.get<std::int64_t>("k");
+  if (x.scalar()) return no_axis("top_k", inputs, -1, 0);
+  if (k < 0) return refuse(Kind::value, "top_k", inputs, "`k` must not be negative");
+  if (k > x.shape.back()) {
+    return refuse(Kind::shape, "top_k", inputs,
+                  "there are no " + std::to_string(k) + " elements along the last axis of extent " + std::to_string(x.shape.back()));
+  }
+  if (x.shape.back() > std::numeric_limits<std::int32_t>::max())
+    return refuse(Kind::shape, "top_k", inputs, "too many elements for i32 indices");
+  TensorType values = x;
+  values.shape.back() = k;
+  return give("top_k", inputs, {values, {DType::i32, values.shape}});
+}
+
+Status top_k_meaning(const OpCall& call) {
+  const Array& x = call.inputs[0];
+  const std::int64_t k = call.results[0].shape().back(), extent = x.shape().back();
+  if (call.results[0].size() == 0) return {};
+  dispatch(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const T* in = x.data<T>();
+    T* values = call.results[0].mutable_data<T>();
+    auto* indices = call.results[1].mutable_data<std::int32_t>();
+    for (std::int64_t line = 0; line < x.size() / extent; ++line) {
+      const auto order = order_of(in + line * extent, extent, 1, true);
+      for (std::int64_t i = 0; i < k; ++i) {
+        indices[line * k + i] = order[i];
+        values[line * k + i] = in[line * extent + order[i]];
+      }
+    }
+  });
+  return {};
+}
+
+// --- unique ------------------------------------------------------------------------------------------------------------------------------
+
+TypeResult unique_type(Types inputs, const Attributes&) {
+  const std::int64_t size = inputs[0].elements();
+  if (size > std::numeric_limits<std::int32_t>::max()) return refuse(Kind::shape, "unique", inputs, "too many elements for an i32 count");
+  return give("unique", inputs, {{inputs[0].dtype, {size}}, {DType::i32, {}}});
+}
+
+Status unique_meaning(const OpCall& call) {
+  const Array& x = call.inputs[0];
+  if (x.size() == 0) return {};
+  dispatch(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const T* in = x.data<T>();
+    T* values = call.results[0].mutable_data<T>();
+    std::int32_t count = 0;
+    for (const std::int32_t i : order_of(in, x.size(), 1, false)) {
+      if (count == 0 || load(values[count - 1]) != load(in[i])) values[count++] = in[i];  // each NaN is unique
+    }
+    std::fill(values + count, values + x.size(), values[count - 1]);
+    *call.results[1].mutable_data<std::int32_t>() = count;
+  });
+  return {};
+}
+
+/// About n log n comparisons.
+Cost sorting_cost(Types inputs, Types results, const Attributes&) {
+  const auto elements = static_cast<double>(inputs[0].elements());
+  return {elements * std::log2(elements + 2), traffic(inputs, results)};
+}
+
+OpDef sorting(std::string name, std::vector<AttributeDef> attributes, std::string parameters, std::string summary,
+              decltype(OpDef::type_rule) type_rule, decltype(OpDef::meaning) meaning) {
+  std::string signature = name + "(x" + parameters + ")";
+  return {.name = std::move(name),
+          .min_inputs = 1,
+          .max_inputs = 1,
+          .attributes = std::move(attributes),
+          .signature = std::move(signature),
+          .summary = std::move(summary),
+          .type_rule = type_rule,
+          .cost = sorting_cost,
+          .meaning = meaning};
+}
+
+}  // namespace
+
+std::span<const OpDef> sorting_ops() {
+  const std::vector<AttributeDef> attributes = {with_default("axis", Type::integer, std::int64_t{-1}),
+                                                with_default("descending", Type::boolean, false)};
+  static const std::vector<OpDef> ops = {
+      sorting(
+          "sort", attributes, ", axis?, descending?", "sorts an axis (the last); NaN counts as larger than every number",
+          [](Types inputs, const Attributes& a) { return sorting_type("sort", false, inputs, a); }, sorting_meaning<false>),
+      sorting(
+          "argsort", attributes, ", axis?, descending?", "i32 indices that sort an axis (the last); equal elements keep their order",
+          [](Types inputs, const Attributes& a) { return sorting_type("argsort", true, inputs, a); }, sorting_meaning<true>),
+      sorting("top_k", {required("k", Type::integer)}, ", k",
+              "two results: the k largest elements along the last axis, largest first, and their i32 indices", top_k_type, top_k_meaning),
+      sorting("unique", {}, "",
+              "two results: the distinct elements in order, as many as x has, the rest filled with the last of them; and their i32 number",
+              unique_type, unique_meaning),
+  };
+  return ops;
+}
+
+}  // namespace cleave::ops
