@@ -17,6 +17,9 @@ namespace cleave {
 /// Seconds by size, interpolated linearly between points on a log-log scale, extended beyond the ends at the rate of the outermost pair.
 using PointTable = std::vector<std::pair<double, double>>;
 
+/// Seconds for `size` by the table, which must not be empty.
+double seconds_at(const PointTable& points, double size);
+
 struct LinkDirection {
   double latency_seconds = 0;
   double bytes_per_second = 1;
