@@ -1,0 +1,77 @@
+// Device: an accelerator as the executor sees it: one arena of memory planned in advance, three streams, events, asynchronous copies from
+// and to page-locked memory, kernels prepared once and launched often. All work is enqueued by one driver thread; `synchronize` may be
+// called from any. What fails later, on a stream, is told to the run at its origin and poisons the rest of that stream and what waits for
+// it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "executor/event.h"
+#include "executor/position.h"
+#include "executor/run_state.h"
+#include "graph/attributes.h"
+#include "graph/op.h"
+
+namespace cleave {
+
+/// A piece of the device's arena.
+struct Range {
+  std::int64_t offset = 0;
+  std::int64_t bytes = 0;
+};
+
+/// An operation with its operands where they will always be.
+struct KernelRequest {
+  NodeId node;
+  const OpDef* op = nullptr;
+  const Attributes* attributes = nullptr;
+  std::vector<TensorType> input_types, result_types;
+  std::vector<Range> inputs, results;
+};
+using KernelId = Id<struct KernelTag>;
+
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  // --- once, before any run -------------------------------------------------------------------------------------------------------------
+  /// The arena. An Error (machine) where memory is short.
+  virtual Status allocate(std::int64_t bytes) = 0;
+  /// Page-locked host memory that lives as long as the device.
+  virtual Result<std::byte*> allocate_staging(std::int64_t bytes) = 0;
+  virtual Result<KernelId> prepare(KernelRequest request) = 0;
+
+  // --- a run ----------------------------------------------------------------------------------------------------------------------------
+  /// Idle and free of old errors afterwards; an Error if the device is lost. Contents of the arena are undefined but for what was uploaded.
+  virtual Status begin_run(RunState& run) = 0;
+  /// Returns when nothing is in flight any more. After it the run is not touched.
+  virtual void end_run() = 0;
+
+  virtual Status launch(KernelId kernel, const Origin& origin) = 0;                          ///< on `compute`
+  virtual Status copy_to_device(Range to, const std::byte* from, const Origin& origin) = 0;  ///< on `to_device`
+  virtual Status copy_to_host(std::byte* to, Range from, const Origin& origin) = 0;          ///< on `to_host`
+  virtual Status copy_inside(Range to, Range from, const Origin& origin) = 0;                ///< on `compute`
+  virtual Status fill(Range to, std::int32_t value, const Origin& origin) = 0;               ///< on `compute`; 4-byte words
+  /// Nobody will read `what` before it is written again. A hint; devices that check use it.
+  virtual Status discard(Range what, const Origin& origin) = 0;  ///< on `compute`
+
+  virtual Event record(Stream stream) = 0;
+  /// What is put into `stream` from now on starts after `event`.
+  virtual Status wait(Stream stream, Event event) = 0;
+  /// Blocks until `event`; an Error if it is poisoned or the run is given up.
+  virtual Status synchronize(Event event) = 0;
+  /// Gives up the run: every wait ends, what has not started never does. From any thread.
+  virtual void abort() = 0;
+
+  // --- facts ----------------------------------------------------------------------------------------------------------------------------
+  [[nodiscard]] virtual bool lost() const = 0;
+  [[nodiscard]] virtual bool simulated() const = 0;  ///< its times are the virtual clock's
+  /// The device's own address of an offset: not for the host to read.
+  [[nodiscard]] virtual const std::byte* address(std::int64_t offset) const = 0;
+  /// The most bytes of the arena in use at once so far, counted by what was really touched.
+  [[nodiscard]] virtual std::int64_t measured_peak() const = 0;
+};
+
+}  // namespace cleave

@@ -1,0 +1,113 @@
+#include "executor/run_state.h"
+
+#include <thread>
+
+namespace cleave {
+
+void RunState::fail(const Position& at, Error error) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!error_ || at < failed_at_) {
+      error_ = std::move(error);
+      failed_at_ = at;
+    }
+    failed_.store(true, std::memory_order_release);
+  }
+  changed_.notify_all();
+}
+
+void RunState::end(const Error& error) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!error_) error_ = error;
+    failed_at_.clear();
+    failed_.store(true, std::memory_order_release);
+  }
+  changed_.notify_all();
+}
+
+bool RunState::stops(const Position& at) const {
+  if (!failed()) return false;
+  std::lock_guard lock(mutex_);
+  return !(at < failed_at_);
+}
+
+std::optional<Error> RunState::error() const {
+  std::lock_guard lock(mutex_);
+  return error_;
+}
+
+RunState::Waited RunState::wait(DeviceId who, const Origin& origin, const std::function<bool()>& ready,
+                                std::optional<Clock::time_point> deadline) {
+  std::unique_lock lock(mutex_);
+  if (ready()) return Waited::ready;
+  waiting_[who] = origin.node;
+  Waited result = Waited::stopped;
+  while (true) {
+    if (ready()) {
+      result = Waited::ready;
+      break;
+    }
+    if (failed() && !(origin.position < failed_at_)) break;
+    if (!deadline) {
+      changed_.wait(lock);
+    } else if (changed_.wait_until(lock, *deadline) == std::cv_status::timeout && !ready()) {
+      result = Waited::late;
+      break;
+    }
+  }
+  waiting_.erase(who);
+  return result;
+}
+
+void RunState::set_waiting(DeviceId who, NodeId node) {
+  std::lock_guard lock(mutex_);
+  waiting_[who] = node;
+}
+
+void RunState::clear_waiting(DeviceId who) {
+  std::lock_guard lock(mutex_);
+  waiting_.erase(who);
+}
+
+std::vector<std::pair<DeviceId, NodeId>> RunState::waiting() const {
+  std::lock_guard lock(mutex_);
+  return {waiting_.begin(), waiting_.end()};
+}
+
+struct Watchdog::Thread {
+  std::thread thread;
+};
+
+Watchdog::Watchdog(const RunState& run, double seconds, std::function<void()> give_up)
+    : run_(run), patience_(seconds), give_up_(std::move(give_up)), thread_(std::make_unique<Thread>()) {
+  thread_->thread = std::thread([this] { watch(); });
+}
+
+Watchdog::~Watchdog() {
+  {
+    std::lock_guard lock(mutex_);
+    leaving_ = true;
+  }
+  leave_.notify_all();
+  thread_->thread.join();
+}
+
+void Watchdog::watch() {
+  using Clock = RunState::Clock;
+  std::unique_lock lock(mutex_);
+  std::uint64_t seen = run_.progressed();
+  Clock::time_point since = Clock::now();
+  while (!leave_.wait_for(lock, patience_ / 8, [&] { return leaving_; })) {
+    std::uint64_t now = run_.progressed();
+    if (now != seen || run_.executing()) {
+      seen = now;
+      since = Clock::now();
+    } else if (Clock::now() - since >= patience_) {
+      give_up_();
+      return;
+    }
+  }
+}
+
+}  // namespace cleave
