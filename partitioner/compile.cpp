@@ -1,7 +1,9 @@
 #include "partitioner/compile.h"
 
 #include "graph/simplify.h"
+#include "partitioner/schedule.h"
 #include "partitioner/split.h"
+#include "partitioner/transfer_diagnostics.h"
 
 namespace cleave {
 namespace {
@@ -42,7 +44,9 @@ Plan plan(const Graph& graph, const PlanOptions& options) {
   plan.program = split(plan.graph, plan.placement, plan.transfers);
   plan.all_host_seconds = seconds_under(Policy::host, *plan.graph, plan, options.costs);
   plan.all_accelerator_seconds = seconds_under(Policy::accelerator, *plan.graph, plan, options.costs);
-  plan.predicted_seconds = plan.placement.objective_seconds;
+  const Schedule schedule = predict(plan.program, plan.transfers, plan.costed);
+  plan.predicted_seconds = schedule.seconds;
+  plan.diagnostics.append(diagnose(plan, schedule, options.diagnostics));
   return plan;
 }
 
