@@ -1,0 +1,43 @@
+// Random well-formed programs, recorded through the Tracer: nested loops and branches with carried values and loop-invariant captures,
+// pins, effects, host functions, values of several types, runtime counts, `until`, loops without trips. They always end, and do little
+// work. Equal seeds, equal programs.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace cleave::testing {
+
+/// What effectful host functions of a random program note down, in the order of their calls.
+struct EffectLog {
+  std::mutex mutex;
+  std::vector<std::string> lines;
+};
+
+struct RandomGraphOptions {
+  int max_ops = 30;
+  int max_depth = 3;  ///< of nested loops and branches
+  int max_trips = 3;  ///< of one loop
+  /// Only what is well conditioned, so that devices that round differently agree: values stay small, and what is decided (predicates,
+  /// counts, comparisons, positions) depends on integers alone.
+  bool benign = true;
+  bool control_flow = true;
+  bool effects = true;
+  bool pins = true;
+  bool host_functions = true;
+  bool random_numbers = true;
+  std::shared_ptr<EffectLog> log;  ///< may be null
+};
+
+Graph random_graph(std::uint64_t seed, const RandomGraphOptions& options = {});
+
+/// Arrays for all inputs of `graph` (parameters bring their own). Scalar integers are small counts, at least 0.
+std::map<std::string, Array> random_inputs(const Graph& graph, std::uint64_t seed);
+
+}  // namespace cleave::testing
