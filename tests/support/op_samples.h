@@ -1,0 +1,24 @@
+// The one table of op samples: calls with real data for every op of the vocabulary. The contract test runs the ops' rules and meanings
+// on it, kernel tests compare each device with the meanings. An op without a sample fails the contract test.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/op.h"
+
+namespace cleave::testing {
+
+struct OpSample {
+  const OpDef* op = nullptr;
+  std::vector<Array> inputs;
+  Attributes attributes;  ///< complete, as normalize_call leaves them
+  bool special = false;   ///< the data are NaN, infinities and the ends of integer types
+};
+
+/// By op name; equal in every run. Element-wise ops get samples of every element type and broadcast by themselves.
+std::vector<OpSample> op_samples();
+/// "matmul(f32[4, 3], f32[3, 2])"
+std::string describe(const OpSample& sample);
+
+}  // namespace cleave::testing
