@@ -50,6 +50,20 @@ std::string number(T value, int most) {
   return (text[0] == '-' ? "-" : "") + lay_out(std::move(digits), exponent);
 }
 
+/// As `number`, but the digits need to tell `value` only from its neighbours in the short type.
+template <class Short>
+std::string short_number(Short value) {
+  const auto wide = static_cast<float>(value);
+  for (int digits = 1; wide - wide == 0.0F; ++digits) {  // ends: nine digits tell floats apart
+    std::array<char, 64> buffer;
+    const char* end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), wide, std::chars_format::scientific, digits - 1).ptr;
+    float rounded = 0;
+    std::from_chars(buffer.data(), end, rounded);
+    if (Short(rounded).bits == value.bits) return number(rounded, kArrayDigits);
+  }
+  return number(wide, kArrayDigits);
+}
+
 std::string element(const Array& array, std::int64_t index, int digits) {
   return dispatch(array.dtype(), [&](auto zero) -> std::string {
     using T = decltype(zero);
@@ -59,7 +73,7 @@ std::string element(const Array& array, std::int64_t index, int digits) {
     } else if constexpr (std::is_integral_v<T>) {
       return std::to_string(value);
     } else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
-      return number(static_cast<float>(value), digits);
+      return short_number(value);
     } else {
       return number(value, digits);
     }
