@@ -81,8 +81,7 @@ Status verify_uses(const Problem& problem) {
     }
     if (!tree.within(use.region, problem.values[use.value].region)) {
       return fail("uses", i, "region",
-                  "does not see value " + std::to_string(use.value) + ", which lives in region " +
-                      std::to_string(problem.values[use.value].region));
+                  "does not see value " + std::to_string(use.value) + ", which lives neither there nor in a region around it");
     }
   }
   return {};

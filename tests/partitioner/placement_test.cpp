@@ -241,7 +241,7 @@ TEST(Problem, EveryBrokenRuleIsNamed) {
       {[](Problem& p) {
          p.uses[0] = {1, 0, 0};
        },
-       "uses[0].region does not see value 1, which lives in region 1"},
+       "uses[0].region does not see value 1, which lives neither"},
       {[](Problem& p) { p.accelerator_memory_bytes = -1; }, "accelerator_memory_bytes"},
       {[](Problem& p) { p.names = {"a"}; }, "names"},
       {[](Problem& p) { p.nodes[0].host_seconds = p.regions[0].frequency = 1e200; }, "add up to more than"},
