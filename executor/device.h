@@ -42,9 +42,11 @@ class Device {
   /// Page-locked host memory that lives as long as the device.
   virtual Result<std::byte*> allocate_staging(std::int64_t bytes) = 0;
   virtual Result<KernelId> prepare(KernelRequest request) = 0;
+  /// Fills a part of the arena and returns when it is there. Only while no run is in progress, or right after `begin_run`.
+  virtual Status upload(Range to, const std::byte* from) = 0;
 
   // --- a run ----------------------------------------------------------------------------------------------------------------------------
-  /// Idle and free of old errors afterwards; an Error if the device is lost. Contents of the arena are undefined but for what was uploaded.
+  /// Idle and free of old errors afterwards; an Error if the device is lost. Of the arena, only what was uploaded is defined.
   virtual Status begin_run(RunState& run) = 0;
   /// Returns when nothing is in flight any more. After it the run is not touched.
   virtual void end_run() = 0;

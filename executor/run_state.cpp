@@ -4,12 +4,13 @@
 
 namespace cleave {
 
-void RunState::fail(const Position& at, Error error) {
+void RunState::fail(const Origin& origin, Error error) {
+  if (describe_ && origin.node.valid()) error = describe_(origin.node, std::move(error));
   {
     std::lock_guard lock(mutex_);
-    if (!error_ || at < failed_at_) {
+    if (!error_ || origin.position < failed_at_) {
       error_ = std::move(error);
-      failed_at_ = at;
+      failed_at_ = origin.position;
     }
     failed_.store(true, std::memory_order_release);
   }

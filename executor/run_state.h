@@ -22,8 +22,11 @@ class RunState {
   using Clock = std::chrono::steady_clock;
   enum class Waited : std::uint8_t { ready, stopped, late };
 
+  /// `describe` gives an error of a node its name and line.
+  explicit RunState(std::function<Error(NodeId, Error)> describe = nullptr) : describe_(std::move(describe)) {}
+
   /// Keeps the error that is earliest in program order; wakes everybody whom it concerns.
-  void fail(const Position& at, Error error);
+  void fail(const Origin& origin, Error error);
   /// As `fail` before everything, unless there is an error already; from then on `stops` holds everywhere.
   void end(const Error& error);
   [[nodiscard]] bool failed() const { return failed_.load(std::memory_order_acquire); }
@@ -71,6 +74,7 @@ class RunState {
   };
 
  private:
+  std::function<Error(NodeId, Error)> describe_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::atomic<bool> failed_ = false;

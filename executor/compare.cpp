@@ -1,0 +1,54 @@
+#include "executor/compare.h"
+
+#include <cmath>
+#include <cstdio>
+
+namespace cleave {
+namespace {
+
+struct Tolerance {
+  double relative = 0, absolute = 0;
+};
+
+Tolerance tolerance_of(DType type) {
+  switch (type) {
+    case DType::f32: return {1e-5, 1e-6};
+    case DType::f64: return {1e-12, 1e-13};
+    case DType::f16: return {2e-3, 1e-4};
+    case DType::bf16: return {1.6e-2, 1e-3};
+    default: return {};
+  }
+}
+
+std::string number(double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.9g", value);
+  return text;
+}
+
+}  // namespace
+
+std::optional<std::string> difference(const Array& computed, const Array& expected, double reduction_length) {
+  if (computed.type() != expected.type()) return to_string(computed.type()) + " instead of " + to_string(expected.type());
+  if (computed == expected) return std::nullopt;
+  auto differs = [&](std::int64_t i, const std::string& is, const std::string& should) {
+    return "element " + std::to_string(i) + " is " + is + " instead of " + should;
+  };
+  if (computed.dtype() == DType::i64) {  // beyond what a double holds
+    for (std::int64_t i = 0; i < computed.size(); ++i) {
+      auto a = computed.data<std::int64_t>()[i], b = expected.data<std::int64_t>()[i];
+      if (a != b) return differs(i, std::to_string(a), std::to_string(b));
+    }
+  }
+  Tolerance tolerance = tolerance_of(computed.dtype());
+  double absolute = tolerance.absolute * std::sqrt(std::max(1.0, reduction_length));
+  for (std::int64_t i = 0; i < computed.size(); ++i) {
+    double a = computed.at(i), b = expected.at(i);
+    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
+    if (std::isfinite(a) && std::isfinite(b) && std::fabs(a - b) <= absolute + tolerance.relative * std::fabs(b)) continue;
+    return differs(i, number(a), number(b));
+  }
+  return std::nullopt;
+}
+
+}  // namespace cleave

@@ -1,0 +1,15 @@
+// Compare: whether a computed array agrees with the meaning's, within the tolerances that cleave promises.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "graph/array.h"
+
+namespace cleave {
+
+/// Nothing, or what differs first ("element 7 is 1.5 instead of 2"). Integers and bool exactly; floating types within a relative and an
+/// absolute tolerance, the latter times the square root of `reduction_length`. NaN agrees with NaN.
+std::optional<std::string> difference(const Array& computed, const Array& expected, double reduction_length = 1);
+
+}  // namespace cleave

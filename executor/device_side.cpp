@@ -1,0 +1,238 @@
+#include "executor/device_side.h"
+
+namespace cleave {
+
+DeviceSide::DeviceSide(Prepared& prepared, DeviceId id)
+    : prepared_(prepared),
+      graph_(prepared.graph()),
+      id_(id),
+      device_(*prepared.devices[id]),
+      plan_(prepared.plans[id]),
+      kernels_(graph_.nodes.size()),
+      work_(graph_.nodes.size()),
+      hazards_(watch_transfers(prepared, id)) {}
+
+Hazards DeviceSide::watch_transfers(const Prepared& prepared, DeviceId id) {
+  std::vector<StorageIndex> transferred;
+  for (const Channel& channel : prepared.program->channels) {
+    StorageIndex storage = prepared.plans[id].storage_of[channel.value];
+    if ((channel.from == id || channel.to == id) && storage != kNoStorage) transferred.push_back(storage);
+  }
+  return {prepared.plans[id], transferred};
+}
+
+Result<std::unique_ptr<DeviceSide>> DeviceSide::create(Prepared& prepared, DeviceId id) {
+  std::unique_ptr<DeviceSide> side(new DeviceSide(prepared, id));
+  if (Status status = side->device_.allocate(side->plan_.arena_bytes); !status) return status.error();
+  if (Status status = side->prepare_steps(); !status) return status.error();
+  return side;
+}
+
+/// Kernels, and the constants that lie here for good.
+Status DeviceSide::prepare_steps() {
+  for (const Block& block : prepared_.program->devices[id_].blocks) {
+    for (const Step& step : block.steps) {
+      const Node& node = graph_.nodes[step.node];
+      if (step.kind != StepKind::compute) continue;
+      if (node.kind == NodeKind::constant) {
+        if (Status status = upload(step.node, node.attributes.get<Array>("value")); !status) return status;
+      }
+      if (node.kind == NodeKind::input || node.kind == NodeKind::parameter) leaves_.push_back(step.node);
+      if (node.kind != NodeKind::operation) continue;
+      KernelRequest request{step.node, node.op, &prepared_.attributes(step.node), {}, {}, {}, {}};
+      Work& work = work_[step.node];
+      for (ValueId input : node.inputs) {
+        request.input_types.push_back(graph_.values[input].type);
+        request.inputs.push_back(plan_.range(input));
+        work.reads.push_back(storage(input));
+      }
+      for (ValueId result : node.results) {
+        request.result_types.push_back(graph_.values[result].type);
+        request.results.push_back(plan_.range(result));
+        work.writes.push_back(storage(result));
+      }
+      work.seconds = prepared_.accelerator_seconds[step.node];
+      Result<KernelId> kernel = device_.prepare(std::move(request));
+      if (!kernel) return at_node(graph_, step.node, kernel.error());
+      kernels_[step.node] = *kernel;
+    }
+  }
+  return {};
+}
+
+Status DeviceSide::upload(NodeId node, const Array& array) {
+  return device_.upload(plan_.range(graph_.nodes[node].results[0]), array.bytes());
+}
+
+Status DeviceSide::begin(RunState& run, const RunOptions& options, const std::map<NodeId, Array>& leaves) {
+  run_ = &run;
+  verify_ = options.verify;
+  driver_ = 0;
+  clock_ = {};
+  waited_ = {};
+  hazards_.reset();
+  received_ = sent_ = {};
+  track_ = {options.timeline && device_.simulated(), {}};
+  if (Status status = device_.begin_run(run); !status) return status;
+  for (NodeId leaf : leaves_) {
+    if (Status status = upload(leaf, leaves.at(leaf)); !status) return status;
+  }
+  return {};
+}
+
+void DeviceSide::drive() {
+  walk(*prepared_.program, id_, plan_, *run_, *this);
+  for (int s = 0; s < kStreamCount; ++s) {
+    Status status = device_.synchronize(device_.record(static_cast<Stream>(s)));
+    if (!status && !run_->failed()) run_->end(status.error());
+  }
+  device_.end_run();
+}
+
+double DeviceSide::now() const {
+  return std::max({driver_, clock_[0], clock_[1], clock_[2]});
+}
+
+bool DeviceSide::fail(const Origin& here, Error error) {
+  run_->fail(here, std::move(error));
+  return false;
+}
+
+bool DeviceSide::wait_for(Stream stream, const Work& work, double& start, const Origin& here) {
+  waits_.clear();
+  for (StorageIndex s : work.reads) hazards_.before(stream, s, false, waits_);
+  for (StorageIndex s : work.writes) hazards_.before(stream, s, true, waits_);
+  for (const Point& point : waits_) {
+    start = std::max(start, point.time);
+    std::uint64_t& waited = waited_[static_cast<std::size_t>(stream)][static_cast<std::size_t>(point.event.stream)];
+    if (waited >= point.event.sequence) continue;
+    waited = point.event.sequence;
+    if (Status status = device_.wait(stream, point.event); !status) return fail(here, status.error());
+  }
+  return true;
+}
+
+template <class F>
+std::optional<Point> DeviceSide::issue(Stream stream, const Work& work, const Origin& here, TimelineEvent::What what, std::int64_t bytes,
+                                       F&& enqueue) {
+  double& clock = clock_[static_cast<std::size_t>(stream)];
+  double start = std::max(clock, driver_);
+  if (!wait_for(stream, work, start, here)) return std::nullopt;
+  if (Status status = enqueue(); !status) {
+    fail(here, status.error());
+    return std::nullopt;
+  }
+  clock = start + work.seconds;
+  Point point{device_.record(stream), clock};
+  for (StorageIndex s : work.reads) hazards_.after(stream, s, false, point);
+  for (StorageIndex s : work.writes) hazards_.after(stream, s, true, point);
+  if (work.seconds > 0) track_.add(what, id_, here.node, start, clock, bytes);
+  return point;
+}
+
+bool DeviceSide::compute(const Step& step, const Origin& here, std::int64_t trip) {
+  const Node& node = graph_.nodes[step.node];
+  if (node.kind == NodeKind::operation) return launch(node, here);
+  if (node.kind != NodeKind::counter) return true;  // constants and leaves are there
+  StorageIndex to = storage(node.results[0]);
+  Work work{{}, {to}, prepared_.accelerator_seconds[step.node]};
+  return issue(Stream::compute, work, here, TimelineEvent::What::compute, 0,
+               [&] { return device_.fill(range(to), static_cast<std::int32_t>(trip), here); })
+      .has_value();
+}
+
+bool DeviceSide::launch(const Node& node, const Origin& here) {
+  auto enqueue = [&] { return device_.launch(kernels_[here.node], here); };
+  if (!verify_ || graph_.purity(here.node) != Purity::pure) {
+    return issue(Stream::compute, work_[here.node], here, TimelineEvent::What::compute, 0, enqueue).has_value();
+  }
+  std::optional<std::vector<Array>> inputs = fetch(node.inputs, here);
+  if (!inputs || !issue(Stream::compute, work_[here.node], here, TimelineEvent::What::compute, 0, enqueue)) return false;
+  std::optional<std::vector<Array>> results = fetch(node.results, here);
+  if (!results) return false;
+  std::optional<Error> error = check_against_meaning(prepared_, here.node, *inputs, *results);
+  return error ? fail(here, std::move(*error)) : true;
+}
+
+std::optional<std::vector<Array>> DeviceSide::fetch(const std::vector<ValueId>& values, const Origin& here) {
+  std::vector<Array> arrays;
+  // The compute stream first: memory that no transfer touches is not watched for hazards.
+  Status status = device_.synchronize(device_.record(Stream::compute));
+  for (ValueId value : values) {
+    Array array(graph_.values[value].type);
+    std::byte* to = array.mutable_bytes();
+    if (status) {
+      std::optional<Point> point = issue(Stream::to_host, {{storage(value)}, {}, 0}, here, TimelineEvent::What::transfer, 0,
+                                         [&] { return device_.copy_to_host(to, range(storage(value)), here); });
+      if (!point) return std::nullopt;
+      status = device_.synchronize(point->event);
+    }
+    arrays.push_back(std::move(array));
+  }
+  if (status) return arrays;
+  fail(here, status.error());
+  return std::nullopt;
+}
+
+bool DeviceSide::receive(const Step& step, const Origin& here) {
+  Ring& ring = prepared_.rings[step.channel];
+  Ring::Slot* slot = ring.front(*run_, id_, here);
+  if (!slot) return false;
+  double before = std::max(driver_, clock_[0]);
+  driver_ = std::max(driver_, slot->ready.time);
+  if (driver_ > before) track_.add(TimelineEvent::What::wait, id_, here.node, before, driver_);
+  StorageIndex to = storage(step.value);
+  Work work{{}, {to}, prepared_.transfer_seconds[step.channel]};
+  std::optional<Point> point = issue(Stream::to_device, work, here, TimelineEvent::What::transfer, range(to).bytes,
+                                     [&] { return device_.copy_to_device(range(to), slot->data, here); });
+  if (!point) return false;
+  slot->free = *point;
+  ring.release(*run_);
+  ++received_.count;
+  received_.bytes += range(to).bytes;
+  return true;
+}
+
+bool DeviceSide::send(const Step& step, const Origin& here) {
+  Ring& ring = prepared_.rings[step.channel];
+  Ring::Slot* slot = ring.next(*run_, id_, here);
+  if (!slot) return false;
+  driver_ = std::max(driver_, slot->free.time);
+  StorageIndex from = storage(step.value);
+  Work work{{from}, {}, prepared_.transfer_seconds[step.channel]};
+  std::optional<Point> point = issue(Stream::to_host, work, here, TimelineEvent::What::transfer, range(from).bytes,
+                                     [&] { return device_.copy_to_host(slot->data, range(from), here); });
+  if (!point) return false;
+  slot->ready = *point;
+  ring.publish(*run_);
+  ++sent_.count;
+  sent_.bytes += range(from).bytes;
+  return true;
+}
+
+bool DeviceSide::move(const std::vector<Move>& moves, const Origin& here) {
+  for (const Move& m : moves) {
+    if (!issue(Stream::compute, {{m.from}, {m.to}, 0}, here, TimelineEvent::What::compute, 0,
+               [&] { return device_.copy_inside(range(m.to), range(m.from), here); })) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool DeviceSide::discard(const std::vector<StorageIndex>& dead, const Origin& here) {
+  for (StorageIndex s : dead) {
+    if (hazards_.watched(s)) continue;  // a copy may still be reading it, and a hint is not worth a wait
+    if (Status status = device_.discard(range(s), here); !status) return fail(here, status.error());
+  }
+  return true;
+}
+
+std::optional<std::int64_t> DeviceSide::decide(const Step&, ValueId, const Origin& here) {
+  std::optional<ControlStream::Decision> decision = prepared_.controls[id_].take(*run_, id_, here);
+  if (!decision) return std::nullopt;
+  driver_ = std::max(driver_, decision->time);
+  return decision->value;
+}
+
+}  // namespace cleave

@@ -1,0 +1,135 @@
+// The asynchronous executor: the host's program on the caller's thread, a driver thread for each accelerator, a watchdog while they may
+// wait for each other.
+#include "executor/executor.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "executor/device_side.h"
+#include "executor/host_side.h"
+#include "executor/prepared.h"
+
+namespace cleave {
+namespace {
+
+class AsynchronousExecutor final : public Executor {
+ public:
+  static Result<std::unique_ptr<Executor>> create(std::shared_ptr<const Program> program, const Machine& machine,
+                                                  const ExecutorOptions& options) {
+    Result<std::unique_ptr<Prepared>> prepared = prepare(std::move(program), machine, options);
+    if (!prepared) return prepared.error();
+    auto executor = std::make_unique<AsynchronousExecutor>(std::move(*prepared), options);
+    if (Status status = executor->open(); !status) return status.error();
+    return std::unique_ptr<Executor>(std::move(executor));
+  }
+
+  AsynchronousExecutor(std::unique_ptr<Prepared> prepared, const ExecutorOptions& options)
+      : prepared_(std::move(prepared)), watchdog_seconds_(options.watchdog_seconds) {}
+
+  Status open() {
+    Result<std::unique_ptr<HostSide>> host = HostSide::create(*prepared_);
+    if (!host) return host.error();
+    host_ = std::move(*host);
+    for (std::size_t d = 1; d < prepared_->devices.size(); ++d) {
+      if (!prepared_->devices[DeviceId(d)]) continue;
+      Result<std::unique_ptr<DeviceSide>> side = DeviceSide::create(*prepared_, DeviceId(d));
+      if (!side) return side.error();
+      drivers_.push_back(std::move(*side));
+    }
+    return {};
+  }
+
+  Result<RunResult> run(const RunOptions& options) override {
+    auto start = RunState::Clock::now();
+    Result<std::map<NodeId, Array>> leaves = bind_leaves(graph(), options);
+    if (!leaves) return leaves.error();
+    RunState run([this](NodeId node, Error error) { return at_node(graph(), node, std::move(error)); });
+    if (Status status = begin(run, options, *leaves); !status) return status.error();
+    work(run);
+    if (std::optional<Error> error = run.error()) return *error;
+    RunResult result = collect(options);
+    result.seconds = std::chrono::duration<double>(RunState::Clock::now() - start).count();
+    return result;
+  }
+
+ private:
+  [[nodiscard]] const Graph& graph() const { return prepared_->graph(); }
+  [[nodiscard]] bool simulated() const {
+    return std::any_of(prepared_->devices.begin(), prepared_->devices.end(), [](const auto& d) { return d && d->simulated(); });
+  }
+
+  Status begin(RunState& run, const RunOptions& options, const std::map<NodeId, Array>& leaves) {
+    for (Ring& ring : prepared_->rings) ring.reset();
+    for (ControlStream& control : prepared_->controls) control.reset();
+    for (std::size_t i = 0; i < drivers_.size(); ++i) {
+      Status status = drivers_[i]->begin(run, options, leaves);
+      if (status) continue;
+      for (std::size_t j = 0; j < i; ++j) drivers_[j]->end();
+      return status;
+    }
+    host_->begin(run, options, leaves, simulated());
+    return {};
+  }
+
+  /// Walks all programs to their ends, or to an error.
+  void work(RunState& run) {
+    std::optional<Watchdog> watchdog;
+    if (!drivers_.empty()) watchdog.emplace(run, watchdog_seconds_, [this, &run] { give_up(run); });
+    std::vector<std::thread> threads;
+    threads.reserve(drivers_.size());
+    for (const std::unique_ptr<DeviceSide>& driver : drivers_) threads.emplace_back([&driver] { driver->drive(); });
+    walk(*prepared_->program, kHost, prepared_->plans[kHost], run, *host_);
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  void give_up(RunState& run) const {
+    Error error;
+    error.kind = ErrorKind::machine;
+    error.message = "nothing has run for " + human_seconds(watchdog_seconds_) + ", and the run was ended";
+    for (const auto& [device, node] : run.waiting()) {
+      if (!node.valid()) continue;
+      if (!error.location.known()) error.location = graph().nodes[node].location;
+      error.message += "; " + to_string(device) + " waits for `" + graph().display_name(node) + "`";
+    }
+    run.end(error);
+    for (const auto& device : prepared_->devices) {
+      if (device) device->abort();
+    }
+  }
+
+  [[nodiscard]] RunResult collect(const RunOptions& options) const {
+    RunResult result;
+    for (const Output& output : graph().outputs) result.outputs.emplace_back(output.name, host_->output(output.value));
+    double end = host_->now();
+    result.timeline.events = std::move(host_->track().events);
+    for (const std::unique_ptr<DeviceSide>& driver : drivers_) {
+      end = std::max(end, driver->now());
+      result.host_to_accelerator.count += driver->received().count;
+      result.host_to_accelerator.bytes += driver->received().bytes;
+      result.accelerator_to_host.count += driver->sent().count;
+      result.accelerator_to_host.bytes += driver->sent().bytes;
+      const std::vector<TimelineEvent>& events = driver->track().events;
+      result.timeline.events.insert(result.timeline.events.end(), events.begin(), events.end());
+    }
+    std::stable_sort(result.timeline.events.begin(), result.timeline.events.end(),
+                     [](const TimelineEvent& a, const TimelineEvent& b) { return a.start_seconds < b.start_seconds; });
+    result.timeline.simulated = simulated();
+    result.simulated_seconds = simulated() ? end : 0;
+    if (options.observe) result.observed = host_->observation().profile(graph());
+    return result;
+  }
+
+  std::unique_ptr<Prepared> prepared_;
+  const double watchdog_seconds_;
+  std::unique_ptr<HostSide> host_;
+  std::vector<std::unique_ptr<DeviceSide>> drivers_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Executor>> Executor::create(std::shared_ptr<const Program> program, const Machine& machine,
+                                                   const ExecutorOptions& options) {
+  return AsynchronousExecutor::create(std::move(program), machine, options);
+}
+
+}  // namespace cleave

@@ -1,0 +1,71 @@
+// HostSide: what the host does at each step of its program, on the caller's thread: kernels on the host's arena, decisions for itself and
+// for the devices that it drives, and its end of the channels.
+#pragma once
+
+#include <map>
+
+#include "executor/kernel.h"
+#include "executor/observation.h"
+#include "executor/prepared.h"
+#include "executor/walk.h"
+
+namespace cleave {
+
+class HostSide final : public Worker {
+ public:
+  /// Takes the host's arena. An Error where memory is short.
+  static Result<std::unique_ptr<HostSide>> create(Prepared& prepared);
+
+  /// Before each run.
+  void begin(RunState& run, const RunOptions& options, std::map<NodeId, Array> leaves, bool virtual_time);
+  [[nodiscard]] Array output(ValueId value) const;
+  [[nodiscard]] double now() const { return now_; }
+  [[nodiscard]] const Observation& observation() const { return observation_; }
+  [[nodiscard]] Track& track() { return track_; }
+
+  bool compute(const Step& step, const Origin& here, std::int64_t trip) override;
+  bool send(const Step& step, const Origin& here) override;
+  bool receive(const Step& step, const Origin& here) override;
+  bool move(const std::vector<Move>& moves, const Origin& here) override;
+  bool discard(const std::vector<StorageIndex>&, const Origin&) override { return true; }
+  std::optional<std::int64_t> decide(const Step& step, ValueId value, const Origin& here) override;
+  void outcome(NodeId control, std::int64_t value) override;
+
+ private:
+  struct Operation {
+    Kernel kernel = nullptr;
+    const Attributes* attributes = nullptr;
+    std::uint32_t first_view = 0;  ///< of views_: the inputs, then the results
+  };
+  explicit HostSide(Prepared& prepared) : prepared_(prepared), graph_(prepared.graph()), plan_(prepared.plans[kHost]) {}
+  void prepare_operations();
+
+  bool operation(const Node& node, const Origin& here);
+  bool fail(const Origin& here, Error error);
+  /// Waits for a device's event on behalf of `here`.
+  bool synchronize(DeviceId device, const Point& point, const Origin& here);
+  /// The clock of the timeline: the virtual one, or seconds since the run began.
+  [[nodiscard]] double time() const;
+  [[nodiscard]] std::byte* data(ValueId value) const { return addresses_[static_cast<std::size_t>(plan_.storage_of[value])]; }
+  [[nodiscard]] Array snapshot(const TensorView& view) const;
+
+  Prepared& prepared_;
+  const Graph& graph_;
+  const MemoryPlan& plan_;
+  Array arena_;
+  std::vector<std::byte*> addresses_;  ///< by storage
+  IdVector<NodeId, Operation> operations_;
+  std::vector<TensorView> views_;
+
+  RunState* run_ = nullptr;
+  RunOptions options_;
+  OpContext context_;
+  std::map<NodeId, Array> leaves_;
+  bool virtual_time_ = false;
+  double now_ = 0;  ///< virtual
+  RunState::Clock::time_point start_;
+  Observation observation_;
+  Track track_;
+};
+
+}  // namespace cleave

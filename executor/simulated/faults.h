@@ -1,0 +1,23 @@
+// Faults on demand, for tests and demonstrations: `--inject kernel:3,stall:7`. Counted from 1 over the life of the device, each happens
+// once: a run after the failed one finds a healthy device, unless it was lost.
+//   oom         the arena cannot be allocated          transfer:N  the Nth transfer fails
+//   kernel:N    the Nth kernel fails                   corrupt:N   the Nth transfer arrives with a wrong byte (and is found out)
+//   stall:N     the Nth kernel or transfer never ends  lost:N      the device is lost at the Nth kernel or transfer
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "graph/result.h"
+
+namespace cleave {
+
+struct Faults {
+  bool oom = false;
+  std::int64_t kernel = 0, transfer = 0, corrupt = 0, stall = 0, lost = 0;  ///< 0: never
+
+  /// An Error (usage) that shows what is accepted.
+  static Result<Faults> parse(std::string_view text);
+};
+
+}  // namespace cleave

@@ -1,0 +1,195 @@
+#include "executor/simulated/simulated_device.h"
+
+#include <cstring>
+#include <new>
+
+namespace cleave {
+namespace {
+
+Error machine_error(std::string message) {
+  return {std::move(message), {}, ErrorKind::machine};
+}
+
+Error lost_error() {
+  return machine_error("the simulated accelerator is lost (injected); open it anew to go on");
+}
+
+std::uint64_t checksum(const std::byte* data, std::int64_t bytes) {
+  std::uint64_t sum = 0xcbf29ce484222325U;  // FNV-1a, eight bytes a step
+  std::int64_t i = 0;
+  for (; i + 8 <= bytes; i += 8) {
+    std::uint64_t word;
+    std::memcpy(&word, data + i, 8);
+    sum = (sum ^ word) * 0x100000001b3U;
+    sum ^= sum >> 29;
+  }
+  for (; i < bytes; ++i) sum = (sum ^ static_cast<std::uint64_t>(data[i])) * 0x100000001b3U;
+  return sum;
+}
+
+}  // namespace
+
+SimulatedDevice::SimulatedDevice(const ExecutorOptions& options, const Faults& faults)
+    : check_(options.check_memory), faults_(faults), streams_(options.schedule, options.schedule_seed) {}
+
+SimulatedDevice::~SimulatedDevice() = default;
+
+Status SimulatedDevice::allocate(std::int64_t bytes) {
+  if (faults_.oom) return machine_error("out of memory on the simulated accelerator (injected)");
+  Result<std::unique_ptr<SimulatedMemory>> memory = SimulatedMemory::create(bytes, check_);
+  if (!memory) return memory.error();
+  memory_ = std::move(*memory);
+  return {};
+}
+
+Result<std::byte*> SimulatedDevice::allocate_staging(std::int64_t bytes) {
+  auto* memory = new (std::nothrow) std::byte[static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1))];
+  if (!memory) return machine_error("cannot get " + human_bytes(static_cast<double>(bytes)) + " for a transfer");
+  staging_.emplace_back(memory);
+  return memory;
+}
+
+Result<KernelId> SimulatedDevice::prepare(KernelRequest request) {
+  auto prepared = std::make_unique<PreparedKernel>();
+  prepared->request = std::move(request);
+  KernelRequest& r = prepared->request;
+  prepared->kernel = host_kernel(*r.op);
+  for (std::size_t i = 0; i < r.inputs.size(); ++i) prepared->views.push_back({&r.input_types[i], memory_->alias(r.inputs[i].offset)});
+  for (std::size_t i = 0; i < r.results.size(); ++i) prepared->views.push_back({&r.result_types[i], memory_->alias(r.results[i].offset)});
+  kernels_.push_back(std::move(prepared));
+  return KernelId(kernels_.size() - 1);
+}
+
+Status SimulatedDevice::upload(Range to, const std::byte* from) {
+  if (to.bytes > 0) std::memcpy(memory_->alias(to.offset), from, static_cast<std::size_t>(to.bytes));
+  memory_->mark_written(to);
+  return {};
+}
+
+Status SimulatedDevice::begin_run(RunState& run) {
+  if (lost_) return lost_error();
+  streams_.begin(run);
+  return {};
+}
+
+void SimulatedDevice::issue(Work work, Stream stream, const Origin& origin, std::function<Status(bool)> action) {
+  std::int64_t of_kind = ++(work == Work::kernel ? issued_kernels_ : issued_transfers_);
+  std::int64_t of_all = issued_kernels_ + issued_transfers_;
+  SimulatedStreams::Command command;
+  command.origin = origin;
+  command.stalls = of_all == faults_.stall;
+  losing_ = losing_ || of_all == faults_.lost;
+  bool corrupt = work == Work::transfer && of_kind == faults_.corrupt;
+  if (losing_) {
+    command.action = [this]() -> Status {
+      lost_ = true;
+      return lost_error();
+    };
+  } else if (of_kind == (work == Work::kernel ? faults_.kernel : faults_.transfer)) {
+    std::string what = work == Work::kernel ? "kernel " : "transfer ";
+    command.action = [message = what + std::to_string(of_kind) + " failed on the simulated accelerator (injected)"]() -> Status {
+      return machine_error(message);
+    };
+  } else {
+    command.action = [action = std::move(action), corrupt] { return action(corrupt); };
+  }
+  streams_.enqueue(stream, std::move(command));
+}
+
+Status SimulatedDevice::check_written(const Range& range) const {
+  if (memory_->written(range)) return {};
+  return machine_error("reads accelerator memory that nobody wrote (a transfer or wait is missing)");
+}
+
+Status SimulatedDevice::run_kernel(const PreparedKernel& prepared) {
+  const KernelRequest& r = prepared.request;
+  for (const Range& input : r.inputs) {
+    if (Status status = check_written(input); !status) return status;
+  }
+  OpContext context{[](std::string_view) {}};
+  std::span<const TensorView> views = prepared.views;
+  Status status =
+      run_guarded(prepared.kernel, {*r.op, *r.attributes, views.first(r.inputs.size()), views.subspan(r.inputs.size()), context});
+  if (!status) return status;
+  for (const Range& result : r.results) memory_->mark_written(result);
+  return {};
+}
+
+Status SimulatedDevice::launch(KernelId kernel, const Origin& origin) {
+  const PreparedKernel& prepared = *kernels_[kernel.index];
+  issue(Work::kernel, Stream::compute, origin, [this, &prepared](bool) { return run_kernel(prepared); });
+  return {};
+}
+
+Status SimulatedDevice::transfer(std::byte* to, const std::byte* from, std::int64_t bytes, bool corrupt) const {
+  if (bytes == 0) return {};
+  bool checked = check_ || faults_.corrupt > 0;
+  std::uint64_t sent = checked ? checksum(from, bytes) : 0;
+  std::memcpy(to, from, static_cast<std::size_t>(bytes));
+  if (corrupt) to[bytes / 2] ^= std::byte{0x10};
+  if (checked && checksum(to, bytes) != sent) return machine_error("a transfer arrived with other bytes than were sent");
+  return {};
+}
+
+Status SimulatedDevice::copy_to_device(Range to, const std::byte* from, const Origin& origin) {
+  issue(Work::transfer, Stream::to_device, origin, [this, to, from](bool corrupt) {
+    Status status = transfer(memory_->alias(to.offset), from, to.bytes, corrupt);
+    if (status) memory_->mark_written(to);
+    return status;
+  });
+  return {};
+}
+
+Status SimulatedDevice::copy_to_host(std::byte* to, Range from, const Origin& origin) {
+  issue(Work::transfer, Stream::to_host, origin, [this, to, from](bool corrupt) {
+    Status status = check_written(from);
+    return status ? transfer(to, memory_->alias(from.offset), from.bytes, corrupt) : status;
+  });
+  return {};
+}
+
+Status SimulatedDevice::copy_inside(Range to, Range from, const Origin& origin) {
+  SimulatedStreams::Command command;
+  command.origin = origin;
+  command.action = [this, to, from]() -> Status {
+    if (Status status = check_written(from); !status) return status;
+    if (to.bytes > 0) std::memcpy(memory_->alias(to.offset), memory_->alias(from.offset), static_cast<std::size_t>(to.bytes));
+    memory_->mark_written(to);
+    return {};
+  };
+  streams_.enqueue(Stream::compute, std::move(command));
+  return {};
+}
+
+Status SimulatedDevice::fill(Range to, std::int32_t value, const Origin& origin) {
+  SimulatedStreams::Command command;
+  command.origin = origin;
+  command.action = [this, to, value]() -> Status {
+    for (std::int64_t i = 0; i + 4 <= to.bytes; i += 4) std::memcpy(memory_->alias(to.offset + i), &value, 4);
+    memory_->mark_written(to);
+    return {};
+  };
+  streams_.enqueue(Stream::compute, std::move(command));
+  return {};
+}
+
+Status SimulatedDevice::discard(Range what, const Origin& origin) {
+  SimulatedStreams::Command command;
+  command.origin = origin;
+  command.action = [this, what]() -> Status {
+    memory_->poison(what);
+    return {};
+  };
+  streams_.enqueue(Stream::compute, std::move(command));
+  return {};
+}
+
+Status SimulatedDevice::wait(Stream stream, Event event) {
+  if (event.sequence == 0 || event.stream == stream) return {};
+  SimulatedStreams::Command command;
+  command.after = event;
+  streams_.enqueue(stream, std::move(command));
+  return {};
+}
+
+}  // namespace cleave

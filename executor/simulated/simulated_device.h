@@ -1,0 +1,70 @@
+// SimulatedDevice: the accelerator that every machine has. Its numbers are really computed, by the host's kernels on its own memory and on
+// its own threads; its times are the virtual clock's. Strict where a real device would be silent.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "executor/device.h"
+#include "executor/kernel.h"
+#include "executor/simulated/faults.h"
+#include "executor/simulated/memory.h"
+#include "executor/simulated/streams.h"
+
+namespace cleave {
+
+class SimulatedDevice final : public Device {
+ public:
+  SimulatedDevice(const ExecutorOptions& options, const Faults& faults);
+  ~SimulatedDevice() override;
+
+  Status allocate(std::int64_t bytes) override;
+  Result<std::byte*> allocate_staging(std::int64_t bytes) override;
+  Result<KernelId> prepare(KernelRequest request) override;
+  Status upload(Range to, const std::byte* from) override;
+  Status begin_run(RunState& run) override;
+  void end_run() override { streams_.end(); }
+
+  Status launch(KernelId kernel, const Origin& origin) override;
+  Status copy_to_device(Range to, const std::byte* from, const Origin& origin) override;
+  Status copy_to_host(std::byte* to, Range from, const Origin& origin) override;
+  Status copy_inside(Range to, Range from, const Origin& origin) override;
+  Status fill(Range to, std::int32_t value, const Origin& origin) override;
+  Status discard(Range what, const Origin& origin) override;
+  Event record(Stream stream) override { return streams_.record(stream); }
+  Status wait(Stream stream, Event event) override;
+  Status synchronize(Event event) override { return streams_.synchronize(event); }
+  void abort() override { streams_.abort(); }
+
+  [[nodiscard]] bool lost() const override { return lost_; }
+  [[nodiscard]] bool simulated() const override { return true; }
+  [[nodiscard]] const std::byte* address(std::int64_t offset) const override { return memory_->address(offset); }
+  [[nodiscard]] std::int64_t measured_peak() const override { return memory_->touched(); }
+
+ private:
+  struct PreparedKernel {
+    KernelRequest request;
+    Kernel kernel = nullptr;
+    std::vector<TensorView> views;  ///< inputs, then results
+  };
+  enum class Work : std::uint8_t { kernel, transfer };
+
+  /// Enqueues work that faults may hit. `corrupt`, where given, damages what a transfer wrote.
+  void issue(Work work, Stream stream, const Origin& origin, std::function<Status(bool corrupt)> action);
+  Status run_kernel(const PreparedKernel& prepared);
+  /// Copies, and compares what arrived with what was sent when transfers are checked.
+  Status transfer(std::byte* to, const std::byte* from, std::int64_t bytes, bool corrupt) const;
+  [[nodiscard]] Status check_written(const Range& range) const;
+
+  const bool check_;
+  const Faults faults_;
+  std::unique_ptr<SimulatedMemory> memory_;
+  std::vector<std::unique_ptr<std::byte[]>> staging_;
+  std::vector<std::unique_ptr<PreparedKernel>> kernels_;
+  std::int64_t issued_kernels_ = 0, issued_transfers_ = 0;
+  bool losing_ = false;             ///< the loss is enqueued
+  std::atomic<bool> lost_ = false;  ///< it has happened
+  SimulatedStreams streams_;        ///< last: its threads use all of the above
+};
+
+}  // namespace cleave

@@ -1,0 +1,155 @@
+#include "executor/simulated/streams.h"
+
+namespace cleave {
+namespace {
+
+/// SplitMix64's finaliser: a coin for each command that depends on nothing but its number.
+std::uint64_t mixed(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15U;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
+  return x ^ (x >> 31);
+}
+
+}  // namespace
+
+SimulatedStreams::SimulatedStreams(ExecutorOptions::Schedule schedule, std::uint64_t seed) : schedule_(schedule), seed_(seed) {
+  for (std::size_t s = 0; s < kStreamCount; ++s) queues_[s].thread = std::thread([this, s] { work(s); });
+}
+
+SimulatedStreams::~SimulatedStreams() {
+  {
+    std::lock_guard lock(mutex_);
+    quitting_ = true;
+  }
+  changed_.notify_all();
+  for (Queue& queue : queues_) queue.thread.join();
+}
+
+void SimulatedStreams::begin(RunState& run) {
+  std::lock_guard lock(mutex_);
+  run_ = &run;
+  aborted_ = false;
+  for (Queue& queue : queues_) queue.poison.reset();
+}
+
+void SimulatedStreams::end() {
+  std::unique_lock lock(mutex_);
+  for (Queue& queue : queues_) demand(queue, queue.enqueued);
+  changed_.wait(lock, [&] {
+    for (const Queue& queue : queues_) {
+      if (queue.completed < queue.enqueued) return false;
+    }
+    return true;
+  });
+  run_ = nullptr;
+}
+
+void SimulatedStreams::enqueue(Stream stream, Command command) {
+  std::unique_lock lock(mutex_);
+  Queue& q = queue(stream);
+  while (q.enqueued - q.completed >= kLongest && !aborted_) {
+    demand(q, q.completed + kLongest / 2);
+    changed_.wait(lock);
+  }
+  q.commands.push_back(std::move(command));
+  ++q.enqueued;
+  lock.unlock();
+  changed_.notify_all();
+}
+
+Event SimulatedStreams::record(Stream stream) {
+  std::lock_guard lock(mutex_);
+  return {stream, queue(stream).enqueued};
+}
+
+Status SimulatedStreams::synchronize(Event event) {
+  std::unique_lock lock(mutex_);
+  Queue& q = queue(event.stream);
+  demand(q, event.sequence);
+  changed_.wait(lock, [&] { return aborted_ || q.completed >= event.sequence; });
+  if (q.poison && q.poisoned_from <= event.sequence) return *q.poison;
+  if (aborted_) return Error{"the run was given up", {}, ErrorKind::machine};
+  return {};
+}
+
+void SimulatedStreams::abort() {
+  {
+    std::lock_guard lock(mutex_);
+    aborted_ = true;
+  }
+  changed_.notify_all();
+}
+
+void SimulatedStreams::demand(Queue& queue, std::uint64_t sequence) {
+  if (queue.demanded >= sequence) return;
+  queue.demanded = sequence;
+  changed_.notify_all();
+}
+
+bool SimulatedStreams::eager(std::size_t stream, std::uint64_t sequence) const {
+  switch (schedule_) {
+    case ExecutorOptions::Schedule::eager: return true;
+    case ExecutorOptions::Schedule::latest: return false;
+    case ExecutorOptions::Schedule::random: break;
+  }
+  return mixed(seed_ ^ mixed(sequence * kStreamCount + stream)) % 2 == 0;
+}
+
+bool SimulatedStreams::startable(std::size_t stream) {
+  Queue& q = queues_[stream];
+  if (q.commands.empty()) return false;
+  if (aborted_) return true;
+  std::uint64_t sequence = q.completed + 1;
+  if (!eager(stream, sequence) && q.demanded < sequence) return false;
+  const Command& head = q.commands.front();
+  if (head.action || head.stalls) return true;
+  Queue& other = queue(head.after.stream);
+  demand(other, head.after.sequence);
+  return other.completed >= head.after.sequence;
+}
+
+void SimulatedStreams::work(std::size_t stream) {
+  std::unique_lock lock(mutex_);
+  Queue& q = queues_[stream];
+  while (true) {
+    changed_.wait(lock, [&] { return quitting_ || startable(stream); });
+    if (quitting_) return;
+    Command command = std::move(q.commands.front());
+    q.commands.pop_front();
+    if (!aborted_) execute(q, command, lock);
+    ++q.completed;
+    if (run_) run_->progress();
+    changed_.notify_all();
+  }
+}
+
+void SimulatedStreams::execute(Queue& q, Command& command, std::unique_lock<std::mutex>& lock) {
+  std::uint64_t sequence = q.completed + 1;
+  if (q.poison) return;
+  if (command.stalls) {
+    changed_.wait(lock, [&] { return aborted_ || quitting_; });
+    return;
+  }
+  if (!command.action) {
+    const Queue& other = queue(command.after.stream);
+    if (!other.poison || other.poisoned_from > command.after.sequence) return;
+    q.poison = other.poison;
+    q.poisoned_from = sequence;
+    return;
+  }
+  RunState& run = *run_;
+  lock.unlock();
+  Status status;
+  {
+    RunState::Executing executing(run);
+    status = command.action();
+  }
+  if (!status) run.fail(command.origin, status.error());
+  lock.lock();
+  if (status) return;
+  q.poison = status.error();
+  q.poisoned_from = sequence;
+}
+
+}  // namespace cleave

@@ -1,0 +1,68 @@
+// SimulatedStreams: three queues, a thread each. Commands of one queue run in order; between queues only waits for events order them. When
+// a command runs that may run is the schedule's choice: at once, only when somebody needs it, or by a seeded coin.
+#pragma once
+
+#include <array>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "executor/event.h"
+#include "executor/executor.h"
+#include "executor/run_state.h"
+
+namespace cleave {
+
+class SimulatedStreams {
+ public:
+  struct Command {
+    std::function<Status()> action;  ///< null: a wait
+    Event after;                     ///< waits: for what
+    Origin origin;
+    bool stalls = false;  ///< never ends
+  };
+
+  SimulatedStreams(ExecutorOptions::Schedule schedule, std::uint64_t seed);
+  SimulatedStreams(const SimulatedStreams&) = delete;
+  SimulatedStreams& operator=(const SimulatedStreams&) = delete;
+  ~SimulatedStreams();
+
+  void begin(RunState& run);
+  /// Returns when nothing is left to do.
+  void end();
+  void enqueue(Stream stream, Command command);
+  Event record(Stream stream);
+  Status synchronize(Event event);
+  void abort();
+
+ private:
+  struct Queue {
+    std::deque<Command> commands;
+    std::uint64_t enqueued = 0, completed = 0;
+    std::uint64_t demanded = 0;   ///< somebody waits for all up to this
+    std::optional<Error> poison;  ///< why everything from `poisoned_from` on failed
+    std::uint64_t poisoned_from = 0;
+    std::thread thread;
+  };
+  static constexpr std::uint64_t kLongest = 1024;  ///< commands in a queue before enqueueing waits
+
+  Queue& queue(Stream stream) { return queues_[static_cast<std::size_t>(stream)]; }
+  void demand(Queue& queue, std::uint64_t sequence);
+  [[nodiscard]] bool eager(std::size_t stream, std::uint64_t sequence) const;
+  bool startable(std::size_t stream);
+  void work(std::size_t stream);
+  void execute(Queue& queue, Command& command, std::unique_lock<std::mutex>& lock);
+
+  const ExecutorOptions::Schedule schedule_;
+  const std::uint64_t seed_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::array<Queue, kStreamCount> queues_;
+  RunState* run_ = nullptr;
+  bool aborted_ = false, quitting_ = false;
+};
+
+}  // namespace cleave

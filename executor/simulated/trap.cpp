@@ -1,0 +1,110 @@
+#include "executor/simulated/trap.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+
+#include "executor/step_mark.h"
+#include "graph/check.h"
+
+namespace cleave {
+namespace {
+
+// A signal handler can reach nothing but statics.
+struct Slot {
+  std::atomic<std::uintptr_t> begin = 0, end = 0;
+};
+std::array<Slot, 256> slots;
+std::mutex slots_mutex;
+struct sigaction previous_action;
+
+void write_text(std::string_view text) {
+  while (!text.empty()) {
+    ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+    if (written <= 0) return;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+void write_number(int number) {
+  char digits[12];
+  std::size_t at = sizeof digits;
+  do {
+    digits[--at] = static_cast<char>('0' + number % 10);
+    number /= 10;
+  } while (number > 0 && at > 0);
+  write_text({digits + at, sizeof digits - at});
+}
+
+void report() {
+  const StepMark::Place& place = StepMark::current();
+  if (place.graph && place.node.valid()) {
+    const Node& node = place.graph->nodes[place.node];
+    write_text(node.location.file_name());
+    write_text(":");
+    write_number(node.location.line);
+    write_text(": ");
+    write_text(place.graph->op_name(place.node));
+    write_text(": ");
+  }
+  write_text("internal error: the host touched accelerator memory (a transfer is missing)\n");
+}
+
+void on_fault(int signal, siginfo_t* info, void* context) {
+  auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
+  for (const Slot& slot : slots) {
+    if (slot.begin.load() <= address && address < slot.end.load()) {
+      report();
+      std::abort();
+    }
+  }
+  if (previous_action.sa_flags & SA_SIGINFO) {
+    previous_action.sa_sigaction(signal, info, context);
+  } else if (previous_action.sa_handler != SIG_DFL && previous_action.sa_handler != SIG_IGN) {
+    previous_action.sa_handler(signal);
+  } else {
+    sigaction(signal, &previous_action, nullptr);  // faults again, and dies as it would have
+  }
+}
+
+void install() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    struct sigaction action;
+    std::memset(&action, 0, sizeof action);
+    action.sa_sigaction = on_fault;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGSEGV, &action, &previous_action);
+  });
+}
+
+}  // namespace
+
+TrappedRange::TrappedRange(const void* begin, std::size_t bytes) {
+  install();
+  std::lock_guard lock(slots_mutex);
+  auto address = reinterpret_cast<std::uintptr_t>(begin);
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i].end.load() != 0) continue;
+    slots[i].begin = address;
+    slots[i].end = address + bytes;
+    slot_ = static_cast<int>(i);
+    return;
+  }
+}
+
+TrappedRange::~TrappedRange() {
+  if (slot_ < 0) return;
+  std::lock_guard lock(slots_mutex);
+  slots[static_cast<std::size_t>(slot_)].end = 0;
+  slots[static_cast<std::size_t>(slot_)].begin = 0;
+}
+
+}  // namespace cleave
