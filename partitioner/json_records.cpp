@@ -85,7 +85,7 @@ bool JsonRecords::start_object(std::size_t) {
   place_ = Place::record;
   ++index_;
   present_ = 0;
-  if ((index_ & 0xffff) == 0) pause();
+  if ((index_ & 0x3fff) == 0) pause();
   begin_record(list_);
   return true;
 }
