@@ -1,0 +1,74 @@
+// docs/ops.md is written from the records of the ops: CLEAVE_UPDATE_GOLDEN=1 rewrites it, otherwise it must be up to date.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "graph/ops/op_table.h"
+
+namespace cleave {
+namespace {
+
+struct Family {
+  const char* title;
+  std::span<const OpDef> ops;
+};
+
+std::string row(const OpDef& op) {
+  std::string summary;
+  for (const char c : op.summary) summary += c == '|' ? std::string("\\|") : std::string(1, c);
+  return "| `" + op.signature + "` | " + summary + " |\n";
+}
+
+std::string reference(const std::vector<Family>& families) {
+  std::string text =
+      "# The vocabulary\n\n"
+      "Written from the ops' records; the test `ops_reference_test` keeps it up to date.\n\n"
+      "Names and meaning follow the Python array API standard where it has them. `x?` may be left out, `[xs]` is a list of tensors.\n"
+      "Shapes broadcast as in NumPy. Mixed element types promote (bool < u8 < i32 < i64 < f16, bf16 < f32 < f64); math functions and `/`\n"
+      "turn integers into f32. Integers wrap and never trap. f16 and bf16 compute in f32. An axis below 0 counts from the end.\n";
+  for (const Family& family : families) {
+    text += "\n## " + std::string(family.title) + "\n\n| op | gives |\n|---|---|\n";
+    for (const OpDef& op : family.ops) text += row(op);
+  }
+  return text;
+}
+
+TEST(OpsReference, IsUpToDate) {
+  const std::vector<Family> families = {{"Arithmetic", ops::arithmetic_ops()},
+                                        {"Math", ops::math_ops()},
+                                        {"Comparison", ops::comparison_ops()},
+                                        {"Logic", ops::logic_ops()},
+                                        {"Selection and conversion", ops::selection_ops()},
+                                        {"Matrix products", ops::product_ops()},
+                                        {"Reductions", ops::reduction_ops()},
+                                        {"Softmax", ops::softmax_ops()},
+                                        {"Shapes", ops::shape_ops()},
+                                        {"Indexing", ops::indexing_ops()},
+                                        {"Joining and repeating", ops::joining_ops()},
+                                        {"Creation", ops::creation_ops()},
+                                        {"Random numbers", ops::random_ops()},
+                                        {"Sorting (host only)", ops::sorting_ops()},
+                                        {"Effects and host functions (host only)", ops::effect_ops()},
+                                        {"Transfers", ops::transfer_ops()}};
+  std::set<const OpDef*> shown;
+  for (const Family& family : families) {
+    for (const OpDef& op : family.ops) shown.insert(&op);
+  }
+  EXPECT_EQ(shown, std::set<const OpDef*>(all_ops().begin(), all_ops().end())) << "an op without a family here, or not in the table";
+
+  const std::string path = std::string(CLEAVE_SOURCE_DIR) + "/docs/ops.md", expected = reference(families);
+  if (std::getenv("CLEAVE_UPDATE_GOLDEN")) {
+    std::ofstream(path, std::ios::binary) << expected;
+    return;
+  }
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream actual;
+  actual << file.rdbuf();
+  EXPECT_EQ(actual.str(), expected) << "run this test with CLEAVE_UPDATE_GOLDEN=1";
+}
+
+}  // namespace
+}  // namespace cleave
