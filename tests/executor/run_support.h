@@ -1,0 +1,99 @@
+// What the executor's tests share: plans of every kind for a graph, runs with what they print, and the comparison with the oracle.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "executor/compare.h"
+#include "executor/executor.h"
+#include "executor/reference.h"
+#include "partitioner/compile.h"
+#include "partitioner/split.h"
+#include "tests/support/random_graph.h"
+
+namespace cleave::testing {
+
+inline CostModel simulated_costs() {
+  CostModel model;
+  model.machine = *Machine::shipped("simulated");
+  model.supported = kernel_support(ExecutorOptions::Accelerator::simulated);
+  return model;
+}
+
+enum class Where { host, accelerator, optimal, random };
+
+struct Planned {
+  Transfers transfers;
+  std::shared_ptr<const Program> program;
+};
+
+inline Placement place(const PlacementProblem& problem, Where where, std::uint64_t seed) {
+  if (where == Where::optimal) return *solve(problem);
+  std::mt19937_64 random(seed);
+  std::vector<std::uint8_t> host(problem.nodes.size()), accelerator(problem.nodes.size());
+  for (std::size_t i = 0; i < problem.nodes.size(); ++i) {
+    const PlacementProblem::Node& node = problem.nodes[i];
+    const auto choice = where == Where::random ? random() % 4 : where == Where::host ? 0 : 2;
+    accelerator[i] = node.pin == PlacementProblem::Pin::accelerator || (node.pin == PlacementProblem::Pin::none && choice != 0);
+    host[i] = !accelerator[i] || (node.replicable && choice == 1);
+  }
+  return evaluate(problem, host, accelerator);
+}
+
+inline Planned plan_for(std::shared_ptr<const Graph> graph, Where where, std::uint64_t seed = 0) {
+  const CostModel model = simulated_costs();
+  Diagnostics diagnostics;
+  const CostedProblem costed = make_problem(*graph, model, diagnostics);
+  const Placement placement = place(costed.problem, where, seed);
+  Planned planned;
+  planned.transfers = make_transfers(*graph, costed, placement, model.machine);
+  planned.program = std::make_shared<const Program>(split(graph, placement, planned.transfers));
+  return planned;
+}
+
+inline std::unique_ptr<Executor> executor_for(const Planned& planned, const ExecutorOptions& options) {
+  Result<std::unique_ptr<Executor>> executor = Executor::create(planned.program, simulated_costs().machine, options);
+  if (executor) return std::move(*executor);
+  ADD_FAILURE() << executor.error().message;
+  return nullptr;
+}
+
+/// One run and the lines that it printed.
+struct Outcome {
+  Result<RunResult> result = Error{"not run", {}, ErrorKind::user};
+  std::vector<std::string> lines;
+};
+
+template <class Run>
+Outcome run_with(RunOptions options, Run&& run) {
+  Outcome outcome;
+  options.print = [&outcome](std::string_view line) { outcome.lines.emplace_back(line); };
+  outcome.result = run(options);
+  return outcome;
+}
+
+inline void expect_equal(const Outcome& is, const Outcome& should, bool exact) {
+  ASSERT_EQ(is.result.ok(), should.result.ok()) << (is.result.ok() ? should.result.error() : is.result.error()).message;
+  ASSERT_EQ(is.lines.size(), should.lines.size());
+  if (!is.result.ok()) {
+    EXPECT_EQ(is.result.error().message, should.result.error().message);
+    EXPECT_EQ(is.result.error().location, should.result.error().location);
+    return;
+  }
+  ASSERT_EQ(is.result->outputs.size(), should.result->outputs.size());
+  for (std::size_t i = 0; i < is.result->outputs.size(); ++i) {
+    const auto& [name, array] = is.result->outputs[i];
+    const Array& other = should.result->outputs[i].second;
+    if (exact) {
+      EXPECT_TRUE(array == other) << name << ": " << to_string(array) << " instead of " << to_string(other);
+    } else {
+      EXPECT_EQ(difference(array, other, 1000).value_or(""), "") << name;
+    }
+  }
+}
+
+}  // namespace cleave::testing
