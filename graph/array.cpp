@@ -12,12 +12,15 @@ namespace cleave {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
+constexpr std::size_t kLarge = 64 << 20;  ///< blocks below are not compared with the machine's memory
 
 /// Zero-filled memory, or null. calloc leaves large blocks to be zeroed page by page on first touch, which aligned_alloc cannot.
 std::shared_ptr<std::byte> allocate_zeroed(std::int64_t bytes) {
   auto wanted = static_cast<std::size_t>(bytes);
-  auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  if (wanted / page >= static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES))) return nullptr;  // else overcommit would promise it
+  if (wanted >= kLarge) {  // overcommit would promise what the machine does not have
+    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    if (wanted / page >= static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES))) return nullptr;
+  }
   void* base = std::calloc(1, wanted + kAlignment);
   if (!base) return nullptr;
   auto address = reinterpret_cast<std::uintptr_t>(base);

@@ -15,6 +15,8 @@
 namespace cleave {
 namespace {
 
+constexpr std::size_t kMostFromPipe = 256 << 20;  ///< devices and pipes may never end
+
 Error file_error(const char* what, const std::string& path, int code) {
   return {std::string("cannot ") + what + " `" + path + "`: " + std::strerror(code), {}};
 }
@@ -45,11 +47,16 @@ int open_fresh(std::string& path) {
 
 Result<std::string> read_file(const std::string& path) {
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
-  if (!file) return file_error("read", path, errno);
+  struct stat status;
+  if (!file || ::fstat(::fileno(file.get()), &status) != 0) return file_error("read", path, errno);
+  const std::size_t most = S_ISREG(status.st_mode) ? std::string().max_size() : kMostFromPipe;
   std::string content;
   try {
     std::array<char, 1 << 16> block;
-    while (std::size_t n = std::fread(block.data(), 1, block.size(), file.get())) content.append(block.data(), n);
+    while (std::size_t n = std::fread(block.data(), 1, block.size(), file.get())) {
+      if (n > most - content.size()) return file_error("read", path, EFBIG);
+      content.append(block.data(), n);
+    }
   } catch (const std::bad_alloc&) {
     return Error{"cannot read `" + path + "`: out of memory", {}, ErrorKind::machine};
   }

@@ -9,7 +9,7 @@
 
 namespace cleave {
 
-/// The content of a file. Directories and files that cannot be read are an Error.
+/// The content of a file. Directories, files that cannot be read, and devices and pipes that give more than 256 MiB are an Error.
 Result<std::string> read_file(const std::string& path);
 
 /// Writes `parts` one behind the other to a temporary file beside `path` and renames it. Links are followed; devices and pipes are

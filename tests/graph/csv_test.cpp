@@ -81,6 +81,8 @@ TEST(Csv, CountsValuesAndRows) {
 TEST(Csv, MissingFilesAndFoldersAreErrors) {
   const TemporaryFolder folder;
   EXPECT_EQ(read_csv(folder.path("no.csv"), {}).error().message, "cannot read `" + folder.path("no.csv") + "`: No such file or directory");
+  std::filesystem::create_symlink("/dev/zero", folder.path("endless.csv"));
+  EXPECT_EQ(read_csv(folder.path("endless.csv"), {}).error().message, "cannot read `" + folder.path("endless.csv") + "`: File too large");
   EXPECT_EQ(read_csv(folder.path(""), {}).error().message, "cannot read `" + folder.path("") + "`: Is a directory");
 }
 
