@@ -38,6 +38,10 @@ void assign(TraceContext& context, const std::vector<Leaf>& leaves, std::vector<
   for (std::size_t i = 0; i < leaves.size(); ++i) *leaves[i].tensor = context.tensor(std::move(operands[i]));
 }
 
+std::string_view function_of(LoopRecorder::Kind kind) {
+  return kind == LoopRecorder::Kind::count ? "for_loop" : "while_loop";
+}
+
 std::string count_text(std::size_t n) {
   return std::to_string(n) + (n == 1 ? " value" : " values");
 }
@@ -45,13 +49,13 @@ std::string count_text(std::size_t n) {
 }  // namespace
 
 LoopRecorder::LoopRecorder(Kind kind, const Tensor& count, std::vector<Leaf> state, const LoopOptions& options, const Here& here)
-    : context_(context_for(kind == Kind::count ? "for_loop" : "while_loop", here)), kind_(kind), state_(std::move(state)), here_(here) {
+    : context_(context_for(function_of(kind), here)), kind_(kind), state_(std::move(state)), here_(here.of(function_of(kind))) {
   if (!context_) return;
   Tracer& tracer = context_->tracer();
-  const std::vector<Tracer::State> initial = states(*context_, state_, here, true);
+  const std::vector<Tracer::State> initial = states(*context_, state_, here_, true);
   Tracer::Loop loop = kind == Kind::count
-                          ? tracer.begin_for(context_->operand(count, here), initial, SourceLocation::from(here), options.expect)
-                          : tracer.begin_while(initial, SourceLocation::from(here), options.expect);
+                          ? tracer.begin_for(context_->operand(count, here_), initial, SourceLocation::from(here_), options.expect)
+                          : tracer.begin_while(initial, SourceLocation::from(here_), options.expect);
   counter_ = context_->tensor(loop.counter);
   assign(*context_, state_, std::move(loop.inside));
 }
@@ -85,8 +89,8 @@ LoopRecorder::~LoopRecorder() {
 }
 
 BranchRecorder::BranchRecorder(const Tensor& predicate, const BranchOptions& options, const Here& here)
-    : context_(context_for("cond", here)), here_(here) {
-  if (context_) context_->tracer().begin_branch(context_->operand(predicate, here), SourceLocation::from(here), options.probability);
+    : context_(context_for("cond", here)), here_(here.of("cond")) {
+  if (context_) context_->tracer().begin_branch(context_->operand(predicate, here_), SourceLocation::from(here_), options.probability);
 }
 
 void BranchRecorder::otherwise() {

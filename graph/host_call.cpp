@@ -94,9 +94,10 @@ std::function<Status(HostInputs, HostResults)> guarded(std::function<Status(Host
 std::vector<Tensor> record_host_call(const HostName& name, std::span<const TypeSpec> results, const HostOptions& options,
                                      HostCallable callable, const std::vector<Tensor>& inputs) {
   const std::vector<Tensor> none(results.size());
+  const Here here = name.here.of("host_call");
   TraceContext* context = TraceContext::current();
   if (!context) {
-    TraceContext::report(Kind::value, name.here, "`host_call` outside of a trace");
+    TraceContext::report(Kind::value, here, "`host_call` outside of a trace");
     return none;
   }
   HostFunction function;
@@ -105,7 +106,7 @@ std::vector<Tensor> record_host_call(const HostName& name, std::span<const TypeS
   function.seconds = options.seconds;
   bool good = true;
   for (const TypeSpec& spec : results) {
-    std::optional<TensorType> type = resolve(spec, name.here);
+    std::optional<TensorType> type = resolve(spec, here);
     good = good && type;
     function.returns.push_back(type.value_or(TensorType{}));
   }
@@ -113,23 +114,23 @@ std::vector<Tensor> record_host_call(const HostName& name, std::span<const TypeS
   std::vector<Tensor> given;
   std::vector<std::optional<TensorType>> types;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    Operand operand = context->operand(inputs[i], name.here);
+    Operand operand = context->operand(inputs[i], here);
     if (operand.literal) {
       const std::optional<DType> wanted = i < callable.inputs.size() ? callable.inputs[i] : std::nullopt;
-      operand = context->tracer().materialize(operand, SourceLocation::from(name.here), wanted);
+      operand = context->tracer().materialize(operand, SourceLocation::from(here), wanted);
     }
     given.push_back(context->tensor(std::move(operand)));
     types.push_back(TraceContext::type(given.back()));
   }
   if (const std::string why = mismatch(callable, function.returns, types); good && !why.empty()) {
-    TraceContext::report(Kind::type, name.here, "host function `" + name.name + "` " + why);
+    TraceContext::report(Kind::type, here, "host function `" + name.name + "` " + why);
     good = false;
   }
   if (!good) return std::vector<Tensor>(results.size(), context->tensor({}));
   function.call = std::move(callable.call);
   Attributes attributes;
   attributes.set("function", std::make_shared<const HostFunction>(std::move(function)));
-  return apply("host_call", given, std::move(attributes), name.here);
+  return apply("host_call", given, std::move(attributes), here);
 }
 
 }  // namespace detail

@@ -119,7 +119,7 @@ HostCallable typed_callable(F f, std::type_identity<std::tuple<P...>>) {
   HostCallable callable;
   callable.typed = true;
   (HostParameter<P>::declare(callable), ...);
-  auto bound = [f](HostBinding binding) mutable {
+  auto bound = [f]([[maybe_unused]] HostBinding binding) mutable {
     std::tuple<P...> arguments{HostParameter<P>::bind(binding)...};  // braces: from left to right
     return std::apply([&](auto&&... a) { return status_of(f, static_cast<P>(a)...); }, arguments);
   };

@@ -20,18 +20,21 @@ Scope::~Scope() {
 }
 
 Scope scope(std::string label, Here here) {
+  here = here.of("scope");
   std::shared_ptr<TraceContext> context = context_for("scope", here);
   if (context) context->tracer().push_scope(std::move(label), SourceLocation::from(here));
   return {std::move(context), &Tracer::pop_scope};
 }
 
 Scope place(Device device, Here here) {
+  here = here.of("place");
   std::shared_ptr<TraceContext> context = context_for("place", here);
   if (context) context->tracer().push_place(device);
   return {std::move(context), &Tracer::pop_place};
 }
 
 Scope allow(Kind kind, std::string reason, Here here) {
+  here = here.of("allow");
   std::shared_ptr<TraceContext> context = context_for("allow", here);
   if (context && info(kind).always_error)
     context->tracer().error(Kind::value, SourceLocation::from(here),

@@ -20,9 +20,13 @@ Tensor Tensor::slice(std::initializer_list<Pick> picks, Here here) const {
 }
 
 Tensor Tensor::operator[](const Term& index) const {
+  using Integers = std::vector<std::int64_t>;
   const std::optional<Literal>& literal = TraceContext::peek(index.tensor).literal;
-  if (literal && literal->type == Literal::Type::integer) return slice({literal->integer}, index.here);
-  return take(*this, index.tensor, {.axis = 0}, index.here);
+  if (!literal || literal->type != Literal::Type::integer)
+    return detail::call("take", {*this, index.tensor}, {{"axis", std::int64_t{0}}}, index.here);
+  const std::int64_t i = literal->integer;
+  return detail::call("slice", {*this},
+                      {{"starts", Integers{i}}, {"stops", Integers{i + 1}}, {"steps", Integers{1}}, {"squeeze", Integers{0}}}, index.here);
 }
 
 Tensor& Tensor::operator+=(const Term& b) {

@@ -35,6 +35,7 @@ TypeSpec::TypeSpec(const char* text) {
 }
 
 Tensor parameter(std::string name, const TypeSpec& type, const Init& init, Here here) {
+  here = here.of("parameter");
   TraceContext* context = TraceContext::current();
   if (!context) TraceContext::report(Kind::value, here, "`parameter` outside of a trace");
   const std::optional<TensorType> resolved = detail::resolve(type, here);
@@ -47,12 +48,14 @@ Tensor parameter(std::string name, const TypeSpec& type, const Init& init, Here 
 }
 
 Tensor constant(Array value, Here here) {
+  here = here.of("constant");
   TraceContext* context = TraceContext::current();
   if (!context) TraceContext::report(Kind::value, here, "`constant` outside of a trace");
   return context ? context->tensor(context->tracer().constant(std::move(value), SourceLocation::from(here))) : Tensor();
 }
 
 Tensor named(std::string_view name, const Tensor& x, Here here) {
+  here = here.of("named");
   TraceContext* context = TraceContext::current();
   if (!context) TraceContext::report(Kind::value, here, "`named` outside of a trace");
   if (context) context->tracer().name(context->operand(x, here), name);
@@ -62,7 +65,7 @@ Tensor named(std::string_view name, const Tensor& x, Here here) {
 namespace detail {
 
 TraceRecorder::TraceRecorder(std::string name, const Here& here)
-    : context_(std::make_shared<TraceContext>(std::move(name))), before_(TraceContext::enter(context_.get())), here_(here) {}
+    : context_(std::make_shared<TraceContext>(std::move(name))), before_(TraceContext::enter(context_.get())), here_(here.of("trace")) {}
 
 TraceRecorder::~TraceRecorder() {
   TraceContext::enter(before_);

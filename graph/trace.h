@@ -7,6 +7,7 @@
 //       return named("w", w - 0.01 * matmul(transpose(x), matmul(x, w) - y));
 //     });
 //   });
+//   // Each statement records in its turn; C++ leaves open in which order the parts of one expression are recorded.
 //   if (!graph.ok()) std::fputs(to_text(graph.diagnostics).c_str(), stderr);
 #pragma once
 

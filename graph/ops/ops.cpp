@@ -6,8 +6,13 @@
 namespace cleave {
 namespace {
 
-using detail::call;
 using Integers = std::vector<std::int64_t>;
+
+/// Records `op`, which bears the name of the function that the user called at `here`.
+template <class Inputs = std::initializer_list<Tensor>>
+Tensor call(std::string_view op, const Inputs& inputs, Attributes attributes, const Here& here) {
+  return detail::call(op, inputs, std::move(attributes), here.of(op));
+}
 
 void set(Attributes& attributes, const char* name, const Axes& axes) {
   if (axes.list) attributes.set(name, *axes.list);
@@ -355,6 +360,50 @@ Tensor eye(std::int64_t rows, std::optional<std::int64_t> columns, const CreateO
   Attributes attributes{{"rows", rows}, {"dtype", options.dtype}};
   if (columns) attributes.set("columns", *columns);
   return call("eye", {}, std::move(attributes), here);
+}
+
+namespace {
+
+Tensor random(std::string_view op, Attributes attributes, Shape shape, const RandomOptions& options, const Here& here) {
+  attributes.set("shape", std::move(shape));
+  attributes.set("seed", options.seed);
+  attributes.set("dtype", options.dtype);
+  if (options.step) return call(op, {*options.step}, std::move(attributes), here);
+  return call(op, {}, std::move(attributes), here);
+}
+
+/// The results of an op that gives two; void handles where nothing is traced.
+template <class T>
+T two(std::string_view op, const Tensor& x, Attributes attributes, const Here& here) {
+  std::vector<Tensor> results = detail::apply(op, {&x, 1}, std::move(attributes), here.of(op));
+  results.resize(2, results.empty() ? Tensor() : results.front());  // after a mistake there is one, void
+  return {results[0], results[1]};
+}
+
+Tensor ordered(std::string_view op, const Tensor& x, const SortOptions& options, const Here& here) {
+  return call(op, {x}, {{"axis", std::int64_t{options.axis}}, {"descending", options.descending}}, here);
+}
+
+}  // namespace
+
+Tensor random_uniform(Shape shape, double low, double high, const RandomOptions& options, Here here) {
+  return random("random_uniform", {{"low", low}, {"high", high}}, std::move(shape), options, here);
+}
+Tensor random_normal(Shape shape, double mean, double deviation, const RandomOptions& options, Here here) {
+  return random("random_normal", {{"mean", mean}, {"std", deviation}}, std::move(shape), options, here);
+}
+
+Tensor sort(const Tensor& x, const SortOptions& options, Here here) {
+  return ordered("sort", x, options, here);
+}
+Tensor argsort(const Tensor& x, const SortOptions& options, Here here) {
+  return ordered("argsort", x, options, here);
+}
+TopK top_k(const Tensor& x, std::int64_t k, Here here) {
+  return two<TopK>("top_k", x, {{"k", k}}, here);
+}
+Unique unique(const Tensor& x, Here here) {
+  return two<Unique>("unique", x, {}, here);
 }
 
 void print(std::string label, const Tensor& x, Here here) {

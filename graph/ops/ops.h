@@ -53,7 +53,7 @@ struct PadOptions {
 /// Random numbers are counter-based: the same seed and step give the same numbers, on every device.
 struct RandomOptions {
   std::int64_t seed = 0;
-  std::optional<Tensor> step = {};  ///< an i32 scalar, as a loop counter, that picks other numbers in each trip
+  std::optional<Tensor> step = {};  ///< an integer scalar, as a loop counter: each gives other numbers
   DType dtype = DType::f32;
 };
 
@@ -187,7 +187,7 @@ Tensor ones(Shape shape, const CreateOptions& options = {}, Here here = Here::no
 /// Every element `value`; its type is that of the number (i32, f32 or bool) unless `dtype` says otherwise.
 Tensor full(Shape shape, Number value, std::optional<DType> dtype = {}, Here here = Here::now());
 Tensor eye(std::int64_t rows, std::optional<std::int64_t> columns = {}, const CreateOptions& options = {}, Here here = Here::now());
-/// Numbers in [low, high): `random_uniform({4}, -1, 1, {.seed = 7, .step = i})`.
+/// Uniform on [low, high): `random_uniform({4}, -1, 1, {.seed = 7, .step = i})`.
 Tensor random_uniform(Shape shape, double low = 0, double high = 1, const RandomOptions& options = {}, Here here = Here::now());
 Tensor random_normal(Shape shape, double mean = 0, double deviation = 1, const RandomOptions& options = {}, Here here = Here::now());
 
@@ -199,10 +199,15 @@ struct SortOptions {
 Tensor sort(const Tensor& x, const SortOptions& options = {}, Here here = Here::now());
 Tensor argsort(const Tensor& x, const SortOptions& options = {}, Here here = Here::now());  ///< i32 indices
 struct TopK {
-  Tensor values, indices;
+  Tensor values, indices;  ///< [.., k] each; i32 indices
 };
 /// The k largest along the last axis, largest first: `auto [values, indices] = top_k(x, 5);`
 TopK top_k(const Tensor& x, std::int64_t k, Here here = Here::now());
+struct Unique {
+  Tensor values, count;  ///< as many values as x has elements, the rest filled with the last one; an i32 scalar
+};
+/// The distinct elements in order: `auto [values, count] = unique(x);`
+Unique unique(const Tensor& x, Here here = Here::now());
 
 // --- effects and transfers -------------------------------------------------------------------------------------------------------------
 /// Writes one line `label: values` when the program comes by.
