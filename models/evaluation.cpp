@@ -23,7 +23,7 @@ void Evaluation::run(std::vector<Index> roots) {
   evaluator_.work += expression_.nodes.size();
   if (evaluator_.exhausted()) {
     evaluator_.fail(Kind::limit, expression_.span,
-                    "the model grows beyond " + std::to_string(Evaluator::kMostWork) + " operations here, by its functions");
+                    "the model has more than " + std::to_string(Evaluator::kMostWork) + " operations here, with its functions inlined");
     return;
   }
   for (const Index root : roots) want(root, true);
@@ -114,7 +114,7 @@ Operand Evaluation::name(const ExpressionNode& node) {
     suggestion = evaluator_.errors.suggest(node.text, evaluator_.scopes.visible());
   }
   evaluator_.fail(Kind::unknown, node.span, "unknown name `" + node.text + "`" + suggestion, std::move(notes));
-  evaluator_.scopes.bind(node.text, Operand(), node.span);  // said once
+  evaluator_.scopes.bind_unknown(node.text, node.span);  // said once
   return {};
 }
 
@@ -187,7 +187,7 @@ Operand Evaluation::index(const ExpressionNode& node) {
 
 /// A list where a value is meant: a constant, if it is of numbers.
 Operand Evaluation::constant_list(Index index) {
-  const auto list = literals(index, "each part of a list (of values, use `stack([a, b])`)");
+  const auto list = literals(index, "each part of a list");
   if (!list) return {};
   const auto dtype = common_dtype(list->values);
   const Span span = expression_.nodes[index].span;

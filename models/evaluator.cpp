@@ -10,6 +10,7 @@ Operands Evaluator::all(const Expression& expression) {
   Evaluation evaluation(*this, expression);
   const auto root = static_cast<std::uint32_t>(expression.nodes.size() - 1);
   evaluation.run({root});
+  if (expression.root().kind == ExpressionNode::Kind::list) return {evaluation.single(root)};
   return evaluation.results(root);
 }
 

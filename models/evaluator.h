@@ -37,7 +37,7 @@ struct Evaluator {
   Inliner* inliner = nullptr;
   std::size_t work = 0;  ///< expression nodes evaluated
 
-  static constexpr std::size_t kMostWork = 1'000'000;
+  static constexpr std::size_t kMostWork = 250'000;
 
   /// As many operands as the expression has results.
   Operands all(const Expression& expression);

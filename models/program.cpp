@@ -107,16 +107,22 @@ void Program::rebind_all(const std::vector<std::string>& names, const std::vecto
 
 // --- control flow ---------------------------------------------------------------------------------------------------------------------
 
+/// A loop whose head or body is wrong: nothing is known of what it carries.
+void Program::skip(const Statement& statement) {
+  const std::vector<std::string> names = carried_names(statement);
+  rebind_all(names, std::vector<Operand>(names.size()), statement.span);
+}
+
 void Program::for_loop(const Statement& statement) {
   Tracer& tracer = evaluator_.tracer;
+  if (statement.names.empty() || statement.body.empty()) return skip(statement);
   const Operand count = placed(statement, statement.expression);
   const auto expect = expected(statement, "expect");
   const std::vector<std::string> names = carried_names(statement);
-  const std::string counter = statement.names.empty() ? "" : statement.names[0].text;
-  const auto loop = tracer.begin_for(count, states(names), evaluator_.location(statement.span), expect, counter);
+  const auto loop = tracer.begin_for(count, states(names), evaluator_.location(statement.span), expect, statement.names[0].text);
   evaluator_.scopes.push();
   bind_all(names, loop.inside);
-  if (!statement.names.empty()) bind_name(statement.names[0], loop.counter);
+  bind_name(statement.names[0], loop.counter);
   run(statement.body);
   std::optional<Operand> until;
   if (statement.has_until) until = placed(statement, statement.until);
@@ -126,6 +132,7 @@ void Program::for_loop(const Statement& statement) {
 }
 
 void Program::while_loop(const Statement& statement) {
+  if (statement.body.empty()) return skip(statement);
   Tracer& tracer = evaluator_.tracer;
   const SourceLocation location = evaluator_.location(statement.span);
   const auto expect = expected(statement, "expect");

@@ -3,7 +3,7 @@
 namespace cleave::models {
 
 void Scopes::add_dim(const std::string& name, std::int64_t value, Span span) {
-  scopes_[0].names.insert_or_assign(name, Binding{Literal{Literal::Type::integer, value, 0}, span});
+  scopes_[0].names.insert_or_assign(name, Binding{Literal{Literal::Type::integer, value, 0}, span, false});
 }
 
 void Scopes::push(bool function) {
@@ -16,7 +16,11 @@ void Scopes::pop() {
 }
 
 void Scopes::bind(const std::string& name, Operand operand, Span span) {
-  scopes_.back().names.insert_or_assign(name, Binding{operand, span});
+  scopes_.back().names.insert_or_assign(name, Binding{operand, span, false});
+}
+
+void Scopes::bind_unknown(const std::string& name, Span span) {
+  scopes_.back().names.insert_or_assign(name, Binding{Operand(), span, true});
 }
 
 const Binding* Scopes::find(std::string_view name) const {
@@ -37,7 +41,9 @@ std::optional<Span> Scopes::ended(std::string_view name) const {
 std::vector<std::string> Scopes::visible() const {
   std::vector<std::string> names;
   for (std::size_t i = scopes_.size(); i-- > 1;) {
-    for (const auto& [name, binding] : scopes_[i].names) names.push_back(name);
+    for (const auto& [name, binding] : scopes_[i].names) {
+      if (!binding.unknown) names.push_back(name);
+    }
     if (scopes_[i].function) break;
   }
   for (const auto& [name, binding] : scopes_[0].names) names.push_back(name);

@@ -16,7 +16,8 @@ namespace cleave::models {
 
 struct Binding {
   Operand operand;
-  Span span;  ///< where it was bound last
+  Span span;             ///< where it was bound last
+  bool unknown = false;  ///< nobody bound it; that was reported
 };
 
 class Scopes {
@@ -31,10 +32,12 @@ class Scopes {
   void pop();
   /// Binds in the innermost scope.
   void bind(const std::string& name, Operand operand, Span span);
+  /// A name that is used but bound nowhere: poison from here on.
+  void bind_unknown(const std::string& name, Span span);
   [[nodiscard]] const Binding* find(std::string_view name) const;
   /// Where a name that is not found was bound inside a loop or branch that has ended.
   [[nodiscard]] std::optional<Span> ended(std::string_view name) const;
-  /// Everything that `find` would find.
+  /// Everything that `find` would find, but what is unknown.
   [[nodiscard]] std::vector<std::string> visible() const;
 
  private:

@@ -85,12 +85,13 @@ class StatementParser {
   }
 
   void second_head(const YamlEntry& first, const YamlEntry& second, bool key) {
-    const std::string text = second.key.text;
-    if (const std::string near = suggestion(second.key, {"do", "until", "expect", "then", "else", "probability", "place", "allow"});
-        !key && !near.empty() && kKeys.contains(first.key.text)) {
-      return fail(second.key.span, "unknown key `" + text + "`" + near, Kind::unknown);
+    const std::string& text = second.key.text;
+    const std::string near = suggestion(second.key, {"do", "until", "expect", "then", "else", "probability", "place", "allow"});
+    if (!key && !near.empty()) return fail(second.key.span, "unknown key `" + text + "`" + near, Kind::unknown);
+    if (!key && !is_name(text)) {
+      return fail(second.key.span, "YAML cuts the expression here; quote it, or write `" + first.key.text + ": …` on a line of its own");
     }
-    fail(second.key.span, "a second statement begins with `" + text + "`; put it on a line of its own, after `- `", Kind::syntax);
+    fail(second.key.span, "a second statement begins with `" + text + "`; put it on a line of its own, after `- `");
   }
 
   std::string suggestion(const YamlNode& key, const std::vector<std::string>& candidates) const {

@@ -56,6 +56,14 @@ void explain_yaml_error(const std::string& message, std::size_t offset, Errors& 
     const std::size_t tab = source.text().find('\t', source.line_begin(offset));
     return say({tab, tab + 1}, "a tab in the indentation; YAML takes blanks only");
   }
+  const std::string_view written = source.at(value);
+  if (written.starts_with('!')) {
+    return say({value.begin, value.begin + 1}, "YAML reads `!` at the start of a value as a tag; write `not`" + in_quotes);
+  }
+  if (written.starts_with('|') || written.starts_with('>')) {
+    return say({value.begin, value.begin + 1},
+               "YAML reads `" + std::string(written.substr(0, 1)) + "` as the start of a block of text" + in_quotes);
+  }
   if (message == Yaml::MAP_VALUE) return say(here, "YAML reads `: ` as the end of a key here" + in_quotes);
   if (message == Yaml::BLOCK_ENTRY && before(source, offset) == ':') return say(here, "YAML begins a list with `- ` here" + in_quotes);
   if (message == Yaml::UNKNOWN_ANCHOR) return say(here, "YAML reads `*` at the start of a value as an alias" + in_quotes);

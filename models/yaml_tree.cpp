@@ -90,6 +90,12 @@ class TreeBuilder final : public YAML::EventHandler {
     return {begin, std::max(begin + 1, std::min(end, source_.text().size()))};
   }
 
+  /// The `-` of a list item that has nothing behind it; YAML gives the place of the next thing in the file.
+  [[nodiscard]] Span dash_before(std::size_t offset) const {
+    const std::size_t last = offset == 0 ? std::string::npos : source_.text().find_last_not_of(" \t\r\n", offset - 1);
+    return last == std::string::npos ? Span{offset, offset} : Span{last, last + 1};
+  }
+
   /// `null` or `~` as written at a node that YAML reads as nothing; empty where nothing is written.
   [[nodiscard]] std::string_view spelled_null(std::size_t begin) const {
     const Span span = word(begin);
@@ -179,6 +185,7 @@ class TreeBuilder final : public YAML::EventHandler {
     }
     Open& top = stack_.back();
     if (top.node.kind == YamlNode::Kind::list) {
+      if (node.kind == YamlNode::Kind::missing) node.span = dash_before(node.span.begin);
       top.node.items.push_back(std::move(node));
     } else if (!top.has_key) {
       top.key = std::move(node);
