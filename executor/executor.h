@@ -39,6 +39,13 @@ struct RunResult {
   double simulated_seconds = 0;                            ///< virtual clock; 0 where no device simulates
   Timeline timeline;
   Profile observed;
+
+  /// The output of that name, or null.
+  [[nodiscard]] const Array* output(std::string_view name) const {
+    for (const auto& [known, array] : outputs)
+      if (known == name) return &array;
+    return nullptr;
+  }
 };
 
 struct ExecutorOptions {

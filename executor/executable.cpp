@@ -1,0 +1,175 @@
+#include "executor/executable.h"
+
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "graph/diagnostic_text.h"
+#include "partitioner/explain.h"
+
+namespace cleave {
+
+// --- Executable ------------------------------------------------------------------------------------------------------------------------
+
+struct Executable::State {
+  Plan plan;
+  ExecutorOptions options;
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Executor>> idle;
+
+  Result<std::unique_ptr<Executor>> take() {
+    {
+      const std::lock_guard lock(mutex);
+      if (!idle.empty()) {
+        std::unique_ptr<Executor> executor = std::move(idle.back());
+        idle.pop_back();
+        return executor;
+      }
+    }
+    return Executor::create(std::make_shared<const Program>(plan.program), plan.machine, options);
+  }
+  void put_back(std::unique_ptr<Executor> executor) {
+    const std::lock_guard lock(mutex);
+    idle.push_back(std::move(executor));
+  }
+  Result<RunResult> run(const RunOptions& run_options) {
+    Result<std::unique_ptr<Executor>> executor = take();
+    if (!executor) return executor.error();
+    Result<RunResult> result = (*executor)->run(run_options);
+    put_back(std::move(*executor));
+    return result;
+  }
+};
+
+const Plan& Executable::plan() const {
+  return state_->plan;
+}
+std::string Executable::explain() const {
+  return explain_text(plan());
+}
+std::string Executable::json() const {
+  return explain_json(plan());
+}
+std::string Executable::dot() const {
+  return cleave::dot(plan());
+}
+std::string Executable::sarif() const {
+  return to_sarif(plan().diagnostics);
+}
+
+Result<RunResult> Executable::run(std::map<std::string, Array> inputs) const {
+  RunOptions options;
+  options.inputs = std::move(inputs);
+  return state_->run(options);
+}
+Result<RunResult> Executable::run(const RunOptions& options) const {
+  return state_->run(options);
+}
+
+// --- Run -------------------------------------------------------------------------------------------------------------------------------
+
+struct Run::State {
+  mutable std::mutex mutex;
+  mutable std::condition_variable over;
+  std::optional<Result<RunResult>> outcome;
+  std::thread thread;
+
+  ~State() {
+    if (thread.joinable()) thread.join();
+  }
+};
+
+Run::Run(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Run::Run(Run&&) noexcept = default;
+Run& Run::operator=(Run&&) noexcept = default;
+Run::~Run() = default;
+
+bool Run::ready() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->outcome.has_value();
+}
+
+bool Run::wait_until(std::chrono::steady_clock::time_point deadline) const {
+  std::unique_lock lock(state_->mutex);
+  return state_->over.wait_until(lock, deadline, [&] { return state_->outcome.has_value(); });
+}
+
+const Result<RunResult>& Run::wait() const {
+  std::unique_lock lock(state_->mutex);
+  state_->over.wait(lock, [&] { return state_->outcome.has_value(); });
+  return *state_->outcome;
+}
+
+Result<Array> Run::get(std::string_view name) const {
+  const Result<RunResult>& result = wait();
+  if (!result) return result.error();
+  if (const Array* array = result->output(name)) return *array;
+  return Error{"the program has no output `" + std::string(name) + "`", {}, ErrorKind::usage};
+}
+
+Run Executable::submit(std::map<std::string, Array> inputs) const {
+  RunOptions options;
+  options.inputs = std::move(inputs);
+  return submit(std::move(options));
+}
+
+Run Executable::submit(RunOptions options) const {
+  auto state = std::make_unique<Run::State>();
+  state->thread = std::thread([executable = state_, run = state.get(), options = std::move(options)] {
+    Result<RunResult> outcome = executable->run(options);
+    const std::lock_guard lock(run->mutex);
+    run->outcome = std::move(outcome);
+    run->over.notify_all();
+  });
+  return Run(std::move(state));
+}
+
+// --- compile ---------------------------------------------------------------------------------------------------------------------------
+
+namespace {
+
+Result<ExecutorOptions::Accelerator> accelerator(const std::string& device) {
+  if (device == "auto" || device == "simulated") return ExecutorOptions::Accelerator::simulated;
+  if (device == "none") return ExecutorOptions::Accelerator::none;
+  return Error{"`" + device + "` is no device; there are auto, none and simulated", {}, ErrorKind::usage};
+}
+
+Error first_error(const Diagnostics& diagnostics) {
+  for (const Diagnostic& diagnostic : diagnostics)
+    if (diagnostic.severity == Severity::error) return {diagnostic.message, diagnostic.location, ErrorKind::user};
+  return {"the program cannot be planned", {}, ErrorKind::user};
+}
+
+}  // namespace
+
+Result<Executable> compile(const Graph& graph, const CompileOptions& options, const DiagnosticSink& sink) {
+  const Result<ExecutorOptions::Accelerator> device = accelerator(options.device);
+  if (!device) return device.error();
+  Result<Machine> machine = Machine::find(options.machine.empty() ? "simulated" : options.machine);
+  if (!machine) return machine.error();
+
+  PlanOptions plan_options;
+  plan_options.costs.machine = std::move(*machine);
+  plan_options.costs.supported = kernel_support(*device);
+  plan_options.costs.policy = options.placement;
+  plan_options.costs.has_accelerator = *device != ExecutorOptions::Accelerator::none;
+  plan_options.costs.profile = options.profile;
+  plan_options.diagnostics = options.diagnostics;
+  plan_options.simplify = options.simplify;
+
+  auto state = std::make_shared<Executable::State>();
+  state->plan = plan(graph, plan_options);
+  state->options = options.executor;
+  state->options.accelerator = *device;
+  for (const Diagnostic& diagnostic : state->plan.diagnostics)
+    if (sink) sink(diagnostic);
+  if (!state->plan.ok()) return first_error(state->plan.diagnostics);
+  Result<std::unique_ptr<Executor>> executor = state->take();
+  if (!executor) return executor.error();
+  state->put_back(std::move(*executor));
+  return Executable(std::move(state));
+}
+
+}  // namespace cleave
