@@ -36,6 +36,8 @@ struct Plan {
   double all_host_seconds = 0, all_accelerator_seconds = 0, predicted_seconds = 0;
 
   [[nodiscard]] bool ok() const { return !diagnostics.has_errors(); }
+  /// There is a program, though maybe one that exceeds a limit.
+  [[nodiscard]] bool complete() const { return !program.devices.empty(); }
 };
 
 Plan plan(const Graph& graph, const PlanOptions& options);

@@ -1,0 +1,24 @@
+// The stupid twin of the executor: takes the steps of a Program one by one in their global order, on one thread, with a separate set of
+// values a device. What a device reads must be there; what moves is counted.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "executor/executor.h"
+#include "partitioner/program.h"
+
+namespace cleave::testing {
+
+struct SequentialRun {
+  std::vector<Array> outputs;
+  std::vector<std::int64_t> moved;              ///< per channel, how often
+  IdVector<RegionId, std::int64_t> executions;  ///< of each region
+  std::vector<std::string> complaints;          ///< values read that were not there, channels not empty when they should be, …
+};
+
+/// An Error where the program itself fails (a host function, an index out of range).
+Result<SequentialRun> run_sequentially(const Program& program, const RunOptions& options);
+
+}  // namespace cleave::testing
