@@ -27,6 +27,11 @@ struct Cut {
   std::vector<bool> source_side;  ///< per vertex: on the source's side in the canonical minimum cut
 };
 
+enum class Solver : std::uint8_t { ibfs, boost };
+
+Cut min_cut(const CutNetwork& network, Solver solver = Solver::ibfs);
+/// Incremental breadth-first search on flat arrays.
+Cut min_cut_ibfs(const CutNetwork& network);
 /// Boost.Graph's Boykov-Kolmogorov on a compressed sparse row graph.
 Cut min_cut_boost(const CutNetwork& network);
 

@@ -165,7 +165,7 @@ Side per_node(const Contraction& contraction, const Side& side) {
 
 }  // namespace
 
-Result<Placement> solve(const PlacementProblem& problem) {
+Result<Placement> solve(const PlacementProblem& problem, const SolveOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
   if (Status status = verify(problem); !status) return status.error();
   if (problem.accelerator_memory_bytes > 0) return Error{"accelerator_memory_bytes is not supported yet"};
@@ -174,7 +174,7 @@ Result<Placement> solve(const PlacementProblem& problem) {
   const UsesByValue uses(problem);
   const CapacityScale scale(problem, uses);
   const PlacementNetwork network = make_network(problem, *contraction, uses, scale);
-  const Cut cut = min_cut_boost(network.cut);
+  const Cut cut = min_cut(network.cut, options.solver);
 
   Side host(contraction->classes.size()), accelerator(contraction->classes.size());
   read_sides(network, cut, host, accelerator);

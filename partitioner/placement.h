@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "graph/result.h"
+#include "partitioner/min_cut.h"
 #include "partitioner/problem.h"
 
 namespace cleave {
@@ -27,8 +28,12 @@ struct Placement {
   double solve_seconds = 0;                           ///< wall clock
 };
 
+struct SolveOptions {
+  Solver solver = Solver::ibfs;
+};
+
 /// The exact optimum (ties: fewest copies on the accelerator). An Error only for a malformed problem or pins that contradict each other.
-Result<Placement> solve(const PlacementProblem& problem);
+Result<Placement> solve(const PlacementProblem& problem, const SolveOptions& options = {});
 
 /// Completes given sides to a Placement: transfers as the tree minimum of each value (ties: outermost), costs recomputed.
 Placement evaluate(const PlacementProblem& problem, std::vector<std::uint8_t> on_host, std::vector<std::uint8_t> on_accelerator);

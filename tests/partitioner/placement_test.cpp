@@ -76,6 +76,22 @@ TEST(Placement, IsTheSameForEveryNumbering) {
   }
 }
 
+TEST(Placement, IsTheSameFromBothSolvers) {
+  RandomProblemOptions options;
+  options.max_nodes = 120;
+  options.max_regions = 12;
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    options.ties = seed % 2 == 0;
+    const Problem problem = testing::random_problem(seed, options);
+    const auto ours = solve(problem, {.solver = Solver::ibfs}), boost = solve(problem, {.solver = Solver::boost});
+    ASSERT_TRUE(ours.ok() && boost.ok());
+    EXPECT_EQ(ours->bound_seconds, boost->bound_seconds) << "seed " << seed;
+    EXPECT_EQ(ours->on_host, boost->on_host) << "seed " << seed;
+    EXPECT_EQ(ours->on_accelerator, boost->on_accelerator) << "seed " << seed;
+    EXPECT_EQ(ours->transfers, boost->transfers) << "seed " << seed;
+  }
+}
+
 TEST(Placement, ReplicasThatNothingReadsAreDropped) {
   for (std::uint64_t seed = 0; seed < 1500; ++seed) {
     RandomProblemOptions options;
