@@ -32,7 +32,7 @@ struct Here {
 #endif
 
   /// The place of a call of `function`, at its name: GCC gives the column of the parenthesis behind it, clang that of the name.
-  [[nodiscard]] constexpr Here of(std::string_view function) const {
+  [[nodiscard]] constexpr Here of([[maybe_unused]] std::string_view function) const {
 #if defined(__GNUC__) && !defined(__clang__)
     const int length = static_cast<int>(function.size());
     if (column > length) return {file, line, column - length};
