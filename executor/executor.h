@@ -48,8 +48,17 @@ struct RunResult {
   }
 };
 
+/// In which matrix products of f32 are computed: true f32, or with operands rounded to ten or seven bits of mantissa.
+enum class Precision : std::uint8_t { f32, tf32, bf16 };
+
+class Device;
+
 struct ExecutorOptions {
-  enum class Accelerator : std::uint8_t { none, simulated } accelerator = Accelerator::simulated;
+  enum class Accelerator : std::uint8_t { none, simulated, cuda } accelerator = Accelerator::simulated;
+  int ordinal = 0;                       ///< which of the accelerators of that kind
+  Precision precision = Precision::f32;  ///< cuda
+  /// Opens the accelerator in place of `accelerator`'s own; null: its own.
+  std::function<Result<std::unique_ptr<Device>>()> open;
   enum class Schedule : std::uint8_t { eager, latest, random } schedule = Schedule::eager;  ///< of the simulated accelerator's streams
   std::uint64_t schedule_seed = 0;
   int channel_capacity = 2;      ///< generations in flight; at least 1

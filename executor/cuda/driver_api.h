@@ -1,0 +1,56 @@
+// DriverApi: the calls of libcuda.so.1 that cleave uses, as a table that is filled at run time: by the real library, or by a fake. The
+// header's macros give each call its versioned name (cuMemAlloc is cuMemAlloc_v2), in the table and for the look-up alike.
+#pragma once
+
+#include <cuda.h>
+
+#include "graph/result.h"
+
+#define CLEAVE_CUDA_DRIVER_CALLS(CALL) \
+  CALL(cuInit)                         \
+  CALL(cuDriverGetVersion)             \
+  CALL(cuGetErrorName)                 \
+  CALL(cuGetErrorString)               \
+  CALL(cuDeviceGetCount)               \
+  CALL(cuDeviceGet)                    \
+  CALL(cuDeviceGetName)                \
+  CALL(cuDeviceTotalMem)               \
+  CALL(cuDeviceGetAttribute)           \
+  CALL(cuDevicePrimaryCtxRetain)       \
+  CALL(cuDevicePrimaryCtxRelease)      \
+  CALL(cuCtxSetCurrent)                \
+  CALL(cuMemGetInfo)                   \
+  CALL(cuMemAlloc)                     \
+  CALL(cuMemFree)                      \
+  CALL(cuMemHostAlloc)                 \
+  CALL(cuMemFreeHost)                  \
+  CALL(cuMemHostGetDevicePointer)      \
+  CALL(cuMemcpyHtoDAsync)              \
+  CALL(cuMemcpyDtoHAsync)              \
+  CALL(cuMemcpyDtoDAsync)              \
+  CALL(cuMemsetD32Async)               \
+  CALL(cuStreamCreate)                 \
+  CALL(cuStreamDestroy)                \
+  CALL(cuStreamWaitEvent)              \
+  CALL(cuEventCreate)                  \
+  CALL(cuEventDestroy)                 \
+  CALL(cuEventRecord)                  \
+  CALL(cuEventQuery)                   \
+  CALL(cuModuleLoadData)               \
+  CALL(cuModuleUnload)                 \
+  CALL(cuModuleGetFunction)            \
+  CALL(cuFuncSetAttribute)             \
+  CALL(cuLaunchKernel)
+
+namespace cleave::cuda {
+
+struct DriverApi {
+#define CLEAVE_MEMBER(name) decltype(&::name) name = nullptr;
+  CLEAVE_CUDA_DRIVER_CALLS(CLEAVE_MEMBER)
+#undef CLEAVE_MEMBER
+
+  /// An Error (machine) says what is missing: the library, or a call that its version does not have.
+  static Result<DriverApi> load();
+};
+
+}  // namespace cleave::cuda

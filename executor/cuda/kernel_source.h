@@ -1,0 +1,48 @@
+// KernelSource: the CUDA C++ text of one operation, its types and attributes fixed, and how to launch it. Text only: knows no driver, no
+// addresses and no memory. What becomes of the text is cuda_device's business; matrix products go through matmul.h instead.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "executor/device.h"
+
+namespace cleave::cuda {
+
+/// What the text may be made for.
+struct Architecture {
+  int major = 9, minor = 0;  ///< compute capability
+  int multiprocessors = 132;
+};
+
+/// One launch. Every parameter is eight bytes wide; a kernel takes, in this order:
+///   the address of each input, then of each result;
+///   the address of the scratch memory, if `KernelSource::scratch_bytes` > 0;
+///   if `KernelSource::fault` is not empty: the address of two 64-bit words `fault`, and a 64-bit `ticket`;
+///   the constants, as long long.
+struct KernelLaunch {
+  std::string entry;  ///< the kernel's name in the text; extern "C"
+  std::array<unsigned, 3> grid{1, 1, 1}, block{1, 1, 1};
+  unsigned shared_bytes = 0;  ///< dynamic
+  std::vector<std::int64_t> constants;
+};
+
+struct KernelSource {
+  std::string text;                    ///< one translation unit for NVRTC, without #include
+  std::vector<KernelLaunch> launches;  ///< one after the other; none: nothing to do (no elements)
+  std::int64_t scratch_bytes = 0;      ///< aligned to 256, undefined at the first launch, shared with other operations
+  /// What is wrong with the data where a kernel finds them wrong; `{}` stands for the offending number. On bad data the kernel stays in
+  /// bounds and does `if (fault[0] == 0) { fault[1] = number; fault[0] = ticket; }`. The words are in page-locked host memory.
+  std::string fault;
+};
+
+/// Whether `kernel_source` has an answer; needs types and attributes only, no ranges.
+bool has_kernel(const KernelRequest& request);
+
+/// The kernel for `request`, whose ranges are not read; nothing: the op has none for these types.
+std::optional<KernelSource> kernel_source(const KernelRequest& request, const Architecture& architecture);
+
+}  // namespace cleave::cuda

@@ -1,0 +1,31 @@
+// A library opened at run time for good: drivers do not bear to be closed. Fills a table of functions from it.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+
+#include "graph/result.h"
+
+namespace cleave::cuda {
+
+class SharedLibrary {
+ public:
+  /// The first of `names` that can be opened. `purpose` says in the Error what is missing.
+  static Result<SharedLibrary> open(std::initializer_list<const char*> names, std::string_view purpose);
+
+  /// Sets `function` to the library's `symbol`; remembers the first that is missing.
+  template <class F>
+  void find(const char* symbol, F& function) {
+    function = reinterpret_cast<F>(address(symbol));
+  }
+  /// An Error if anything looked for was missing.
+  [[nodiscard]] Status complete() const;
+
+ private:
+  void* address(const char* symbol);
+
+  void* handle_ = nullptr;
+  std::string name_, missing_;
+};
+
+}  // namespace cleave::cuda
