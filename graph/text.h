@@ -1,6 +1,7 @@
 // The text form of a Graph: `.graph` files and `cleave print`. Versioned; parse(print(g)) equals g in everything, locations included.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,7 @@ namespace cleave {
 
 struct PrintOptions {
   bool locations = true;  ///< false: for golden files and people; such text still parses
+  std::function<std::string(NodeId)> comment;  ///< put behind each node; null: none
 };
 
 std::string print(const Graph& graph, const PrintOptions& options = {});

@@ -54,7 +54,7 @@ class Printer {
   void put_location(const SourceLocation& location);
   void put_limits();
   void put_program();
-  void put_node(const Node& node);
+  void put_node(NodeId id);
   void put_results(const Node& node);
   void put_clauses(const Node& node);
   void put_predicate(const Region& region);
@@ -169,7 +169,8 @@ std::string_view keyword(const Node& node) {
   return "merge";
 }
 
-void Printer::put_node(const Node& node) {
+void Printer::put_node(NodeId id) {
+  const Node& node = graph_.nodes[id];
   indent();
   put_results(node);
   out_ += keyword(node);
@@ -195,6 +196,7 @@ void Printer::put_node(const Node& node) {
   put_clauses(node);
   put_location(node.location);
   if (is_control(node.kind)) out_ += " {";
+  if (options_.comment) (out_ += "  # ") += options_.comment(id);
   out_ += '\n';
 }
 
@@ -234,11 +236,10 @@ void Printer::put_program() {
     const Region& region = graph_.regions[blocks.back().region];
     if (blocks.back().next < region.nodes.size()) {
       const NodeId id = region.nodes[blocks.back().next++];
-      const Node& node = graph_.nodes[id];
-      put_node(node);
-      if (!is_control(node.kind)) continue;
+      put_node(id);
+      if (!is_control(graph_.nodes[id].kind)) continue;
       controls.push_back({id});
-      blocks.push_back({node.regions[0]});
+      blocks.push_back({graph_.nodes[id].regions[0]});
       ++depth_;
       continue;
     }

@@ -17,7 +17,7 @@ int print_command(const Options& options) {
   const auto plan = make_plan(graph, options);
   if (!plan) return console.fail(plan.error());
   if (plan->program.graph == nullptr) return console.fail(plan->diagnostics);
-  console.out(options.stage == "placed" ? print_placed(*plan) : print(plan->program));
+  console.out(options.stage == "placed" ? placed_text(*plan) : print(plan->program));
   return kDone;
 }
 
