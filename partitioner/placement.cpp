@@ -5,7 +5,9 @@
 #include <chrono>
 #include <cmath>
 
+#include "graph/tensor_type.h"
 #include "partitioner/contract.h"
+#include "partitioner/memory_capacity.h"
 #include "partitioner/network.h"
 #include "partitioner/region_tree.h"
 
@@ -147,14 +149,46 @@ void drop_unread_replicas(const PlacementProblem& problem, const Contraction& co
 }
 
 /// Placement comes from the variables of the classes alone; auxiliary vertices are not read.
-void read_sides(const PlacementNetwork& network, const Cut& cut, Side& host, Side& accelerator) {
-  auto on_source_side = [&](std::int32_t vertex) {
-    return vertex >= 0 ? bool{cut.source_side[vertex]} : vertex == PlacementNetwork::kSource;
-  };
+void read_sides(const PlacementNetwork& network, const std::vector<bool>& source_side, Side& host, Side& accelerator) {
+  auto on_source_side = [&](std::int32_t vertex) { return vertex >= 0 ? bool{source_side[vertex]} : vertex == PlacementNetwork::kSource; };
   for (std::size_t i = 0; i < host.size(); ++i) {
     host[i] = on_source_side(network.host_vertex[i]);
     accelerator[i] = !on_source_side(network.accelerator_vertex[i]);
   }
+}
+
+Result<CapacityCut> cut(const PlacementProblem& problem, const Contraction& contraction, const PlacementNetwork& network,
+                        const SolveOptions& options) {
+  if (problem.accelerator_memory_bytes <= 0) {
+    Cut cut = min_cut(network.cut, options.solver);
+    return CapacityCut{std::move(cut.source_side), cut.value, static_cast<double>(cut.value)};
+  }
+  std::vector<double> weights(network.cut.source_capacity.size());
+  double unavoidable = 0;
+  for (std::size_t i = 0; i < problem.nodes.size(); ++i) {
+    const std::int32_t vertex = network.accelerator_vertex[contraction.class_of[i]];
+    if (vertex >= 0) weights[vertex] += problem.nodes[i].accelerator_bytes;
+    if (vertex == PlacementNetwork::kSink) unavoidable += problem.nodes[i].accelerator_bytes;
+  }
+  auto found = cut_within_capacity(network.cut, weights, unavoidable, problem.accelerator_memory_bytes,
+                                   {.solver = options.solver, .max_branches = options.max_branches, .tolerance = options.tolerance});
+  if (found) return std::move(*found);
+  return Error{"what must be on the accelerator needs " + human_bytes(unavoidable) + " of its memory, which has " +
+               human_bytes(problem.accelerator_memory_bytes)};
+}
+
+/// What is claimed is checked against the problem itself, always.
+void certify(const CapacityScale& scale, const CapacityCut& cut, std::int64_t constant, Placement& placement) {
+  const double claimed = scale.seconds(cut.value + constant);
+  const double rounding = 2 * scale.rounding() + 1e-9 * placement.objective_seconds;
+  const bool exact = cut.bound >= static_cast<double>(cut.value);
+  // Under a capacity a copy that nothing reads may have been paid for and dropped since.
+  CLEAVE_CHECK(placement.objective_seconds <= claimed + rounding && (!exact || placement.objective_seconds >= claimed - rounding),
+               "the cut does not cost what its flow certifies");
+  placement.bound_seconds = exact ? claimed : scale.seconds(static_cast<std::int64_t>(cut.bound) + constant);
+  placement.bound_seconds = std::min(placement.bound_seconds, placement.objective_seconds);
+  const double difference = placement.objective_seconds - placement.bound_seconds;
+  placement.gap = difference <= rounding ? 0 : difference / placement.objective_seconds;
 }
 
 Side per_node(const Contraction& contraction, const Side& side) {
@@ -168,24 +202,18 @@ Side per_node(const Contraction& contraction, const Side& side) {
 Result<Placement> solve(const PlacementProblem& problem, const SolveOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
   if (Status status = verify(problem); !status) return status.error();
-  if (problem.accelerator_memory_bytes > 0) return Error{"accelerator_memory_bytes is not supported yet"};
   Result<Contraction> contraction = contract(problem);
   if (!contraction) return contraction.error();
   const UsesByValue uses(problem);
   const CapacityScale scale(problem, uses);
   const PlacementNetwork network = make_network(problem, *contraction, uses, scale);
-  const Cut cut = min_cut(network.cut, options.solver);
-
+  const Result<CapacityCut> found = cut(problem, *contraction, network, options);
+  if (!found) return found.error();
   Side host(contraction->classes.size()), accelerator(contraction->classes.size());
-  read_sides(network, cut, host, accelerator);
+  read_sides(network, found->source_side, host, accelerator);
   drop_unread_replicas(problem, *contraction, host, accelerator);
   Placement result = evaluate(problem, uses, per_node(*contraction, host), per_node(*contraction, accelerator));
-  result.bound_seconds = scale.seconds(cut.value + network.constant);
-  const double difference = result.objective_seconds - result.bound_seconds;
-  CLEAVE_CHECK(std::abs(difference) <= 2 * scale.rounding() + 1e-9 * result.objective_seconds,
-               "the cut does not cost what its flow certifies");
-  result.bound_seconds = std::min(result.bound_seconds, result.objective_seconds);
-  result.gap = 0;
+  certify(scale, *found, network.constant, result);
   result.solve_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return result;
 }
@@ -202,6 +230,7 @@ std::string name_of(const PlacementProblem& problem, std::size_t i) {
 
 void verify_nodes(const PlacementProblem& problem, const Placement& placement, std::vector<std::string>& broken) {
   std::vector<std::pair<std::int32_t, std::size_t>> grouped;
+  double bytes = 0;
   for (std::size_t i = 0; i < problem.nodes.size(); ++i) {
     const auto& node = problem.nodes[i];
     const bool host = placement.on_host[i], accelerator = placement.on_accelerator[i];
@@ -212,6 +241,10 @@ void verify_nodes(const PlacementProblem& problem, const Placement& placement, s
     if (node.pin == Pin::accelerator && (host || !accelerator)) broke(" is pinned to the accelerator, but is not there alone");
     if (node.keep_accelerator_copy && !accelerator) broke(" must have a copy on the accelerator, but has none");
     if (node.group != PlacementProblem::kNoGroup) grouped.emplace_back(node.group, i);
+    if (accelerator) bytes += node.accelerator_bytes;
+  }
+  if (problem.accelerator_memory_bytes > 0 && bytes > problem.accelerator_memory_bytes) {
+    broken.push_back("the copies on the accelerator need " + human_bytes(bytes) + ", more than its memory");
   }
   std::sort(grouped.begin(), grouped.end());
   for (std::size_t i = 1; i < grouped.size(); ++i) {

@@ -30,9 +30,13 @@ struct Placement {
 
 struct SolveOptions {
   Solver solver = Solver::ibfs;
+  // Only where the accelerator's memory is too small for the plain minimum cut:
+  double tolerance = 1e-5;  ///< relative gap that is good enough
+  int max_branches = 2000;  ///< nodes of the search tree; beyond that a gap is left and reported
 };
 
-/// The exact optimum (ties: fewest copies on the accelerator). An Error only for a malformed problem or pins that contradict each other.
+/// The exact optimum (ties: fewest copies on the accelerator). Under a memory capacity the best placement found with its bound and gap.
+/// An Error only for a malformed problem, pins that contradict each other, or pins that do not fit into the memory.
 Result<Placement> solve(const PlacementProblem& problem, const SolveOptions& options = {});
 
 /// Completes given sides to a Placement: transfers as the tree minimum of each value (ties: outermost), costs recomputed.

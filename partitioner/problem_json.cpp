@@ -306,7 +306,7 @@ std::string placement_json(const LoadedProblem& loaded, const Placement& placeme
   }
   out += "],\n \"solve_seconds\": ";
   append(out, placement.solve_seconds);
-  out += "}\n";
+  out += "}";
   return out;
 }
 

@@ -18,17 +18,19 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-void expect_optimal(const Problem& problem, std::uint64_t seed) {
+void expect_optimal(const Problem& problem, std::uint64_t seed, const SolveOptions& options = {}) {
   SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + testing::describe(problem));
   const auto expected = brute_force(problem);
-  const Result<Placement> solved = solve(problem);
+  const Result<Placement> solved = solve(problem, options);
   ASSERT_EQ(solved.ok(), expected.feasible) << (solved.ok() ? "" : solved.error().message);
   if (!solved.ok()) return;
   EXPECT_THAT(verify(problem, *solved), IsEmpty());
   EXPECT_NEAR(solved->objective_seconds, expected.seconds, 1e-9);
   EXPECT_NEAR(solved->bound_seconds, expected.seconds, 1e-9);
   EXPECT_NEAR(testing::brute_force_cost(problem, solved->on_host, solved->on_accelerator), expected.seconds, 1e-9);
-  EXPECT_EQ(solved->on_accelerator, expected.fewest_on_accelerator);
+  if (problem.accelerator_memory_bytes == 0) {
+    EXPECT_EQ(solved->on_accelerator, expected.fewest_on_accelerator);
+  }
   double transfers = 0;  // the listed ones are what is paid
   for (const PlannedTransfer& t : solved->transfers) {
     const auto& value = problem.values[t.value];
@@ -53,6 +55,41 @@ TEST(Placement, EqualsExhaustiveSearchWithArbitraryCosts) {
   for (std::uint64_t seed = 0; seed < 2000 && !::testing::Test::HasFailure(); ++seed) {
     expect_optimal(testing::random_problem(seed, options), seed);
   }
+}
+
+TEST(Placement, EqualsExhaustiveSearchWithinAMemoryCapacity) {
+  RandomProblemOptions options;
+  options.memory = true;
+  for (std::uint64_t seed = 0; seed < 4000 && !::testing::Test::HasFailure(); ++seed) {
+    options.ties = seed % 3 != 0;
+    expect_optimal(testing::random_problem(seed, options), seed, {.tolerance = 0});
+  }
+}
+
+TEST(Placement, BoundAndGapUnderACapacityAreHonest) {
+  RandomProblemOptions options;
+  options.memory = true;
+  options.max_nodes = 80;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const Problem problem = testing::random_problem(seed, options);
+    const auto rough = solve(problem, {.max_branches = 4}), fine = solve(problem, {.tolerance = 0, .max_branches = 3000});
+    ASSERT_EQ(rough.ok(), fine.ok()) << "seed " << seed;
+    if (!fine.ok()) continue;
+    EXPECT_THAT(verify(problem, *rough), IsEmpty()) << "seed " << seed;
+    EXPECT_LE(rough->bound_seconds, fine->objective_seconds + 1e-9) << "seed " << seed;
+    EXPECT_GE(rough->objective_seconds, fine->bound_seconds - 1e-9) << "seed " << seed;
+    EXPECT_NEAR(rough->gap * rough->objective_seconds, rough->objective_seconds - rough->bound_seconds, 1e-9) << "seed " << seed;
+  }
+}
+
+TEST(Placement, SaysSoWhenNothingFits) {
+  Problem problem;
+  problem.regions.emplace_back();
+  problem.nodes.resize(2);
+  problem.nodes[0].pin = Problem::Pin::accelerator;
+  problem.nodes[0].accelerator_bytes = 2048;
+  problem.accelerator_memory_bytes = 1024;
+  EXPECT_EQ(solve(problem).error().message, "what must be on the accelerator needs 2.0 KiB of its memory, which has 1.0 KiB");
 }
 
 TEST(Placement, IsTheSameForEveryNumbering) {

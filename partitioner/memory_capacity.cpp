@@ -1,0 +1,216 @@
+// Sink sides shrink as the price of a byte grows: whatever is on the host at a low price stays there at a higher one. So between a solution
+// that is too heavy (low price) and one that fits (high price) only the vertices on which they differ are open. Their lines, cost plus
+// price times weight, cross at the next price to try; where no new solution appears there, the bound is as good as a price can make it.
+// What gap is left is closed by branching on vertices.
+#include "partitioner/memory_capacity.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <queue>
+
+#include "graph/check.h"
+#include "partitioner/shrink.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::int64_t kLimit = std::int64_t{1} << 62;
+
+struct Solution {
+  std::vector<bool> source_side;
+  std::int64_t cost = 0;  ///< without any price
+  double weight = 0;
+};
+
+/// A node of the search tree: some vertices decided.
+struct Branch {
+  std::vector<Decided> decided;
+  double bound = 0;
+  double price = -1;  ///< the best one of its parent, as a start; negative: none yet
+  int number = 0;
+  bool operator<(const Branch& other) const {
+    return bound != other.bound ? bound > other.bound : number > other.number;
+  }  // least bound first
+};
+
+class Search {
+ public:
+  Search(const CutNetwork& network, const std::vector<double>& weights, double unavoidable, double capacity, const CapacityOptions& options)
+      : network_(network), weights_(weights), unavoidable_(unavoidable), capacity_(capacity), options_(options) {}
+
+  std::optional<CapacityCut> run();
+
+ private:
+  struct Prices {
+    Solution heavy, fitting;
+    double bound = 0, price = 0;
+    bool closed = false;  ///< nothing better can be below this branch
+  };
+
+  Solution solve(const std::vector<Decided>& decided, double price, double& value);
+  Solution lightest(std::vector<Decided> decided);
+  Prices find_price(const Branch& branch);
+  void intersect(const Branch& branch, Prices& prices);
+  void remember(const Solution& solution);
+  [[nodiscard]] bool hopeless(double bound) const { return best_ && bound >= static_cast<double>(best_->cost) * (1 - options_.tolerance); }
+  void expand(const Branch& branch, const Prices& prices);
+
+  const CutNetwork& network_;
+  const std::vector<double>& weights_;
+  const double unavoidable_, capacity_;
+  const CapacityOptions& options_;
+  std::optional<Solution> best_;
+  std::priority_queue<Branch> open_;
+  int branches_ = 0;
+  double work_ = 0;
+};
+
+/// The cheapest cut at a price; `value` is its bound on what fits: the cut with prices, less the price of the whole capacity.
+Solution Search::solve(const std::vector<Decided>& decided, double price, double& value) {
+  ShrunkNetwork small = shrink(network_, decided);
+  for (std::size_t i = 0; i < small.vertex.size(); ++i) {
+    // Rounded down, so that the prices of what fits never add up to more than that of the capacity.
+    const double toll = std::floor(price * weights_[small.vertex[i]]);
+    std::int64_t& source = small.network.source_capacity[i];
+    source = toll >= static_cast<double>(kLimit - source) ? kLimit : source + static_cast<std::int64_t>(toll);
+  }
+  work_ += static_cast<double>(small.vertex.size() + small.network.arcs.size() + network_.arcs.size() / 4);
+  const Cut cut = min_cut(small.network, options_.solver);
+  Solution solution;
+  solution.source_side.resize(decided.size());
+  for (std::size_t v = 0; v < decided.size(); ++v) solution.source_side[v] = decided[v] == Decided::source;
+  solution.weight = unavoidable_;
+  std::int64_t tolls = 0;
+  double decided_tolls = 0;
+  for (std::size_t i = 0; i < small.vertex.size(); ++i) {
+    const std::int32_t v = small.vertex[i];
+    solution.source_side[v] = cut.source_side[i];
+    if (!cut.source_side[i])
+      tolls += small.network.source_capacity[i] == kLimit ? 0 : static_cast<std::int64_t>(std::floor(price * weights_[v]));
+  }
+  for (std::size_t v = 0; v < decided.size(); ++v) {
+    if (solution.source_side[v]) continue;
+    solution.weight += weights_[v];
+    if (decided[v] == Decided::sink) decided_tolls += price * weights_[v];
+  }
+  solution.cost = cut.value + small.constant - tolls;
+  value = static_cast<double>(cut.value + small.constant) + decided_tolls - price * (capacity_ - unavoidable_);
+  return solution;
+}
+
+/// Everything that weighs anything and is open goes to the source.
+Solution Search::lightest(std::vector<Decided> decided) {
+  for (std::size_t v = 0; v < decided.size(); ++v) {
+    if (decided[v] == Decided::open && weights_[v] > 0) decided[v] = Decided::source;
+  }
+  double value = 0;
+  return solve(decided, 0, value);
+}
+
+void Search::remember(const Solution& solution) {
+  if (solution.weight <= capacity_ && (!best_ || solution.cost < best_->cost)) best_ = solution;
+}
+
+Search::Prices Search::find_price(const Branch& branch) {
+  Prices prices;
+  prices.bound = branch.bound;
+  bool have_heavy = false, have_fitting = false;
+  for (const double price : {branch.price, 0.0}) {  // the parent's price first: it tells on which side the best one lies
+    if (price < 0 || have_heavy) continue;
+    double value = 0;
+    Solution solution = solve(branch.decided, price, value);
+    remember(solution);
+    prices.bound = std::max(prices.bound, value);
+    if (solution.weight > capacity_) {
+      prices.heavy = std::move(solution);
+      have_heavy = true;
+    } else {
+      if (price == 0) prices.bound = std::max(prices.bound, static_cast<double>(solution.cost));
+      prices.closed = price == 0 || hopeless(prices.bound);
+      prices.fitting = std::move(solution);
+      have_fitting = true;
+    }
+    if (prices.closed) return prices;
+  }
+  if (!have_fitting) {
+    prices.fitting = lightest(branch.decided);
+    remember(prices.fitting);
+    prices.closed = prices.fitting.weight > capacity_;
+    if (prices.closed) prices.bound = std::numeric_limits<double>::infinity();
+  }
+  if (!prices.closed) intersect(branch, prices);
+  return prices;
+}
+
+void Search::intersect(const Branch& branch, Prices& prices) {
+  std::vector<Decided> decided = branch.decided;
+  for (int step = 0; step < 40 && work_ < options_.max_work; ++step) {
+    if (hopeless(prices.bound)) break;
+    const double price =
+        std::max(0.0, static_cast<double>(prices.fitting.cost - prices.heavy.cost) / (prices.heavy.weight - prices.fitting.weight));
+    const double on_line = static_cast<double>(prices.heavy.cost) + price * (prices.heavy.weight - capacity_);
+    prices.price = price;
+    for (std::size_t v = 0; v < decided.size(); ++v) {
+      if (decided[v] != Decided::open) continue;
+      if (prices.heavy.source_side[v]) decided[v] = Decided::source;
+      if (!prices.fitting.source_side[v]) decided[v] = Decided::sink;
+    }
+    double value = 0;
+    Solution solution = solve(decided, price, value);
+    remember(solution);
+    prices.bound = std::max(prices.bound, value);
+    const bool new_line = value < on_line - 1e-9 * std::abs(on_line) - static_cast<double>(decided.size());
+    if (!new_line) break;
+    (solution.weight > capacity_ ? prices.heavy : prices.fitting) = std::move(solution);
+  }
+  prices.closed = hopeless(prices.bound);
+}
+
+/// Two branches on the heaviest vertex on which the two solutions differ.
+void Search::expand(const Branch& branch, const Prices& prices) {
+  std::int32_t chosen = -1;
+  for (std::size_t v = 0; v < weights_.size(); ++v) {
+    if (branch.decided[v] != Decided::open || prices.heavy.source_side[v] == prices.fitting.source_side[v]) continue;
+    if (weights_[v] > 0 && (chosen < 0 || weights_[v] > weights_[chosen])) chosen = static_cast<std::int32_t>(v);
+  }
+  CLEAVE_CHECK(chosen >= 0, "a solution that fits and one that does not are the same");
+  for (const Decided side : {Decided::sink, Decided::source}) {
+    Branch child{branch.decided, prices.bound, prices.price, ++branches_};
+    child.decided[chosen] = side;
+    open_.push(std::move(child));
+  }
+}
+
+std::optional<CapacityCut> Search::run() {
+  Branch root;
+  root.decided.assign(weights_.size(), Decided::open);
+  root.bound = -1;
+  open_.push(std::move(root));
+  double pruned = std::numeric_limits<double>::infinity();  // the least bound of what was given up within the tolerance
+  while (!open_.empty() && branches_ < options_.max_branches && (branches_ == 0 || work_ < options_.max_work)) {
+    const Branch branch = open_.top();
+    if (hopeless(branch.bound)) break;  // all others are no better
+    open_.pop();
+    const Prices prices = find_price(branch);
+    if (prices.closed) {
+      pruned = std::min(pruned, prices.bound);
+    } else {
+      expand(branch, prices);
+    }
+    if (branches_ == 0 && !best_) return std::nullopt;
+  }
+  CLEAVE_CHECK(best_.has_value(), "the lightest solution was tried first");
+  double bound = std::min(pruned, static_cast<double>(best_->cost));
+  if (!open_.empty()) bound = std::min(bound, open_.top().bound);
+  return CapacityCut{std::move(best_->source_side), best_->cost, std::max(bound, 0.0)};
+}
+
+}  // namespace
+
+std::optional<CapacityCut> cut_within_capacity(const CutNetwork& network, const std::vector<double>& weights, double unavoidable,
+                                               double capacity, const CapacityOptions& options) {
+  return Search(network, weights, unavoidable, capacity, options).run();
+}
+
+}  // namespace cleave
