@@ -1,5 +1,6 @@
 #include "executor/compare.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -26,7 +27,35 @@ std::string number(double value) {
   return text;
 }
 
+/// The largest magnitude among finite elements.
+double largest(const Array& array) {
+  double result = 0;
+  for (std::int64_t i = 0; i < array.size(); ++i) {
+    double magnitude = std::fabs(array.at(i));
+    if (std::isfinite(magnitude)) result = std::max(result, magnitude);
+  }
+  return result;
+}
+
 }  // namespace
+
+double reduction_length(const OpDef& op, const Attributes& attributes, std::span<const Array> inputs, std::span<const Array> results) {
+  if (op.elementwise()) return 1;
+  std::vector<TensorType> input_types, result_types;
+  double most = 0, least = 1, term = 1;
+  for (const Array& input : inputs) {
+    input_types.push_back(input.type());
+    most = std::max(most, static_cast<double>(input.size()));
+    term *= is_floating(input.dtype()) ? largest(input) : 1;
+  }
+  for (const Array& result : results) {
+    result_types.push_back(result.type());
+    least = std::max(least, static_cast<double>(result.size()));
+  }
+  double flops = op.cost ? op.cost(input_types, result_types, attributes).flops : 0;
+  term = std::max(1.0, term);
+  return std::max({1.0, most / least, flops / least}) * term * term;
+}
 
 std::optional<std::string> difference(const Array& computed, const Array& expected, double reduction_length) {
   if (computed.type() != expected.type()) return to_string(computed.type()) + " instead of " + to_string(expected.type());

@@ -4,9 +4,13 @@
 #include <optional>
 #include <string>
 
-#include "graph/array.h"
+#include "graph/op.h"
 
 namespace cleave {
+
+/// How many numbers of size one meet in one element of the results, as the absolute tolerance counts them: from the shapes, the op's cost
+/// and the largest operands.
+double reduction_length(const OpDef& op, const Attributes& attributes, std::span<const Array> inputs, std::span<const Array> results);
 
 /// Nothing, or what differs first ("element 7 is 1.5 instead of 2"). Integers and bool exactly; floating types within a relative and an
 /// absolute tolerance, the latter times the square root of `reduction_length`. NaN agrees with NaN.

@@ -32,9 +32,9 @@ struct KernelRequest {
 };
 using KernelId = Id<struct KernelTag>;
 
-class Device {
+class DeviceInterface {
  public:
-  virtual ~Device() = default;
+  virtual ~DeviceInterface() = default;
 
   // --- once, before any run -------------------------------------------------------------------------------------------------------------
   /// The arena. An Error (machine) where memory is short.
@@ -75,5 +75,8 @@ class Device {
   /// The most bytes of the arena in use at once so far, counted by what was really touched.
   [[nodiscard]] virtual std::int64_t measured_peak() const = 0;
 };
+
+/// The executor's word for it. (The tracing API has `Device::host` for the user, in graph/scope.h; no file needs both.)
+using Device = DeviceInterface;
 
 }  // namespace cleave

@@ -1,5 +1,6 @@
 #include "executor/executable.h"
 
+#include <charconv>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -130,10 +131,22 @@ Run Executable::submit(RunOptions options) const {
 
 namespace {
 
-Result<ExecutorOptions::Accelerator> accelerator(const std::string& device) {
-  if (device == "auto" || device == "simulated") return ExecutorOptions::Accelerator::simulated;
-  if (device == "none") return ExecutorOptions::Accelerator::none;
-  return Error{"`" + device + "` is no device; there are auto, none and simulated", {}, ErrorKind::usage};
+/// Which accelerator `device` names, in `options`.
+Status choose(const std::string& device, ExecutorOptions& options) {
+  using Accelerator = ExecutorOptions::Accelerator;
+  const std::string_view number = device.starts_with("cuda:") ? std::string_view(device).substr(5) : "0";
+  const auto [end, wrong] = std::from_chars(number.data(), number.data() + number.size(), options.ordinal);
+  const bool numbered = wrong == std::errc() && end == number.data() + number.size() && options.ordinal >= 0;
+  if (device == "auto" || device == "simulated") {
+    options.accelerator = Accelerator::simulated;
+  } else if (device == "none") {
+    options.accelerator = Accelerator::none;
+  } else if (device == "cuda" || (device.starts_with("cuda:") && numbered)) {
+    options.accelerator = Accelerator::cuda;
+  } else {
+    return Error{"`" + device + "` is no device; there are auto, none, simulated and cuda[:N]", {}, ErrorKind::usage};
+  }
+  return {};
 }
 
 Error first_error(const Diagnostics& diagnostics) {
@@ -145,30 +158,30 @@ Error first_error(const Diagnostics& diagnostics) {
 }  // namespace
 
 Result<Executable> compile(const Graph& graph, const CompileOptions& options, const DiagnosticSink& sink) {
-  const Result<ExecutorOptions::Accelerator> device = accelerator(options.device);
-  if (!device) return device.error();
-  Result<Machine> machine = Machine::find(options.machine.empty() ? "simulated" : options.machine);
+  ExecutorOptions executor = options.executor;
+  if (Status chosen = choose(options.device, executor); !chosen) return chosen.error();
+  const bool cuda = executor.accelerator == ExecutorOptions::Accelerator::cuda;
+  Result<Machine> machine = Machine::find(!options.machine.empty() ? options.machine : cuda ? "h200" : "simulated");
   if (!machine) return machine.error();
 
   PlanOptions plan_options;
   plan_options.costs.machine = std::move(*machine);
-  plan_options.costs.supported = kernel_support(*device);
+  plan_options.costs.supported = kernel_support(executor.accelerator);
   plan_options.costs.policy = options.placement;
-  plan_options.costs.has_accelerator = *device != ExecutorOptions::Accelerator::none;
+  plan_options.costs.has_accelerator = executor.accelerator != ExecutorOptions::Accelerator::none;
   plan_options.costs.profile = options.profile;
   plan_options.diagnostics = options.diagnostics;
   plan_options.simplify = options.simplify;
 
   auto state = std::make_shared<Executable::State>();
   state->plan = plan(graph, plan_options);
-  state->options = options.executor;
-  state->options.accelerator = *device;
+  state->options = std::move(executor);
   for (const Diagnostic& diagnostic : state->plan.diagnostics)
     if (sink) sink(diagnostic);
   if (!state->plan.ok()) return first_error(state->plan.diagnostics);
-  Result<std::unique_ptr<Executor>> executor = state->take();
-  if (!executor) return executor.error();
-  state->put_back(std::move(*executor));
+  Result<std::unique_ptr<Executor>> first = state->take();
+  if (!first) return first.error();
+  state->put_back(std::move(*first));
   return Executable(std::move(state));
 }
 

@@ -23,7 +23,7 @@
 namespace cleave {
 
 struct CompileOptions {
-  std::string device = "auto";  ///< auto, none or simulated
+  std::string device = "auto";  ///< auto, none, simulated or cuda[:N]; auto is the simulated one
   Policy placement = Policy::optimal;
   std::string machine;            ///< a shipped machine's name or a machine file; empty: the one of the device
   DiagnosticOptions diagnostics;  ///< which kinds are reported, as the flags -W… of the command line

@@ -52,6 +52,12 @@ class AsynchronousExecutor final : public Executor {
     return result;
   }
 
+  [[nodiscard]] std::int64_t planned_peak(DeviceId device) const override { return prepared_->plans[device].arena_bytes; }
+  /// The host's arena is one allocation.
+  [[nodiscard]] std::int64_t measured_peak(DeviceId device) const override {
+    return prepared_->devices[device] ? prepared_->devices[device]->measured_peak() : planned_peak(device);
+  }
+
  private:
   [[nodiscard]] const Graph& graph() const { return prepared_->graph(); }
   [[nodiscard]] bool simulated() const {

@@ -51,14 +51,14 @@ struct RunResult {
 /// In which matrix products of f32 are computed: true f32, or with operands rounded to ten or seven bits of mantissa.
 enum class Precision : std::uint8_t { f32, tf32, bf16 };
 
-class Device;
+class DeviceInterface;
 
 struct ExecutorOptions {
   enum class Accelerator : std::uint8_t { none, simulated, cuda } accelerator = Accelerator::simulated;
   int ordinal = 0;                       ///< which of the accelerators of that kind
   Precision precision = Precision::f32;  ///< cuda
   /// Opens the accelerator in place of `accelerator`'s own; null: its own.
-  std::function<Result<std::unique_ptr<Device>>()> open;
+  std::function<Result<std::unique_ptr<DeviceInterface>>()> open;
   enum class Schedule : std::uint8_t { eager, latest, random } schedule = Schedule::eager;  ///< of the simulated accelerator's streams
   std::uint64_t schedule_seed = 0;
   int channel_capacity = 2;      ///< generations in flight; at least 1
@@ -77,6 +77,9 @@ class Executor {
                                                   const ExecutorOptions& options);
   virtual ~Executor() = default;
   virtual Result<RunResult> run(const RunOptions& options) = 0;
+  /// Bytes of a device's memory that the plan takes at its peak, stated before any run; and what runs so far really touched.
+  [[nodiscard]] virtual std::int64_t planned_peak(DeviceId device) const = 0;
+  [[nodiscard]] virtual std::int64_t measured_peak(DeviceId device) const = 0;
 };
 
 /// Whether the accelerator chosen by `options` has a kernel for a node: what the planner asks.

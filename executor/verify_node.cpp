@@ -3,26 +3,6 @@
 #include "executor/prepared.h"
 
 namespace cleave {
-namespace {
-
-/// How many numbers meet in one element of the results, as the tolerance counts them: from the shapes and the op's own cost.
-double reduction_length(const OpDef& op, std::span<const Array> inputs, std::span<const Array> results, const Attributes& attributes) {
-  std::vector<TensorType> input_types, result_types;
-  double most = 0, least = 1;
-  for (const Array& input : inputs) {
-    input_types.push_back(input.type());
-    most = std::max(most, static_cast<double>(input.size()));
-  }
-  for (const Array& result : results) {
-    result_types.push_back(result.type());
-    least = std::max(least, static_cast<double>(result.size()));
-  }
-  double flops = op.cost ? op.cost(input_types, result_types, attributes).flops : 0;
-  return std::max({1.0, most / least, op.elementwise() ? 1.0 : flops / least});
-}
-
-}  // namespace
-
 std::optional<Error> check_against_meaning(const Prepared& prepared, NodeId id, std::span<const Array> inputs,
                                            std::span<const Array> results) {
   const Graph& graph = prepared.graph();
@@ -36,7 +16,7 @@ std::optional<Error> check_against_meaning(const Prepared& prepared, NodeId id, 
   }
   OpContext silent{[](std::string_view) {}};
   if (Status status = node.op->meaning({attributes, inputs, expected, silent}); !status) return at_node(graph, id, status.error());
-  double length = reduction_length(*node.op, inputs, results, attributes);
+  double length = reduction_length(*node.op, attributes, inputs, results);
   for (std::size_t i = 0; i < expected.size(); ++i) {
     if (std::optional<std::string> what = difference(results[i], expected[i], length)) {
       return at_node(graph, id, Error{"`" + graph.display_name(id) + "` differs from its meaning: " + *what, {}, ErrorKind::machine});

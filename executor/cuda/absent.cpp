@@ -13,7 +13,7 @@ Error absent() {
 }  // namespace
 
 std::vector<Found> find_devices() {
-  return {{"cuda", absent().message, {}, {}, 0, 0}};
+  return {{"cuda", absent().message, {}, {}, 0}};
 }
 
 Status usable() {

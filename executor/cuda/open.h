@@ -17,10 +17,9 @@ struct Found {
   std::string description;  ///< the GPU's name and compute capability
   std::string versions;     ///< of the driver and the libraries
   double memory_bytes = 0;  ///< in all
-  double free_bytes = 0;    ///< now
 };
 
-/// What there is; at least one entry. Takes no memory on any GPU but what its context needs.
+/// What there is; at least one entry. Opens no context, takes no memory.
 std::vector<Found> find_devices();
 /// Whether there is a GPU and all libraries: an Error (machine) says what is missing. Cheap: opens no context.
 Status usable();

@@ -1,9 +1,15 @@
-// The host's kernels, by op name. What has no row runs its meaning.
-#include "executor/kernel.h"
+// The host's kernels, by op. What has no row runs its meaning.
+#include "executor/host/kernels.h"
 
 namespace cleave {
 
-Kernel host_kernel(const OpDef&) {
+Kernel host_kernel(const OpDef& op) {
+  using namespace host;
+  for (const auto family : {elementwise_kernels, selection_kernels, matmul_kernels, reduction_kernels, movement_kernels}) {
+    for (const KernelRow& row : family()) {
+      if (row.op == op.name) return row.kernel;
+    }
+  }
   return run_meaning;
 }
 

@@ -1,0 +1,84 @@
+#include "executor/cuda/context.h"
+
+#include <utility>
+
+namespace cleave::cuda {
+
+bool is_sticky(CUresult result) {
+  switch (result) {
+    case CUDA_ERROR_ILLEGAL_ADDRESS:
+    case CUDA_ERROR_LAUNCH_TIMEOUT:
+    case CUDA_ERROR_LAUNCH_FAILED:
+    case CUDA_ERROR_ASSERT:
+    case CUDA_ERROR_HARDWARE_STACK_ERROR:
+    case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+    case CUDA_ERROR_MISALIGNED_ADDRESS:
+    case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+    case CUDA_ERROR_INVALID_PC:
+    case CUDA_ERROR_ECC_UNCORRECTABLE:
+    case CUDA_ERROR_NVLINK_UNCORRECTABLE:
+    case CUDA_ERROR_CONTEXT_IS_DESTROYED:
+    case CUDA_ERROR_DEVICE_UNAVAILABLE:
+    case CUDA_ERROR_DEINITIALIZED:
+    case CUDA_ERROR_EXTERNAL_DEVICE:
+    case CUDA_ERROR_UNKNOWN: return true;
+    default: return false;
+  }
+}
+
+Status check(const DriverApi& api, const char* call, CUresult result) {
+  if (result == CUDA_SUCCESS) return {};
+  const char* name = nullptr;
+  const char* text = nullptr;
+  api.cuGetErrorName(result, &name);
+  api.cuGetErrorString(result, &text);
+  std::string message = std::string(call) + " failed: " + (name ? std::string(name) : "CUDA error " + std::to_string(result));
+  if (text) message += std::string(" (") + text + ")";
+  return Error{std::move(message), {}, ErrorKind::machine};
+}
+
+Status Context::check(const char* call, CUresult result) const {
+  if (result == CUDA_SUCCESS) return {};
+  Error error = cuda::check(api_, call, result).error();
+  if (is_sticky(result)) {
+    lost_.store(true, std::memory_order_release);
+    error.message += "; the GPU is lost to this process's program, open it anew to go on";
+  }
+  return error;
+}
+
+Result<std::unique_ptr<Context>> Context::open(const DriverApi& api, int ordinal) {
+  std::unique_ptr<Context> context(new Context(api));
+  if (Status status = context->check("cuInit", api.cuInit(0)); !status) return status.error();
+  int count = 0;
+  if (Status status = context->check("cuDeviceGetCount", api.cuDeviceGetCount(&count)); !status) return status.error();
+  if (ordinal < 0 || ordinal >= count) {
+    std::string there = count == 0 ? "there is no GPU" : count == 1 ? "there is one GPU, 0" : "there are GPUs 0 to " + std::to_string(count - 1);
+    return Error{"no GPU " + std::to_string(ordinal) + ": " + there, {}, ErrorKind::machine};
+  }
+  if (Status status = context->check("cuDeviceGet", api.cuDeviceGet(&context->device_, ordinal)); !status) return status.error();
+  if (Status status = context->read_architecture(); !status) return status.error();
+  CUcontext primary = nullptr;
+  Status status = context->check("cuDevicePrimaryCtxRetain", api.cuDevicePrimaryCtxRetain(&primary, context->device_));
+  if (!status) return status.error();
+  context->context_ = primary;
+  if (status = context->enter(); !status) return status.error();
+  return context;
+}
+
+Status Context::read_architecture() {
+  const std::pair<CUdevice_attribute, int*> facts[] = {{CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &architecture_.major},
+                                                       {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, &architecture_.minor},
+                                                       {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &architecture_.multiprocessors}};
+  for (const auto& [attribute, value] : facts) {
+    Status status = check("cuDeviceGetAttribute", api_.cuDeviceGetAttribute(value, attribute, device_));
+    if (!status) return status;
+  }
+  return {};
+}
+
+Context::~Context() {
+  if (context_ && !stuck()) api_.cuDevicePrimaryCtxRelease(device_);
+}
+
+}  // namespace cleave::cuda

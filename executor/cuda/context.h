@@ -1,0 +1,52 @@
+// Context: one GPU, its primary context, and the check that every call of the driver goes through. An error that the driver will repeat
+// for ever after marks the device lost.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "executor/cuda/driver_api.h"
+#include "executor/cuda/kernel_source.h"
+
+namespace cleave::cuda {
+
+class Context {
+ public:
+  static Result<std::unique_ptr<Context>> open(const DriverApi& api, int ordinal);
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+  ~Context();
+
+  [[nodiscard]] const DriverApi& api() const { return api_; }
+  /// Makes this the context of the calling thread: before any other call of the driver on it.
+  [[nodiscard]] Status enter() const { return check("cuCtxSetCurrent", api_.cuCtxSetCurrent(context_)); }
+  /// Success, or what went wrong in `call` as an Error (machine). From any thread.
+  [[nodiscard]] Status check(const char* call, CUresult result) const;
+
+  [[nodiscard]] bool lost() const { return lost_.load(std::memory_order_acquire); }
+  /// Given up with work in flight that does not end: nothing may be freed any more.
+  [[nodiscard]] bool stuck() const { return stuck_.load(std::memory_order_acquire); }
+  void give_up() {
+    stuck_.store(true, std::memory_order_release);
+    lost_.store(true, std::memory_order_release);
+  }
+  [[nodiscard]] const Architecture& architecture() const { return architecture_; }
+
+ private:
+  explicit Context(const DriverApi& api) : api_(api) {}
+  Status read_architecture();
+
+  const DriverApi api_;
+  CUdevice device_ = 0;
+  CUcontext context_ = nullptr;
+  Architecture architecture_;
+  mutable std::atomic<bool> lost_ = false;
+  std::atomic<bool> stuck_ = false;
+};
+
+/// Success, or what went wrong, without a context.
+Status check(const DriverApi& api, const char* call, CUresult result);
+/// Whether every later call will fail too, whatever it is.
+bool is_sticky(CUresult result);
+
+}  // namespace cleave::cuda

@@ -1,0 +1,100 @@
+// CudaStreams: the three streams of a device, and events for their sequence numbers. An event is recorded where somebody may wait for it,
+// from a pool that never grows; waits poll, so that every one of them can be given up. No call here waits for the whole device.
+//
+// Errors come by two ways. One of the driver's calls fails: that loses the device or not. Or a kernel finds its data wrong and says so in
+// page-locked words (kernel_source.h): then its stream, and all that waits for it from there on, is poisoned.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+
+#include "executor/cuda/resources.h"
+#include "executor/run_state.h"
+
+namespace cleave::cuda {
+
+class CudaStreams {
+ public:
+  struct Options {
+    int events = 256;              ///< in the pool; at least 4
+    double patience_seconds = 10;  ///< how long work in flight may take to end once a run was given up
+  };
+  static constexpr std::uint64_t kLongest = 512;  ///< commands of one stream in flight before enqueueing waits
+
+  /// What a kernel found wrong, by the number of its command on the compute stream.
+  struct DataFault {
+    std::uint64_t sequence = 0;
+    Error error;
+  };
+
+  static Result<std::unique_ptr<CudaStreams>> open(const Context& context, const Options& options, std::function<void()> give_up);
+  /// `find` gives the first fault there is, if any.
+  void watch_faults(std::function<std::optional<DataFault>()> find) { find_fault_ = std::move(find); }
+
+  void begin(RunState& run);
+  /// Returns when nothing is in flight any more, or the device is lost.
+  void end();
+  /// The number that the next command on `stream` will get. For whoever enqueues.
+  [[nodiscard]] std::uint64_t next(Stream stream) const { return line(stream).enqueued + 1; }
+  /// Puts a command into `stream`: `call` does it. One thread at a time.
+  Status enqueue(Stream stream, const Origin& origin, const std::function<Status(CUstream)>& call);
+  Event record(Stream stream);
+  Status wait(Stream stream, Event event);
+  /// From any thread.
+  Status synchronize(Event event);
+  void abort();
+
+ private:
+  /// An event of the driver that stands behind a stream's command.
+  struct Mark {
+    std::uint64_t sequence = 0;
+    EventHandle event;
+  };
+  /// From command `sequence` on, a stream stands behind the compute stream's `compute`.
+  struct Dependence {
+    std::uint64_t sequence = 0, compute = 0;
+  };
+  struct Line {
+    StreamHandle stream;
+    std::uint64_t enqueued = 0, completed = 0;
+    std::deque<Mark> marks;  ///< not known to be complete, in order
+    std::deque<Dependence> dependences;
+  };
+  using Lock = std::unique_lock<std::mutex>;
+
+  CudaStreams(const Context& context, const Options& options, std::function<void()> give_up);
+  Line& line(Stream stream) { return lines_[static_cast<std::size_t>(stream)]; }
+  [[nodiscard]] const Line& line(Stream stream) const { return lines_[static_cast<std::size_t>(stream)]; }
+
+  /// Makes sure that some mark stands at `sequence` or behind it.
+  Status mark(Lock& lock, Line& line, std::uint64_t sequence);
+  /// Takes note of what is done by now.
+  Status reap(Line& line);
+  Status reap_all();
+  /// Polls until `done()`.
+  Status poll(Lock& lock, const std::function<bool()>& done);
+  void look_for_faults();
+  /// `status`, told to the run where it means that the device is lost.
+  Status told(Status status);
+  [[nodiscard]] bool poisoned(Event event) const;
+  Status finish(Lock& lock, Line& line);
+
+  const Context& context_;
+  const Options options_;
+  const std::function<void()> give_up_;
+  std::function<std::optional<DataFault>()> find_fault_;
+  std::mutex mutex_;
+  std::array<Line, kStreamCount> lines_;
+  std::vector<EventHandle> pool_;
+  std::vector<Origin> origins_;  ///< of the compute stream's commands in flight, by number modulo kLongest
+  std::optional<DataFault> fault_;
+  std::optional<Error> broken_;  ///< a failure that could not be returned where it happened
+  RunState* run_ = nullptr;
+  bool told_ = false;
+  std::atomic<bool> aborted_ = false;
+};
+
+}  // namespace cleave::cuda
