@@ -3,12 +3,33 @@ find_package(Threads REQUIRED)
 
 add_library(cleave_options INTERFACE)
 target_compile_features(cleave_options INTERFACE cxx_std_20)
-target_compile_options(cleave_options INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion
-                                                $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized -Wno-missing-field-initializers -Wno-restrict>
-                                                $<$<CXX_COMPILER_ID:Clang>:-Wno-missing-field-initializers>
-                                                -ffp-contract=off)
-target_include_directories(cleave_options INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
-                           $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated>)
+# Warnings are for those who build cleave, not for those who use it; wrong contraction would change results, so nobody gets it.
+if(PROJECT_IS_TOP_LEVEL)
+  target_compile_options(cleave_options INTERFACE
+    $<BUILD_INTERFACE:-Wall>
+    $<BUILD_INTERFACE:-Wextra>
+    $<BUILD_INTERFACE:-Wshadow>
+    $<BUILD_INTERFACE:-Wconversion>
+    $<BUILD_INTERFACE:-Wno-sign-conversion>
+    $<BUILD_INTERFACE:$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>>
+    $<BUILD_INTERFACE:$<$<CXX_COMPILER_ID:GNU,Clang>:-Wno-missing-field-initializers>>
+    $<BUILD_INTERFACE:$<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>>
+    $<BUILD_INTERFACE:-ffp-contract=off>)
+else()
+  add_compile_options(-ffp-contract=off)
+endif()
+# Sources say "graph/graph.h"; users say <cleave/graph/graph.h>. Both work in the build tree (through links) and once installed.
+set(generated ${PROJECT_BINARY_DIR}/generated)
+file(MAKE_DIRECTORY ${generated}/cleave)
+foreach(name cleave.h graph partitioner executor models)
+  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${name} ${generated}/cleave/${name} SYMBOLIC)
+endforeach()
+file(CREATE_LINK ${PROJECT_SOURCE_DIR}/executor/host/cleave_host_function.h ${generated}/cleave/host_function.h SYMBOLIC)
+target_include_directories(cleave_options INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+  $<BUILD_INTERFACE:${generated}>
+  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
+  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/cleave>)
 if(CLEAVE_SANITIZE)
   target_compile_options(cleave_options INTERFACE -fsanitize=${CLEAVE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(cleave_options INTERFACE -fsanitize=${CLEAVE_SANITIZE})
