@@ -150,6 +150,7 @@ bool DeviceSide::launch(const Node& node, const Origin& here) {
   if (!inputs || !issue(Stream::compute, work_[here.node], here, TimelineEvent::What::compute, 0, enqueue)) return false;
   std::optional<std::vector<Array>> results = fetch(node.results, here);
   if (!results) return false;
+  RunState::Executing executing(*run_);
   std::optional<Error> error = check_against_meaning(prepared_, here.node, *inputs, *results);
   return error ? fail(here, std::move(*error)) : true;
 }

@@ -118,6 +118,7 @@ bool HostSide::operation(const Node& node, const Origin& here) {
     if (options_.observe) observation_.seconds(here.node, std::chrono::duration<double>(RunState::Clock::now() - start).count());
   }
   if (!verify) return true;
+  RunState::Executing executing(*run_);
   for (const TensorView& view : results) after.push_back(snapshot(view));
   std::optional<Error> error = check_against_meaning(prepared_, here.node, before, after);
   return error ? fail(here, std::move(*error)) : true;

@@ -225,8 +225,8 @@ Error does_not_fit(const Program& program, DeviceId device, const MemoryPlan& pl
   const Graph& graph = *program.graph;
   Error error;
   error.kind = ErrorKind::machine;
-  error.message = "the program needs " + human_bytes(static_cast<double>(plan.arena_bytes)) + " on " + to_string(device) + ", which has " +
-                  human_bytes(capacity);
+  error.message = "the program needs " + human_bytes(static_cast<double>(plan.arena_bytes)) + " on " + to_string(device) +
+                  (capacity > 0 ? ", which has " + human_bytes(capacity) : ", which has less");
   const char* joint = "; at the peak there are ";
   for (StorageIndex s : plan.at_peak) {
     const MemoryPlan::Storage& storage = plan.storages[static_cast<std::size_t>(s)];

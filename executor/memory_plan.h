@@ -47,7 +47,7 @@ struct MemoryPlan {
 /// `leaves_external`: inputs, parameters and constants lie outside the arena (the host), else in it for the whole run.
 MemoryPlan plan_memory(const Program& program, DeviceId device, bool leaves_external);
 
-/// Why `plan` does not fit into `capacity` bytes: the peak and the values that make it.
+/// Why `plan` does not fit into `capacity` bytes (0: unknown, but less): the peak and the values that make it.
 Error does_not_fit(const Program& program, DeviceId device, const MemoryPlan& plan, double capacity);
 
 }  // namespace cleave

@@ -2,7 +2,7 @@
 #include "executor/reference.h"
 
 #include <chrono>
-#include <limits>
+#include <exception>
 
 #include "executor/bindings.h"
 #include "executor/observation.h"
@@ -81,10 +81,21 @@ class Walk {
     auto bound = bound_.find(id);
     const Attributes& attributes = bound == bound_.end() ? node.attributes : bound->second;
     auto start = std::chrono::steady_clock::now();
-    if (Status status = node.op->meaning({attributes, inputs, results, context_}); !status) return at_node(graph_, id, status.error());
+    if (Status status = call(*node.op, {attributes, inputs, results, context_}); !status) return at_node(graph_, id, status.error());
     observation_.seconds(id, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     for (std::size_t i = 0; i < results.size(); ++i) values_[node.results[i]] = std::move(results[i]);
     return {};
+  }
+
+  /// The meaning, with what a user's function throws as an Error.
+  static Status call(const OpDef& op, const OpCall& call) {
+    try {
+      return op.meaning(call);
+    } catch (const std::exception& thrown) {
+      return Error{std::string("threw an exception: ") + thrown.what()};
+    } catch (...) {
+      return Error{"threw an exception"};
+    }
   }
 
   Status begin_for(NodeId id) {

@@ -20,14 +20,15 @@ struct Frame {
 
 class Walker {
  public:
-  Walker(const Program& program, DeviceId device, const MemoryPlan& plan, const RunState& run, Worker& side)
+  Walker(const Program& program, DeviceId device, const MemoryPlan& plan, RunState& run, Worker& side)
       : graph_(*program.graph), program_(program.devices[device]), plan_(plan), run_(run), side_(side) {}
 
   bool walk() {
     if (program_.blocks.empty()) return true;
     frames_.push_back({});
     here_.position = {0};
-    while (!frames_.empty()) {
+    for (std::uint32_t turn = 0; !frames_.empty(); ++turn) {
+      if (turn % 256 == 255) run_.progress();  // also a loop of nothing but counting is no standstill
       Frame& frame = frames_.back();
       std::size_t size = frame.block == kNoBlock ? 0 : program_.blocks[static_cast<std::size_t>(frame.block)].steps.size();
       if (frame.next < size ? !advance(frame) : !leave()) return false;
@@ -167,7 +168,7 @@ class Walker {
   const Graph& graph_;
   const DeviceProgram& program_;
   const MemoryPlan& plan_;
-  const RunState& run_;
+  RunState& run_;
   Worker& side_;
   std::vector<Frame> frames_;
   Origin here_;
@@ -175,7 +176,7 @@ class Walker {
 
 }  // namespace
 
-bool walk(const Program& program, DeviceId device, const MemoryPlan& plan, const RunState& run, Worker& side) {
+bool walk(const Program& program, DeviceId device, const MemoryPlan& plan, RunState& run, Worker& side) {
   return Walker(program, device, plan, run, side).walk();
 }
 

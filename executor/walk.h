@@ -29,6 +29,6 @@ class Worker {
 };
 
 /// True if the program was walked to its end.
-bool walk(const Program& program, DeviceId device, const MemoryPlan& plan, const RunState& run, Worker& side);
+bool walk(const Program& program, DeviceId device, const MemoryPlan& plan, RunState& run, Worker& side);
 
 }  // namespace cleave

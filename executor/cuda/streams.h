@@ -10,6 +10,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <thread>
 
 #include "executor/cuda/resources.h"
 #include "executor/run_state.h"
@@ -30,17 +31,21 @@ class CudaStreams {
     Error error;
   };
 
-  static Result<std::unique_ptr<CudaStreams>> open(const Context& context, const Options& options, std::function<void()> give_up);
+  static Result<std::unique_ptr<CudaStreams>> open(Context& context, const Options& options);
   /// `find` gives the first fault there is, if any.
   void watch_faults(std::function<std::optional<DataFault>()> find) { find_fault_ = std::move(find); }
 
   void begin(RunState& run);
   /// Returns when nothing is in flight any more, or the device is lost.
   void end();
-  /// The number that the next command on `stream` will get. For whoever enqueues.
-  [[nodiscard]] std::uint64_t next(Stream stream) const { return line(stream).enqueued + 1; }
-  /// Puts a command into `stream`: `call` does it. One thread at a time.
-  Status enqueue(Stream stream, const Origin& origin, const std::function<Status(CUstream)>& call);
+  /// Puts a command into `stream`: `call(CUstream, number)` does it; the number is the command's own in the stream. One thread at a time.
+  template <class Call>
+  Status enqueue(Stream stream, const Origin& origin, Call&& call) {
+    if (Status status = make_room(stream); !status) return status;
+    if (Status status = call(line(stream).stream.get(), line(stream).enqueued + 1); !status) return failed(std::move(status));
+    note(stream, origin);
+    return {};
+  }
   Event record(Stream stream);
   Status wait(Stream stream, Event event);
   /// From any thread.
@@ -65,26 +70,31 @@ class CudaStreams {
   };
   using Lock = std::unique_lock<std::mutex>;
 
-  CudaStreams(const Context& context, const Options& options, std::function<void()> give_up);
+  CudaStreams(Context& context, const Options& options) : context_(context), options_(options), origins_(kLongest) {}
   Line& line(Stream stream) { return lines_[static_cast<std::size_t>(stream)]; }
-  [[nodiscard]] const Line& line(Stream stream) const { return lines_[static_cast<std::size_t>(stream)]; }
 
+  /// Makes the calling thread, which enqueues, one that the driver knows.
+  Status enter();
+  Status make_room(Stream stream);
+  void note(Stream stream, const Origin& origin);
+  Status failed(Status status);
+  Status record_now(Line& line);
   /// Makes sure that some mark stands at `sequence` or behind it.
   Status mark(Lock& lock, Line& line, std::uint64_t sequence);
   /// Takes note of what is done by now.
   Status reap(Line& line);
   Status reap_all();
-  /// Polls until `done()`.
+  /// Polls until `done()`; an Error if the run is given up or a call fails.
   Status poll(Lock& lock, const std::function<bool()>& done);
   void look_for_faults();
   /// `status`, told to the run where it means that the device is lost.
   Status told(Status status);
-  [[nodiscard]] bool poisoned(Event event) const;
-  Status finish(Lock& lock, Line& line);
+  /// The last command of the compute stream that `event` stands behind.
+  [[nodiscard]] std::uint64_t depends_on(Event event) const;
+  void finish(Lock& lock, Line& line);
 
-  const Context& context_;
+  Context& context_;
   const Options options_;
-  const std::function<void()> give_up_;
   std::function<std::optional<DataFault>()> find_fault_;
   std::mutex mutex_;
   std::array<Line, kStreamCount> lines_;
@@ -94,6 +104,7 @@ class CudaStreams {
   std::optional<Error> broken_;  ///< a failure that could not be returned where it happened
   RunState* run_ = nullptr;
   bool told_ = false;
+  std::thread::id entered_;  ///< the thread that enqueues, once it has entered the context
   std::atomic<bool> aborted_ = false;
 };
 
