@@ -11,7 +11,7 @@ namespace cleave {
 class EqualNodes {
  public:
   /// `graph` must outlive this.
-  explicit EqualNodes(const Graph& graph) : graph_(graph) {}
+  explicit EqualNodes(const Graph& graph) : graph_(graph) { known_.reserve(graph.nodes.size()); }
 
   /// An earlier node of an open region that computes the same, or `node` itself, which is then known.
   NodeId find_or_add(NodeId node);

@@ -16,11 +16,6 @@ void Tracer::State_::error(Kind kind, const SourceLocation& location, std::strin
   graph.diagnostics.error(kind, chained(location), std::move(message), std::move(notes));
 }
 
-std::string Tracer::State_::called(ValueId value, std::string_view otherwise) const {
-  const std::string& name = graph.values[value].name;
-  return name.empty() ? std::string(otherwise) : "`" + name + "`";
-}
-
 NodeId Tracer::State_::add_node(NodeKind kind, RegionId where, const SourceLocation& location) {
   NodeId id = graph.nodes.push_back(Node{});
   Node& node = graph.nodes[id];
@@ -45,7 +40,7 @@ bool Tracer::State_::check_visible(ValueId value, const SourceLocation& location
   RegionId lives = graph.values[value].region;
   if (open[lives.index] || lives == also) return true;
   error(Kind::unknown, location,
-        called(value, "this value") + " was made inside a loop or branch that has ended; carry it out to use it here",
+        quoted(graph.values[value].name, "this value") + " was made inside a loop or branch that has ended; carry it out to use it here",
         {Note{"made here", graph.producer(value).location}});
   return false;
 }

@@ -2,7 +2,8 @@
 //   tracer.cpp          leaves, names, scopes, outputs
 //   tracer_literals.cpp literals: their types, constants, folding
 //   tracer_apply.cpp    one op: attributes, promotion, type rule
-//   tracer_control.cpp  loops and branches
+//   tracer_control.cpp  frames and loops
+//   tracer_branch.cpp   branches
 #pragma once
 
 #include <unordered_set>
@@ -18,6 +19,11 @@ std::string to_string(const Literal& literal);
 bool adapts(const Literal& literal, DType dtype);
 /// The literal that `op` gives for literals alone, or nothing where that is none of the foldable ops and types.
 std::optional<Literal> fold_literals(const OpDef& op, std::span<const Operand> inputs, const Attributes& attributes);
+/// "`w`", or the given words for what has no name.
+std::string quoted(const std::string& name, std::string_view otherwise);
+/// What an integer scalar is, if it is a constant node's value.
+std::optional<std::int64_t> integer_constant(const Graph& graph, ValueId value);
+
 struct Tracer::State_ {
   /// An open loop or branch.
   struct Frame {
@@ -57,8 +63,6 @@ struct Tracer::State_ {
 
   [[nodiscard]] SourceLocation chained(SourceLocation location) const;
   void error(Kind kind, const SourceLocation& location, std::string message, std::vector<Note> notes = {});
-  /// "`w`" or the given words for a value without a name.
-  [[nodiscard]] std::string called(ValueId value, std::string_view otherwise) const;
 
   /// A new node at the end of `where`; its location gets the chain of scopes.
   NodeId add_node(NodeKind kind, RegionId where, const SourceLocation& location);
