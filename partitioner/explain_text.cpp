@@ -128,7 +128,8 @@ class Report {
   std::string type(const Node& node) const { return node.results.empty() ? "" : to_string(graph_.values[node.results[0]].type); }
 
   std::string why(NodeId id, bool host) const {
-    if (!host) return plan_.placement.on_host[id.index] ? "on both sides" : "";
+    const bool both = plan_.placement.on_host[id.index] && plan_.placement.on_accelerator[id.index];
+    if (!host || both) return both ? "both sides" : "";
     const Cause forced = plan_.costed.forced[id.index];
     if (graph_.nodes[id].kind != NodeKind::operation) return "given on the host";
     return std::string(to_string(forced == Cause::none ? Cause::cheaper : forced));

@@ -56,7 +56,7 @@ class Writer {
     std::vector<NodeId> needed;
     for (std::size_t t : trip.back) {
       const auto uses = deliveries_.of(t);
-      if (!uses.empty()) needed.push_back(earliest(uses));
+      if (!trip.via_control && !uses.empty()) needed.push_back(earliest(uses));
     }
     for (std::size_t i = 0; i < std::min(needed.size(), kMostNotes); ++i) {
       notes.push_back({"accelerator work depends on the result here", graph_.nodes[needed[i]].location, 0});

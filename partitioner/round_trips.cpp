@@ -258,7 +258,7 @@ class Finder {
     std::sort(trip.out.begin(), trip.out.end());
     trip.out.erase(std::unique(trip.out.begin(), trip.out.end()), trip.out.end());
     std::sort(trip.through.begin(), trip.through.end(), [&](NodeId a, NodeId b) { return layout_.begin(a) < layout_.begin(b); });
-    trip.via_control = trip.back.empty();
+    trip.via_control = through_control_alone(trip);
     blame(trip);
     measure(trip);
     const auto meant = [&](std::size_t t) { return transfers_.items[t].is_explicit; };
@@ -270,6 +270,15 @@ class Finder {
           trip.allowed = allowance.reason.empty() ? "allowed" : allowance.reason;
       }
     }
+  }
+
+  /// Nothing goes back but what decides: no value, or only values for nodes that the host computes as well (scalars behind a predicate).
+  bool through_control_alone(const RoundTrip& trip) const {
+    if (trip.controls.empty()) return false;
+    return std::all_of(trip.back.begin(), trip.back.end(), [&](std::size_t t) {
+      const auto uses = deliveries_.of(t);
+      return std::all_of(uses.begin(), uses.end(), [&](const ValueUse& use) { return on_host(use.node); });
+    });
   }
 
   /// What the user caused, first in the source; else the first operation there.

@@ -60,13 +60,55 @@ bool moves(const Graph& graph, NodeId node, Side side) {
   return op && op->moves_to == side;
 }
 
-/// Meant by the user: every reading it serves is a `to_...`, or the value comes out of one.
-bool is_explicit(const Graph& graph, const Transfer& transfer, std::span<const ValueUse> uses) {
-  const NodeId producer = graph.values[transfer.value].producer;
-  if (moves(graph, producer, Side::host) || moves(graph, producer, Side::accelerator)) return true;
-  const Side side = transfer.to == kAccelerator ? Side::accelerator : Side::host;
-  return !uses.empty() && std::all_of(uses.begin(), uses.end(), [&](const ValueUse& use) { return moves(graph, use.node, side); });
-}
+/// Which readings on one side are a `to_...`, also behind carried and merge nodes, which only hand on. Outputs are expected anyway.
+class MarkedReadings {
+ public:
+  MarkedReadings(const Graph& graph, const Layout& layout, const Placement& placement, Side side)
+      : graph_(graph), side_(side), unmarked_(graph.nodes.size(), 0), marked_(graph.nodes.size(), 0) {
+    const bool accelerator = side == Side::accelerator;
+    std::vector<std::pair<NodeId, bool>> found;
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+      if (!hands_on(NodeId(i))) continue;
+      for (ValueId value : graph.nodes[NodeId(i)].results) {
+        for (const ValueUse& use : layout.uses(value)) {
+          if (use.kind == UseKind::output || !reads_on(placement, use, accelerator) || hands_on(use.node)) continue;
+          found.emplace_back(NodeId(i), moves(graph, use.node, side));
+        }
+      }
+    }
+    const std::vector<std::uint8_t>& copies = accelerator ? placement.on_accelerator : placement.on_host;
+    while (!found.empty()) {
+      const auto [node, is_marked] = found.back();
+      found.pop_back();
+      char& known = (is_marked ? marked_ : unmarked_)[node.index];
+      if (known) continue;
+      known = 1;
+      for (ValueId value : graph.nodes[node].inputs) {
+        const NodeId producer = graph.values[value].producer;
+        if (hands_on(producer) && copies[producer.index]) found.emplace_back(producer, is_marked);
+      }
+    }
+  }
+
+  [[nodiscard]] bool all(std::span<const ValueUse> uses) const {
+    bool any = false;
+    for (const ValueUse& use : uses) {
+      if (use.kind == UseKind::output) continue;
+      if (hands_on(use.node) ? unmarked_[use.node.index] != 0 : !moves(graph_, use.node, side_)) return false;
+      any = any || !hands_on(use.node) || marked_[use.node.index];
+    }
+    return any;
+  }
+
+ private:
+  [[nodiscard]] bool hands_on(NodeId node) const {
+    return node && (graph_.nodes[node].kind == NodeKind::carried || graph_.nodes[node].kind == NodeKind::merge);
+  }
+
+  const Graph& graph_;
+  Side side_;
+  std::vector<char> unmarked_, marked_;  ///< per carried and merge node: a reading of its copy there is, or is not, a `to_...`
+};
 
 }  // namespace
 
@@ -104,13 +146,16 @@ Transfers make_transfers(const Graph& graph, const CostedProblem& costed, const 
   const Deliveries deliveries(graph, layout, placement, transfers.items);
   const std::vector<char> tainted = depends_on_accelerator(graph, layout, placement);
   const IdVector<RegionId, char> in_loop = regions_in_loops(graph);
+  const MarkedReadings to_host(graph, layout, placement, Side::host), to_accelerator(graph, layout, placement, Side::accelerator);
   for (std::size_t i = 0; i < transfers.items.size(); ++i) {
     Transfer& t = transfers.items[i];
     const auto uses = deliveries.of(i);
-    t.is_explicit = is_explicit(graph, t, uses);
+    const NodeId producer = graph.values[t.value].producer;
+    t.is_explicit = moves(graph, producer, Side::host) || moves(graph, producer, Side::accelerator) ||
+                    (t.to == kHost ? to_host : to_accelerator).all(uses);
     if (in_loop[t.region]) continue;
     if (t.to == kAccelerator) {
-      if (!tainted[graph.values[t.value].producer.index]) t.kind = TransferKind::argument;
+      if (!tainted[producer.index]) t.kind = TransferKind::argument;
     } else if (std::all_of(uses.begin(), uses.end(), [](const ValueUse& use) { return use.kind == UseKind::output; })) {
       t.kind = TransferKind::result;
     }
