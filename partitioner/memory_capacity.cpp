@@ -11,10 +11,12 @@
 
 #include "graph/check.h"
 #include "partitioner/shrink.h"
+#include "partitioner/subset_sum.h"
 
 namespace cleave {
 namespace {
 
+constexpr int kRootAgain = -1;
 constexpr std::int64_t kLimit = std::int64_t{1} << 62;
 
 struct Solution {
@@ -26,6 +28,7 @@ struct Solution {
 /// A node of the search tree: some vertices decided.
 struct Branch {
   std::vector<Decided> decided;
+  double usable = 0;  ///< of the capacity: no choice of the open vertices uses more
   double bound = 0;
   double price = -1;  ///< the best one of its parent, as a start; negative: none yet
   int number = 0;
@@ -48,13 +51,16 @@ class Search {
     bool closed = false;  ///< nothing better can be below this branch
   };
 
-  Solution solve(const std::vector<Decided>& decided, double price, double& value);
+  Solution solve(const std::vector<Decided>& decided, double usable, double price, double& value);
+  [[nodiscard]] double usable(const std::vector<Decided>& decided) const;
   Solution lightest(std::vector<Decided> decided);
   Prices find_price(const Branch& branch);
   void intersect(const Branch& branch, Prices& prices);
   void remember(const Solution& solution);
   [[nodiscard]] bool hopeless(double bound) const { return best_ && bound >= static_cast<double>(best_->cost) * (1 - options_.tolerance); }
-  void expand(const Branch& branch, const Prices& prices);
+  bool decide_by_price(Branch& branch, const Prices& prices);
+  [[nodiscard]] std::int32_t branching_vertex(const Branch& branch, const Prices& prices) const;
+  void plunge(Branch branch, bool deep);
 
   const CutNetwork& network_;
   const std::vector<double>& weights_;
@@ -62,12 +68,14 @@ class Search {
   const CapacityOptions& options_;
   std::optional<Solution> best_;
   std::priority_queue<Branch> open_;
+  double pruned_ = std::numeric_limits<double>::infinity();  ///< the least bound of all that was given up
+  bool pieces_matter_ = true;                                ///< weights are so coarse that they cannot use all of the capacity
   int branches_ = 0;
   double work_ = 0;
 };
 
 /// The cheapest cut at a price; `value` is its bound on what fits: the cut with prices, less the price of the whole capacity.
-Solution Search::solve(const std::vector<Decided>& decided, double price, double& value) {
+Solution Search::solve(const std::vector<Decided>& decided, double usable, double price, double& value) {
   ShrunkNetwork small = shrink(network_, decided);
   for (std::size_t i = 0; i < small.vertex.size(); ++i) {
     // Rounded down, so that the prices of what fits never add up to more than that of the capacity.
@@ -95,8 +103,19 @@ Solution Search::solve(const std::vector<Decided>& decided, double price, double
     if (decided[v] == Decided::sink) decided_tolls += price * weights_[v];
   }
   solution.cost = cut.value + small.constant - tolls;
-  value = static_cast<double>(cut.value + small.constant) + decided_tolls - price * (capacity_ - unavoidable_);
+  value = static_cast<double>(cut.value + small.constant) + decided_tolls - price * (usable - unavoidable_);
   return solution;
+}
+
+double Search::usable(const std::vector<Decided>& decided) const {
+  if (!pieces_matter_) return capacity_;
+  double used = unavoidable_;
+  std::vector<double> open;
+  for (std::size_t v = 0; v < decided.size(); ++v) {
+    if (decided[v] == Decided::sink) used += weights_[v];
+    if (decided[v] == Decided::open && weights_[v] > 0) open.push_back(weights_[v]);
+  }
+  return used > capacity_ ? capacity_ : used + largest_sum_within(std::move(open), capacity_ - used);
 }
 
 /// Everything that weighs anything and is open goes to the source.
@@ -105,7 +124,7 @@ Solution Search::lightest(std::vector<Decided> decided) {
     if (decided[v] == Decided::open && weights_[v] > 0) decided[v] = Decided::source;
   }
   double value = 0;
-  return solve(decided, 0, value);
+  return solve(decided, capacity_, 0, value);
 }
 
 void Search::remember(const Solution& solution) {
@@ -119,7 +138,7 @@ Search::Prices Search::find_price(const Branch& branch) {
   for (const double price : {branch.price, 0.0}) {  // the parent's price first: it tells on which side the best one lies
     if (price < 0 || have_heavy) continue;
     double value = 0;
-    Solution solution = solve(branch.decided, price, value);
+    Solution solution = solve(branch.decided, branch.usable, price, value);
     remember(solution);
     prices.bound = std::max(prices.bound, value);
     if (solution.weight > capacity_) {
@@ -149,7 +168,7 @@ void Search::intersect(const Branch& branch, Prices& prices) {
     if (hopeless(prices.bound)) break;
     const double price =
         std::max(0.0, static_cast<double>(prices.fitting.cost - prices.heavy.cost) / (prices.heavy.weight - prices.fitting.weight));
-    const double on_line = static_cast<double>(prices.heavy.cost) + price * (prices.heavy.weight - capacity_);
+    const double on_line = static_cast<double>(prices.heavy.cost) + price * (prices.heavy.weight - branch.usable);
     prices.price = price;
     for (std::size_t v = 0; v < decided.size(); ++v) {
       if (decided[v] != Decided::open) continue;
@@ -157,7 +176,7 @@ void Search::intersect(const Branch& branch, Prices& prices) {
       if (!prices.fitting.source_side[v]) decided[v] = Decided::sink;
     }
     double value = 0;
-    Solution solution = solve(decided, price, value);
+    Solution solution = solve(decided, branch.usable, price, value);
     remember(solution);
     prices.bound = std::max(prices.bound, value);
     const bool new_line = value < on_line - 1e-9 * std::abs(on_line) - static_cast<double>(decided.size());
@@ -167,41 +186,87 @@ void Search::intersect(const Branch& branch, Prices& prices) {
   prices.closed = hopeless(prices.bound);
 }
 
-/// Two branches on the heaviest vertex on which the two solutions differ.
-void Search::expand(const Branch& branch, const Prices& prices) {
+/// Vertices that both solutions put on one side: where the other side alone already costs more than the best known cut, they are decided.
+bool Search::decide_by_price(Branch& branch, const Prices& prices) {
+  const double most_work = work_ + options_.max_work / 10;
+  bool any = false;
+  for (std::size_t v = 0; v < weights_.size() && work_ < most_work; ++v) {
+    const bool host = prices.heavy.source_side[v];
+    if (weights_[v] <= 0 || branch.decided[v] != Decided::open || host != prices.fitting.source_side[v]) continue;
+    std::vector<Decided> tried = branch.decided;
+    tried[v] = host ? Decided::sink : Decided::source;
+    double value = 0;
+    remember(solve(tried, branch.usable, prices.price, value));
+    if (!hopeless(value)) continue;
+    pruned_ = std::min(pruned_, value);
+    branch.decided[v] = host ? Decided::source : Decided::sink;
+    any = true;
+  }
+  if (any) branch.usable = usable(branch.decided);
+  return any;
+}
+
+/// The heaviest on which the two solutions differ.
+std::int32_t Search::branching_vertex(const Branch& branch, const Prices& prices) const {
   std::int32_t chosen = -1;
   for (std::size_t v = 0; v < weights_.size(); ++v) {
     if (branch.decided[v] != Decided::open || prices.heavy.source_side[v] == prices.fitting.source_side[v]) continue;
     if (weights_[v] > 0 && (chosen < 0 || weights_[v] > weights_[chosen])) chosen = static_cast<std::int32_t>(v);
   }
   CLEAVE_CHECK(chosen >= 0, "a solution that fits and one that does not are the same");
-  for (const Decided side : {Decided::sink, Decided::source}) {
-    Branch child{branch.decided, prices.bound, prices.price, ++branches_};
-    child.decided[chosen] = side;
-    open_.push(std::move(child));
+  return chosen;
+}
+
+/// Works on one branch; if `deep`, then on the one that puts more on the accelerator, and so on to the bottom: that finds good cuts early.
+void Search::plunge(Branch branch, bool deep) {
+  for (;;) {
+    Prices prices = find_price(branch);
+    for (int round = 0; round < 3 && branch.number == kRootAgain && !prices.closed && decide_by_price(branch, prices); ++round) {
+      branch.price = prices.price;
+      prices = find_price(branch);
+    }
+    if (prices.closed) {
+      pruned_ = std::min(pruned_, prices.bound);
+      return;
+    }
+    if (branch.number == kRootAgain) pieces_matter_ = branch.usable < capacity_ * (1 - 1e-6);
+    const std::int32_t vertex = branching_vertex(branch, prices);
+    branches_ += 2;
+    branch.bound = prices.bound;
+    branch.price = prices.price;
+    Branch other = branch;
+    other.number = branches_;
+    other.decided[vertex] = Decided::source;
+    other.usable = usable(other.decided);
+    open_.push(std::move(other));
+    branch.number = branches_ + 1;
+    branch.decided[vertex] = Decided::sink;
+    branch.usable = usable(branch.decided);
+    if (!deep || work_ >= options_.max_work) break;
   }
+  open_.push(std::move(branch));
 }
 
 std::optional<CapacityCut> Search::run() {
   Branch root;
   root.decided.assign(weights_.size(), Decided::open);
+  root.usable = usable(root.decided);
   root.bound = -1;
-  open_.push(std::move(root));
-  double pruned = std::numeric_limits<double>::infinity();  // the least bound of what was given up within the tolerance
-  while (!open_.empty() && branches_ < options_.max_branches && (branches_ == 0 || work_ < options_.max_work)) {
-    const Branch branch = open_.top();
-    if (hopeless(branch.bound)) break;  // all others are no better
-    open_.pop();
-    const Prices prices = find_price(branch);
-    if (prices.closed) {
-      pruned = std::min(pruned, prices.bound);
-    } else {
-      expand(branch, prices);
-    }
-    if (branches_ == 0 && !best_) return std::nullopt;
+  plunge(root, true);
+  if (!best_) return std::nullopt;
+  if (!open_.empty()) {  // once more, with a good cut to measure decisions by
+    open_ = {};
+    pruned_ = std::numeric_limits<double>::infinity();
+    root.number = kRootAgain;
+    plunge(std::move(root), false);
   }
-  CLEAVE_CHECK(best_.has_value(), "the lightest solution was tried first");
-  double bound = std::min(pruned, static_cast<double>(best_->cost));
+  for (int count = 1; !open_.empty() && branches_ < options_.max_branches && work_ < options_.max_work; ++count) {
+    if (hopeless(open_.top().bound)) break;  // all others are no better
+    Branch branch = open_.top();
+    open_.pop();
+    plunge(std::move(branch), count % 16 == 0);
+  }
+  double bound = std::min(pruned_, static_cast<double>(best_->cost));
   if (!open_.empty()) bound = std::min(bound, open_.top().bound);
   return CapacityCut{std::move(best_->source_side), best_->cost, std::max(bound, 0.0)};
 }

@@ -4,6 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
+
+#include "partitioner/subset_sum.h"
 #include "tests/support/brute_force.h"
 #include "tests/support/random_problem.h"
 
@@ -80,6 +84,34 @@ TEST(Placement, BoundAndGapUnderACapacityAreHonest) {
     EXPECT_GE(rough->objective_seconds, fine->bound_seconds - 1e-9) << "seed " << seed;
     EXPECT_NEAR(rough->gap * rough->objective_seconds, rough->objective_seconds - rough->bound_seconds, 1e-9) << "seed " << seed;
   }
+}
+
+TEST(Placement, EqualPiecesThatCannotFillTheMemoryAreProvedOptimal) {
+  Problem problem;  // 30 equal layers in a chain, memory for 10.9 of them: by price alone the bound counts the 0.9
+  problem.regions.emplace_back();
+  for (int i = 0; i < 30; ++i) {
+    problem.nodes.push_back({0, 33 + 0.01 * i, 1, Problem::Pin::none, false, false, Problem::kNoGroup, 1000});
+    problem.values.push_back({i, 0, 2, 2});
+    if (i > 0) problem.uses.push_back({i - 1, i, 0});
+  }
+  problem.accelerator_memory_bytes = 10900;
+  const auto solved = solve(problem, {.max_branches = 200});
+  ASSERT_TRUE(solved.ok());
+  EXPECT_LE(solved->gap, 1e-5);
+  EXPECT_EQ(std::count(solved->on_accelerator.begin(), solved->on_accelerator.end(), 1), 10);
+}
+
+TEST(SubsetSum, IsExactWhereSumsAreFewAndABoundElsewhere) {
+  EXPECT_EQ(largest_sum_within({}, 10), 0);
+  EXPECT_EQ(largest_sum_within({3, 3, 3}, 10), 9);
+  EXPECT_EQ(largest_sum_within({3, 3, 3}, 8), 6);
+  EXPECT_EQ(largest_sum_within({7, 5, 5, 0}, 11), 10);
+  EXPECT_EQ(largest_sum_within({20}, 11), 0);
+  std::mt19937_64 random(7);
+  std::vector<double> many;
+  for (int i = 0; i < 200; ++i) many.push_back(static_cast<double>(random() % 1000000));
+  EXPECT_LE(largest_sum_within(many, 5e6), 5e6);
+  EXPECT_GE(largest_sum_within(many, 5e6), 4.99e6);
 }
 
 TEST(Placement, SaysSoWhenNothingFits) {
