@@ -136,7 +136,11 @@ TEST(Split, PolicyPlansVerifyToo) {
       const std::vector<std::string> complaints = verify(plan.program);
       ASSERT_TRUE(complaints.empty()) << complaints.front();
       EXPECT_GE(plan.predicted_seconds, 0);
-      EXPECT_GE(plan.all_host_seconds, plan.placement.objective_seconds * (policy == Policy::optimal ? 1 - 1e-6 : 0));
+      bool sent_on_purpose = false;  // to_accelerator() may cost more than staying on the host
+      for (const Node& node : plan.graph->nodes) sent_on_purpose = sent_on_purpose || (node.op && node.op->moves_to == Side::accelerator);
+      if (policy == Policy::optimal && !sent_on_purpose) {
+        EXPECT_GE(plan.all_host_seconds, plan.placement.objective_seconds * (1 - 1e-6));
+      }
       if (policy == Policy::host) {
         EXPECT_TRUE(plan.transfers.items.empty());
       }
