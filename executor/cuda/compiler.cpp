@@ -103,7 +103,8 @@ Result<std::string> Compiler::compile(const std::string& text) const {
     if (status) status = check("nvrtcGetCUBIN", api_.nvrtcGetCUBIN(program, image.data()));
   } else if (api_.nvrtcGetProgramLogSize(program, &size) == NVRTC_SUCCESS && size > 1) {
     std::string log(size, '\0');
-    if (api_.nvrtcGetProgramLog(program, log.data()) == NVRTC_SUCCESS) status = Error{status.error().message + ":\n" + log.c_str(), {}, ErrorKind::machine};
+    if (api_.nvrtcGetProgramLog(program, log.data()) == NVRTC_SUCCESS)
+      status = Error{status.error().message + ":\n" + log.c_str(), {}, ErrorKind::machine};
   }
   api_.nvrtcDestroyProgram(&program);
   if (!status) return status.error();

@@ -53,7 +53,9 @@ Result<std::unique_ptr<Context>> Context::open(const DriverApi& api, int ordinal
   int count = 0;
   if (Status status = context->check("cuDeviceGetCount", api.cuDeviceGetCount(&count)); !status) return status.error();
   if (ordinal < 0 || ordinal >= count) {
-    std::string there = count == 0 ? "there is no GPU" : count == 1 ? "there is one GPU, 0" : "there are GPUs 0 to " + std::to_string(count - 1);
+    std::string there = count == 0   ? "there is no GPU"
+                        : count == 1 ? "there is one GPU, 0"
+                                     : "there are GPUs 0 to " + std::to_string(count - 1);
     return Error{"no GPU " + std::to_string(ordinal) + ": " + there, {}, ErrorKind::machine};
   }
   if (Status status = context->check("cuDeviceGet", api.cuDeviceGet(&context->device_, ordinal)); !status) return status.error();

@@ -47,7 +47,8 @@ using DeviceMemory = Owned<CUdeviceptr, &DriverApi::cuMemFree>;
 using HostMemory = Owned<void*, &DriverApi::cuMemFreeHost>;  ///< page-locked
 
 inline Result<StreamHandle> make_stream(const Context& context) {
-  return StreamHandle::make(context, "cuStreamCreate", [&](CUstream* s) { return context.api().cuStreamCreate(s, CU_STREAM_NON_BLOCKING); });
+  return StreamHandle::make(context, "cuStreamCreate",
+                            [&](CUstream* s) { return context.api().cuStreamCreate(s, CU_STREAM_NON_BLOCKING); });
 }
 inline Result<EventHandle> make_event(const Context& context) {
   return EventHandle::make(context, "cuEventCreate", [&](CUevent* e) { return context.api().cuEventCreate(e, CU_EVENT_DISABLE_TIMING); });

@@ -79,8 +79,8 @@ void CudaStreams::finish(Lock& lock, Line& line) {
       if (run_) run_->end(status.error());
       if (++failures == 3) context_.give_up();
     }
-    if (aborted_ && !deadline) deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                                             std::chrono::duration<double>(options_.patience_seconds));
+    if (aborted_ && !deadline)
+      deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.patience_seconds));
     if (deadline && Clock::now() > *deadline) context_.give_up();
     lock.unlock();
     backoff.pause();
@@ -98,11 +98,149 @@ Status CudaStreams::enter() {
 Status CudaStreams::make_room(Stream stream) {
   if (aborted_) return given_up();
   if (Status status = enter(); !status) return failed(std::move(status));
-  Line& queue = line(stream);
-  if (queue.enqueued - queue.completed_seen < kLongest && !broken_seen_) return {};
   Lock lock(mutex_);
   if (broken_) return *broken_;
+  Line& queue = line(stream);
+  if (queue.enqueued - queue.completed < kLongest) return {};
+  Status status = mark(lock, queue, queue.enqueued);
+  if (status) status = poll(lock, [&] { return queue.enqueued - queue.completed <= kLongest / 2; });
+  return told(std::move(status));
+}
+
+void CudaStreams::note(Stream stream, const Origin& origin) {
+  Lock lock(mutex_);
+  Line& queue = line(stream);
+  ++queue.enqueued;
+  if (stream != Stream::compute) return;
+  origins_[queue.enqueued % kLongest] = origin;
+  const std::uint64_t marked = queue.marks.empty() ? queue.completed : queue.marks.back().sequence;
+  if (queue.enqueued - marked < kStride || pool_.empty()) return;
+  if (Status status = record_now(queue); !status && !broken_) broken_ = told(std::move(status)).error();
+}
+
+Status CudaStreams::failed(Status status) {
+  Lock lock(mutex_);
+  return told(std::move(status));
+}
+
+Event CudaStreams::record(Stream stream) {
+  Status status = enter();
+  Lock lock(mutex_);
+  Line& queue = line(stream);
+  // Whoever asks for an event of a copy will wait for it; of the compute stream, mostly nobody does.
+  if (status && stream != Stream::compute) status = mark(lock, queue, queue.enqueued);
+  if (!status && !broken_) broken_ = told(std::move(status)).error();
+  return {stream, queue.enqueued};
+}
+
+Status CudaStreams::wait(Stream stream, Event event) {
+  if (event.sequence == 0 || event.stream == stream) return {};
+  if (Status status = enter(); !status) return failed(std::move(status));
+  Lock lock(mutex_);
+  Line& waiting = line(stream);
+  Line& awaited = line(event.stream);
+  if (stream != Stream::compute) {
+    const std::uint64_t compute = depends_on(event);
+    if (waiting.dependences.empty() || waiting.dependences.back().compute < compute)
+      waiting.dependences.push_back({waiting.enqueued + 1, compute});
+    if (waiting.dependences.size() > kMostDependences) waiting.dependences.pop_front();
+  }
+  if (Status status = mark(lock, awaited, event.sequence); !status) return told(std::move(status));
+  const auto behind = std::find_if(awaited.marks.begin(), awaited.marks.end(), [&](const Mark& m) { return m.sequence >= event.sequence; });
+  if (behind == awaited.marks.end()) return {};  // it is done
+  return told(context_.check("cuStreamWaitEvent",
+                             context_.api().cuStreamWaitEvent(waiting.stream.get(), behind->event.get(), CU_EVENT_WAIT_DEFAULT)));
+}
+
+Status CudaStreams::synchronize(Event event) {
+  if (event.sequence == 0) return {};
+  if (Status status = context_.enter(); !status) return failed(std::move(status));
+  Lock lock(mutex_);
+  Line& awaited = line(event.stream);
+  Status status = mark(lock, awaited, event.sequence);
+  if (status) status = poll(lock, [&] { return awaited.completed >= event.sequence; });
+  if (fault_ && depends_on(event) >= fault_->sequence) return fault_->error;
+  if (!status) return told(std::move(status));
+  if (broken_) return *broken_;
+  if (aborted_) return given_up();
   return {};
+}
+
+void CudaStreams::abort() {
+  aborted_ = true;
+}
+
+Status CudaStreams::record_now(Line& line) {
+  Status status = context_.check("cuEventRecord", context_.api().cuEventRecord(pool_.back().get(), line.stream.get()));
+  if (!status) return status;
+  line.marks.push_back({line.enqueued, std::move(pool_.back())});
+  pool_.pop_back();
+  return {};
+}
+
+Status CudaStreams::mark(Lock& lock, Line& line, std::uint64_t sequence) {
+  const auto marked = [&] { return line.completed >= sequence || (!line.marks.empty() && line.marks.back().sequence >= sequence); };
+  if (marked()) return {};
+  if (Status status = poll(lock, [&] { return !pool_.empty() || marked(); }); !status) return status;
+  return marked() ? Status() : record_now(line);
+}
+
+Status CudaStreams::poll(Lock& lock, const std::function<bool()>& done) {
+  for (Backoff backoff; !done();) {
+    if (aborted_) return given_up();
+    if (Status status = reap_all(); !status) return status;
+    if (done()) break;
+    lock.unlock();
+    backoff.pause();
+    lock.lock();
+  }
+  return {};
+}
+
+Status CudaStreams::reap_all() {
+  for (Line& line : lines_) {
+    if (Status status = reap(line); !status) return status;
+  }
+  return {};
+}
+
+Status CudaStreams::reap(Line& line) {
+  while (!line.marks.empty()) {
+    const CUresult result = context_.api().cuEventQuery(line.marks.front().event.get());
+    if (result == CUDA_ERROR_NOT_READY) return {};
+    if (Status status = context_.check("cuEventQuery", result); !status) return status;
+    line.completed = line.marks.front().sequence;
+    pool_.push_back(std::move(line.marks.front().event));
+    line.marks.pop_front();
+    look_for_faults();
+    if (run_) run_->progress();
+  }
+  return {};
+}
+
+void CudaStreams::look_for_faults() {
+  if (fault_ || !run_ || !find_fault_) return;
+  fault_ = find_fault_();
+  if (fault_) run_->fail(origins_[fault_->sequence % kLongest], fault_->error);
+}
+
+Status CudaStreams::told(Status status) {
+  const Line& compute = line(Stream::compute);
+  if (status || !context_.lost() || told_ || !run_ || compute.completed == compute.enqueued) return status;
+  told_ = true;
+  Error error = status.error();
+  const std::uint64_t others = compute.enqueued - compute.completed - 1;
+  if (others > 0) error.message += "; it happened here or in one of the " + std::to_string(others) + " operations after this one";
+  run_->fail(origins_[(compute.completed + 1) % kLongest], std::move(error));
+  return status;
+}
+
+std::uint64_t CudaStreams::depends_on(Event event) const {
+  if (event.stream == Stream::compute) return event.sequence;
+  const std::deque<Dependence>& known = lines_[static_cast<std::size_t>(event.stream)].dependences;
+  const auto after =
+      std::upper_bound(known.begin(), known.end(), event.sequence, [](std::uint64_t s, const Dependence& d) { return s < d.sequence; });
+  return after == known.begin() ? 0 : std::prev(after)->compute;
 }
 
 }  // namespace cleave::cuda

@@ -1,0 +1,261 @@
+#include "executor/cuda/cuda_device.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "executor/arena.h"
+
+namespace cleave::cuda {
+namespace {
+
+constexpr std::int64_t kMatmulWorkspace = 32 << 20;  ///< what cuBLASLt wants on Hopper
+constexpr unsigned kSharedWithoutAsking = 48 << 10;
+
+std::size_t size(std::int64_t bytes) {
+  return static_cast<std::size_t>(bytes);
+}
+
+std::string with_number(const std::string& text, std::int64_t number) {
+  const std::size_t place = text.find("{}");
+  return place == std::string::npos ? text : text.substr(0, place) + std::to_string(number) + text.substr(place + 2);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Device>> CudaDevice::open(const Api& api, CudaOptions options) {
+  std::unique_ptr<CudaDevice> device(new CudaDevice(api, std::move(options)));
+  if (Status status = device->open_parts(); !status) return status.error();
+  return std::unique_ptr<Device>(std::move(device));
+}
+
+Status CudaDevice::open_parts() {
+  Result<std::unique_ptr<Context>> context = Context::open(api_.driver, options_.ordinal);
+  if (!context) return context.error();
+  context_ = *std::move(context);
+  Result<Compiler> compiler = Compiler::open(api_.compiler, context_->architecture(), options_.cache_folder);
+  if (!compiler) return compiler.error();
+  compiler_ = *std::move(compiler);
+  Result<std::unique_ptr<CudaStreams>> streams = CudaStreams::open(*context_, options_.streams);
+  if (!streams) return streams.error();
+  streams_ = *std::move(streams);
+  streams_->watch_faults([this] { return find_fault(); });
+  staging_.emplace(*context_);
+  for (std::byte*& piece : bounce_) {
+    Result<std::byte*> memory = staging_->take(options_.upload_bytes);
+    if (!memory) return memory.error();
+    piece = *memory;
+  }
+  return {};
+}
+
+CudaDevice::~CudaDevice() {
+  if (!context_ || context_->stuck()) return;
+  // Whatever this thread did before; failing, the calls that free fail too, and there is nothing to be done.
+  (void)context_->enter();
+  if (blas_) api_.blas.cublasLtDestroy(blas_);
+}
+
+Status CudaDevice::allocate(std::int64_t bytes) {
+  if (Status status = context_->enter(); !status) return status;
+  Result<DeviceMemory> memory = make_device_memory(*context_, std::max<std::int64_t>(bytes, Arena::kAlignment));
+  if (!memory)
+    return Error{
+        "no room for " + human_bytes(static_cast<double>(bytes)) + " on the GPU: " + memory.error().message, {}, ErrorKind::machine};
+  arena_ = *std::move(memory);
+  return {};
+}
+
+Result<std::byte*> CudaDevice::allocate_staging(std::int64_t bytes) {
+  if (Status status = context_->enter(); !status) return status.error();
+  return staging_->take(bytes);
+}
+
+Result<KernelId> CudaDevice::prepare(KernelRequest request) {
+  if (Status status = context_->enter(); !status) return status.error();
+  const std::optional<KernelSource> source = options_.source(request, context_->architecture());
+  if (!source && !has_matmul(request)) return Error{"has no CUDA kernel for these types", {}, ErrorKind::machine};
+  Result<PreparedKernel> kernel = source ? prepare_source(request, *source) : prepare_matmul(request);
+  if (!kernel) return kernel.error();
+  for (const std::vector<Range>* ranges : {&request.inputs, &request.results})
+    for (const Range& range : *ranges) kernel->end = std::max(kernel->end, range.offset + range.bytes);
+  kernels_.push_back(*std::move(kernel));
+  return KernelId(kernels_.size() - 1);
+}
+
+Result<CudaDevice::PreparedKernel> CudaDevice::prepare_source(const KernelRequest& request, const KernelSource& source) {
+  PreparedKernel kernel;
+  std::vector<std::uint64_t> operands;
+  for (const Range& range : request.inputs) operands.push_back(at(range.offset));
+  for (const Range& range : request.results) operands.push_back(at(range.offset));
+  const int scratch = source.scratch_bytes > 0 ? static_cast<int>(operands.size()) : -1;
+  if (scratch >= 0) operands.push_back(0);  // known later
+  scratch_bytes_ = std::max(scratch_bytes_, source.scratch_bytes);
+  int ticket = -1;
+  if (!source.fault.empty() && !source.launches.empty()) {
+    Result<std::byte*> words = staging_->take(2 * sizeof(std::uint64_t));
+    if (!words) return words.error();
+    std::memset(*words, 0, 2 * sizeof(std::uint64_t));
+    CUdeviceptr address = 0;
+    Status status = context_->check("cuMemHostGetDevicePointer", driver().cuMemHostGetDevicePointer(&address, *words, 0));
+    if (!status) return status.error();
+    faults_.push_back({reinterpret_cast<volatile std::uint64_t*>(*words), source.fault});
+    operands.push_back(address);
+    ticket = static_cast<int>(operands.size());
+    operands.push_back(0);
+  }
+  for (const KernelLaunch& shape : source.launches) {
+    Result<CUfunction> entry = function(source.text, shape);
+    if (!entry) return entry.error();
+    Launch launch{*entry, shape, operands, scratch, ticket};
+    for (const std::int64_t constant : shape.constants) launch.values.push_back(static_cast<std::uint64_t>(constant));
+    kernel.launches.push_back(std::move(launch));
+  }
+  return kernel;
+}
+
+Result<CUfunction> CudaDevice::function(const std::string& text, const KernelLaunch& launch) {
+  auto known = modules_.find(text);
+  if (known == modules_.end()) {
+    Result<std::string> image = compiler_->image(text);
+    if (!image) return image.error();
+    Result<ModuleHandle> module = make_module(*context_, image->data());
+    if (!module) return module.error();
+    known = modules_.emplace(text, *std::move(module)).first;
+  }
+  CUfunction entry = nullptr;
+  Status status = context_->check("cuModuleGetFunction", driver().cuModuleGetFunction(&entry, known->second.get(), launch.entry.c_str()));
+  if (status && launch.shared_bytes > kSharedWithoutAsking) {
+    status = context_->check("cuFuncSetAttribute", driver().cuFuncSetAttribute(entry, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                                                               static_cast<int>(launch.shared_bytes)));
+  }
+  if (!status) return status.error();
+  return entry;
+}
+
+Result<CudaDevice::PreparedKernel> CudaDevice::prepare_matmul(const KernelRequest& request) {
+  if (!blas_) {
+    const cublasStatus_t result = api_.blas.cublasLtCreate(&blas_);
+    if (result != CUBLAS_STATUS_SUCCESS)
+      return Error{std::string("cublasLtCreate failed: ") + api_.blas.cublasLtGetStatusName(result), {}, ErrorKind::machine};
+  }
+  Result<std::unique_ptr<Matmul>> matmul =
+      Matmul::prepare(api_.blas, blas_, matmul_plan(request), options_.precision, kMatmulWorkspace, options_.cache_folder);
+  if (!matmul) return matmul.error();
+  scratch_bytes_ = std::max(scratch_bytes_, kMatmulWorkspace);
+  PreparedKernel kernel;
+  kernel.matmul = *std::move(matmul);
+  kernel.addresses = {at(request.inputs[0].offset), at(request.inputs[1].offset), at(request.results[0].offset), 0};
+  if (request.inputs.size() > 2) kernel.addresses.bias = at(request.inputs[2].offset);
+  return kernel;
+}
+
+Status CudaDevice::allocate_scratch() {
+  if (scratch_ || scratch_bytes_ == 0) return {};
+  Result<DeviceMemory> memory = make_device_memory(*context_, scratch_bytes_);
+  if (!memory) return memory.error();
+  scratch_ = *std::move(memory);
+  for (PreparedKernel& kernel : kernels_) {
+    for (Launch& launch : kernel.launches) {
+      if (launch.scratch >= 0) launch.values[static_cast<std::size_t>(launch.scratch)] = scratch_.get();
+    }
+  }
+  return {};
+}
+
+Status CudaDevice::begin_run(RunState& run) {
+  if (context_->lost()) return Error{"the GPU was lost in an earlier run; open it anew to go on", {}, ErrorKind::machine};
+  if (Status status = context_->enter(); !status) return status;
+  if (Status status = allocate_scratch(); !status) return status;
+  for (const FaultWords& fault : faults_) fault.words[0] = 0;
+  streams_->begin(run);
+  return {};
+}
+
+std::optional<CudaStreams::DataFault> CudaDevice::find_fault() const {
+  std::optional<CudaStreams::DataFault> first;
+  for (const FaultWords& fault : faults_) {
+    const std::uint64_t ticket = fault.words[0];
+    if (ticket == 0 || (first && first->sequence <= ticket)) continue;
+    first = {ticket, {with_number(fault.text, static_cast<std::int64_t>(fault.words[1])), {}, ErrorKind::user}};
+  }
+  return first;
+}
+
+void CudaDevice::touch(std::int64_t end) {
+  touched_ = std::max(touched_, Arena::rounded(end));
+}
+
+Status CudaDevice::upload(Range to, const std::byte* from) {
+  Event done[2];
+  std::int64_t moved = 0;
+  for (std::size_t i = 0; moved < to.bytes; i = 1 - i) {
+    if (Status status = streams_->synchronize(done[i]); !status) return status;
+    const Range piece{to.offset + moved, std::min(options_.upload_bytes, to.bytes - moved)};
+    std::memcpy(bounce_[i], from + moved, size(piece.bytes));
+    if (Status status = copy_to_device(piece, bounce_[i], {}); !status) return status;
+    done[i] = streams_->record(Stream::to_device);
+    moved += piece.bytes;
+  }
+  for (const Event& event : done) {
+    if (Status status = streams_->synchronize(event); !status) return status;
+  }
+  return {};
+}
+
+Status CudaDevice::launch_one(const Launch& launch, CUstream stream, std::uint64_t ticket) const {
+  // The driver copies the parameters before it returns.
+  void* parameters[256];
+  CLEAVE_CHECK(launch.values.size() <= std::size(parameters), "a kernel with too many parameters");
+  for (std::size_t i = 0; i < launch.values.size(); ++i) parameters[i] = const_cast<std::uint64_t*>(&launch.values[i]);
+  if (launch.ticket >= 0) parameters[launch.ticket] = &ticket;
+  const auto& [grid, block] = std::tie(launch.shape.grid, launch.shape.block);
+  return context_->check("cuLaunchKernel", driver().cuLaunchKernel(launch.function, grid[0], grid[1], grid[2], block[0], block[1], block[2],
+                                                                   launch.shape.shared_bytes, stream, parameters, nullptr));
+}
+
+Status CudaDevice::launch(KernelId id, const Origin& origin) {
+  const PreparedKernel& kernel = kernels_[id.index];
+  touch(kernel.end);
+  if (!kernel.matmul && kernel.launches.empty()) return {};
+  return streams_->enqueue(Stream::compute, origin, [&](CUstream stream, std::uint64_t ticket) -> Status {
+    if (kernel.matmul) return kernel.matmul->launch(stream, kernel.addresses, scratch_.get());
+    for (const Launch& launch : kernel.launches) {
+      if (Status status = launch_one(launch, stream, ticket); !status) return status;
+    }
+    return {};
+  });
+}
+
+Status CudaDevice::copy_to_device(Range to, const std::byte* from, const Origin& origin) {
+  if (to.bytes == 0) return {};
+  touch(to.offset + to.bytes);
+  return streams_->enqueue(Stream::to_device, origin, [&](CUstream stream, std::uint64_t) {
+    return context_->check("cuMemcpyHtoDAsync", driver().cuMemcpyHtoDAsync(at(to.offset), from, size(to.bytes), stream));
+  });
+}
+
+Status CudaDevice::copy_to_host(std::byte* to, Range from, const Origin& origin) {
+  if (from.bytes == 0) return {};
+  return streams_->enqueue(Stream::to_host, origin, [&](CUstream stream, std::uint64_t) {
+    return context_->check("cuMemcpyDtoHAsync", driver().cuMemcpyDtoHAsync(to, at(from.offset), size(from.bytes), stream));
+  });
+}
+
+Status CudaDevice::copy_inside(Range to, Range from, const Origin& origin) {
+  if (to.bytes == 0) return {};
+  touch(to.offset + to.bytes);
+  return streams_->enqueue(Stream::compute, origin, [&](CUstream stream, std::uint64_t) {
+    return context_->check("cuMemcpyDtoDAsync", driver().cuMemcpyDtoDAsync(at(to.offset), at(from.offset), size(to.bytes), stream));
+  });
+}
+
+Status CudaDevice::fill(Range to, std::int32_t value, const Origin& origin) {
+  if (to.bytes == 0) return {};
+  touch(to.offset + to.bytes);
+  return streams_->enqueue(Stream::compute, origin, [&](CUstream stream, std::uint64_t) {
+    return context_->check("cuMemsetD32Async",
+                           driver().cuMemsetD32Async(at(to.offset), static_cast<unsigned>(value), size(to.bytes / 4), stream));
+  });
+}
+
+}  // namespace cleave::cuda

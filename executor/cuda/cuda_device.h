@@ -1,0 +1,113 @@
+// CudaDevice: an NVIDIA GPU behind the Device interface: one arena, page-locked staging, kernels compiled at run time, matrix products by
+// cuBLASLt, three streams (streams.h). Nothing is allocated, created or loaded once the first run has begun, and nothing waits for the
+// whole device.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "executor/cuda/blas_api.h"
+#include "executor/cuda/compiler.h"
+#include "executor/cuda/matmul.h"
+#include "executor/cuda/staging.h"
+#include "executor/cuda/streams.h"
+#include "executor/device.h"
+
+namespace cleave::cuda {
+
+/// All that is opened at run time.
+struct Api {
+  DriverApi driver;
+  CompilerApi compiler;
+  BlasApi blas;
+};
+
+struct CudaOptions {
+  int ordinal = 0;
+  Precision precision = Precision::f32;
+  std::string cache_folder = default_cache_folder();
+  CudaStreams::Options streams;
+  std::int64_t upload_bytes = 4 << 20;  ///< of each of the two pieces of page-locked memory that uploads go through
+  std::function<std::optional<KernelSource>(const KernelRequest&, const Architecture&)> source = kernel_source;
+};
+
+class CudaDevice final : public Device {
+ public:
+  static Result<std::unique_ptr<Device>> open(const Api& api, CudaOptions options);
+  ~CudaDevice() override;
+
+  Status allocate(std::int64_t bytes) override;
+  Result<std::byte*> allocate_staging(std::int64_t bytes) override;
+  Result<KernelId> prepare(KernelRequest request) override;
+  Status upload(Range to, const std::byte* from) override;
+  Status begin_run(RunState& run) override;
+  void end_run() override { streams_->end(); }
+
+  Status launch(KernelId kernel, const Origin& origin) override;
+  Status copy_to_device(Range to, const std::byte* from, const Origin& origin) override;
+  Status copy_to_host(std::byte* to, Range from, const Origin& origin) override;
+  Status copy_inside(Range to, Range from, const Origin& origin) override;
+  Status fill(Range to, std::int32_t value, const Origin& origin) override;
+  Status discard(Range, const Origin&) override { return {}; }
+  Event record(Stream stream) override { return streams_->record(stream); }
+  Status wait(Stream stream, Event event) override { return streams_->wait(stream, event); }
+  Status synchronize(Event event) override { return streams_->synchronize(event); }
+  void abort() override { streams_->abort(); }
+
+  [[nodiscard]] bool lost() const override { return context_->lost(); }
+  [[nodiscard]] bool simulated() const override { return false; }
+  [[nodiscard]] const std::byte* address(std::int64_t offset) const override { return reinterpret_cast<const std::byte*>(at(offset)); }
+  [[nodiscard]] std::int64_t measured_peak() const override { return touched_; }
+
+ private:
+  /// One launch with its parameters where the driver can read them.
+  struct Launch {
+    CUfunction function = nullptr;
+    KernelLaunch shape;
+    std::vector<std::uint64_t> values;
+    int scratch = -1, ticket = -1;  ///< which of `values`, if any
+  };
+  struct PreparedKernel {
+    std::vector<Launch> launches;
+    std::unique_ptr<Matmul> matmul;
+    MatmulAddresses addresses;
+    std::int64_t end = 0;  ///< of the arena that it touches
+  };
+  /// What a kernel writes where it finds its data wrong: the number of its command and the offending number.
+  struct FaultWords {
+    volatile std::uint64_t* words = nullptr;
+    std::string text;
+  };
+
+  CudaDevice(const Api& api, CudaOptions options) : api_(api), options_(std::move(options)) {}
+  Status open_parts();
+  Result<PreparedKernel> prepare_source(const KernelRequest& request, const KernelSource& source);
+  Result<PreparedKernel> prepare_matmul(const KernelRequest& request);
+  Result<CUfunction> function(const std::string& text, const KernelLaunch& launch);
+  /// Scratch memory, when it is known how much: before the first run.
+  Status allocate_scratch();
+  [[nodiscard]] std::optional<CudaStreams::DataFault> find_fault() const;
+  [[nodiscard]] Status launch_one(const Launch& launch, CUstream stream, std::uint64_t ticket) const;
+  [[nodiscard]] CUdeviceptr at(std::int64_t offset) const { return arena_.get() + static_cast<CUdeviceptr>(offset); }
+  void touch(std::int64_t end);
+  [[nodiscard]] const DriverApi& driver() const { return context_->api(); }
+
+  const Api api_;
+  const CudaOptions options_;
+  std::unique_ptr<Context> context_;  ///< first: all else ends before it
+  std::optional<Compiler> compiler_;
+  std::map<std::string, ModuleHandle> modules_;  ///< by text
+  cublasLtHandle_t blas_ = nullptr;
+  DeviceMemory arena_, scratch_;
+  std::int64_t scratch_bytes_ = 0;
+  std::optional<Staging> staging_;
+  std::byte* bounce_[2] = {};
+  std::vector<PreparedKernel> kernels_;
+  std::vector<FaultWords> faults_;
+  std::int64_t touched_ = 0;
+  std::unique_ptr<CudaStreams> streams_;
+};
+
+}  // namespace cleave::cuda

@@ -1,0 +1,120 @@
+// The CUDA room of a build with the toolkit's headers: opens the libraries, lists the GPUs, opens one.
+#include "executor/cuda/open.h"
+
+#include "executor/cuda/cuda_device.h"
+#include "graph/graph.h"
+
+namespace cleave::cuda {
+namespace {
+
+Result<Api> load() {
+  Result<DriverApi> driver = DriverApi::load();
+  if (!driver) return driver.error();
+  Result<CompilerApi> compiler = CompilerApi::load();
+  if (!compiler) return compiler.error();
+  Result<BlasApi> blas = BlasApi::load();
+  if (!blas) return blas.error();
+  return Api{*driver, *compiler, *blas};
+}
+
+Result<int> count_devices(const DriverApi& api) {
+  if (Status status = check(api, "cuInit", api.cuInit(0)); !status) return status.error();
+  int count = 0;
+  if (Status status = check(api, "cuDeviceGetCount", api.cuDeviceGetCount(&count)); !status) return status.error();
+  if (count == 0) return Error{"the NVIDIA driver finds no GPU", {}, ErrorKind::machine};
+  return count;
+}
+
+/// As the driver counts: 13000 is 13.0.
+std::string version(int number) {
+  return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
+}
+
+/// What is known of the libraries; `why` takes what is missing.
+std::string library_versions(const DriverApi& driver, std::string& why) {
+  int number = 0;
+  std::string versions;
+  if (driver.cuDriverGetVersion(&number) == CUDA_SUCCESS) versions = "driver for CUDA " + version(number);
+  const auto missing = [&](const Error& error) { why += (why.empty() ? "" : "; ") + error.message; };
+  if (Result<CompilerApi> compiler = CompilerApi::load()) {
+    int major = 0, minor = 0;
+    compiler->nvrtcVersion(&major, &minor);
+    versions += ", NVRTC " + std::to_string(major) + "." + std::to_string(minor);
+  } else {
+    missing(compiler.error());
+  }
+  if (Result<BlasApi> blas = BlasApi::load()) {
+    const std::size_t all = blas->cublasLtGetVersion();  // 130100 is 13.1.0
+    versions += ", cuBLASLt " + std::to_string(all / 10000) + "." + std::to_string(all / 100 % 100) + "." + std::to_string(all % 100);
+  } else {
+    missing(blas.error());
+  }
+  return versions;
+}
+
+Result<Found> describe(const DriverApi& api, int ordinal) {
+  Found found;
+  found.name = "cuda:" + std::to_string(ordinal);
+  CUdevice device = 0;
+  char name[256] = {};
+  std::size_t bytes = 0;
+  int major = 0, minor = 0;
+  Status status = check(api, "cuDeviceGet", api.cuDeviceGet(&device, ordinal));
+  if (status) status = check(api, "cuDeviceGetName", api.cuDeviceGetName(name, sizeof name - 1, device));
+  if (status) status = check(api, "cuDeviceTotalMem", api.cuDeviceTotalMem(&bytes, device));
+  if (status)
+    status = check(api, "cuDeviceGetAttribute", api.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device));
+  if (status)
+    status = check(api, "cuDeviceGetAttribute", api.cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device));
+  if (!status) return status.error();
+  found.description = std::string(name) + ", compute capability " + std::to_string(major) + "." + std::to_string(minor);
+  found.memory_bytes = static_cast<double>(bytes);
+  return found;
+}
+
+}  // namespace
+
+std::vector<Found> find_devices() {
+  Result<DriverApi> driver = DriverApi::load();
+  if (!driver) return {{"cuda", driver.error().message, {}, {}, 0}};
+  std::string why;
+  const std::string versions = library_versions(*driver, why);
+  Result<int> count = count_devices(*driver);
+  if (!count) return {{"cuda", count.error().message, {}, versions, 0}};
+  std::vector<Found> all;
+  for (int i = 0; i < *count; ++i) {
+    Result<Found> found = describe(*driver, i);
+    all.push_back(found ? *std::move(found) : Found{"cuda:" + std::to_string(i), found.error().message, {}, {}, 0});
+    all.back().versions = versions;
+    if (all.back().why.empty()) all.back().why = why;
+  }
+  return all;
+}
+
+Status usable() {
+  Result<Api> api = load();
+  if (!api) return api.error();
+  Result<int> count = count_devices(api->driver);
+  return count ? Status() : count.error();
+}
+
+Result<std::unique_ptr<Device>> open(const ExecutorOptions& options) {
+  Result<Api> api = load();
+  if (!api) return api.error();
+  CudaOptions cuda_options;
+  cuda_options.ordinal = options.ordinal;
+  cuda_options.precision = options.precision;
+  return CudaDevice::open(*api, std::move(cuda_options));
+}
+
+bool supports(const Graph& graph, NodeId id) {
+  const Node& node = graph.nodes[id];
+  if (node.kind != NodeKind::operation) return true;
+  if (graph.purity(id) != Purity::pure || node.op->moves_to == Side::host) return false;
+  KernelRequest request{id, node.op, &node.attributes, {}, {}, {}, {}};
+  for (const ValueId input : node.inputs) request.input_types.push_back(graph.values[input].type);
+  for (const ValueId result : node.results) request.result_types.push_back(graph.values[result].type);
+  return has_kernel(request) || has_matmul(request);
+}
+
+}  // namespace cleave::cuda

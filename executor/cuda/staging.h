@@ -1,0 +1,40 @@
+// Staging: page-locked host memory in pieces, cut from few large blocks since each block costs a call of the driver and whole pages.
+#pragma once
+
+#include <vector>
+
+#include "executor/cuda/resources.h"
+
+namespace cleave::cuda {
+
+class Staging {
+ public:
+  explicit Staging(const Context& context) : context_(context) {}
+
+  /// Lives as long as this. Aligned for any copy.
+  Result<std::byte*> take(std::int64_t bytes) {
+    bytes = (std::max<std::int64_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
+    if (bytes > left_) {
+      const std::int64_t size = std::max(bytes, kBlock);
+      Result<HostMemory> block = make_host_memory(context_, size);
+      if (!block) return block.error();
+      blocks_.push_back(*std::move(block));
+      std::byte* begin = static_cast<std::byte*>(blocks_.back().get());
+      if (size - bytes < left_) return begin;  // what is left of the old block is worth more
+      next_ = begin;
+      left_ = size;
+    }
+    left_ -= bytes;
+    return std::exchange(next_, next_ + bytes);
+  }
+
+ private:
+  static constexpr std::int64_t kAlignment = 256, kBlock = 1 << 20;
+
+  const Context& context_;
+  std::vector<HostMemory> blocks_;
+  std::byte* next_ = nullptr;
+  std::int64_t left_ = 0;
+};
+
+}  // namespace cleave::cuda
