@@ -25,11 +25,11 @@ namespace cleave {
 struct CompileOptions {
   std::string device = "auto";  ///< auto, none, simulated or cuda[:N]; auto is the simulated one
   Policy placement = Policy::optimal;
-  std::string machine;            ///< a shipped machine's name or a machine file; empty: the one of the device
-  DiagnosticOptions diagnostics;  ///< which kinds are reported, as the flags -W… of the command line
-  Profile profile;                ///< observed trips and times in place of assumed ones
+  std::string machine = {};            ///< a shipped machine's name or a machine file; empty: the one of the device
+  DiagnosticOptions diagnostics = {};  ///< which kinds are reported, as the flags -W… of the command line
+  Profile profile = {};                ///< observed trips and times in place of assumed ones
   bool simplify = true;
-  ExecutorOptions executor;  ///< its `accelerator` is chosen by `device`
+  ExecutorOptions executor = {};  ///< its `accelerator` is chosen by `device`
 };
 
 /// Called for each diagnostic, in order, before compile() returns.

@@ -13,10 +13,10 @@
 namespace cleave {
 
 struct LoopOptions {
-  std::optional<double> expect;  ///< trips to reckon with where the count is not known
+  std::optional<double> expect = {};  ///< trips to reckon with where the count is not known
 };
 struct BranchOptions {
-  std::optional<double> probability;  ///< of the first arm
+  std::optional<double> probability = {};  ///< of the first arm
 };
 
 /// What the body of a `for_loop` returns to stop early: the new state, and whether this trip was the last.

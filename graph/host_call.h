@@ -20,8 +20,8 @@
 namespace cleave {
 
 struct HostOptions {
-  bool pure = false;              ///< deterministic and without effects: may be merged or dropped; else calls keep their program order
-  std::optional<double> seconds;  ///< declared cost of one call
+  bool pure = false;                   ///< deterministic and without effects: may be merged or dropped; else calls keep their program order
+  std::optional<double> seconds = {};  ///< declared cost of one call
 };
 
 /// Completes one call of an asynchronous host function, from any thread, once. If all copies are gone before that, the call is an Error.

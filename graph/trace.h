@@ -71,9 +71,9 @@ struct Init {
 };
 
 struct TraceOptions {
-  std::vector<std::string> outputs;    ///< names of what the function returns, in order; else member names, `named` names or `output0`…
-  Limits limits;                       ///< promises on the plan, as `limits:` of a model
-  Diagnostics* diagnostics = nullptr;  ///< gets a copy of `graph.diagnostics`
+  std::vector<std::string> outputs = {};  ///< names of what the function returns, in order; else member names, `named` names or `output0`…
+  Limits limits = {};                     ///< promises on the plan, as `limits:` of a model
+  Diagnostics* diagnostics = nullptr;     ///< gets a copy of `graph.diagnostics`
 };
 
 /// A value that is initialised once and then kept; outside of loops and branches.
