@@ -40,10 +40,26 @@ class Classes {
     if (rb < ra) std::swap(ra, rb);
     parent_[rb] = ra;
     members_[ra].insert(members_[ra].end(), members_[rb].begin(), members_[rb].end());
+    merge_touching(members_[ra]);
     members_[rb] = {};
   }
 
  private:
+  /// Keeps chains of updates in place short: one life that begins where another ends goes on as one.
+  static void merge_touching(std::vector<Interval>& lives) {
+    std::sort(lives.begin(), lives.end(), [](const Interval& a, const Interval& b) { return a.start < b.start; });
+    std::size_t kept = 0;
+    for (std::size_t i = 1; i < lives.size(); ++i) {
+      // A life of one moment stays: that somebody begins then must be known.
+      if (lives[i].start == lives[kept].end && lives[i].start < lives[i].end) {
+        lives[kept].end = lives[i].end;
+      } else {
+        lives[++kept] = lives[i];
+      }
+    }
+    lives.resize(kept + 1);
+  }
+
   const Graph& graph_;
   std::vector<std::uint32_t> parent_;
   std::vector<std::vector<Interval>> members_;
