@@ -1,0 +1,53 @@
+/* Host functions of the example models: what a program keeps on the host because it exists there only. */
+#include "cleave_host_function.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static int refuse(char* error, size_t error_size, const char* message) {
+  snprintf(error, error_size, "%s", message);
+  return 1;
+}
+
+static int64_t elements(const cleave_array* array) {
+  int64_t count = 1;
+  for (int i = 0; i < array->rank; ++i) count *= array->shape[i];
+  return count;
+}
+
+/* f32[n] -> f32[n]: how far each value lies outside [-1, 1], with its sign. */
+int overshoot(int version, const cleave_array* inputs, int input_count, cleave_array* results, int result_count, char* error,
+              size_t error_size) {
+  if (version != CLEAVE_HOST_FUNCTION_VERSION) return refuse(error, error_size, "another version of the interface");
+  if (input_count != 1 || result_count != 1) return refuse(error, error_size, "overshoot takes one array and gives one");
+  const float* values = inputs[0].data;
+  float* outside = results[0].data;
+  const int64_t count = elements(&inputs[0]);
+  for (int64_t i = 0; i < count; ++i) {
+    outside[i] = values[i] > 1.0f ? values[i] - 1.0f : values[i] < -1.0f ? values[i] + 1.0f : 0.0f;
+  }
+  return 0;
+}
+
+/* f32[n, 4] (position, speed, angle, angular speed), f32[n, 1] (force) -> f32[n, 4]: n trolleys, each with a load that hangs from it, 20 ms
+ * later. The angle is 0 where the load hangs straight down. */
+int crane(int version, const cleave_array* inputs, int input_count, cleave_array* results, int result_count, char* error,
+          size_t error_size) {
+  if (version != CLEAVE_HOST_FUNCTION_VERSION) return refuse(error, error_size, "another version of the interface");
+  if (input_count != 2 || result_count != 1) return refuse(error, error_size, "crane takes two arrays and gives one");
+  const float gravity = 9.8f, trolley = 1.0f, load = 0.1f, length = 0.5f, seconds = 0.02f;
+  const float *state = inputs[0].data, *force = inputs[1].data;
+  float* next = results[0].data;
+  const int64_t cranes = inputs[0].shape[0];
+  for (int64_t i = 0; i < cranes; ++i, state += 4, next += 4) {
+    const float sine = sinf(state[2]), cosine = cosf(state[2]);
+    const float pull = load * (length * state[3] * state[3] + gravity * cosine) * sine;
+    const float drive = (force[i] + pull) / (trolley + load * sine * sine);
+    const float turn = -(drive * cosine + gravity * sine) / length;
+    next[0] = state[0] + seconds * state[1];
+    next[1] = state[1] + seconds * drive;
+    next[2] = state[2] + seconds * state[3];
+    next[3] = state[3] + seconds * turn;
+  }
+  return 0;
+}

@@ -1,0 +1,153 @@
+// The models that are shipped: each reads without a mistake, warns where it says it does, moves as often as it should, and computes what is
+// written down here.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "executor/reference.h"
+#include "graph/diagnostic_text.h"
+#include "graph/verify.h"
+#include "models/model.h"
+#include "partitioner/compile.h"
+
+namespace cleave {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kModels = fs::path(CLEAVE_SOURCE_DIR) / "models";
+
+Graph read(const std::string& name, const std::map<std::string, std::int64_t>& dims = {}) {
+  Graph graph = read_model((kModels / (name + ".yaml")).string(), {dims});
+  EXPECT_TRUE(graph.ok()) << to_text(graph.diagnostics);
+  return graph;
+}
+
+Plan planned(const std::string& name) {
+  PlanOptions options;
+  options.costs.machine = *Machine::find("simulated");
+  return plan(read(name), options);
+}
+
+RunResult run(const Graph& graph, std::vector<std::string>* lines = nullptr) {
+  RunOptions options;
+  options.print = [&](std::string_view line) {
+    if (lines) lines->emplace_back(line);
+  };
+  Result<RunResult> result = run_reference(graph, options, {std::string(CLEAVE_BINARY_DIR) + "/lib"});
+  EXPECT_TRUE(result.ok()) << (result.ok() ? "" : result.error().message);
+  return result.ok() ? *result : RunResult{};
+}
+
+struct Expected {
+  std::string model;
+  std::vector<int> warnings;  ///< their lines
+  std::size_t sends;          ///< transfers that are neither arguments nor results
+  double speedup;             ///< at least, over all-host and all-accelerator
+};
+
+const std::vector<Expected>& expectations() {
+  static const std::vector<Expected> table = {
+      {"linear_regression", {}, 0, 1},  {"cpu_only_loop", {23}, 1, 1.5},    {"simulator_loop", {27}, 2, 1.5},
+      {"kmeans", {24}, 3, 1.5},         {"power_iteration", {}, 2, 1},      {"mlp_inference", {}, 0, 1},
+      {"naive_transfer", {}, 1, 1},     {"naive_transfer_after", {}, 0, 1}, {"resident_embedding_before", {14}, 2, 1},
+      {"resident_embedding", {}, 0, 1},
+  };
+  return table;
+}
+
+TEST(Zoo, EveryModelIsExpectedHere) {
+  for (const auto& entry : fs::directory_iterator(kModels)) {
+    if (entry.path().extension() != ".yaml") continue;
+    const auto known = [&](const Expected& expected) { return expected.model == entry.path().stem(); };
+    EXPECT_TRUE(std::any_of(expectations().begin(), expectations().end(), known)) << entry.path();
+  }
+}
+
+TEST(Zoo, WarnsMovesAndPaysAsWrittenDown) {
+  for (const Expected& expected : expectations()) {
+    SCOPED_TRACE(expected.model);
+    const Plan plan = planned(expected.model);
+    ASSERT_TRUE(plan.ok()) << to_text(plan.diagnostics);
+    std::vector<int> lines;
+    for (const Diagnostic& diagnostic : plan.diagnostics) {
+      EXPECT_EQ(diagnostic.kind, Kind::round_trip);
+      lines.push_back(diagnostic.location.line);
+    }
+    EXPECT_EQ(lines, expected.warnings) << to_text(plan.diagnostics);
+    std::size_t sends = 0;
+    for (const Transfer& transfer : plan.transfers.items) sends += transfer.kind == TransferKind::send;
+    EXPECT_EQ(sends, expected.sends);
+    EXPECT_GE(plan.all_host_seconds, expected.speedup * plan.placement.objective_seconds * (1 - 1e-9));
+    EXPECT_GE(plan.all_accelerator_seconds, expected.speedup * plan.placement.objective_seconds * (1 - 1e-9));
+  }
+}
+
+TEST(Zoo, LinearRegressionFindsTheLine) {
+  std::vector<std::string> lines;
+  const RunResult result = run(read("linear_regression"), &lines);
+  EXPECT_EQ(lines.size(), 10u);
+  ASSERT_TRUE(result.output("w") && result.output("b"));
+  EXPECT_NEAR(result.output("w")->at(0), 3, 0.01);
+  EXPECT_NEAR(result.output("w")->at(1), -2, 0.01);
+  EXPECT_NEAR(result.output("b")->at(0), 0.5, 0.01);
+}
+
+TEST(Zoo, KMeansLowersTheInertiaUntilItConverges) {
+  std::vector<std::string> lines;
+  const RunResult result = run(read("kmeans"), &lines);
+  std::vector<double> inertia;
+  for (const std::string& line : lines) {
+    if (line.starts_with("inertia: ")) inertia.push_back(std::stod(line.substr(9)));
+  }
+  ASSERT_GT(inertia.size(), 5u);
+  EXPECT_LT(inertia.size(), 50u);
+  EXPECT_TRUE(std::is_sorted(inertia.rbegin(), inertia.rend()));
+  EXPECT_LT(inertia.back(), 0.5 * inertia.front());
+  ASSERT_TRUE(result.output("inertia"));
+  EXPECT_NEAR(result.output("inertia")->at(0), inertia.back(), 0.01);
+}
+
+TEST(Zoo, PowerIterationGivesAnEigenvector) {
+  const Graph graph = read("power_iteration", {{"n", 64}});
+  const RunResult result = run(graph);
+  ASSERT_TRUE(result.output("v") && result.output("eigenvalue"));
+  double length = 0;
+  for (std::int64_t i = 0; i < 64; ++i) length += result.output("v")->at(i) * result.output("v")->at(i);
+  EXPECT_NEAR(length, 1, 1e-4);
+  EXPECT_GT(result.output("eigenvalue")->at(0), 40);
+}
+
+TEST(Zoo, InferenceGivesClasses) {
+  const RunResult result = run(read("mlp_inference", {{"hidden", 16}}));
+  ASSERT_TRUE(result.output("classes"));
+  EXPECT_EQ(to_string(result.output("classes")->type()), "i32[1500]");
+  std::vector<int> seen(10);
+  for (const std::int32_t digit : result.output("classes")->values<std::int32_t>()) {
+    ASSERT_TRUE(digit >= 0 && digit < 10);
+    seen[static_cast<std::size_t>(digit)] = 1;
+  }
+  EXPECT_GT(std::count(seen.begin(), seen.end(), 1), 1);
+}
+
+TEST(Zoo, BeforeAndAfterComputeTheSame) {
+  const std::map<std::string, std::int64_t> small_transfer = {{"rows", 32}, {"width", 8}};
+  EXPECT_EQ(*run(read("naive_transfer", small_transfer)).output("w"), *run(read("naive_transfer_after", small_transfer)).output("w"));
+  const std::map<std::string, std::int64_t> small_table = {{"words", 64}, {"width", 8}, {"batch", 16}};
+  EXPECT_EQ(*run(read("resident_embedding_before", small_table)).output("table"),
+            *run(read("resident_embedding", small_table)).output("table"));
+}
+
+TEST(Zoo, HostFunctionsAreLoadedFromTheExampleLibrary) {
+  const RunResult decided = run(read("cpu_only_loop", {{"batch", 32}, {"width", 16}, {"units", 8}}));
+  ASSERT_TRUE(decided.output("w"));
+  for (std::int64_t i = 0; i < decided.output("w")->size(); ++i) EXPECT_LT(std::abs(decided.output("w")->at(i)), 10);
+  const RunResult simulated = run(read("simulator_loop", {{"hidden", 16}}));
+  ASSERT_TRUE(simulated.output("state") && simulated.output("reward"));
+  EXPECT_NE(simulated.output("state")->at(0), 0);
+  EXPECT_GT(simulated.output("reward")->at(0), 0);  // the loads swing, but hang
+}
+
+}  // namespace
+}  // namespace cleave
