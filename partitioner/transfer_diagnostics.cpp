@@ -10,9 +10,9 @@
 namespace cleave {
 namespace {
 
-constexpr double kBoundShare = 0.1;          ///< of the time of the run or a loop, from which on waiting is worth a word
-constexpr std::size_t kMostNotes = 5;        ///< transfers listed under one limit
-constexpr std::size_t kMostNodes = 200'000;  ///< of a problem that is solved once more for a message
+constexpr double kBoundShare = 0.1;         ///< of the time of the run or a loop, from which on waiting is worth a word
+constexpr std::size_t kMostNotes = 5;       ///< transfers listed under one limit
+constexpr std::size_t kMostNodes = 50'000;  ///< of a problem that is solved once more for a message
 constexpr int kMostFallbackSolves = 8;
 
 std::string direction_phrase(const Transfer& t) {
