@@ -39,7 +39,7 @@ Plan plan(const Graph& graph, const PlanOptions& options) {
     return plan;
   }
   plan.placement = std::move(*placement);
-  plan.transfers = make_transfers(*plan.graph, plan.costed, plan.placement);
+  plan.transfers = make_transfers(*plan.graph, plan.costed, plan.placement, plan.machine);
   plan.round_trips = find_round_trips(*plan.graph, plan.costed, plan.placement, plan.transfers);
   plan.program = split(plan.graph, plan.placement, plan.transfers);
   plan.all_host_seconds = seconds_under(Policy::host, *plan.graph, plan, options.costs);

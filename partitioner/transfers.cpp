@@ -121,7 +121,7 @@ std::string_view to_string(TransferKind kind) {
   return "send";
 }
 
-Transfers make_transfers(const Graph& graph, const CostedProblem& costed, const Placement& placement) {
+Transfers make_transfers(const Graph& graph, const CostedProblem& costed, const Placement& placement, const Machine&) {
   const Layout layout(graph);
   Transfers transfers;
   transfers.items.reserve(placement.transfers.size());

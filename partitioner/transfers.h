@@ -32,6 +32,6 @@ struct Transfers {
   std::vector<Transfer> items;  ///< ordered by position in the program
 };
 
-Transfers make_transfers(const Graph& graph, const CostedProblem& costed, const Placement& placement);
+Transfers make_transfers(const Graph& graph, const CostedProblem& costed, const Placement& placement, const Machine& machine);
 
 }  // namespace cleave

@@ -112,7 +112,7 @@ TEST(RoundTrips, MembersEqualTheClosure) {
       host[i] = !accelerator[i] || (node.replicable && random() % 4 == 0);
     }
     const Placement placement = evaluate(costed.problem, host, accelerator);
-    Transfers transfers = make_transfers(graph, costed, placement);
+    Transfers transfers = make_transfers(graph, costed, placement, model.machine);
     std::set<std::uint32_t> members;
     for (const RoundTrip& trip : find_round_trips(graph, costed, placement, transfers)) {
       EXPECT_FALSE(trip.out.empty());

@@ -52,7 +52,7 @@ Parts split_randomly(std::uint64_t seed) {
   parts.costed = make_problem(*parts.graph, model, diagnostics);
   std::mt19937_64 random(seed);
   parts.placement = random_placement(parts.costed.problem, random);
-  parts.transfers = make_transfers(*parts.graph, parts.costed, parts.placement);
+  parts.transfers = make_transfers(*parts.graph, parts.costed, parts.placement, model.machine);
   parts.program = split(parts.graph, parts.placement, parts.transfers);
   return parts;
 }
