@@ -1,5 +1,8 @@
 #include "executor/device_side.h"
 
+#include <algorithm>
+#include <cstring>
+
 namespace cleave {
 
 DeviceSide::DeviceSide(Prepared& prepared, DeviceId id)
@@ -73,9 +76,19 @@ Status DeviceSide::begin(RunState& run, const RunOptions& options, const std::ma
   hazards_.reset();
   received_ = sent_ = {};
   track_ = {options.timeline && device_.simulated(), {}};
+  if (verify_ && !fetched_) {
+    std::int64_t largest = 0;
+    for (const MemoryPlan::Storage& each : plan_.storages) largest = std::max(largest, each.range.bytes);
+    Result<std::byte*> staging = device_.allocate_staging(largest);
+    if (!staging) return staging.error();
+    fetched_ = *staging;
+  }
   if (Status status = device_.begin_run(run); !status) return status;
   for (NodeId leaf : leaves_) {
-    if (Status status = upload(leaf, leaves.at(leaf)); !status) return status;
+    if (Status status = upload(leaf, leaves.at(leaf)); !status) {
+      device_.end_run();
+      return status;
+    }
   }
   return {};
 }
@@ -161,13 +174,13 @@ std::optional<std::vector<Array>> DeviceSide::fetch(const std::vector<ValueId>& 
   Status status = device_.synchronize(device_.record(Stream::compute));
   for (ValueId value : values) {
     Array array(graph_.values[value].type);
-    std::byte* to = array.mutable_bytes();
     if (status) {
       std::optional<Point> point = issue(Stream::to_host, {{storage(value)}, {}, 0}, here, TimelineEvent::What::transfer, 0,
-                                         [&] { return device_.copy_to_host(to, range(storage(value)), here); });
+                                         [&] { return device_.copy_to_host(fetched_, range(storage(value)), here); });
       if (!point) return std::nullopt;
       status = device_.synchronize(point->event);
     }
+    if (status && array.type().bytes() > 0) std::memcpy(array.mutable_bytes(), fetched_, static_cast<std::size_t>(array.type().bytes()));
     arrays.push_back(std::move(array));
   }
   if (status) return arrays;

@@ -68,6 +68,7 @@ class DeviceSide final : public Worker {
   IdVector<NodeId, Work> work_;
   std::vector<NodeId> leaves_;  ///< inputs and parameters with a copy here
   Hazards hazards_;
+  std::byte* fetched_ = nullptr;  ///< staging for one value at a time, in verify mode
 
   RunState* run_ = nullptr;
   bool verify_ = false;

@@ -1,3 +1,4 @@
+#include "executor/cuda/open.h"
 #include "executor/prepared.h"
 #include "executor/simulated/simulated_device.h"
 
@@ -44,6 +45,12 @@ bool has_steps(const DeviceProgram& device) {
   return !device.blocks.empty() && !device.blocks[0].steps.empty();
 }
 
+Result<std::unique_ptr<Device>> open_device(const ExecutorOptions& options, const Faults& faults) {
+  if (options.open) return options.open();
+  if (options.accelerator == ExecutorOptions::Accelerator::cuda) return cuda::open(options);
+  return std::unique_ptr<Device>(std::make_unique<SimulatedDevice>(options, faults));
+}
+
 Status open_devices(Prepared& prepared, const Machine& machine, const ExecutorOptions& options) {
   Result<Faults> faults = Faults::parse(options.inject);
   if (!faults) return faults.error();
@@ -60,7 +67,11 @@ Status open_devices(Prepared& prepared, const Machine& machine, const ExecutorOp
     if (capacity > 0 && static_cast<double>(prepared.plans[id].arena_bytes) > capacity) {
       return does_not_fit(*prepared.program, id, prepared.plans[id], capacity);
     }
-    prepared.devices.push_back(needed ? std::make_unique<SimulatedDevice>(options, *faults) : nullptr);
+    prepared.devices.push_back(nullptr);
+    if (!needed) continue;
+    Result<std::unique_ptr<Device>> device = open_device(options, *faults);
+    if (!device) return device.error();
+    prepared.devices[id] = *std::move(device);
   }
   return {};
 }

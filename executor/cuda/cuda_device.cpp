@@ -49,9 +49,11 @@ Status CudaDevice::open_parts() {
 }
 
 CudaDevice::~CudaDevice() {
-  if (!context_ || context_->stuck()) return;
-  // Whatever this thread did before; failing, the calls that free fail too, and there is nothing to be done.
+  if (!context_) return;
+  // If this fails, so do the calls that free, and there is nothing to be done.
   (void)context_->enter();
+  if (streams_) streams_->end();
+  if (context_->stuck()) return;
   if (blas_) api_.blas.cublasLtDestroy(blas_);
 }
 

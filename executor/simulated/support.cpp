@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "executor/cuda/open.h"
 #include "executor/executor.h"
 
 namespace cleave {
@@ -25,6 +26,7 @@ bool simulated_supports(const Graph& graph, NodeId id) {
 
 KernelSupport kernel_support(ExecutorOptions::Accelerator accelerator) {
   if (accelerator == ExecutorOptions::Accelerator::simulated) return simulated_supports;
+  if (accelerator == ExecutorOptions::Accelerator::cuda) return cuda::supports;
   return [](const Graph&, NodeId) { return false; };
 }
 
