@@ -165,6 +165,7 @@ void Ibfs::push(std::int32_t vertex, std::int32_t sign, std::int64_t amount) {
 }
 
 void Ibfs::adopt(Tree& tree, std::vector<std::int32_t>& orphans) {
+  std::reverse(orphans.begin(), orphans.end());  // those near the terminal first: what is below may then stay where it is
   for (std::size_t i = 0; i < orphans.size(); ++i) {
     if (!find_parent_one_up(orphans[i], tree.sign)) relabel(tree, orphans[i], orphans);
   }

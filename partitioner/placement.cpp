@@ -9,6 +9,7 @@
 #include "partitioner/contract.h"
 #include "partitioner/memory_capacity.h"
 #include "partitioner/network.h"
+#include "partitioner/reduce.h"
 #include "partitioner/region_tree.h"
 
 namespace cleave {
@@ -206,6 +207,7 @@ Result<Placement> solve(const PlacementProblem& problem, const SolveOptions& opt
   if (!contraction) return contraction.error();
   const UsesByValue uses(problem);
   const CapacityScale scale(problem, uses);
+  if (options.reduce) reduce(problem, uses, scale, {.to_accelerator = problem.accelerator_memory_bytes <= 0}, *contraction);
   const PlacementNetwork network = make_network(problem, *contraction, uses, scale);
   const Result<CapacityCut> found = cut(problem, *contraction, network, options);
   if (!found) return found.error();

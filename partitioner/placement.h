@@ -30,6 +30,7 @@ struct Placement {
 
 struct SolveOptions {
   Solver solver = Solver::ibfs;
+  bool reduce = true;  ///< decide what decides itself before cutting; the answer is the same without
   // Only where the accelerator's memory is too small for the plain minimum cut:
   double tolerance = 1e-5;  ///< relative gap that is good enough
   int max_branches = 2000;  ///< nodes of the search tree; beyond that a gap is left and reported

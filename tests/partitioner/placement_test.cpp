@@ -161,6 +161,22 @@ TEST(Placement, IsTheSameFromBothSolvers) {
   }
 }
 
+TEST(Placement, IsTheSameWithoutReductions) {
+  for (std::uint64_t seed = 0; seed < 6000; ++seed) {
+    RandomProblemOptions options;
+    options.max_nodes = seed % 2 == 0 ? 12 : 100;
+    options.max_regions = seed % 5 == 0 ? 1 : 8;
+    options.ties = seed % 3 != 0;
+    const Problem problem = testing::random_problem(seed, options);
+    const auto reduced = solve(problem), whole = solve(problem, {.reduce = false});
+    ASSERT_TRUE(reduced.ok() && whole.ok());
+    EXPECT_NEAR(reduced->bound_seconds, whole->bound_seconds, 1e-12 * whole->bound_seconds) << "seed " << seed;
+    EXPECT_EQ(reduced->on_host, whole->on_host) << "seed " << seed;
+    EXPECT_EQ(reduced->on_accelerator, whole->on_accelerator) << "seed " << seed;
+    EXPECT_EQ(reduced->transfers, whole->transfers) << "seed " << seed;
+  }
+}
+
 TEST(Placement, ReplicasThatNothingReadsAreDropped) {
   for (std::uint64_t seed = 0; seed < 1500; ++seed) {
     RandomProblemOptions options;
