@@ -117,23 +117,25 @@ class Writer {
   }
 
   std::string advice(const RoundTrip& trip) {
-    const std::string saving = saved(trip);
-    const std::string with_saving = saving.empty() ? "" : " (saves up to " + saving + ")";
+    const std::string mark = "mark what it reads with to_host() if this is meant";
+    const std::string overlap = "overlap it with work that does not depend on it";
+    const std::optional<double> saving = saved(trip);
+    const std::string amount = saving ? " (saves up to " + human_seconds(*saving) + ")" : "";
+    const bool no_gain = saving && *saving <= 0;  // then moving it is no advice
     switch (trip.cause) {
-      case Cause::pinned: return "remove the pin" + with_saving + ", or mark what it reads with to_host() if this is meant";
-      case Cause::effect: return "mark what it reads with to_host() if this is meant, or overlap it with work that does not depend on it";
-      case Cause::no_kernel:
-        return "mark what it reads with to_host() if this is meant, overlap it, or give it an accelerator kernel" + with_saving;
-      case Cause::memory: return "make room on the accelerator, or mark what it reads with to_host() if this is meant";
+      case Cause::pinned: return no_gain ? mark : "remove the pin" + amount + ", or " + mark;
+      case Cause::effect: return mark + ", or " + overlap;
+      case Cause::no_kernel: return mark + (no_gain ? ", or " + overlap : ", overlap it, or give it an accelerator kernel" + amount);
+      case Cause::memory: return "make room on the accelerator, or " + mark;
       default: break;
     }
     return "nothing to do unless the machine file is wrong";
   }
 
-  std::string saved(const RoundTrip& trip) {
-    if ((trip.cause != Cause::no_kernel && trip.cause != Cause::pinned) || solves_++ >= kMostSolves) return "";
-    const std::optional<double> seconds = saved_by_kernel(plan_, trip.blamed);
-    return seconds && *seconds > 0 ? human_seconds(*seconds) : "";
+  /// Nothing where it was not computed.
+  std::optional<double> saved(const RoundTrip& trip) {
+    if ((trip.cause != Cause::no_kernel && trip.cause != Cause::pinned) || solves_++ >= kMostSolves) return std::nullopt;
+    return saved_by_kernel(plan_, trip.blamed);
   }
 
   const Plan& plan_;
