@@ -24,7 +24,9 @@ class AsynchronousExecutor final : public Executor {
   }
 
   AsynchronousExecutor(std::unique_ptr<Prepared> prepared, const ExecutorOptions& options)
-      : prepared_(std::move(prepared)), watchdog_seconds_(options.watchdog_seconds) {}
+      : prepared_(std::move(prepared)),
+        watchdog_seconds_(options.watchdog_seconds),
+        simulated_(options.accelerator == ExecutorOptions::Accelerator::simulated) {}
 
   Status open() {
     Result<std::unique_ptr<HostSide>> host = HostSide::create(*prepared_);
@@ -60,10 +62,6 @@ class AsynchronousExecutor final : public Executor {
 
  private:
   [[nodiscard]] const Graph& graph() const { return prepared_->graph(); }
-  [[nodiscard]] bool simulated() const {
-    return std::any_of(prepared_->devices.begin(), prepared_->devices.end(), [](const auto& d) { return d && d->simulated(); });
-  }
-
   Status begin(RunState& run, const RunOptions& options, const std::map<NodeId, Array>& leaves) {
     for (Ring& ring : prepared_->rings) ring.reset();
     for (ControlStream& control : prepared_->controls) control.reset();
@@ -73,7 +71,7 @@ class AsynchronousExecutor final : public Executor {
       for (std::size_t j = 0; j < i; ++j) drivers_[j]->end();
       return status;
     }
-    host_->begin(run, options, leaves, simulated());
+    host_->begin(run, options, leaves, simulated_);
     return {};
   }
 
@@ -119,14 +117,15 @@ class AsynchronousExecutor final : public Executor {
     }
     std::stable_sort(result.timeline.events.begin(), result.timeline.events.end(),
                      [](const TimelineEvent& a, const TimelineEvent& b) { return a.start_seconds < b.start_seconds; });
-    result.timeline.simulated = simulated();
-    result.simulated_seconds = simulated() ? end : 0;
+    result.timeline.simulated = simulated_;
+    result.simulated_seconds = simulated_ ? end : 0;
     if (options.observe) result.observed = host_->observation().profile(graph());
     return result;
   }
 
   std::unique_ptr<Prepared> prepared_;
   const double watchdog_seconds_;
+  const bool simulated_;  ///< times are the virtual clock's, also of a program that leaves the simulated accelerator idle
   std::unique_ptr<HostSide> host_;
   std::vector<std::unique_ptr<DeviceSide>> drivers_;
 };

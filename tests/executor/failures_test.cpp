@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "executor/bindings.h"
+#include "executor/prepared.h"
 #include "executor/simulated/faults.h"
 #include "executor/simulated/simulated_device.h"
 #include "executor/step_mark.h"
@@ -239,6 +239,24 @@ TEST(Failures, NoFileIsLeftBehindAnError) {
   const Outcome failed = run(*executor_for(plan_for(graph, Where::host), {}));
   EXPECT_FALSE(failed.result.ok());
   EXPECT_EQ(folder.files(), 0U);
+}
+
+TEST(Failures, VerifyModeStopsAtANodeThatDiffersFromItsMeaning) {
+  const auto graph = looping(halve);
+  const auto prepared = prepare(plan_for(graph, Where::host).program, simulated_costs().machine, {});
+  ASSERT_TRUE(prepared.ok());
+  NodeId node;
+  for (std::size_t i = 0; i < graph->nodes.size(); ++i) {
+    if (graph->op_name(NodeId(i)) == "multiply") node = NodeId(i);
+  }
+  const Array x = Array::of<float>({4}, {1, 2, 3, 4});
+  const std::vector<Array> operands = {x, x};
+  const std::vector<Array> right = {Array::of<float>({4}, {1, 4, 9, 16})}, wrong = {Array::of<float>({4}, {1, 4, 9.01F, 16})};
+  EXPECT_FALSE(check_against_meaning(**prepared, node, operands, right));
+  const auto error = check_against_meaning(**prepared, node, operands, wrong);
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->location.line, 2);
+  EXPECT_NE(error->message.find("element 2"), std::string::npos) << error->message;
 }
 
 TEST(Failures, WorkForAnAcceleratorNeedsOne) {

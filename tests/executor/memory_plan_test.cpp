@@ -89,6 +89,27 @@ TEST(MemoryPlan, ASwapOfCarriedValuesUsesOneStorageMore) {
   }
 }
 
+TEST(MemoryPlan, AWhileLoopHandsOutWhatItsConditionRejected) {
+  Tracer tracer("while");
+  const Operand x = tracer.input("x", {DType::i32, {}}, {}, line(1));
+  const Tracer::State state{"x", x, line(2)};
+  Tracer::Loop loop = tracer.begin_while(std::span(&state, 1), line(2));
+  // What is yielded is computed in the condition, where it must not take the place of the value that the loop may end with.
+  const Operand tripled = call(tracer, "multiply", {loop.inside[0], Literal{Literal::Type::integer, 3, 0}});
+  tracer.while_condition(call(tracer, "less", {tripled, Literal{Literal::Type::integer, 100, 0}}), line(2));
+  const Tracer::State yielded{"x", tripled, line(3)};
+  tracer.output("x", tracer.end_while(std::span(&yielded, 1))[0], line(4));
+  const auto graph = std::make_shared<const Graph>(tracer.finish());
+  ASSERT_TRUE(graph->ok()) << graph->diagnostics.begin()->message;
+  RunOptions options;
+  options.inputs = {{"x", Array::scalar<std::int32_t>(2)}};
+  for (const Where where : {Where::host, Where::accelerator}) {
+    const auto result = executor_for(plan_for(graph, where), {})->run(options);
+    ASSERT_TRUE(result.ok());
+    EXPECT_EQ(*result->outputs[0].second.data<std::int32_t>(), 54);
+  }
+}
+
 TEST(MemoryPlan, AChainOfTemporariesNeedsRoomForFewOfThem) {
   Tracer tracer("chain");
   Operand x = tracer.input("x", {DType::f32, {256}}, {}, line(1));

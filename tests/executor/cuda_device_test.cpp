@@ -1,0 +1,240 @@
+// The CUDA back end on the fake driver: what it never does once it runs, what it makes of each failure of each call, and that nothing
+// hangs, leaks or goes on after an error.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "executor/cuda/open.h"
+#include "executor/cuda/shared_library.h"
+#include "graph/tracer.h"
+#include "tests/executor/run_support.h"
+#include "tests/support/fake_driver.h"
+
+namespace cleave::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using Schedule = FakeDriver::Schedule;
+
+SourceLocation line(int number) {
+  return {std::make_shared<const std::string>("model.yaml"), number, 3, nullptr};
+}
+
+Operand call(Tracer& tracer, const char* op, std::vector<Operand> inputs, int at, Attributes attributes = {}) {
+  return tracer.call(*find_op(op), inputs, std::move(attributes), line(at));
+}
+
+std::shared_ptr<const HostFunction> halving() {
+  auto function = std::make_shared<HostFunction>();
+  function->name = "halve";
+  function->returns = {TensorType{DType::f32, {4}}};
+  function->pure = true;
+  function->call = [](std::span<const Array> inputs, std::span<Array> results) -> Status {
+    for (int i = 0; i < 4; ++i) results[0].mutable_data<float>()[i] = inputs[0].data<float>()[i] / 2;
+    return {};
+  };
+  return function;
+}
+
+/// for i in `trips`: w = take(halve(w * x + w), index). The device works in every trip, and so does the host.
+std::shared_ptr<const Graph> program(std::int64_t trips, bool on_host_too = true) {
+  Tracer tracer("program");
+  const Operand x = tracer.input("x", {DType::f32, {4}}, {}, line(1));
+  const Operand index = tracer.input("index", {DType::i32, {4}}, {}, line(1));
+  const Tracer::State state{"w", x, line(2)};
+  Tracer::Loop loop = tracer.begin_for(Literal{Literal::Type::integer, trips, 0}, std::span(&state, 1), line(2));
+  const Operand w = loop.inside[0];
+  Operand next = call(tracer, "add", {call(tracer, "multiply", {w, x}, 3), w}, 3);
+  if (on_host_too) next = call(tracer, "host_call", {next}, 4, {{"function", halving()}});
+  next = call(tracer, "take", {next, index}, 5, {{"axis", std::int64_t{0}}});
+  const Tracer::State yielded{"w", next, line(6)};
+  tracer.output("w", tracer.end_for(std::span(&yielded, 1))[0], line(7));
+  return std::make_shared<const Graph>(tracer.finish());
+}
+
+RunOptions inputs(std::int32_t first_index = 3) {
+  RunOptions options;
+  Array x(TensorType{DType::f32, {4}}), index(TensorType{DType::i32, {4}});
+  for (int i = 0; i < 4; ++i) {
+    x.mutable_data<float>()[i] = 0.25F * static_cast<float>(i);
+    index.mutable_data<std::int32_t>()[i] = i == 0 ? first_index : 3 - i;
+  }
+  options.inputs = {{"x", x}, {"index", index}};
+  return options;
+}
+
+ExecutorOptions executor_options(FakeDriver& driver, int events = 8) {
+  cuda::CudaOptions cuda_options;
+  cuda_options.streams = {events, 0.1};
+  cuda_options.upload_bytes = 256;
+  ExecutorOptions options;
+  options.accelerator = ExecutorOptions::Accelerator::cuda;
+  options.open = driver.opener(cuda_options);
+  options.watchdog_seconds = 20;
+  return options;
+}
+
+/// Opens an executor and runs once. What failed first.
+Status open_and_run(const Planned& planned, const ExecutorOptions& options, std::unique_ptr<Executor>& executor) {
+  Result<std::unique_ptr<Executor>> opened = Executor::create(planned.program, simulated_costs().machine, options);
+  if (!opened) return opened.error();
+  executor = *std::move(opened);
+  Result<RunResult> result = executor->run(inputs());
+  return result ? Status() : result.error();
+}
+
+TEST(CudaDevice, SaysWhichPieceIsMissing) {
+  const auto none = cuda::SharedLibrary::open({"libno-such-thing.so.1", "libnor-this.so"}, "the NVIDIA driver");
+  ASSERT_FALSE(none.ok());
+  EXPECT_THAT(none.error().message, HasSubstr("the NVIDIA driver cannot be opened: libno-such-thing.so.1"));
+  EXPECT_EQ(none.error().kind, ErrorKind::machine);
+  auto library = cuda::SharedLibrary::open({"libc.so.6"}, "the C library");
+  ASSERT_TRUE(library.ok());
+  void* (*function)(std::size_t) = nullptr;
+  library->find("malloc", function);
+  EXPECT_TRUE(function);
+  EXPECT_TRUE(library->complete().ok());
+  library->find("cuFromTheFuture_v9", function);
+  ASSERT_FALSE(library->complete().ok());
+  EXPECT_THAT(library->complete().error().message,
+              HasSubstr("libc.so.6 is too old for this build of cleave: it has no cuFromTheFuture_v9"));
+}
+
+TEST(CudaDevice, ListsWhatThereIsOrWhyNot) {
+  const std::vector<cuda::Found> found = cuda::find_devices();
+  ASSERT_FALSE(found.empty());
+  EXPECT_EQ(cuda::usable().ok(), found[0].why.empty());
+  for (const cuda::Found& each : found) EXPECT_NE(each.why.empty(), each.description.empty());
+}
+
+TEST(CudaDevice, RefusesAGpuThatIsNotThere) {
+  FakeDriver driver;
+  cuda::CudaOptions options;
+  options.ordinal = 1;
+  const auto device = driver.opener(options)();
+  ASSERT_FALSE(device.ok());
+  EXPECT_EQ(device.error().message, "no GPU 1: there is one GPU, 0");
+  EXPECT_EQ(driver.leaks(), "");
+}
+
+TEST(CudaDevice, CreatesAndWaitsForNothingInTheSteadyState) {
+  FakeDriver driver;
+  const Planned planned = plan_for(program(20), Where::accelerator);
+  {
+    const std::unique_ptr<Executor> executor = executor_for(planned, executor_options(driver));
+    ASSERT_TRUE(executor);
+    ASSERT_TRUE(executor->run(inputs()).ok());
+    const std::map<std::string, std::int64_t> before = driver.counts();
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(executor->run(inputs()).ok());
+    for (const auto& [name, count] : driver.counts()) {
+      const bool works = name.ends_with("Async") || name == "cuLaunchKernel" || name == "cuEventRecord" || name == "cuEventQuery" ||
+                         name == "cuStreamWaitEvent" || name == "cuCtxSetCurrent";
+      const auto old = before.find(name);
+      EXPECT_TRUE(works || (old != before.end() && old->second == count)) << name << " in a run";
+    }
+    EXPECT_GE(driver.count("cuLaunchKernel"), 4 * 20 * 3);
+  }
+  EXPECT_EQ(driver.leaks(), "");
+  EXPECT_THAT(driver.misuses(), ::testing::IsEmpty());
+}
+
+TEST(CudaDevice, MakesOneErrorOfEachFailingCall) {
+  const Planned planned = plan_for(program(3), Where::accelerator);
+  for (const CUresult code : {CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_LAUNCH_FAILED}) {
+    for (std::int64_t n = 1;; ++n) {
+      SCOPED_TRACE("call " + std::to_string(n) + " fails with " + std::to_string(code));
+      FakeDriver driver(Schedule::eager);
+      driver.fail_call(n, code);
+      {
+        std::unique_ptr<Executor> executor;
+        const Status status = open_and_run(planned, executor_options(driver), executor);
+        if (driver.failed().empty()) break;
+        ASSERT_FALSE(status.ok()) << driver.failed() << " failed";
+        EXPECT_EQ(status.error().kind, ErrorKind::machine);
+        EXPECT_THAT(status.error().message, HasSubstr(driver.failed()));
+        if (executor) {
+          EXPECT_EQ(executor->run(inputs()).ok(), code == CUDA_ERROR_OUT_OF_MEMORY) << driver.failed();
+        }
+      }
+      EXPECT_EQ(driver.leaks(), "") << driver.failed();
+      EXPECT_THAT(driver.misuses(), ::testing::IsEmpty()) << driver.failed();
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST(CudaDevice, EndsWhereACommandFailsOnTheDevice) {
+  const Planned planned = plan_for(program(3), Where::accelerator);
+  for (std::int64_t n = 1;; ++n) {
+    SCOPED_TRACE("command " + std::to_string(n));
+    FakeDriver driver(Schedule::random, static_cast<std::uint64_t>(n));
+    driver.fail_command(n);
+    {
+      std::unique_ptr<Executor> executor;
+      const Status status = open_and_run(planned, executor_options(driver), executor);
+      if (status) break;
+      EXPECT_EQ(status.error().kind, ErrorKind::machine);
+      EXPECT_THAT(status.error().message, HasSubstr("CUDA_ERROR_LAUNCH_FAILED"));
+      ASSERT_TRUE(executor);
+      const auto again = executor->run(inputs());
+      ASSERT_FALSE(again.ok());
+      EXPECT_THAT(again.error().message, HasSubstr("lost"));
+    }
+    EXPECT_EQ(driver.leaks(), "");
+    EXPECT_THAT(driver.misuses(), ::testing::IsEmpty());
+    ASSERT_LT(n, 1000);
+    if (HasFailure()) return;
+  }
+}
+
+TEST(CudaDevice, GivesUpOnACommandThatNeverEnds) {
+  const Planned planned = plan_for(program(3), Where::accelerator);
+  for (const std::int64_t n : {3, 4, 8}) {
+    SCOPED_TRACE("command " + std::to_string(n));
+    FakeDriver driver;
+    driver.stall_command(n);
+    ExecutorOptions options = executor_options(driver);
+    options.watchdog_seconds = 0.2;
+    std::unique_ptr<Executor> executor;
+    const Status status = open_and_run(planned, options, executor);
+    ASSERT_FALSE(status.ok());
+    EXPECT_THAT(status.error().message, HasSubstr("nothing has run for"));
+    const auto again = executor->run(inputs());
+    ASSERT_FALSE(again.ok());
+    EXPECT_THAT(again.error().message, HasSubstr("lost"));
+    EXPECT_THAT(driver.misuses(), ::testing::IsEmpty());
+  }
+}
+
+TEST(CudaDevice, TellsWhereTheDataAreWrong) {
+  const Planned planned = plan_for(program(3), Where::accelerator);
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    FakeDriver driver(static_cast<Schedule>(seed % 3), seed);
+    const std::unique_ptr<Executor> executor = executor_for(planned, executor_options(driver));
+    ASSERT_TRUE(executor);
+    const auto wrong = executor->run(inputs(17));
+    ASSERT_FALSE(wrong.ok());
+    EXPECT_EQ(wrong.error().kind, ErrorKind::user) << wrong.error().message;
+    EXPECT_EQ(wrong.error().location.line, 5) << wrong.error().message;
+    EXPECT_TRUE(executor->run(inputs()).ok());
+    EXPECT_THAT(driver.misuses(), ::testing::IsEmpty());
+  }
+}
+
+TEST(CudaDevice, EnqueuesNoFurtherAheadThanTheEventsReach) {
+  const auto graph = program(1500, false);
+  const Outcome expected = run_with(inputs(), [&](const RunOptions& o) { return run_reference(*graph, o); });
+  const Planned planned = plan_for(graph, Where::accelerator);
+  for (const Schedule schedule : {Schedule::eager, Schedule::latest, Schedule::random}) {
+    FakeDriver driver(schedule);
+    const std::unique_ptr<Executor> executor = executor_for(planned, executor_options(driver, 4));
+    ASSERT_TRUE(executor);
+    const Outcome outcome = run_with(inputs(), [&](const RunOptions& o) { return executor->run(o); });
+    expect_equal(outcome, expected, false);
+    EXPECT_THAT(driver.misuses(), ::testing::IsEmpty());
+  }
+}
+
+}  // namespace
+}  // namespace cleave::testing

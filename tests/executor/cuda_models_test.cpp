@@ -1,0 +1,93 @@
+// Every model and many random programs through the CUDA back end on the fake driver, against the oracle: on every kind of placement, with
+// streams that run at once, as late as can be, or in any order that is allowed.
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "graph/diagnostic_text.h"
+#include "models/model.h"
+#include "tests/executor/run_support.h"
+#include "tests/support/fake_driver.h"
+
+namespace cleave::testing {
+namespace {
+
+constexpr const char* kHostFunctions = CLEAVE_BINARY_DIR "/models/host_functions";
+
+std::uint64_t seeds() {
+  const char* text = std::getenv("CLEAVE_TEST_SEEDS");
+  return text ? std::strtoull(text, nullptr, 10) : 30;
+}
+
+/// Runs `graph` twice on a fake GPU and compares with `expected`.
+void check(const std::shared_ptr<const Graph>& graph, const RunOptions& options, const Outcome& expected, Where where,
+           std::uint64_t variant, const std::function<void()>& before_run) {
+  SCOPED_TRACE("variant " + std::to_string(variant) + ", placement " + std::to_string(static_cast<int>(where)));
+  const Planned planned = plan_for(graph, where, variant);
+  FakeDriver driver(static_cast<FakeDriver::Schedule>(variant % 3), variant);
+  {
+    ExecutorOptions executor_options;
+    executor_options.accelerator = ExecutorOptions::Accelerator::cuda;
+    cuda::CudaOptions cuda_options;
+    cuda_options.streams.events = variant % 2 == 0 ? 4 : 64;
+    cuda_options.upload_bytes = variant % 2 == 0 ? 64 : 4096;
+    executor_options.open = driver.opener(cuda_options);
+    executor_options.channel_capacity = 1 + static_cast<int>(variant % 2);
+    executor_options.watchdog_seconds = 20;
+    executor_options.library_paths = {kHostFunctions};
+    const std::unique_ptr<Executor> executor = executor_for(planned, executor_options);
+    ASSERT_TRUE(executor);
+    for (int run = 0; run < 2; ++run) {
+      before_run();
+      expect_equal(run_with(options, [&](const RunOptions& o) { return executor->run(o); }), expected, false);
+    }
+  }
+  EXPECT_EQ(driver.leaks(), "");
+  EXPECT_THAT(driver.misuses(), ::testing::IsEmpty());
+}
+
+void check_random(std::uint64_t seed, bool verify) {
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  RandomGraphOptions graph_options;
+  graph_options.log = std::make_shared<EffectLog>();
+  const auto graph = std::make_shared<const Graph>(random_graph(seed, graph_options));
+  RunOptions options;
+  options.inputs = random_inputs(*graph, seed);
+  const Outcome expected = run_with(options, [&](const RunOptions& o) { return run_reference(*graph, o); });
+  const std::vector<std::string> effects = graph_options.log->lines;
+  options.verify = verify;
+  std::uint64_t variant = seed * 5;
+  for (const Where where : {Where::accelerator, Where::optimal, Where::random, Where::random}) {
+    check(graph, options, expected, where, variant++, [&] { graph_options.log->lines.clear(); });
+    EXPECT_EQ(graph_options.log->lines, effects);
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(CudaModels, RandomProgramsEqualTheOracle) {
+  for (std::uint64_t seed = 0; seed < seeds() && !HasFailure(); ++seed) check_random(seed, false);
+}
+
+TEST(CudaModels, VerifyModeAgreesWithTheMeanings) {
+  for (std::uint64_t seed = 0; seed < seeds() / 4 && !HasFailure(); ++seed) check_random(seed, true);
+}
+
+TEST(CudaModels, TheModelsOfTheProjectEqualTheOracle) {
+  int checked = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(CLEAVE_SOURCE_DIR "/models")) {
+    if (entry.path().extension() != ".yaml") continue;
+    SCOPED_TRACE(entry.path().string());
+    const auto graph = std::make_shared<const Graph>(read_model(entry.path().string()));
+    ASSERT_TRUE(graph->ok()) << to_text(graph->diagnostics);
+    const Outcome expected = run_with({}, [&](const RunOptions& o) { return run_reference(*graph, o, {kHostFunctions}); });
+    check(graph, {}, expected, Where::accelerator, 1, [] {});
+    check(graph, {}, expected, Where::optimal, 2, [] {});
+    ++checked;
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(checked, 0);
+}
+
+}  // namespace
+}  // namespace cleave::testing

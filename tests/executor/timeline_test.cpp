@@ -1,0 +1,86 @@
+// The timeline: what each device did when, on the virtual clock; and its form as a Chrome trace.
+#include "executor/timeline.h"
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "tests/executor/run_support.h"
+#include "tests/support/temporary_folder.h"
+
+namespace cleave::testing {
+namespace {
+
+RunResult run_timed(const std::shared_ptr<const Graph>& graph, Where where, std::uint64_t seed) {
+  RunOptions options;
+  options.inputs = random_inputs(*graph, seed);
+  options.print = [](std::string_view) {};
+  options.timeline = true;
+  options.observe = true;
+  const Result<RunResult> result = executor_for(plan_for(graph, where, seed), {})->run(options);
+  return result ? *result : RunResult{};
+}
+
+TEST(Timeline, OneDeviceDoesOneThingAtATimeAndTheRunEndsWithTheLastEvent) {
+  std::size_t events = 0, transfers = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const auto graph = std::make_shared<const Graph>(random_graph(seed));
+    const RunResult result = run_timed(graph, Where::random, seed);
+    std::map<std::pair<DeviceId, int>, double> busy_until;
+    double end = 0;
+    for (const TimelineEvent& event : result.timeline.events) {
+      EXPECT_LE(event.start_seconds, event.end_seconds);
+      end = std::max(end, event.end_seconds);
+      ++events;
+      transfers += event.what == TimelineEvent::What::transfer ? 1 : 0;
+      if (event.what != TimelineEvent::What::compute) continue;
+      double& busy = busy_until[{event.device, 0}];
+      EXPECT_GE(event.start_seconds, busy);
+      busy = event.end_seconds;
+    }
+    EXPECT_DOUBLE_EQ(end, result.simulated_seconds);
+  }
+  EXPECT_GT(events, 1000U);
+  EXPECT_GT(transfers, 100U);
+}
+
+TEST(Timeline, IsWrittenAsAChromeTrace) {
+  const auto graph = std::make_shared<const Graph>(random_graph(3));
+  const RunResult result = run_timed(graph, Where::accelerator, 3);
+  ASSERT_FALSE(result.timeline.events.empty());
+  test::TemporaryFolder folder;
+  ASSERT_TRUE(write_chrome_trace(result.timeline, *graph, folder.path("trace.json")).ok());
+  const auto trace = nlohmann::json::parse(folder.read("trace.json"));
+  std::size_t complete = 0;
+  for (const auto& event : trace.at("traceEvents")) {
+    if (event.at("ph") != "X") continue;
+    EXPECT_GE(event.at("dur").get<double>(), 0);
+    EXPECT_FALSE(event.at("name").get<std::string>().empty());
+    ++complete;
+  }
+  EXPECT_EQ(complete, result.timeline.events.size());
+  EXPECT_EQ(folder.files(), 1U);
+  EXPECT_FALSE(write_chrome_trace(result.timeline, *graph, folder.path("no/such/folder/trace.json")).ok());
+}
+
+TEST(Timeline, ObservesTripsAsTheReferenceDoes) {
+  int compared = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const auto graph = std::make_shared<const Graph>(random_graph(seed));
+    RunOptions options;
+    options.inputs = random_inputs(*graph, seed);
+    options.print = [](std::string_view) {};
+    options.observe = true;
+    const Result<RunResult> expected = run_reference(*graph, options);
+    if (!expected) continue;
+    for (const auto& [position, trips] : run_timed(graph, Where::random, seed).observed.expected) {
+      EXPECT_EQ(trips, expected->observed.expected.at(position)) << position;
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, 20);
+}
+
+}  // namespace
+}  // namespace cleave::testing
