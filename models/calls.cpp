@@ -48,29 +48,31 @@ std::vector<SignatureParameter> parameters_of(const OpDef& op) {
 }  // namespace
 
 PlannedCall Evaluation::plan(const ExpressionNode& node) {
+  if (!evaluator_.check_callee(node.text, node.span)) return {};
   if (evaluator_.inliner) {
     if (const auto* takes = evaluator_.inliner->takes(node.text)) return plan_names(node, *takes);
   }
   const auto host_function = evaluator_.host_functions.find(node.text);
   if (host_function != evaluator_.host_functions.end()) return plan_host_function(node, host_function->second);
-  if (const OpDef* op = find_op(node.text)) return plan_op(node, *op);
-  unknown_call(node);
-  return {};
+  return plan_op(node, *find_op(node.text));
 }
 
-void Evaluation::unknown_call(const ExpressionNode& node) {
-  if (std::find(kNotYet.begin(), kNotYet.end(), node.text) != kNotYet.end()) {
-    return evaluator_.fail(Kind::unsupported, node.span, "`" + node.text + "` is not supported yet");
+bool Evaluator::check_callee(const std::string& name, Span span) {
+  if ((inliner && inliner->takes(name)) || host_functions.contains(name) || find_op(name)) return true;
+  if (std::find(kNotYet.begin(), kNotYet.end(), name) != kNotYet.end()) {
+    fail(Kind::unsupported, span, "`" + name + "` is not supported yet");
+    return false;
   }
   std::string suggestion;
-  if (!evaluator_.errors.full()) {
+  if (!errors.full()) {
     std::vector<std::string> names;
-    if (evaluator_.inliner) names = evaluator_.inliner->function_names();
-    for (const auto& [name, function] : evaluator_.host_functions) names.push_back(name);
+    if (inliner) names = inliner->function_names();
+    for (const auto& [declared, function] : host_functions) names.push_back(declared);
     for (const OpDef* op : all_ops()) names.push_back(op->name);
-    suggestion = evaluator_.errors.suggest(node.text, names);
+    suggestion = errors.suggest(name, names);
   }
-  evaluator_.fail(Kind::unknown, node.span, "unknown operation `" + node.text + "`" + suggestion);
+  fail(Kind::unknown, span, "unknown operation `" + name + "`" + suggestion);
+  return false;
 }
 
 PlannedCall Evaluation::plan_op(const ExpressionNode& node, const OpDef& op) {

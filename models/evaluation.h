@@ -59,7 +59,6 @@ class Evaluation {
   PlannedCall plan_op(const ExpressionNode& node, const OpDef& op);
   PlannedCall plan_names(const ExpressionNode& node, const std::vector<Name>& takes);
   PlannedCall plan_host_function(const ExpressionNode& node, const std::shared_ptr<const HostFunction>& function);
-  void unknown_call(const ExpressionNode& node);
   Operands call(const ExpressionNode& node, const PlannedCall& planned);
   std::optional<AttributeValue> attribute(const ExpressionNode& call, const AttributeDef& definition, Index index);
 

@@ -50,6 +50,9 @@ struct Evaluator {
   /// `f32[batch, 2]`
   std::optional<TensorType> type(const Expression& expression);
 
+  /// Whether there is an op or function of that name; reports it where not.
+  bool check_callee(const std::string& name, Span span);
+
   void fail(Kind kind, Span span, std::string message, std::vector<Note> notes = {}) {
     errors.add(kind, span, std::move(message), std::move(notes));
   }

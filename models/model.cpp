@@ -67,6 +67,17 @@ void read_outputs(const YamlNode& node, Evaluator& evaluator) {
   }
 }
 
+/// Also of functions that nobody calls.
+void check_calls(const Functions& functions, Evaluator& evaluator) {
+  for (const auto& [name, function] : functions) {
+    for_each_expression(function.body, [&](const Expression& expression) {
+      for (const ExpressionNode& node : expression.nodes) {
+        if (node.kind == ExpressionNode::Kind::call) evaluator.check_callee(node.text, node.span);
+      }
+    });
+  }
+}
+
 /// Everything behind the YAML.
 void read_sections(const YamlNode& root, const ModelOptions& options, Tracer& tracer, Errors& errors) {
   Scopes scopes;
@@ -90,6 +101,7 @@ void read_sections(const YamlNode& root, const ModelOptions& options, Tracer& tr
 
   Program program(evaluator, functions);
   evaluator.inliner = &program;
+  check_calls(functions, evaluator);
   if (const YamlNode* node = section("program")) {
     program.run(parse_statements(*node, "program", errors));
   } else {
