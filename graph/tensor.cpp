@@ -1,6 +1,5 @@
 #include "graph/tensor.h"
 
-#include "graph/ops/ops.h"
 #include "graph/trace_context.h"
 
 namespace cleave {
@@ -16,17 +15,13 @@ std::int64_t Tensor::extent(int axis) const {
 }
 
 Tensor Tensor::slice(std::initializer_list<Pick> picks, Here here) const {
-  return cleave::slice(*this, picks, here);
+  return detail::slice(*this, picks, here.of("slice"));
 }
 
 Tensor Tensor::operator[](const Term& index) const {
-  using Integers = std::vector<std::int64_t>;
   const std::optional<Literal>& literal = TraceContext::peek(index.tensor).literal;
-  if (!literal || literal->type != Literal::Type::integer)
-    return detail::call("take", {*this, index.tensor}, {{"axis", std::int64_t{0}}}, index.here);
-  const std::int64_t i = literal->integer;
-  return detail::call("slice", {*this},
-                      {{"starts", Integers{i}}, {"stops", Integers{i + 1}}, {"steps", Integers{1}}, {"squeeze", Integers{0}}}, index.here);
+  if (literal && literal->type == Literal::Type::integer) return detail::slice(*this, {literal->integer}, index.here);
+  return detail::call("take", {*this, index.tensor}, {{"axis", std::int64_t{0}}}, index.here);
 }
 
 Tensor& Tensor::operator+=(const Term& b) {

@@ -308,18 +308,30 @@ Tensor tile(const Tensor& x, std::vector<std::int64_t> repetitions, Here here) {
 }
 
 Tensor slice(const Tensor& x, std::initializer_list<Pick> picks, Here here) {
+  return detail::slice(x, picks, here.of("slice"));
+}
+
+/// As models spell it, so that the same program is the same graph: an open end is the extent, steps of 1 are not mentioned.
+Tensor detail::slice(const Tensor& x, std::initializer_list<Pick> picks, const Here& here) {
   constexpr std::int64_t kFirst = std::numeric_limits<std::int64_t>::min(), kLast = std::numeric_limits<std::int64_t>::max();
+  const Shape shape = x.shape();
   Integers starts, stops, steps, squeeze;
+  bool stepped = false;
   for (const Pick& pick : picks) {
-    if (pick.index) squeeze.push_back(static_cast<std::int64_t>(starts.size()));
-    const bool forward = pick.step > 0;
-    starts.push_back(pick.start.value_or(forward ? 0 : kLast));
-    stops.push_back(pick.index ? *pick.start + 1 : pick.stop.value_or(forward ? kLast : kFirst));
+    const std::size_t axis = starts.size();
+    const bool forward = pick.step >= 0;
+    const std::int64_t start = pick.start.value_or(forward ? 0 : kLast);
+    const std::int64_t end = !forward ? kFirst : axis < shape.size() ? shape[axis] : kLast;
+    starts.push_back(start);
+    stops.push_back(pick.index ? start + (start < kLast ? 1 : 0) : pick.stop.value_or(end));
     steps.push_back(pick.step);
+    stepped = stepped || pick.step != 1;
+    if (pick.index) squeeze.push_back(static_cast<std::int64_t>(axis));
   }
-  return call("slice", {x},
-              {{"starts", std::move(starts)}, {"stops", std::move(stops)}, {"steps", std::move(steps)}, {"squeeze", std::move(squeeze)}},
-              here);
+  Attributes attributes{{"starts", std::move(starts)}, {"stops", std::move(stops)}};
+  if (stepped) attributes.set("steps", std::move(steps));
+  if (!squeeze.empty()) attributes.set("squeeze", std::move(squeeze));
+  return call("slice", {x}, std::move(attributes), here);
 }
 Tensor take(const Tensor& x, const Tensor& indices, const AxisOptions& options, Here here) {
   return call("take", {x, indices}, axis(options.axis), here);

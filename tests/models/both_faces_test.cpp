@@ -1,0 +1,109 @@
+// The same model from C++ and from YAML: the same Graph and the same plan.
+#include <gtest/gtest.h>
+
+#include "graph/ops/ops.h"
+#include "graph/text.h"
+#include "graph/trace.h"
+#include "models/model.h"
+#include "partitioner/compile.h"
+
+namespace cleave {
+namespace {
+
+std::string text(const Graph& graph) {
+  return print(graph, {.locations = false});
+}
+
+void expect_same(const Graph& traced, const Graph& read) {
+  ASSERT_TRUE(traced.ok()) << traced.diagnostics.begin()->message;
+  ASSERT_TRUE(read.ok()) << read.diagnostics.begin()->message;
+  EXPECT_TRUE(same_program(traced, read)) << text(traced) << "\n-- and --\n" << text(read);
+  PlanOptions options;
+  options.costs.machine = *Machine::shipped("simulated");
+  for (const Policy policy : {Policy::optimal, Policy::accelerator}) {
+    options.costs.policy = policy;
+    const Plan a = plan(traced, options), b = plan(read, options);
+    ASSERT_TRUE(a.ok() && b.ok());
+    EXPECT_EQ(a.placement.on_host, b.placement.on_host);
+    EXPECT_EQ(a.placement.on_accelerator, b.placement.on_accelerator);
+    EXPECT_EQ(a.placement.transfers, b.placement.transfers);
+    EXPECT_EQ(a.placement.objective_seconds, b.placement.objective_seconds);
+    EXPECT_EQ(a.program.channels.size(), b.program.channels.size());
+  }
+}
+
+TEST(BothFaces, LinearRegression) {
+  const Graph read = parse_model(R"(cleave: 1
+model: linear_regression
+inputs:
+  x: "f32[256, 2]"
+  y: "f32[256, 1]"
+parameters:
+  w: {type: "f32[2, 1]", uniform: [-1, 1], seed: 1}
+  b: {type: "f32[1]", value: 0}
+program:
+  - for: step in 1000
+    do:
+      - errors: matmul(x, w) + b - y
+      - w: w - 0.1 / 256 * matmul(transpose(x), errors)
+      - b: b - 0.1 / 256 * sum(errors, axis=0)
+      - if: step % 100 == 0
+        then:
+          - print("weights", w)
+outputs: [w, b]
+)",
+                                 "linear_regression.yaml");
+  const Graph traced = trace("linear_regression", {{"x", "f32[256, 2]"}, {"y", "f32[256, 1]"}},
+                             [](Tensor x, Tensor y) {
+                               Tensor w0 = parameter("w", "f32[2, 1]", Init::uniform(-1, 1, 1));
+                               Tensor b0 = parameter("b", "f32[1]", 0);
+                               return for_loop(1000, std::tuple(w0, b0), [&](Tensor step, Tensor w, Tensor b) {
+                                 Tensor errors = matmul(x, w) + b - y;
+                                 w -= Tensor(0.1) / 256 * matmul(transpose(x), errors);
+                                 b -= Tensor(0.1) / 256 * sum(errors, {.axis = 0});
+                                 cond(step % 100 == 0, [&] { print("weights", w); });
+                                 return std::tuple(w, b);
+                               });
+                             },
+                             {.outputs = {"w", "b"}});
+  expect_same(traced, read);
+}
+
+TEST(BothFaces, SlicesBranchesAndWhile) {
+  const Graph read = parse_model(R"(cleave: 1
+model: mixed
+inputs:
+  x: "f32[8, 6]"
+program:
+  - a: x[0:4, :]
+  - c: x[::2, -1]
+  - total: sum(a) + sum(c)
+  - while: total > 1
+    expect: 20
+    do:
+      - total: total / 2
+  - if: total > 0.5
+    probability: 0.25
+    then:
+      - a: a * 2
+    else:
+      - a: a + 1
+outputs: [a, total]
+)",
+                                 "mixed.yaml");
+  const Graph traced = trace("mixed", {{"x", "f32[8, 6]"}},
+                             [](Tensor x) {
+                               Tensor a = x.slice({{0, 4}, all_of_axis});
+                               Tensor c = x.slice({{{}, {}, 2}, -1});
+                               Tensor sum_a = sum(a), sum_c = sum(c), total = sum_a + sum_c;
+                               total = while_loop([](Tensor t) { return t > 1; }, total, [](Tensor t) { return t / 2; }, {.expect = 20});
+                               a = cond(
+                                   total > 0.5, [&] { return a * 2; }, [&] { return a + 1; }, {.probability = 0.25});
+                               return std::tuple(a, total);
+                             },
+                             {.outputs = {"a", "total"}});
+  expect_same(traced, read);
+}
+
+}  // namespace
+}  // namespace cleave
