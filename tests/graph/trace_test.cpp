@@ -251,7 +251,7 @@ TEST(TraceLoop, WhileTestsItsState) {
     auto [v, n] = while_loop([](Tensor y, Tensor) { return y > 1; }, std::tuple(x, Tensor(0)),
                              [](Tensor y, Tensor k) { return std::tuple(y / 2, k + 1); }, {.expect = 20});
     Tensor one = while_loop([](Tensor y) { return y < 8; }, v, [](Tensor y) { return y + 1; });
-    while_loop([&] { return host_call("pressed", {"bool[]"}, [](std::span<bool> r) { r[0] = true; }); }, [&] { print("n", n); });
+    while_loop([&] { return host_call("pressed", {"bool[]"}, [](std::span<bool> r) { r[0] = true; }); }, [n = n] { print("n", n); });
     return std::tuple(v, n, one);
   });
   ASSERT_TRUE(graph.ok()) << graph.diagnostics.begin()->message;
@@ -285,9 +285,8 @@ TEST(TraceLoop, ABodyThatReturnsAnotherNumberOfTensorsIsReported) {
 
 TEST(TraceLoop, AConditionThatNothingChangesIsAnError) {
   const int line = __LINE__ + 2;
-  const Graph graph = trace("t", {{"x", "f32[2]"}}, [](Tensor x) {
-    return while_loop([](Tensor) { return true; }, x, [](Tensor v) { return v + 1; });
-  });
+  const Graph graph =
+      trace("t", {{"x", "f32[2]"}}, [](Tensor x) { return while_loop([](Tensor) { return true; }, x, [](Tensor v) { return v + 1; }); });
   EXPECT_EQ(only_error(graph).kind, Kind::endless_loop);
   EXPECT_EQ(only_error(graph).location.line, line);
 }
