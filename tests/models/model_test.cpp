@@ -20,7 +20,9 @@ Graph read(const std::string& text, const ModelOptions& options = {}) {
 /// The graph of a program over x f32[4, 2], w f32[2, 2] and n i32[], without its leaves and locations.
 std::string program(const std::string& statements, const std::string& rest = "") {
   const std::string text = "inputs:\n  x: f32[4, 2]\n  w: f32[2, 2]\n  n: i32[]\n" + rest + "program:\n" + statements;
-  const std::string printed = print(read(text), {.locations = false});
+  PrintOptions options;
+  options.locations = false;
+  const std::string printed = print(read(text), options);
   const std::size_t leaves = printed.find("%n.2");
   return leaves == std::string::npos ? printed : printed.substr(printed.find('\n', leaves) + 1);
 }
