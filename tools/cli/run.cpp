@@ -1,6 +1,8 @@
 // `cleave run`: plans, runs, and says what came out and what moved.
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "executor/executor.h"
@@ -54,6 +56,15 @@ Status check_outputs(const Graph& graph, const Options& options) {
   return {};
 }
 
+/// Where libraries of host functions are looked for beside the model's own folder: the lib folder of the build or installation.
+std::vector<std::string> library_folders() {
+  std::error_code failure;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", failure);
+  if (failure) return {};
+  const auto root = program.parent_path().parent_path();
+  return {(root / "lib").string(), (root / CLEAVE_LIBRARY_FOLDER).string()};
+}
+
 Result<ExecutorOptions> executor_options(const Options& options) {
   ExecutorOptions result;
   const auto device = choose_device(options);
@@ -63,6 +74,7 @@ Result<ExecutorOptions> executor_options(const Options& options) {
   result.accelerator = *device;
   result.check_memory = options.check_memory;
   result.inject = options.inject;
+  result.library_paths = library_folders();
   if (options.schedule == "latest") {
     result.schedule = ExecutorOptions::Schedule::latest;
   } else if (options.schedule.starts_with("random")) {
@@ -122,7 +134,7 @@ Status deliver(const Plan& plan, const RunResult& result, const Options& options
   }
   if (options.profile && options.profile_file.empty()) console.out(profile_text(result.observed));
   console.note(summary_line(plan));
-  if (options.device != "none")
+  if (result.simulated_seconds > 0)
     console.note("ran on the simulated accelerator: results are real, times are simulated (" + human_seconds(result.simulated_seconds) +
                  " simulated, " + human_seconds(result.seconds) + " of wall clock)");
   return {};
