@@ -91,7 +91,7 @@ Cut Ibfs::solve() {
     vertex.parent = kRoot;
     tree.level.push_back(v);
   }
-  while (!source_.level.empty() && !sink_.level.empty()) grow(source_.level.size() <= sink_.level.size() ? source_ : sink_);
+  while (!source_.level.empty() && !sink_.level.empty()) grow(source_.depth <= sink_.depth ? source_ : sink_);
   return {flow_, largest_source_side()};
 }
 

@@ -8,6 +8,7 @@ namespace {
 
 using Pin = PlacementProblem::Pin;
 constexpr std::int64_t kLimit = std::int64_t{1} << 62;
+constexpr std::int32_t kLater = -3;  ///< in place of a vertex: not numbered yet
 
 /// Calls `visit(seconds)` for everything that can be paid once.
 template <class Visit>
@@ -64,10 +65,7 @@ class Builder {
     return scale_.units(problem_.regions[region].frequency *
                         (to_accelerator ? value.host_to_accelerator_seconds : value.accelerator_to_host_seconds));
   }
-  [[nodiscard]] std::int32_t vertex(std::int32_t node, bool to_accelerator) const {
-    const std::int32_t of = contraction_.class_of[node];
-    return to_accelerator ? result_.accelerator_vertex[of] : result_.host_vertex[of];
-  }
+  std::int32_t vertex(std::int32_t node, bool to_accelerator);
 
   const PlacementProblem& problem_;
   const Contraction& contraction_;
@@ -108,16 +106,24 @@ void Builder::arc(std::int32_t from, std::int32_t to, std::int64_t capacity, std
 
 void Builder::variables() {
   for (const Contraction::Class& group : contraction_.classes) {
-    std::int32_t host = PlacementNetwork::kSource, accelerator = PlacementNetwork::kSource;
-    if (group.pin == Pin::accelerator) {
-      host = accelerator = PlacementNetwork::kSink;
-    } else if (group.pin == Pin::none) {
-      host = new_vertex();
-      accelerator = group.keep_accelerator_copy ? PlacementNetwork::kSink : group.replicable ? new_vertex() : host;
-    }
-    result_.host_vertex.push_back(host);
-    result_.accelerator_vertex.push_back(accelerator);
+    const std::int32_t side = group.pin == Pin::none   ? kLater
+                              : group.pin == Pin::host ? PlacementNetwork::kSource
+                                                       : PlacementNetwork::kSink;
+    result_.host_vertex.push_back(side);
+    result_.accelerator_vertex.push_back(side);
   }
+}
+
+/// Vertices are numbered as they are first met, so that what is connected lies close together in memory.
+std::int32_t Builder::vertex(std::int32_t node, bool to_accelerator) {
+  const std::int32_t of = contraction_.class_of[node];
+  std::int32_t &host = result_.host_vertex[of], &accelerator = result_.accelerator_vertex[of];
+  if (host == kLater) {
+    const Contraction::Class& group = contraction_.classes[of];
+    host = new_vertex();
+    accelerator = group.keep_accelerator_copy ? PlacementNetwork::kSink : group.replicable ? new_vertex() : host;
+  }
+  return to_accelerator ? accelerator : host;
 }
 
 void Builder::executions() {
@@ -214,9 +220,12 @@ CapacityScale::CapacityScale(const PlacementProblem& problem, const UsesByValue&
   if (sum <= 0) return;
   int magnitude = 0;
   std::frexp(sum, &magnitude);  // sum < 2^magnitude
-  exponent_ = std::max(magnitude - 63, -1060);
-  for (;; ++exponent_) {  // the sum in integers decides: it does not depend on the order
-    __int128 total = 0;
+  exponent_ = std::max(magnitude - 63, -1000);
+  for (;; ++exponent_) {
+    per_second_ = std::ldexp(1.0, -exponent_);
+    if (sum * per_second_ > 1.001 * kLimit) continue;  // surely too fine
+    if (sum * per_second_ < 0.999 * kLimit - static_cast<double>(terms_)) return;
+    __int128 total = 0;  // the sum in integers decides: it does not depend on the order
     for_each_cost(problem, uses, [&](double seconds) { total += units(seconds); });
     if (total < kLimit) return;
   }
@@ -224,7 +233,7 @@ CapacityScale::CapacityScale(const PlacementProblem& problem, const UsesByValue&
 
 std::int64_t CapacityScale::units(double seconds) const {
   if (seconds <= 0) return 0;
-  return std::max<std::int64_t>(1, std::llround(std::ldexp(seconds, -exponent_)));
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(seconds * per_second_ + 0.5));
 }
 
 PlacementNetwork make_network(const PlacementProblem& problem, const Contraction& contraction, const UsesByValue& uses,
@@ -232,8 +241,8 @@ PlacementNetwork make_network(const PlacementProblem& problem, const Contraction
   PlacementNetwork result;
   Builder builder(problem, contraction, uses, scale, result);
   builder.variables();
-  builder.executions();
   builder.transfers();
+  builder.executions();
   builder.at_least_one_copy();
   return result;
 }

@@ -25,6 +25,7 @@ class CapacityScale {
 
  private:
   int exponent_ = 0;
+  double per_second_ = 1;  ///< 2^-exponent
   std::int64_t terms_ = 0;
 };
 
