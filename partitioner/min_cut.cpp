@@ -19,6 +19,8 @@ class Ibfs {
  public:
   explicit Ibfs(const CutNetwork& network);
   Cut solve();
+  /// After solve(): what the cut's value falls by if `relief` holds. Leaves the flow as it was.
+  std::int64_t saving(const CutNetwork& network, const std::vector<bool>& source_side, const Relief& relief);
 
  private:
   struct Arc {
@@ -53,12 +55,15 @@ class Ibfs {
   bool find_parent_one_up(std::int32_t vertex, std::int32_t sign);
   void relabel(Tree& tree, std::int32_t vertex, std::vector<std::int32_t>& orphans);
   [[nodiscard]] std::vector<bool> largest_source_side() const;
+  std::int32_t find_supply(const std::vector<bool>& source_side, std::int32_t vertex);
 
   std::vector<Vertex> vertices_;  ///< and a sentinel for `first`
   std::vector<Arc> arcs_;
   Tree source_, sink_;
   std::vector<std::int32_t> source_orphans_, sink_orphans_;
   std::int64_t flow_ = 0;
+  std::vector<std::int32_t> towards_,
+      reached_;  ///< of find_supply: the arc that leads on to the vertex in need; the vertices that have one
 };
 
 Ibfs::Ibfs(const CutNetwork& network) : vertices_(network.source_capacity.size() + 1) {
@@ -237,10 +242,72 @@ std::vector<bool> Ibfs::largest_source_side() const {
   return source_side;
 }
 
+/// The nearest vertex that the source can still supply and from which flow can reach `vertex`. The sink's side has none: else there would
+/// be more flow. Leaves the way in `towards_`.
+std::int32_t Ibfs::find_supply(const std::vector<bool>& source_side, std::int32_t vertex) {
+  if (towards_.empty()) towards_.assign(vertices_.size(), kNone);
+  for (const std::int32_t v : reached_) towards_[v] = kNone;
+  reached_.assign(1, vertex);
+  towards_[vertex] = kRoot;
+  for (std::size_t next = 0; next < reached_.size(); ++next) {
+    const std::int32_t v = reached_[next];
+    for (std::int32_t a = vertices_[v].first; a < vertices_[v + 1].first; ++a) {
+      const std::int32_t head = arcs_[a].head, back = arcs_[a].reverse;
+      if (towards_[head] != kNone || arcs_[back].residual == 0 || !source_side[head]) continue;
+      towards_[head] = back;
+      reached_.push_back(head);
+      if (vertices_[head].excess > 0) return head;
+    }
+  }
+  return kNone;
+}
+
+/// With less from the source the vertex sends out more than it gets. What others can supply instead is no saving; the rest is.
+std::int64_t Ibfs::saving(const CutNetwork& network, const std::vector<bool>& source_side, const Relief& relief) {
+  const std::int64_t supplied = network.source_capacity[relief.vertex] - std::max<std::int64_t>(vertices_[relief.vertex].excess, 0);
+  std::int64_t missing = supplied - relief.source_capacity;
+  struct Push {
+    std::int32_t arc, from;  ///< an arc, or else what the source supplied to a vertex
+    std::int64_t amount;
+  };
+  std::vector<Push> done;
+  while (missing > 0) {
+    const std::int32_t supply = find_supply(source_side, relief.vertex);
+    if (supply == kNone) break;
+    std::int64_t amount = std::min(missing, vertices_[supply].excess);
+    for (std::int32_t v = supply; v != relief.vertex; v = arcs_[towards_[v]].head) amount = std::min(amount, arcs_[towards_[v]].residual);
+    for (std::int32_t v = supply; v != relief.vertex; v = arcs_[towards_[v]].head) {
+      arcs_[towards_[v]].residual -= amount;
+      arcs_[arcs_[towards_[v]].reverse].residual += amount;
+      done.push_back({towards_[v], kNone, amount});
+    }
+    vertices_[supply].excess -= amount;
+    done.push_back({kNone, supply, amount});
+    missing -= amount;
+  }
+  for (const Push& push : done) {
+    if (push.arc == kNone) {
+      vertices_[push.from].excess += push.amount;
+      continue;
+    }
+    arcs_[push.arc].residual += push.amount;
+    arcs_[arcs_[push.arc].reverse].residual -= push.amount;
+  }
+  return std::max<std::int64_t>(missing, 0);
+}
+
 }  // namespace
 
 Cut min_cut_ibfs(const CutNetwork& network) {
   return Ibfs(network).solve();
+}
+
+Relieved relieve(const CutNetwork& network, const std::vector<Relief>& reliefs) {
+  Ibfs ibfs(network);
+  const Cut cut = ibfs.solve();
+  Relieved result{cut.value, {}};
+  for (const Relief& relief : reliefs) result.savings.push_back(ibfs.saving(network, cut.source_side, relief));
+  return result;
 }
 
 Cut min_cut(const CutNetwork& network, Solver solver) {

@@ -32,6 +32,17 @@ enum class Solver : std::uint8_t { ibfs, boost };
 Cut min_cut(const CutNetwork& network, Solver solver = Solver::ibfs);
 /// Incremental breadth-first search on flat arrays.
 Cut min_cut_ibfs(const CutNetwork& network);
+/// A vertex whose source capacity is to be reduced.
+struct Relief {
+  std::int32_t vertex = 0;
+  std::int64_t source_capacity = 0;
+};
+/// By how much the value of the minimum cut falls for each relief alone. One solution of the network, then local repairs of its flow.
+struct Relieved {
+  std::int64_t value = 0;             ///< of the minimum cut as it is
+  std::vector<std::int64_t> savings;  ///< one a relief
+};
+Relieved relieve(const CutNetwork& network, const std::vector<Relief>& reliefs);
 /// Boost.Graph's Boykov-Kolmogorov on a compressed sparse row graph.
 Cut min_cut_boost(const CutNetwork& network);
 
