@@ -93,7 +93,7 @@ std::function<Status(HostInputs, HostResults)> guarded(std::function<Status(Host
 
 std::vector<Tensor> record_host_call(const HostName& name, std::span<const TypeSpec> results, const HostOptions& options,
                                      HostCallable callable, const std::vector<Tensor>& inputs) {
-  const std::vector<Tensor> none(results.size());
+  std::vector<Tensor> none(results.size());
   const Here here = name.here.of("host_call");
   TraceContext* context = TraceContext::current();
   if (!context) {

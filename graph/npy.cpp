@@ -109,8 +109,9 @@ class HeaderReader {
       return depth == 0;
     }
     std::optional<std::string> text = string();
-    if (text) result = *std::move(text);
-    return text.has_value();
+    if (!text) return false;
+    result = *std::move(text);
+    return true;
   }
 
   bool shape(Shape& result) {
