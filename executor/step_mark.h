@@ -2,6 +2,8 @@
 // handler).
 #pragma once
 
+#include <atomic>
+
 #include "graph/graph.h"
 
 namespace cleave {
@@ -9,10 +11,10 @@ namespace cleave {
 /// While this lives, the thread works on `node`.
 class StepMark {
  public:
-  StepMark(const Graph& graph, NodeId node) : outer_(current()) { current() = {&graph, node}; }
+  StepMark(const Graph& graph, NodeId node) : outer_(current()) { set({&graph, node}); }
   StepMark(const StepMark&) = delete;
   StepMark& operator=(const StepMark&) = delete;
-  ~StepMark() { current() = outer_; }
+  ~StepMark() { set(outer_); }
 
   struct Place {
     const Graph* graph = nullptr;
@@ -24,6 +26,13 @@ class StepMark {
   }
 
  private:
+  /// The fences keep the store where it stands: nothing in the program reads it but a signal handler of this thread.
+  static void set(const Place& place) {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    current() = place;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+
   Place outer_;
 };
 
