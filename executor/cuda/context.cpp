@@ -42,7 +42,7 @@ Status Context::check(const char* call, CUresult result) const {
   Error error = cuda::check(api_, call, result).error();
   if (is_sticky(result)) {
     lost_.store(true, std::memory_order_release);
-    error.message += "; the GPU is lost to this process's program, open it anew to go on";
+    error.message += "; the GPU's context is lost, open it anew to go on";
   }
   return error;
 }

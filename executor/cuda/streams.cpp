@@ -225,6 +225,7 @@ void CudaStreams::look_for_faults() {
 }
 
 Status CudaStreams::told(Status status) {
+  if (!status && broken_) status = *broken_;  // what came first
   const Line& compute = line(Stream::compute);
   if (status || !context_.lost() || told_ || !run_ || compute.completed == compute.enqueued) return status;
   told_ = true;

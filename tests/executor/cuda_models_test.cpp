@@ -13,7 +13,7 @@
 namespace cleave::testing {
 namespace {
 
-constexpr const char* kHostFunctions = CLEAVE_BINARY_DIR "/models/host_functions";
+constexpr const char* kHostFunctions = CLEAVE_BINARY_DIR "/lib";
 
 std::uint64_t seeds() {
   const char* text = std::getenv("CLEAVE_TEST_SEEDS");
@@ -74,19 +74,31 @@ TEST(CudaModels, VerifyModeAgreesWithTheMeanings) {
 }
 
 TEST(CudaModels, TheModelsOfTheProjectEqualTheOracle) {
+  // Sizes for a build without optimisation; where there are none, the model's own files set them.
+  const std::map<std::string, std::map<std::string, std::int64_t>> small = {
+      {"cpu_only_loop", {{"batch", 16}, {"width", 16}, {"units", 8}}},
+      {"naive_transfer", {{"rows", 16}, {"width", 16}}},
+      {"naive_transfer_after", {{"rows", 16}, {"width", 16}}},
+      {"power_iteration", {{"n", 32}}},
+      {"resident_embedding", {{"words", 64}, {"width", 8}, {"batch", 16}}},
+      {"resident_embedding_before", {{"words", 64}, {"width", 8}, {"batch", 16}}},
+      {"simulator_loop", {{"cranes", 8}, {"hidden", 16}}}};
   int checked = 0;
   for (const auto& entry : std::filesystem::directory_iterator(CLEAVE_SOURCE_DIR "/models")) {
     if (entry.path().extension() != ".yaml") continue;
     SCOPED_TRACE(entry.path().string());
-    const auto graph = std::make_shared<const Graph>(read_model(entry.path().string()));
+    const auto dims = small.find(entry.path().stem().string());
+    const ModelOptions model_options{dims == small.end() ? std::map<std::string, std::int64_t>() : dims->second};
+    const auto graph = std::make_shared<const Graph>(read_model(entry.path().string(), model_options));
     ASSERT_TRUE(graph->ok()) << to_text(graph->diagnostics);
     const Outcome expected = run_with({}, [&](const RunOptions& o) { return run_reference(*graph, o, {kHostFunctions}); });
+    if (!expected.result.ok() && expected.result.error().message.find("there is no library") != std::string::npos) continue;  // not built
     check(graph, {}, expected, Where::accelerator, 1, [] {});
     check(graph, {}, expected, Where::optimal, 2, [] {});
     ++checked;
     if (HasFailure()) return;
   }
-  EXPECT_GT(checked, 0);
+  EXPECT_GE(checked, 5);
 }
 
 }  // namespace

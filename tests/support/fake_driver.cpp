@@ -1,0 +1,596 @@
+#include "tests/support/fake_driver.h"
+
+#include <cstring>
+
+#include "executor/kernel.h"
+
+namespace cleave::testing {
+namespace {
+
+FakeDriver* the_driver = nullptr;  // the calls of the driver carry no handle that could lead here
+
+constexpr std::byte kPoison{0xFF};
+
+}  // namespace
+
+FakeDriver::FakeDriver(Schedule schedule, std::uint64_t seed) : schedule_(schedule), random_(seed) {
+  CLEAVE_CHECK(!the_driver, "two fake drivers at once");
+  the_driver = this;
+}
+
+FakeDriver::~FakeDriver() {
+  the_driver = nullptr;
+}
+
+std::function<Result<std::unique_ptr<Device>>()> FakeDriver::opener(cuda::CudaOptions options) {
+  options.cache_folder.clear();
+  options.source = [this](const KernelRequest& request, const cuda::Architecture& a) { return source(request, a); };
+  return [options] { return cuda::CudaDevice::open(api(), options); };
+}
+
+std::optional<cuda::KernelSource> FakeDriver::source(const KernelRequest& request, const cuda::Architecture& architecture) {
+  std::optional<cuda::KernelSource> source = cuda::kernel_source(request, architecture);
+  if (!source) {
+    std::lock_guard lock(mutex_);
+    source.emplace();
+    source->text = "// our own text " + std::to_string(++own_texts_) + ", for " + request.op->name;
+    source->launches.push_back({"meaning", {1, 1, 1}, {1, 1, 1}, 0, {}});
+    source->fault = "bad data for " + request.op->name;
+  }
+  teach(request, *source);
+  return source;
+}
+
+void FakeDriver::teach(const KernelRequest& request, const cuda::KernelSource& source) {
+  std::lock_guard lock(mutex_);
+  for (std::size_t i = 0; i < source.launches.size(); ++i) {
+    const cuda::KernelLaunch& launch = source.launches[i];
+    std::vector<Meaning>& known = meanings_[{source.text, launch.entry}];
+    Meaning meaning{request.op,
+                    *request.attributes,
+                    request.input_types,
+                    request.result_types,
+                    launch.constants,
+                    i + 1 == source.launches.size(),
+                    source.scratch_bytes > 0,
+                    !source.fault.empty()};
+    bool found = false;
+    for (const Meaning& other : known) {
+      if (other.constants != meaning.constants) continue;
+      found = true;
+      if (other.op != meaning.op || other.inputs != meaning.inputs || other.results != meaning.results)
+        misuse("one text for two operations, " + other.op->name + " and " + meaning.op->name);
+    }
+    if (!found) known.push_back(std::move(meaning));
+  }
+}
+
+void FakeDriver::fail_call(std::int64_t call, CUresult result) {
+  fail_call_ = calls_ + call;
+  failure_ = result;
+}
+
+std::int64_t FakeDriver::count(const std::string& call) const {
+  const auto found = counts_.find(call);
+  return found == counts_.end() ? 0 : found->second;
+}
+
+std::string FakeDriver::leaks() const {
+  std::string text;
+  const std::pair<const char*, std::size_t> live[] = {{"context", static_cast<std::size_t>(contexts_)},
+                                                      {"stream", streams_.size()},
+                                                      {"event", events_.size()},
+                                                      {"module", modules_.size()},
+                                                      {"program", programs_.size()},
+                                                      {"device memory", device_memory_.size()},
+                                                      {"page-locked memory", host_memory_.size()}};
+  for (const auto& [kind, number] : live) {
+    if (number > 0) text += (text.empty() ? "" : ", ") + std::to_string(number) + " " + kind;
+  }
+  return text;
+}
+
+CUresult FakeDriver::enter(const char* call, bool needs_context) {
+  ++calls_;
+  ++counts_[call];
+  if (needs_context && !current_.contains(std::this_thread::get_id())) misuse(std::string(call) + " on a thread without a context");
+  if (schedule_ == Schedule::random) {
+    for (auto i = random_() % 3; i > 0; --i) run_any();
+  }
+  if (calls_ == fail_call_) {
+    failed_ = call;
+    if (cuda::is_sticky(failure_) && failed_.starts_with("cu")) sticky_ = failure_;
+    return failure_;
+  }
+  return sticky_;
+}
+
+template <class Map>
+auto* FakeDriver::find(Map& map, const void* handle, const char* kind) {
+  const auto found = map.find(const_cast<void*>(handle));
+  if (found != map.end()) return &found->second;
+  misuse(std::string("no such ") + kind);
+  return static_cast<decltype(&found->second)>(nullptr);
+}
+
+// --- memory ----------------------------------------------------------------------------------------------------------------------------
+
+std::byte* FakeDriver::resolve(CUdeviceptr address, std::size_t bytes) {
+  auto block = device_memory_.upper_bound(address);
+  if (block != device_memory_.begin()) {
+    --block;
+    if (address + bytes <= block->first + block->second.size()) return block->second.data() + (address - block->first);
+  }
+  auto* host = reinterpret_cast<std::byte*>(address);  // page-locked memory has one address on both sides
+  if (page_locked(host, bytes)) return host;
+  misuse("no memory at a device address");
+  return nullptr;
+}
+
+bool FakeDriver::page_locked(const void* memory, std::size_t bytes) const {
+  const auto* begin = static_cast<const std::byte*>(memory);
+  auto block = host_memory_.upper_bound(begin);
+  if (block == host_memory_.begin()) return false;
+  --block;
+  return begin + bytes <= block->first + block->second.size();
+}
+
+// --- streams ---------------------------------------------------------------------------------------------------------------------------
+
+CUresult FakeDriver::enqueue(CUstream stream, Item item) {
+  std::unique_ptr<FakeStream>* found = find(streams_, stream, "stream");
+  if (!found) return CUDA_ERROR_INVALID_HANDLE;
+  (*found)->items.push_back(std::move(item));
+  if (schedule_ == Schedule::eager) {
+    while (run_any()) {
+    }
+  }
+  return CUDA_SUCCESS;
+}
+
+bool FakeDriver::runnable(const FakeStream& stream) const {
+  if (stalled_ || sticky_ != CUDA_SUCCESS || stream.items.empty()) return false;
+  const Item& head = stream.items.front();
+  return !head.waits || head.event->done >= head.version;
+}
+
+void FakeDriver::run_head(FakeStream& stream) {
+  Item item = std::move(stream.items.front());
+  stream.items.pop_front();
+  if (!item.action) {
+    if (!item.waits) item.event->done = std::max(item.event->done, item.version);
+    return;
+  }
+  ++executed_;
+  if (executed_ == fail_command_) {
+    sticky_ = CUDA_ERROR_LAUNCH_FAILED;
+  } else if (executed_ == stall_command_) {
+    stalled_ = true;
+  } else {
+    item.action();
+  }
+}
+
+bool FakeDriver::run_any() {
+  std::vector<FakeStream*> ready;
+  for (const auto& [handle, stream] : streams_) {
+    if (runnable(*stream)) ready.push_back(stream.get());
+  }
+  if (ready.empty()) return false;
+  run_head(*ready[random_() % ready.size()]);
+  return true;
+}
+
+/// No more than the event needs.
+void FakeDriver::run_until_done(const FakeEvent& event) {
+  while (event.done < event.recorded) {
+    const FakeEvent* wanted = &event;
+    FakeStream* stream = nullptr;
+    while (true) {
+      const auto found = streams_.find(wanted->stream);
+      if (found == streams_.end() || found->second->items.empty()) return;
+      stream = found->second.get();
+      const Item& head = stream->items.front();
+      if (!head.waits || head.event->done >= head.version) break;
+      wanted = head.event;
+    }
+    if (!runnable(*stream)) return;
+    run_head(*stream);
+  }
+}
+
+void FakeDriver::launch(const Meaning& meaning, const std::vector<std::uint64_t>& parameters) {
+  if (!meaning.last) return;  // the last launch of an operation does it all
+  std::vector<TensorView> views;
+  const auto add = [&](const TensorType& type, std::uint64_t address) {
+    std::byte* data = type.bytes() > 0 ? resolve(address, static_cast<std::size_t>(type.bytes())) : nullptr;
+    views.push_back({&type, data});
+    return data || type.bytes() == 0;
+  };
+  std::size_t next = 0;
+  for (const TensorType& type : meaning.inputs)
+    if (!add(type, parameters[next++])) return;
+  for (const TensorType& type : meaning.results)
+    if (!add(type, parameters[next++])) return;
+  next += meaning.scratch ? 1 : 0;
+  const OpContext context{[](std::string_view) {}};
+  const std::span<const TensorView> all = views;
+  const Status status = run_guarded(host_kernel(*meaning.op), {*meaning.op, meaning.attributes, all.first(meaning.inputs.size()),
+                                                               all.subspan(meaning.inputs.size()), context});
+  if (status) return;
+  if (!meaning.fault) return misuse(meaning.op->name + " found bad data but has no words to say so: " + status.error().message);
+  auto* words = reinterpret_cast<std::uint64_t*>(resolve(parameters[next], 2 * sizeof(std::uint64_t)));
+  if (words && words[0] == 0) words[0] = parameters[next + 1];
+}
+
+// --- the calls -------------------------------------------------------------------------------------------------------------------------
+
+/// One function for each call; each with the driver's lock.
+struct FakeCalls {
+  using D = FakeDriver;
+  static std::unique_lock<std::mutex> lock() { return std::unique_lock(driver().mutex_); }
+  static FakeDriver& driver() {
+    CLEAVE_CHECK(the_driver, "a call of the fake driver after its end");
+    return *the_driver;
+  }
+
+  /// A call that changes something: `act(driver)` unless it is to fail.
+  template <class Act>
+  static CUresult call(const char* name, Act&& act, bool needs_context = true) {
+    FakeDriver& d = driver();
+    std::lock_guard guard(d.mutex_);
+    if (const CUresult result = d.enter(name, needs_context); result != CUDA_SUCCESS) return result;
+    return act(d);
+  }
+  /// A call that gives something back: it does so even where it fails.
+  template <class Act>
+  static CUresult give_back(const char* name, Act&& act, bool needs_context = true) {
+    FakeDriver& d = driver();
+    std::lock_guard guard(d.mutex_);
+    const CUresult result = d.enter(name, needs_context);
+    const CUresult done = act(d);
+    return result != CUDA_SUCCESS ? result : done;
+  }
+
+  static CUresult error_name(CUresult error, const char** name) {
+    switch (error) {
+      case CUDA_ERROR_OUT_OF_MEMORY: *name = "CUDA_ERROR_OUT_OF_MEMORY"; break;
+      case CUDA_ERROR_INVALID_VALUE: *name = "CUDA_ERROR_INVALID_VALUE"; break;
+      case CUDA_ERROR_LAUNCH_FAILED: *name = "CUDA_ERROR_LAUNCH_FAILED"; break;
+      case CUDA_ERROR_INVALID_HANDLE: *name = "CUDA_ERROR_INVALID_HANDLE"; break;
+      default: *name = nullptr; return CUDA_ERROR_INVALID_VALUE;
+    }
+    return CUDA_SUCCESS;
+  }
+
+  static void fill_device(cuda::DriverApi& t);
+  static void fill_memory(cuda::DriverApi& t);
+  static void fill_streams(cuda::DriverApi& t);
+  static void fill_modules(cuda::DriverApi& t);
+  static void fill_compiler(cuda::CompilerApi& t);
+  static CUresult copy(const char* name, CUdeviceptr to, CUdeviceptr from, const void* host, std::size_t bytes, CUstream stream);
+  static CUresult launch_kernel(CUfunction function, CUstream stream, void** parameters);
+};
+
+void FakeCalls::fill_device(cuda::DriverApi& t) {
+  t.cuInit = [](unsigned) {
+    return call(
+        "cuInit", [](D&) { return CUDA_SUCCESS; }, false);
+  };
+  t.cuDriverGetVersion = [](int* version) {
+    *version = 13000;
+    return CUDA_SUCCESS;
+  };
+  t.cuGetErrorName = error_name;
+  t.cuGetErrorString = [](CUresult, const char** text) {
+    *text = "as asked of the fake driver";
+    return CUDA_SUCCESS;
+  };
+  t.cuDeviceGetCount = [](int* count) {
+    *count = 1;
+    return call(
+        "cuDeviceGetCount", [](D&) { return CUDA_SUCCESS; }, false);
+  };
+  t.cuDeviceGet = [](CUdevice* device, int ordinal) {
+    *device = ordinal;
+    return call(
+        "cuDeviceGet", [&](D&) { return ordinal == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE; }, false);
+  };
+  t.cuDeviceGetName = [](char* name, int size, CUdevice) {
+    std::strncpy(name, "Fake GPU", static_cast<std::size_t>(size));
+    return CUDA_SUCCESS;
+  };
+  t.cuDeviceTotalMem = [](std::size_t* bytes, CUdevice) {
+    *bytes = std::size_t{1} << 30;
+    return CUDA_SUCCESS;
+  };
+  t.cuDeviceGetAttribute = [](int* value, CUdevice_attribute attribute, CUdevice) {
+    const bool major = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR;
+    *value = major ? 9 : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? 0 : 132;
+    return call(
+        "cuDeviceGetAttribute", [](D&) { return CUDA_SUCCESS; }, false);
+  };
+  t.cuDevicePrimaryCtxRetain = [](CUcontext* context, CUdevice) {
+    return call(
+        "cuDevicePrimaryCtxRetain",
+        [&](D& d) {
+          *context = static_cast<CUcontext>(d.new_handle());
+          ++d.contexts_;
+          return CUDA_SUCCESS;
+        },
+        false);
+  };
+  t.cuDevicePrimaryCtxRelease = [](CUdevice) {
+    return give_back(
+        "cuDevicePrimaryCtxRelease",
+        [](D& d) {
+          if (--d.contexts_ < 0) d.misuse("a context released twice");
+          if (!d.streams_.empty() || !d.events_.empty() || !d.device_memory_.empty()) d.misuse("a context released before what is in it");
+          return CUDA_SUCCESS;
+        },
+        false);
+  };
+  t.cuCtxSetCurrent = [](CUcontext) {
+    return call(
+        "cuCtxSetCurrent",
+        [](D& d) {
+          d.current_.insert(std::this_thread::get_id());
+          return CUDA_SUCCESS;
+        },
+        false);
+  };
+}
+
+void FakeCalls::fill_memory(cuda::DriverApi& t) {
+  t.cuMemGetInfo = [](std::size_t* available, std::size_t* total) {
+    *available = *total = std::size_t{1} << 30;
+    return CUDA_SUCCESS;
+  };
+  t.cuMemAlloc = [](CUdeviceptr* address, std::size_t bytes) {
+    return call("cuMemAlloc", [&](D& d) {
+      if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+      if (bytes > (std::size_t{1} << 30)) return CUDA_ERROR_OUT_OF_MEMORY;
+      *address = d.next_address_;
+      d.next_address_ += (bytes + 0xFFFF) / 0x10000 * 0x10000 + 0x10000;
+      d.device_memory_[*address].assign(bytes, kPoison);
+      return CUDA_SUCCESS;
+    });
+  };
+  t.cuMemFree = [](CUdeviceptr address) {
+    return give_back("cuMemFree", [&](D& d) {
+      if (d.device_memory_.erase(address) == 0) d.misuse("device memory freed twice");
+      return CUDA_SUCCESS;
+    });
+  };
+  t.cuMemHostAlloc = [](void** memory, std::size_t bytes, unsigned) {
+    return call("cuMemHostAlloc", [&](D& d) {
+      std::vector<std::byte> block(bytes, kPoison);
+      *memory = block.data();
+      const std::byte* key = block.data();
+      d.host_memory_.emplace(key, std::move(block));
+      return CUDA_SUCCESS;
+    });
+  };
+  t.cuMemFreeHost = [](void* memory) {
+    return give_back("cuMemFreeHost", [&](D& d) {
+      if (d.host_memory_.erase(static_cast<const std::byte*>(memory)) == 0) d.misuse("page-locked memory freed twice");
+      return CUDA_SUCCESS;
+    });
+  };
+  t.cuMemHostGetDevicePointer = [](CUdeviceptr* address, void* memory, unsigned) {
+    return call("cuMemHostGetDevicePointer", [&](D& d) {
+      if (!d.page_locked(memory, 1)) d.misuse("a device pointer of memory that is not page-locked");
+      *address = reinterpret_cast<CUdeviceptr>(memory);
+      return CUDA_SUCCESS;
+    });
+  };
+  t.cuMemcpyHtoDAsync = [](CUdeviceptr to, const void* from, std::size_t bytes, CUstream stream) {
+    return copy("cuMemcpyHtoDAsync", to, reinterpret_cast<CUdeviceptr>(from), from, bytes, stream);
+  };
+  t.cuMemcpyDtoHAsync = [](void* to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
+    return copy("cuMemcpyDtoHAsync", reinterpret_cast<CUdeviceptr>(to), from, to, bytes, stream);
+  };
+  t.cuMemcpyDtoDAsync = [](CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
+    return copy("cuMemcpyDtoDAsync", to, from, nullptr, bytes, stream);
+  };
+  t.cuMemsetD32Async = [](CUdeviceptr to, unsigned value, std::size_t words, CUstream stream) {
+    return call("cuMemsetD32Async", [&](D& d) {
+      return d.enqueue(stream, {[&d, to, value, words] {
+                                  std::byte* memory = d.resolve(to, 4 * words);
+                                  for (std::size_t i = 0; memory && i < words; ++i) std::memcpy(memory + 4 * i, &value, 4);
+                                },
+                                nullptr, 0, false});
+    });
+  };
+}
+
+/// `host`: the side that is on the host, if any. Memory is looked up when the copy happens.
+CUresult FakeCalls::copy(const char* name, CUdeviceptr to, CUdeviceptr from, const void* host, std::size_t bytes, CUstream stream) {
+  return call(name, [&](D& d) {
+    if (bytes == 0) d.misuse(std::string(name) + " of nothing");
+    if (host && !d.page_locked(host, bytes)) d.misuse(std::string(name) + " with memory that is not page-locked");
+    return d.enqueue(stream, {[&d, to, from, bytes] {
+                                std::byte* target = d.resolve(to, bytes);
+                                const std::byte* source = d.resolve(from, bytes);
+                                if (target && source) std::memmove(target, source, bytes);
+                              },
+                              nullptr, 0, false});
+  });
+}
+
+void FakeCalls::fill_streams(cuda::DriverApi& t) {
+  t.cuStreamCreate = [](CUstream* stream, unsigned flags) {
+    return call("cuStreamCreate", [&](D& d) {
+      if (flags != CU_STREAM_NON_BLOCKING) d.misuse("a stream that waits for the default stream");
+      *stream = static_cast<CUstream>(d.new_handle());
+      d.streams_[*stream] = std::make_unique<D::FakeStream>();
+      return CUDA_SUCCESS;
+    });
+  };
+  t.cuStreamDestroy = [](CUstream stream) {
+    return give_back("cuStreamDestroy", [&](D& d) {
+      const auto* found = d.find(d.streams_, stream, "stream");
+      if (found && !(*found)->items.empty() && d.sticky_ == CUDA_SUCCESS) d.misuse("a stream destroyed with work in flight");
+      d.streams_.erase(stream);
+      return CUDA_SUCCESS;
+    });
+  };
+  t.cuEventCreate = [](CUevent* event, unsigned) {
+    return call("cuEventCreate", [&](D& d) {
+      *event = static_cast<CUevent>(d.new_handle());
+      d.events_[*event] = std::make_unique<D::FakeEvent>();
+      return CUDA_SUCCESS;
+    });
+  };
+  t.cuEventDestroy = [](CUevent event) {
+    return give_back("cuEventDestroy", [&](D& d) {
+      if (!d.find(d.events_, event, "event")) return CUDA_ERROR_INVALID_HANDLE;
+      d.events_.erase(event);
+      return CUDA_SUCCESS;
+    });
+  };
+  t.cuEventRecord = [](CUevent event, CUstream stream) {
+    return call("cuEventRecord", [&](D& d) {
+      auto* found = d.find(d.events_, event, "event");
+      if (!found) return CUDA_ERROR_INVALID_HANDLE;
+      D::FakeEvent* e = found->get();
+      if (e->done < e->recorded) d.misuse("an event recorded anew while somebody may wait for it");
+      e->stream = stream;
+      return d.enqueue(stream, {nullptr, e, ++e->recorded, false});
+    });
+  };
+  t.cuStreamWaitEvent = [](CUstream stream, CUevent event, unsigned) {
+    return call("cuStreamWaitEvent", [&](D& d) {
+      auto* found = d.find(d.events_, event, "event");
+      if (!found) return CUDA_ERROR_INVALID_HANDLE;
+      if ((*found)->recorded == 0) d.misuse("a wait for an event that was never recorded");
+      return d.enqueue(stream, {nullptr, found->get(), (*found)->recorded, true});
+    });
+  };
+  t.cuEventQuery = [](CUevent event) {
+    return call("cuEventQuery", [&](D& d) {
+      auto* found = d.find(d.events_, event, "event");
+      if (!found) return CUDA_ERROR_INVALID_HANDLE;
+      D::FakeEvent& e = **found;
+      if (d.schedule_ == D::Schedule::latest && d.random_() % 2 == 0) d.run_until_done(e);
+      if (d.schedule_ == D::Schedule::random) d.run_any();
+      if (d.sticky_ != CUDA_SUCCESS) return d.sticky_;
+      return e.done >= e.recorded ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+    });
+  };
+}
+
+CUresult FakeCalls::launch_kernel(CUfunction handle, CUstream stream, void** parameters) {
+  return call("cuLaunchKernel", [&](D& d) {
+    const D::Function* function = d.find(d.functions_, handle, "function");
+    if (!function) return CUDA_ERROR_INVALID_HANDLE;
+    const auto known = d.meanings_.find({function->text, function->entry});
+    if (known == d.meanings_.end()) {
+      d.misuse("a launch of a text that nobody explained");
+      return CUDA_ERROR_INVALID_IMAGE;
+    }
+    for (const D::Meaning& meaning : known->second) {
+      const std::size_t operands = meaning.inputs.size() + meaning.results.size() + (meaning.scratch ? 1 : 0) + (meaning.fault ? 2 : 0);
+      std::vector<std::uint64_t> values(operands + meaning.constants.size());
+      for (std::size_t i = 0; i < values.size(); ++i) std::memcpy(&values[i], parameters[i], sizeof values[i]);
+      if (!std::equal(meaning.constants.begin(), meaning.constants.end(), values.begin() + static_cast<std::ptrdiff_t>(operands),
+                      [](std::int64_t a, std::uint64_t b) { return static_cast<std::uint64_t>(a) == b; }))
+        continue;
+      return d.enqueue(stream, {[&d, meaning, values] { d.launch(meaning, values); }, nullptr, 0, false});
+    }
+    d.misuse("a launch with constants that nobody explained");
+    return CUDA_ERROR_INVALID_VALUE;
+  });
+}
+
+void FakeCalls::fill_modules(cuda::DriverApi& t) {
+  t.cuModuleLoadData = [](CUmodule* module, const void* image) {
+    return call("cuModuleLoadData", [&](D& d) {
+      *module = static_cast<CUmodule>(d.new_handle());
+      d.modules_[*module] = static_cast<const char*>(image);
+      return CUDA_SUCCESS;
+    });
+  };
+  t.cuModuleUnload = [](CUmodule module) {
+    return give_back("cuModuleUnload", [&](D& d) {
+      if (d.modules_.erase(module) == 0) d.misuse("a module unloaded twice");
+      return CUDA_SUCCESS;
+    });
+  };
+  t.cuModuleGetFunction = [](CUfunction* function, CUmodule module, const char* entry) {
+    return call("cuModuleGetFunction", [&](D& d) {
+      const std::string* text = d.find(d.modules_, module, "module");
+      if (!text) return CUDA_ERROR_INVALID_HANDLE;
+      *function = static_cast<CUfunction>(d.new_handle());
+      d.functions_[*function] = {*text, entry};
+      return CUDA_SUCCESS;
+    });
+  };
+  t.cuFuncSetAttribute = [](CUfunction, CUfunction_attribute, int) { return call("cuFuncSetAttribute", [](D&) { return CUDA_SUCCESS; }); };
+  t.cuLaunchKernel = [](CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned,
+                        CUstream stream, void** parameters, void**) {
+    if (gx * gy * gz == 0 || bx * by * bz == 0 || bx * by * bz > 1024) driver().misuse("a launch with an impossible shape");
+    return launch_kernel(function, stream, parameters);
+  };
+}
+
+void FakeCalls::fill_compiler(cuda::CompilerApi& t) {
+  const auto as_nvrtc = [](CUresult result) { return result == CUDA_SUCCESS ? NVRTC_SUCCESS : NVRTC_ERROR_INTERNAL_ERROR; };
+  static const auto plain = as_nvrtc;
+  t.nvrtcVersion = [](int* major, int* minor) {
+    *major = 13;
+    *minor = 0;
+    return plain(call(
+        "nvrtcVersion", [](D&) { return CUDA_SUCCESS; }, false));
+  };
+  t.nvrtcGetErrorString = [](nvrtcResult) { return "as asked of the fake compiler"; };
+  t.nvrtcCreateProgram = [](nvrtcProgram* program, const char* text, const char*, int, const char* const*, const char* const*) {
+    return plain(call("nvrtcCreateProgram", [&](D& d) {
+      *program = static_cast<nvrtcProgram>(d.new_handle());
+      d.programs_[*program] = text;
+      return CUDA_SUCCESS;
+    }));
+  };
+  t.nvrtcDestroyProgram = [](nvrtcProgram* program) {
+    return plain(give_back("nvrtcDestroyProgram", [&](D& d) {
+      if (d.programs_.erase(*program) == 0) d.misuse("a program destroyed twice");
+      *program = nullptr;
+      return CUDA_SUCCESS;
+    }));
+  };
+  t.nvrtcCompileProgram = [](nvrtcProgram, int, const char* const*) {
+    return plain(call("nvrtcCompileProgram", [](D&) { return CUDA_SUCCESS; }));
+  };
+  t.nvrtcGetProgramLogSize = [](nvrtcProgram, std::size_t* size) {
+    *size = 8;
+    return NVRTC_SUCCESS;
+  };
+  t.nvrtcGetProgramLog = [](nvrtcProgram, char* log) {
+    std::memcpy(log, "the log", 8);
+    return NVRTC_SUCCESS;
+  };
+  t.nvrtcGetCUBINSize = [](nvrtcProgram program, std::size_t* size) {
+    return plain(call("nvrtcGetCUBINSize", [&](D& d) {
+      *size = d.programs_.at(program).size() + 1;
+      return CUDA_SUCCESS;
+    }));
+  };
+  t.nvrtcGetCUBIN = [](nvrtcProgram program, char* image) {
+    return plain(call("nvrtcGetCUBIN", [&](D& d) {
+      std::memcpy(image, d.programs_.at(program).c_str(), d.programs_.at(program).size() + 1);
+      return CUDA_SUCCESS;
+    }));
+  };
+}
+
+cuda::Api FakeDriver::api() {
+  cuda::Api api;
+  FakeCalls::fill_device(api.driver);
+  FakeCalls::fill_memory(api.driver);
+  FakeCalls::fill_streams(api.driver);
+  FakeCalls::fill_modules(api.driver);
+  FakeCalls::fill_compiler(api.compiler);
+  return api;
+}
+
+}  // namespace cleave::testing

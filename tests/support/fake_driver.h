@@ -1,0 +1,127 @@
+// FakeDriver: a GPU of the mind behind the tables of the driver and the compiler (executor/cuda/driver_api.h). Strict where the real one
+// is silent: device memory has addresses of its own, nothing happens before a seeded scheduler lets it, handles are followed from birth to
+// death, and every call can be made to fail. Launches run the host's kernel of the operation that the launched text was made for, on the
+// addresses that the launch was given.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "executor/cuda/cuda_device.h"
+
+namespace cleave::testing {
+
+class FakeDriver {
+ public:
+  /// When what is enqueued happens: at once; when somebody asks for it; at any time that the order allows.
+  enum class Schedule { eager, latest, random };
+
+  /// One at a time in a process: the driver's calls know nobody else to turn to.
+  explicit FakeDriver(Schedule schedule = Schedule::random, std::uint64_t seed = 0);
+  FakeDriver(const FakeDriver&) = delete;
+  FakeDriver& operator=(const FakeDriver&) = delete;
+  ~FakeDriver();
+
+  [[nodiscard]] static cuda::Api api();
+  /// For CudaOptions::source: the text that cleave generates, or one of our own where it has none; either way we know what it means.
+  std::optional<cuda::KernelSource> source(const KernelRequest& request, const cuda::Architecture& architecture);
+  /// For ExecutorOptions::open.
+  std::function<Result<std::unique_ptr<Device>>()> opener(cuda::CudaOptions options = {});
+
+  // --- faults -----------------------------------------------------------------------------------------------------------------------
+  /// The `call`th call from now on, counted from 1, fails; if the driver would be sticky, so do all after it.
+  void fail_call(std::int64_t call, CUresult result);
+  /// The `command`th thing on a stream from now on ends the context.
+  void fail_command(std::int64_t command) { fail_command_ = executed_ + command; }
+  /// … never ends.
+  void stall_command(std::int64_t command) { stall_command_ = executed_ + command; }
+
+  // --- what happened ----------------------------------------------------------------------------------------------------------------
+  [[nodiscard]] std::int64_t calls() const { return calls_; }
+  [[nodiscard]] std::int64_t count(const std::string& call) const;
+  [[nodiscard]] const std::map<std::string, std::int64_t>& counts() const { return counts_; }
+  /// The call that `fail_call` made fail; empty: not yet reached.
+  [[nodiscard]] const std::string& failed() const { return failed_; }
+  /// What was not given back, as "2 event, 1 stream".
+  [[nodiscard]] std::string leaks() const;
+  /// What no correct program does, one line each.
+  [[nodiscard]] const std::vector<std::string>& misuses() const { return misuses_; }
+
+ private:
+  friend struct FakeCalls;
+  struct FakeEvent {
+    std::uint64_t recorded = 0, done = 0;  ///< versions
+    void* stream = nullptr;                ///< where it was recorded last
+  };
+  struct Item {
+    std::function<void()> action;  ///< null: a wait or a record
+    FakeEvent* event = nullptr;
+    std::uint64_t version = 0;
+    bool waits = false;
+  };
+  struct FakeStream {
+    std::deque<Item> items;
+  };
+  struct Function {
+    std::string text, entry;
+  };
+  /// What a launch of some text with some constants does.
+  struct Meaning {
+    const OpDef* op = nullptr;
+    Attributes attributes;
+    std::vector<TensorType> inputs, results;
+    std::vector<std::int64_t> constants;
+    bool last = true, scratch = false, fault = false;
+  };
+
+  /// Notes the call; what it has to return if it is to fail.
+  CUresult enter(const char* call, bool needs_context = true);
+  void misuse(std::string what) { misuses_.push_back(std::move(what)); }
+  template <class Map>
+  auto* find(Map& map, const void* handle, const char* kind);
+  void* new_handle() { return reinterpret_cast<void*>(next_handle_ += 16); }
+  void teach(const KernelRequest& request, const cuda::KernelSource& source);
+  /// Memory that the device reaches at `address`; null and a misuse if there is none.
+  std::byte* resolve(CUdeviceptr address, std::size_t bytes);
+  [[nodiscard]] bool page_locked(const void* memory, std::size_t bytes) const;
+  CUresult enqueue(CUstream stream, Item item);
+  bool runnable(const FakeStream& stream) const;
+  void run_head(FakeStream& stream);
+  bool run_any();
+  void run_until_done(const FakeEvent& event);
+  void launch(const Meaning& meaning, const std::vector<std::uint64_t>& parameters);
+
+  const Schedule schedule_;
+  std::mt19937_64 random_;
+  mutable std::mutex mutex_;
+  std::uintptr_t next_handle_ = 0x1000;
+  std::uint64_t next_address_ = 0x7000'0000'0000;
+  int contexts_ = 0;
+  std::set<std::thread::id> current_;
+  std::map<void*, std::unique_ptr<FakeStream>> streams_;
+  std::map<void*, std::unique_ptr<FakeEvent>> events_;
+  std::map<void*, std::string> modules_;
+  std::map<void*, Function> functions_;
+  std::map<void*, std::string> programs_;
+  std::map<CUdeviceptr, std::vector<std::byte>> device_memory_;
+  std::map<const std::byte*, std::vector<std::byte>> host_memory_;
+  std::map<std::pair<std::string, std::string>, std::vector<Meaning>> meanings_;
+  std::int64_t own_texts_ = 0;
+  std::int64_t calls_ = 0, executed_ = 0, fail_call_ = 0, fail_command_ = 0, stall_command_ = 0;
+  CUresult failure_ = CUDA_SUCCESS, sticky_ = CUDA_SUCCESS;
+  bool stalled_ = false;
+  std::string failed_;
+  std::map<std::string, std::int64_t> counts_;
+  std::vector<std::string> misuses_;
+};
+
+}  // namespace cleave::testing
