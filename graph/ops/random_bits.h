@@ -122,7 +122,8 @@ CLEAVE_ON_DEVICES Float stretch(double unit, double low, double high) {
 }
 /// Element `index` of a standard normal tensor, from 32 bits.
 CLEAVE_ON_DEVICES double normal(unsigned long long seed, unsigned long long step, unsigned long long index) {
-  return inverse_normal(mul(add(block(seed, step, index / 4).word[index % 4], 0.5), 0x1p-32));
+  const unsigned bits = block(seed, step, index / 4).word[index % 4];
+  return inverse_normal(mul(add(bits, 0.5), 0x1p-32));
 }
 CLEAVE_ON_DEVICES double scaled(double z, double mean, double deviation) {
   return add(mean, mul(deviation, z));
