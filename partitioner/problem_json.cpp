@@ -234,12 +234,6 @@ Result<LoadedProblem> read(std::istream& in, ProblemFormat format, const std::fu
   return loaded;
 }
 
-void append(std::string& out, double number) {
-  char buffer[32];
-  const auto [end, code] = std::to_chars(buffer, buffer + sizeof buffer, number);
-  out.append(buffer, end);
-}
-
 }  // namespace
 
 Result<LoadedProblem> parse_problem(std::string_view text, ProblemFormat format) {
@@ -279,35 +273,6 @@ Status set_accelerator_memory(PlacementProblem& problem, std::string_view capaci
   for (const auto& node : problem.nodes) total += node.accelerator_bytes;
   problem.accelerator_memory_bytes = percent ? total * number / 100 : number;
   return {};
-}
-
-std::string placement_json(const LoadedProblem& loaded, const Placement& placement) {
-  std::string out = "{\"objective_seconds\": ";
-  append(out, placement.objective_seconds);
-  out += ", \"bound_seconds\": ";
-  append(out, placement.bound_seconds);
-  out += ", \"gap\": ";
-  append(out, placement.gap);
-  out += ",\n \"nodes\": [";
-  for (std::size_t i = 0; i < placement.on_host.size(); ++i) {
-    out += i == 0 ? "\n  " : ",\n  ";
-    out += !placement.on_accelerator[i] ? "{\"on\": [\"host\"]}"
-           : !placement.on_host[i]      ? "{\"on\": [\"accelerator:0\"]}"
-                                        : "{\"on\": [\"host\", \"accelerator:0\"]}";
-  }
-  out += "],\n \"transfers\": [";
-  bool first = true;
-  for (const PlannedTransfer& transfer : placement.transfers) {
-    out += first ? "\n  " : ",\n  ";
-    first = false;
-    out += "{\"value\": " + std::to_string(transfer.value) + ", \"direction\": \"" +
-           (transfer.to_accelerator ? "host_to_accelerator" : "accelerator_to_host") +
-           "\", \"region\": " + std::to_string(loaded.region_in_file[transfer.region]) + "}";
-  }
-  out += "],\n \"solve_seconds\": ";
-  append(out, placement.solve_seconds);
-  out += "}";
-  return out;
 }
 
 }  // namespace cleave

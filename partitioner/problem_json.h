@@ -33,6 +33,9 @@ Result<LoadedProblem> parse_problem(std::string_view text, ProblemFormat format)
 /// Replaces the capacity by BYTES (`629145600`) or PERCENT of the bytes of all nodes (`20%`).
 Status set_accelerator_memory(PlacementProblem& problem, std::string_view capacity);
 
+/// A problem in the form that parse_problem reads.
+std::string problem_json(const PlacementProblem& problem);
+
 /// {objective_seconds, bound_seconds, gap, nodes, transfers, solve_seconds}
 std::string placement_json(const LoadedProblem& loaded, const Placement& placement);
 

@@ -86,6 +86,29 @@ TEST(ProblemJson, ReadsWhatItIsGivenForRandomProblems) {
   }
 }
 
+TEST(ProblemJson, WrittenProblemsAreReadBackTheSame) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    testing::RandomProblemOptions options;
+    options.ties = seed % 2 == 0;
+    options.memory = seed % 3 == 0;
+    Problem problem = testing::random_problem(seed, options);
+    if (seed % 4 == 0) problem.names.assign(problem.nodes.size(), "a \"quoted\"\n name");
+    const auto loaded = parse_problem(problem_json(problem), ProblemFormat::cleave);
+    ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+    {  // groups are numbered in the order in which they appear
+      std::vector<std::int32_t> seen;
+      for (auto& node : problem.nodes) {
+        if (node.group < 0) continue;
+        const auto found = std::find(seen.begin(), seen.end(), node.group);
+        if (found == seen.end()) seen.push_back(node.group);
+        node.group = static_cast<std::int32_t>(std::find(seen.begin(), seen.end(), node.group) - seen.begin());
+      }
+    }
+    EXPECT_EQ(testing::describe(loaded->problem), testing::describe(problem)) << "seed " << seed;
+    EXPECT_EQ(loaded->problem.names, problem.names);
+  }
+}
+
 TEST(ProblemJson, RegionsMayStandInAnyOrder) {
   json document = small();
   document["regions"] =

@@ -163,7 +163,7 @@ PlacementProblem Maker::contested() {
       if (!before.empty()) {
         use(before[i], node, 1);
         use(before[(i + 1) % width], node, 1);
-        if (random_.chance(0.1)) use(before[random_.below(width)], node, 1);
+        if (random_.chance(0.1)) use(before[(i + random_.below(20)) % width], node, 1);
       }
       now.push_back(node);
     }
