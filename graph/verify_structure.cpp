@@ -75,7 +75,7 @@ class Structure {
       if (region.kind == RegionKind::root) findings_.add(at(id) + " is a second root");
       if (region.parent.index >= i) findings_.add(at(id) + " stands before its parent, " + at(region.parent));
       const std::vector<RegionId>& held = graph_.nodes[region.owner].regions;
-      const bool listed = (held.size() > 0 && held[0] == id) || (held.size() > 1 && held[1] == id);  // no node holds more
+      const bool listed = (!held.empty() && held[0] == id) || (held.size() > 1 && held[1] == id);  // no node holds more
       if (!listed) findings_.add(at(id) + " is not among the regions of its owner, " + at(region.owner));
     }
   }

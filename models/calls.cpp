@@ -193,8 +193,8 @@ Operands Evaluation::call(const ExpressionNode& node, const PlannedCall& planned
   for (const PlannedCall::Part& part : planned.parts) {
     if (part.attribute) {
       auto value = attribute(node, *part.attribute, part.index);
-      if (value) attributes.set(part.attribute->name, *std::move(value));
       wrong = wrong || !value;
+      if (value) attributes.set(part.attribute->name, *std::move(value));
     } else if (part.list) {
       for (const Index item : expression_.nodes[part.index].parts) operands.push_back(single(item));
     } else {

@@ -115,7 +115,10 @@ class CycleSearch {
 Functions read_functions(const YamlNode& node, Errors& errors) {
   Functions functions;
   for (const YamlEntry& entry : section_entries(node, "functions", errors)) {
-    if (auto function = read_function(entry, errors)) functions.emplace(function->name.text, *std::move(function));
+    auto function = read_function(entry, errors);
+    if (!function) continue;
+    std::string name = function->name.text;
+    functions.emplace(std::move(name), *std::move(function));
   }
   CycleSearch(functions, errors).run();
   return functions;
