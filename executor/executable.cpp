@@ -1,6 +1,5 @@
 #include "executor/executable.h"
 
-#include <charconv>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -131,24 +130,6 @@ Run Executable::submit(RunOptions options) const {
 
 namespace {
 
-/// Which accelerator `device` names, in `options`.
-Status choose(const std::string& device, ExecutorOptions& options) {
-  using Accelerator = ExecutorOptions::Accelerator;
-  const std::string_view number = device.starts_with("cuda:") ? std::string_view(device).substr(5) : "0";
-  const auto [end, wrong] = std::from_chars(number.data(), number.data() + number.size(), options.ordinal);
-  const bool numbered = wrong == std::errc() && end == number.data() + number.size() && options.ordinal >= 0;
-  if (device == "auto" || device == "simulated") {
-    options.accelerator = Accelerator::simulated;
-  } else if (device == "none") {
-    options.accelerator = Accelerator::none;
-  } else if (device == "cuda" || (device.starts_with("cuda:") && numbered)) {
-    options.accelerator = Accelerator::cuda;
-  } else {
-    return Error{"`" + device + "` is no device; there are auto, none, simulated and cuda[:N]", {}, ErrorKind::usage};
-  }
-  return {};
-}
-
 Error first_error(const Diagnostics& diagnostics) {
   for (const Diagnostic& diagnostic : diagnostics)
     if (diagnostic.severity == Severity::error) return {diagnostic.message, diagnostic.location, ErrorKind::user};
@@ -159,7 +140,7 @@ Error first_error(const Diagnostics& diagnostics) {
 
 Result<Executable> compile(const Graph& graph, const CompileOptions& options, const DiagnosticSink& sink) {
   ExecutorOptions executor = options.executor;
-  if (Status chosen = choose(options.device, executor); !chosen) return chosen.error();
+  if (Status chosen = choose_accelerator(options.device, executor); !chosen) return chosen.error();
   const bool cuda = executor.accelerator == ExecutorOptions::Accelerator::cuda;
   Result<Machine> machine = Machine::find(!options.machine.empty() ? options.machine : cuda ? "h200" : "simulated");
   if (!machine) return machine.error();

@@ -82,6 +82,10 @@ class Executor {
   [[nodiscard]] virtual std::int64_t measured_peak(DeviceId device) const = 0;
 };
 
+/// Sets the accelerator that `device` asks for: auto, none, simulated or cuda[:N]. `auto` is a GPU where one is usable, else the simulated
+/// one. An Error (usage) for anything else, (machine) for a GPU that cannot be had.
+Status choose_accelerator(std::string_view device, ExecutorOptions& options);
+
 /// Whether the accelerator chosen by `options` has a kernel for a node: what the planner asks.
 KernelSupport kernel_support(ExecutorOptions::Accelerator accelerator);
 

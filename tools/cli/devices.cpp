@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "executor/cuda/open.h"
 #include "graph/version.h"
 #include "partitioner/machine.h"
 #include "tools/cli/session.h"
@@ -48,15 +49,21 @@ ordered_json simulated_json() {
             {"accelerator_to_host", rates.accelerator_to_host.bytes_per_second}}}};
 }
 
-ordered_json cuda_json() {
-  return {{"name", "cuda"}, {"kind", "NVIDIA GPU"}, {"usable", false}, {"why", "this build of cleave has no CUDA back end"}};
+ordered_json cuda_json(const cuda::Found& found) {
+  ordered_json device{{"name", found.name}, {"kind", "NVIDIA GPU"}, {"usable", found.why.empty()}};
+  if (!found.why.empty()) device["why"] = found.why;
+  if (!found.description.empty()) device["description"] = found.description;
+  if (!found.versions.empty()) device["versions"] = found.versions;
+  if (found.memory_bytes > 0) device["memory_bytes"] = found.memory_bytes;
+  return device;
 }
 
 }  // namespace
 
 int devices_command(const Options& options) {
   const Console console(options);
-  const ordered_json document{{"cleave", kVersion}, {"devices", {host_json(), simulated_json(), cuda_json()}}};
+  ordered_json document{{"cleave", kVersion}, {"devices", {host_json(), simulated_json()}}};
+  for (const cuda::Found& found : cuda::find_devices()) document["devices"].push_back(cuda_json(found));
   if (options.json) {
     console.line(document.dump());
     return kDone;
@@ -64,6 +71,7 @@ int devices_command(const Options& options) {
   for (const ordered_json& device : document["devices"]) {
     std::string line = device["name"].get<std::string>() + ": " + device["kind"].get<std::string>();
     if (device["usable"] == false) {
+      if (device.contains("description")) line += ", " + device["description"].get<std::string>();
       console.line(line + ", not usable: " + device["why"].get<std::string>());
       continue;
     }
@@ -72,6 +80,7 @@ int devices_command(const Options& options) {
     line += ", " + human_bytes(device["memory_bytes"].get<double>()) + " of memory";
     if (device.contains("link_bytes_per_second"))
       line += ", link " + human_bytes(device["link_bytes_per_second"]["host_to_accelerator"].get<double>()) + "/s";
+    if (device.contains("versions")) line += ", " + device["versions"].get<std::string>();
     console.line(line);
   }
   return kDone;

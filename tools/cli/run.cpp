@@ -66,12 +66,15 @@ std::vector<std::string> library_folders() {
 }
 
 Result<ExecutorOptions> executor_options(const Options& options) {
-  ExecutorOptions result;
-  const auto device = choose_device(options);
+  auto device = choose_device(options);
   if (!device) return device.error();
-  if (options.precision != "f32")
+  ExecutorOptions result = *std::move(device);
+  const bool cuda = result.accelerator == ExecutorOptions::Accelerator::cuda;
+  if (cuda && !options.inject.empty()) return Error{"--inject: faults are for the simulated accelerator", {}, ErrorKind::usage};
+  if (cuda && options.precision == "tf32") result.precision = Precision::tf32;
+  if (cuda && options.precision == "bf16") result.precision = Precision::bf16;
+  if (!cuda && options.precision != "f32")
     return Error{"--precision " + options.precision + ": this device computes matrix products in f32 only", {}, ErrorKind::usage};
-  result.accelerator = *device;
   result.check_memory = options.check_memory;
   result.inject = options.inject;
   result.library_paths = library_folders();
@@ -86,7 +89,17 @@ Result<ExecutorOptions> executor_options(const Options& options) {
   return result;
 }
 
-ordered_json run_json(const Plan& plan, const RunResult& result, const Options& options) {
+/// What ran the accelerator's part.
+std::string device_name(const ExecutorOptions& options) {
+  switch (options.accelerator) {
+    case ExecutorOptions::Accelerator::none: return "host";
+    case ExecutorOptions::Accelerator::cuda: return "cuda:" + std::to_string(options.ordinal);
+    case ExecutorOptions::Accelerator::simulated: break;
+  }
+  return "simulated";
+}
+
+ordered_json run_json(const Plan& plan, const RunResult& result, const std::string& device) {
   const auto count = [](const TransferCount& moved) { return ordered_json{{"count", moved.count}, {"bytes", moved.bytes}}; };
   ordered_json outputs = ordered_json::object();
   for (const auto& [name, array] : result.outputs) {
@@ -94,7 +107,7 @@ ordered_json run_json(const Plan& plan, const RunResult& result, const Options& 
     if (array.size() <= kMostJsonElements) item["data"] = data_json(array);
     outputs[name] = std::move(item);
   }
-  ordered_json document{{"device", options.device == "none" ? "host" : "simulated"}, {"outputs", std::move(outputs)}};
+  ordered_json document{{"device", device}, {"outputs", std::move(outputs)}};
   document["transfers"] = {{"host_to_accelerator", count(result.host_to_accelerator)},
                            {"accelerator_to_host", count(result.accelerator_to_host)}};
   document["seconds"] = result.seconds;
@@ -115,7 +128,7 @@ std::string profile_text(const Profile& profile) {
 }
 
 /// What follows a successful run: files, outputs, summary.
-Status deliver(const Plan& plan, const RunResult& result, const Options& options, const Console& console) {
+Status deliver(const Plan& plan, const RunResult& result, const Options& options, const std::string& device, const Console& console) {
   for (const auto& [name, file] : options.outputs)
     for (const auto& [output, array] : result.outputs)
       if (output == name)
@@ -125,7 +138,7 @@ Status deliver(const Plan& plan, const RunResult& result, const Options& options
   if (!options.profile_file.empty())
     if (Status written = result.observed.save(options.profile_file); !written) return written;
   if (options.json) {
-    console.line(run_json(plan, result, options).dump());
+    console.line(run_json(plan, result, device).dump());
     return {};
   }
   for (const auto& [name, array] : result.outputs) {
@@ -175,7 +188,7 @@ int run_command(const Options& options) {
     if (!result) return console.fail(result.error());
     last = *std::move(result);
   }
-  const Status delivered = deliver(*plan, *last, options, console);
+  const Status delivered = deliver(*plan, *last, options, device_name(*executor_opts), console);
   return delivered ? kDone : console.fail(delivered.error());
 }
 

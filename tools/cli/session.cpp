@@ -96,12 +96,10 @@ Graph load_graph(const Options& options) {
   return broken;
 }
 
-Result<ExecutorOptions::Accelerator> choose_device(const Options& options) {
-  if (options.device == "auto" || options.device == "simulated") return ExecutorOptions::Accelerator::simulated;
-  if (options.device == "none") return ExecutorOptions::Accelerator::none;
-  if (options.device.starts_with("cuda"))
-    return Error{"`--device " + options.device + "`: this build of cleave has no CUDA back end", {}, ErrorKind::machine};
-  return Error{"`--device " + options.device + "`: expected auto, none, simulated or cuda[:N]", {}, ErrorKind::usage};
+Result<ExecutorOptions> choose_device(const Options& options) {
+  ExecutorOptions chosen;
+  if (Status status = choose_accelerator(options.device, chosen); !status) return status.error();
+  return chosen;
 }
 
 Result<Plan> make_plan(const Graph& graph, const Options& options) {
@@ -110,9 +108,11 @@ Result<Plan> make_plan(const Graph& graph, const Options& options) {
   plan_options.costs.policy = options.placement;
   const auto device = choose_device(options);
   if (!device) return device.error();
-  plan_options.costs.has_accelerator = *device != ExecutorOptions::Accelerator::none;
-  plan_options.costs.supported = kernel_support(*device);
-  auto machine = Machine::find(options.machine.empty() ? "simulated" : options.machine);
+  const auto accelerator = device->accelerator;
+  plan_options.costs.has_accelerator = accelerator != ExecutorOptions::Accelerator::none;
+  plan_options.costs.supported = kernel_support(accelerator);
+  const std::string usual = accelerator == ExecutorOptions::Accelerator::cuda ? "h200" : "simulated";
+  auto machine = Machine::find(options.machine.empty() ? usual : options.machine);
   if (!machine) return machine.error();
   plan_options.costs.machine = *std::move(machine);
   if (!options.use_profile.empty()) {

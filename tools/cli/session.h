@@ -40,8 +40,8 @@ class Console {
 
 /// The model or `.graph` file, traced; its mistakes are in its diagnostics.
 Graph load_graph(const Options& options);
-/// Which accelerator `--device` asks for, or why it cannot be had.
-Result<ExecutorOptions::Accelerator> choose_device(const Options& options);
+/// Executor options with the accelerator that `--device` asks for, or why it cannot be had.
+Result<ExecutorOptions> choose_device(const Options& options);
 /// The plan for the graph; an Error for a machine, device or profile that cannot be had.
 Result<Plan> make_plan(const Graph& graph, const Options& options);
 
