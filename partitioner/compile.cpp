@@ -1,22 +1,38 @@
 #include "partitioner/compile.h"
 
 #include "graph/simplify.h"
-#include "partitioner/schedule.h"
-#include "partitioner/split.h"
+#include "partitioner/candidate.h"
+#include "partitioner/refine.h"
 #include "partitioner/transfer_diagnostics.h"
 
 namespace cleave {
 namespace {
 
-/// What the same graph costs a run under another policy.
-double seconds_under(Policy policy, const Graph& graph, const Plan& plan, CostModel costs) {
-  if (policy == plan.policy) return plan.placement.objective_seconds;
+/// Of the same graph under another policy, without regard to memory.
+std::optional<Placement> placement_under(Policy policy, const Plan& plan, CostModel costs) {
   costs.policy = policy;
   Diagnostics ignored;
-  const CostedProblem costed = make_problem(graph, costs, ignored);
-  if (ignored.has_errors()) return plan.placement.objective_seconds;
-  const Result<Placement> placement = solve(costed.problem);
-  return placement ? placement->objective_seconds : plan.placement.objective_seconds;
+  const CostedProblem costed = make_problem(*plan.graph, costs, ignored);
+  if (ignored.has_errors()) return std::nullopt;
+  Result<Placement> placement = solve(costed.problem);
+  return placement ? std::optional(std::move(*placement)) : std::nullopt;
+}
+
+/// The minimum cut, or what the policy and the accelerator's memory make of it.
+Result<Candidate> choose(Plan& plan, const PlanOptions& options, const std::vector<Placement>& baselines) {
+  Result<Placement> placement = solve(plan.costed.problem);
+  if (!placement) return placement.error();
+  const PlannedGraph planned{plan.graph, plan.costed, plan.machine};
+  Candidate candidate = planned.work_out(std::move(*placement));
+  const double memory = plan.machine.accelerators.empty() ? 0 : plan.machine.accelerators[0].memory_bytes;
+  const auto fits = [&](const Program& program) { return fits_memory(program, options.find_peak, memory); };
+  if (!fits(candidate.program)) {
+    Result<Candidate> fitting = fit_memory(plan.graph, plan.costed, plan.machine, candidate, options.find_peak, memory);
+    if (!fitting) return fitting.error();
+    candidate = std::move(*fitting);
+  }
+  if (plan.policy == Policy::makespan) candidate = refine(planned, std::move(candidate), baselines, {.fits = fits});
+  return candidate;
 }
 
 }  // namespace
@@ -33,20 +49,29 @@ Plan plan(const Graph& graph, const PlanOptions& options) {
   plan.graph = std::make_shared<const Graph>(options.simplify ? simplify(profiled) : std::move(profiled));
   plan.costed = make_problem(*plan.graph, options.costs, plan.diagnostics);
   if (!plan.ok()) return plan;
-  Result<Placement> placement = solve(plan.costed.problem);
-  if (!placement) {
-    plan.diagnostics.error(Kind::placement, placement.error().location, placement.error().message);
+  std::vector<Placement> baselines;
+  for (auto [policy, seconds] : {std::pair(Policy::host, &plan.all_host_seconds), {Policy::accelerator, &plan.all_accelerator_seconds}}) {
+    *seconds = -1;
+    if (policy == plan.policy) continue;
+    std::optional<Placement> placement = placement_under(policy, plan, options.costs);
+    if (!placement) continue;
+    *seconds = placement->objective_seconds;
+    baselines.push_back(std::move(*placement));
+  }
+  Result<Candidate> chosen = choose(plan, options, baselines);
+  if (!chosen) {
+    plan.diagnostics.error(Kind::placement, chosen.error().location, chosen.error().message);
     return plan;
   }
-  plan.placement = std::move(*placement);
-  plan.transfers = make_transfers(*plan.graph, plan.costed, plan.placement, plan.machine);
+  plan.placement = std::move(chosen->placement);
+  plan.transfers = std::move(chosen->transfers);
+  plan.program = std::move(chosen->program);
+  plan.predicted_seconds = chosen->schedule.seconds;
+  for (double* seconds : {&plan.all_host_seconds, &plan.all_accelerator_seconds}) {
+    if (*seconds < 0) *seconds = plan.placement.objective_seconds;
+  }
   plan.round_trips = find_round_trips(*plan.graph, plan.costed, plan.placement, plan.transfers);
-  plan.program = split(plan.graph, plan.placement, plan.transfers);
-  plan.all_host_seconds = seconds_under(Policy::host, *plan.graph, plan, options.costs);
-  plan.all_accelerator_seconds = seconds_under(Policy::accelerator, *plan.graph, plan, options.costs);
-  const Schedule schedule = predict(plan.program, plan.transfers, plan.costed);
-  plan.predicted_seconds = schedule.seconds;
-  plan.diagnostics.append(diagnose(plan, schedule, options.diagnostics));
+  plan.diagnostics.append(diagnose(plan, chosen->schedule, options.diagnostics));
   return plan;
 }
 

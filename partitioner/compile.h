@@ -9,6 +9,7 @@
 #include "graph/graph.h"
 #include "partitioner/costs.h"
 #include "partitioner/machine.h"
+#include "partitioner/memory_fit.h"
 #include "partitioner/placement.h"
 #include "partitioner/program.h"
 #include "partitioner/round_trips.h"
@@ -20,6 +21,7 @@ struct PlanOptions {
   CostModel costs;
   DiagnosticOptions diagnostics;
   bool simplify = true;
+  FindPeak find_peak = nullptr;  ///< null: as if no two values shared storage
 };
 
 /// Everything that was decided about one graph, as values.

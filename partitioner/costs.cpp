@@ -106,6 +106,7 @@ class ProblemMaker {
     const Node& node = graph_.nodes[id];
     PlacementProblem::Node& out = problem().nodes[id.index];
     out.region = static_cast<std::int32_t>(node.region.index);
+    out.accelerator_bytes = bytes(node);
     switch (node.kind) {
       case NodeKind::operation: return add_operation(id, out);
       case NodeKind::counter:
@@ -127,6 +128,15 @@ class ProblemMaker {
       out.pin = Pin::host;
       out.replicable = false;
     }
+  }
+
+  /// Of its results; a carried value and what its loop leaves behind share storage.
+  [[nodiscard]] double bytes(const Node& node) const {
+    double sum = 0;
+    for (const ValueId value : node.results) {
+      if (node.kind != NodeKind::carried || value == node.results[0]) sum += static_cast<double>(graph_.values[value].type.bytes());
+    }
+    return sum;
   }
 
   void force(NodeId id, Cause cause) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "partitioner/elapsed_bounds.h"
 #include "partitioner/explain.h"
 #include "partitioner/wording.h"
 
@@ -98,6 +99,12 @@ class Report {
     out_ += "predicted " + human_seconds(plan_.predicted_seconds) + " a run; work and transfers add up to " +
             human_seconds(placement.objective_seconds) + " (no placement is below " + human_seconds(placement.bound_seconds) + ", gap " +
             number(std::round(placement.gap * 1e4) / 100) + " %)\n";
+    if (plan_.policy == Policy::makespan) {
+      const ElapsedBounds bounds = find_elapsed_bounds(graph_, plan_.costed, placement, plan_.transfers);
+      out_ += "however it overlaps, this placement takes at least " + human_seconds(bounds.critical_path_seconds) +
+              " (critical path) and " + human_seconds(bounds.busiest_seconds) + " (busiest: " + std::string(to_string(bounds.busiest)) +
+              ")\n";
+    }
     out_ += "all on the host " + human_seconds(plan_.all_host_seconds) + ratio(plan_.all_host_seconds, placement.objective_seconds) +
             ", all on the accelerator " + human_seconds(plan_.all_accelerator_seconds) +
             ratio(plan_.all_accelerator_seconds, placement.objective_seconds) + "\n";

@@ -1,0 +1,31 @@
+// Candidate: a placement worked out to the program it gives and the time that program is predicted to take. What is compared where the
+// minimum cut alone does not decide: elapsed time, and memory at its peak.
+#pragma once
+
+#include <memory>
+
+#include "partitioner/costs.h"
+#include "partitioner/placement.h"
+#include "partitioner/program.h"
+#include "partitioner/schedule.h"
+#include "partitioner/transfers.h"
+
+namespace cleave {
+
+struct Candidate {
+  Placement placement;
+  Transfers transfers;
+  Program program;
+  Schedule schedule;
+};
+
+/// What all candidates have in common.
+struct PlannedGraph {
+  std::shared_ptr<const Graph> graph;
+  const CostedProblem& costed;
+  const Machine& machine;
+
+  [[nodiscard]] Candidate work_out(Placement placement) const;
+};
+
+}  // namespace cleave
