@@ -44,10 +44,25 @@ std::optional<DType> literal_type(const AttributeValue& value) {
   return std::nullopt;
 }
 
+bool fits(std::int64_t number, DType dtype) {
+  if (dtype == DType::u8) return number >= 0 && number <= std::numeric_limits<std::uint8_t>::max();
+  if (dtype == DType::i32) return number >= std::numeric_limits<std::int32_t>::min() && number <= std::numeric_limits<std::int32_t>::max();
+  return true;
+}
+
+TypeError beyond(std::string_view op, std::int64_t number, DType dtype) {
+  return refuse(Kind::value, op, {},
+                "`" + std::to_string(number) + "` does not fit in " + std::string(to_string(dtype)) + "; `dtype=` chooses another type");
+}
+
 TypeResult full_type(Types, const Attributes& attributes) {
-  const auto literal = literal_type(*attributes.find("value"));
+  const AttributeValue& value = *attributes.find("value");
+  const auto literal = literal_type(value);
   if (!literal) return refuse(Kind::type, "full", {}, "`value` must be a number, true or false");
-  return give("full", {}, {attributes.get_or("dtype", *literal), attributes.get<Integers>("shape")});
+  const DType dtype = attributes.get_or("dtype", *literal);
+  const auto* integer = std::get_if<std::int64_t>(&value);
+  if (integer && !fits(*integer, dtype)) return beyond("full", *integer, dtype);
+  return give("full", {}, {dtype, attributes.get<Integers>("shape")});
 }
 
 Status full_meaning(const OpCall& call) {
@@ -107,6 +122,11 @@ TypeResult arange_type(Types, const Attributes& attributes) {
   const auto& p = std::get<Progression>(found);
   const DType dtype = attributes.get_or("dtype", p.integral ? DType::i32 : DType::f32);
   if (dtype == DType::boolean) return refuse(Kind::type, "arange", {}, "bool is no number");
+  if (p.integral && p.count > 0) {
+    const std::int64_t last = p.start + (p.count - 1) * p.step;
+    for (std::int64_t number : {p.start, last})
+      if (!fits(number, dtype)) return beyond("arange", number, dtype);
+  }
   return give("arange", {}, {dtype, {p.count}});
 }
 

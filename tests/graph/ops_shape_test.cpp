@@ -195,10 +195,15 @@ TEST(CreationOps, ValuesAndTypes) {
   EXPECT_THAT(refusal("arange", {}, {{"start", kBegin}, {"stop", kEnd}}), HasSubstr("would be too large"));
   EXPECT_THAT(refusal("arange", {}, {{"start", std::numeric_limits<double>::quiet_NaN()}}), HasSubstr("would be too large"));
   EXPECT_EQ(refusal("arange", {}, {{"start", true}}), "`arange`: `start`, `stop` and `step` must be numbers");
+  EXPECT_EQ(refusal("arange", {}, {{"start", std::int64_t{3'000'000'000}}, {"stop", std::int64_t{3'000'000'002}}}),
+            "`arange`: `3000000000` does not fit in i32; `dtype=` chooses another type");
+  EXPECT_THAT(refusal("arange", {}, {{"start", std::int64_t{257}}, {"dtype", DType::u8}}), HasSubstr("`256` does not fit in u8"));
+  EXPECT_EQ(arange({{"start", std::int64_t{256}}, {"dtype", DType::u8}}).size(), 256);
 
   EXPECT_EQ(call_op("zeros", {}, {{"shape", Integers{2}}}), Array::of<float>({2}, {0, 0}));
   EXPECT_EQ(call_op("ones", {}, {{"shape", std::int64_t{2}}, {"dtype", DType::u8}}), Array::of<std::uint8_t>({2}, {1, 1}));
   EXPECT_EQ(call_op("full", {}, {{"shape", Integers{}}, {"value", std::int64_t{7}}}), Array::scalar<std::int32_t>(7));
+  EXPECT_THAT(refusal("full", {}, {{"shape", Integers{}}, {"value", std::int64_t{1} << 40}}), HasSubstr("does not fit in i32"));
   EXPECT_EQ(call_op("full", {}, {{"shape", Integers{1}}, {"value", 0.5}}), Array::of<float>({1}, {0.5F}));
   EXPECT_EQ(call_op("full", {}, {{"shape", Integers{1}}, {"value", true}}), Array::of<bool>({1}, {true}));
   EXPECT_EQ(call_op("full", {}, {{"shape", Integers{1}}, {"value", 2.9}, {"dtype", DType::i32}}), Array::of<std::int32_t>({1}, {2}));
