@@ -1,8 +1,8 @@
 #include "executor/timeline.h"
 
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "graph/file.h"
 #include "graph/graph.h"
 
 namespace cleave {
@@ -69,15 +69,7 @@ std::string to_chrome_trace(const Timeline& timeline, const Graph& graph) {
 }
 
 Status write_chrome_trace(const Timeline& timeline, const Graph& graph, const std::string& path) {
-  std::string text = to_chrome_trace(timeline, graph);
-  std::string partial = path + ".partial";
-  std::FILE* file = std::fopen(partial.c_str(), "wb");
-  bool ok = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  if (file) ok = std::fclose(file) == 0 && ok;
-  ok = ok && std::rename(partial.c_str(), path.c_str()) == 0;
-  if (ok) return {};
-  std::remove(partial.c_str());
-  return Error{"cannot write `" + path + "`", {}, ErrorKind::user};
+  return write_file(path, {to_chrome_trace(timeline, graph)});
 }
 
 }  // namespace cleave
