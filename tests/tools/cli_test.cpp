@@ -91,7 +91,7 @@ TEST_F(CliTest, InputsComeFromFilesAndAreChecked) {
   EXPECT_THAT(run("run model.yaml --input x=1 --param 'w=[1, 1, 1]'").out, HasSubstr("sum: 3"));
   const std::pair<const char*, const char*> wrong[] = {
       {"--input x=[1,2]", "list of 3"},
-      {"--input x=true --input xx=1", "did you mean `x`"},
+      {"--input xx=1", "did you mean `x`"},
       {"--input x=missing.npy", "missing.npy"},
       {"--input x=hello", "neither"},
       {"--input 'x=[[1,2,3]]'", "f32[3]"},
@@ -114,6 +114,20 @@ TEST_F(CliTest, OutputsGoToFiles) {
   EXPECT_EQ(*array, Array::of<float>({3}, {6, 6, 6}));
   EXPECT_EQ(run("run model.yaml --input x=3 --output z=y.npy").code, 1);
   EXPECT_EQ(run("run model.yaml --input x=3 --output y=no/such/folder/y.npy").code, 1);
+}
+
+TEST_F(CliTest, StandardOutputThatTakesNothingIsAnError) {
+  model(kScale);
+  for (const char* command : {"run model.yaml --input x=1", "run model.yaml --input x=1 --json", "explain model.yaml", "dot model.yaml",
+                              "print model.yaml", "devices", "--help"}) {
+    for (const char* stream : {" >/dev/full", " >&-"}) {
+      const CommandResult result = run(std::string(command) + stream);
+      EXPECT_EQ(result.code, 1) << command << stream;
+      EXPECT_THAT(result.err, HasSubstr("cannot write to standard output")) << command << stream;
+    }
+  }
+  EXPECT_EQ(run("run model.yaml --input x=1 --output y=y.npy >&-").code, 1);
+  EXPECT_TRUE(read_npy(folder_.file("y.npy")).ok()) << "nothing that is printed may end up in a file";
 }
 
 TEST_F(CliTest, ErrorsOfTheModelNameTheLine) {
@@ -178,7 +192,9 @@ TEST_F(CliTest, DotDraws) {
   EXPECT_THAT(run("dot model.yaml").out, HasSubstr("digraph"));
   ASSERT_EQ(run("dot model.yaml -o picture.svg").code, 0);
   EXPECT_THAT(read_file(folder_.file("picture.svg")), HasSubstr("<svg"));
-  EXPECT_EQ(run("dot model.yaml -o no/such/folder/picture.svg").code, 1);
+  const CommandResult nowhere = run("dot model.yaml -o no/such/folder/picture.svg");
+  EXPECT_EQ(nowhere.code, 1);
+  EXPECT_THAT(nowhere.err, HasSubstr("`no/such/folder/picture.svg`"));
   EXPECT_THAT(run_command("ls", folder_.path()).out, Not(HasSubstr("tmp")));
 }
 

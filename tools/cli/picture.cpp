@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 
+#include "graph/file.h"
 #include "partitioner/explain.h"
 #include "tools/cli/session.h"
 
@@ -17,18 +17,10 @@ extern char** environ;
 namespace cleave::cli {
 namespace {
 
-Status write_file(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.flush();
-  if (!file) return Error{"cannot write `" + path + "`", {}, ErrorKind::user};
-  return {};
-}
-
 /// Runs `dot -Tformat -o path source`; the picture replaces `path` only once it is whole.
 Status render(const std::string& source, const std::string& format, const std::string& path) {
   const std::string partial = path + "." + std::to_string(getpid()) + ".tmp", input = partial + ".dot";
-  if (Status written = write_file(input, source); !written) return written;
+  if (!write_file(input, {source})) return Error{"cannot write `" + path + "`: its folder takes no files", {}, ErrorKind::user};
   const std::string type = "-T" + format;
   const char* arguments[] = {"dot", type.c_str(), "-o", partial.c_str(), input.c_str(), nullptr};
   pid_t child = 0;
@@ -71,7 +63,7 @@ int dot_command(const Options& options) {
     console.out(source);
     return kDone;
   }
-  const Status done = extension == "dot" ? write_file(options.output_file, source) : render(source, extension, options.output_file);
+  const Status done = extension == "dot" ? write_file(options.output_file, {source}) : render(source, extension, options.output_file);
   return done ? kDone : console.fail(done.error());
 }
 
