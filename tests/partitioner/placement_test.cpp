@@ -64,7 +64,7 @@ TEST(Placement, EqualsExhaustiveSearchWithArbitraryCosts) {
 TEST(Placement, EqualsExhaustiveSearchWithinAMemoryCapacity) {
   RandomProblemOptions options;
   options.memory = true;
-  for (std::uint64_t seed = 0; seed < 4000 && !::testing::Test::HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < 2500 && !::testing::Test::HasFailure(); ++seed) {
     options.ties = seed % 3 != 0;
     expect_optimal(testing::random_problem(seed, options), seed, {.tolerance = 0});
   }
@@ -149,7 +149,7 @@ TEST(Placement, IsTheSameFromBothSolvers) {
   RandomProblemOptions options;
   options.max_nodes = 120;
   options.max_regions = 12;
-  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     options.ties = seed % 2 == 0;
     const Problem problem = testing::random_problem(seed, options);
     const auto ours = solve(problem, {.solver = Solver::ibfs}), boost = solve(problem, {.solver = Solver::boost});
@@ -162,7 +162,7 @@ TEST(Placement, IsTheSameFromBothSolvers) {
 }
 
 TEST(Placement, IsTheSameWithoutReductions) {
-  for (std::uint64_t seed = 0; seed < 6000; ++seed) {
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
     RandomProblemOptions options;
     options.max_nodes = seed % 2 == 0 ? 12 : 100;
     options.max_regions = seed % 5 == 0 ? 1 : 8;
