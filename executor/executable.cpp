@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "executor/memory_plan.h"
 #include "graph/diagnostic_text.h"
 #include "partitioner/explain.h"
 
@@ -153,6 +154,7 @@ Result<Executable> compile(const Graph& graph, const CompileOptions& options, co
   plan_options.costs.profile = options.profile;
   plan_options.diagnostics = options.diagnostics;
   plan_options.simplify = options.simplify;
+  plan_options.find_peak = accelerator_peak;
 
   auto state = std::make_shared<Executable::State>();
   state->plan = plan(graph, plan_options);

@@ -237,6 +237,17 @@ MemoryPlan plan_memory(const Program& program, DeviceId device, bool leaves_exte
   return Planner(program, device, leaves_external).run();
 }
 
+MemoryPeak accelerator_peak(const Program& program) {
+  const MemoryPlan plan = plan_memory(program, kAccelerator, false);
+  MemoryPeak peak;
+  peak.bytes = static_cast<double>(plan.arena_bytes);
+  for (const StorageIndex s : plan.at_peak) {
+    const MemoryPlan::Storage& storage = plan.storages[static_cast<std::size_t>(s)];
+    if (!storage.values.empty()) peak.largest.push_back(storage.values[0]);
+  }
+  return peak;
+}
+
 Error does_not_fit(const Program& program, DeviceId device, const MemoryPlan& plan, double capacity) {
   const Graph& graph = *program.graph;
   Error error;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "executor/device.h"
+#include "partitioner/memory_fit.h"
 #include "partitioner/program.h"
 
 namespace cleave {
@@ -46,6 +47,9 @@ struct MemoryPlan {
 
 /// `leaves_external`: inputs, parameters and constants lie outside the arena (the host), else in it for the whole run.
 MemoryPlan plan_memory(const Program& program, DeviceId device, bool leaves_external);
+
+/// What plan_memory() takes of the accelerator; for the planner.
+MemoryPeak accelerator_peak(const Program& program);
 
 /// Why `plan` does not fit into `capacity` bytes (0: unknown, but less): the peak and the values that make it.
 Error does_not_fit(const Program& program, DeviceId device, const MemoryPlan& plan, double capacity);

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "executor/memory_plan.h"
 #include "graph/diagnostic_text.h"
 #include "graph/seed.h"
 #include "models/model.h"
@@ -106,6 +107,7 @@ Result<Plan> make_plan(const Graph& graph, const Options& options) {
   PlanOptions plan_options;
   plan_options.diagnostics = options.diagnostics;
   plan_options.costs.policy = options.placement;
+  plan_options.find_peak = accelerator_peak;
   const auto device = choose_device(options);
   if (!device) return device.error();
   const auto accelerator = device->accelerator;
