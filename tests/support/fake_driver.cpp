@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "executor/kernel.h"
+#include "tests/support/fake_blas.h"
 
 namespace cleave::testing {
 namespace {
@@ -22,6 +23,11 @@ FakeDriver::~FakeDriver() {
   the_driver = nullptr;
 }
 
+FakeDriver& FakeDriver::current() {
+  CLEAVE_CHECK(the_driver, "a call of the fake driver after its end");
+  return *the_driver;
+}
+
 std::function<Result<std::unique_ptr<Device>>()> FakeDriver::opener(cuda::CudaOptions options) {
   options.cache_folder.clear();
   options.source = [this](const KernelRequest& request, const cuda::Architecture& a) { return source(request, a); };
@@ -30,6 +36,7 @@ std::function<Result<std::unique_ptr<Device>>()> FakeDriver::opener(cuda::CudaOp
 
 std::optional<cuda::KernelSource> FakeDriver::source(const KernelRequest& request, const cuda::Architecture& architecture) {
   std::optional<cuda::KernelSource> source = cuda::kernel_source(request, architecture);
+  if (!source && cuda::has_matmul(request)) return std::nullopt;
   if (!source) {
     std::lock_guard lock(mutex_);
     source.emplace();
@@ -82,6 +89,9 @@ std::string FakeDriver::leaks() const {
                                                       {"event", events_.size()},
                                                       {"module", modules_.size()},
                                                       {"program", programs_.size()},
+                                                      {"product", products_.size()},
+                                                      {"matrix", matrices_.size()},
+                                                      {"handle of cuBLASLt", blas_handles_.size()},
                                                       {"device memory", device_memory_.size()},
                                                       {"page-locked memory", host_memory_.size()}};
   for (const auto& [kind, number] : live) {
@@ -103,14 +113,6 @@ CUresult FakeDriver::enter(const char* call, bool needs_context) {
     return failure_;
   }
   return sticky_;
-}
-
-template <class Map>
-auto* FakeDriver::find(Map& map, const void* handle, const char* kind) {
-  const auto found = map.find(const_cast<void*>(handle));
-  if (found != map.end()) return &found->second;
-  misuse(std::string("no such ") + kind);
-  return static_cast<decltype(&found->second)>(nullptr);
 }
 
 // --- memory ----------------------------------------------------------------------------------------------------------------------------
@@ -229,10 +231,7 @@ void FakeDriver::launch(const Meaning& meaning, const std::vector<std::uint64_t>
 struct FakeCalls {
   using D = FakeDriver;
   static std::unique_lock<std::mutex> lock() { return std::unique_lock(driver().mutex_); }
-  static FakeDriver& driver() {
-    CLEAVE_CHECK(the_driver, "a call of the fake driver after its end");
-    return *the_driver;
-  }
+  static FakeDriver& driver() { return FakeDriver::current(); }
 
   /// A call that changes something: `act(driver)` unless it is to fail.
   template <class Act>
@@ -590,6 +589,7 @@ cuda::Api FakeDriver::api() {
   FakeCalls::fill_streams(api.driver);
   FakeCalls::fill_modules(api.driver);
   FakeCalls::fill_compiler(api.compiler);
+  fill_fake_blas(api.blas);
   return api;
 }
 

@@ -20,6 +20,14 @@
 
 namespace cleave::testing {
 
+/// What cuBLASLt is told of a product and of a matrix (fake_blas.cpp).
+struct FakeMatmul;
+struct FakeMatrix {
+  int type = 0;
+  std::int64_t rows = 0, columns = 0, leading = 0, batch = 1, stride = 0;
+  bool row_major = false;
+};
+
 class FakeDriver {
  public:
   /// When what is enqueued happens: at once; when somebody asks for it; at any time that the order allows.
@@ -58,6 +66,8 @@ class FakeDriver {
 
  private:
   friend struct FakeCalls;
+  friend struct FakeBlas;
+  static FakeDriver& current();
   struct FakeEvent {
     std::uint64_t recorded = 0, done = 0;  ///< versions
     void* stream = nullptr;                ///< where it was recorded last
@@ -87,7 +97,12 @@ class FakeDriver {
   CUresult enter(const char* call, bool needs_context = true);
   void misuse(std::string what) { misuses_.push_back(std::move(what)); }
   template <class Map>
-  auto* find(Map& map, const void* handle, const char* kind);
+  auto* find(Map& map, const void* handle, const char* kind) {
+    const auto found = map.find(const_cast<void*>(handle));
+    if (found != map.end()) return &found->second;
+    misuse(std::string("no such ") + kind);
+    return static_cast<decltype(&found->second)>(nullptr);
+  }
   void* new_handle() { return reinterpret_cast<void*>(next_handle_ += 16); }
   void teach(const KernelRequest& request, const cuda::KernelSource& source);
   /// Memory that the device reaches at `address`; null and a misuse if there is none.
@@ -112,6 +127,9 @@ class FakeDriver {
   std::map<void*, std::string> modules_;
   std::map<void*, Function> functions_;
   std::map<void*, std::string> programs_;
+  std::map<void*, std::shared_ptr<FakeMatmul>> products_;
+  std::map<void*, FakeMatrix> matrices_;
+  std::set<void*> blas_handles_;  ///< and preferences, of which nothing is asked
   std::map<CUdeviceptr, std::vector<std::byte>> device_memory_;
   std::map<const std::byte*, std::vector<std::byte>> host_memory_;
   std::map<std::pair<std::string, std::string>, std::vector<Meaning>> meanings_;

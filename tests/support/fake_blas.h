@@ -1,0 +1,10 @@
+// The fake driver's cuBLASLt: fills its table. Products are computed when their turn on the stream comes.
+#pragma once
+
+#include "executor/cuda/blas_api.h"
+
+namespace cleave::testing {
+
+void fill_fake_blas(cuda::BlasApi& table);
+
+}  // namespace cleave::testing
