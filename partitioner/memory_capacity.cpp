@@ -104,6 +104,8 @@ Solution Search::solve(const std::vector<Decided>& decided, double usable, doubl
   }
   solution.cost = cut.value + small.constant - tolls;
   value = static_cast<double>(cut.value + small.constant) + decided_tolls - price * (usable - unavoidable_);
+  // A bound must survive the rounding of large prices.
+  value -= 1e-15 * (price * capacity_ + static_cast<double>(cut.value + small.constant));
   return solution;
 }
 
@@ -250,6 +252,9 @@ void Search::plunge(Branch branch, bool deep) {
 std::optional<CapacityCut> Search::run() {
   Branch root;
   root.decided.assign(weights_.size(), Decided::open);
+  for (std::size_t v = 0; v < weights_.size(); ++v) {
+    if (weights_[v] > capacity_ - unavoidable_) root.decided[v] = Decided::source;
+  }
   root.usable = usable(root.decided);
   root.bound = -1;
   plunge(root, true);

@@ -108,6 +108,12 @@ Status verify(const PlacementProblem& problem) {
   if (Status status = verify_values(problem); !status) return status;
   if (Status status = verify_uses(problem); !status) return status;
   if (!amount(problem.accelerator_memory_bytes)) return Error{std::string("accelerator_memory_bytes ") + kAmount};
+  if (problem.accelerator_memory_bytes > 0 && problem.accelerator_memory_bytes < 1) {
+    return Error{"accelerator_memory_bytes must be 0 (no limit) or at least 1"};
+  }
+  double bytes = 0;
+  for (const auto& node : problem.nodes) bytes += node.accelerator_bytes;
+  if (!(bytes < 1e300)) return Error{"the accelerator_bytes add up to more than 1e300"};
   if (!problem.names.empty() && problem.names.size() != problem.nodes.size()) return Error{"names must be one a node, or none"};
   if (!(total_seconds(problem) < 1e300)) return Error{"the costs times the frequencies add up to more than 1e300 seconds"};
   return {};

@@ -40,7 +40,7 @@ class Reducer {
  private:
   struct Flow {
     std::int64_t source = 0, sink = 0;  ///< certain
-    std::int64_t in = 0, out = 0;       ///< bounds, the certain ones included
+    __int128 in = 0, out = 0;           ///< bounds, the certain ones included; repeated uses may count repeatedly
   };
   struct Sums {
     Flow x, y;
@@ -127,13 +127,17 @@ void Reducer::add_executions() {
 void Reducer::add_transfers() {
   for (std::size_t v = 0; v < problem_.values.size(); ++v) {
     const std::int32_t producer = class_of(problem_.values[v].node);
+    const auto& value = problem_.values[v];
+    const double top = problem_.regions[value.region].frequency;
+    const std::int64_t once_there = scale_.units(top * value.host_to_accelerator_seconds);
+    const std::int64_t once_back = scale_.units(top * value.accelerator_to_host_seconds);
     ValueState& state = values_[v];
     for (std::int32_t i = uses_.start[v]; i < uses_.start[v + 1]; ++i) {
       const auto& use = problem_.uses[uses_.order[i]];
       if (class_of(use.node) == producer) continue;
       const std::int64_t there = capacity(use, true), back = capacity(use, false);
-      state.to_accelerator.most += there;
-      state.to_host.most += back;
+      state.to_accelerator.most = std::min(state.to_accelerator.most + there, once_there);
+      state.to_host.most = std::min(state.to_host.most + back, once_back);
       ++state.to_accelerator.open;
       ++state.to_host.open;
       Sums& consumer = sums_[class_of(use.node)];
@@ -141,10 +145,6 @@ void Reducer::add_transfers() {
       consumer.x.out += back;
     }
     state.single = state.to_host.open == 1;
-    const auto& value = problem_.values[v];
-    const double top = problem_.regions[value.region].frequency;
-    state.to_accelerator.most = std::min(state.to_accelerator.most, scale_.units(top * value.host_to_accelerator_seconds));
-    state.to_host.most = std::min(state.to_host.most, scale_.units(top * value.accelerator_to_host_seconds));
     sums_[producer].y.out += state.to_accelerator.most;
     sums_[producer].x.in += state.to_host.most;
   }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 
 #include "partitioner/subset_sum.h"
@@ -112,6 +113,29 @@ TEST(SubsetSum, IsExactWhereSumsAreFewAndABoundElsewhere) {
   for (int i = 0; i < 200; ++i) many.push_back(static_cast<double>(random() % 1000000));
   EXPECT_LE(largest_sum_within(many, 5e6), 5e6);
   EXPECT_GE(largest_sum_within(many, 5e6), 4.99e6);
+}
+
+TEST(Placement, AbsurdMagnitudesNeitherCrashNorCheat) {
+  std::mt19937_64 random(3);
+  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+    RandomProblemOptions options;
+    options.memory = seed % 2 == 0;
+    options.max_nodes = 20;
+    Problem problem = testing::random_problem(seed, options);
+    const auto scaled = [&](double number) { return std::ldexp(number, static_cast<int>(random() % 600) - 300); };
+    for (auto& node : problem.nodes) {
+      node.host_seconds = scaled(node.host_seconds);
+      node.accelerator_seconds = scaled(node.accelerator_seconds);
+      if (seed % 4 == 0) node.accelerator_bytes = scaled(node.accelerator_bytes);
+    }
+    for (auto& value : problem.values) value.host_to_accelerator_seconds = scaled(value.host_to_accelerator_seconds);
+    const auto solved = solve(problem, {.max_branches = 300});
+    if (!solved.ok()) continue;
+    EXPECT_THAT(verify(problem, *solved), IsEmpty()) << "seed " << seed;
+    EXPECT_GE(solved->gap, 0) << "seed " << seed;
+    EXPECT_LE(solved->gap, 1) << "seed " << seed;
+    EXPECT_LE(solved->bound_seconds, solved->objective_seconds) << "seed " << seed;
+  }
 }
 
 TEST(Placement, SaysSoWhenNothingFits) {
@@ -344,6 +368,8 @@ TEST(Problem, EveryBrokenRuleIsNamed) {
        },
        "uses[0].region does not see value 1, which lives neither"},
       {[](Problem& p) { p.accelerator_memory_bytes = -1; }, "accelerator_memory_bytes"},
+      {[](Problem& p) { p.accelerator_memory_bytes = 0.5; }, "accelerator_memory_bytes must be 0 (no limit) or at least 1"},
+      {[](Problem& p) { p.nodes[0].accelerator_bytes = p.nodes[1].accelerator_bytes = 1e308; }, "the accelerator_bytes add up"},
       {[](Problem& p) { p.names = {"a"}; }, "names"},
       {[](Problem& p) { p.nodes[0].host_seconds = p.regions[0].frequency = 1e200; }, "add up to more than"},
   };
