@@ -204,6 +204,8 @@ TEST_F(CliTest, ProfilesAreObservedAndUsed) {
   const CommandResult printed = run("run model.yaml --input n=7 --profile");
   EXPECT_THAT(printed.out, HasSubstr("model.yaml:6"));
   EXPECT_THAT(printed.out, HasSubstr(": 7 "));
+  const json observed = json::parse(run("run model.yaml --input n=7 --profile --json").out);
+  EXPECT_EQ(observed["profile"]["expected"], json({{"model.yaml:6:5", 7}}));
   ASSERT_EQ(run("run --profile seen.json model.yaml --input n=7").code, 0);
   const json before = json::parse(run("explain model.yaml --json").out),
              after = json::parse(run("explain model.yaml --use-profile seen.json --json").out);

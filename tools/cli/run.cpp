@@ -138,7 +138,9 @@ Status deliver(const Plan& plan, const RunResult& result, const Options& options
   if (!options.profile_file.empty())
     if (Status written = result.observed.save(options.profile_file); !written) return written;
   if (options.json) {
-    console.line(run_json(plan, result, device).dump());
+    ordered_json document = run_json(plan, result, device);
+    if (options.profile) document["profile"] = {{"expected", result.observed.expected}, {"host_seconds", result.observed.host_seconds}};
+    console.line(document.dump());
     return {};
   }
   for (const auto& [name, array] : result.outputs) {
