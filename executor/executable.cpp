@@ -35,10 +35,13 @@ struct Executable::State {
     const std::lock_guard lock(mutex);
     idle.push_back(std::move(executor));
   }
-  Result<RunResult> run(const RunOptions& run_options) {
+  /// `announce` is told who runs, and afterwards null; if it says no, nothing runs.
+  Result<RunResult> run(const RunOptions& run_options, const std::function<bool(Executor*)>& announce = nullptr) {
     Result<std::unique_ptr<Executor>> executor = take();
     if (!executor) return executor.error();
-    Result<RunResult> result = (*executor)->run(run_options);
+    Result<RunResult> result = Error{"cancelled", {}, ErrorKind::user};
+    if (!announce || announce(executor->get())) result = (*executor)->run(run_options);
+    if (announce) announce(nullptr);
     put_back(std::move(*executor));
     return result;
   }
@@ -75,6 +78,8 @@ struct Run::State {
   mutable std::mutex mutex;
   mutable std::condition_variable over;
   std::optional<Result<RunResult>> outcome;
+  bool cancelled = false;
+  Executor* executor = nullptr;  ///< while it runs this
   std::thread thread;
 
   ~State() {
@@ -103,6 +108,18 @@ const Result<RunResult>& Run::wait() const {
   return *state_->outcome;
 }
 
+void Run::cancel() {
+  for (;;) {
+    {
+      const std::lock_guard lock(state_->mutex);
+      state_->cancelled = true;  // heeded where the run has no executor yet
+      if (!state_->executor || state_->executor->cancel()) return;
+    }
+    // It is about to take its first step, or has just taken its last.
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+}
+
 Result<Array> Run::get(std::string_view name) const {
   const Result<RunResult>& result = wait();
   if (!result) return result.error();
@@ -119,7 +136,11 @@ Run Executable::submit(std::map<std::string, Array> inputs) const {
 Run Executable::submit(RunOptions options) const {
   auto state = std::make_unique<Run::State>();
   state->thread = std::thread([executable = state_, run = state.get(), options = std::move(options)] {
-    Result<RunResult> outcome = executable->run(options);
+    Result<RunResult> outcome = executable->run(options, [run](Executor* executor) {
+      const std::lock_guard lock(run->mutex);
+      run->executor = executor;
+      return !run->cancelled;
+    });
     const std::lock_guard lock(run->mutex);
     run->outcome = std::move(outcome);
     run->over.notify_all();

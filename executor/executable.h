@@ -48,6 +48,8 @@ class Run {
   [[nodiscard]] bool wait_until(std::chrono::steady_clock::time_point deadline) const;
   /// Waits for the end and gives the outcome; may be called again.
   [[nodiscard]] const Result<RunResult>& wait() const;
+  /// Ends the run soon, unless it is over: its outcome is then the Error "cancelled". What a host function does is not interrupted.
+  void cancel();
   /// One output by name, after waiting for the end. An Error (usage) for an unknown name.
   [[nodiscard]] Result<Array> get(std::string_view name) const;
 

@@ -3,6 +3,7 @@
 #include "executor/executor.h"
 
 #include <algorithm>
+#include <mutex>
 #include <thread>
 
 #include "executor/device_side.h"
@@ -47,11 +48,20 @@ class AsynchronousExecutor final : public Executor {
     if (!leaves) return leaves.error();
     RunState run([this](NodeId node, Error error) { return at_node(graph(), node, std::move(error)); });
     if (Status status = begin(run, options, *leaves); !status) return status.error();
+    set_current(&run);
     work(run);
+    set_current(nullptr);
     if (std::optional<Error> error = run.error()) return *error;
     RunResult result = collect(options);
     result.seconds = std::chrono::duration<double>(RunState::Clock::now() - start).count();
     return result;
+  }
+
+  bool cancel() override {
+    const std::lock_guard lock(current_mutex_);
+    if (!current_) return false;
+    end(*current_, Error{"cancelled", {}, ErrorKind::user});
+    return true;
   }
 
   [[nodiscard]] std::int64_t planned_peak(DeviceId device) const override { return prepared_->plans[device].arena_bytes; }
@@ -95,10 +105,19 @@ class AsynchronousExecutor final : public Executor {
       if (!error.location.known()) error.location = graph().nodes[node].location;
       error.message += "; " + to_string(device) + " waits for `" + graph().display_name(node) + "`";
     }
+    end(run, error);
+  }
+
+  void end(RunState& run, const Error& error) const {
     run.end(error);
     for (const auto& device : prepared_->devices) {
       if (device) device->abort();
     }
+  }
+
+  void set_current(RunState* run) {
+    const std::lock_guard lock(current_mutex_);
+    current_ = run;
   }
 
   [[nodiscard]] RunResult collect(const RunOptions& options) const {
@@ -128,6 +147,8 @@ class AsynchronousExecutor final : public Executor {
   const bool simulated_;  ///< times are the virtual clock's, also of a program that leaves the simulated accelerator idle
   std::unique_ptr<HostSide> host_;
   std::vector<std::unique_ptr<DeviceSide>> drivers_;
+  std::mutex current_mutex_;
+  RunState* current_ = nullptr;  ///< of the run whose steps are being taken
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <latch>
 #include <nlohmann/json.hpp>
@@ -124,6 +125,44 @@ TEST(Executable, ARunOutlivesTheExecutableAndAFailedOneLeavesItUsable) {
   cleave::Run run = program->submit({{"x", Array::scalar(2.0f)}});
   program.reset();
   EXPECT_EQ(run.get("output0")->at(0), 2);
+}
+
+TEST(Executable, ARunIsCancelledAndTheNextOneStartsAfresh) {
+  std::atomic<int> calls = 0;
+  const Graph graph = trace("endless", {{"x", "f32[4]"}}, [&](Tensor x) {
+    return for_loop(1 << 30, x, [&](Tensor, Tensor y) {
+      const Tensor noted = host_call(
+          "note", {"f32[4]"},
+          [&calls](std::span<const float> in, std::span<float> out) -> Status {
+            ++calls;
+            std::copy(in.begin(), in.end(), out.begin());
+            return {};
+          },
+          y);
+      return to_accelerator(noted) * 0.5;
+    });
+  });
+  for (const char* device : {"simulated", "none"}) {
+    const Executable program = compiled(graph, {.device = device});
+    for (int round = 0; round < 3; ++round) {
+      const int before = calls;
+      cleave::Run run = program.submit({{"x", Array::of<float>({4}, {1, 2, 3, 4})}});
+      while (round > 0 && calls < before + 10 * round) std::this_thread::yield();
+      run.cancel();
+      ASSERT_FALSE(run.wait().ok());
+      EXPECT_EQ(run.wait().error().message, "cancelled");
+      run.cancel();  // over: nothing happens
+    }
+  }
+}
+
+TEST(Executable, CancellingWhatIsOverChangesNothing) {
+  const Executable program = compiled(trace("t", {{"x", "f32[]"}}, [](Tensor x) { return x + 1; }));
+  cleave::Run run = program.submit({{"x", Array::scalar(1.0f)}});
+  ASSERT_TRUE(run.wait().ok());
+  run.cancel();
+  EXPECT_EQ(run.get("output0")->at(0), 2);
+  EXPECT_TRUE(program.run({{"x", Array::scalar(1.0f)}}).ok());
 }
 
 TEST(Executable, ManyThreadsMayRunIt) {
