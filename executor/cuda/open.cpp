@@ -72,6 +72,9 @@ Result<Found> describe(const DriverApi& api, int ordinal) {
   return found;
 }
 
+// The runtime stands, the kernels do not: until they do, nobody is to believe that a GPU computes here.
+constexpr const char* kNoKernels = "this version of cleave can drive the GPU but has no kernels for it yet";
+
 }  // namespace
 
 std::vector<Found> find_devices() {
@@ -86,7 +89,7 @@ std::vector<Found> find_devices() {
     Result<Found> found = describe(*driver, i);
     all.push_back(found ? *std::move(found) : Found{"cuda:" + std::to_string(i), found.error().message, {}, {}, 0});
     all.back().versions = versions;
-    if (all.back().why.empty()) all.back().why = why;
+    if (all.back().why.empty()) all.back().why = why.empty() ? kNoKernels : why;
   }
   return all;
 }
@@ -95,7 +98,8 @@ Status usable() {
   Result<Api> api = load();
   if (!api) return api.error();
   Result<int> count = count_devices(api->driver);
-  return count ? Status() : count.error();
+  if (!count) return count.error();
+  return Error{kNoKernels, {}, ErrorKind::machine};
 }
 
 Result<std::unique_ptr<Device>> open(const ExecutorOptions& options) {
