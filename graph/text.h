@@ -10,7 +10,7 @@
 namespace cleave {
 
 struct PrintOptions {
-  bool locations = true;  ///< false: for golden files and people; such text still parses
+  bool locations = true;                       ///< false: for golden files and people; such text still parses
   std::function<std::string(NodeId)> comment;  ///< put behind each node; null: none
 };
 

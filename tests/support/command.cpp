@@ -34,8 +34,8 @@ TemporaryFolder::~TemporaryFolder() {
 CommandResult run_command(const std::string& command, const std::string& folder) {
   const TemporaryFolder scratch;
   write_file(scratch.file("command"), "cd '" + folder + "' && { " + command + "\n}");
-  const std::string line = "PATH='" CLEAVE_BINARY_DIR "/tools:" CLEAVE_BINARY_DIR "/examples':$PATH NO_COLOR= bash '" + scratch.file("command") + "' </dev/null >'" +
-                           scratch.file("out") + "' 2>'" + scratch.file("err") + "'";
+  const std::string line = "PATH='" CLEAVE_BINARY_DIR "/tools:" CLEAVE_BINARY_DIR "/examples':$PATH NO_COLOR= bash '" +
+                           scratch.file("command") + "' </dev/null >'" + scratch.file("out") + "' 2>'" + scratch.file("err") + "'";
   const int status = std::system(line.c_str());
   CommandResult result;
   result.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
