@@ -102,9 +102,9 @@ Result<std::string> Compiler::compile(const std::string& text) const {
     image.resize(size);
     if (status) status = check("nvrtcGetCUBIN", api_.nvrtcGetCUBIN(program, image.data()));
   } else if (api_.nvrtcGetProgramLogSize(program, &size) == NVRTC_SUCCESS && size > 1) {
-    std::string log(size, '\0');
+    std::string log(size - 1, '\0');  // the size counts the closing NUL
     if (api_.nvrtcGetProgramLog(program, log.data()) == NVRTC_SUCCESS)
-      status = Error{status.error().message + ":\n" + log.c_str(), {}, ErrorKind::machine};
+      status = Error{status.error().message + ":\n" + log, {}, ErrorKind::machine};
   }
   api_.nvrtcDestroyProgram(&program);
   if (!status) return status.error();
