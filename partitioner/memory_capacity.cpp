@@ -83,7 +83,8 @@ Solution Search::solve(const std::vector<Decided>& decided, double usable, doubl
     std::int64_t& source = small.network.source_capacity[i];
     source = toll >= static_cast<double>(kLimit - source) ? kLimit : source + static_cast<std::int64_t>(toll);
   }
-  work_ += static_cast<double>(small.vertex.size() + small.network.arcs.size() + network_.arcs.size() / 4);
+  const std::size_t touched = small.vertex.size() + small.network.arcs.size() + network_.arcs.size() / 4;
+  work_ += static_cast<double>(touched);
   const Cut cut = min_cut(small.network, options_.solver);
   Solution solution;
   solution.source_side.resize(decided.size());
