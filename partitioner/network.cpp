@@ -2,6 +2,7 @@
 #include "partitioner/network.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace cleave {
 namespace {
@@ -233,7 +234,7 @@ CapacityScale::CapacityScale(const PlacementProblem& problem, const UsesByValue&
 
 std::int64_t CapacityScale::units(double seconds) const {
   if (seconds <= 0) return 0;
-  return std::max<std::int64_t>(1, static_cast<std::int64_t>(seconds * per_second_ + 0.5));
+  return std::max<std::int64_t>(1, std::llround(seconds * per_second_));
 }
 
 PlacementNetwork make_network(const PlacementProblem& problem, const Contraction& contraction, const UsesByValue& uses,
