@@ -12,8 +12,6 @@
 #include "partitioner/explain.h"
 #include "tools/cli/session.h"
 
-extern char** environ;
-
 namespace cleave::cli {
 namespace {
 

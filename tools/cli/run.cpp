@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "executor/executor.h"
 #include "graph/npy.h"
@@ -143,10 +144,10 @@ Status deliver(const Plan& plan, const RunResult& result, const Options& options
     console.line(document.dump());
     return {};
   }
-  for (const auto& [name, array] : result.outputs) {
-    const bool to_file = std::any_of(options.outputs.begin(), options.outputs.end(), [&](const auto& item) { return item.first == name; });
-    if (!to_file) console.line(name + ": " + to_string(array));
-  }
+  std::set<std::string> in_files;
+  for (const auto& [name, file] : options.outputs) in_files.insert(name);
+  for (const auto& [name, array] : result.outputs)
+    if (!in_files.contains(name)) console.line(name + ": " + to_string(array));
   if (options.profile && options.profile_file.empty()) console.out(profile_text(result.observed));
   console.note(summary_line(plan));
   if (result.simulated_seconds > 0)
