@@ -1,5 +1,6 @@
 #include "executor/executable.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -35,8 +36,22 @@ struct Executable::State {
     const std::lock_guard lock(mutex);
     idle.push_back(std::move(executor));
   }
+  /// A name that no input or parameter bears is a misspelt one.
+  Status know(const std::map<std::string, Array>& inputs) const {
+    std::vector<std::string> names;
+    for (const Node& node : plan.graph->nodes)
+      if (node.kind == NodeKind::input || node.kind == NodeKind::parameter) names.push_back(plan.graph->values[node.results[0]].name);
+    for (const auto& [name, array] : inputs) {
+      if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+      const std::optional<std::string> near = nearest(name, names);
+      const std::string advice = near ? "; did you mean `" + *near + "`?" : "";
+      return Error{"the program has no input or parameter `" + name + "`" + advice, {}, ErrorKind::user};
+    }
+    return {};
+  }
   /// `announce` is told who runs, and afterwards null; if it says no, nothing runs.
   Result<RunResult> run(const RunOptions& run_options, const std::function<bool(Executor*)>& announce = nullptr) {
+    if (Status known = know(run_options.inputs); !known) return known.error();
     Result<std::unique_ptr<Executor>> executor = take();
     if (!executor) return executor.error();
     Result<RunResult> result = Error{"cancelled", {}, ErrorKind::user};

@@ -198,6 +198,14 @@ TEST(ExecutableError, AMissingInputIsAnErrorOfTheRun) {
   EXPECT_THAT(result.error().message, HasSubstr("`x`"));
 }
 
+TEST(ExecutableError, AMisspeltInputIsAnErrorOfTheRun) {
+  std::map<std::string, Array> inputs = data();
+  inputs.emplace("ww", Array::of<float>({2, 1}, {0, 0}));
+  const Result<RunResult> result = compiled(regression()).run(inputs);
+  ASSERT_FALSE(result.ok());
+  EXPECT_THAT(result.error().message, HasSubstr("no input or parameter `ww`; did you mean `w`?"));
+}
+
 TEST(ExecutableError, AnExceededLimitIsAnError) {
   const Graph graph = trace("t", {{"x", "f32[1024]"}}, [](Tensor x) { return sum(exp(x)); }, {.limits = {.transfers = 0}});
   EXPECT_FALSE(compile(graph, {.placement = Policy::accelerator}).ok());
