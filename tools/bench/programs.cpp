@@ -23,7 +23,7 @@ Operand call(Tracer& tracer, const OpDef& def, std::initializer_list<Operand> in
 }  // namespace
 
 Graph training_program(std::int64_t nodes) {
-  constexpr std::int64_t kNodesPerLayer = 9, kWidth = 256;
+  constexpr std::int64_t kNodesPerLayer = 9, kWidth = 64;
   const std::int64_t layers = std::max<std::int64_t>(1, nodes / kNodesPerLayer);
   const OpDef &matmul = op("matmul"), &add = op("add"), &relu = op("relu"), &transpose = op("transpose"), &multiply = op("multiply"),
               &subtract = op("subtract");
