@@ -153,27 +153,11 @@ void Printer::put_results(const Node& node) {
   out_ += " = ";
 }
 
-std::string_view keyword(const Node& node) {
-  switch (node.kind) {
-    case NodeKind::operation: return node.op->name;
-    case NodeKind::input: return "input";
-    case NodeKind::parameter: return "parameter";
-    case NodeKind::constant: return "constant";
-    case NodeKind::for_loop: return "for";
-    case NodeKind::while_loop: return "while";
-    case NodeKind::branch: return "if";
-    case NodeKind::counter: return "counter";
-    case NodeKind::carried: return "carried";
-    case NodeKind::merge: break;
-  }
-  return "merge";
-}
-
 void Printer::put_node(NodeId id) {
   const Node& node = graph_.nodes[id];
   indent();
   put_results(node);
-  out_ += keyword(node);
+  out_ += graph_.op_name(id);
   if (!node.inputs.empty() || node.kind == NodeKind::operation) {
     out_ += '(';
     put_list(out_, node.inputs, [&](ValueId value) { put_use(value); });

@@ -178,10 +178,10 @@ TEST(Dot, GraphvizAcceptsRandomPictures) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const Plan plan = plan_of(testing::random_graph(seed));
     ASSERT_EQ(dot(plan), dot(plan));
-    std::ofstream(folder.file("g.dot")) << dot(plan);
-    ASSERT_EQ(std::system(("dot -Tsvg " + folder.file("g.dot") + " -o " + folder.file("g.svg") + " 2>" + folder.file("err")).c_str()), 0);
-    EXPECT_EQ(std::ifstream(folder.file("err")).peek(), std::ifstream::traits_type::eof()) << "Graphviz complains";
-    EXPECT_NE(std::ifstream(folder.file("g.svg")).peek(), std::ifstream::traits_type::eof());
+    std::ofstream(folder.path("g.dot")) << dot(plan);
+    ASSERT_EQ(std::system(("dot -Tsvg " + folder.path("g.dot") + " -o " + folder.path("g.svg") + " 2>" + folder.path("err")).c_str()), 0);
+    EXPECT_EQ(std::ifstream(folder.path("err")).peek(), std::ifstream::traits_type::eof()) << "Graphviz complains";
+    EXPECT_NE(std::ifstream(folder.path("g.svg")).peek(), std::ifstream::traits_type::eof());
   }
 }
 

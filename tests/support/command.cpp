@@ -3,7 +3,6 @@
 #include <sys/wait.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -21,26 +20,16 @@ void write_file(const std::string& path, const std::string& text) {
   file << text;
 }
 
-TemporaryFolder::TemporaryFolder() {
-  std::string pattern = (std::filesystem::temp_directory_path() / "cleave-test-XXXXXX").string();
-  path_ = mkdtemp(pattern.data());
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
 CommandResult run_command(const std::string& command, const std::string& folder) {
   const TemporaryFolder scratch;
-  write_file(scratch.file("command"), "cd '" + folder + "' && { " + command + "\n}");
+  write_file(scratch.path("command"), "cd '" + folder + "' && { " + command + "\n}");
   const std::string line = "PATH='" CLEAVE_BINARY_DIR "/tools:" CLEAVE_BINARY_DIR "/examples':$PATH NO_COLOR= bash '" +
-                           scratch.file("command") + "' </dev/null >'" + scratch.file("out") + "' 2>'" + scratch.file("err") + "'";
+                           scratch.path("command") + "' </dev/null >'" + scratch.path("out") + "' 2>'" + scratch.path("err") + "'";
   const int status = std::system(line.c_str());
   CommandResult result;
   result.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  result.out = read_file(scratch.file("out"));
-  result.err = read_file(scratch.file("err"));
+  result.out = read_file(scratch.path("out"));
+  result.err = read_file(scratch.path("err"));
   return result;
 }
 

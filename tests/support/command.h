@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "tests/support/temporary_folder.h"
+
 namespace cleave::testing {
 
 struct CommandResult {
@@ -15,19 +17,7 @@ CommandResult run_command(const std::string& command, const std::string& folder 
 
 std::string read_file(const std::string& path);
 void write_file(const std::string& path, const std::string& text);
-/// A fresh folder that is removed when the object goes.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
+using test::TemporaryFolder;
 
 /// CLEAVE_UPDATE_GOLDEN=1: golden files are rewritten instead of compared.
 bool updating_golden();

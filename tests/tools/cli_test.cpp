@@ -29,9 +29,9 @@ outputs: [y]
 
 class CliTest : public ::testing::Test {
  protected:
-  CommandResult run(const std::string& arguments) { return run_command("cleave " + arguments, folder_.path()); }
+  CommandResult run(const std::string& arguments) { return run_command("cleave " + arguments, folder_.path("")); }
   std::string model(const std::string& text, const std::string& name = "model.yaml") {
-    write_file(folder_.file(name), text);
+    write_file(folder_.path(name), text);
     return name;
   }
   TemporaryFolder folder_;
@@ -84,8 +84,8 @@ TEST_F(CliTest, RunJsonIsOneDocument) {
 
 TEST_F(CliTest, InputsComeFromFilesAndAreChecked) {
   model(kScale);
-  ASSERT_TRUE(write_npy(Array::of<float>({3}, {1, 2, 4}), folder_.file("x.npy")));
-  write_file(folder_.file("x.csv"), "1,2,5\n");
+  ASSERT_TRUE(write_npy(Array::of<float>({3}, {1, 2, 4}), folder_.path("x.npy")));
+  write_file(folder_.path("x.csv"), "1,2,5\n");
   EXPECT_THAT(run("run model.yaml --input x=x.npy").out, HasSubstr("sum: 14"));
   EXPECT_THAT(run("run model.yaml --input x=x.csv").out, HasSubstr("sum: 16"));
   EXPECT_THAT(run("run model.yaml --input x=1 --param 'w=[1, 1, 1]'").out, HasSubstr("sum: 3"));
@@ -109,7 +109,7 @@ TEST_F(CliTest, OutputsGoToFiles) {
   model(kScale);
   const CommandResult result = run("run model.yaml --input x=3 --output y=y.npy");
   ASSERT_EQ(result.code, 0) << result.err;
-  const auto array = read_npy(folder_.file("y.npy"));
+  const auto array = read_npy(folder_.path("y.npy"));
   ASSERT_TRUE(array.ok());
   EXPECT_EQ(*array, Array::of<float>({3}, {6, 6, 6}));
   EXPECT_EQ(run("run model.yaml --input x=3 --output z=y.npy").code, 1);
@@ -127,7 +127,7 @@ TEST_F(CliTest, StandardOutputThatTakesNothingIsAnError) {
     }
   }
   EXPECT_EQ(run("run model.yaml --input x=1 --output y=y.npy >&-").code, 1);
-  EXPECT_TRUE(read_npy(folder_.file("y.npy")).ok()) << "nothing that is printed may end up in a file";
+  EXPECT_TRUE(read_npy(folder_.path("y.npy")).ok()) << "nothing that is printed may end up in a file";
 }
 
 TEST_F(CliTest, ErrorsOfTheModelNameTheLine) {
@@ -180,7 +180,7 @@ TEST_F(CliTest, StagesPrintAndGraphFilesWorkInPlaceOfModels) {
     EXPECT_EQ(result.code, 0) << result.err;
     EXPECT_THAT(result.out, HasSubstr("multiply"));
   }
-  write_file(folder_.file("saved.graph"), run("print model.yaml --stage traced").out);
+  write_file(folder_.path("saved.graph"), run("print model.yaml --stage traced").out);
   const CommandResult result = run("run saved.graph --input x=1");
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("sum: 6"));
@@ -191,11 +191,11 @@ TEST_F(CliTest, DotDraws) {
   model(kScale);
   EXPECT_THAT(run("dot model.yaml").out, HasSubstr("digraph"));
   ASSERT_EQ(run("dot model.yaml -o picture.svg").code, 0);
-  EXPECT_THAT(read_file(folder_.file("picture.svg")), HasSubstr("<svg"));
+  EXPECT_THAT(read_file(folder_.path("picture.svg")), HasSubstr("<svg"));
   const CommandResult nowhere = run("dot model.yaml -o no/such/folder/picture.svg");
   EXPECT_EQ(nowhere.code, 1);
   EXPECT_THAT(nowhere.err, HasSubstr("`no/such/folder/picture.svg`"));
-  EXPECT_THAT(run_command("ls", folder_.path()).out, Not(HasSubstr("tmp")));
+  EXPECT_THAT(run_command("ls", folder_.path("")).out, Not(HasSubstr("tmp")));
 }
 
 TEST_F(CliTest, ProfilesAreObservedAndUsed) {
@@ -221,12 +221,12 @@ TEST_F(CliTest, DevicesAndTimeline) {
   EXPECT_TRUE(json::parse(run("devices --json").out)["devices"].is_array());
   model(kScale);
   ASSERT_EQ(run("run model.yaml --input x=1 --trace trace.json --placement accelerator").code, 0);
-  EXPECT_FALSE(json::parse(read_file(folder_.file("trace.json")))["traceEvents"].empty());
+  EXPECT_FALSE(json::parse(read_file(folder_.path("trace.json")))["traceEvents"].empty());
   EXPECT_EQ(run("run model.yaml --input x=1 --device cuda").code, 3);
 }
 
 TEST_F(CliTest, PlanSolvesBareProblems) {
-  write_file(folder_.file("problem.json"), R"({"regions": [{"parent": null, "frequency": 1}],
+  write_file(folder_.path("problem.json"), R"({"regions": [{"parent": null, "frequency": 1}],
     "nodes": [{"name": "a", "region": 0, "host_seconds": 0, "accelerator_seconds": 0, "pin": "host", "replicable": false},
               {"name": "b", "region": 0, "host_seconds": 5, "accelerator_seconds": 1, "pin": null, "replicable": false}],
     "values": [{"node": 0, "region": 0, "host_to_accelerator_seconds": 2, "accelerator_to_host_seconds": 2}],
@@ -237,7 +237,7 @@ TEST_F(CliTest, PlanSolvesBareProblems) {
   EXPECT_EQ(document["objective_seconds"], 3);
   EXPECT_EQ(document["nodes"][1]["on"], json({"accelerator:0"}));
   EXPECT_EQ(document["transfers"], json::array({{{"value", 0}, {"direction", "host_to_accelerator"}, {"region", 0}}}));
-  write_file(folder_.file("bad.json"), R"({"regions": [{"parent": 0, "frequency": 1}], "nodes": [], "values": [], "uses": []})");
+  write_file(folder_.path("bad.json"), R"({"regions": [{"parent": 0, "frequency": 1}], "nodes": [], "values": [], "uses": []})");
   const CommandResult bad = run("plan bad.json");
   EXPECT_EQ(bad.code, 1);
   EXPECT_THAT(bad.err, HasSubstr("regions[0]"));
