@@ -8,8 +8,8 @@
 namespace cleave {
 namespace {
 
-/// So many programs of one function, and its caller is told.
-constexpr std::size_t kMany = 8;
+/// More programs of one function than this, and its caller is told.
+constexpr std::size_t kFew = 8;
 
 /// Types as one text: what a program is found by.
 std::string key_of(const std::vector<TensorType>& types) {
@@ -89,7 +89,7 @@ Result<Executable> Specialized::find_or_make(const std::vector<TensorType>& type
   const std::lock_guard lock(state_->making);
   if (std::optional<Executable> known = state_->find(key)) return *std::move(known);  // another thread was first
   Result<Executable> program = state_->make(types);
-  if (program && state_->keep(key, *program) == kMany) state_->report_many(kMany, caller);
+  if (program && state_->keep(key, *program) == kFew + 1) state_->report_many(kFew + 1, caller);
   return program;
 }
 

@@ -59,7 +59,7 @@ class Specialized {
 };
 
 /// `body` takes one Tensor an input, or all of them as a `const std::vector<Tensor>&`, and returns what a traced function may return. The
-/// sink is told the diagnostics of every program, and once, when there are eight, that there are so many.
+/// sink is told the diagnostics of every program, and once, when a ninth is made, that there are so many.
 template <class F>
 requires std::invocable < F&, const std::vector<Tensor>
 & > Specialized specialize(std::string name, std::vector<std::string> inputs, F body, CompileOptions options = {},

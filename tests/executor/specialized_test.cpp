@@ -85,15 +85,15 @@ TEST(Specialized, SaysOnceThatThereAreMany) {
   const Specialized program = specialize(
       "total", {"x", "factor"}, [](Tensor x, Tensor factor) { return named("total", sum(x) * factor); }, {},
       [&](const Diagnostic& diagnostic) { said.push_back(diagnostic); });
-  for (int count = 1; count <= 7; ++count) total(program, count, 1);
-  total(program, 7, 2);
+  for (int count = 1; count <= 8; ++count) total(program, count, 1);
+  total(program, 8, 2);
   EXPECT_TRUE(said.empty()) << said[0].message;
-  const Result<RunResult> eighth = program.run(numbers(8), Array::scalar(1.0F));
+  const Result<RunResult> ninth = program.run(numbers(9), Array::scalar(1.0F));
   const int line = __LINE__ - 1;
-  ASSERT_TRUE(eighth.ok()) << eighth.error().message;
+  ASSERT_TRUE(ninth.ok()) << ninth.error().message;
   ASSERT_EQ(said.size(), 1u);
   EXPECT_EQ(said[0].severity, Severity::remark);
-  EXPECT_THAT(said[0].message, testing::AllOf(HasSubstr("`total`"), HasSubstr("8 different"), HasSubstr("pad")));
+  EXPECT_THAT(said[0].message, testing::AllOf(HasSubstr("`total`"), HasSubstr("9 different"), HasSubstr("pad")));
   EXPECT_THAT(std::string(said[0].location.file_name()), HasSubstr("specialized_test.cpp"));
   EXPECT_EQ(said[0].location.line, line);
   ASSERT_EQ(said[0].notes.size(), 1u);
