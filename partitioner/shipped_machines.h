@@ -2,13 +2,11 @@
 #pragma once
 
 #include <span>
-#include <string_view>
+
+#include "graph/embedded_text.h"
 
 namespace cleave {
 
-struct EmbeddedText {
-  std::string_view name, text;
-};
 /// By name.
 std::span<const EmbeddedText> shipped_machines();
 

@@ -14,6 +14,7 @@ namespace {
 
 constexpr const char* kStandard = "--std=c++17";
 constexpr const char* kNoContraction = "--fmad=false";  ///< the host rounds after each operation, and so does the device
+constexpr const char* kDeviceCode = "--device-as-default-execution-space";
 
 std::uint64_t hash(const std::string& text) {
   std::uint64_t sum = 0xcbf29ce484222325U;  // FNV-1a
@@ -75,7 +76,7 @@ Result<Compiler> Compiler::open(const CompilerApi& api, const Architecture& arch
   if (Status status = compiler.check("nvrtcVersion", api.nvrtcVersion(&major, &minor)); !status) return status.error();
   compiler.target_ = "--gpu-architecture=sm_" + std::to_string(architecture.major) + std::to_string(architecture.minor);
   compiler.version_ = "NVRTC " + std::to_string(major) + "." + std::to_string(minor) + " " + compiler.target_ + " " + kStandard + " " +
-                      kNoContraction + "\n";
+                      kNoContraction + " " + kDeviceCode + "\n";
   return compiler;
 }
 
@@ -93,7 +94,7 @@ Result<std::string> Compiler::compile(const std::string& text) const {
   nvrtcProgram program = nullptr;
   Status status = check("nvrtcCreateProgram", api_.nvrtcCreateProgram(&program, text.c_str(), "cleave.cu", 0, nullptr, nullptr));
   if (!status) return status.error();
-  const std::array<const char*, 3> options = {target_.c_str(), kStandard, kNoContraction};
+  const std::array<const char*, 4> options = {target_.c_str(), kStandard, kNoContraction, kDeviceCode};
   status = check("nvrtcCompileProgram", api_.nvrtcCompileProgram(program, static_cast<int>(options.size()), options.data()));
   std::string image;
   std::size_t size = 0;

@@ -16,6 +16,7 @@ namespace cleave::cuda {
 struct Architecture {
   int major = 9, minor = 0;  ///< compute capability
   int multiprocessors = 132;
+  std::int64_t narrow_elements = (1LL << 31) - (1LL << 24);  ///< tensors of more elements are indexed with 64 bits
 };
 
 /// One launch. Every parameter is eight bytes wide; a kernel takes, in this order:

@@ -1,0 +1,12 @@
+// The device code that generated kernels begin with, compiled in as text: executor/cuda/kernels/device and graph/ops/random_bits.h.
+#pragma once
+
+#include <span>
+
+#include "graph/embedded_text.h"
+
+namespace cleave {
+
+std::span<const EmbeddedText> device_texts();
+
+}  // namespace cleave

@@ -1,0 +1,23 @@
+// The rows of the CUDA kernel table, one function a family (kernel_table.cpp joins them). A family's file knows its ops' names; nobody
+// else does.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "executor/cuda/kernel_source.h"
+
+namespace cleave::cuda {
+
+/// Writes the kernel of a request that the type rule and `takes` have accepted. Of empty results: a source without launches.
+using KernelBuilder = KernelSource (*)(const KernelRequest& request, const Architecture& architecture);
+
+struct KernelRow {
+  std::string_view op;
+  KernelBuilder build = nullptr;
+  bool (*takes)(const KernelRequest& request) = nullptr;  ///< null: whatever the op's type rule takes
+};
+
+KernelSource build_elementwise(const KernelRequest& request, const Architecture& architecture);
+
+}  // namespace cleave::cuda
