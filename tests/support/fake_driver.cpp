@@ -1,5 +1,6 @@
 #include "tests/support/fake_driver.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "executor/kernel.h"
@@ -48,26 +49,27 @@ std::optional<cuda::KernelSource> FakeDriver::source(const KernelRequest& reques
   return source;
 }
 
-void FakeDriver::teach(const KernelRequest& request, const cuda::KernelSource& source) {
+std::size_t FakeDriver::number_of(const KernelRequest& request) {
+  const auto same = [&](const Request& other) {
+    return other.op == request.op && other.attributes == *request.attributes && other.inputs == request.input_types &&
+           other.results == request.result_types;
+  };
+  const auto known = std::find_if(requests_.begin(), requests_.end(), same);
+  if (known != requests_.end()) return static_cast<std::size_t>(known - requests_.begin());
+  requests_.push_back({request.op, *request.attributes, request.input_types, request.result_types});
+  return requests_.size() - 1;
+}
+
+void FakeDriver::teach(const KernelRequest& request, cuda::KernelSource& source) {
   std::lock_guard lock(mutex_);
+  // Several operations may have one text, and a launch does not say for which it is: a remark in the text does.
+  source.text += "\n// request " + std::to_string(number_of(request)) + "\n";
   for (std::size_t i = 0; i < source.launches.size(); ++i) {
     const cuda::KernelLaunch& launch = source.launches[i];
     std::vector<Meaning>& known = meanings_[{source.text, launch.entry}];
-    Meaning meaning{request.op,
-                    *request.attributes,
-                    request.input_types,
-                    request.result_types,
-                    launch.constants,
-                    i + 1 == source.launches.size(),
-                    source.scratch_bytes > 0,
+    Meaning meaning{requests_[number_of(request)], launch.constants, i + 1 == source.launches.size(), source.scratch_bytes > 0,
                     !source.fault.empty()};
-    bool found = false;
-    for (const Meaning& other : known) {
-      if (other.constants != meaning.constants) continue;
-      found = true;
-      if (other.op != meaning.op || other.inputs != meaning.inputs || other.results != meaning.results)
-        misuse("one text for two operations, " + other.op->name + " and " + meaning.op->name);
-    }
+    const bool found = std::any_of(known.begin(), known.end(), [&](const Meaning& m) { return m.constants == meaning.constants; });
     if (!found) known.push_back(std::move(meaning));
   }
 }
@@ -210,17 +212,17 @@ void FakeDriver::launch(const Meaning& meaning, const std::vector<std::uint64_t>
     return data || type.bytes() == 0;
   };
   std::size_t next = 0;
-  for (const TensorType& type : meaning.inputs)
+  for (const TensorType& type : meaning.request.inputs)
     if (!add(type, parameters[next++])) return;
-  for (const TensorType& type : meaning.results)
+  for (const TensorType& type : meaning.request.results)
     if (!add(type, parameters[next++])) return;
   next += meaning.scratch ? 1 : 0;
   const OpContext context{[](std::string_view) {}};
   const std::span<const TensorView> all = views;
-  const Status status = run_guarded(host_kernel(*meaning.op), {*meaning.op, meaning.attributes, all.first(meaning.inputs.size()),
-                                                               all.subspan(meaning.inputs.size()), context});
+  const Status status = run_guarded(host_kernel(*meaning.request.op), {*meaning.request.op, meaning.request.attributes, all.first(meaning.request.inputs.size()),
+                                                               all.subspan(meaning.request.inputs.size()), context});
   if (status) return;
-  if (!meaning.fault) return misuse(meaning.op->name + " found bad data but has no words to say so: " + status.error().message);
+  if (!meaning.fault) return misuse(meaning.request.op->name + " found bad data but has no words to say so: " + status.error().message);
   auto* words = reinterpret_cast<std::uint64_t*>(resolve(parameters[next], 2 * sizeof(std::uint64_t)));
   if (words && words[0] == 0) words[0] = parameters[next + 1];
 }
@@ -489,7 +491,7 @@ CUresult FakeCalls::launch_kernel(CUfunction handle, CUstream stream, void** par
       return CUDA_ERROR_INVALID_IMAGE;
     }
     for (const D::Meaning& meaning : known->second) {
-      const std::size_t operands = meaning.inputs.size() + meaning.results.size() + (meaning.scratch ? 1 : 0) + (meaning.fault ? 2 : 0);
+      const std::size_t operands = meaning.request.inputs.size() + meaning.request.results.size() + (meaning.scratch ? 1 : 0) + (meaning.fault ? 2 : 0);
       std::vector<std::uint64_t> values(operands + meaning.constants.size());
       for (std::size_t i = 0; i < values.size(); ++i) std::memcpy(&values[i], parameters[i], sizeof values[i]);
       if (!std::equal(meaning.constants.begin(), meaning.constants.end(), values.begin() + static_cast<std::ptrdiff_t>(operands),

@@ -84,11 +84,14 @@ class FakeDriver {
   struct Function {
     std::string text, entry;
   };
-  /// What a launch of some text with some constants does.
-  struct Meaning {
+  struct Request {
     const OpDef* op = nullptr;
     Attributes attributes;
     std::vector<TensorType> inputs, results;
+  };
+  /// What a launch of some text with some constants does.
+  struct Meaning {
+    Request request;
     std::vector<std::int64_t> constants;
     bool last = true, scratch = false, fault = false;
   };
@@ -104,7 +107,8 @@ class FakeDriver {
     return static_cast<decltype(&found->second)>(nullptr);
   }
   void* new_handle() { return reinterpret_cast<void*>(next_handle_ += 16); }
-  void teach(const KernelRequest& request, const cuda::KernelSource& source);
+  std::size_t number_of(const KernelRequest& request);
+  void teach(const KernelRequest& request, cuda::KernelSource& source);
   /// Memory that the device reaches at `address`; null and a misuse if there is none.
   std::byte* resolve(CUdeviceptr address, std::size_t bytes);
   [[nodiscard]] bool page_locked(const void* memory, std::size_t bytes) const;
@@ -132,6 +136,7 @@ class FakeDriver {
   std::set<void*> blas_handles_;  ///< and preferences, of which nothing is asked
   std::map<CUdeviceptr, std::vector<std::byte>> device_memory_;
   std::map<const std::byte*, std::vector<std::byte>> host_memory_;
+  std::vector<Request> requests_;
   std::map<std::pair<std::string, std::string>, std::vector<Meaning>> meanings_;
   std::int64_t own_texts_ = 0;
   std::int64_t calls_ = 0, executed_ = 0, fail_call_ = 0, fail_command_ = 0, stall_command_ = 0;
