@@ -4,6 +4,7 @@
 #include <string>
 
 #include "executor/cuda/compiler_api.h"
+#include "executor/cuda/file_cache.h"
 #include "executor/cuda/kernel_source.h"
 
 namespace cleave::cuda {
@@ -23,10 +24,7 @@ class Compiler {
   CompilerApi api_;
   std::string target_;   ///< the option that names the architecture
   std::string version_;  ///< all that the image depends on but the text
-  std::string folder_;
+  FileCache kept_;
 };
-
-/// Where the CUDA room keeps what is worth keeping: $XDG_CACHE_HOME/cleave/cuda, else ~/.cache/cleave/cuda; empty if there is neither.
-std::string default_cache_folder();
 
 }  // namespace cleave::cuda

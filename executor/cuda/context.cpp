@@ -60,6 +60,7 @@ Result<std::unique_ptr<Context>> Context::open(const DriverApi& api, int ordinal
   }
   if (Status status = context->check("cuDeviceGet", api.cuDeviceGet(&context->device_, ordinal)); !status) return status.error();
   if (Status status = context->read_architecture(); !status) return status.error();
+  if (Status status = context->describe(); !status) return status.error();
   CUcontext primary = nullptr;
   Status status = context->check("cuDevicePrimaryCtxRetain", api.cuDevicePrimaryCtxRetain(&primary, context->device_));
   if (!status) return status.error();
@@ -77,6 +78,17 @@ Status Context::read_architecture() {
     if (!status) return status;
   }
   return {};
+}
+
+Status Context::describe() {
+  char name[256] = {};
+  int version = 0;
+  Status status = check("cuDeviceGetName", api_.cuDeviceGetName(name, sizeof name - 1, device_));
+  if (status) status = check("cuDriverGetVersion", api_.cuDriverGetVersion(&version));
+  const Architecture& a = architecture_;
+  description_ = std::string(name) + " " + std::to_string(a.major) + "." + std::to_string(a.minor) + " with " +
+                 std::to_string(a.multiprocessors) + " multiprocessors, driver " + std::to_string(version);
+  return status;
 }
 
 Context::~Context() {

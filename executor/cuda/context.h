@@ -31,15 +31,19 @@ class Context {
     lost_.store(true, std::memory_order_release);
   }
   [[nodiscard]] const Architecture& architecture() const { return architecture_; }
+  /// The GPU and its driver, in words: what a choice made on one machine holds good for.
+  [[nodiscard]] const std::string& description() const { return description_; }
 
  private:
   explicit Context(const DriverApi& api) : api_(api) {}
   Status read_architecture();
+  Status describe();
 
   const DriverApi api_;
   CUdevice device_ = 0;
   CUcontext context_ = nullptr;
   Architecture architecture_;
+  std::string description_;
   mutable std::atomic<bool> lost_ = false;
   std::atomic<bool> stuck_ = false;
 };

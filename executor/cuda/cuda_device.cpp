@@ -54,7 +54,7 @@ CudaDevice::~CudaDevice() {
   (void)context_->enter();
   if (streams_) streams_->end();
   if (context_->stuck()) return;
-  if (blas_) api_.blas.cublasLtDestroy(blas_);
+  if (matmuls_.handle) api_.blas.cublasLtDestroy(matmuls_.handle);
 }
 
 Status CudaDevice::allocate(std::int64_t bytes) {
@@ -134,24 +134,45 @@ Result<CUfunction> CudaDevice::function(const std::string& text, const KernelLau
   return entry;
 }
 
+Status CudaDevice::open_matmuls() {
+  if (matmuls_.handle) return {};
+  matmuls_ = {
+      &api_.blas, nullptr, options_.precision, kMatmulWorkspace, FileCache(options_.cache_folder, ".matmul"), context_->description()};
+  return check(api_.blas, "cublasLtCreate", api_.blas.cublasLtCreate(&matmuls_.handle));
+}
+
 Result<CudaDevice::PreparedKernel> CudaDevice::prepare_matmul(const KernelRequest& request) {
-  if (!blas_) {
-    const cublasStatus_t result = api_.blas.cublasLtCreate(&blas_);
-    if (result != CUBLAS_STATUS_SUCCESS)
-      return Error{std::string("cublasLtCreate failed: ") + api_.blas.cublasLtGetStatusName(result), {}, ErrorKind::machine};
-  }
-  Result<std::unique_ptr<Matmul>> matmul =
-      Matmul::prepare(api_.blas, blas_, matmul_plan(request), options_.precision, kMatmulWorkspace, options_.cache_folder);
-  if (!matmul) return matmul.error();
-  scratch_bytes_ = std::max(scratch_bytes_, kMatmulWorkspace);
+  if (Status status = open_matmuls(); !status) return status.error();
   PreparedKernel kernel;
-  kernel.matmul = *std::move(matmul);
   kernel.addresses = {at(request.inputs[0].offset), at(request.inputs[1].offset), at(request.results[0].offset), 0};
   if (request.inputs.size() > 2) kernel.addresses.bias = at(request.inputs[2].offset);
+  Result<MatmulTrial> trial = matmul_trial(kernel.addresses);
+  if (!trial) return trial.error();
+  Result<std::unique_ptr<Matmul>> matmul = Matmul::prepare(matmuls_, matmul_plan(request), *trial);
+  if (!matmul) return matmul.error();
+  scratch_bytes_ = std::max(scratch_bytes_, kMatmulWorkspace);
+  kernel.matmul = *std::move(matmul);
   return kernel;
 }
 
+/// Before the first run the arena is free to be written where results will lie, and nothing is in flight.
+Result<MatmulTrial> CudaDevice::matmul_trial(const MatmulAddresses& addresses) {
+  MatmulTrial trial{addresses, 0, nullptr};
+  if (!matmuls_.kept.on()) return trial;
+  if (!trial_) {
+    Result<DeviceMemory> workspace = make_device_memory(*context_, kMatmulWorkspace);
+    if (!workspace) return workspace.error();
+    Result<Stopwatch> watch = Stopwatch::make(*context_);
+    if (!watch) return watch.error();
+    trial_.emplace(Trial{*std::move(workspace), *std::move(watch)});
+  }
+  trial.workspace = trial_->workspace.get();
+  trial.measure = [this](const std::function<Status(CUstream)>& product) { return trial_->watch.seconds(product); };
+  return trial;
+}
+
 Status CudaDevice::allocate_scratch() {
+  trial_.reset();
   if (scratch_ || scratch_bytes_ == 0) return {};
   Result<DeviceMemory> memory = make_device_memory(*context_, scratch_bytes_);
   if (!memory) return memory.error();

@@ -12,6 +12,7 @@
 #include "executor/cuda/compiler.h"
 #include "executor/cuda/matmul.h"
 #include "executor/cuda/staging.h"
+#include "executor/cuda/stopwatch.h"
 #include "executor/cuda/streams.h"
 #include "executor/device.h"
 
@@ -69,6 +70,11 @@ class CudaDevice final : public Device {
     std::vector<std::uint64_t> values;
     int scratch = -1, ticket = -1;  ///< which of `values`, if any
   };
+  /// What algorithms are tried with before the first run.
+  struct Trial {
+    DeviceMemory workspace;
+    Stopwatch watch;
+  };
   struct PreparedKernel {
     std::vector<Launch> launches;
     std::unique_ptr<Matmul> matmul;
@@ -85,6 +91,8 @@ class CudaDevice final : public Device {
   Status open_parts();
   Result<PreparedKernel> prepare_source(const KernelRequest& request, const KernelSource& source);
   Result<PreparedKernel> prepare_matmul(const KernelRequest& request);
+  Status open_matmuls();
+  Result<MatmulTrial> matmul_trial(const MatmulAddresses& addresses);
   Result<CUfunction> function(const std::string& text, const KernelLaunch& launch);
   /// Scratch memory, when it is known how much: before the first run.
   Status allocate_scratch();
@@ -99,7 +107,8 @@ class CudaDevice final : public Device {
   std::unique_ptr<Context> context_;  ///< first: all else ends before it
   std::optional<Compiler> compiler_;
   std::map<std::string, ModuleHandle> modules_;  ///< by text
-  cublasLtHandle_t blas_ = nullptr;
+  MatmulSetting matmuls_;
+  std::optional<Trial> trial_;
   DeviceMemory arena_, scratch_;
   std::int64_t scratch_bytes_ = 0;
   std::optional<Staging> staging_;

@@ -38,8 +38,18 @@ TEST(FakeBlas, MultipliesRowMajorMatricesByChangingTheirPlaces) {
     blas.cublasLtMatrixLayoutCreate(&a, CUDA_R_32F, 3, 2, 3);
     blas.cublasLtMatrixLayoutCreate(&b, CUDA_R_32F, 2, 3, 2);
     blas.cublasLtMatrixLayoutCreate(&c, CUDA_R_32F, 2, 2, 2);
+    cublasLtMatmulPreference_t preference = nullptr;
+    ASSERT_EQ(blas.cublasLtMatmulPreferenceCreate(&preference), CUBLAS_STATUS_SUCCESS);
+    const std::uint32_t alignment = sizeof(float);
+    for (const auto attribute : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+                                 CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
+      blas.cublasLtMatmulPreferenceSetAttribute(preference, attribute, &alignment, sizeof alignment);
+    cublasLtMatmulHeuristicResult_t found[9];
+    int count = 0;
+    ASSERT_EQ(blas.cublasLtMatmulAlgoGetHeuristic(handle, product, b, a, c, c, preference, 9, found, &count), CUBLAS_STATUS_SUCCESS);
+    ASSERT_GE(count, 1);
     const float one = 1, zero = 0;
-    ASSERT_EQ(blas.cublasLtMatmul(handle, product, &one, at(6), b, at(0), a, &zero, at(16), c, at(16), c, nullptr, nullptr, 0,
+    ASSERT_EQ(blas.cublasLtMatmul(handle, product, &one, at(6), b, at(0), a, &zero, at(16), c, at(16), c, &found[0].algo, nullptr, 0,
                                   reinterpret_cast<cudaStream_t>(stream.get())),
               CUBLAS_STATUS_SUCCESS);
     ASSERT_EQ(api.driver.cuMemcpyDtoHAsync(numbers + 16, memory.get() + 16 * sizeof(float), 4 * sizeof(float), stream.get()), CUDA_SUCCESS);
@@ -48,10 +58,12 @@ TEST(FakeBlas, MultipliesRowMajorMatricesByChangingTheirPlaces) {
     }
     // a b = {{4, -1}, {10, -1}}; its columns get 10 and -30.
     EXPECT_THAT(std::vector<float>(numbers + 16, numbers + 20), ::testing::ElementsAre(14, 0, 20, 0));
-    EXPECT_EQ(driver.leaks(),
-              "1 context, 1 stream, 1 event, 1 product, 3 matrix, 1 handle of cuBLASLt, 1 device memory, 1 page-locked memory");
+    EXPECT_EQ(
+        driver.leaks(),
+        "1 context, 1 stream, 1 event, 1 product, 3 matrix, 1 preference, 1 handle of cuBLASLt, 1 device memory, 1 page-locked memory");
     for (const auto layout : {a, b, c}) blas.cublasLtMatrixLayoutDestroy(layout);
     blas.cublasLtMatmulDescDestroy(product);
+    blas.cublasLtMatmulPreferenceDestroy(preference);
     blas.cublasLtDestroy(handle);
   }
   EXPECT_EQ(driver.leaks(), "");

@@ -93,6 +93,7 @@ std::string FakeDriver::leaks() const {
                                                       {"program", programs_.size()},
                                                       {"product", products_.size()},
                                                       {"matrix", matrices_.size()},
+                                                      {"preference", preferences_.size()},
                                                       {"handle of cuBLASLt", blas_handles_.size()},
                                                       {"device memory", device_memory_.size()},
                                                       {"page-locked memory", host_memory_.size()}};
@@ -162,7 +163,9 @@ void FakeDriver::run_head(FakeStream& stream) {
   Item item = std::move(stream.items.front());
   stream.items.pop_front();
   if (!item.action) {
-    if (!item.waits) item.event->done = std::max(item.event->done, item.version);
+    if (item.waits) return;
+    item.event->done = std::max(item.event->done, item.version);
+    item.event->time = clock_;
     return;
   }
   ++executed_;
@@ -171,6 +174,7 @@ void FakeDriver::run_head(FakeStream& stream) {
   } else if (executed_ == stall_command_) {
     stalled_ = true;
   } else {
+    clock_ += item.seconds;
     item.action();
   }
 }
@@ -267,6 +271,7 @@ struct FakeCalls {
   static void fill_device(cuda::DriverApi& t);
   static void fill_memory(cuda::DriverApi& t);
   static void fill_streams(cuda::DriverApi& t);
+  static void fill_clock(cuda::DriverApi& t);
   static void fill_modules(cuda::DriverApi& t);
   static void fill_compiler(cuda::CompilerApi& t);
   static CUresult copy(const char* name, CUdeviceptr to, CUdeviceptr from, const void* host, std::size_t bytes, CUstream stream);
@@ -481,6 +486,18 @@ void FakeCalls::fill_streams(cuda::DriverApi& t) {
   };
 }
 
+void FakeCalls::fill_clock(cuda::DriverApi& t) {
+  t.cuEventElapsedTime = [](float* milliseconds, CUevent begin, CUevent end) {
+    return call("cuEventElapsedTime", [&](D& d) {
+      auto *first = d.find(d.events_, begin, "event"), *last = d.find(d.events_, end, "event");
+      if (!first || !last) return CUDA_ERROR_INVALID_HANDLE;
+      if ((*first)->done < (*first)->recorded || (*last)->done < (*last)->recorded) return CUDA_ERROR_NOT_READY;
+      *milliseconds = static_cast<float>(1000 * ((*last)->time - (*first)->time));
+      return CUDA_SUCCESS;
+    });
+  };
+}
+
 CUresult FakeCalls::launch_kernel(CUfunction handle, CUstream stream, void** parameters) {
   return call("cuLaunchKernel", [&](D& d) {
     const D::Function* function = d.find(d.functions_, handle, "function");
@@ -589,6 +606,7 @@ cuda::Api FakeDriver::api() {
   FakeCalls::fill_device(api.driver);
   FakeCalls::fill_memory(api.driver);
   FakeCalls::fill_streams(api.driver);
+  FakeCalls::fill_clock(api.driver);
   FakeCalls::fill_modules(api.driver);
   FakeCalls::fill_compiler(api.compiler);
   fill_fake_blas(api.blas);

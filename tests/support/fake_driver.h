@@ -25,7 +25,11 @@ struct FakeMatmul;
 struct FakeMatrix {
   int type = 0;
   std::int64_t rows = 0, columns = 0, leading = 0, batch = 1, stride = 0;
-  bool row_major = false;
+};
+struct FakePreference {
+  std::uint64_t workspace = 0;
+  std::uint32_t schemes = ~0U;
+  std::uint32_t alignment[4] = {256, 256, 256, 256};
 };
 
 class FakeDriver {
@@ -57,6 +61,8 @@ class FakeDriver {
   [[nodiscard]] std::int64_t calls() const { return calls_; }
   [[nodiscard]] std::int64_t count(const std::string& call) const;
   [[nodiscard]] const std::map<std::string, std::int64_t>& counts() const { return counts_; }
+  /// Launches of each of the fake cuBLASLt's algorithms.
+  [[nodiscard]] const std::map<std::uint64_t, std::int64_t>& algorithms() const { return algorithms_; }
   /// The call that `fail_call` made fail; empty: not yet reached.
   [[nodiscard]] const std::string& failed() const { return failed_; }
   /// What was not given back, as "2 event, 1 stream".
@@ -71,12 +77,14 @@ class FakeDriver {
   struct FakeEvent {
     std::uint64_t recorded = 0, done = 0;  ///< versions
     void* stream = nullptr;                ///< where it was recorded last
+    double time = 0;                       ///< when it was done
   };
   struct Item {
     std::function<void()> action;  ///< null: a wait or a record
     FakeEvent* event = nullptr;
     std::uint64_t version = 0;
     bool waits = false;
+    double seconds = 1e-6;  ///< actions: how long they take by the fake's clock
   };
   struct FakeStream {
     std::deque<Item> items;
@@ -133,7 +141,10 @@ class FakeDriver {
   std::map<void*, std::string> programs_;
   std::map<void*, std::shared_ptr<FakeMatmul>> products_;
   std::map<void*, FakeMatrix> matrices_;
-  std::set<void*> blas_handles_;  ///< and preferences, of which nothing is asked
+  std::map<void*, FakePreference> preferences_;
+  std::set<void*> blas_handles_;
+  std::map<std::uint64_t, std::int64_t> algorithms_;
+  double clock_ = 0;
   std::map<CUdeviceptr, std::vector<std::byte>> device_memory_;
   std::map<const std::byte*, std::vector<std::byte>> host_memory_;
   std::vector<Request> requests_;
