@@ -1,5 +1,8 @@
-// Which accelerator a `device` of the command line or of CompileOptions names, and whether it can be had.
+// Which accelerator a `device` of the command line or of CompileOptions names, whether it can be had, and which machine's prices go with
+// it.
 #include <charconv>
+#include <cstdlib>
+#include <filesystem>
 
 #include "executor/cuda/open.h"
 #include "executor/executor.h"
@@ -27,6 +30,28 @@ Status choose_accelerator(std::string_view device, ExecutorOptions& options) {
   options.accelerator = Accelerator::cuda;
   if (Status usable = cuda::usable(); !usable) return Error{shown + usable.error().message, {}, ErrorKind::machine};
   return {};
+}
+
+std::string calibrated_machine_file(ExecutorOptions::Accelerator accelerator) {
+  std::string folder;
+  const char* home = std::getenv("HOME");
+  if (const char* config = std::getenv("XDG_CONFIG_HOME"); config && *config == '/')
+    folder = config;
+  else if (home && *home)
+    folder = std::string(home) + "/.config";
+  else
+    return {};
+  return folder + "/cleave/" + (accelerator == ExecutorOptions::Accelerator::cuda ? "cuda" : "host") + ".yaml";
+}
+
+Result<Machine> choose_machine(const std::string& wanted, ExecutorOptions::Accelerator accelerator) {
+  using Accelerator = ExecutorOptions::Accelerator;
+  if (!wanted.empty()) return Machine::find(wanted);
+  if (accelerator == Accelerator::simulated) return Machine::shipped("simulated");
+  const std::string calibrated = calibrated_machine_file(accelerator);
+  std::error_code ignored;
+  if (!calibrated.empty() && std::filesystem::exists(calibrated, ignored)) return Machine::find(calibrated);
+  return Machine::shipped(accelerator == Accelerator::cuda ? "h200" : "simulated");
 }
 
 }  // namespace cleave

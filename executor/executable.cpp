@@ -178,8 +178,7 @@ Error first_error(const Diagnostics& diagnostics) {
 Result<Executable> compile(const Graph& graph, const CompileOptions& options, const DiagnosticSink& sink) {
   ExecutorOptions executor = options.executor;
   if (Status chosen = choose_accelerator(options.device, executor); !chosen) return chosen.error();
-  const bool cuda = executor.accelerator == ExecutorOptions::Accelerator::cuda;
-  Result<Machine> machine = Machine::find(!options.machine.empty() ? options.machine : cuda ? "h200" : "simulated");
+  Result<Machine> machine = choose_machine(options.machine, executor.accelerator);
   if (!machine) return machine.error();
 
   PlanOptions plan_options;

@@ -89,6 +89,13 @@ class Executor {
 /// one. An Error (usage) for anything else, (machine) for a GPU that cannot be had.
 Status choose_accelerator(std::string_view device, ExecutorOptions& options);
 
+/// Where `cleave calibrate` leaves the machine file for that accelerator: $XDG_CONFIG_HOME/cleave (~/.config/cleave). Empty where there is no
+/// such place.
+std::string calibrated_machine_file(ExecutorOptions::Accelerator accelerator);
+/// The machine that `wanted` names (a shipped one, or a machine file). Empty: the shipped `simulated` for the simulated accelerator; for any
+/// other the calibrated one where there is one, else `h200` for a GPU and `simulated` without accelerator.
+Result<Machine> choose_machine(const std::string& wanted, ExecutorOptions::Accelerator accelerator);
+
 /// Whether the accelerator chosen by `options` has a kernel for a node: what the planner asks.
 KernelSupport kernel_support(ExecutorOptions::Accelerator accelerator);
 

@@ -57,4 +57,7 @@ struct Machine {
   static Result<Machine> find(const std::string& name_or_path);
 };
 
+/// The machine file of `machine`; Machine::parse reads it back as the same numbers.
+std::string to_yaml(const Machine& machine);
+
 }  // namespace cleave

@@ -25,6 +25,7 @@ int run(const Options& options) {
     case Command::print: return print_command(options);
     case Command::plan: return plan_command(options);
     case Command::devices: return devices_command(options);
+    case Command::calibrate: return calibrate_command(options);
   }
   return kUsageError;
 }

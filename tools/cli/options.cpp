@@ -82,6 +82,12 @@ void add_assignments(CLI::App& app, const char* flag, std::vector<std::pair<std:
       ->allow_extra_args(false);
 }
 
+void add_precision_flag(CLI::App& app, Options& options) {
+  app.add_option("--precision", options.precision, "of matrix products: f32, tf32, bf16")
+      ->check(CLI::IsMember({"f32", "tf32", "bf16"}))
+      ->type_name("TYPE");
+}
+
 void add_run_flags(CLI::App& app, Options& options) {
   add_assignments(app, "--input", options.inputs, ".npy, .csv or JSON value of an input", "NAME=VALUE");
   add_assignments(app, "--param", options.inputs, "the same for a parameter", "NAME=VALUE");
@@ -97,9 +103,7 @@ void add_run_flags(CLI::App& app, Options& options) {
          },
          "print, or write, observed counts and times")
       ->type_name("[FILE]");
-  app.add_option("--precision", options.precision, "of matrix products: f32, tf32, bf16")
-      ->check(CLI::IsMember({"f32", "tf32", "bf16"}))
-      ->type_name("TYPE");
+  add_precision_flag(app, options);
   app.add_flag("--check-memory", options.check_memory, "simulated: find reads of unwritten bytes");
   app.add_option("--schedule", options.schedule, "simulated: eager, latest, random[:SEED]")->type_name("ORDER");
   app.add_option("--inject", options.inject, "simulated: a fault, such as kernel:3")->type_name("FAULT");
@@ -161,8 +165,14 @@ void add_commands(CLI::App& app, Options& options) {
       ->type_name("SIZE");
   CLI::App* devices =
       command("devices", Command::devices, "Lists what can run a program here, and why something can not.", "cleave devices --json");
+  CLI::App* calibrate = command("calibrate", Command::calibrate, "Measures this machine and writes its machine file.",
+                                "cleave calibrate --device cuda -o machine.yaml");
+  calibrate->add_option("-o", options.output_file, "default: where `run` looks for it")->type_name("FILE");
+  calibrate->add_option("--device", options.device, "auto, none, simulated, cuda[:N]")->type_name("DEVICE");
+  calibrate->add_option("--seconds", options.seconds, "spent on each point of a table")->check(CLI::Range(0.0, 60.0))->type_name("S");
+  add_precision_flag(*calibrate, options);
   for (CLI::App* sub : {run, explain, check, dot, print}) add_diagnostic_flags(*sub, options);
-  for (CLI::App* sub : {run, explain, check, dot, print, plan, devices}) add_output_flags(*sub, options);
+  for (CLI::App* sub : {run, explain, check, dot, print, plan, devices, calibrate}) add_output_flags(*sub, options);
 }
 
 }  // namespace

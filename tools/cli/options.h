@@ -14,7 +14,7 @@
 
 namespace cleave::cli {
 
-enum class Command { run, explain, check, dot, print, plan, devices };
+enum class Command { run, explain, check, dot, print, plan, devices, calibrate };
 
 struct Options {
   Command command = Command::run;
@@ -45,7 +45,10 @@ struct Options {
   std::string schedule = "eager";
   std::string precision = "f32";
 
-  // dot, print, plan
+  // calibrate
+  double seconds = 0.03;
+
+  // dot, print, plan, calibrate
   std::string output_file;
   std::string stage = "simplified";
   std::string format = "cleave";

@@ -72,10 +72,6 @@ Result<ExecutorOptions> executor_options(const Options& options) {
   ExecutorOptions result = *std::move(device);
   const bool cuda = result.accelerator == ExecutorOptions::Accelerator::cuda;
   if (cuda && !options.inject.empty()) return Error{"--inject: faults are for the simulated accelerator", {}, ErrorKind::usage};
-  if (cuda && options.precision == "tf32") result.precision = Precision::tf32;
-  if (cuda && options.precision == "bf16") result.precision = Precision::bf16;
-  if (!cuda && options.precision != "f32")
-    return Error{"--precision " + options.precision + ": this device computes matrix products in f32 only", {}, ErrorKind::usage};
   result.check_memory = options.check_memory;
   result.inject = options.inject;
   result.library_paths = library_folders();

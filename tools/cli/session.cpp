@@ -100,6 +100,11 @@ Graph load_graph(const Options& options) {
 Result<ExecutorOptions> choose_device(const Options& options) {
   ExecutorOptions chosen;
   if (Status status = choose_accelerator(options.device, chosen); !status) return status.error();
+  const bool cuda = chosen.accelerator == ExecutorOptions::Accelerator::cuda;
+  if (cuda && options.precision == "tf32") chosen.precision = Precision::tf32;
+  if (cuda && options.precision == "bf16") chosen.precision = Precision::bf16;
+  if (!cuda && options.precision != "f32")
+    return Error{"--precision " + options.precision + ": this device computes matrix products in f32 only", {}, ErrorKind::usage};
   return chosen;
 }
 
@@ -113,8 +118,7 @@ Result<Plan> make_plan(const Graph& graph, const Options& options) {
   const auto accelerator = device->accelerator;
   plan_options.costs.has_accelerator = accelerator != ExecutorOptions::Accelerator::none;
   plan_options.costs.supported = kernel_support(accelerator);
-  const std::string usual = accelerator == ExecutorOptions::Accelerator::cuda ? "h200" : "simulated";
-  auto machine = Machine::find(options.machine.empty() ? usual : options.machine);
+  auto machine = choose_machine(options.machine, accelerator);
   if (!machine) return machine.error();
   plan_options.costs.machine = *std::move(machine);
   if (!options.use_profile.empty()) {

@@ -52,5 +52,6 @@ int dot_command(const Options& options);
 int print_command(const Options& options);
 int plan_command(const Options& options);
 int devices_command(const Options& options);
+int calibrate_command(const Options& options);
 
 }  // namespace cleave::cli

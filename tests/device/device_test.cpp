@@ -1,0 +1,230 @@
+// The device suite: what a device computes against the oracle, for every op of the vocabulary, every model, many random programs, on every
+// kind of placement; equal results from run to run; and what becomes of a program's errors. Shards well (GTEST_TOTAL_SHARDS).
+#include "tests/device/device_under_test.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "graph/diagnostic_text.h"
+#include "graph/tracer.h"
+#include "models/model.h"
+#include "tests/support/op_samples.h"
+
+namespace cleave::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr Where kPlacements[] = {Where::accelerator, Where::optimal, Where::random, Where::host};
+
+#define CLEAVE_DEVICE_OR_SKIP(name)                                           \
+  const Result<ExecutorOptions> name##_or = device_under_test();              \
+  if (!name##_or) GTEST_SKIP() << "no device: " << name##_or.error().message; \
+  const ExecutorOptions& name = *name##_or
+
+SourceLocation line(int number) {
+  return {std::make_shared<const std::string>("test.yaml"), number, 1, nullptr};
+}
+
+/// One call with its operands as inputs and its results as outputs.
+std::shared_ptr<const Graph> call_of(const OpSample& sample) {
+  Tracer tracer(sample.op->name);
+  std::vector<Operand> inputs;
+  for (std::size_t i = 0; i < sample.inputs.size(); ++i)
+    inputs.push_back(tracer.input("in" + std::to_string(i), sample.inputs[i].type(), {}, line(1)));
+  tracer.push_place(Side::accelerator);
+  const std::vector<Operand> results = tracer.apply(*sample.op, inputs, sample.attributes, line(2));
+  tracer.pop_place();
+  for (std::size_t i = 0; i < results.size(); ++i) tracer.output("out" + std::to_string(i), results[i], line(3));
+  return std::make_shared<const Graph>(tracer.finish());
+}
+
+// --- every op ------------------------------------------------------------------------------------------------------------------------
+
+class DeviceOp : public ::testing::TestWithParam<std::string> {};
+
+void check_sample(const ExecutorOptions& device, const OpSample& sample) {
+  const auto graph = call_of(sample);
+  ASSERT_TRUE(graph->ok()) << to_text(graph->diagnostics);
+  const Planned planned = plan_on(device, graph, Where::accelerator);
+  const std::unique_ptr<Executor> executor = executor_for(planned, device);
+  ASSERT_TRUE(executor);
+  RunOptions options;
+  for (std::size_t i = 0; i < sample.inputs.size(); ++i) options.inputs.emplace("in" + std::to_string(i), sample.inputs[i]);
+  const Result<RunResult> expected = run_reference(*graph, options);
+  const Result<RunResult> first = executor->run(options), second = executor->run(options);
+  ASSERT_EQ(first.ok(), expected.ok()) << (first.ok() ? expected.error() : first.error()).message;
+  if (!first.ok()) return;
+  ASSERT_TRUE(second.ok()) << second.error().message;
+  std::vector<Array> should;
+  for (const auto& [name, array] : expected->outputs) should.push_back(array);
+  const double length = reduction_length(*sample.op, sample.attributes, sample.inputs, should);
+  for (std::size_t i = 0; i < should.size(); ++i) {
+    EXPECT_EQ(difference(first->outputs[i].second, should[i], length).value_or(""), "");
+    EXPECT_TRUE(first->outputs[i].second == second->outputs[i].second) << "not bit-equal from run to run";
+  }
+}
+
+/// Whether the device, and not the host, would run the one operation of the graph.
+bool runs_there(const ExecutorOptions& device, const Graph& graph) {
+  const KernelSupport supported = kernel_support(device.accelerator);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (graph.nodes[NodeId(i)].kind == NodeKind::operation) return supported(graph, NodeId(i));
+  }
+  return false;
+}
+
+TEST_P(DeviceOp, EqualsTheMeaning) {
+  CLEAVE_DEVICE_OR_SKIP(device);
+  int checked = 0;
+  for (const OpSample& sample : op_samples()) {
+    if (sample.op->name != GetParam() || sample.op->purity_for(sample.attributes) != Purity::pure) continue;
+    SCOPED_TRACE(describe(sample));
+    if (!runs_there(device, *call_of(sample))) continue;
+    check_sample(device, sample);
+    ++checked;
+    if (HasFatalFailure()) return;
+  }
+  if (checked == 0) GTEST_SKIP() << "the device has no kernel for it";
+}
+
+std::vector<std::string> pure_ops() {
+  std::set<std::string> names;
+  for (const OpSample& sample : op_samples()) {
+    if (sample.op->purity_for(sample.attributes) == Purity::pure) names.insert(sample.op->name);
+  }
+  return {names.begin(), names.end()};
+}
+INSTANTIATE_TEST_SUITE_P(Each, DeviceOp, ::testing::ValuesIn(pure_ops()), [](const auto& each) { return each.param; });
+
+// --- whole programs ------------------------------------------------------------------------------------------------------------------
+
+/// Runs on each kind of placement, twice, against the oracle.
+void check_program(const ExecutorOptions& device, const std::shared_ptr<const Graph>& graph, const RunOptions& options,
+                   const Outcome& expected, std::uint64_t seed, const std::function<void()>& before_run) {
+  for (const Where where : kPlacements) {
+    SCOPED_TRACE("placement " + std::to_string(static_cast<int>(where)));
+    ExecutorOptions executor_options = device;
+    executor_options.channel_capacity = 1 + static_cast<int>(seed % 2);
+    const std::unique_ptr<Executor> executor = executor_for(plan_on(device, graph, where, seed), executor_options);
+    ASSERT_TRUE(executor);
+    for (int run = 0; run < 2; ++run) {
+      before_run();
+      expect_equal(run_with(options, [&](const RunOptions& o) { return executor->run(o); }), expected, false);
+      if (::testing::Test::HasFailure()) return;
+    }
+    EXPECT_GE(executor->planned_peak(kAccelerator), executor->measured_peak(kAccelerator));
+  }
+}
+
+class DeviceModel : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(DeviceModel, EqualsTheOracle) {
+  CLEAVE_DEVICE_OR_SKIP(device);
+  const std::string file = source_folder() + "/models/" + GetParam() + ".yaml";
+  const auto graph = std::make_shared<const Graph>(read_model(file, {}));
+  ASSERT_TRUE(graph->ok()) << to_text(graph->diagnostics);
+  const Outcome expected = run_with({}, [&](const RunOptions& o) { return run_reference(*graph, o, device.library_paths); });
+  if (!expected.result.ok() && expected.result.error().message.find("there is no library") != std::string::npos)
+    GTEST_SKIP() << expected.result.error().message;
+  check_program(device, graph, {}, expected, 1, [] {});
+}
+
+std::vector<std::string> models() {
+  std::vector<std::string> names;
+  std::error_code missing;
+  for (const auto& entry : std::filesystem::directory_iterator(source_folder() + "/models", missing)) {
+    if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+INSTANTIATE_TEST_SUITE_P(Each, DeviceModel, ::testing::ValuesIn(models()), [](const auto& each) { return each.param; });
+
+constexpr std::uint64_t kSeedsATest = 10;
+class DeviceRandom : public ::testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(DeviceRandom, ProgramsEqualTheOracle) {
+  CLEAVE_DEVICE_OR_SKIP(device);
+  for (std::uint64_t seed = GetParam() * kSeedsATest; seed < (GetParam() + 1) * kSeedsATest; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomGraphOptions graph_options;
+    graph_options.log = std::make_shared<EffectLog>();
+    const auto graph = std::make_shared<const Graph>(random_graph(seed, graph_options));
+    RunOptions options;
+    options.inputs = random_inputs(*graph, seed);
+    const Outcome expected = run_with(options, [&](const RunOptions& o) { return run_reference(*graph, o); });
+    check_program(device, graph, options, expected, seed, [&] { graph_options.log->lines.clear(); });
+    if (HasFailure()) return;
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Each, DeviceRandom, ::testing::Range<std::uint64_t>(0, (seeds_to_test(500) + kSeedsATest - 1) / kSeedsATest));
+
+// --- errors --------------------------------------------------------------------------------------------------------------------------
+
+/// y = take(x, index) on the accelerator, x and index given at run time.
+std::shared_ptr<const Graph> picking() {
+  Tracer tracer("picking");
+  const Operand x = tracer.input("x", {DType::f32, {4}}, {}, line(1));
+  const Operand index = tracer.input("index", {DType::i32, {2}}, {}, line(1));
+  tracer.push_place(Side::accelerator);
+  const Operand inputs[] = {x, index};
+  const Operand picked = tracer.call(*find_op("take"), inputs, {{"axis", std::int64_t{0}}}, line(7));
+  tracer.pop_place();
+  tracer.output("y", picked, line(8));
+  return std::make_shared<const Graph>(tracer.finish());
+}
+
+TEST(DeviceErrors, BadDataEndInOneErrorAtTheLineAndTheDeviceGoesOn) {
+  CLEAVE_DEVICE_OR_SKIP(device);
+  const std::unique_ptr<Executor> executor = executor_for(plan_on(device, picking(), Where::accelerator), device);
+  ASSERT_TRUE(executor);
+  RunOptions good, bad;
+  good.inputs = {{"x", Array::of<float>({4}, {1, 2, 3, 4})}, {"index", Array::of<std::int32_t>({2}, {3, 0})}};
+  bad.inputs = good.inputs;
+  bad.inputs["index"] = Array::of<std::int32_t>({2}, {0, 9});
+  for (int round = 0; round < 3; ++round) {
+    const Result<RunResult> failed = executor->run(bad);
+    ASSERT_FALSE(failed.ok());
+    EXPECT_EQ(failed.error().location.line, 7) << failed.error().message;
+    EXPECT_EQ(failed.error().kind, ErrorKind::user);
+    EXPECT_THAT(failed.error().message, HasSubstr("9"));
+    const Result<RunResult> fine = executor->run(good);
+    ASSERT_TRUE(fine.ok()) << fine.error().message;
+    EXPECT_TRUE(*fine->output("y") == Array::of<float>({2}, {4, 1}));
+  }
+}
+
+TEST(DeviceErrors, WhatCannotFitIsRefusedBeforeAnythingRuns) {
+  CLEAVE_DEVICE_OR_SKIP(device);
+  Tracer tracer("huge");
+  const Operand x = tracer.input("x", {DType::f32, {}}, {}, line(1));
+  tracer.push_place(Side::accelerator);
+  const Operand inputs[] = {x};
+  Operand big = tracer.call(*find_op("broadcast_to"), inputs, {{"shape", Shape{1LL << 22, 1LL << 20}}}, line(2));  // 16 TiB
+  big = tracer.call(*find_op("sum"), std::span(&big, 1), {}, line(3));
+  tracer.pop_place();
+  tracer.output("y", big, line(4));
+  const auto graph = std::make_shared<const Graph>(tracer.finish());
+  ASSERT_TRUE(graph->ok()) << to_text(graph->diagnostics);
+  const Planned planned = plan_on(device, graph, Where::accelerator);
+  const Result<std::unique_ptr<Executor>> executor = Executor::create(planned.program, costs_for(device).machine, device);
+  ASSERT_FALSE(executor.ok());
+  EXPECT_EQ(executor.error().kind, ErrorKind::machine) << executor.error().message;
+}
+
+TEST(DeviceErrors, ACancelledRunEndsAndTheNextOneWorks) {
+  CLEAVE_DEVICE_OR_SKIP(device);
+  const std::unique_ptr<Executor> executor = executor_for(plan_on(device, picking(), Where::accelerator), device);
+  ASSERT_TRUE(executor);
+  executor->cancel();
+  RunOptions good;
+  good.inputs = {{"x", Array::of<float>({4}, {1, 2, 3, 4})}, {"index", Array::of<std::int32_t>({2}, {3, 0})}};
+  ASSERT_TRUE(executor->run(good).ok());
+}
+
+}  // namespace
+}  // namespace cleave::testing

@@ -1,0 +1,346 @@
+#include "tools/calibration.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "executor/device.h"
+#include "executor/kernel.h"
+#include "executor/run_state.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::array kTypes = {DType::f32, DType::f64, DType::i32, DType::i64};
+constexpr std::int64_t kAlignment = 256;
+constexpr int kLaunchesInARow = 200;
+constexpr std::int64_t kLargestHostMatrix = 1024;
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// The median of the seconds of single calls, after one that warms up; for at least `budget` seconds and three calls. `call` gives a
+/// Status.
+template <class F>
+Result<double> median_seconds(double budget, F&& call) {
+  std::vector<double> times;
+  if (Status status = call(); !status) return status.error();
+  for (const double start = now(); times.size() < 3 || (now() - start < budget && times.size() < 10000);) {
+    const double before = now();
+    if (Status status = call(); !status) return status.error();
+    times.push_back(now() - before);
+  }
+  std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
+  return std::max(times[times.size() / 2], 1e-9);
+}
+
+/// Four digits: more would only be noise.
+double rounded(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", value);
+  return std::strtod(text, nullptr);
+}
+
+void round_all(PointTable& points) {
+  for (auto& [size, seconds] : points) seconds = rounded(seconds);
+}
+
+void round_all(LinkDirection& link) {
+  link.latency_seconds = rounded(link.latency_seconds);
+  link.bytes_per_second = rounded(link.bytes_per_second);
+  round_all(link.points);
+  round_all(link.pageable_points);
+}
+
+/// Rounds what was measured, and gives the types that were not the rate of the type that they are computed in.
+void tidy(DeviceRates& rates) {
+  const auto rate = [&](DType type) -> double& { return rates.flops[static_cast<std::size_t>(type)]; };
+  for (const DType type : {DType::f16, DType::bf16}) rate(type) = rate(DType::f32);
+  for (const DType type : {DType::u8, DType::boolean}) rate(type) = rate(DType::i32);
+  for (double& each : rates.flops) each = rounded(each);
+  rates.bytes_per_second = rounded(rates.bytes_per_second);
+  rates.overhead_seconds = rounded(rates.overhead_seconds);
+  for (auto& [key, points] : rates.points) round_all(points);
+  round_all(rates.host_to_accelerator);
+  round_all(rates.accelerator_to_host);
+}
+
+double product_flops(std::int64_t rows) {
+  const double n = static_cast<double>(rows);
+  return 2 * n * n * n;
+}
+
+KernelRequest request_for(const char* op, const Attributes& attributes, const TensorType& type, Range a, Range b, Range c) {
+  return {NodeId(), find_op(op), &attributes, {type, type}, {type}, {a, b}, {c}};
+}
+
+/// Doubles the rows (from 64) up to `largest`, or as long as a product of the next size is expected to take less than a second.
+template <class F>
+Status product_points(std::int64_t largest, DeviceRates& rates, DType type, F&& seconds_of) {
+  PointTable points;
+  for (std::int64_t rows = 64; rows <= largest; rows *= 2) {
+    Result<double> seconds = seconds_of(rows);
+    if (!seconds) return seconds.error();
+    points.emplace_back(product_flops(rows), *seconds);
+    rates.flops[static_cast<std::size_t>(type)] = product_flops(rows) / *seconds;
+    if (*seconds > 0.12) break;
+  }
+  if (!points.empty()) rates.points["matmul/" + std::string(to_string(type))] = std::move(points);
+  return {};
+}
+
+/// The host, through the kernels that the executor runs there.
+class HostCalibration {
+ public:
+  HostCalibration(const CalibrationOptions& options, DeviceRates& rates) : options_(options), rates_(rates) {}
+
+  Status measure() {
+    for (const DType type : kTypes) {
+      auto seconds_of = [&](std::int64_t rows) { return seconds("matmul", {type, {rows, rows}}); };
+      if (Status status = product_points(std::min(options_.largest_matrix, kLargestHostMatrix), rates_, type, seconds_of); !status)
+        return status;
+    }
+    const TensorType large{DType::f32, {options_.memory_bytes / 4 / 3}};
+    const Result<double> streaming = seconds("add", large);
+    if (!streaming) return streaming.error();
+    rates_.bytes_per_second = static_cast<double>(3 * large.bytes()) / *streaming;
+    const Result<double> tiny = seconds("add", {DType::f32, {}});
+    if (!tiny) return tiny.error();
+    rates_.overhead_seconds = *tiny;
+    return {};
+  }
+
+ private:
+  Result<double> seconds(const char* name, const TensorType& type) {
+    std::vector<Array> arrays;
+    std::vector<TensorView> views;
+    for (int i = 0; i < 3; ++i) {
+      Result<Array> array = Array::allocate(type);
+      if (!array) return array.error();
+      std::memset(array->mutable_bytes(), 0, static_cast<std::size_t>(type.bytes()));
+      arrays.push_back(*std::move(array));
+    }
+    for (Array& array : arrays) views.push_back({&type, array.mutable_bytes()});
+    const OpDef& op = *find_op(name);
+    const Attributes attributes;
+    const OpContext silent{[](std::string_view) {}};
+    const std::span<const TensorView> all = views;
+    const KernelCall call{op, attributes, all.first(2), all.last(1), silent};
+    const Kernel kernel = host_kernel(op);
+    return median_seconds(options_.seconds_a_point, [&] { return run_guarded(kernel, call); });
+  }
+
+  const CalibrationOptions& options_;
+  DeviceRates& rates_;
+};
+
+/// An accelerator, by waiting for what was put on its streams.
+class DeviceCalibration {
+ public:
+  DeviceCalibration(const CalibrationOptions& options, DeviceInterface& device, Calibration& result)
+      : options_(options), device_(device), result_(result), rates_(result.machine.accelerators.front()) {}
+
+  Status measure() {
+    if (Status status = make_ready(); !status) return status;
+    if (Status status = device_.begin_run(run_); !status) return status;
+    Status status = measure_all();
+    device_.end_run();
+    if (status && run_.error()) return *run_.error();
+    return status;
+  }
+
+ private:
+  struct Product {
+    DType type;
+    std::int64_t rows;
+    KernelId kernel;
+  };
+
+  static std::int64_t rounded(std::int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+  /// Memory, staging and kernels: all there is before the run.
+  Status make_ready() {
+    const std::int64_t matrix = rounded(options_.largest_matrix * options_.largest_matrix * 8);
+    const std::int64_t operand = std::max(matrix, rounded(options_.memory_bytes / 3));
+    const std::int64_t arena = std::max(3 * operand, rounded(options_.largest_copy));
+    if (Status status = device_.allocate(arena); !status) return status;
+    Result<std::byte*> staging = device_.allocate_staging(options_.largest_copy);
+    if (!staging) return staging.error();
+    staging_ = *staging;
+    std::memset(staging_, 0, static_cast<std::size_t>(options_.largest_copy));
+    Result<Array> pageable = Array::allocate({DType::u8, {options_.largest_copy}});
+    if (!pageable) return pageable.error();
+    pageable_ = *std::move(pageable);
+    std::memset(pageable_.mutable_bytes(), 0, static_cast<std::size_t>(options_.largest_copy));
+    arena_ = arena;
+    operand_ = operand;
+    const auto prepare = [&](const char* op, const TensorType& type, KernelId& kernel) -> Status {
+      const std::int64_t bytes = type.bytes();
+      Result<KernelId> made = device_.prepare(request_for(op, attributes_, type, {0, bytes}, {operand, bytes}, {2 * operand, bytes}));
+      if (!made) return made.error();
+      kernel = *made;
+      return {};
+    };
+    streaming_type_ = {DType::f32, {options_.memory_bytes / 4 / 3}};
+    if (Status status = prepare("add", streaming_type_, streaming_); !status) return status;
+    if (Status status = prepare("add", {DType::f32, {}}, tiny_); !status) return status;
+    for (const DType type : kTypes) {
+      for (std::int64_t rows = 64; rows <= options_.largest_matrix; rows *= 2) {
+        Product product{type, rows, {}};
+        if (Status status = prepare("matmul", {type, {rows, rows}}, product.kernel); !status) return status;
+        products_.push_back(product);
+      }
+    }
+    return {};
+  }
+
+  Status measure_all() {
+    // Nothing is read before it was written.
+    for (std::int64_t done = 0; done < arena_; done += options_.largest_copy) {
+      const Range piece{done, std::min(options_.largest_copy, arena_ - done)};
+      if (Status status = device_.copy_to_device(piece, staging_, {}); !status) return status;
+      if (Status status = device_.synchronize(device_.record(Stream::to_device)); !status) return status;
+    }
+    say("launches");
+    if (Status status = measure_launches(); !status) return status;
+    say("matrix products");
+    if (Status status = measure_products(); !status) return status;
+    say("memory");
+    const Result<double> streaming = seconds([&] { return launch(streaming_); });
+    if (!streaming) return streaming.error();
+    rates_.bytes_per_second = static_cast<double>(3 * streaming_type_.bytes()) / *streaming;
+    say("copies");
+    return measure_copies();
+  }
+
+  Status measure_launches() {
+    double enqueued = 0;
+    const Result<double> many = seconds([&]() -> Status {
+      const double before = now();
+      for (int i = 0; i < kLaunchesInARow; ++i) {
+        if (Status status = device_.launch(tiny_, {}); !status) return status;
+      }
+      enqueued = (now() - before) / kLaunchesInARow;
+      return wait(Stream::compute);
+    });
+    if (!many) return many.error();
+    rates_.overhead_seconds = *many / kLaunchesInARow;
+    const Result<double> one = seconds([&] { return launch(tiny_); });
+    if (!one) return one.error();
+    const Result<double> hop = seconds([&]() -> Status {
+      if (Status status = device_.launch(tiny_, {}); !status) return status;
+      if (Status status = device_.wait(Stream::to_host, device_.record(Stream::compute)); !status) return status;
+      return wait(Stream::to_host);
+    });
+    if (!hop) return hop.error();
+    const Result<double> trip = seconds([&]() -> Status {
+      if (Status status = device_.launch(tiny_, {}); !status) return status;
+      if (Status status = device_.wait(Stream::to_host, device_.record(Stream::compute)); !status) return status;
+      if (Status status = device_.copy_to_host(staging_, {2 * operand_, 8}, {}); !status) return status;
+      if (Status status = wait(Stream::to_host); !status) return status;
+      if (Status status = device_.copy_to_device({0, 8}, staging_, {}); !status) return status;
+      if (Status status = device_.wait(Stream::compute, device_.record(Stream::to_device)); !status) return status;
+      return launch(tiny_);
+    });
+    if (!trip) return trip.error();
+    result_.latencies = {
+        {"launch_enqueued", enqueued}, {"launch_and_wait", *one}, {"launch_and_wait_on_other_stream", *hop}, {"round_trip", *trip}};
+    return {};
+  }
+
+  Status measure_products() {
+    for (const DType type : kTypes) {
+      auto seconds_of = [&](std::int64_t rows) {
+        const auto product =
+            std::find_if(products_.begin(), products_.end(), [&](const Product& each) { return each.type == type && each.rows == rows; });
+        return seconds([&] { return launch(product->kernel); });
+      };
+      if (Status status = product_points(options_.largest_matrix, rates_, type, seconds_of); !status) return status;
+    }
+    return {};
+  }
+
+  Status measure_copies() {
+    for (const bool to_accelerator : {true, false}) {
+      LinkDirection& link = to_accelerator ? rates_.host_to_accelerator : rates_.accelerator_to_host;
+      link.points.clear();
+      link.pageable_points.clear();
+      for (std::int64_t bytes = 4096; bytes <= options_.largest_copy; bytes *= 4) {
+        const Result<double> pinned = seconds([&] { return copy(to_accelerator, bytes, false); });
+        if (!pinned) return pinned.error();
+        const Result<double> pageable = seconds([&] { return copy(to_accelerator, bytes, true); });
+        if (!pageable) return pageable.error();
+        link.points.emplace_back(static_cast<double>(bytes), *pinned);
+        link.pageable_points.emplace_back(static_cast<double>(bytes), *pageable);
+      }
+      link.latency_seconds = link.points.front().second;
+      link.bytes_per_second = link.points.back().first / link.points.back().second;
+    }
+    return {};
+  }
+
+  /// One copy, waited for. Pageable memory goes through page-locked memory, as it does in the executor.
+  Status copy(bool to_accelerator, std::int64_t bytes, bool pageable) {
+    const auto size = static_cast<std::size_t>(bytes);
+    if (to_accelerator) {
+      if (pageable) std::memcpy(staging_, pageable_.bytes(), size);
+      if (Status status = device_.copy_to_device({0, bytes}, staging_, {}); !status) return status;
+      return wait(Stream::to_device);
+    }
+    if (Status status = device_.copy_to_host(staging_, {0, bytes}, {}); !status) return status;
+    if (Status status = wait(Stream::to_host); !status) return status;
+    if (pageable) std::memcpy(pageable_.mutable_bytes(), staging_, size);
+    return {};
+  }
+
+  Status launch(KernelId kernel) {
+    if (Status status = device_.launch(kernel, {}); !status) return status;
+    return wait(Stream::compute);
+  }
+  Status wait(Stream stream) { return device_.synchronize(device_.record(stream)); }
+  template <class F>
+  Result<double> seconds(F&& call) {
+    return median_seconds(options_.seconds_a_point, call);
+  }
+  void say(std::string_view what) const {
+    if (options_.progress) options_.progress(what);
+  }
+
+  const CalibrationOptions& options_;
+  DeviceInterface& device_;
+  Calibration& result_;
+  DeviceRates& rates_;
+  RunState run_;
+  const Attributes attributes_;
+  std::byte* staging_ = nullptr;
+  Array pageable_;
+  std::int64_t arena_ = 0, operand_ = 0;
+  TensorType streaming_type_;
+  KernelId streaming_, tiny_;
+  std::vector<Product> products_;
+};
+
+}  // namespace
+
+Result<Calibration> calibrate(const CalibrationOptions& options) {
+  Calibration result;
+  result.machine = options.given;
+  if (options.progress) options.progress("the host");
+  if (Status status = HostCalibration(options, result.machine.host).measure(); !status) return status.error();
+  tidy(result.machine.host);
+  if (!options.open) return result;
+  Result<std::unique_ptr<DeviceInterface>> device = options.open();
+  if (!device) return device.error();
+  result.machine.accelerators.resize(1);
+  result.machine.accelerators.front().points.clear();
+  if (Status status = DeviceCalibration(options, **device, result).measure(); !status) return status.error();
+  tidy(result.machine.accelerators.front());
+  if (!(*device)->simulated()) result.machine.provenance = "measured";
+  return result;
+}
+
+}  // namespace cleave

@@ -1,0 +1,117 @@
+// `cleave calibrate`: measures this machine and writes its machine file.
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "executor/cuda/open.h"
+#include "graph/file.h"
+#include "graph/version.h"
+#include "tools/calibration.h"
+#include "tools/cli/session.h"
+
+namespace cleave::cli {
+namespace {
+
+using nlohmann::ordered_json;
+using Accelerator = ExecutorOptions::Accelerator;
+
+/// Names and memory sizes; what calibration does not measure stays as it is here.
+Result<Machine> machine_to_measure(const ExecutorOptions& device) {
+  const bool cuda = device.accelerator == Accelerator::cuda;
+  Result<Machine> machine = Machine::shipped(cuda ? "h200" : "simulated");
+  if (!machine) return machine;
+  char name[256] = {};
+  machine->name = gethostname(name, sizeof name - 1) == 0 && name[0] ? name : "this machine";
+  machine->host.memory_bytes = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  if (!cuda) return machine;
+  for (const cuda::Found& found : cuda::find_devices()) {
+    if (found.name != "cuda:" + std::to_string(device.ordinal)) continue;
+    machine->accelerators.front().name = found.description;
+    machine->accelerators.front().memory_bytes = found.memory_bytes;
+  }
+  return machine;
+}
+
+CalibrationOptions options_for(const Options& options, const ExecutorOptions& device, Machine given) {
+  CalibrationOptions calibration;
+  calibration.given = std::move(given);
+  calibration.seconds_a_point = options.seconds;
+  const double quarter = calibration.given.host.memory_bytes / 4;
+  while (static_cast<double>(calibration.largest_copy) > quarter && calibration.largest_copy > (1 << 20)) calibration.largest_copy /= 2;
+  if (device.accelerator == Accelerator::cuda) calibration.open = [device] { return cuda::open(device); };
+  if (isatty(STDERR_FILENO) != 0 && !options.quiet)
+    calibration.progress = [](std::string_view what) {
+      std::fprintf(stderr, "measuring %.*s ...\n", static_cast<int>(what.size()), what.data());
+    };
+  return calibration;
+}
+
+std::string comment(const Calibration& calibration, const ExecutorOptions& device) {
+  std::string text = std::string("# Written by `cleave calibrate` ") + kVersion + ". The host is measured";
+  if (device.accelerator == Accelerator::cuda)
+    text += ", the accelerator and the link too.\n";
+  else
+    text += "; accelerator and link are those of `simulated`, assumed.\n";
+  for (const auto& [what, seconds] : calibration.latencies) {
+    char line[120];
+    std::snprintf(line, sizeof line, "# %s: %.3g s\n", what.c_str(), seconds);
+    text += line;
+  }
+  return text;
+}
+
+std::string rate(double per_second, const char* unit) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.3g %s/s", per_second, unit);
+  return text;
+}
+
+void summarize(const Calibration& calibration, const Console& console) {
+  const auto describe = [&](const DeviceRates& rates) {
+    console.note(rates.name + ": " + rate(rates.flops[static_cast<std::size_t>(DType::f32)], "f32 flop") + ", " +
+                 human_bytes(rates.bytes_per_second) + "/s of memory, " + human_seconds(rates.overhead_seconds) + " an op");
+  };
+  describe(calibration.machine.host);
+  if (calibration.latencies.empty()) return;
+  describe(calibration.machine.accelerators.front());
+  for (const bool to_accelerator : {true, false}) {
+    const LinkDirection& link = calibration.machine.link(to_accelerator);
+    console.note(std::string(to_accelerator ? "host to accelerator: " : "accelerator to host: ") + human_bytes(link.bytes_per_second) +
+                 "/s, " + human_seconds(link.latency_seconds) + " latency");
+  }
+  for (const auto& [what, seconds] : calibration.latencies) console.note(what + ": " + human_seconds(seconds));
+}
+
+}  // namespace
+
+int calibrate_command(const Options& options) {
+  const Console console(options);
+  const Result<ExecutorOptions> device = choose_device(options);
+  if (!device) return console.fail(device.error());
+  const std::string file = options.output_file.empty() ? calibrated_machine_file(device->accelerator) : options.output_file;
+  if (file.empty()) return console.fail(Error{"no home folder to write the machine file to; name one with -o", {}, ErrorKind::usage});
+  Result<Machine> given = machine_to_measure(*device);
+  if (!given) return console.fail(given.error());
+  const Result<Calibration> calibration = calibrate(options_for(options, *device, *std::move(given)));
+  if (!calibration) return console.fail(calibration.error());
+  if (options.output_file.empty()) {
+    std::error_code failure;
+    std::filesystem::create_directories(std::filesystem::path(file).parent_path(), failure);
+  }
+  if (Status status = write_file(file, {comment(*calibration, *device), to_yaml(calibration->machine)}); !status)
+    return console.fail(status.error());
+  if (options.json) {
+    ordered_json document{
+        {"cleave", kVersion}, {"file", file}, {"provenance", calibration->machine.provenance}, {"latencies", ordered_json::object()}};
+    for (const auto& [what, seconds] : calibration->latencies) document["latencies"][what] = seconds;
+    console.line(document.dump());
+    return kDone;
+  }
+  summarize(*calibration, console);
+  console.note("written to " + file);
+  return kDone;
+}
+
+}  // namespace cleave::cli
