@@ -47,6 +47,7 @@ const std::vector<KindInfo>& kind_table() {
       {Kind::placement, "placement", kError, true, "pins that contradict each other or cannot be met"},
       {Kind::unsupported, "unsupported", kError, true, "valid, but not supported in this version"},
       {Kind::limit, "limit", kError, true, "a limit of the model or of the options is exceeded"},
+      {Kind::machine, "machine", kError, true, "the machine failed: out of memory, a device lost"},
       {Kind::round_trip, "round-trip", Severity::warning, false, "the accelerator waits for a host computation on its own values"},
       {Kind::implicit_copy, "implicit-copy", std::nullopt, false, "a send that is not marked as meant"},
       {Kind::transfer_bound, "transfer-bound", std::nullopt, false, "transfers or a slow host keep the accelerator waiting"},

@@ -29,6 +29,7 @@ enum class Kind {
   placement,     ///< pins that contradict each other or cannot be met
   unsupported,   ///< valid, but not in this version
   limit,         ///< a limit of the model or options is exceeded
+  machine,       ///< the machine failed: out of memory, a device lost
   round_trip,
   implicit_copy,
   transfer_bound,

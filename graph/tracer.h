@@ -25,10 +25,11 @@ struct Literal {
 struct Operand {
   ValueId value;
   std::optional<Literal> literal;
+  SourceLocation written;  ///< of a literal: where it stands, if the face knows
 
   Operand() = default;
   Operand(ValueId v) : value(v) {}
-  Operand(Literal l) : literal(l) {}
+  Operand(Literal l, SourceLocation where = {}) : literal(l), written(std::move(where)) {}
   [[nodiscard]] bool poisoned() const { return !value.valid() && !literal; }
 };
 

@@ -119,7 +119,7 @@ std::vector<Operand> Tracer::apply(const OpDef& op, std::span<const Operand> inp
   const std::size_t poisoned = results_at_least(op, attributes);
   const State_::Recorded recorded = state_->record(op, inputs, std::move(attributes), location);
   if (!recorded.ok) return std::vector<Operand>(poisoned);
-  if (recorded.literal) return {Operand(*recorded.literal)};
+  if (recorded.literal) return {Operand(*recorded.literal, state_->chained(std::move(location)))};
   std::vector<Operand> results;
   results.reserve(recorded.count);
   for (std::size_t i = 0; i < recorded.count; ++i) results.emplace_back(ValueId(recorded.first + i));
@@ -129,7 +129,7 @@ std::vector<Operand> Tracer::apply(const OpDef& op, std::span<const Operand> inp
 Operand Tracer::call(const OpDef& op, std::span<const Operand> inputs, Attributes attributes, SourceLocation location) {
   const State_::Recorded recorded = state_->record(op, inputs, std::move(attributes), location);
   if (!recorded.ok || recorded.count == 0) return {};
-  if (recorded.literal) return *recorded.literal;
+  if (recorded.literal) return {*recorded.literal, state_->chained(std::move(location))};
   return ValueId(recorded.first);
 }
 

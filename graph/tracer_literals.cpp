@@ -121,7 +121,8 @@ ValueId Tracer::State_::materialize(const Operand& operand, const SourceLocation
   const bool range = adapts(literal, dtype);
   std::string message = "`" + to_string(literal) + "` does not " + (range ? "fit in " : "become ") + std::string(to_string(dtype));
   if (range && !wanted) message += "; write `astype(" + to_string(literal) + ", i64)`";
-  error(range ? Kind::value : Kind::type, location, std::move(message));
+  // Where the number stands, not where it is used; that place has its own chain of scopes.
+  graph.diagnostics.error(range ? Kind::value : Kind::type, operand.written.file ? operand.written : chained(location), std::move(message));
   return {};
 }
 

@@ -45,6 +45,19 @@ std::vector<SignatureParameter> parameters_of(const OpDef& op) {
   return parameters;
 }
 
+/// `print(x, "label")` for `print("label", x)`: a text can only be meant for the one parameter that is a text.
+void put_text_in_place(const Expression& expression, const std::vector<SignatureParameter>& parameters, const ExpressionNode& call,
+                       std::vector<std::uint32_t>& slots) {
+  const auto takes_text = [](const SignatureParameter& p) { return p.attribute && p.attribute->type == AttributeDef::Type::text; };
+  const auto own = static_cast<std::size_t>(std::find_if(parameters.begin(), parameters.end(), takes_text) - parameters.begin());
+  const auto positional = [&](std::size_t i) { return i < call.parts.size() && call.keywords[i].text.empty() && slots[i] != kNone; };
+  const auto is_text = [&](std::size_t i) { return expression.nodes[slots[i]].kind == ExpressionNode::Kind::text; };
+  if (own == parameters.size() || !positional(own) || is_text(own)) return;
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    if (positional(i) && !parameters[i].attribute && is_text(i)) return std::swap(slots[i], slots[own]);
+  }
+}
+
 }  // namespace
 
 PlannedCall Evaluation::plan(const ExpressionNode& node) {
@@ -106,6 +119,7 @@ PlannedCall Evaluation::plan_op(const ExpressionNode& node, const OpDef& op) {
     if (slots[slot] != kNone) return refuse(Kind::value, span, "`" + parameters[slot].name + "` is given twice");
     slots[slot] = node.parts[i];
   }
+  put_text_in_place(expression_, parameters, node, slots);
   for (std::size_t i = 0; i < slots.size(); ++i) {
     const SignatureParameter& parameter = parameters[i];
     if (slots[i] == kNone) {

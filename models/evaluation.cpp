@@ -71,7 +71,7 @@ void Evaluation::assign(Index index) {
 Operands Evaluation::evaluate(Index index) {
   const ExpressionNode& node = expression_.nodes[index];
   switch (node.kind) {
-    case NodeType::literal: return {node.literal};
+    case NodeType::literal: return {{node.literal, evaluator_.tracer.chained(evaluator_.location(node.span))}};
     case NodeType::text: evaluator_.fail(Kind::type, node.span, "a text is no value; only labels and paths are texts"); return {Operand()};
     case NodeType::name: return {name(node)};
     case NodeType::unary: return {unary(node)};

@@ -1,36 +1,31 @@
 #include "models/limits.h"
 
+#include <algorithm>
+#include <cctype>
+
+#include "graph/byte_units.h"
 #include "models/declarations.h"
 
 namespace cleave::models {
 namespace {
 
-struct Unit {
-  std::string_view name;
-  double bytes;
-};
-constexpr Unit kUnits[] = {{"KiB", 1024.0},
-                           {"MiB", 1024.0 * 1024},
-                           {"GiB", 1024.0 * 1024 * 1024},
-                           {"TiB", 1099511627776.0},
-                           {"KB", 1e3},
-                           {"MB", 1e6},
-                           {"GB", 1e9},
-                           {"TB", 1e12},
-                           {"B", 1}};
-
-/// A size in bytes without its unit, which is left in `factor`.
-YamlNode without_unit(const YamlNode& node, double& factor) {
+/// A size in bytes without its unit, which is left in `factor`; nothing if that is no unit of bytes.
+std::optional<YamlNode> without_unit(const YamlNode& node, double& factor, Errors& errors) {
   YamlNode number = node;
   if (!node.scalar() || node.style != YamlNode::Style::plain || node.many_lines) return number;
-  for (const Unit& unit : kUnits) {
-    if (!node.text.ends_with(unit.name)) continue;
-    factor = unit.bytes;
-    number.text = node.text.substr(0, node.text.size() - unit.name.size());
-    number.text = number.text.substr(0, number.text.find_last_not_of(' ') + 1);
-    number.span.end = number.span.begin + number.text.size();
-    break;
+  const auto split = split_unit(node.text);
+  const auto is_letter = [](unsigned char c) { return std::isalpha(c) != 0; };
+  if (!split || split->unit.empty() || !std::all_of(split->unit.begin(), split->unit.end(), is_letter)) return number;  // an expression
+  const std::size_t unit_begin = node.span.begin + static_cast<std::size_t>(split->unit.data() - node.text.data());
+  const auto bytes = byte_unit(split->unit);
+  if (!bytes) {
+    errors.add(Kind::unknown, {unit_begin, unit_begin + split->unit.size()},
+               "`" + std::string(split->unit) + "` is no unit of bytes" + suggest_byte_unit(split->unit));
+    return std::nullopt;
   }
+  factor = *bytes;
+  number.text = split->digits;
+  number.span.end = number.span.begin + number.text.size();
   return number;
 }
 
@@ -51,8 +46,8 @@ Limits read_limits(const YamlNode& node, Evaluator& evaluator) {
       continue;
     }
     double factor = 1;
-    const YamlNode number = key == "bytes_per_run" ? without_unit(entry.value, factor) : entry.value;
-    const auto expression = parse_expression(number, evaluator.errors, "a number");
+    const auto number = key == "bytes_per_run" ? without_unit(entry.value, factor, evaluator.errors) : entry.value;
+    const auto expression = number ? parse_expression(*number, evaluator.errors, "a number") : std::nullopt;
     const auto value = expression ? evaluator.number(*expression, "`" + key + "`") : std::nullopt;
     if (!value) continue;
     const double total = *value * factor;

@@ -111,15 +111,22 @@ void read_sections(const YamlNode& root, const ModelOptions& options, Tracer& tr
   if (const YamlNode* node = section("limits")) tracer.set_limits(read_limits(*node, evaluator));
 }
 
-/// In source order, and no more of them than anybody reads.
+/// In source order, each once, and no more of them than anybody reads.
 Diagnostics shown(Diagnostics found) {
   found.sort();
-  if (found.size() <= kMostShown) return found;
   Diagnostics kept;
+  std::size_t left_out = 0;
+  const Diagnostic* last = nullptr;
   for (const Diagnostic& diagnostic : found) {
-    if (kept.size() < kMostShown) kept.add(diagnostic);
+    const bool again = last && last->location == diagnostic.location && last->message == diagnostic.message;
+    last = &diagnostic;
+    if (again) continue;
+    if (kept.size() < kMostShown)
+      kept.add(diagnostic);
+    else
+      ++left_out;
   }
-  std::prev(kept.end())->notes.push_back({std::to_string(found.size() - kMostShown) + " further mistakes are not shown", {}, 0});
+  if (left_out > 0) std::prev(kept.end())->notes.push_back({std::to_string(left_out) + " further mistakes are not shown", {}, 0});
   return kept;
 }
 

@@ -1,7 +1,9 @@
 #include "models/statement.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
+#include <sstream>
 #include <string_view>
 
 namespace cleave::models {
@@ -34,6 +36,21 @@ bool is_head(std::string_view key) {
   return key == "for" || key == "while" || key == "if" || key == "call";
 }
 
+/// The names in `a, b`, and the words of `a b`: what a statement that is wrong otherwise would have bound.
+void add_names(std::string_view text, Span span, std::vector<Name>& names) {
+  const auto& reserved = reserved_words();
+  while (!text.empty()) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    std::istringstream words{std::string(text.substr(0, comma))};
+    const std::vector<std::string> all{std::istream_iterator<std::string>(words), {}};
+    text.remove_prefix(std::min(comma + 1, text.size()));
+    if (!std::all_of(all.begin(), all.end(), is_name)) continue;
+    for (const std::string& word : all) {
+      if (std::find(reserved.begin(), reserved.end(), word) == reserved.end()) names.push_back({word, span});
+    }
+  }
+}
+
 class StatementParser {
  public:
   explicit StatementParser(Errors& errors) : errors_(errors) {}
@@ -46,7 +63,8 @@ class StatementParser {
       return statements;
     }
     for (const YamlNode& item : node.items) {
-      if (auto statement = one(item)) statements.push_back(*std::move(statement));
+      auto statement = one(item);
+      statements.push_back(statement ? *std::move(statement) : wrong(item));
     }
     return statements;
   }
@@ -59,6 +77,24 @@ class StatementParser {
     Statement statement;
     statement.span = node.span;
     statement.expression = parse_expression(node, errors_, "a statement");
+    const std::size_t end = statement.expression ? 0 : node.text.find_first_of("=+-*/:([");
+    if (end >= node.text.size() || node.text.find('=', end) == std::string::npos) return statement;
+    statement.kind = Type::bind;  // `x = 1` is an error, but what comes later may rely on `x`
+    add_names(std::string_view(node.text).substr(0, end), node.span, statement.names);
+    return statement;
+  }
+
+  /// Stands for a statement that was reported: binds nothing known to the names that it would have bound, so that nobody misses them.
+  Statement wrong(const YamlNode& node) {
+    Statement statement;
+    statement.kind = Type::bind;
+    statement.span = node.span;
+    for (const YamlEntry& entry : node.entries) {
+      add_names(entry.key.text, entry.key.span, statement.names);
+      if (entry.value.list() && !entry.value.flow) {
+        for (const std::string& name : bound_names(list(entry.value, entry.key.text))) statement.names.push_back({name, entry.key.span});
+      }
+    }
     return statement;
   }
 
@@ -150,7 +186,15 @@ class StatementParser {
       return;
     }
     if (statement.kind == Type::bind) {
-      if (auto names = parse_names(head.key, errors_)) statement.names = *std::move(names);
+      auto names = parse_names(head.key, errors_);
+      statement.expression = parse_expression(head.value, errors_);
+      if (names) {
+        statement.names = *std::move(names);
+      } else {
+        add_names(head.key.text, head.key.span, statement.names);
+        statement.expression.reset();
+      }
+      return;
     }
     statement.expression = parse_expression(head.value, errors_);
   }

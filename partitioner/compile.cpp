@@ -1,5 +1,7 @@
 #include "partitioner/compile.h"
 
+#include <limits>
+
 #include "graph/simplify.h"
 #include "partitioner/candidate.h"
 #include "partitioner/refine.h"
@@ -23,6 +25,7 @@ Result<Candidate> choose(Plan& plan, const PlanOptions& options, const std::vect
   Result<Placement> placement = solve(plan.costed.problem);
   if (!placement) return placement.error();
   const PlannedGraph planned{plan.graph, plan.costed, plan.machine};
+  plan.unlimited_bound_seconds = placement->bound_seconds;
   Candidate candidate = planned.work_out(std::move(*placement));
   const double memory = plan.machine.accelerators.empty() ? 0 : plan.machine.accelerators[0].memory_bytes;
   const auto fits = [&](const Program& program) { return fits_memory(program, options.find_peak, memory); };
@@ -33,6 +36,19 @@ Result<Candidate> choose(Plan& plan, const PlanOptions& options, const std::vect
   }
   if (plan.policy == Policy::makespan) candidate = refine(planned, std::move(candidate), baselines, {.fits = fits});
   return candidate;
+}
+
+/// What the machine file says and this version does not do.
+void check_machine(const PlanOptions& options, Diagnostics& diagnostics) {
+  const Machine& machine = options.costs.machine;
+  if (machine.accelerators.empty() || machine.accelerators[0].control_flow == "none" || options.diagnostics.no_warnings) return;
+  diagnostics.add({Kind::unsupported,
+                   options.diagnostics.all_as_error ? Severity::error : Severity::warning,
+                   "`control_flow: " + machine.accelerators[0].control_flow + "` of the machine `" + machine.name +
+                       "` is not supported yet and taken as `none`: the host drives every loop",
+                   {},
+                   0,
+                   {}});
 }
 
 }  // namespace
@@ -49,10 +65,11 @@ Plan plan(const Graph& graph, const PlanOptions& options) {
   plan.graph = std::make_shared<const Graph>(options.simplify ? simplify(profiled) : std::move(profiled));
   plan.costed = make_problem(*plan.graph, options.costs, plan.diagnostics);
   if (!plan.ok()) return plan;
+  check_machine(options, plan.diagnostics);
   std::vector<Placement> baselines;
   for (auto [policy, seconds] : {std::pair(Policy::host, &plan.all_host_seconds), {Policy::accelerator, &plan.all_accelerator_seconds}}) {
-    *seconds = -1;
     if (policy == plan.policy) continue;
+    *seconds = std::numeric_limits<double>::quiet_NaN();  // null in JSON, should there be none
     std::optional<Placement> placement = placement_under(policy, plan, options.costs);
     if (!placement) continue;
     *seconds = placement->objective_seconds;
@@ -67,9 +84,8 @@ Plan plan(const Graph& graph, const PlanOptions& options) {
   plan.transfers = std::move(chosen->transfers);
   plan.program = std::move(chosen->program);
   plan.predicted_seconds = chosen->schedule.seconds;
-  for (double* seconds : {&plan.all_host_seconds, &plan.all_accelerator_seconds}) {
-    if (*seconds < 0) *seconds = plan.placement.objective_seconds;
-  }
+  if (plan.policy == Policy::host) plan.all_host_seconds = plan.placement.objective_seconds;
+  if (plan.policy == Policy::accelerator) plan.all_accelerator_seconds = plan.placement.objective_seconds;
   plan.round_trips = find_round_trips(*plan.graph, plan.costed, plan.placement, plan.transfers);
   plan.diagnostics.append(diagnose(plan, chosen->schedule, options.diagnostics));
   return plan;

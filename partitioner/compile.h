@@ -35,7 +35,11 @@ struct Plan {
   std::vector<RoundTrip> round_trips;
   Diagnostics diagnostics;  ///< of tracing and planning; with errors the rest is incomplete
   Program program;
-  double all_host_seconds = 0, all_accelerator_seconds = 0, predicted_seconds = 0;
+  double predicted_seconds = 0;
+  double all_host_seconds = 0, all_accelerator_seconds = 0;  ///< of --placement host, which leaves pins aside, and accelerator
+  /// Of placements of any size. Differs from the placement's own bound where the accelerator's memory is too small for the cheapest; that
+  /// one then holds for what keeps at most `costed.problem.accelerator_memory_bytes` there.
+  double unlimited_bound_seconds = 0;
 
   [[nodiscard]] bool ok() const { return !diagnostics.has_errors(); }
   /// There is a program, though maybe one that exceeds a limit.

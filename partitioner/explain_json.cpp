@@ -46,12 +46,15 @@ Json diagnostic_list(const Diagnostics& diagnostics) {
 }
 
 Json placement_json(const Plan& plan) {
-  return {{"objective_seconds", finite(plan.placement.objective_seconds)},
-          {"bound_seconds", finite(plan.placement.bound_seconds)},
-          {"gap", finite(plan.placement.gap)},
-          {"predicted_seconds", finite(plan.predicted_seconds)},
-          {"all_host_seconds", finite(plan.all_host_seconds)},
-          {"all_accelerator_seconds", finite(plan.all_accelerator_seconds)}};
+  return {
+      {"objective_seconds", finite(plan.placement.objective_seconds)},
+      {"bound_seconds", finite(plan.placement.bound_seconds)},
+      {"gap", finite(plan.placement.gap)},
+      {"capacity_bytes",
+       plan.costed.problem.accelerator_memory_bytes > 0 ? count(std::floor(plan.costed.problem.accelerator_memory_bytes)) : Json(nullptr)},
+      {"predicted_seconds", finite(plan.predicted_seconds)},
+      {"all_host_seconds", finite(plan.all_host_seconds)},
+      {"all_accelerator_seconds", finite(plan.all_accelerator_seconds)}};
 }
 
 Json regions_json(const Plan& plan) {

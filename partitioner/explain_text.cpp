@@ -45,8 +45,8 @@ std::string plural(std::size_t count, const std::string& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
-std::string ratio(double seconds, double to) {
-  return to > 0 ? " (" + number(std::round(seconds / to * 100) / 100) + "x)" : "";
+std::string ratio(double seconds, double to, const std::string& remark = "") {
+  return to > 0 ? " (" + number(std::round(seconds / to * 100) / 100) + "x" + remark + ")" : "";
 }
 
 std::string_view policy_name(Policy policy) {
@@ -97,17 +97,29 @@ class Report {
     out_ +=
         "model `" + graph_.name + "`, " + machine_phrase(plan_.machine) + ", placement " + std::string(policy_name(plan_.policy)) + "\n";
     out_ += "predicted " + human_seconds(plan_.predicted_seconds) + " a run; work and transfers add up to " +
-            human_seconds(placement.objective_seconds) + " (no placement is below " + human_seconds(placement.bound_seconds) + ", gap " +
-            number(std::round(placement.gap * 1e4) / 100) + " %)\n";
+            human_seconds(placement.objective_seconds) + " (" + bound() + ")\n";
     if (plan_.policy == Policy::makespan) {
       const ElapsedBounds bounds = find_elapsed_bounds(graph_, plan_.costed, placement, plan_.transfers);
       out_ += "however it overlaps, this placement takes at least " + human_seconds(bounds.critical_path_seconds) +
               " (critical path) and " + human_seconds(bounds.busiest_seconds) + " (busiest: " + std::string(to_string(bounds.busiest)) +
               ")\n";
     }
-    out_ += "all on the host " + human_seconds(plan_.all_host_seconds) + ratio(plan_.all_host_seconds, placement.objective_seconds) +
+    const auto& nodes = plan_.costed.problem.nodes;
+    const bool pins = std::any_of(nodes.begin(), nodes.end(), [](const auto& n) { return n.pin == PlacementProblem::Pin::accelerator; });
+    out_ += "all on the host " + human_seconds(plan_.all_host_seconds) +
+            ratio(plan_.all_host_seconds, placement.objective_seconds, pins ? ", pins to the accelerator aside" : "") +
             ", all on the accelerator " + human_seconds(plan_.all_accelerator_seconds) +
             ratio(plan_.all_accelerator_seconds, placement.objective_seconds) + "\n";
+  }
+
+  std::string bound() const {
+    const Placement& placement = plan_.placement;
+    const double capacity = plan_.costed.problem.accelerator_memory_bytes;
+    const std::string gap = ", gap " + number(std::round(placement.gap * 1e4) / 100) + " %";
+    if (capacity <= 0) return "no placement is below " + human_seconds(placement.bound_seconds) + gap;
+    return "no placement with at most " + human_bytes(capacity) + " of values on the accelerator, so that they fit, is below " +
+           human_seconds(placement.bound_seconds) + gap + "; if all fitted, none would be below " +
+           human_seconds(plan_.unlimited_bound_seconds);
   }
 
   /// Operations and what the user gave; loops, branches, literals and carried values have no cost of their own.

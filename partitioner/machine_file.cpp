@@ -2,10 +2,10 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 
+#include "graph/byte_units.h"
 #include "graph/diagnostic.h"
 #include "partitioner/machine.h"
 
@@ -78,37 +78,21 @@ class Reader {
     return word;
   }
 
-  /// A finite number, with one of the units behind it where given; positive, or at least zero.
+  /// A finite number, with a unit of bytes behind it where there may be one; positive, or at least zero.
   double number(const YAML::Node& node, const std::string& what, bool may_be_zero = false, bool bytes = false) {
     if (error_) return 1;
     const std::string word = node.IsScalar() ? node.Scalar() : std::string();
-    double value = 0;
-    const auto [rest, code] = std::from_chars(word.data(), word.data() + word.size(), value);
-    const auto unit = bytes ? unit_of(std::string_view(rest, word.data() + word.size())) : std::optional<double>(1);
-    const bool complete = code == std::errc() && unit && (bytes || rest == word.data() + word.size());
-    if (complete && std::isfinite(value * *unit) && (value > 0 || (may_be_zero && value == 0))) return value * *unit;
+    const auto split = split_unit(word);
+    const auto unit = split ? byte_unit(split->unit) : std::nullopt;
+    if (split && bytes && !unit) {
+      fail(node.Mark(), "`" + std::string(split->unit) + "` is no unit of bytes" + suggest_byte_unit(split->unit));
+      return 1;
+    }
+    const double value = unit ? split->number * *unit : 0;
+    if (unit && (bytes || split->digits == word) && std::isfinite(value) && (value > 0 || (may_be_zero && value == 0))) return value;
     fail(node.Mark(), what + " must be a " + (may_be_zero ? "number that is not negative" : "positive number") +
                           (bytes ? ", as in `16GiB`" : "") + (word.empty() ? "" : ", not `" + word + "`"));
     return 1;
-  }
-
-  static std::optional<double> unit_of(std::string_view word) {
-    constexpr std::pair<std::string_view, double> kUnits[] = {{"", 1},
-                                                              {"B", 1},
-                                                              {"kB", 1e3},
-                                                              {"KB", 1e3},
-                                                              {"MB", 1e6},
-                                                              {"GB", 1e9},
-                                                              {"TB", 1e12},
-                                                              {"KiB", 1024.0},
-                                                              {"MiB", 1048576.0},
-                                                              {"GiB", 1073741824.0},
-                                                              {"TiB", 1099511627776.0}};
-    while (!word.empty() && word.front() == ' ') word.remove_prefix(1);
-    for (const auto& [name, factor] : kUnits) {
-      if (word == name) return factor;
-    }
-    return std::nullopt;
   }
 
   /// [[size, seconds], ...] with growing sizes.

@@ -82,7 +82,7 @@ Result<Candidate> fit_memory(const std::shared_ptr<const Graph>& graph, CostedPr
   const PlannedGraph planned{graph, costed, machine};
   const double least = std::max(kept_on_accelerator(costed.problem), 0.5);  // 0 would be no limit
   std::optional<Candidate> best;
-  double fitting = 0, too_much = on_accelerator(costed.problem, unlimited.placement);
+  double fitting = 0, of_best = 0, too_much = on_accelerator(costed.problem, unlimited.placement);
   MemoryPeak peak = peak_of(unlimited.program);
   for (int shrinks = 1, grows = 0; shrinks <= kShrinks && grows < kGrows;) {
     double capacity = best ? (fitting + too_much) / 2 : std::max(least, too_much * std::min(0.9, memory_bytes / peak.bytes));
@@ -100,18 +100,17 @@ Result<Candidate> fit_memory(const std::shared_ptr<const Graph>& graph, CostedPr
       continue;
     }
     fitting = capacity;
-    if (!best || candidate.placement.objective_seconds < best->placement.objective_seconds) best = std::move(candidate);
+    if (best && candidate.placement.objective_seconds >= best->placement.objective_seconds) continue;
+    best = std::move(candidate);
+    of_best = capacity;
   }
   if (!best) return does_not_fit(*graph, peak, memory_bytes);
   Placement& placement = best->placement;
-  costed.problem.accelerator_memory_bytes = std::max(on_accelerator(costed.problem, placement), least);
+  costed.problem.accelerator_memory_bytes = of_best;  // what bound and gap of this placement refer to
   for (std::size_t i = 0; i < costed.forced.size(); ++i) {
     const bool moved = unlimited.placement.on_accelerator[i] && !placement.on_accelerator[i];
     if (moved && costed.forced[i] == Cause::none) costed.forced[i] = Cause::memory;
   }
-  // The capacity is ours; what is certain is only that no placement of any size costs less than the unlimited one.
-  placement.bound_seconds = std::min(unlimited.placement.bound_seconds, placement.objective_seconds);
-  placement.gap = placement.objective_seconds > 0 ? 1 - placement.bound_seconds / placement.objective_seconds : 0;
   best->transfers = make_transfers(*graph, costed, placement, machine);
   return std::move(*best);
 }

@@ -1,7 +1,9 @@
 #include "partitioner/transfers.h"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
+#include <utility>
 
 #include "partitioner/deliveries.h"
 #include "partitioner/layout.h"
@@ -110,6 +112,58 @@ class MarkedReadings {
   std::vector<char> unmarked_, marked_;  ///< per carried and merge node: a reading of its copy there is, or is not, a `to_...`
 };
 
+/// Merge nodes whose host copy only becomes outputs, maybe through further merges: what is sent for them is a result.
+std::vector<char> merges_into_outputs(const Graph& graph, const Layout& layout, const Placement& placement) {
+  std::vector<char> only_outputs(graph.nodes.size(), 0);
+  std::vector<NodeId> refused;
+  const auto refuse = [&](NodeId merge) {
+    if (std::exchange(only_outputs[merge.index], 0)) refused.push_back(merge);
+  };
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) only_outputs[i] = graph.nodes[NodeId(i)].kind == NodeKind::merge;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (!only_outputs[i]) continue;
+    const auto uses = layout.uses(graph.nodes[NodeId(i)].results[0]);
+    const auto otherwise = [&](const ValueUse& use) {
+      return use.kind != UseKind::output && use.kind != UseKind::arm && reads_on(placement, use, false);
+    };
+    if (std::any_of(uses.begin(), uses.end(), otherwise)) refuse(NodeId(i));
+  }
+  while (!refused.empty()) {
+    const NodeId merge = refused.back();
+    refused.pop_back();
+    if (!placement.on_host[merge.index]) continue;
+    for (const ValueId value : graph.nodes[merge].inputs) {
+      const NodeId producer = graph.values[value].producer;
+      if (graph.nodes[producer].kind == NodeKind::merge) refuse(producer);
+    }
+  }
+  return only_outputs;
+}
+
+/// Whether each transfer can come at most once a run whatever the branches decide, given that none stands in a loop: those of one value in
+/// the arms of one branch exclude each other, all others may add up.
+std::vector<char> sent_once(const Graph& graph, const std::vector<Transfer>& transfers, const IdVector<RegionId, char>& in_loop) {
+  std::map<std::pair<ValueId, DeviceId>, std::vector<std::size_t>> of_value;
+  for (std::size_t i = 0; i < transfers.size(); ++i) {
+    if (!in_loop[transfers[i].region]) of_value[{transfers[i].value, transfers[i].to}].push_back(i);
+  }
+  std::vector<char> once(transfers.size(), 0);
+  for (const auto& [value, items] : of_value) {
+    std::map<RegionId, int, std::greater<>> most;  // by region, inner ones first: they have the larger ids
+    std::map<NodeId, int> of_branch;
+    for (const std::size_t i : items) ++most[transfers[i].region];
+    while (most.begin()->first != Graph::kRoot) {
+      const auto [region, count] = *most.begin();
+      most.erase(most.begin());
+      int& known = of_branch[graph.regions[region].owner];
+      most[graph.regions[region].parent] += std::max(count - known, 0);
+      known = std::max(known, count);
+    }
+    for (const std::size_t i : items) once[i] = most.begin()->second <= 1;
+  }
+  return once;
+}
+
 }  // namespace
 
 std::string_view to_string(TransferKind kind) {
@@ -146,6 +200,11 @@ Transfers make_transfers(const Graph& graph, const CostedProblem& costed, const 
   const Deliveries deliveries(graph, layout, placement, transfers.items);
   const std::vector<char> tainted = depends_on_accelerator(graph, layout, placement);
   const IdVector<RegionId, char> in_loop = regions_in_loops(graph);
+  const std::vector<char> once = sent_once(graph, transfers.items, in_loop);
+  const std::vector<char> into_outputs = merges_into_outputs(graph, layout, placement);
+  const auto gives_output = [&](const ValueUse& use) {
+    return use.kind == UseKind::output || (use.kind == UseKind::arm && into_outputs[use.node.index]);
+  };
   const MarkedReadings to_host(graph, layout, placement, Side::host), to_accelerator(graph, layout, placement, Side::accelerator);
   for (std::size_t i = 0; i < transfers.items.size(); ++i) {
     Transfer& t = transfers.items[i];
@@ -155,8 +214,10 @@ Transfers make_transfers(const Graph& graph, const CostedProblem& costed, const 
                     (t.to == kHost ? to_host : to_accelerator).all(uses);
     if (in_loop[t.region]) continue;
     if (t.to == kAccelerator) {
-      if (!tainted[producer.index]) t.kind = TransferKind::argument;
-    } else if (std::all_of(uses.begin(), uses.end(), [](const ValueUse& use) { return use.kind == UseKind::output; })) {
+      const NodeKind kind = graph.nodes[producer].kind;
+      const bool given = kind == NodeKind::input || kind == NodeKind::parameter || kind == NodeKind::constant;
+      if (once[i] && (given || !tainted[producer.index])) t.kind = TransferKind::argument;
+    } else if (std::all_of(uses.begin(), uses.end(), gives_output)) {
       t.kind = TransferKind::result;
     }
   }

@@ -161,18 +161,6 @@ Status eye_meaning(const OpCall& call) {
   return {};
 }
 
-OpDef creation(std::string name, std::vector<AttributeDef> attributes, std::string parameters, std::string summary,
-               decltype(OpDef::type_rule) type_rule, decltype(OpDef::meaning) meaning) {
-  std::string signature = name + "(" + parameters + ")";
-  return {.name = std::move(name),
-          .attributes = std::move(attributes),
-          .signature = std::move(signature),
-          .summary = std::move(summary),
-          .type_rule = type_rule,
-          .cost = copy_cost,
-          .meaning = meaning};
-}
-
 }  // namespace
 
 std::span<const OpDef> creation_ops() {
@@ -180,16 +168,16 @@ std::span<const OpDef> creation_ops() {
   const AttributeDef f32 = with_default("dtype", Type::dtype, DType::f32);
   const AttributeDef as_written = optional("dtype", Type::dtype);
   static const std::vector<OpDef> ops = {
-      creation("zeros", {shape, f32}, "shape, dtype?", "all 0", constant_type<"zeros">, constant_meaning<0>),
-      creation("ones", {shape, f32}, "shape, dtype?", "all 1", constant_type<"ones">, constant_meaning<1>),
-      creation("full", {shape, required("value", Type::any), as_written}, "shape, value, dtype?",
-               "all `value`; without `dtype` i32, f32 or bool as it is written", full_type, full_meaning),
-      creation("arange", {required("start", Type::any), optional("stop", Type::any), optional("step", Type::any), as_written},
-               "start, stop?, step?, dtype?",
-               "start, start + step, … before stop; `arange(n)` counts from 0; i32 unless a number has a point", arange_type,
-               arange_meaning),
-      creation("eye", {required("rows", Type::integer), optional("columns", Type::integer), f32}, "rows, columns?, dtype?",
-               "1 on the diagonal, else 0", eye_type, eye_meaning),
+      op_record("zeros(shape, dtype?)", 0, {shape, f32}, "all 0", constant_type<"zeros">, copy_cost, constant_meaning<0>),
+      op_record("ones(shape, dtype?)", 0, {shape, f32}, "all 1", constant_type<"ones">, copy_cost, constant_meaning<1>),
+      op_record("full(shape, value, dtype?)", 0, {shape, required("value", Type::any), as_written},
+                "all `value`; without `dtype` i32, f32 or bool as it is written", full_type, copy_cost, full_meaning),
+      op_record("arange(start, stop?, step?, dtype?)", 0,
+                {required("start", Type::any), optional("stop", Type::any), optional("step", Type::any), as_written},
+                "start, start + step, … before stop; `arange(n)` counts from 0; i32 unless a number has a point", arange_type, copy_cost,
+                arange_meaning),
+      op_record("eye(rows, columns?, dtype?)", 0, {required("rows", Type::integer), optional("columns", Type::integer), f32},
+                "1 on the diagonal, else 0", eye_type, copy_cost, eye_meaning),
   };
   return ops;
 }

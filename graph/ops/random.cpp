@@ -75,17 +75,12 @@ Cost random_cost(Types inputs, Types results, const Attributes&) {
 
 OpDef random(std::string name, AttributeDef first, AttributeDef second, std::string parameters, std::string summary,
              decltype(OpDef::type_rule) type_rule, decltype(OpDef::meaning) meaning) {
-  std::string signature = name + "(shape, " + parameters + ", seed?, step?, dtype?)";
-  return {.name = std::move(name),
-          .min_inputs = 0,
-          .max_inputs = 1,
-          .attributes = {required("shape", Type::shape), std::move(first), std::move(second),
-                         with_default("seed", Type::integer, std::int64_t{0}), with_default("dtype", Type::dtype, DType::f32)},
-          .signature = std::move(signature),
-          .summary = std::move(summary),
-          .type_rule = type_rule,
-          .cost = random_cost,
-          .meaning = meaning};
+  OpDef op = op_record(name + "(shape, " + parameters + ", seed?, step?, dtype?)", 0,
+                       {required("shape", Type::shape), std::move(first), std::move(second),
+                        with_default("seed", Type::integer, std::int64_t{0}), with_default("dtype", Type::dtype, DType::f32)},
+                       std::move(summary), type_rule, random_cost, meaning);
+  op.max_inputs = 1;  // `step`
+  return op;
 }
 
 }  // namespace

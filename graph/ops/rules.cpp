@@ -71,6 +71,20 @@ AttributeDef with_default(std::string name, AttributeDef::Type type, AttributeVa
   return {std::move(name), type, std::move(fallback), false};
 }
 
+OpDef op_record(std::string signature, int operands, std::vector<AttributeDef> attributes, std::string summary,
+                decltype(OpDef::type_rule) type_rule, decltype(OpDef::cost) cost, decltype(OpDef::meaning) meaning) {
+  OpDef op;
+  op.name = signature.substr(0, signature.find('('));
+  op.min_inputs = op.max_inputs = operands;
+  op.attributes = std::move(attributes);
+  op.signature = std::move(signature);
+  op.summary = std::move(summary);
+  op.type_rule = type_rule;
+  op.cost = cost;
+  op.meaning = meaning;
+  return op;
+}
+
 double traffic(Types inputs, Types results) {
   double bytes = 0;
   for (const TensorType& type : inputs) bytes += static_cast<double>(type.bytes());

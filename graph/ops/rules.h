@@ -45,6 +45,10 @@ AttributeDef required(std::string name, AttributeDef::Type type);
 AttributeDef optional(std::string name, AttributeDef::Type type);
 AttributeDef with_default(std::string name, AttributeDef::Type type, AttributeValue fallback);
 
+/// The record of a pure op that takes exactly `operands`; its name is what stands before the parenthesis of its signature.
+OpDef op_record(std::string signature, int operands, std::vector<AttributeDef> attributes, std::string summary,
+                decltype(OpDef::type_rule) type_rule, decltype(OpDef::cost) cost, decltype(OpDef::meaning) meaning);
+
 /// Bytes of all operands and results once.
 double traffic(Types inputs, Types results);
 /// As many flops as the largest operand or result has elements; and `traffic`.

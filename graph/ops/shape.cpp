@@ -137,35 +137,23 @@ Status flip_meaning(const OpCall& call) {
   return {};
 }
 
-OpDef shape_op(std::string name, std::vector<AttributeDef> attributes, std::string parameters, std::string summary,
-               decltype(OpDef::type_rule) type_rule, decltype(OpDef::meaning) meaning) {
-  std::string signature = name + "(x" + parameters + ")";
-  return {.name = std::move(name),
-          .min_inputs = 1,
-          .max_inputs = 1,
-          .attributes = std::move(attributes),
-          .signature = std::move(signature),
-          .summary = std::move(summary),
-          .type_rule = type_rule,
-          .cost = copy_cost,
-          .meaning = meaning};
-}
-
 }  // namespace
 
 std::span<const OpDef> shape_ops() {
   static const std::vector<OpDef> ops = {
-      shape_op("transpose", {}, "", "swaps the last two axes", transpose_type, transpose_meaning),
-      shape_op("permute_dims", {required("axes", Type::integers)}, ", axes", "axis i of the result is axis `axes[i]` of x",
-               permute_dims_type, permute_dims_meaning),
-      shape_op("reshape", {required("shape", Type::shape)}, ", shape", "the same elements in row-major order; one extent may be -1",
-               reshape_type, same_order_meaning),
-      shape_op("expand_dims", {with_default("axis", Type::integer, std::int64_t{0})}, ", axis?", "inserts an axis of extent 1",
-               expand_dims_type, same_order_meaning),
-      shape_op("squeeze", {required("axis", Type::integers)}, ", axis", "removes axes of extent 1", squeeze_type, same_order_meaning),
-      shape_op("broadcast_to", {required("shape", Type::shape)}, ", shape", "repeats axes of extent 1 and adds leading axes",
-               broadcast_to_type, broadcast_to_meaning),
-      shape_op("flip", {optional("axis", Type::integers)}, ", axis?", "reverses the axes (absent: all)", flip_type, flip_meaning),
+      op_record("transpose(x)", 1, {}, "swaps the last two axes", transpose_type, copy_cost, transpose_meaning),
+      op_record("permute_dims(x, axes)", 1, {required("axes", Type::integers)}, "axis i of the result is axis `axes[i]` of x",
+                permute_dims_type, copy_cost, permute_dims_meaning),
+      op_record("reshape(x, shape)", 1, {required("shape", Type::shape)}, "the same elements in row-major order; one extent may be -1",
+                reshape_type, copy_cost, same_order_meaning),
+      op_record("expand_dims(x, axis?)", 1, {with_default("axis", Type::integer, std::int64_t{0})}, "inserts an axis of extent 1",
+                expand_dims_type, copy_cost, same_order_meaning),
+      op_record("squeeze(x, axis)", 1, {required("axis", Type::integers)}, "removes axes of extent 1", squeeze_type, copy_cost,
+                same_order_meaning),
+      op_record("broadcast_to(x, shape)", 1, {required("shape", Type::shape)}, "repeats axes of extent 1 and adds leading axes",
+                broadcast_to_type, copy_cost, broadcast_to_meaning),
+      op_record("flip(x, axis?)", 1, {optional("axis", Type::integers)}, "reverses the axes (absent: all)", flip_type, copy_cost,
+                flip_meaning),
   };
   return ops;
 }

@@ -148,37 +148,25 @@ Cost sorting_cost(Types inputs, Types results, const Attributes&) {
   return {elements * std::log2(elements + 2), traffic(inputs, results)};
 }
 
-OpDef sorting(std::string name, std::vector<AttributeDef> attributes, std::string parameters, std::string summary,
-              decltype(OpDef::type_rule) type_rule, decltype(OpDef::meaning) meaning) {
-  std::string signature = name + "(x" + parameters + ")";
-  return {.name = std::move(name),
-          .min_inputs = 1,
-          .max_inputs = 1,
-          .attributes = std::move(attributes),
-          .signature = std::move(signature),
-          .summary = std::move(summary),
-          .type_rule = type_rule,
-          .cost = sorting_cost,
-          .meaning = meaning};
-}
-
 }  // namespace
 
 std::span<const OpDef> sorting_ops() {
   const std::vector<AttributeDef> attributes = {with_default("axis", Type::integer, std::int64_t{-1}),
                                                 with_default("descending", Type::boolean, false)};
   static const std::vector<OpDef> ops = {
-      sorting(
-          "sort", attributes, ", axis?, descending?", "sorts an axis (the last); NaN counts as larger than every number",
-          [](Types inputs, const Attributes& a) { return sorting_type("sort", false, inputs, a); }, sorting_meaning<false>),
-      sorting(
-          "argsort", attributes, ", axis?, descending?", "i32 indices that sort an axis (the last); equal elements keep their order",
-          [](Types inputs, const Attributes& a) { return sorting_type("argsort", true, inputs, a); }, sorting_meaning<true>),
-      sorting("top_k", {required("k", Type::integer)}, ", k",
-              "two results: the k largest elements along the last axis, largest first, and their i32 indices", top_k_type, top_k_meaning),
-      sorting("unique", {}, "",
-              "two results: the distinct elements in order, as many as x has, the rest filled with the last of them; and their i32 number",
-              unique_type, unique_meaning),
+      op_record(
+          "sort(x, axis?, descending?)", 1, attributes, "sorts an axis (the last); NaN counts as larger than every number",
+          [](Types inputs, const Attributes& a) { return sorting_type("sort", false, inputs, a); }, sorting_cost, sorting_meaning<false>),
+      op_record(
+          "argsort(x, axis?, descending?)", 1, attributes, "i32 indices that sort an axis (the last); equal elements keep their order",
+          [](Types inputs, const Attributes& a) { return sorting_type("argsort", true, inputs, a); }, sorting_cost, sorting_meaning<true>),
+      op_record("top_k(x, k)", 1, {required("k", Type::integer)},
+                "two results: the k largest elements along the last axis, largest first, and their i32 indices", top_k_type, sorting_cost,
+                top_k_meaning),
+      op_record(
+          "unique(x)", 1, {},
+          "two results: the distinct elements in order, as many as x has, the rest filled with the last of them; and their i32 number",
+          unique_type, sorting_cost, unique_meaning),
   };
   return ops;
 }

@@ -68,7 +68,17 @@ TEST(MemoryFit, WhatDoesNotFitMovesAndSaysSo) {
     EXPECT_GT(moved_for_memory(little), 0u);
     EXPECT_GT(std::count(little.placement.on_accelerator.begin(), little.placement.on_accelerator.end(), 1), 2);
     EXPECT_GE(little.placement.objective_seconds, all.placement.objective_seconds);
-    EXPECT_NEAR(little.placement.bound_seconds, all.placement.bound_seconds, 1e-9 * all.placement.bound_seconds);
+    EXPECT_EQ(little.unlimited_bound_seconds, all.placement.bound_seconds);
+    EXPECT_GT(little.placement.bound_seconds, all.placement.bound_seconds);
+    EXPECT_LE(little.placement.bound_seconds, little.placement.objective_seconds);
+    if (policy == Policy::optimal) {
+      EXPECT_LE(little.placement.gap, 1e-3);
+    }
+    EXPECT_GT(little.costed.problem.accelerator_memory_bytes, 0);
+    EXPECT_NE(explain_text(little).find("(no placement with at most "), std::string::npos);
+    EXPECT_NE(explain_json(little).find("\"capacity_bytes\": " +
+                                        std::to_string(static_cast<std::int64_t>(little.costed.problem.accelerator_memory_bytes))),
+              std::string::npos);
     EXPECT_NE(explain_json(little).find("\"cause\": \"memory\""), std::string::npos);
     EXPECT_EQ(explain_json(little), explain_json(plan_within(graph, memory, policy)));
   }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "tests/support/temporary_folder.h"
@@ -174,6 +175,13 @@ TEST(Kinds, TableIsInOrderAndNamesAreUnique) {
   }
   EXPECT_EQ(parse_kind("endless-loop"), Kind::endless_loop);
   EXPECT_EQ(parse_kind("round_trip"), std::nullopt);
+}
+
+TEST(Kinds, EachHasASectionInTheReference) {
+  std::ifstream stream(std::string(CLEAVE_SOURCE_DIR) + "/docs/diagnostics.md");
+  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  for (const KindInfo& entry : kind_table())
+    EXPECT_NE(text.find("\n### " + std::string(entry.name) + "\n"), std::string::npos) << entry.name;
 }
 
 std::optional<Severity> with(std::initializer_list<const char*> flags, Kind kind) {

@@ -60,6 +60,7 @@ void expect_document(const json& document) {
                  {"bound_seconds", "n"},
                  {"gap", "n"},
                  {"predicted_seconds", "n"},
+                 {"capacity_bytes", "n?"},
                  {"all_host_seconds", "n"},
                  {"all_accelerator_seconds", "n"}},
                 "placement");
@@ -128,6 +129,31 @@ TEST(ExplainJson, HasItsFieldsOnRandomPrograms) {
     EXPECT_EQ(text, explain_json(plan));
     EXPECT_EQ(explain_text(plan), explain_text(plan));
   }
+}
+
+TEST(ExplainText, SaysThatAllOnTheHostLeavesPinsAside) {
+  const std::string head = "cleave: 1\nparameters:\n  w: {type: \"f32[64, 64]\", value: 1}\nprogram:\n  - y: matmul(w, w)\n";
+  const Plan pinned = plan_of(parse_model(head + "    place: accelerator\noutputs: [y]\n", "m.yaml"), Policy::optimal);
+  const Plan host = plan_of(parse_model(head + "    place: accelerator\noutputs: [y]\n", "m.yaml"), Policy::host);
+  const Plan free = plan_of(parse_model(head + "outputs: [y]\n", "m.yaml"), Policy::optimal);
+  EXPECT_LT(pinned.all_host_seconds, pinned.placement.objective_seconds);
+  EXPECT_EQ(pinned.all_host_seconds, host.placement.objective_seconds);
+  EXPECT_NE(explain_text(pinned).find("x, pins to the accelerator aside), all on the accelerator "), std::string::npos);
+  EXPECT_EQ(explain_text(free).find("aside"), std::string::npos);
+}
+
+TEST(Plan, SaysThatTheHostDrivesEveryLoop) {
+  PlanOptions options;
+  options.costs.machine = *Machine::shipped("simulated");
+  options.costs.machine.accelerators[0].control_flow = "device_loops";
+  const Graph graph = parse_model("cleave: 1\ninputs: {x: \"f32[4]\"}\nprogram:\n  - y: x + 1\noutputs: [y]\n", "m.yaml");
+  const Plan warned = plan(graph, options);
+  ASSERT_EQ(warned.diagnostics.size(), 1u);
+  EXPECT_EQ(warned.diagnostics.begin()->severity, Severity::warning);
+  EXPECT_NE(warned.diagnostics.begin()->message.find("`control_flow: device_loops`"), std::string::npos);
+  EXPECT_TRUE(warned.ok());
+  ASSERT_TRUE(options.diagnostics.parse("w"));
+  EXPECT_TRUE(plan(graph, options).diagnostics.empty());
 }
 
 TEST(ExplainJson, DescribesARoundTrip) {

@@ -225,6 +225,25 @@ TEST_F(CliTest, DevicesAndTimeline) {
   EXPECT_EQ(run("run model.yaml --input x=1 --device cuda").code, 3);
 }
 
+TEST_F(CliTest, AFailureOfTheMachineIsOfItsOwnKind) {
+  model(kScale);
+  const std::string arguments = "run model.yaml --input x=1 --placement accelerator --inject kernel:1";
+  const CommandResult text = run(arguments), result = run(arguments + " --json");
+  EXPECT_EQ(text.code, 3) << text.err;
+  EXPECT_EQ(result.code, 3);
+  const json document = json::parse(result.out);
+  ASSERT_EQ(document["diagnostics"].size(), 1u);
+  EXPECT_EQ(document["diagnostics"][0]["kind"], "machine");
+  EXPECT_EQ(document["diagnostics"][0]["location"]["line"], 9);
+}
+
+TEST_F(CliTest, NpyFilesAreWrittenWhereItRuns) {
+  model("cleave: 1\ninputs: {x: \"f32[2]\"}\nprogram:\n  - write_npy(\"a.npy\", x)\n  - write_npy(x + 1, \"b.npy\")\n");
+  EXPECT_EQ(run("run model.yaml --input 'x=[1, 2]' --quiet").code, 0);
+  EXPECT_EQ(*read_npy(folder_.path("a.npy")), Array::of<float>({2}, {1, 2}));
+  EXPECT_EQ(*read_npy(folder_.path("b.npy")), Array::of<float>({2}, {2, 3}));
+}
+
 TEST_F(CliTest, PlanSolvesBareProblems) {
   write_file(folder_.path("problem.json"), R"({"regions": [{"parent": null, "frequency": 1}],
     "nodes": [{"name": "a", "region": 0, "host_seconds": 0, "accelerator_seconds": 0, "pin": "host", "replicable": false},

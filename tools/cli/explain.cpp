@@ -30,7 +30,7 @@ int explain_command(const Options& options) {
   const auto plan = planned(options, console, code);
   if (!plan) return code;
   if (options.json)
-    console.line(explain_json(*plan));
+    console.out(explain_json(*plan));
   else
     console.out(explain_text(*plan));
   console.report(plan->diagnostics);
@@ -42,7 +42,7 @@ int check_command(const Options& options) {
   int code = kDone;
   const auto plan = planned(options, console, code);
   if (!plan) return code;
-  if (options.json) console.line(diagnostics_json(plan->diagnostics));
+  if (options.json) console.out(diagnostics_json(plan->diagnostics));
   console.report(plan->diagnostics);
   if (plan->diagnostics.empty()) console.note(options.model + ": no diagnostics");
   return code;

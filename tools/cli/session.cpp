@@ -27,7 +27,8 @@ void write(std::FILE* file, std::string_view text) {
 
 Diagnostics as_diagnostics(const Error& error) {
   Diagnostics diagnostics;
-  diagnostics.add({Kind::value, Severity::error, error.message, error.location, 0, {}});
+  const Kind kind = error.kind == ErrorKind::machine ? Kind::machine : Kind::value;
+  diagnostics.add({kind, Severity::error, error.message, error.location, 0, {}});
   return diagnostics;
 }
 
@@ -69,14 +70,14 @@ void Console::report(const Diagnostics& diagnostics) const {
 
 int Console::fail(const Error& error) const {
   if (options_.json)
-    line(diagnostics_json(as_diagnostics(error)));
+    out(diagnostics_json(as_diagnostics(error)));
   else
     write(stderr, to_text(error, {.color = color_, .source = true}));
   return exit_code(error);
 }
 
 int Console::fail(const Diagnostics& diagnostics) const {
-  if (options_.json) line(diagnostics_json(diagnostics));
+  if (options_.json) out(diagnostics_json(diagnostics));
   report(diagnostics);
   return kUserError;
 }
