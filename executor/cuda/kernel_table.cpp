@@ -12,6 +12,9 @@ constexpr KernelRow kElementwise{"", build_elementwise};
 
 const KernelRow* find_row(const OpDef& op) {
   if (op.elementwise()) return &kElementwise;
+  for (const KernelRow& row : product_kernels()) {
+    if (row.op == op.name) return &row;
+  }
   return nullptr;
 }
 

@@ -19,5 +19,6 @@ struct KernelRow {
 };
 
 KernelSource build_elementwise(const KernelRequest& request, const Architecture& architecture);
+std::span<const KernelRow> product_kernels();
 
 }  // namespace cleave::cuda

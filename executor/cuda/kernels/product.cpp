@@ -1,0 +1,92 @@
+// Matrix products that cuBLASLt does not have: of integers, which must be exact and wrap as on the host, and sums of nothing, which are
+// zeros in every type. A block computes one tile of the result after the other from tiles of the operands in shared memory.
+#include <algorithm>
+
+#include "executor/cuda/kernels/kernels.h"
+#include "executor/cuda/matmul.h"
+
+namespace cleave::cuda {
+namespace {
+
+constexpr std::int64_t kTile = 16;
+constexpr std::int64_t kBlocksOnAMultiprocessor = 8;  ///< of kTile x kTile threads
+
+/// The types in which elements lie and are added up: unsigned, so that sums wrap. A zero has the same bits in all types of one size.
+std::string types_for(DType dtype) {
+  switch (size_of(dtype)) {
+    case 8: return "typedef unsigned long long Element, Sum;\n";
+    case 4: return "typedef unsigned int Element, Sum;\n";
+    case 2: return "typedef unsigned short Element;\ntypedef unsigned int Sum;\n";
+    default: return "typedef unsigned char Element;\ntypedef unsigned int Sum;\n";
+  }
+}
+
+/// `axes`: how many batch axes there are, outermost first; the text is one for all their extents.
+std::string text_for(const MatmulPlan& plan, std::size_t axes) {
+  const auto number = [](std::size_t axis) { return std::to_string(axis); };
+  std::string text = types_for(plan.dtype);
+  text += "typedef long long Size;\n\n";
+  text += "extern \"C\" __global__ void product(const Element* a, const Element* b, Element* c, Size m, Size n, Size k, Size tiles";
+  for (std::size_t axis = 0; axis < axes; ++axis)
+    text += ", Size count" + number(axis) + ", Size a" + number(axis) + ", Size b" + number(axis) + ", Size c" + number(axis);
+  text += R"() {
+  __shared__ Sum left[16][17], right[16][17];
+  const Size row = threadIdx.y, column = threadIdx.x;
+  const Size across = (n + 15) / 16, down = (m + 15) / 16;
+  for (Size tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+    const Size i = tile / across % down * 16 + row, j = tile % across * 16 + column;
+    Size a_at = 0, b_at = 0, c_at = 0;
+)";
+  if (axes > 0) text += "    Size rest = tile / across / down, index = 0;\n";
+  for (std::size_t axis = axes; axis-- > 0;) {
+    text += "    index = rest % count" + number(axis) + ";\n    rest /= count" + number(axis) + ";\n";
+    for (const char* operand : {"a", "b", "c"}) text += "    " + std::string(operand) + "_at += index * " + operand + number(axis) + ";\n";
+  }
+  text += R"(    Sum sum = 0;
+    for (Size from = 0; from < k; from += 16) {
+      const Size ahead = from + column, below = from + row;
+)";
+  text += std::string("      left[row][column] = i < m && ahead < k ? a[a_at + ") + (plan.transpose_a ? "ahead * m + i" : "i * k + ahead") +
+          "] : 0;\n";
+  text += std::string("      right[row][column] = below < k && j < n ? b[b_at + ") +
+          (plan.transpose_b ? "j * k + below" : "below * n + j") + "] : 0;\n";
+  text += R"(      __syncthreads();
+      for (int step = 0; step < 16; ++step) sum += left[row][step] * right[step][column];
+      __syncthreads();
+    }
+    if (i < m && j < n) c[c_at + i * n + j] = (Element)sum;
+  }
+}
+)";
+  return text;
+}
+
+bool takes_product(const KernelRequest& request) {
+  return !has_matmul(request);
+}
+
+KernelSource build_product(const KernelRequest& request, const Architecture& architecture) {
+  if (request.result_types[0].elements() == 0) return {};
+  const MatmulPlan plan = matmul_plan(request);
+  std::vector<MatmulPlan::Repeat> axes = plan.repeats;
+  if (plan.batch > 1) axes.push_back({plan.batch, plan.stride_a, plan.stride_b, plan.stride_c});
+  std::int64_t tiles = (plan.m + kTile - 1) / kTile * ((plan.n + kTile - 1) / kTile);
+  for (const MatmulPlan::Repeat& axis : axes) tiles *= axis.count;
+  KernelLaunch launch;
+  launch.entry = "product";
+  launch.grid[0] = static_cast<unsigned>(std::min(tiles, architecture.multiprocessors * kBlocksOnAMultiprocessor));
+  launch.block = {kTile, kTile, 1};
+  launch.constants = {plan.m, plan.n, plan.k, tiles};
+  for (const MatmulPlan::Repeat& axis : axes)
+    launch.constants.insert(launch.constants.end(), {axis.count, axis.stride_a, axis.stride_b, axis.stride_c});
+  return {text_for(plan, axes.size()), {launch}, 0, {}};
+}
+
+}  // namespace
+
+std::span<const KernelRow> product_kernels() {
+  static constexpr KernelRow rows[] = {{"matmul", build_product, takes_product}};
+  return rows;
+}
+
+}  // namespace cleave::cuda
