@@ -82,6 +82,11 @@ class Parser {
   }
   /// Something else than `wanted` comes next.
   std::nullopt_t fail_expecting(const std::string& wanted) {
+    if (peek().is("=") && at_ > 1 && tokens_[at_ - 1].span.end == peek().span.begin) {  // `x += 1`
+      const std::string name(source().at(tokens_[0].span)), sign(source().at(tokens_[at_ - 1].span));
+      return fail({tokens_[at_ - 1].span.begin, peek().span.end},
+                  "`" + sign + "=` binds nothing; write `" + name + ": " + name + " " + sign + " …`");
+    }
     if (!peek().is_end()) return fail(peek().span, wanted + " is expected here, not `" + std::string(source().at(peek().span)) + "`");
     if (report_cut(text_, errors_)) return std::nullopt;
     const Span end = peek().span;
@@ -96,6 +101,9 @@ class Parser {
       fail(token.span, "a choice is written where(condition, a, b)");
     else if (token.is("in"))
       fail(token.span, "`in` stands in the head of a loop only: `for: i in 100`");
+    else if (token.is(":") && at_ == 1 && tokens_[0].kind == Token::Kind::name)
+      fail(token.span,
+           "only what stands behind the `:` of a statement is quoted: `" + std::string(source().at(tokens_[0].span)) + ": \"…\"`");
     else if (token.is(":"))
       fail(token.span, "`:` stands in an index only, as in `x[0:10, :]`");
     else if (token.is(")") || token.is("]"))

@@ -66,8 +66,24 @@ Operand Program::placed(const Statement& statement, const std::optional<Expressi
   return result;
 }
 
-std::optional<double> Program::expected(const Statement& statement, const std::string& what) {
-  return statement.expected ? evaluator_.number(*statement.expected, "`" + what + "`") : std::nullopt;
+/// The value of `expect` or, up to 1, `probability`; said here, where its own place is known.
+std::optional<double> Program::expected(const Statement& statement, const std::string& what, double most) {
+  if (!statement.expected) return std::nullopt;
+  const auto number = evaluator_.number(*statement.expected, "`" + what + "`");
+  if (!number || (*number >= 0 && *number <= most)) return number;
+  evaluator_.fail(Kind::value, statement.expected->span,
+                  "`" + what + "` " + (most == 1 ? "lies between 0 and 1" : "is a number of trips, at least 0"));
+  return std::nullopt;
+}
+
+/// The value of `until`; the Tracer would look for a wrong one where it was computed.
+std::optional<Operand> Program::until(const Statement& statement) {
+  if (!statement.has_until) return std::nullopt;
+  const Operand until = placed(statement, statement.until);
+  const TensorType* type = evaluator_.tracer.type(until);
+  if (!type || (type->scalar() && type->dtype == DType::boolean)) return until;
+  evaluator_.fail(Kind::predicate, statement.until->span, "`until` must be a scalar bool, not " + to_string(*type));
+  return std::nullopt;
 }
 
 // --- carried values -------------------------------------------------------------------------------------------------------------------
@@ -124,11 +140,10 @@ void Program::for_loop(const Statement& statement) {
   bind_all(names, loop.inside);
   bind_name(statement.names[0], loop.counter);
   run(statement.body);
-  std::optional<Operand> until;
-  if (statement.has_until) until = placed(statement, statement.until);
+  const std::optional<Operand> stop = until(statement);
   const States yielded = states(names);
   evaluator_.scopes.pop();
-  rebind_all(names, tracer.end_for(yielded, until), statement.span);
+  rebind_all(names, tracer.end_for(yielded, stop), statement.span);
 }
 
 void Program::while_loop(const Statement& statement) {
@@ -151,7 +166,7 @@ void Program::while_loop(const Statement& statement) {
 void Program::branch(const Statement& statement) {
   Tracer& tracer = evaluator_.tracer;
   const Operand predicate = placed(statement, statement.expression);
-  const auto probability = expected(statement, "probability");
+  const auto probability = expected(statement, "probability", 1);
   const std::vector<std::string> names = carried_names(statement);
   tracer.begin_branch(predicate, evaluator_.location(statement.span), probability);
   evaluator_.scopes.push();

@@ -2,6 +2,8 @@
 // carried through it.
 #pragma once
 
+#include <limits>
+
 #include "models/evaluator.h"
 #include "models/functions.h"
 #include "models/statement.h"
@@ -36,7 +38,8 @@ class Program final : public Inliner {
   /// Of the names bound in the bodies, those that exist here already.
   [[nodiscard]] std::vector<std::string> carried_names(const Statement& statement) const;
   [[nodiscard]] States states(const std::vector<std::string>& names) const;
-  std::optional<double> expected(const Statement& statement, const std::string& what);
+  std::optional<double> expected(const Statement& statement, const std::string& what, double most = std::numeric_limits<double>::max());
+  std::optional<Operand> until(const Statement& statement);
   [[nodiscard]] bool stopped() const { return evaluator_.exhausted() || evaluator_.errors.full(); }
 
   static constexpr int kMostDepth = 64;  ///< of calls within calls
