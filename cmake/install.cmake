@@ -5,18 +5,18 @@ add_library(cleave_library INTERFACE)
 target_link_libraries(cleave_library INTERFACE cleave_models cleave_executor cleave_partitioner cleave_graph)
 set_target_properties(cleave_library PROPERTIES EXPORT_NAME cleave)
 add_library(cleave::cleave ALIAS cleave_library)
+include(cmake/headers.cmake)
 
 if(NOT CLEAVE_INSTALL)
   return()
 endif()
 
+set(headers ${CMAKE_INSTALL_INCLUDEDIR}/cleave)
 install(TARGETS cleave_library cleave_models cleave_executor cleave_partitioner cleave_graph cleave_options EXPORT cleave
-        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(FILES cleave.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cleave)
-install(FILES ${PROJECT_BINARY_DIR}/generated/graph/version.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cleave/graph)
-install(FILES executor/host/cleave_host_function.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cleave RENAME host_function.h)
-install(DIRECTORY graph partitioner executor models DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cleave
-        FILES_MATCHING PATTERN "*.h" PATTERN cleave_host_function.h EXCLUDE)
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        FILE_SET HEADERS DESTINATION ${headers}
+        FILE_SET generated DESTINATION ${headers})
+install(FILES executor/host/cleave_host_function.h DESTINATION ${headers} RENAME host_function.h)
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/cleave)
 configure_package_config_file(cmake/cleaveConfig.cmake.in ${PROJECT_BINARY_DIR}/cleaveConfig.cmake INSTALL_DESTINATION ${package})

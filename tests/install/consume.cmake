@@ -1,7 +1,8 @@
-# Run by ctest: installs BUILD to a prefix of its own, copies the consumer out of the source tree, builds and runs it; then tries the same
-# consumer with cleave as a subproject (FetchContent).
-set(work ${BUILD}/install-test)
-file(REMOVE_RECURSE ${work})
+# Run by ctest. Copies the consumer out of the source tree, builds it and runs it.
+#   WAY=install  installs BUILD to a prefix of its own; the consumer finds it there, and also compiles every installed header on its own
+#   WAY=fetch    cleave is a subproject of the consumer (FetchContent) and is built with it
+set(work ${BUILD}/${WAY}-test)
+file(REMOVE_RECURSE ${work}/consumer ${work}/prefix ${work}/build)
 file(COPY ${CMAKE_CURRENT_LIST_DIR}/consumer DESTINATION ${work})
 
 function(run)
@@ -13,13 +14,19 @@ function(run)
   set(output "${output}" PARENT_SCOPE)
 endfunction()
 
-set(options -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_BUILD_TYPE=${BUILD_TYPE} "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Werror")
-run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${work}/prefix)
-run(${CMAKE_COMMAND} -S ${work}/consumer -B ${work}/installed ${options} -DCMAKE_PREFIX_PATH=${work}/prefix)
-run(${CMAKE_COMMAND} --build ${work}/installed)
-run(${work}/installed/consumer)
+set(options -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${CXX})
+if(WAY STREQUAL install)
+  run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${work}/prefix)
+  list(APPEND options -DCMAKE_BUILD_TYPE=${BUILD_TYPE} -DCMAKE_PREFIX_PATH=${work}/prefix -DHEADERS=${work}/prefix/include)
+else()
+  # All of cleave is built once more, as fast as that goes.
+  list(APPEND options -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DCLEAVE_FETCH_FROM=${SOURCE})
+  find_program(CCACHE ccache)
+  if(CCACHE)
+    list(APPEND options -DCMAKE_CXX_COMPILER_LAUNCHER=${CCACHE})
+  endif()
+endif()
+run(${CMAKE_COMMAND} -S ${work}/consumer -B ${work}/build ${options})
+run(${CMAKE_COMMAND} --build ${work}/build)
+run(${work}/build/consumer)
 message(STATUS "${output}")
-
-# As a subproject cleave would be built once more: enough that it configures and that the consumer compiles against it.
-run(${CMAKE_COMMAND} -S ${work}/consumer -B ${work}/fetched ${options} -DCLEAVE_FETCH_FROM=${SOURCE})
-run(${CMAKE_COMMAND} --build ${work}/fetched --target consumer_sources)
