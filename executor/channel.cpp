@@ -25,6 +25,11 @@ void Ring::release(RunState& run) {
   run.update([&] { ++taken_; });
 }
 
+const Ring::Slot* Ring::first(RunState& run, const Origin& origin) {
+  auto waited = run.wait(DeviceId(), origin, [&] { return sent_ > 0; });
+  return waited == RunState::Waited::ready ? slots_.data() : nullptr;
+}
+
 void Ring::reset() {
   sent_ = taken_ = 0;
   for (Slot& slot : slots_) slot = {slot.data, {}, {}};

@@ -33,6 +33,9 @@ class Ring {
   /// The slot of the generation to take next, once it is published (its `ready` event may still be to come); null: stopped.
   Slot* front(RunState& run, DeviceId who, const Origin& origin);
   void release(RunState& run);
+  /// The slot of the first generation of a run, once it is published, for somebody beside the consumer. Only where no generation takes that
+  /// slot again before the run ends. Null: stopped.
+  const Slot* first(RunState& run, const Origin& origin);
   /// Back to generation zero, between runs.
   void reset();
   [[nodiscard]] std::uint64_t sent() const { return sent_; }

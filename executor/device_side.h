@@ -35,6 +35,7 @@ class DeviceSide final : public Worker {
   bool discard(const std::vector<StorageIndex>& dead, const Origin& here) override;
   std::optional<std::int64_t> decide(const Step& step, ValueId value, const Origin& here) override;
   void outcome(NodeId, std::int64_t) override {}
+  void leave(const Step&) override {}
 
  private:
   /// Memory that one command touches, and how long it takes.

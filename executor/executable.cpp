@@ -90,12 +90,31 @@ Result<RunResult> Executable::run(const RunOptions& options) const {
 // --- Run -------------------------------------------------------------------------------------------------------------------------------
 
 struct Run::State {
+  std::shared_ptr<const Graph> graph;
   mutable std::mutex mutex;
-  mutable std::condition_variable over;
+  mutable std::condition_variable news;               ///< an output, or the end
+  std::map<std::string, Array, std::less<>> outputs;  ///< so far
   std::optional<Result<RunResult>> outcome;
   bool cancelled = false;
   Executor* executor = nullptr;  ///< while it runs this
   std::thread thread;
+
+  [[nodiscard]] Status know(std::string_view name) const {
+    for (const Output& output : graph->outputs)
+      if (output.name == name) return {};
+    return Error{"the program has no output `" + std::string(name) + "`", {}, ErrorKind::usage};
+  }
+  /// Under the lock.
+  [[nodiscard]] std::optional<Result<Array>> output(std::string_view name) const {
+    if (outcome && !outcome->ok()) return Result<Array>(outcome->error());
+    if (const auto found = outputs.find(name); found != outputs.end()) return Result<Array>(found->second);
+    return std::nullopt;
+  }
+  void tell(std::string_view name, const Array& array) {
+    const std::lock_guard lock(mutex);
+    outputs.emplace(name, array);
+    news.notify_all();
+  }
 
   ~State() {
     if (thread.joinable()) thread.join();
@@ -114,12 +133,12 @@ bool Run::ready() const {
 
 bool Run::wait_until(std::chrono::steady_clock::time_point deadline) const {
   std::unique_lock lock(state_->mutex);
-  return state_->over.wait_until(lock, deadline, [&] { return state_->outcome.has_value(); });
+  return state_->news.wait_until(lock, deadline, [&] { return state_->outcome.has_value(); });
 }
 
 const Result<RunResult>& Run::wait() const {
   std::unique_lock lock(state_->mutex);
-  state_->over.wait(lock, [&] { return state_->outcome.has_value(); });
+  state_->news.wait(lock, [&] { return state_->outcome.has_value(); });
   return *state_->outcome;
 }
 
@@ -136,10 +155,17 @@ void Run::cancel() {
 }
 
 Result<Array> Run::get(std::string_view name) const {
-  const Result<RunResult>& result = wait();
-  if (!result) return result.error();
-  if (const Array* array = result->output(name)) return *array;
-  return Error{"the program has no output `" + std::string(name) + "`", {}, ErrorKind::usage};
+  if (Status known = state_->know(name); !known) return known.error();
+  std::unique_lock lock(state_->mutex);
+  state_->news.wait(lock, [&] { return state_->output(name).has_value(); });
+  return *state_->output(name);
+}
+
+std::optional<Result<Array>> Run::get_until(std::string_view name, std::chrono::steady_clock::time_point deadline) const {
+  if (Status known = state_->know(name); !known) return Result<Array>(known.error());
+  std::unique_lock lock(state_->mutex);
+  state_->news.wait_until(lock, deadline, [&] { return state_->output(name).has_value(); });
+  return state_->output(name);
 }
 
 Run Executable::submit(std::map<std::string, Array> inputs) const {
@@ -150,6 +176,11 @@ Run Executable::submit(std::map<std::string, Array> inputs) const {
 
 Run Executable::submit(RunOptions options) const {
   auto state = std::make_unique<Run::State>();
+  state->graph = state_->plan.graph;
+  options.on_output = [run = state.get(), others = std::move(options.on_output)](std::string_view name, const Array& array) {
+    run->tell(name, array);
+    if (others) others(name, array);
+  };
   state->thread = std::thread([executable = state_, run = state.get(), options = std::move(options)] {
     Result<RunResult> outcome = executable->run(options, [run](Executor* executor) {
       const std::lock_guard lock(run->mutex);
@@ -157,8 +188,10 @@ Run Executable::submit(RunOptions options) const {
       return !run->cancelled;
     });
     const std::lock_guard lock(run->mutex);
+    if (outcome)
+      for (const auto& [name, array] : outcome->outputs) run->outputs.emplace(name, array);
     run->outcome = std::move(outcome);
-    run->over.notify_all();
+    run->news.notify_all();
   });
   return Run(std::move(state));
 }

@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "executor/executor.h"
@@ -50,8 +51,11 @@ class Run {
   [[nodiscard]] const Result<RunResult>& wait() const;
   /// Ends the run soon, unless it is over: its outcome is then the Error "cancelled". What a host function does is not interrupted.
   void cancel();
-  /// One output by name, after waiting for the end. An Error (usage) for an unknown name.
+  /// One output by name, as soon as the host has its value; the rest of the run goes on. Waits for it. The run's Error if that comes first
+  /// or is the outcome; an Error (usage) for an unknown name.
   [[nodiscard]] Result<Array> get(std::string_view name) const;
+  /// The same with a deadline (one that is past: without waiting); nothing if neither the value nor the end of the run is there by then.
+  [[nodiscard]] std::optional<Result<Array>> get_until(std::string_view name, std::chrono::steady_clock::time_point deadline) const;
 
  private:
   friend class Executable;

@@ -1,14 +1,17 @@
 // The asynchronous executor: the host's program on the caller's thread, a driver thread for each accelerator, a watchdog while they may
-// wait for each other.
+// wait for each other, a courier for outputs that are wanted early. Threads are kept between runs.
 #include "executor/executor.h"
 
 #include <algorithm>
 #include <mutex>
-#include <thread>
 
+#include "executor/courier.h"
 #include "executor/device_side.h"
 #include "executor/host_side.h"
+#include "executor/outputs.h"
 #include "executor/prepared.h"
+#include "executor/watchdog.h"
+#include "executor/worker_thread.h"
 
 namespace cleave {
 namespace {
@@ -26,11 +29,13 @@ class AsynchronousExecutor final : public Executor {
 
   AsynchronousExecutor(std::unique_ptr<Prepared> prepared, const ExecutorOptions& options)
       : prepared_(std::move(prepared)),
+        outputs_(prepared_->graph()),
+        courier_(*prepared_, outputs_),
         watchdog_seconds_(options.watchdog_seconds),
         simulated_(options.accelerator == ExecutorOptions::Accelerator::simulated) {}
 
   Status open() {
-    Result<std::unique_ptr<HostSide>> host = HostSide::create(*prepared_);
+    Result<std::unique_ptr<HostSide>> host = HostSide::create(*prepared_, outputs_);
     if (!host) return host.error();
     host_ = std::move(*host);
     for (std::size_t d = 1; d < prepared_->devices.size(); ++d) {
@@ -38,7 +43,9 @@ class AsynchronousExecutor final : public Executor {
       Result<std::unique_ptr<DeviceSide>> side = DeviceSide::create(*prepared_, DeviceId(d));
       if (!side) return side.error();
       drivers_.push_back(std::move(*side));
+      driver_threads_.push_back(std::make_unique<WorkerThread>());
     }
+    if (!drivers_.empty()) watchdog_.emplace(watchdog_seconds_);
     return {};
   }
 
@@ -48,12 +55,18 @@ class AsynchronousExecutor final : public Executor {
     if (!leaves) return leaves.error();
     RunState run([this](NodeId node, Error error) { return at_node(graph(), node, std::move(error)); });
     if (Status status = begin(run, options, *leaves); !status) return status.error();
+    outputs_.begin(options.on_output);
     set_current(&run);
     work(run);
     set_current(nullptr);
-    if (std::optional<Error> error = run.error()) return *error;
-    RunResult result = collect(options);
-    result.seconds = std::chrono::duration<double>(RunState::Clock::now() - start).count();
+    Result<RunResult> result = RunResult();
+    if (std::optional<Error> error = run.error()) {
+      result = *std::move(error);
+    } else {
+      result = collect(options);
+      result->seconds = std::chrono::duration<double>(RunState::Clock::now() - start).count();
+    }
+    outputs_.begin(nullptr);  // keeps nothing of this run
     return result;
   }
 
@@ -87,13 +100,15 @@ class AsynchronousExecutor final : public Executor {
 
   /// Walks all programs to their ends, or to an error.
   void work(RunState& run) {
-    std::optional<Watchdog> watchdog;
-    if (!drivers_.empty()) watchdog.emplace(run, watchdog_seconds_, [this, &run] { give_up(run); });
-    std::vector<std::thread> threads;
-    threads.reserve(drivers_.size());
-    for (const std::unique_ptr<DeviceSide>& driver : drivers_) threads.emplace_back([&driver] { driver->drive(); });
+    const bool carries = outputs_.listening() && courier_.needed();
+    if (carries && !courier_thread_) courier_thread_.emplace();
+    if (watchdog_) watchdog_->begin(run, [this, &run] { give_up(run); });
+    for (std::size_t i = 0; i < drivers_.size(); ++i) driver_threads_[i]->start([driver = drivers_[i].get()] { driver->drive(); });
+    if (carries) courier_thread_->start([this, &run] { courier_.work(run); });
     walk(*prepared_->program, kHost, prepared_->plans[kHost], run, *host_);
-    for (std::thread& thread : threads) thread.join();
+    for (const auto& thread : driver_threads_) thread->wait();
+    if (carries) courier_thread_->wait();
+    if (watchdog_) watchdog_->end();
   }
 
   void give_up(RunState& run) const {
@@ -122,7 +137,10 @@ class AsynchronousExecutor final : public Executor {
 
   [[nodiscard]] RunResult collect(const RunOptions& options) const {
     RunResult result;
-    for (const Output& output : graph().outputs) result.outputs.emplace_back(output.name, host_->output(output.value));
+    for (const Output& output : graph().outputs) {
+      const std::optional<Array>& early = outputs_.array(output.value);
+      result.outputs.emplace_back(output.name, early ? *early : host_->output(output.value));
+    }
     double end = host_->now();
     result.timeline.events = std::move(host_->track().events);
     for (const std::unique_ptr<DeviceSide>& driver : drivers_) {
@@ -143,12 +161,17 @@ class AsynchronousExecutor final : public Executor {
   }
 
   std::unique_ptr<Prepared> prepared_;
+  Outputs outputs_;
+  Courier courier_;
   const double watchdog_seconds_;
   const bool simulated_;  ///< times are the virtual clock's, also of a program that leaves the simulated accelerator idle
   std::unique_ptr<HostSide> host_;
   std::vector<std::unique_ptr<DeviceSide>> drivers_;
   std::mutex current_mutex_;
   RunState* current_ = nullptr;  ///< of the run whose steps are being taken
+  std::optional<Watchdog> watchdog_;
+  std::vector<std::unique_ptr<WorkerThread>> driver_threads_;
+  std::optional<WorkerThread> courier_thread_;  ///< made when first needed
 };
 
 }  // namespace

@@ -22,7 +22,10 @@ namespace cleave {
 struct RunOptions {
   std::map<std::string, Array> inputs;  ///< by name, inputs and parameters alike; the rest takes the model's default data or is an Error
   std::function<void(std::string_view)> print;  ///< a line of `print`; null: standard output
-  bool verify = false;                          ///< every node against its meaning; the first difference is an Error at its line
+  /// Told each output as soon as the host has its value, long before the end maybe, from one of the executor's threads; of a run that fails
+  /// only what came before. Null: nobody asks.
+  std::function<void(std::string_view name, const Array& array)> on_output;
+  bool verify = false;  ///< every node against its meaning; the first difference is an Error at its line
   bool timeline = false;
   bool observe = false;  ///< fill RunResult::observed
 };

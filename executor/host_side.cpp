@@ -6,8 +6,8 @@
 
 namespace cleave {
 
-Result<std::unique_ptr<HostSide>> HostSide::create(Prepared& prepared) {
-  std::unique_ptr<HostSide> side(new HostSide(prepared));
+Result<std::unique_ptr<HostSide>> HostSide::create(Prepared& prepared, Outputs& outputs) {
+  std::unique_ptr<HostSide> side(new HostSide(prepared, outputs));
   const MemoryPlan& plan = side->plan_;
   Result<Array> arena = Array::allocate({DType::u8, {plan.arena_bytes}});
   if (!arena) return does_not_fit(*prepared.program, kHost, plan, 0);
@@ -92,9 +92,9 @@ bool HostSide::compute(const Step& step, const Origin& here, std::int64_t trip) 
   } else if (node.kind == NodeKind::counter) {
     auto number = static_cast<std::int32_t>(trip);
     std::memcpy(data(node.results[0]), &number, sizeof number);
-  } else {
-    return true;  // inputs, parameters and constants are there
   }
+  for (ValueId result : node.results) hand_in(result);
+  if (node.kind != NodeKind::operation && node.kind != NodeKind::counter) return true;  // inputs, parameters and constants were there
   now_ += prepared_.host_seconds[step.node];
   if (track_.on) track_.add(TimelineEvent::What::compute, kHost, step.node, start, time());
   return true;
@@ -159,6 +159,7 @@ bool HostSide::receive(const Step& step, const Origin& here) {
   if (bytes > 0) std::memcpy(data(step.value), slot->data, bytes);
   slot->free = {{}, now_};
   ring.release(*run_);
+  hand_in(step.value);
   return true;
 }
 
@@ -192,6 +193,11 @@ std::optional<std::int64_t> HostSide::decide(const Step& step, ValueId value, co
 
 void HostSide::outcome(NodeId control, std::int64_t value) {
   if (options_.observe) observation_.control(control, static_cast<double>(value));
+}
+
+void HostSide::leave(const Step& control) {
+  for (NodeId carried : control.carried) hand_in(graph_.nodes[carried].results[1]);
+  for (NodeId merge : control.merges) hand_in(graph_.nodes[merge].results[0]);
 }
 
 }  // namespace cleave

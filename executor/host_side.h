@@ -6,6 +6,7 @@
 
 #include "executor/kernel.h"
 #include "executor/observation.h"
+#include "executor/outputs.h"
 #include "executor/prepared.h"
 #include "executor/walk.h"
 
@@ -13,8 +14,8 @@ namespace cleave {
 
 class HostSide final : public Worker {
  public:
-  /// Takes the host's arena. An Error where memory is short.
-  static Result<std::unique_ptr<HostSide>> create(Prepared& prepared);
+  /// Takes the host's arena. An Error where memory is short. Hands in outputs as it comes to them.
+  static Result<std::unique_ptr<HostSide>> create(Prepared& prepared, Outputs& outputs);
 
   /// Before each run.
   void begin(RunState& run, const RunOptions& options, std::map<NodeId, Array> leaves, bool virtual_time);
@@ -30,6 +31,7 @@ class HostSide final : public Worker {
   bool discard(const std::vector<StorageIndex>&, const Origin&) override { return true; }
   std::optional<std::int64_t> decide(const Step& step, ValueId value, const Origin& here) override;
   void outcome(NodeId control, std::int64_t value) override;
+  void leave(const Step& control) override;
 
  private:
   struct Operation {
@@ -37,7 +39,8 @@ class HostSide final : public Worker {
     const Attributes* attributes = nullptr;
     std::uint32_t first_view = 0;  ///< of views_: the inputs, then the results
   };
-  explicit HostSide(Prepared& prepared) : prepared_(prepared), graph_(prepared.graph()), plan_(prepared.plans[kHost]) {}
+  HostSide(Prepared& prepared, Outputs& outputs)
+      : prepared_(prepared), graph_(prepared.graph()), plan_(prepared.plans[kHost]), outputs_(outputs) {}
   void prepare_operations();
 
   bool operation(const Node& node, const Origin& here);
@@ -48,10 +51,14 @@ class HostSide final : public Worker {
   [[nodiscard]] double time() const;
   [[nodiscard]] std::byte* data(ValueId value) const { return addresses_[static_cast<std::size_t>(plan_.storage_of[value])]; }
   [[nodiscard]] Array snapshot(const TensorView& view) const;
+  void hand_in(ValueId value) {
+    if (outputs_.listening()) outputs_.hand_in(value, [&] { return output(value); });
+  }
 
   Prepared& prepared_;
   const Graph& graph_;
   const MemoryPlan& plan_;
+  Outputs& outputs_;
   Array arena_;
   std::vector<std::byte*> addresses_;  ///< by storage
   IdVector<NodeId, Operation> operations_;

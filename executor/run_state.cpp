@@ -1,7 +1,5 @@
 #include "executor/run_state.h"
 
-#include <thread>
-
 namespace cleave {
 
 void RunState::fail(const Origin& origin, Error error) {
@@ -42,7 +40,7 @@ RunState::Waited RunState::wait(DeviceId who, const Origin& origin, const std::f
                                 std::optional<Clock::time_point> deadline) {
   std::unique_lock lock(mutex_);
   if (ready()) return Waited::ready;
-  waiting_[who] = origin.node;
+  if (who.valid()) waiting_[who] = origin.node;
   Waited result = Waited::stopped;
   while (true) {
     if (ready()) {
@@ -57,7 +55,7 @@ RunState::Waited RunState::wait(DeviceId who, const Origin& origin, const std::f
       break;
     }
   }
-  waiting_.erase(who);
+  if (who.valid()) waiting_.erase(who);
   return result;
 }
 
@@ -74,41 +72,6 @@ void RunState::clear_waiting(DeviceId who) {
 std::vector<std::pair<DeviceId, NodeId>> RunState::waiting() const {
   std::lock_guard lock(mutex_);
   return {waiting_.begin(), waiting_.end()};
-}
-
-struct Watchdog::Thread {
-  std::thread thread;
-};
-
-Watchdog::Watchdog(const RunState& run, double seconds, std::function<void()> give_up)
-    : run_(run), patience_(seconds), give_up_(std::move(give_up)), thread_(std::make_unique<Thread>()) {
-  thread_->thread = std::thread([this] { watch(); });
-}
-
-Watchdog::~Watchdog() {
-  {
-    std::lock_guard lock(mutex_);
-    leaving_ = true;
-  }
-  leave_.notify_all();
-  thread_->thread.join();
-}
-
-void Watchdog::watch() {
-  using Clock = RunState::Clock;
-  std::unique_lock lock(mutex_);
-  std::uint64_t seen = run_.progressed();
-  Clock::time_point since = Clock::now();
-  while (!leave_.wait_for(lock, patience_ / 8, [&] { return leaving_; })) {
-    std::uint64_t now = run_.progressed();
-    if (now != seen || run_.executing()) {
-      seen = now;
-      since = Clock::now();
-    } else if (Clock::now() - since >= patience_) {
-      give_up_();
-      return;
-    }
-  }
 }
 
 }  // namespace cleave

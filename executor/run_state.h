@@ -1,6 +1,5 @@
 // RunState: what the threads of one run share: one lock, one way to wait, the first error in program order, and what is being executed.
-// A wait ends when what it waits for is there, or when an error precedes it: then it can never come. A watchdog ends a run in which nothing
-// executes any more.
+// A wait ends when what it waits for is there, or when an error precedes it: then it can never come.
 #pragma once
 
 #include <atomic>
@@ -8,7 +7,6 @@
 #include <condition_variable>
 #include <functional>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <optional>
 
@@ -44,7 +42,7 @@ class RunState {
     progress();
     changed_.notify_all();
   }
-  /// Waits until `ready()`, which is called under the lock. `who` waits on behalf of `origin`.
+  /// Waits until `ready()`, which is called under the lock. `who` (none: nobody whom the program would miss) waits on behalf of `origin`.
   Waited wait(DeviceId who, const Origin& origin, const std::function<bool()>& ready,
               std::optional<Clock::time_point> deadline = std::nullopt);
 
@@ -83,27 +81,6 @@ class RunState {
   std::map<DeviceId, NodeId> waiting_;
   std::atomic<int> executing_ = 0;
   std::atomic<std::uint64_t> progress_ = 0;
-};
-
-/// Calls `give_up` once if for `seconds` nothing executes and nothing moves. Its thread ends with it.
-class Watchdog {
- public:
-  Watchdog(const RunState& run, double seconds, std::function<void()> give_up);
-  Watchdog(const Watchdog&) = delete;
-  Watchdog& operator=(const Watchdog&) = delete;
-  ~Watchdog();
-
- private:
-  void watch();
-
-  struct Thread;
-  const RunState& run_;
-  const std::chrono::duration<double> patience_;
-  std::function<void()> give_up_;
-  std::mutex mutex_;
-  std::condition_variable leave_;
-  bool leaving_ = false;
-  std::unique_ptr<Thread> thread_;
 };
 
 }  // namespace cleave

@@ -26,6 +26,8 @@ class Worker {
   virtual std::optional<std::int64_t> decide(const Step& step, ValueId value, const Origin& here) = 0;
   /// A loop ended after so many trips; a branch took `then` (1) or not (0).
   virtual void outcome(NodeId control, std::int64_t value) = 0;
+  /// The loop or branch is behind us; what it leaves is there.
+  virtual void leave(const Step& control) = 0;
 };
 
 /// True if the program was walked to its end.

@@ -100,6 +100,7 @@ TEST(Executable, TwoRunsOfOneSubmissionEachAreInFlightAtOnce) {
   ASSERT_TRUE(first.wait().ok()) << first.wait().error().message;
   EXPECT_EQ(first.get("output0")->at(0), 2);
   EXPECT_EQ(second.get("output0")->at(0), 6);
+  EXPECT_TRUE(second.wait().ok());
   EXPECT_TRUE(second.ready());
   EXPECT_EQ(second.get("nothing").error().kind, ErrorKind::usage);
 }
@@ -153,6 +154,158 @@ TEST(Executable, ARunIsCancelledAndTheNextOneStartsAfresh) {
       EXPECT_EQ(run.wait().error().message, "cancelled");
       run.cancel();  // over: nothing happens
     }
+  }
+}
+
+// --- outputs before the end --------------------------------------------------------------------------------------------------------------
+
+using Function = std::function<Status(std::span<const float>, std::span<float>)>;
+
+/// Opened by the test, or at the latest when the test is over.
+class Gate {
+ public:
+  ~Gate() { open(); }
+  void open() { opened_->store(true); }
+  /// What a host function waits by.
+  [[nodiscard]] std::function<void()> wait() const {
+    return [opened = opened_] {
+      while (!*opened) std::this_thread::yield();
+    };
+  }
+
+ private:
+  std::shared_ptr<std::atomic<bool>> opened_ = std::make_shared<std::atomic<bool>>(false);
+};
+
+/// Three outputs: `early`, computed by the accelerator, and `late`, by a host function that does not need it; and `x`.
+Graph early_and_late(Function function) {
+  return trace("early_and_late", {{"x", "f32[4]"}}, [&](Tensor x) {
+    const Tensor early = to_accelerator(x) * 2;
+    const Tensor late = host_call("slow", {"f32[4]"}, function, x);
+    return std::tuple(named("early", early), named("late", late), x);
+  });
+}
+
+std::map<std::string, Array> four() {
+  return {{"x", Array::of<float>({4}, {1, 2, 3, 4})}};
+}
+
+TEST(ExecutableOutputs, AreThereBeforeTheEndOfTheRun) {
+  for (const char* device : {"simulated", "none"}) {
+    for (int round = 0; round < 20; ++round) {
+      const bool twice = round % 2 == 1;  // the second run of an executor
+      Gate gate;
+      const Executable program = compiled(early_and_late([wait = gate.wait()](std::span<const float> in, std::span<float> out) -> Status {
+                                            wait();
+                                            std::copy(in.begin(), in.end(), out.begin());
+                                            return {};
+                                          }),
+                                          {.device = device});
+      for (int run_number = 0; run_number <= (twice ? 1 : 0); ++run_number) {
+        cleave::Run run = program.submit(four());
+        Gate opened_last = gate;  // before `run` waits for its end
+        for (const char* name : {"early", "x", "early"}) {
+          const Result<Array> array = run.get(name);
+          ASSERT_TRUE(array.ok()) << array.error().message;
+          EXPECT_EQ(array->at(3), name == std::string("x") ? 4 : 8);
+        }
+        if (run_number == 0) {
+          EXPECT_FALSE(run.ready());
+          EXPECT_FALSE(run.get_until("late", std::chrono::steady_clock::now()).has_value());
+          EXPECT_FALSE(run.get_until("late", std::chrono::steady_clock::now() + std::chrono::milliseconds(1)).has_value());
+        }
+        gate.open();
+        EXPECT_EQ(run.get("late")->at(2), 3);
+        ASSERT_TRUE(run.wait().ok()) << run.wait().error().message;
+        EXPECT_EQ(run.wait()->output("early")->at(0), 2);
+        EXPECT_EQ((*run.get_until("early", std::chrono::steady_clock::now()))->at(0), 2);
+      }
+    }
+  }
+}
+
+TEST(ExecutableOutputs, OfLoopsAndBranchesAreThereBeforeTheEnd) {
+  for (const Policy policy : {Policy::host, Policy::accelerator, Policy::optimal}) {
+    Gate gate;
+    const Graph graph = trace("after", {{"x", "f32[4]"}},
+                              [&](Tensor x) {
+                                const Tensor looped = for_loop(3, x, [](Tensor, Tensor y) { return y + y; });
+                                const Tensor chosen = cond(
+                                    sum(x) > 0, [&] { return x * 3; }, [&] { return x * 5; });
+                                const Tensor late = host_call(
+                                    "slow", {"f32[4]"}, [wait = gate.wait()](std::span<const float>, std::span<float>) { wait(); }, x);
+                                return std::tuple(looped, chosen, late);
+                              },
+                              {.outputs = {"looped", "chosen", "late"}});
+    ASSERT_TRUE(graph.ok()) << graph.diagnostics.begin()->message;
+    cleave::Run run = compiled(graph, {.device = "simulated", .placement = policy}).submit(four());
+    Gate opened_last = gate;
+    const Result<Array> looped = run.get("looped");
+    ASSERT_TRUE(looped.ok()) << looped.error().message;
+    EXPECT_EQ(looped->at(1), 16);
+    EXPECT_EQ(run.get("chosen")->at(1), 6);
+    EXPECT_FALSE(run.ready());
+    gate.open();
+    EXPECT_TRUE(run.wait().ok());
+  }
+}
+
+TEST(ExecutableOutputs, AFailingRunGivesItsErrorToWhoeverWaits) {
+  Gate gate;
+  const Executable program = compiled(early_and_late([wait = gate.wait()](std::span<const float>, std::span<float>) -> Status {
+    wait();
+    return Error{"no fuel", {}, ErrorKind::user};
+  }));
+  cleave::Run run = program.submit(four());
+  Gate opened_last = gate;
+  ASSERT_TRUE(run.get("early").ok());
+  std::thread other([&] { gate.open(); });
+  const Result<Array> late = run.get("late");
+  other.join();
+  ASSERT_FALSE(late.ok());
+  EXPECT_THAT(late.error().message, HasSubstr("no fuel"));
+  EXPECT_FALSE(run.wait().ok());
+  EXPECT_FALSE(run.get("early").ok()) << "of a failed run nothing is left";
+  EXPECT_FALSE((*run.get_until("late", std::chrono::steady_clock::now())).ok());
+}
+
+TEST(ExecutableOutputs, ACancelledRunWakesWhoeverWaits) {
+  std::atomic<bool> entered = false, leave = false;
+  const Graph graph = trace("endless", {{"x", "f32[4]"}}, [&](Tensor x) {
+    const Tensor slow = host_call(
+        "slow", {"f32[4]"},
+        [&](std::span<const float>, std::span<float>) {
+          entered = true;
+          while (!leave) std::this_thread::yield();
+        },
+        x);
+    return std::tuple(named("y", to_accelerator(slow) * 2), x);
+  });
+  cleave::Run run = compiled(graph).submit(four());
+  std::thread other([&] {
+    while (!entered) std::this_thread::yield();
+    run.cancel();
+    leave = true;
+  });
+  const Result<Array> y = run.get("y");
+  other.join();
+  ASSERT_FALSE(y.ok());
+  EXPECT_EQ(y.error().message, "cancelled");
+}
+
+TEST(ExecutableOutputs, SeveralThreadsMayWaitForThem) {
+  const Executable program = compiled(early_and_late([](std::span<const float> in, std::span<float> out) -> Status {
+    std::copy(in.begin(), in.end(), out.begin());
+    return {};
+  }));
+  for (int round = 0; round < 20; ++round) {
+    cleave::Run run = program.submit(four());
+    std::atomic<int> right = 0;
+    std::vector<std::thread> threads;
+    for (const char* name : {"early", "late", "x", "early"})
+      threads.emplace_back([&run, &right, name] { right += run.get(name).ok() ? 1 : 0; });
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(right, 4);
   }
 }
 

@@ -1,4 +1,4 @@
-// What the executor adds to each step: a chain of tiny operations, on the host and on the simulated accelerator.
+// What the executor adds to each step and to each run: chains of tiny operations, on the host and on the simulated accelerator.
 #include <benchmark/benchmark.h>
 
 #include <span>
@@ -17,7 +17,8 @@ Array filled(float value) {
   return Array::of<float>({16}, std::span<const float>(values));
 }
 
-void chain(benchmark::State& state, bool on_host) {
+/// Runs a chain of `state.range(0)` operations again and again on one executor.
+void repeat(benchmark::State& state, bool on_host) {
   const std::int64_t length = state.range(0);
   PlanOptions options;
   auto machine = Machine::shipped("simulated");
@@ -36,11 +37,23 @@ void chain(benchmark::State& state, bool on_host) {
     CLEAVE_CHECK(result.ok());
     benchmark::DoNotOptimize(result->seconds);
   }
-  state.counters["per_step"] = benchmark::Counter(static_cast<double>(length) * static_cast<double>(state.iterations()),
+}
+
+void chain(benchmark::State& state, bool on_host) {
+  repeat(state, on_host);
+  state.counters["per_step"] = benchmark::Counter(static_cast<double>(state.range(0)) * static_cast<double>(state.iterations()),
                                                   benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 BENCHMARK_CAPTURE(chain, host, true)->Arg(1'000)->Arg(10'000)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK_CAPTURE(chain, simulated_accelerator, false)->Arg(1'000)->Arg(10'000)->Unit(benchmark::kMillisecond)->UseRealTime();
+
+/// Runs a second of a program that does next to nothing.
+void runs(benchmark::State& state, bool on_host) {
+  repeat(state, on_host);
+  state.counters["runs"] = benchmark::Counter(static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
+}
+BENCHMARK_CAPTURE(runs, host, true)->Arg(1)->Unit(benchmark::kMicrosecond)->UseRealTime();
+BENCHMARK_CAPTURE(runs, simulated_accelerator, false)->Arg(1)->Unit(benchmark::kMicrosecond)->UseRealTime();
 
 }  // namespace
 }  // namespace cleave::bench

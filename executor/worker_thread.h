@@ -1,0 +1,61 @@
+// WorkerThread: a thread that is kept, and does one job after another for its owner. A job started costs a wake-up, not a thread.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+namespace cleave {
+
+class WorkerThread {
+ public:
+  WorkerThread() : thread_([this] { work(); }) {}
+  WorkerThread(const WorkerThread&) = delete;
+  WorkerThread& operator=(const WorkerThread&) = delete;
+  /// Waits for the job under way.
+  ~WorkerThread() {
+    change([this] { leaving_ = true; });
+    thread_.join();
+  }
+
+  /// Only when no job is under way.
+  void start(std::function<void()> job) {
+    change([&] { job_ = std::move(job); });
+  }
+  /// Until the job started last is done.
+  void wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !job_; });
+  }
+
+ private:
+  template <class F>
+  void change(F&& f) {
+    {
+      const std::lock_guard lock(mutex_);
+      f();
+    }
+    changed_.notify_all();
+  }
+  void work() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [this] { return job_ || leaving_; });
+      if (!job_) return;
+      lock.unlock();
+      job_();  // nobody else touches it before it is null
+      lock.lock();
+      job_ = nullptr;
+      changed_.notify_all();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::function<void()> job_;
+  bool leaving_ = false;
+  std::thread thread_;  ///< last: it uses the above
+};
+
+}  // namespace cleave
