@@ -1,0 +1,35 @@
+// The programs of the device benchmark compute what the oracle says, so that what is timed is the work.
+#include "tools/bench/device_programs.h"
+
+#include <gtest/gtest.h>
+
+#include "executor/compare.h"
+#include "executor/executable.h"
+#include "executor/reference.h"
+#include "graph/diagnostic_text.h"
+
+namespace cleave::bench {
+namespace {
+
+TEST(DevicePrograms, EqualTheOracle) {
+  for (const DeviceProgram& program : device_programs(true)) {
+    SCOPED_TRACE(program.name);
+    ASSERT_TRUE(program.graph.ok()) << to_text(program.graph.diagnostics);
+    CompileOptions options;
+    options.device = "simulated";
+    options.placement = program.placement;
+    const Result<Executable> executable = compile(program.graph, options);
+    ASSERT_TRUE(executable.ok()) << executable.error().message;
+    RunOptions run;
+    run.inputs = program.inputs;
+    const Result<RunResult> expected = run_reference(program.graph, run), result = executable->run(run);
+    ASSERT_TRUE(expected.ok()) << expected.error().message;
+    ASSERT_TRUE(result.ok()) << result.error().message;
+    ASSERT_EQ(result->outputs.size(), expected->outputs.size());
+    for (std::size_t i = 0; i < expected->outputs.size(); ++i)
+      EXPECT_EQ(difference(result->outputs[i].second, expected->outputs[i].second, 1000).value_or(""), "");
+  }
+}
+
+}  // namespace
+}  // namespace cleave::bench
