@@ -22,6 +22,15 @@ struct Range {
   std::int64_t bytes = 0;
 };
 
+/// One of several operations that run as one kernel.
+struct FusedStep {
+  NodeId node;
+  const OpDef* op = nullptr;
+  const Attributes* attributes = nullptr;
+  std::vector<std::size_t> operands;  ///< the request's inputs, then the results of the steps before this one
+  TensorType type;                    ///< of its one result
+};
+
 /// An operation with its operands where they will always be.
 struct KernelRequest {
   NodeId node;
@@ -29,8 +38,18 @@ struct KernelRequest {
   const Attributes* attributes = nullptr;
   std::vector<TensorType> input_types, result_types;
   std::vector<Range> inputs, results;
+  /// Fused: what is done, in order; `node`, `op` and `attributes` are the last one's. Empty: `op` alone.
+  std::vector<FusedStep> steps;
+  std::vector<std::size_t> written;  ///< fused: the steps whose results are `results`
 };
 using KernelId = Id<struct KernelTag>;
+
+/// A launch, or a copy inside the arena: one of several that are prepared as one.
+struct DeviceStep {
+  KernelId kernel;  ///< invalid: a copy
+  Range to, from;
+};
+using SegmentId = Id<struct SegmentTag>;
 
 class DeviceInterface {
  public:
@@ -42,6 +61,10 @@ class DeviceInterface {
   /// Page-locked host memory that lives as long as the device.
   virtual Result<std::byte*> allocate_staging(std::int64_t bytes) = 0;
   virtual Result<KernelId> prepare(KernelRequest request) = 0;
+  /// Whether a kernel may be part of a segment: the same launch every time. A device that has no segments says no.
+  [[nodiscard]] virtual bool joins(KernelId) const { return false; }
+  /// Steps, of kernels that join, that are launched as one. After all kernels.
+  virtual SegmentId prepare_segment(std::vector<DeviceStep>) { return {}; }
   /// Fills a part of the arena and returns when it is there. Only while no run is in progress, or right after `begin_run`.
   virtual Status upload(Range to, const std::byte* from) = 0;
 
@@ -52,6 +75,7 @@ class DeviceInterface {
   virtual void end_run() = 0;
 
   virtual Status launch(KernelId kernel, const Origin& origin) = 0;                          ///< on `compute`
+  virtual Status launch_segment(SegmentId, const Origin&) { return {}; }                     ///< on `compute`
   virtual Status copy_to_device(Range to, const std::byte* from, const Origin& origin) = 0;  ///< on `to_device`
   virtual Status copy_to_host(std::byte* to, Range from, const Origin& origin) = 0;          ///< on `to_host`
   virtual Status copy_inside(Range to, Range from, const Origin& origin) = 0;                ///< on `compute`

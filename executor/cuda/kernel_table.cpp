@@ -12,8 +12,10 @@ constexpr KernelRow kElementwise{"", build_elementwise};
 
 const KernelRow* find_row(const OpDef& op) {
   if (op.elementwise()) return &kElementwise;
-  for (const KernelRow& row : product_kernels()) {
-    if (row.op == op.name) return &row;
+  for (const auto family : {product_kernels, random_kernels, reduction_kernels}) {
+    for (const KernelRow& row : family()) {
+      if (row.op == op.name) return &row;
+    }
   }
   return nullptr;
 }

@@ -89,7 +89,7 @@ std::string KernelText::quotient(const std::string& dividend, std::int64_t divis
   return "divide(" + dividend + ", " + constant(wide_ ? divisor : packed_divisor(divisor)) + ")";
 }
 
-void KernelText::locate(const Walk& walk, const std::string& i) {
+void KernelText::locate(const Walk& walk, const std::string& i, const std::string& name) {
   std::vector<std::string> terms(walk.strides.size());
   std::string rest = i;
   for (std::size_t axis = walk.extents.size(); axis-- > 0;) {
@@ -108,7 +108,7 @@ void KernelText::locate(const Walk& walk, const std::string& i) {
     }
   }
   for (std::size_t k = 0; k < terms.size(); ++k)
-    body_ += "    const Index at" + std::to_string(k) + " = " + (terms[k].empty() ? "0" : terms[k]) + ";\n";
+    body_ += "    const Index " + name + std::to_string(k) + " = " + (terms[k].empty() ? "0" : terms[k]) + ";\n";
 }
 
 void KernelText::begin_loop(std::int64_t count, const Architecture& architecture, int step) {

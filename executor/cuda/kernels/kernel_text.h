@@ -51,8 +51,8 @@ class KernelText {
     body_ += text;
     return *this;
   }
-  /// Declares `at0`, `at1`, …: where each operand of `walk` is at the row-major index `i` (a name or a number).
-  void locate(const Walk& walk, const std::string& i);
+  /// Declares `at0`, `at1`, … (or another `name`): where each operand of `walk` is at the row-major index `i` (a name or a number).
+  void locate(const Walk& walk, const std::string& i, const std::string& name = "at");
   /// Opens the loop `for (Index i = …)` in which each of `count` indices, `step` apart, is one thread's; sets grid and block.
   void begin_loop(std::int64_t count, const Architecture& architecture, int step = 1);
   void end_loop() { body_ += "  }\n"; }

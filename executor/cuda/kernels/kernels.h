@@ -20,5 +20,7 @@ struct KernelRow {
 
 KernelSource build_elementwise(const KernelRequest& request, const Architecture& architecture);
 std::span<const KernelRow> product_kernels();
+std::span<const KernelRow> random_kernels();
+std::span<const KernelRow> reduction_kernels();
 
 }  // namespace cleave::cuda
