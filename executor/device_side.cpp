@@ -3,7 +3,14 @@
 #include <algorithm>
 #include <cstring>
 
+#include "executor/segments.h"
+
 namespace cleave {
+namespace {
+
+constexpr std::size_t kShortestSegment = 3;  ///< operations and copies; fewer gain nothing from being launched as one
+
+}  // namespace
 
 DeviceSide::DeviceSide(Prepared& prepared, DeviceId id)
     : prepared_(prepared),
@@ -13,6 +20,7 @@ DeviceSide::DeviceSide(Prepared& prepared, DeviceId id)
       plan_(prepared.plans[id]),
       kernels_(graph_.nodes.size()),
       work_(graph_.nodes.size()),
+      members_(graph_.nodes.size()),
       hazards_(watch_transfers(prepared, id)) {}
 
 Hazards DeviceSide::watch_transfers(const Prepared& prepared, DeviceId id) {
@@ -28,6 +36,7 @@ Result<std::unique_ptr<DeviceSide>> DeviceSide::create(Prepared& prepared, Devic
   std::unique_ptr<DeviceSide> side(new DeviceSide(prepared, id));
   if (Status status = side->device_.allocate(side->plan_.arena_bytes); !status) return status.error();
   if (Status status = side->prepare_steps(); !status) return status.error();
+  side->prepare_segments();
   return side;
 }
 
@@ -61,6 +70,39 @@ Status DeviceSide::prepare_steps() {
     }
   }
   return {};
+}
+
+/// Pieces of the step lists that the device takes as one. Each waits for all that any of its steps must wait for: since pieces end at
+/// transfers, that is what its first steps wait for anyway.
+void DeviceSide::prepare_segments() {
+  const std::vector<Segment> found =
+      find_segments(*prepared_.program, id_, plan_, kShortestSegment, [this](NodeId node) { return device_.joins(kernels_[node]); });
+  for (const Segment& segment : found) {
+    PreparedSegment prepared;
+    std::vector<DeviceStep> steps;
+    for (NodeId node : segment.nodes) {
+      members_[node] = {static_cast<std::int32_t>(segments_.size()), steps.empty()};
+      steps.push_back({kernels_[node], {}, {}});
+      const Work& work = work_[node];
+      prepared.work.reads.insert(prepared.work.reads.end(), work.reads.begin(), work.reads.end());
+      prepared.work.writes.insert(prepared.work.writes.end(), work.writes.begin(), work.writes.end());
+      prepared.work.seconds += work.seconds;
+    }
+    if (segment.moves) prepared_moves_.insert(segment.moves);
+    for (const Move& move : segment.moves ? *segment.moves : std::vector<Move>()) {
+      steps.push_back({{}, range(move.to), range(move.from)});
+      prepared.work.reads.push_back(move.from);
+      prepared.work.writes.push_back(move.to);
+    }
+    prepared.id = device_.prepare_segment(std::move(steps));
+    segments_.push_back(std::move(prepared));
+  }
+}
+
+/// The segment that a node is launched with; null: it is launched by itself.
+const DeviceSide::PreparedSegment* DeviceSide::segment_of(NodeId node) const {
+  const std::int32_t segment = members_[node].segment;
+  return verify_ || segment < 0 ? nullptr : &segments_[static_cast<std::size_t>(segment)];
 }
 
 Status DeviceSide::upload(NodeId node, const Array& array) {
@@ -155,6 +197,11 @@ bool DeviceSide::compute(const Step& step, const Origin& here, std::int64_t trip
 }
 
 bool DeviceSide::launch(const Node& node, const Origin& here) {
+  if (const PreparedSegment* segment = segment_of(here.node)) {
+    return !members_[here.node].first || issue(Stream::compute, segment->work, here, TimelineEvent::What::compute, 0, [&] {
+                                           return device_.launch_segment(segment->id, here);
+                                         }).has_value();
+  }
   auto enqueue = [&] { return device_.launch(kernels_[here.node], here); };
   if (!verify_ || graph_.purity(here.node) != Purity::pure) {
     return issue(Stream::compute, work_[here.node], here, TimelineEvent::What::compute, 0, enqueue).has_value();
@@ -225,6 +272,7 @@ bool DeviceSide::send(const Step& step, const Origin& here) {
 }
 
 bool DeviceSide::move(const std::vector<Move>& moves, const Origin& here) {
+  if (!verify_ && prepared_moves_.contains(&moves)) return true;
   for (const Move& m : moves) {
     if (!issue(Stream::compute, {{m.from}, {m.to}, 0}, here, TimelineEvent::What::compute, 0,
                [&] { return device_.copy_inside(range(m.to), range(m.from), here); })) {

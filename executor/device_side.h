@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <set>
 
 #include "executor/hazards.h"
 #include "executor/prepared.h"
@@ -46,7 +47,19 @@ class DeviceSide final : public Worker {
   DeviceSide(Prepared& prepared, DeviceId id);
   static Hazards watch_transfers(const Prepared& prepared, DeviceId id);
   Status prepare_steps();
+  void prepare_segments();
   Status upload(NodeId leaf, const Array& array);
+
+  /// What an operation is in a prepared segment.
+  struct Member {
+    std::int32_t segment = -1;  ///< index into segments_; none: it is launched by itself
+    bool first = false;         ///< launches it all
+  };
+  struct PreparedSegment {
+    SegmentId id;
+    Work work;
+  };
+  [[nodiscard]] const PreparedSegment* segment_of(NodeId node) const;
 
   /// Puts one command into `stream` behind all that it must wait for. `enqueue` does it; nothing if it failed.
   template <class F>
@@ -67,7 +80,10 @@ class DeviceSide final : public Worker {
   const MemoryPlan& plan_;
   IdVector<NodeId, KernelId> kernels_;
   IdVector<NodeId, Work> work_;
-  std::vector<NodeId> leaves_;  ///< inputs and parameters with a copy here
+  std::vector<PreparedSegment> segments_;
+  IdVector<NodeId, Member> members_;
+  std::set<const std::vector<Move>*> prepared_moves_;  ///< that are part of a segment
+  std::vector<NodeId> leaves_;                         ///< inputs and parameters with a copy here
   Hazards hazards_;
   std::byte* fetched_ = nullptr;  ///< staging for one value at a time, in verify mode
 

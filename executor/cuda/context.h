@@ -18,6 +18,7 @@ class Context {
   ~Context();
 
   [[nodiscard]] const DriverApi& api() const { return api_; }
+  [[nodiscard]] CUcontext handle() const { return context_; }
   /// Makes this the context of the calling thread: before any other call of the driver on it.
   [[nodiscard]] Status enter() const { return check("cuCtxSetCurrent", api_.cuCtxSetCurrent(context_)); }
   /// Success, or what went wrong in `call` as an Error (machine). From any thread.

@@ -80,6 +80,7 @@ Result<KernelId> CudaDevice::prepare(KernelRequest request) {
   if (!kernel) return kernel.error();
   for (const std::vector<Range>* ranges : {&request.inputs, &request.results})
     for (const Range& range : *ranges) kernel->end = std::max(kernel->end, range.offset + range.bytes);
+  kernel->touched = {std::move(request.inputs), std::move(request.results)};
   kernels_.push_back(*std::move(kernel));
   return KernelId(kernels_.size() - 1);
 }
@@ -171,8 +172,18 @@ Result<MatmulTrial> CudaDevice::matmul_trial(const MatmulAddresses& addresses) {
   return trial;
 }
 
-Status CudaDevice::allocate_scratch() {
+Status CudaDevice::finish_preparing() {
+  if (finished_) return {};
   trial_.reset();
+  Status status = allocate_scratch();
+  for (PreparedSegment& segment : segments_) {
+    if (status && !segment.graph) status = build(segment);
+  }
+  finished_ = status.ok();
+  return status;
+}
+
+Status CudaDevice::allocate_scratch() {
   if (scratch_ || scratch_bytes_ == 0) return {};
   Result<DeviceMemory> memory = make_device_memory(*context_, scratch_bytes_);
   if (!memory) return memory.error();
@@ -188,7 +199,7 @@ Status CudaDevice::allocate_scratch() {
 Status CudaDevice::begin_run(RunState& run) {
   if (context_->lost()) return Error{"the GPU was lost in an earlier run; open it anew to go on", {}, ErrorKind::machine};
   if (Status status = context_->enter(); !status) return status;
-  if (Status status = allocate_scratch(); !status) return status;
+  if (Status status = finish_preparing(); !status) return status;
   for (const FaultWords& fault : faults_) fault.words[0] = 0;
   streams_->begin(run);
   return {};
@@ -225,27 +236,38 @@ Status CudaDevice::upload(Range to, const std::byte* from) {
   return {};
 }
 
+CudaDevice::Parameters::Parameters(const Launch& launch, std::uint64_t& ticket) {
+  CLEAVE_CHECK(launch.values.size() <= std::size(all), "a kernel with too many parameters");
+  for (std::size_t i = 0; i < launch.values.size(); ++i) all[i] = const_cast<std::uint64_t*>(&launch.values[i]);
+  if (launch.ticket >= 0) all[launch.ticket] = &ticket;
+}
+
 Status CudaDevice::launch_one(const Launch& launch, CUstream stream, std::uint64_t ticket) const {
-  // The driver copies the parameters before it returns.
-  void* parameters[256];
-  CLEAVE_CHECK(launch.values.size() <= std::size(parameters), "a kernel with too many parameters");
-  for (std::size_t i = 0; i < launch.values.size(); ++i) parameters[i] = const_cast<std::uint64_t*>(&launch.values[i]);
-  if (launch.ticket >= 0) parameters[launch.ticket] = &ticket;
   const auto& [grid, block] = std::tie(launch.shape.grid, launch.shape.block);
-  return context_->check("cuLaunchKernel", driver().cuLaunchKernel(launch.function, grid[0], grid[1], grid[2], block[0], block[1], block[2],
-                                                                   launch.shape.shared_bytes, stream, parameters, nullptr));
+  return context_->check("cuLaunchKernel",
+                         driver().cuLaunchKernel(launch.function, grid[0], grid[1], grid[2], block[0], block[1], block[2],
+                                                 launch.shape.shared_bytes, stream, Parameters(launch, ticket).all, nullptr));
 }
 
 Status CudaDevice::launch(KernelId id, const Origin& origin) {
   const PreparedKernel& kernel = kernels_[id.index];
   touch(kernel.end);
-  if (!kernel.matmul && kernel.launches.empty()) return {};
+  if (kernel.empty()) return {};
   return streams_->enqueue(Stream::compute, origin, [&](CUstream stream, std::uint64_t ticket) -> Status {
     if (kernel.matmul) return kernel.matmul->launch(stream, kernel.addresses, scratch_.get());
     for (const Launch& launch : kernel.launches) {
       if (Status status = launch_one(launch, stream, ticket); !status) return status;
     }
     return {};
+  });
+}
+
+Status CudaDevice::launch_segment(SegmentId id, const Origin& origin) {
+  const PreparedSegment& segment = segments_[id.index];
+  touch(segment.end);
+  if (!segment.graph) return {};
+  return streams_->enqueue(Stream::compute, origin, [&](CUstream stream, std::uint64_t) {
+    return context_->check("cuGraphLaunch", driver().cuGraphLaunch(segment.graph.get(), stream));
   });
 }
 

@@ -10,7 +10,9 @@
 
 #include "executor/cuda/blas_api.h"
 #include "executor/cuda/compiler.h"
+#include "executor/cuda/dependences.h"
 #include "executor/cuda/matmul.h"
+#include "executor/cuda/segment_graph.h"
 #include "executor/cuda/staging.h"
 #include "executor/cuda/stopwatch.h"
 #include "executor/cuda/streams.h"
@@ -30,6 +32,7 @@ struct CudaOptions {
   Precision precision = Precision::f32;
   std::string cache_folder = default_cache_folder();
   CudaStreams::Options streams;
+  bool stream_mode = false;             ///< every launch by itself, no segments: to find where an error comes from
   std::int64_t upload_bytes = 4 << 20;  ///< of each of the two pieces of page-locked memory that uploads go through
   std::function<std::optional<KernelSource>(const KernelRequest&, const Architecture&)> source = kernel_source;
 };
@@ -42,11 +45,14 @@ class CudaDevice final : public Device {
   Status allocate(std::int64_t bytes) override;
   Result<std::byte*> allocate_staging(std::int64_t bytes) override;
   Result<KernelId> prepare(KernelRequest request) override;
+  [[nodiscard]] bool joins(KernelId kernel) const override;
+  SegmentId prepare_segment(std::vector<DeviceStep> steps) override;
   Status upload(Range to, const std::byte* from) override;
   Status begin_run(RunState& run) override;
   void end_run() override { streams_->end(); }
 
   Status launch(KernelId kernel, const Origin& origin) override;
+  Status launch_segment(SegmentId segment, const Origin& origin) override;
   Status copy_to_device(Range to, const std::byte* from, const Origin& origin) override;
   Status copy_to_host(std::byte* to, Range from, const Origin& origin) override;
   Status copy_inside(Range to, Range from, const Origin& origin) override;
@@ -70,6 +76,11 @@ class CudaDevice final : public Device {
     std::vector<std::uint64_t> values;
     int scratch = -1, ticket = -1;  ///< which of `values`, if any
   };
+  /// Where the driver finds a launch's parameters; it copies them before it returns.
+  struct Parameters {
+    Parameters(const Launch& launch, std::uint64_t& ticket);
+    void* all[256];
+  };
   /// What algorithms are tried with before the first run.
   struct Trial {
     DeviceMemory workspace;
@@ -79,7 +90,14 @@ class CudaDevice final : public Device {
     std::vector<Launch> launches;
     std::unique_ptr<Matmul> matmul;
     MatmulAddresses addresses;
+    Touched touched;
     std::int64_t end = 0;  ///< of the arena that it touches
+    [[nodiscard]] bool empty() const { return !matmul && launches.empty(); }
+  };
+  struct PreparedSegment {
+    std::vector<DeviceStep> steps;
+    GraphExecHandle graph;  ///< once the first run is to begin; none: nothing to do
+    std::int64_t end = 0;
   };
   /// What a kernel writes where it finds its data wrong: the number of its command and the offending number.
   struct FaultWords {
@@ -94,8 +112,12 @@ class CudaDevice final : public Device {
   Status open_matmuls();
   Result<MatmulTrial> matmul_trial(const MatmulAddresses& addresses);
   Result<CUfunction> function(const std::string& text, const KernelLaunch& launch);
-  /// Scratch memory, when it is known how much: before the first run.
+  /// What needs to know all kernels: scratch memory, and the graphs that hold its address. Before the first run.
+  Status finish_preparing();
   Status allocate_scratch();
+  Status build(PreparedSegment& segment);
+  Status add_step(SegmentGraph& graph, const DeviceStep& step);
+  [[nodiscard]] Touched touched_by(const DeviceStep& step) const;
   [[nodiscard]] std::optional<CudaStreams::DataFault> find_fault() const;
   [[nodiscard]] Status launch_one(const Launch& launch, CUstream stream, std::uint64_t ticket) const;
   [[nodiscard]] CUdeviceptr at(std::int64_t offset) const { return arena_.get() + static_cast<CUdeviceptr>(offset); }
@@ -114,6 +136,8 @@ class CudaDevice final : public Device {
   std::optional<Staging> staging_;
   std::byte* bounce_[2] = {};
   std::vector<PreparedKernel> kernels_;
+  std::vector<PreparedSegment> segments_;
+  bool finished_ = false;
   std::vector<FaultWords> faults_;
   std::int64_t touched_ = 0;
   std::unique_ptr<CudaStreams> streams_;

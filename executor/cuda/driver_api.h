@@ -41,7 +41,18 @@
   CALL(cuModuleUnload)                 \
   CALL(cuModuleGetFunction)            \
   CALL(cuFuncSetAttribute)             \
-  CALL(cuLaunchKernel)
+  CALL(cuLaunchKernel)                 \
+  CALL(cuStreamBeginCapture)           \
+  CALL(cuStreamEndCapture)             \
+  CALL(cuGraphCreate)                  \
+  CALL(cuGraphDestroy)                 \
+  CALL(cuGraphAddKernelNode)           \
+  CALL(cuGraphAddMemcpyNode)           \
+  CALL(cuGraphAddChildGraphNode)       \
+  CALL(cuGraphInstantiate)             \
+  CALL(cuGraphUpload)                  \
+  CALL(cuGraphLaunch)                  \
+  CALL(cuGraphExecDestroy)
 
 namespace cleave::cuda {
 

@@ -95,6 +95,8 @@ class PreparedMatmul final : public Matmul {
     return {};
   }
 
+  [[nodiscard]] std::size_t workspace_bytes() const override { return choice_.workspace_bytes; }
+
   Status launch(CUstream stream, const MatmulAddresses& addresses, CUdeviceptr workspace) override {
     Status status = set_bias(addresses.bias);
     return status ? launch_repeats(stream, addresses, workspace) : status;

@@ -73,6 +73,8 @@ class Matmul {
   static Result<std::unique_ptr<Matmul>> prepare(const MatmulSetting& setting, const MatmulPlan& plan, const MatmulTrial& trial = {});
   virtual ~Matmul() = default;
 
+  /// Of the algorithm that was chosen.
+  [[nodiscard]] virtual std::size_t workspace_bytes() const = 0;
   /// Puts the product into `stream`. `workspace` is as large as was said to `prepare`, and used by one product at a time.
   virtual Status launch(CUstream stream, const MatmulAddresses& addresses, CUdeviceptr workspace) = 0;
 };

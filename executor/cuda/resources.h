@@ -43,6 +43,8 @@ class Owned {
 using StreamHandle = Owned<CUstream, &DriverApi::cuStreamDestroy>;
 using EventHandle = Owned<CUevent, &DriverApi::cuEventDestroy>;
 using ModuleHandle = Owned<CUmodule, &DriverApi::cuModuleUnload>;
+using GraphHandle = Owned<CUgraph, &DriverApi::cuGraphDestroy>;
+using GraphExecHandle = Owned<CUgraphExec, &DriverApi::cuGraphExecDestroy>;  ///< one that can be launched
 using DeviceMemory = Owned<CUdeviceptr, &DriverApi::cuMemFree>;
 using HostMemory = Owned<void*, &DriverApi::cuMemFreeHost>;  ///< page-locked
 

@@ -371,7 +371,7 @@ struct FakeBlas {
         multiply(seen.product, scale, operands[0], operands[1], operands[2], bias);
     };
     const CUresult result =
-        d.enqueue(reinterpret_cast<CUstream>(with.stream), {action, nullptr, 0, false, kAlgorithms[algorithm.index].seconds});
+        d.enqueue(reinterpret_cast<CUstream>(with.stream), {action, nullptr, 0, false, kAlgorithms[algorithm.index].seconds, "matmul"});
     return result == CUDA_SUCCESS ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
   }
 

@@ -5,6 +5,7 @@
 
 #include "executor/kernel.h"
 #include "tests/support/fake_blas.h"
+#include "tests/support/fake_graphs.h"
 
 namespace cleave::testing {
 namespace {
@@ -90,6 +91,7 @@ std::string FakeDriver::leaks() const {
                                                       {"stream", streams_.size()},
                                                       {"event", events_.size()},
                                                       {"module", modules_.size()},
+                                                      {"graph", graphs_.size() + graph_execs_.size()},
                                                       {"program", programs_.size()},
                                                       {"product", products_.size()},
                                                       {"matrix", matrices_.size()},
@@ -145,6 +147,12 @@ bool FakeDriver::page_locked(const void* memory, std::size_t bytes) const {
 CUresult FakeDriver::enqueue(CUstream stream, Item item) {
   std::unique_ptr<FakeStream>* found = find(streams_, stream, "stream");
   if (!found) return CUDA_ERROR_INVALID_HANDLE;
+  if (FakeGraph* captured = (*found)->captured.get()) {
+    if (!item.action) misuse("an event in a capture");
+    const std::size_t index = captured->nodes.size();
+    captured->nodes.push_back({item.label, item.action, index > 0 ? std::vector{index - 1} : std::vector<std::size_t>(), nullptr});
+    return CUDA_SUCCESS;
+  }
   (*found)->items.push_back(std::move(item));
   if (schedule_ == Schedule::eager) {
     while (run_any()) {
@@ -229,6 +237,30 @@ void FakeDriver::launch(const Meaning& meaning, const std::vector<std::uint64_t>
   if (!meaning.fault) return misuse(meaning.request.op->name + " found bad data but has no words to say so: " + status.error().message);
   auto* words = reinterpret_cast<std::uint64_t*>(resolve(parameters[next], 2 * sizeof(std::uint64_t)));
   if (words && words[0] == 0) words[0] = parameters[next + 1];
+}
+
+CUresult FakeDriver::explain(CUfunction handle, void** parameters, Item& item) {
+  const Function* function = find(functions_, handle, "function");
+  if (!function) return CUDA_ERROR_INVALID_HANDLE;
+  const auto known = meanings_.find({function->text, function->entry});
+  if (known == meanings_.end()) {
+    misuse("a launch of a text that nobody explained");
+    return CUDA_ERROR_INVALID_IMAGE;
+  }
+  for (const Meaning& meaning : known->second) {
+    const std::size_t operands =
+        meaning.request.inputs.size() + meaning.request.results.size() + (meaning.scratch ? 1 : 0) + (meaning.fault ? 2 : 0);
+    std::vector<std::uint64_t> values(operands + meaning.constants.size());
+    for (std::size_t i = 0; i < values.size(); ++i) std::memcpy(&values[i], parameters[i], sizeof values[i]);
+    if (!std::equal(meaning.constants.begin(), meaning.constants.end(), values.begin() + static_cast<std::ptrdiff_t>(operands),
+                    [](std::int64_t a, std::uint64_t b) { return static_cast<std::uint64_t>(a) == b; }))
+      continue;
+    item.action = [this, meaning, values] { launch(meaning, values); };
+    item.label = meaning.request.op->name;
+    return CUDA_SUCCESS;
+  }
+  misuse("a launch with constants that nobody explained");
+  return CUDA_ERROR_INVALID_VALUE;
 }
 
 // --- the calls -------------------------------------------------------------------------------------------------------------------------
@@ -437,6 +469,7 @@ void FakeCalls::fill_streams(cuda::DriverApi& t) {
     return give_back("cuStreamDestroy", [&](D& d) {
       const auto* found = d.find(d.streams_, stream, "stream");
       if (found && !(*found)->items.empty() && d.sticky_ == CUDA_SUCCESS) d.misuse("a stream destroyed with work in flight");
+      if (found && (*found)->captured) d.misuse("a stream destroyed in a capture");
       d.streams_.erase(stream);
       return CUDA_SUCCESS;
     });
@@ -498,26 +531,11 @@ void FakeCalls::fill_clock(cuda::DriverApi& t) {
   };
 }
 
-CUresult FakeCalls::launch_kernel(CUfunction handle, CUstream stream, void** parameters) {
+CUresult FakeCalls::launch_kernel(CUfunction function, CUstream stream, void** parameters) {
   return call("cuLaunchKernel", [&](D& d) {
-    const D::Function* function = d.find(d.functions_, handle, "function");
-    if (!function) return CUDA_ERROR_INVALID_HANDLE;
-    const auto known = d.meanings_.find({function->text, function->entry});
-    if (known == d.meanings_.end()) {
-      d.misuse("a launch of a text that nobody explained");
-      return CUDA_ERROR_INVALID_IMAGE;
-    }
-    for (const D::Meaning& meaning : known->second) {
-      const std::size_t operands = meaning.request.inputs.size() + meaning.request.results.size() + (meaning.scratch ? 1 : 0) + (meaning.fault ? 2 : 0);
-      std::vector<std::uint64_t> values(operands + meaning.constants.size());
-      for (std::size_t i = 0; i < values.size(); ++i) std::memcpy(&values[i], parameters[i], sizeof values[i]);
-      if (!std::equal(meaning.constants.begin(), meaning.constants.end(), values.begin() + static_cast<std::ptrdiff_t>(operands),
-                      [](std::int64_t a, std::uint64_t b) { return static_cast<std::uint64_t>(a) == b; }))
-        continue;
-      return d.enqueue(stream, {[&d, meaning, values] { d.launch(meaning, values); }, nullptr, 0, false});
-    }
-    d.misuse("a launch with constants that nobody explained");
-    return CUDA_ERROR_INVALID_VALUE;
+    D::Item item;
+    const CUresult result = d.explain(function, parameters, item);
+    return result == CUDA_SUCCESS ? d.enqueue(stream, std::move(item)) : result;
   });
 }
 
@@ -609,6 +627,7 @@ cuda::Api FakeDriver::api() {
   FakeCalls::fill_clock(api.driver);
   FakeCalls::fill_modules(api.driver);
   FakeCalls::fill_compiler(api.compiler);
+  fill_fake_graphs(api.driver);
   fill_fake_blas(api.blas);
   return api;
 }

@@ -61,6 +61,8 @@ class FakeDriver {
   [[nodiscard]] std::int64_t calls() const { return calls_; }
   [[nodiscard]] std::int64_t count(const std::string& call) const;
   [[nodiscard]] const std::map<std::string, std::int64_t>& counts() const { return counts_; }
+  /// Each graph that was made ready to be launched: a line a node, with those it stands behind.
+  [[nodiscard]] const std::vector<std::string>& graphs() const { return graph_texts_; }
   /// Launches of each of the fake cuBLASLt's algorithms.
   [[nodiscard]] const std::map<std::uint64_t, std::int64_t>& algorithms() const { return algorithms_; }
   /// The call that `fail_call` made fail; empty: not yet reached.
@@ -73,6 +75,8 @@ class FakeDriver {
  private:
   friend struct FakeCalls;
   friend struct FakeBlas;
+  friend struct FakeGraphs;
+  friend void fill_fake_graphs(cuda::DriverApi&);
   static FakeDriver& current();
   struct FakeEvent {
     std::uint64_t recorded = 0, done = 0;  ///< versions
@@ -85,9 +89,22 @@ class FakeDriver {
     std::uint64_t version = 0;
     bool waits = false;
     double seconds = 1e-6;  ///< actions: how long they take by the fake's clock
+    std::string label;      ///< actions: for the texts of graphs
+  };
+  struct FakeGraph {
+    struct Node {
+      std::string label;
+      std::function<void()> action;
+      std::vector<std::size_t> after;
+      void* handle = nullptr;
+    };
+    std::vector<Node> nodes;
+    bool uploaded = false;
+    int in_flight = 0;
   };
   struct FakeStream {
     std::deque<Item> items;
+    std::unique_ptr<FakeGraph> captured;  ///< while it is: what is enqueued becomes nodes, one after the other
   };
   struct Function {
     std::string text, entry;
@@ -121,6 +138,8 @@ class FakeDriver {
   std::byte* resolve(CUdeviceptr address, std::size_t bytes);
   [[nodiscard]] bool page_locked(const void* memory, std::size_t bytes) const;
   CUresult enqueue(CUstream stream, Item item);
+  /// What a launch of a function with these parameters does.
+  CUresult explain(CUfunction function, void** parameters, Item& item);
   bool runnable(const FakeStream& stream) const;
   void run_head(FakeStream& stream);
   bool run_any();
@@ -138,6 +157,8 @@ class FakeDriver {
   std::map<void*, std::unique_ptr<FakeEvent>> events_;
   std::map<void*, std::string> modules_;
   std::map<void*, Function> functions_;
+  std::map<void*, std::shared_ptr<FakeGraph>> graphs_, graph_execs_;
+  std::vector<std::string> graph_texts_;
   std::map<void*, std::string> programs_;
   std::map<void*, std::shared_ptr<FakeMatmul>> products_;
   std::map<void*, FakeMatrix> matrices_;

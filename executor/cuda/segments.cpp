@@ -1,0 +1,79 @@
+// The segments of a CudaDevice: which kernels may be part of one, and what graph they become.
+#include <algorithm>
+
+#include "executor/cuda/cuda_device.h"
+
+namespace cleave::cuda {
+namespace {
+
+/// Scratch memory is shared: whoever uses it writes here, beyond any arena.
+constexpr Range kScratch{std::int64_t{1} << 62, 1};
+
+}  // namespace
+
+/// A kernel that looks at its data is told the number of its command at each launch, so that a fault is known for where it happened: a
+/// graph could not tell it.
+bool CudaDevice::joins(KernelId id) const {
+  const PreparedKernel& kernel = kernels_[id.index];
+  return !options_.stream_mode &&
+         std::none_of(kernel.launches.begin(), kernel.launches.end(), [](const Launch& launch) { return launch.ticket >= 0; });
+}
+
+SegmentId CudaDevice::prepare_segment(std::vector<DeviceStep> steps) {
+  PreparedSegment segment;
+  for (const DeviceStep& step : steps)
+    segment.end = std::max(segment.end, step.kernel.valid() ? kernels_[step.kernel.index].end : step.to.offset + step.to.bytes);
+  segment.steps = std::move(steps);
+  segments_.push_back(std::move(segment));
+  return SegmentId(segments_.size() - 1);
+}
+
+Touched CudaDevice::touched_by(const DeviceStep& step) const {
+  if (!step.kernel.valid()) return {{step.from}, {step.to}};
+  const PreparedKernel& kernel = kernels_[step.kernel.index];
+  Touched touched = kernel.touched;
+  const bool scratch =
+      kernel.matmul ? kernel.matmul->workspace_bytes() > 0
+                    : std::any_of(kernel.launches.begin(), kernel.launches.end(), [](const Launch& launch) { return launch.scratch >= 0; });
+  if (scratch) touched.writes.push_back(kScratch);
+  return touched;
+}
+
+Status CudaDevice::build(PreparedSegment& segment) {
+  std::vector<Touched> touched;
+  for (const DeviceStep& step : segment.steps) touched.push_back(touched_by(step));
+  const std::vector<std::vector<std::size_t>> after = find_dependences(touched);
+  Result<SegmentGraph> graph = SegmentGraph::make(*context_);
+  if (!graph) return graph.error();
+  for (std::size_t i = 0; i < segment.steps.size(); ++i) {
+    graph->begin_step(after[i]);
+    if (Status status = add_step(*graph, segment.steps[i]); !status) return status;
+  }
+  if (graph->empty()) return {};
+  Result<GraphExecHandle> made = graph->instantiate();
+  if (!made) return made.error();
+  segment.graph = *std::move(made);
+  return {};
+}
+
+Status CudaDevice::add_step(SegmentGraph& graph, const DeviceStep& step) {
+  if (!step.kernel.valid()) return graph.add_copy(at(step.to.offset), at(step.from.offset), step.to.bytes);
+  const PreparedKernel& kernel = kernels_[step.kernel.index];
+  if (kernel.matmul)
+    return graph.add_captured([&](CUstream stream) { return kernel.matmul->launch(stream, kernel.addresses, scratch_.get()); });
+  for (const Launch& launch : kernel.launches) {
+    std::uint64_t ticket = 0;
+    Parameters parameters(launch, ticket);
+    CUDA_KERNEL_NODE_PARAMS node{};
+    node.func = launch.function;
+    const auto& [grid, block] = std::tie(launch.shape.grid, launch.shape.block);
+    node.gridDimX = grid[0], node.gridDimY = grid[1], node.gridDimZ = grid[2];
+    node.blockDimX = block[0], node.blockDimY = block[1], node.blockDimZ = block[2];
+    node.sharedMemBytes = launch.shape.shared_bytes;
+    node.kernelParams = parameters.all;
+    if (Status status = graph.add_kernel(node); !status) return status;
+  }
+  return {};
+}
+
+}  // namespace cleave::cuda

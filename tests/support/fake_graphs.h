@@ -1,0 +1,10 @@
+// The fake driver's graphs: fills their calls of the table. A graph's nodes run in any order that its edges allow.
+#pragma once
+
+#include "executor/cuda/driver_api.h"
+
+namespace cleave::testing {
+
+void fill_fake_graphs(cuda::DriverApi& table);
+
+}  // namespace cleave::testing
