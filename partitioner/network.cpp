@@ -2,6 +2,7 @@
 #include "partitioner/network.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace cleave {
@@ -47,11 +48,17 @@ class Builder {
   void at_least_one_copy();
 
  private:
-  /// What a region of the span demands: nothing, one target, or several behind an auxiliary vertex.
+  /// What a region of the span demands: up to two targets, or more behind an auxiliary vertex.
   struct Demand {
-    int targets = 0;
-    std::int32_t target = 0;  ///< the only one, or the auxiliary vertex
-    std::int64_t capacity = kLimit;
+    int targets = 0;       ///< 3: three or more
+    bool certain = false;  ///< somebody who is decided needs the value here, whatever the others do
+    std::array<std::int32_t, 2> target{};
+    std::array<std::int64_t, 2> capacity{};
+  };
+  /// The demand of the region where a value lives, and what one transfer there costs.
+  struct Demands {
+    Demand demand;
+    std::int64_t capacity = 0;
   };
 
   std::int32_t new_vertex();
@@ -60,7 +67,10 @@ class Builder {
     to_accelerator ? arc(from, to, capacity) : arc(to, from, capacity);
   }
   void add_target(bool to_accelerator, Demand& demand, std::int64_t region_capacity, std::int32_t target, std::int64_t capacity);
-  Demand demand(std::size_t v, bool to_accelerator);
+  void join(bool to_accelerator, Demand& demand, std::int64_t region_capacity);
+  Demands demands(std::size_t v, bool to_accelerator);
+  void attach(bool to_accelerator, std::int32_t producer, Demands demands);
+  bool attach_both(std::int32_t producer, const Demands& there, const Demands& back);
   [[nodiscard]] std::int64_t region_capacity(std::size_t v, bool to_accelerator, std::int32_t region) const {
     const auto& value = problem_.values[v];
     return scale_.units(problem_.regions[region].frequency *
@@ -140,60 +150,118 @@ void Builder::executions() {
 /// An arc to a target needs no more than what can flow into the region's own vertex: that is as good as infinite.
 void Builder::add_target(bool to_accelerator, Demand& demand, std::int64_t region_capacity, std::int32_t target, std::int64_t capacity) {
   capacity = std::min(capacity, region_capacity);
-  if (demand.targets == 0) {
-    demand = {1, target, capacity};
+  for (int i = 0; i < demand.targets && demand.targets < 3; ++i) {
+    if (demand.target[i] != target) continue;
+    // Two ways down to one user: both are paid, or this region is.
+    demand.capacity[i] = std::min(demand.capacity[i] + capacity, region_capacity);
     return;
   }
-  if (demand.targets == 1) {
-    if (demand.target == target) {
-      demand.capacity =
-          std::min(demand.capacity + capacity, region_capacity);  // two ways down to one user: both are paid, or this region is
-      return;
-    }
-    const std::int32_t auxiliary = new_vertex();
-    directed(to_accelerator, auxiliary, demand.target, demand.capacity);
-    demand = {2, auxiliary, region_capacity};
+  if (demand.targets < 2) {
+    demand.target[demand.targets] = target;
+    demand.capacity[demand.targets++] = capacity;
+    return;
   }
-  directed(to_accelerator, demand.target, target, capacity);
+  if (demand.targets == 2) {
+    join(to_accelerator, demand, region_capacity);
+    demand.targets = 3;
+  }
+  directed(to_accelerator, demand.target[0], target, capacity);
 }
 
-/// All that value v must reach on one side, folded into one target behind its producer.
-Builder::Demand Builder::demand(std::size_t v, bool to_accelerator) {
+/// Two targets become one: an auxiliary vertex before them.
+void Builder::join(bool to_accelerator, Demand& demand, std::int64_t region_capacity) {
+  const std::int32_t auxiliary = new_vertex();
+  for (int i = 0; i < 2; ++i) directed(to_accelerator, auxiliary, demand.target[i], demand.capacity[i]);
+  demand.targets = 1;
+  demand.target[0] = auxiliary;
+  demand.capacity[0] = region_capacity;
+}
+
+/// All that value v must reach on one side, folded into the region where it lives.
+Builder::Demands Builder::demands(std::size_t v, bool to_accelerator) {
   const auto& value = problem_.values[v];
-  const std::int32_t decided_here = to_accelerator ? PlacementNetwork::kSource : PlacementNetwork::kSink;  // never needs it
+  const std::int32_t never = to_accelerator ? PlacementNetwork::kSource : PlacementNetwork::kSink;
+  const std::int32_t certainly = to_accelerator ? PlacementNetwork::kSink : PlacementNetwork::kSource;
   const std::int32_t producer = vertex(value.node, to_accelerator);
-  if (producer == (to_accelerator ? PlacementNetwork::kSink : PlacementNetwork::kSource)) return {};  // always has it
+  if (producer == certainly) return {};  // always has it
   span_.restart(value.region);
   demands_.assign(1, {});
-  for (std::int32_t i = uses_.start[v]; i < uses_.start[v + 1]; ++i) {
-    const auto& use = problem_.uses[uses_.order[i]];
-    const std::int32_t target = vertex(use.node, to_accelerator);
-    if (target == producer || target == decided_here) continue;
-    const std::int32_t slot = span_.add(use.region);
-    if (demands_.size() < span_.slots().size()) demands_.resize(span_.slots().size());
-    add_target(to_accelerator, demands_[slot], region_capacity(v, to_accelerator, use.region), target, kLimit);
-  }
+  const auto for_each_target = [&](auto visit) {
+    for (std::int32_t i = uses_.start[v]; i < uses_.start[v + 1]; ++i) {
+      const auto& use = problem_.uses[uses_.order[i]];
+      const std::int32_t target = vertex(use.node, to_accelerator);
+      if (target == producer || target == never) continue;
+      const std::int32_t slot = span_.add(use.region);
+      if (demands_.size() < span_.slots().size()) demands_.resize(span_.slots().size());
+      visit(demands_[slot], use.region, target);
+    }
+  };
+  for_each_target([&](Demand& demand, std::int32_t, std::int32_t target) { demand.certain |= target == certainly; });
+  for_each_target([&](Demand& demand, std::int32_t region, std::int32_t target) {
+    if (!demand.certain || target == certainly) {
+      add_target(to_accelerator, demand, region_capacity(v, to_accelerator, region), target, kLimit);
+    }
+  });
   for (std::size_t slot = demands_.size() - 1; slot > 0; --slot) {
-    const std::int32_t parent = span_.slots()[slot].parent;
-    add_target(to_accelerator, demands_[parent], region_capacity(v, to_accelerator, span_.slots()[parent].region), demands_[slot].target,
-               demands_[slot].capacity);
+    Demand& parent = demands_[span_.slots()[slot].parent];
+    Demand& child = demands_[slot];
+    if (parent.certain || child.targets == 0) continue;
+    const std::int64_t capacity = region_capacity(v, to_accelerator, span_.slots()[slot].region);
+    if (child.targets == 2) join(to_accelerator, child, capacity);
+    if (child.targets == 3) child.capacity[0] = capacity;
+    add_target(to_accelerator, parent, region_capacity(v, to_accelerator, span_.slots()[span_.slots()[slot].parent].region),
+               child.target[0], child.capacity[0]);
   }
-  return demands_[0];
+  return {demands_[0], region_capacity(v, to_accelerator, value.region)};
+}
+
+void Builder::attach(bool to_accelerator, std::int32_t producer, Demands demands) {
+  Demand& demand = demands.demand;
+  if (demand.targets == 0) return;
+  if (demand.targets == 2 && demand.capacity[0] + demand.capacity[1] > demands.capacity) join(to_accelerator, demand, demands.capacity);
+  if (demand.targets == 3) demand.capacity[0] = demands.capacity;
+  for (int i = 0; i < std::min(demand.targets, 2); ++i) {
+    if (demand.targets < 3 || i == 0) directed(to_accelerator, producer, demand.target[i], demand.capacity[i]);
+  }
+}
+
+/// Both directions at once, where the variables are the same. If a transfer that serves two targets is shared in both directions, the
+/// amount shared in either is what is saved while the targets agree with each other and not with the producer: half of it moves to an arc
+/// between them. No auxiliary vertex is needed but for what one direction shares more than the other.
+bool Builder::attach_both(std::int32_t producer, const Demands& there, const Demands& back) {
+  const Demand &to = there.demand, &from = back.demand;
+  if (to.targets != from.targets || to.targets == 0 || to.targets > 2 || to.target[0] != from.target[0]) return false;
+  if (to.targets == 1) {
+    arc(producer, to.target[0], to.capacity[0], from.capacity[0]);
+    return true;
+  }
+  if (to.target[1] != from.target[1]) return false;
+  const std::int64_t shared_there = std::max<std::int64_t>(0, to.capacity[0] + to.capacity[1] - there.capacity);
+  const std::int64_t shared_back = std::max<std::int64_t>(0, from.capacity[0] + from.capacity[1] - back.capacity);
+  const std::int64_t both = std::min(shared_there, shared_back);
+  for (int i = 0; i < 2; ++i) {
+    arc(producer, to.target[i], to.capacity[i] - (shared_there - both / 2), from.capacity[i] - (shared_back - both / 2));
+  }
+  arc(to.target[0], to.target[1], both / 2, both / 2);
+  if (shared_there == shared_back) return true;
+  const bool to_accelerator = shared_there > shared_back;
+  const std::int64_t rest = std::max(shared_there, shared_back) - both;
+  const std::int32_t auxiliary = new_vertex();
+  directed(to_accelerator, producer, auxiliary, rest);
+  for (const std::int32_t target : to.target) directed(to_accelerator, auxiliary, target, rest);
+  return true;
 }
 
 void Builder::transfers() {
   for (std::size_t v = 0; v < problem_.values.size(); ++v) {
     if (uses_.start[v] == uses_.start[v + 1]) continue;
     const std::int32_t producer = problem_.values[v].node;
-    const Demand there = demand(v, true);
-    const Demand back = demand(v, false);
+    const Demands there = demands(v, true);
+    const Demands back = demands(v, false);
     const std::int32_t from = vertex(producer, true), to = vertex(producer, false);
-    if (there.targets > 0 && back.targets > 0 && from == to && there.target == back.target) {
-      arc(from, there.target, there.capacity, back.capacity);
-      continue;
-    }
-    if (there.targets > 0) arc(from, there.target, there.capacity);
-    if (back.targets > 0) arc(back.target, to, back.capacity);
+    if (from == to && attach_both(from, there, back)) continue;
+    attach(true, from, there);
+    attach(false, to, back);
   }
 }
 
@@ -225,7 +293,7 @@ CapacityScale::CapacityScale(const PlacementProblem& problem, const UsesByValue&
   for (;; ++exponent_) {
     per_second_ = std::ldexp(1.0, -exponent_);
     if (sum * per_second_ > 1.001 * kLimit) continue;  // surely too fine
-    if (sum * per_second_ < 0.999 * kLimit - static_cast<double>(terms_)) return;
+    if (sum * per_second_ < 0.999 * kLimit - 2 * static_cast<double>(terms_)) return;
     __int128 total = 0;  // the sum in integers decides: it does not depend on the order
     for_each_cost(problem, uses, [&](double seconds) { total += units(seconds); });
     if (total < kLimit) return;
@@ -234,7 +302,7 @@ CapacityScale::CapacityScale(const PlacementProblem& problem, const UsesByValue&
 
 std::int64_t CapacityScale::units(double seconds) const {
   if (seconds <= 0) return 0;
-  return std::max<std::int64_t>(1, std::llround(seconds * per_second_));
+  return 2 * std::max<std::int64_t>(1, std::llround(seconds * per_second_ / 2));
 }
 
 PlacementNetwork make_network(const PlacementProblem& problem, const Contraction& contraction, const UsesByValue& uses,

@@ -17,7 +17,7 @@ namespace cleave {
 class CapacityScale {
  public:
   explicit CapacityScale(const PlacementProblem& problem, const UsesByValue& uses);
-  /// Nearest; never 0 for a positive cost, so that what costs anything is avoided.
+  /// The nearest even number, so that it can be halved; never 0 for a positive cost, so that what costs anything is avoided.
   [[nodiscard]] std::int64_t units(double seconds) const;
   [[nodiscard]] double seconds(std::int64_t units) const { return std::ldexp(static_cast<double>(units), exponent_); }
   /// How far the sum of the problem's capacities may be off because each was rounded.
