@@ -144,12 +144,15 @@ Status CudaDevice::open_matmuls() {
 
 Result<CudaDevice::PreparedKernel> CudaDevice::prepare_matmul(const KernelRequest& request) {
   if (Status status = open_matmuls(); !status) return status.error();
+  const std::optional<MatmulRequest> product = find_matmul(request);
+  CLEAVE_CHECK(product, "no matrix product");
   PreparedKernel kernel;
-  kernel.addresses = {at(request.inputs[0].offset), at(request.inputs[1].offset), at(request.results[0].offset), 0};
-  if (request.inputs.size() > 2) kernel.addresses.bias = at(request.inputs[2].offset);
+  const auto input = [&](std::size_t which) { return at(request.inputs[which].offset); };
+  kernel.addresses = {input(product->a), input(product->b), at(request.results[0].offset), 0};
+  if (has_bias(product->epilogue)) kernel.addresses.bias = input(product->bias);
   Result<MatmulTrial> trial = matmul_trial(kernel.addresses);
   if (!trial) return trial.error();
-  Result<std::unique_ptr<Matmul>> matmul = Matmul::prepare(matmuls_, matmul_plan(request), *trial);
+  Result<std::unique_ptr<Matmul>> matmul = Matmul::prepare(matmuls_, matmul_plan(*product), *trial);
   if (!matmul) return matmul.error();
   scratch_bytes_ = std::max(scratch_bytes_, kMatmulWorkspace);
   kernel.matmul = *std::move(matmul);
@@ -266,9 +269,10 @@ Status CudaDevice::launch_segment(SegmentId id, const Origin& origin) {
   const PreparedSegment& segment = segments_[id.index];
   touch(segment.end);
   if (!segment.graph) return {};
-  return streams_->enqueue(Stream::compute, origin, [&](CUstream stream, std::uint64_t) {
+  const auto launch = [&](CUstream stream, std::uint64_t) {
     return context_->check("cuGraphLaunch", driver().cuGraphLaunch(segment.graph.get(), stream));
-  });
+  };
+  return streams_->enqueue(Stream::compute, origin, launch, segment.steps.size());
 }
 
 Status CudaDevice::copy_to_device(Range to, const std::byte* from, const Origin& origin) {

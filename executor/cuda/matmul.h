@@ -45,10 +45,21 @@ struct MatmulAddresses {
   CUdeviceptr bias = 0;  ///< n elements; epilogues with bias only
 };
 
-/// Whether `request` is one matrix product that `matmul_plan` can state: of floating types, and with something to add up.
+/// A matrix product in a request: alone, or with what is done to its operands and its result in the same go: an operand's transpose, which
+/// is read as it lies; a bias for each column; relu.
+struct MatmulRequest {
+  std::size_t a = 0, b = 1;                       ///< which of the request's inputs
+  std::size_t bias = 0;                           ///< epilogues with bias only
+  TensorType a_type, b_type, c_type;              ///< as they are meant
+  bool transpose_a = false, transpose_b = false;  ///< the last two axes lie changed about
+  Epilogue epilogue = Epilogue::none;
+};
+/// Nothing: the request is something else.
+std::optional<MatmulRequest> find_matmul(const KernelRequest& request);
+
+/// Whether cuBLASLt has the product: of floating types, with something to add up; an epilogue on all of them but f64.
 bool has_matmul(const KernelRequest& request);
-/// `transpose_a`, `transpose_b`: the last two axes of that operand lie changed about; the request has the types that are meant.
-MatmulPlan matmul_plan(const KernelRequest& request, bool transpose_a = false, bool transpose_b = false);
+MatmulPlan matmul_plan(const MatmulRequest& product);
 
 /// What all products of one device have in common.
 struct MatmulSetting {

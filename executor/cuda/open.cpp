@@ -108,6 +108,7 @@ Result<std::unique_ptr<Device>> open(const ExecutorOptions& options) {
   CudaOptions cuda_options;
   cuda_options.ordinal = options.ordinal;
   cuda_options.precision = options.precision;
+  cuda_options.stream_mode = options.stream_mode;
   return CudaDevice::open(*api, std::move(cuda_options));
 }
 

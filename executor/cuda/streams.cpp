@@ -107,12 +107,13 @@ Status CudaStreams::make_room(Stream stream) {
   return told(std::move(status));
 }
 
-void CudaStreams::note(Stream stream, const Origin& origin) {
+void CudaStreams::note(Stream stream, const Origin& origin, std::uint64_t operations) {
   Lock lock(mutex_);
   Line& queue = line(stream);
   ++queue.enqueued;
   if (stream != Stream::compute) return;
   origins_[queue.enqueued % kLongest] = origin;
+  operations_[queue.enqueued % kLongest] = operations;
   const std::uint64_t marked = queue.marks.empty() ? queue.completed : queue.marks.back().sequence;
   if (queue.enqueued - marked < kStride || pool_.empty()) return;
   if (Status status = record_now(queue); !status && !broken_) broken_ = told(std::move(status)).error();
@@ -230,8 +231,12 @@ Status CudaStreams::told(Status status) {
   if (status || !context_.lost() || told_ || !run_ || compute.completed == compute.enqueued) return status;
   told_ = true;
   Error error = status.error();
-  const std::uint64_t others = compute.enqueued - compute.completed - 1;
-  if (others > 0) error.message += "; it happened here or in one of the " + std::to_string(others) + " operations after this one";
+  std::uint64_t operations = 0;
+  for (std::uint64_t i = compute.completed + 1; i <= compute.enqueued; ++i) operations += operations_[i % kLongest];
+  if (operations > 1) {
+    error.message += "; it happened here or in one of the " + std::to_string(operations - 1) + " operations after this one";
+    if (operations > compute.enqueued - compute.completed) error.message += ", some launched as one: in stream mode each is by itself";
+  }
   run_->fail(origins_[(compute.completed + 1) % kLongest], std::move(error));
   return status;
 }

@@ -39,11 +39,12 @@ class CudaStreams {
   /// Returns when nothing is in flight any more, or the device is lost.
   void end();
   /// Puts a command into `stream`: `call(CUstream, number)` does it; the number is the command's own in the stream. One thread at a time.
+  /// `operations`: how many it is, the first of them at `origin`.
   template <class Call>
-  Status enqueue(Stream stream, const Origin& origin, Call&& call) {
+  Status enqueue(Stream stream, const Origin& origin, Call&& call, std::uint64_t operations = 1) {
     if (Status status = make_room(stream); !status) return status;
     if (Status status = call(line(stream).stream.get(), line(stream).enqueued + 1); !status) return failed(std::move(status));
-    note(stream, origin);
+    note(stream, origin, operations);
     return {};
   }
   Event record(Stream stream);
@@ -70,13 +71,13 @@ class CudaStreams {
   };
   using Lock = std::unique_lock<std::mutex>;
 
-  CudaStreams(Context& context, const Options& options) : context_(context), options_(options), origins_(kLongest) {}
+  CudaStreams(Context& context, const Options& options) : context_(context), options_(options), origins_(kLongest), operations_(kLongest) {}
   Line& line(Stream stream) { return lines_[static_cast<std::size_t>(stream)]; }
 
   /// Makes the calling thread, which enqueues, one that the driver knows.
   Status enter();
   Status make_room(Stream stream);
-  void note(Stream stream, const Origin& origin);
+  void note(Stream stream, const Origin& origin, std::uint64_t operations);
   Status failed(Status status);
   Status record_now(Line& line);
   /// Makes sure that some mark stands at `sequence` or behind it.
@@ -99,7 +100,9 @@ class CudaStreams {
   std::mutex mutex_;
   std::array<Line, kStreamCount> lines_;
   std::vector<EventHandle> pool_;
-  std::vector<Origin> origins_;  ///< of the compute stream's commands in flight, by number modulo kLongest
+  /// Of the compute stream's commands in flight, by number modulo kLongest.
+  std::vector<Origin> origins_;
+  std::vector<std::uint64_t> operations_;
   std::optional<DataFault> fault_;
   std::optional<Error> broken_;  ///< a failure that could not be returned where it happened
   RunState* run_ = nullptr;

@@ -27,9 +27,13 @@ KernelRequest request(const TensorType& a, const TensorType& b) {
   return {NodeId(0), op, &none, {a, b}, std::get<std::vector<TensorType>>(infer(*op, {a, b})), {}, {}};
 }
 
+MatmulPlan plan_for(const KernelRequest& request) {
+  return cuda::matmul_plan(*cuda::find_matmul(request));
+}
+
 std::string plan_of(const char* a, const char* b) {
   const KernelRequest product = request(*parse_tensor_type(a), *parse_tensor_type(b));
-  return cuda::has_matmul(product) ? to_string(cuda::matmul_plan(product)) : "none";
+  return cuda::has_matmul(product) ? to_string(cuda::matmul_plan(*cuda::find_matmul(product))) : "none";
 }
 
 Array converted(const Array& array, DType dtype) {
@@ -84,7 +88,10 @@ class Cases {
     c.a = numbers(dtype, a);
     c.b = numbers(dtype, b);
     c.bias = numbers(dtype, {column ? 1 : n});
-    c.plan = cuda::matmul_plan(request(c.a.type(), c.b.type()), !row && below(2) == 0, !column && below(2) == 0);
+    cuda::MatmulRequest product = *cuda::find_matmul(request(c.a.type(), c.b.type()));
+    product.transpose_a = !row && below(2) == 0;
+    product.transpose_b = !column && below(2) == 0;
+    c.plan = cuda::matmul_plan(product);
     if (dtype != f64) c.plan.epilogue = static_cast<Epilogue>(below(6));
     if (column && has_bias(c.plan.epilogue)) c.plan.epilogue = Epilogue::none;  // a result without its axis
     return c;
@@ -154,7 +161,7 @@ TEST(CudaMatmul, ComputesTheSamplesOfTheOp) {
     const KernelRequest product = request(sample.inputs[0].type(), sample.inputs[1].type());
     if (!cuda::has_matmul(product)) continue;
     const Array should = call_op("matmul", sample.inputs);
-    const auto is = (*bench)->run(cuda::matmul_plan(product), sample.inputs[0], sample.inputs[1], Array(), should.type());
+    const auto is = (*bench)->run(plan_for(product), sample.inputs[0], sample.inputs[1], Array(), should.type());
     ASSERT_TRUE(is.ok()) << is.error().message;
     EXPECT_EQ(difference(*is, should, reduction_length(*sample.op, sample.attributes, sample.inputs, std::span(&should, 1))).value_or(""),
               "");
@@ -164,13 +171,83 @@ TEST(CudaMatmul, ComputesTheSamplesOfTheOp) {
   EXPECT_THAT(driver.misuses(), ::testing::IsEmpty());
 }
 
+// --- products with what is done around them ----------------------------------------------------------------------------------------------
+
+/// A fused request of `steps` on `inputs`: op and operands, the inputs first, then the results of the steps before.
+struct Fused {
+  std::vector<std::pair<const char*, std::vector<std::size_t>>> steps;
+  std::vector<TensorType> inputs;
+  static constexpr std::size_t kLast = 99;
+  std::vector<std::size_t> written = {kLast};
+
+  [[nodiscard]] KernelRequest request() const {
+    static const Attributes none;
+    KernelRequest request{NodeId(0), nullptr, &none, inputs, {}, {}, {}, {}, written};
+    std::vector<TensorType> all = inputs;
+    for (const auto& [name, operands] : steps) {
+      std::vector<TensorType> types;
+      for (const std::size_t operand : operands) types.push_back(all[operand]);
+      request.op = find_op(name);
+      all.push_back(std::get<std::vector<TensorType>>(infer(*request.op, types)).at(0));
+      request.steps.push_back({NodeId(0), request.op, &none, operands, all.back()});
+    }
+    for (std::size_t& each : request.written) {
+      if (each == kLast) each = steps.size() - 1;
+      request.result_types.push_back(request.steps[each].type);
+    }
+    return request;
+  }
+  [[nodiscard]] std::string plan() const {
+    const KernelRequest fused = request();
+    if (!cuda::has_matmul(fused)) return "none";
+    const cuda::MatmulRequest found = *cuda::find_matmul(fused);
+    return std::to_string(found.a) + "*" + std::to_string(found.b) + ": " + to_string(cuda::matmul_plan(found));
+  }
+};
+
+TEST(CudaMatmul, TakesTransposesABiasAndReluInOneGo) {
+  const TensorType a{f32, {4, 3}}, at{f32, {3, 4}}, b{f32, {3, 2}}, bt{f32, {2, 3}}, row{f32, {2}}, square{f32, {3, 3}};
+  EXPECT_EQ((Fused{{{"transpose", {0}}, {"matmul", {2, 1}}}, {at, b}}.plan()), "0*1: f32 4x2x3 a' b");
+  EXPECT_EQ((Fused{{{"transpose", {0}}, {"matmul", {1, 2}}}, {bt, a}}.plan()), "1*0: f32 4x2x3 a b'");
+  EXPECT_EQ((Fused{{{"transpose", {1}}, {"transpose", {0}}, {"matmul", {3, 2}}}, {at, bt}}.plan()), "0*1: f32 4x2x3 a' b'");
+  EXPECT_EQ((Fused{{{"transpose", {0}}, {"matmul", {0, 1}}}, {at}}.plan()), "0*0: f32 3x3x4 a b'");
+  EXPECT_EQ((Fused{{{"transpose", {0}}, {"matmul", {1, 1}}}, {square}}.plan()), "0*0: f32 3x3x3 a' b'");
+  EXPECT_EQ((Fused{{{"transpose", {0}}, {"matmul", {2, 1}}}, {{f32, {5, 3, 4}}, b}}.plan()),
+            "0*1: f32 4x2x3 a' b batch 5 (12, 0, 8)");  // lies the wrong way about for one tall matrix
+  EXPECT_EQ((Fused{{{"matmul", {0, 1}}, {"add", {3, 2}}}, {a, b, row}}.plan()), "0*1: f32 4x2x3 a b bias");
+  EXPECT_EQ((Fused{{{"matmul", {0, 1}}, {"add", {2, 3}}, {"relu", {4}}}, {a, b, {f32, {1, 2}}}}.plan()), "0*1: f32 4x2x3 a b bias relu");
+  EXPECT_EQ((Fused{{{"matmul", {0, 1}}, {"relu", {2}}}, {a, b}}.plan()), "0*1: f32 4x2x3 a b relu");
+}
+
+TEST(CudaMatmul, LeavesAloneWhatItCannotTakeInOneGo) {
+  const TensorType a{f32, {4, 3}}, b{f32, {3, 2}}, row{f32, {2}}, square{f32, {3, 3}};
+  const TensorType a64{f64, {4, 3}}, b64{f64, {3, 2}}, row64{f64, {2}};
+  const std::vector<Fused> others = {
+      {{{"matmul", {0, 1}}, {"add", {3, 2}}}, {a64, b64, row64}},                // no epilogue on f64
+      {{{"matmul", {0, 1}}, {"add", {3, 2}}}, {a, b, {f32, {4, 1}}}},            // a column
+      {{{"matmul", {0, 1}}, {"add", {3, 2}}}, {a, b, {f32, {4, 2}}}},            // a matrix
+      {{{"matmul", {0, 1}}, {"add", {3, 2}}}, {a, b, {f32, {}}}},                // a scalar
+      {{{"matmul", {0, 1}}, {"add", {3, 2}}}, {a, b, {f32, {1, 1, 2}}}},         // another rank
+      {{{"matmul", {0, 1}}, {"add", {2, 2}}}, {a, b}},                           // with itself
+      {{{"matmul", {0, 1}}, {"add", {3, 2}}}, {a, {f32, {3}}, {f32, {4}}}},      // along the other axis
+      {{{"matmul", {0, 1}}, {"relu", {2}}, {"add", {4, 2}}}, {a, b, row}},       // in the other order
+      {{{"matmul", {0, 1}}, {"multiply", {3, 2}}}, {a, b, row}},                 //
+      {{{"matmul", {0, 1}}, {"gelu", {2}}}, {a, b}},                             // the exact form, which the library has not
+      {{{"transpose", {0}}, {"matmul", {0, 1}}}, {square, square}},              // a transpose that the product does not read
+      {{{"transpose", {0}}, {"transpose", {1}}, {"matmul", {2, 0}}}, {square}},  // twice
+      {{{"matmul", {0, 1}}, {"matmul", {2, 1}}}, {square, square}},              //
+      {{{"matmul", {0, 1}}, {"relu", {2}}}, {a, b}, {0, 1}},                     // the product itself is read, too
+      {{{"matmul", {0, 1}}, {"relu", {2}}}, {{f32, {4, 0}}, {f32, {0, 2}}}}};    // a sum of nothing
+  for (std::size_t i = 0; i < others.size(); ++i) EXPECT_EQ(others[i].plan(), "none") << i;
+}
+
 TEST(CudaMatmul, RoundsOperandsOnlyWhereItIsAskedTo) {
   FakeDriver driver;
   auto bench = BlasBench::open(driver);
   ASSERT_TRUE(bench.ok());
   const float tf32 = 1 + 0x1p-11F, bf16_only = 1 + 0x1p-8F;  // one bit more than the type has, rounded to even
   const Array a = Array::of<float>({1, 2}, {tf32, bf16_only}), b = Array::of<float>({2, 1}, {1024, 1});
-  const MatmulPlan plan = cuda::matmul_plan(request(a.type(), b.type()));
+  const MatmulPlan plan = plan_for(request(a.type(), b.type()));
   const auto product = [&](Precision precision) {
     (*bench)->setting.precision = precision;
     return (*bench)->run(plan, a, b, Array(), {f32, {1, 1}})->at(0);
@@ -183,7 +260,7 @@ TEST(CudaMatmul, RoundsOperandsOnlyWhereItIsAskedTo) {
 
 TEST(CudaMatmul, MakesOneErrorOfEachFailingCall) {
   const Array a = Array::of<float>({1, 2, 1}, {1, 2}), b = Array::of<float>({3, 1, 1}, {1, 2, 3}), bias = Array::of<float>({1}, {4});
-  MatmulPlan plan = cuda::matmul_plan(request({f32, {2, 1, 4, 3}}, {f32, {5, 3, 2}}));
+  MatmulPlan plan = plan_for(request({f32, {2, 1, 4, 3}}, {f32, {5, 3, 2}}));
   plan.epilogue = Epilogue::bias_relu;
   plan.transpose_b = true;
   for (std::int64_t n = 1;; ++n) {
@@ -225,7 +302,7 @@ TEST(CudaMatmul, MakesOneErrorOfEachFailingCall) {
 class CudaMatmulChoice : public ::testing::Test {
  protected:
   static constexpr std::uint64_t kFirst = 0, kInPlace = 1, kLarge = 2, kBroken = 3, kFastest = 4;
-  const MatmulPlan plan_ = cuda::matmul_plan(request({f32, {4, 3}}, {f32, {3, 2}}));
+  const MatmulPlan plan_ = plan_for(request({f32, {4, 3}}, {f32, {3, 2}}));
   const Array a_{TensorType{f32, {4, 3}}}, b_{TensorType{f32, {3, 2}}};
   TemporaryFolder folder_;
 

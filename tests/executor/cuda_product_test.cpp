@@ -73,5 +73,44 @@ TEST(CudaProduct, EqualsTheOracleBitForBit) {
   }
 }
 
+TEST(CudaProduct, ReadsTransposesAsTheyLie) {
+  if (const std::string why = KernelEmulator::unavailable(); !why.empty()) GTEST_SKIP() << why;
+  constexpr std::uint64_t kSeed = 6;
+  std::mt19937_64 random(kSeed);
+  const Attributes none;
+  const OpDef *transpose = find_op("transpose"), *matmul = find_op("matmul");
+  KernelEmulator emulator;
+  for (const int form : {0, 1, 2}) {
+    SCOPED_TRACE("seed " + std::to_string(kSeed) + ", form " + std::to_string(form));
+    const auto numbers = [&](const Shape& shape) {
+      Array array(TensorType{i32, shape});
+      for (std::int64_t i = 0; i < array.size(); ++i) array.mutable_data<std::int32_t>()[i] = static_cast<std::int32_t>(random());
+      return array;
+    };
+    const Array x = numbers({3, 18, 20}), y = form == 0 ? numbers({18, 5}) : numbers({7, 18});
+    const Array turned = call_op("transpose", {x});  // 3 x 20 x 18
+    // x' y, y x'', and x x'
+    const Array should = form == 0   ? call_op("matmul", {turned, y})
+                         : form == 1 ? call_op("matmul", {y, call_op("transpose", {turned})})
+                                     : call_op("matmul", {x, turned});
+    std::vector<Array> inputs = {form == 1 ? turned : x};
+    if (form != 2) inputs.push_back(y);
+    const std::size_t result = inputs.size();
+    const std::vector<std::size_t> operands = form == 0   ? std::vector<std::size_t>{result, 1}
+                                              : form == 1 ? std::vector<std::size_t>{1, result}
+                                                          : std::vector<std::size_t>{0, result};
+    KernelRequest request{NodeId(0), matmul, &none, {}, {should.type()}, {}, {}, {}, {1}};
+    for (const Array& input : inputs) request.input_types.push_back(input.type());
+    request.steps = {{NodeId(0), transpose, &none, {0}, form == 1 ? x.type() : turned.type()},
+                     {NodeId(0), matmul, &none, operands, should.type()}};
+    const auto source = cuda::kernel_source(request, {9, 0, 2});
+    ASSERT_TRUE(source.has_value());
+    Array is(should.type());
+    const Status status = emulator.run(*source, inputs, std::span(&is, 1));
+    ASSERT_TRUE(status.ok()) << status.error().message;
+    EXPECT_TRUE(is == should) << to_string(is) << " instead of " << to_string(should);
+  }
+}
+
 }  // namespace
 }  // namespace cleave::testing

@@ -21,16 +21,23 @@ std::string types_for(DType dtype) {
   }
 }
 
+/// The request's inputs in their order: an operand each, or one for both.
+std::string inputs_of(const MatmulRequest& product) {
+  if (product.a == product.b) return "const Element* a";
+  return product.a < product.b ? "const Element* a, const Element* b" : "const Element* b, const Element* a";
+}
+
 /// `axes`: how many batch axes there are, outermost first; the text is one for all their extents.
-std::string text_for(const MatmulPlan& plan, std::size_t axes) {
+std::string text_for(const MatmulRequest& product, const MatmulPlan& plan, std::size_t axes) {
   const auto number = [](std::size_t axis) { return std::to_string(axis); };
   std::string text = types_for(plan.dtype);
   text += "typedef long long Size;\n\n";
-  text += "extern \"C\" __global__ void product(const Element* a, const Element* b, Element* c, Size m, Size n, Size k, Size tiles";
+  text += "extern \"C\" __global__ void product(" + inputs_of(product) + ", Element* c, Size m, Size n, Size k, Size tiles";
   for (std::size_t axis = 0; axis < axes; ++axis)
     text += ", Size count" + number(axis) + ", Size a" + number(axis) + ", Size b" + number(axis) + ", Size c" + number(axis);
-  text += R"() {
-  __shared__ Sum left[16][17], right[16][17];
+  text += ") {\n";
+  if (product.a == product.b) text += "  const Element* b = a;\n";
+  text += R"(  __shared__ Sum left[16][17], right[16][17];
   const Size row = threadIdx.y, column = threadIdx.x;
   const Size across = (n + 15) / 16, down = (m + 15) / 16;
   for (Size tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
@@ -62,12 +69,14 @@ std::string text_for(const MatmulPlan& plan, std::size_t axes) {
 }
 
 bool takes_product(const KernelRequest& request) {
-  return !has_matmul(request);
+  const std::optional<MatmulRequest> product = find_matmul(request);
+  return product && product->epilogue == Epilogue::none && !has_matmul(request);
 }
 
 KernelSource build_product(const KernelRequest& request, const Architecture& architecture) {
   if (request.result_types[0].elements() == 0) return {};
-  const MatmulPlan plan = matmul_plan(request);
+  const MatmulRequest product = *find_matmul(request);
+  const MatmulPlan plan = matmul_plan(product);
   std::vector<MatmulPlan::Repeat> axes = plan.repeats;
   if (plan.batch > 1) axes.push_back({plan.batch, plan.stride_a, plan.stride_b, plan.stride_c});
   std::int64_t tiles = (plan.m + kTile - 1) / kTile * ((plan.n + kTile - 1) / kTile);
@@ -79,7 +88,7 @@ KernelSource build_product(const KernelRequest& request, const Architecture& arc
   launch.constants = {plan.m, plan.n, plan.k, tiles};
   for (const MatmulPlan::Repeat& axis : axes)
     launch.constants.insert(launch.constants.end(), {axis.count, axis.stride_a, axis.stride_b, axis.stride_c});
-  return {text_for(plan, axes.size()), {launch}, 0, {}};
+  return {text_for(product, plan, axes.size()), {launch}, 0, {}};
 }
 
 }  // namespace
