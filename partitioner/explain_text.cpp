@@ -104,8 +104,7 @@ class Report {
               " (critical path) and " + human_seconds(bounds.busiest_seconds) + " (busiest: " + std::string(to_string(bounds.busiest)) +
               ")\n";
     }
-    const auto& nodes = plan_.costed.problem.nodes;
-    const bool pins = std::any_of(nodes.begin(), nodes.end(), [](const auto& n) { return n.pin == PlacementProblem::Pin::accelerator; });
+    const bool pins = std::any_of(graph_.nodes.begin(), graph_.nodes.end(), [](const Node& n) { return n.pin == Side::accelerator; });
     out_ += "all on the host " + human_seconds(plan_.all_host_seconds) +
             ratio(plan_.all_host_seconds, placement.objective_seconds, pins ? ", pins to the accelerator aside" : "") +
             ", all on the accelerator " + human_seconds(plan_.all_accelerator_seconds) +

@@ -1,13 +1,13 @@
 // Our own problem format, in and out. The order of regions is free in a file; cycles among them are found here.
 #include "partitioner/problem_json.h"
 
-#include <charconv>
 #include <cmath>
 #include <fstream>
 #include <limits>
 #include <sstream>
 #include <unordered_map>
 
+#include "graph/byte_units.h"
 #include "graph/file.h"
 #include "partitioner/device_placement.h"
 #include "partitioner/json_records.h"
@@ -263,11 +263,14 @@ Result<LoadedProblem> load_problem(const std::string& path, ProblemFormat format
 Status set_accelerator_memory(PlacementProblem& problem, std::string_view capacity) {
   const bool percent = capacity.ends_with('%');
   const std::string_view digits = percent ? capacity.substr(0, capacity.size() - 1) : capacity;
-  double number = 0;
-  const auto [rest, code] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (code != std::errc() || rest != digits.data() + digits.size() || !std::isfinite(number) || number <= 0) {
-    return Error{
-        "`" + std::string(capacity) + "` is no capacity: a positive number of bytes, or of percent as in `20%`", {}, ErrorKind::usage};
+  const auto split = split_unit(digits);
+  const auto unit = split && !(percent && !split->unit.empty()) ? byte_unit(split->unit) : std::nullopt;
+  const double number = unit ? split->number * *unit : 0;
+  if (!std::isfinite(number) || number <= 0) {
+    return Error{"`" + std::string(capacity) + "` is no capacity: a positive number of bytes as in `16GiB`, or of percent as in `20%`" +
+                     (split && !percent && !byte_unit(split->unit) ? suggest_byte_unit(split->unit) : ""),
+                 {},
+                 ErrorKind::usage};
   }
   double total = 0;
   for (const auto& node : problem.nodes) total += node.accelerator_bytes;

@@ -286,9 +286,12 @@ TEST(DevicePlacement, CapacityInBytesOrPercent) {
   EXPECT_DOUBLE_EQ(problem.accelerator_memory_bytes, 20);
   ASSERT_TRUE(set_accelerator_memory(problem, "64").ok());
   EXPECT_DOUBLE_EQ(problem.accelerator_memory_bytes, 64);
-  for (const char* wrong : {"", "%", "-1", "0", "1GB", "nan", "inf%", "2 %"}) {
+  ASSERT_TRUE(set_accelerator_memory(problem, "16 KiB").ok());
+  EXPECT_DOUBLE_EQ(problem.accelerator_memory_bytes, 16384);
+  for (const char* wrong : {"", "%", "-1", "0", "1GBB", "1GB%", "nan", "inf%"}) {
     EXPECT_EQ(set_accelerator_memory(problem, wrong).error().kind, ErrorKind::usage) << wrong;
   }
+  EXPECT_NE(set_accelerator_memory(problem, "16Kib").error().message.find("did you mean `KiB`?"), std::string::npos);
 }
 
 }  // namespace
