@@ -12,7 +12,7 @@
 namespace cleave {
 
 struct CapacityOptions {
-  Solver solver = Solver::ibfs;
+  Solver solver = Solver::flat;
   int max_branches = 2000;  ///< nodes of the search tree
   double tolerance = 1e-5;  ///< stop at this relative gap
   double max_work = 3e8;    ///< vertices and arcs handed to the solver, in all: bounds the time, equally on every machine

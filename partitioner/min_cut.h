@@ -27,11 +27,11 @@ struct Cut {
   std::vector<bool> source_side;  ///< per vertex: on the source's side in the canonical minimum cut
 };
 
-enum class Solver : std::uint8_t { ibfs, boost };
+enum class Solver : std::uint8_t { flat, boost };
 
-Cut min_cut(const CutNetwork& network, Solver solver = Solver::ibfs);
-/// Incremental breadth-first search on flat arrays.
-Cut min_cut_ibfs(const CutNetwork& network);
+Cut min_cut(const CutNetwork& network, Solver solver = Solver::flat);
+/// Search trees on flat arrays (partitioner/flow_network.h).
+Cut min_cut_flat(const CutNetwork& network);
 /// A vertex whose source capacity is to be reduced.
 struct Relief {
   std::int32_t vertex = 0;

@@ -34,18 +34,58 @@ void for_each_cost(const PlacementProblem& problem, const UsesByValue& uses, Vis
   }
 }
 
+/// Repeated uses repeat arcs that stand for infinity; their sum stays there.
+void add(std::int64_t& sum, std::int64_t capacity) {
+  sum = std::min(sum + capacity, kLimit);
+}
+
+/// Where a network goes that is wanted as a list of arcs.
+class List {
+ public:
+  explicit List(CutNetwork& cut) : cut_(cut) {}
+  std::int32_t add_vertex() {
+    cut_.source_capacity.push_back(0);
+    cut_.sink_capacity.push_back(0);
+    return cut_.vertices() - 1;
+  }
+  void add_terminals(std::int32_t vertex, std::int64_t source, std::int64_t sink) {
+    add(cut_.source_capacity[vertex], source);
+    add(cut_.sink_capacity[vertex], sink);
+  }
+  void add_arc(std::int32_t from, std::int32_t to, std::int64_t capacity, std::int64_t reverse) {
+    cut_.arcs.push_back({from, to, capacity, reverse});
+  }
+
+ private:
+  CutNetwork& cut_;
+};
+
 /// The transfers of one direction. To the accelerator arcs run from the producer to the users over `accelerator_vertex`; to the host they
 /// run the other way over `host_vertex`, which is the same construction with every arc turned round.
+template <class Network>
 class Builder {
  public:
   Builder(const PlacementProblem& problem, const Contraction& contraction, const UsesByValue& uses, const CapacityScale& scale,
-          PlacementNetwork& result)
-      : problem_(problem), contraction_(contraction), uses_(uses), scale_(scale), result_(result), span_(problem.regions) {}
+          Network& network, PlacementVariables& result)
+      : problem_(problem),
+        contraction_(contraction),
+        uses_(uses),
+        scale_(scale),
+        network_(network),
+        result_(result),
+        span_(problem.regions) {}
 
   void variables();
   void executions();
   void transfers();
-  void at_least_one_copy();
+  /// No copy on the accelerator implies one on the host. `infinite(vertex)`: what can certainly not leave the host's vertex.
+  template <class Infinite>
+  void at_least_one_copy(Infinite infinite) {
+    for (std::size_t i = 0; i < contraction_.classes.size(); ++i) {
+      const std::int32_t host = result_.host_vertex[i], accelerator = result_.accelerator_vertex[i];
+      if (accelerator >= 0 && accelerator != host) arc(accelerator, host, infinite(host));
+    }
+  }
 
  private:
   /// What a region of the span demands: up to two targets, or more behind an auxiliary vertex.
@@ -61,7 +101,6 @@ class Builder {
     std::int64_t capacity = 0;
   };
 
-  std::int32_t new_vertex();
   void arc(std::int32_t from, std::int32_t to, std::int64_t capacity, std::int64_t reverse = 0);
   void directed(bool to_accelerator, std::int32_t from, std::int32_t to, std::int64_t capacity) {
     to_accelerator ? arc(from, to, capacity) : arc(to, from, capacity);
@@ -82,73 +121,68 @@ class Builder {
   const Contraction& contraction_;
   const UsesByValue& uses_;
   const CapacityScale& scale_;
-  PlacementNetwork& result_;
+  Network& network_;
+  PlacementVariables& result_;
   RegionSpan span_;
   std::vector<Demand> demands_;  ///< of the value at hand, by slot
 };
 
-/// Repeated uses repeat arcs that stand for infinity; their sum stays there.
-void add(std::int64_t& sum, std::int64_t capacity) {
-  sum = std::min(sum + capacity, kLimit);
-}
-
-std::int32_t Builder::new_vertex() {
-  result_.cut.source_capacity.push_back(0);
-  result_.cut.sink_capacity.push_back(0);
-  return result_.cut.vertices() - 1;
-}
-
-void Builder::arc(std::int32_t from, std::int32_t to, std::int64_t capacity, std::int64_t reverse) {
-  if (from == to) return;
+template <class Network>
+void Builder<Network>::arc(std::int32_t from, std::int32_t to, std::int64_t capacity, std::int64_t reverse) {
+  if (from == to || (capacity == 0 && reverse == 0)) return;
   if (from >= 0 && to >= 0) {
-    if (capacity > 0 || reverse > 0) result_.cut.arcs.push_back({from, to, capacity, reverse});
-    return;
-  }
-  if (from < 0 && to < 0) {
-    result_.constant += from == PlacementNetwork::kSource ? capacity : reverse;
+    network_.add_arc(from, to, capacity, reverse);
+  } else if (from < 0 && to < 0) {
+    result_.constant += from == PlacementVariables::kSource ? capacity : reverse;
   } else if (from < 0) {
-    if (from == PlacementNetwork::kSource) add(result_.cut.source_capacity[to], capacity);
-    if (from == PlacementNetwork::kSink) add(result_.cut.sink_capacity[to], reverse);
+    from == PlacementVariables::kSource ? network_.add_terminals(to, capacity, 0) : network_.add_terminals(to, 0, reverse);
   } else {
-    if (to == PlacementNetwork::kSink) add(result_.cut.sink_capacity[from], capacity);
-    if (to == PlacementNetwork::kSource) add(result_.cut.source_capacity[from], reverse);
+    to == PlacementVariables::kSink ? network_.add_terminals(from, 0, capacity) : network_.add_terminals(from, reverse, 0);
   }
 }
 
-void Builder::variables() {
+template <class Network>
+void Builder<Network>::variables() {
+  result_.host_vertex.clear();
+  result_.accelerator_vertex.clear();
+  result_.constant = 0;
   for (const Contraction::Class& group : contraction_.classes) {
     const std::int32_t side = group.pin == Pin::none   ? kLater
-                              : group.pin == Pin::host ? PlacementNetwork::kSource
-                                                       : PlacementNetwork::kSink;
+                              : group.pin == Pin::host ? PlacementVariables::kSource
+                                                       : PlacementVariables::kSink;
     result_.host_vertex.push_back(side);
     result_.accelerator_vertex.push_back(side);
   }
 }
 
 /// Vertices are numbered as they are first met, so that what is connected lies close together in memory.
-std::int32_t Builder::vertex(std::int32_t node, bool to_accelerator) {
+template <class Network>
+std::int32_t Builder<Network>::vertex(std::int32_t node, bool to_accelerator) {
   const std::int32_t of = contraction_.class_of[node];
   std::int32_t &host = result_.host_vertex[of], &accelerator = result_.accelerator_vertex[of];
   if (host == kLater) {
     const Contraction::Class& group = contraction_.classes[of];
-    host = new_vertex();
-    accelerator = group.keep_accelerator_copy ? PlacementNetwork::kSink : group.replicable ? new_vertex() : host;
+    host = network_.add_vertex();
+    accelerator = group.keep_accelerator_copy ? PlacementVariables::kSink : group.replicable ? network_.add_vertex() : host;
   }
   return to_accelerator ? accelerator : host;
 }
 
-void Builder::executions() {
+template <class Network>
+void Builder<Network>::executions() {
   for (std::size_t i = 0; i < problem_.nodes.size(); ++i) {
     const auto& node = problem_.nodes[i];
     const double frequency = problem_.regions[node.region].frequency;
     const auto index = static_cast<std::int32_t>(i);
-    arc(vertex(index, false), PlacementNetwork::kSink, scale_.units(frequency * node.host_seconds));
-    arc(PlacementNetwork::kSource, vertex(index, true), scale_.units(frequency * node.accelerator_seconds));
+    arc(vertex(index, false), PlacementVariables::kSink, scale_.units(frequency * node.host_seconds));
+    arc(PlacementVariables::kSource, vertex(index, true), scale_.units(frequency * node.accelerator_seconds));
   }
 }
 
 /// An arc to a target needs no more than what can flow into the region's own vertex: that is as good as infinite.
-void Builder::add_target(bool to_accelerator, Demand& demand, std::int64_t region_capacity, std::int32_t target, std::int64_t capacity) {
+template <class Network>
+void Builder<Network>::add_target(bool to_accelerator, Demand& demand, std::int64_t region_capacity, std::int32_t target,
+                                  std::int64_t capacity) {
   capacity = std::min(capacity, region_capacity);
   for (int i = 0; i < demand.targets && demand.targets < 3; ++i) {
     if (demand.target[i] != target) continue;
@@ -169,8 +203,9 @@ void Builder::add_target(bool to_accelerator, Demand& demand, std::int64_t regio
 }
 
 /// Two targets become one: an auxiliary vertex before them.
-void Builder::join(bool to_accelerator, Demand& demand, std::int64_t region_capacity) {
-  const std::int32_t auxiliary = new_vertex();
+template <class Network>
+void Builder<Network>::join(bool to_accelerator, Demand& demand, std::int64_t region_capacity) {
+  const std::int32_t auxiliary = network_.add_vertex();
   for (int i = 0; i < 2; ++i) directed(to_accelerator, auxiliary, demand.target[i], demand.capacity[i]);
   demand.targets = 1;
   demand.target[0] = auxiliary;
@@ -178,10 +213,11 @@ void Builder::join(bool to_accelerator, Demand& demand, std::int64_t region_capa
 }
 
 /// All that value v must reach on one side, folded into the region where it lives.
-Builder::Demands Builder::demands(std::size_t v, bool to_accelerator) {
+template <class Network>
+typename Builder<Network>::Demands Builder<Network>::demands(std::size_t v, bool to_accelerator) {
   const auto& value = problem_.values[v];
-  const std::int32_t never = to_accelerator ? PlacementNetwork::kSource : PlacementNetwork::kSink;
-  const std::int32_t certainly = to_accelerator ? PlacementNetwork::kSink : PlacementNetwork::kSource;
+  const std::int32_t never = to_accelerator ? PlacementVariables::kSource : PlacementVariables::kSink;
+  const std::int32_t certainly = to_accelerator ? PlacementVariables::kSink : PlacementVariables::kSource;
   const std::int32_t producer = vertex(value.node, to_accelerator);
   if (producer == certainly) return {};  // always has it
   span_.restart(value.region);
@@ -215,7 +251,8 @@ Builder::Demands Builder::demands(std::size_t v, bool to_accelerator) {
   return {demands_[0], region_capacity(v, to_accelerator, value.region)};
 }
 
-void Builder::attach(bool to_accelerator, std::int32_t producer, Demands demands) {
+template <class Network>
+void Builder<Network>::attach(bool to_accelerator, std::int32_t producer, Demands demands) {
   Demand& demand = demands.demand;
   if (demand.targets == 0) return;
   if (demand.targets == 2 && demand.capacity[0] + demand.capacity[1] > demands.capacity) join(to_accelerator, demand, demands.capacity);
@@ -228,7 +265,8 @@ void Builder::attach(bool to_accelerator, std::int32_t producer, Demands demands
 /// Both directions at once, where the variables are the same. If a transfer that serves two targets is shared in both directions, the
 /// amount shared in either is what is saved while the targets agree with each other and not with the producer: half of it moves to an arc
 /// between them. No auxiliary vertex is needed but for what one direction shares more than the other.
-bool Builder::attach_both(std::int32_t producer, const Demands& there, const Demands& back) {
+template <class Network>
+bool Builder<Network>::attach_both(std::int32_t producer, const Demands& there, const Demands& back) {
   const Demand &to = there.demand, &from = back.demand;
   if (to.targets != from.targets || to.targets == 0 || to.targets > 2 || to.target[0] != from.target[0]) return false;
   if (to.targets == 1) {
@@ -246,13 +284,14 @@ bool Builder::attach_both(std::int32_t producer, const Demands& there, const Dem
   if (shared_there == shared_back) return true;
   const bool to_accelerator = shared_there > shared_back;
   const std::int64_t rest = std::max(shared_there, shared_back) - both;
-  const std::int32_t auxiliary = new_vertex();
+  const std::int32_t auxiliary = network_.add_vertex();
   directed(to_accelerator, producer, auxiliary, rest);
   for (const std::int32_t target : to.target) directed(to_accelerator, auxiliary, target, rest);
   return true;
 }
 
-void Builder::transfers() {
+template <class Network>
+void Builder<Network>::transfers() {
   for (std::size_t v = 0; v < problem_.values.size(); ++v) {
     if (uses_.start[v] == uses_.start[v + 1]) continue;
     const std::int32_t producer = problem_.values[v].node;
@@ -262,19 +301,6 @@ void Builder::transfers() {
     if (from == to && attach_both(from, there, back)) continue;
     attach(true, from, there);
     attach(false, to, back);
-  }
-}
-
-/// No copy on the accelerator implies one on the host. All that can leave the host's vertex is as good as infinite.
-void Builder::at_least_one_copy() {
-  std::vector<std::int64_t> leaving = result_.cut.sink_capacity;
-  for (const CutNetwork::Arc& arc : result_.cut.arcs) {
-    add(leaving[arc.from], arc.capacity);
-    add(leaving[arc.to], arc.reverse_capacity);
-  }
-  for (std::size_t i = 0; i < contraction_.classes.size(); ++i) {
-    const std::int32_t host = result_.host_vertex[i], accelerator = result_.accelerator_vertex[i];
-    if (accelerator >= 0 && accelerator != host) arc(accelerator, host, leaving[host]);
   }
 }
 
@@ -308,11 +334,33 @@ std::int64_t CapacityScale::units(double seconds) const {
 PlacementNetwork make_network(const PlacementProblem& problem, const Contraction& contraction, const UsesByValue& uses,
                               const CapacityScale& scale) {
   PlacementNetwork result;
-  Builder builder(problem, contraction, uses, scale, result);
+  List list(result.cut);
+  Builder builder(problem, contraction, uses, scale, list, result);
   builder.variables();
   builder.transfers();
   builder.executions();
-  builder.at_least_one_copy();
+  std::vector<std::int64_t> leaving = result.cut.sink_capacity;
+  for (const CutNetwork::Arc& arc : result.cut.arcs) {
+    add(leaving[arc.from], arc.capacity);
+    add(leaving[arc.to], arc.reverse_capacity);
+  }
+  builder.at_least_one_copy([&](std::int32_t host) { return leaving[host]; });
+  return result;
+}
+
+PlacementFlow make_flow(const PlacementProblem& problem, const Contraction& contraction, const UsesByValue& uses,
+                        const CapacityScale& scale) {
+  PlacementFlow result;
+  FlowBuilder flow;
+  Builder builder(problem, contraction, uses, scale, flow, result);
+  for (const bool filling : {false, true}) {
+    if (filling) flow.fill();
+    builder.variables();
+    builder.transfers();
+    builder.executions();
+    builder.at_least_one_copy([](std::int32_t) { return kLimit; });
+  }
+  result.flow = flow.finish();
   return result;
 }
 

@@ -1,4 +1,4 @@
-// PlacementProblem -> CutNetwork: the formulation of docs/placement.md, arc by arc. Two variables a class of nodes (on the host; not on the
+// PlacementProblem -> network: the formulation of docs/placement.md, arc by arc. Two variables a class of nodes (on the host; not on the
 // accelerator), one vertex where they must be equal, constants where a pin decides; one auxiliary vertex where a transfer serves several.
 #pragma once
 
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "partitioner/contract.h"
+#include "partitioner/flow_network.h"
 #include "partitioner/min_cut.h"
 #include "partitioner/problem.h"
 #include "partitioner/region_tree.h"
@@ -29,17 +30,26 @@ class CapacityScale {
   std::int64_t terms_ = 0;
 };
 
-struct PlacementNetwork {
+/// Which vertex stands for which decision.
+struct PlacementVariables {
   /// In place of a vertex: a variable that is already decided.
   static constexpr std::int32_t kSource = -1, kSink = -2;
 
-  CutNetwork cut;
   std::vector<std::int32_t> host_vertex;         ///< per class; on the source's side: there is a copy on the host
   std::vector<std::int32_t> accelerator_vertex;  ///< per class; on the source's side: there is no copy on the accelerator
   std::int64_t constant = 0;                     ///< paid in every cut
 };
+struct PlacementNetwork : PlacementVariables {
+  CutNetwork cut;
+};
+/// The same network as the solver on flat arrays wants it, made without a list of arcs in between: half the memory.
+struct PlacementFlow : PlacementVariables {
+  FlowNetwork flow;
+};
 
 PlacementNetwork make_network(const PlacementProblem& problem, const Contraction& contraction, const UsesByValue& uses,
                               const CapacityScale& scale);
+PlacementFlow make_flow(const PlacementProblem& problem, const Contraction& contraction, const UsesByValue& uses,
+                        const CapacityScale& scale);
 
 }  // namespace cleave

@@ -150,43 +150,68 @@ void drop_unread_replicas(const PlacementProblem& problem, const Contraction& co
 }
 
 /// Placement comes from the variables of the classes alone; auxiliary vertices are not read.
-void read_sides(const PlacementNetwork& network, const std::vector<bool>& source_side, Side& host, Side& accelerator) {
-  auto on_source_side = [&](std::int32_t vertex) { return vertex >= 0 ? bool{source_side[vertex]} : vertex == PlacementNetwork::kSource; };
+void read_sides(const PlacementVariables& network, const std::vector<bool>& source_side, Side& host, Side& accelerator) {
+  auto on_source_side = [&](std::int32_t vertex) {
+    return vertex >= 0 ? bool{source_side[vertex]} : vertex == PlacementVariables::kSource;
+  };
   for (std::size_t i = 0; i < host.size(); ++i) {
     host[i] = on_source_side(network.host_vertex[i]);
     accelerator[i] = !on_source_side(network.accelerator_vertex[i]);
   }
 }
 
-Result<CapacityCut> cut(const PlacementProblem& problem, const Contraction& contraction, const PlacementNetwork& network,
-                        const SolveOptions& options) {
-  if (problem.accelerator_memory_bytes <= 0) {
-    Cut cut = min_cut(network.cut, options.solver);
-    return CapacityCut{std::move(cut.source_side), cut.value, static_cast<double>(cut.value)};
-  }
+/// What a solver says about the classes.
+struct Answer {
+  Side host, accelerator;     ///< per class
+  std::int64_t value = 0;     ///< of the cut
+  double bound = 0;           ///< no cut within the capacity is cheaper
+  std::int64_t constant = 0;  ///< paid on top
+};
+
+Answer read(const PlacementVariables& variables, const std::vector<bool>& source_side, std::int64_t value, double bound) {
+  Answer answer{Side(variables.host_vertex.size()), Side(variables.host_vertex.size()), value, bound, variables.constant};
+  read_sides(variables, source_side, answer.host, answer.accelerator);
+  return answer;
+}
+
+Result<Answer> cut_within_capacity(const PlacementProblem& problem, const Contraction& contraction, const PlacementNetwork& network,
+                                   const SolveOptions& options) {
   std::vector<double> weights(network.cut.source_capacity.size());
   double unavoidable = 0;
   for (std::size_t i = 0; i < problem.nodes.size(); ++i) {
     const std::int32_t vertex = network.accelerator_vertex[contraction.class_of[i]];
     if (vertex >= 0) weights[vertex] += problem.nodes[i].accelerator_bytes;
-    if (vertex == PlacementNetwork::kSink) unavoidable += problem.nodes[i].accelerator_bytes;
+    if (vertex == PlacementVariables::kSink) unavoidable += problem.nodes[i].accelerator_bytes;
   }
-  auto found = cut_within_capacity(network.cut, weights, unavoidable, problem.accelerator_memory_bytes,
-                                   {.solver = options.solver, .max_branches = options.max_branches, .tolerance = options.tolerance});
-  if (found) return std::move(*found);
+  const auto found = cut_within_capacity(network.cut, weights, unavoidable, problem.accelerator_memory_bytes,
+                                         {.solver = options.solver, .max_branches = options.max_branches, .tolerance = options.tolerance});
+  if (found) return read(network, found->source_side, found->value, found->bound);
   return Error{"what must be on the accelerator needs " + human_bytes(unavoidable) + " of its memory, which has " +
                human_bytes(problem.accelerator_memory_bytes)};
 }
 
+Result<Answer> cut(const PlacementProblem& problem, const Contraction& contraction, const UsesByValue& uses, const CapacityScale& scale,
+                   const SolveOptions& options) {
+  if (options.solver == Solver::flat && problem.accelerator_memory_bytes <= 0) {
+    PlacementFlow network = make_flow(problem, contraction, uses, scale);
+    push_all(network.flow);
+    return read(network, network.flow.largest_source_side(), network.flow.flow, static_cast<double>(network.flow.flow));
+  }
+  const PlacementNetwork network = make_network(problem, contraction, uses, scale);
+  if (problem.accelerator_memory_bytes > 0) return cut_within_capacity(problem, contraction, network, options);
+  const Cut cut = min_cut(network.cut, options.solver);
+  return read(network, cut.source_side, cut.value, static_cast<double>(cut.value));
+}
+
 /// What is claimed is checked against the problem itself, always.
-void certify(const CapacityScale& scale, const CapacityCut& cut, std::int64_t constant, Placement& placement) {
-  const double claimed = scale.seconds(cut.value + constant);
+void certify(const CapacityScale& scale, const Answer& cut, Placement& placement) {
+  const double claimed = scale.seconds(cut.value + cut.constant);
   const double rounding = 2 * scale.rounding() + 1e-9 * placement.objective_seconds;
   const bool exact = cut.bound >= static_cast<double>(cut.value);
   // Under a capacity a copy that nothing reads may have been paid for and dropped since.
   CLEAVE_CHECK(placement.objective_seconds <= claimed + rounding && (!exact || placement.objective_seconds >= claimed - rounding),
                "the cut does not cost what its flow certifies");
-  placement.bound_seconds = exact ? claimed : scale.seconds(static_cast<std::int64_t>(cut.bound) + constant);
+  placement.bound_seconds = exact ? claimed : scale.seconds(static_cast<std::int64_t>(cut.bound) + cut.constant);
   placement.bound_seconds = std::min(placement.bound_seconds, placement.objective_seconds);
   const double difference = placement.objective_seconds - placement.bound_seconds;
   placement.gap = difference <= rounding ? 0 : difference / placement.objective_seconds;
@@ -208,14 +233,11 @@ Result<Placement> solve(const PlacementProblem& problem, const SolveOptions& opt
   const UsesByValue uses(problem);
   const CapacityScale scale(problem, uses);
   if (options.reduce) reduce(problem, uses, scale, {.to_accelerator = problem.accelerator_memory_bytes <= 0}, *contraction);
-  const PlacementNetwork network = make_network(problem, *contraction, uses, scale);
-  const Result<CapacityCut> found = cut(problem, *contraction, network, options);
-  if (!found) return found.error();
-  Side host(contraction->classes.size()), accelerator(contraction->classes.size());
-  read_sides(network, found->source_side, host, accelerator);
-  drop_unread_replicas(problem, *contraction, host, accelerator);
-  Placement result = evaluate(problem, uses, per_node(*contraction, host), per_node(*contraction, accelerator));
-  certify(scale, *found, network.constant, result);
+  Result<Answer> answer = cut(problem, *contraction, uses, scale, options);
+  if (!answer) return answer.error();
+  drop_unread_replicas(problem, *contraction, answer->host, answer->accelerator);
+  Placement result = evaluate(problem, uses, per_node(*contraction, answer->host), per_node(*contraction, answer->accelerator));
+  certify(scale, *answer, result);
   result.solve_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return result;
 }

@@ -29,7 +29,7 @@ struct Placement {
 };
 
 struct SolveOptions {
-  Solver solver = Solver::ibfs;
+  Solver solver = Solver::flat;
   bool reduce = true;  ///< decide what decides itself before cutting; the answer is the same without
   // Only where the accelerator's memory is too small for the plain minimum cut:
   double tolerance = 1e-5;  ///< relative gap that is good enough

@@ -6,6 +6,8 @@
 
 #include <random>
 
+#include "partitioner/flow_network.h"
+
 namespace cleave {
 namespace {
 
@@ -20,6 +22,13 @@ std::int64_t value_of(const CutNetwork& network, const std::vector<bool>& source
     if (source_side[arc.to] && !source_side[arc.from]) value += arc.reverse_capacity;
   }
   return value;
+}
+
+/// By one way of pushing flow alone: kept trees until a patience is at its end, then levels.
+Cut cut_with_patience(const CutNetwork& network, double patience) {
+  FlowNetwork flow = flow_network(network);
+  if (patience <= 0 || !push_by_kept_trees(flow, patience)) push_by_levels(flow);
+  return {flow.flow, flow.largest_source_side()};
 }
 
 CutNetwork random_network(std::uint64_t seed, int max_vertices, int density, int capacities) {
@@ -56,8 +65,13 @@ TEST(MinCut, EqualsExhaustiveSearchAndIsTheLargestSourceSide) {
         for (int v = 0; v < count; ++v) largest[v] = largest[v] || side[v];
       }
     }
-    for (const Solver solver : {Solver::ibfs, Solver::boost}) {
+    for (const Solver solver : {Solver::flat, Solver::boost}) {
       const Cut cut = min_cut(network, solver);
+      ASSERT_EQ(cut.value, best) << "seed " << seed;
+      ASSERT_EQ(cut.source_side, largest) << "seed " << seed;
+    }
+    for (const double patience : {0.0, 0.5, 2.0}) {
+      const Cut cut = cut_with_patience(network, patience);
       ASSERT_EQ(cut.value, best) << "seed " << seed;
       ASSERT_EQ(cut.source_side, largest) << "seed " << seed;
     }
@@ -67,10 +81,15 @@ TEST(MinCut, EqualsExhaustiveSearchAndIsTheLargestSourceSide) {
 TEST(MinCut, TheSolversAgreeOnLargerNetworks) {
   for (std::uint64_t seed = 0; seed < 600; ++seed) {
     const CutNetwork network = random_network(seed, 400, 1 + static_cast<int>(seed % 6), seed % 2 ? 20 : 1000000000);
-    const Cut ours = min_cut_ibfs(network), boost = min_cut_boost(network);
+    const Cut ours = min_cut_flat(network), boost = min_cut_boost(network);
     ASSERT_EQ(ours.value, boost.value) << "seed " << seed;
     ASSERT_EQ(ours.source_side, boost.source_side) << "seed " << seed;
     ASSERT_EQ(ours.value, value_of(network, ours.source_side)) << "seed " << seed;
+    for (const double patience : {0.0, 1.0, 3.0, 1e6}) {
+      const Cut cut = cut_with_patience(network, patience);
+      ASSERT_EQ(cut.value, boost.value) << "seed " << seed << " patience " << patience;
+      ASSERT_EQ(cut.source_side, boost.source_side) << "seed " << seed << " patience " << patience;
+    }
   }
 }
 
@@ -92,9 +111,14 @@ TEST(MinCut, LayersAndGridsWithLongPaths) {
         if (random() % 9 == 0) network.sink_capacity[x * width + y] = capacity();
       }
     }
-    const Cut ours = min_cut_ibfs(network), boost = min_cut_boost(network);
+    const Cut ours = min_cut_flat(network), boost = min_cut_boost(network);
     ASSERT_EQ(ours.value, boost.value) << "seed " << seed;
     ASSERT_EQ(ours.source_side, boost.source_side) << "seed " << seed;
+    for (const double patience : {0.0, 4.0}) {
+      const Cut cut = cut_with_patience(network, patience);
+      ASSERT_EQ(cut.value, boost.value) << "seed " << seed << " patience " << patience;
+      ASSERT_EQ(cut.source_side, boost.source_side) << "seed " << seed << " patience " << patience;
+    }
   }
 }
 
@@ -104,7 +128,7 @@ TEST(MinCut, CapacitiesUpToTheLimit) {
   network.source_capacity = {kLarge, 0, 0};
   network.sink_capacity = {0, 0, kLarge};
   network.arcs = {{0, 1, kLarge, kLarge}, {1, 2, kLarge, kLarge}};
-  for (const Solver solver : {Solver::ibfs, Solver::boost}) EXPECT_EQ(min_cut(network, solver).value, kLarge);
+  for (const Solver solver : {Solver::flat, Solver::boost}) EXPECT_EQ(min_cut(network, solver).value, kLarge);
 }
 
 TEST(MinCut, TiesGoToTheSource) {
@@ -112,7 +136,7 @@ TEST(MinCut, TiesGoToTheSource) {
   network.source_capacity = {4, 0, 0, 0};
   network.sink_capacity = {0, 0, 4, 0};
   network.arcs = {{0, 1, 4, 0}, {1, 2, 4, 0}};
-  for (const Solver solver : {Solver::ibfs, Solver::boost}) {
+  for (const Solver solver : {Solver::flat, Solver::boost}) {
     const Cut cut = min_cut(network, solver);
     EXPECT_EQ(cut.value, 4);
     EXPECT_THAT(cut.source_side, ElementsAre(true, true, true, true));

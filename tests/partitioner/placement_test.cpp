@@ -176,7 +176,7 @@ TEST(Placement, IsTheSameFromBothSolvers) {
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     options.ties = seed % 2 == 0;
     const Problem problem = testing::random_problem(seed, options);
-    const auto ours = solve(problem, {.solver = Solver::ibfs}), boost = solve(problem, {.solver = Solver::boost});
+    const auto ours = solve(problem, {.solver = Solver::flat}), boost = solve(problem, {.solver = Solver::boost});
     ASSERT_TRUE(ours.ok() && boost.ok());
     EXPECT_EQ(ours->bound_seconds, boost->bound_seconds) << "seed " << seed;
     EXPECT_EQ(ours->on_host, boost->on_host) << "seed " << seed;

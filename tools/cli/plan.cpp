@@ -30,7 +30,7 @@ int plan_command(const Options& options) {
   if (!loaded) return console.fail(loaded.error());
   if (!options.accelerator_memory.empty())
     if (Status set = set_accelerator_memory(loaded->problem, options.accelerator_memory); !set) return console.fail(set.error());
-  const auto placement = solve(loaded->problem, {.solver = options.solver == "boost" ? Solver::boost : Solver::ibfs});
+  const auto placement = solve(loaded->problem, {.solver = options.solver == "boost" ? Solver::boost : Solver::flat});
   if (!placement) return console.fail(placement.error());
   console.line(placement_json(*loaded, *placement));
   return kDone;
