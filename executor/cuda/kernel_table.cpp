@@ -12,7 +12,8 @@ constexpr KernelRow kElementwise{"", build_elementwise};
 
 const KernelRow* find_row(const OpDef& op) {
   if (op.elementwise()) return &kElementwise;
-  for (const auto family : {product_kernels, random_kernels, reduction_kernels}) {
+  for (const auto family : {creation_kernels, joining_kernels, movement_kernels, picking_kernels, product_kernels, random_kernels,
+                            reduction_kernels, scan_kernels, softmax_kernels}) {
     for (const KernelRow& row : family()) {
       if (row.op == op.name) return &row;
     }

@@ -4,7 +4,7 @@
 
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
-#include "graph/ops/strided.h"
+#include "graph/ops/views.h"
 #include "graph/ops/wrapping.h"
 
 namespace cleave::ops {
@@ -86,16 +86,7 @@ TypeResult slice_type(Types inputs, const Attributes& attributes) {
 }
 
 Status slice_meaning(const OpCall& call) {
-  const Array& x = call.inputs[0];
-  const auto found = slice_of(std::span(&x.type(), 1), call.attributes);
-  const Slice& slice = std::get<Slice>(found);
-  const Strides own = row_major_strides(x.shape());
-  View view;
-  for (std::size_t axis = 0; axis < own.size(); ++axis) {
-    view.offset += slice.ranges[axis].start * own[axis];
-    if (!slice.squeezed[axis]) view.strides.push_back(slice.ranges[axis].step * own[axis]);
-  }
-  copy(x, view, call.results[0]);
+  copy(call.inputs[0], slice_view(call.inputs[0].type(), call.attributes), call.results[0]);
   return {};
 }
 
@@ -178,6 +169,18 @@ Status one_hot_meaning(const OpCall& call) {
 }
 
 }  // namespace
+
+View slice_view(const TensorType& x, const Attributes& attributes) {
+  const auto found = slice_of(std::span(&x, 1), attributes);
+  const Slice& slice = std::get<Slice>(found);
+  const Strides own = row_major_strides(x.shape);
+  View view;
+  for (std::size_t axis = 0; axis < own.size(); ++axis) {
+    view.offset += slice.ranges[axis].start * own[axis];
+    if (!slice.squeezed[axis]) view.strides.push_back(slice.ranges[axis].step * own[axis]);
+  }
+  return view;
+}
 
 std::span<const OpDef> indexing_ops() {
   static const std::vector<OpDef> ops = {

@@ -19,8 +19,14 @@ struct KernelRow {
 };
 
 KernelSource build_elementwise(const KernelRequest& request, const Architecture& architecture);
+std::span<const KernelRow> creation_kernels();
+std::span<const KernelRow> joining_kernels();
+std::span<const KernelRow> movement_kernels();
+std::span<const KernelRow> picking_kernels();
 std::span<const KernelRow> product_kernels();
 std::span<const KernelRow> random_kernels();
 std::span<const KernelRow> reduction_kernels();
+std::span<const KernelRow> scan_kernels();
+std::span<const KernelRow> softmax_kernels();
 
 }  // namespace cleave::cuda

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kTextsPerUnit = 100;
 // One rounding an operation, as on the device; each access and each undefined operation calls the shim, which defines what is called.
 constexpr const char* kOptions =
-    " -std=c++17 -O1 -w -fPIC -fvisibility=hidden -fno-exceptions -fno-rtti -ffp-contract=off -fsanitize=thread"
+    " -std=c++17 -O1 -w -fPIC -fvisibility=hidden -fno-exceptions -fno-rtti -fno-strict-aliasing -ffp-contract=off -fsanitize=thread"
     " -fsanitize=signed-integer-overflow,integer-divide-by-zero,shift,bounds -fno-sanitize-recover=all ";
 
 /// Whether threads meet anywhere in `text`: only then they need to be able to wait for each other.

@@ -104,7 +104,8 @@ CLEAVE_CALLED T atomic(T* address, Next next) {
 #define __noinline__
 #define __launch_bounds__(...)
 #define __align__(bytes) alignas(bytes)
-#define __shared__ static __attribute__((section(CLEAVE_SHARED_SECTION)))  // CLEAVE_SHARED_SECTION: set anew for each text
+// CLEAVE_SHARED_SECTION is set anew for each text. Compilers ignore sections in templates: there, shared memory comes as a parameter.
+#define __shared__ static __attribute__((section(CLEAVE_SHARED_SECTION)))
 #define threadIdx (cleave_emulator::thread_index())
 #define blockIdx (cleave_emulator::block_index())
 #define blockDim (cleave_emulator::block_size())

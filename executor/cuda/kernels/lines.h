@@ -1,0 +1,26 @@
+// Lines: a tensor as lines along one axis, and how the threads of a block share them. For kernels in which each element of a line hangs on
+// the others: softmax, running sums.
+#pragma once
+
+#include "executor/cuda/kernels/kernel_text.h"
+
+namespace cleave::cuda {
+
+struct Lines {
+  std::int64_t before = 1, length = 1, behind = 1;  ///< the extents in front of, along and behind the axis
+  [[nodiscard]] std::int64_t count() const { return before * behind; }
+};
+Lines lines_along(const TensorType& type, int axis);
+
+/// How a block of kLineBlock threads divides its lines: `along` threads for each of `across` lines.
+inline constexpr std::int64_t kLineBlock = 256;
+struct LineTeam {
+  std::int64_t along = 1, across = kLineBlock;
+  bool along_first = true;  ///< neighbouring threads are of one line
+};
+
+/// Declares `place` (of the thread along its line), `line` (its number), `there` (whether there is such a line), `base` (where it begins),
+/// and the `room` that device/lines.cuh asks for; sets grid and block.
+void declare_team(KernelText& kernel, const Lines& lines, const LineTeam& team);
+
+}  // namespace cleave::cuda

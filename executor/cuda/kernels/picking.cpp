@@ -1,0 +1,69 @@
+// take and one_hot: elements by position. A position that does not exist is told by the words of `fault`; nothing is read or written for
+// it.
+#include <algorithm>
+
+#include "executor/cuda/kernels/kernels.h"
+#include "executor/cuda/kernels/pieces.h"
+#include "graph/ops/rules.h"
+
+namespace cleave::cuda {
+namespace {
+
+/// Whether position `k` exists, with what is to be done if it does not.
+std::string check_position(KernelText& kernel, std::int64_t extent) {
+  return "    const i64 k = (i64)positions[q];\n    if (k < 0 || k >= " + kernel.constant(extent) +
+         ") {\n      if (fault[0] == 0) {\n        fault[1] = (u64)k;\n        fault[0] = ticket;\n      }\n      continue;\n    }\n";
+}
+
+/// The result is [before, positions, behind]; each of its runs `behind` is one of x, which is [before, extent, behind].
+KernelSource build_take(const KernelRequest& request, const Architecture& architecture) {
+  const TensorType &x = request.input_types[0], &positions = request.input_types[1], &result = request.result_types[0];
+  if (positions.elements() == 0) return {};
+  const auto along = static_cast<std::size_t>(*ops::find_axis(request.attributes->get_or<std::int64_t>("axis", 0), x.rank()));
+  const std::int64_t extent = x.shape[along], size = size_of(x.dtype);
+  std::int64_t behind = 1;
+  for (std::size_t axis = along + 1; axis < x.shape.size(); ++axis) behind *= x.shape[axis];
+  const std::int64_t piece = piece_bytes(behind * size);
+  KernelRequest bytes = of_bytes(request);
+  bytes.input_types[1].dtype = positions.dtype;
+  KernelText kernel("take", needs_wide_indices(request, architecture));
+  kernel << "  typedef " << piece_type(piece) << " Piece;\n  const " << name_of(positions.dtype) << "* const positions = x1;\n";
+  if (result.elements() == 0) {  // there is nothing to take, but a wrong position is wrong all the same
+    kernel.begin_loop(positions.elements(), architecture);
+    kernel << "    const Index q = i;\n" << check_position(kernel, extent);
+  } else {
+    const std::int64_t run = behind * size / piece, count = positions.elements();
+    kernel.begin_loop(result.bytes() / piece, architecture);
+    kernel << "    const Index r = " << kernel.quotient("i", run) << ", p = i - r * " << kernel.index(run) << ";\n"
+           << "    const Index b = " << kernel.quotient("r", count) << ", q = r - b * " << kernel.index(count) << ";\n"
+           << check_position(kernel, extent) << "    ((Piece*)y0)[i] = ((const Piece*)x0)[(b * " << kernel.index(extent)
+           << " + (Index)k) * " << kernel.index(run) << " + p];\n";
+  }
+  kernel.end_loop();
+  return assemble(bytes, {}, std::span(&kernel, 1), 0, "`take`: the index {} is outside the axis of extent " + std::to_string(extent));
+}
+
+KernelSource build_one_hot(const KernelRequest& request, const Architecture& architecture) {
+  const TensorType& result = request.result_types[0];
+  if (result.elements() == 0) return {};
+  const std::int64_t size = size_of(result.dtype), depth = result.shape.back();
+  KernelRequest bytes = of_bytes(request);
+  bytes.input_types[0].dtype = request.input_types[0].dtype;
+  KernelText kernel("one_hot", needs_wide_indices(request, architecture));
+  kernel << "  typedef " << piece_type(size) << " Element;\n";
+  declare_piece(kernel, "one", size, repeated_bits(std::int64_t{1}, result.dtype));
+  kernel.begin_loop(result.elements(), architecture);
+  kernel << "    const Index r = " << kernel.quotient("i", depth) << ";\n"
+         << "    ((Element*)y0)[i] = (i64)x0[r] == (i64)(i - r * " << kernel.index(depth) << ") ? one : (Element)0;\n";
+  kernel.end_loop();
+  return assemble(bytes, kernel);
+}
+
+}  // namespace
+
+std::span<const KernelRow> picking_kernels() {
+  static constexpr KernelRow rows[] = {{"one_hot", build_one_hot}, {"take", build_take}};
+  return rows;
+}
+
+}  // namespace cleave::cuda
