@@ -48,6 +48,8 @@ using KernelId = Id<struct KernelTag>;
 struct DeviceStep {
   KernelId kernel;  ///< invalid: a copy
   Range to, from;
+  NodeId node;             ///< launches: what for
+  std::int64_t order = 0;  ///< launches: the last number of its position
 };
 using SegmentId = Id<struct SegmentTag>;
 
@@ -61,7 +63,7 @@ class DeviceInterface {
   /// Page-locked host memory that lives as long as the device.
   virtual Result<std::byte*> allocate_staging(std::int64_t bytes) = 0;
   virtual Result<KernelId> prepare(KernelRequest request) = 0;
-  /// Whether a kernel may be part of a segment: the same launch every time. A device that has no segments says no.
+  /// Whether a kernel may be part of a segment. A device that has no segments says no.
   [[nodiscard]] virtual bool joins(KernelId) const { return false; }
   /// Steps, of kernels that join, that are launched as one. After all kernels.
   virtual SegmentId prepare_segment(std::vector<DeviceStep>) { return {}; }

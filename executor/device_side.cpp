@@ -21,6 +21,7 @@ DeviceSide::DeviceSide(Prepared& prepared, DeviceId id)
       kernels_(graph_.nodes.size()),
       work_(graph_.nodes.size()),
       members_(graph_.nodes.size()),
+      orders_(graph_.nodes.size()),
       hazards_(watch_transfers(prepared, id)) {}
 
 Hazards DeviceSide::watch_transfers(const Prepared& prepared, DeviceId id) {
@@ -46,6 +47,7 @@ Status DeviceSide::prepare_steps() {
     for (const Step& step : block.steps) {
       const Node& node = graph_.nodes[step.node];
       if (step.kind != StepKind::compute) continue;
+      orders_[step.node] = step.order;
       if (node.kind == NodeKind::constant) {
         if (Status status = upload(step.node, node.attributes.get<Array>("value")); !status) return status;
       }
@@ -82,7 +84,7 @@ void DeviceSide::prepare_segments() {
     std::vector<DeviceStep> steps;
     for (NodeId node : segment.nodes) {
       members_[node] = {static_cast<std::int32_t>(segments_.size()), steps.empty()};
-      steps.push_back({kernels_[node], {}, {}});
+      steps.push_back({kernels_[node], {}, {}, node, orders_[node]});
       const Work& work = work_[node];
       prepared.work.reads.insert(prepared.work.reads.end(), work.reads.begin(), work.reads.end());
       prepared.work.writes.insert(prepared.work.writes.end(), work.writes.begin(), work.writes.end());
@@ -90,7 +92,7 @@ void DeviceSide::prepare_segments() {
     }
     if (segment.moves) prepared_moves_.insert(segment.moves);
     for (const Move& move : segment.moves ? *segment.moves : std::vector<Move>()) {
-      steps.push_back({{}, range(move.to), range(move.from)});
+      steps.push_back({{}, range(move.to), range(move.from), {}, 0});
       prepared.work.reads.push_back(move.from);
       prepared.work.writes.push_back(move.to);
     }

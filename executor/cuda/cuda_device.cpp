@@ -101,7 +101,8 @@ Result<CudaDevice::PreparedKernel> CudaDevice::prepare_source(const KernelReques
     CUdeviceptr address = 0;
     Status status = context_->check("cuMemHostGetDevicePointer", driver().cuMemHostGetDevicePointer(&address, *words, 0));
     if (!status) return status.error();
-    faults_.push_back({reinterpret_cast<volatile std::uint64_t*>(*words), source.fault});
+    kernel.fault = faults_.size();
+    faults_.push_back({reinterpret_cast<volatile std::uint64_t*>(*words), source.fault, request.node, {}});
     operands.push_back(address);
     ticket = static_cast<int>(operands.size());
     operands.push_back(0);
@@ -213,7 +214,7 @@ std::optional<CudaStreams::DataFault> CudaDevice::find_fault() const {
   for (const FaultWords& fault : faults_) {
     const std::uint64_t ticket = fault.words[0];
     if (ticket == 0 || (first && first->sequence <= ticket)) continue;
-    first = {ticket, {with_number(fault.text, static_cast<std::int64_t>(fault.words[1])), {}, ErrorKind::user}};
+    first = {ticket, {with_number(fault.text, static_cast<std::int64_t>(fault.words[1])), {}, ErrorKind::user}, fault.node, fault.order};
   }
   return first;
 }
@@ -269,7 +270,14 @@ Status CudaDevice::launch_segment(SegmentId id, const Origin& origin) {
   const PreparedSegment& segment = segments_[id.index];
   touch(segment.end);
   if (!segment.graph) return {};
-  const auto launch = [&](CUstream stream, std::uint64_t) {
+  const auto launch = [&](CUstream stream, std::uint64_t number) -> Status {
+    for (const NumberedNode& each : segment.numbered) {
+      Parameters parameters(*each.launch, number);
+      const CUDA_KERNEL_NODE_PARAMS node = as_node(*each.launch, parameters);
+      Status status =
+          context_->check("cuGraphExecKernelNodeSetParams", driver().cuGraphExecKernelNodeSetParams(segment.graph.get(), each.node, &node));
+      if (!status) return status;
+    }
     return context_->check("cuGraphLaunch", driver().cuGraphLaunch(segment.graph.get(), stream));
   };
   return streams_->enqueue(Stream::compute, origin, launch, segment.steps.size());

@@ -81,6 +81,7 @@ class CudaDevice final : public Device {
     Parameters(const Launch& launch, std::uint64_t& ticket);
     void* all[256];
   };
+  static CUDA_KERNEL_NODE_PARAMS as_node(const Launch& launch, Parameters& parameters);
   /// What algorithms are tried with before the first run.
   struct Trial {
     DeviceMemory workspace;
@@ -91,18 +92,29 @@ class CudaDevice final : public Device {
     std::unique_ptr<Matmul> matmul;
     MatmulAddresses addresses;
     Touched touched;
-    std::int64_t end = 0;  ///< of the arena that it touches
+    std::optional<std::size_t> fault;  ///< index into faults_
+    std::int64_t end = 0;              ///< of the arena that it touches
     [[nodiscard]] bool empty() const { return !matmul && launches.empty(); }
+  };
+  /// A node whose launch is told its number anew each time.
+  struct NumberedNode {
+    CUgraphNode node = nullptr;
+    const Launch* launch = nullptr;
   };
   struct PreparedSegment {
     std::vector<DeviceStep> steps;
-    GraphExecHandle graph;  ///< once the first run is to begin; none: nothing to do
+    // Once the first run is to begin:
+    GraphHandle source;     ///< names the nodes
+    GraphExecHandle graph;  ///< none: nothing to do
+    std::vector<NumberedNode> numbered;
     std::int64_t end = 0;
   };
   /// What a kernel writes where it finds its data wrong: the number of its command and the offending number.
   struct FaultWords {
     volatile std::uint64_t* words = nullptr;
     std::string text;
+    NodeId node;
+    std::optional<std::int64_t> order;  ///< in a segment: the last number of the node's position
   };
 
   CudaDevice(const Api& api, CudaOptions options) : api_(api), options_(std::move(options)) {}
@@ -116,7 +128,7 @@ class CudaDevice final : public Device {
   Status finish_preparing();
   Status allocate_scratch();
   Status build(PreparedSegment& segment);
-  Status add_step(SegmentGraph& graph, const DeviceStep& step);
+  Status add_step(SegmentGraph& graph, const DeviceStep& step, PreparedSegment& segment);
   [[nodiscard]] Touched touched_by(const DeviceStep& step) const;
   [[nodiscard]] std::optional<CudaStreams::DataFault> find_fault() const;
   [[nodiscard]] Status launch_one(const Launch& launch, CUstream stream, std::uint64_t ticket) const;

@@ -52,6 +52,7 @@
   CALL(cuGraphInstantiate)             \
   CALL(cuGraphUpload)                  \
   CALL(cuGraphLaunch)                  \
+  CALL(cuGraphExecKernelNodeSetParams) \
   CALL(cuGraphExecDestroy)
 
 namespace cleave::cuda {

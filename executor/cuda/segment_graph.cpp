@@ -30,10 +30,11 @@ Status SegmentGraph::added(Status status, CUgraphNode node) {
   return {};
 }
 
-Status SegmentGraph::add_kernel(const CUDA_KERNEL_NODE_PARAMS& kernel) {
+Result<CUgraphNode> SegmentGraph::add_kernel(const CUDA_KERNEL_NODE_PARAMS& kernel) {
   CUgraphNode node = nullptr;
   const CUresult result = context_->api().cuGraphAddKernelNode(&node, graph_.get(), before().data(), before().size(), &kernel);
-  return added(context_->check("cuGraphAddKernelNode", result), node);
+  if (Status status = added(context_->check("cuGraphAddKernelNode", result), node); !status) return status.error();
+  return node;
 }
 
 Status SegmentGraph::add_copy(CUdeviceptr to, CUdeviceptr from, std::int64_t bytes) {

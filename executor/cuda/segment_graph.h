@@ -15,8 +15,8 @@ class SegmentGraph {
 
   /// The nodes from here on are one step's, one after the other, behind the last nodes of the steps `after`.
   void begin_step(const std::vector<std::size_t>& after);
-  /// The driver copies the parameters.
-  Status add_kernel(const CUDA_KERNEL_NODE_PARAMS& kernel);
+  /// The driver copies the parameters. The node is the graph's.
+  Result<CUgraphNode> add_kernel(const CUDA_KERNEL_NODE_PARAMS& kernel);
   Status add_copy(CUdeviceptr to, CUdeviceptr from, std::int64_t bytes);
   /// What `work` puts into a stream.
   Status add_captured(const std::function<Status(CUstream)>& work);
@@ -24,6 +24,8 @@ class SegmentGraph {
   [[nodiscard]] bool empty() const { return nodes_ == 0; }
   /// Ready to be launched, and on the device.
   Result<GraphExecHandle> instantiate();
+  /// For whoever wants to change nodes of what was instantiated; the end of this.
+  GraphHandle take_graph() { return std::move(graph_); }
 
  private:
   explicit SegmentGraph(const Context& context) : context_(&context) {}

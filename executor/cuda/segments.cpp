@@ -11,18 +11,21 @@ constexpr Range kScratch{std::int64_t{1} << 62, 1};
 
 }  // namespace
 
-/// A kernel that looks at its data is told the number of its command at each launch, so that a fault is known for where it happened: a
-/// graph could not tell it.
-bool CudaDevice::joins(KernelId id) const {
-  const PreparedKernel& kernel = kernels_[id.index];
-  return !options_.stream_mode &&
-         std::none_of(kernel.launches.begin(), kernel.launches.end(), [](const Launch& launch) { return launch.ticket >= 0; });
+bool CudaDevice::joins(KernelId) const {
+  return !options_.stream_mode;
 }
 
 SegmentId CudaDevice::prepare_segment(std::vector<DeviceStep> steps) {
   PreparedSegment segment;
-  for (const DeviceStep& step : steps)
-    segment.end = std::max(segment.end, step.kernel.valid() ? kernels_[step.kernel.index].end : step.to.offset + step.to.bytes);
+  for (const DeviceStep& step : steps) {
+    if (!step.kernel.valid()) {
+      segment.end = std::max(segment.end, step.to.offset + step.to.bytes);
+      continue;
+    }
+    const PreparedKernel& kernel = kernels_[step.kernel.index];
+    segment.end = std::max(segment.end, kernel.end);
+    if (kernel.fault) faults_[*kernel.fault].order = step.order;
+  }
   segment.steps = std::move(steps);
   segments_.push_back(std::move(segment));
   return SegmentId(segments_.size() - 1);
@@ -47,31 +50,40 @@ Status CudaDevice::build(PreparedSegment& segment) {
   if (!graph) return graph.error();
   for (std::size_t i = 0; i < segment.steps.size(); ++i) {
     graph->begin_step(after[i]);
-    if (Status status = add_step(*graph, segment.steps[i]); !status) return status;
+    if (Status status = add_step(*graph, segment.steps[i], segment); !status) return status;
   }
   if (graph->empty()) return {};
   Result<GraphExecHandle> made = graph->instantiate();
   if (!made) return made.error();
   segment.graph = *std::move(made);
+  segment.source = graph->take_graph();
   return {};
 }
 
-Status CudaDevice::add_step(SegmentGraph& graph, const DeviceStep& step) {
+CUDA_KERNEL_NODE_PARAMS CudaDevice::as_node(const Launch& launch, Parameters& parameters) {
+  CUDA_KERNEL_NODE_PARAMS node{};
+  node.func = launch.function;
+  const auto& [grid, block] = std::tie(launch.shape.grid, launch.shape.block);
+  node.gridDimX = grid[0], node.gridDimY = grid[1], node.gridDimZ = grid[2];
+  node.blockDimX = block[0], node.blockDimY = block[1], node.blockDimZ = block[2];
+  node.sharedMemBytes = launch.shape.shared_bytes;
+  node.kernelParams = parameters.all;
+  return node;
+}
+
+/// A kernel that looks at its data is told the number of its command at each launch, so that a fault is known for where it happened: its
+/// node is set anew before each launch of the graph, which launches in flight do not notice.
+Status CudaDevice::add_step(SegmentGraph& graph, const DeviceStep& step, PreparedSegment& segment) {
   if (!step.kernel.valid()) return graph.add_copy(at(step.to.offset), at(step.from.offset), step.to.bytes);
   const PreparedKernel& kernel = kernels_[step.kernel.index];
   if (kernel.matmul)
     return graph.add_captured([&](CUstream stream) { return kernel.matmul->launch(stream, kernel.addresses, scratch_.get()); });
   for (const Launch& launch : kernel.launches) {
-    std::uint64_t ticket = 0;
-    Parameters parameters(launch, ticket);
-    CUDA_KERNEL_NODE_PARAMS node{};
-    node.func = launch.function;
-    const auto& [grid, block] = std::tie(launch.shape.grid, launch.shape.block);
-    node.gridDimX = grid[0], node.gridDimY = grid[1], node.gridDimZ = grid[2];
-    node.blockDimX = block[0], node.blockDimY = block[1], node.blockDimZ = block[2];
-    node.sharedMemBytes = launch.shape.shared_bytes;
-    node.kernelParams = parameters.all;
-    if (Status status = graph.add_kernel(node); !status) return status;
+    std::uint64_t number = 0;
+    Parameters parameters(launch, number);
+    Result<CUgraphNode> node = graph.add_kernel(as_node(launch, parameters));
+    if (!node) return node.error();
+    if (launch.ticket >= 0) segment.numbered.push_back({*node, &launch});
   }
   return {};
 }

@@ -222,7 +222,13 @@ Status CudaStreams::reap(Line& line) {
 void CudaStreams::look_for_faults() {
   if (fault_ || !run_ || !find_fault_) return;
   fault_ = find_fault_();
-  if (fault_) run_->fail(origins_[fault_->sequence % kLongest], fault_->error);
+  if (!fault_) return;
+  Origin origin = origins_[fault_->sequence % kLongest];
+  if (fault_->order && operations_[fault_->sequence % kLongest] > 1) {
+    origin.node = fault_->node;
+    origin.position.back() = *fault_->order;
+  }
+  run_->fail(origin, fault_->error);
 }
 
 Status CudaStreams::told(Status status) {

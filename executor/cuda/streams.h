@@ -29,6 +29,8 @@ class CudaStreams {
   struct DataFault {
     std::uint64_t sequence = 0;
     Error error;
+    NodeId node;
+    std::optional<std::int64_t> order;  ///< where the command is many operations: of the node's
   };
 
   static Result<std::unique_ptr<CudaStreams>> open(Context& context, const Options& options);

@@ -128,6 +128,28 @@ struct FakeGraphs {
     });
   }
 
+  /// Launches in flight keep what they were launched with.
+  static CUresult set_kernel(CUgraphExec exec, CUgraphNode handle, const CUDA_KERNEL_NODE_PARAMS* kernel) {
+    return call("cuGraphExecKernelNodeSetParams", [&](D& d) {
+      auto* found = d.find(d.graph_execs_, exec, "graph");
+      if (!found) return CUDA_ERROR_INVALID_VALUE;
+      const bool named = std::any_of(d.graphs_.begin(), d.graphs_.end(), [&](const auto& graph) {
+        return std::any_of(graph.second->nodes.begin(), graph.second->nodes.end(), [&](const Node& n) { return n.handle == handle; });
+      });
+      if (!named) d.misuse("a node of a graph that is gone");
+      D::Item item;
+      if (const CUresult result = d.explain(kernel->func, kernel->kernelParams, item); result != CUDA_SUCCESS) return result;
+      for (Node& node : (*found)->nodes) {
+        if (node.handle != handle) continue;
+        if (node.label != item.label) d.misuse("a node that becomes another operation");
+        node.action = item.action;
+        return CUDA_SUCCESS;
+      }
+      d.misuse("a node of another graph");
+      return CUDA_ERROR_INVALID_VALUE;
+    });
+  }
+
   static CUresult launch(CUgraphExec exec, CUstream stream) {
     return call("cuGraphLaunch", [&](D& d) {
       auto* found = d.find(d.graph_execs_, exec, "graph");
@@ -137,8 +159,8 @@ struct FakeGraphs {
       D::Item item;
       item.label = "graph";
       item.seconds = 1e-6 * static_cast<double>((*found)->nodes.size());
-      item.action = [&d, graph = *found] {
-        run(d, graph->nodes);
+      item.action = [&d, graph = *found, nodes = (*found)->nodes] {
+        run(d, nodes);
         --graph->in_flight;
       };
       return d.enqueue(stream, std::move(item));
@@ -193,6 +215,7 @@ void fill_fake_graphs(cuda::DriverApi& t) {
       return CUDA_SUCCESS;
     });
   };
+  t.cuGraphExecKernelNodeSetParams = FakeGraphs::set_kernel;
   t.cuGraphLaunch = FakeGraphs::launch;
   t.cuStreamBeginCapture = FakeGraphs::begin_capture;
   t.cuStreamEndCapture = FakeGraphs::end_capture;
