@@ -63,7 +63,11 @@ class Kernels {
     const Status meaning = sample.op->meaning({sample.attributes, sample.inputs, expected, context});
     const Status kernel = emulator_.run(source, sample.inputs, computed, Order::forward);
     ASSERT_EQ(meaning.ok(), kernel.ok()) << (kernel ? meaning : kernel).error().message;
-    if (!meaning.ok()) return;
+    if (!meaning.ok()) {
+      EXPECT_EQ(kernel.error().message, meaning.error().message);
+      EXPECT_EQ(kernel.error().kind, ErrorKind::user);
+      return;
+    }
     ASSERT_TRUE(emulator_.run(source, sample.inputs, backwards, Order::backward).ok());
     const double length = reduction_length(*sample.op, sample.attributes, sample.inputs, expected);
     for (std::size_t i = 0; i < computed.size(); ++i) {
@@ -134,7 +138,7 @@ TEST(CudaKernels, ReduceShapesOfAllKinds) {
   CLEAVE_NEEDS_EMULATOR;
   for (const int multiprocessors : {1, 132}) {
     Kernels kernels({9, 0, multiprocessors});
-    for (const char* op : {"sum", "mean", "max", "prod", "all"}) {
+    for (const char* op : {"sum", "mean", "max", "prod", "all", "argmin"}) {
       for (const auto& [shape, axes] : std::vector<std::pair<Shape, Integers>>{{{20000}, {0}},
                                                                                {{1, 20001}, {1}},
                                                                                {{3, 4096}, {1}},
@@ -154,7 +158,7 @@ TEST(CudaKernels, ReduceShapesOfAllKinds) {
         kernels.add(sample(op, {numbers(DType::f32, shape)}, {{"axis", axes}}));
       }
     }
-    for (const char* op : {"sum", "min"}) {
+    for (const char* op : {"sum", "min", "argmax"}) {
       for (const DType dtype : {DType::f64, DType::f16, DType::bf16, DType::i32, DType::i64, DType::u8}) {
         kernels.add(sample(op, {numbers(dtype, {5000})}));
         kernels.add(sample(op, {numbers(dtype, {3000, 5})}, {{"axis", std::int64_t{0}}}));
@@ -169,15 +173,123 @@ TEST(CudaKernels, KeepNanAndTheOrderOfZeros) {
   CLEAVE_NEEDS_EMULATOR;
   Kernels kernels({9, 0, 132});
   constexpr float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
-  for (const char* op : {"max", "min", "sum", "prod", "any", "all"}) {
+  for (const char* op : {"max", "min", "sum", "prod", "any", "all", "argmax", "argmin"}) {
     kernels.add(sample(op, {Array::of<float>({6}, {1, nan, 3, infinity, -infinity, 2})}));
     kernels.add(sample(op, {Array::of<float>({2}, {-infinity, -infinity})}));
+    kernels.add(sample(op, {Array::of<float>({5}, {2, nan, -7, nan, 9})}));
     kernels.add(sample(op, {Array::of<float>({2}, {infinity, infinity})}));
     kernels.add(sample(op, {Array::of<float>({2}, {1e30F, 1e30F})}));
     kernels.add(sample(op, {Array::of<std::int32_t>({2}, {std::numeric_limits<std::int32_t>::min(), -1})}));
     kernels.add(sample(op, {Array::of<std::int64_t>({2}, {std::numeric_limits<std::int64_t>::max(), 2})}));
   }
   EXPECT_GT(kernels.check(), 30U);
+}
+
+TEST(CudaKernels, MoveWholePiecesAndTiles) {
+  CLEAVE_NEEDS_EMULATOR;
+  constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
+  for (const int multiprocessors : {1, 132}) {
+    Kernels kernels({9, 0, multiprocessors});
+    for (const DType dtype : {DType::f32, DType::f16, DType::f64, DType::u8}) {
+      for (const Shape& shape : {Shape{33, 70}, Shape{64, 32}, Shape{3, 40, 9}, Shape{70, 7}})
+        kernels.add(sample("transpose", {numbers(dtype, shape)}));
+      for (const Integers& axes : {Integers{2, 1, 0}, Integers{1, 0, 2}, Integers{2, 0, 1}, Integers{0, 2, 1}}) {
+        kernels.add(sample("permute_dims", {numbers(dtype, {9, 20, 33})}, {{"axes", axes}}));
+        kernels.add(sample("permute_dims", {numbers(dtype, {16, 3, 8})}, {{"axes", axes}}));
+      }
+      kernels.add(sample("slice", {numbers(dtype, {100})}, {{"starts", Integers{3}}, {"stops", Integers{90}}}));
+      kernels.add(sample("slice", {numbers(dtype, {100})}, {{"starts", Integers{16}}, {"stops", Integers{99}}}));
+      kernels.add(sample("slice", {numbers(dtype, {6, 32})}, {{"starts", Integers{1, 8}}, {"stops", Integers{5, 24}}}));
+      kernels.add(sample("slice", {numbers(dtype, {6, 32, 4})},
+                         {{"starts", Integers{0, 30}}, {"stops", Integers{kEnd, 1}}, {"steps", Integers{2, -3}}}));
+      kernels.add(sample("flip", {numbers(dtype, {5, 16})}, {{"axis", std::int64_t{0}}}));
+      kernels.add(sample("broadcast_to", {numbers(dtype, {4, 1, 16})}, {{"shape", Integers{2, 4, 3, 16}}}));
+      kernels.add(sample("repeat", {numbers(dtype, {3, 16})}, {{"repeats", std::int64_t{3}}}));
+      kernels.add(sample("tile", {numbers(dtype, {4, 16})}, {{"repetitions", Integers{3, 2}}}));
+      kernels.add(sample("reshape", {numbers(dtype, {7, 11, 13})}, {{"shape", Integers{-1}}}));
+    }
+    EXPECT_GT(kernels.check(), 80U);
+  }
+}
+
+TEST(CudaKernels, JoinPadAndTake) {
+  CLEAVE_NEEDS_EMULATOR;
+  for (const int multiprocessors : {1, 132}) {
+    Kernels kernels({9, 0, multiprocessors});
+    for (const DType dtype : {DType::f32, DType::f16, DType::f64, DType::u8}) {
+      std::vector<Array> rows, columns, many;
+      for (const std::int64_t n : {3, 0, 1, 40, 8}) rows.push_back(numbers(dtype, {n, 5}));
+      for (const std::int64_t n : {16, 32, 0, 64}) columns.push_back(numbers(dtype, {6, n}));
+      for (std::int64_t n = 0; n < 70; ++n) many.push_back(numbers(dtype, {2, n % 7}));
+      kernels.add(sample("concat", rows));
+      kernels.add(sample("concat", columns, {{"axis", std::int64_t{1}}}));
+      kernels.add(sample("concat", many, {{"axis", std::int64_t{1}}}));
+      kernels.add(sample("stack", {rows[3], rows[3], rows[3]}, {{"axis", std::int64_t{1}}}));
+      kernels.add(sample("pad", {numbers(dtype, {5, 16})}, {{"widths", Integers{2, 1, 0, 0}}, {"value", -1.5}}));
+      kernels.add(sample("pad", {numbers(dtype, {5, 16})}, {{"widths", Integers{0, 0, 16, 32}}}));
+      kernels.add(sample("pad", {numbers(dtype, {5, 3, 7})}, {{"widths", Integers{1, 0, 0, 0, 3, 2}}, {"value", 7.0}}));
+      kernels.add(sample("pad", {numbers(dtype, {0, 7})}, {{"widths", std::int64_t{1}}}));
+      const Array positions = Array::of<std::int64_t>({2, 3}, {0, 8, 3, 8, 1, 7});
+      kernels.add(sample("take", {numbers(dtype, {9, 32}), positions}, {{"axis", std::int64_t{0}}}));
+      kernels.add(sample("take", {numbers(dtype, {4, 9, 5}), positions}, {{"axis", std::int64_t{1}}}));
+      kernels.add(sample("take", {numbers(dtype, {4, 9}), positions}, {{"axis", std::int64_t{-1}}}));
+    }
+    for (const std::int32_t wrong : {-1, 9, std::numeric_limits<std::int32_t>::min()}) {
+      const Array positions = Array::of<std::int32_t>({4}, {1, 8, wrong, 0});
+      kernels.add(sample("take", {numbers(DType::f32, {9, 32}), positions}, {{"axis", std::int64_t{0}}}));
+      kernels.add(sample("take", {numbers(DType::f32, {0, 9}), positions}, {{"axis", std::int64_t{1}}}));
+      kernels.add(sample("one_hot", {positions}, {{"depth", std::int64_t{7}}}));
+    }
+    kernels.add(sample("take", {numbers(DType::f32, {0, 4}), Array::of<std::uint8_t>({1}, {0})}, {{"axis", std::int64_t{0}}}));
+    EXPECT_GT(kernels.check(), 50U);
+  }
+}
+
+TEST(CudaKernels, CreateTensorsOfAllSizes) {
+  CLEAVE_NEEDS_EMULATOR;
+  Kernels kernels({9, 0, 1});
+  for (const DType dtype : {DType::f32, DType::f16, DType::f64, DType::u8}) {
+    for (const std::int64_t n : {1, 15, 16, 67, 5000})
+      kernels.add(sample("full", {}, {{"shape", Integers{n}}, {"value", 3.0}, {"dtype", dtype}}));
+    kernels.add(sample("eye", {}, {{"rows", std::int64_t{30}}, {"columns", std::int64_t{7}}, {"dtype", dtype}}));
+    kernels.add(sample("eye", {}, {{"rows", std::int64_t{7}}, {"columns", std::int64_t{30}}, {"dtype", dtype}}));
+    kernels.add(
+        sample("arange", {}, {{"start", std::int64_t{200}}, {"stop", std::int64_t{1}}, {"step", std::int64_t{-3}}, {"dtype", dtype}}));
+    kernels.add(sample("arange", {}, {{"start", 0.5}, {"stop", std::int64_t{100}}, {"step", 0.1}, {"dtype", dtype}}));
+  }
+  EXPECT_GT(kernels.check(), 30U);
+}
+
+TEST(CudaKernels, SoftmaxOfShortAndLongLines) {
+  CLEAVE_NEEDS_EMULATOR;
+  Kernels kernels({9, 0, 132});
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
+  for (const char* op : {"softmax", "log_softmax"}) {
+    for (const DType dtype : {DType::f32, DType::f64, DType::bf16}) {
+      for (const std::int64_t length : {1, 7, 33, 300, 2000, 9000}) kernels.add(sample(op, {numbers(dtype, {3, length})}));
+      for (const Shape& shape : {Shape{2, 1, 3}, Shape{2, 9, 40}, Shape{3, 300, 2}, Shape{1, 4500, 2}})
+        kernels.add(sample(op, {numbers(dtype, shape)}, {{"axis", std::int64_t{1}}}));
+    }
+    kernels.add(sample(op, {Array::of<float>({5, 2}, {1, nan, infinity, 1, -infinity, -infinity, -infinity, 0, 1000, -1000})}));
+  }
+  EXPECT_GT(kernels.check(), 50U);
+}
+
+TEST(CudaKernels, RunningSumsOfShortAndLongLines) {
+  CLEAVE_NEEDS_EMULATOR;
+  for (const int multiprocessors : {1, 132}) {
+    Kernels kernels({9, 0, multiprocessors});
+    for (const DType dtype : {DType::f32, DType::f16, DType::f64, DType::i32, DType::i64, DType::u8, DType::boolean}) {
+      for (const std::int64_t length : {1, 3, 5, 31, 130, 1025, 5000}) kernels.add(sample("cumulative_sum", {numbers(dtype, {length})}));
+      for (const Shape& shape : {Shape{3, 50, 40}, Shape{2, 700, 3}, Shape{4, 0, 3}, Shape{5, 3, 2}})
+        kernels.add(sample("cumulative_sum", {numbers(dtype, shape)}, {{"axis", std::int64_t{1}}}));
+    }
+    for (const Shape& shape : {Shape{40000}, Shape{2, 20000}})
+      kernels.add(sample("cumulative_sum", {numbers(DType::f64, shape)}, {{"axis", std::int64_t{-1}}}));
+    kernels.add(sample("cumulative_sum", {numbers(DType::i64, {20001, 2})}, {{"axis", std::int64_t{0}}}));
+    kernels.add(sample("cumulative_sum", {Array::of<std::int64_t>({2}, {std::numeric_limits<std::int64_t>::max(), 2})}));
+    EXPECT_GT(kernels.check(), 70U);
+  }
 }
 
 TEST(CudaKernels, HasKernelSaysWhatKernelSourceDoes) {

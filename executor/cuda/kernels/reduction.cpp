@@ -37,6 +37,7 @@ class Writer {
     for (const TensorType& input : request.input_types) types_.push_back(input.dtype);
     element_ = expression_.steps().empty() ? request.input_types[0] : expression_.steps().back().type;
     operation_ = "reduce_" + request.op->name + "<" + name_of(element_.dtype) + ">";
+    places_ = request.op->name.starts_with("arg");
     find_walks();
     const std::int64_t wanted_lanes = last_is_reduced_ ? lanes_along(reduced_, std::span(&kept_, 1), types_, false) : 1;
     lanes_ = static_cast<int>(wanted_lanes);
@@ -49,13 +50,13 @@ class Writer {
     std::int64_t scratch = 0;
     if (chunks_ > 1) {
       kernels.push_back(write_second());
-      scratch = kept_.count() * chunks_ * kPartBytes;
+      scratch = kept_.count() * chunks_ * (places_ ? 2 : 1) * kPartBytes;
     }
     return assemble(request_, std::string(device_text("reductions")) + expression_.functions(), kernels, scratch);
   }
 
  private:
-  static constexpr std::int64_t kPartBytes = 8;  ///< room for a part of any type
+  static constexpr std::int64_t kPartBytes = 8;  ///< room for a number of any type
 
   void find_walks() {
     const std::vector<bool> marked = ops::marked_axes(*request_.attributes, element_.rank());
@@ -136,7 +137,8 @@ class Writer {
     for (std::size_t k = 0; k < types_.size(); ++k) places.push_back("base" + std::to_string(k) + " + at" + std::to_string(k));
     const Reads reads = reads_of(request_, reduced_, places, lanes_, "      ");
     const std::size_t value = expression_.inputs() + expression_.steps().size() - 1;
-    const std::string take = "part = Op::merge(part, Op::of(" + expression_.element(value) + "));\n";
+    const std::string index = !places_ ? "" : lanes_ == 1 ? ", i" : ", i + l";
+    const std::string take = "part = Op::merge(part, Op::of(" + expression_.element(value) + index + "));\n";
     kernel << reads.packs;
     if (lanes_ == 1) {
       kernel << expression_.compute("      ") << "      " << take;
@@ -173,6 +175,7 @@ class Writer {
   const Expression expression_;
   TensorType element_;     ///< of what is reduced
   std::string operation_;  ///< its type in device code
+  bool places_ = false;    ///< it is of places: elements come with their index
   std::vector<DType> types_;
   Walk kept_, reduced_;  ///< the inputs along the kept and the reduced axes
   bool last_is_reduced_ = true;
@@ -189,8 +192,9 @@ KernelSource build_reduction(const KernelRequest& request, const Architecture& a
 
 std::span<const KernelRow> reduction_kernels() {
   static constexpr KernelRow rows[] = {
-      {"sum", build_reduction}, {"mean", build_reduction}, {"prod", build_reduction}, {"max", build_reduction},
-      {"min", build_reduction}, {"any", build_reduction},  {"all", build_reduction},
+      {"sum", build_reduction}, {"mean", build_reduction},   {"prod", build_reduction},
+      {"max", build_reduction}, {"min", build_reduction},    {"any", build_reduction},
+      {"all", build_reduction}, {"argmax", build_reduction}, {"argmin", build_reduction},
   };
   return rows;
 }

@@ -74,6 +74,44 @@ struct reduce_min : Comparing<T> {
   static Part merge(Part a, Part b) { return a != a || a <= b ? a : b; }
 };
 
+/// The first largest or smallest element; a NaN beats every number.
+template <class T>
+struct Place {
+  typename Ends<T>::Part value;
+  i32 index;  ///< negative: none yet
+};
+template <class T, bool largest>
+struct Placing {
+  typedef Place<T> Part;
+  static Part start() {
+    Part part;
+    part.value = 0;
+    part.index = -1;
+    return part;
+  }
+  static Part of(T element, i64 index) {
+    Part part;
+    part.value = plain(load(element));
+    part.index = (i32)index;
+    return part;
+  }
+  static Part merge(Part a, Part b) {
+    if (a.index < 0 || b.index < 0) return a.index < 0 ? b : a;
+    const bool a_nan = a.value != a.value, b_nan = b.value != b.value, a_first = a.index < b.index;
+    if (a_nan || b_nan) return a_nan && (!b_nan || a_first) ? a : b;
+    if (a.value == b.value) return a_first ? a : b;
+    return (a.value > b.value) == largest ? a : b;
+  }
+  template <class R>
+  static R finish(Part part, i64) {
+    return store<R>(Wrapping<i32>(part.index));
+  }
+};
+template <class T>
+struct reduce_argmax : Placing<T, true> {};
+template <class T>
+struct reduce_argmin : Placing<T, false> {};
+
 template <class T>
 struct Testing {
   typedef u32 Part;
