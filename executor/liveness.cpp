@@ -15,6 +15,7 @@ class Finder {
     defined_in_.resize(graph_.values.size());
     result_.times.resize(program_.blocks.size());
     for (std::size_t b = 0; b < program_.blocks.size(); ++b) result_.times[b].resize(program_.blocks[b].steps.size());
+    find_sends(program);
   }
 
   Liveness run() {
@@ -48,6 +49,16 @@ class Finder {
     std::size_t outer = 0, step = 0;  ///< the control step
     std::size_t arm = 0;
   };
+
+  void find_sends(const Program& program) {
+    sent_.resize(program.channels.size(), 0);
+    for (const DeviceProgram& other : program.devices) {
+      for (const Block& block : other.blocks) {
+        for (const Step& step : block.steps)
+          if (step.kind == StepKind::send) sent_[step.channel] = step.order;
+      }
+    }
+  }
 
   Time tick() { return 2 * ++now_; }
 
@@ -97,11 +108,24 @@ class Finder {
     switch (step.kind) {
       case StepKind::compute: compute(step, now, block); break;
       case StepKind::send: use(step.value, now + 1, block); break;
-      case StepKind::receive: define(step.value, now, block); break;
+      case StepKind::receive: define(step.value, arrives(step, block, index), block); break;
       case StepKind::branch: begin_branch(step, now, block, index); break;
       case StepKind::for_loop:
       case StepKind::while_loop: begin_loop(step, now, block, index); break;
     }
+  }
+
+  /// From when on a copy may write the value that is received here. On an accelerator, where receiving is only waiting, as soon as it is
+  /// sent; but arguments are received when there shall be room for them, and the host copies itself.
+  [[nodiscard]] Time arrives(const Step& step, std::size_t block, std::size_t index) const {
+    const std::vector<Step>& steps = program_.blocks[block].steps;
+    if (!host_ && graph_.nodes[step.node].kind != NodeKind::input && graph_.nodes[step.node].kind != NodeKind::parameter &&
+        graph_.nodes[step.node].kind != NodeKind::constant) {
+      const auto after = std::partition_point(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(index),
+                                              [&](const Step& other) { return other.order < sent_[step.channel]; });
+      index = static_cast<std::size_t>(after - steps.begin());
+    }
+    return result_.times[block][index].begin;
   }
 
   void compute(const Step& step, Time now, std::size_t block) {
@@ -242,6 +266,7 @@ class Finder {
   std::vector<Task> tasks_;
   std::vector<PendingUse> uses_;
   IdVector<ValueId, std::vector<std::uint32_t>> defined_in_;
+  IdVector<ChannelId, std::int64_t> sent_;  ///< when, in the program's order
   std::vector<Sharing> leaving_, yields_, initials_, merges_, in_place_;
   Time now_ = 0;
   Liveness result_;

@@ -2,6 +2,7 @@
 // minimum cut alone does not decide: elapsed time, and memory at its peak.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "partitioner/costs.h"
@@ -24,7 +25,9 @@ struct PlannedGraph {
   std::shared_ptr<const Graph> graph;
   const CostedProblem& costed;
   const Machine& machine;
+  std::function<bool(const Program&)> fits = nullptr;  ///< into the accelerator's memory; null: everything does
 
+  /// Arguments are received as far ahead as fits.
   [[nodiscard]] Candidate work_out(Placement placement) const;
 };
 

@@ -24,11 +24,11 @@ std::optional<Placement> placement_under(Policy policy, const Plan& plan, CostMo
 Result<Candidate> choose(Plan& plan, const PlanOptions& options, const std::vector<Placement>& baselines) {
   Result<Placement> placement = solve(plan.costed.problem);
   if (!placement) return placement.error();
-  const PlannedGraph planned{plan.graph, plan.costed, plan.machine};
   plan.unlimited_bound_seconds = placement->bound_seconds;
-  Candidate candidate = planned.work_out(std::move(*placement));
   const double memory = plan.machine.accelerators.empty() ? 0 : plan.machine.accelerators[0].memory_bytes;
   const auto fits = [&](const Program& program) { return fits_memory(program, options.find_peak, memory); };
+  const PlannedGraph planned{plan.graph, plan.costed, plan.machine, fits};
+  Candidate candidate = planned.work_out(std::move(*placement));
   if (!fits(candidate.program)) {
     Result<Candidate> fitting = fit_memory(plan.graph, plan.costed, plan.machine, candidate, options.find_peak, memory);
     if (!fitting) return fitting.error();

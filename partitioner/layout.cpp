@@ -1,5 +1,7 @@
 #include "partitioner/layout.h"
 
+#include <limits>
+
 namespace cleave {
 namespace {
 
@@ -99,6 +101,12 @@ std::int32_t Layout::exists_from(ValueId value, RegionId region) const {
   const Value& v = graph_.values[value];
   if (v.region != region) return 0;
   return position_[is_after(graph_, value) ? graph_.nodes[v.producer].owner : v.producer] + 1;
+}
+
+std::int64_t Layout::reached(const ValueUse& use) const {
+  const Region& region = graph_.regions[use.region];
+  if (static_cast<std::size_t>(use.position) < region.nodes.size()) return begin_[region.nodes[static_cast<std::size_t>(use.position)]];
+  return region.owner ? end_[region.owner] : std::numeric_limits<std::int64_t>::max();
 }
 
 std::int64_t Layout::exists_at(ValueId value, RegionId region) const {

@@ -48,6 +48,8 @@ class Layout {
   [[nodiscard]] std::int32_t position_within(RegionId region, RegionId inner, std::int32_t position) const;
   /// The slot (a position before which) from which on `value` exists in `region`, its own or one below.
   [[nodiscard]] std::int32_t exists_from(ValueId value, RegionId region) const;
+  /// The number of the walk at which a reading is reached: the begin of the node before which it stands.
+  [[nodiscard]] std::int64_t reached(const ValueUse& use) const;
   /// The number of the walk from which on `value` exists in `region`.
   [[nodiscard]] std::int64_t exists_at(ValueId value, RegionId region) const;
 

@@ -79,7 +79,7 @@ bool fits_memory(const Program& program, const FindPeak& find_peak, double memor
 Result<Candidate> fit_memory(const std::shared_ptr<const Graph>& graph, CostedProblem& costed, const Machine& machine,
                              const Candidate& unlimited, const FindPeak& find_peak, double memory_bytes) {
   const auto peak_of = [&](const Program& program) { return find_peak ? find_peak(program) : peak_without_sharing(program); };
-  const PlannedGraph planned{graph, costed, machine};
+  const PlannedGraph planned{graph, costed, machine, [&](const Program& p) { return fits_memory(p, find_peak, memory_bytes); }};
   const double least = std::max(kept_on_accelerator(costed.problem), 0.5);  // 0 would be no limit
   std::optional<Candidate> best;
   double fitting = 0, of_best = 0, too_much = on_accelerator(costed.problem, unlimited.placement);

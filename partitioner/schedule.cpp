@@ -1,5 +1,6 @@
 // The steps of all devices are taken in the one global order, which is a possible order of events; four clocks say when each resource is
-// free. A device needs no clock a value: it computes in order, so only what comes through a channel can be late.
+// free. A device needs no clock a value: it computes in order, so only what comes through a channel can be late. The host waits for such a
+// value where it receives it; the accelerator waits there until it is sent, and where it is first read until it has come.
 #include "partitioner/schedule.h"
 
 #include <algorithm>
@@ -32,7 +33,9 @@ class Simulator {
         graph_(*program.graph),
         transfers_(transfers),
         costed_(costed),
+        sent_(program.channels.size(), 0),
         arrival_(program.channels.size(), 0),
+        coming_(graph_.values.size()),
         received_(program.channels.size()),
         channel_wait_(program.channels.size(), 0),
         decision_wait_(graph_.nodes.size(), 0) {}
@@ -136,6 +139,7 @@ class Simulator {
       if (task.blocks[d] && task.next[d] < task.blocks[d]->steps.size()) next[d] = &task.blocks[d]->steps[task.next[d]];
     }
     if (!next[0] && !next[1]) {
+      if (task.blocks[1]) read_rest(task.blocks[1]->region);
       tasks_.pop_back();
       return;
     }
@@ -146,6 +150,8 @@ class Simulator {
     const Step& step = *next[device];
     switch (step.kind) {
       case StepKind::compute: {
+        if (device == 1)
+          for (ValueId input : graph_.nodes[step.node].inputs) read(input);
         const PlacementProblem::Node& cost = costed_.problem.nodes[step.node.index];
         state_.at[device] += device == 0 ? cost.host_seconds : cost.accelerator_seconds;
         break;
@@ -158,18 +164,41 @@ class Simulator {
 
   void send(const Step& step, std::size_t device) {
     const std::size_t c = step.channel.index;
-    wait(device, received_[c][0], &channel_wait_[c]);
+    double full = 0;  // waiting for room
+    wait(device, received_[c][0], &full);
+    if (device == 1) channel_wait_[c] = full;
     const Transfer& transfer = transfers_.items[program_.channels[step.channel].transfer];
     double& engine = state_.at[device == 0 ? 2 : 3];
     engine = std::max(engine, state_.at[device]) + (transfer.frequency > 0 ? transfer.seconds / transfer.frequency : 0);
+    sent_[c] = state_.at[device];
     arrival_[c] = engine;
   }
 
   void receive(const Step& step, std::size_t device) {
     const std::size_t c = step.channel.index;
-    wait(device, arrival_[c], &channel_wait_[c]);
+    channel_wait_[c] = 0;
+    wait(device, device == 0 ? arrival_[c] : sent_[c], &channel_wait_[c]);
+    if (device == 0) return take(c, device);
+    coming_[step.value] = step.channel;
+    unread_.push_back(step.channel);
+  }
+  void take(std::size_t c, std::size_t device) {
     std::rotate(received_[c].begin(), received_[c].begin() + 1, received_[c].end());
     received_[c].back() = state_.at[device];
+  }
+
+  /// The accelerator reads `value`.
+  void read(ValueId value) {
+    const ChannelId channel = coming_[value];
+    if (!channel) return;
+    coming_[value] = {};
+    wait(1, arrival_[channel.index], &channel_wait_[channel.index]);
+    take(channel.index, 1);
+  }
+  /// At the end of a region what it received is read at the latest, being yielded. What the root received is there for good.
+  void read_rest(RegionId region) {
+    for (; !unread_.empty() && program_.channels[unread_.back()].region == region; unread_.pop_back())
+      if (region != Graph::kRoot) read(program_.channels[unread_.back()].value);
   }
 
   void wait(std::size_t device, double until, double* record) {
@@ -177,10 +206,13 @@ class Simulator {
     state_.at[device] += waited;
     if (device == 0) return;
     state_.at[kWait] += waited;
-    *record = waited;
+    *record += waited;
   }
   void wait_for_decision(const Task& task) {
-    if (task.steps[1]) wait(1, state_.at[0], &decision_wait_[task.steps[0]->node.index]);
+    if (!task.steps[1]) return;
+    double& waited = decision_wait_[task.steps[0]->node.index];
+    waited = 0;
+    wait(1, state_.at[0], &waited);
   }
 
   void enter(const Step& host, const Step* accelerator) {
@@ -196,6 +228,8 @@ class Simulator {
       return;
     }
     if (!graph_.nodes[host.node].inputs.empty()) wait_for_decision(task);
+    if (accelerator)
+      for (NodeId carried : accelerator->carried) read(graph_.nodes[carried].inputs[0]);
     task.start = state_;
     if (accelerator) {
       loops_.push_back(schedule_.waiting.size());
@@ -249,7 +283,9 @@ class Simulator {
   const Transfers& transfers_;
   const CostedProblem& costed_;
   State state_;
-  std::vector<double> arrival_;                          ///< of the value last sent, per channel
+  std::vector<double> sent_, arrival_;                   ///< of the value last sent, per channel
+  IdVector<ValueId, ChannelId> coming_;                  ///< received by the accelerator, not read yet: through which channel
+  std::vector<ChannelId> unread_;                        ///< received in the open regions, whether read since or not
   std::vector<std::array<double, kCapacity>> received_;  ///< when the last generations were taken, oldest first
   std::vector<double> channel_wait_, decision_wait_;     ///< of the accelerator, the last time
   std::vector<Task> tasks_;

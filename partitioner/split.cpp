@@ -1,10 +1,12 @@
 // One walk over the graph in program order emits the steps of all devices at once; a common counter numbers them. Sends and receives are
 // events at slots of their region (slot k: before node k): a send at the first slot at which its value exists there, a receive at the slot
-// of the first reading it serves. At one slot sends go first, so a value that is sent on entering a region may be received at once.
+// of the first reading it serves, or earlier where that makes nobody wait. At one slot sends go first, so a value that is sent on entering
+// a region may be received at once.
 #include "partitioner/split.h"
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <tuple>
 
 #include "partitioner/deliveries.h"
@@ -19,14 +21,15 @@ struct Event {
   RegionId region;
   std::int32_t slot = 0;
   bool is_receive = false;
+  std::int64_t first_read = 0;  ///< arguments: when, by the numbers of the layout
   std::size_t transfer = 0;
   friend auto operator<=>(const Event&, const Event&) = default;
 };
 
 class Splitter {
  public:
-  Splitter(const Graph& graph, const Placement& placement, const Transfers& transfers, Program& program)
-      : graph_(graph), placement_(placement), transfers_(transfers), layout_(graph), program_(program) {
+  Splitter(const Graph& graph, const Placement& placement, const Transfers& transfers, std::size_t ahead, Program& program)
+      : graph_(graph), placement_(placement), transfers_(transfers), ahead_(ahead), layout_(graph), program_(program) {
     for (std::size_t d = 0; d < kDevices; ++d) {
       walks_region_[d].resize(graph.regions.size());
       walks_control_[d].resize(graph.nodes.size());
@@ -52,6 +55,12 @@ class Splitter {
     return (device == kHost.index ? placement_.on_host : placement_.on_accelerator)[node.index] != 0;
   }
   static bool computes(NodeKind kind) { return !is_control(kind) && kind != NodeKind::carried && kind != NodeKind::merge; }
+  /// Nodes of the root whose values are there when a run starts.
+  [[nodiscard]] bool is_leaf(NodeId id) const {
+    const Node& node = graph_.nodes[id];
+    return node.region == Graph::kRoot &&
+           (node.kind == NodeKind::input || node.kind == NodeKind::parameter || node.kind == NodeKind::constant);
+  }
 
   void make_channels() {
     for (std::size_t i = 0; i < transfers_.items.size(); ++i) {
@@ -62,16 +71,37 @@ class Splitter {
 
   void schedule_events() {
     const Deliveries deliveries(graph_, layout_, placement_, transfers_.items);
+    std::vector<Event> arguments;  // their first readings
     for (std::size_t i = 0; i < transfers_.items.size(); ++i) {
       const Transfer& t = transfers_.items[i];
-      auto first_use = static_cast<std::int32_t>(graph_.regions[t.region].nodes.size());
+      Event first{t.region, static_cast<std::int32_t>(graph_.regions[t.region].nodes.size()), true, 0, i};
+      std::int64_t read = std::numeric_limits<std::int64_t>::max();
       for (const ValueUse& use : deliveries.of(i)) {
-        first_use = std::min(first_use, layout_.position_within(t.region, use.region, use.position));
+        first.slot = std::min(first.slot, layout_.position_within(t.region, use.region, use.position));
+        read = std::min(read, layout_.reached(use));
       }
-      events_.push_back({t.region, layout_.exists_from(t.value, t.region), false, i});
-      events_.push_back({t.region, first_use, true, i});
+      if (t.region == Graph::kRoot && t.to != kHost && is_leaf(graph_.values[t.value].producer)) {
+        first.first_read = read;
+        arguments.push_back(first);
+        continue;
+      }
+      events_.push_back({t.region, layout_.exists_from(t.value, t.region), false, 0, i});
+      events_.push_back(first);
     }
+    schedule_arguments(std::move(arguments));
     std::sort(events_.begin(), events_.end());
+  }
+  void schedule_arguments(std::vector<Event> first_readings) {
+    std::sort(first_readings.begin(), first_readings.end(),
+              [](const Event& a, const Event& b) { return std::tie(a.first_read, a.transfer) < std::tie(b.first_read, b.transfer); });
+    for (std::size_t i = 0; i < first_readings.size(); ++i) {
+      Event event = first_readings[i];
+      event.slot = i < ahead_ ? 0 : first_readings[i - ahead_].slot;
+      events_.push_back(event);
+      event.slot = 0;
+      event.is_receive = false;
+      events_.push_back(event);
+    }
   }
 
   /// A device walks a region if it has a step there, a control node if it walks one of its regions or keeps one of its values. The host
@@ -113,6 +143,9 @@ class Splitter {
 
   void walk() {
     std::vector<Frame> stack{open(Graph::kRoot, {add_block(0, Graph::kRoot), add_block(1, Graph::kRoot)})};
+    for (NodeId id : graph_.regions[Graph::kRoot].nodes) {
+      if (is_leaf(id)) emit_compute(id, stack.back());
+    }
     while (!stack.empty()) {
       Frame& frame = stack.back();
       const auto& nodes = graph_.regions[frame.region].nodes;
@@ -125,15 +158,19 @@ class Splitter {
       const NodeKind kind = graph_.nodes[id].kind;
       if (is_control(kind)) {
         enter(id, stack);
-      } else if (computes(kind)) {
-        for (std::size_t d = 0; d < kDevices; ++d) {
-          if (!has_copy(id, d)) continue;
-          Step step;
-          step.node = id;
-          step.order = order_++;
-          emit(d, frame.blocks[d], std::move(step));
-        }
+      } else if (computes(kind) && !is_leaf(id)) {
+        emit_compute(id, frame);
       }
+    }
+  }
+
+  void emit_compute(NodeId id, const Frame& frame) {
+    for (std::size_t d = 0; d < kDevices; ++d) {
+      if (!has_copy(id, d)) continue;
+      Step step;
+      step.node = id;
+      step.order = order_++;
+      emit(d, frame.blocks[d], std::move(step));
     }
   }
 
@@ -206,9 +243,10 @@ class Splitter {
   const Graph& graph_;
   const Placement& placement_;
   const Transfers& transfers_;
+  const std::size_t ahead_;
   const Layout layout_;
   Program& program_;
-  std::vector<Event> events_;  ///< by region, slot, sends first
+  std::vector<Event> events_;  ///< by region, slot, sends first, arguments by first reading
   std::array<IdVector<RegionId, char>, kDevices> walks_region_;
   std::array<IdVector<NodeId, char>, kDevices> walks_control_;
   std::int64_t order_ = 0;
@@ -216,12 +254,12 @@ class Splitter {
 
 }  // namespace
 
-Program split(std::shared_ptr<const Graph> graph, const Placement& placement, const Transfers& transfers) {
+Program split(std::shared_ptr<const Graph> graph, const Placement& placement, const Transfers& transfers, std::size_t ahead) {
   Program program;
   program.graph = graph;
   program.devices.push_back({kHost, {}});
   program.devices.push_back({kAccelerator, {}});
-  Splitter(*graph, placement, transfers, program).run();
+  Splitter(*graph, placement, transfers, ahead, program).run();
   return program;
 }
 

@@ -84,6 +84,34 @@ TEST(MemoryFit, WhatDoesNotFitMovesAndSaysSo) {
   }
 }
 
+TEST(MemoryFit, ArgumentsAreReceivedAsFarAheadAsFits) {
+  // Eight layers of 256 KiB weights: all at once, one ahead of the one in use, or each when it is needed and its place is free.
+  std::string text = "cleave: 1\nmodel: layers\nparameters:\n  x: {type: \"f32[256, 256]\", value: 1}\n", program;
+  for (int i = 0; i < 8; ++i) {
+    const std::string w = "w" + std::to_string(i);
+    text += "  " + w + ": {type: \"f32[256, 256]\", normal: [0, 0.04], seed: " + std::to_string(i) + "}\n";
+    for (int k = 0; k < 3; ++k) program += "  - x: matmul(x, " + w + ")\n";
+  }
+  const Graph graph = parse_model(text + "program:\n" + program + "outputs: [x]\n", "m.yaml");
+  std::vector<double> seconds;
+  for (const int matrices : {64, 4, 3}) {
+    const double memory = matrices * 262144.0;
+    const Plan plan = plan_within(graph, memory, Policy::accelerator);
+    ASSERT_TRUE(plan.ok() && plan.complete());
+    EXPECT_EQ(moved_for_memory(plan), 0u) << matrices;
+    EXPECT_LE(accelerator_peak(plan.program).bytes, memory);
+    EXPECT_EQ(verify(plan.program), std::vector<std::string>{});
+    const auto executor = Executor::create(std::make_shared<const Program>(plan.program), plan.machine, {});
+    ASSERT_TRUE(executor.ok()) << executor.error().message;
+    const Result<RunResult> result = (*executor)->run({});
+    ASSERT_TRUE(result.ok()) << result.error().message;
+    EXPECT_EQ((*executor)->measured_peak(kAccelerator), (*executor)->planned_peak(kAccelerator));
+    seconds.push_back(result->simulated_seconds);
+  }
+  EXPECT_LT(seconds[0], 0.7 * seconds[2]);
+  EXPECT_LT(seconds[1], 0.9 * seconds[2]);
+}
+
 TEST(MemoryFit, ARoundTripForWantOfMemoryIsAWarning) {
   std::string text =
       "cleave: 1\nmodel: wide\nparameters:\n  a: {type: \"f32[512, 512]\", normal: [0, 0.04], seed: 1}\n"

@@ -44,14 +44,15 @@ inline Placement place(const PlacementProblem& problem, Where where, std::uint64
   return evaluate(problem, host, accelerator);
 }
 
-inline Planned plan_for(std::shared_ptr<const Graph> graph, Where where, std::uint64_t seed = 0) {
+/// `ahead` as for split().
+inline Planned plan_for(std::shared_ptr<const Graph> graph, Where where, std::uint64_t seed = 0, std::size_t ahead = kAllAhead) {
   const CostModel model = simulated_costs();
   Diagnostics diagnostics;
   const CostedProblem costed = make_problem(*graph, model, diagnostics);
   const Placement placement = place(costed.problem, where, seed);
   Planned planned;
   planned.transfers = make_transfers(*graph, costed, placement, model.machine);
-  planned.program = std::make_shared<const Program>(split(graph, placement, planned.transfers));
+  planned.program = std::make_shared<const Program>(split(graph, placement, planned.transfers, ahead));
   return planned;
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "models/model.h"
 #include "tests/executor/run_support.h"
 #include "tests/support/temporary_folder.h"
 
@@ -42,6 +43,46 @@ TEST(Timeline, OneDeviceDoesOneThingAtATimeAndTheRunEndsWithTheLastEvent) {
   }
   EXPECT_GT(events, 1000U);
   EXPECT_GT(transfers, 100U);
+}
+
+TEST(Timeline, OfTheModelsTakesAsLongAsPredicted) {
+  for (const char* name : {"mlp_inference", "linear_regression", "naive_transfer", "naive_transfer_after", "resident_embedding",
+                           "resident_embedding_before"}) {
+    PlanOptions options;
+    options.costs = simulated_costs();
+    const Plan planned = plan(read_model(std::string(CLEAVE_SOURCE_DIR) + "/models/" + name + ".yaml"), options);
+    ASSERT_TRUE(planned.ok()) << name;
+    const auto executor = executor_for({planned.transfers, std::make_shared<const Program>(planned.program)}, {});
+    RunOptions run;
+    run.print = [](std::string_view) {};
+    const Result<RunResult> result = executor->run(run);
+    ASSERT_TRUE(result.ok()) << name << ": " << result.error().message;
+    EXPECT_NEAR(result->simulated_seconds, planned.predicted_seconds, 1e-3 * planned.predicted_seconds) << name;
+  }
+}
+
+// Memory may make a copy wait for a computation or a computation for a copy; the prediction knows nothing of it.
+TEST(Timeline, OfStraightProgramsTakesNoLessThanPredicted) {
+  int compared = 0;
+  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+    RandomGraphOptions straight;
+    straight.control_flow = false;
+    const auto graph = std::make_shared<const Graph>(random_graph(seed, straight));
+    PlanOptions options;
+    options.costs = simulated_costs();
+    options.costs.policy = seed % 2 ? Policy::accelerator : Policy::optimal;
+    const Plan planned = plan(*graph, options);
+    if (!planned.complete() || planned.predicted_seconds == 0) continue;
+    RunOptions run;
+    run.inputs = random_inputs(*planned.graph, seed);
+    run.print = [](std::string_view) {};
+    const Result<RunResult> result = executor_for({planned.transfers, std::make_shared<const Program>(planned.program)}, {})->run(run);
+    if (!result) continue;
+    const double ratio = result->simulated_seconds / planned.predicted_seconds;
+    EXPECT_GT(ratio, 0.999) << "seed " << seed;
+    ++compared;
+  }
+  EXPECT_GT(compared, 50);
 }
 
 TEST(Timeline, IsWrittenAsAChromeTrace) {

@@ -44,6 +44,17 @@ TEST(Schedule, AChainAddsUp) {
   EXPECT_NEAR(plan_model("  - w: matmul(matmul(w, w), w)\n").predicted_seconds, 6, 1e-9);
 }
 
+TEST(Schedule, ArgumentsAreCopiedWhileOthersAreWorkedOn) {
+  // arguments of 2 each come at 2, 4, 6 and 8; the products by them end at 5, 7 and 9; result 2
+  std::string text = "cleave: 1\nmodel: m\nparameters:\n";
+  for (const char* name : {"d", "c", "b", "a"}) text += std::string("  ") + name + ": {type: \"f32[8, 8]\", value: 1}\n";
+  PlanOptions options;
+  options.costs.machine = round_machine();
+  options.costs.policy = Policy::accelerator;
+  const Plan result = plan(parse_model(text + "program:\n  - y: matmul(matmul(matmul(a, b), c), d)\noutputs: [y]\n", "m.yaml"), options);
+  EXPECT_NEAR(result.predicted_seconds, 11, 1e-9) << "they are sent in the order in which they are needed, not declared";
+}
+
 TEST(Schedule, LoopsAreExtrapolated) {
   EXPECT_NEAR(plan_model("  - for: i in 1000\n    do:\n      - w: matmul(w, w)\n").predicted_seconds, 1004, 1e-6);
 }
