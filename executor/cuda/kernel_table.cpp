@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "executor/cuda/kernels/kernels.h"
+#include "executor/cuda/matmul.h"
 
 namespace cleave::cuda {
 namespace {
@@ -24,6 +25,7 @@ const KernelRow* find_row(const OpDef& op) {
 }  // namespace
 
 bool has_kernel(const KernelRequest& request) {
+  if (has_matmul(request)) return false;  // cuBLASLt's, with all that is done around it
   const KernelRow* row = find_row(*request.op);
   return row && request.input_types.size() + request.result_types.size() <= kMostOperands && (!row->takes || row->takes(request));
 }

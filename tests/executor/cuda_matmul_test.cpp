@@ -24,7 +24,7 @@ using test::TemporaryFolder;
 KernelRequest request(const TensorType& a, const TensorType& b) {
   static const Attributes none;
   const OpDef* op = find_op("matmul");
-  return {NodeId(0), op, &none, {a, b}, std::get<std::vector<TensorType>>(infer(*op, {a, b})), {}, {}};
+  return {NodeId(0), op, &none, {a, b}, std::get<std::vector<TensorType>>(infer(*op, {a, b})), {}, {}, {}, {}};
 }
 
 MatmulPlan plan_for(const KernelRequest& request) {
@@ -200,6 +200,7 @@ struct Fused {
   [[nodiscard]] std::string plan() const {
     const KernelRequest fused = request();
     if (!cuda::has_matmul(fused)) return "none";
+    EXPECT_FALSE(cuda::has_kernel(fused));
     const cuda::MatmulRequest found = *cuda::find_matmul(fused);
     return std::to_string(found.a) + "*" + std::to_string(found.b) + ": " + to_string(cuda::matmul_plan(found));
   }

@@ -30,7 +30,7 @@ Case make_case(std::mt19937_64& random, DType dtype, const Shape& a, const Shape
   c.b = numbers(b);
   c.should = call_op("matmul", {c.a, c.b});
   const Attributes none;
-  const KernelRequest request{NodeId(0), find_op("matmul"), &none, {c.a.type(), c.b.type()}, {c.should.type()}, {}, {}};
+  const KernelRequest request{NodeId(0), find_op("matmul"), &none, {c.a.type(), c.b.type()}, {c.should.type()}, {}, {}, {}, {}};
   EXPECT_FALSE(cuda::has_matmul(request));
   const auto source = cuda::kernel_source(request, {9, 0, 2});
   EXPECT_TRUE(source.has_value());
