@@ -11,8 +11,6 @@ namespace {
 std::string_view to_string(TimelineEvent::What what) {
   switch (what) {
     case TimelineEvent::What::compute: return "compute";
-    case TimelineEvent::What::send: return "send";
-    case TimelineEvent::What::receive: return "receive";
     case TimelineEvent::What::transfer: return "transfer";
     case TimelineEvent::What::wait: return "wait";
   }

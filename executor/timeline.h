@@ -11,7 +11,7 @@
 namespace cleave {
 
 struct TimelineEvent {
-  enum class What : std::uint8_t { compute, send, receive, transfer, wait } what = What::compute;
+  enum class What : std::uint8_t { compute, transfer, wait } what = What::compute;
   DeviceId device;
   NodeId node;               ///< the graph node, or the producer of the value that moves
   double start_seconds = 0;  ///< from the start of the run
