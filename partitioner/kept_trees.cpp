@@ -233,7 +233,7 @@ bool push_by_kept_trees(FlowNetwork& network, double patience) {
 }
 
 void push_all(FlowNetwork& network) {
-  constexpr double kPatience = 100;  // real programs need about 10
+  constexpr double kPatience = 40;  // real programs need about 10
   if (!push_by_kept_trees(network, kPatience)) push_by_levels(network);
 }
 

@@ -9,6 +9,7 @@ namespace {
 
 constexpr int kShrinks = 12;        ///< rounds with a smaller capacity
 constexpr int kGrows = 3;           ///< rounds between one that fits and one that does not
+constexpr double kFilled = 0.98;    ///< of the memory: no need to look for a placement that uses more
 constexpr double kAlignment = 256;  ///< no layout aligns values to more
 
 double kept_on_accelerator(const PlacementProblem& problem) {
@@ -85,11 +86,13 @@ Result<Candidate> fit_memory(const std::shared_ptr<const Graph>& graph, CostedPr
   double fitting = 0, of_best = 0, too_much = on_accelerator(costed.problem, unlimited.placement);
   MemoryPeak peak = peak_of(unlimited.program);
   for (int shrinks = 1, grows = 0; shrinks <= kShrinks && grows < kGrows;) {
-    double capacity = best ? (fitting + too_much) / 2 : std::max(least, too_much * std::min(0.9, memory_bytes / peak.bytes));
+    // A peak that is nearly small enough needs a small step, one that does not follow the capacity ever larger ones.
+    const double shrink = std::min(1 - 0.01 * shrinks, memory_bytes / peak.bytes);
+    double capacity = best ? (fitting + too_much) / 2 : std::max(least, too_much * shrink);
     if (!best && shrinks == kShrinks) capacity = least;
     ++(best ? grows : shrinks);
     costed.problem.accelerator_memory_bytes = capacity;
-    Result<Placement> placement = solve(costed.problem, {.tolerance = 1e-3, .max_branches = 200});
+    Result<Placement> placement = solve(costed.problem, {.tolerance = 1e-3, .max_branches = 200, .max_work = 3e7});
     if (!placement) return placement.error();
     Candidate candidate = planned.work_out(std::move(*placement));
     const MemoryPeak found = peak_of(candidate.program);
@@ -100,9 +103,11 @@ Result<Candidate> fit_memory(const std::shared_ptr<const Graph>& graph, CostedPr
       continue;
     }
     fitting = capacity;
-    if (best && candidate.placement.objective_seconds >= best->placement.objective_seconds) continue;
-    best = std::move(candidate);
-    of_best = capacity;
+    if (!best || candidate.placement.objective_seconds < best->placement.objective_seconds) {
+      best = std::move(candidate);
+      of_best = capacity;
+    }
+    if (found.bytes >= kFilled * memory_bytes) break;
   }
   if (!best) return does_not_fit(*graph, peak, memory_bytes);
   Placement& placement = best->placement;

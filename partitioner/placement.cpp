@@ -183,8 +183,9 @@ Result<Answer> cut_within_capacity(const PlacementProblem& problem, const Contra
     if (vertex >= 0) weights[vertex] += problem.nodes[i].accelerator_bytes;
     if (vertex == PlacementVariables::kSink) unavoidable += problem.nodes[i].accelerator_bytes;
   }
-  const auto found = cut_within_capacity(network.cut, weights, unavoidable, problem.accelerator_memory_bytes,
-                                         {.solver = options.solver, .max_branches = options.max_branches, .tolerance = options.tolerance});
+  const auto found = cut_within_capacity(
+      network.cut, weights, unavoidable, problem.accelerator_memory_bytes,
+      {.solver = options.solver, .max_branches = options.max_branches, .tolerance = options.tolerance, .max_work = options.max_work});
   if (found) return read(network, found->source_side, found->value, found->bound);
   return Error{"what must be on the accelerator needs " + human_bytes(unavoidable) + " of its memory, which has " +
                human_bytes(problem.accelerator_memory_bytes)};

@@ -34,6 +34,7 @@ struct SolveOptions {
   // Only where the accelerator's memory is too small for the plain minimum cut:
   double tolerance = 1e-5;  ///< relative gap that is good enough
   int max_branches = 2000;  ///< nodes of the search tree; beyond that a gap is left and reported
+  double max_work = 3e8;    ///< vertices and arcs looked at by all cuts together; likewise
 };
 
 /// The exact optimum (ties: fewest copies on the accelerator). Under a memory capacity the best placement found with its bound and gap.

@@ -4,6 +4,7 @@
 #include "graph/check.h"
 #include "graph/simplify.h"
 #include "partitioner/compile.h"
+#include "partitioner/memory_fit.h"
 #include "tools/bench/programs.h"
 
 namespace cleave::bench {
@@ -47,6 +48,23 @@ void whole_plan(benchmark::State& state) {
   per_node(state, graph.nodes.size());
 }
 BENCHMARK(whole_plan)->Arg(500)->Arg(1'000)->Arg(10'000)->Arg(100'000)->Unit(benchmark::kMillisecond);
+
+/// A program that needs more than the accelerator's memory: several placements are worked out until one fits.
+void plan_over_memory(benchmark::State& state) {
+  const Graph graph = training_program(state.range(0), 512);
+  PlanOptions plan_options = options();
+  const Plan unlimited = plan(graph, plan_options);
+  plan_options.costs.machine.accelerators[0].memory_bytes = peak_without_sharing(unlimited.program).bytes / 2;
+  double gap = 0;
+  for (auto _ : state) {
+    const Plan result = plan(graph, plan_options);
+    CLEAVE_CHECK(result.ok());
+    gap = result.placement.gap;
+  }
+  per_node(state, graph.nodes.size());
+  state.counters["gap"] = gap;
+}
+BENCHMARK(plan_over_memory)->Arg(1'000)->Arg(10'000)->Arg(100'000)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace cleave::bench

@@ -22,17 +22,17 @@ Operand call(Tracer& tracer, const OpDef& def, std::initializer_list<Operand> in
 
 }  // namespace
 
-Graph training_program(std::int64_t nodes) {
-  constexpr std::int64_t kNodesPerLayer = 9, kWidth = 64;
+Graph training_program(std::int64_t nodes, std::int64_t width) {
+  constexpr std::int64_t kNodesPerLayer = 9;
   const std::int64_t layers = std::max<std::int64_t>(1, nodes / kNodesPerLayer);
   const OpDef &matmul = op("matmul"), &add = op("add"), &relu = op("relu"), &transpose = op("transpose"), &multiply = op("multiply"),
               &subtract = op("subtract");
   Tracer tracer("training");
-  const Operand x = tracer.input("x", {DType::f32, {64, kWidth}}, {}, {});
+  const Operand x = tracer.input("x", {DType::f32, {64, width}}, {}, {});
   std::vector<Tracer::State> weights;
   for (std::int64_t i = 0; i < layers; ++i) {
     const std::string name = "w" + std::to_string(i);
-    weights.push_back({name, tracer.parameter(name, {DType::f32, {kWidth, kWidth}}, {{"value", 0.5}}, {}), {}});
+    weights.push_back({name, tracer.parameter(name, {DType::f32, {width, width}}, {{"value", 0.5}}, {}), {}});
   }
   const Tracer::Loop loop = tracer.begin_for(Literal{Literal::Type::integer, 100, 0}, weights, {});
   std::vector<Operand> activations{x};

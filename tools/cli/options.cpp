@@ -158,8 +158,8 @@ void add_commands(CLI::App& app, Options& options) {
   plan->add_option("--format", options.format, "cleave or device-placement")
       ->check(CLI::IsMember({"cleave", "device-placement"}))
       ->type_name("FORM");
-  plan->add_option("--solver", options.solver, "ibfs (our own) or boost; both give the same plan")
-      ->check(CLI::IsMember({"ibfs", "boost"}))
+  plan->add_option("--solver", options.solver, "flat (our own) or boost; both give the same plan")
+      ->check(CLI::IsMember({"flat", "boost"}))
       ->type_name("SOLVER");
   plan->add_option("--accelerator-memory", options.accelerator_memory, "capacity: BYTES, or PERCENT of the nodes' total")
       ->type_name("SIZE");
