@@ -48,7 +48,9 @@ class CudaEmulator : public ::testing::Test {
     for (const auto& [source, what] : cases) emulator_.add(source);
     for (const auto& [source, what] : cases) {
       const std::string found = mistake(source);
-      if (what.empty()) EXPECT_EQ(found, "") << source.text;
+      if (what.empty()) {
+        EXPECT_EQ(found, "") << source.text;
+      }
       EXPECT_THAT(found, HasSubstr(what)) << source.text;
     }
   }

@@ -5,6 +5,7 @@
 
 #include "executor/kernel.h"
 #include "tests/support/fake_blas.h"
+#include "tests/support/kernel_emulator/kernel_emulator.h"
 #include "tests/support/fake_graphs.h"
 
 namespace cleave::testing {
@@ -39,6 +40,11 @@ std::function<Result<std::unique_ptr<Device>>()> FakeDriver::opener(cuda::CudaOp
 std::optional<cuda::KernelSource> FakeDriver::source(const KernelRequest& request, const cuda::Architecture& architecture) {
   std::optional<cuda::KernelSource> source = cuda::kernel_source(request, architecture);
   if (!source && cuda::has_matmul(request)) return std::nullopt;
+  std::shared_ptr<const cuda::KernelSource> generated;
+  if (source && emulator_) {
+    generated = std::make_shared<const cuda::KernelSource>(*source);
+    emulator_->add(*generated);
+  }
   if (!source) {
     std::lock_guard lock(mutex_);
     source.emplace();
@@ -46,7 +52,7 @@ std::optional<cuda::KernelSource> FakeDriver::source(const KernelRequest& reques
     source->launches.push_back({"meaning", {1, 1, 1}, {1, 1, 1}, 0, {}});
     source->fault = "bad data for " + request.op->name;
   }
-  teach(request, *source);
+  teach(request, *source, generated);
   return source;
 }
 
@@ -61,7 +67,8 @@ std::size_t FakeDriver::number_of(const KernelRequest& request) {
   return requests_.size() - 1;
 }
 
-void FakeDriver::teach(const KernelRequest& request, cuda::KernelSource& source) {
+void FakeDriver::teach(const KernelRequest& request, cuda::KernelSource& source,
+                       const std::shared_ptr<const cuda::KernelSource>& generated) {
   std::lock_guard lock(mutex_);
   // Several operations may have one text, and a launch does not say for which it is: a remark in the text does.
   source.text += "\n// request " + std::to_string(number_of(request)) + "\n";
@@ -69,7 +76,7 @@ void FakeDriver::teach(const KernelRequest& request, cuda::KernelSource& source)
     const cuda::KernelLaunch& launch = source.launches[i];
     std::vector<Meaning>& known = meanings_[{source.text, launch.entry}];
     Meaning meaning{requests_[number_of(request)], launch.constants, i + 1 == source.launches.size(), source.scratch_bytes > 0,
-                    !source.fault.empty()};
+                    !source.fault.empty(), generated, i};
     const bool found = std::any_of(known.begin(), known.end(), [&](const Meaning& m) { return m.constants == meaning.constants; });
     if (!found) known.push_back(std::move(meaning));
   }
@@ -216,6 +223,7 @@ void FakeDriver::run_until_done(const FakeEvent& event) {
 }
 
 void FakeDriver::launch(const Meaning& meaning, const std::vector<std::uint64_t>& parameters) {
+  if (meaning.source) return launch_text(meaning, parameters);
   if (!meaning.last) return;  // the last launch of an operation does it all
   std::vector<TensorView> views;
   const auto add = [&](const TensorType& type, std::uint64_t address) {

@@ -32,6 +32,8 @@ struct FakePreference {
   std::uint32_t alignment[4] = {256, 256, 256, 256};
 };
 
+class KernelEmulator;
+
 class FakeDriver {
  public:
   /// When what is enqueued happens: at once; when somebody asks for it; at any time that the order allows.
@@ -44,6 +46,8 @@ class FakeDriver {
   ~FakeDriver();
 
   [[nodiscard]] static cuda::Api api();
+  /// From now on, launches run the texts that cleave generates instead of what they mean. `emulator` outlives the driver.
+  void run_texts(KernelEmulator& emulator);
   /// For CudaOptions::source: the text that cleave generates, or one of our own where it has none; either way we know what it means.
   std::optional<cuda::KernelSource> source(const KernelRequest& request, const cuda::Architecture& architecture);
   /// For ExecutorOptions::open.
@@ -113,12 +117,15 @@ class FakeDriver {
     const OpDef* op = nullptr;
     Attributes attributes;
     std::vector<TensorType> inputs, results;
+    [[nodiscard]] const std::string& name() const { return op->name; }
   };
   /// What a launch of some text with some constants does.
   struct Meaning {
     Request request;
     std::vector<std::int64_t> constants;
     bool last = true, scratch = false, fault = false;
+    std::shared_ptr<const cuda::KernelSource> source;  ///< in text mode, of a text that cleave generated
+    std::size_t number = 0;                            ///< of the launch
   };
 
   /// Notes the call; what it has to return if it is to fail.
@@ -133,7 +140,7 @@ class FakeDriver {
   }
   void* new_handle() { return reinterpret_cast<void*>(next_handle_ += 16); }
   std::size_t number_of(const KernelRequest& request);
-  void teach(const KernelRequest& request, cuda::KernelSource& source);
+  void teach(const KernelRequest& request, cuda::KernelSource& source, const std::shared_ptr<const cuda::KernelSource>& generated);
   /// Memory that the device reaches at `address`; null and a misuse if there is none.
   std::byte* resolve(CUdeviceptr address, std::size_t bytes);
   [[nodiscard]] bool page_locked(const void* memory, std::size_t bytes) const;
@@ -145,7 +152,9 @@ class FakeDriver {
   bool run_any();
   void run_until_done(const FakeEvent& event);
   void launch(const Meaning& meaning, const std::vector<std::uint64_t>& parameters);
+  void launch_text(const Meaning& meaning, const std::vector<std::uint64_t>& parameters);
 
+  KernelEmulator* emulator_ = nullptr;  ///< in text mode
   const Schedule schedule_;
   std::mt19937_64 random_;
   mutable std::mutex mutex_;

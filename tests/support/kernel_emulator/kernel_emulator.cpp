@@ -151,6 +151,7 @@ Status KernelEmulator::launch(const cuda::KernelSource& source, std::size_t numb
         launch.entry + " takes " + std::to_string(kernel.entry(nullptr)) + " parameters and gets " + std::to_string(parameters.size()),
         {},
         ErrorKind::machine};
+  ++launches_;
   const auto index = [](const std::array<unsigned, 3>& a) { return EmulatorIndex{a[0], a[1], a[2]}; };
   Status status = runner_.run(kernel, {index(launch.grid), index(launch.block), launch.shared_bytes}, parameters.data(), memory, order);
   if (!status) return Error{launch.entry + ": " + status.error().message, {}, ErrorKind::machine};

@@ -36,6 +36,8 @@ class KernelEmulator {
   /// One launch of an added source on memory anywhere.
   Status launch(const cuda::KernelSource& source, std::size_t launch, std::span<const unsigned long long> parameters, MemoryChecker& memory,
                 Order order = Order::forward);
+  /// How many there were.
+  [[nodiscard]] std::int64_t launches() const { return launches_; }
   /// A whole operation: all launches. Results may be undefined before. Bad data are an Error (user), as `fault` says it; what a kernel does
   /// wrong is one of the machine.
   Status run(const cuda::KernelSource& source, std::span<const Array> inputs, std::span<Array> results, Order order = Order::forward);
@@ -55,6 +57,7 @@ class KernelEmulator {
   std::vector<const std::string*> pending_;
   std::vector<void*> libraries_;
   GridRunner runner_;
+  std::int64_t launches_ = 0;
 };
 
 }  // namespace cleave::testing

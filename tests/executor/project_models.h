@@ -1,0 +1,48 @@
+// The models of the project at sizes for tests, with what the reference executor makes of them.
+#pragma once
+
+#include <filesystem>
+#include <map>
+
+#include "graph/diagnostic_text.h"
+#include "models/model.h"
+#include "tests/executor/run_support.h"
+
+namespace cleave::testing {
+
+/// Where the host functions of the examples are built.
+inline const std::vector<std::string> kHostFunctions = {CLEAVE_BINARY_DIR "/lib"};
+
+struct ProjectModel {
+  std::string path;
+  std::shared_ptr<const Graph> graph;
+  Outcome expected;
+};
+
+/// All that can run here: without those whose host functions are not built.
+inline std::vector<ProjectModel> project_models() {
+  // Sizes for a build without optimisation; where there are none, the model's own files set them.
+  const std::map<std::string, std::map<std::string, std::int64_t>> small = {
+      {"cpu_only_loop", {{"batch", 16}, {"width", 16}, {"units", 8}}},
+      {"naive_transfer", {{"rows", 16}, {"width", 16}}},
+      {"naive_transfer_after", {{"rows", 16}, {"width", 16}}},
+      {"power_iteration", {{"n", 32}}},
+      {"resident_embedding", {{"words", 64}, {"width", 8}, {"batch", 16}}},
+      {"resident_embedding_before", {{"words", 64}, {"width", 8}, {"batch", 16}}},
+      {"simulator_loop", {{"cranes", 8}, {"hidden", 16}}}};
+  std::vector<ProjectModel> models;
+  for (const auto& entry : std::filesystem::directory_iterator(CLEAVE_SOURCE_DIR "/models")) {
+    if (entry.path().extension() != ".yaml") continue;
+    const auto dims = small.find(entry.path().stem().string());
+    const ModelOptions options{dims == small.end() ? std::map<std::string, std::int64_t>() : dims->second};
+    ProjectModel model{entry.path().string(), std::make_shared<const Graph>(read_model(entry.path().string(), options)), {}};
+    EXPECT_TRUE(model.graph->ok()) << model.path << ": " << to_text(model.graph->diagnostics);
+    if (!model.graph->ok()) continue;
+    model.expected = run_with({}, [&](const RunOptions& o) { return run_reference(*model.graph, o, kHostFunctions); });
+    const bool built = model.expected.result.ok() || model.expected.result.error().message.find("there is no library") == std::string::npos;
+    if (built) models.push_back(std::move(model));
+  }
+  return models;
+}
+
+}  // namespace cleave::testing
