@@ -8,7 +8,7 @@
 namespace cleave::cuda {
 namespace {
 
-constexpr std::int64_t kMatmulWorkspace = 32 << 20;  ///< what cuBLASLt wants on Hopper
+constexpr std::int64_t kMatmulWorkspace = 32 << 20;  ///< what cuBLASLt may want; 32 MiB is its advice on Hopper
 constexpr unsigned kSharedWithoutAsking = 48 << 10;
 
 std::size_t size(std::int64_t bytes) {
@@ -155,8 +155,8 @@ Result<CudaDevice::PreparedKernel> CudaDevice::prepare_matmul(const KernelReques
   if (!trial) return trial.error();
   Result<std::unique_ptr<Matmul>> matmul = Matmul::prepare(matmuls_, matmul_plan(*product), *trial);
   if (!matmul) return matmul.error();
-  scratch_bytes_ = std::max(scratch_bytes_, kMatmulWorkspace);
   kernel.matmul = *std::move(matmul);
+  scratch_bytes_ = std::max(scratch_bytes_, static_cast<std::int64_t>(kernel.matmul->workspace_bytes()));
   return kernel;
 }
 

@@ -7,12 +7,11 @@ namespace cleave::cuda {
 namespace {
 
 constexpr int kTurns = 5;
-constexpr std::chrono::seconds kPatience{10};
 
 }  // namespace
 
-Result<Stopwatch> Stopwatch::make(const Context& context) {
-  Stopwatch watch(context);
+Result<Stopwatch> Stopwatch::make(Context& context, double patience_seconds) {
+  Stopwatch watch(context, patience_seconds);
   Result<StreamHandle> stream = make_stream(context);
   if (!stream) return stream.error();
   watch.stream_ = *std::move(stream);
@@ -48,11 +47,14 @@ Status Stopwatch::put(const std::function<Status(CUstream)>& work) {
 
 Status Stopwatch::wait() {
   Status status = context_->check("cuEventRecord", context_->api().cuEventRecord(end_.get(), stream_.get()));
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  const auto begin = std::chrono::steady_clock::now();
   while (status) {
     const CUresult result = context_->api().cuEventQuery(end_.get());
     if (result != CUDA_ERROR_NOT_READY) return context_->check("cuEventQuery", result);
-    if (std::chrono::steady_clock::now() > deadline) return Error{"a trial of a kernel does not end", {}, ErrorKind::machine};
+    if (std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > patience_seconds_) {
+      context_->give_up();  // nothing that it works on may be freed
+      return Error{"a trial of a kernel does not end; the GPU counts as lost", {}, ErrorKind::machine};
+    }
     std::this_thread::yield();
   }
   return status;

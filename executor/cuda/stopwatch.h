@@ -9,17 +9,19 @@ namespace cleave::cuda {
 
 class Stopwatch {
  public:
-  static Result<Stopwatch> make(const Context& context);
+  /// `patience`: how long work may take before the device counts as lost.
+  static Result<Stopwatch> make(Context& context, double patience_seconds = 10);
 
   /// Seconds of one `work`, which is put into the stream several times over.
   Result<double> seconds(const std::function<Status(CUstream)>& work);
 
  private:
-  explicit Stopwatch(const Context& context) : context_(&context) {}
+  Stopwatch(Context& context, double patience_seconds) : context_(&context), patience_seconds_(patience_seconds) {}
   Status put(const std::function<Status(CUstream)>& work);
   Status wait();
 
-  const Context* context_;
+  Context* context_;
+  double patience_seconds_;
   StreamHandle stream_;
   EventHandle begin_, end_;
 };

@@ -385,6 +385,21 @@ TEST_F(CudaMatmulChoice, IgnoresAndReplacesDamagedFiles) {
   }
 }
 
+TEST_F(CudaMatmulChoice, GivesUpOnATrialThatDoesNotEnd) {
+  FakeDriver driver(FakeDriver::Schedule::latest);
+  const auto context = *cuda::Context::open(FakeDriver::api().driver, 0);
+  Result<cuda::Stopwatch> watch = cuda::Stopwatch::make(*context, 0.05);
+  ASSERT_TRUE(watch.ok());
+  const auto memory = *cuda::make_device_memory(*context, 64);
+  driver.stall_command(3);
+  const auto seconds = watch->seconds(
+      [&](CUstream stream) { return context->check("cuMemsetD32Async", context->api().cuMemsetD32Async(memory.get(), 1, 4, stream)); });
+  ASSERT_FALSE(seconds.ok());
+  EXPECT_THAT(seconds.error().message, ::testing::HasSubstr("does not end"));
+  EXPECT_TRUE(context->lost());
+  EXPECT_THAT(driver.misuses(), ::testing::IsEmpty());  // nothing freed under it
+}
+
 TEST_F(CudaMatmulChoice, GoesByWhatAnotherProcessKeptFirst) {
   const cuda::FileCache cache(folder_.path("kept"), ".x");
   EXPECT_EQ(cache.keep("key", "one"), "one");
