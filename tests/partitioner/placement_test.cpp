@@ -102,12 +102,34 @@ TEST(Placement, EqualPiecesThatCannotFillTheMemoryAreProvedOptimal) {
   EXPECT_EQ(std::count(solved->on_accelerator.begin(), solved->on_accelerator.end(), 1), 10);
 }
 
+TEST(Placement, ManyEqualLayersFillTheMemoryWithoutASearch) {
+  Problem problem;  // forward and backward through 3000 equal layers: at the price of a byte all of them are worth the same
+  problem.regions.emplace_back();
+  constexpr int kLayers = 3000;
+  for (int i = 0; i < kLayers; ++i) {
+    for (const int node : {2 * i, 2 * i + 1}) {
+      problem.nodes.push_back({0, 33, 1, Problem::Pin::none, false, false, Problem::kNoGroup, node == 2 * i ? 1000.0 : 0.0});
+      problem.values.push_back({node, 0, 2, 2});
+    }
+    if (i > 0) problem.uses.push_back({2 * i - 2, 2 * i, 0});
+    problem.uses.push_back({2 * i, 2 * i + 1, 0});
+    if (i + 1 < kLayers) problem.uses.push_back({2 * i + 3, 2 * i + 1, 0});
+  }
+  problem.accelerator_memory_bytes = 1000 * (0.4 * kLayers) + 300;
+  const auto solved = solve(problem, {.tolerance = 1e-3, .max_work = 3e6});
+  ASSERT_TRUE(solved.ok());
+  EXPECT_LE(solved->gap, 1e-3);
+  EXPECT_GT(solved->gap, 0);  // what the price proves, not less
+  EXPECT_THAT(verify(problem, *solved), IsEmpty());
+}
+
 TEST(SubsetSum, IsExactWhereSumsAreFewAndABoundElsewhere) {
   EXPECT_EQ(largest_sum_within({}, 10), 0);
   EXPECT_EQ(largest_sum_within({3, 3, 3}, 10), 9);
   EXPECT_EQ(largest_sum_within({3, 3, 3}, 8), 6);
   EXPECT_EQ(largest_sum_within({7, 5, 5, 0}, 11), 10);
   EXPECT_EQ(largest_sum_within({20}, 11), 0);
+  EXPECT_EQ(largest_sum_within(std::vector<double>(1000, 3), 1001), 999);
   std::mt19937_64 random(7);
   std::vector<double> many;
   for (int i = 0; i < 200; ++i) many.push_back(static_cast<double>(random() % 1000000));
