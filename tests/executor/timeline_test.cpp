@@ -1,9 +1,13 @@
 // The timeline: what each device did when, on the virtual clock; and its form as a Chrome trace.
 #include "executor/timeline.h"
 
+#include <gmock/gmock.h>
+
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "executor/measured.h"
+#include "graph/tracer.h"
 #include "models/model.h"
 #include "tests/executor/run_support.h"
 #include "tests/support/temporary_folder.h"
@@ -102,6 +106,55 @@ TEST(Timeline, IsWrittenAsAChromeTrace) {
   EXPECT_EQ(complete, result.timeline.events.size());
   EXPECT_EQ(folder.files(), 1U);
   EXPECT_FALSE(write_chrome_trace(result.timeline, *graph, folder.path("no/such/folder/trace.json")).ok());
+}
+
+TEST(Measured, OnTheVirtualClockEqualsThePrediction) {
+  PlanOptions options;
+  options.costs = simulated_costs();
+  options.costs.policy = Policy::accelerator;
+  const Plan planned = plan(read_model(std::string(CLEAVE_SOURCE_DIR) + "/models/naive_transfer.yaml"), options);
+  ASSERT_TRUE(planned.ok());
+  RunOptions run;
+  run.timeline = true;
+  const auto executor = executor_for({planned.transfers, std::make_shared<const Program>(planned.program)}, {});
+  const Result<RunResult> result = executor->run(run);
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  const Measured measured = measure(result->timeline, *planned.graph, planned.costed, planned.transfers);
+  int computed = 0, moved = 0;
+  for (const MeasuredRow& row : measured.rows) {
+    if (!row.node.valid() || row.predicted_seconds == 0) continue;
+    EXPECT_NEAR(row.seconds, row.predicted_seconds, 1e-9 + 1e-6 * row.predicted_seconds) << planned.graph->display_name(row.node);
+    (row.what == TimelineEvent::What::compute ? computed : moved) += 1;
+  }
+  EXPECT_GT(computed, 3);
+  EXPECT_GT(moved, 1);
+  EXPECT_GT(measured.transfer_seconds, 0);
+  EXPECT_LE(measured.hidden_seconds, measured.transfer_seconds);
+}
+
+TEST(Measured, CountsWhatIsHiddenBehindWorkOnce) {
+  using What = TimelineEvent::What;
+  const NodeId node(0);
+  Timeline timeline;
+  timeline.events = {
+      {What::transfer, kAccelerator, node, 0, 4}, {What::transfer, kAccelerator, node, 3, 6},  // 6 s with something on its way
+      {What::compute, kAccelerator, node, 1, 2},  {What::compute, kHost, node, 1.5, 3},        // 2 s of work beside it
+      {What::wait, kAccelerator, node, 4, 6},     {What::compute, kHost, node, 5, 9}};         // and one more
+  Tracer tracer("empty");
+  tracer.output("y", tracer.input("x", {DType::f32, {}}, {}, {}), {});
+  const Graph graph = tracer.finish();
+  Diagnostics diagnostics;
+  const CostedProblem costed = make_problem(graph, simulated_costs(), diagnostics);
+  const Measured measured = measure(timeline, graph, costed, {});
+  EXPECT_DOUBLE_EQ(measured.transfer_seconds, 6);
+  EXPECT_DOUBLE_EQ(measured.hidden_seconds, 3);
+  ASSERT_EQ(measured.rows.size(), 3U);
+  EXPECT_EQ(measured.rows[0].device, kHost);
+  EXPECT_EQ(measured.rows[0].executions, 2);
+  EXPECT_DOUBLE_EQ(measured.rows[0].seconds, 5.5);
+  EXPECT_EQ(measured.rows[2].what, What::transfer);
+  EXPECT_THAT(to_text(measured, graph), ::testing::HasSubstr("transfers took 6.0 s, 50 % of it hidden behind work"));
+  EXPECT_THAT(to_text(measured, graph, 1), ::testing::HasSubstr("and 2 that took less"));
 }
 
 TEST(Timeline, ObservesTripsAsTheReferenceDoes) {
