@@ -7,6 +7,7 @@
 #include <set>
 
 #include "executor/executor.h"
+#include "executor/measured.h"
 #include "graph/npy.h"
 #include "partitioner/explain.h"
 #include "tools/cli/session.h"
@@ -144,7 +145,12 @@ Status deliver(const Plan& plan, const RunResult& result, const Options& options
   for (const auto& [name, file] : options.outputs) in_files.insert(name);
   for (const auto& [name, array] : result.outputs)
     if (!in_files.contains(name)) console.line(name + ": " + to_string(array));
-  if (options.profile && options.profile_file.empty()) console.out(profile_text(result.observed));
+  if (options.profile && options.profile_file.empty()) {
+    console.out(profile_text(result.observed));
+    const Measured measured = measure(result.timeline, *plan.graph, plan.costed, plan.transfers);
+    console.out(std::string(result.timeline.simulated ? "simulated" : "measured") + " beside predicted, for a run:\n" +
+                to_text(measured, *plan.graph));
+  }
   console.note(summary_line(plan));
   if (result.simulated_seconds > 0)
     console.note("ran on the simulated accelerator: results are real, times are simulated (" + human_seconds(result.simulated_seconds) +
@@ -176,7 +182,7 @@ int run_command(const Options& options) {
     std::fflush(file);
   };
   run_options.verify = options.verify;
-  run_options.timeline = !options.trace.empty();
+  run_options.timeline = !options.trace.empty() || options.profile;
   run_options.observe = options.profile;
 
   auto executor = Executor::create(std::make_shared<const Program>(plan->program), plan->machine, *executor_opts);
