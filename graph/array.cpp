@@ -54,16 +54,21 @@ Result<Array> Array::allocate(TensorType type) {
 }
 
 Array Array::borrow(TensorType type, const void* data, std::function<void()> release) {
+  // The buffer is never written through this pointer: `borrowed_` makes mutable_bytes clone it.
+  Array array = own(std::move(type), const_cast<void*>(data), std::move(release));
+  array.borrowed_ = true;
+  return array;
+}
+
+Array Array::own(TensorType type, void* data, std::function<void()> release, PageLock lock) {
   CLEAVE_CHECK(checked_bytes(type).has_value(), "tensor type of impossible size");
-  CLEAVE_CHECK(data != nullptr || type.elements() == 0, "borrowing null");
+  CLEAVE_CHECK(data != nullptr || type.elements() == 0, "an array of null");
   Array array;
   array.type_ = std::move(type);
-  // The buffer is never written through this pointer: `borrowed_` makes mutable_bytes clone it.
-  auto* bytes = const_cast<std::byte*>(static_cast<const std::byte*>(data));
-  array.data_ = std::shared_ptr<std::byte>(bytes, [release = std::move(release)](std::byte*) {
+  array.data_ = std::shared_ptr<std::byte>(static_cast<std::byte*>(data), [release = std::move(release)](std::byte*) {
     if (release) release();
   });
-  array.borrowed_ = true;
+  array.lock_ = lock;
   return array;
 }
 

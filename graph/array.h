@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <memory>
@@ -15,6 +16,13 @@
 #include "graph/tensor_type.h"
 
 namespace cleave {
+
+/// Whether devices copy from and to an Array's memory directly, without a detour through memory of their own.
+enum class PageLock : std::uint8_t {
+  none,
+  simulated,    ///< the simulated accelerator does
+  accelerator,  ///< locked by the driver of an accelerator
+};
 
 class Array {
  public:
@@ -41,11 +49,14 @@ class Array {
   }
   /// Uses the caller's memory without copying; `release` runs when the last Array on it is gone.
   static Array borrow(TensorType type, const void* data, std::function<void()> release = nullptr);
+  /// Memory that somebody else allocated, as this Array's own: written in place. Page-locked memory of a device: executor/page_locked.h.
+  static Array own(TensorType type, void* data, std::function<void()> release, PageLock lock = PageLock::none);
   /// As the constructor, but an Error (machine) instead of an abort where memory is short.
   static Result<Array> allocate(TensorType type);
 
   /// DLPack 0.6 (https://dmlc.github.io/dlpack): a new DLManagedTensor* that shares this buffer, and an Array on one (taking it over).
-  /// The tensor must lie in CPU memory and be contiguous row-major, else an Error and the caller keeps it.
+  /// The tensor must lie in CPU memory and be contiguous row-major, else an Error and the caller keeps it. Page-locked memory is given
+  /// away as CPU memory, which every reader takes; one of type kDLCUDAHost is known to be page-locked.
   [[nodiscard]] void* to_dlpack() const;
   static Result<Array> from_dlpack(void* managed_tensor);
 
@@ -56,6 +67,12 @@ class Array {
 
   [[nodiscard]] const std::byte* bytes() const { return data_.get(); }
   [[nodiscard]] std::byte* mutable_bytes();
+
+  /// Copies share the memory and this with it; the clone that writing to a shared Array makes lies in ordinary memory.
+  [[nodiscard]] bool page_locked() const { return lock_ != PageLock::none; }
+  [[nodiscard]] PageLock page_lock() const { return lock_; }
+  /// The memory belongs to somebody who lets it be read only.
+  [[nodiscard]] bool borrowed() const { return borrowed_; }
 
   /// Typed access. T must be the native type of dtype().
   template <class T>
@@ -79,6 +96,7 @@ class Array {
   TensorType type_;
   std::shared_ptr<std::byte> data_;
   bool borrowed_ = false;
+  PageLock lock_ = PageLock::none;
 };
 
 /// Same type and same bits.

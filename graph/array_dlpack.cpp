@@ -125,9 +125,11 @@ Result<Array> Array::from_dlpack(void* managed_tensor) {
   if (*dtype == DType::boolean && !only_zero_and_one(data, type.elements())) {
     return Error{"the DLPack tensor `" + to_string(type) + "` holds bytes other than 0 and 1", {}};
   }
-  return borrow(std::move(type), data, [managed] {
+  Array array = borrow(std::move(type), data, [managed] {
     if (managed->deleter) managed->deleter(managed);
   });
+  if (tensor.device.type == kCudaHost) array.lock_ = PageLock::accelerator;
+  return array;
 }
 
 }  // namespace cleave

@@ -120,7 +120,7 @@ class Reader {
   }
 
   Error error(const std::string& what, int column) const {
-    return {"cannot read `" + *file_ + "`: " + what, {file_, column > 0 ? line_ : 0, column, nullptr}};
+    return {"cannot read `" + *file_ + "`: " + what, {file_, column > 0 ? line_ : 0, column, nullptr}, ErrorKind::file};
   }
 
   std::shared_ptr<const std::string> file_;

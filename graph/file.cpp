@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kMostFromPipe = 256 << 20;  ///< devices and pipes may never end
 
 Error file_error(const char* what, const std::string& path, int code) {
-  return {std::string("cannot ") + what + " `" + path + "`: " + std::strerror(code), {}};
+  return {std::string("cannot ") + what + " `" + path + "`: " + std::strerror(code), {}, ErrorKind::file};
 }
 
 /// 0, or the errno of what failed.

@@ -132,7 +132,7 @@ class HeaderReader {
   std::string_view text_;
 };
 
-Error npy_error(const std::string& path, const std::string& what, ErrorKind kind = ErrorKind::user) {
+Error npy_error(const std::string& path, const std::string& what, ErrorKind kind = ErrorKind::file) {
   return {"cannot read `" + path + "`: " + what, {}, kind};
 }
 
@@ -194,9 +194,14 @@ void reorder(const std::byte* from, std::byte* to, const TensorType& type) {
   }
 }
 
-}  // namespace
+/// A file whose data are next to be read, and are as many as its type needs.
+struct Opened {
+  std::ifstream file;
+  TensorType type;
+  bool column_major = false;
+};
 
-Result<Array> read_npy(const std::string& path) {
+Result<Opened> open_npy(const std::string& path) {
   std::error_code code;
   std::uint64_t size = std::filesystem::file_size(path, code);
   if (code) return npy_error(path, code.message());
@@ -215,18 +220,46 @@ Result<Array> read_npy(const std::string& path) {
     return npy_error(
         path, "`" + to_string(type) + "` needs " + std::to_string(*bytes) + " bytes of data, but the file has " + std::to_string(size));
   }
-  Result<Array> array = Array::allocate(type);
-  if (!array) return npy_error(path, array.error().message, ErrorKind::machine);
-  std::byte* data = array->mutable_bytes();
-  if (size > 0 && !read_bytes(file, data, size)) return npy_error(path, "truncated data");
-  if (*dtype == DType::boolean) {  // any other byte than 0 and 1 would be no bool to C++
+  const bool column_major = header->fortran_order && type.rank() > 1;
+  return Opened{std::move(file), std::move(type), column_major};
+}
+
+Status read_data(Opened& opened, const std::string& path, std::byte* data) {
+  const auto size = static_cast<std::size_t>(opened.type.bytes());
+  if (size > 0 && !read_bytes(opened.file, data, size)) return npy_error(path, "truncated data");
+  if (opened.type.dtype == DType::boolean) {  // any other byte than 0 and 1 would be no bool to C++
     std::transform(data, data + size, data, [](std::byte b) { return std::byte{b != std::byte{0}}; });
   }
-  if (!header->fortran_order || type.rank() < 2) return array;
-  Result<Array> ordered = Array::allocate(type);
-  if (!ordered) return npy_error(path, ordered.error().message, ErrorKind::machine);
-  reorder(data, ordered->mutable_bytes(), type);
-  return ordered;
+  return {};
+}
+
+Status read_into(Opened& opened, const std::string& path, Array& array) {
+  if (!opened.column_major) return read_data(opened, path, array.mutable_bytes());
+  Result<Array> columns = Array::allocate(opened.type);
+  if (!columns) return npy_error(path, columns.error().message, ErrorKind::machine);
+  if (Status status = read_data(opened, path, columns->mutable_bytes()); !status) return status;
+  reorder(columns->bytes(), array.mutable_bytes(), opened.type);
+  return {};
+}
+
+}  // namespace
+
+Result<Array> read_npy(const std::string& path) {
+  Result<Opened> opened = open_npy(path);
+  if (!opened) return opened.error();
+  Result<Array> array = Array::allocate(opened->type);
+  if (!array) return npy_error(path, array.error().message, ErrorKind::machine);
+  if (Status status = read_into(*opened, path, *array); !status) return status.error();
+  return array;
+}
+
+Status read_npy(const std::string& path, Array& into) {
+  Result<Opened> opened = open_npy(path);
+  if (!opened) return opened.error();
+  if (opened->type != into.type()) {
+    return Error{"`" + path + "` holds " + to_string(opened->type) + ", but " + to_string(into.type()) + " is wanted"};
+  }
+  return read_into(*opened, path, into);
 }
 
 Status write_npy(const Array& array, const std::string& path) {

@@ -9,6 +9,9 @@ namespace cleave {
 
 /// f4, f8, f2, i4, i8, u1, b1; other element types, truncated and malformed files are an Error that names the file.
 Result<Array> read_npy(const std::string& path);
+/// The same into memory that is there already, page-locked maybe: the file's type must be that of `into`. After an Error its content is
+/// undefined.
+Status read_npy(const std::string& path, Array& into);
 /// Writes to a temporary name and renames: no partial file is ever left. bf16 is written as f4.
 Status write_npy(const Array& array, const std::string& path);
 

@@ -13,6 +13,8 @@ namespace cleave {
 
 enum class ErrorKind {
   user,     ///< the user's program or data (exit code 1)
+  file,     ///< the same: a file that is missing, truncated or malformed
+  unknown,  ///< the same: a name that nothing bears
   usage,    ///< a wrong option or argument (exit code 2)
   machine,  ///< out of memory, device lost, a deadline (exit code 3)
 };

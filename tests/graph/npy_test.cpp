@@ -38,7 +38,7 @@ void expect_error(const TemporaryFolder& folder, const std::string& content, con
   const Result<Array> array = read_npy(path);
   ASSERT_FALSE(array) << message;
   EXPECT_EQ(array.error().message, "cannot read `" + path + "`: " + message);
-  EXPECT_EQ(array.error().kind, ErrorKind::user);
+  EXPECT_EQ(array.error().kind, ErrorKind::file);
 }
 
 TEST(Npy, EveryTypeAndShapeComesBack) {

@@ -25,10 +25,20 @@ void write(std::FILE* file, std::string_view text) {
   std::fflush(file);
 }
 
+Kind kind_of(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::machine: return Kind::machine;
+    case ErrorKind::file: return Kind::file;
+    case ErrorKind::unknown: return Kind::unknown;
+    case ErrorKind::user:
+    case ErrorKind::usage: break;
+  }
+  return Kind::value;
+}
+
 Diagnostics as_diagnostics(const Error& error) {
   Diagnostics diagnostics;
-  const Kind kind = error.kind == ErrorKind::machine ? Kind::machine : Kind::value;
-  diagnostics.add({kind, Severity::error, error.message, error.location, 0, {}});
+  diagnostics.add({kind_of(error.kind), Severity::error, error.message, error.location, 0, {}});
   return diagnostics;
 }
 
@@ -36,7 +46,9 @@ Diagnostics as_diagnostics(const Error& error) {
 
 int exit_code(const Error& error) {
   switch (error.kind) {
-    case ErrorKind::user: return kUserError;
+    case ErrorKind::user:
+    case ErrorKind::file:
+    case ErrorKind::unknown: return kUserError;
     case ErrorKind::usage: return kUsageError;
     case ErrorKind::machine: break;
   }
