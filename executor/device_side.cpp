@@ -17,6 +17,7 @@ DeviceSide::DeviceSide(Prepared& prepared, DeviceId id)
       graph_(prepared.graph()),
       id_(id),
       device_(*prepared.devices[id]),
+      fusion_(prepared.fusions[id]),
       plan_(prepared.plans[id]),
       kernels_(graph_.nodes.size()),
       work_(graph_.nodes.size()),
@@ -53,36 +54,52 @@ Status DeviceSide::prepare_steps() {
       }
       if (node.kind == NodeKind::input || node.kind == NodeKind::parameter) leaves_.push_back(step.node);
       if (node.kind != NodeKind::operation) continue;
-      KernelRequest request{step.node, node.op, &prepared_.attributes(step.node), {}, {}, {}, {}};
-      Work& work = work_[step.node];
-      for (ValueId input : node.inputs) {
-        request.input_types.push_back(graph_.values[input].type);
-        request.inputs.push_back(plan_.range(input));
-        work.reads.push_back(storage(input));
-      }
-      for (ValueId result : node.results) {
-        request.result_types.push_back(graph_.values[result].type);
-        request.results.push_back(plan_.range(result));
-        work.writes.push_back(storage(result));
-      }
-      work.seconds = prepared_.accelerator_seconds[step.node];
-      Result<KernelId> kernel = device_.prepare(std::move(request));
-      if (!kernel) return at_node(graph_, step.node, kernel.error());
-      kernels_[step.node] = *kernel;
+      if (Status status = prepare_kernel(step.node); !status) return status;
     }
   }
+  return {};
+}
+
+/// The kernel of one operation, or of the whole group of which it is the last; none of what runs with a later operation.
+Status DeviceSide::prepare_kernel(NodeId id) {
+  const Node& node = graph_.nodes[id];
+  const FusionGroup* group = fusion_.group(id);
+  if (group && id != group->nodes.back()) return {};
+  KernelRequest request{id, node.op, &prepared_.attributes(id), {}, {}, {}, {}, {}, {}};
+  if (group) {
+    request = request_for(graph_, *group);
+  } else {
+    for (ValueId input : node.inputs) request.input_types.push_back(graph_.values[input].type);
+    for (ValueId result : node.results) request.result_types.push_back(graph_.values[result].type);
+  }
+  Work& work = work_[id];
+  for (ValueId input : group ? group->inputs : node.inputs) {
+    request.inputs.push_back(plan_.range(input));
+    work.reads.push_back(storage(input));
+  }
+  for (ValueId result : group ? group->results : node.results) {
+    request.results.push_back(plan_.range(result));
+    work.writes.push_back(storage(result));
+  }
+  work.seconds = prepared_.accelerator_seconds[id];
+  Result<KernelId> kernel = device_.prepare(std::move(request));
+  if (!kernel) return at_node(graph_, id, kernel.error());
+  kernels_[id] = *kernel;
   return {};
 }
 
 /// Pieces of the step lists that the device takes as one. Each waits for all that any of its steps must wait for: since pieces end at
 /// transfers, that is what its first steps wait for anyway.
 void DeviceSide::prepare_segments() {
-  const std::vector<Segment> found =
-      find_segments(*prepared_.program, id_, plan_, kShortestSegment, [this](NodeId node) { return device_.joins(kernels_[node]); });
+  const auto joins = [this](NodeId node) { return !kernels_[node].valid() || device_.joins(kernels_[node]); };
+  const std::vector<Segment> found = find_segments(*prepared_.program, id_, plan_, kShortestSegment, joins);
   for (const Segment& segment : found) {
     PreparedSegment prepared;
     std::vector<DeviceStep> steps;
-    for (NodeId node : segment.nodes) {
+    std::vector<NodeId> nodes = segment.nodes;
+    std::erase_if(nodes, [this](NodeId node) { return !kernels_[node].valid(); });  // they run with a later one
+    if (nodes.empty() || nodes.size() + (segment.moves ? segment.moves->size() : 0) < kShortestSegment) continue;
+    for (NodeId node : nodes) {
       members_[node] = {static_cast<std::int32_t>(segments_.size()), steps.empty()};
       steps.push_back({kernels_[node], {}, {}, node, orders_[node]});
       const Work& work = work_[node];
@@ -204,16 +221,19 @@ bool DeviceSide::launch(const Node& node, const Origin& here) {
                                            return device_.launch_segment(segment->id, here);
                                          }).has_value();
   }
+  if (!kernels_[here.node].valid()) return true;  // it runs with a later one
   auto enqueue = [&] { return device_.launch(kernels_[here.node], here); };
   if (!verify_ || graph_.purity(here.node) != Purity::pure) {
     return issue(Stream::compute, work_[here.node], here, TimelineEvent::What::compute, 0, enqueue).has_value();
   }
-  std::optional<std::vector<Array>> inputs = fetch(node.inputs, here);
+  const FusionGroup* group = fusion_.group(here.node);
+  std::optional<std::vector<Array>> inputs = fetch(group ? group->inputs : node.inputs, here);
   if (!inputs || !issue(Stream::compute, work_[here.node], here, TimelineEvent::What::compute, 0, enqueue)) return false;
-  std::optional<std::vector<Array>> results = fetch(node.results, here);
+  std::optional<std::vector<Array>> results = fetch(group ? group->results : node.results, here);
   if (!results) return false;
   RunState::Executing executing(*run_);
-  std::optional<Error> error = check_against_meaning(prepared_, here.node, *inputs, *results);
+  std::optional<Error> error = group ? check_against_meanings(prepared_, *group, *inputs, *results)
+                                     : check_against_meaning(prepared_, here.node, *inputs, *results);
   return error ? fail(here, std::move(*error)) : true;
 }
 

@@ -47,6 +47,7 @@ class DeviceSide final : public Worker {
   DeviceSide(Prepared& prepared, DeviceId id);
   static Hazards watch_transfers(const Prepared& prepared, DeviceId id);
   Status prepare_steps();
+  Status prepare_kernel(NodeId id);
   void prepare_segments();
   Status upload(NodeId leaf, const Array& array);
 
@@ -77,6 +78,7 @@ class DeviceSide final : public Worker {
   const Graph& graph_;
   const DeviceId id_;
   Device& device_;
+  const Fusion& fusion_;
   const MemoryPlan& plan_;
   IdVector<NodeId, KernelId> kernels_;
   IdVector<NodeId, Work> work_;

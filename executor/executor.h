@@ -60,6 +60,7 @@ struct ExecutorOptions {
   enum class Accelerator : std::uint8_t { none, simulated, cuda } accelerator = Accelerator::simulated;
   int ordinal = 0;                       ///< which of the accelerators of that kind
   Precision precision = Precision::f32;  ///< cuda
+  bool fuse = true;                      ///< cuda: neighbouring operations run as one kernel where there is one
   bool stream_mode = false;              ///< cuda: every operation launched by itself, to find where an error of the device comes from
   /// Opens the accelerator in place of `accelerator`'s own; null: its own.
   std::function<Result<std::unique_ptr<DeviceInterface>>()> open;

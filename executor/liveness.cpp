@@ -9,8 +9,12 @@ constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
 class Finder {
  public:
-  Finder(const Program& program, DeviceId device)
-      : graph_(*program.graph), program_(program.devices[device]), host_(device == kHost), blocks_(program_.blocks.size()) {
+  Finder(const Program& program, DeviceId device, const Fusion& fusion)
+      : graph_(*program.graph),
+        program_(program.devices[device]),
+        fusion_(fusion),
+        host_(device == kHost),
+        blocks_(program_.blocks.size()) {
     result_.lives.resize(graph_.values.size());
     defined_in_.resize(graph_.values.size());
     result_.times.resize(program_.blocks.size());
@@ -130,13 +134,22 @@ class Finder {
 
   void compute(const Step& step, Time now, std::size_t block) {
     const Node& node = graph_.nodes[step.node];
-    bool overwrites = node.kind == NodeKind::operation && node.op->elementwise() && node.results.size() == 1;
-    for (ValueId input : node.inputs) {
-      bool in_place = overwrites && graph_.values[input].type == graph_.values[node.results[0]].type;
+    const FusionGroup* group = fusion_.group(step.node);
+    if (group && step.node != group->nodes.back()) return;
+    const std::vector<ValueId>& results = group ? group->results : node.results;
+    const auto elementwise = [&](NodeId id) { return graph_.nodes[id].kind == NodeKind::operation && graph_.nodes[id].op->elementwise(); };
+    bool overwrites =
+        group ? std::all_of(group->nodes.begin(), group->nodes.end(), elementwise) : elementwise(step.node) && results.size() == 1;
+    for (ValueId input : group ? group->inputs : node.inputs) {
+      bool in_place = false;
+      for (ValueId result : results) {
+        if (!overwrites || graph_.values[input].type != graph_.values[result].type) continue;
+        in_place = true;
+        in_place_.push_back({input, result});
+      }
       use(input, in_place ? now : now + 1, block);
-      if (in_place) in_place_.push_back({input, node.results[0]});
     }
-    for (ValueId result : node.results) {
+    for (ValueId result : results) {
       define(result, now, block);
       if (node.kind == NodeKind::input || node.kind == NodeKind::parameter || node.kind == NodeKind::constant) {
         result_.lives[result].whole_run = true;
@@ -261,6 +274,7 @@ class Finder {
 
   const Graph& graph_;
   const DeviceProgram& program_;
+  const Fusion& fusion_;
   bool host_;
   std::vector<Scope> blocks_;
   std::vector<Task> tasks_;
@@ -274,8 +288,8 @@ class Finder {
 
 }  // namespace
 
-Liveness find_liveness(const Program& program, DeviceId device) {
-  return Finder(program, device).run();
+Liveness find_liveness(const Program& program, DeviceId device, const Fusion& fusion) {
+  return Finder(program, device, fusion).run();
 }
 
 }  // namespace cleave

@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "executor/fusion.h"
 #include "partitioner/program.h"
 
 namespace cleave {
@@ -48,6 +49,7 @@ struct Liveness {
   Time end = 0;                           ///< of the program
 };
 
-Liveness find_liveness(const Program& program, DeviceId device);
+/// Operations of `fusion` read and write where the last one of their group stands; what only the group uses is not there at all.
+Liveness find_liveness(const Program& program, DeviceId device, const Fusion& fusion = {});
 
 }  // namespace cleave

@@ -67,11 +67,11 @@ class Classes {
 
 class Planner {
  public:
-  Planner(const Program& program, DeviceId device, bool leaves_external)
+  Planner(const Program& program, DeviceId device, bool leaves_external, const Fusion& fusion)
       : graph_(*program.graph),
         program_(program.devices[device]),
         leaves_external_(leaves_external),
-        liveness_(find_liveness(program, device)) {}
+        liveness_(find_liveness(program, device, fusion)) {}
 
   MemoryPlan run() {
     plan_.storage_of.resize(graph_.values.size(), kNoStorage);
@@ -233,8 +233,8 @@ class Planner {
 
 }  // namespace
 
-MemoryPlan plan_memory(const Program& program, DeviceId device, bool leaves_external) {
-  return Planner(program, device, leaves_external).run();
+MemoryPlan plan_memory(const Program& program, DeviceId device, bool leaves_external, const Fusion& fusion) {
+  return Planner(program, device, leaves_external, fusion).run();
 }
 
 MemoryPeak accelerator_peak(const Program& program) {

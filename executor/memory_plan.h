@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "executor/device.h"
+#include "executor/fusion.h"
 #include "partitioner/memory_fit.h"
 #include "partitioner/program.h"
 
@@ -46,7 +47,7 @@ struct MemoryPlan {
 };
 
 /// `leaves_external`: inputs, parameters and constants lie outside the arena (the host), else in it for the whole run.
-MemoryPlan plan_memory(const Program& program, DeviceId device, bool leaves_external);
+MemoryPlan plan_memory(const Program& program, DeviceId device, bool leaves_external, const Fusion& fusion = {});
 
 /// What plan_memory() takes of the accelerator; for the planner.
 MemoryPeak accelerator_peak(const Program& program);

@@ -51,6 +51,21 @@ Result<std::unique_ptr<Device>> open_device(const ExecutorOptions& options, cons
   return std::unique_ptr<Device>(std::make_unique<SimulatedDevice>(options, faults));
 }
 
+/// What of the accelerator's work runs as one kernel, and where its values lie. Fused, values may have to be held for longer: what does
+/// not fit then may fit without.
+void plan_device(Prepared& prepared, DeviceId id, const ExecutorOptions& options, double capacity) {
+  const Program& program = *prepared.program;
+  const bool fuses = id != kHost && options.fuse && options.accelerator == ExecutorOptions::Accelerator::cuda;
+  Fusion fusion = find_fusion(program, id, fuses ? FusionRule(cuda::fuses) : nullptr);
+  MemoryPlan plan = plan_memory(program, id, id == kHost, fusion);
+  if (capacity > 0 && static_cast<double>(plan.arena_bytes) > capacity && !fusion.groups.empty()) {
+    fusion = {};
+    plan = plan_memory(program, id, id == kHost);
+  }
+  prepared.fusions.push_back(std::move(fusion));
+  prepared.plans.push_back(std::move(plan));
+}
+
 Status open_devices(Prepared& prepared, const Machine& machine, const ExecutorOptions& options) {
   Result<Faults> faults = Faults::parse(options.inject);
   if (!faults) return faults.error();
@@ -61,9 +76,9 @@ Status open_devices(Prepared& prepared, const Machine& machine, const ExecutorOp
     if (needed && options.accelerator == ExecutorOptions::Accelerator::none) {
       return Error{"the program has work for " + to_string(id) + ", but there is no accelerator", {}, ErrorKind::usage};
     }
-    prepared.plans.push_back(plan_memory(*prepared.program, id, id == kHost));
     double capacity = machine.host.memory_bytes;
     if (id != kHost) capacity = machine.accelerators.size() >= d ? machine.accelerators[d - 1].memory_bytes : 0;
+    plan_device(prepared, id, options, capacity);
     if (capacity > 0 && static_cast<double>(prepared.plans[id].arena_bytes) > capacity) {
       return does_not_fit(*prepared.program, id, prepared.plans[id], capacity);
     }

@@ -17,6 +17,7 @@ struct Prepared {
   BoundAttributes bound;
   IdVector<NodeId, double> host_seconds, accelerator_seconds;  ///< by the cost model, one execution
   IdVector<ChannelId, double> transfer_seconds;
+  IdVector<DeviceId, Fusion> fusions;
   IdVector<DeviceId, MemoryPlan> plans;
   IdVector<DeviceId, std::unique_ptr<Device>> devices;       ///< null: the host, or nothing to do there
   IdVector<DeviceId, ControlStream> controls;                ///< from the host
@@ -37,6 +38,9 @@ Result<std::unique_ptr<Prepared>> prepare(std::shared_ptr<const Program> program
 /// What verify mode says of a node whose kernel and meaning disagree; nothing if they agree. `results` were computed from `inputs`.
 std::optional<Error> check_against_meaning(const Prepared& prepared, NodeId node, std::span<const Array> inputs,
                                            std::span<const Array> results);
+/// The same of a group that ran as one kernel: names the first node whose result differs.
+std::optional<Error> check_against_meanings(const Prepared& prepared, const FusionGroup& group, std::span<const Array> inputs,
+                                            std::span<const Array> results);
 
 /// What one thread notes of a run, for the timeline. Times are seconds from the start, virtual or of the wall clock.
 struct Track {

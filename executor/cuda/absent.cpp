@@ -28,4 +28,8 @@ bool supports(const Graph&, NodeId) {
   return false;
 }
 
+bool fuses(const KernelRequest&) {
+  return false;
+}
+
 }  // namespace cleave::cuda

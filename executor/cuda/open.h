@@ -27,5 +27,7 @@ Status usable();
 Result<std::unique_ptr<Device>> open(const ExecutorOptions& options);
 /// Whether there is a kernel for a node.
 bool supports(const Graph& graph, NodeId node);
+/// Whether there is one kernel for a request of several steps: the device's FusionRule (executor/fusion.h).
+bool fuses(const KernelRequest& request);
 
 }  // namespace cleave::cuda

@@ -55,6 +55,7 @@ ExecutorOptions executor_options(FakeDriver& driver, bool stream_mode, const std
   cuda_options.stream_mode = stream_mode;
   ExecutorOptions options;
   options.accelerator = ExecutorOptions::Accelerator::cuda;
+  options.fuse = false;  // graphs that show each operation
   options.open = driver.opener(cuda_options);
   if (!cache.empty()) {
     cuda_options.cache_folder = cache;

@@ -34,6 +34,7 @@ void check(const std::shared_ptr<const Graph>& graph, const RunOptions& options,
     cuda_options.upload_bytes = variant % 2 == 0 ? 64 : 4096;
     cuda_options.stream_mode = variant % 4 == 3;
     executor_options.open = driver.opener(cuda_options);
+    executor_options.fuse = variant % 4 != 3;
     executor_options.channel_capacity = 1 + static_cast<int>(variant % 2);
     executor_options.watchdog_seconds = 20;
     executor_options.library_paths = {kHostFunctions};

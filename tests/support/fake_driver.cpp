@@ -56,14 +56,20 @@ std::optional<cuda::KernelSource> FakeDriver::source(const KernelRequest& reques
   return source;
 }
 
+FakeDriver::Request FakeDriver::request_of(const KernelRequest& request) {
+  Request result{request.input_types, request.result_types, {}, request.written};
+  for (const FusedStep& step : request.steps) result.steps.push_back({step.op, *step.attributes, step.operands, {step.type}});
+  if (!request.steps.empty()) return result;
+  result.steps.push_back({request.op, *request.attributes, {}, request.result_types});
+  for (std::size_t i = 0; i < request.input_types.size(); ++i) result.steps[0].operands.push_back(i);
+  return result;
+}
+
 std::size_t FakeDriver::number_of(const KernelRequest& request) {
-  const auto same = [&](const Request& other) {
-    return other.op == request.op && other.attributes == *request.attributes && other.inputs == request.input_types &&
-           other.results == request.result_types;
-  };
-  const auto known = std::find_if(requests_.begin(), requests_.end(), same);
+  Request wanted = request_of(request);
+  const auto known = std::find(requests_.begin(), requests_.end(), wanted);
   if (known != requests_.end()) return static_cast<std::size_t>(known - requests_.begin());
-  requests_.push_back({request.op, *request.attributes, request.input_types, request.result_types});
+  requests_.push_back(std::move(wanted));
   return requests_.size() - 1;
 }
 
@@ -225,24 +231,19 @@ void FakeDriver::run_until_done(const FakeEvent& event) {
 void FakeDriver::launch(const Meaning& meaning, const std::vector<std::uint64_t>& parameters) {
   if (meaning.source) return launch_text(meaning, parameters);
   if (!meaning.last) return;  // the last launch of an operation does it all
-  std::vector<TensorView> views;
-  const auto add = [&](const TensorType& type, std::uint64_t address) {
-    std::byte* data = type.bytes() > 0 ? resolve(address, static_cast<std::size_t>(type.bytes())) : nullptr;
-    views.push_back({&type, data});
-    return data || type.bytes() == 0;
-  };
-  std::size_t next = 0;
-  for (const TensorType& type : meaning.request.inputs)
-    if (!add(type, parameters[next++])) return;
-  for (const TensorType& type : meaning.request.results)
-    if (!add(type, parameters[next++])) return;
-  next += meaning.scratch ? 1 : 0;
-  const OpContext context{[](std::string_view) {}};
-  const std::span<const TensorView> all = views;
-  const Status status = run_guarded(host_kernel(*meaning.request.op), {*meaning.request.op, meaning.request.attributes, all.first(meaning.request.inputs.size()),
-                                                               all.subspan(meaning.request.inputs.size()), context});
+  const Request& request = meaning.request;
+  std::vector<std::byte*> operands;
+  for (const std::vector<TensorType>* types : {&request.inputs, &request.results}) {
+    for (const TensorType& type : *types) {
+      const std::uint64_t address = parameters[operands.size()];
+      operands.push_back(type.bytes() > 0 ? resolve(address, static_cast<std::size_t>(type.bytes())) : nullptr);
+      if (!operands.back() && type.bytes() > 0) return;
+    }
+  }
+  const std::size_t next = operands.size() + (meaning.scratch ? 1 : 0);
+  const Status status = run(request, std::move(operands));
   if (status) return;
-  if (!meaning.fault) return misuse(meaning.request.op->name + " found bad data but has no words to say so: " + status.error().message);
+  if (!meaning.fault) return misuse(request.name() + " found bad data but has no words to say so: " + status.error().message);
   auto* words = reinterpret_cast<std::uint64_t*>(resolve(parameters[next], 2 * sizeof(std::uint64_t)));
   if (words && words[0] == 0) words[0] = parameters[next + 1];
 }
@@ -264,11 +265,35 @@ CUresult FakeDriver::explain(CUfunction handle, void** parameters, Item& item) {
                     [](std::int64_t a, std::uint64_t b) { return static_cast<std::uint64_t>(a) == b; }))
       continue;
     item.action = [this, meaning, values] { launch(meaning, values); };
-    item.label = meaning.request.op->name;
+    item.label = meaning.request.name();
     return CUDA_SUCCESS;
   }
   misuse("a launch with constants that nobody explained");
   return CUDA_ERROR_INVALID_VALUE;
+}
+
+/// The host's kernels, one step after the other. `operands`: inputs, then results.
+Status FakeDriver::run(const Request& request, std::vector<std::byte*> operands) {
+  const OpContext context{[](std::string_view) {}};
+  std::vector<TensorView> known;
+  for (std::size_t i = 0; i < request.inputs.size(); ++i) known.push_back({&request.inputs[i], operands[i]});
+  std::vector<std::vector<std::byte>> own;  // what fused steps hand to each other
+  for (const Request::Step& step : request.steps) {
+    std::vector<TensorView> inputs, results;
+    for (const std::size_t operand : step.operands) inputs.push_back(known[operand]);
+    for (std::size_t i = 0; i < step.results.size(); ++i) {
+      std::byte* to = operands[request.inputs.size() + i];
+      if (request.steps.size() > 1) to = own.emplace_back(static_cast<std::size_t>(step.results[i].bytes())).data();
+      results.push_back({&step.results[i], to});
+    }
+    if (Status status = run_guarded(host_kernel(*step.op), {*step.op, step.attributes, inputs, results, context}); !status) return status;
+    known.insert(known.end(), results.begin(), results.end());
+  }
+  for (std::size_t i = 0; i < request.written.size(); ++i) {  // at last: a result may lie on an input
+    const TensorView& from = known[request.inputs.size() + request.written[i]];
+    if (from.type->bytes() > 0) std::memcpy(operands[request.inputs.size() + i], from.data, static_cast<std::size_t>(from.type->bytes()));
+  }
+  return {};
 }
 
 // --- the calls -------------------------------------------------------------------------------------------------------------------------
@@ -371,7 +396,8 @@ void FakeCalls::fill_device(cuda::DriverApi& t) {
         "cuDevicePrimaryCtxRelease",
         [](D& d) {
           if (--d.contexts_ < 0) d.misuse("a context released twice");
-          if (!d.streams_.empty() || !d.events_.empty() || !d.device_memory_.empty()) d.misuse("a context released before what is in it");
+          const bool empty = d.streams_.empty() && d.events_.empty() && d.device_memory_.empty() && d.host_memory_.empty();
+          if (d.contexts_ == 0 && !empty) d.misuse("a context released before what is in it");
           return CUDA_SUCCESS;
         },
         false);

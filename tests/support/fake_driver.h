@@ -114,11 +114,20 @@ class FakeDriver {
     std::string text, entry;
   };
   struct Request {
-    const OpDef* op = nullptr;
-    Attributes attributes;
+    struct Step {
+      const OpDef* op = nullptr;
+      Attributes attributes;
+      std::vector<std::size_t> operands;  ///< the inputs, then the steps before
+      std::vector<TensorType> results;
+      friend bool operator==(const Step&, const Step&) = default;
+    };
     std::vector<TensorType> inputs, results;
-    [[nodiscard]] const std::string& name() const { return op->name; }
+    std::vector<Step> steps;           ///< one, unless fused
+    std::vector<std::size_t> written;  ///< result i is the first of step written[i]; empty: the one step's results
+    [[nodiscard]] const std::string& name() const { return steps.back().op->name; }
+    friend bool operator==(const Request&, const Request&) = default;
   };
+  static Request request_of(const KernelRequest& request);
   /// What a launch of some text with some constants does.
   struct Meaning {
     Request request;
@@ -152,6 +161,7 @@ class FakeDriver {
   bool run_any();
   void run_until_done(const FakeEvent& event);
   void launch(const Meaning& meaning, const std::vector<std::uint64_t>& parameters);
+  static Status run(const Request& request, std::vector<std::byte*> operands);
   void launch_text(const Meaning& meaning, const std::vector<std::uint64_t>& parameters);
 
   KernelEmulator* emulator_ = nullptr;  ///< in text mode

@@ -28,5 +28,7 @@ std::span<const KernelRow> random_kernels();
 std::span<const KernelRow> reduction_kernels();
 std::span<const KernelRow> scan_kernels();
 std::span<const KernelRow> softmax_kernels();
+/// Whether `reduction_kernels` has the op: it may have element-wise steps in front of it.
+bool reduces(const OpDef& op);
 
 }  // namespace cleave::cuda

@@ -190,6 +190,11 @@ KernelSource build_reduction(const KernelRequest& request, const Architecture& a
 
 }  // namespace
 
+bool reduces(const OpDef& op) {
+  const auto rows = reduction_kernels();
+  return std::any_of(rows.begin(), rows.end(), [&](const KernelRow& row) { return row.op == op.name; });
+}
+
 std::span<const KernelRow> reduction_kernels() {
   static constexpr KernelRow rows[] = {
       {"sum", build_reduction}, {"mean", build_reduction},   {"prod", build_reduction},
