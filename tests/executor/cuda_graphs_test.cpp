@@ -48,6 +48,31 @@ std::shared_ptr<const Graph> program(std::int64_t trips) {
   return std::make_shared<const Graph>(tracer.finish());
 }
 
+/// `trips` steps of training a network of two layers by hand.
+std::shared_ptr<const Graph> training(std::int64_t trips) {
+  Tracer tracer("training");
+  const auto input = [&](const char* name, Shape shape) { return tracer.input(name, {DType::f32, std::move(shape)}, {}, line(1)); };
+  const Operand x = input("x", {6, 4}), y = input("y", {6, 2}), b1 = input("b1", {3}), b2 = input("b2", {2});
+  const Tracer::State states[] = {{"w1", input("w1", {4, 3}), line(1)}, {"w2", input("w2", {3, 2}), line(1)}};
+  Tracer::Loop loop = tracer.begin_for(Literal{Literal::Type::integer, trips, 0}, states, line(2));
+  const Operand w1 = loop.inside[0], w2 = loop.inside[1];
+  const Operand turned = call(tracer, "transpose", {x}, 3);
+  const Operand hidden = call(tracer, "relu", {call(tracer, "add", {call(tracer, "matmul", {x, w1}, 3), b1}, 3)}, 3);
+  const Operand errors = call(tracer, "subtract", {call(tracer, "add", {call(tracer, "matmul", {hidden, w2}, 4), b2}, 4), y}, 4);
+  const Operand slope2 = call(tracer, "matmul", {call(tracer, "transpose", {hidden}, 5), errors}, 5);
+  const Operand back = call(tracer, "matmul", {errors, call(tracer, "transpose", {w2}, 6)}, 6);
+  const Operand slope1 = call(tracer, "matmul", {turned, back}, 7);
+  const auto step = [&](const Operand& w, const Operand& slope) {
+    const Operand rate = tracer.constant(Array::scalar(0.01F), line(8));
+    return call(tracer, "subtract", {w, call(tracer, "multiply", {slope, rate}, 8)}, 8);
+  };
+  const Tracer::State yielded[] = {{"w1", step(w1, slope1), line(9)}, {"w2", step(w2, slope2), line(9)}};
+  const std::vector<Operand> results = tracer.end_for(yielded);
+  tracer.output("w1", results[0], line(9));
+  tracer.output("w2", results[1], line(9));
+  return std::make_shared<const Graph>(tracer.finish());
+}
+
 ExecutorOptions executor_options(FakeDriver& driver, bool stream_mode, const std::string& cache = {}) {
   cuda::CudaOptions cuda_options;
   cuda_options.streams = {16, 0.1};
@@ -218,6 +243,32 @@ TEST(CudaGraphs, GiveWhatSingleLaunchesGive) {
     }
     expect_equal(outcomes[0], outcomes[1], true);
     if (HasFailure()) return;
+  }
+}
+
+TEST(CudaGraphs, TakeATrainingStepWithItsTransposesAndBiases) {
+  const auto graph = training(3);
+  RunOptions options;
+  options.inputs = random_inputs(*graph, 4);
+  const Outcome expected = run_with(options, [&](const RunOptions& o) { return run_reference(*graph, o); });
+  const Planned planned = plan_for(graph, Where::accelerator);
+  for (const bool stream_mode : {false, true}) {
+    FakeDriver driver;
+    ExecutorOptions with = executor_options(driver, stream_mode);
+    with.fuse = true;
+    {
+      const std::unique_ptr<Executor> executor = executor_for(planned, with);
+      ASSERT_TRUE(executor);
+      expect_equal(run_with(options, [&](const RunOptions& o) { return executor->run(o); }), expected, false);
+      EXPECT_EQ(driver.count("cublasLtMatmul"), stream_mode ? 5 * 3 : 5);
+      if (!stream_mode)
+        expect_golden("cuda_graphs/training.txt", ::testing::PrintToString(driver.graphs().size()) + " graph\n" + driver.graphs()[0]);
+      options.verify = true;
+      expect_equal(run_with(options, [&](const RunOptions& o) { return executor->run(o); }), expected, false);
+      options.verify = false;
+    }
+    EXPECT_EQ(driver.leaks(), "");
+    EXPECT_THAT(driver.misuses(), ::testing::IsEmpty());
   }
 }
 
