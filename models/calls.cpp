@@ -88,52 +88,64 @@ bool Evaluator::check_callee(const std::string& name, Span span) {
   return false;
 }
 
-PlannedCall Evaluation::plan_op(const ExpressionNode& node, const OpDef& op) {
-  const std::vector<SignatureParameter> parameters = parameters_of(op);
-  std::vector<Index> slots(parameters.size(), kNone);
-  PlannedCall planned;
+std::optional<std::vector<Evaluation::Index>> Evaluation::place_arguments(const ExpressionNode& node, const std::string& signature,
+                                                                          const std::vector<std::string>& names,
+                                                                          const TakeKeyword& elsewhere) {
+  std::vector<Index> slots(names.size(), kNone);
   const auto refuse = [&](Kind kind, Span span, std::string message) {
     evaluator_.fail(kind, span, std::move(message));
-    return PlannedCall{};
+    return std::nullopt;
   };
   for (std::size_t i = 0; i < node.parts.size(); ++i) {
     const Name& keyword = node.keywords[i];
     const Span span = keyword.text.empty() ? expression_.nodes[node.parts[i]].span : keyword.span;
     std::size_t slot = i;
     if (!keyword.text.empty()) {
-      const auto named = [&](const SignatureParameter& parameter) { return parameter.name == keyword.text; };
-      slot = static_cast<std::size_t>(std::find_if(parameters.begin(), parameters.end(), named) - parameters.begin());
-      const AttributeDef* attribute = find_attribute(op, keyword.text);
-      if (slot == parameters.size() && attribute) {
-        planned.parts.push_back({node.parts[i], false, attribute});
-        continue;
-      }
-      if (slot == parameters.size()) {
-        std::vector<std::string> names;
-        for (const SignatureParameter& parameter : parameters) names.push_back(parameter.name);
-        return refuse(Kind::unknown, span,
-                      "`" + op.signature + "` takes no `" + keyword.text + "`" + evaluator_.errors.suggest(keyword.text, names));
+      slot = static_cast<std::size_t>(std::find(names.begin(), names.end(), keyword.text) - names.begin());
+      if (slot == names.size() && elsewhere && elsewhere(keyword.text, node.parts[i])) continue;
+      if (slot == names.size()) {
+        const std::string suggestion = evaluator_.errors.suggest(keyword.text, names);
+        return refuse(Kind::unknown, span, "`" + signature + "` takes no `" + keyword.text + "`" + suggestion);
       }
     }
-    if (slot >= slots.size()) return refuse(Kind::type, span, "one argument too many for `" + op.signature + "`");
-    if (slots[slot] != kNone) return refuse(Kind::value, span, "`" + parameters[slot].name + "` is given twice");
+    if (slot >= slots.size()) return refuse(Kind::type, span, "one argument too many for `" + signature + "`");
+    if (slots[slot] != kNone) return refuse(Kind::value, span, "`" + names[slot] + "` is given twice");
     slots[slot] = node.parts[i];
   }
-  put_text_in_place(expression_, parameters, node, slots);
-  for (std::size_t i = 0; i < slots.size(); ++i) {
+  return slots;
+}
+
+PlannedCall Evaluation::plan_op(const ExpressionNode& node, const OpDef& op) {
+  const std::vector<SignatureParameter> parameters = parameters_of(op);
+  std::vector<std::string> names;
+  for (const SignatureParameter& parameter : parameters) names.push_back(parameter.name);
+  PlannedCall planned;
+  auto slots = place_arguments(node, op.signature, names, [&](const std::string& keyword, Index part) {
+    const AttributeDef* attribute = find_attribute(op, keyword);
+    if (attribute) planned.parts.push_back({part, false, attribute});
+    return attribute != nullptr;
+  });
+  if (!slots) return {};
+  const auto refuse = [&](Kind kind, Span span, std::string message) {
+    evaluator_.fail(kind, span, std::move(message));
+    return PlannedCall{};
+  };
+  put_text_in_place(expression_, parameters, node, *slots);
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
     const SignatureParameter& parameter = parameters[i];
-    if (slots[i] == kNone) {
+    const Index slot = (*slots)[i];
+    if (slot == kNone) {
       if (parameter.optional || (parameter.attribute && !parameter.attribute->required)) continue;
       return refuse(Kind::type, node.span, "`" + op.signature + "` lacks `" + parameter.name + "`");
     }
     if (parameter.attribute && parameter.attribute->type == AttributeDef::Type::function) {
       return refuse(Kind::unsupported, node.span, "a function of the host is declared under `host_functions:` and called by its name");
     }
-    const ExpressionNode& given = expression_.nodes[slots[i]];
+    const ExpressionNode& given = expression_.nodes[slot];
     if (parameter.list && given.kind != NodeType::list) {
       return refuse(Kind::type, given.span, "`" + op.signature + "` takes a list `[a, b]` as `" + parameter.name + "`");
     }
-    planned.parts.push_back({slots[i], parameter.list, parameter.attribute});
+    planned.parts.push_back({slot, parameter.list, parameter.attribute});
   }
   planned.kind = PlannedCall::Kind::op;
   planned.op = &op;
@@ -142,36 +154,21 @@ PlannedCall Evaluation::plan_op(const ExpressionNode& node, const OpDef& op) {
 
 PlannedCall Evaluation::plan_names(const ExpressionNode& node, const std::vector<Name>& takes) {
   std::string signature = node.text + "(";
-  for (const Name& name : takes) signature += (signature.back() == '(' ? "" : ", ") + name.text;
-  signature += ")";
-  std::vector<Index> slots(takes.size(), kNone);
-  for (std::size_t i = 0; i < node.parts.size(); ++i) {
-    const Name& keyword = node.keywords[i];
-    const Span span = keyword.text.empty() ? expression_.nodes[node.parts[i]].span : keyword.span;
-    std::size_t slot = i;
-    if (!keyword.text.empty()) {
-      const auto named = [&](const Name& name) { return name.text == keyword.text; };
-      slot = static_cast<std::size_t>(std::find_if(takes.begin(), takes.end(), named) - takes.begin());
-    }
-    if (slot >= slots.size()) {
-      const std::string what =
-          keyword.text.empty() ? "one argument too many for `" + signature + "`" : "`" + signature + "` takes no `" + keyword.text + "`";
-      evaluator_.fail(keyword.text.empty() ? Kind::type : Kind::unknown, span, what);
-      return {};
-    }
-    if (slots[slot] != kNone) {
-      evaluator_.fail(Kind::value, span, "`" + takes[slot].text + "` is given twice");
-      return {};
-    }
-    slots[slot] = node.parts[i];
+  std::vector<std::string> names;
+  for (const Name& name : takes) {
+    signature += (names.empty() ? "" : ", ") + name.text;
+    names.push_back(name.text);
   }
+  signature += ")";
+  const auto slots = place_arguments(node, signature, names);
+  if (!slots) return {};
   PlannedCall planned;
-  for (std::size_t i = 0; i < slots.size(); ++i) {
-    if (slots[i] == kNone) {
-      evaluator_.fail(Kind::type, node.span, "`" + signature + "` lacks `" + takes[i].text + "`");
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if ((*slots)[i] == kNone) {
+      evaluator_.fail(Kind::type, node.span, "`" + signature + "` lacks `" + names[i] + "`");
       return {};
     }
-    planned.parts.push_back({slots[i], false, nullptr});
+    planned.parts.push_back({(*slots)[i], false, nullptr});
   }
   planned.kind = PlannedCall::Kind::function;
   return planned;

@@ -2,6 +2,11 @@
 // attribute); from the leaves up, the operands. Internal to evaluator.cpp, evaluation.cpp and calls.cpp.
 #pragma once
 
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "models/evaluator.h"
 
 namespace cleave::models {
@@ -56,6 +61,11 @@ class Evaluation {
 
   // calls.cpp
   PlannedCall plan(const ExpressionNode& node);
+  /// Takes an argument whose name is no parameter's; false: it is a mistake.
+  using TakeKeyword = std::function<bool(const std::string& keyword, Index part)>;
+  /// The part given for each of `names`, by place or by keyword (kNone: none); nothing, and an error, if some argument has no place.
+  std::optional<std::vector<Index>> place_arguments(const ExpressionNode& node, const std::string& signature,
+                                                    const std::vector<std::string>& names, const TakeKeyword& elsewhere = nullptr);
   PlannedCall plan_op(const ExpressionNode& node, const OpDef& op);
   PlannedCall plan_names(const ExpressionNode& node, const std::vector<Name>& takes);
   PlannedCall plan_host_function(const ExpressionNode& node, const std::shared_ptr<const HostFunction>& function);
