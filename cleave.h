@@ -3,6 +3,7 @@
 
 // IWYU pragma: begin_exports
 #include "executor/executable.h"
+#include "executor/page_locked.h"
 #include "executor/specialized.h"
 #include "graph/array.h"
 #include "graph/diagnostic_text.h"

@@ -45,6 +45,7 @@ set(partitioner_headers
 set(executor_headers
   executor/executable.h
   executor/executor.h
+  executor/page_locked.h
   executor/specialized.h
   executor/timeline.h)
 set(models_headers

@@ -4,7 +4,7 @@ namespace cleave {
 
 Ring::Ring(const std::vector<std::byte*>& slots) {
   CLEAVE_CHECK(!slots.empty(), "a channel needs room for one generation");
-  for (std::byte* data : slots) slots_.push_back({data, {}, {}});
+  for (std::byte* data : slots) slots_.push_back({data, nullptr, {}, {}});
 }
 
 Ring::Slot* Ring::next(RunState& run, DeviceId who, const Origin& origin) {
@@ -32,7 +32,7 @@ const Ring::Slot* Ring::first(RunState& run, const Origin& origin) {
 
 void Ring::reset() {
   sent_ = taken_ = 0;
-  for (Slot& slot : slots_) slot = {slot.data, {}, {}};
+  for (Slot& slot : slots_) slot = {slot.data, nullptr, {}, {}};
 }
 
 bool ControlStream::put(RunState& run, DeviceId who, const Origin& origin, Decision decision) {

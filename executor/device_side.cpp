@@ -125,12 +125,16 @@ const DeviceSide::PreparedSegment* DeviceSide::segment_of(NodeId node) const {
 }
 
 Status DeviceSide::upload(NodeId node, const Array& array) {
-  return device_.upload(plan_.range(graph_.nodes[node].results[0]), array.bytes());
+  const Range to = plan_.range(graph_.nodes[node].results[0]);
+  if (device_.simulated() || !prepared_.lent.source(graph_.nodes[node].results[0])) return device_.upload(to, array.bytes());
+  if (Status status = device_.copy_to_device(to, array.bytes(), {}); !status) return status;
+  return device_.synchronize(device_.record(Stream::to_device));
 }
 
 Status DeviceSide::begin(RunState& run, const RunOptions& options, const std::map<NodeId, Array>& leaves) {
   run_ = &run;
   verify_ = options.verify;
+  on_verify_ = options.on_verify;
   driver_ = 0;
   clock_ = {};
   waited_ = {};
@@ -232,6 +236,7 @@ bool DeviceSide::launch(const Node& node, const Origin& here) {
   std::optional<std::vector<Array>> results = fetch(group ? group->results : node.results, here);
   if (!results) return false;
   RunState::Executing executing(*run_);
+  announce_check(graph_, here.node, on_verify_);
   std::optional<Error> error = group ? check_against_meanings(prepared_, *group, *inputs, *results)
                                      : check_against_meaning(prepared_, here.node, *inputs, *results);
   return error ? fail(here, std::move(*error)) : true;
@@ -267,7 +272,7 @@ bool DeviceSide::receive(const Step& step, const Origin& here) {
   StorageIndex to = storage(step.value);
   Work work{{}, {to}, prepared_.transfer_seconds[step.channel]};
   std::optional<Point> point = issue(Stream::to_device, work, here, TimelineEvent::What::transfer, range(to).bytes,
-                                     [&] { return device_.copy_to_device(range(to), slot->data, here); });
+                                     [&] { return device_.copy_to_device(range(to), slot->at, here); });
   if (!point) return false;
   slot->free = *point;
   ring.release(*run_);
@@ -282,11 +287,15 @@ bool DeviceSide::send(const Step& step, const Origin& here) {
   if (!slot) return false;
   driver_ = std::max(driver_, slot->free.time);
   StorageIndex from = storage(step.value);
+  const bool at_root = prepared_.channel(step.channel).region == Graph::kRoot;  // elsewhere it may be overtaken by a later trip
+  const Array* given = at_root ? prepared_.lent.target(step.value) : nullptr;
+  std::byte* to = given ? writable(*given) : slot->data;
   Work work{{from}, {}, prepared_.transfer_seconds[step.channel]};
   std::optional<Point> point = issue(Stream::to_host, work, here, TimelineEvent::What::transfer, range(from).bytes,
-                                     [&] { return device_.copy_to_host(slot->data, range(from), here); });
+                                     [&] { return device_.copy_to_host(to, range(from), here); });
   if (!point) return false;
   slot->ready = *point;
+  slot->at = to;
   ring.publish(*run_);
   ++sent_.count;
   sent_.bytes += range(from).bytes;

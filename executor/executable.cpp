@@ -45,7 +45,7 @@ struct Executable::State {
       if (std::find(names.begin(), names.end(), name) != names.end()) continue;
       const std::optional<std::string> near = nearest(name, names);
       const std::string advice = near ? "; did you mean `" + *near + "`?" : "";
-      return Error{"the program has no input or parameter `" + name + "`" + advice, {}, ErrorKind::user};
+      return Error{"the program has no input or parameter `" + name + "`" + advice, {}, ErrorKind::unknown};
     }
     return {};
   }

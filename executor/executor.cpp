@@ -53,8 +53,13 @@ class AsynchronousExecutor final : public Executor {
     auto start = RunState::Clock::now();
     Result<std::map<NodeId, Array>> leaves = bind_leaves(graph(), options);
     if (!leaves) return leaves.error();
+    if (Status status = check_results(graph(), options, *leaves); !status) return status.error();
+    prepared_->lent.begin(graph(), options, *leaves, simulated_);
     RunState run([this](NodeId node, Error error) { return at_node(graph(), node, std::move(error)); });
-    if (Status status = begin(run, options, *leaves); !status) return status.error();
+    if (Status status = begin(run, options, *leaves); !status) {
+      let_go();
+      return status.error();
+    }
     outputs_.begin(options.on_output);
     set_current(&run);
     work(run);
@@ -67,6 +72,7 @@ class AsynchronousExecutor final : public Executor {
       result->seconds = std::chrono::duration<double>(RunState::Clock::now() - start).count();
     }
     outputs_.begin(nullptr);  // keeps nothing of this run
+    let_go();
     return result;
   }
 
@@ -85,6 +91,11 @@ class AsynchronousExecutor final : public Executor {
 
  private:
   [[nodiscard]] const Graph& graph() const { return prepared_->graph(); }
+  /// Whoever writes to an array after the run finds it his own again.
+  void let_go() {
+    host_->end();
+    prepared_->lent.end();
+  }
   Status begin(RunState& run, const RunOptions& options, const std::map<NodeId, Array>& leaves) {
     for (Ring& ring : prepared_->rings) ring.reset();
     for (ControlStream& control : prepared_->controls) control.reset();
@@ -139,7 +150,7 @@ class AsynchronousExecutor final : public Executor {
     RunResult result;
     for (const Output& output : graph().outputs) {
       const std::optional<Array>& early = outputs_.array(output.value);
-      result.outputs.emplace_back(output.name, early ? *early : host_->output(output.value));
+      result.outputs.emplace_back(output.name, deliver(options, output.name, early ? *early : host_->output(output.value)));
     }
     double end = host_->now();
     result.timeline.events = std::move(host_->track().events);

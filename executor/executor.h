@@ -21,11 +21,16 @@ namespace cleave {
 
 struct RunOptions {
   std::map<std::string, Array> inputs;  ///< by name, inputs and parameters alike; the rest takes the model's default data or is an Error
+  /// Arrays that outputs are written into, by name, in place: RunResult gives them back, and whoever shares one sees it. Page-locked ones
+  /// (page_locked.h) are reached by the device directly. Undefined after a run that failed.
+  std::map<std::string, Array> results;
   std::function<void(std::string_view)> print;  ///< a line of `print`; null: standard output
   /// Told each output as soon as the host has its value, long before the end maybe, from one of the executor's threads; of a run that fails
   /// only what came before. Null: nobody asks.
   std::function<void(std::string_view name, const Array& array)> on_output;
   bool verify = false;  ///< every node against its meaning; the first difference is an Error at its line
+  /// Verifying, told each node before it is checked, and how many operations that takes; from any of the executor's threads. May be null.
+  std::function<void(std::string_view name, double operations)> on_verify;
   bool timeline = false;
   bool observe = false;  ///< fill RunResult::observed
 };
@@ -94,11 +99,11 @@ class Executor {
 /// one. An Error (usage) for anything else, (machine) for a GPU that cannot be had.
 Status choose_accelerator(std::string_view device, ExecutorOptions& options);
 
-/// Where `cleave calibrate` leaves the machine file for that accelerator: $XDG_CONFIG_HOME/cleave (~/.config/cleave). Empty where there is no
-/// such place.
+/// Where `cleave calibrate` leaves the machine file for that accelerator: $XDG_CONFIG_HOME/cleave (~/.config/cleave). Empty where there is
+/// no such place.
 std::string calibrated_machine_file(ExecutorOptions::Accelerator accelerator);
-/// The machine that `wanted` names (a shipped one, or a machine file). Empty: the shipped `simulated` for the simulated accelerator; for any
-/// other the calibrated one where there is one, else `h200` for a GPU and `simulated` without accelerator.
+/// The machine that `wanted` names (a shipped one, or a machine file). Empty: the shipped `simulated` for the simulated accelerator; for
+/// any other the calibrated one where there is one, else `h200` for a GPU and `simulated` without accelerator.
 Result<Machine> choose_machine(const std::string& wanted, ExecutorOptions::Accelerator accelerator);
 
 /// Whether the accelerator chosen by `options` has a kernel for a node: what the planner asks.

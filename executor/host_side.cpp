@@ -17,6 +17,7 @@ Result<std::unique_ptr<HostSide>> HostSide::create(Prepared& prepared, Outputs& 
     side->addresses_.push_back(storage.external ? nullptr : base + storage.range.offset);
   }
   side->prepare_operations();
+  side->find_read();
   return side;
 }
 
@@ -34,11 +35,30 @@ void HostSide::prepare_operations() {
   }
 }
 
+/// Values that some step here reads: all others are received only to be handed out.
+void HostSide::find_read() {
+  read_here_.resize(graph_.values.size(), 0);
+  const auto read = [&](NodeId node) {
+    for (const ValueId input : graph_.nodes[node].inputs) read_here_[input] = 1;
+  };
+  for (const Block& block : prepared_.program->devices[kHost].blocks) {
+    if (const ValueId predicate = graph_.regions[block.region].predicate; predicate.valid()) read_here_[predicate] = 1;
+    for (const Step& step : block.steps) {
+      if (step.kind == StepKind::send) read_here_[step.value] = 1;
+      if (step.kind == StepKind::send || step.kind == StepKind::receive) continue;
+      read(step.node);
+      for (const NodeId carried : step.carried) read(carried);
+      for (const NodeId merge : step.merges) read(merge);
+    }
+  }
+}
+
 void HostSide::begin(RunState& run, const RunOptions& options, std::map<NodeId, Array> leaves, bool virtual_time) {
   run_ = &run;
   options_ = options;
   context_.print = print_or_stdout(options);
   leaves_ = std::move(leaves);
+  given_.clear();
   virtual_time_ = virtual_time;
   now_ = 0;
   start_ = RunState::Clock::now();
@@ -81,6 +101,7 @@ Array HostSide::output(ValueId value) const {
   const Node& producer = graph_.producer(value);
   if (auto leaf = leaves_.find(graph_.values[value].producer); leaf != leaves_.end()) return leaf->second;
   if (producer.kind == NodeKind::constant) return producer.attributes.get<Array>("value");
+  if (given_.contains(value)) return *prepared_.lent.target(value);
   return snapshot({&graph_.values[value].type, data(value)});
 }
 
@@ -120,6 +141,7 @@ bool HostSide::operation(const Node& node, const Origin& here) {
   if (!verify) return true;
   RunState::Executing executing(*run_);
   for (const TensorView& view : results) after.push_back(snapshot(view));
+  announce_check(graph_, here.node, options_.on_verify);
   std::optional<Error> error = check_against_meaning(prepared_, here.node, before, after);
   return error ? fail(here, std::move(*error)) : true;
 }
@@ -143,7 +165,11 @@ bool HostSide::send(const Step& step, const Origin& here) {
   Ring::Slot* slot = ring.next(*run_, kHost, here);
   if (!slot || !synchronize(prepared_.channel(step.channel).to, slot->free, here)) return false;
   std::size_t bytes = static_cast<std::size_t>(graph_.values[step.value].type.bytes());
-  if (bytes > 0) std::memcpy(slot->data, data(step.value), bytes);
+  slot->at = prepared_.lent.source(step.value);
+  if (!slot->at) {
+    if (bytes > 0) std::memcpy(slot->data, data(step.value), bytes);
+    slot->at = slot->data;
+  }
   slot->ready = {{}, now_};
   ring.publish(*run_);
   return true;
@@ -155,8 +181,11 @@ bool HostSide::receive(const Step& step, const Origin& here) {
   Ring::Slot* slot = ring.front(*run_, kHost, here);
   if (!slot || !synchronize(prepared_.channel(step.channel).from, slot->ready, here)) return false;
   if (!virtual_time_) track_.add(TimelineEvent::What::wait, kHost, here.node, start, time());
+  const Array* given = prepared_.lent.target(step.value);
+  const bool there = given && slot->at == given->bytes() && !read_here_[step.value];
   std::size_t bytes = static_cast<std::size_t>(graph_.values[step.value].type.bytes());
-  if (bytes > 0) std::memcpy(data(step.value), slot->data, bytes);
+  if (bytes > 0 && !there) std::memcpy(data(step.value), slot->at, bytes);
+  if (there) given_.insert(step.value);
   slot->free = {{}, now_};
   ring.release(*run_);
   hand_in(step.value);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 
 #include "executor/kernel.h"
 #include "executor/observation.h"
@@ -19,6 +20,11 @@ class HostSide final : public Worker {
 
   /// Before each run.
   void begin(RunState& run, const RunOptions& options, std::map<NodeId, Array> leaves, bool virtual_time);
+  /// Lets go of the caller's arrays.
+  void end() {
+    leaves_.clear();
+    options_ = {};
+  }
   [[nodiscard]] Array output(ValueId value) const;
   [[nodiscard]] double now() const { return now_; }
   [[nodiscard]] const Observation& observation() const { return observation_; }
@@ -42,6 +48,7 @@ class HostSide final : public Worker {
   HostSide(Prepared& prepared, Outputs& outputs)
       : prepared_(prepared), graph_(prepared.graph()), plan_(prepared.plans[kHost]), outputs_(outputs) {}
   void prepare_operations();
+  void find_read();
 
   bool operation(const Node& node, const Origin& here);
   bool fail(const Origin& here, Error error);
@@ -63,11 +70,13 @@ class HostSide final : public Worker {
   std::vector<std::byte*> addresses_;  ///< by storage
   IdVector<NodeId, Operation> operations_;
   std::vector<TensorView> views_;
+  IdVector<ValueId, std::uint8_t> read_here_;
 
   RunState* run_ = nullptr;
   RunOptions options_;
   OpContext context_;
   std::map<NodeId, Array> leaves_;
+  std::set<ValueId> given_;  ///< results that lie in the caller's memory only
   bool virtual_time_ = false;
   double now_ = 0;  ///< virtual
   RunState::Clock::time_point start_;

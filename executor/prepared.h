@@ -1,5 +1,5 @@
 // Prepared: one Program made ready to run: memory planned, channels and devices open, host functions bound, costs known. Fixed once made,
-// but for the state of rings and control streams, which each run begins anew.
+// but for the state of rings and control streams and what the caller lends, which each run begins anew.
 #pragma once
 
 #include <memory>
@@ -8,6 +8,7 @@
 #include "executor/bindings.h"
 #include "executor/channel.h"
 #include "executor/device.h"
+#include "executor/lent.h"
 #include "executor/memory_plan.h"
 
 namespace cleave {
@@ -23,6 +24,7 @@ struct Prepared {
   IdVector<DeviceId, ControlStream> controls;                ///< from the host
   IdVector<DeviceId, IdVector<NodeId, std::uint8_t>> walks;  ///< whether a device walks a control node
   IdVector<ChannelId, Ring> rings;
+  Lent lent;  ///< by the caller, to the run in progress
 
   [[nodiscard]] const Graph& graph() const { return *program->graph; }
   [[nodiscard]] const Attributes& attributes(NodeId node) const {
@@ -35,6 +37,8 @@ struct Prepared {
 /// Plans memory, opens devices and channels, loads host functions. An Error says what is missing or does not fit.
 Result<std::unique_ptr<Prepared>> prepare(std::shared_ptr<const Program> program, const Machine& machine, const ExecutorOptions& options);
 
+/// Verifying, before a node is checked: tells whoever listens.
+void announce_check(const Graph& graph, NodeId node, const std::function<void(std::string_view, double)>& tell);
 /// What verify mode says of a node whose kernel and meaning disagree; nothing if they agree. `results` were computed from `inputs`.
 std::optional<Error> check_against_meaning(const Prepared& prepared, NodeId node, std::span<const Array> inputs,
                                            std::span<const Array> results);

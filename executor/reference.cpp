@@ -5,6 +5,7 @@
 #include <exception>
 
 #include "executor/bindings.h"
+#include "executor/lent.h"
 #include "executor/observation.h"
 
 namespace cleave {
@@ -203,10 +204,11 @@ Result<RunResult> run_reference(const Graph& graph, const RunOptions& options, c
   if (!bound) return bound.error();
   Result<std::map<NodeId, Array>> leaves = bind_leaves(graph, options);
   if (!leaves) return leaves.error();
+  if (Status status = check_results(graph, options, *leaves); !status) return status.error();
   Walk walk(graph, options, std::move(*leaves), std::move(*bound));
   if (Status status = walk.run(); !status) return status.error();
   RunResult result;
-  for (const Output& output : graph.outputs) result.outputs.emplace_back(output.name, walk.value(output.value));
+  for (const Output& output : graph.outputs) result.outputs.emplace_back(output.name, deliver(options, output.name, walk.value(output.value)));
   if (options.observe) result.observed = walk.observed();
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;

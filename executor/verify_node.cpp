@@ -39,6 +39,15 @@ double largest(const Array& array) {
 
 }  // namespace
 
+void announce_check(const Graph& graph, NodeId id, const std::function<void(std::string_view, double)>& tell) {
+  if (!tell) return;
+  const Node& node = graph.nodes[id];
+  std::vector<TensorType> inputs, results;
+  for (const ValueId input : node.inputs) inputs.push_back(graph.values[input].type);
+  for (const ValueId result : node.results) results.push_back(graph.values[result].type);
+  tell(graph.display_name(id), node.op->cost(inputs, results, node.attributes).flops);
+}
+
 std::optional<Error> check_against_meaning(const Prepared& prepared, NodeId id, std::span<const Array> inputs,
                                            std::span<const Array> results) {
   const Result<std::vector<Array>> expected = meaning_of(prepared, id, inputs);

@@ -24,6 +24,10 @@ Result<std::unique_ptr<Device>> open(const ExecutorOptions&) {
   return absent();
 }
 
+Result<Array> page_locked(TensorType, int) {
+  return absent();
+}
+
 bool supports(const Graph&, NodeId) {
   return false;
 }

@@ -2,6 +2,7 @@
 #include "executor/cuda/open.h"
 
 #include "executor/cuda/cuda_device.h"
+#include "executor/cuda/page_locked.h"
 #include "graph/graph.h"
 
 namespace cleave::cuda {
@@ -110,6 +111,12 @@ Result<std::unique_ptr<Device>> open(const ExecutorOptions& options) {
   cuda_options.precision = options.precision;
   cuda_options.stream_mode = options.stream_mode;
   return CudaDevice::open(*api, std::move(cuda_options));
+}
+
+Result<Array> page_locked(TensorType type, int ordinal) {
+  Result<DriverApi> driver = DriverApi::load();
+  if (!driver) return driver.error();
+  return page_locked(*driver, std::move(type), ordinal);
 }
 
 bool supports(const Graph& graph, NodeId id) {

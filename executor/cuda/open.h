@@ -25,6 +25,8 @@ std::vector<Found> find_devices();
 Status usable();
 /// Opens GPU `options.ordinal`.
 Result<std::unique_ptr<Device>> open(const ExecutorOptions& options);
+/// An array in memory that all GPUs copy from and to directly, allocated through GPU `ordinal`.
+Result<Array> page_locked(TensorType type, int ordinal);
 /// Whether there is a kernel for a node.
 bool supports(const Graph& graph, NodeId node);
 /// Whether there is one kernel for a request of several steps: the device's FusionRule (executor/fusion.h).

@@ -1,0 +1,45 @@
+#include "executor/cuda/page_locked.h"
+
+#include <cstring>
+#include <optional>
+
+#include "executor/cuda/resources.h"
+
+namespace cleave::cuda {
+namespace {
+
+/// Memory and what it needs to be given back, in this order.
+struct Locked {
+  std::unique_ptr<Context> context;
+  std::optional<HostMemory> memory;
+
+  ~Locked() {
+    if (!memory) return;
+    // Any thread may be the last to let go. Where this fails, so does the call that frees.
+    (void)context->enter();
+    memory.reset();
+  }
+};
+
+}  // namespace
+
+Result<Array> page_locked(const DriverApi& api, TensorType type, int ordinal) {
+  const std::optional<std::int64_t> bytes = checked_bytes(type);
+  if (!bytes) return Error{"`" + to_string(type) + "` is too large", {}, ErrorKind::machine};
+  auto locked = std::make_shared<Locked>();
+  Result<std::unique_ptr<Context>> context = Context::open(api, ordinal);
+  if (!context) return context.error();
+  locked->context = *std::move(context);
+  Result<HostMemory> memory = make_host_memory(*locked->context, std::max<std::int64_t>(*bytes, 1));
+  if (!memory) {
+    return Error{
+        "no page-locked memory for " + human_bytes(static_cast<double>(*bytes)) + ": " + memory.error().message, {}, ErrorKind::machine};
+  }
+  void* data = memory->get();
+  locked->memory.emplace(*std::move(memory));
+  std::memset(data, 0, static_cast<std::size_t>(*bytes));
+  return Array::own(
+      std::move(type), data, [locked] {}, PageLock::accelerator);
+}
+
+}  // namespace cleave::cuda
