@@ -1,7 +1,9 @@
 // Our own problem format, in and out. The order of regions is free in a file; cycles among them are found here.
 #include "partitioner/problem_json.h"
 
+#include <cerrno>
 #include <cmath>
+#include <cstring>
 #include <fstream>
 #include <limits>
 #include <sstream>
@@ -243,8 +245,9 @@ Result<LoadedProblem> parse_problem(std::string_view text, ProblemFormat format)
 
 Result<LoadedProblem> load_problem(const std::string& path, ProblemFormat format, const ReadProgress& progress) {
   std::ifstream in(path, std::ios::binary);
+  if (!in) return Error{"cannot read `" + path + "`: " + std::strerror(errno), {}, ErrorKind::file};
   in.peek();
-  if (!in) return Error{"`" + path + "` cannot be read, or is empty"};
+  if (!in) return Error{"`" + path + "` cannot be read, or is empty", {}, ErrorKind::file};
   std::function<void()> pause;
   if (progress) {
     in.seekg(0, std::ios::end);

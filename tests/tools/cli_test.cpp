@@ -92,6 +92,7 @@ TEST_F(CliTest, InputsComeFromFilesAndAreChecked) {
   const std::pair<const char*, const char*> wrong[] = {
       {"--input x=[1,2]", "list of 3"},
       {"--input xx=1", "did you mean `x`"},
+      {"--input factor=1", "no input or parameter `factor`; it has `x`, `w`"},
       {"--input x=missing.npy", "missing.npy"},
       {"--input x=hello", "neither"},
       {"--input 'x=[[1,2,3]]'", "f32[3]"},
@@ -203,7 +204,8 @@ TEST_F(CliTest, ProfilesAreObservedAndUsed) {
   EXPECT_THAT(run("explain model.yaml").out, HasSubstr("assumed"));
   const CommandResult printed = run("run model.yaml --input n=7 --profile");
   EXPECT_THAT(printed.out, HasSubstr("model.yaml:6"));
-  EXPECT_THAT(printed.out, HasSubstr(": 7 "));
+  EXPECT_THAT(printed.out, HasSubstr(" 7 trips\n"));
+  EXPECT_THAT(printed.out, HasSubstr("beside predicted, for a run:\n"));
   const json observed = json::parse(run("run model.yaml --input n=7 --profile --json").out);
   EXPECT_EQ(observed["profile"]["expected"], json({{"model.yaml:6:5", 7}}));
   ASSERT_EQ(run("run --profile seen.json model.yaml --input n=7").code, 0);
@@ -235,6 +237,50 @@ TEST_F(CliTest, AFailureOfTheMachineIsOfItsOwnKind) {
   ASSERT_EQ(document["diagnostics"].size(), 1u);
   EXPECT_EQ(document["diagnostics"][0]["kind"], "machine");
   EXPECT_EQ(document["diagnostics"][0]["location"]["line"], 9);
+}
+
+TEST_F(CliTest, JsonErrorsOfFilesAndNamesSayTheirKind) {
+  model(kScale);
+  write_file(folder_.path("broken.npy"), "nothing of the sort");
+  write_file(folder_.path("broken.csv"), "1,2,x\n");
+  const std::pair<const char*, const char*> cases[] = {
+      {"run model.yaml --input x=missing.npy", "file"},
+      {"run model.yaml --input x=broken.npy", "file"},
+      {"run model.yaml --input x=missing.csv", "file"},
+      {"run model.yaml --input x=broken.csv", "file"},
+      {"run model.yaml --input x=1 --output y=missing/y.npy", "file"},
+      {"run model.yaml --input x=1 --use-profile missing.json", "file"},
+      {"run model.yaml --input x=1 --use-profile broken.npy", "file"},
+      {"plan missing.json", "file"},
+      {"run model.yaml --input xx=1", "unknown"},
+      {"run model.yaml --param ww=1 --input x=1", "unknown"},
+      {"run model.yaml --input x=1 --output yy=y.npy", "unknown"},
+      {"run model.yaml --input x=[1]", "value"},
+  };
+  for (const auto& [arguments, kind] : cases) {
+    const CommandResult result = run(std::string(arguments) + " --json");
+    EXPECT_EQ(result.code, 1) << arguments;
+    EXPECT_EQ(json::parse(result.out)["diagnostics"][0]["kind"], kind) << arguments;
+  }
+  EXPECT_THAT(run("run model.yaml --param ww=1 --input x=1").err, HasSubstr("no input or parameter `ww`; did you mean `w`?"));
+}
+
+TEST_F(CliTest, WhatTheSimulatedAcceleratorAloneTakesIsWrongUsageElsewhere) {
+  model(kScale);
+  for (const char* flag : {"--inject kernel:1", "--check-memory", "--schedule latest"}) {
+    const CommandResult result = run(std::string("run model.yaml --input x=1 --device none ") + flag);
+    EXPECT_EQ(result.code, 2) << flag;
+    EXPECT_THAT(result.err, HasSubstr(": for the simulated accelerator only, and the device is none")) << flag;
+    EXPECT_EQ(result.out, "");
+  }
+  EXPECT_EQ(run("run model.yaml --input x=1 --device none --schedule eager").code, 0);
+}
+
+TEST_F(CliTest, VerifyingShowsNoProgressInAPipe) {
+  model(kScale);
+  const CommandResult result = run("run model.yaml --input x=1 --verify");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(result.err, "");
 }
 
 TEST_F(CliTest, NpyFilesAreWrittenWhereItRuns) {

@@ -36,14 +36,16 @@ void add_diagnostic_flags(CLI::App& app, Options& options) {
   app.add_flag_callback(
       "-w", [&options] { options.diagnostics.no_warnings = true; }, "no warnings");
   app.add_option("--diagnostics", options.diagnostics_format, "text or sarif (SARIF 2.1.0)")
-      ->check(CLI::IsMember({"text", "sarif"}))
+      ->check(CLI::IsMember({"text", "sarif"}).description(""))
       ->type_name("FORM");
 }
 
 void add_output_flags(CLI::App& app, Options& options) {
   app.add_flag("--json", options.json, "one JSON document on standard output");
   app.add_flag("--quiet", options.quiet, "no summary and no warnings");
-  app.add_option("--color", options.color, "auto, always or never")->check(CLI::IsMember({"auto", "always", "never"}))->type_name("WHEN");
+  app.add_option("--color", options.color, "auto, always or never")
+      ->check(CLI::IsMember({"auto", "always", "never"}).description(""))
+      ->type_name("WHEN");
 }
 
 void add_plan_flags(CLI::App& app, Options& options) {
@@ -84,7 +86,7 @@ void add_assignments(CLI::App& app, const char* flag, std::vector<std::pair<std:
 
 void add_precision_flag(CLI::App& app, Options& options) {
   app.add_option("--precision", options.precision, "of matrix products: f32, tf32, bf16")
-      ->check(CLI::IsMember({"f32", "tf32", "bf16"}))
+      ->check(CLI::IsMember({"f32", "tf32", "bf16"}).description(""))
       ->type_name("TYPE");
 }
 
@@ -92,7 +94,9 @@ void add_run_flags(CLI::App& app, Options& options) {
   add_assignments(app, "--input", options.inputs, ".npy, .csv or JSON value of an input", "NAME=VALUE");
   add_assignments(app, "--param", options.inputs, "the same for a parameter", "NAME=VALUE");
   add_assignments(app, "--output", options.outputs, "write an output as .npy", "NAME=FILE");
-  app.add_option("--runs", options.runs, "run N times")->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}))->type_name("N");
+  app.add_option("--runs", options.runs, "run N times")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}).description(""))
+      ->type_name("N");
   app.add_flag("--verify", options.verify, "check every node against the oracle");
   app.add_option("--trace", options.trace, "timeline for Perfetto or chrome://tracing")->type_name("FILE");
   app.add_option_function<std::string>(
@@ -150,16 +154,16 @@ void add_commands(CLI::App& app, Options& options) {
       command("print", Command::print, "Prints the program at a stage of compilation.", "cleave print model.yaml --stage partitioned");
   add_plan_flags(*print, options);
   print->add_option("--stage", options.stage, "traced, simplified, placed or partitioned")
-      ->check(CLI::IsMember({"traced", "simplified", "placed", "partitioned"}))
+      ->check(CLI::IsMember({"traced", "simplified", "placed", "partitioned"}).description(""))
       ->type_name("STAGE");
   CLI::App* plan = command("plan", Command::plan, "Solves a bare placement problem; writes the placement as JSON.",
                            "cleave plan workload.json --format device-placement --accelerator-memory 50%");
   plan->add_option("problem", options.model, "a problem file (.json)")->required()->type_name("PROBLEM");
   plan->add_option("--format", options.format, "cleave or device-placement")
-      ->check(CLI::IsMember({"cleave", "device-placement"}))
+      ->check(CLI::IsMember({"cleave", "device-placement"}).description(""))
       ->type_name("FORM");
   plan->add_option("--solver", options.solver, "flat (our own) or boost; both give the same plan")
-      ->check(CLI::IsMember({"flat", "boost"}))
+      ->check(CLI::IsMember({"flat", "boost"}).description(""))
       ->type_name("SOLVER");
   plan->add_option("--accelerator-memory", options.accelerator_memory, "capacity: BYTES, or PERCENT of the nodes' total")
       ->type_name("SIZE");
@@ -169,7 +173,9 @@ void add_commands(CLI::App& app, Options& options) {
                                 "cleave calibrate --device cuda -o machine.yaml");
   calibrate->add_option("-o", options.output_file, "default: where `run` looks for it")->type_name("FILE");
   calibrate->add_option("--device", options.device, "auto, none, simulated, cuda[:N]")->type_name("DEVICE");
-  calibrate->add_option("--seconds", options.seconds, "spent on each point of a table")->check(CLI::Range(0.0, 60.0))->type_name("S");
+  calibrate->add_option("--seconds", options.seconds, "spent on each point of a table")
+      ->check(CLI::Range(0.0, 60.0).description(""))
+      ->type_name("S");
   add_precision_flag(*calibrate, options);
   for (CLI::App* sub : {run, explain, check, dot, print}) add_diagnostic_flags(*sub, options);
   for (CLI::App* sub : {run, explain, check, dot, print, plan, devices, calibrate}) add_output_flags(*sub, options);
@@ -180,6 +186,7 @@ void add_commands(CLI::App& app, Options& options) {
 std::optional<Exit> parse(int argc, const char* const* argv, Options& options) {
   CLI::App app{"cleave places a whole dataflow graph on host and accelerator by an exact minimum cut, and runs it.", "cleave"};
   app.set_version_flag("--version", std::string("cleave ") + kVersion);
+  app.set_help_flag("-h,--help", "this help");
   app.require_subcommand(1);
   app.footer(
       "Example: cleave run models/kmeans.yaml\n`cleave COMMAND --help` says more. Exit codes: 0 done, 1 an error in the program or data,\n"

@@ -1,8 +1,12 @@
 // `cleave run`: plans, runs, and says what came out and what moved.
+#include <unistd.h>
+
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -20,6 +24,15 @@ using nlohmann::ordered_json;
 
 constexpr std::int64_t kMostJsonElements = 10'000;
 
+/// The nearest of the names there are; all of them where none is near and they are few.
+std::string advice(const std::string& wrong, const std::vector<std::string>& names) {
+  if (const auto near = nearest(wrong, names)) return "; did you mean `" + *near + "`?";
+  if (names.empty() || names.size() > 6) return "";
+  std::string text = "; it has";
+  for (const std::string& name : names) text += (&name == &names.front() ? " `" : ", `") + name + "`";
+  return text;
+}
+
 /// The values given on the command line, each read with the type that the model declares.
 Result<std::map<std::string, Array>> read_inputs(const Graph& graph, const Options& options) {
   std::map<std::string, const Value*> declared;
@@ -34,9 +47,7 @@ Result<std::map<std::string, Array>> read_inputs(const Graph& graph, const Optio
   for (const auto& [name, text] : options.inputs) {
     const auto found = declared.find(name);
     if (found == declared.end()) {
-      const auto near = nearest(name, names);
-      return Error{
-          "the model has no input or parameter `" + name + "`" + (near ? "; did you mean `" + *near + "`?" : ""), {}, ErrorKind::user};
+      return Error{"the model has no input or parameter `" + name + "`" + advice(name, names), {}, ErrorKind::unknown};
     }
     auto array = read_value(text, found->second->type);
     if (!array)
@@ -52,8 +63,7 @@ Status check_outputs(const Graph& graph, const Options& options) {
   for (const Output& output : graph.outputs) names.push_back(output.name);
   for (const auto& [name, file] : options.outputs) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-    const auto near = nearest(name, names);
-    return Error{"the model has no output `" + name + "`" + (near ? "; did you mean `" + *near + "`?" : ""), {}, ErrorKind::user};
+    return Error{"the model has no output `" + name + "`" + advice(name, names), {}, ErrorKind::unknown};
   }
   return {};
 }
@@ -67,12 +77,44 @@ std::vector<std::string> library_folders() {
   return {(root / "lib").string(), (root / CLEAVE_LIBRARY_FOLDER).string()};
 }
 
+/// What means something to the simulated accelerator only is a mistake elsewhere.
+Status check_simulated_only(const Options& options, ExecutorOptions::Accelerator accelerator) {
+  if (accelerator == ExecutorOptions::Accelerator::simulated) return {};
+  const std::pair<const char*, bool> flags[] = {
+      {"--inject", !options.inject.empty()}, {"--check-memory", options.check_memory}, {"--schedule", options.schedule != "eager"}};
+  for (const auto& [flag, given] : flags) {
+    if (!given) continue;
+    const char* device = accelerator == ExecutorOptions::Accelerator::none ? "none" : "cuda";
+    return Error{std::string(flag) + ": for the simulated accelerator only, and the device is " + device, {}, ErrorKind::usage};
+  }
+  return {};
+}
+
+/// On a terminal, the node that is being verified, overwritten in place: large ones take minutes.
+std::function<void(std::string_view, double)> verify_progress(const Options& options) {
+  if (isatty(STDERR_FILENO) == 0 || options.quiet || options.json) return nullptr;
+  struct State {
+    std::mutex mutex;  // host and accelerator are verified at once
+    std::int64_t checked = 0;
+    std::chrono::steady_clock::time_point shown;
+  };
+  return [state = std::make_shared<State>()](std::string_view name, double operations) {
+    const std::lock_guard lock(state->mutex);
+    const auto now = std::chrono::steady_clock::now();
+    ++state->checked;
+    if (operations < 1e8 && now - state->shown < std::chrono::milliseconds(100)) return;
+    state->shown = now;
+    std::fprintf(stderr, "\rverifying `%.*s` (%.3g operations), %lld checked before\033[K\r", static_cast<int>(name.size()), name.data(),
+                 operations, static_cast<long long>(state->checked - 1));
+    std::fflush(stderr);
+  };
+}
+
 Result<ExecutorOptions> executor_options(const Options& options) {
   auto device = choose_device(options);
   if (!device) return device.error();
   ExecutorOptions result = *std::move(device);
-  const bool cuda = result.accelerator == ExecutorOptions::Accelerator::cuda;
-  if (cuda && !options.inject.empty()) return Error{"--inject: faults are for the simulated accelerator", {}, ErrorKind::usage};
+  if (Status status = check_simulated_only(options, result.accelerator); !status) return status.error();
   result.check_memory = options.check_memory;
   result.inject = options.inject;
   result.library_paths = library_folders();
@@ -114,15 +156,37 @@ ordered_json run_json(const Plan& plan, const RunResult& result, const std::stri
   return document;
 }
 
-std::string profile_text(const Profile& profile) {
-  std::string text = "observed:\n";
-  char number[64];
-  for (const auto& [where, value] : profile.expected) {
-    std::snprintf(number, sizeof number, "%.6g", value);
-    text += "  " + where + ": " + number + " (trips, or share of `then`)\n";
+/// A line a place in the program, in its order.
+std::string profile_text(const Graph& graph, const Profile& profile) {
+  std::vector<std::pair<std::string, std::string>> lines;
+  std::set<std::string> seen;
+  std::size_t width = 0;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = graph.nodes[NodeId(i)];
+    const std::string where = to_string(node.location);
+    const auto expected = profile.expected.find(where);
+    const auto seconds = profile.host_seconds.find(where);
+    std::string what;
+    if (is_control(node.kind) && expected != profile.expected.end()) {
+      char number[64];
+      const bool branch = node.kind == NodeKind::branch;
+      std::snprintf(number, sizeof number, branch ? "`then` in %.3g %% of all cases" : "%.6g trips", expected->second * (branch ? 100 : 1));
+      what = number;
+    } else if (node.kind == NodeKind::operation && seconds != profile.host_seconds.end()) {
+      what = human_seconds(seconds->second) + " on the host, `" + graph.display_name(NodeId(i)) + "`";
+    }
+    if (what.empty() || !seen.insert(where).second) continue;
+    width = std::max(width, where.size());
+    lines.emplace_back(where, what);
   }
-  for (const auto& [where, seconds] : profile.host_seconds) text += "  " + where + ": " + human_seconds(seconds) + " on the host\n";
+  std::string text = "observed:\n";
+  for (const auto& [where, what] : lines) text += "  " + where + std::string(width - where.size() + 2, ' ') + what + "\n";
   return text;
+}
+
+bool uses_accelerator(const Program& program) {
+  const std::vector<Block>& blocks = program.devices[DeviceId(1)].blocks;
+  return !blocks.empty() && !blocks[0].steps.empty();
 }
 
 /// What follows a successful run: files, outputs, summary.
@@ -146,14 +210,15 @@ Status deliver(const Plan& plan, const RunResult& result, const Options& options
   for (const auto& [name, array] : result.outputs)
     if (!in_files.contains(name)) console.line(name + ": " + to_string(array));
   if (options.profile && options.profile_file.empty()) {
-    console.out(profile_text(result.observed));
+    console.out(profile_text(*plan.graph, result.observed));
     const Measured measured = measure(result.timeline, *plan.graph, plan.costed, plan.transfers);
     console.out(std::string(result.timeline.simulated ? "simulated" : "measured") + " beside predicted, for a run:\n" +
                 to_text(measured, *plan.graph));
   }
   console.note(summary_line(plan));
   if (result.simulated_seconds > 0)
-    console.note("ran on the simulated accelerator: results are real, times are simulated (" + human_seconds(result.simulated_seconds) +
+    console.note(std::string(uses_accelerator(plan.program) ? "ran" : "nothing to do") +
+                 " on the simulated accelerator: results are real, times are simulated (" + human_seconds(result.simulated_seconds) +
                  " simulated, " + human_seconds(result.seconds) + " of wall clock)");
   return {};
 }
@@ -182,6 +247,7 @@ int run_command(const Options& options) {
     std::fflush(file);
   };
   run_options.verify = options.verify;
+  if (options.verify) run_options.on_verify = verify_progress(options);
   run_options.timeline = !options.trace.empty() || options.profile;
   run_options.observe = options.profile;
 
@@ -190,6 +256,7 @@ int run_command(const Options& options) {
   std::optional<RunResult> last;
   for (std::int64_t i = 0; i < options.runs; ++i) {
     auto result = (*executor)->run(run_options);
+    if (run_options.on_verify) std::fputs("\r\033[K", stderr);
     if (!result) return console.fail(result.error());
     last = *std::move(result);
   }
