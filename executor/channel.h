@@ -21,8 +21,8 @@ class Ring {
   struct Slot {
     std::byte* data = nullptr;      ///< the ring's own memory
     const std::byte* at = nullptr;  ///< set by the producer: where the data lie, there or in the caller's memory
-    Point ready;  ///< set by the producer: the data are there
-    Point free;   ///< set by the consumer: the data have been read
+    Point ready;                    ///< set by the producer: the data are there
+    Point free;                     ///< set by the consumer: the data have been read
   };
 
   /// `slots` is the capacity: one buffer a generation in flight.

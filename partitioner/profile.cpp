@@ -41,7 +41,8 @@ Result<Profile> Profile::load(const std::string& path) {
   const Json document = Json::parse(*text, nullptr, false);
   if (document.is_discarded() || !document.is_object()) return Error{path + ": not a JSON object", {}, ErrorKind::file};
   const auto version = document.find("cleave_profile");
-  if (version == document.end() || *version != 1) return Error{path + ": not a profile of this version (`cleave_profile: 1` is missing)", {}, ErrorKind::file};
+  if (version == document.end() || *version != 1)
+    return Error{path + ": not a profile of this version (`cleave_profile: 1` is missing)", {}, ErrorKind::file};
   Profile profile;
   auto expected = read_numbers(document, "expected", path);
   if (!expected) return expected.error();

@@ -48,6 +48,24 @@ Executable compiled(const Graph& graph, const CompileOptions& options = {}) {
   return *program;
 }
 
+TEST(Executable, TellsWhatItVerifiesAndHowMuchThatTakes) {
+  const Graph graph = trace("product", {{"x", "f32[8, 8]"}}, [](Tensor x) { return named("y", exp(named("p", matmul(x, x)))); });
+  for (const Policy policy : {Policy::accelerator, Policy::host}) {
+    std::vector<std::pair<std::string, double>> told;
+    RunOptions options;
+    options.inputs.emplace("x", Array(TensorType{DType::f32, {8, 8}}));
+    options.on_verify = [&](std::string_view name, double operations) { told.emplace_back(name, operations); };
+    const Executable program = compiled(graph, {.device = "simulated", .placement = policy});
+    ASSERT_TRUE(program.run(options).ok());
+    EXPECT_TRUE(told.empty()) << "nothing is verified";
+    options.verify = true;
+    ASSERT_TRUE(program.run(options).ok());
+    ASSERT_EQ(told.size(), 2u);
+    EXPECT_EQ(told[0], (std::pair<std::string, double>("p", 2 * 8 * 8 * 8)));
+    EXPECT_EQ(told[1].first, "y");
+  }
+}
+
 TEST(Executable, GivesTheReferenceResultUnderEveryPolicy) {
   const Graph graph = regression();
   ASSERT_TRUE(graph.ok()) << graph.diagnostics.begin()->message;
