@@ -69,7 +69,7 @@ FlowNetwork flow_network(const CutNetwork& network);
 bool push_by_kept_trees(FlowNetwork& network, double patience);
 /// Makes the flow maximal by incremental breadth-first search, whose work is bounded on every network.
 void push_by_levels(FlowNetwork& network);
-/// Kept trees as long as they pay, then levels.
+/// Kept trees as long as they pay, then levels on what is no tree (partitioner/leaves.h).
 void push_all(FlowNetwork& network);
 
 }  // namespace cleave

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "partitioner/flow_network.h"
+#include "partitioner/leaves.h"
 
 namespace cleave {
 namespace {
@@ -234,7 +235,10 @@ bool push_by_kept_trees(FlowNetwork& network, double patience) {
 
 void push_all(FlowNetwork& network) {
   constexpr double kPatience = 40;  // real programs need about 10
-  if (!push_by_kept_trees(network, kPatience)) push_by_levels(network);
+  if (push_by_kept_trees(network, kPatience)) return;
+  Leaves leaves(network);
+  push_by_levels(network);
+  leaves.unfold();
 }
 
 }  // namespace cleave

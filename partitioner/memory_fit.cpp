@@ -7,7 +7,7 @@
 namespace cleave {
 namespace {
 
-constexpr int kShrinks = 12;        ///< rounds with a smaller capacity
+constexpr int kShrinks = 16;        ///< rounds with a smaller capacity
 constexpr int kGrows = 3;           ///< rounds between one that fits and one that does not
 constexpr double kFilled = 0.98;    ///< of the memory: no need to look for a placement that uses more
 constexpr double kAlignment = 256;  ///< no layout aligns values to more
@@ -81,22 +81,22 @@ Result<Candidate> fit_memory(const std::shared_ptr<const Graph>& graph, CostedPr
                              const Candidate& unlimited, const FindPeak& find_peak, double memory_bytes) {
   const auto peak_of = [&](const Program& program) { return find_peak ? find_peak(program) : peak_without_sharing(program); };
   const PlannedGraph planned{graph, costed, machine, [&](const Program& p) { return fits_memory(p, find_peak, memory_bytes); }};
-  const double least = std::max(kept_on_accelerator(costed.problem), 0.5);  // 0 would be no limit
+  const double least = std::max(kept_on_accelerator(costed.problem), 1.0);  // 0 would be no limit
   std::optional<Candidate> best;
   double fitting = 0, of_best = 0, too_much = on_accelerator(costed.problem, unlimited.placement);
   MemoryPeak peak = peak_of(unlimited.program);
+  double step = 0.01;  // a peak that is nearly small enough needs a small one, a peak that does not follow the capacity ever larger ones
   for (int shrinks = 1, grows = 0; shrinks <= kShrinks && grows < kGrows;) {
-    // A peak that is nearly small enough needs a small step, one that does not follow the capacity ever larger ones.
-    const double shrink = std::min(1 - 0.01 * shrinks, memory_bytes / peak.bytes);
-    double capacity = best ? (fitting + too_much) / 2 : std::max(least, too_much * shrink);
+    double capacity = best ? (fitting + too_much) / 2 : std::max(least, too_much * std::min(1 - step, memory_bytes / peak.bytes));
     if (!best && shrinks == kShrinks) capacity = least;
     ++(best ? grows : shrinks);
     costed.problem.accelerator_memory_bytes = capacity;
-    Result<Placement> placement = solve(costed.problem, {.tolerance = 1e-3, .max_branches = 200, .max_work = 3e7});
+    Result<Placement> placement = solve(costed.problem, {.tolerance = 1e-3, .max_branches = 200, .max_work = 2e7});
     if (!placement) return placement.error();
     Candidate candidate = planned.work_out(std::move(*placement));
     const MemoryPeak found = peak_of(candidate.program);
     if (found.bytes > memory_bytes) {
+      if (found.bytes > peak.bytes * (1 - step / 2)) step = std::min(0.5, 3 * step);
       too_much = capacity;
       peak = found;
       if (capacity <= least) break;

@@ -55,6 +55,13 @@ TEST(MemoryFit, WhatFitsByLivenessStays) {
   EXPECT_EQ(moved_for_memory(little), 0u);
 }
 
+TEST(MemoryFit, AMemoryThatHoldsNothingLeavesAllToTheHost) {
+  const Plan plan = plan_within(parse_model(products(2, 3), "m.yaml"), 300);
+  ASSERT_TRUE(plan.ok() && plan.complete());
+  EXPECT_EQ(accelerator_peak(plan.program).bytes, 0);
+  EXPECT_EQ(plan.placement.gap, 0);
+}
+
 TEST(MemoryFit, WhatDoesNotFitMovesAndSaysSo) {
   const Graph graph = parse_model(products(12, 3), "m.yaml");
   const Plan all = plan_within(graph, 0);

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "partitioner/flow_network.h"
+#include "partitioner/leaves.h"
 
 namespace cleave {
 namespace {
@@ -24,10 +25,18 @@ std::int64_t value_of(const CutNetwork& network, const std::vector<bool>& source
   return value;
 }
 
-/// By one way of pushing flow alone: kept trees until a patience is at its end, then levels.
-Cut cut_with_patience(const CutNetwork& network, double patience) {
+/// Kept trees until a patience is at its end, then levels, with leaves folded or not.
+Cut cut_with_patience(const CutNetwork& network, double patience, bool fold = false) {
   FlowNetwork flow = flow_network(network);
-  if (patience <= 0 || !push_by_kept_trees(flow, patience)) push_by_levels(flow);
+  if (patience <= 0 || !push_by_kept_trees(flow, patience)) {
+    if (fold) {
+      Leaves leaves(flow);
+      push_by_levels(flow);
+      leaves.unfold();
+    } else {
+      push_by_levels(flow);
+    }
+  }
   return {flow.flow, flow.largest_source_side()};
 }
 
@@ -71,9 +80,11 @@ TEST(MinCut, EqualsExhaustiveSearchAndIsTheLargestSourceSide) {
       ASSERT_EQ(cut.source_side, largest) << "seed " << seed;
     }
     for (const double patience : {0.0, 0.5, 2.0}) {
-      const Cut cut = cut_with_patience(network, patience);
-      ASSERT_EQ(cut.value, best) << "seed " << seed;
-      ASSERT_EQ(cut.source_side, largest) << "seed " << seed;
+      for (const bool fold : {false, true}) {
+        const Cut cut = cut_with_patience(network, patience, fold);
+        ASSERT_EQ(cut.value, best) << "seed " << seed << (fold ? " folded" : "");
+        ASSERT_EQ(cut.source_side, largest) << "seed " << seed << (fold ? " folded" : "");
+      }
     }
   }
 }
@@ -120,6 +131,41 @@ TEST(MinCut, LayersAndGridsWithLongPaths) {
       ASSERT_EQ(cut.source_side, boost.source_side) << "seed " << seed << " patience " << patience;
     }
   }
+}
+
+TEST(MinCut, TreesWithAFewMoreArcsFoldToWhatIsNoTree) {
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    std::mt19937_64 random(seed);
+    auto below = [&](int n) { return static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(n)); };
+    CutNetwork network;
+    const int vertices = 2 + below(seed % 2 == 0 ? 12 : 200);
+    for (std::int32_t v = 0; v < vertices; ++v) {
+      network.source_capacity.push_back(below(3) == 0 ? below(30) : 0);
+      network.sink_capacity.push_back(below(3) == 0 ? below(30) : 0);
+      if (v > 0 && below(10) > 0) network.arcs.push_back({seed % 3 == 0 ? v - 1 : below(v), v, below(12), below(12)});
+    }
+    for (int more = below(4); more > 0; --more) {
+      const std::int32_t from = below(vertices), to = below(vertices);
+      if (from != to) network.arcs.push_back({from, to, below(12), below(12)});
+    }
+    const Cut boost = min_cut_boost(network);
+    for (const double patience : {0.0, 1.0}) {
+      const Cut cut = cut_with_patience(network, patience, true);
+      ASSERT_EQ(cut.value, boost.value) << "seed " << seed;
+      ASSERT_EQ(cut.source_side, boost.source_side) << "seed " << seed;
+    }
+  }
+}
+
+TEST(MinCut, ALongPathTakesLittleTime) {
+  CutNetwork network;  // sources in the first half, sinks in the second: every unit goes a long way
+  constexpr std::int32_t kLength = 400000;
+  for (std::int32_t v = 0; v < kLength; ++v) {
+    network.source_capacity.push_back(v < kLength / 2 ? 1 : 0);
+    network.sink_capacity.push_back(v < kLength / 2 ? 0 : 1);
+    if (v > 0) network.arcs.push_back({v - 1, v, kLength, 0});
+  }
+  EXPECT_EQ(min_cut_flat(network).value, kLength / 2);  // quadratic work would take minutes
 }
 
 TEST(MinCut, CapacitiesUpToTheLimit) {
