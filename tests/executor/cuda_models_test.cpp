@@ -3,17 +3,12 @@
 #include <gmock/gmock.h>
 
 #include <cstdlib>
-#include <filesystem>
 
-#include "graph/diagnostic_text.h"
-#include "models/model.h"
-#include "tests/executor/run_support.h"
+#include "tests/executor/project_models.h"
 #include "tests/support/fake_driver.h"
 
 namespace cleave::testing {
 namespace {
-
-constexpr const char* kHostFunctions = CLEAVE_BINARY_DIR "/lib";
 
 std::uint64_t seeds() {
   const char* text = std::getenv("CLEAVE_TEST_SEEDS");
@@ -37,7 +32,7 @@ void check(const std::shared_ptr<const Graph>& graph, const RunOptions& options,
     executor_options.fuse = variant % 4 != 3;
     executor_options.channel_capacity = 1 + static_cast<int>(variant % 2);
     executor_options.watchdog_seconds = 20;
-    executor_options.library_paths = {kHostFunctions};
+    executor_options.library_paths = kHostFunctions;
     const std::unique_ptr<Executor> executor = executor_for(planned, executor_options);
     ASSERT_TRUE(executor);
     for (int run = 0; run < 2; ++run) {
@@ -76,31 +71,14 @@ TEST(CudaModels, VerifyModeAgreesWithTheMeanings) {
 }
 
 TEST(CudaModels, TheModelsOfTheProjectEqualTheOracle) {
-  // Sizes for a build without optimisation; where there are none, the model's own files set them.
-  const std::map<std::string, std::map<std::string, std::int64_t>> small = {
-      {"cpu_only_loop", {{"batch", 16}, {"width", 16}, {"units", 8}}},
-      {"naive_transfer", {{"rows", 16}, {"width", 16}}},
-      {"naive_transfer_after", {{"rows", 16}, {"width", 16}}},
-      {"power_iteration", {{"n", 32}}},
-      {"resident_embedding", {{"words", 64}, {"width", 8}, {"batch", 16}}},
-      {"resident_embedding_before", {{"words", 64}, {"width", 8}, {"batch", 16}}},
-      {"simulator_loop", {{"cranes", 8}, {"hidden", 16}}}};
-  int checked = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(CLEAVE_SOURCE_DIR "/models")) {
-    if (entry.path().extension() != ".yaml") continue;
-    SCOPED_TRACE(entry.path().string());
-    const auto dims = small.find(entry.path().stem().string());
-    const ModelOptions model_options{dims == small.end() ? std::map<std::string, std::int64_t>() : dims->second};
-    const auto graph = std::make_shared<const Graph>(read_model(entry.path().string(), model_options));
-    ASSERT_TRUE(graph->ok()) << to_text(graph->diagnostics);
-    const Outcome expected = run_with({}, [&](const RunOptions& o) { return run_reference(*graph, o, {kHostFunctions}); });
-    if (!expected.result.ok() && expected.result.error().message.find("there is no library") != std::string::npos) continue;  // not built
-    check(graph, {}, expected, Where::accelerator, 1, [] {});
-    check(graph, {}, expected, Where::optimal, 2, [] {});
-    ++checked;
+  const std::vector<ProjectModel> models = project_models();
+  EXPECT_GE(models.size(), 5U);
+  for (const ProjectModel& model : models) {
+    SCOPED_TRACE(model.path);
+    check(model.graph, {}, model.expected, Where::accelerator, 1, [] {});
+    check(model.graph, {}, model.expected, Where::optimal, 2, [] {});
     if (HasFailure()) return;
   }
-  EXPECT_GE(checked, 5);
 }
 
 }  // namespace
