@@ -73,9 +73,6 @@ Result<Found> describe(const DriverApi& api, int ordinal) {
   return found;
 }
 
-// The runtime stands, the kernels do not: until they do, nobody is to believe that a GPU computes here.
-constexpr const char* kNoKernels = "this version of cleave can drive the GPU but has no kernels for it yet";
-
 }  // namespace
 
 std::vector<Found> find_devices() {
@@ -90,7 +87,7 @@ std::vector<Found> find_devices() {
     Result<Found> found = describe(*driver, i);
     all.push_back(found ? *std::move(found) : Found{"cuda:" + std::to_string(i), found.error().message, {}, {}, 0});
     all.back().versions = versions;
-    if (all.back().why.empty()) all.back().why = why.empty() ? kNoKernels : why;
+    if (all.back().why.empty()) all.back().why = why;
   }
   return all;
 }
@@ -100,7 +97,7 @@ Status usable() {
   if (!api) return api.error();
   Result<int> count = count_devices(api->driver);
   if (!count) return count.error();
-  return Error{kNoKernels, {}, ErrorKind::machine};
+  return {};
 }
 
 Result<std::unique_ptr<Device>> open(const ExecutorOptions& options) {

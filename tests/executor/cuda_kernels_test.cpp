@@ -3,9 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <set>
 
 #include "executor/compare.h"
+#include "executor/cuda/matmul.h"
+#include "executor/executor.h"
 #include "graph/ops/convert.h"
+#include "graph/tracer.h"
 #include "tests/support/kernel_emulator/kernel_emulator.h"
 #include "tests/support/op_samples.h"
 
@@ -290,6 +294,33 @@ TEST(CudaKernels, RunningSumsOfShortAndLongLines) {
     kernels.add(sample("cumulative_sum", {Array::of<std::int64_t>({2}, {std::numeric_limits<std::int64_t>::max(), 2})}));
     EXPECT_GT(kernels.check(), 70U);
   }
+}
+
+/// Every op of the vocabulary runs on the GPU with all that it takes, or is one of these.
+TEST(CudaKernels, CoverTheVocabularyButForTheOpsOfTheHost) {
+  const std::set<std::string> of_the_host = {"argsort", "host_call", "print", "sort", "to_host", "top_k", "unique", "write_npy"};
+  const KernelSupport supports = kernel_support(ExecutorOptions::Accelerator::cuda);
+  std::set<std::string> seen;
+  for (const OpSample& each : op_samples()) {
+    const KernelRequest request = request_for(each);
+    const bool here = cuda::has_kernel(request) || cuda::has_matmul(request);
+    const bool accelerated = !of_the_host.contains(each.op->name);
+    EXPECT_TRUE(here || !accelerated) << describe(each);
+    seen.insert(each.op->name);
+    // What the planner is told is the same.
+    Tracer tracer("one");
+    std::vector<Operand> operands;
+    for (const TensorType& type : request.input_types)
+      operands.push_back(tracer.input("x" + std::to_string(operands.size()), type, {}, {}));
+    tracer.call(*each.op, operands, each.attributes, {});
+    const Graph graph = tracer.finish();
+    ASSERT_TRUE(graph.ok()) << describe(each);
+    for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+      const bool this_one = graph.nodes[NodeId(n)].op == each.op;
+      EXPECT_TRUE(!this_one || supports(graph, NodeId(n)) == accelerated) << describe(each);
+    }
+  }
+  for (const OpDef* op : all_ops()) EXPECT_TRUE(seen.contains(op->name)) << op->name;
 }
 
 TEST(CudaKernels, HasKernelSaysWhatKernelSourceDoes) {
