@@ -257,6 +257,20 @@ std::vector<Array> meaning_of(const KernelRequest& request, const std::vector<Ar
   return written;
 }
 
+/// Elements between small operands and a small result may be too many for narrow indices.
+TEST(Fusion, CountsTheElementsInBetween) {
+  Model m;
+  const Operand product = m("multiply", {m.input("x", {20, 1}), m.input("y", {1, 20})});
+  m.output("y", m("sum", {product}, {{"axis", Axes{0, 1}}}));
+  const auto graph = m.finish();
+  const Planned planned = plan_for(graph, Where::accelerator);
+  const Fusion fusion = find_fusion(*planned.program, kAccelerator, cuda::fuses);
+  ASSERT_EQ(fusion.groups.size(), 1U);
+  const KernelRequest request = request_for(*graph, fusion.groups[0]);
+  EXPECT_NE(cuda::kernel_source(request, {9, 0, 132, 399})->text.find("typedef i64 Index"), std::string::npos);
+  EXPECT_EQ(cuda::kernel_source(request, {9, 0, 132, 400})->text.find("typedef i64 Index"), std::string::npos);
+}
+
 TEST(Fusion, KernelsOfGroupsAgreeWithTheMeanings) {
   if (const std::string why = KernelEmulator::unavailable(); !why.empty()) GTEST_SKIP() << why;
   KernelEmulator emulator;

@@ -53,7 +53,8 @@ Walk make_walk(const Shape& shape, std::span<const ops::Strides> strides) {
 bool needs_wide_indices(const KernelRequest& request, const Architecture& architecture) {
   const auto large = [&](const TensorType& type) { return type.elements() > architecture.narrow_elements; };
   return std::any_of(request.input_types.begin(), request.input_types.end(), large) ||
-         std::any_of(request.result_types.begin(), request.result_types.end(), large);
+         std::any_of(request.result_types.begin(), request.result_types.end(), large) ||
+         std::any_of(request.steps.begin(), request.steps.end(), [&](const FusedStep& step) { return large(step.type); });
 }
 
 std::string literal(std::int64_t value) {

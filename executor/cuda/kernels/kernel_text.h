@@ -21,7 +21,7 @@ struct Walk {
 /// Axes of extent 1 are dropped, neighbours that every operand walks as one are merged.
 Walk make_walk(const Shape& shape, std::span<const ops::Strides> strides);
 
-/// Whether some operand is too large for 32-bit indices.
+/// Whether some operand, or what is computed in between, is too large for 32-bit indices.
 bool needs_wide_indices(const KernelRequest& request, const Architecture& architecture);
 
 /// The element type's name in device code.
