@@ -239,7 +239,7 @@ TEST(ProblemJson, FilesAreStreamedWithProgress) {
   EXPECT_TRUE(std::is_sorted(fractions.begin(), fractions.end()));
   EXPECT_GT(fractions.back(), 0.5);
   EXPECT_LE(fractions.back(), 1);
-  EXPECT_THAT(load_problem(path + ".missing", ProblemFormat::cleave).error().message, HasSubstr("cannot be read"));
+  EXPECT_THAT(load_problem(path + ".missing", ProblemFormat::cleave).error().message, HasSubstr("No such file or directory"));
   EXPECT_FALSE(load_problem("/", ProblemFormat::cleave).ok());
 }
 
