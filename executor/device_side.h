@@ -84,7 +84,7 @@ class DeviceSide final : public Worker {
   IdVector<NodeId, Work> work_;
   std::vector<PreparedSegment> segments_;
   IdVector<NodeId, Member> members_;
-  IdVector<NodeId, std::int64_t> orders_;  ///< of compute steps
+  IdVector<NodeId, std::int64_t> orders_;              ///< of compute steps
   std::set<const std::vector<Move>*> prepared_moves_;  ///< that are part of a segment
   std::vector<NodeId> leaves_;                         ///< inputs and parameters with a copy here
   Hazards hazards_;

@@ -208,7 +208,8 @@ Result<RunResult> run_reference(const Graph& graph, const RunOptions& options, c
   Walk walk(graph, options, std::move(*leaves), std::move(*bound));
   if (Status status = walk.run(); !status) return status.error();
   RunResult result;
-  for (const Output& output : graph.outputs) result.outputs.emplace_back(output.name, deliver(options, output.name, walk.value(output.value)));
+  for (const Output& output : graph.outputs)
+    result.outputs.emplace_back(output.name, deliver(options, output.name, walk.value(output.value)));
   if (options.observe) result.observed = walk.observed();
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;

@@ -95,8 +95,9 @@ TEST(CudaPageLocked, SaysWhyThereIsNone) {
     const auto array = cuda::page_locked(FakeDriver::api().driver, {DType::f32, {1}}, 0);
     if (array.ok()) break;
     EXPECT_EQ(array.error().kind, ErrorKind::machine);
-    if (driver.failed() == "cuMemHostAlloc")
+    if (driver.failed() == "cuMemHostAlloc") {
       EXPECT_THAT(array.error().message, HasSubstr("no page-locked memory for 4 B: cuMemHostAlloc failed"));
+    }
     EXPECT_EQ(driver.leaks(), "") << driver.failed();
     ++failures;
   }

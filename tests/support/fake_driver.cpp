@@ -5,8 +5,8 @@
 
 #include "executor/kernel.h"
 #include "tests/support/fake_blas.h"
-#include "tests/support/kernel_emulator/kernel_emulator.h"
 #include "tests/support/fake_graphs.h"
+#include "tests/support/kernel_emulator/kernel_emulator.h"
 
 namespace cleave::testing {
 namespace {
@@ -81,8 +81,13 @@ void FakeDriver::teach(const KernelRequest& request, cuda::KernelSource& source,
   for (std::size_t i = 0; i < source.launches.size(); ++i) {
     const cuda::KernelLaunch& launch = source.launches[i];
     std::vector<Meaning>& known = meanings_[{source.text, launch.entry}];
-    Meaning meaning{requests_[number_of(request)], launch.constants, i + 1 == source.launches.size(), source.scratch_bytes > 0,
-                    !source.fault.empty(), generated, i};
+    Meaning meaning{requests_[number_of(request)],
+                    launch.constants,
+                    i + 1 == source.launches.size(),
+                    source.scratch_bytes > 0,
+                    !source.fault.empty(),
+                    generated,
+                    i};
     const bool found = std::any_of(known.begin(), known.end(), [&](const Meaning& m) { return m.constants == meaning.constants; });
     if (!found) known.push_back(std::move(meaning));
   }
