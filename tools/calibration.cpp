@@ -17,6 +17,7 @@ namespace {
 constexpr std::array kTypes = {DType::f32, DType::f64, DType::i32, DType::i64};
 constexpr std::int64_t kAlignment = 256;
 constexpr int kLaunchesInARow = 200;
+constexpr std::size_t kStepsOfAGraph = 100;
 constexpr std::int64_t kLargestHostMatrix = 1024;
 
 double now() {
@@ -93,6 +94,30 @@ Status product_points(std::int64_t largest, DeviceRates& rates, DType type, F&& 
   return {};
 }
 
+/// Vectors of 4 KiB to a third of `memory_bytes`, eight times as large each.
+std::vector<TensorType> vectors(DType type, std::int64_t memory_bytes) {
+  std::vector<TensorType> types;
+  const std::int64_t element = size_of(type);
+  for (std::int64_t bytes = 4096; bytes < memory_bytes / 3; bytes *= 8) types.push_back({type, {bytes / element}});
+  types.push_back({type, {memory_bytes / 3 / element}});
+  return types;
+}
+
+/// Sums of two vectors by size. The rate of memory is that of the largest of f32.
+template <class F>
+Status memory_points(std::int64_t memory_bytes, DeviceRates& rates, DType type, F&& seconds_of) {
+  PointTable points;
+  for (const TensorType& vector : vectors(type, memory_bytes)) {
+    Result<double> seconds = seconds_of(vector);
+    if (!seconds) return seconds.error();
+    const std::array<TensorType, 2> operands = {vector, vector};
+    points.emplace_back(find_op("add")->cost(operands, std::span(&vector, 1), {}).flops, *seconds);
+    if (type == DType::f32) rates.bytes_per_second = static_cast<double>(3 * vector.bytes()) / *seconds;
+  }
+  rates.points["add/" + std::string(to_string(type))] = std::move(points);
+  return {};
+}
+
 /// The host, through the kernels that the executor runs there.
 class HostCalibration {
  public:
@@ -104,10 +129,10 @@ class HostCalibration {
       if (Status status = product_points(std::min(options_.largest_matrix, kLargestHostMatrix), rates_, type, seconds_of); !status)
         return status;
     }
-    const TensorType large{DType::f32, {options_.memory_bytes / 4 / 3}};
-    const Result<double> streaming = seconds("add", large);
-    if (!streaming) return streaming.error();
-    rates_.bytes_per_second = static_cast<double>(3 * large.bytes()) / *streaming;
+    for (const DType type : kTypes) {
+      auto seconds_of = [&](const TensorType& vector) { return seconds("add", vector); };
+      if (Status status = memory_points(options_.memory_bytes, rates_, type, seconds_of); !status) return status;
+    }
     const Result<double> tiny = seconds("add", {DType::f32, {}});
     if (!tiny) return tiny.error();
     rates_.overhead_seconds = *tiny;
@@ -185,15 +210,23 @@ class DeviceCalibration {
       kernel = *made;
       return {};
     };
-    streaming_type_ = {DType::f32, {options_.memory_bytes / 4 / 3}};
-    if (Status status = prepare("add", streaming_type_, streaming_); !status) return status;
     if (Status status = prepare("add", {DType::f32, {}}, tiny_); !status) return status;
     for (const DType type : kTypes) {
+      for (const TensorType& vector : vectors(type, options_.memory_bytes)) {
+        KernelId kernel;
+        if (Status status = prepare("add", vector, kernel); !status) return status;
+        sums_.emplace_back(vector, kernel);
+      }
       for (std::int64_t rows = 64; rows <= options_.largest_matrix; rows *= 2) {
         Product product{type, rows, {}};
         if (Status status = prepare("matmul", {type, {rows, rows}}, product.kernel); !status) return status;
         products_.push_back(product);
       }
+    }
+    if (device_.joins(tiny_)) {
+      DeviceStep step;
+      step.kernel = tiny_;
+      graph_ = device_.prepare_segment(std::vector<DeviceStep>(kStepsOfAGraph, step));
     }
     return {};
   }
@@ -210,9 +243,7 @@ class DeviceCalibration {
     say("matrix products");
     if (Status status = measure_products(); !status) return status;
     say("memory");
-    const Result<double> streaming = seconds([&] { return launch(streaming_); });
-    if (!streaming) return streaming.error();
-    rates_.bytes_per_second = static_cast<double>(3 * streaming_type_.bytes()) / *streaming;
+    if (Status status = measure_memory(); !status) return status;
     say("copies");
     return measure_copies();
   }
@@ -249,6 +280,27 @@ class DeviceCalibration {
     if (!trip) return trip.error();
     result_.latencies = {
         {"launch_enqueued", enqueued}, {"launch_and_wait", *one}, {"launch_and_wait_on_other_stream", *hop}, {"round_trip", *trip}};
+    return graph_.valid() ? measure_graph() : Status();
+  }
+
+  Status measure_graph() {
+    const Result<double> graph = seconds([&]() -> Status {
+      if (Status status = device_.launch_segment(graph_, {}); !status) return status;
+      return wait(Stream::compute);
+    });
+    if (!graph) return graph.error();
+    result_.latencies.emplace_back("graph_of_100_launches_and_wait", *graph);
+    return {};
+  }
+
+  Status measure_memory() {
+    for (const DType type : kTypes) {
+      auto seconds_of = [&](const TensorType& vector) {
+        const auto sum = std::find_if(sums_.begin(), sums_.end(), [&](const auto& each) { return each.first == vector; });
+        return seconds([&] { return launch(sum->second); });
+      };
+      if (Status status = memory_points(options_.memory_bytes, rates_, type, seconds_of); !status) return status;
+    }
     return {};
   }
 
@@ -319,8 +371,9 @@ class DeviceCalibration {
   std::byte* staging_ = nullptr;
   Array pageable_;
   std::int64_t arena_ = 0, operand_ = 0;
-  TensorType streaming_type_;
-  KernelId streaming_, tiny_;
+  KernelId tiny_;
+  SegmentId graph_;
+  std::vector<std::pair<TensorType, KernelId>> sums_;
   std::vector<Product> products_;
 };
 

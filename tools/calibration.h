@@ -32,7 +32,7 @@ struct CalibrationOptions {
 struct Calibration {
   Machine machine;  ///< provenance `measured` if an accelerator was, else that of `given`
   /// Seconds by what was waited for, medians: a launch enqueued, a launch waited for, an event between two streams, a round trip of eight
-  /// bytes (accelerator to host and back). Empty without an accelerator.
+  /// bytes (accelerator to host and back), and a hundred launches as one graph where the device has graphs. Empty without an accelerator.
   std::vector<std::pair<std::string, double>> latencies;
 };
 

@@ -82,6 +82,10 @@ TEST(Calibration, FillsTheTablesOfHostAndAccelerator) {
       EXPECT_EQ(points[1].first, 2.0 * 128 * 128 * 128);
       EXPECT_GT(points[0].second, 0);
     }
+    for (const char* key : {"add/f32", "add/f64", "add/i32", "add/i64"}) {
+      ASSERT_TRUE(rates->points.contains(key)) << key;
+      EXPECT_EQ(rates->points.at(key).size(), 3U) << "4 KiB, 32 KiB and a third of the memory";
+    }
     EXPECT_GT(rates->bytes_per_second, 0);
     EXPECT_LT(rates->overhead_seconds, 0.01);
     EXPECT_NE(rates->bytes_per_second, options.given.host.bytes_per_second);

@@ -1,0 +1,51 @@
+// `cleave calibrate` through the CUDA back end, on the fake driver: what only a GPU has (graphs), and every failing call.
+#include <gmock/gmock.h>
+
+#include "tests/support/fake_driver.h"
+#include "tools/calibration.h"
+
+namespace cleave::testing {
+namespace {
+
+CalibrationOptions small_options(FakeDriver& driver) {
+  CalibrationOptions options;
+  options.given = *Machine::shipped("h200");
+  options.seconds_a_point = 0;
+  options.largest_copy = 1 << 14;
+  options.largest_matrix = 64;
+  options.memory_bytes = 1 << 15;
+  options.open = driver.opener();
+  return options;
+}
+
+TEST(CudaCalibration, MeasuresGraphsToo) {
+  FakeDriver driver(FakeDriver::Schedule::eager);
+  {
+    const Result<Calibration> result = calibrate(small_options(driver));
+    ASSERT_TRUE(result.ok()) << result.error().message;
+    EXPECT_EQ(result->machine.provenance, "measured");
+    ASSERT_EQ(result->latencies.size(), 5U);
+    EXPECT_EQ(result->latencies.back().first, "graph_of_100_launches_and_wait");
+    EXPECT_GT(driver.count("cuGraphLaunch"), 0);
+  }
+  EXPECT_EQ(driver.leaks(), "");
+  EXPECT_THAT(driver.misuses(), ::testing::IsEmpty());
+}
+
+TEST(CudaCalibration, MakesOneErrorOfAFailingCall) {
+  for (const std::int64_t call : {2, 20, 60, 120, 300}) {
+    SCOPED_TRACE(call);
+    FakeDriver driver(FakeDriver::Schedule::eager);
+    driver.fail_call(call, CUDA_ERROR_OUT_OF_MEMORY);
+    const Result<Calibration> result = calibrate(small_options(driver));
+    if (result.ok()) {
+      EXPECT_NE(driver.failed(), "") << "the call was never reached";
+      continue;  // what is given back may fail unheard
+    }
+    EXPECT_EQ(result.error().kind, ErrorKind::machine) << result.error().message;
+    EXPECT_EQ(driver.leaks(), "") << driver.failed();
+  }
+}
+
+}  // namespace
+}  // namespace cleave::testing
