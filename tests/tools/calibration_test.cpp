@@ -1,6 +1,6 @@
 // What `cleave calibrate` measures, on the simulated accelerator (whose wall-clock times mean little, but whose calls are all checked), and
 // the file that it writes.
-#include "tools/calibration.h"
+#include "tools/calibration/calibration.h"
 
 #include <gmock/gmock.h>
 

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/support/fake_driver.h"
-#include "tools/calibration.h"
+#include "tools/calibration/calibration.h"
 
 namespace cleave::testing {
 namespace {

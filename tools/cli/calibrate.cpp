@@ -8,7 +8,7 @@
 #include "executor/cuda/open.h"
 #include "graph/file.h"
 #include "graph/version.h"
-#include "tools/calibration.h"
+#include "tools/calibration/calibration.h"
 #include "tools/cli/session.h"
 
 namespace cleave::cli {

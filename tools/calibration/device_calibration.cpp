@@ -1,167 +1,22 @@
-#include "tools/calibration.h"
+#include "tools/calibration/device_calibration.h"
 
 #include <algorithm>
-#include <array>
-#include <chrono>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
 #include "executor/device.h"
-#include "executor/kernel.h"
 #include "executor/run_state.h"
+#include "tools/calibration/points.h"
 
-namespace cleave {
+namespace cleave::calibration {
 namespace {
 
-constexpr std::array kTypes = {DType::f32, DType::f64, DType::i32, DType::i64};
 constexpr std::int64_t kAlignment = 256;
 constexpr int kLaunchesInARow = 200;
 constexpr std::size_t kStepsOfAGraph = 100;
-constexpr std::int64_t kLargestHostMatrix = 1024;
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-/// The median of the seconds of single calls, after one that warms up; for at least `budget` seconds and three calls. `call` gives a
-/// Status.
-template <class F>
-Result<double> median_seconds(double budget, F&& call) {
-  std::vector<double> times;
-  if (Status status = call(); !status) return status.error();
-  for (const double start = now(); times.size() < 3 || (now() - start < budget && times.size() < 10000);) {
-    const double before = now();
-    if (Status status = call(); !status) return status.error();
-    times.push_back(now() - before);
-  }
-  std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
-  return std::max(times[times.size() / 2], 1e-9);
-}
-
-/// Four digits: more would only be noise.
-double rounded(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4g", value);
-  return std::strtod(text, nullptr);
-}
-
-void round_all(PointTable& points) {
-  for (auto& [size, seconds] : points) seconds = rounded(seconds);
-}
-
-void round_all(LinkDirection& link) {
-  link.latency_seconds = rounded(link.latency_seconds);
-  link.bytes_per_second = rounded(link.bytes_per_second);
-  round_all(link.points);
-  round_all(link.pageable_points);
-}
-
-/// Rounds what was measured, and gives the types that were not the rate of the type that they are computed in.
-void tidy(DeviceRates& rates) {
-  const auto rate = [&](DType type) -> double& { return rates.flops[static_cast<std::size_t>(type)]; };
-  for (const DType type : {DType::f16, DType::bf16}) rate(type) = rate(DType::f32);
-  for (const DType type : {DType::u8, DType::boolean}) rate(type) = rate(DType::i32);
-  for (double& each : rates.flops) each = rounded(each);
-  rates.bytes_per_second = rounded(rates.bytes_per_second);
-  rates.overhead_seconds = rounded(rates.overhead_seconds);
-  for (auto& [key, points] : rates.points) round_all(points);
-  round_all(rates.host_to_accelerator);
-  round_all(rates.accelerator_to_host);
-}
-
-double product_flops(std::int64_t rows) {
-  const double n = static_cast<double>(rows);
-  return 2 * n * n * n;
-}
 
 KernelRequest request_for(const char* op, const Attributes& attributes, const TensorType& type, Range a, Range b, Range c) {
   return {NodeId(), find_op(op), &attributes, {type, type}, {type}, {a, b}, {c}};
 }
-
-/// Doubles the rows (from 64) up to `largest`, or as long as a product of the next size is expected to take less than a second.
-template <class F>
-Status product_points(std::int64_t largest, DeviceRates& rates, DType type, F&& seconds_of) {
-  PointTable points;
-  for (std::int64_t rows = 64; rows <= largest; rows *= 2) {
-    Result<double> seconds = seconds_of(rows);
-    if (!seconds) return seconds.error();
-    points.emplace_back(product_flops(rows), *seconds);
-    rates.flops[static_cast<std::size_t>(type)] = product_flops(rows) / *seconds;
-    if (*seconds > 0.12) break;
-  }
-  if (!points.empty()) rates.points["matmul/" + std::string(to_string(type))] = std::move(points);
-  return {};
-}
-
-/// Vectors of 4 KiB to a third of `memory_bytes`, eight times as large each.
-std::vector<TensorType> vectors(DType type, std::int64_t memory_bytes) {
-  std::vector<TensorType> types;
-  const std::int64_t element = size_of(type);
-  for (std::int64_t bytes = 4096; bytes < memory_bytes / 3; bytes *= 8) types.push_back({type, {bytes / element}});
-  types.push_back({type, {memory_bytes / 3 / element}});
-  return types;
-}
-
-/// Sums of two vectors by size. The rate of memory is that of the largest of f32.
-template <class F>
-Status memory_points(std::int64_t memory_bytes, DeviceRates& rates, DType type, F&& seconds_of) {
-  PointTable points;
-  for (const TensorType& vector : vectors(type, memory_bytes)) {
-    Result<double> seconds = seconds_of(vector);
-    if (!seconds) return seconds.error();
-    const std::array<TensorType, 2> operands = {vector, vector};
-    points.emplace_back(find_op("add")->cost(operands, std::span(&vector, 1), {}).flops, *seconds);
-    if (type == DType::f32) rates.bytes_per_second = static_cast<double>(3 * vector.bytes()) / *seconds;
-  }
-  rates.points["add/" + std::string(to_string(type))] = std::move(points);
-  return {};
-}
-
-/// The host, through the kernels that the executor runs there.
-class HostCalibration {
- public:
-  HostCalibration(const CalibrationOptions& options, DeviceRates& rates) : options_(options), rates_(rates) {}
-
-  Status measure() {
-    for (const DType type : kTypes) {
-      auto seconds_of = [&](std::int64_t rows) { return seconds("matmul", {type, {rows, rows}}); };
-      if (Status status = product_points(std::min(options_.largest_matrix, kLargestHostMatrix), rates_, type, seconds_of); !status)
-        return status;
-    }
-    for (const DType type : kTypes) {
-      auto seconds_of = [&](const TensorType& vector) { return seconds("add", vector); };
-      if (Status status = memory_points(options_.memory_bytes, rates_, type, seconds_of); !status) return status;
-    }
-    const Result<double> tiny = seconds("add", {DType::f32, {}});
-    if (!tiny) return tiny.error();
-    rates_.overhead_seconds = *tiny;
-    return {};
-  }
-
- private:
-  Result<double> seconds(const char* name, const TensorType& type) {
-    std::vector<Array> arrays;
-    std::vector<TensorView> views;
-    for (int i = 0; i < 3; ++i) {
-      Result<Array> array = Array::allocate(type);
-      if (!array) return array.error();
-      std::memset(array->mutable_bytes(), 0, static_cast<std::size_t>(type.bytes()));
-      arrays.push_back(*std::move(array));
-    }
-    for (Array& array : arrays) views.push_back({&type, array.mutable_bytes()});
-    const OpDef& op = *find_op(name);
-    const Attributes attributes;
-    const OpContext silent{[](std::string_view) {}};
-    const std::span<const TensorView> all = views;
-    const KernelCall call{op, attributes, all.first(2), all.last(1), silent};
-    const Kernel kernel = host_kernel(op);
-    return median_seconds(options_.seconds_a_point, [&] { return run_guarded(kernel, call); });
-  }
-
-  const CalibrationOptions& options_;
-  DeviceRates& rates_;
-};
 
 /// An accelerator, by waiting for what was put on its streams.
 class DeviceCalibration {
@@ -379,21 +234,8 @@ class DeviceCalibration {
 
 }  // namespace
 
-Result<Calibration> calibrate(const CalibrationOptions& options) {
-  Calibration result;
-  result.machine = options.given;
-  if (options.progress) options.progress("the host");
-  if (Status status = HostCalibration(options, result.machine.host).measure(); !status) return status.error();
-  tidy(result.machine.host);
-  if (!options.open) return result;
-  Result<std::unique_ptr<DeviceInterface>> device = options.open();
-  if (!device) return device.error();
-  result.machine.accelerators.resize(1);
-  result.machine.accelerators.front().points.clear();
-  if (Status status = DeviceCalibration(options, **device, result).measure(); !status) return status.error();
-  tidy(result.machine.accelerators.front());
-  if (!(*device)->simulated()) result.machine.provenance = "measured";
-  return result;
+Status measure_device(const CalibrationOptions& options, DeviceInterface& device, Calibration& result) {
+  return DeviceCalibration(options, device, result).measure();
 }
 
-}  // namespace cleave
+}  // namespace cleave::calibration

@@ -1,0 +1,11 @@
+// What calibration measures of an accelerator: launches, graphs, matrix products, memory, copies and round trips.
+#pragma once
+
+#include "tools/calibration/calibration.h"
+
+namespace cleave::calibration {
+
+/// Fills `result.machine.accelerators[0]` and `result.latencies`. An Error (machine) of the device.
+Status measure_device(const CalibrationOptions& options, DeviceInterface& device, Calibration& result);
+
+}  // namespace cleave::calibration
