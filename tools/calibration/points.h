@@ -13,7 +13,7 @@
 namespace cleave::calibration {
 
 /// The element types that have a matrix product.
-constexpr std::array kTypes = {DType::f32, DType::f64, DType::i32, DType::i64};
+inline constexpr std::array kTypes = {DType::f32, DType::f64, DType::i32, DType::i64};
 
 double now();  ///< seconds
 
