@@ -75,19 +75,16 @@ void GridRunner::run_threads() {
   self.yield();
 }
 
-void GridRunner::start_fibers() {
-  for (unsigned i = 0; i < active_; ++i) {
-    Fiber& fiber = fibers_[i];
-    if (!fiber.stack) fiber.stack = std::make_unique_for_overwrite<std::byte[]>(kStack);
-    getcontext(&fiber.context);
-    fiber.context.uc_stack.ss_sp = fiber.stack.get();
-    fiber.context.uc_stack.ss_size = kStack;
-    fiber.context.uc_link = nullptr;
-    makecontext(&fiber.context, run_threads, 0);
-    fiber.state = State::ready;
-    fiber.thread = i;
-    fiber.end = kernel_->meets ? i + 1 : threads_;
-  }
+void GridRunner::start_fiber(Fiber& fiber, unsigned thread) {
+  if (!fiber.stack) fiber.stack = std::make_unique_for_overwrite<std::byte[]>(kStack);
+  fiber.state = State::ready;
+  fiber.thread = thread;
+  fiber.end = kernel_->meets ? thread + 1 : threads_;
+  getcontext(&fiber.context);
+  fiber.context.uc_stack.ss_sp = fiber.stack.get();
+  fiber.context.uc_stack.ss_size = kStack;
+  fiber.context.uc_link = nullptr;
+  makecontext(&fiber.context, run_threads, 0);
 }
 
 void GridRunner::resume(Fiber& fiber) {
@@ -106,7 +103,7 @@ void GridRunner::run_block() {
   if (shared > 0) std::memset(kernel_->shared_begin, kPoison, static_cast<std::size_t>(shared));
   std::memset(dynamic_.data(), kPoison, dynamic_.size() * sizeof(Line));
   memory_->begin_block();
-  start_fibers();
+  for (unsigned i = 0; i < active_; ++i) start_fiber(fibers_[i], i);
   for (bool moved = true; moved;) {
     moved = false;
     for (std::size_t i = 0; i < active_; ++i) {

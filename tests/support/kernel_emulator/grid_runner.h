@@ -68,7 +68,7 @@ class GridRunner {
   };
 
   void run_block();
-  void start_fibers();
+  void start_fiber(Fiber& fiber, unsigned thread);
   void resume(Fiber& fiber);
   void yield();
   static void run_threads();
