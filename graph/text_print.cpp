@@ -22,6 +22,10 @@
 namespace cleave {
 namespace {
 
+bool limited(const Limits& limits) {
+  return limits.round_trips || limits.transfers || limits.bytes_per_run;
+}
+
 class Printer {
  public:
   Printer(const Graph& graph, const PrintOptions& options) : graph_(graph), options_(options), order_(program_order(graph)) {
@@ -110,7 +114,7 @@ void Printer::remember(const SourceLocation& location) {
 }
 
 void Printer::put_location_tables() {
-  remember(graph_.limits.location);
+  if (limited(graph_.limits)) remember(graph_.limits.location);
   for (NodeId node : order_.nodes) remember(graph_.nodes[node].location);
   for (const Output& output : graph_.outputs) remember(output.location);
 }
@@ -130,7 +134,7 @@ void Printer::put_location(const SourceLocation& location) {
 
 void Printer::put_limits() {
   const Limits& limits = graph_.limits;
-  if (!limits.round_trips && !limits.transfers && !limits.bytes_per_run) return;
+  if (!limited(limits)) return;
   out_ += "limits";
   auto put = [&](std::string_view name, const std::optional<std::int64_t>& limit) {
     if (!limit) return;

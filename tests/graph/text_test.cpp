@@ -93,6 +93,15 @@ void expect_exact(const std::vector<T>& values) {
       << print(graph);
 }
 
+TEST(Text, LeavesOutThePlaceOfLimitsThatSetNone) {
+  const Result<Graph> graph = parse_graph(lines({"cleave-graph 1", "name \"m\"", "file 0 \"a.yaml\"", "limits @0:8:3"}), "m.graph");
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  const std::string printed = print(*graph);
+  const Result<Graph> again = parse_graph(printed, "m.graph");
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_EQ(print(*again), printed);
+}
+
 TEST(Text, KeepsEveryBitOfConstants) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float odd_nan = std::bit_cast<float>(0xffc12345U);
