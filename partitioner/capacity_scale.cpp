@@ -54,7 +54,7 @@ CapacityScale::CapacityScale(const PlacementProblem& problem, const UsesByValue&
 
 std::int64_t CapacityScale::units(double seconds) const {
   if (seconds <= 0) return 0;
-  const double half = std::min(seconds * per_second_ / 2, static_cast<double>(kLimit / 2));  // what is never paid may be larger
+  const double half = std::min(seconds * per_second_ / 2, static_cast<double>(kLimit) / 2);  // what is never paid may be larger
   return 2 * std::max<std::int64_t>(1, std::llround(half));
 }
 
