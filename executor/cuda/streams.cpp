@@ -95,25 +95,28 @@ Status CudaStreams::enter() {
   return {};
 }
 
-Status CudaStreams::make_room(Stream stream) {
+Status CudaStreams::announce(Stream stream, const Origin& origin, std::uint64_t operations) {
   if (aborted_) return given_up();
   if (Status status = enter(); !status) return failed(std::move(status));
   Lock lock(mutex_);
   if (broken_) return *broken_;
   Line& queue = line(stream);
-  if (queue.enqueued - queue.completed < kLongest) return {};
-  Status status = mark(lock, queue, queue.enqueued);
-  if (status) status = poll(lock, [&] { return queue.enqueued - queue.completed <= kLongest / 2; });
-  return told(std::move(status));
+  if (queue.enqueued - queue.completed >= kLongest) {
+    Status status = mark(lock, queue, queue.enqueued);
+    if (status) status = poll(lock, [&] { return queue.enqueued - queue.completed <= kLongest / 2; });
+    if (!status) return told(std::move(status));
+  }
+  if (stream != Stream::compute) return {};
+  origins_[(queue.enqueued + 1) % kLongest] = origin;
+  operations_[(queue.enqueued + 1) % kLongest] = operations;
+  return {};
 }
 
-void CudaStreams::note(Stream stream, const Origin& origin, std::uint64_t operations) {
+void CudaStreams::count(Stream stream) {
   Lock lock(mutex_);
   Line& queue = line(stream);
   ++queue.enqueued;
   if (stream != Stream::compute) return;
-  origins_[queue.enqueued % kLongest] = origin;
-  operations_[queue.enqueued % kLongest] = operations;
   const std::uint64_t marked = queue.marks.empty() ? queue.completed : queue.marks.back().sequence;
   if (queue.enqueued - marked < kStride || pool_.empty()) return;
   if (Status status = record_now(queue); !status && !broken_) broken_ = told(std::move(status)).error();

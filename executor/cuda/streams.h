@@ -44,9 +44,10 @@ class CudaStreams {
   /// `operations`: how many it is, the first of them at `origin`.
   template <class Call>
   Status enqueue(Stream stream, const Origin& origin, Call&& call, std::uint64_t operations = 1) {
-    if (Status status = make_room(stream); !status) return status;
+    // What it is done for is known before it is done: the waiting thread may find a fault of it before this one comes back.
+    if (Status status = announce(stream, origin, operations); !status) return status;
     if (Status status = call(line(stream).stream.get(), line(stream).enqueued + 1); !status) return failed(std::move(status));
-    note(stream, origin, operations);
+    count(stream);
     return {};
   }
   Event record(Stream stream);
@@ -78,8 +79,9 @@ class CudaStreams {
 
   /// Makes the calling thread, which enqueues, one that the driver knows.
   Status enter();
-  Status make_room(Stream stream);
-  void note(Stream stream, const Origin& origin, std::uint64_t operations);
+  /// Makes room for one more command, and remembers what the next one is for.
+  Status announce(Stream stream, const Origin& origin, std::uint64_t operations);
+  void count(Stream stream);
   Status failed(Status status);
   Status record_now(Line& line);
   /// Makes sure that some mark stands at `sequence` or behind it.
