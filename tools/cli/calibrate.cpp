@@ -48,6 +48,15 @@ CalibrationOptions options_for(const Options& options, const ExecutorOptions& de
   return calibration;
 }
 
+/// That there is a folder for `file`, made if `make`.
+Status folder_for(const std::string& file, bool make) {
+  const std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
+  std::error_code failure;
+  if (make) std::filesystem::create_directories(folder, failure);
+  if (std::filesystem::is_directory(folder, failure)) return {};
+  return Error{"cannot write `" + file + "`: there is no folder `" + folder.string() + "`", {}, ErrorKind::file};
+}
+
 std::string comment(const Calibration& calibration, const ExecutorOptions& device) {
   std::string text = std::string("# Written by `cleave calibrate` ") + kVersion + ". The host is measured";
   if (device.accelerator == Accelerator::cuda)
@@ -92,14 +101,12 @@ int calibrate_command(const Options& options) {
   if (!device) return console.fail(device.error());
   const std::string file = options.output_file.empty() ? calibrated_machine_file(device->accelerator) : options.output_file;
   if (file.empty()) return console.fail(Error{"no home folder to write the machine file to; name one with -o", {}, ErrorKind::usage});
+  // Before the measuring, which takes a while.
+  if (Status ready = folder_for(file, options.output_file.empty()); !ready) return console.fail(ready.error());
   Result<Machine> given = machine_to_measure(*device);
   if (!given) return console.fail(given.error());
   const Result<Calibration> calibration = calibrate(options_for(options, *device, *std::move(given)));
   if (!calibration) return console.fail(calibration.error());
-  if (options.output_file.empty()) {
-    std::error_code failure;
-    std::filesystem::create_directories(std::filesystem::path(file).parent_path(), failure);
-  }
   if (Status status = write_file(file, {comment(*calibration, *device), to_yaml(calibration->machine)}); !status)
     return console.fail(status.error());
   if (options.json) {
