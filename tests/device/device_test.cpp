@@ -9,9 +9,9 @@
 #include <set>
 
 #include "graph/diagnostic_text.h"
-#include "graph/tracer.h"
 #include "models/model.h"
 #include "tests/support/op_samples.h"
+#include "tests/support/traced_lines.h"
 
 namespace cleave::testing {
 namespace {
@@ -24,10 +24,6 @@ constexpr Where kPlacements[] = {Where::accelerator, Where::optimal, Where::rand
   const Result<ExecutorOptions> name##_or = device_under_test();              \
   if (!name##_or) GTEST_SKIP() << "no device: " << name##_or.error().message; \
   const ExecutorOptions& name = *name##_or
-
-SourceLocation line(int number) {
-  return {std::make_shared<const std::string>("test.yaml"), number, 1, nullptr};
-}
 
 /// One call with its operands as inputs and its results as outputs.
 std::shared_ptr<const Graph> call_of(const OpSample& sample) {
@@ -151,13 +147,9 @@ TEST_P(DeviceRandom, ProgramsEqualTheOracle) {
   CLEAVE_DEVICE_OR_SKIP(device);
   for (std::uint64_t seed = GetParam() * kSeedsATest; seed < (GetParam() + 1) * kSeedsATest; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    RandomGraphOptions graph_options;
-    graph_options.log = std::make_shared<EffectLog>();
-    const auto graph = std::make_shared<const Graph>(random_graph(seed, graph_options));
-    RunOptions options;
-    options.inputs = random_inputs(*graph, seed);
-    const Outcome expected = run_with(options, [&](const RunOptions& o) { return run_reference(*graph, o); });
-    check_program(device, graph, options, expected, seed, [&] { graph_options.log->lines.clear(); });
+    const RandomProgram program(seed);
+    check_program(device, program.graph, program.options, program.expected, seed, [&] { program.log->lines.clear(); });
+    EXPECT_EQ(program.log->lines, program.effects);
     if (HasFailure()) return;
   }
 }

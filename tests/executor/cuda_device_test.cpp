@@ -6,23 +6,15 @@
 
 #include "executor/cuda/open.h"
 #include "executor/cuda/shared_library.h"
-#include "graph/tracer.h"
 #include "tests/executor/run_support.h"
 #include "tests/support/fake_driver.h"
+#include "tests/support/traced_lines.h"
 
 namespace cleave::testing {
 namespace {
 
 using ::testing::HasSubstr;
 using Schedule = FakeDriver::Schedule;
-
-SourceLocation line(int number) {
-  return {std::make_shared<const std::string>("model.yaml"), number, 3, nullptr};
-}
-
-Operand call(Tracer& tracer, const char* op, std::vector<Operand> inputs, int at, Attributes attributes = {}) {
-  return tracer.call(*find_op(op), inputs, std::move(attributes), line(at));
-}
 
 std::shared_ptr<const HostFunction> halving() {
   auto function = std::make_shared<HostFunction>();

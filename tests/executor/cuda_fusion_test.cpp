@@ -8,10 +8,10 @@
 #include "executor/cuda/open.h"
 #include "executor/fusion.h"
 #include "executor/memory_plan.h"
-#include "graph/tracer.h"
 #include "tests/executor/run_support.h"
 #include "tests/support/fake_driver.h"
 #include "tests/support/kernel_emulator/kernel_emulator.h"
+#include "tests/support/traced_lines.h"
 
 namespace cleave::testing {
 namespace {
@@ -19,10 +19,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using Axes = std::vector<std::int64_t>;
-
-SourceLocation line(int number) {
-  return {std::make_shared<const std::string>("model.yaml"), number, 3, nullptr};
-}
 
 class Model {
  public:

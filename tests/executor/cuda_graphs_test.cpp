@@ -6,11 +6,11 @@
 
 #include "executor/cuda/dependences.h"
 #include "executor/segments.h"
-#include "graph/tracer.h"
 #include "tests/executor/run_support.h"
 #include "tests/support/fake_driver.h"
 #include "tests/support/golden.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/support/traced_lines.h"
 
 namespace cleave::testing {
 namespace {
@@ -18,14 +18,6 @@ namespace {
 using cuda::Touched;
 using ::testing::HasSubstr;
 using Schedule = FakeDriver::Schedule;
-
-SourceLocation line(int number) {
-  return {std::make_shared<const std::string>("model.yaml"), number, 3, nullptr};
-}
-
-Operand call(Tracer& tracer, const char* op, std::vector<Operand> inputs, int at, Attributes attributes = {}) {
-  return tracer.call(*find_op(op), inputs, std::move(attributes), line(at));
-}
 
 /// for i in `trips`: two products and what is made of them, an independent chain, and two values that change places.
 std::shared_ptr<const Graph> program(std::int64_t trips) {

@@ -11,22 +11,13 @@
 #include "graph/ops/convert.h"
 #include "graph/tracer.h"
 #include "tests/support/kernel_emulator/kernel_emulator.h"
-#include "tests/support/op_samples.h"
+#include "tests/support/kernel_request.h"
 
 namespace cleave::testing {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
 using Order = KernelEmulator::Order;
-
-KernelRequest request_for(const OpSample& sample) {
-  KernelRequest request;
-  request.op = sample.op;
-  request.attributes = &sample.attributes;
-  for (const Array& input : sample.inputs) request.input_types.push_back(input.type());
-  request.result_types = std::get<0>(sample.op->type_rule(request.input_types, sample.attributes));
-  return request;
-}
 
 std::vector<Array> results_for(const OpSample& sample) {
   std::vector<Array> results;

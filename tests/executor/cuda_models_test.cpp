@@ -46,18 +46,12 @@ void check(const std::shared_ptr<const Graph>& graph, const RunOptions& options,
 
 void check_random(std::uint64_t seed, bool verify) {
   SCOPED_TRACE("seed " + std::to_string(seed));
-  RandomGraphOptions graph_options;
-  graph_options.log = std::make_shared<EffectLog>();
-  const auto graph = std::make_shared<const Graph>(random_graph(seed, graph_options));
-  RunOptions options;
-  options.inputs = random_inputs(*graph, seed);
-  const Outcome expected = run_with(options, [&](const RunOptions& o) { return run_reference(*graph, o); });
-  const std::vector<std::string> effects = graph_options.log->lines;
-  options.verify = verify;
+  RandomProgram program(seed);
+  program.options.verify = verify;
   std::uint64_t variant = seed * 5;
   for (const Where where : {Where::accelerator, Where::optimal, Where::random, Where::random}) {
-    check(graph, options, expected, where, variant++, [&] { graph_options.log->lines.clear(); });
-    EXPECT_EQ(graph_options.log->lines, effects);
+    check(program.graph, program.options, program.expected, where, variant++, [&] { program.log->lines.clear(); });
+    EXPECT_EQ(program.log->lines, program.effects);
     if (::testing::Test::HasFailure()) return;
   }
 }

@@ -6,21 +6,12 @@
 
 #include "executor/cuda/compiler.h"
 #include "graph/ops/op_table.h"
-#include "tests/support/op_samples.h"
+#include "tests/support/kernel_request.h"
 
 namespace cleave::testing {
 namespace {
 
 constexpr cuda::Architecture kArchitectures[] = {{8, 0, 108}, {9, 0, 132}, {10, 0, 148}};
-
-KernelRequest request_for(const OpSample& sample) {
-  KernelRequest request;
-  request.op = sample.op;
-  request.attributes = &sample.attributes;
-  for (const Array& input : sample.inputs) request.input_types.push_back(input.type());
-  request.result_types = std::get<0>(sample.op->type_rule(request.input_types, sample.attributes));
-  return request;
-}
 
 TEST(CudaNvrtc, EveryOpCompiles) {
   Result<cuda::CompilerApi> api = cuda::CompilerApi::load();

@@ -11,20 +11,12 @@
 #include "executor/simulated/faults.h"
 #include "executor/simulated/simulated_device.h"
 #include "executor/step_mark.h"
-#include "graph/tracer.h"
 #include "tests/executor/run_support.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/support/traced_lines.h"
 
 namespace cleave::testing {
 namespace {
-
-SourceLocation line(int number) {
-  return {std::make_shared<const std::string>("model.yaml"), number, 3, nullptr};
-}
-
-Operand call(Tracer& tracer, const char* op, std::vector<Operand> inputs, int at, Attributes attributes = {}) {
-  return tracer.call(*find_op(op), inputs, std::move(attributes), line(at));
-}
 
 using Function = std::function<Status(std::span<const Array>, std::span<Array>)>;
 

@@ -77,6 +77,24 @@ Outcome run_with(RunOptions options, Run&& run) {
   return outcome;
 }
 
+/// A random program with the oracle's outcome and the effects that its host functions noted.
+struct RandomProgram {
+  std::shared_ptr<EffectLog> log = std::make_shared<EffectLog>();  ///< of the latest run; to be cleared before each
+  std::shared_ptr<const Graph> graph;
+  RunOptions options;
+  Outcome expected;
+  std::vector<std::string> effects;
+
+  explicit RandomProgram(std::uint64_t seed) {
+    RandomGraphOptions graph_options;
+    graph_options.log = log;
+    graph = std::make_shared<const Graph>(random_graph(seed, graph_options));
+    options.inputs = random_inputs(*graph, seed);
+    expected = run_with(options, [&](const RunOptions& o) { return run_reference(*graph, o); });
+    effects = log->lines;
+  }
+};
+
 inline void expect_equal(const Outcome& is, const Outcome& should, bool exact) {
   ASSERT_EQ(is.result.ok(), should.result.ok()) << (is.result.ok() ? should.result.error() : is.result.error()).message;
   ASSERT_EQ(is.lines.size(), should.lines.size());

@@ -10,17 +10,21 @@
 namespace cleave {
 namespace {
 
-Plan plan_model(const std::string& program, const std::string& rest = "") {
-  const std::string type = "\"f32[64, 64]\"";
-  const std::string text = "cleave: 1\nmodel: m\nhost_functions:\n  f: {library: ./l.so, symbol: s, takes: [" + type +
-                           "], returns: " + type + ", pure: true}\ninputs:\n  s: " + type + "\nparameters:\n  w: {type: " + type +
-                           ", value: 1}\nprogram:\n" + program + rest;
+Plan plan_text(const std::string& text) {
   PlanOptions options;
   options.costs.machine = *Machine::shipped("simulated");
   options.costs.policy = Policy::accelerator;
   Plan result = plan(parse_model(text, "m.yaml"), options);
   EXPECT_TRUE(result.complete());
   return result;
+}
+
+Plan plan_model(const std::string& program, const std::string& rest = "") {
+  const std::string type = "\"f32[64, 64]\"";
+  const std::string text = "cleave: 1\nmodel: m\nhost_functions:\n  f: {library: ./l.so, symbol: s, takes: [" + type +
+                           "], returns: " + type + ", pure: true}\ninputs:\n  s: " + type + "\nparameters:\n  w: {type: " + type +
+                           ", value: 1}\nprogram:\n" + program + rest;
+  return plan_text(text);
 }
 
 const Transfer* find(const Plan& plan, const std::string& name, DeviceId to) {
@@ -79,12 +83,7 @@ const std::string kFlags = "  c: \"bool[]\"\n  d: \"bool[]\"\n";
 Plan plan_branches(const std::string& program, const std::string& outputs) {
   const std::string text = "cleave: 1\nmodel: m\ninputs:\n" + kFlags +
                            "  s: \"f32[64, 64]\"\nparameters:\n  w: {type: \"f32[64, 64]\", value: 1}\nprogram:\n" + program + outputs;
-  PlanOptions options;
-  options.costs.machine = *Machine::shipped("simulated");
-  options.costs.policy = Policy::accelerator;
-  Plan result = plan(parse_model(text, "m.yaml"), options);
-  EXPECT_TRUE(result.complete());
-  return result;
+  return plan_text(text);
 }
 
 TEST(Transfers, AResultMayLeaveThroughABranch) {

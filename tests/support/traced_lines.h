@@ -1,0 +1,22 @@
+// For tests that record a program by hand: places in a model file that does not exist, and calls that stand there.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "graph/tracer.h"
+
+namespace cleave::testing {
+
+/// model.yaml:number:3
+inline SourceLocation line(int number) {
+  return {std::make_shared<const std::string>("model.yaml"), number, 3, nullptr};
+}
+
+inline Operand call(Tracer& tracer, const char* op, const std::vector<Operand>& inputs, int at, Attributes attributes = {}) {
+  return tracer.call(*find_op(op), inputs, std::move(attributes), line(at));
+}
+
+}  // namespace cleave::testing
