@@ -37,3 +37,17 @@ endif()
 if(CLEAVE_BUILD_FUZZERS)
   target_compile_options(cleave_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()
+
+# An inner room: cleave_room(graph_base SOURCES...) compiles one folder. Rooms are gathered in the library of the folder around them.
+function(cleave_room name)
+  add_library(cleave_${name} OBJECT ${ARGN})
+  target_link_libraries(cleave_${name} PRIVATE cleave_options)
+endfunction()
+
+# cleave_made_of(cleave_graph graph_base graph_array ...): the library holds these rooms.
+function(cleave_made_of library)
+  target_link_libraries(${library} PUBLIC cleave_options)
+  foreach(room ${ARGN})
+    target_sources(${library} PRIVATE $<TARGET_OBJECTS:cleave_${room}>)
+  endforeach()
+endfunction()

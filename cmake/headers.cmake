@@ -7,47 +7,47 @@ function(cleave_public_headers target scope)
 endfunction()
 
 set(graph_headers
-  graph/array.h
+  graph/array/array.h
+  graph/array/npy.h
+  graph/array/tensor_type.h
   graph/attributes.h
-  graph/check.h
-  graph/control_flow.h
-  graph/diagnostic.h
-  graph/diagnostic_text.h
+  graph/base/check.h
+  graph/base/diagnostic.h
+  graph/base/diagnostic_text.h
+  graph/base/id.h
+  graph/base/result.h
+  graph/base/source_location.h
   graph/graph.h
-  graph/host_call.h
   graph/host_function.h
-  graph/id.h
-  graph/nest.h
-  graph/npy.h
   graph/op.h
   graph/ops/ops.h
-  graph/result.h
-  graph/scope.h
-  graph/source_location.h
-  graph/tensor.h
-  graph/tensor_type.h
-  graph/text.h
-  graph/trace.h
-  graph/tracer.h)
+  graph/text/text.h
+  graph/trace/control_flow.h
+  graph/trace/host_call.h
+  graph/trace/nest.h
+  graph/trace/scope.h
+  graph/trace/tensor.h
+  graph/trace/trace.h
+  graph/trace/tracer.h)
 set(partitioner_headers
-  partitioner/candidate.h
+  partitioner/apply/memory_fit.h
+  partitioner/apply/program.h
+  partitioner/apply/round_trips.h
+  partitioner/apply/schedule.h
+  partitioner/apply/transfers.h
+  partitioner/apply/worked_out_plan.h
   partitioner/compile.h
-  partitioner/costs.h
-  partitioner/machine.h
-  partitioner/memory_fit.h
-  partitioner/min_cut.h
-  partitioner/placement.h
-  partitioner/problem.h
-  partitioner/program.h
-  partitioner/round_trips.h
-  partitioner/schedule.h
-  partitioner/transfers.h)
+  partitioner/flow/min_cut.h
+  partitioner/machine/costs.h
+  partitioner/machine/machine.h
+  partitioner/solver/placement.h
+  partitioner/solver/problem.h)
 set(executor_headers
-  executor/executable.h
-  executor/executor.h
-  executor/page_locked.h
-  executor/specialized.h
-  executor/timeline.h)
+  executor/api/executable.h
+  executor/api/page_locked.h
+  executor/api/specialized.h
+  executor/report/timeline.h
+  executor/run/executor.h)
 set(models_headers
   models/model.h)
 
@@ -62,4 +62,4 @@ cleave_public_headers(cleave_models PUBLIC ${models_headers})
 cleave_public_headers(cleave_library INTERFACE ${PROJECT_SOURCE_DIR}/cleave.h)
 target_sources(cleave_graph PUBLIC FILE_SET generated TYPE HEADERS
   BASE_DIRS ${PROJECT_BINARY_DIR}/generated
-  FILES ${PROJECT_BINARY_DIR}/generated/graph/version.h)
+  FILES ${PROJECT_BINARY_DIR}/generated/graph/base/version.h)

@@ -9,9 +9,9 @@
 #include <variant>
 #include <vector>
 
-#include "graph/array.h"
+#include "graph/array/array.h"
+#include "graph/array/tensor_type.h"
 #include "graph/host_function.h"
-#include "graph/tensor_type.h"
 
 namespace cleave {
 

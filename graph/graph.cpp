@@ -1,8 +1,5 @@
 #include "graph/graph.h"
 
-#include "graph/file.h"
-#include "graph/text.h"
-
 namespace cleave {
 
 std::string_view to_string(NodeKind kind) {
@@ -66,16 +63,6 @@ int Graph::depth(RegionId region) const {
   int depth = 0;
   for (RegionId parent = regions[region].parent; parent.valid(); parent = regions[parent].parent) ++depth;
   return depth;
-}
-
-Status Graph::save(const std::string& path) const {
-  return write_file(path, {print(*this)});
-}
-
-Result<Graph> Graph::load(const std::string& path) {
-  Result<std::string> text = read_file(path);
-  if (!text) return text.error();
-  return parse_graph(*text, path);
 }
 
 IdVector<RegionId, double> region_frequencies(const Graph& graph) {

@@ -18,12 +18,12 @@
 #include <string_view>
 #include <vector>
 
+#include "graph/array/tensor_type.h"
 #include "graph/attributes.h"
-#include "graph/diagnostic.h"
-#include "graph/id.h"
+#include "graph/base/diagnostic.h"
+#include "graph/base/id.h"
+#include "graph/base/source_location.h"
 #include "graph/op.h"
-#include "graph/source_location.h"
-#include "graph/tensor_type.h"
 
 namespace cleave {
 
@@ -35,7 +35,7 @@ std::string_view to_string(NodeKind kind);
 
 /// A diagnostic kind that the user silenced for a node, and why.
 struct Allowance {
-  Kind kind;
+  DiagnosticKind kind;
   std::string reason;
   friend bool operator==(const Allowance&, const Allowance&) = default;
 };
@@ -117,7 +117,7 @@ class Graph {
   [[nodiscard]] bool within(RegionId inner, RegionId outer) const;
   [[nodiscard]] int depth(RegionId region) const;
 
-  // Text form (graph/text.h): versioned, round-trips exactly.
+  // Text form (graph/text/text.h): versioned, round-trips exactly.
   [[nodiscard]] Status save(const std::string& path) const;
   static Result<Graph> load(const std::string& path);
 };
@@ -127,8 +127,5 @@ class Graph {
 IdVector<RegionId, double> region_frequencies(const Graph& graph);
 /// True where the region's frequency depends on an assumed trip count or probability of its own owner.
 bool frequency_assumed(const Graph& graph, RegionId region);
-
-/// Same program: equal structure, ops, attributes and types. Names, source locations and limits are not compared.
-bool same_program(const Graph& a, const Graph& b);
 
 }  // namespace cleave

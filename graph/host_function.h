@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "graph/result.h"
-#include "graph/tensor_type.h"
+#include "graph/array/tensor_type.h"
+#include "graph/base/result.h"
 
 namespace cleave {
 

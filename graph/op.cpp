@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "graph/base/spelling.h"
+
 namespace cleave {
 namespace {
 
@@ -71,8 +73,8 @@ TypeError unknown_attribute(const OpDef& op, const std::string& name) {
   std::vector<std::string> names;
   for (const AttributeDef& def : op.attributes) names.push_back(def.name);
   std::string message = "`" + op.name + "` has no attribute `" + name + "`";
-  if (const auto suggestion = nearest(name, names)) message += "; did you mean `" + *suggestion + "`?";
-  return {Kind::unknown, std::move(message)};
+  if (const auto suggestion = nearest_name(name, names)) message += "; did you mean `" + *suggestion + "`?";
+  return {DiagnosticKind::unknown, std::move(message)};
 }
 
 }  // namespace
@@ -80,7 +82,7 @@ TypeError unknown_attribute(const OpDef& op, const std::string& name) {
 std::optional<TypeError> normalize_call(const OpDef& op, std::size_t input_count, Attributes& attributes) {
   const auto count = static_cast<std::int64_t>(input_count);
   if (count < op.min_inputs || (op.max_inputs >= 0 && count > op.max_inputs)) {
-    return TypeError{Kind::type, "`" + op.name + "` takes " + arity_text(op) + ", not " + std::to_string(count)};
+    return TypeError{DiagnosticKind::type, "`" + op.name + "` takes " + arity_text(op) + ", not " + std::to_string(count)};
   }
   for (const auto& [name, value] : attributes) {
     const auto has_name = [&name = name](const AttributeDef& def) { return def.name == name; };
@@ -89,10 +91,11 @@ std::optional<TypeError> normalize_call(const OpDef& op, std::size_t input_count
   for (const AttributeDef& def : op.attributes) {
     if (const AttributeValue* value = attributes.find(def.name)) {
       std::optional<AttributeValue> formed = in_form(def.type, *value);
-      if (!formed) return TypeError{Kind::type, "`" + def.name + "` of `" + op.name + "` must be " + std::string(describe(def.type))};
+      if (!formed)
+        return TypeError{DiagnosticKind::type, "`" + def.name + "` of `" + op.name + "` must be " + std::string(describe(def.type))};
       attributes.set(def.name, *std::move(formed));
     } else if (def.required) {
-      return TypeError{Kind::value, "`" + op.name + "` needs the attribute `" + def.name + "`"};
+      return TypeError{DiagnosticKind::value, "`" + op.name + "` needs the attribute `" + def.name + "`"};
     } else if (def.fallback) {
       attributes.set(def.name, *def.fallback);
     }

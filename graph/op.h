@@ -9,11 +9,11 @@
 #include <string_view>
 #include <vector>
 
-#include "graph/array.h"
+#include "graph/array/array.h"
+#include "graph/array/tensor_type.h"
 #include "graph/attributes.h"
-#include "graph/diagnostic.h"
-#include "graph/result.h"
-#include "graph/tensor_type.h"
+#include "graph/base/diagnostic.h"
+#include "graph/base/result.h"
 
 namespace cleave {
 
@@ -41,7 +41,7 @@ enum class Promotion : std::uint8_t {
 
 /// Why a type rule refuses: kind `type`, `shape` or `value`.
 struct TypeError {
-  Kind kind = Kind::shape;
+  DiagnosticKind kind = DiagnosticKind::shape;
   std::string message;
 };
 using TypeResult = std::variant<std::vector<TensorType>, TypeError>;

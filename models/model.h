@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "graph/diagnostic.h"
+#include "graph/base/diagnostic.h"
 #include "graph/graph.h"
 
 namespace cleave {

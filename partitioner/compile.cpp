@@ -2,10 +2,10 @@
 
 #include <limits>
 
-#include "graph/simplify.h"
-#include "partitioner/candidate.h"
-#include "partitioner/refine.h"
-#include "partitioner/transfer_diagnostics.h"
+#include "graph/passes/simplify.h"
+#include "partitioner/apply/refine.h"
+#include "partitioner/apply/worked_out_plan.h"
+#include "partitioner/report/transfer_diagnostics.h"
 
 namespace cleave {
 namespace {
@@ -21,16 +21,16 @@ std::optional<Placement> placement_under(Policy policy, const Plan& plan, CostMo
 }
 
 /// The minimum cut, or what the policy and the accelerator's memory make of it.
-Result<Candidate> choose(Plan& plan, const PlanOptions& options, const std::vector<Placement>& baselines) {
+Result<WorkedOutPlan> choose(Plan& plan, const PlanOptions& options, const std::vector<Placement>& baselines) {
   Result<Placement> placement = solve(plan.costed.problem);
   if (!placement) return placement.error();
   plan.unlimited_bound_seconds = placement->bound_seconds;
   const double memory = plan.machine.accelerators.empty() ? 0 : plan.machine.accelerators[0].memory_bytes;
   const auto fits = [&](const Program& program) { return fits_memory(program, options.find_peak, memory); };
   const PlannedGraph planned{plan.graph, plan.costed, plan.machine, fits};
-  Candidate candidate = planned.work_out(std::move(*placement));
+  WorkedOutPlan candidate = planned.work_out(std::move(*placement));
   if (!fits(candidate.program)) {
-    Result<Candidate> fitting = fit_memory(plan.graph, plan.costed, plan.machine, candidate, options.find_peak, memory);
+    Result<WorkedOutPlan> fitting = fit_memory(plan.graph, plan.costed, plan.machine, candidate, options.find_peak, memory);
     if (!fitting) return fitting.error();
     candidate = std::move(*fitting);
   }
@@ -42,7 +42,7 @@ Result<Candidate> choose(Plan& plan, const PlanOptions& options, const std::vect
 void check_machine(const PlanOptions& options, Diagnostics& diagnostics) {
   const Machine& machine = options.costs.machine;
   if (machine.accelerators.empty() || machine.accelerators[0].control_flow == "none" || options.diagnostics.no_warnings) return;
-  diagnostics.add({Kind::unsupported,
+  diagnostics.add({DiagnosticKind::unsupported,
                    options.diagnostics.all_as_error ? Severity::error : Severity::warning,
                    "`control_flow: " + machine.accelerators[0].control_flow + "` of the machine `" + machine.name +
                        "` is not supported yet and taken as `none`: the host drives every loop",
@@ -75,9 +75,9 @@ Plan plan(const Graph& graph, const PlanOptions& options) {
     *seconds = placement->objective_seconds;
     baselines.push_back(std::move(*placement));
   }
-  Result<Candidate> chosen = choose(plan, options, baselines);
+  Result<WorkedOutPlan> chosen = choose(plan, options, baselines);
   if (!chosen) {
-    plan.diagnostics.error(Kind::placement, chosen.error().location, chosen.error().message);
+    plan.diagnostics.error(DiagnosticKind::placement, chosen.error().location, chosen.error().message);
     return plan;
   }
   plan.placement = std::move(chosen->placement);

@@ -5,15 +5,15 @@
 #include <optional>
 #include <vector>
 
-#include "graph/diagnostic.h"
+#include "graph/base/diagnostic.h"
 #include "graph/graph.h"
-#include "partitioner/costs.h"
-#include "partitioner/machine.h"
-#include "partitioner/memory_fit.h"
-#include "partitioner/placement.h"
-#include "partitioner/program.h"
-#include "partitioner/round_trips.h"
-#include "partitioner/transfers.h"
+#include "partitioner/apply/memory_fit.h"
+#include "partitioner/apply/program.h"
+#include "partitioner/apply/round_trips.h"
+#include "partitioner/apply/transfers.h"
+#include "partitioner/machine/costs.h"
+#include "partitioner/machine/machine.h"
+#include "partitioner/solver/placement.h"
 
 namespace cleave {
 

@@ -3,7 +3,7 @@
 
 #include <nvrtc.h>
 
-#include "graph/result.h"
+#include "graph/base/result.h"
 
 #define CLEAVE_CUDA_COMPILER_CALLS(CALL) \
   CALL(nvrtcVersion)                     \

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "executor/arena.h"
+#include "executor/memory/arena.h"
+#include "graph/base/units.h"
 
 namespace cleave::cuda {
 namespace {
@@ -62,7 +63,7 @@ Status CudaDevice::allocate(std::int64_t bytes) {
   Result<DeviceMemory> memory = make_device_memory(*context_, std::max<std::int64_t>(bytes, Arena::kAlignment));
   if (!memory)
     return Error{
-        "no room for " + human_bytes(static_cast<double>(bytes)) + " on the GPU: " + memory.error().message, {}, ErrorKind::machine};
+        "no room for " + format_bytes(static_cast<double>(bytes)) + " on the GPU: " + memory.error().message, {}, ErrorKind::machine};
   arena_ = *std::move(memory);
   return {};
 }

@@ -8,15 +8,15 @@
 #include <string>
 #include <vector>
 
-#include "executor/cuda/blas_api.h"
 #include "executor/cuda/compiler.h"
 #include "executor/cuda/dependences.h"
-#include "executor/cuda/matmul.h"
+#include "executor/cuda/matmul/blas_api.h"
+#include "executor/cuda/matmul/matmul.h"
 #include "executor/cuda/segment_graph.h"
 #include "executor/cuda/staging.h"
 #include "executor/cuda/stopwatch.h"
 #include "executor/cuda/streams.h"
-#include "executor/device.h"
+#include "executor/device/device.h"
 
 namespace cleave::cuda {
 

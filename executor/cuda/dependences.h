@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "executor/device.h"
+#include "executor/device/device.h"
 
 namespace cleave::cuda {
 

@@ -4,7 +4,7 @@
 
 #include <cuda.h>
 
-#include "graph/result.h"
+#include "graph/base/result.h"
 
 #define CLEAVE_CUDA_DRIVER_CALLS(CALL) \
   CALL(cuInit)                         \

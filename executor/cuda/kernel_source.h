@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "executor/device.h"
+#include "executor/device/device.h"
 
 namespace cleave::cuda {
 

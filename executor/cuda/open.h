@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "executor/device.h"
-#include "executor/executor.h"
+#include "executor/device/device.h"
+#include "executor/run/executor.h"
 
 namespace cleave::cuda {
 
@@ -29,7 +29,7 @@ Result<std::unique_ptr<Device>> open(const ExecutorOptions& options);
 Result<Array> page_locked(TensorType type, int ordinal);
 /// Whether there is a kernel for a node.
 bool supports(const Graph& graph, NodeId node);
-/// Whether there is one kernel for a request of several steps: the device's FusionRule (executor/fusion.h).
+/// Whether there is one kernel for a request of several steps: the device's FusionRule (executor/memory/fusion.h).
 bool fuses(const KernelRequest& request);
 
 }  // namespace cleave::cuda

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "executor/cuda/resources.h"
+#include "graph/base/units.h"
 
 namespace cleave::cuda {
 namespace {
@@ -33,7 +34,7 @@ Result<Array> page_locked(const DriverApi& api, TensorType type, int ordinal) {
   Result<HostMemory> memory = make_host_memory(*locked->context, std::max<std::int64_t>(*bytes, 1));
   if (!memory) {
     return Error{
-        "no page-locked memory for " + human_bytes(static_cast<double>(*bytes)) + ": " + memory.error().message, {}, ErrorKind::machine};
+        "no page-locked memory for " + format_bytes(static_cast<double>(*bytes)) + ": " + memory.error().message, {}, ErrorKind::machine};
   }
   void* data = memory->get();
   locked->memory.emplace(*std::move(memory));

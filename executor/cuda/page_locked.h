@@ -2,7 +2,7 @@
 #pragma once
 
 #include "executor/cuda/driver_api.h"
-#include "graph/array.h"
+#include "graph/array/array.h"
 
 namespace cleave::cuda {
 

@@ -2,9 +2,9 @@
 
 #include <dlfcn.h>
 
-#include "executor/cuda/blas_api.h"
 #include "executor/cuda/compiler_api.h"
 #include "executor/cuda/driver_api.h"
+#include "executor/cuda/matmul/blas_api.h"
 
 namespace cleave::cuda {
 

@@ -4,7 +4,7 @@
 #include <initializer_list>
 #include <string>
 
-#include "graph/result.h"
+#include "graph/base/result.h"
 
 namespace cleave::cuda {
 

@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "executor/cuda/resources.h"
-#include "executor/run_state.h"
+#include "executor/device/run_state.h"
 
 namespace cleave::cuda {
 

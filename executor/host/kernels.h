@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "executor/kernel.h"
+#include "executor/device/kernel.h"
 
 namespace cleave::host {
 

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "executor/host/cleave_host_function.h"
-#include "graph/array.h"
+#include "graph/array/array.h"
 
 namespace cleave {
 namespace {

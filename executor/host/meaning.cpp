@@ -2,7 +2,7 @@
 #include <cstring>
 #include <exception>
 
-#include "executor/kernel.h"
+#include "executor/device/kernel.h"
 
 namespace cleave {
 

@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "executor/kernel.h"
+#include "executor/device/kernel.h"
 
 namespace cleave::host {
 

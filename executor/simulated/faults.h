@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "graph/result.h"
+#include "graph/base/result.h"
 
 namespace cleave {
 

@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "executor/arena.h"
+#include "executor/memory/arena.h"
+#include "graph/base/units.h"
 
 namespace cleave {
 
@@ -14,7 +15,7 @@ Result<std::unique_ptr<SimulatedMemory>> SimulatedMemory::create(std::int64_t by
   std::unique_ptr<SimulatedMemory> memory(new SimulatedMemory);
   auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   memory->size_ = (static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)) + page - 1) / page * page;
-  Error error{"cannot get " + human_bytes(static_cast<double>(bytes)) + " for the simulated accelerator", {}, ErrorKind::machine};
+  Error error{"cannot get " + format_bytes(static_cast<double>(bytes)) + " for the simulated accelerator", {}, ErrorKind::machine};
   if (memory->size_ / page > static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES))) return error;
   int file = memfd_create("cleave", MFD_CLOEXEC);
   if (file < 0) return error;

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "executor/device.h"
+#include "executor/device/device.h"
 #include "executor/simulated/trap.h"
 
 namespace cleave {

@@ -3,6 +3,8 @@
 #include <cstring>
 #include <new>
 
+#include "graph/base/units.h"
+
 namespace cleave {
 namespace {
 
@@ -44,7 +46,7 @@ Status SimulatedDevice::allocate(std::int64_t bytes) {
 
 Result<std::byte*> SimulatedDevice::allocate_staging(std::int64_t bytes) {
   auto* memory = new (std::nothrow) std::byte[static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1))];
-  if (!memory) return machine_error("cannot get " + human_bytes(static_cast<double>(bytes)) + " for a transfer");
+  if (!memory) return machine_error("cannot get " + format_bytes(static_cast<double>(bytes)) + " for a transfer");
   staging_.emplace_back(memory);
   return memory;
 }

@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "executor/device.h"
-#include "executor/kernel.h"
+#include "executor/device/device.h"
+#include "executor/device/kernel.h"
 #include "executor/simulated/faults.h"
 #include "executor/simulated/memory.h"
 #include "executor/simulated/streams.h"

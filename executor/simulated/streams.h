@@ -10,9 +10,9 @@
 #include <optional>
 #include <thread>
 
-#include "executor/event.h"
-#include "executor/executor.h"
-#include "executor/run_state.h"
+#include "executor/device/event.h"
+#include "executor/device/run_state.h"
+#include "executor/run/executor.h"
 
 namespace cleave {
 

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "executor/cuda/open.h"
-#include "executor/executor.h"
+#include "executor/run/executor.h"
 
 namespace cleave {
 namespace {

@@ -10,8 +10,8 @@
 #include <cstring>
 #include <mutex>
 
-#include "executor/step_mark.h"
-#include "graph/check.h"
+#include "executor/device/step_mark.h"
+#include "graph/base/check.h"
 
 namespace cleave {
 namespace {

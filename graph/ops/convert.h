@@ -4,7 +4,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "graph/tensor_type.h"
+#include "graph/array/tensor_type.h"
 
 namespace cleave::ops {
 

@@ -51,14 +51,14 @@ bool fits(std::int64_t number, DType dtype) {
 }
 
 TypeError beyond(std::string_view op, std::int64_t number, DType dtype) {
-  return refuse(Kind::value, op, {},
+  return refuse(DiagnosticKind::value, op, {},
                 "`" + std::to_string(number) + "` does not fit in " + std::string(to_string(dtype)) + "; `dtype=` chooses another type");
 }
 
 TypeResult full_type(Types, const Attributes& attributes) {
   const AttributeValue& value = *attributes.find("value");
   const auto literal = literal_type(value);
-  if (!literal) return refuse(Kind::type, "full", {}, "`value` must be a number, true or false");
+  if (!literal) return refuse(DiagnosticKind::type, "full", {}, "`value` must be a number, true or false");
   const DType dtype = attributes.get_or("dtype", *literal);
   const auto* integer = std::get_if<std::int64_t>(&value);
   if (integer && !fits(*integer, dtype)) return beyond("full", *integer, dtype);
@@ -91,7 +91,7 @@ std::variant<Progression, TypeError> progression_of(const Attributes& attributes
     if (std::holds_alternative<double>(*value)) {
       p.integral = false;
     } else if (!std::holds_alternative<std::int64_t>(*value)) {
-      return refuse(Kind::type, "arange", {}, "`start`, `stop` and `step` must be numbers");
+      return refuse(DiagnosticKind::type, "arange", {}, "`start`, `stop` and `step` must be numbers");
     }
   }
   const auto real = [](const AttributeValue& v) {
@@ -99,9 +99,9 @@ std::variant<Progression, TypeError> progression_of(const Attributes& attributes
   };
   p.first = real(*start);
   p.increment = real(*step);
-  if (p.increment == 0) return refuse(Kind::value, "arange", {}, "a step of 0");
+  if (p.increment == 0) return refuse(DiagnosticKind::value, "arange", {}, "a step of 0");
   const double steps = std::ceil((real(*stop) - p.first) / p.increment);
-  if (!(steps < 0x1p62)) return refuse(Kind::shape, "arange", {}, "the result would be too large");
+  if (!(steps < 0x1p62)) return refuse(DiagnosticKind::shape, "arange", {}, "the result would be too large");
   p.count = steps > 0 ? static_cast<std::int64_t>(steps) : 0;
   if (p.integral) {
     p.start = std::get<std::int64_t>(*start);
@@ -109,7 +109,7 @@ std::variant<Progression, TypeError> progression_of(const Attributes& attributes
     constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
     std::int64_t distance = 0;  // exact, where double is not
     if (__builtin_sub_overflow(std::get<std::int64_t>(*stop), p.start, &distance) || distance == kLowest || p.step == kLowest) {
-      return refuse(Kind::shape, "arange", {}, "the result would be too large");
+      return refuse(DiagnosticKind::shape, "arange", {}, "the result would be too large");
     }
     p.count = distance == 0 || (distance > 0) != (p.step > 0) ? 0 : (std::abs(distance) - 1) / std::abs(p.step) + 1;
   }
@@ -121,7 +121,7 @@ TypeResult arange_type(Types, const Attributes& attributes) {
   if (auto* error = std::get_if<TypeError>(&found)) return std::move(*error);
   const auto& p = std::get<Progression>(found);
   const DType dtype = attributes.get_or("dtype", p.integral ? DType::i32 : DType::f32);
-  if (dtype == DType::boolean) return refuse(Kind::type, "arange", {}, "bool is no number");
+  if (dtype == DType::boolean) return refuse(DiagnosticKind::type, "arange", {}, "bool is no number");
   if (p.integral && p.count > 0) {
     const std::int64_t last = p.start + (p.count - 1) * p.step;
     for (std::int64_t number : {p.start, last})

@@ -1,5 +1,5 @@
 // Ops that reach outside: print, write_npy and calls of the user's host functions.
-#include "graph/npy.h"
+#include "graph/array/npy.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
 
@@ -34,12 +34,12 @@ TypeResult host_call_type(Types inputs, const Attributes& attributes) {
   const std::vector<TensorType>& takes = function.takes;
   if (takes.empty()) return give("host_call", inputs, function.returns);
   if (takes.size() != inputs.size()) {
-    return TypeError{Kind::type, in_backticks(function) + " takes " + std::to_string(takes.size()) +
-                                     (takes.size() == 1 ? " operand" : " operands") + ", not " + std::to_string(inputs.size())};
+    return TypeError{DiagnosticKind::type, in_backticks(function) + " takes " + std::to_string(takes.size()) +
+                                               (takes.size() == 1 ? " operand" : " operands") + ", not " + std::to_string(inputs.size())};
   }
   for (std::size_t i = 0; i < takes.size(); ++i) {
     if (takes[i] == inputs[i]) continue;
-    return TypeError{takes[i].dtype == inputs[i].dtype ? Kind::shape : Kind::type,
+    return TypeError{takes[i].dtype == inputs[i].dtype ? DiagnosticKind::shape : DiagnosticKind::type,
                      in_backticks(function) + " takes " + to_string(takes[i]) + " as operand " + std::to_string(i + 1) + ", not " +
                          to_string(inputs[i])};
   }

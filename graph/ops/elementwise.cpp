@@ -33,11 +33,11 @@ std::string_view wanted(Domain domain) {
 TypeResult elementwise_type(const ElementwiseRule& rule, Types inputs) {
   TensorType result = inputs[0];
   for (const TensorType& input : inputs) {
-    if (!accepts(rule.domain, input.dtype)) return refuse(Kind::type, rule.op, inputs, wanted(rule.domain));
-    if (input.dtype != result.dtype) return refuse(Kind::type, rule.op, inputs, "the element types differ");
+    if (!accepts(rule.domain, input.dtype)) return refuse(DiagnosticKind::type, rule.op, inputs, wanted(rule.domain));
+    if (input.dtype != result.dtype) return refuse(DiagnosticKind::type, rule.op, inputs, "the element types differ");
     std::optional<Shape> shape = broadcast(result.shape, input.shape);
     if (!shape) {
-      return refuse(Kind::shape, rule.op, inputs,
+      return refuse(DiagnosticKind::shape, rule.op, inputs,
                     "the shapes " + to_string(result.shape) + " and " + to_string(input.shape) + " do not broadcast");
     }
     result.shape = *std::move(shape);

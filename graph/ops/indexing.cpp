@@ -47,10 +47,11 @@ std::variant<Slice, TypeError> slice_of(Types inputs, const Attributes& attribut
   };
   const Integers &starts = list("starts"), &stops = list("stops"), &steps = list("steps");
   if (starts.size() != stops.size() || (!steps.empty() && steps.size() != starts.size())) {
-    return refuse(Kind::value, "slice", inputs, "`starts`, `stops` and `steps` must be of one length");
+    return refuse(DiagnosticKind::value, "slice", inputs, "`starts`, `stops` and `steps` must be of one length");
   }
   if (static_cast<int>(starts.size()) > x.rank()) {
-    return refuse(Kind::shape, "slice", inputs, std::to_string(starts.size()) + " indices for " + std::to_string(x.rank()) + " axes");
+    return refuse(DiagnosticKind::shape, "slice", inputs,
+                  std::to_string(starts.size()) + " indices for " + std::to_string(x.rank()) + " axes");
   }
   auto squeezed = find_axes("slice", inputs, {{"axis", list("squeeze")}}, x.rank());
   if (auto* error = std::get_if<TypeError>(&squeezed)) return std::move(*error);
@@ -59,14 +60,14 @@ std::variant<Slice, TypeError> slice_of(Types inputs, const Attributes& attribut
     const std::int64_t extent = x.shape[axis];
     const auto k = static_cast<std::size_t>(axis);
     const std::int64_t step = k < steps.size() ? steps[k] : 1;
-    if (step == 0) return refuse(Kind::value, "slice", inputs, "a step of 0");
+    if (step == 0) return refuse(DiagnosticKind::value, "slice", inputs, "a step of 0");
     if (!slice.squeezed[k]) {
       slice.ranges.push_back(k < starts.size() ? python_range(starts[k], stops[k], step, extent) : Range{0, 1, extent});
       continue;
     }
     const std::int64_t index = k < starts.size() ? starts[k] : 0;
     if (index < -extent || index >= extent) {
-      return refuse(Kind::shape, "slice", inputs,
+      return refuse(DiagnosticKind::shape, "slice", inputs,
                     "index " + std::to_string(index) + " is outside axis " + std::to_string(axis) + " of extent " + std::to_string(extent));
     }
     slice.ranges.push_back({index < 0 ? index + extent : index, 1, 1});
@@ -94,9 +95,9 @@ Status slice_meaning(const OpCall& call) {
 
 TypeResult take_type(Types inputs, const Attributes& attributes) {
   const TensorType &x = inputs[0], &indices = inputs[1];
-  if (!is_integer(indices.dtype)) return refuse(Kind::type, "take", inputs, "the indices must be integers");
+  if (!is_integer(indices.dtype)) return refuse(DiagnosticKind::type, "take", inputs, "the indices must be integers");
   const auto* axis = attributes.get_if<std::int64_t>("axis");
-  if (!axis && x.rank() != 1) return refuse(Kind::value, "take", inputs, "needs an axis unless x has exactly one");
+  if (!axis && x.rank() != 1) return refuse(DiagnosticKind::value, "take", inputs, "needs an axis unless x has exactly one");
   const auto along = find_axis(axis ? *axis : 0, x.rank());
   if (!along) return no_axis("take", inputs, *axis, x.rank());
   TensorType result{x.dtype, Shape(x.shape.begin(), x.shape.begin() + *along)};
@@ -140,9 +141,9 @@ Status take_meaning(const OpCall& call) {
 // --- one_hot -----------------------------------------------------------------------------------------------------------------------------
 
 TypeResult one_hot_type(Types inputs, const Attributes& attributes) {
-  if (!is_integer(inputs[0].dtype)) return refuse(Kind::type, "one_hot", inputs, "the indices must be integers");
+  if (!is_integer(inputs[0].dtype)) return refuse(DiagnosticKind::type, "one_hot", inputs, "the indices must be integers");
   const auto depth = attributes.get<std::int64_t>("depth");
-  if (depth < 0) return refuse(Kind::value, "one_hot", inputs, "`depth` must not be negative");
+  if (depth < 0) return refuse(DiagnosticKind::value, "one_hot", inputs, "`depth` must not be negative");
   TensorType result{attributes.get_or("dtype", DType::f32), inputs[0].shape};
   result.shape.push_back(depth);
   return give("one_hot", inputs, std::move(result));

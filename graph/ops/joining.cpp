@@ -12,11 +12,11 @@ using Type = AttributeDef::Type;
 /// Refuses operands of different element types or shapes; extents along `free_axis` may differ.
 std::optional<TypeError> alike(std::string_view op, Types inputs, int free_axis) {
   for (const TensorType& input : inputs) {
-    if (input.dtype != inputs[0].dtype) return refuse(Kind::type, op, inputs, "the element types differ");
-    if (input.rank() != inputs[0].rank()) return refuse(Kind::shape, op, inputs, "the operands differ in their number of axes");
+    if (input.dtype != inputs[0].dtype) return refuse(DiagnosticKind::type, op, inputs, "the element types differ");
+    if (input.rank() != inputs[0].rank()) return refuse(DiagnosticKind::shape, op, inputs, "the operands differ in their number of axes");
     for (int axis = 0; axis < input.rank(); ++axis) {
       if (axis == free_axis || input.shape[axis] == inputs[0].shape[axis]) continue;
-      return refuse(Kind::shape, op, inputs, "the operands differ in axis " + std::to_string(axis));
+      return refuse(DiagnosticKind::shape, op, inputs, "the operands differ in axis " + std::to_string(axis));
     }
   }
   return std::nullopt;
@@ -30,7 +30,7 @@ TypeResult concat_type(Types inputs, const Attributes& attributes) {
   TensorType result = inputs[0];
   for (const TensorType& input : inputs.subspan(1)) {
     if (__builtin_add_overflow(result.shape[*along], input.shape[*along], &result.shape[*along])) {
-      return refuse(Kind::shape, "concat", inputs, "the result would be too large");
+      return refuse(DiagnosticKind::shape, "concat", inputs, "the result would be too large");
     }
   }
   return give("concat", inputs, std::move(result));
@@ -82,14 +82,14 @@ TypeResult pad_type(Types inputs, const Attributes& attributes) {
   TensorType result = inputs[0];
   const auto& widths = attributes.get<Integers>("widths");
   if (widths.size() != 1 && widths.size() != 2 * result.shape.size()) {
-    return refuse(Kind::value, "pad", inputs, "`widths` takes one number, or two (before, after) for each axis");
+    return refuse(DiagnosticKind::value, "pad", inputs, "`widths` takes one number, or two (before, after) for each axis");
   }
   for (int axis = 0; axis < result.rank(); ++axis) {
     for (const int side : {0, 1}) {
       const std::int64_t more = width(widths, axis, side);
-      if (more < 0) return refuse(Kind::value, "pad", inputs, "`widths` must not be negative");
+      if (more < 0) return refuse(DiagnosticKind::value, "pad", inputs, "`widths` must not be negative");
       if (__builtin_add_overflow(result.shape[axis], more, &result.shape[axis])) {
-        return refuse(Kind::shape, "pad", inputs, "the result would be too large");
+        return refuse(DiagnosticKind::shape, "pad", inputs, "the result would be too large");
       }
     }
   }
@@ -120,9 +120,9 @@ TypeResult repeat_type(Types inputs, const Attributes& attributes) {
   const auto along = find_axis(axis, result.rank());
   const auto times = attributes.get<std::int64_t>("repeats");
   if (!along) return no_axis("repeat", inputs, axis, result.rank());
-  if (times < 0) return refuse(Kind::value, "repeat", inputs, "`repeats` must not be negative");
+  if (times < 0) return refuse(DiagnosticKind::value, "repeat", inputs, "`repeats` must not be negative");
   if (__builtin_mul_overflow(result.shape[*along], times, &result.shape[*along])) {
-    return refuse(Kind::shape, "repeat", inputs, "the result would be too large");
+    return refuse(DiagnosticKind::shape, "repeat", inputs, "the result would be too large");
   }
   return give("repeat", inputs, std::move(result));
 }
@@ -144,8 +144,9 @@ TypeResult tile_type(Types inputs, const Attributes& attributes) {
   if (times.size() > result.shape.size()) result.shape.insert(result.shape.begin(), times.size() - result.shape.size(), 1);
   for (std::size_t k = 0; k < times.size(); ++k) {
     std::int64_t& extent = result.shape[result.shape.size() - times.size() + k];
-    if (times[k] < 0) return refuse(Kind::value, "tile", inputs, "`repetitions` must not be negative");
-    if (__builtin_mul_overflow(extent, times[k], &extent)) return refuse(Kind::shape, "tile", inputs, "the result would be too large");
+    if (times[k] < 0) return refuse(DiagnosticKind::value, "tile", inputs, "`repetitions` must not be negative");
+    if (__builtin_mul_overflow(extent, times[k], &extent))
+      return refuse(DiagnosticKind::shape, "tile", inputs, "the result would be too large");
   }
   return give("tile", inputs, std::move(result));
 }

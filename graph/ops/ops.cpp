@@ -1,7 +1,7 @@
 // The functions of ops.h: each one is its name, its operands and its attributes.
 #include "graph/ops/ops.h"
 
-#include "graph/trace_context.h"
+#include "graph/trace/trace_context.h"
 
 namespace cleave {
 namespace {

@@ -37,18 +37,18 @@ Product product_of(const TensorType& left, const TensorType& right) {
 TypeResult matmul_type(Types inputs, const Attributes&) {
   const TensorType &left = inputs[0], &right = inputs[1];
   if (left.dtype == DType::boolean || right.dtype == DType::boolean) {
-    return refuse(Kind::type, "matmul", inputs, "needs numbers, not bool; convert with astype");
+    return refuse(DiagnosticKind::type, "matmul", inputs, "needs numbers, not bool; convert with astype");
   }
-  if (left.dtype != right.dtype) return refuse(Kind::type, "matmul", inputs, "the element types differ");
-  if (left.scalar() || right.scalar()) return refuse(Kind::shape, "matmul", inputs, "a scalar is no matrix; multiply with `*`");
+  if (left.dtype != right.dtype) return refuse(DiagnosticKind::type, "matmul", inputs, "the element types differ");
+  if (left.scalar() || right.scalar()) return refuse(DiagnosticKind::shape, "matmul", inputs, "a scalar is no matrix; multiply with `*`");
   const std::int64_t inner_left = left.shape.back();
   const std::int64_t inner_right = right.shape[right.rank() == 1 ? 0 : right.rank() - 2];
   if (inner_left != inner_right) {
-    return refuse(Kind::shape, "matmul", inputs,
+    return refuse(DiagnosticKind::shape, "matmul", inputs,
                   "the inner extents " + std::to_string(inner_left) + " and " + std::to_string(inner_right) + " differ");
   }
   std::optional<Shape> shape = broadcast(batch_of(left), batch_of(right));
-  if (!shape) return refuse(Kind::shape, "matmul", inputs, "the leading axes do not broadcast");
+  if (!shape) return refuse(DiagnosticKind::shape, "matmul", inputs, "the leading axes do not broadcast");
   if (left.rank() > 1) shape->push_back(left.shape[left.rank() - 2]);
   if (right.rank() > 1) shape->push_back(right.shape.back());
   return give("matmul", inputs, {left.dtype, *std::move(shape)});

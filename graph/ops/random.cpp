@@ -11,13 +11,14 @@ using Type = AttributeDef::Type;
 template <Name op>
 TypeResult random_type(Types inputs, const Attributes& attributes) {
   const DType dtype = attributes.get_or("dtype", DType::f32);
-  if (dtype != DType::f32 && dtype != DType::f64) return refuse(Kind::type, op.view(), inputs, "draws f32 or f64; convert with astype");
+  if (dtype != DType::f32 && dtype != DType::f64)
+    return refuse(DiagnosticKind::type, op.view(), inputs, "draws f32 or f64; convert with astype");
   if (!inputs.empty() && !(inputs[0].scalar() && is_integer(inputs[0].dtype))) {
-    return refuse(Kind::type, op.view(), inputs, "`step` must be an integer scalar");
+    return refuse(DiagnosticKind::type, op.view(), inputs, "`step` must be an integer scalar");
   }
   const double low = attributes.get_or("low", 0.0), high = attributes.get_or("high", 1.0);
-  if (!(low <= high) || high - low > 0x1p1000) return refuse(Kind::value, op.view(), inputs, "`low` must not exceed `high`");
-  if (!(attributes.get_or("std", 1.0) >= 0)) return refuse(Kind::value, op.view(), inputs, "`std` must not be negative");
+  if (!(low <= high) || high - low > 0x1p1000) return refuse(DiagnosticKind::value, op.view(), inputs, "`low` must not exceed `high`");
+  if (!(attributes.get_or("std", 1.0) >= 0)) return refuse(DiagnosticKind::value, op.view(), inputs, "`std` must not be negative");
   return give(op.view(), inputs, {dtype, attributes.get<Integers>("shape")});
 }
 

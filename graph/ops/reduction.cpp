@@ -139,19 +139,19 @@ struct ReductionRule {
 TypeResult reduction_type(const ReductionRule& rule, Types inputs, const Attributes& attributes) {
   const TensorType& x = inputs[0];
   if (rule.takes == Takes::numbers && x.dtype == DType::boolean) {
-    return refuse(Kind::type, rule.op, inputs, "needs numbers, not bool; use `any` or `all`");
+    return refuse(DiagnosticKind::type, rule.op, inputs, "needs numbers, not bool; use `any` or `all`");
   }
   if (rule.takes == Takes::floating && !is_floating(x.dtype)) {
-    return refuse(Kind::type, rule.op, inputs, "needs floating-point elements; convert with astype");
+    return refuse(DiagnosticKind::type, rule.op, inputs, "needs floating-point elements; convert with astype");
   }
   auto axes = find_axes(rule.op, inputs, attributes, x.rank());
   if (auto* error = std::get_if<TypeError>(&axes)) return std::move(*error);
   const auto& marked = std::get<0>(axes);
   std::int64_t count = 1;
   for (int axis = 0; axis < x.rank(); ++axis) count *= marked[axis] ? x.shape[axis] : 1;
-  if (rule.needs_elements && count == 0) return refuse(Kind::shape, rule.op, inputs, "there are no elements to choose from");
+  if (rule.needs_elements && count == 0) return refuse(DiagnosticKind::shape, rule.op, inputs, "there are no elements to choose from");
   if (rule.gives == Gives::index && count > std::numeric_limits<std::int32_t>::max()) {
-    return refuse(Kind::shape, rule.op, inputs, "too many elements for an i32 index");
+    return refuse(DiagnosticKind::shape, rule.op, inputs, "too many elements for an i32 index");
   }
   return give(rule.op, inputs, {result_dtype(rule.gives, x.dtype), reduced(x.shape, marked, attributes.get_or("keepdims", false))});
 }
@@ -214,7 +214,7 @@ OpDef reduction(std::string summary) {
 TypeResult cumulative_sum_type(Types inputs, const Attributes& attributes) {
   const TensorType& x = inputs[0];
   const auto* axis = attributes.get_if<std::int64_t>("axis");
-  if (!axis && x.rank() != 1) return refuse(Kind::value, "cumulative_sum", inputs, "needs an axis unless x has exactly one");
+  if (!axis && x.rank() != 1) return refuse(DiagnosticKind::value, "cumulative_sum", inputs, "needs an axis unless x has exactly one");
   if (axis && !find_axis(*axis, x.rank())) return no_axis("cumulative_sum", inputs, *axis, x.rank());
   return give("cumulative_sum", inputs, {result_dtype(Gives::sum, x.dtype), x.shape});
 }

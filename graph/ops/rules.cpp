@@ -4,7 +4,7 @@
 
 namespace cleave::ops {
 
-TypeError refuse(Kind kind, std::string_view op, Types inputs, std::string_view reason) {
+TypeError refuse(DiagnosticKind kind, std::string_view op, Types inputs, std::string_view reason) {
   std::string message = "`" + std::string(op) + "`";
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     message += i == 0 ? " of " : i + 1 == inputs.size() ? " and " : ", ";
@@ -19,11 +19,11 @@ TypeError refuse(Kind kind, std::string_view op, Types inputs, std::string_view 
 
 TypeResult give(std::string_view op, Types inputs, std::vector<TensorType> results) {
   for (const TensorType& result : results) {
-    if (result.rank() > kMaxRank) return refuse(Kind::shape, op, inputs, "the result would have more than 32 axes");
+    if (result.rank() > kMaxRank) return refuse(DiagnosticKind::shape, op, inputs, "the result would have more than 32 axes");
     if (std::any_of(result.shape.begin(), result.shape.end(), [](std::int64_t extent) { return extent < 0; })) {
-      return refuse(Kind::shape, op, inputs, "the result " + to_string(result) + " would have a negative extent");
+      return refuse(DiagnosticKind::shape, op, inputs, "the result " + to_string(result) + " would have a negative extent");
     }
-    if (!checked_bytes(result)) return refuse(Kind::shape, op, inputs, "the result " + to_string(result) + " would be too large");
+    if (!checked_bytes(result)) return refuse(DiagnosticKind::shape, op, inputs, "the result " + to_string(result) + " would be too large");
   }
   return results;
 }
@@ -39,7 +39,7 @@ std::optional<int> find_axis(std::int64_t axis, int rank) {
 
 TypeError no_axis(std::string_view op, Types inputs, std::int64_t axis, int rank) {
   const std::string axes = rank == 0 ? "no axes" : rank == 1 ? "one axis" : std::to_string(rank) + " axes";
-  return refuse(Kind::shape, op, inputs, "there is no axis " + std::to_string(axis) + " among " + axes);
+  return refuse(DiagnosticKind::shape, op, inputs, "there is no axis " + std::to_string(axis) + " among " + axes);
 }
 
 std::variant<std::vector<bool>, TypeError> find_axes(std::string_view op, Types inputs, const Attributes& attributes, int rank) {
@@ -49,7 +49,7 @@ std::variant<std::vector<bool>, TypeError> find_axes(std::string_view op, Types 
   for (const std::int64_t axis : *axes) {
     const auto found = find_axis(axis, rank);
     if (!found) return no_axis(op, inputs, axis, rank);
-    if (marked[*found]) return refuse(Kind::value, op, inputs, "axis " + std::to_string(axis) + " is named twice");
+    if (marked[*found]) return refuse(DiagnosticKind::value, op, inputs, "axis " + std::to_string(axis) + " is named twice");
     marked[*found] = true;
   }
   return marked;

@@ -25,7 +25,7 @@ struct Name {
 using Types = std::span<const TensorType>;
 
 /// "`matmul` of f32[4, 2] and f32[3, 1]: reason"
-TypeError refuse(Kind kind, std::string_view op, Types inputs, std::string_view reason);
+TypeError refuse(DiagnosticKind kind, std::string_view op, Types inputs, std::string_view reason);
 /// The result, unless it has too many axes or bytes.
 TypeResult give(std::string_view op, Types inputs, std::vector<TensorType> results);
 TypeResult give(std::string_view op, Types inputs, TensorType result);

@@ -7,12 +7,12 @@ namespace cleave::ops {
 namespace {
 
 TypeResult where_type(Types inputs, const Attributes&) {
-  if (inputs[0].dtype != DType::boolean) return refuse(Kind::type, "where", inputs, "the condition must be bool");
-  if (inputs[1].dtype != inputs[2].dtype) return refuse(Kind::type, "where", inputs, "the element types of the choices differ");
+  if (inputs[0].dtype != DType::boolean) return refuse(DiagnosticKind::type, "where", inputs, "the condition must be bool");
+  if (inputs[1].dtype != inputs[2].dtype) return refuse(DiagnosticKind::type, "where", inputs, "the element types of the choices differ");
   Shape shape;
   for (const TensorType& input : inputs) {
     std::optional<Shape> wider = broadcast(shape, input.shape);
-    if (!wider) return refuse(Kind::shape, "where", inputs, "the shapes do not broadcast");
+    if (!wider) return refuse(DiagnosticKind::shape, "where", inputs, "the shapes do not broadcast");
     shape = *std::move(wider);
   }
   return give("where", inputs, {inputs[1].dtype, std::move(shape)});

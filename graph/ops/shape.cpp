@@ -14,7 +14,7 @@ using Type = AttributeDef::Type;
 
 TypeResult transpose_type(Types inputs, const Attributes&) {
   TensorType result = inputs[0];
-  if (result.rank() < 2) return refuse(Kind::shape, "transpose", inputs, "needs at least two axes");
+  if (result.rank() < 2) return refuse(DiagnosticKind::shape, "transpose", inputs, "needs at least two axes");
   std::swap(result.shape[result.rank() - 1], result.shape[result.rank() - 2]);
   return give("transpose", inputs, std::move(result));
 }
@@ -31,7 +31,8 @@ TypeResult permute_dims_type(Types inputs, const Attributes& attributes) {
   const auto& axes = attributes.get<Integers>("axes");
   auto named = find_axes("permute_dims", inputs, {{"axis", axes}}, x.rank());
   if (auto* error = std::get_if<TypeError>(&named)) return std::move(*error);
-  if (static_cast<int>(axes.size()) != x.rank()) return refuse(Kind::value, "permute_dims", inputs, "`axes` must name every axis once");
+  if (static_cast<int>(axes.size()) != x.rank())
+    return refuse(DiagnosticKind::value, "permute_dims", inputs, "`axes` must name every axis once");
   TensorType result{x.dtype, {}};
   for (const std::int64_t axis : axes) result.shape.push_back(x.shape[*find_axis(axis, x.rank())]);
   return give("permute_dims", inputs, std::move(result));
@@ -60,7 +61,7 @@ TypeResult reshape_type(Types inputs, const Attributes& attributes) {
   std::int64_t* open = nullptr;
   for (std::int64_t& extent : result.shape) {
     if (extent != -1) continue;
-    if (open) return refuse(Kind::value, "reshape", inputs, "only one extent may be -1");
+    if (open) return refuse(DiagnosticKind::value, "reshape", inputs, "only one extent may be -1");
     open = &extent;
   }
   const std::string wanted = to_string(result.shape);
@@ -70,7 +71,7 @@ TypeResult reshape_type(Types inputs, const Attributes& attributes) {
     *open = known.value_or(0) > 0 && x.elements() % *known == 0 ? x.elements() / *known : -1;
   }
   if (!checked_bytes(result) || result.elements() != x.elements()) {
-    return refuse(Kind::shape, "reshape", inputs, std::to_string(x.elements()) + " elements do not fit the shape " + wanted);
+    return refuse(DiagnosticKind::shape, "reshape", inputs, std::to_string(x.elements()) + " elements do not fit the shape " + wanted);
   }
   return give("reshape", inputs, std::move(result));
 }
@@ -93,7 +94,7 @@ TypeResult squeeze_type(Types inputs, const Attributes& attributes) {
     if (!std::get<0>(axes)[axis]) {
       result.shape.push_back(x.shape[axis]);
     } else if (x.shape[axis] != 1) {
-      return refuse(Kind::shape, "squeeze", inputs,
+      return refuse(DiagnosticKind::shape, "squeeze", inputs,
                     "axis " + std::to_string(axis) + " has extent " + std::to_string(x.shape[axis]) + ", not 1");
     }
   }
@@ -107,7 +108,7 @@ TypeResult broadcast_to_type(Types inputs, const Attributes& attributes) {
   const TensorType result{inputs[0].dtype, attributes.get<Integers>("shape")};
   if (!checked_bytes(result)) return give("broadcast_to", inputs, result);
   if (broadcast(inputs[0].shape, result.shape) != result.shape) {
-    return refuse(Kind::shape, "broadcast_to", inputs, "does not broadcast to " + to_string(result.shape));
+    return refuse(DiagnosticKind::shape, "broadcast_to", inputs, "does not broadcast to " + to_string(result.shape));
   }
   return give("broadcast_to", inputs, result);
 }

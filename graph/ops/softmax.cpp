@@ -12,7 +12,7 @@ namespace {
 template <Name op>
 TypeResult softmax_type(Types inputs, const Attributes& attributes) {
   const TensorType& x = inputs[0];
-  if (!is_floating(x.dtype)) return refuse(Kind::type, op.view(), inputs, "needs floating-point elements; convert with astype");
+  if (!is_floating(x.dtype)) return refuse(DiagnosticKind::type, op.view(), inputs, "needs floating-point elements; convert with astype");
   const auto axis = attributes.get_or<std::int64_t>("axis", -1);
   if (!find_axis(axis, x.rank())) return no_axis(op.view(), inputs, axis, x.rank());
   return give(op.view(), inputs, x);

@@ -50,7 +50,7 @@ TypeResult sorting_type(std::string_view op, bool gives_indices, Types inputs, c
   const auto along = find_axis(axis, x.rank());
   if (!along) return no_axis(op, inputs, axis, x.rank());
   if (x.shape[*along] > std::numeric_limits<std::int32_t>::max())
-    return refuse(Kind::shape, op, inputs, "too many elements for i32 indices");
+    return refuse(DiagnosticKind::shape, op, inputs, "too many elements for i32 indices");
   return give(op, inputs, {gives_indices ? DType::i32 : x.dtype, x.shape});
 }
 
@@ -85,13 +85,13 @@ TypeResult top_k_type(Types inputs, const Attributes& attributes) {
   const TensorType& x = inputs[0];
   const auto k = attributes.get<std::int64_t>("k");
   if (x.scalar()) return no_axis("top_k", inputs, -1, 0);
-  if (k < 0) return refuse(Kind::value, "top_k", inputs, "`k` must not be negative");
+  if (k < 0) return refuse(DiagnosticKind::value, "top_k", inputs, "`k` must not be negative");
   if (k > x.shape.back()) {
-    return refuse(Kind::shape, "top_k", inputs,
+    return refuse(DiagnosticKind::shape, "top_k", inputs,
                   "there are no " + std::to_string(k) + " elements along the last axis of extent " + std::to_string(x.shape.back()));
   }
   if (x.shape.back() > std::numeric_limits<std::int32_t>::max())
-    return refuse(Kind::shape, "top_k", inputs, "too many elements for i32 indices");
+    return refuse(DiagnosticKind::shape, "top_k", inputs, "too many elements for i32 indices");
   TensorType values = x;
   values.shape.back() = k;
   return give("top_k", inputs, {values, {DType::i32, values.shape}});
@@ -121,7 +121,8 @@ Status top_k_meaning(const OpCall& call) {
 
 TypeResult unique_type(Types inputs, const Attributes&) {
   const std::int64_t size = inputs[0].elements();
-  if (size > std::numeric_limits<std::int32_t>::max()) return refuse(Kind::shape, "unique", inputs, "too many elements for an i32 count");
+  if (size > std::numeric_limits<std::int32_t>::max())
+    return refuse(DiagnosticKind::shape, "unique", inputs, "too many elements for an i32 count");
   return give("unique", inputs, {{inputs[0].dtype, {size}}, {DType::i32, {}}});
 }
 

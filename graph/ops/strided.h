@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "graph/array.h"
+#include "graph/array/array.h"
 
 namespace cleave::ops {
 

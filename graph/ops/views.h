@@ -1,9 +1,9 @@
 // Views that attributes describe, for whoever copies them another way than the meanings do.
 #pragma once
 
+#include "graph/array/tensor_type.h"
 #include "graph/attributes.h"
 #include "graph/ops/strided.h"
-#include "graph/tensor_type.h"
 
 namespace cleave::ops {
 

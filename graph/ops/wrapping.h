@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "graph/tensor_type.h"
+#include "graph/array/tensor_type.h"
 
 namespace cleave::ops {
 

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <set>
 
-#include "graph/diagnostic_text.h"
+#include "graph/base/diagnostic_text.h"
 #include "models/model.h"
 #include "tests/support/op_samples.h"
 #include "tests/support/traced_lines.h"

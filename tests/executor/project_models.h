@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <map>
 
-#include "graph/diagnostic_text.h"
+#include "graph/base/diagnostic_text.h"
 #include "models/model.h"
 #include "tests/executor/run_support.h"
 

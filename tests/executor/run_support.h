@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "executor/compare.h"
-#include "executor/executor.h"
-#include "executor/reference.h"
+#include "executor/check/compare.h"
+#include "executor/check/reference.h"
+#include "executor/run/executor.h"
+#include "partitioner/apply/split.h"
 #include "partitioner/compile.h"
-#include "partitioner/split.h"
 #include "tests/support/random_graph.h"
 
 namespace cleave::testing {

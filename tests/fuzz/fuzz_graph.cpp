@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "graph/check.h"
-#include "graph/text.h"
-#include "graph/verify.h"
+#include "graph/base/check.h"
+#include "graph/passes/verify.h"
+#include "graph/text/text.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "graph/check.h"
-#include "graph/diagnostic_text.h"
-#include "graph/verify.h"
+#include "graph/base/check.h"
+#include "graph/base/diagnostic_text.h"
+#include "graph/passes/verify.h"
 #include "models/model.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

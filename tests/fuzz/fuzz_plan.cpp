@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "graph/check.h"
-#include "partitioner/problem_json.h"
+#include "graph/base/check.h"
+#include "partitioner/solver/problem_json.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace cleave;

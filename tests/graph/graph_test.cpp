@@ -3,7 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "graph/verify.h"
+#include "graph/passes/same_program.h"
+#include "graph/passes/verify.h"
 #include "tests/support/graph_builder.h"
 #include "tests/support/temporary_folder.h"
 
@@ -139,7 +140,7 @@ TEST(SameProgram, SeesEveryOtherDifference) {
   differs([&](Program& p) { producer(p, p.sum).op = find_op("subtract"); });
   differs([&](Program& p) { producer(p, p.sum).attributes.set("a", true); });
   differs([&](Program& p) { producer(p, p.sum).pin = Side::host; });
-  differs([&](Program& p) { producer(p, p.sum).allowed.push_back({Kind::round_trip, "why"}); });
+  differs([&](Program& p) { producer(p, p.sum).allowed.push_back({DiagnosticKind::round_trip, "why"}); });
   differs([](Program& p) { p.graph.nodes[p.w].inputs[1] = p.more; });
   differs([](Program& p) { p.graph.nodes[p.loop].expected = 4; });
   differs([](Program& p) { p.graph.nodes[p.loop].assumed = true; });

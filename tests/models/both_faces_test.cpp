@@ -2,8 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "graph/ops/ops.h"
-#include "graph/text.h"
-#include "graph/trace.h"
+#include "graph/passes/same_program.h"
+#include "graph/text/text.h"
+#include "graph/trace/trace.h"
 #include "models/model.h"
 #include "partitioner/compile.h"
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "executor/reference.h"
-#include "graph/diagnostic_text.h"
-#include "graph/verify.h"
+#include "executor/check/reference.h"
+#include "graph/base/diagnostic_text.h"
+#include "graph/passes/verify.h"
 #include "models/model.h"
 #include "partitioner/compile.h"
 
@@ -72,7 +72,7 @@ TEST(Zoo, WarnsMovesAndPaysAsWrittenDown) {
     ASSERT_TRUE(plan.ok()) << to_text(plan.diagnostics);
     std::vector<int> lines;
     for (const Diagnostic& diagnostic : plan.diagnostics) {
-      EXPECT_EQ(diagnostic.kind, Kind::round_trip);
+      EXPECT_EQ(diagnostic.kind, DiagnosticKind::round_trip);
       lines.push_back(diagnostic.location.line);
     }
     EXPECT_EQ(lines, expected.warnings) << to_text(plan.diagnostics);

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "executor/cuda/matmul.h"
+#include "executor/cuda/matmul/matmul.h"
 #include "executor/cuda/stopwatch.h"
 #include "tests/support/fake_driver.h"
 

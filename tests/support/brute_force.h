@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "partitioner/problem.h"
+#include "partitioner/solver/problem.h"
 
 namespace cleave::testing {
 

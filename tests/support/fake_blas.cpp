@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "graph/tensor_type.h"
+#include "graph/array/tensor_type.h"
 #include "tests/support/fake_driver.h"
 
 namespace cleave::testing {

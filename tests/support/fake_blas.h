@@ -1,7 +1,7 @@
 // The fake driver's cuBLASLt: fills its table. Products are computed when their turn on the stream comes.
 #pragma once
 
-#include "executor/cuda/blas_api.h"
+#include "executor/cuda/matmul/blas_api.h"
 
 namespace cleave::testing {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "executor/kernel.h"
+#include "executor/device/kernel.h"
 #include "tests/support/fake_blas.h"
 #include "tests/support/fake_graphs.h"
 #include "tests/support/kernel_emulator/kernel_emulator.h"

@@ -1,7 +1,7 @@
 // What a device is asked for by a sample of an op; without ranges.
 #pragma once
 
-#include "executor/device.h"
+#include "executor/device/device.h"
 #include "tests/support/op_samples.h"
 
 namespace cleave::testing {

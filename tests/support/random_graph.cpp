@@ -3,7 +3,7 @@
 #include <functional>
 #include <random>
 
-#include "graph/tracer.h"
+#include "graph/trace/tracer.h"
 
 namespace cleave::testing {
 namespace {
@@ -139,7 +139,7 @@ class Generator {
     const int scopes = random_.chance(0.1) ? 1 : 0;
     if (scopes) tracer_.push_scope(fresh("scope"), here());
     const bool allow = random_.chance(0.05);
-    if (allow) tracer_.push_allow({Kind::round_trip, "tested \"so\""});
+    if (allow) tracer_.push_allow({DiagnosticKind::round_trip, "tested \"so\""});
     const bool control = options_.control_flow && depth_ < options_.max_depth && random_.chance(0.25);
     if (control) {
       const std::size_t outer = pool_.size();

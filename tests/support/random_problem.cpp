@@ -5,7 +5,7 @@
 #include <numeric>
 #include <sstream>
 
-#include "partitioner/region_tree.h"
+#include "partitioner/solver/region_tree.h"
 
 namespace cleave::testing {
 namespace {

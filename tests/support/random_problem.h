@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <random>
 
-#include "partitioner/problem.h"
+#include "partitioner/solver/problem.h"
 
 namespace cleave::testing {
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <optional>
 
-#include "executor/bindings.h"
+#include "executor/run/bindings.h"
 
 namespace cleave::testing {
 namespace {

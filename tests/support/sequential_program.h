@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "executor/executor.h"
-#include "partitioner/program.h"
+#include "executor/run/executor.h"
+#include "partitioner/apply/program.h"
 
 namespace cleave::testing {
 

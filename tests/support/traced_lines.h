@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "graph/tracer.h"
+#include "graph/trace/tracer.h"
 
 namespace cleave::testing {
 

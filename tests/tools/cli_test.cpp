@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "graph/npy.h"
+#include "graph/array/npy.h"
 #include "tests/support/command.h"
 
 namespace cleave::testing {

@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include "executor/compare.h"
-#include "executor/executable.h"
-#include "executor/reference.h"
-#include "graph/diagnostic_text.h"
+#include "executor/api/executable.h"
+#include "executor/check/compare.h"
+#include "executor/check/reference.h"
+#include "graph/base/diagnostic_text.h"
 
 namespace cleave::bench {
 namespace {

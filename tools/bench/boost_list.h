@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "partitioner/min_cut.h"
+#include "partitioner/flow/min_cut.h"
 
 namespace cleave::bench {
 

@@ -7,11 +7,11 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "executor/executable.h"
-#include "graph/check.h"
-#include "graph/diagnostic_text.h"
-#include "graph/version.h"
-#include "partitioner/elapsed_bounds.h"
+#include "executor/api/executable.h"
+#include "graph/base/check.h"
+#include "graph/base/diagnostic_text.h"
+#include "graph/base/version.h"
+#include "partitioner/apply/elapsed_bounds.h"
 #include "tools/bench/device_programs.h"
 
 namespace cleave::bench {

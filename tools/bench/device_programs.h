@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "graph/array.h"
+#include "graph/array/array.h"
 #include "graph/graph.h"
-#include "partitioner/costs.h"
+#include "partitioner/machine/costs.h"
 
 namespace cleave::bench {
 

@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "executor/executor.h"
-#include "graph/check.h"
+#include "executor/run/executor.h"
+#include "graph/base/check.h"
 #include "partitioner/compile.h"
 #include "tools/bench/programs.h"
 

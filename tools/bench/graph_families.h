@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "partitioner/problem.h"
+#include "partitioner/solver/problem.h"
 
 namespace cleave::bench {
 

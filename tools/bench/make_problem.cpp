@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "partitioner/problem_json.h"
+#include "partitioner/solver/problem_json.h"
 #include "tools/bench/graph_families.h"
 
 int main(int argc, char** argv) {

@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "graph/check.h"
-#include "partitioner/network.h"
-#include "partitioner/placement.h"
+#include "graph/base/check.h"
+#include "partitioner/solver/network.h"
+#include "partitioner/solver/placement.h"
 #include "tools/bench/boost_list.h"
 #include "tools/bench/graph_families.h"
 

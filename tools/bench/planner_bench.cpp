@@ -1,10 +1,10 @@
 // What planning costs: the exact cut alone, and everything from a traced graph to its program.
 #include <benchmark/benchmark.h>
 
-#include "graph/check.h"
-#include "graph/simplify.h"
+#include "graph/base/check.h"
+#include "graph/passes/simplify.h"
+#include "partitioner/apply/memory_fit.h"
 #include "partitioner/compile.h"
-#include "partitioner/memory_fit.h"
 #include "tools/bench/programs.h"
 
 namespace cleave::bench {

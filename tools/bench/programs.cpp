@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "graph/check.h"
-#include "graph/tracer.h"
+#include "graph/base/check.h"
+#include "graph/trace/tracer.h"
 
 namespace cleave::bench {
 namespace {

@@ -1,4 +1,4 @@
-// All rules decide classes (groups of nodes, partitioner/contract.h), one side each; pins go first and are never overruled.
+// All rules decide classes (groups of nodes, partitioner/solver/contract.h), one side each; pins go first and are never overruled.
 #include "tools/bench/rules.h"
 
 #include <algorithm>
@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "graph/op.h"
-#include "partitioner/contract.h"
-#include "partitioner/min_cut.h"
+#include "partitioner/flow/min_cut.h"
+#include "partitioner/solver/contract.h"
 
 namespace cleave::bench {
 namespace {

@@ -1,13 +1,13 @@
 // Simple rules by which programs are placed elsewhere, as something to compare the minimum cut with. Each gives every node one side and
-// obeys pins and groups; none makes replicas. What they cost is for partitioner/placement.h's evaluate() to say.
+// obeys pins and groups; none makes replicas. What they cost is for partitioner/solver/placement.h's evaluate() to say.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <string_view>
 
-#include "partitioner/placement.h"
-#include "partitioner/problem.h"
+#include "partitioner/solver/placement.h"
+#include "partitioner/solver/problem.h"
 
 namespace cleave::bench {
 

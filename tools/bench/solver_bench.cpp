@@ -1,9 +1,9 @@
 // The solver alone, on problems shaped like real programs: ours with its reductions, and Boykov-Kolmogorov of Boost without.
 #include <benchmark/benchmark.h>
 
-#include "graph/check.h"
-#include "partitioner/advise.h"
-#include "partitioner/placement.h"
+#include "graph/base/check.h"
+#include "partitioner/solver/advise.h"
+#include "partitioner/solver/placement.h"
 #include "tools/bench/graph_families.h"
 
 namespace cleave::bench {

@@ -3,8 +3,8 @@
 
 #include <cstring>
 
-#include "executor/device.h"
-#include "executor/kernel.h"
+#include "executor/device/device.h"
+#include "executor/device/kernel.h"
 #include "tools/calibration/device_calibration.h"
 #include "tools/calibration/points.h"
 

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "graph/result.h"
-#include "partitioner/machine.h"
+#include "graph/base/result.h"
+#include "partitioner/machine/machine.h"
 
 namespace cleave {
 

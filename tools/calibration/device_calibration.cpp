@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "executor/device.h"
-#include "executor/run_state.h"
+#include "executor/device/device.h"
+#include "executor/device/run_state.h"
 #include "tools/calibration/points.h"
 
 namespace cleave::calibration {

@@ -7,8 +7,8 @@
 #include <functional>
 #include <vector>
 
-#include "graph/result.h"
-#include "partitioner/machine.h"
+#include "graph/base/result.h"
+#include "partitioner/machine/machine.h"
 
 namespace cleave::calibration {
 

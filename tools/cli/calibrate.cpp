@@ -6,8 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "executor/cuda/open.h"
-#include "graph/file.h"
-#include "graph/version.h"
+#include "graph/base/file.h"
+#include "graph/base/units.h"
+#include "graph/base/version.h"
 #include "tools/calibration/calibration.h"
 #include "tools/cli/session.h"
 
@@ -80,17 +81,17 @@ std::string rate(double per_second, const char* unit) {
 void summarize(const Calibration& calibration, const Console& console) {
   const auto describe = [&](const DeviceRates& rates) {
     console.note(rates.name + ": " + rate(rates.flops[static_cast<std::size_t>(DType::f32)], "f32 flop") + ", " +
-                 human_bytes(rates.bytes_per_second) + "/s of memory, " + human_seconds(rates.overhead_seconds) + " an op");
+                 format_bytes(rates.bytes_per_second) + "/s of memory, " + format_seconds(rates.overhead_seconds) + " an op");
   };
   describe(calibration.machine.host);
   if (calibration.latencies.empty()) return;
   describe(calibration.machine.accelerators.front());
   for (const bool to_accelerator : {true, false}) {
     const LinkDirection& link = calibration.machine.link(to_accelerator);
-    console.note(std::string(to_accelerator ? "host to accelerator: " : "accelerator to host: ") + human_bytes(link.bytes_per_second) +
-                 "/s, " + human_seconds(link.latency_seconds) + " latency");
+    console.note(std::string(to_accelerator ? "host to accelerator: " : "accelerator to host: ") + format_bytes(link.bytes_per_second) +
+                 "/s, " + format_seconds(link.latency_seconds) + " latency");
   }
-  for (const auto& [what, seconds] : calibration.latencies) console.note(what + ": " + human_seconds(seconds));
+  for (const auto& [what, seconds] : calibration.latencies) console.note(what + ": " + format_seconds(seconds));
 }
 
 }  // namespace

@@ -7,8 +7,9 @@
 #include <thread>
 
 #include "executor/cuda/open.h"
-#include "graph/version.h"
-#include "partitioner/machine.h"
+#include "graph/base/units.h"
+#include "graph/base/version.h"
+#include "partitioner/machine/machine.h"
 #include "tools/cli/session.h"
 
 namespace cleave::cli {
@@ -77,9 +78,9 @@ int devices_command(const Options& options) {
     }
     line += ", " + device["description"].get<std::string>();
     if (device.contains("threads")) line += ", " + std::to_string(device["threads"].get<unsigned>()) + " threads";
-    line += ", " + human_bytes(device["memory_bytes"].get<double>()) + " of memory";
+    line += ", " + format_bytes(device["memory_bytes"].get<double>()) + " of memory";
     if (device.contains("link_bytes_per_second"))
-      line += ", link " + human_bytes(device["link_bytes_per_second"]["host_to_accelerator"].get<double>()) + "/s";
+      line += ", link " + format_bytes(device["link_bytes_per_second"]["host_to_accelerator"].get<double>()) + "/s";
     if (device.contains("versions")) line += ", " + device["versions"].get<std::string>();
     console.line(line);
   }

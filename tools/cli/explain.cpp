@@ -1,5 +1,5 @@
 // `cleave explain` and `cleave check`: the plan in words, and the diagnostics alone.
-#include "partitioner/explain.h"
+#include "partitioner/report/explain.h"
 
 #include "tools/cli/session.h"
 

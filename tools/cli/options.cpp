@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "graph/version.h"
+#include "graph/base/version.h"
 
 namespace cleave::cli {
 namespace {

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "graph/diagnostic.h"
-#include "graph/result.h"
-#include "partitioner/costs.h"
+#include "graph/base/diagnostic.h"
+#include "graph/base/result.h"
+#include "partitioner/machine/costs.h"
 
 namespace cleave::cli {
 

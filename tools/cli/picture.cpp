@@ -8,8 +8,8 @@
 #include <cstdio>
 #include <cstring>
 
-#include "graph/file.h"
-#include "partitioner/explain.h"
+#include "graph/base/file.h"
+#include "partitioner/report/explain.h"
 #include "tools/cli/session.h"
 
 namespace cleave::cli {

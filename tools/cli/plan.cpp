@@ -3,7 +3,7 @@
 
 #include <cstdio>
 
-#include "partitioner/problem_json.h"
+#include "partitioner/solver/problem_json.h"
 #include "tools/cli/session.h"
 
 namespace cleave::cli {

@@ -1,7 +1,7 @@
 // `cleave print`: the program as text at a stage of compilation.
-#include "graph/simplify.h"
-#include "graph/text.h"
-#include "partitioner/explain.h"
+#include "graph/passes/simplify.h"
+#include "graph/text/text.h"
+#include "partitioner/report/explain.h"
 #include "tools/cli/session.h"
 
 namespace cleave::cli {

@@ -10,10 +10,12 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "executor/executor.h"
-#include "executor/measured.h"
-#include "graph/npy.h"
-#include "partitioner/explain.h"
+#include "executor/report/profile_report.h"
+#include "executor/run/executor.h"
+#include "graph/array/npy.h"
+#include "graph/base/spelling.h"
+#include "graph/base/units.h"
+#include "partitioner/report/explain.h"
 #include "tools/cli/session.h"
 #include "tools/cli/values.h"
 
@@ -26,7 +28,7 @@ constexpr std::int64_t kMostJsonElements = 10'000;
 
 /// The nearest of the names there are; all of them where none is near and they are few.
 std::string advice(const std::string& wrong, const std::vector<std::string>& names) {
-  if (const auto near = nearest(wrong, names)) return "; did you mean `" + *near + "`?";
+  if (const auto near = nearest_name(wrong, names)) return "; did you mean `" + *near + "`?";
   if (names.empty() || names.size() > 6) return "";
   std::string text = "; it has";
   for (const std::string& name : names) text += (&name == &names.front() ? " `" : ", `") + name + "`";
@@ -173,7 +175,7 @@ std::string profile_text(const Graph& graph, const Profile& profile) {
       std::snprintf(number, sizeof number, branch ? "`then` in %.3g %% of all cases" : "%.6g trips", expected->second * (branch ? 100 : 1));
       what = number;
     } else if (node.kind == NodeKind::operation && seconds != profile.host_seconds.end()) {
-      what = human_seconds(seconds->second) + " on the host, `" + graph.display_name(NodeId(i)) + "`";
+      what = format_seconds(seconds->second) + " on the host, `" + graph.display_name(NodeId(i)) + "`";
     }
     if (what.empty() || !seen.insert(where).second) continue;
     width = std::max(width, where.size());
@@ -211,15 +213,15 @@ Status deliver(const Plan& plan, const RunResult& result, const Options& options
     if (!in_files.contains(name)) console.line(name + ": " + to_string(array));
   if (options.profile && options.profile_file.empty()) {
     console.out(profile_text(*plan.graph, result.observed));
-    const Measured measured = measure(result.timeline, *plan.graph, plan.costed, plan.transfers);
+    const ProfileReport measured = profile_report(result.timeline, *plan.graph, plan.costed, plan.transfers);
     console.out(std::string(result.timeline.simulated ? "simulated" : "measured") + " beside predicted, for a run:\n" +
                 to_text(measured, *plan.graph));
   }
   console.note(summary_line(plan));
   if (result.simulated_seconds > 0)
     console.note(std::string(uses_accelerator(plan.program) ? "ran" : "nothing to do") +
-                 " on the simulated accelerator: results are real, times are simulated (" + human_seconds(result.simulated_seconds) +
-                 " simulated, " + human_seconds(result.seconds) + " of wall clock)");
+                 " on the simulated accelerator: results are real, times are simulated (" + format_seconds(result.simulated_seconds) +
+                 " simulated, " + format_seconds(result.seconds) + " of wall clock)");
   return {};
 }
 

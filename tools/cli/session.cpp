@@ -5,11 +5,11 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "executor/memory_plan.h"
-#include "graph/diagnostic_text.h"
-#include "graph/seed.h"
+#include "executor/memory/memory_plan.h"
+#include "graph/base/diagnostic_text.h"
+#include "graph/passes/seed.h"
 #include "models/model.h"
-#include "partitioner/explain.h"
+#include "partitioner/report/explain.h"
 
 namespace cleave::cli {
 namespace {
@@ -25,15 +25,15 @@ void write(std::FILE* file, std::string_view text) {
   std::fflush(file);
 }
 
-Kind kind_of(ErrorKind kind) {
+DiagnosticKind kind_of(ErrorKind kind) {
   switch (kind) {
-    case ErrorKind::machine: return Kind::machine;
-    case ErrorKind::file: return Kind::file;
-    case ErrorKind::unknown: return Kind::unknown;
+    case ErrorKind::machine: return DiagnosticKind::machine;
+    case ErrorKind::file: return DiagnosticKind::file;
+    case ErrorKind::unknown: return DiagnosticKind::unknown;
     case ErrorKind::user:
     case ErrorKind::usage: break;
   }
-  return Kind::value;
+  return DiagnosticKind::value;
 }
 
 Diagnostics as_diagnostics(const Error& error) {
@@ -103,9 +103,9 @@ Graph load_graph(const Options& options) {
   if (loaded && options.dims.empty()) return options.seed == 0 ? *loaded : add_seed(*loaded, options.seed);
   Graph broken;
   if (!loaded)
-    broken.diagnostics.error(Kind::file, loaded.error().location, loaded.error().message);
+    broken.diagnostics.error(DiagnosticKind::file, loaded.error().location, loaded.error().message);
   else
-    broken.diagnostics.error(Kind::unknown, {std::make_shared<const std::string>(options.model), 0, 0, nullptr},
+    broken.diagnostics.error(DiagnosticKind::unknown, {std::make_shared<const std::string>(options.model), 0, 0, nullptr},
                              "a graph file has no symbolic dimensions; --dim needs a model");
   return broken;
 }

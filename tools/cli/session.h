@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "executor/executor.h"
-#include "graph/diagnostic.h"
+#include "executor/run/executor.h"
+#include "graph/base/diagnostic.h"
 #include "graph/graph.h"
 #include "partitioner/compile.h"
 #include "tools/cli/options.h"

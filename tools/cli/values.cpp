@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "graph/npy.h"
+#include "graph/array/npy.h"
 
 namespace cleave::cli {
 namespace {

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "graph/array.h"
-#include "graph/result.h"
+#include "graph/array/array.h"
+#include "graph/base/result.h"
 
 namespace cleave::cli {
 

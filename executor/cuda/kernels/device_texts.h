@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "graph/embedded_text.h"
+#include "graph/base/embedded_text.h"
 
 namespace cleave {
 

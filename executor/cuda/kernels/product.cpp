@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "executor/cuda/kernels/kernels.h"
-#include "executor/cuda/matmul.h"
+#include "executor/cuda/matmul/matmul.h"
 
 namespace cleave::cuda {
 namespace {

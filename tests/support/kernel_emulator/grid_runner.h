@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/result.h"
+#include "graph/base/result.h"
 #include "tests/support/kernel_emulator/memory_checker.h"
 
 namespace cleave::testing {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "executor/cuda/kernel_source.h"
-#include "graph/array.h"
+#include "graph/array/array.h"
 #include "tests/support/kernel_emulator/grid_runner.h"
 #include "tests/support/temporary_folder.h"
 

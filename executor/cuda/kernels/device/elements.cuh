@@ -1,6 +1,6 @@
 // What every generated kernel begins with: element types, how they are read, computed on and written, and index arithmetic. Device code
 // for NVRTC (all functions are device functions, by option), without #include; also plain C++ where a host runs it with shims. The twins
-// are graph/float16.cpp, graph/ops/convert.h and graph/ops/wrapping.h: equal for every value but the payload of a NaN.
+// are graph/array/float16.cpp, graph/ops/convert.h and graph/ops/wrapping.h: equal for every value but the payload of a NaN.
 
 typedef float f32;
 typedef double f64;

@@ -1,0 +1,99 @@
+// compile(): from a Graph to something that runs, in one call: plan it (partitioner), ready it on its devices (executor), run it, once or
+// many times, one after the other or several at once.
+//
+//   Result<Executable> program = compile(graph, {.device = "simulated"});
+//   if (!program) return complain(program.error());
+//   std::fputs(program->explain().c_str(), stdout);
+//   Result<RunResult> result = program->run({{"x", x}, {"y", y}});
+//   if (result) use(*result->output("w"));
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "executor/run/executor.h"
+#include "graph/base/diagnostic.h"
+#include "graph/base/result.h"
+#include "graph/graph.h"
+#include "partitioner/compile.h"
+
+namespace cleave {
+
+struct CompileOptions {
+  std::string device = "auto";  ///< auto, none, simulated or cuda[:N]; auto is the simulated one
+  Policy placement = Policy::optimal;
+  std::string machine = {};            ///< a shipped machine's name or a machine file; empty: the one of the device
+  DiagnosticOptions diagnostics = {};  ///< which kinds are reported, as the flags -W… of the command line
+  Profile profile = {};                ///< observed trips and times in place of assumed ones
+  bool simplify = true;
+  ExecutorOptions executor = {};  ///< its `accelerator` is chosen by `device`
+};
+
+/// Called for each diagnostic, in order, before compile() returns.
+using DiagnosticSink = std::function<void(const Diagnostic&)>;
+
+/// One run under way. Movable; the destructor waits for its end. Other threads may ask it too.
+class Run {
+ public:
+  Run(Run&&) noexcept;
+  Run& operator=(Run&&) noexcept;
+  ~Run();
+
+  /// Whether the run is over, with whatever outcome.
+  [[nodiscard]] bool ready() const;
+  /// Waits until the run is over; false if it is not at the deadline.
+  [[nodiscard]] bool wait_until(std::chrono::steady_clock::time_point deadline) const;
+  /// Waits for the end and gives the outcome; may be called again.
+  [[nodiscard]] const Result<RunResult>& wait() const;
+  /// Ends the run soon, unless it is over: its outcome is then the Error "cancelled". What a host function does is not interrupted.
+  void cancel();
+  /// One output by name, as soon as the host has its value; the rest of the run goes on. Waits for it. The run's Error if that comes first
+  /// or is the outcome; an Error (usage) for an unknown name.
+  [[nodiscard]] Result<Array> get(std::string_view name) const;
+  /// The same with a deadline (one that is past: without waiting); nothing if neither the value nor the end of the run is there by then.
+  [[nodiscard]] std::optional<Result<Array>> get_until(std::string_view name, std::chrono::steady_clock::time_point deadline) const;
+
+ private:
+  friend class Executable;
+  struct State;
+  explicit Run(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+/// A planned program. A handle: copies share the plan and the executors. May be used by several threads at once.
+class Executable {
+ public:
+  /// Everything that was decided, as values: placement, transfers, diagnostics, program.
+  [[nodiscard]] const Plan& plan() const;
+  [[nodiscard]] const Diagnostics& diagnostics() const { return plan().diagnostics; }
+
+  [[nodiscard]] std::string explain() const;  ///< the report of `cleave explain`
+  [[nodiscard]] std::string json() const;     ///< the document of `cleave explain --json`
+  [[nodiscard]] std::string dot() const;      ///< Graphviz source
+  [[nodiscard]] std::string sarif() const;    ///< the diagnostics as SARIF 2.1.0
+
+  /// Runs and waits. Inputs and parameters by name; what is missing takes its default data or is an Error. Errors name node and line; the
+  /// next run starts afresh.
+  [[nodiscard]] Result<RunResult> run(std::map<std::string, Array> inputs = {}) const;
+  [[nodiscard]] Result<RunResult> run(const RunOptions& options) const;
+  /// Starts a run on a thread of its own and returns at once. Each run in flight has an executor, with its memory, to itself; executors are
+  /// kept for later runs. Host functions may then be called by several runs at once.
+  [[nodiscard]] Run submit(std::map<std::string, Array> inputs = {}) const;
+  [[nodiscard]] Run submit(RunOptions options) const;
+
+ private:
+  friend Result<Executable> compile(const Graph& graph, const CompileOptions& options, const DiagnosticSink& sink);
+  struct State;
+  explicit Executable(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  std::shared_ptr<State> state_;
+};
+
+/// Plans `graph` and readies it to run. An Error for a device or machine that cannot be had (usage), for the first error among the
+/// diagnostics (of tracing, of planning, of an exceeded limit; all of them go to `sink`), and for what stops the executor.
+Result<Executable> compile(const Graph& graph, const CompileOptions& options = {}, const DiagnosticSink& sink = nullptr);
+
+}  // namespace cleave

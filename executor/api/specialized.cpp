@@ -1,0 +1,128 @@
+// The cache behind Specialized: programs by the types of their inputs. A hit holds a lock for one lookup; tracing and compiling hold
+// another.
+#include "executor/api/specialized.h"
+
+#include <mutex>
+#include <optional>
+
+namespace cleave {
+namespace {
+
+/// More programs of one function than this, and its caller is told.
+constexpr std::size_t kFew = 8;
+
+/// Types as one text: what a program is found by.
+std::string key_of(const std::vector<TensorType>& types) {
+  std::string key;
+  for (const TensorType& type : types) key += to_string(type) + ' ';
+  return key;
+}
+
+}  // namespace
+
+struct Specialized::State {
+  std::string name;
+  std::vector<std::string> inputs;
+  Record record;
+  CompileOptions options;
+  DiagnosticSink sink;
+  Here here;
+
+  std::mutex making;  ///< held while the function or the sink is called; taken before `mutex`
+  mutable std::mutex mutex;
+  std::map<std::string, Executable> programs;
+
+  [[nodiscard]] std::optional<Executable> find(const std::string& key) const {
+    const std::lock_guard lock(mutex);
+    const auto found = programs.find(key);
+    return found == programs.end() ? std::nullopt : std::optional(found->second);
+  }
+  /// Gives how many there are now.
+  std::size_t keep(std::string key, Executable program) {
+    const std::lock_guard lock(mutex);
+    programs.emplace(std::move(key), std::move(program));
+    return programs.size();
+  }
+
+  Result<Executable> make(const std::vector<TensorType>& types) {
+    std::vector<Input> typed;
+    for (std::size_t i = 0; i < types.size(); ++i) typed.emplace_back(inputs[i], types[i], here);
+    return compile(record(typed), options, sink);
+  }
+
+  void report_many(std::size_t count, const SourceLocation& caller) const {
+    if (!sink) return;
+    sink({DiagnosticKind::value,
+          Severity::remark,
+          "`" + name + "` was compiled for " + std::to_string(count) +
+              " different tuples of input types; pad the inputs to a few fixed sizes if more are to come",
+          caller,
+          0,
+          {{"each new size of an input traces and compiles the function given here once more", SourceLocation::from(here), 0}}});
+  }
+
+  [[nodiscard]] Error wrong_number(std::size_t given, const SourceLocation& caller) const {
+    std::string names;
+    for (const std::string& input : inputs) names += (names.empty() ? " (`" : ", `") + input + "`";
+    if (!names.empty()) names += ")";
+    return {"`" + name + "` takes " + std::to_string(inputs.size()) + " inputs" + names + " but is given " + std::to_string(given), caller,
+            ErrorKind::usage};
+  }
+};
+
+Specialized::Specialized(std::string name, std::vector<std::string> inputs, Record record, CompileOptions options, DiagnosticSink sink,
+                         Here here)
+    : state_(std::make_shared<State>()) {
+  state_->name = std::move(name);
+  state_->inputs = std::move(inputs);
+  state_->record = std::move(record);
+  state_->options = std::move(options);
+  state_->sink = std::move(sink);
+  state_->here = here;
+}
+
+Result<Executable> Specialized::find_or_make(const std::vector<TensorType>& types, const SourceLocation& caller) const {
+  if (types.size() != state_->inputs.size()) return state_->wrong_number(types.size(), caller);
+  const std::string key = key_of(types);
+  if (std::optional<Executable> known = state_->find(key)) return *std::move(known);
+
+  const std::lock_guard lock(state_->making);
+  if (std::optional<Executable> known = state_->find(key)) return *std::move(known);  // another thread was first
+  Result<Executable> program = state_->make(types);
+  if (program && state_->keep(key, *program) == kFew + 1) state_->report_many(kFew + 1, caller);
+  return program;
+}
+
+Result<Executable> Specialized::executable(const std::vector<TensorType>& types, Here here) const {
+  return find_or_make(types, SourceLocation::from(here.of("executable")));
+}
+
+Result<RunResult> Specialized::run(std::map<std::string, Array> inputs, Here here) const {
+  const SourceLocation caller = SourceLocation::from(here.of("run"));
+  std::vector<TensorType> types;
+  for (const std::string& name : state_->inputs) {
+    const auto given = inputs.find(name);
+    if (given == inputs.end()) return Error{"input `" + name + "` of `" + state_->name + "` is missing", caller, ErrorKind::usage};
+    types.push_back(given->second.type());
+  }
+  Result<Executable> program = find_or_make(types, caller);
+  if (!program) return program.error();
+  return program->run(std::move(inputs));
+}
+
+Result<RunResult> Specialized::run_in_order(std::vector<Array> arrays, Here here) const {
+  std::vector<TensorType> types;
+  for (const Array& array : arrays) types.push_back(array.type());
+  Result<Executable> program = find_or_make(types, SourceLocation::from(here));
+  if (!program) return program.error();
+  std::map<std::string, Array> inputs;
+  for (std::size_t i = 0; i < arrays.size(); ++i) inputs.emplace(state_->inputs[i], std::move(arrays[i]));
+  return program->run(std::move(inputs));
+}
+
+std::size_t Specialized::specializations() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->programs.size();
+}
+
+}  // namespace cleave

@@ -1,0 +1,83 @@
+#include "executor/check/compare.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace cleave {
+namespace {
+
+struct Tolerance {
+  double relative = 0, absolute = 0;
+};
+
+Tolerance tolerance_of(DType type) {
+  switch (type) {
+    case DType::f32: return {1e-5, 1e-6};
+    case DType::f64: return {1e-12, 1e-13};
+    case DType::f16: return {2e-3, 1e-4};
+    case DType::bf16: return {1.6e-2, 1e-3};
+    default: return {};
+  }
+}
+
+std::string number(double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.9g", value);
+  return text;
+}
+
+/// The largest magnitude among finite elements.
+double largest(const Array& array) {
+  double result = 0;
+  for (std::int64_t i = 0; i < array.size(); ++i) {
+    double magnitude = std::fabs(array.at(i));
+    if (std::isfinite(magnitude)) result = std::max(result, magnitude);
+  }
+  return result;
+}
+
+}  // namespace
+
+double reduction_length(const OpDef& op, const Attributes& attributes, std::span<const Array> inputs, std::span<const Array> results) {
+  if (op.elementwise()) return 1;
+  std::vector<TensorType> input_types, result_types;
+  double most = 0, least = 1, term = 1;
+  for (const Array& input : inputs) {
+    input_types.push_back(input.type());
+    most = std::max(most, static_cast<double>(input.size()));
+    term *= is_floating(input.dtype()) ? largest(input) : 1;
+  }
+  for (const Array& result : results) {
+    result_types.push_back(result.type());
+    least = std::max(least, static_cast<double>(result.size()));
+  }
+  double flops = op.cost ? op.cost(input_types, result_types, attributes).flops : 0;
+  term = std::max(1.0, term);
+  return std::max({1.0, most / least, flops / least}) * term * term;
+}
+
+std::optional<std::string> difference(const Array& computed, const Array& expected, double reduction_length) {
+  if (computed.type() != expected.type()) return to_string(computed.type()) + " instead of " + to_string(expected.type());
+  if (computed == expected) return std::nullopt;
+  auto differs = [&](std::int64_t i, const std::string& is, const std::string& should) {
+    return "element " + std::to_string(i) + " is " + is + " instead of " + should;
+  };
+  if (computed.dtype() == DType::i64) {  // beyond what a double holds
+    for (std::int64_t i = 0; i < computed.size(); ++i) {
+      auto a = computed.data<std::int64_t>()[i], b = expected.data<std::int64_t>()[i];
+      if (a != b) return differs(i, std::to_string(a), std::to_string(b));
+    }
+  }
+  Tolerance tolerance = tolerance_of(computed.dtype());
+  double absolute = tolerance.absolute * std::sqrt(std::max(1.0, reduction_length));
+  for (std::int64_t i = 0; i < computed.size(); ++i) {
+    double a = computed.at(i), b = expected.at(i);
+    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
+    if (std::isfinite(a) && std::isfinite(b) && std::fabs(a - b) <= absolute + tolerance.relative * std::fabs(b)) continue;
+    return differs(i, number(a), number(b));
+  }
+  return std::nullopt;
+}
+
+}  // namespace cleave

@@ -1,0 +1,218 @@
+// The oracle: one environment of arrays, one stack of regions, one node after the other. Knows no device and no Program.
+#include "executor/check/reference.h"
+
+#include <chrono>
+#include <exception>
+
+#include "executor/report/observation.h"
+#include "executor/run/bindings.h"
+#include "executor/run/caller_memory.h"
+
+namespace cleave {
+namespace {
+
+/// A region being executed. Loop frames keep their trip; the body of a while lies above the frame of its condition.
+struct Frame {
+  RegionId region;
+  std::size_t next = 0;    ///< index of the next node
+  std::int64_t trip = 0;   ///< loops: trips begun before this one
+  std::int64_t count = 0;  ///< for: trips at most
+};
+
+class Walk {
+ public:
+  Walk(const Graph& graph, const RunOptions& options, std::map<NodeId, Array> leaves, BoundAttributes bound)
+      : graph_(graph), leaves_(std::move(leaves)), bound_(std::move(bound)), values_(graph.values.size()), owned_(graph.nodes.size()) {
+    context_.print = print_or_stdout(options);
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+      const Node& node = graph.nodes[NodeId(i)];
+      if (node.kind == NodeKind::carried || node.kind == NodeKind::merge) owned_[node.owner].push_back(NodeId(i));
+    }
+  }
+
+  Status run() {
+    frames_.push_back({Graph::kRoot});
+    while (!frames_.empty()) {
+      Frame& frame = frames_.back();
+      const std::vector<NodeId>& nodes = graph_.regions[frame.region].nodes;
+      Status status = frame.next < nodes.size() ? step(nodes[frame.next++]) : end_region();
+      if (!status) return status;
+    }
+    return {};
+  }
+
+  [[nodiscard]] const Array& value(ValueId id) const { return values_[id]; }
+  [[nodiscard]] Profile observed() const { return observation_.profile(graph_); }
+
+ private:
+  Status step(NodeId id) {
+    const Node& node = graph_.nodes[id];
+    switch (node.kind) {
+      case NodeKind::operation: return operation(id);
+      case NodeKind::input:
+      case NodeKind::parameter: values_[node.results[0]] = leaves_.at(id); return {};
+      case NodeKind::constant: values_[node.results[0]] = node.attributes.get<Array>("value"); return {};
+      case NodeKind::counter: values_[node.results[0]] = Array::scalar(static_cast<std::int32_t>(frames_.back().trip)); return {};
+      case NodeKind::for_loop: return begin_for(id);
+      case NodeKind::while_loop:
+        initialize(id);
+        frames_.push_back({node.regions[0]});
+        return {};
+      case NodeKind::branch: {
+        bool taken = truth(node.inputs[0]);
+        observation_.control(id, taken ? 1 : 0);
+        frames_.push_back({node.regions[taken ? 0 : 1]});
+        return {};
+      }
+      case NodeKind::carried:
+      case NodeKind::merge: return {};  // set by their owner
+    }
+    return {};
+  }
+
+  Status operation(NodeId id) {
+    const Node& node = graph_.nodes[id];
+    std::vector<Array> inputs, results;
+    for (ValueId input : node.inputs) inputs.push_back(values_[input]);
+    for (ValueId result : node.results) {
+      Result<Array> array = Array::allocate(graph_.values[result].type);
+      if (!array) return at_node(graph_, id, array.error());
+      results.push_back(std::move(*array));
+    }
+    auto bound = bound_.find(id);
+    const Attributes& attributes = bound == bound_.end() ? node.attributes : bound->second;
+    auto start = std::chrono::steady_clock::now();
+    if (Status status = call(*node.op, {attributes, inputs, results, context_}); !status) return at_node(graph_, id, status.error());
+    observation_.seconds(id, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    for (std::size_t i = 0; i < results.size(); ++i) values_[node.results[i]] = std::move(results[i]);
+    return {};
+  }
+
+  /// The meaning, with what a user's function throws as an Error.
+  static Status call(const OpDef& op, const OpCall& call) {
+    try {
+      return op.meaning(call);
+    } catch (const std::exception& thrown) {
+      return Error{std::string("threw an exception: ") + thrown.what()};
+    } catch (...) {
+      return Error{"threw an exception"};
+    }
+  }
+
+  Status begin_for(NodeId id) {
+    const Node& node = graph_.nodes[id];
+    Result<std::int64_t> count = trip_count(id);
+    if (!count) return count.error();
+    initialize(id);
+    frames_.push_back({node.regions[0], 0, 0, *count});
+    if (*count == 0) leave_loop();
+    return {};
+  }
+
+  Result<std::int64_t> trip_count(NodeId id) const {
+    const Node& node = graph_.nodes[id];
+    if (node.inputs.empty()) return std::max<std::int64_t>(0, node.attributes.get<std::int64_t>("count"));
+    const Array& count = values_[node.inputs[0]];
+    return checked_trips(graph_, id, count.bytes());
+  }
+
+  /// The top frame's region is done.
+  Status end_region() {
+    Frame& frame = frames_.back();
+    const Region& region = graph_.regions[frame.region];
+    switch (region.kind) {
+      case RegionKind::root: frames_.pop_back(); return {};
+      case RegionKind::then_arm:
+      case RegionKind::else_arm: {
+        std::size_t arm = region.kind == RegionKind::then_arm ? 0 : 1;
+        for (NodeId merge : owned_[region.owner]) {
+          const Node& node = graph_.nodes[merge];
+          values_[node.results[0]] = values_[node.inputs[arm]];
+        }
+        frames_.pop_back();
+        return {};
+      }
+      case RegionKind::for_body: {
+        bool stop = region.predicate.valid() && truth(region.predicate);
+        assign_yields(region.owner);
+        frame.trip++;
+        frame.next = 0;
+        if (stop || frame.trip >= frame.count) leave_loop();
+        return {};
+      }
+      case RegionKind::while_condition:
+        if (truth(region.predicate)) {
+          frames_.push_back({graph_.nodes[region.owner].regions[1]});
+        } else {
+          leave_loop();
+        }
+        return {};
+      case RegionKind::while_body:
+        assign_yields(region.owner);
+        frames_.pop_back();
+        frames_.back().next = 0;
+        frames_.back().trip++;
+        return {};
+    }
+    return {};
+  }
+
+  void initialize(NodeId loop) {
+    for (NodeId carried : owned_[loop]) {
+      const Node& node = graph_.nodes[carried];
+      values_[node.results[0]] = values_[node.inputs[0]];
+    }
+  }
+
+  /// All yields are read before any carried value changes: a swap swaps.
+  void assign_yields(NodeId loop) {
+    std::vector<Array> yields;
+    for (NodeId carried : owned_[loop]) yields.push_back(values_[graph_.nodes[carried].inputs[1]]);
+    std::size_t i = 0;
+    for (NodeId carried : owned_[loop]) values_[graph_.nodes[carried].results[0]] = std::move(yields[i++]);
+  }
+
+  /// The top frame is a loop's (a while's condition): hands its carried values out and ends it.
+  void leave_loop() {
+    NodeId loop = graph_.regions[frames_.back().region].owner;
+    observation_.control(loop, static_cast<double>(frames_.back().trip));
+    for (NodeId carried : owned_[loop]) {
+      const Node& node = graph_.nodes[carried];
+      values_[node.results[1]] = values_[node.results[0]];
+    }
+    frames_.pop_back();
+  }
+
+  [[nodiscard]] bool truth(ValueId predicate) const { return *values_[predicate].data<bool>(); }
+
+  const Graph& graph_;
+  std::map<NodeId, Array> leaves_;
+  BoundAttributes bound_;
+  IdVector<ValueId, Array> values_;
+  IdVector<NodeId, std::vector<NodeId>> owned_;  ///< carried and merge nodes by owner, in program order
+  std::vector<Frame> frames_;
+  OpContext context_;
+  Observation observation_;
+};
+
+}  // namespace
+
+Result<RunResult> run_reference(const Graph& graph, const RunOptions& options, const std::vector<std::string>& library_paths) {
+  CLEAVE_CHECK(graph.ok(), "running a graph with errors");
+  auto start = std::chrono::steady_clock::now();
+  Result<BoundAttributes> bound = load_host_functions(graph, library_paths);
+  if (!bound) return bound.error();
+  Result<std::map<NodeId, Array>> leaves = bind_leaves(graph, options);
+  if (!leaves) return leaves.error();
+  if (Status status = check_results(graph, options, *leaves); !status) return status.error();
+  Walk walk(graph, options, std::move(*leaves), std::move(*bound));
+  if (Status status = walk.run(); !status) return status.error();
+  RunResult result;
+  for (const Output& output : graph.outputs)
+    result.outputs.emplace_back(output.name, deliver(options, output.name, walk.value(output.value)));
+  if (options.observe) result.observed = walk.observed();
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return result;
+}
+
+}  // namespace cleave

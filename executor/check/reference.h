@@ -1,0 +1,12 @@
+// The reference executor: walks the Graph, one node after the other, by the ops' meanings. Slow, obvious, the oracle of every other
+// executor.
+#pragma once
+
+#include "executor/run/executor.h"
+#include "graph/graph.h"
+
+namespace cleave {
+
+Result<RunResult> run_reference(const Graph& graph, const RunOptions& options, const std::vector<std::string>& library_paths = {});
+
+}  // namespace cleave

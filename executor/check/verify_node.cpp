@@ -1,0 +1,87 @@
+// Verify mode: one executed node, or a group that ran as one kernel, against the meanings of its ops.
+#include <algorithm>
+#include <cmath>
+
+#include "executor/check/compare.h"
+#include "executor/run/prepared.h"
+
+namespace cleave {
+namespace {
+
+Result<std::vector<Array>> meaning_of(const Prepared& prepared, NodeId id, std::span<const Array> inputs) {
+  const Graph& graph = prepared.graph();
+  const Node& node = graph.nodes[id];
+  std::vector<Array> expected;
+  for (const ValueId result : node.results) {
+    Result<Array> array = Array::allocate(graph.values[result].type);
+    if (!array) return at_node(graph, id, array.error());
+    expected.push_back(std::move(*array));
+  }
+  const OpContext silent{[](std::string_view) {}};
+  if (Status status = node.op->meaning({prepared.attributes(id), inputs, expected, silent}); !status)
+    return at_node(graph, id, status.error());
+  return expected;
+}
+
+Error differs(const Graph& graph, NodeId id, const std::string& what) {
+  return at_node(graph, id, Error{"`" + graph.display_name(id) + "` differs from its meaning: " + what, {}, ErrorKind::machine});
+}
+
+/// The largest magnitude among finite elements, or 1.
+double largest(const Array& array) {
+  double result = 1;
+  for (std::int64_t i = 0; i < array.size(); ++i) {
+    const double magnitude = std::fabs(array.at(i));
+    if (std::isfinite(magnitude)) result = std::max(result, magnitude);
+  }
+  return result;
+}
+
+}  // namespace
+
+void announce_check(const Graph& graph, NodeId id, const std::function<void(std::string_view, double)>& tell) {
+  if (!tell) return;
+  const Node& node = graph.nodes[id];
+  std::vector<TensorType> inputs, results;
+  for (const ValueId input : node.inputs) inputs.push_back(graph.values[input].type);
+  for (const ValueId result : node.results) results.push_back(graph.values[result].type);
+  tell(graph.display_name(id), node.op->cost(inputs, results, node.attributes).flops);
+}
+
+std::optional<Error> check_against_meaning(const Prepared& prepared, NodeId id, std::span<const Array> inputs,
+                                           std::span<const Array> results) {
+  const Result<std::vector<Array>> expected = meaning_of(prepared, id, inputs);
+  if (!expected) return expected.error();
+  const double length = reduction_length(*prepared.graph().nodes[id].op, prepared.attributes(id), inputs, results);
+  for (std::size_t i = 0; i < expected->size(); ++i) {
+    if (std::optional<std::string> what = difference(results[i], (*expected)[i], length)) return differs(prepared.graph(), id, *what);
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> check_against_meanings(const Prepared& prepared, const FusionGroup& group, std::span<const Array> inputs,
+                                            std::span<const Array> results) {
+  const Graph& graph = prepared.graph();
+  std::vector<std::pair<ValueId, Array>> known;
+  for (std::size_t i = 0; i < inputs.size(); ++i) known.emplace_back(group.inputs[i], inputs[i]);
+  // What an operation in front may be off by counts as much as its elements are large, like the terms of a sum.
+  double length = 1;
+  for (const NodeId id : group.nodes) {
+    const Node& node = graph.nodes[id];
+    std::vector<Array> operands;
+    for (const ValueId input : node.inputs)
+      operands.push_back(std::find_if(known.begin(), known.end(), [&](const auto& each) { return each.first == input; })->second);
+    Result<std::vector<Array>> expected = meaning_of(prepared, id, operands);
+    if (!expected) return expected.error();
+    const double size = is_floating((*expected)[0].dtype()) ? largest((*expected)[0]) : 1;
+    length = std::max(length, reduction_length(*node.op, prepared.attributes(id), operands, *expected)) + size * size;
+    const auto written = std::find(group.results.begin(), group.results.end(), node.results[0]) - group.results.begin();
+    if (static_cast<std::size_t>(written) < results.size()) {
+      if (auto what = difference(results[static_cast<std::size_t>(written)], (*expected)[0], length)) return differs(graph, id, *what);
+    }
+    known.emplace_back(node.results[0], std::move((*expected)[0]));
+  }
+  return std::nullopt;
+}
+
+}  // namespace cleave

@@ -1,0 +1,179 @@
+#include "executor/cuda/matmul/matmul.h"
+
+#include "executor/cuda/matmul/matmul_choice.h"
+
+namespace cleave::cuda {
+namespace {
+
+struct Types {
+  cudaDataType data = CUDA_R_32F, scale = CUDA_R_32F;
+  cublasComputeType_t compute = CUBLAS_COMPUTE_32F;
+};
+
+Types types_of(DType dtype, Precision precision) {
+  switch (dtype) {
+    case DType::f64: return {CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F};
+    case DType::f16: return {CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F};
+    case DType::bf16: return {CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F};
+    default: break;
+  }
+  CLEAVE_CHECK(dtype == DType::f32, "a product that cuBLASLt does not have");
+  switch (precision) {
+    case Precision::tf32: return {CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32};
+    case Precision::bf16: return {CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_16BF};
+    case Precision::f32: break;
+  }
+  return {};
+}
+
+std::uint32_t epilogue_of(Epilogue epilogue) {
+  switch (epilogue) {
+    case Epilogue::relu: return CUBLASLT_EPILOGUE_RELU;
+    case Epilogue::gelu: return CUBLASLT_EPILOGUE_GELU;
+    case Epilogue::bias: return CUBLASLT_EPILOGUE_BIAS;
+    case Epilogue::bias_relu: return CUBLASLT_EPILOGUE_RELU_BIAS;
+    case Epilogue::bias_gelu: return CUBLASLT_EPILOGUE_GELU_BIAS;
+    case Epilogue::none: break;
+  }
+  return CUBLASLT_EPILOGUE_DEFAULT;
+}
+
+template <class Value>
+Status set(const BlasApi& api, const BlasProduct& product, cublasLtMatmulDescAttributes_t attribute, const Value& value) {
+  return check(api, "cublasLtMatmulDescSetAttribute", api.cublasLtMatmulDescSetAttribute(product.get(), attribute, &value, sizeof value));
+}
+
+template <class Value>
+Status set(const BlasApi& api, const BlasMatrix& matrix, cublasLtMatrixLayoutAttribute_t attribute, const Value& value) {
+  return check(api, "cublasLtMatrixLayoutSetAttribute",
+               api.cublasLtMatrixLayoutSetAttribute(matrix.get(), attribute, &value, sizeof value));
+}
+
+/// `rows` x `columns` as it lies, row by row: for the library one of `columns` rows.
+Status make_matrix(const BlasApi& api, BlasMatrix& matrix, cudaDataType type, std::int64_t rows, std::int64_t columns, std::int64_t batch,
+                   std::int64_t stride) {
+  Status status = make(api, matrix, "cublasLtMatrixLayoutCreate", [&](cublasLtMatrixLayout_t* layout) {
+    return api.cublasLtMatrixLayoutCreate(layout, type, static_cast<std::uint64_t>(columns), static_cast<std::uint64_t>(rows), columns);
+  });
+  if (!status || batch == 1) return status;
+  status = set(api, matrix, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, static_cast<std::int32_t>(batch));
+  return status ? set(api, matrix, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, stride) : status;
+}
+
+Status make_product(const BlasApi& api, BlasProduct& product, const MatmulPlan& plan, const Types& types) {
+  Status status = make(api, product, "cublasLtMatmulDescCreate", [&](cublasLtMatmulDesc_t* description) {
+    return api.cublasLtMatmulDescCreate(description, types.compute, types.scale);
+  });
+  const std::int32_t transposed = CUBLAS_OP_T;
+  if (status && plan.transpose_b) status = set(api, product, CUBLASLT_MATMUL_DESC_TRANSA, transposed);
+  if (status && plan.transpose_a) status = set(api, product, CUBLASLT_MATMUL_DESC_TRANSB, transposed);
+  if (status && plan.epilogue != Epilogue::none) status = set(api, product, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(plan.epilogue));
+  return status;
+}
+
+class PreparedMatmul final : public Matmul {
+ public:
+  PreparedMatmul(const MatmulSetting& setting, MatmulPlan plan, MatmulDescription description)
+      : api_(*setting.api),
+        handle_(setting.handle),
+        plan_(std::move(plan)),
+        element_(static_cast<std::uint64_t>(size_of(plan_.dtype))),
+        description_(std::move(description)) {}
+
+  Status choose_by(const MatmulSetting& setting, const MatmulTrial& trial) {
+    if (Status status = set_bias(trial.addresses.bias); !status) return status;  // the library looks at its alignment
+    std::function<Result<double>(const MatmulChoice&)> measure;
+    if (trial.measure) {
+      measure = [&](const MatmulChoice& candidate) {
+        choice_ = candidate;
+        return trial.measure([&](CUstream stream) { return launch(stream, trial.addresses, trial.workspace); });
+      };
+    }
+    Result<MatmulChoice> choice = choose(setting, plan_, description_, measure);
+    if (!choice) return choice.error();
+    choice_ = *choice;
+    return {};
+  }
+
+  [[nodiscard]] std::size_t workspace_bytes() const override { return choice_.workspace_bytes; }
+
+  Status launch(CUstream stream, const MatmulAddresses& addresses, CUdeviceptr workspace) override {
+    Status status = set_bias(addresses.bias);
+    return status ? launch_repeats(stream, addresses, workspace) : status;
+  }
+
+ private:
+  Status set_bias(CUdeviceptr bias) {
+    if (!has_bias(plan_.epilogue) || bias_ == bias) return {};
+    Status status = set(api_, description_.product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+    if (status) bias_ = bias;
+    return status;
+  }
+
+  /// Every index of the repeated axes, the last of them fastest.
+  Status launch_repeats(CUstream stream, const MatmulAddresses& addresses, CUdeviceptr workspace) {
+    std::int64_t launches = 1;
+    for (const MatmulPlan::Repeat& axis : plan_.repeats) launches *= axis.count;
+    for (std::int64_t i = 0; i < launches; ++i) {
+      MatmulAddresses here = addresses;
+      std::int64_t rest = i;
+      for (auto axis = plan_.repeats.rbegin(); axis != plan_.repeats.rend(); ++axis) {
+        const std::uint64_t index = static_cast<std::uint64_t>(rest % axis->count) * element_;
+        rest /= axis->count;
+        here.a += index * static_cast<std::uint64_t>(axis->stride_a);
+        here.b += index * static_cast<std::uint64_t>(axis->stride_b);
+        here.c += index * static_cast<std::uint64_t>(axis->stride_c);
+      }
+      if (Status status = launch_one(stream, here, workspace); !status) return status;
+    }
+    return {};
+  }
+
+  Status launch_one(CUstream stream, const MatmulAddresses& at, CUdeviceptr workspace) {
+    const double one = 1, zero = 0;
+    const float narrow_one = 1, narrow_zero = 0;
+    const bool wide = plan_.dtype == DType::f64;
+    const auto memory = [](CUdeviceptr address) { return reinterpret_cast<void*>(address); };
+    return check(
+        api_, "cublasLtMatmul",
+        api_.cublasLtMatmul(handle_, description_.product.get(), wide ? static_cast<const void*>(&one) : &narrow_one, memory(at.b),
+                            description_.a.get(), memory(at.a), description_.b.get(), wide ? static_cast<const void*>(&zero) : &narrow_zero,
+                            memory(at.c), description_.c.get(), memory(at.c), description_.c.get(), &choice_.algorithm,
+                            choice_.workspace_bytes > 0 ? memory(workspace) : nullptr, choice_.workspace_bytes,
+                            reinterpret_cast<cudaStream_t>(stream)));
+  }
+
+  const BlasApi& api_;
+  const cublasLtHandle_t handle_;
+  const MatmulPlan plan_;
+  const std::uint64_t element_;  ///< bytes
+  const MatmulDescription description_;
+  MatmulChoice choice_;
+  CUdeviceptr bias_ = 0;  ///< that the description holds
+};
+
+}  // namespace
+
+Result<MatmulDescription> MatmulDescription::make(const BlasApi& api, const MatmulPlan& plan, Precision precision) {
+  const Types types = types_of(plan.dtype, precision);
+  MatmulDescription d;
+  Status status = make_product(api, d.product, plan, types);
+  const auto rows = [](bool transposed, std::int64_t straight, std::int64_t other) { return transposed ? other : straight; };
+  const std::int64_t b_rows = rows(plan.transpose_b, plan.k, plan.n), b_columns = rows(plan.transpose_b, plan.n, plan.k);
+  const std::int64_t a_rows = rows(plan.transpose_a, plan.m, plan.k), a_columns = rows(plan.transpose_a, plan.k, plan.m);
+  if (status) status = make_matrix(api, d.a, types.data, b_rows, b_columns, plan.batch, plan.stride_b);
+  if (status) status = make_matrix(api, d.b, types.data, a_rows, a_columns, plan.batch, plan.stride_a);
+  if (status) status = make_matrix(api, d.c, types.data, plan.m, plan.n, plan.batch, plan.stride_c);
+  if (!status) return status.error();
+  return d;
+}
+
+Result<std::unique_ptr<Matmul>> Matmul::prepare(const MatmulSetting& setting, const MatmulPlan& plan, const MatmulTrial& trial) {
+  Result<MatmulDescription> description = MatmulDescription::make(*setting.api, plan, setting.precision);
+  if (!description) return description.error();
+  auto matmul = std::make_unique<PreparedMatmul>(setting, plan, *std::move(description));
+  if (Status status = matmul->choose_by(setting, trial); !status) return status.error();
+  return std::unique_ptr<Matmul>(std::move(matmul));
+}
+
+}  // namespace cleave::cuda

@@ -1,0 +1,141 @@
+#include "executor/cuda/matmul/matmul_choice.h"
+
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <numeric>
+#include <optional>
+
+namespace cleave::cuda {
+namespace {
+
+constexpr int kCandidates = 8;
+constexpr double kWorthwhile = 0.98;      ///< of the time so far: below it a later candidate is the better one
+constexpr std::int64_t kAlignment = 256;  ///< bytes, of an operand's first element, as memory is planned
+/// Sums in one go, or parts of them in the accumulator's type put together in a separate step. The other schemes round parts to the
+/// result's type, or add where the result lies.
+constexpr std::uint32_t kSchemes = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+
+class Chooser {
+ public:
+  Chooser(const MatmulSetting& setting, const MatmulPlan& plan, const MatmulDescription& description)
+      : setting_(setting), api_(*setting.api), plan_(plan), description_(description) {}
+
+  Result<MatmulChoice> run(const std::function<Result<double>(const MatmulChoice&)>& measure) {
+    const std::string key = this->key();
+    if (std::optional<MatmulChoice> kept = read(setting_.kept.find(key))) return *kept;
+    Result<std::vector<MatmulChoice>> candidates = this->candidates();
+    if (!candidates) return candidates.error();
+    if (!measure || !setting_.kept.on() || candidates->size() == 1) return candidates->front();
+    Result<MatmulChoice> best = fastest(*candidates, measure);
+    if (!best) return best.error();
+    if (std::optional<MatmulChoice> kept = read(setting_.kept.keep(key, write(*best)))) return *kept;
+    return candidates->front();
+  }
+
+ private:
+  /// All that the answer depends on.
+  [[nodiscard]] std::string key() const {
+    return "cuBLASLt " + std::to_string(api_.cublasLtGetVersion()) + ", " + setting_.machine + "\n" + to_string(plan_) + ", precision " +
+           std::to_string(static_cast<int>(setting_.precision)) + ", workspace " + std::to_string(setting_.workspace_bytes) + "\n";
+  }
+
+  /// What the library would take, best first by its own reckoning; at least one.
+  [[nodiscard]] Result<std::vector<MatmulChoice>> candidates() const {
+    BlasPreference preference;
+    if (Status status = make_preference(preference); !status) return status.error();
+    std::array<cublasLtMatmulHeuristicResult_t, kCandidates> found{};
+    int count = 0;
+    Status status = check(api_, "cublasLtMatmulAlgoGetHeuristic",
+                          api_.cublasLtMatmulAlgoGetHeuristic(setting_.handle, description_.product.get(), description_.a.get(),
+                                                              description_.b.get(), description_.c.get(), description_.c.get(),
+                                                              preference.get(), kCandidates, found.data(), &count));
+    if (!status) return status.error();
+    std::vector<MatmulChoice> all;
+    for (int i = 0; i < count; ++i) {
+      const cublasLtMatmulHeuristicResult_t& each = found[static_cast<std::size_t>(i)];
+      if (each.state == CUBLAS_STATUS_SUCCESS && fits(each.workspaceSize)) all.push_back({each.algo, each.workspaceSize});
+    }
+    if (all.empty()) return Error{"cuBLASLt has no algorithm for the product " + to_string(plan_), {}, ErrorKind::machine};
+    return all;
+  }
+
+  [[nodiscard]] bool fits(std::size_t workspace) const { return workspace <= static_cast<std::size_t>(setting_.workspace_bytes); }
+
+  Status make_preference(BlasPreference& preference) const {
+    Status status = make(api_, preference, "cublasLtMatmulPreferenceCreate",
+                         [&](cublasLtMatmulPreference_t* p) { return api_.cublasLtMatmulPreferenceCreate(p); });
+    const auto set = [&](cublasLtMatmulPreferenceAttributes_t attribute, const auto& value) {
+      if (!status) return;
+      status = check(api_, "cublasLtMatmulPreferenceSetAttribute",
+                     api_.cublasLtMatmulPreferenceSetAttribute(preference.get(), attribute, &value, sizeof value));
+    };
+    set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<std::uint64_t>(setting_.workspace_bytes));
+    set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, kSchemes);
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment(&MatmulPlan::Repeat::stride_b));
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment(&MatmulPlan::Repeat::stride_a));
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment(&MatmulPlan::Repeat::stride_c));
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment(&MatmulPlan::Repeat::stride_c));
+    return status;
+  }
+
+  /// Of an operand in all launches: a power of two.
+  [[nodiscard]] std::uint32_t alignment(std::int64_t MatmulPlan::Repeat::*stride) const {
+    std::int64_t bytes = kAlignment;
+    for (const MatmulPlan::Repeat& repeat : plan_.repeats) bytes = std::gcd(bytes, repeat.*stride * size_of(plan_.dtype));
+    return static_cast<std::uint32_t>(bytes);
+  }
+
+  /// A candidate that cannot run after all is passed over.
+  static Result<MatmulChoice> fastest(const std::vector<MatmulChoice>& candidates,
+                                      const std::function<Result<double>(const MatmulChoice&)>& measure) {
+    const MatmulChoice* best = nullptr;
+    double least = 0;
+    std::optional<Error> first;
+    for (const MatmulChoice& candidate : candidates) {
+      Result<double> seconds = measure(candidate);
+      if (!seconds && !first) first = seconds.error();
+      if (!seconds || (best && *seconds >= kWorthwhile * least)) continue;
+      best = &candidate;
+      least = *seconds;
+    }
+    if (!best) return *first;
+    return *best;
+  }
+
+  static std::string write(const MatmulChoice& choice) {
+    std::string text(sizeof choice.algorithm + sizeof choice.workspace_bytes, '\0');
+    std::memcpy(text.data(), &choice.algorithm, sizeof choice.algorithm);
+    std::memcpy(text.data() + sizeof choice.algorithm, &choice.workspace_bytes, sizeof choice.workspace_bytes);
+    return text;
+  }
+
+  /// What was kept, if the library still takes it.
+  [[nodiscard]] std::optional<MatmulChoice> read(const std::optional<std::string>& text) const {
+    MatmulChoice choice;
+    if (!text || text->size() != sizeof choice.algorithm + sizeof choice.workspace_bytes) return std::nullopt;
+    std::memcpy(&choice.algorithm, text->data(), sizeof choice.algorithm);
+    std::memcpy(&choice.workspace_bytes, text->data() + sizeof choice.algorithm, sizeof choice.workspace_bytes);
+    cublasLtMatmulHeuristicResult_t now{};
+    const cublasStatus_t status =
+        api_.cublasLtMatmulAlgoCheck(setting_.handle, description_.product.get(), description_.a.get(), description_.b.get(),
+                                     description_.c.get(), description_.c.get(), &choice.algorithm, &now);
+    if (status != CUBLAS_STATUS_SUCCESS || !fits(now.workspaceSize)) return std::nullopt;
+    choice.workspace_bytes = now.workspaceSize;
+    return choice;
+  }
+
+  const MatmulSetting& setting_;
+  const BlasApi& api_;
+  const MatmulPlan& plan_;
+  const MatmulDescription& description_;
+};
+
+}  // namespace
+
+Result<MatmulChoice> choose(const MatmulSetting& setting, const MatmulPlan& plan, const MatmulDescription& description,
+                            const std::function<Result<double>(const MatmulChoice&)>& measure) {
+  return Chooser(setting, plan, description).run(measure);
+}
+
+}  // namespace cleave::cuda

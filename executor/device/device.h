@@ -1,0 +1,108 @@
+// Device: an accelerator as the executor sees it: one arena of memory planned in advance, three streams, events, asynchronous copies from
+// and to page-locked memory, kernels prepared once and launched often. All work is enqueued by one driver thread; `synchronize` may be
+// called from any. What fails later, on a stream, is told to the run at its origin and poisons the rest of that stream and what waits for
+// it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "executor/device/event.h"
+#include "executor/device/position.h"
+#include "executor/device/run_state.h"
+#include "graph/attributes.h"
+#include "graph/op.h"
+
+namespace cleave {
+
+/// A piece of the device's arena.
+struct Range {
+  std::int64_t offset = 0;
+  std::int64_t bytes = 0;
+};
+
+/// One of several operations that run as one kernel.
+struct FusedStep {
+  NodeId node;
+  const OpDef* op = nullptr;
+  const Attributes* attributes = nullptr;
+  std::vector<std::size_t> operands;  ///< the request's inputs, then the results of the steps before this one
+  TensorType type;                    ///< of its one result
+};
+
+/// An operation with its operands where they will always be.
+struct KernelRequest {
+  NodeId node;
+  const OpDef* op = nullptr;
+  const Attributes* attributes = nullptr;
+  std::vector<TensorType> input_types, result_types;
+  std::vector<Range> inputs, results;
+  /// Fused: what is done, in order; `node`, `op` and `attributes` are the last one's. Empty: `op` alone.
+  std::vector<FusedStep> steps;
+  std::vector<std::size_t> written;  ///< fused: the steps whose results are `results`
+};
+using KernelId = Id<struct KernelTag>;
+
+/// A launch, or a copy inside the arena: one of several that are prepared as one.
+struct DeviceStep {
+  KernelId kernel;  ///< invalid: a copy
+  Range to, from;
+  NodeId node;             ///< launches: what for
+  std::int64_t order = 0;  ///< launches: the last number of its position
+};
+using SegmentId = Id<struct SegmentTag>;
+
+class DeviceInterface {
+ public:
+  virtual ~DeviceInterface() = default;
+
+  // --- once, before any run -------------------------------------------------------------------------------------------------------------
+  /// The arena. An Error (machine) where memory is short.
+  virtual Status allocate(std::int64_t bytes) = 0;
+  /// Page-locked host memory that lives as long as the device.
+  virtual Result<std::byte*> allocate_staging(std::int64_t bytes) = 0;
+  virtual Result<KernelId> prepare(KernelRequest request) = 0;
+  /// Whether a kernel may be part of a segment. A device that has no segments says no.
+  [[nodiscard]] virtual bool joins(KernelId) const { return false; }
+  /// Steps, of kernels that join, that are launched as one. After all kernels.
+  virtual SegmentId prepare_segment(std::vector<DeviceStep>) { return {}; }
+  /// Fills a part of the arena and returns when it is there. Only while no run is in progress, or right after `begin_run`.
+  virtual Status upload(Range to, const std::byte* from) = 0;
+
+  // --- a run ----------------------------------------------------------------------------------------------------------------------------
+  /// Idle and free of old errors afterwards; an Error if the device is lost. Of the arena, only what was uploaded is defined.
+  virtual Status begin_run(RunState& run) = 0;
+  /// Returns when nothing is in flight any more. After it the run is not touched.
+  virtual void end_run() = 0;
+
+  virtual Status launch(KernelId kernel, const Origin& origin) = 0;                          ///< on `compute`
+  virtual Status launch_segment(SegmentId, const Origin&) { return {}; }                     ///< on `compute`
+  virtual Status copy_to_device(Range to, const std::byte* from, const Origin& origin) = 0;  ///< on `to_device`
+  virtual Status copy_to_host(std::byte* to, Range from, const Origin& origin) = 0;          ///< on `to_host`
+  virtual Status copy_inside(Range to, Range from, const Origin& origin) = 0;                ///< on `compute`
+  virtual Status fill(Range to, std::int32_t value, const Origin& origin) = 0;               ///< on `compute`; 4-byte words
+  /// Nobody will read `what` before it is written again. A hint; devices that check use it.
+  virtual Status discard(Range what, const Origin& origin) = 0;  ///< on `compute`
+
+  virtual Event record(Stream stream) = 0;
+  /// What is put into `stream` from now on starts after `event`.
+  virtual Status wait(Stream stream, Event event) = 0;
+  /// Blocks until `event`; an Error if it is poisoned or the run is given up.
+  virtual Status synchronize(Event event) = 0;
+  /// Gives up the run: every wait ends, what has not started never does. From any thread.
+  virtual void abort() = 0;
+
+  // --- facts ----------------------------------------------------------------------------------------------------------------------------
+  [[nodiscard]] virtual bool lost() const = 0;
+  [[nodiscard]] virtual bool simulated() const = 0;  ///< its times are the virtual clock's
+  /// The device's own address of an offset: not for the host to read.
+  [[nodiscard]] virtual const std::byte* address(std::int64_t offset) const = 0;
+  /// The most bytes of the arena in use at once so far, counted by what was really touched.
+  [[nodiscard]] virtual std::int64_t measured_peak() const = 0;
+};
+
+/// The executor's word for it. (The tracing API has `Device::host` for the user, in graph/trace/scope.h; no file needs both.)
+using Device = DeviceInterface;
+
+}  // namespace cleave

@@ -1,0 +1,77 @@
+#include "executor/device/run_state.h"
+
+namespace cleave {
+
+void RunState::fail(const Origin& origin, Error error) {
+  if (describe_ && origin.node.valid()) error = describe_(origin.node, std::move(error));
+  {
+    std::lock_guard lock(mutex_);
+    if (!error_ || origin.position < failed_at_) {
+      error_ = std::move(error);
+      failed_at_ = origin.position;
+    }
+    failed_.store(true, std::memory_order_release);
+  }
+  changed_.notify_all();
+}
+
+void RunState::end(const Error& error) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!error_) error_ = error;
+    failed_at_.clear();
+    failed_.store(true, std::memory_order_release);
+  }
+  changed_.notify_all();
+}
+
+bool RunState::stops(const Position& at) const {
+  if (!failed()) return false;
+  std::lock_guard lock(mutex_);
+  return !(at < failed_at_);
+}
+
+std::optional<Error> RunState::error() const {
+  std::lock_guard lock(mutex_);
+  return error_;
+}
+
+RunState::Waited RunState::wait(DeviceId who, const Origin& origin, const std::function<bool()>& ready,
+                                std::optional<Clock::time_point> deadline) {
+  std::unique_lock lock(mutex_);
+  if (ready()) return Waited::ready;
+  if (who.valid()) waiting_[who] = origin.node;
+  Waited result = Waited::stopped;
+  while (true) {
+    if (ready()) {
+      result = Waited::ready;
+      break;
+    }
+    if (failed() && !(origin.position < failed_at_)) break;
+    if (!deadline) {
+      changed_.wait(lock);
+    } else if (changed_.wait_until(lock, *deadline) == std::cv_status::timeout && !ready()) {
+      result = Waited::late;
+      break;
+    }
+  }
+  if (who.valid()) waiting_.erase(who);
+  return result;
+}
+
+void RunState::set_waiting(DeviceId who, NodeId node) {
+  std::lock_guard lock(mutex_);
+  waiting_[who] = node;
+}
+
+void RunState::clear_waiting(DeviceId who) {
+  std::lock_guard lock(mutex_);
+  waiting_.erase(who);
+}
+
+std::vector<std::pair<DeviceId, NodeId>> RunState::waiting() const {
+  std::lock_guard lock(mutex_);
+  return {waiting_.begin(), waiting_.end()};
+}
+
+}  // namespace cleave

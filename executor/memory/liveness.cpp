@@ -1,0 +1,295 @@
+#include "executor/memory/liveness.h"
+
+#include <algorithm>
+
+namespace cleave {
+namespace {
+
+constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+class Finder {
+ public:
+  Finder(const Program& program, DeviceId device, const Fusion& fusion)
+      : graph_(*program.graph),
+        program_(program.devices[device]),
+        fusion_(fusion),
+        host_(device == kHost),
+        blocks_(program_.blocks.size()) {
+    result_.lives.resize(graph_.values.size());
+    defined_in_.resize(graph_.values.size());
+    result_.times.resize(program_.blocks.size());
+    for (std::size_t b = 0; b < program_.blocks.size(); ++b) result_.times[b].resize(program_.blocks[b].steps.size());
+    find_sends(program);
+  }
+
+  Liveness run() {
+    if (!program_.blocks.empty()) walk();
+    result_.end = 2 * now_ + 2;
+    if (host_) {
+      for (const Output& output : graph_.outputs) use(output.value, result_.end, 0);
+    }
+    // A use in a loop lasts until the loop's end, which is known only now.
+    for (const PendingUse& pending : uses_) finish(pending);
+    order_sharings();
+    return std::move(result_);
+  }
+
+ private:
+  struct Scope {
+    std::size_t parent = kNone;
+    bool loop = false;
+    Time end = 0;  ///< of the loop or arm
+  };
+  struct PendingUse {
+    ValueId value;
+    Time time;
+    std::size_t block;
+  };
+  /// What is left to do of a control step once a part of it is walked.
+  struct Task {
+    enum What : std::uint8_t { block, condition_end, loop_end, arm_end, branch_end } what = block;
+    std::size_t target = 0;           ///< block: which
+    std::size_t next = 0;             ///< block: step
+    std::size_t outer = 0, step = 0;  ///< the control step
+    std::size_t arm = 0;
+  };
+
+  void find_sends(const Program& program) {
+    sent_.resize(program.channels.size(), 0);
+    for (const DeviceProgram& other : program.devices) {
+      for (const Block& block : other.blocks) {
+        for (const Step& step : block.steps)
+          if (step.kind == StepKind::send) sent_[step.channel] = step.order;
+      }
+    }
+  }
+
+  Time tick() { return 2 * ++now_; }
+
+  void use(ValueId value, Time time, std::size_t block) { uses_.push_back({value, time, block}); }
+  void define(ValueId value, Time time, std::size_t block) {
+    Liveness::Life& life = result_.lives[value];
+    life.present = true;
+    if (life.live.empty()) life.live.emplace_back();
+    life.live.back().include(time, time);
+    life.held.include(time, time);
+    defined_in_[value].push_back(static_cast<std::uint32_t>(block));
+  }
+
+  void finish(const PendingUse& pending) {
+    Liveness::Life& life = result_.lives[pending.value];
+    if (!life.present) return;  // read through an owner on another device; the Program's verifier would have complained
+    Time time = pending.time;
+    const std::vector<std::uint32_t>& defined = defined_in_[pending.value];
+    for (std::size_t b = pending.block; b != kNone && std::find(defined.begin(), defined.end(), b) == defined.end();
+         b = blocks_[b].parent) {
+      if (blocks_[b].loop) time = std::max(time, blocks_[b].end);
+    }
+    life.live.back().include(time, time);
+    life.held.include(time, time);
+  }
+
+  void walk() {
+    tasks_.push_back({Task::block, 0, 0, 0, 0, 0});
+    while (!tasks_.empty()) {
+      Task& task = tasks_.back();
+      if (task.what == Task::block && task.next < program_.blocks[task.target].steps.size()) {
+        std::size_t block = task.target, index = task.next++;
+        visit(block, index);  // may push: `task` is dead from here
+        continue;
+      }
+      Task done = task;
+      tasks_.pop_back();
+      if (done.what != Task::block) leave(done);
+    }
+  }
+
+  void visit(std::size_t block, std::size_t index) {
+    const Step& step = program_.blocks[block].steps[index];
+    Time now = tick();
+    Liveness::Times& times = result_.times[block][index];
+    times.begin = times.end = now;
+    switch (step.kind) {
+      case StepKind::compute: compute(step, now, block); break;
+      case StepKind::send: use(step.value, now + 1, block); break;
+      case StepKind::receive: define(step.value, arrives(step, block, index), block); break;
+      case StepKind::branch: begin_branch(step, now, block, index); break;
+      case StepKind::for_loop:
+      case StepKind::while_loop: begin_loop(step, now, block, index); break;
+    }
+  }
+
+  /// From when on a copy may write the value that is received here. On an accelerator, where receiving is only waiting, as soon as it is
+  /// sent; but arguments are received when there shall be room for them, and the host copies itself.
+  [[nodiscard]] Time arrives(const Step& step, std::size_t block, std::size_t index) const {
+    const std::vector<Step>& steps = program_.blocks[block].steps;
+    if (!host_ && graph_.nodes[step.node].kind != NodeKind::input && graph_.nodes[step.node].kind != NodeKind::parameter &&
+        graph_.nodes[step.node].kind != NodeKind::constant) {
+      const auto after = std::partition_point(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(index),
+                                              [&](const Step& other) { return other.order < sent_[step.channel]; });
+      index = static_cast<std::size_t>(after - steps.begin());
+    }
+    return result_.times[block][index].begin;
+  }
+
+  void compute(const Step& step, Time now, std::size_t block) {
+    const Node& node = graph_.nodes[step.node];
+    const FusionGroup* group = fusion_.group(step.node);
+    if (group && step.node != group->nodes.back()) return;
+    const std::vector<ValueId>& results = group ? group->results : node.results;
+    const auto elementwise = [&](NodeId id) { return graph_.nodes[id].kind == NodeKind::operation && graph_.nodes[id].op->elementwise(); };
+    bool overwrites =
+        group ? std::all_of(group->nodes.begin(), group->nodes.end(), elementwise) : elementwise(step.node) && results.size() == 1;
+    for (ValueId input : group ? group->inputs : node.inputs) {
+      bool in_place = false;
+      for (ValueId result : results) {
+        if (!overwrites || graph_.values[input].type != graph_.values[result].type) continue;
+        in_place = true;
+        in_place_.push_back({input, result});
+      }
+      use(input, in_place ? now : now + 1, block);
+    }
+    for (ValueId result : results) {
+      define(result, now, block);
+      if (node.kind == NodeKind::input || node.kind == NodeKind::parameter || node.kind == NodeKind::constant) {
+        result_.lives[result].whole_run = true;
+      }
+    }
+  }
+
+  /// Enters a block below `outer`; nothing if the device has none.
+  void push_block(BlockIndex inner, std::size_t outer, bool loop) {
+    if (inner == kNoBlock) return;
+    auto target = static_cast<std::size_t>(inner);
+    blocks_[target].parent = outer;
+    blocks_[target].loop = loop;
+    tasks_.push_back({Task::block, target, 0, 0, 0, 0});
+  }
+
+  void begin_branch(const Step& step, Time now, std::size_t block, std::size_t index) {
+    if (host_) use(graph_.nodes[step.node].inputs[0], now + 1, block);
+    tasks_.push_back({Task::branch_end, 0, 0, block, index, 0});
+    for (std::size_t arm = 2; arm-- > 0;) {
+      tasks_.push_back({Task::arm_end, 0, 0, block, index, arm});
+      push_block(step.blocks[arm], block, false);
+    }
+  }
+
+  void begin_loop(const Step& step, Time now, std::size_t block, std::size_t index) {
+    const Node& node = graph_.nodes[step.node];
+    if (host_) {
+      for (ValueId count : node.inputs) use(count, now + 1, block);
+    }
+    for (NodeId carried : step.carried) {
+      const Node& c = graph_.nodes[carried];
+      use(c.inputs[0], now, block);
+      define(c.results[0], now, static_cast<std::size_t>(inner_block(step, block)));
+      initials_.push_back({c.inputs[0], c.results[0]});
+    }
+    tasks_.push_back({Task::loop_end, 0, 0, block, index, 0});
+    if (step.kind == StepKind::while_loop) {
+      // The body lies in the condition's scope: what the condition computed does not have to last for another trip.
+      bool inside = step.blocks[0] != kNoBlock;
+      push_block(step.blocks[1], inside ? static_cast<std::size_t>(step.blocks[0]) : block, !inside);
+      tasks_.push_back({Task::condition_end, 0, 0, block, index, 0});
+    }
+    push_block(step.blocks[0], block, true);
+  }
+
+  /// The block in which a loop's carried values live.
+  static std::size_t inner_block(const Step& step, std::size_t outer) {
+    if (step.blocks[0] != kNoBlock) return static_cast<std::size_t>(step.blocks[0]);
+    return step.blocks[1] != kNoBlock ? static_cast<std::size_t>(step.blocks[1]) : outer;
+  }
+  /// The block at whose end its values are yielded.
+  static std::size_t yielding_block(const Step& step, std::size_t outer) {
+    if (step.kind == StepKind::while_loop && step.blocks[1] != kNoBlock) return static_cast<std::size_t>(step.blocks[1]);
+    return inner_block(step, outer);
+  }
+
+  void leave(const Task& task) {
+    const Step& step = program_.blocks[task.outer].steps[task.step];
+    const Node& node = graph_.nodes[step.node];
+    Liveness::Times& times = result_.times[task.outer][task.step];
+    Time now = tick();
+    switch (task.what) {
+      case Task::condition_end:
+        if (host_) use(graph_.regions[node.regions[0]].predicate, now, inner_block(step, task.outer));
+        // A loop that ends here hands out its carried values: they must not have been overwritten yet.
+        for (NodeId carried : step.carried) use(graph_.nodes[carried].results[0], now, inner_block(step, task.outer));
+        break;
+      case Task::loop_end: end_loop(step, now, task.outer, times); break;
+      case Task::arm_end:
+        times.arm_end[task.arm] = now;
+        for (NodeId merge : step.merges) use(graph_.nodes[merge].inputs[task.arm], now, arm_block(step, task));
+        break;
+      case Task::branch_end: end_branch(step, now, task.outer, times); break;
+      case Task::block: break;
+    }
+  }
+
+  static std::size_t arm_block(const Step& step, const Task& task) {
+    return step.blocks[task.arm] == kNoBlock ? task.outer : static_cast<std::size_t>(step.blocks[task.arm]);
+  }
+
+  void end_loop(const Step& step, Time now, std::size_t outer, Liveness::Times& times) {
+    times.end = now;
+    for (BlockIndex inner : step.blocks) {
+      if (inner != kNoBlock) blocks_[static_cast<std::size_t>(inner)].end = now;
+    }
+    const Node& node = graph_.nodes[step.node];
+    std::size_t yielding = yielding_block(step, outer);
+    ValueId until = node.kind == NodeKind::for_loop ? graph_.regions[node.regions[0]].predicate : ValueId();
+    if (host_ && until.valid()) use(until, now, yielding);
+    for (NodeId carried : step.carried) {
+      const Node& c = graph_.nodes[carried];
+      use(c.inputs[1], now, yielding);
+      define(c.results[1], now, outer);
+      result_.lives[c.results[0]].held.include(times.begin, now);
+      result_.lives[c.results[1]].held.include(times.begin, now);
+      yields_.push_back({c.results[0], c.inputs[1]});
+      leaving_.push_back({c.results[0], c.results[1]});
+    }
+  }
+
+  void end_branch(const Step& step, Time now, std::size_t outer, Liveness::Times& times) {
+    times.end = now;
+    for (NodeId merge : step.merges) {
+      const Node& m = graph_.nodes[merge];
+      Liveness::Life& life = result_.lives[m.results[0]];
+      life.live.push_back({times.arm_end[0], times.arm_end[0]});
+      life.held.include(times.arm_end[0], times.arm_end[0]);
+      life.live.emplace_back();
+      define(m.results[0], times.arm_end[1], outer);
+      for (ValueId input : m.inputs) merges_.push_back({input, m.results[0]});
+    }
+  }
+
+  /// What loops leave behind always shares; then what saves a copy in every trip; then copies made once; then memory alone.
+  void order_sharings() {
+    for (std::vector<Sharing>* list : {&leaving_, &yields_, &initials_, &merges_, &in_place_}) {
+      result_.sharings.insert(result_.sharings.end(), list->begin(), list->end());
+    }
+  }
+
+  const Graph& graph_;
+  const DeviceProgram& program_;
+  const Fusion& fusion_;
+  bool host_;
+  std::vector<Scope> blocks_;
+  std::vector<Task> tasks_;
+  std::vector<PendingUse> uses_;
+  IdVector<ValueId, std::vector<std::uint32_t>> defined_in_;
+  IdVector<ChannelId, std::int64_t> sent_;  ///< when, in the program's order
+  std::vector<Sharing> leaving_, yields_, initials_, merges_, in_place_;
+  Time now_ = 0;
+  Liveness result_;
+};
+
+}  // namespace
+
+Liveness find_liveness(const Program& program, DeviceId device, const Fusion& fusion) {
+  return Finder(program, device, fusion).run();
+}
+
+}  // namespace cleave

@@ -1,0 +1,271 @@
+#include "executor/memory/memory_plan.h"
+
+#include <algorithm>
+#include <numeric>
+#include <queue>
+#include <unordered_map>
+
+#include "executor/memory/arena.h"
+#include "executor/memory/liveness.h"
+#include "graph/base/units.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::size_t kMostMembers = 64;  ///< of one storage, in lives compared; beyond it nothing more joins
+constexpr std::size_t kAtPeak = 8;        ///< how many values are named
+
+/// Values that share storage, as a disjoint-set forest over the values of the device.
+class Classes {
+ public:
+  Classes(const Graph& graph, const Liveness& liveness) : graph_(graph), parent_(graph.values.size()), members_(graph.values.size()) {
+    std::iota(parent_.begin(), parent_.end(), 0U);
+    for (std::size_t v = 0; v < parent_.size(); ++v) members_[v] = liveness.lives[ValueId(v)].live;
+  }
+
+  std::uint32_t find(std::uint32_t v) {
+    while (parent_[v] != v) v = parent_[v] = parent_[parent_[v]];
+    return v;
+  }
+
+  /// Joins two values unless their classes are ever needed at once.
+  void join(ValueId a, ValueId b) {
+    std::uint32_t ra = find(a.index), rb = find(b.index);
+    if (ra == rb || graph_.values[a].type.bytes() != graph_.values[b].type.bytes()) return;
+    if (members_[ra].size() + members_[rb].size() > kMostMembers) return;
+    for (const Interval& x : members_[ra]) {
+      for (const Interval& y : members_[rb]) {
+        if (x.conflicts(y)) return;
+      }
+    }
+    if (rb < ra) std::swap(ra, rb);
+    parent_[rb] = ra;
+    members_[ra].insert(members_[ra].end(), members_[rb].begin(), members_[rb].end());
+    merge_touching(members_[ra]);
+    members_[rb] = {};
+  }
+
+ private:
+  /// Keeps chains of updates in place short: one life that begins where another ends goes on as one.
+  static void merge_touching(std::vector<Interval>& lives) {
+    std::sort(lives.begin(), lives.end(), [](const Interval& a, const Interval& b) { return a.start < b.start; });
+    std::size_t kept = 0;
+    for (std::size_t i = 1; i < lives.size(); ++i) {
+      // A life of one moment stays: that somebody begins then must be known.
+      if (lives[i].start == lives[kept].end && lives[i].start < lives[i].end) {
+        lives[kept].end = lives[i].end;
+      } else {
+        lives[++kept] = lives[i];
+      }
+    }
+    lives.resize(kept + 1);
+  }
+
+  const Graph& graph_;
+  std::vector<std::uint32_t> parent_;
+  std::vector<std::vector<Interval>> members_;
+};
+
+class Planner {
+ public:
+  Planner(const Program& program, DeviceId device, bool leaves_external, const Fusion& fusion)
+      : graph_(*program.graph),
+        program_(program.devices[device]),
+        leaves_external_(leaves_external),
+        liveness_(find_liveness(program, device, fusion)) {}
+
+  MemoryPlan run() {
+    plan_.storage_of.resize(graph_.values.size(), kNoStorage);
+    make_storages();
+    make_moves();
+    place();
+    for (std::size_t s = 0; s < held_.size(); ++s) find_death(static_cast<StorageIndex>(s));
+    assign_deaths();
+    return std::move(plan_);
+  }
+
+ private:
+  [[nodiscard]] const Liveness::Life& life(ValueId value) const { return liveness_.lives[value]; }
+
+  void make_storages() {
+    Classes classes(graph_, liveness_);
+    for (const Sharing& sharing : liveness_.sharings) {
+      if (!life(sharing.a).present || !life(sharing.b).present || life(sharing.a).whole_run || life(sharing.b).whole_run) continue;
+      classes.join(sharing.a, sharing.b);
+    }
+    std::vector<StorageIndex> of_class(graph_.values.size(), kNoStorage);
+    for (std::size_t v = 0; v < graph_.values.size(); ++v) {
+      ValueId value{v};
+      if (!life(value).present) continue;
+      StorageIndex& storage = of_class[classes.find(value.index)];
+      if (storage == kNoStorage) {
+        storage = add_storage(graph_.values[value].type.bytes());
+        plan_.storages.back().external = leaves_external_ && life(value).whole_run;
+      }
+      Interval& held = held_[static_cast<std::size_t>(storage)];
+      held.include(life(value).held.start, life(value).held.end);
+      if (life(value).whole_run) held = {-1, liveness_.end};
+      plan_.storages[static_cast<std::size_t>(storage)].values.push_back(value);
+      plan_.storage_of[value] = storage;
+    }
+  }
+
+  StorageIndex add_storage(std::int64_t bytes) {
+    plan_.storages.push_back({{0, bytes}, false, {}});
+    held_.emplace_back();
+    return static_cast<StorageIndex>(plan_.storages.size() - 1);
+  }
+
+  void make_moves() {
+    plan_.blocks.resize(program_.blocks.size());
+    for (std::size_t b = 0; b < program_.blocks.size(); ++b) {
+      const std::vector<Step>& steps = program_.blocks[b].steps;
+      plan_.blocks[b].resize(steps.size());
+      for (std::size_t s = 0; s < steps.size(); ++s) {
+        StepPlan& step = plan_.blocks[b][s];
+        const Liveness::Times& times = liveness_.times[b][s];
+        step.entry = sequence(steps[s].carried, 0, 0, times.begin);
+        step.trip = sequence(steps[s].carried, 0, 1, times.end);
+        for (std::size_t arm = 0; arm < 2; ++arm) step.merge[arm] = sequence(steps[s].merges, 0, arm, times.arm_end[arm]);
+      }
+    }
+  }
+
+  /// results[result] takes inputs[input] for all `nodes` at once, as copies one after the other: a storage is written only when all copies
+  /// from it are made; what is left then are cycles, each opened by a copy to a storage of its own.
+  std::vector<Move> sequence(const std::vector<NodeId>& nodes, std::size_t result, std::size_t input, Time time) {
+    std::vector<Move> pending, ordered;
+    for (NodeId id : nodes) {
+      Move move{plan_.storage_of[graph_.nodes[id].results[result]], plan_.storage_of[graph_.nodes[id].inputs[input]]};
+      if (move.to != move.from) pending.push_back(move);
+    }
+    std::unordered_map<StorageIndex, std::size_t> reads;   // copies still to be made from a storage
+    std::unordered_map<StorageIndex, std::size_t> writer;  // the pending move that writes a storage
+    for (std::size_t i = 0; i < pending.size(); ++i) {
+      ++reads[pending[i].from];
+      writer[pending[i].to] = i;
+    }
+    std::vector<bool> done(pending.size());
+    std::queue<std::size_t> ready;
+    auto make = [&](std::size_t i) {
+      ordered.push_back(pending[i]);
+      done[i] = true;
+      auto next = writer.find(pending[i].from);
+      if (--reads[pending[i].from] == 0 && next != writer.end() && !done[next->second]) ready.push(next->second);
+    };
+    auto make_ready = [&] {
+      for (; !ready.empty(); ready.pop()) make(ready.front());
+    };
+    for (std::size_t i = 0; i < pending.size(); ++i) {
+      if (reads[pending[i].to] == 0) ready.push(i);
+    }
+    make_ready();
+    for (std::size_t i = 0; i < pending.size(); ++i) {
+      if (done[i]) continue;
+      StorageIndex kept = add_storage(plan_.storages[static_cast<std::size_t>(pending[i].to)].range.bytes);
+      held_[static_cast<std::size_t>(kept)].include(time, time);
+      ordered.push_back({kept, pending[i].to});
+      for (std::size_t j = 0; j < pending.size(); ++j) {
+        if (!done[j] && pending[j].from == pending[i].to) pending[j].from = kept;
+      }
+      reads[kept] = reads[pending[i].to];
+      reads[pending[i].to] = 0;
+      make(i);
+      make_ready();
+    }
+    return ordered;
+  }
+
+  /// Best-fit offsets in the order in which storage is taken.
+  void place() {
+    std::vector<StorageIndex> order;
+    for (std::size_t s = 0; s < held_.size(); ++s) {
+      if (!plan_.storages[s].external) order.push_back(static_cast<StorageIndex>(s));
+    }
+    auto held = [&](StorageIndex s) -> const Interval& { return held_[static_cast<std::size_t>(s)]; };
+    std::stable_sort(order.begin(), order.end(), [&](StorageIndex a, StorageIndex b) { return held(a).start < held(b).start; });
+    auto later = [&](StorageIndex a, StorageIndex b) { return held(a).end > held(b).end; };
+    std::priority_queue<StorageIndex, std::vector<StorageIndex>, decltype(later)> taken(later);
+    Arena arena;
+    Time fullest = 0;
+    for (StorageIndex s : order) {
+      for (; !taken.empty() && held(taken.top()).end < held(s).start; taken.pop()) {
+        const Range& range = plan_.storages[static_cast<std::size_t>(taken.top())].range;
+        arena.give_back(range.offset, range.bytes);
+      }
+      Range& range = plan_.storages[static_cast<std::size_t>(s)].range;
+      std::int64_t before = arena.peak();
+      range.offset = arena.take(range.bytes);
+      if (arena.peak() > before) fullest = held(s).start;
+      taken.push(s);
+    }
+    plan_.arena_bytes = arena.peak();
+    for (StorageIndex s : order) {
+      if (held(s).start <= fullest && fullest <= held(s).end) plan_.at_peak.push_back(s);
+    }
+    std::stable_sort(plan_.at_peak.begin(), plan_.at_peak.end(), [&](StorageIndex a, StorageIndex b) {
+      return plan_.storages[static_cast<std::size_t>(a)].range.bytes > plan_.storages[static_cast<std::size_t>(b)].range.bytes;
+    });
+    if (plan_.at_peak.size() > kAtPeak) plan_.at_peak.resize(kAtPeak);
+  }
+
+  void find_death(StorageIndex s) {
+    Time end = held_[static_cast<std::size_t>(s)].end;
+    if (!plan_.storages[static_cast<std::size_t>(s)].external && end < liveness_.end) deaths_[end / 2].push_back(s);
+  }
+
+  void assign_deaths() {
+    for (std::size_t b = 0; b < plan_.blocks.size(); ++b) {
+      for (std::size_t s = 0; s < plan_.blocks[b].size(); ++s) {
+        auto found = deaths_.find(liveness_.times[b][s].end / 2);
+        if (found != deaths_.end()) plan_.blocks[b][s].dies = found->second;
+      }
+    }
+  }
+
+  const Graph& graph_;
+  const DeviceProgram& program_;
+  bool leaves_external_;
+  Liveness liveness_;
+  MemoryPlan plan_;
+  std::vector<Interval> held_;  ///< by storage
+  std::unordered_map<Time, std::vector<StorageIndex>> deaths_;
+};
+
+}  // namespace
+
+MemoryPlan plan_memory(const Program& program, DeviceId device, bool leaves_external, const Fusion& fusion) {
+  return Planner(program, device, leaves_external, fusion).run();
+}
+
+MemoryPeak accelerator_peak(const Program& program) {
+  const MemoryPlan plan = plan_memory(program, kAccelerator, false);
+  MemoryPeak peak;
+  peak.bytes = static_cast<double>(plan.arena_bytes);
+  for (const StorageIndex s : plan.at_peak) {
+    const MemoryPlan::Storage& storage = plan.storages[static_cast<std::size_t>(s)];
+    if (!storage.values.empty()) peak.largest.push_back(storage.values[0]);
+  }
+  return peak;
+}
+
+Error does_not_fit(const Program& program, DeviceId device, const MemoryPlan& plan, double capacity) {
+  const Graph& graph = *program.graph;
+  Error error;
+  error.kind = ErrorKind::machine;
+  error.message = "the program needs " + format_bytes(static_cast<double>(plan.arena_bytes)) + " on " + to_string(device) +
+                  (capacity > 0 ? ", which has " + format_bytes(capacity) : ", which has less");
+  const char* joint = "; at the peak there are ";
+  for (StorageIndex s : plan.at_peak) {
+    const MemoryPlan::Storage& storage = plan.storages[static_cast<std::size_t>(s)];
+    if (storage.values.empty()) continue;
+    NodeId producer = graph.values[storage.values[0]].producer;
+    if (!error.location.known()) error.location = graph.nodes[producer].location;
+    error.message += joint + ("`" + graph.display_name(producer) + "` (" + to_string(graph.values[storage.values[0]].type) + ", " +
+                              format_bytes(static_cast<double>(storage.range.bytes)) + ")");
+    joint = ", ";
+  }
+  return error;
+}
+
+}  // namespace cleave

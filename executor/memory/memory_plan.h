@@ -1,0 +1,58 @@
+// MemoryPlan: where each value of one device lies in the device's one arena, decided before anything runs. Values whose lives do not meet
+// share storage; a carried value, what it starts from, what is yielded to it and what it leaves behind share it wherever that is safe, and
+// what cannot share is copied by the moves listed here. Knows no device and no memory: offsets only.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "executor/device/device.h"
+#include "executor/memory/fusion.h"
+#include "partitioner/apply/memory_fit.h"
+#include "partitioner/apply/program.h"
+
+namespace cleave {
+
+using StorageIndex = std::int32_t;
+inline constexpr StorageIndex kNoStorage = -1;
+
+/// A copy from one storage to another of the same size.
+struct Move {
+  StorageIndex to = kNoStorage;
+  StorageIndex from = kNoStorage;
+};
+
+/// What the plan adds to one step.
+struct StepPlan {
+  std::vector<Move> entry;         ///< loops: initial values, before the first trip
+  std::vector<Move> trip;          ///< loops: yielded values, after each trip; in an order that keeps their parallel meaning
+  std::vector<Move> merge[2];      ///< branches: at the end of that arm
+  std::vector<StorageIndex> dies;  ///< contents that nobody reads after this step
+};
+
+struct MemoryPlan {
+  struct Storage {
+    Range range;                  ///< in the arena
+    bool external = false;        ///< not in the arena: arrays that the run is given
+    std::vector<ValueId> values;  ///< that lie here; none: needed by moves only
+  };
+  std::vector<Storage> storages;
+  IdVector<ValueId, StorageIndex> storage_of;  ///< kNoStorage: no copy on this device
+  std::vector<std::vector<StepPlan>> blocks;   ///< as the blocks and steps of the device's program
+  std::int64_t arena_bytes = 0;                ///< the peak
+  std::vector<StorageIndex> at_peak;           ///< what lies there when the arena is fullest, greatest first
+
+  [[nodiscard]] const Range& range(ValueId value) const { return storages[static_cast<std::size_t>(storage_of[value])].range; }
+};
+
+/// `leaves_external`: inputs, parameters and constants lie outside the arena (the host), else in it for the whole run.
+MemoryPlan plan_memory(const Program& program, DeviceId device, bool leaves_external, const Fusion& fusion = {});
+
+/// What plan_memory() takes of the accelerator; for the planner.
+MemoryPeak accelerator_peak(const Program& program);
+
+/// Why `plan` does not fit into `capacity` bytes (0: unknown, but less): the peak and the values that make it.
+Error does_not_fit(const Program& program, DeviceId device, const MemoryPlan& plan, double capacity);
+
+}  // namespace cleave

@@ -1,0 +1,26 @@
+#include "executor/report/observation.h"
+
+namespace cleave {
+
+std::map<std::string, double> Observation::averages(const Graph& graph, const std::map<NodeId, Mean>& by_node) {
+  std::map<std::string, Mean> by_position;  // inlined functions give several nodes of one position
+  for (const auto& [node, mean] : by_node) {
+    const SourceLocation& location = graph.nodes[node].location;
+    if (!location.known()) continue;
+    Mean& total = by_position[to_string(location)];
+    total.sum += mean.sum;
+    total.count += mean.count;
+  }
+  std::map<std::string, double> result;
+  for (const auto& [position, mean] : by_position) result[position] = mean.sum / mean.count;
+  return result;
+}
+
+Profile Observation::profile(const Graph& graph) const {
+  Profile profile;
+  profile.expected = averages(graph, control_);
+  profile.host_seconds = averages(graph, seconds_);
+  return profile;
+}
+
+}  // namespace cleave

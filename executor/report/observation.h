@@ -1,0 +1,34 @@
+// Observation: counts trips, branches and host times of a run and averages them into a Profile.
+#pragma once
+
+#include <map>
+
+#include "graph/graph.h"
+#include "partitioner/machine/costs.h"
+
+namespace cleave {
+
+class Observation {
+ public:
+  /// One execution of a loop (its trips) or of a branch (1 if `then` was taken).
+  void control(NodeId node, double outcome) { add(control_[node], outcome); }
+  /// One execution of an operation on the host.
+  void seconds(NodeId node, double seconds) { add(seconds_[node], seconds); }
+  /// Averages by source position; what has no position is left out.
+  [[nodiscard]] Profile profile(const Graph& graph) const;
+
+ private:
+  struct Mean {
+    double sum = 0;
+    double count = 0;
+  };
+  static void add(Mean& mean, double value) {
+    mean.sum += value;
+    mean.count += 1;
+  }
+  static std::map<std::string, double> averages(const Graph& graph, const std::map<NodeId, Mean>& by_node);
+
+  std::map<NodeId, Mean> control_, seconds_;
+};
+
+}  // namespace cleave

@@ -1,0 +1,148 @@
+#include "executor/run/bindings.h"
+
+#include <cstdio>
+#include <cstring>
+#include <limits>
+
+#include "executor/host/library.h"
+#include "executor/run/random_parameter.h"
+#include "graph/array/npy.h"
+
+namespace cleave {
+namespace {
+
+/// An attribute that may be written as any number or list of numbers.
+std::vector<double> numbers(const AttributeValue& value) {
+  if (const auto* list = std::get_if<std::vector<double>>(&value)) return *list;
+  if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value)) return {list->begin(), list->end()};
+  if (const auto* number = std::get_if<double>(&value)) return {*number};
+  if (const auto* number = std::get_if<std::int64_t>(&value)) return {static_cast<double>(*number)};
+  if (const auto* truth = std::get_if<bool>(&value)) return {*truth ? 1.0 : 0.0};
+  return {};
+}
+
+Result<Array> filled(const TensorType& type, double value) {
+  Result<Array> array = Array::allocate(type);
+  if (!array) return array;
+  dispatch(type.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    T element;
+    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+      element = T(static_cast<float>(value));
+    } else {
+      element = static_cast<T>(value);
+    }
+    std::fill_n(array->mutable_data<T>(), array->size(), element);
+  });
+  return array;
+}
+
+/// The array that the model itself gives the node, or an Error.
+Result<Array> default_of(const Graph& graph, NodeId id) {
+  const Node& node = graph.nodes[id];
+  const Value& value = graph.values[node.results[0]];
+  if (const auto* file = node.attributes.get_if<std::string>("file")) return read_array(*file, value.type);
+  if (const auto* array = node.attributes.get_if<Array>("value")) return *array;
+  if (const AttributeValue* number = node.attributes.find("value")) {
+    std::vector<double> list = numbers(*number);
+    if (list.size() == 1) return filled(value.type, list[0]);
+  }
+  std::uint64_t seed = static_cast<std::uint64_t>(node.attributes.get_or<std::int64_t>("seed", 0));
+  for (RandomKind kind : {RandomKind::uniform, RandomKind::normal}) {
+    const AttributeValue* attribute = node.attributes.find(kind == RandomKind::uniform ? "uniform" : "normal");
+    if (!attribute) continue;
+    std::vector<double> list = numbers(*attribute);
+    if (list.size() == 2) return random_parameter(kind, value.type, list[0], list[1], seed);
+  }
+  std::string what = node.kind == NodeKind::input ? "input" : "parameter";
+  return Error{"the " + what + " `" + value.name + "` (" + to_string(value.type) + ") is not given and the model has no default for it"};
+}
+
+/// A library's function in the place of a declaration that names one.
+std::optional<Error> bind_attribute(AttributeValue& value, const std::vector<std::string>& library_paths, bool& changed) {
+  auto* function = std::get_if<std::shared_ptr<const HostFunction>>(&value);
+  if (!function || !*function || (*function)->call || (*function)->library.empty()) return std::nullopt;
+  Result<HostFunction> bound = load_host_function(**function, library_paths);
+  if (!bound) return bound.error();
+  *function = std::make_shared<const HostFunction>(std::move(*bound));
+  changed = true;
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<Array> bind_leaf(const Graph& graph, NodeId id, const RunOptions& options) {
+  const Value& value = graph.values[graph.nodes[id].results[0]];
+  auto given = options.inputs.find(value.name);
+  Result<Array> array = given != options.inputs.end() ? Result<Array>(given->second) : default_of(graph, id);
+  if (!array) return at_node(graph, id, array.error());
+  if (array->type() != value.type) {
+    return at_node(graph, id, Error{"`" + value.name + "` is " + to_string(value.type) + ", but was given " + to_string(array->type())});
+  }
+  return array;
+}
+
+Result<std::map<NodeId, Array>> bind_leaves(const Graph& graph, const RunOptions& options) {
+  std::map<NodeId, Array> leaves;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    NodeKind kind = graph.nodes[NodeId(i)].kind;
+    if (kind != NodeKind::input && kind != NodeKind::parameter) continue;
+    Result<Array> array = bind_leaf(graph, NodeId(i), options);
+    if (!array) return array.error();
+    leaves.emplace(NodeId(i), std::move(*array));
+  }
+  return leaves;
+}
+
+Result<BoundAttributes> load_host_functions(const Graph& graph, const std::vector<std::string>& library_paths) {
+  BoundAttributes all;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    Attributes attributes = graph.nodes[NodeId(i)].attributes;
+    bool changed = false;
+    for (const auto& [name, value] : graph.nodes[NodeId(i)].attributes) {
+      AttributeValue copy = value;
+      bool bound = false;
+      if (std::optional<Error> error = bind_attribute(copy, library_paths, bound)) return at_node(graph, NodeId(i), std::move(*error));
+      if (!bound) continue;
+      attributes.set(name, std::move(copy));
+      changed = true;
+    }
+    if (changed) all.emplace(NodeId(i), std::move(attributes));
+  }
+  return all;
+}
+
+Result<std::int64_t> checked_trips(const Graph& graph, NodeId loop, const std::byte* count) {
+  std::int64_t trips = 0;
+  dispatch(graph.values[graph.nodes[loop].inputs[0]].type.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_integral_v<T>) {
+      T read;
+      std::memcpy(&read, count, sizeof(T));
+      trips = static_cast<std::int64_t>(read);
+    }
+  });
+  if (trips > std::numeric_limits<std::int32_t>::max()) {
+    return at_node(graph, loop, Error{"a trip count of " + std::to_string(trips) + " is beyond what the i32 counter holds"});
+  }
+  return std::max<std::int64_t>(0, trips);
+}
+
+Error at_node(const Graph& graph, NodeId node, Error error) {
+  if (error.location.known()) return error;
+  error.location = graph.nodes[node].location;
+  std::string name = "`" + graph.display_name(node) + "`";
+  if (error.message.find(name) == std::string::npos) error.message = name + ": " + error.message;
+  return error;
+}
+
+std::function<void(std::string_view)> print_or_stdout(const RunOptions& options) {
+  if (options.print) return options.print;
+  return [](std::string_view line) {
+    std::string text(line);
+    text += '\n';
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  };
+}
+
+}  // namespace cleave

@@ -1,0 +1,34 @@
+// What a run needs from outside the graph: the arrays of inputs and parameters, and callable host functions. Shared by the reference and
+// the executor, so that both start from the same bits.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "executor/run/executor.h"
+#include "graph/graph.h"
+
+namespace cleave {
+
+/// The array of one input or parameter node: given in `options`, from its `file`, its `value`, or drawn from its distribution.
+/// An Error at the node's line if there is none, or if its type is another.
+Result<Array> bind_leaf(const Graph& graph, NodeId node, const RunOptions& options);
+
+/// The arrays of all inputs and parameters, by node.
+Result<std::map<NodeId, Array>> bind_leaves(const Graph& graph, const RunOptions& options);
+
+/// Attributes of nodes that call a function from a shared library, with the function bound. Loads the libraries.
+using BoundAttributes = std::map<NodeId, Attributes>;
+Result<BoundAttributes> load_host_functions(const Graph& graph, const std::vector<std::string>& library_paths);
+
+/// The trips of a `for` with a runtime count, read from its scalar at `count`: none if negative, an Error beyond what the counter holds.
+Result<std::int64_t> checked_trips(const Graph& graph, NodeId loop, const std::byte* count);
+
+/// `error` as the error of `node`: named, and at its line if it has no place of its own.
+Error at_node(const Graph& graph, NodeId node, Error error);
+
+/// What `print` is given when the caller gave nothing: lines on standard output.
+std::function<void(std::string_view)> print_or_stdout(const RunOptions& options);
+
+}  // namespace cleave

@@ -1,0 +1,54 @@
+#include "executor/run/channel.h"
+
+namespace cleave {
+
+Ring::Ring(const std::vector<std::byte*>& slots) {
+  CLEAVE_CHECK(!slots.empty(), "a channel needs room for one generation");
+  for (std::byte* data : slots) slots_.push_back({data, nullptr, {}, {}});
+}
+
+Ring::Slot* Ring::next(RunState& run, DeviceId who, const Origin& origin) {
+  auto waited = run.wait(who, origin, [&] { return sent_ - taken_ < slots_.size(); });
+  return waited == RunState::Waited::ready ? &slots_[sent_ % slots_.size()] : nullptr;
+}
+
+void Ring::publish(RunState& run) {
+  run.update([&] { ++sent_; });
+}
+
+Ring::Slot* Ring::front(RunState& run, DeviceId who, const Origin& origin) {
+  auto waited = run.wait(who, origin, [&] { return sent_ > taken_; });
+  return waited == RunState::Waited::ready ? &slots_[taken_ % slots_.size()] : nullptr;
+}
+
+void Ring::release(RunState& run) {
+  run.update([&] { ++taken_; });
+}
+
+const Ring::Slot* Ring::first(RunState& run, const Origin& origin) {
+  auto waited = run.wait(DeviceId(), origin, [&] { return sent_ > 0; });
+  return waited == RunState::Waited::ready ? slots_.data() : nullptr;
+}
+
+void Ring::reset() {
+  sent_ = taken_ = 0;
+  for (Slot& slot : slots_) slot = {slot.data, nullptr, {}, {}};
+}
+
+bool ControlStream::put(RunState& run, DeviceId who, const Origin& origin, Decision decision) {
+  if (run.wait(who, origin, [&] { return decisions_.size() < kCapacity; }) != RunState::Waited::ready) return false;
+  run.update([&] { decisions_.push_back(decision); });
+  return true;
+}
+
+std::optional<ControlStream::Decision> ControlStream::take(RunState& run, DeviceId who, const Origin& origin) {
+  if (run.wait(who, origin, [&] { return !decisions_.empty(); }) != RunState::Waited::ready) return std::nullopt;
+  Decision decision;
+  run.update([&] {
+    decision = decisions_.front();
+    decisions_.pop_front();
+  });
+  return decision;
+}
+
+}  // namespace cleave

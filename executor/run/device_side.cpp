@@ -1,0 +1,331 @@
+#include "executor/run/device_side.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "executor/memory/segments.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::size_t kShortestSegment = 3;  ///< operations and copies; fewer gain nothing from being launched as one
+
+}  // namespace
+
+DeviceSide::DeviceSide(Prepared& prepared, DeviceId id)
+    : prepared_(prepared),
+      graph_(prepared.graph()),
+      id_(id),
+      device_(*prepared.devices[id]),
+      fusion_(prepared.fusions[id]),
+      plan_(prepared.plans[id]),
+      kernels_(graph_.nodes.size()),
+      work_(graph_.nodes.size()),
+      members_(graph_.nodes.size()),
+      orders_(graph_.nodes.size()),
+      hazards_(watch_transfers(prepared, id)) {}
+
+Hazards DeviceSide::watch_transfers(const Prepared& prepared, DeviceId id) {
+  std::vector<StorageIndex> transferred;
+  for (const Channel& channel : prepared.program->channels) {
+    StorageIndex storage = prepared.plans[id].storage_of[channel.value];
+    if ((channel.from == id || channel.to == id) && storage != kNoStorage) transferred.push_back(storage);
+  }
+  return {prepared.plans[id], transferred};
+}
+
+Result<std::unique_ptr<DeviceSide>> DeviceSide::create(Prepared& prepared, DeviceId id) {
+  std::unique_ptr<DeviceSide> side(new DeviceSide(prepared, id));
+  if (Status status = side->device_.allocate(side->plan_.arena_bytes); !status) return status.error();
+  if (Status status = side->prepare_steps(); !status) return status.error();
+  side->prepare_segments();
+  return side;
+}
+
+/// Kernels, and the constants that lie here for good.
+Status DeviceSide::prepare_steps() {
+  for (const Block& block : prepared_.program->devices[id_].blocks) {
+    for (const Step& step : block.steps) {
+      const Node& node = graph_.nodes[step.node];
+      if (step.kind != StepKind::compute) continue;
+      orders_[step.node] = step.order;
+      if (node.kind == NodeKind::constant) {
+        if (Status status = upload(step.node, node.attributes.get<Array>("value")); !status) return status;
+      }
+      if (node.kind == NodeKind::input || node.kind == NodeKind::parameter) leaves_.push_back(step.node);
+      if (node.kind != NodeKind::operation) continue;
+      if (Status status = prepare_kernel(step.node); !status) return status;
+    }
+  }
+  return {};
+}
+
+/// The kernel of one operation, or of the whole group of which it is the last; none of what runs with a later operation.
+Status DeviceSide::prepare_kernel(NodeId id) {
+  const Node& node = graph_.nodes[id];
+  const FusionGroup* group = fusion_.group(id);
+  if (group && id != group->nodes.back()) return {};
+  KernelRequest request{id, node.op, &prepared_.attributes(id), {}, {}, {}, {}, {}, {}};
+  if (group) {
+    request = request_for(graph_, *group);
+  } else {
+    for (ValueId input : node.inputs) request.input_types.push_back(graph_.values[input].type);
+    for (ValueId result : node.results) request.result_types.push_back(graph_.values[result].type);
+  }
+  Work& work = work_[id];
+  for (ValueId input : group ? group->inputs : node.inputs) {
+    request.inputs.push_back(plan_.range(input));
+    work.reads.push_back(storage(input));
+  }
+  for (ValueId result : group ? group->results : node.results) {
+    request.results.push_back(plan_.range(result));
+    work.writes.push_back(storage(result));
+  }
+  work.seconds = prepared_.accelerator_seconds[id];
+  Result<KernelId> kernel = device_.prepare(std::move(request));
+  if (!kernel) return at_node(graph_, id, kernel.error());
+  kernels_[id] = *kernel;
+  return {};
+}
+
+/// Pieces of the step lists that the device takes as one. Each waits for all that any of its steps must wait for: since pieces end at
+/// transfers, that is what its first steps wait for anyway.
+void DeviceSide::prepare_segments() {
+  const auto joins = [this](NodeId node) { return !kernels_[node].valid() || device_.joins(kernels_[node]); };
+  const std::vector<Segment> found = find_segments(*prepared_.program, id_, plan_, kShortestSegment, joins);
+  for (const Segment& segment : found) {
+    PreparedSegment prepared;
+    std::vector<DeviceStep> steps;
+    std::vector<NodeId> nodes = segment.nodes;
+    std::erase_if(nodes, [this](NodeId node) { return !kernels_[node].valid(); });  // they run with a later one
+    if (nodes.empty() || nodes.size() + (segment.moves ? segment.moves->size() : 0) < kShortestSegment) continue;
+    for (NodeId node : nodes) {
+      members_[node] = {static_cast<std::int32_t>(segments_.size()), steps.empty()};
+      steps.push_back({kernels_[node], {}, {}, node, orders_[node]});
+      const Work& work = work_[node];
+      prepared.work.reads.insert(prepared.work.reads.end(), work.reads.begin(), work.reads.end());
+      prepared.work.writes.insert(prepared.work.writes.end(), work.writes.begin(), work.writes.end());
+      prepared.work.seconds += work.seconds;
+    }
+    if (segment.moves) prepared_moves_.insert(segment.moves);
+    for (const Move& move : segment.moves ? *segment.moves : std::vector<Move>()) {
+      steps.push_back({{}, range(move.to), range(move.from), {}, 0});
+      prepared.work.reads.push_back(move.from);
+      prepared.work.writes.push_back(move.to);
+    }
+    prepared.id = device_.prepare_segment(std::move(steps));
+    segments_.push_back(std::move(prepared));
+  }
+}
+
+/// The segment that a node is launched with; null: it is launched by itself.
+const DeviceSide::PreparedSegment* DeviceSide::segment_of(NodeId node) const {
+  const std::int32_t segment = members_[node].segment;
+  return verify_ || segment < 0 ? nullptr : &segments_[static_cast<std::size_t>(segment)];
+}
+
+Status DeviceSide::upload(NodeId node, const Array& array) {
+  const Range to = plan_.range(graph_.nodes[node].results[0]);
+  if (device_.simulated() || !prepared_.caller_memory.source(graph_.nodes[node].results[0])) return device_.upload(to, array.bytes());
+  if (Status status = device_.copy_to_device(to, array.bytes(), {}); !status) return status;
+  return device_.synchronize(device_.record(Stream::to_device));
+}
+
+Status DeviceSide::begin(RunState& run, const RunOptions& options, const std::map<NodeId, Array>& leaves) {
+  run_ = &run;
+  verify_ = options.verify;
+  on_verify_ = options.on_verify;
+  driver_ = 0;
+  clock_ = {};
+  waited_ = {};
+  hazards_.reset();
+  received_ = sent_ = {};
+  track_ = {options.timeline && device_.simulated(), {}};
+  if (verify_ && !fetched_) {
+    std::int64_t largest = 0;
+    for (const MemoryPlan::Storage& each : plan_.storages) largest = std::max(largest, each.range.bytes);
+    Result<std::byte*> staging = device_.allocate_staging(largest);
+    if (!staging) return staging.error();
+    fetched_ = *staging;
+  }
+  if (Status status = device_.begin_run(run); !status) return status;
+  for (NodeId leaf : leaves_) {
+    if (Status status = upload(leaf, leaves.at(leaf)); !status) {
+      device_.end_run();
+      return status;
+    }
+  }
+  return {};
+}
+
+void DeviceSide::drive() {
+  walk(*prepared_.program, id_, plan_, *run_, *this);
+  for (int s = 0; s < kStreamCount; ++s) {
+    Status status = device_.synchronize(device_.record(static_cast<Stream>(s)));
+    if (!status && !run_->failed()) run_->end(status.error());
+  }
+  device_.end_run();
+}
+
+double DeviceSide::now() const {
+  return std::max({driver_, clock_[0], clock_[1], clock_[2]});
+}
+
+bool DeviceSide::fail(const Origin& here, Error error) {
+  run_->fail(here, std::move(error));
+  return false;
+}
+
+bool DeviceSide::wait_for(Stream stream, const Work& work, double& start, const Origin& here) {
+  waits_.clear();
+  for (StorageIndex s : work.reads) hazards_.before(stream, s, false, waits_);
+  for (StorageIndex s : work.writes) hazards_.before(stream, s, true, waits_);
+  for (const Point& point : waits_) {
+    start = std::max(start, point.time);
+    std::uint64_t& waited = waited_[static_cast<std::size_t>(stream)][static_cast<std::size_t>(point.event.stream)];
+    if (waited >= point.event.sequence) continue;
+    waited = point.event.sequence;
+    if (Status status = device_.wait(stream, point.event); !status) return fail(here, status.error());
+  }
+  return true;
+}
+
+template <class F>
+std::optional<Point> DeviceSide::issue(Stream stream, const Work& work, const Origin& here, TimelineEvent::What what, std::int64_t bytes,
+                                       F&& enqueue) {
+  double& clock = clock_[static_cast<std::size_t>(stream)];
+  double start = std::max(clock, driver_);
+  if (!wait_for(stream, work, start, here)) return std::nullopt;
+  if (Status status = enqueue(); !status) {
+    fail(here, status.error());
+    return std::nullopt;
+  }
+  clock = start + work.seconds;
+  Point point{device_.record(stream), clock};
+  for (StorageIndex s : work.reads) hazards_.after(stream, s, false, point);
+  for (StorageIndex s : work.writes) hazards_.after(stream, s, true, point);
+  if (work.seconds > 0) track_.add(what, id_, here.node, start, clock, bytes);
+  return point;
+}
+
+bool DeviceSide::compute(const Step& step, const Origin& here, std::int64_t trip) {
+  const Node& node = graph_.nodes[step.node];
+  if (node.kind == NodeKind::operation) return launch(node, here);
+  if (node.kind != NodeKind::counter) return true;  // constants and leaves are there
+  StorageIndex to = storage(node.results[0]);
+  Work work{{}, {to}, prepared_.accelerator_seconds[step.node]};
+  return issue(Stream::compute, work, here, TimelineEvent::What::compute, 0,
+               [&] { return device_.fill(range(to), static_cast<std::int32_t>(trip), here); })
+      .has_value();
+}
+
+bool DeviceSide::launch(const Node& node, const Origin& here) {
+  if (const PreparedSegment* segment = segment_of(here.node)) {
+    return !members_[here.node].first || issue(Stream::compute, segment->work, here, TimelineEvent::What::compute, 0, [&] {
+                                           return device_.launch_segment(segment->id, here);
+                                         }).has_value();
+  }
+  if (!kernels_[here.node].valid()) return true;  // it runs with a later one
+  auto enqueue = [&] { return device_.launch(kernels_[here.node], here); };
+  if (!verify_ || graph_.purity(here.node) != Purity::pure) {
+    return issue(Stream::compute, work_[here.node], here, TimelineEvent::What::compute, 0, enqueue).has_value();
+  }
+  const FusionGroup* group = fusion_.group(here.node);
+  std::optional<std::vector<Array>> inputs = fetch(group ? group->inputs : node.inputs, here);
+  if (!inputs || !issue(Stream::compute, work_[here.node], here, TimelineEvent::What::compute, 0, enqueue)) return false;
+  std::optional<std::vector<Array>> results = fetch(group ? group->results : node.results, here);
+  if (!results) return false;
+  RunState::Executing executing(*run_);
+  announce_check(graph_, here.node, on_verify_);
+  std::optional<Error> error =
+      group ? check_against_meanings(prepared_, *group, *inputs, *results) : check_against_meaning(prepared_, here.node, *inputs, *results);
+  return error ? fail(here, std::move(*error)) : true;
+}
+
+std::optional<std::vector<Array>> DeviceSide::fetch(const std::vector<ValueId>& values, const Origin& here) {
+  std::vector<Array> arrays;
+  // The compute stream first: memory that no transfer touches is not watched for hazards.
+  Status status = device_.synchronize(device_.record(Stream::compute));
+  for (ValueId value : values) {
+    Array array(graph_.values[value].type);
+    if (status) {
+      std::optional<Point> point = issue(Stream::to_host, {{storage(value)}, {}, 0}, here, TimelineEvent::What::transfer, 0,
+                                         [&] { return device_.copy_to_host(fetched_, range(storage(value)), here); });
+      if (!point) return std::nullopt;
+      status = device_.synchronize(point->event);
+    }
+    if (status && array.type().bytes() > 0) std::memcpy(array.mutable_bytes(), fetched_, static_cast<std::size_t>(array.type().bytes()));
+    arrays.push_back(std::move(array));
+  }
+  if (status) return arrays;
+  fail(here, status.error());
+  return std::nullopt;
+}
+
+bool DeviceSide::receive(const Step& step, const Origin& here) {
+  Ring& ring = prepared_.rings[step.channel];
+  Ring::Slot* slot = ring.front(*run_, id_, here);
+  if (!slot) return false;
+  double before = std::max(driver_, clock_[0]);
+  driver_ = std::max(driver_, slot->ready.time);
+  if (driver_ > before) track_.add(TimelineEvent::What::wait, id_, here.node, before, driver_);
+  StorageIndex to = storage(step.value);
+  Work work{{}, {to}, prepared_.transfer_seconds[step.channel]};
+  std::optional<Point> point = issue(Stream::to_device, work, here, TimelineEvent::What::transfer, range(to).bytes,
+                                     [&] { return device_.copy_to_device(range(to), slot->at, here); });
+  if (!point) return false;
+  slot->free = *point;
+  ring.release(*run_);
+  ++received_.count;
+  received_.bytes += range(to).bytes;
+  return true;
+}
+
+bool DeviceSide::send(const Step& step, const Origin& here) {
+  Ring& ring = prepared_.rings[step.channel];
+  Ring::Slot* slot = ring.next(*run_, id_, here);
+  if (!slot) return false;
+  driver_ = std::max(driver_, slot->free.time);
+  StorageIndex from = storage(step.value);
+  const bool at_root = prepared_.channel(step.channel).region == Graph::kRoot;  // elsewhere it may be overtaken by a later trip
+  const Array* given = at_root ? prepared_.caller_memory.target(step.value) : nullptr;
+  std::byte* to = given ? writable(*given) : slot->data;
+  Work work{{from}, {}, prepared_.transfer_seconds[step.channel]};
+  std::optional<Point> point = issue(Stream::to_host, work, here, TimelineEvent::What::transfer, range(from).bytes,
+                                     [&] { return device_.copy_to_host(to, range(from), here); });
+  if (!point) return false;
+  slot->ready = *point;
+  slot->at = to;
+  ring.publish(*run_);
+  ++sent_.count;
+  sent_.bytes += range(from).bytes;
+  return true;
+}
+
+bool DeviceSide::move(const std::vector<Move>& moves, const Origin& here) {
+  if (!verify_ && prepared_moves_.contains(&moves)) return true;
+  for (const Move& m : moves) {
+    if (!issue(Stream::compute, {{m.from}, {m.to}, 0}, here, TimelineEvent::What::compute, 0,
+               [&] { return device_.copy_inside(range(m.to), range(m.from), here); })) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool DeviceSide::discard(const std::vector<StorageIndex>& dead, const Origin& here) {
+  for (StorageIndex s : dead) {
+    if (hazards_.watched(s)) continue;  // a copy may still be reading it, and a hint is not worth a wait
+    if (Status status = device_.discard(range(s), here); !status) return fail(here, status.error());
+  }
+  return true;
+}
+
+std::optional<std::int64_t> DeviceSide::decide(const Step&, ValueId, const Origin& here) {
+  std::optional<ControlStream::Decision> decision = prepared_.controls[id_].take(*run_, id_, here);
+  if (!decision) return std::nullopt;
+  driver_ = std::max(driver_, decision->time);
+  return decision->value;
+}
+
+}  // namespace cleave

@@ -1,0 +1,104 @@
+// DeviceSide: what the driver thread of one accelerator does at each step of its program: it enqueues, and waits only for the host's values
+// and decisions. What waits for what on the device is said by events (hazards.h); the virtual clock follows the same waits.
+#pragma once
+
+#include <array>
+#include <set>
+
+#include "executor/run/hazards.h"
+#include "executor/run/prepared.h"
+#include "executor/run/walk.h"
+
+namespace cleave {
+
+class DeviceSide final : public Worker {
+ public:
+  /// Takes the device's arena, prepares its kernels and uploads its constants.
+  static Result<std::unique_ptr<DeviceSide>> create(Prepared& prepared, DeviceId id);
+
+  /// Before each run. `leaves` are read by inputs and parameters that have a copy here.
+  Status begin(RunState& run, const RunOptions& options, const std::map<NodeId, Array>& leaves);
+  /// Ends a run that began but will not be driven.
+  void end() { device_.end_run(); }
+  /// The driver thread: the whole program, then until the device is idle.
+  void drive();
+
+  [[nodiscard]] const TransferCount& received() const { return received_; }
+  [[nodiscard]] const TransferCount& sent() const { return sent_; }
+  /// When the last stream ends, on the virtual clock.
+  [[nodiscard]] double now() const;
+  [[nodiscard]] Track& track() { return track_; }
+
+  bool compute(const Step& step, const Origin& here, std::int64_t trip) override;
+  bool send(const Step& step, const Origin& here) override;
+  bool receive(const Step& step, const Origin& here) override;
+  bool move(const std::vector<Move>& moves, const Origin& here) override;
+  bool discard(const std::vector<StorageIndex>& dead, const Origin& here) override;
+  std::optional<std::int64_t> decide(const Step& step, ValueId value, const Origin& here) override;
+  void outcome(NodeId, std::int64_t) override {}
+  void leave(const Step&) override {}
+
+ private:
+  /// Memory that one command touches, and how long it takes.
+  struct Work {
+    std::vector<StorageIndex> reads, writes;
+    double seconds = 0;
+  };
+  DeviceSide(Prepared& prepared, DeviceId id);
+  static Hazards watch_transfers(const Prepared& prepared, DeviceId id);
+  Status prepare_steps();
+  Status prepare_kernel(NodeId id);
+  void prepare_segments();
+  Status upload(NodeId leaf, const Array& array);
+
+  /// What an operation is in a prepared segment.
+  struct Member {
+    std::int32_t segment = -1;  ///< index into segments_; none: it is launched by itself
+    bool first = false;         ///< launches it all
+  };
+  struct PreparedSegment {
+    SegmentId id;
+    Work work;
+  };
+  [[nodiscard]] const PreparedSegment* segment_of(NodeId node) const;
+
+  /// Puts one command into `stream` behind all that it must wait for. `enqueue` does it; nothing if it failed.
+  template <class F>
+  std::optional<Point> issue(Stream stream, const Work& work, const Origin& here, TimelineEvent::What what, std::int64_t bytes,
+                             F&& enqueue);
+  bool wait_for(Stream stream, const Work& work, double& start, const Origin& here);
+  bool fail(const Origin& here, Error error);
+  bool launch(const Node& node, const Origin& here);
+  /// The contents of `values`, brought to the host for verification.
+  std::optional<std::vector<Array>> fetch(const std::vector<ValueId>& values, const Origin& here);
+  [[nodiscard]] StorageIndex storage(ValueId value) const { return plan_.storage_of[value]; }
+  [[nodiscard]] const Range& range(StorageIndex s) const { return plan_.storages[static_cast<std::size_t>(s)].range; }
+
+  Prepared& prepared_;
+  const Graph& graph_;
+  const DeviceId id_;
+  Device& device_;
+  const Fusion& fusion_;
+  const MemoryPlan& plan_;
+  IdVector<NodeId, KernelId> kernels_;
+  IdVector<NodeId, Work> work_;
+  std::vector<PreparedSegment> segments_;
+  IdVector<NodeId, Member> members_;
+  IdVector<NodeId, std::int64_t> orders_;              ///< of compute steps
+  std::set<const std::vector<Move>*> prepared_moves_;  ///< that are part of a segment
+  std::vector<NodeId> leaves_;                         ///< inputs and parameters with a copy here
+  Hazards hazards_;
+  std::byte* fetched_ = nullptr;  ///< staging for one value at a time, in verify mode
+
+  RunState* run_ = nullptr;
+  bool verify_ = false;
+  std::function<void(std::string_view, double)> on_verify_;
+  double driver_ = 0;                                                           ///< virtual: what the driver has waited for so far
+  std::array<double, kStreamCount> clock_{};                                    ///< virtual: when each stream is free
+  std::array<std::array<std::uint64_t, kStreamCount>, kStreamCount> waited_{};  ///< what a stream has already waited for
+  std::vector<Point> waits_;
+  TransferCount received_, sent_;
+  Track track_;
+};
+
+}  // namespace cleave

@@ -1,0 +1,196 @@
+// The asynchronous executor: the host's program on the caller's thread, a driver thread for each accelerator, a watchdog while they may
+// wait for each other, a courier for outputs that are wanted early. Threads are kept between runs.
+#include "executor/run/executor.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "executor/run/device_side.h"
+#include "executor/run/early_outputs.h"
+#include "executor/run/host_side.h"
+#include "executor/run/outputs.h"
+#include "executor/run/prepared.h"
+#include "executor/run/watchdog.h"
+#include "executor/run/worker_thread.h"
+#include "graph/base/units.h"
+
+namespace cleave {
+namespace {
+
+class AsynchronousExecutor final : public Executor {
+ public:
+  static Result<std::unique_ptr<Executor>> create(std::shared_ptr<const Program> program, const Machine& machine,
+                                                  const ExecutorOptions& options) {
+    Result<std::unique_ptr<Prepared>> prepared = prepare(std::move(program), machine, options);
+    if (!prepared) return prepared.error();
+    auto executor = std::make_unique<AsynchronousExecutor>(std::move(*prepared), options);
+    if (Status status = executor->open(); !status) return status.error();
+    return std::unique_ptr<Executor>(std::move(executor));
+  }
+
+  AsynchronousExecutor(std::unique_ptr<Prepared> prepared, const ExecutorOptions& options)
+      : prepared_(std::move(prepared)),
+        outputs_(prepared_->graph()),
+        early_outputs_(*prepared_, outputs_),
+        watchdog_seconds_(options.watchdog_seconds),
+        simulated_(options.accelerator == ExecutorOptions::Accelerator::simulated) {}
+
+  Status open() {
+    Result<std::unique_ptr<HostSide>> host = HostSide::create(*prepared_, outputs_);
+    if (!host) return host.error();
+    host_ = std::move(*host);
+    for (std::size_t d = 1; d < prepared_->devices.size(); ++d) {
+      if (!prepared_->devices[DeviceId(d)]) continue;
+      Result<std::unique_ptr<DeviceSide>> side = DeviceSide::create(*prepared_, DeviceId(d));
+      if (!side) return side.error();
+      drivers_.push_back(std::move(*side));
+      driver_threads_.push_back(std::make_unique<WorkerThread>());
+    }
+    if (!drivers_.empty()) watchdog_.emplace(watchdog_seconds_);
+    return {};
+  }
+
+  Result<RunResult> run(const RunOptions& options) override {
+    auto start = RunState::Clock::now();
+    Result<std::map<NodeId, Array>> leaves = bind_leaves(graph(), options);
+    if (!leaves) return leaves.error();
+    if (Status status = check_results(graph(), options, *leaves); !status) return status.error();
+    prepared_->caller_memory.begin(graph(), options, *leaves, simulated_);
+    RunState run([this](NodeId node, Error error) { return at_node(graph(), node, std::move(error)); });
+    if (Status status = begin(run, options, *leaves); !status) {
+      let_go();
+      return status.error();
+    }
+    outputs_.begin(options.on_output);
+    set_current(&run);
+    work(run);
+    set_current(nullptr);
+    Result<RunResult> result = RunResult();
+    if (std::optional<Error> error = run.error()) {
+      result = *std::move(error);
+    } else {
+      result = collect(options);
+      result->seconds = std::chrono::duration<double>(RunState::Clock::now() - start).count();
+    }
+    outputs_.begin(nullptr);  // keeps nothing of this run
+    let_go();
+    return result;
+  }
+
+  bool cancel() override {
+    const std::lock_guard lock(current_mutex_);
+    if (!current_) return false;
+    end(*current_, Error{"cancelled", {}, ErrorKind::user});
+    return true;
+  }
+
+  [[nodiscard]] std::int64_t planned_peak(DeviceId device) const override { return prepared_->plans[device].arena_bytes; }
+  /// The host's arena is one allocation.
+  [[nodiscard]] std::int64_t measured_peak(DeviceId device) const override {
+    return prepared_->devices[device] ? prepared_->devices[device]->measured_peak() : planned_peak(device);
+  }
+
+ private:
+  [[nodiscard]] const Graph& graph() const { return prepared_->graph(); }
+  /// Whoever writes to an array after the run finds it his own again.
+  void let_go() {
+    host_->end();
+    prepared_->caller_memory.end();
+  }
+  Status begin(RunState& run, const RunOptions& options, const std::map<NodeId, Array>& leaves) {
+    for (Ring& ring : prepared_->rings) ring.reset();
+    for (ControlStream& control : prepared_->controls) control.reset();
+    for (std::size_t i = 0; i < drivers_.size(); ++i) {
+      Status status = drivers_[i]->begin(run, options, leaves);
+      if (status) continue;
+      for (std::size_t j = 0; j < i; ++j) drivers_[j]->end();
+      return status;
+    }
+    host_->begin(run, options, leaves, simulated_);
+    return {};
+  }
+
+  /// Walks all programs to their ends, or to an error.
+  void work(RunState& run) {
+    const bool carries = outputs_.listening() && early_outputs_.needed();
+    if (carries && !early_thread_) early_thread_.emplace();
+    if (watchdog_) watchdog_->begin(run, [this, &run] { give_up(run); });
+    for (std::size_t i = 0; i < drivers_.size(); ++i) driver_threads_[i]->start([driver = drivers_[i].get()] { driver->drive(); });
+    if (carries) early_thread_->start([this, &run] { early_outputs_.work(run); });
+    walk(*prepared_->program, kHost, prepared_->plans[kHost], run, *host_);
+    for (const auto& thread : driver_threads_) thread->wait();
+    if (carries) early_thread_->wait();
+    if (watchdog_) watchdog_->end();
+  }
+
+  void give_up(RunState& run) const {
+    Error error;
+    error.kind = ErrorKind::machine;
+    error.message = "nothing has run for " + format_seconds(watchdog_seconds_) + ", and the run was ended";
+    for (const auto& [device, node] : run.waiting()) {
+      if (!node.valid()) continue;
+      if (!error.location.known()) error.location = graph().nodes[node].location;
+      error.message += "; " + to_string(device) + " waits for `" + graph().display_name(node) + "`";
+    }
+    end(run, error);
+  }
+
+  void end(RunState& run, const Error& error) const {
+    run.end(error);
+    for (const auto& device : prepared_->devices) {
+      if (device) device->abort();
+    }
+  }
+
+  void set_current(RunState* run) {
+    const std::lock_guard lock(current_mutex_);
+    current_ = run;
+  }
+
+  [[nodiscard]] RunResult collect(const RunOptions& options) const {
+    RunResult result;
+    for (const Output& output : graph().outputs) {
+      const std::optional<Array>& early = outputs_.array(output.value);
+      result.outputs.emplace_back(output.name, deliver(options, output.name, early ? *early : host_->output(output.value)));
+    }
+    double end = host_->now();
+    result.timeline.events = std::move(host_->track().events);
+    for (const std::unique_ptr<DeviceSide>& driver : drivers_) {
+      end = std::max(end, driver->now());
+      result.host_to_accelerator.count += driver->received().count;
+      result.host_to_accelerator.bytes += driver->received().bytes;
+      result.accelerator_to_host.count += driver->sent().count;
+      result.accelerator_to_host.bytes += driver->sent().bytes;
+      const std::vector<TimelineEvent>& events = driver->track().events;
+      result.timeline.events.insert(result.timeline.events.end(), events.begin(), events.end());
+    }
+    std::stable_sort(result.timeline.events.begin(), result.timeline.events.end(),
+                     [](const TimelineEvent& a, const TimelineEvent& b) { return a.start_seconds < b.start_seconds; });
+    result.timeline.simulated = simulated_;
+    result.simulated_seconds = simulated_ ? end : 0;
+    if (options.observe) result.observed = host_->observation().profile(graph());
+    return result;
+  }
+
+  std::unique_ptr<Prepared> prepared_;
+  Outputs outputs_;
+  EarlyOutputs early_outputs_;
+  const double watchdog_seconds_;
+  const bool simulated_;  ///< times are the virtual clock's, also of a program that leaves the simulated accelerator idle
+  std::unique_ptr<HostSide> host_;
+  std::vector<std::unique_ptr<DeviceSide>> drivers_;
+  std::mutex current_mutex_;
+  RunState* current_ = nullptr;  ///< of the run whose steps are being taken
+  std::optional<Watchdog> watchdog_;
+  std::vector<std::unique_ptr<WorkerThread>> driver_threads_;
+  std::optional<WorkerThread> early_thread_;  ///< made when first needed
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Executor>> Executor::create(std::shared_ptr<const Program> program, const Machine& machine,
+                                                   const ExecutorOptions& options) {
+  return AsynchronousExecutor::create(std::move(program), machine, options);
+}
+
+}  // namespace cleave

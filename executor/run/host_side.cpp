@@ -1,0 +1,232 @@
+#include "executor/run/host_side.h"
+
+#include <cstring>
+
+#include "executor/device/step_mark.h"
+
+namespace cleave {
+
+Result<std::unique_ptr<HostSide>> HostSide::create(Prepared& prepared, Outputs& outputs) {
+  std::unique_ptr<HostSide> side(new HostSide(prepared, outputs));
+  const MemoryPlan& plan = side->plan_;
+  Result<Array> arena = Array::allocate({DType::u8, {plan.arena_bytes}});
+  if (!arena) return does_not_fit(*prepared.program, kHost, plan, 0);
+  side->arena_ = std::move(*arena);
+  std::byte* base = side->arena_.mutable_bytes();
+  for (const MemoryPlan::Storage& storage : plan.storages) {
+    side->addresses_.push_back(storage.external ? nullptr : base + storage.range.offset);
+  }
+  side->prepare_operations();
+  side->find_read();
+  return side;
+}
+
+void HostSide::prepare_operations() {
+  operations_.resize(graph_.nodes.size());
+  for (const Block& block : prepared_.program->devices[kHost].blocks) {
+    for (const Step& step : block.steps) {
+      const Node& node = graph_.nodes[step.node];
+      if (step.kind != StepKind::compute || node.kind != NodeKind::operation) continue;
+      Operation& operation = operations_[step.node];
+      operation = {host_kernel(*node.op), &prepared_.attributes(step.node), static_cast<std::uint32_t>(views_.size())};
+      for (ValueId input : node.inputs) views_.push_back({&graph_.values[input].type, data(input)});
+      for (ValueId result : node.results) views_.push_back({&graph_.values[result].type, data(result)});
+    }
+  }
+}
+
+/// Values that some step here reads: all others are received only to be handed out.
+void HostSide::find_read() {
+  read_here_.resize(graph_.values.size(), 0);
+  const auto read = [&](NodeId node) {
+    for (const ValueId input : graph_.nodes[node].inputs) read_here_[input] = 1;
+  };
+  for (const Block& block : prepared_.program->devices[kHost].blocks) {
+    if (const ValueId predicate = graph_.regions[block.region].predicate; predicate.valid()) read_here_[predicate] = 1;
+    for (const Step& step : block.steps) {
+      if (step.kind == StepKind::send) read_here_[step.value] = 1;
+      if (step.kind == StepKind::send || step.kind == StepKind::receive) continue;
+      read(step.node);
+      for (const NodeId carried : step.carried) read(carried);
+      for (const NodeId merge : step.merges) read(merge);
+    }
+  }
+}
+
+void HostSide::begin(RunState& run, const RunOptions& options, std::map<NodeId, Array> leaves, bool virtual_time) {
+  run_ = &run;
+  options_ = options;
+  context_.print = print_or_stdout(options);
+  leaves_ = std::move(leaves);
+  given_.clear();
+  virtual_time_ = virtual_time;
+  now_ = 0;
+  start_ = RunState::Clock::now();
+  observation_ = {};
+  track_ = {options.timeline, {}};
+  // The run reads the caller's arrays where they are. Kernels never write their inputs, so the constness is only caller_memory.
+  auto lend = [&](NodeId node, const Array& array) {
+    StorageIndex storage = plan_.storage_of[graph_.nodes[node].results[0]];
+    if (storage != kNoStorage && plan_.storages[static_cast<std::size_t>(storage)].external)
+      addresses_[static_cast<std::size_t>(storage)] = const_cast<std::byte*>(array.bytes());
+  };
+  for (const auto& [node, array] : leaves_) lend(node, array);
+  for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+    if (graph_.nodes[NodeId(i)].kind == NodeKind::constant) lend(NodeId(i), graph_.nodes[NodeId(i)].attributes.get<Array>("value"));
+  }
+  for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+    const Node& node = graph_.nodes[NodeId(i)];
+    if (!operations_[NodeId(i)].kernel) continue;
+    std::size_t view = operations_[NodeId(i)].first_view;
+    for (ValueId input : node.inputs) views_[view++].data = data(input);
+  }
+}
+
+double HostSide::time() const {
+  return virtual_time_ ? now_ : std::chrono::duration<double>(RunState::Clock::now() - start_).count();
+}
+
+bool HostSide::fail(const Origin& here, Error error) {
+  run_->fail(here, std::move(error));
+  return false;
+}
+
+Array HostSide::snapshot(const TensorView& view) const {
+  Array copy(*view.type);
+  if (view.type->bytes() > 0) std::memcpy(copy.mutable_bytes(), view.data, static_cast<std::size_t>(view.type->bytes()));
+  return copy;
+}
+
+Array HostSide::output(ValueId value) const {
+  const Node& producer = graph_.producer(value);
+  if (auto leaf = leaves_.find(graph_.values[value].producer); leaf != leaves_.end()) return leaf->second;
+  if (producer.kind == NodeKind::constant) return producer.attributes.get<Array>("value");
+  if (given_.contains(value)) return *prepared_.caller_memory.target(value);
+  return snapshot({&graph_.values[value].type, data(value)});
+}
+
+bool HostSide::compute(const Step& step, const Origin& here, std::int64_t trip) {
+  const Node& node = graph_.nodes[step.node];
+  double start = track_.on ? time() : 0;
+  if (node.kind == NodeKind::operation) {
+    if (!operation(node, here)) return false;
+  } else if (node.kind == NodeKind::counter) {
+    auto number = static_cast<std::int32_t>(trip);
+    std::memcpy(data(node.results[0]), &number, sizeof number);
+  }
+  for (ValueId result : node.results) hand_in(result);
+  if (node.kind != NodeKind::operation && node.kind != NodeKind::counter) return true;  // inputs, parameters and constants were there
+  now_ += prepared_.host_seconds[step.node];
+  if (track_.on) track_.add(TimelineEvent::What::compute, kHost, step.node, start, time());
+  return true;
+}
+
+bool HostSide::operation(const Node& node, const Origin& here) {
+  const Operation& operation = operations_[here.node];
+  std::span<const TensorView> inputs(views_.data() + operation.first_view, node.inputs.size());
+  std::span<const TensorView> results(views_.data() + operation.first_view + node.inputs.size(), node.results.size());
+  bool verify = options_.verify && graph_.purity(here.node) == Purity::pure;
+  std::vector<Array> before, after;
+  if (verify) {
+    for (const TensorView& view : inputs) before.push_back(snapshot(view));
+  }
+  {
+    RunState::Executing executing(*run_);
+    StepMark mark(graph_, here.node);
+    auto start = options_.observe ? RunState::Clock::now() : RunState::Clock::time_point();
+    Status status = run_guarded(operation.kernel, {*node.op, *operation.attributes, inputs, results, context_});
+    if (!status) return fail(here, status.error());
+    if (options_.observe) observation_.seconds(here.node, std::chrono::duration<double>(RunState::Clock::now() - start).count());
+  }
+  if (!verify) return true;
+  RunState::Executing executing(*run_);
+  for (const TensorView& view : results) after.push_back(snapshot(view));
+  announce_check(graph_, here.node, options_.on_verify);
+  std::optional<Error> error = check_against_meaning(prepared_, here.node, before, after);
+  return error ? fail(here, std::move(*error)) : true;
+}
+
+bool HostSide::synchronize(DeviceId device, const Point& point, const Origin& here) {
+  if (point.event.sequence > 0) {
+    run_->set_waiting(kHost, here.node);
+    Status status = prepared_.devices[device]->synchronize(point.event);
+    run_->clear_waiting(kHost);
+    if (!status) return fail(here, status.error());
+  }
+  if (virtual_time_ && point.time > now_) {
+    track_.add(TimelineEvent::What::wait, kHost, here.node, now_, point.time);
+    now_ = point.time;
+  }
+  return true;
+}
+
+bool HostSide::send(const Step& step, const Origin& here) {
+  Ring& ring = prepared_.rings[step.channel];
+  Ring::Slot* slot = ring.next(*run_, kHost, here);
+  if (!slot || !synchronize(prepared_.channel(step.channel).to, slot->free, here)) return false;
+  std::size_t bytes = static_cast<std::size_t>(graph_.values[step.value].type.bytes());
+  slot->at = prepared_.caller_memory.source(step.value);
+  if (!slot->at) {
+    if (bytes > 0) std::memcpy(slot->data, data(step.value), bytes);
+    slot->at = slot->data;
+  }
+  slot->ready = {{}, now_};
+  ring.publish(*run_);
+  return true;
+}
+
+bool HostSide::receive(const Step& step, const Origin& here) {
+  Ring& ring = prepared_.rings[step.channel];
+  double start = track_.on ? time() : 0;
+  Ring::Slot* slot = ring.front(*run_, kHost, here);
+  if (!slot || !synchronize(prepared_.channel(step.channel).from, slot->ready, here)) return false;
+  if (!virtual_time_) track_.add(TimelineEvent::What::wait, kHost, here.node, start, time());
+  const Array* given = prepared_.caller_memory.target(step.value);
+  const bool there = given && slot->at == given->bytes() && !read_here_[step.value];
+  std::size_t bytes = static_cast<std::size_t>(graph_.values[step.value].type.bytes());
+  if (bytes > 0 && !there) std::memcpy(data(step.value), slot->at, bytes);
+  if (there) given_.insert(step.value);
+  slot->free = {{}, now_};
+  ring.release(*run_);
+  hand_in(step.value);
+  return true;
+}
+
+bool HostSide::move(const std::vector<Move>& moves, const Origin&) {
+  for (const Move& m : moves) {
+    auto bytes = static_cast<std::size_t>(plan_.storages[static_cast<std::size_t>(m.to)].range.bytes);
+    if (bytes > 0) std::memcpy(addresses_[static_cast<std::size_t>(m.to)], addresses_[static_cast<std::size_t>(m.from)], bytes);
+  }
+  return true;
+}
+
+std::optional<std::int64_t> HostSide::decide(const Step& step, ValueId value, const Origin& here) {
+  std::int64_t decision = 0;
+  if (graph_.values[value].type.dtype == DType::boolean) {
+    decision = *data(value) != std::byte{0} ? 1 : 0;
+  } else {
+    Result<std::int64_t> trips = checked_trips(graph_, step.node, data(value));
+    if (!trips) {
+      fail(here, trips.error());
+      return std::nullopt;
+    }
+    decision = *trips;
+  }
+  if (!step.drives_others) return decision;
+  for (std::size_t d = 1; d < prepared_.controls.size(); ++d) {
+    if (!prepared_.walks[DeviceId(d)][step.node]) continue;
+    if (!prepared_.controls[DeviceId(d)].put(*run_, kHost, here, {decision, now_})) return std::nullopt;
+  }
+  return decision;
+}
+
+void HostSide::outcome(NodeId control, std::int64_t value) {
+  if (options_.observe) observation_.control(control, static_cast<double>(value));
+}
+
+void HostSide::leave(const Step& control) {
+  for (NodeId carried : control.carried) hand_in(graph_.nodes[carried].results[1]);
+  for (NodeId merge : control.merges) hand_in(graph_.nodes[merge].results[0]);
+}
+
+}  // namespace cleave

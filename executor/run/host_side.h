@@ -1,0 +1,87 @@
+// HostSide: what the host does at each step of its program, on the caller's thread: kernels on the host's arena, decisions for itself and
+// for the devices that it drives, and its end of the channels.
+#pragma once
+
+#include <map>
+#include <set>
+
+#include "executor/device/kernel.h"
+#include "executor/report/observation.h"
+#include "executor/run/outputs.h"
+#include "executor/run/prepared.h"
+#include "executor/run/walk.h"
+
+namespace cleave {
+
+class HostSide final : public Worker {
+ public:
+  /// Takes the host's arena. An Error where memory is short. Hands in outputs as it comes to them.
+  static Result<std::unique_ptr<HostSide>> create(Prepared& prepared, Outputs& outputs);
+
+  /// Before each run.
+  void begin(RunState& run, const RunOptions& options, std::map<NodeId, Array> leaves, bool virtual_time);
+  /// Lets go of the caller's arrays.
+  void end() {
+    leaves_.clear();
+    options_ = {};
+  }
+  [[nodiscard]] Array output(ValueId value) const;
+  [[nodiscard]] double now() const { return now_; }
+  [[nodiscard]] const Observation& observation() const { return observation_; }
+  [[nodiscard]] Track& track() { return track_; }
+
+  bool compute(const Step& step, const Origin& here, std::int64_t trip) override;
+  bool send(const Step& step, const Origin& here) override;
+  bool receive(const Step& step, const Origin& here) override;
+  bool move(const std::vector<Move>& moves, const Origin& here) override;
+  bool discard(const std::vector<StorageIndex>&, const Origin&) override { return true; }
+  std::optional<std::int64_t> decide(const Step& step, ValueId value, const Origin& here) override;
+  void outcome(NodeId control, std::int64_t value) override;
+  void leave(const Step& control) override;
+
+ private:
+  struct Operation {
+    Kernel kernel = nullptr;
+    const Attributes* attributes = nullptr;
+    std::uint32_t first_view = 0;  ///< of views_: the inputs, then the results
+  };
+  HostSide(Prepared& prepared, Outputs& outputs)
+      : prepared_(prepared), graph_(prepared.graph()), plan_(prepared.plans[kHost]), outputs_(outputs) {}
+  void prepare_operations();
+  void find_read();
+
+  bool operation(const Node& node, const Origin& here);
+  bool fail(const Origin& here, Error error);
+  /// Waits for a device's event on behalf of `here`.
+  bool synchronize(DeviceId device, const Point& point, const Origin& here);
+  /// The clock of the timeline: the virtual one, or seconds since the run began.
+  [[nodiscard]] double time() const;
+  [[nodiscard]] std::byte* data(ValueId value) const { return addresses_[static_cast<std::size_t>(plan_.storage_of[value])]; }
+  [[nodiscard]] Array snapshot(const TensorView& view) const;
+  void hand_in(ValueId value) {
+    if (outputs_.listening()) outputs_.hand_in(value, [&] { return output(value); });
+  }
+
+  Prepared& prepared_;
+  const Graph& graph_;
+  const MemoryPlan& plan_;
+  Outputs& outputs_;
+  Array arena_;
+  std::vector<std::byte*> addresses_;  ///< by storage
+  IdVector<NodeId, Operation> operations_;
+  std::vector<TensorView> views_;
+  IdVector<ValueId, std::uint8_t> read_here_;
+
+  RunState* run_ = nullptr;
+  RunOptions options_;
+  OpContext context_;
+  std::map<NodeId, Array> leaves_;
+  std::set<ValueId> given_;  ///< results that lie in the caller's memory only
+  bool virtual_time_ = false;
+  double now_ = 0;  ///< virtual
+  RunState::Clock::time_point start_;
+  Observation observation_;
+  Track track_;
+};
+
+}  // namespace cleave

@@ -1,0 +1,62 @@
+// Outputs: the outputs of one run as they come, for callers who want one before the end. Whoever first has a value (the host on its way, or
+// the courier who takes it off its channel) hands it in; it is copied and told once.
+#pragma once
+
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "executor/run/executor.h"
+#include "graph/graph.h"
+
+namespace cleave {
+
+class Outputs {
+ public:
+  explicit Outputs(const Graph& graph) : graph_(graph), item_of_(graph.values.size(), kNone) {
+    for (const Output& output : graph.outputs) {
+      if (has(output.value)) continue;
+      item_of_[output.value] = static_cast<std::int32_t>(items_.size());
+      items_.emplace_back();
+    }
+  }
+
+  /// Before each run. Without `tell` nobody listens, and what is handed in is not copied.
+  void begin(std::function<void(std::string_view, const Array&)> tell) {
+    tell_ = std::move(tell);
+    for (Item& item : items_) item = {};
+  }
+  [[nodiscard]] bool listening() const { return static_cast<bool>(tell_); }
+  [[nodiscard]] bool has(ValueId value) const { return item_of_[value] != kNone; }
+
+  /// `copy()` gives the Array of `value`. From any thread.
+  template <class Copy>
+  void hand_in(ValueId value, Copy&& copy) {
+    if (!listening() || !has(value) || !claim(item(value))) return;
+    const Array& array = item(value).array.emplace(copy());
+    for (const Output& output : graph_.outputs)
+      if (output.value == value) tell_(output.name, array);
+  }
+  /// What was handed in, if anything; once all who hand in are done.
+  [[nodiscard]] const std::optional<Array>& array(ValueId value) const { return items_[static_cast<std::size_t>(item_of_[value])].array; }
+
+ private:
+  static constexpr std::int32_t kNone = -1;
+  struct Item {
+    bool claimed = false;  ///< guarded by the mutex
+    std::optional<Array> array;
+  };
+  Item& item(ValueId value) { return items_[static_cast<std::size_t>(item_of_[value])]; }
+  bool claim(Item& item) {
+    const std::lock_guard lock(mutex_);
+    return !std::exchange(item.claimed, true);
+  }
+
+  const Graph& graph_;
+  IdVector<ValueId, std::int32_t> item_of_;  ///< kNone: no output
+  std::vector<Item> items_;
+  std::function<void(std::string_view, const Array&)> tell_;
+  std::mutex mutex_;
+};
+
+}  // namespace cleave

@@ -1,0 +1,59 @@
+// Prepared: one Program made ready to run: memory planned, channels and devices open, host functions bound, costs known. Fixed once made,
+// but for the state of rings and control streams and what the caller lends, which each run begins anew.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "executor/device/device.h"
+#include "executor/memory/memory_plan.h"
+#include "executor/run/bindings.h"
+#include "executor/run/caller_memory.h"
+#include "executor/run/channel.h"
+
+namespace cleave {
+
+struct Prepared {
+  std::shared_ptr<const Program> program;
+  BoundAttributes bound;
+  IdVector<NodeId, double> host_seconds, accelerator_seconds;  ///< by the cost model, one execution
+  IdVector<ChannelId, double> transfer_seconds;
+  IdVector<DeviceId, Fusion> fusions;
+  IdVector<DeviceId, MemoryPlan> plans;
+  IdVector<DeviceId, std::unique_ptr<Device>> devices;       ///< null: the host, or nothing to do there
+  IdVector<DeviceId, ControlStream> controls;                ///< from the host
+  IdVector<DeviceId, IdVector<NodeId, std::uint8_t>> walks;  ///< whether a device walks a control node
+  IdVector<ChannelId, Ring> rings;
+  CallerMemory caller_memory;  ///< by the caller, to the run in progress
+
+  [[nodiscard]] const Graph& graph() const { return *program->graph; }
+  [[nodiscard]] const Attributes& attributes(NodeId node) const {
+    auto found = bound.find(node);
+    return found == bound.end() ? graph().nodes[node].attributes : found->second;
+  }
+  [[nodiscard]] const Channel& channel(ChannelId id) const { return program->channels[id]; }
+};
+
+/// Plans memory, opens devices and channels, loads host functions. An Error says what is missing or does not fit.
+Result<std::unique_ptr<Prepared>> prepare(std::shared_ptr<const Program> program, const Machine& machine, const ExecutorOptions& options);
+
+/// Verifying, before a node is checked: tells whoever listens.
+void announce_check(const Graph& graph, NodeId node, const std::function<void(std::string_view, double)>& tell);
+/// What verify mode says of a node whose kernel and meaning disagree; nothing if they agree. `results` were computed from `inputs`.
+std::optional<Error> check_against_meaning(const Prepared& prepared, NodeId node, std::span<const Array> inputs,
+                                           std::span<const Array> results);
+/// The same of a group that ran as one kernel: names the first node whose result differs.
+std::optional<Error> check_against_meanings(const Prepared& prepared, const FusionGroup& group, std::span<const Array> inputs,
+                                            std::span<const Array> results);
+
+/// What one thread notes of a run, for the timeline. Times are seconds from the start, virtual or of the wall clock.
+struct Track {
+  bool on = false;
+  std::vector<TimelineEvent> events;
+
+  void add(TimelineEvent::What what, DeviceId device, NodeId node, double start, double end, std::int64_t bytes = 0) {
+    if (on && (what == TimelineEvent::What::compute || end > start)) events.push_back({what, device, node, start, end, bytes});
+  }
+};
+
+}  // namespace cleave

@@ -1,0 +1,184 @@
+#include "executor/run/walk.h"
+
+#include <limits>
+
+namespace cleave {
+namespace {
+
+constexpr std::int64_t kEndOfBlock = std::numeric_limits<std::int64_t>::max();
+
+/// A block being walked on behalf of a control step: the root has none.
+struct Frame {
+  BlockIndex block = 0;
+  std::size_t next = 0;
+  const Step* control = nullptr;
+  const StepPlan* plan = nullptr;
+  int part = 0;            ///< which of the control step's blocks
+  std::int64_t trip = 0;   ///< loops
+  std::int64_t count = 0;  ///< for: trips at most
+};
+
+class Walker {
+ public:
+  Walker(const Program& program, DeviceId device, const MemoryPlan& plan, RunState& run, Worker& side)
+      : graph_(*program.graph), program_(program.devices[device]), plan_(plan), run_(run), side_(side) {}
+
+  bool walk() {
+    if (program_.blocks.empty()) return true;
+    frames_.push_back({});
+    here_.position = {0};
+    for (std::uint32_t turn = 0; !frames_.empty(); ++turn) {
+      if (turn % 256 == 255) run_.progress();  // also a loop of nothing but counting is no standstill
+      Frame& frame = frames_.back();
+      std::size_t size = frame.block == kNoBlock ? 0 : program_.blocks[static_cast<std::size_t>(frame.block)].steps.size();
+      if (frame.next < size ? !advance(frame) : !leave()) return false;
+    }
+    return true;
+  }
+
+ private:
+  bool advance(Frame& frame) {
+    auto block = static_cast<std::size_t>(frame.block);
+    const Step& step = program_.blocks[block].steps[frame.next];
+    const StepPlan& plan = plan_.blocks[block][frame.next];
+    ++frame.next;
+    here_.node = step.node;
+    here_.position.back() = step.order;
+    if (run_.stops(here_.position)) return false;
+    bool done = true;
+    switch (step.kind) {
+      case StepKind::compute: done = side_.compute(step, here_, frame.trip); break;
+      case StepKind::send: done = side_.send(step, here_); break;
+      case StepKind::receive: done = side_.receive(step, here_); break;
+      case StepKind::for_loop: return begin_for(step, plan);
+      case StepKind::while_loop:
+        if (!side_.move(plan.entry, here_)) return false;
+        enter({step.blocks[0], 0, &step, &plan, 0, 0, 0});
+        return true;
+      case StepKind::branch: return begin_branch(step, plan);
+    }
+    return done && side_.discard(plan.dies, here_);
+  }
+
+  void enter(const Frame& frame) {
+    frames_.push_back(frame);
+    here_.position.push_back(frame.control->kind == StepKind::branch ? frame.part : frame.trip);
+    here_.position.push_back(0);
+  }
+  /// Ends the top frame.
+  void pop() {
+    frames_.pop_back();
+    if (frames_.empty()) return;
+    here_.position.pop_back();
+    here_.position.pop_back();
+  }
+  void again(Frame& frame) {
+    frame.next = 0;
+    ++frame.trip;
+    here_.position[here_.position.size() - 2] = frame.trip;
+  }
+
+  bool begin_for(const Step& step, const StepPlan& plan) {
+    const Node& node = graph_.nodes[step.node];
+    std::int64_t count = 0;
+    if (node.inputs.empty()) {
+      count = node.attributes.get<std::int64_t>("count");
+    } else {
+      std::optional<std::int64_t> decided = side_.decide(step, node.inputs[0], here_);
+      if (!decided) return false;
+      count = *decided;
+    }
+    if (!side_.move(plan.entry, here_)) return false;
+    if (count <= 0) return finish(step, plan, 0);
+    enter({step.blocks[0], 0, &step, &plan, 0, 0, count});
+    return true;
+  }
+
+  bool begin_branch(const Step& step, const StepPlan& plan) {
+    std::optional<std::int64_t> taken = side_.decide(step, graph_.nodes[step.node].inputs[0], here_);
+    if (!taken) return false;
+    side_.outcome(step.node, *taken);
+    int arm = *taken != 0 ? 0 : 1;
+    enter({step.blocks[arm], 0, &step, &plan, arm, 0, 0});
+    return true;
+  }
+
+  /// The control step is behind us.
+  bool finish(const Step& step, const StepPlan& plan, std::int64_t trips) {
+    if (step.kind != StepKind::branch) side_.outcome(step.node, trips);
+    side_.leave(step);
+    return side_.discard(plan.dies, here_);
+  }
+
+  /// The end of the top frame's block.
+  bool leave() {
+    Frame frame = frames_.back();
+    if (!frame.control) {
+      pop();
+      return true;
+    }
+    here_.node = frame.control->node;
+    here_.position.back() = kEndOfBlock;
+    if (run_.stops(here_.position)) return false;
+    switch (frame.control->kind) {
+      case StepKind::for_loop: return leave_for(frame);
+      case StepKind::while_loop: return frame.part == 0 ? leave_condition(frame) : leave_while_body(frame);
+      default:
+        if (!side_.move(frame.plan->merge[frame.part], here_)) return false;
+        pop();
+        return finish(*frame.control, *frame.plan, 0);
+    }
+  }
+
+  bool leave_for(const Frame& frame) {
+    const Step& step = *frame.control;
+    std::int64_t stop = 0;
+    if (ValueId until = graph_.regions[graph_.nodes[step.node].regions[0]].predicate; until.valid()) {
+      std::optional<std::int64_t> decided = side_.decide(step, until, here_);
+      if (!decided) return false;
+      stop = *decided;
+    }
+    if (!side_.move(frame.plan->trip, here_)) return false;
+    if (stop == 0 && frame.trip + 1 < frame.count) {
+      again(frames_.back());
+      return true;
+    }
+    pop();
+    return finish(step, *frame.plan, frame.trip + 1);
+  }
+
+  bool leave_condition(const Frame& frame) {
+    const Step& step = *frame.control;
+    std::optional<std::int64_t> go_on = side_.decide(step, graph_.regions[graph_.nodes[step.node].regions[0]].predicate, here_);
+    if (!go_on) return false;
+    if (*go_on != 0) {
+      enter({step.blocks[1], 0, frame.control, frame.plan, 1, frame.trip, 0});
+      return true;
+    }
+    pop();
+    return finish(step, *frame.plan, frame.trip);
+  }
+
+  bool leave_while_body(const Frame& frame) {
+    if (!side_.move(frame.plan->trip, here_)) return false;
+    pop();
+    again(frames_.back());
+    return true;
+  }
+
+  const Graph& graph_;
+  const DeviceProgram& program_;
+  const MemoryPlan& plan_;
+  RunState& run_;
+  Worker& side_;
+  std::vector<Frame> frames_;
+  Origin here_;
+};
+
+}  // namespace
+
+bool walk(const Program& program, DeviceId device, const MemoryPlan& plan, RunState& run, Worker& side) {
+  return Walker(program, device, plan, run, side).walk();
+}
+
+}  // namespace cleave

@@ -1,0 +1,36 @@
+// Walk: one device's way through its step lists: loops, branches and program order. What a step does there is the Worker's business; the
+// host and every accelerator driver walk by this same code, so that they cannot disagree on where they are.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "executor/device/position.h"
+#include "executor/device/run_state.h"
+#include "executor/memory/memory_plan.h"
+#include "partitioner/apply/program.h"
+
+namespace cleave {
+
+/// What one device does at each step. False, or nothing, ends the walk: an error here has been told to the RunState.
+class Worker {
+ public:
+  virtual ~Worker() = default;
+  virtual bool compute(const Step& step, const Origin& here, std::int64_t trip) = 0;  ///< `trip` of the innermost loop
+  virtual bool send(const Step& step, const Origin& here) = 0;
+  virtual bool receive(const Step& step, const Origin& here) = 0;
+  virtual bool move(const std::vector<Move>& moves, const Origin& here) = 0;
+  virtual bool discard(const std::vector<StorageIndex>& dead, const Origin& here) = 0;
+  /// The predicate or the runtime count of the control node `here`.
+  virtual std::optional<std::int64_t> decide(const Step& step, ValueId value, const Origin& here) = 0;
+  /// A loop ended after so many trips; a branch took `then` (1) or not (0).
+  virtual void outcome(NodeId control, std::int64_t value) = 0;
+  /// The loop or branch is behind us; what it leaves is there.
+  virtual void leave(const Step& control) = 0;
+};
+
+/// True if the program was walked to its end.
+bool walk(const Program& program, DeviceId device, const MemoryPlan& plan, RunState& run, Worker& side);
+
+}  // namespace cleave

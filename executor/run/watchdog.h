@@ -1,0 +1,43 @@
+// Watchdog: ends a run in which for so many seconds nothing executes and nothing moves. Its thread is kept between runs and is woken by
+// none of them but the first after a rest.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "executor/device/run_state.h"
+
+namespace cleave {
+
+class Watchdog {
+ public:
+  explicit Watchdog(double seconds);
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+  ~Watchdog();
+
+  /// Watches `run` until `end`; calls `give_up` at most once, from its own thread.
+  void begin(const RunState& run, std::function<void()> give_up);
+  /// After it the run is not touched.
+  void end();
+
+ private:
+  using Clock = RunState::Clock;
+  void watch();
+  void look();
+
+  const std::chrono::duration<double> patience_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  const RunState* run_ = nullptr;  ///< null: none, or given up already
+  std::function<void()> give_up_;
+  bool asleep_ = false, leaving_ = false;
+  bool new_run_ = false;  ///< not looked at yet
+  std::uint64_t seen_ = 0;
+  Clock::time_point since_;
+  std::thread thread_;  ///< last: it uses the above
+};
+
+}  // namespace cleave

@@ -1,0 +1,107 @@
+// Array's memory: allocation, sharing, cloning on write. Text: array_text.cpp; DLPack: array_dlpack.cpp.
+#include "graph/array/array.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <type_traits>
+
+#include "graph/base/units.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+constexpr std::size_t kLarge = 64 << 20;  ///< blocks below are not compared with the machine's memory
+
+/// Zero-filled memory, or null. calloc leaves large blocks to be zeroed page by page on first touch, which aligned_alloc cannot.
+std::shared_ptr<std::byte> allocate_zeroed(std::int64_t bytes) {
+  auto wanted = static_cast<std::size_t>(bytes);
+  if (wanted >= kLarge) {  // overcommit would promise what the machine does not have
+    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    if (wanted / page >= static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES))) return nullptr;
+  }
+  void* base = std::calloc(1, wanted + kAlignment);
+  if (!base) return nullptr;
+  auto address = reinterpret_cast<std::uintptr_t>(base);
+  auto* aligned = static_cast<std::byte*>(base) + (kAlignment - address % kAlignment) % kAlignment;
+  try {
+    return {aligned, [base](std::byte*) { std::free(base); }};  // calls the deleter itself if it throws
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+}  // namespace
+
+Array::Array(TensorType type) : type_(std::move(type)) {
+  std::optional<std::int64_t> bytes = checked_bytes(type_);
+  CLEAVE_CHECK(bytes.has_value(), "tensor type of impossible size");
+  data_ = allocate_zeroed(*bytes);
+  CLEAVE_CHECK(data_ != nullptr, "out of memory");
+}
+
+Result<Array> Array::allocate(TensorType type) {
+  std::optional<std::int64_t> bytes = checked_bytes(type);
+  if (!bytes) return Error{"`" + to_string(type) + "` is too large", {}, ErrorKind::machine};
+  Array array;
+  array.data_ = allocate_zeroed(*bytes);
+  if (!array.data_) {
+    return Error{"out of memory: `" + to_string(type) + "` needs " + format_bytes(static_cast<double>(*bytes)), {}, ErrorKind::machine};
+  }
+  array.type_ = std::move(type);
+  return array;
+}
+
+Array Array::borrow(TensorType type, const void* data, std::function<void()> release) {
+  // The buffer is never written through this pointer: `borrowed_` makes mutable_bytes clone it.
+  Array array = own(std::move(type), const_cast<void*>(data), std::move(release));
+  array.borrowed_ = true;
+  return array;
+}
+
+Array Array::own(TensorType type, void* data, std::function<void()> release, PageLock lock) {
+  CLEAVE_CHECK(checked_bytes(type).has_value(), "tensor type of impossible size");
+  CLEAVE_CHECK(data != nullptr || type.elements() == 0, "an array of null");
+  Array array;
+  array.type_ = std::move(type);
+  array.data_ = std::shared_ptr<std::byte>(static_cast<std::byte*>(data), [release = std::move(release)](std::byte*) {
+    if (release) release();
+  });
+  array.lock_ = lock;
+  return array;
+}
+
+std::byte* Array::mutable_bytes() {
+  if (borrowed_ || data_.use_count() != 1) {
+    Array clone(type_);
+    if (type_.bytes() > 0) std::memcpy(clone.data_.get(), data_.get(), static_cast<std::size_t>(type_.bytes()));
+    *this = std::move(clone);
+  } else {
+    // use_count is a relaxed read. Taking a reference synchronises with another thread that read this buffer and then let go of it.
+    std::shared_ptr<std::byte> acquire = data_;
+  }
+  return data_.get();
+}
+
+double Array::at(std::int64_t flat_index) const {
+  CLEAVE_CHECK(flat_index >= 0 && flat_index < size(), "element out of range");
+  return dispatch(dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+      return static_cast<double>(static_cast<float>(data<T>()[flat_index]));
+    } else {
+      return static_cast<double>(data<T>()[flat_index]);
+    }
+  });
+}
+
+bool operator==(const Array& a, const Array& b) {
+  if (a.type() != b.type()) return false;
+  auto bytes = static_cast<std::size_t>(a.type().bytes());
+  return bytes == 0 || a.bytes() == b.bytes() || std::memcmp(a.bytes(), b.bytes(), bytes) == 0;
+}
+
+}  // namespace cleave

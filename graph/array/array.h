@@ -1,0 +1,109 @@
+// Array: typed host data, row-major and contiguous. Copying an Array shares its buffer; writing to a shared one clones it first.
+// Reading and writing files: npy.h, csv.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "graph/array/tensor_type.h"
+#include "graph/base/check.h"
+#include "graph/base/result.h"
+
+namespace cleave {
+
+/// Whether devices copy from and to an Array's memory directly, without a detour through memory of their own.
+enum class PageLock : std::uint8_t {
+  none,
+  simulated,    ///< the simulated accelerator does
+  accelerator,  ///< locked by the driver of an accelerator
+};
+
+class Array {
+ public:
+  /// A scalar f32 zero.
+  Array() : Array(TensorType{}) {}
+  /// Zero-filled, 64-byte aligned.
+  explicit Array(TensorType type);
+
+  /// Takes `values` in row-major order. Their number must equal the shape's element count.
+  template <class T>
+  static Array of(Shape shape, std::span<const T> values) {
+    Array array(TensorType{DTypeOf<T>::value, std::move(shape)});
+    CLEAVE_CHECK(static_cast<std::int64_t>(values.size()) == array.type().elements(), "wrong number of values");
+    std::copy(values.begin(), values.end(), array.mutable_data<T>());
+    return array;
+  }
+  template <class T>
+  static Array of(Shape shape, std::initializer_list<T> values) {
+    return of<T>(std::move(shape), std::span<const T>(values.begin(), values.size()));
+  }
+  template <class T>
+  static Array scalar(T value) {
+    return of<T>({}, {value});
+  }
+  /// Uses the caller's memory without copying; `release` runs when the last Array on it is gone.
+  static Array borrow(TensorType type, const void* data, std::function<void()> release = nullptr);
+  /// Memory that somebody else allocated, as this Array's own: written in place. Page-locked memory of a device:
+  /// executor/api/page_locked.h.
+  static Array own(TensorType type, void* data, std::function<void()> release, PageLock lock = PageLock::none);
+  /// As the constructor, but an Error (machine) instead of an abort where memory is short.
+  static Result<Array> allocate(TensorType type);
+
+  /// DLPack 0.6 (https://dmlc.github.io/dlpack): a new DLManagedTensor* that shares this buffer, and an Array on one (taking it over).
+  /// The tensor must lie in CPU memory and be contiguous row-major, else an Error and the caller keeps it. Page-locked memory is given
+  /// away as CPU memory, which every reader takes; one of type kDLCUDAHost is known to be page-locked.
+  [[nodiscard]] void* to_dlpack() const;
+  static Result<Array> from_dlpack(void* managed_tensor);
+
+  [[nodiscard]] const TensorType& type() const { return type_; }
+  [[nodiscard]] const Shape& shape() const { return type_.shape; }
+  [[nodiscard]] DType dtype() const { return type_.dtype; }
+  [[nodiscard]] std::int64_t size() const { return type_.elements(); }
+
+  [[nodiscard]] const std::byte* bytes() const { return data_.get(); }
+  [[nodiscard]] std::byte* mutable_bytes();
+
+  /// Copies share the memory and this with it; the clone that writing to a shared Array makes lies in ordinary memory.
+  [[nodiscard]] bool page_locked() const { return lock_ != PageLock::none; }
+  [[nodiscard]] PageLock page_lock() const { return lock_; }
+  /// The memory belongs to somebody who lets it be read only.
+  [[nodiscard]] bool borrowed() const { return borrowed_; }
+
+  /// Typed access. T must be the native type of dtype().
+  template <class T>
+  [[nodiscard]] const T* data() const {
+    CLEAVE_CHECK(DTypeOf<T>::value == type_.dtype, "wrong element type");
+    return reinterpret_cast<const T*>(data_.get());
+  }
+  template <class T>
+  [[nodiscard]] T* mutable_data() {
+    CLEAVE_CHECK(DTypeOf<T>::value == type_.dtype, "wrong element type");
+    return reinterpret_cast<T*>(mutable_bytes());
+  }
+  template <class T>
+  [[nodiscard]] std::span<const T> values() const {
+    return {data<T>(), static_cast<std::size_t>(size())};
+  }
+  /// Any element as a double (bool as 0 or 1).
+  [[nodiscard]] double at(std::int64_t flat_index) const;
+
+ private:
+  TensorType type_;
+  std::shared_ptr<std::byte> data_;
+  bool borrowed_ = false;
+  PageLock lock_ = PageLock::none;
+};
+
+/// Same type and same bits.
+bool operator==(const Array& a, const Array& b);
+
+/// Values as NumPy prints them: nested brackets, arrays of more than 1000 elements shortened with `...`.
+std::string to_string(const Array& array);
+
+}  // namespace cleave

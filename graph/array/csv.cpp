@@ -1,0 +1,142 @@
+// Tables of numbers, one row a line.
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <type_traits>
+
+#include "graph/array/npy.h"
+#include "graph/base/file.h"
+
+namespace cleave {
+namespace {
+
+bool blank(char c) {
+  return c == ' ' || c == '\t' || c == '\r';
+}
+
+template <class Number>
+std::optional<Number> parse_whole(std::string_view text) {
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+  Number number{};
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+/// One field as a T, or nothing if it is none. Integers may be written as numpy.savetxt does (`1.0e+00`).
+template <class T>
+std::optional<T> parse_field(std::string_view text) {
+  if constexpr (std::is_same_v<T, bool>) {
+    if (text == "true" || text == "True") return true;
+    if (text == "false" || text == "False") return false;
+    std::optional<std::uint8_t> number = parse_field<std::uint8_t>(text);
+    return number && *number <= 1 ? std::optional(*number == 1) : std::nullopt;
+  } else if constexpr (std::is_integral_v<T>) {
+    if (std::optional<T> number = parse_whole<T>(text)) return number;
+    std::optional<double> number = parse_whole<double>(text);
+    const bool exact = number && *number == std::trunc(*number) && std::abs(*number) <= 0x1p53 &&
+                       *number >= static_cast<double>(std::numeric_limits<T>::min()) &&
+                       *number <= static_cast<double>(std::numeric_limits<T>::max());
+    return exact ? std::optional(static_cast<T>(*number)) : std::nullopt;
+  } else if constexpr (std::is_floating_point_v<T>) {
+    if (std::optional<T> number = parse_whole<T>(text)) return number;
+    // Out of T's range: tiny numbers are zero, huge ones are refused.
+    std::optional<long double> number = parse_whole<long double>(text);
+    return number && std::abs(*number) < 1 ? std::optional(static_cast<T>(*number)) : std::nullopt;
+  } else {
+    std::optional<float> number = parse_field<float>(text);
+    return number ? std::optional(T(*number)) : std::nullopt;
+  }
+}
+
+class Reader {
+ public:
+  Reader(const std::string& path, std::string_view text, const TensorType& type)
+      : file_(std::make_shared<const std::string>(path)), text_(text), type_(type) {}
+
+  Result<Array> read() {
+    if (text_.starts_with("\xef\xbb\xbf")) at_ = line_start_ = 3;
+    // Each value takes a byte at least, so this bounds what a declared type can make us allocate.
+    if (static_cast<std::uint64_t>(type_.elements()) > text_.size()) return error("too few values for `" + to_string(type_) + "`", 0);
+    Result<Array> array = Array::allocate(type_);
+    if (!array) return array.error();
+    Status status = dispatch(type_.dtype, [&](auto zero) { return fill(array->mutable_data<decltype(zero)>()); });
+    if (!status) return status.error();
+    return array;
+  }
+
+ private:
+  template <class T>
+  Status fill(T* out) {
+    std::int64_t count = 0, row = 0, width = -1;
+    while (at_ < text_.size()) {
+      if (skip_empty_line()) continue;
+      while (true) {
+        const std::string_view field = next_field();
+        const int column = static_cast<int>(field.data() - text_.data() - static_cast<std::ptrdiff_t>(line_start_)) + 1;
+        std::optional<T> value = parse_field<T>(field);
+        if (!value) return error("`" + std::string(field.substr(0, 40)) + "` is no " + std::string(to_string(type_.dtype)), column);
+        if (count == type_.elements()) return error("too many values for `" + to_string(type_) + "`", column);
+        out[count++] = *value;
+        ++row;
+        if (at_ >= text_.size() || text_[at_] != ',') break;
+        ++at_;
+      }
+      if (width >= 0 && row != width) {
+        return error("this row has " + std::to_string(row) + " values, the first one has " + std::to_string(width), 1);
+      }
+      width = row;
+      row = 0;
+      end_line();
+    }
+    if (count == type_.elements()) return {};
+    return error(
+        "`" + to_string(type_) + "` takes " + std::to_string(type_.elements()) + " values, but the file has " + std::to_string(count), 0);
+  }
+
+  /// Up to a comma or the end of the line, without surrounding blanks.
+  std::string_view next_field() {
+    std::size_t end = std::min(text_.find_first_of(",\n", at_), text_.size());
+    std::size_t begin = at_;
+    at_ = end;
+    while (begin < end && blank(text_[begin])) ++begin;
+    while (end > begin && blank(text_[end - 1])) --end;
+    return text_.substr(begin, end - begin);
+  }
+
+  bool skip_empty_line() {
+    std::size_t end = text_.find_first_not_of(" \t\r", at_);
+    if (end != std::string_view::npos && text_[end] != '\n') return false;
+    at_ = std::min(end, text_.size());
+    end_line();
+    return true;
+  }
+
+  void end_line() {
+    at_ = std::min(text_.find('\n', at_), text_.size() - 1) + 1;
+    line_start_ = at_;
+    ++line_;
+  }
+
+  Error error(const std::string& what, int column) const {
+    return {"cannot read `" + *file_ + "`: " + what, {file_, column > 0 ? line_ : 0, column, nullptr}, ErrorKind::file};
+  }
+
+  std::shared_ptr<const std::string> file_;
+  std::string_view text_;
+  const TensorType& type_;
+  std::size_t at_ = 0, line_start_ = 0;
+  int line_ = 1;
+};
+
+}  // namespace
+
+Result<Array> read_csv(const std::string& path, const TensorType& type) {
+  if (!checked_bytes(type)) return Error{"cannot read `" + path + "` as `" + to_string(type) + "`: too large", {}};
+  Result<std::string> text = read_file(path);
+  if (!text) return text.error();
+  return Reader(path, *text, type).read();
+}
+
+}  // namespace cleave

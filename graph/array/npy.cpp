@@ -1,0 +1,289 @@
+// The .npy format. csv tables: csv.cpp; data of a declared type, by extension: read_array.cpp.
+#include "graph/array/npy.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+#include "graph/base/file.h"
+
+namespace cleave {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "npy files are read and written as they lie in memory");
+
+constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr std::size_t kLargestHeader = 1 << 20;
+
+struct Descriptor {
+  std::string_view text;
+  DType dtype;
+};
+constexpr std::array<Descriptor, 7> kDescriptors{{{"<f4", DType::f32},
+                                                  {"<f8", DType::f64},
+                                                  {"<f2", DType::f16},
+                                                  {"<i4", DType::i32},
+                                                  {"<i8", DType::i64},
+                                                  {"|u1", DType::u8},
+                                                  {"|b1", DType::boolean}}};
+
+struct Header {
+  std::string descriptor;
+  bool fortran_order = false;
+  Shape shape;
+};
+
+/// Reads the Python literal in the header: a dict of exactly `descr`, `fortran_order` and `shape`.
+class HeaderReader {
+ public:
+  explicit HeaderReader(std::string_view text) : text_(text) {}
+
+  std::optional<Header> read() {
+    Header header;
+    if (!take("{")) return std::nullopt;
+    bool seen_descriptor = false, seen_order = false, seen_shape = false;
+    while (!take("}")) {
+      std::optional<std::string> key = string();
+      if (!key || !take(":")) return std::nullopt;
+      if (*key == "descr" && !seen_descriptor) {
+        seen_descriptor = descriptor(header.descriptor);
+        if (!seen_descriptor) return std::nullopt;
+      } else if (*key == "fortran_order" && !seen_order) {
+        header.fortran_order = take("True");
+        seen_order = header.fortran_order || take("False");
+        if (!seen_order) return std::nullopt;
+      } else if (*key == "shape" && !seen_shape) {
+        seen_shape = shape(header.shape);
+        if (!seen_shape) return std::nullopt;
+      } else {
+        return std::nullopt;
+      }
+      if (!take(",") && !peek('}')) return std::nullopt;
+    }
+    skip();
+    if (!text_.empty() || !seen_descriptor || !seen_order || !seen_shape) return std::nullopt;
+    return header;
+  }
+
+ private:
+  void skip() {
+    while (!text_.empty() && (text_.front() == ' ' || text_.front() == '\n')) text_.remove_prefix(1);
+  }
+
+  bool peek(char wanted) {
+    skip();
+    return !text_.empty() && text_.front() == wanted;
+  }
+
+  bool take(std::string_view wanted) {
+    skip();
+    if (!text_.starts_with(wanted)) return false;
+    text_.remove_prefix(wanted.size());
+    return true;
+  }
+
+  std::optional<std::string> string() {
+    skip();
+    if (text_.empty() || (text_.front() != '\'' && text_.front() != '"')) return std::nullopt;
+    std::size_t end = text_.find(text_.front(), 1);
+    if (end == std::string_view::npos) return std::nullopt;
+    std::string content(text_.substr(1, end - 1));
+    text_.remove_prefix(end + 1);
+    return content;
+  }
+
+  bool descriptor(std::string& result) {
+    if (peek('[')) {  // fields of a structured type: kept unread, refused by the caller
+      result = "structured";
+      int depth = 0;
+      std::size_t at = 0;
+      do {
+        depth += text_[at] == '[' ? 1 : text_[at] == ']' ? -1 : 0;
+      } while (++at < text_.size() && depth > 0);
+      text_.remove_prefix(at);
+      return depth == 0;
+    }
+    std::optional<std::string> text = string();
+    if (!text) return false;
+    result = *std::move(text);
+    return true;
+  }
+
+  bool shape(Shape& result) {
+    if (!take("(")) return false;
+    while (!take(")")) {
+      skip();
+      std::int64_t extent = 0;
+      auto [end, error] = std::from_chars(text_.data(), text_.data() + text_.size(), extent);
+      if (error != std::errc() || extent < 0) return false;
+      text_.remove_prefix(static_cast<std::size_t>(end - text_.data()));
+      take("L");  // as Python 2 wrote it
+      result.push_back(extent);
+      if (!take(",") && !peek(')')) return false;
+    }
+    return true;
+  }
+
+  std::string_view text_;
+};
+
+Error npy_error(const std::string& path, const std::string& what, ErrorKind kind = ErrorKind::file) {
+  return {"cannot read `" + path + "`: " + what, {}, kind};
+}
+
+bool read_bytes(std::ifstream& file, void* target, std::size_t count) {
+  return static_cast<bool>(file.read(static_cast<char*>(target), static_cast<std::streamsize>(count)));
+}
+
+/// Reads up to the first byte of data; `size` is that of the file and becomes the number of bytes of data.
+Result<Header> read_header(std::ifstream& file, const std::string& path, std::uint64_t& size) {
+  std::array<char, 8> start;
+  if (size < start.size() || !read_bytes(file, start.data(), start.size()) || std::string_view(start.data(), 6) != kMagic) {
+    return npy_error(path, "not an npy file");
+  }
+  const int version = start[6];
+  if (version < 1 || version > 3 || start[7] != 0) {
+    return npy_error(path, "npy version " + std::to_string(static_cast<unsigned char>(start[6])) + "." +
+                               std::to_string(static_cast<unsigned char>(start[7])) + " is not supported");
+  }
+  const std::size_t width = version == 1 ? 2 : 4;
+  std::array<unsigned char, 4> length_bytes{};
+  if (size < 8 + width || !read_bytes(file, length_bytes.data(), width)) return npy_error(path, "truncated npy header");
+  std::size_t length = 0;
+  for (std::size_t i = width; i > 0; --i) length = length << 8 | length_bytes[i - 1];
+  if (length > size - 8 - width) return npy_error(path, "truncated npy header");
+  if (length > kLargestHeader) return npy_error(path, "npy header too long");
+  std::string text(length, '\0');
+  if (!read_bytes(file, text.data(), length)) return npy_error(path, "truncated npy header");
+  std::optional<Header> header = HeaderReader(text).read();
+  if (!header) return npy_error(path, "malformed npy header");
+  size -= 8 + width + length;
+  return *std::move(header);
+}
+
+std::optional<DType> parse_descriptor(std::string_view text) {
+  for (const Descriptor& descriptor : kDescriptors) {
+    const bool one_byte = descriptor.text.front() == '|';
+    const bool order_fits = !text.empty() && (text.front() == descriptor.text.front() || text.front() == '=' ||
+                                              (one_byte && (text.front() == '<' || text.front() == '>')));
+    if (order_fits && text.substr(1) == descriptor.text.substr(1)) return descriptor.dtype;
+  }
+  return std::nullopt;
+}
+
+/// The elements of `from`, which lie in column-major order, in row-major order.
+void reorder(const std::byte* from, std::byte* to, const TensorType& type) {
+  const auto width = static_cast<std::size_t>(size_of(type.dtype));
+  std::vector<std::int64_t> strides(type.shape.size(), 1);
+  for (std::size_t i = 1; i < strides.size(); ++i) strides[i] = strides[i - 1] * type.shape[i - 1];
+  std::vector<std::int64_t> index(type.shape.size(), 0);
+  std::int64_t at = 0;
+  for (std::int64_t count = type.elements(); count > 0; --count, to += width) {
+    std::memcpy(to, from + at * static_cast<std::int64_t>(width), width);
+    for (std::size_t axis = index.size(); axis-- > 0;) {
+      at += strides[axis];
+      if (++index[axis] < type.shape[axis]) break;
+      at -= index[axis] * strides[axis];
+      index[axis] = 0;
+    }
+  }
+}
+
+/// A file whose data are next to be read, and are as many as its type needs.
+struct Opened {
+  std::ifstream file;
+  TensorType type;
+  bool column_major = false;
+};
+
+Result<Opened> open_npy(const std::string& path) {
+  std::error_code code;
+  std::uint64_t size = std::filesystem::file_size(path, code);
+  if (code) return npy_error(path, code.message());
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return npy_error(path, "permission denied");
+  Result<Header> header = read_header(file, path, size);
+  if (!header) return header.error();
+  std::optional<DType> dtype = parse_descriptor(header->descriptor);
+  if (!dtype) {
+    return npy_error(path, "element type `" + header->descriptor + "` is not supported (only little-endian f4, f8, f2, i4, i8, u1 and b1)");
+  }
+  TensorType type{*dtype, header->shape};
+  std::optional<std::int64_t> bytes = checked_bytes(type);
+  if (!bytes) return npy_error(path, "`" + to_string(type) + "` is too large");
+  if (static_cast<std::uint64_t>(*bytes) != size) {
+    return npy_error(
+        path, "`" + to_string(type) + "` needs " + std::to_string(*bytes) + " bytes of data, but the file has " + std::to_string(size));
+  }
+  const bool column_major = header->fortran_order && type.rank() > 1;
+  return Opened{std::move(file), std::move(type), column_major};
+}
+
+Status read_data(Opened& opened, const std::string& path, std::byte* data) {
+  const auto size = static_cast<std::size_t>(opened.type.bytes());
+  if (size > 0 && !read_bytes(opened.file, data, size)) return npy_error(path, "truncated data");
+  if (opened.type.dtype == DType::boolean) {  // any other byte than 0 and 1 would be no bool to C++
+    std::transform(data, data + size, data, [](std::byte b) { return std::byte{b != std::byte{0}}; });
+  }
+  return {};
+}
+
+Status read_into(Opened& opened, const std::string& path, Array& array) {
+  if (!opened.column_major) return read_data(opened, path, array.mutable_bytes());
+  Result<Array> columns = Array::allocate(opened.type);
+  if (!columns) return npy_error(path, columns.error().message, ErrorKind::machine);
+  if (Status status = read_data(opened, path, columns->mutable_bytes()); !status) return status;
+  reorder(columns->bytes(), array.mutable_bytes(), opened.type);
+  return {};
+}
+
+}  // namespace
+
+Result<Array> read_npy(const std::string& path) {
+  Result<Opened> opened = open_npy(path);
+  if (!opened) return opened.error();
+  Result<Array> array = Array::allocate(opened->type);
+  if (!array) return npy_error(path, array.error().message, ErrorKind::machine);
+  if (Status status = read_into(*opened, path, *array); !status) return status.error();
+  return array;
+}
+
+Status read_npy(const std::string& path, Array& into) {
+  Result<Opened> opened = open_npy(path);
+  if (!opened) return opened.error();
+  if (opened->type != into.type()) {
+    return Error{"`" + path + "` holds " + to_string(opened->type) + ", but " + to_string(into.type()) + " is wanted"};
+  }
+  return read_into(*opened, path, into);
+}
+
+Status write_npy(const Array& array, const std::string& path) {
+  if (array.dtype() == DType::bf16) {
+    Array wide(TensorType{DType::f32, array.shape()});
+    std::transform(array.data<BFloat16>(), array.data<BFloat16>() + array.size(), wide.mutable_data<float>(),
+                   [](BFloat16 x) { return static_cast<float>(x); });
+    return write_npy(wide, path);
+  }
+  const auto descriptor =
+      std::find_if(kDescriptors.begin(), kDescriptors.end(), [&](const Descriptor& d) { return d.dtype == array.dtype(); });
+  std::string header = "{'descr': '" + std::string(descriptor->text) + "', 'fortran_order': False, 'shape': (";
+  for (std::int64_t extent : array.shape()) header += std::to_string(extent) + (array.shape().size() == 1 ? "," : ", ");
+  if (array.shape().size() > 1) header.resize(header.size() - 2);
+  header += "), }";
+  const bool wide = header.size() + 128 > 0xffff;  // version 2 has a longer length field
+  const std::size_t width = wide ? 4 : 2;
+  header.append(63 - (kMagic.size() + 2 + width + header.size()) % 64, ' ');  // the data starts at a multiple of 64
+  header += '\n';
+  std::string start(kMagic);
+  start += wide ? '\2' : '\1';
+  start += '\0';
+  for (std::size_t i = 0; i < width; ++i) start += static_cast<char>(header.size() >> (8 * i) & 0xffu);
+  return write_file(path, {start, header, {reinterpret_cast<const char*>(array.bytes()), static_cast<std::size_t>(array.type().bytes())}});
+}
+
+}  // namespace cleave

@@ -1,0 +1,86 @@
+// Data of a declared type, from a file of either format.
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <type_traits>
+
+#include "graph/array/npy.h"
+
+namespace cleave {
+namespace {
+
+template <class T>
+constexpr bool kFloating = std::is_floating_point_v<T> || std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+
+/// Half and BFloat16 as float, anything else as it is.
+template <class T>
+auto widen(T value) {
+  if constexpr (kFloating<T> && !std::is_floating_point_v<T>) {
+    return static_cast<float>(value);
+  } else {
+    return value;
+  }
+}
+
+/// The same number as a To, or nothing. Between floating types rounding is accepted, but no finite number may become infinite.
+template <class To, class From>
+std::optional<To> convert(From from) {
+  const auto value = widen(from);
+  if constexpr (kFloating<To> && kFloating<From>) {
+    To result(static_cast<decltype(widen(To{}))>(value));
+    const bool overflowed = std::isfinite(value) && !std::isfinite(widen(result));
+    return overflowed ? std::nullopt : std::optional(result);
+  } else if constexpr (kFloating<To>) {
+    To result(static_cast<decltype(widen(To{}))>(value));
+    const std::optional<From> back = convert<From>(result);
+    return back && *back == from ? std::optional(result) : std::nullopt;
+  } else if constexpr (kFloating<From>) {
+    // Exact bounds: -2^63 and 2^63 are doubles, 2^63 - 1 is not.
+    const auto wide = static_cast<double>(value);
+    const double limit = std::is_same_v<To, bool> ? 2.0 : std::ldexp(1.0, std::numeric_limits<To>::digits);
+    const double lowest = std::is_signed_v<To> ? -limit : 0.0;
+    if (!(wide >= lowest && wide < limit) || wide != std::trunc(wide)) return std::nullopt;
+    return static_cast<To>(wide);
+  } else {
+    const auto wide = static_cast<std::int64_t>(value);
+    if (wide < static_cast<std::int64_t>(std::numeric_limits<To>::min()) ||
+        wide > static_cast<std::int64_t>(std::numeric_limits<To>::max())) {
+      return std::nullopt;
+    }
+    return static_cast<To>(wide);
+  }
+}
+
+/// Null if some value would not survive.
+std::optional<Array> converted(const Array& array, Array result) {
+  const bool survived = dispatch(array.dtype(), [&](auto from) {
+    return dispatch(result.dtype(), [&](auto to) {
+      auto* out = result.mutable_data<decltype(to)>();
+      for (const auto value : array.values<decltype(from)>()) {
+        const auto element = convert<decltype(to)>(value);
+        if (!element) return false;
+        *out++ = *element;
+      }
+      return true;
+    });
+  });
+  return survived ? std::optional(std::move(result)) : std::nullopt;
+}
+
+}  // namespace
+
+Result<Array> read_array(const std::string& path, const TensorType& type) {
+  if (path.ends_with(".csv")) return read_csv(path, type);
+  if (!path.ends_with(".npy")) return Error{"cannot read `" + path + "`: the name must end in .npy or .csv", {}};
+  Result<Array> array = read_npy(path);
+  if (!array || array->type() == type) return array;
+  const Error mismatch{"`" + path + "` holds " + to_string(array->type()) + ", but " + to_string(type) + " is wanted", {}};
+  if (array->shape() != type.shape) return mismatch;
+  Result<Array> target = Array::allocate(type);
+  if (!target) return target.error();
+  std::optional<Array> result = converted(*array, *std::move(target));
+  if (!result) return Error{mismatch.message + ", and not all values fit", {}};
+  return *std::move(result);
+}
+
+}  // namespace cleave

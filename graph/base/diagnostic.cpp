@@ -1,0 +1,128 @@
+// The table of kinds, the list of diagnostics and the -W flags.
+#include "graph/base/diagnostic.h"
+
+#include <algorithm>
+
+#include "graph/base/check.h"
+
+namespace cleave {
+namespace {
+
+bool take(std::string_view& text, std::string_view prefix) {
+  if (!text.starts_with(prefix)) return false;
+  text.remove_prefix(prefix.size());
+  return true;
+}
+
+/// Kinds that a flag may name.
+std::optional<DiagnosticKind> parse_optional_kind(std::string_view name) {
+  std::optional<DiagnosticKind> kind = parse_diagnostic_kind(name);
+  return kind && !info(*kind).always_error ? kind : std::nullopt;
+}
+
+}  // namespace
+
+std::string_view to_string(Severity severity) {
+  switch (severity) {
+    case Severity::error: return "error";
+    case Severity::warning: return "warning";
+    case Severity::remark: return "remark";
+    case Severity::allowed: return "allowed";
+  }
+  return "";
+}
+
+const std::vector<DiagnosticKindInfo>& diagnostic_kinds() {
+  constexpr Severity kError = Severity::error;
+  static const std::vector<DiagnosticKindInfo> table{
+      {DiagnosticKind::syntax, "syntax", kError, true, "malformed YAML or expression"},
+      {DiagnosticKind::unknown, "unknown", kError, true, "an unknown name, op, key or attribute"},
+      {DiagnosticKind::type, "type", kError, true, "element types or the number of operands do not fit"},
+      {DiagnosticKind::shape, "shape", kError, true, "shapes do not fit, or a size overflows"},
+      {DiagnosticKind::value, "value", kError, true, "an attribute or number outside its range"},
+      {DiagnosticKind::carried, "carried", kError, true, "a carried value changes its type"},
+      {DiagnosticKind::predicate, "predicate", kError, true, "a condition that is no scalar bool"},
+      {DiagnosticKind::endless_loop, "endless-loop", kError, true, "a loop that cannot end"},
+      {DiagnosticKind::file, "file", kError, true, "a missing, truncated or unreadable file"},
+      {DiagnosticKind::placement, "placement", kError, true, "pins that contradict each other or cannot be met"},
+      {DiagnosticKind::unsupported, "unsupported", kError, true, "valid, but not supported in this version"},
+      {DiagnosticKind::limit, "limit", kError, true, "a limit of the model or of the options is exceeded"},
+      {DiagnosticKind::machine, "machine", kError, true, "the machine failed: out of memory, a device lost"},
+      {DiagnosticKind::round_trip, "round-trip", Severity::warning, false,
+       "the accelerator waits for a host computation on its own values"},
+      {DiagnosticKind::implicit_copy, "implicit-copy", std::nullopt, false, "a send that is not marked as meant"},
+      {DiagnosticKind::transfer_bound, "transfer-bound", std::nullopt, false, "transfers or a slow host keep the accelerator waiting"},
+      {DiagnosticKind::fallback, "fallback", std::nullopt, false, "an op runs on the host for want of an accelerator kernel"},
+  };
+  return table;
+}
+
+const DiagnosticKindInfo& info(DiagnosticKind kind) {
+  const DiagnosticKindInfo& entry = diagnostic_kinds()[static_cast<std::size_t>(kind)];
+  CLEAVE_CHECK(entry.kind == kind, "the table of kinds is out of order");
+  return entry;
+}
+
+std::optional<DiagnosticKind> parse_diagnostic_kind(std::string_view name) {
+  for (const DiagnosticKindInfo& entry : diagnostic_kinds()) {
+    if (entry.name == name) return entry.kind;
+  }
+  return std::nullopt;
+}
+
+void Diagnostics::error(DiagnosticKind kind, SourceLocation location, std::string message, std::vector<Note> notes) {
+  add({kind, Severity::error, std::move(message), std::move(location), 0, std::move(notes)});
+}
+
+bool Diagnostics::has_errors() const {
+  return std::any_of(items_.begin(), items_.end(), [](const Diagnostic& d) { return d.severity == Severity::error; });
+}
+
+void Diagnostics::sort() {
+  std::stable_sort(items_.begin(), items_.end(), [](const Diagnostic& a, const Diagnostic& b) { return before(a.location, b.location); });
+}
+
+bool DiagnosticOptions::parse(std::string_view flag) {
+  if (flag == "w") return no_warnings = true;
+  if (flag == "Rround-trip") return round_trip_remarks = true;
+  if (flag == "Rno-round-trip") return round_trip_remarks = false, true;
+  if (!take(flag, "W")) return false;
+  if (flag == "error") return all_as_error = true;
+  if (flag == "no-error") return all_as_error = false, true;
+  if (flag == "all" || flag == "extra") {  // what was named by itself keeps its word
+    if (flag == "all") enabled.emplace(DiagnosticKind::round_trip, true);
+    if (flag == "extra") {
+      enabled.emplace(DiagnosticKind::transfer_bound, true);
+      enabled.emplace(DiagnosticKind::fallback, true);
+    }
+    return true;
+  }
+  if (flag == "implicit-copy=to-accelerator" || flag == "implicit-copy=to-host") {
+    implicit_copy_direction = flag.substr(flag.find('=') + 1);
+    enabled[DiagnosticKind::implicit_copy] = true;
+    return true;
+  }
+  std::map<DiagnosticKind, bool>& target = flag.starts_with("error=") || flag.starts_with("no-error=") ? as_error : enabled;
+  const bool on = !take(flag, "no-");
+  take(flag, "error=");
+  std::optional<DiagnosticKind> kind = parse_optional_kind(flag);
+  if (!kind) return false;
+  target[*kind] = on;
+  if (on && &target == &enabled && kind == DiagnosticKind::implicit_copy) implicit_copy_direction.clear();
+  return true;
+}
+
+std::optional<Severity> DiagnosticOptions::severity_of(DiagnosticKind kind) const {
+  const DiagnosticKindInfo& entry = info(kind);
+  if (entry.always_error) return Severity::error;
+  auto switched = enabled.find(kind);
+  auto raised = as_error.find(kind);
+  const bool raise = raised != as_error.end() ? raised->second : all_as_error;
+  const bool raised_by_name = raised != as_error.end() && raised->second;
+  bool on = entry.severity.has_value() || raised_by_name;
+  if (switched != enabled.end()) on = switched->second;
+  if (!on || no_warnings) return std::nullopt;
+  return raise ? Severity::error : entry.severity.value_or(Severity::warning);
+}
+
+}  // namespace cleave

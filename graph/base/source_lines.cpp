@@ -1,0 +1,111 @@
+#include "graph/base/source_lines.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "graph/base/file.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::size_t kWidest = 240;               ///< bytes of a line that are shown
+constexpr std::size_t kContext = 80;               ///< of them before the mark, where the line is cut
+constexpr std::uintmax_t kLargestFile = 64 << 20;  ///< larger ones are data, not source
+
+std::vector<std::string> read_lines(const std::string& file) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error) || std::filesystem::file_size(file, error) > kLargestFile || error) return {};
+  Result<std::string> content = read_file(file);
+  if (!content) return {};
+  std::vector<std::string> lines;
+  for (std::size_t at = 0; at < content->size();) {
+    std::size_t end = std::min(content->find('\n', at), content->size());
+    std::size_t stop = end > at && (*content)[end - 1] == '\r' ? end - 1 : end;
+    lines.emplace_back(*content, at, stop - at);
+    at = end + 1;
+  }
+  return lines;
+}
+
+bool continues(char c) {
+  return (static_cast<unsigned char>(c) & 0xc0u) == 0x80u;
+}
+
+/// Bytes of the well-formed UTF-8 character at `at`, or 0. (Overlong forms pass: this is for display.)
+std::size_t character_length(std::string_view text, std::size_t at) {
+  auto first = static_cast<unsigned char>(text[at]);
+  std::size_t length = first < 0x80                    ? 1
+                       : first >= 0xc2 && first < 0xe0 ? 2
+                       : first >= 0xe0 && first < 0xf0 ? 3
+                       : first >= 0xf0 && first < 0xf5 ? 4
+                                                       : 0;
+  if (at + length > text.size()) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if (!continues(text[at + i])) return 0;
+  }
+  return length;
+}
+
+std::string printable(std::string_view text) {
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t length = character_length(text, at);
+    if (length == 1) {
+      auto c = static_cast<unsigned char>(text[at]);
+      result += c < 0x20 || c == 0x7f ? ' ' : text[at];
+    } else if (length == 0) {
+      result += "\xef\xbf\xbd";
+    } else {
+      result.append(text.substr(at, length));
+    }
+    at += std::max<std::size_t>(length, 1);
+  }
+  return result;
+}
+
+bool in_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || static_cast<unsigned char>(c) >= 0x80;
+}
+
+}  // namespace
+
+const std::string* SourceLines::line(std::string_view file, int line) {
+  auto found = files_.find(file);
+  if (found == files_.end()) found = files_.emplace(std::string(file), read_lines(std::string(file))).first;
+  const std::vector<std::string>& lines = found->second;
+  return line >= 1 && static_cast<std::size_t>(line) <= lines.size() ? &lines[static_cast<std::size_t>(line) - 1] : nullptr;
+}
+
+std::size_t count_characters(std::string_view line, std::size_t bytes) {
+  bytes = std::min(bytes, line.size());
+  std::size_t count = 0;
+  for (std::size_t at = 0; at < bytes; ++count) at += std::max<std::size_t>(character_length(line, at), 1);
+  return count;
+}
+
+Excerpt excerpt(std::string_view line, int column, int length) {
+  std::size_t begin = std::min(static_cast<std::size_t>(std::max(column, 1)) - 1, line.size());
+  std::size_t end = begin;
+  if (length > 0) {
+    end = std::min(begin + static_cast<std::size_t>(length), line.size());
+  } else {
+    while (end < line.size() && in_word(line[end])) ++end;
+  }
+  std::size_t first = 0;
+  if (line.size() > kWidest) {
+    if (begin > kContext) first = begin - kContext;
+    while (first < begin && continues(line[first])) ++first;
+    std::size_t last = std::min(first + kWidest, line.size());
+    while (last > begin && last < line.size() && continues(line[last])) --last;
+    line = line.substr(0, last);
+    end = std::min(end, last);
+  }
+  line.remove_prefix(first);
+  begin -= first;
+  end -= first;
+  std::size_t before = count_characters(line, begin);
+  std::size_t marked = count_characters(line, end) - before;
+  return {printable(line), before, std::max<std::size_t>(marked, 1)};
+}
+
+}  // namespace cleave

@@ -1,0 +1,53 @@
+// The nearest name to a misspelt one, by edit distance with transpositions of neighbours.
+#include "graph/base/spelling.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace cleave {
+namespace {
+
+/// Words beyond this length are no misspelt names, and comparing them would take long.
+constexpr std::size_t kLongest = 128;
+
+/// Optimal string alignment distance: insertions, deletions, substitutions, and swaps of neighbours.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before_last(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    before_last.swap(last);
+    last.swap(row);
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      std::size_t substituted = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, substituted});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) row[j] = std::min(row[j], before_last[j - 2] + 1);
+    }
+  }
+  return row[b.size()];
+}
+
+/// How many edits still make a suggestion: about a third of the longer word.
+std::size_t most_edits(std::size_t a, std::size_t b) {
+  const std::size_t longer = std::max(a, b);
+  if (longer <= 1) return 0;
+  return std::max<std::size_t>(longer - std::min(a, b) <= 1 ? longer / 3 : (longer + 2) / 3, 1);
+}
+
+}  // namespace
+
+std::optional<std::string> nearest_name(std::string_view word, const std::vector<std::string>& candidates) {
+  if (word.empty() || word.size() > kLongest) return std::nullopt;
+  const std::string* best = nullptr;
+  std::size_t best_distance = 0;
+  for (const std::string& candidate : candidates) {
+    if (candidate.empty() || candidate.size() > kLongest) continue;
+    const std::size_t distance = edit_distance(word, candidate);
+    if (distance > most_edits(word.size(), candidate.size()) || (best && distance >= best_distance)) continue;
+    best = &candidate;
+    best_distance = distance;
+  }
+  return best ? std::optional(*best) : std::nullopt;
+}
+
+}  // namespace cleave

@@ -1,0 +1,85 @@
+#include "graph/base/units.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <vector>
+
+#include "graph/base/spelling.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::pair<std::string_view, double> kUnits[] = {{"B", 1},        {"kB", 1e3},    {"KB", 1e3},     {"MB", 1e6},
+                                                          {"GB", 1e9},     {"TB", 1e12},   {"KiB", 1024.0}, {"MiB", 1048576.0},
+                                                          {"GiB", 0x1p30}, {"TiB", 0x1p40}};
+
+bool same_letters(std::string_view a, std::string_view b) {
+  const auto same = [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), same);
+}
+
+std::string with_digits(double value, const char* unit) {
+  const char* format = value >= 9.95 ? "%.0f %s" : value >= 0.995 ? "%.1f %s" : "%.2f %s";
+  std::array<char, 400> text;
+  std::snprintf(text.data(), text.size(), format, value, unit);
+  return text.data();
+}
+
+}  // namespace
+
+std::string format_bytes(double bytes) {
+  if (std::isnan(bytes) || std::isinf(bytes)) return std::to_string(bytes) + " B";
+  if (bytes < 0) return "-" + format_bytes(-bytes);
+  if (bytes < 1024) {
+    bool whole = bytes == std::floor(bytes) || bytes >= 9.95;
+    std::array<char, 32> text;
+    std::snprintf(text.data(), text.size(), whole ? "%.0f B" : "%.2g B", bytes);
+    return text.data();
+  }
+  constexpr std::array<const char*, 6> kUnits{"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  std::size_t unit = 0;
+  for (bytes /= 1024; bytes >= 999.5 && unit + 1 < kUnits.size(); ++unit) bytes /= 1024;
+  return with_digits(bytes, kUnits[unit]);
+}
+
+std::string format_seconds(double seconds) {
+  if (seconds == 0) return "0 s";
+  if (std::isnan(seconds) || std::isinf(seconds)) return std::to_string(seconds) + " s";
+  if (seconds < 0) return "-" + format_seconds(-seconds);
+  if (seconds >= 0.0995) return with_digits(seconds, "s");
+  if (seconds >= 0.0995e-3) return with_digits(seconds * 1e3, "ms");
+  if (seconds >= 0.0995e-6) return with_digits(seconds * 1e6, "us");
+  return with_digits(seconds * 1e9, "ns");
+}
+
+std::optional<NumberWithUnit> split_unit(std::string_view text) {
+  NumberWithUnit split;
+  const auto [rest, code] = std::from_chars(text.data(), text.data() + text.size(), split.number);
+  if (code != std::errc()) return std::nullopt;
+  const auto length = static_cast<std::size_t>(rest - text.data());
+  split.digits = text.substr(0, length);
+  split.unit = text.substr(std::min(text.find_first_not_of(' ', length), text.size()));
+  return split;
+}
+
+std::optional<double> byte_unit(std::string_view unit) {
+  if (unit.empty()) return 1;
+  const auto* found = std::find_if(std::begin(kUnits), std::end(kUnits), [&](const auto& known) { return known.first == unit; });
+  return found == std::end(kUnits) ? std::nullopt : std::optional(found->second);
+}
+
+std::string suggest_byte_unit(std::string_view unit) {
+  std::vector<std::string> names;
+  for (const auto& [name, bytes] : kUnits) {
+    if (same_letters(name, unit)) return "; did you mean `" + std::string(name) + "`?";
+    names.emplace_back(name);
+  }
+  const auto near = nearest_name(unit, names);
+  return near ? "; did you mean `" + *near + "`?" : "; units are `B`, `kB`, `MB`, `GB`, `TB` and `KiB`, `MiB`, `GiB`, `TiB`";
+}
+
+}  // namespace cleave

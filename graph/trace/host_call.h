@@ -1,0 +1,202 @@
+// Host functions in a traced program: opaque C++ code that runs on the host between other operations. This header turns a callable into a
+// HostFunction and records the call; running it is the executor's matter.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <vector>
+
+#include "graph/array/array.h"
+#include "graph/base/result.h"
+#include "graph/trace/trace.h"
+
+namespace cleave {
+
+struct HostOptions {
+  bool pure = false;                   ///< deterministic and without effects: may be merged or dropped; else calls keep their program order
+  std::optional<double> seconds = {};  ///< declared cost of one call
+};
+
+/// Completes one call of an asynchronous host function, from any thread, once. If all copies are gone before that, the call is an Error.
+class HostToken {
+ public:
+  void done() const;
+  void fail(std::string message) const;
+
+ private:
+  friend struct HostTokenState;
+  explicit HostToken(std::shared_ptr<struct HostTokenState> state);
+  std::shared_ptr<void> alive_;
+  std::shared_ptr<struct HostTokenState> state_;
+};
+
+namespace detail {
+
+using HostInputs = std::span<const Array>;
+using HostResults = std::span<Array>;
+
+/// A callable with what its parameters say about inputs and results.
+struct HostCallable {
+  std::function<Status(HostInputs, HostResults)> call;
+  bool typed = false;                                 ///< the two lists below hold; else it takes whatever it is given
+  std::vector<std::optional<DType>> inputs, results;  ///< nothing: an Array of any type
+};
+
+/// Turns exceptions into Errors; with a token, waits until the call is completed.
+std::function<Status(HostInputs, HostResults)> guarded(std::function<Status(HostInputs, HostResults)> f);
+std::function<Status(HostInputs, HostResults)> guarded(std::function<Status(HostInputs, HostResults, HostToken)> f);
+
+/// What a parameter of a typed host function is bound to.
+struct HostBinding {
+  HostInputs inputs;
+  HostResults results;
+  const HostToken* token;
+  std::size_t next_input = 0, next_result = 0;
+};
+template <class P>
+struct HostParameter {
+  static_assert(sizeof(P) == 0, "a host function takes std::span<const T> or const Array& for inputs, std::span<T> or Array& for results");
+};
+template <class T>
+struct HostParameter<std::span<const T>> {
+  static void declare(HostCallable& c) { c.inputs.push_back(DTypeOf<T>::value); }
+  static std::span<const T> bind(HostBinding& b) { return b.inputs[b.next_input++].values<T>(); }
+};
+template <class T>
+requires(!std::is_const_v<T>) struct HostParameter<std::span<T>> {
+  static void declare(HostCallable& c) { c.results.push_back(DTypeOf<T>::value); }
+  static std::span<T> bind(HostBinding& b) {
+    Array& array = b.results[b.next_result++];
+    return {array.mutable_data<T>(), static_cast<std::size_t>(array.size())};
+  }
+};
+template <>
+struct HostParameter<const Array&> {
+  static void declare(HostCallable& c) { c.inputs.emplace_back(); }
+  static const Array& bind(HostBinding& b) { return b.inputs[b.next_input++]; }
+};
+template <>
+struct HostParameter<Array&> {
+  static void declare(HostCallable& c) { c.results.emplace_back(); }
+  static Array& bind(HostBinding& b) { return b.results[b.next_result++]; }
+};
+template <>
+struct HostParameter<HostToken> {
+  static void declare(HostCallable&) {}
+  static HostToken bind(HostBinding& b) { return *b.token; }
+};
+
+template <class F>
+struct Parameters : Parameters<decltype(&F::operator())> {};
+template <class R, class... P>
+struct Parameters<R (*)(P...)> {
+  using types = std::tuple<P...>;
+};
+template <class R, class C, class... P>
+struct Parameters<R (C::*)(P...)> : Parameters<R (*)(P...)> {};
+template <class R, class C, class... P>
+struct Parameters<R (C::*)(P...) const> : Parameters<R (*)(P...)> {};
+
+template <class F, class... A>
+Status status_of(F& f, A&&... arguments) {
+  if constexpr (std::is_void_v<std::invoke_result_t<F&, A...>>) {
+    f(std::forward<A>(arguments)...);
+    return {};
+  } else {
+    return f(std::forward<A>(arguments)...);
+  }
+}
+
+template <class F, class... P>
+HostCallable typed_callable(F f, std::type_identity<std::tuple<P...>>) {
+  HostCallable callable;
+  callable.typed = true;
+  (HostParameter<P>::declare(callable), ...);
+  auto bound = [f]([[maybe_unused]] HostBinding binding) mutable {
+    std::tuple<P...> arguments{HostParameter<P>::bind(binding)...};  // braces: from left to right
+    return std::apply([&](auto&&... a) { return status_of(f, static_cast<P>(a)...); }, arguments);
+  };
+  if constexpr ((std::is_same_v<P, HostToken> || ...))
+    callable.call = guarded([bound](HostInputs i, HostResults r, HostToken token) mutable { return bound(HostBinding{i, r, &token}); });
+  else
+    callable.call = guarded([bound](HostInputs i, HostResults r) mutable { return bound(HostBinding{i, r, nullptr}); });
+  return callable;
+}
+
+template <class F>
+HostCallable host_callable(F f) {
+  if constexpr (std::invocable<F&, HostInputs, HostResults>)
+    return {guarded([f](HostInputs i, HostResults r) mutable { return status_of(f, i, r); }), false, {}, {}};
+  else if constexpr (std::invocable<F&, HostInputs, HostResults, HostToken>)
+    return {guarded([f](HostInputs i, HostResults r, HostToken t) mutable { return status_of(f, i, r, std::move(t)); }), false, {}, {}};
+  else
+    return typed_callable(f, std::type_identity<typename Parameters<F>::types>());
+}
+
+}  // namespace detail
+
+/// The name of a host function and the place of its call.
+struct HostName {
+  HostName(const char* n, Here h = Here::now()) : name(n), here(h) {}
+  HostName(std::string n, Here h = Here::now()) : name(std::move(n)), here(h) {}
+  std::string name;
+  Here here;
+};
+struct NoResults {};
+
+namespace detail {
+/// Records the call; as many Tensors as `results`, void after a mistake.
+std::vector<Tensor> record_host_call(const HostName& name, std::span<const TypeSpec> results, const HostOptions& options,
+                                     HostCallable callable, const std::vector<Tensor>& inputs);
+}  // namespace detail
+
+/// Calls `function` on the host, each time the program comes by: `host_call(name, result types, [options,] function, inputs…)`. Gives a
+/// Tensor for one result type, a std::array of Tensors for several.
+///
+///   Tensor next = host_call("simulate", {"f32[84, 84]"}, {.pure = true, .seconds = 2e-3},
+///                           [](std::span<const float> state, std::span<float> next) { … }, state);
+///   auto [q, r] = host_call("divide", {"i32[4]", "i32[4]"}, divide_with_rest, a, b);
+///
+/// The function takes a `std::span<const T>` (or `const Array&`) for each input, then a `std::span<T>` (or `Array&`) for each result, all
+/// row-major; or `(std::span<const Array> inputs, std::span<Array> results)`. Results come zero-filled. A last parameter `HostToken` makes
+/// it asynchronous: the call is over when the token is completed, and the spans stay valid until then. It returns nothing or a Status; an
+/// Error or an exception ends the run with an Error that names the call's line. Element types that do not fit are an error here (`type`).
+/// The function is copied; it may be called from another thread than this one.
+template <std::size_t n, class F, class... Inputs>
+requires(std::convertible_to<const Inputs&, Tensor>&&...) auto host_call(const HostName& name, const TypeSpec (&results)[n],
+                                                                         const HostOptions& options, F function, const Inputs&... inputs) {
+  const std::vector<Tensor> given =
+      detail::record_host_call(name, results, options, detail::host_callable(std::move(function)), {Tensor(inputs)...});
+  if constexpr (n == 1) {
+    return given[0];
+  } else {
+    std::array<Tensor, n> tensors;
+    for (std::size_t i = 0; i < n; ++i) tensors[i] = given[i];
+    return tensors;
+  }
+}
+template <std::size_t n, class F, class... Inputs>
+requires(std::convertible_to<const Inputs&, Tensor>&&...) auto host_call(const HostName& name, const TypeSpec (&results)[n], F function,
+                                                                         const Inputs&... inputs) {
+  return host_call(name, results, HostOptions{}, std::move(function), inputs...);
+}
+/// The same without results, for its effect: `host_call("show", {}, [](std::span<const float> x) { … }, x);`
+template <class F, class... Inputs>
+requires(std::convertible_to<const Inputs&, Tensor>&&...) void host_call(const HostName& name, NoResults, const HostOptions& options,
+                                                                         F function, const Inputs&... inputs) {
+  detail::record_host_call(name, {}, options, detail::host_callable(std::move(function)), {Tensor(inputs)...});
+}
+template <class F, class... Inputs>
+requires(std::convertible_to<const Inputs&, Tensor>&&...) void host_call(const HostName& name, NoResults, F function,
+                                                                         const Inputs&... inputs) {
+  host_call(name, NoResults{}, HostOptions{}, std::move(function), inputs...);
+}
+
+}  // namespace cleave

@@ -1,0 +1,90 @@
+#include "graph/trace/tensor.h"
+
+#include "graph/trace/trace_context.h"
+
+namespace cleave {
+
+TensorType Tensor::type() const {
+  return TraceContext::type(*this).value_or(TensorType{});
+}
+
+std::int64_t Tensor::extent(int axis) const {
+  const TensorType known = type();
+  const int counted = axis < 0 ? axis + known.rank() : axis;
+  return counted >= 0 && counted < known.rank() ? known.shape[static_cast<std::size_t>(counted)] : 1;
+}
+
+Tensor Tensor::slice(std::initializer_list<Pick> picks, Here here) const {
+  return detail::slice(*this, picks, here.of("slice"));
+}
+
+Tensor Tensor::operator[](const Term& index) const {
+  const std::optional<Literal>& literal = TraceContext::peek(index.tensor).literal;
+  if (literal && literal->type == Literal::Type::integer) return detail::slice(*this, {literal->integer}, index.here);
+  return detail::call("take", {*this, index.tensor}, {{"axis", std::int64_t{0}}}, index.here);
+}
+
+Tensor& Tensor::operator+=(const Term& b) {
+  return *this = detail::call("add", {*this, b.tensor}, {}, b.here);
+}
+Tensor& Tensor::operator-=(const Term& b) {
+  return *this = detail::call("subtract", {*this, b.tensor}, {}, b.here);
+}
+Tensor& Tensor::operator*=(const Term& b) {
+  return *this = detail::call("multiply", {*this, b.tensor}, {}, b.here);
+}
+Tensor& Tensor::operator/=(const Term& b) {
+  return *this = detail::call("divide", {*this, b.tensor}, {}, b.here);
+}
+Tensor& Tensor::operator%=(const Term& b) {
+  return *this = detail::call("remainder", {*this, b.tensor}, {}, b.here);
+}
+
+// The place is that of the left operand: with clang it is where the expression starts, with GCC both are where it ends.
+Tensor operator+(const Term& a, const Term& b) {
+  return detail::call("add", {a.tensor, b.tensor}, {}, a.here);
+}
+Tensor operator-(const Term& a, const Term& b) {
+  return detail::call("subtract", {a.tensor, b.tensor}, {}, a.here);
+}
+Tensor operator*(const Term& a, const Term& b) {
+  return detail::call("multiply", {a.tensor, b.tensor}, {}, a.here);
+}
+Tensor operator/(const Term& a, const Term& b) {
+  return detail::call("divide", {a.tensor, b.tensor}, {}, a.here);
+}
+Tensor operator%(const Term& a, const Term& b) {
+  return detail::call("remainder", {a.tensor, b.tensor}, {}, a.here);
+}
+Tensor operator-(const Term& a) {
+  return detail::call("negative", {a.tensor}, {}, a.here);
+}
+Tensor operator==(const Term& a, const Term& b) {
+  return detail::call("equal", {a.tensor, b.tensor}, {}, a.here);
+}
+Tensor operator!=(const Term& a, const Term& b) {
+  return detail::call("not_equal", {a.tensor, b.tensor}, {}, a.here);
+}
+Tensor operator<(const Term& a, const Term& b) {
+  return detail::call("less", {a.tensor, b.tensor}, {}, a.here);
+}
+Tensor operator<=(const Term& a, const Term& b) {
+  return detail::call("less_equal", {a.tensor, b.tensor}, {}, a.here);
+}
+Tensor operator>(const Term& a, const Term& b) {
+  return detail::call("greater", {a.tensor, b.tensor}, {}, a.here);
+}
+Tensor operator>=(const Term& a, const Term& b) {
+  return detail::call("greater_equal", {a.tensor, b.tensor}, {}, a.here);
+}
+Tensor operator&&(const Term& a, const Term& b) {
+  return detail::call("logical_and", {a.tensor, b.tensor}, {}, a.here);
+}
+Tensor operator||(const Term& a, const Term& b) {
+  return detail::call("logical_or", {a.tensor, b.tensor}, {}, a.here);
+}
+Tensor operator!(const Term& a) {
+  return detail::call("logical_not", {a.tensor}, {}, a.here);
+}
+
+}  // namespace cleave

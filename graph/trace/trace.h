@@ -1,0 +1,152 @@
+// Tracing: runs a C++ function once on Tensors and gives the Graph that it describes. Mistakes are collected in `graph.diagnostics`, each
+// at the line of the call; tracing goes on to find further ones, and nothing throws.
+//
+//   Graph graph = trace("regression", {{"x", "f32[4, 2]"}, {"y", "f32[4, 1]"}}, [](Tensor x, Tensor y) {
+//     Tensor w = parameter("w", "f32[2, 1]", Init::uniform(-1, 1, 1));
+//     return for_loop(1000, w, [&](Tensor step, Tensor w) {
+//       return named("w", w - 0.01 * matmul(transpose(x), matmul(x, w) - y));
+//     });
+//   });
+//   // Each statement records in its turn; C++ leaves open in which order the parts of one expression are recorded.
+//   if (!graph.ok()) std::fputs(to_text(graph.diagnostics).c_str(), stderr);
+#pragma once
+
+#include <concepts>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "graph/graph.h"
+#include "graph/trace/control_flow.h"
+#include "graph/trace/nest.h"
+#include "graph/trace/scope.h"
+#include "graph/trace/tensor.h"
+
+namespace cleave {
+
+/// A tensor type as it stands in models, `"f32[4, 2]"`, or as a value, `{DType::f32, {4, 2}}`. Malformed text is reported where it is used.
+struct TypeSpec {
+  TypeSpec(const char* text);
+  TypeSpec(const std::string& text) : TypeSpec(text.c_str()) {}
+  TypeSpec(TensorType t) : type(std::move(t)) {}
+  TypeSpec(DType dtype, Shape shape) : type(TensorType{dtype, std::move(shape)}) {}
+
+  TensorType type;
+  std::string malformed;  ///< the text, where it is no type
+};
+
+/// An input of a program: name, type and, if wanted, a file (.npy or .csv) with default data.
+struct Input {
+  Input(std::string n, TypeSpec t, Here h = Here::now()) : Input(std::move(n), std::move(t), {}, h) {}
+  Input(std::string n, TypeSpec t, std::string f, Here h = Here::now())
+      : name(std::move(n)), type(std::move(t)), file(std::move(f)), here(h) {}
+
+  std::string name;
+  TypeSpec type;
+  std::string file;
+  Here here;
+};
+
+/// How a parameter begins: one number for all elements (0 is `Init(0)`), an Array of its type, a file, or random numbers.
+struct Init {
+  template <class T>
+  requires std::is_arithmetic_v<T> Init(T number) : value(static_cast<double>(number)) {}
+  Init(Array array) : value(std::move(array)) {}
+  static Init uniform(double low, double high, std::int64_t seed = 0) { return Random{"uniform", low, high, seed}; }
+  static Init normal(double mean, double deviation, std::int64_t seed = 0) { return Random{"normal", mean, deviation, seed}; }
+  static Init file(std::string path) { return Init(std::move(path)); }
+
+  struct Random {
+    std::string distribution;
+    double first, second;
+    std::int64_t seed;
+  };
+  std::variant<double, Array, std::string, Random> value;
+
+ private:
+  Init(Random random) : value(std::move(random)) {}
+  Init(std::string path) : value(std::move(path)) {}
+};
+
+struct TraceOptions {
+  std::vector<std::string> outputs = {};  ///< names of what the function returns, in order; else member names, `named` names or `output0`…
+  Limits limits = {};                     ///< promises on the plan, as `limits:` of a model
+  Diagnostics* diagnostics = nullptr;     ///< gets a copy of `graph.diagnostics`
+};
+
+/// A value that is initialised once and then kept; outside of loops and branches.
+Tensor parameter(std::string name, const TypeSpec& type, const Init& init, Here here = Here::now());
+/// Data known now, as part of the program.
+Tensor constant(Array value, Here here = Here::now());
+/// Gives a value the name by which messages, pictures and outputs call it (its first name stays). Returns it.
+Tensor named(std::string_view name, const Tensor& x, Here here = Here::now());
+
+namespace detail {
+
+/// The type, or nothing after reporting that the text is none.
+std::optional<TensorType> resolve(const TypeSpec& spec, const Here& here);
+
+/// A trace from begin to end. Its destructor puts back the trace that was in progress before, also after an exception.
+class TraceRecorder {
+ public:
+  TraceRecorder(std::string name, const Here& here);
+  TraceRecorder(const TraceRecorder&) = delete;
+  TraceRecorder& operator=(const TraceRecorder&) = delete;
+  ~TraceRecorder();
+
+  std::vector<Tensor> inputs(const Input* inputs, std::size_t count);
+  void outputs(const std::vector<Leaf>& leaves, const TraceOptions& options);
+  Graph finish(const TraceOptions& options);
+
+ private:
+  std::shared_ptr<TraceContext> context_;
+  TraceContext* before_;
+  Here here_;
+};
+
+template <class Call>
+Graph record(TraceRecorder& recorder, Call&& call, const TraceOptions& options) {
+  if constexpr (std::is_void_v<std::invoke_result_t<Call&>>) {
+    call();
+  } else {
+    NestOf<std::invoke_result_t<Call&>> result = call();
+    recorder.outputs(leaves(result), options);
+  }
+  return recorder.finish(options);
+}
+
+}  // namespace detail
+
+/// Records `body`, which takes one Tensor an input and returns a nest of Tensors, the outputs (or nothing: a program for its effects).
+template <std::size_t n, class F>
+Graph trace(std::string name, const Input (&inputs)[n], F&& body, const TraceOptions& options = {}, Here here = Here::now()) {
+  detail::TraceRecorder recorder(std::move(name), here);
+  const std::vector<Tensor> tensors = recorder.inputs(inputs, n);
+  auto call = [&]<std::size_t... i>(std::index_sequence<i...>) {
+    static_assert(std::invocable<F&, decltype((void)i, Tensor())...>, "the traced function must take one Tensor an input");
+    return detail::record(
+        recorder, [&] { return body(tensors[i]...); }, options);
+  };
+  return call(std::make_index_sequence<n>());
+}
+
+/// The same where the number of inputs is known at run time only: `body` takes a `const std::vector<Tensor>&`.
+template <class F>
+requires std::invocable < F&, const std::vector<Tensor>
+& > Graph trace(std::string name, const std::vector<Input>& inputs, F&& body, const TraceOptions& options = {}, Here here = Here::now()) {
+  detail::TraceRecorder recorder(std::move(name), here);
+  const std::vector<Tensor> tensors = recorder.inputs(inputs.data(), inputs.size());
+  return detail::record(
+      recorder, [&] { return body(tensors); }, options);
+}
+
+/// The same without inputs.
+template <class F>
+requires std::invocable<F&> Graph trace(std::string name, F&& body, const TraceOptions& options = {}, Here here = Here::now()) {
+  detail::TraceRecorder recorder(std::move(name), here);
+  return detail::record(recorder, body, options);
+}
+
+}  // namespace cleave

@@ -1,0 +1,57 @@
+// TraceContext: the trace in progress of a thread, through which Tensors reach their Tracer. The one place with a thread-local pointer
+// (so that `zeros(...)` and scopes find the trace). Users do not name it; trace.h, control_flow.h and the functions of ops/ do.
+#pragma once
+
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/trace/tensor.h"
+#include "graph/trace/tracer.h"
+
+namespace cleave {
+
+class TraceContext : public std::enable_shared_from_this<TraceContext> {
+ public:
+  explicit TraceContext(std::string name) : tracer_(std::in_place, std::move(name)) {}
+
+  /// The innermost trace in progress on this thread, or null.
+  static TraceContext* current();
+  /// Makes `context` (or null) the current one; returns the one before.
+  static TraceContext* enter(TraceContext* context);
+
+  [[nodiscard]] Tracer& tracer() { return *tracer_; }
+  [[nodiscard]] bool open() const { return tracer_.has_value(); }
+  /// Ends the trace: its Tensors are out of use from now on.
+  Graph finish();
+  void close() { tracer_.reset(); }
+
+  /// What stands behind a Tensor in this trace; a Tensor without value or of another trace is reported at `here` and gives poison.
+  Operand operand(const Tensor& tensor, const Here& here);
+  Tensor tensor(Operand operand) { return {shared_from_this(), std::move(operand)}; }
+  static const Operand& peek(const Tensor& tensor) { return tensor.operand_; }
+  static std::optional<TensorType> type(const Tensor& tensor);
+
+  /// Reports a mistake in the current trace; without one there is nobody to collect it, and it goes to standard error.
+  static void report(DiagnosticKind kind, const Here& here, std::string message);
+
+ private:
+  std::optional<Tracer> tracer_;
+};
+
+namespace detail {
+
+/// Records `op` in the current trace. Without one: reported, and as after a mistake.
+std::vector<Tensor> apply(std::string_view op, std::span<const Tensor> inputs, Attributes attributes, const Here& here);
+Tensor call(std::string_view op, std::initializer_list<Tensor> inputs, Attributes attributes, const Here& here);
+Tensor call(std::string_view op, std::span<const Tensor> inputs, Attributes attributes, const Here& here);
+
+/// `x.slice(...)` and `x[i]`.
+Tensor slice(const Tensor& x, std::initializer_list<Pick> picks, const Here& here);
+
+}  // namespace detail
+}  // namespace cleave

@@ -1,0 +1,109 @@
+// Tracer: builds a Graph, one call an op, for both faces (C++ functions and YAML). It checks arity, attributes and types at the call,
+// inserts the promotions of interfaces.md, gives literals their type, and reports a mistake once: a poisoned operand silences what follows
+// from it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace cleave {
+
+/// A number or bool as written: weakly typed. Operations on literals alone stay literals (computed in i64 or f64).
+struct Literal {
+  enum class Type : std::uint8_t { boolean, integer, floating } type = Type::integer;
+  std::int64_t integer = 0;  ///< also bool as 0 or 1
+  double floating = 0;
+};
+
+/// What an op is applied to: a value of the graph, a literal, or poison (neither: the result of a mistake already reported).
+struct Operand {
+  ValueId value;
+  std::optional<Literal> literal;
+  SourceLocation written;  ///< of a literal: where it stands, if the face knows
+
+  Operand() = default;
+  Operand(ValueId v) : value(v) {}
+  Operand(Literal l, SourceLocation where = {}) : literal(l), written(std::move(where)) {}
+  [[nodiscard]] bool poisoned() const { return !value.valid() && !literal; }
+};
+
+class Tracer {
+ public:
+  explicit Tracer(std::string name);
+  Tracer(const Tracer&) = delete;
+  Tracer& operator=(const Tracer&) = delete;
+  ~Tracer();
+
+  // --- leaves -------------------------------------------------------------------------------------------------------------------
+  Operand input(std::string name, TensorType type, Attributes attributes, SourceLocation location);
+  Operand parameter(std::string name, TensorType type, Attributes attributes, SourceLocation location);
+  Operand constant(Array value, SourceLocation location);
+
+  // --- operations ---------------------------------------------------------------------------------------------------------------
+  /// Applies `op`. Returns one operand a result; all poisoned (as many as the op has at the least, never empty unless the op gives none)
+  /// after a mistake.
+  std::vector<Operand> apply(const OpDef& op, std::span<const Operand> inputs, Attributes attributes, SourceLocation location);
+  /// Single-result form.
+  Operand call(const OpDef& op, std::span<const Operand> inputs, Attributes attributes, SourceLocation location);
+  /// Gives a literal its type (`wanted`, else i32, f32 or bool) as a constant node; other operands pass through.
+  Operand materialize(const Operand& operand, SourceLocation location, std::optional<DType> wanted = std::nullopt);
+  /// The user's name for a value, for messages and outputs. A value keeps the first name it is given; carried values are named by begin_*.
+  void name(const Operand& operand, std::string_view name);
+  [[nodiscard]] const TensorType* type(const Operand& operand) const;  ///< null for poison; a literal's default scalar type
+  [[nodiscard]] const Graph& graph() const;                            ///< as far as it is built
+
+  // --- control flow: begin, trace the inside, end; strictly nested -----------------------------------------------------------------
+  struct State {
+    std::string name;  ///< of the carried value, or empty
+    Operand operand;
+    SourceLocation location;
+  };
+  struct Loop {
+    Operand counter;              ///< for only
+    std::vector<Operand> inside;  ///< the carried values as the body sees them
+  };
+  /// `count`: an integer scalar (literal: known trips; value: a runtime count, assumed 10 unless `expect`).
+  Loop begin_for(const Operand& count, std::span<const State> initial, SourceLocation location, std::optional<double> expect = std::nullopt,
+                 std::string_view counter_name = {});
+  /// Ends the body: yields one operand a carried value (of its type), `until` tested after each trip. Returns the values after the loop.
+  std::vector<Operand> end_for(std::span<const State> yielded, const std::optional<Operand>& until = std::nullopt);
+  Loop begin_while(std::span<const State> initial, SourceLocation location, std::optional<double> expect = std::nullopt);
+  void while_condition(const Operand& predicate, SourceLocation location);  ///< ends the condition, begins the body
+  std::vector<Operand> end_while(std::span<const State> yielded);
+  /// `probability` of the then arm; unknown: by rule (`i % k == 0` on a loop counter: 1/k), else 0.5 and assumed.
+  void begin_branch(const Operand& predicate, SourceLocation location, std::optional<double> probability = std::nullopt);
+  void begin_otherwise();
+  /// One result for each pair; the arms must agree in type (literals adapt).
+  std::vector<Operand> end_branch(std::span<const State> then_values, std::span<const State> else_values);
+
+  // --- scopes: what holds for every node made inside -----------------------------------------------------------------------------
+  void push_scope(std::string label, SourceLocation caller);  ///< locations chain through it
+  void pop_scope();
+  void push_place(Side side);
+  void pop_place();
+  void push_allow(Allowance allowance);
+  void pop_allow();
+
+  // --- end ------------------------------------------------------------------------------------------------------------------------
+  void output(std::string name, const Operand& operand, SourceLocation location);
+  void set_limits(Limits limits);
+  /// Reports a mistake that the face found.
+  void error(DiagnosticKind kind, SourceLocation location, std::string message, std::vector<Note> notes = {});
+  /// The chain of open scopes, put behind a location that the face made.
+  [[nodiscard]] SourceLocation chained(SourceLocation location) const;
+  [[nodiscard]] bool has_errors() const;
+  /// The graph, with its diagnostics. The Tracer is spent.
+  Graph finish();
+
+ private:
+  struct State_;
+  std::unique_ptr<State_> state_;
+};
+
+}  // namespace cleave

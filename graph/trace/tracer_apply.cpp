@@ -1,0 +1,136 @@
+// Tracer: one op applied. Attributes are completed, operands promoted, the type rule asked, the node recorded.
+#include "graph/trace/tracer_state.h"
+
+namespace cleave {
+namespace {
+
+/// How many results a failed call stands for, as far as the op itself says.
+std::size_t results_at_least(const OpDef& op, const Attributes& attributes) {
+  for (const AttributeDef& definition : op.attributes) {
+    if (definition.type != AttributeDef::Type::function) continue;
+    const auto* function = attributes.get_if<std::shared_ptr<const HostFunction>>(definition.name);
+    if (function && *function) return (*function)->returns.size();
+  }
+  return op.purity == Purity::effect ? 0 : 1;
+}
+
+bool may_fail_on_purpose(const OpDef& op) {
+  for (const AttributeDef& definition : op.attributes)
+    if (definition.type == AttributeDef::Type::function) return true;
+  return false;
+}
+
+/// The element type that the promoted operands meet in.
+DType common_dtype(const OpDef& op, std::span<const Operand> inputs, const Graph& graph) {
+  std::optional<DType> common;
+  bool weak[3] = {false, false, false};  // by Literal::Type
+  for (std::size_t i = static_cast<std::size_t>(op.promote_from); i < inputs.size(); ++i) {
+    if (inputs[i].literal) {
+      weak[static_cast<int>(inputs[i].literal->type)] = true;
+    } else {
+      const DType dtype = graph.values[inputs[i].value].type.dtype;
+      common = common ? promote(*common, dtype) : dtype;
+    }
+  }
+  DType result = common.value_or(DType::boolean);
+  if (weak[static_cast<int>(Literal::Type::integer)] && result == DType::boolean) result = DType::i32;
+  if (weak[static_cast<int>(Literal::Type::floating)] && !is_floating(result)) result = promote(result, DType::f32);
+  if (op.promotion == Promotion::floating && !is_floating(result)) result = DType::f32;
+  return result;
+}
+
+}  // namespace
+
+ValueId Tracer::State_::cast(ValueId value, DType dtype, const SourceLocation& location) {
+  if (graph.values[value].type.dtype == dtype) return value;
+  NodeId id = add_node(NodeKind::operation, region, location);
+  Node& node = graph.nodes[id];
+  node.op = astype;
+  node.inputs.push_back(value);
+  node.attributes.set(astype_attribute, dtype);
+  if (!places.empty()) node.pin = places.back();
+  return add_result(id, TensorType{dtype, graph.values[value].type.shape}, region);
+}
+
+bool Tracer::State_::promote_operands(const OpDef& op, std::span<const Operand> inputs, const SourceLocation& location) {
+  std::optional<DType> common;
+  if (op.promotion != Promotion::none) {
+    for (const Operand& input : inputs)  // before their types are read
+      if (input.value.valid() && !check_visible(input.value, location)) return false;
+    common = common_dtype(op, inputs, graph);
+  }
+  values.clear();
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const bool promoted = common && static_cast<int>(i) >= op.promote_from;
+    ValueId value = materialize(inputs[i], location, promoted ? common : std::nullopt, region);
+    if (!value.valid()) return false;
+    values.push_back(promoted ? cast(value, *common, location) : value);
+  }
+  return true;
+}
+
+Tracer::State_::Recorded Tracer::State_::record(const OpDef& op, std::span<const Operand> inputs, Attributes attributes,
+                                                const SourceLocation& location) {
+  for (const Operand& input : inputs)
+    if (input.poisoned()) return {};
+  if (std::optional<TypeError> refused = normalize_call(op, inputs.size(), attributes)) {
+    error(refused->kind, location, std::move(refused->message));
+    return {};
+  }
+  if (&op == astype) {
+    // A literal takes its type at once, so that `astype(0.1, f64)` keeps all digits.
+    const DType dtype = attributes.get<DType>(astype_attribute);
+    if (inputs[0].literal && adapts(*inputs[0].literal, dtype)) {
+      const ValueId value = materialize(inputs[0], location, dtype, region);
+      return {value.valid(), std::nullopt, value.index, 1};
+    }
+  } else if (std::optional<Literal> folded = fold_literals(op, inputs, attributes)) {
+    return {true, folded, 0, 1};
+  }
+  if (!promote_operands(op, inputs, location)) return {};
+
+  if (types.size() < values.size()) types.resize(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) types[i] = graph.values[values[i]].type;
+  TypeResult ruled = op.type_rule(std::span(types).first(values.size()), attributes);
+  if (auto* refused = std::get_if<TypeError>(&ruled)) {
+    error(refused->kind, location, std::move(refused->message));
+    return {};
+  }
+  auto& results = *std::get_if<std::vector<TensorType>>(&ruled);
+  for (const TensorType& result : results) {
+    if (checked_bytes(result)) continue;
+    error(DiagnosticKind::shape, location, "the result of `" + op.name + "` is too large: " + to_string(result));
+    return {};
+  }
+
+  NodeId id = add_node(NodeKind::operation, region, location);
+  Node& node = graph.nodes[id];
+  node.op = &op;
+  node.inputs.assign(values.begin(), values.end());
+  node.attributes = std::move(attributes);
+  if (!places.empty() && op.moves_to == Side::none) node.pin = places.back();
+  if (!frames.empty() && op.purity_for(node.attributes) == Purity::effect && may_fail_on_purpose(op)) frames.back().may_end = true;
+  const std::size_t first = graph.values.size();
+  for (TensorType& result : results) add_result(id, std::move(result), region);
+  return {true, std::nullopt, first, results.size()};
+}
+
+std::vector<Operand> Tracer::apply(const OpDef& op, std::span<const Operand> inputs, Attributes attributes, SourceLocation location) {
+  const std::size_t poisoned = results_at_least(op, attributes);
+  const State_::Recorded recorded = state_->record(op, inputs, std::move(attributes), location);
+  if (!recorded.ok) return std::vector<Operand>(poisoned);
+  if (recorded.literal) return {Operand(*recorded.literal, state_->chained(std::move(location)))};
+  std::vector<Operand> results;
+  results.reserve(recorded.count);
+  for (std::size_t i = 0; i < recorded.count; ++i) results.emplace_back(ValueId(recorded.first + i));
+  return results;
+}
+
+Operand Tracer::call(const OpDef& op, std::span<const Operand> inputs, Attributes attributes, SourceLocation location) {
+  const State_::Recorded recorded = state_->record(op, inputs, std::move(attributes), location);
+  if (!recorded.ok || recorded.count == 0) return {};
+  if (recorded.literal) return {*recorded.literal, state_->chained(std::move(location))};
+  return ValueId(recorded.first);
+}
+
+}  // namespace cleave

@@ -1,0 +1,104 @@
+// Tracer: branches, and how often they are taken.
+#include "graph/trace/tracer_state.h"
+
+namespace cleave {
+namespace {
+
+constexpr double kAssumedProbability = 0.5;
+
+bool is_op(const Node& node, std::string_view name) {
+  return node.kind == NodeKind::operation && node.op->name == name;
+}
+
+/// `i % k == c` on a loop counter holds in every k-th trip.
+std::optional<double> periodic_probability(const Graph& graph, ValueId predicate) {
+  const Node& equal = graph.producer(predicate);
+  if (!is_op(equal, "equal")) return std::nullopt;
+  for (int side = 0; side < 2; ++side) {
+    const Node& remainder = graph.producer(equal.inputs[side]);
+    const std::optional<std::int64_t> c = integer_constant(graph, equal.inputs[1 - side]);
+    if (!c || !is_op(remainder, "remainder")) continue;
+    const std::optional<std::int64_t> k = integer_constant(graph, remainder.inputs[1]);
+    if (!k || *k < 1 || graph.producer(remainder.inputs[0]).kind != NodeKind::counter) continue;
+    return *c >= 0 && *c < *k ? 1.0 / static_cast<double>(*k) : 0.0;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void Tracer::begin_branch(const Operand& predicate, SourceLocation location, std::optional<double> probability) {
+  State_& s = *state_;
+  ValueId condition = s.predicate(predicate, location, "the condition of `if`");
+  if (probability && !(*probability >= 0 && *probability <= 1)) {
+    s.error(DiagnosticKind::value, location, "a probability lies between 0 and 1");
+    probability.reset();
+  }
+  if (!probability && predicate.literal) probability = predicate.literal->integer != 0 ? 1.0 : 0.0;
+  if (!probability && condition.valid()) probability = periodic_probability(s.graph, condition);
+  NodeId id = s.add_node(NodeKind::branch, s.region, location);
+  Node& node = s.graph.nodes[id];
+  if (condition.valid()) node.inputs = {condition};
+  node.assumed = !probability;
+  node.expected = probability.value_or(kAssumedProbability);
+  s.open_frame(id, RegionKind::then_arm, location);
+}
+
+void Tracer::begin_otherwise() {
+  State_& s = *state_;
+  CLEAVE_CHECK(!s.frames.empty() && s.region == s.frames.back().first && !s.frames.back().second, "no branch is open");
+  const State_::Frame& frame = s.frames.back();
+  CLEAVE_CHECK(s.graph.nodes[frame.node].kind == NodeKind::branch, "no branch is open");
+  s.leave_to(frame.outer);
+  s.frames.back().second = true;
+  s.enter(s.add_region(RegionKind::else_arm, frame.outer, frame.node));
+}
+
+/// The type in which two arms meet; nothing (and a report) if they do not.
+std::optional<TensorType> Tracer::State_::merged_type(const State& a, const State& b) {
+  auto literal_type = [](const Literal& literal) { return TensorType{default_dtype(literal), {}}; };
+  const Literal* x = a.operand.literal ? &*a.operand.literal : nullptr;
+  const Literal* y = b.operand.literal ? &*b.operand.literal : nullptr;
+  TensorType first = x ? literal_type(*x) : graph.values[a.operand.value].type;
+  TensorType second = y ? literal_type(*y) : graph.values[b.operand.value].type;
+  if (first.shape == second.shape) {
+    if (first.dtype == second.dtype) return first;
+    if (x && adapts(*x, second.dtype)) return second;
+    if (y && adapts(*y, first.dtype)) return first;
+  }
+  const std::string name = quoted(b.name.empty() ? a.name : b.name, "a value");
+  error(first.shape == second.shape ? DiagnosticKind::type : DiagnosticKind::shape, b.location,
+        name + " is " + to_string(first) + " in one arm of the branch and " + to_string(second) + " in the other",
+        {Note{"the first arm gives " + to_string(first) + " here", a.location}});
+  return std::nullopt;
+}
+
+std::vector<Operand> Tracer::end_branch(std::span<const State> then_values, std::span<const State> else_values) {
+  State_& s = *state_;
+  CLEAVE_CHECK(then_values.size() == else_values.size(), "a branch yields as many values in both arms");
+  if (!s.frames.empty() && !s.frames.back().second) begin_otherwise();
+  const RegionId otherwise = s.region;
+  const State_::Frame frame = s.close_frame();
+  CLEAVE_CHECK(s.graph.nodes[frame.node].kind == NodeKind::branch, "no branch to end");
+  std::vector<Operand> merged(then_values.size());
+  for (std::size_t i = 0; i < merged.size(); ++i) {
+    const State &a = then_values[i], &b = else_values[i];
+    if (a.operand.poisoned() || b.operand.poisoned()) continue;
+    const bool visible = (a.operand.literal || s.check_visible(a.operand.value, a.location, frame.first)) &&
+                         (b.operand.literal || s.check_visible(b.operand.value, b.location, otherwise));
+    if (!visible) continue;
+    const std::optional<TensorType> type = s.merged_type(a, b);
+    if (!type) continue;
+    if (a.operand.literal || b.operand.literal) s.out_of_order = true;
+    ValueId from_then = s.materialize(a.operand, a.location, type->dtype, frame.first);
+    ValueId from_else = s.materialize(b.operand, b.location, type->dtype, otherwise);
+    if (!from_then.valid() || !from_else.valid()) continue;
+    NodeId node = s.add_node(NodeKind::merge, s.region, b.location);
+    s.graph.nodes[node].owner = frame.node;
+    s.graph.nodes[node].inputs = {from_then, from_else};
+    merged[i] = s.add_result(node, *type, s.region, b.name.empty() ? a.name : b.name);
+  }
+  return merged;
+}
+
+}  // namespace cleave

@@ -1,0 +1,294 @@
+// Tracer: loops, and the frames that loops and branches (tracer_branch.cpp) share: what is traced until a frame's end goes into its
+// regions.
+#include <cmath>
+#include <limits>
+
+#include "graph/trace/tracer_state.h"
+
+namespace cleave {
+namespace {
+
+constexpr double kAssumedTrips = 10;
+
+}  // namespace
+
+std::string quoted(const std::string& name, std::string_view otherwise) {
+  return name.empty() ? std::string(otherwise) : "`" + name + "`";
+}
+
+std::optional<std::int64_t> integer_constant(const Graph& graph, ValueId value) {
+  const Node& node = graph.producer(value);
+  const TensorType& type = graph.values[value].type;
+  if (node.kind != NodeKind::constant || !type.scalar() || !is_integer(type.dtype)) return std::nullopt;
+  const Array& array = node.attributes.get<Array>("value");
+  if (type.dtype == DType::i64) return *array.data<std::int64_t>();
+  return static_cast<std::int64_t>(array.at(0));
+}
+
+// --- what loops and branches share ------------------------------------------------------------------------------------------------
+
+RegionId Tracer::State_::add_region(RegionKind kind, RegionId parent, NodeId owner) {
+  RegionId id = graph.regions.push_back(Region{kind, parent, owner, {}, {}});
+  graph.nodes[owner].regions.push_back(id);
+  open.push_back(false);
+  return id;
+}
+
+void Tracer::State_::enter(RegionId inner) {
+  open[inner.index] = true;
+  region = inner;
+}
+
+void Tracer::State_::leave_to(RegionId outer) {
+  for (; region != outer; region = graph.regions[region].parent) open[region.index] = false;
+}
+
+void Tracer::State_::open_frame(NodeId node, RegionKind kind, const SourceLocation& location) {
+  Frame frame;
+  frame.node = node;
+  frame.outer = region;
+  frame.location = chained(location);
+  frame.first = add_region(kind, region, node);
+  frames.push_back(std::move(frame));
+  enter(frames.back().first);
+}
+
+/// The frame that ends here.
+Tracer::State_::Frame Tracer::State_::close_frame() {
+  CLEAVE_CHECK(!frames.empty(), "nothing to end");
+  Frame frame = std::move(frames.back());
+  frames.pop_back();
+  if (!frames.empty() && frame.may_end) frames.back().may_end = true;
+  leave_to(frame.outer);
+  return frame;
+}
+
+ValueId Tracer::State_::predicate(const Operand& operand, const SourceLocation& location, std::string_view what) {
+  if (operand.poisoned()) return {};
+  const bool weak_bool = operand.literal && operand.literal->type == Literal::Type::boolean;
+  if (operand.literal && !weak_bool) {
+    error(DiagnosticKind::predicate, location,
+          std::string(what) + " must be a scalar bool, not the number `" + to_string(*operand.literal) + "`");
+    return {};
+  }
+  ValueId value = materialize(operand, location, std::nullopt, region);
+  if (!value.valid()) return {};
+  const TensorType& type = graph.values[value].type;
+  if (type == TensorType{DType::boolean, {}}) return value;
+  error(DiagnosticKind::predicate, location, std::string(what) + " must be a scalar bool, not " + to_string(type));
+  return {};
+}
+
+// --- carried values ---------------------------------------------------------------------------------------------------------------
+
+/// The initial values, in the region that is to hold the loop; none for a mistake.
+std::vector<ValueId> Tracer::State_::initial_values(std::span<const State> initial) {
+  std::vector<ValueId> result;
+  result.reserve(initial.size());
+  for (const State& state : initial) result.push_back(materialize(state.operand, state.location, std::nullopt, region));
+  return result;
+}
+
+std::vector<Operand> Tracer::State_::add_carried(std::span<const State> initial, const std::vector<ValueId>& initial_ids) {
+  Frame& frame = frames.back();
+  std::vector<Operand> inside;
+  inside.reserve(initial.size());
+  for (std::size_t i = 0; i < initial.size(); ++i) {
+    NodeId id;
+    Operand seen;
+    if (initial_ids[i].valid()) {
+      id = add_node(NodeKind::carried, region, initial[i].location);
+      graph.nodes[id].owner = frame.node;
+      graph.nodes[id].inputs = {initial_ids[i]};
+      const TensorType type = graph.values[initial_ids[i]].type;
+      seen = add_result(id, type, region, initial[i].name);
+      add_result(id, type, frame.outer, initial[i].name);
+    }
+    frame.carried.push_back(id);
+    inside.push_back(seen);
+  }
+  return inside;
+}
+
+/// The value yielded to `carried`, of its type; none after a mistake.
+ValueId Tracer::State_::yielded_value(const State& state, NodeId carried) {
+  const TensorType type = graph.values[graph.nodes[carried].results[0]].type;
+  const Literal* literal = state.operand.literal ? &*state.operand.literal : nullptr;
+  const bool fits = literal && type.scalar() && adapts(*literal, type.dtype);
+  if (fits) return materialize(state.operand, state.location, type.dtype, region);
+  TensorType given;
+  if (literal) {
+    given = {default_dtype(*literal), {}};
+  } else {
+    if (!state.operand.value.valid() || !check_visible(state.operand.value, state.location)) return {};
+    given = graph.values[state.operand.value].type;
+    if (given == type) return state.operand.value;
+  }
+  const Node& node = graph.nodes[carried];
+  const std::string& name = graph.values[node.results[0]].name;
+  error(DiagnosticKind::carried, state.location,
+        quoted(state.name.empty() ? name : state.name, "a carried value") + " is carried through the loop as " + to_string(type) +
+            " but becomes " + to_string(given) + " here",
+        {Note{quoted(name, "it") + " (" + to_string(type) + ") is carried from here", node.location}});
+  return {};
+}
+
+/// Feeds the yielded values to the carried nodes. Returns the values after the loop.
+std::vector<Operand> Tracer::State_::yield(std::span<const State> yielded) {
+  const Frame& frame = frames.back();
+  CLEAVE_CHECK(yielded.size() == frame.carried.size(), "a loop yields one operand a carried value");
+  std::vector<Operand> after(yielded.size());
+  for (std::size_t i = 0; i < yielded.size(); ++i) {
+    if (!frame.carried[i].valid()) continue;
+    ValueId value = yielded_value(yielded[i], frame.carried[i]);
+    if (!value.valid()) continue;
+    Node& node = graph.nodes[frame.carried[i]];
+    node.inputs.push_back(value);
+    after[i] = node.results[1];
+  }
+  return after;
+}
+
+// --- for --------------------------------------------------------------------------------------------------------------------------
+
+Tracer::State_::Count Tracer::State_::checked_count(const Operand& operand, const SourceLocation& location) {
+  Count count;
+  if (operand.literal) {
+    if (operand.literal->type == Literal::Type::integer)
+      count.known = operand.literal->integer;
+    else
+      error(DiagnosticKind::type, location, "the count of a loop must be an integer, not `" + to_string(*operand.literal) + "`");
+  } else if (operand.value.valid() && check_visible(operand.value, location)) {
+    const TensorType& type = graph.values[operand.value].type;
+    count.known = integer_constant(graph, operand.value);
+    if (type.scalar() && is_integer(type.dtype))
+      count.runtime = operand.value;
+    else
+      error(DiagnosticKind::type, location, "the count of a loop must be an integer scalar, not " + to_string(type));
+  }
+  if (count.known && *count.known < 0) {
+    error(DiagnosticKind::value, location, "the count of a loop must not be negative: " + std::to_string(*count.known));
+    count.known = 0;
+  } else if (count.known && *count.known > std::numeric_limits<std::int32_t>::max()) {
+    error(DiagnosticKind::value, location, "a loop has at most 2147483647 trips, not " + std::to_string(*count.known));
+    count.known = 0;
+  }
+  if (!count.known && !count.runtime.valid()) count.known = 0;  // after a mistake
+  return count;
+}
+
+void Tracer::State_::set_trips(Node& node, std::optional<double> known, std::optional<double> expect) {
+  if (expect && !(std::isfinite(*expect) && *expect >= 0)) {
+    error(DiagnosticKind::value, node.location, "the expected number of trips must be a finite number of at least 0");
+    expect.reset();
+  }
+  node.assumed = !known && !expect;
+  node.expected = expect ? *expect : known.value_or(kAssumedTrips);
+}
+
+Tracer::Loop Tracer::begin_for(const Operand& count, std::span<const State> initial, SourceLocation location, std::optional<double> expect,
+                               std::string_view counter_name) {
+  State_& s = *state_;
+  const State_::Count trips = s.checked_count(count, location);
+  const std::vector<ValueId> initial_ids = s.initial_values(initial);
+  NodeId id = s.add_node(NodeKind::for_loop, s.region, location);
+  Node& node = s.graph.nodes[id];
+  if (trips.known)
+    node.attributes.set("count", *trips.known);
+  else
+    node.inputs = {trips.runtime};
+  s.set_trips(node, trips.known ? std::optional(static_cast<double>(*trips.known)) : std::nullopt, expect);
+  s.open_frame(id, RegionKind::for_body, location);
+
+  Loop loop;
+  NodeId counter = s.add_node(NodeKind::counter, s.region, location);
+  s.graph.nodes[counter].owner = id;
+  loop.counter = s.add_result(counter, TensorType{DType::i32, {}}, s.region, counter_name);
+  loop.inside = s.add_carried(initial, initial_ids);
+  return loop;
+}
+
+std::vector<Operand> Tracer::end_for(std::span<const State> yielded, const std::optional<Operand>& until) {
+  State_& s = *state_;
+  CLEAVE_CHECK(!s.frames.empty() && s.graph.nodes[s.frames.back().node].kind == NodeKind::for_loop, "no for loop to end");
+  if (until) {
+    const bool known = until->value.valid() && s.graph.values.contains(until->value);
+    const SourceLocation where = known ? s.graph.producer(until->value).location : s.frames.back().location;
+    s.graph.regions[s.region].predicate = s.predicate(*until, where, "`until`");
+  }
+  std::vector<Operand> after = s.yield(yielded);
+  s.close_frame();
+  return after;
+}
+
+// --- while ------------------------------------------------------------------------------------------------------------------------
+
+Tracer::Loop Tracer::begin_while(std::span<const State> initial, SourceLocation location, std::optional<double> expect) {
+  State_& s = *state_;
+  const std::vector<ValueId> initial_ids = s.initial_values(initial);
+  NodeId id = s.add_node(NodeKind::while_loop, s.region, location);
+  s.set_trips(s.graph.nodes[id], std::nullopt, expect);
+  s.open_frame(id, RegionKind::while_condition, location);
+  return {Operand(), s.add_carried(initial, initial_ids)};
+}
+
+void Tracer::while_condition(const Operand& predicate, SourceLocation location) {
+  State_& s = *state_;
+  CLEAVE_CHECK(!s.frames.empty() && s.region == s.frames.back().first && !s.frames.back().second, "no while condition to end");
+  CLEAVE_CHECK(s.graph.nodes[s.frames.back().node].kind == NodeKind::while_loop, "no while condition to end");
+  s.graph.regions[s.region].predicate = s.predicate(predicate, location, "the condition of `while`");
+  s.frames.back().second = true;
+  s.enter(s.add_region(RegionKind::while_body, s.region, s.frames.back().node));
+}
+
+std::vector<Operand> Tracer::end_while(std::span<const State> yielded) {
+  State_& s = *state_;
+  CLEAVE_CHECK(!s.frames.empty() && s.frames.back().second, "no while loop to end");
+  CLEAVE_CHECK(s.graph.nodes[s.frames.back().node].kind == NodeKind::while_loop, "no while loop to end");
+  std::vector<Operand> after = s.yield(yielded);
+  const State_::Frame frame = s.close_frame();
+  s.check_ends(frame);
+  return after;
+}
+
+/// Whether `value` may differ from one test of the condition of `loop` to the next. Follows it back as far as the loop reaches.
+bool Tracer::State_::changes_in(NodeId loop, ValueId value) const {
+  std::vector<bool> seen(graph.nodes.size() - loop.index, false);
+  std::vector<NodeId> work;
+  auto visit = [&](NodeId node) {
+    if (node.index <= loop.index || seen[node.index - loop.index]) return;
+    seen[node.index - loop.index] = true;
+    work.push_back(node);
+  };
+  visit(graph.values[value].producer);
+  while (!work.empty()) {
+    const Node& node = graph.nodes[work.back()];
+    work.pop_back();
+    if (node.kind == NodeKind::operation && node.op->purity_for(node.attributes) != Purity::pure) return true;
+    if (node.kind == NodeKind::carried && node.owner == loop) {
+      // Only a value that is passed on as it is stays the same. After a mistake nothing is known.
+      if (node.inputs.size() < 2 || node.inputs[1] != node.results[0]) return true;
+      continue;
+    }
+    for (ValueId input : node.inputs) visit(graph.values[input].producer);
+    if (node.owner.valid()) visit(node.owner);
+    for (RegionId inner : node.regions)
+      if (ValueId predicate = graph.regions[inner].predicate; predicate.valid()) visit(graph.values[predicate].producer);
+  }
+  return false;
+}
+
+/// A condition that nothing in the loop changes never stops it, unless it is false from the start.
+void Tracer::State_::check_ends(const Frame& frame) {
+  const ValueId condition = graph.regions[frame.first].predicate;
+  if (frame.may_end || !condition.valid()) return;
+  const Node& producer = graph.producer(condition);
+  const bool constant = producer.kind == NodeKind::constant;
+  if (constant && !*producer.attributes.get<Array>("value").data<bool>()) return;
+  if (!constant && changes_in(frame.node, condition)) return;
+  error(DiagnosticKind::endless_loop, frame.location,
+        std::string("this loop cannot end: ") + (constant ? "its condition is always true" : "nothing in it changes its condition"),
+        {Note{"the condition", producer.location}});
+}
+
+}  // namespace cleave

@@ -1,0 +1,279 @@
+// Calls in expressions: which op or function is meant, which argument goes to which parameter, and attributes as the op wants them.
+#include <algorithm>
+#include <array>
+
+#include "models/reader/evaluation.h"
+
+namespace cleave::models {
+namespace {
+
+constexpr std::uint32_t kNone = ExpressionNode::kNone;
+
+/// Part of the language, but of none of this version's ops.
+constexpr std::array<std::string_view, 9> kNotYet = {"batches",    "gradient",    "conv2d",        "max_pool2d",          "avg_pool2d",
+                                                     "layer_norm", "scatter_add", "dynamic_slice", "dynamic_update_slice"};
+
+const AttributeDef* find_attribute(const OpDef& op, std::string_view name) {
+  const auto found = std::find_if(op.attributes.begin(), op.attributes.end(), [&](const AttributeDef& def) { return def.name == name; });
+  return found == op.attributes.end() ? nullptr : &*found;
+}
+
+/// "concat([arrays], axis?)" taken apart.
+std::vector<SignatureParameter> parameters_of(const OpDef& op) {
+  std::vector<SignatureParameter> parameters;
+  const std::size_t open = op.signature.find('(');
+  const std::size_t close = op.signature.rfind(')');
+  if (open == std::string::npos || close == std::string::npos) return parameters;
+  std::string_view rest = std::string_view(op.signature).substr(open + 1, close - open - 1);
+  while (!rest.empty()) {
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    std::string_view word = trimmed(rest.substr(0, comma));
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+    SignatureParameter parameter;
+    if (word.ends_with('?')) {
+      parameter.optional = true;
+      word.remove_suffix(1);
+    }
+    if (word.starts_with('[') && word.ends_with(']')) {
+      parameter.list = true;
+      word = word.substr(1, word.size() - 2);
+    }
+    parameter.name = word;
+    parameter.attribute = find_attribute(op, word);
+    parameters.push_back(std::move(parameter));
+  }
+  return parameters;
+}
+
+/// `print(x, "label")` for `print("label", x)`: a text can only be meant for the one parameter that is a text.
+void put_text_in_place(const Expression& expression, const std::vector<SignatureParameter>& parameters, const ExpressionNode& call,
+                       std::vector<std::uint32_t>& slots) {
+  const auto takes_text = [](const SignatureParameter& p) { return p.attribute && p.attribute->type == AttributeDef::Type::text; };
+  const auto own = static_cast<std::size_t>(std::find_if(parameters.begin(), parameters.end(), takes_text) - parameters.begin());
+  const auto positional = [&](std::size_t i) { return i < call.parts.size() && call.keywords[i].text.empty() && slots[i] != kNone; };
+  const auto is_text = [&](std::size_t i) { return expression.nodes[slots[i]].kind == ExpressionNode::Kind::text; };
+  if (own == parameters.size() || !positional(own) || is_text(own)) return;
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    if (positional(i) && !parameters[i].attribute && is_text(i)) return std::swap(slots[i], slots[own]);
+  }
+}
+
+}  // namespace
+
+PlannedCall Evaluation::plan(const ExpressionNode& node) {
+  if (!evaluator_.check_callee(node.text, node.span)) return {};
+  if (evaluator_.inliner) {
+    if (const auto* takes = evaluator_.inliner->takes(node.text)) return plan_names(node, *takes);
+  }
+  const auto host_function = evaluator_.host_functions.find(node.text);
+  if (host_function != evaluator_.host_functions.end()) return plan_host_function(node, host_function->second);
+  return plan_op(node, *find_op(node.text));
+}
+
+bool Evaluator::check_callee(const std::string& name, Span span) {
+  if ((inliner && inliner->takes(name)) || host_functions.contains(name) || find_op(name)) return true;
+  if (std::find(kNotYet.begin(), kNotYet.end(), name) != kNotYet.end()) {
+    fail(DiagnosticKind::unsupported, span, "`" + name + "` is not supported yet");
+    return false;
+  }
+  std::string suggestion;
+  if (!errors.full()) {
+    std::vector<std::string> names;
+    if (inliner) names = inliner->function_names();
+    for (const auto& [declared, function] : host_functions) names.push_back(declared);
+    for (const OpDef* op : all_ops()) names.push_back(op->name);
+    suggestion = errors.suggest(name, names);
+  }
+  fail(DiagnosticKind::unknown, span, "unknown operation `" + name + "`" + suggestion);
+  return false;
+}
+
+std::optional<std::vector<Evaluation::Index>> Evaluation::place_arguments(const ExpressionNode& node, const std::string& signature,
+                                                                          const std::vector<std::string>& names,
+                                                                          const TakeKeyword& elsewhere) {
+  std::vector<Index> slots(names.size(), kNone);
+  const auto refuse = [&](DiagnosticKind kind, Span span, std::string message) {
+    evaluator_.fail(kind, span, std::move(message));
+    return std::nullopt;
+  };
+  for (std::size_t i = 0; i < node.parts.size(); ++i) {
+    const Name& keyword = node.keywords[i];
+    const Span span = keyword.text.empty() ? expression_.nodes[node.parts[i]].span : keyword.span;
+    std::size_t slot = i;
+    if (!keyword.text.empty()) {
+      slot = static_cast<std::size_t>(std::find(names.begin(), names.end(), keyword.text) - names.begin());
+      if (slot == names.size() && elsewhere && elsewhere(keyword.text, node.parts[i])) continue;
+      if (slot == names.size()) {
+        const std::string suggestion = evaluator_.errors.suggest(keyword.text, names);
+        return refuse(DiagnosticKind::unknown, span, "`" + signature + "` takes no `" + keyword.text + "`" + suggestion);
+      }
+    }
+    if (slot >= slots.size()) return refuse(DiagnosticKind::type, span, "one argument too many for `" + signature + "`");
+    if (slots[slot] != kNone) return refuse(DiagnosticKind::value, span, "`" + names[slot] + "` is given twice");
+    slots[slot] = node.parts[i];
+  }
+  return slots;
+}
+
+PlannedCall Evaluation::plan_op(const ExpressionNode& node, const OpDef& op) {
+  const std::vector<SignatureParameter> parameters = parameters_of(op);
+  std::vector<std::string> names;
+  for (const SignatureParameter& parameter : parameters) names.push_back(parameter.name);
+  PlannedCall planned;
+  auto slots = place_arguments(node, op.signature, names, [&](const std::string& keyword, Index part) {
+    const AttributeDef* attribute = find_attribute(op, keyword);
+    if (attribute) planned.parts.push_back({part, false, attribute});
+    return attribute != nullptr;
+  });
+  if (!slots) return {};
+  const auto refuse = [&](DiagnosticKind kind, Span span, std::string message) {
+    evaluator_.fail(kind, span, std::move(message));
+    return PlannedCall{};
+  };
+  put_text_in_place(expression_, parameters, node, *slots);
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const SignatureParameter& parameter = parameters[i];
+    const Index slot = (*slots)[i];
+    if (slot == kNone) {
+      if (parameter.optional || (parameter.attribute && !parameter.attribute->required)) continue;
+      return refuse(DiagnosticKind::type, node.span, "`" + op.signature + "` lacks `" + parameter.name + "`");
+    }
+    if (parameter.attribute && parameter.attribute->type == AttributeDef::Type::function) {
+      return refuse(DiagnosticKind::unsupported, node.span,
+                    "a function of the host is declared under `host_functions:` and called by its name");
+    }
+    const ExpressionNode& given = expression_.nodes[slot];
+    if (parameter.list && given.kind != NodeType::list) {
+      return refuse(DiagnosticKind::type, given.span, "`" + op.signature + "` takes a list `[a, b]` as `" + parameter.name + "`");
+    }
+    planned.parts.push_back({slot, parameter.list, parameter.attribute});
+  }
+  planned.kind = PlannedCall::Kind::op;
+  planned.op = &op;
+  return planned;
+}
+
+PlannedCall Evaluation::plan_names(const ExpressionNode& node, const std::vector<Name>& takes) {
+  std::string signature = node.text + "(";
+  std::vector<std::string> names;
+  for (const Name& name : takes) {
+    signature += (names.empty() ? "" : ", ") + name.text;
+    names.push_back(name.text);
+  }
+  signature += ")";
+  const auto slots = place_arguments(node, signature, names);
+  if (!slots) return {};
+  PlannedCall planned;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if ((*slots)[i] == kNone) {
+      evaluator_.fail(DiagnosticKind::type, node.span, "`" + signature + "` lacks `" + names[i] + "`");
+      return {};
+    }
+    planned.parts.push_back({(*slots)[i], false, nullptr});
+  }
+  planned.kind = PlannedCall::Kind::function;
+  return planned;
+}
+
+PlannedCall Evaluation::plan_host_function(const ExpressionNode& node, const std::shared_ptr<const HostFunction>& function) {
+  PlannedCall planned;
+  const std::size_t wanted = function->takes.size();
+  if (node.parts.size() != wanted) {
+    evaluator_.fail(DiagnosticKind::type, node.span,
+                    "`" + node.text + "` takes " + std::to_string(wanted) + (wanted == 1 ? " argument, not " : " arguments, not ") +
+                        std::to_string(node.parts.size()));
+    return planned;
+  }
+  for (std::size_t i = 0; i < wanted; ++i) {
+    if (!node.keywords[i].text.empty()) {
+      evaluator_.fail(DiagnosticKind::unknown, node.keywords[i].span, "the arguments of a host function have no names");
+      return planned;
+    }
+    planned.parts.push_back({node.parts[i], false, nullptr});
+  }
+  planned.kind = PlannedCall::Kind::host_function;
+  planned.host_function = function;
+  return planned;
+}
+
+Operands Evaluation::call(const ExpressionNode& node, const PlannedCall& planned) {
+  if (planned.kind == PlannedCall::Kind::failed) return {Operand()};
+  const SourceLocation location = evaluator_.location(node.span);
+  Operands operands;
+  Attributes attributes;
+  bool wrong = false;
+  for (const PlannedCall::Part& part : planned.parts) {
+    if (part.attribute) {
+      auto value = attribute(node, *part.attribute, part.index);
+      wrong = wrong || !value;
+      if (value) attributes.set(part.attribute->name, *std::move(value));
+    } else if (part.list) {
+      for (const Index item : expression_.nodes[part.index].parts) operands.push_back(single(item));
+    } else {
+      operands.push_back(single(part.index));
+    }
+  }
+  if (wrong) return {Operand()};
+  if (planned.kind == PlannedCall::Kind::op) return evaluator_.tracer.apply(*planned.op, operands, std::move(attributes), location);
+  if (planned.kind == PlannedCall::Kind::function) return evaluator_.inliner->inline_call(node.text, operands, node.span);
+
+  const OpDef* host_call = find_op("host_call");
+  CLEAVE_CHECK(host_call != nullptr);
+  const HostFunction& function = *planned.host_function;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const auto& literal = operands[i].literal;
+    if (literal && fits(*literal, function.takes[i].dtype)) {
+      operands[i] = evaluator_.tracer.materialize(operands[i], location, function.takes[i].dtype);
+    }
+  }
+  attributes.set("function", planned.host_function);
+  return evaluator_.tracer.apply(*host_call, operands, std::move(attributes), location);
+}
+
+std::optional<AttributeValue> Evaluation::attribute(const ExpressionNode& call, const AttributeDef& definition, Index index) {
+  const ExpressionNode& node = expression_.nodes[index];
+  const std::string what = "`" + definition.name + "` of `" + call.text + "`";
+  using Type = AttributeDef::Type;
+  if (definition.type == Type::dtype) {
+    const auto dtype = node.kind == NodeType::name || node.kind == NodeType::text ? parse_dtype(node.text) : std::nullopt;
+    if (dtype) return *dtype;
+    std::vector<std::string> names;
+    for (int i = 0; i < kDTypeCount; ++i) names.emplace_back(to_string(static_cast<DType>(i)));
+    evaluator_.fail(DiagnosticKind::unknown, node.span,
+                    what + " is an element type such as `f32`" + evaluator_.errors.suggest(node.text, names));
+    return std::nullopt;
+  }
+  if (node.kind == NodeType::text && (definition.type == Type::text || definition.type == Type::any)) return node.text;
+  if (node.kind == NodeType::text || definition.type == Type::text) {
+    const std::string wanted = definition.type == Type::text ? " is a text in quotes" : " is no text";
+    evaluator_.fail(DiagnosticKind::type, node.span, what + wanted);
+    return std::nullopt;
+  }
+  const auto list = literals(index, what);
+  if (!list) return std::nullopt;
+  const auto dtype = common_dtype(list->values);
+  std::string wrong;
+  if (list->shape.empty() && definition.type != Type::array) {
+    const Literal& literal = list->values.front();
+    if (literal.type == Literal::Type::boolean) return literal.integer != 0;
+    if (literal.type == Literal::Type::integer) return literal.integer;
+    return literal.floating;
+  }
+  if (dtype && definition.type == Type::array) return to_array(*list, *dtype, &wrong);
+  const bool flat = list->shape.size() == 1;
+  const bool integers = !dtype || list->values.empty() || *dtype == DType::i32 || *dtype == DType::i64;
+  if (!flat || !dtype || *dtype == DType::boolean) {
+    evaluator_.fail(DiagnosticKind::type, node.span, what + " is a plain list of numbers");
+    return std::nullopt;
+  }
+  if (!integers) {
+    std::vector<double> numbers;
+    for (const Literal& literal : list->values) numbers.push_back(to_double(literal));
+    return numbers;
+  }
+  std::vector<std::int64_t> numbers;
+  for (const Literal& literal : list->values) numbers.push_back(literal.integer);
+  return numbers;
+}
+
+}  // namespace cleave::models

@@ -1,0 +1,133 @@
+#include "models/reader/declarations.h"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace cleave::models {
+namespace {
+
+/// A name of the program that no other declaration has.
+std::optional<Name> new_value_name(const YamlNode& key, Evaluator& evaluator) {
+  auto name = declared_name(key, evaluator.errors);
+  if (!name) return std::nullopt;
+  const Binding* known = evaluator.scopes.find(name->text);
+  if (!known) return name;
+  evaluator.fail(DiagnosticKind::value, name->span, "`" + name->text + "` is declared twice",
+                 {evaluator.errors.note(known->span, "first here")});
+  return std::nullopt;
+}
+
+/// The type of an input or parameter, which is all of its value or stands under `type:`.
+std::optional<TensorType> declared_type(const YamlEntry& entry, const std::vector<std::string>& keys, Evaluator& evaluator) {
+  if (!entry.value.map()) return read_type(entry.value, evaluator);
+  check_keys(entry, keys, "`" + entry.key.text + "`", evaluator.errors);
+  if (const YamlEntry* type = entry.value.find("type")) return read_type(type->value, evaluator);
+  evaluator.fail(DiagnosticKind::syntax, entry.key.span, "`" + entry.key.text + "` needs `type:`");
+  return std::nullopt;
+}
+
+}  // namespace
+
+const std::vector<YamlEntry>& section_entries(const YamlNode& node, const std::string& section, Errors& errors) {
+  if (!node.map() && !node.broken()) errors.add(DiagnosticKind::syntax, node.span, "`" + section + "` needs names with values: `name: …`");
+  return node.entries;
+}
+
+std::optional<Name> declared_name(const YamlNode& key, Errors& errors) {
+  const auto names = parse_names(key, errors);
+  if (!names) return std::nullopt;
+  if (names->size() == 1) return names->front();
+  errors.add(DiagnosticKind::syntax, key.span, "one name is expected here");
+  return std::nullopt;
+}
+
+bool check_keys(const YamlEntry& entry, const std::vector<std::string>& keys, const std::string& what, Errors& errors) {
+  if (entry.value.broken()) return false;
+  if (!entry.value.map()) {
+    errors.add(DiagnosticKind::syntax, entry.value.span, what + " needs keys with values: `" + keys.front() + ": …`");
+    return false;
+  }
+  for (const YamlEntry& inner : entry.value.entries) {
+    if (std::find(keys.begin(), keys.end(), inner.key.text) != keys.end()) continue;
+    errors.add(DiagnosticKind::unknown, inner.key.span,
+               "unknown key `" + inner.key.text + "` of " + what + errors.suggest(inner.key.text, keys));
+  }
+  return true;
+}
+
+std::optional<TensorType> read_type(const YamlNode& node, Evaluator& evaluator) {
+  const auto expression = parse_expression(node, evaluator.errors, "a type such as `f32[4, 2]`");
+  return expression ? evaluator.type(*expression) : std::nullopt;
+}
+
+void read_dims(const YamlNode* node, const std::map<std::string, std::int64_t>& given, Evaluator& evaluator) {
+  static const std::vector<YamlEntry> kNone;
+  Errors& errors = evaluator.errors;
+  const std::vector<YamlEntry>& entries = node ? section_entries(*node, "dims", errors) : kNone;
+  std::vector<std::string> names;
+  for (const YamlEntry& entry : entries) {
+    const auto name = declared_name(entry.key, errors);
+    const auto expression = parse_expression(entry.value, errors, "an integer");
+    if (!name || !expression) continue;
+    names.push_back(name->text);
+    auto value = evaluator.integer(*expression, "a dim");
+    const auto override = given.find(name->text);
+    if (override != given.end()) value = override->second;
+    if (value && *value < 0) {
+      errors.add(DiagnosticKind::value, override != given.end() ? name->span : expression->span,
+                 "the dim `" + name->text + "` must not be negative: " + std::to_string(*value));
+    }
+    evaluator.scopes.add_dim(name->text, value && *value >= 0 ? *value : 1, name->span);
+  }
+  for (const auto& [name, value] : given) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    const SourceLocation place = node ? errors.source().location(node->span.begin) : errors.source().whole_file();
+    errors.add_at(DiagnosticKind::unknown, place, node ? 1 : 0, "the model has no dim `" + name + "`" + errors.suggest(name, names));
+  }
+}
+
+void read_inputs(const YamlNode& node, Evaluator& evaluator) {
+  for (const YamlEntry& entry : section_entries(node, "inputs", evaluator.errors)) {
+    const auto name = new_value_name(entry.key, evaluator);
+    const auto type = declared_type(entry, {"type", "file"}, evaluator);
+    if (!name) continue;
+    Attributes attributes;
+    if (const YamlEntry* file = entry.value.find("file")) read_file(file->value, attributes, evaluator.errors);
+    const Operand operand =
+        type ? evaluator.tracer.input(name->text, *type, std::move(attributes), evaluator.location(name->span)) : Operand();
+    evaluator.scopes.bind(name->text, operand, name->span);
+  }
+}
+
+void read_parameters(const YamlNode& node, Evaluator& evaluator) {
+  std::int64_t position = 0;
+  for (const YamlEntry& entry : section_entries(node, "parameters", evaluator.errors)) {
+    const auto name = new_value_name(entry.key, evaluator);
+    const auto type = declared_type(entry, {"type", "value", "uniform", "normal", "file", "seed"}, evaluator);
+    if (!name) continue;
+    Operand operand;
+    if (type) {
+      Attributes attributes = read_initial_value(entry, *name, *type, position, evaluator);
+      operand = evaluator.tracer.parameter(name->text, *type, std::move(attributes), evaluator.location(name->span));
+    }
+    evaluator.scopes.bind(name->text, operand, name->span);
+    ++position;
+  }
+}
+
+void read_file(const YamlNode& node, Attributes& attributes, Errors& errors) {
+  if (node.broken()) return;
+  const std::string given(trimmed(node.text));
+  if (!node.scalar() || given.empty()) return errors.add(DiagnosticKind::type, node.span, "`file` is the path of an .npy or .csv file");
+  const std::string path = errors.source().resolve(given);
+  if (!path.ends_with(".npy") && !path.ends_with(".csv")) {
+    return errors.add(DiagnosticKind::file, node.span, "`" + given + "` is neither an .npy nor a .csv file");
+  }
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) {
+    return errors.add(DiagnosticKind::file, node.span, "there is no file `" + path + "`; paths are relative to the model");
+  }
+  attributes.set("file", path);
+}
+
+}  // namespace cleave::models

@@ -1,0 +1,33 @@
+// What a model declares before its program: dims, inputs, parameters; and the checks that all sections share.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/reader/evaluator.h"
+#include "models/reader/expression.h"
+
+namespace cleave::models {
+
+/// The entries of a section that must be a map; none (and an error) otherwise.
+const std::vector<YamlEntry>& section_entries(const YamlNode& node, const std::string& section, Errors& errors);
+/// The single name that a key declares.
+std::optional<Name> declared_name(const YamlNode& key, Errors& errors);
+/// Whether the value is a map with no other keys than `keys` (others are reported but do no harm). `what` is for the message.
+bool check_keys(const YamlEntry& entry, const std::vector<std::string>& keys, const std::string& what, Errors& errors);
+std::optional<TensorType> read_type(const YamlNode& node, Evaluator& evaluator);
+
+/// `given` takes the place of the values in the model; a name there that is no dim is an error.
+void read_dims(const YamlNode* node, const std::map<std::string, std::int64_t>& given, Evaluator& evaluator);
+void read_inputs(const YamlNode& node, Evaluator& evaluator);
+void read_parameters(const YamlNode& node, Evaluator& evaluator);
+
+/// `file:` of an input or parameter as an attribute, if the file is there.
+void read_file(const YamlNode& node, Attributes& attributes, Errors& errors);
+/// `value`, `uniform`, `normal`, `file` and `seed` of a parameter of `type`; `position` is the seed where none is given.
+Attributes read_initial_value(const YamlEntry& entry, const Name& name, const TensorType& type, std::int64_t position,
+                              Evaluator& evaluator);
+
+}  // namespace cleave::models

@@ -1,0 +1,82 @@
+// The evaluation of one expression, in two walks over its nodes: from the root down, what each node is to give (an operand, a list, an
+// attribute); from the leaves up, the operands. Internal to evaluator.cpp, evaluation.cpp and calls.cpp.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/reader/evaluator.h"
+
+namespace cleave::models {
+
+/// One parameter of an op's signature: `x`, `axis?`, `[arrays]`.
+struct SignatureParameter {
+  std::string name;
+  bool list = false, optional = false;
+  const AttributeDef* attribute = nullptr;  ///< null: an operand
+};
+
+/// What is called, and which argument goes where.
+struct PlannedCall {
+  enum class Kind : std::uint8_t { failed, op, host_function, function };
+  Kind kind = Kind::failed;
+  const OpDef* op = nullptr;
+  std::shared_ptr<const HostFunction> host_function;
+  struct Part {
+    std::uint32_t index;
+    bool list = false;
+    const AttributeDef* attribute = nullptr;
+  };
+  std::vector<Part> parts;  ///< operands in order of the parameters, and attributes
+};
+
+class Evaluation {
+ public:
+  Evaluation(Evaluator& evaluator, const Expression& expression);
+
+  void run(std::vector<std::uint32_t> roots);
+  [[nodiscard]] const Operands& results(std::uint32_t index) const { return results_[index]; }
+  /// The single result of a node; poison (and an error) if it has none or several.
+  Operand single(std::uint32_t index);
+  /// A node that is known when the model is read: its number or list of numbers.
+  std::optional<LiteralList> literals(std::uint32_t index, const std::string& what);
+
+ private:
+  using Index = std::uint32_t;
+  using NodeType = ExpressionNode::Kind;
+  enum class Role : std::uint8_t { none, operand, list };
+
+  void assign(Index index);  ///< roles of the parts of a node
+  void want(Index index, bool list_allowed = false);
+  Operands evaluate(Index index);
+  Operand name(const ExpressionNode& node);
+  Operand unary(const ExpressionNode& node);
+  Operand binary(const ExpressionNode& node);
+  Operand index(const ExpressionNode& node);
+  Operand constant_list(Index index);
+  std::optional<std::int64_t> bound(Index index);
+  Operand apply(std::string_view op, const Operands& operands, Span span);
+
+  // calls.cpp
+  PlannedCall plan(const ExpressionNode& node);
+  /// Takes an argument whose name is no parameter's; false: it is a mistake.
+  using TakeKeyword = std::function<bool(const std::string& keyword, Index part)>;
+  /// The part given for each of `names`, by place or by keyword (kNone: none); nothing, and an error, if some argument has no place.
+  std::optional<std::vector<Index>> place_arguments(const ExpressionNode& node, const std::string& signature,
+                                                    const std::vector<std::string>& names, const TakeKeyword& elsewhere = nullptr);
+  PlannedCall plan_op(const ExpressionNode& node, const OpDef& op);
+  PlannedCall plan_names(const ExpressionNode& node, const std::vector<Name>& takes);
+  PlannedCall plan_host_function(const ExpressionNode& node, const std::shared_ptr<const HostFunction>& function);
+  Operands call(const ExpressionNode& node, const PlannedCall& planned);
+  std::optional<AttributeValue> attribute(const ExpressionNode& call, const AttributeDef& definition, Index index);
+
+  Evaluator& evaluator_;
+  const Expression& expression_;
+  std::vector<Role> roles_;
+  std::vector<Operands> results_;
+  std::map<Index, PlannedCall> calls_;
+};
+
+}  // namespace cleave::models

@@ -1,0 +1,96 @@
+#include "models/reader/evaluator.h"
+
+#include <numeric>
+
+#include "models/reader/evaluation.h"
+
+namespace cleave::models {
+
+Operands Evaluator::all(const Expression& expression) {
+  Evaluation evaluation(*this, expression);
+  const auto root = static_cast<std::uint32_t>(expression.nodes.size() - 1);
+  evaluation.run({root});
+  if (expression.root().kind == ExpressionNode::Kind::list) return {evaluation.single(root)};
+  return evaluation.results(root);
+}
+
+Operand Evaluator::one(const Expression& expression) {
+  Evaluation evaluation(*this, expression);
+  const auto root = static_cast<std::uint32_t>(expression.nodes.size() - 1);
+  evaluation.run({root});
+  return evaluation.single(root);
+}
+
+std::optional<LiteralList> Evaluator::literals(const Expression& expression, const std::string& what) {
+  Evaluation evaluation(*this, expression);
+  const auto root = static_cast<std::uint32_t>(expression.nodes.size() - 1);
+  evaluation.run({root});
+  return evaluation.literals(root, what);
+}
+
+std::optional<Literal> Evaluator::literal(const Expression& expression, const std::string& what) {
+  const auto list = literals(expression, what);
+  if (!list) return std::nullopt;
+  if (list->shape.empty()) return list->values.front();
+  fail(DiagnosticKind::type, expression.span, what + " is one number, not a list");
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> Evaluator::integer(const Expression& expression, const std::string& what) {
+  const auto found = literal(expression, what);
+  if (!found) return std::nullopt;
+  if (found->type == Literal::Type::integer) return found->integer;
+  fail(DiagnosticKind::type, expression.span, what + " is an integer, not `" + spelled(*found) + "`");
+  return std::nullopt;
+}
+
+std::optional<double> Evaluator::number(const Expression& expression, const std::string& what) {
+  const auto found = literal(expression, what);
+  if (!found) return std::nullopt;
+  if (found->type != Literal::Type::boolean) return to_double(*found);
+  fail(DiagnosticKind::type, expression.span, what + " is a number, not `" + spelled(*found) + "`");
+  return std::nullopt;
+}
+
+std::optional<TensorType> Evaluator::type(const Expression& expression) {
+  const ExpressionNode& root = expression.root();
+  const ExpressionNode& first = root.kind == ExpressionNode::Kind::index ? expression.nodes[root.parts[0]] : root;
+  if (first.kind != ExpressionNode::Kind::name) {
+    fail(DiagnosticKind::type, expression.span, "a type is written like `f32[4, 2]`, or `f32[]` for a scalar");
+    return std::nullopt;
+  }
+  const auto dtype = parse_dtype(first.text);
+  if (!dtype) {
+    std::vector<std::string> names;
+    for (int i = 0; i < kDTypeCount; ++i) names.emplace_back(to_string(static_cast<DType>(i)));
+    fail(DiagnosticKind::unknown, first.span, "`" + first.text + "` is no element type" + errors.suggest(first.text, names));
+    return std::nullopt;
+  }
+  if (root.kind != ExpressionNode::Kind::index) {
+    fail(DiagnosticKind::type, expression.span,
+         "a type has its shape behind it: `" + first.text + "[]` for a scalar, `" + first.text + "[4, 2]`");
+    return std::nullopt;
+  }
+  TensorType type{*dtype, {}};
+  Evaluation evaluation(*this, expression);
+  const std::vector<std::uint32_t> extents(root.parts.begin() + 1, root.parts.end());
+  evaluation.run(extents);
+  for (const std::uint32_t extent : extents) {
+    const auto list = evaluation.literals(extent, "an extent");
+    if (!list) return std::nullopt;
+    const Literal value = list->shape.empty() ? list->values.front() : Literal{Literal::Type::floating, 0, 0};
+    if (value.type != Literal::Type::integer || value.integer < 0) {
+      const std::string found = list->shape.empty() ? "`" + spelled(value) + "`" : "a list";
+      fail(DiagnosticKind::shape, expression.nodes[extent].span, "an extent is an integer of at least 0, not " + found);
+      return std::nullopt;
+    }
+    type.shape.push_back(value.integer);
+  }
+  if (!checked_bytes(type)) {
+    fail(DiagnosticKind::shape, expression.span, "a tensor of this size is beyond every memory: " + to_string(type));
+    return std::nullopt;
+  }
+  return type;
+}
+
+}  // namespace cleave::models

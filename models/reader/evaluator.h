@@ -1,0 +1,64 @@
+// Expressions -> operands of the Tracer: names, operators, indices, calls. Knows no statement; functions of the model are handed to an
+// Inliner. After a mistake the operand is poison, which the Tracer passes on in silence.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graph/host_function.h"
+#include "graph/trace/tracer.h"
+#include "models/reader/expression.h"
+#include "models/reader/literals.h"
+#include "models/reader/scope.h"
+
+namespace cleave::models {
+
+using Operands = std::vector<Operand>;
+using HostFunctions = std::map<std::string, std::shared_ptr<const HostFunction>, std::less<>>;
+
+/// Who knows the functions of the model.
+class Inliner {
+ public:
+  virtual ~Inliner() = default;
+  /// The parameter names of a function, or null.
+  [[nodiscard]] virtual const std::vector<Name>* takes(std::string_view function) const = 0;
+  [[nodiscard]] virtual std::vector<std::string> function_names() const = 0;
+  virtual Operands inline_call(std::string_view function, const Operands& arguments, Span call) = 0;
+};
+
+struct Evaluator {
+  Tracer& tracer;
+  Scopes& scopes;
+  Errors& errors;
+  const HostFunctions& host_functions;
+  Inliner* inliner = nullptr;
+  std::size_t work = 0;  ///< expression nodes evaluated
+
+  static constexpr std::size_t kMostWork = 250'000;
+
+  /// As many operands as the expression has results.
+  Operands all(const Expression& expression);
+  Operand one(const Expression& expression);
+  /// What is known when the model is read; an error and nothing otherwise. `what` names it in the message.
+  std::optional<Literal> literal(const Expression& expression, const std::string& what);
+  std::optional<std::int64_t> integer(const Expression& expression, const std::string& what);
+  std::optional<double> number(const Expression& expression, const std::string& what);
+  std::optional<LiteralList> literals(const Expression& expression, const std::string& what);
+  /// `f32[batch, 2]`
+  std::optional<TensorType> type(const Expression& expression);
+
+  /// Whether there is an op or function of that name; reports it where not.
+  bool check_callee(const std::string& name, Span span);
+
+  void fail(DiagnosticKind kind, Span span, std::string message, std::vector<Note> notes = {}) {
+    errors.add(kind, span, std::move(message), std::move(notes));
+  }
+  [[nodiscard]] SourceLocation location(Span span) const { return errors.source().location(span.begin); }
+  /// Inlining made more of the model than can be meant; an error was added.
+  [[nodiscard]] bool exhausted() const { return work > kMostWork; }
+};
+
+}  // namespace cleave::models

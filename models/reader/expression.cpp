@@ -1,0 +1,326 @@
+#include "models/reader/expression.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace cleave::models {
+namespace {
+
+using Index = std::uint32_t;
+using NodeType = ExpressionNode::Kind;
+
+constexpr int kMostDepth = 200;
+
+/// How tightly an operator binds; `not`, the signs and `**` have their own rules.
+struct Operator {
+  std::string_view symbol;
+  int strength;
+};
+constexpr int kNot = 3, kComparison = 4, kSign = 7;
+constexpr Operator kOperators[] = {{"or", 1}, {"and", 2}, {"==", 4}, {"!=", 4}, {"<", 4}, {"<=", 4}, {">", 4},
+                                   {">=", 4}, {"+", 5},   {"-", 5},  {"*", 6},  {"/", 6}, {"//", 6}, {"%", 6}};
+
+int strength_of(const Token& token) {
+  for (const Operator& candidate : kOperators) {
+    if (token.is(candidate.symbol)) return candidate.strength;
+  }
+  return 0;
+}
+
+/// Precedence climbing as in Python. Each function gives the index of what it read, or nothing after the first error.
+class Parser {
+ public:
+  Parser(const ExpressionText& text, std::vector<Token> tokens, Errors& errors)
+      : text_(text), tokens_(std::move(tokens)), errors_(errors) {}
+
+  std::optional<Expression> whole() {
+    const Span begin = peek().span;
+    const auto root = binary(1);
+    if (!root) return std::nullopt;
+    if (!peek().is_end()) return fail_rest(), std::nullopt;
+    result_.span = {begin.begin, last_.end};
+    return std::move(result_);
+  }
+
+  std::optional<ForHead> for_head() {
+    if (std::any_of(tokens_.begin(), tokens_.end(), [](const Token& token) { return token.is("batches"); })) {
+      fail(peek().span, "`batches` is not supported yet", DiagnosticKind::unsupported);
+      return std::nullopt;
+    }
+    if (peek().kind != Token::Kind::name || !tokens_[at_ + 1].is("in")) {
+      fail(peek().span, "a loop is written `for: i in 100`");
+      return std::nullopt;
+    }
+    ForHead head;
+    head.counter = {peek().text, peek().span};
+    at_ += 2;
+    auto count = whole();
+    if (!count) return std::nullopt;
+    head.count = *std::move(count);
+    return head;
+  }
+
+ private:
+  using Found = std::optional<Index>;
+
+  [[nodiscard]] const Token& peek() const { return tokens_[at_]; }
+  const Token& next() {
+    last_ = peek().span;
+    const Token& token = tokens_[at_];
+    if (!token.is_end()) ++at_;
+    return token;
+  }
+  bool accept(std::string_view symbol) {
+    if (!peek().is(symbol)) return false;
+    next();
+    return true;
+  }
+
+  std::nullopt_t fail(Span span, std::string message, DiagnosticKind kind = DiagnosticKind::syntax) {
+    errors_.add(kind, span, std::move(message));
+    return std::nullopt;
+  }
+  /// Something else than `wanted` comes next.
+  std::nullopt_t fail_expecting(const std::string& wanted) {
+    if (peek().is("=") && at_ > 1 && tokens_[at_ - 1].span.end == peek().span.begin) {  // `x += 1`
+      const std::string name(source().at(tokens_[0].span)), sign(source().at(tokens_[at_ - 1].span));
+      return fail({tokens_[at_ - 1].span.begin, peek().span.end},
+                  "`" + sign + "=` binds nothing; write `" + name + ": " + name + " " + sign + " …`");
+    }
+    if (!peek().is_end()) return fail(peek().span, wanted + " is expected here, not `" + std::string(source().at(peek().span)) + "`");
+    if (report_cut(text_, errors_)) return std::nullopt;
+    const Span end = peek().span;
+    return fail({end.begin, end.begin}, wanted + " is expected here, where the expression ends");
+  }
+  void fail_rest() {
+    const Token& token = peek();
+    const std::string found(source().at(token.span));
+    if (token.is("="))
+      fail(token.span, "`=` binds nothing; write `name: expression` to bind, `==` to compare");
+    else if (token.is("if"))
+      fail(token.span, "a choice is written where(condition, a, b)");
+    else if (token.is("in"))
+      fail(token.span, "`in` stands in the head of a loop only: `for: i in 100`");
+    else if (token.is(":") && at_ == 1 && tokens_[0].kind == Token::Kind::name)
+      fail(token.span,
+           "only what stands behind the `:` of a statement is quoted: `" + std::string(source().at(tokens_[0].span)) + ": \"…\"`");
+    else if (token.is(":"))
+      fail(token.span, "`:` stands in an index only, as in `x[0:10, :]`");
+    else if (token.is(")") || token.is("]"))
+      fail(token.span, "nothing is open that `" + found + "` could close");
+    else if (token.is(","))
+      fail(token.span, "`,` separates arguments and the parts of a list `[a, b]`; this is neither");
+    else
+      fail(token.span, "an operator is expected here, not `" + found + "`");
+  }
+
+  [[nodiscard]] const Source& source() const { return errors_.source(); }
+
+  Index add(NodeType kind, Span span, std::string text, std::vector<Index> parts = {}) {
+    ExpressionNode node;
+    node.kind = kind;
+    node.span = span;
+    node.text = std::move(text);
+    node.parts = std::move(parts);
+    result_.nodes.push_back(std::move(node));
+    return static_cast<Index>(result_.nodes.size() - 1);
+  }
+  Index add_literal(Span span, Literal literal) {
+    const Index index = add(NodeType::literal, span, "");
+    result_.nodes[index].literal = literal;
+    return index;
+  }
+
+  Found binary(int weakest) {
+    if (depth_ >= kMostDepth) return fail(peek().span, "nested too deeply (more than " + std::to_string(kMostDepth) + " levels)");
+    ++depth_;
+    const Found result = binary_at_depth(weakest);
+    --depth_;
+    return result;
+  }
+
+  Found binary_at_depth(int weakest) {
+    Found left = peek().is("not") && weakest <= kNot ? unary_not() : sign();
+    bool compared = false;
+    while (left) {
+      const int strength = strength_of(peek());
+      if (strength < weakest || strength == 0) break;
+      const Token op = next();
+      if (strength == kComparison && std::exchange(compared, true)) {
+        return fail(op.span, "comparisons do not chain; write `a < b and b < c`");
+      }
+      if (strength != kComparison) compared = false;
+      const Found right = binary(strength + 1);
+      if (!right) return right;
+      left = add(NodeType::binary, op.span, op.text, {*left, *right});
+    }
+    return left;
+  }
+
+  Found unary_not() {
+    const Token op = next();
+    const Found operand = binary(kNot);
+    if (!operand) return operand;
+    return add(NodeType::unary, op.span, op.text, {*operand});
+  }
+
+  /// `-x`, `+x`, `x ** y`: `-x ** 2` is `-(x ** 2)`, `x ** -y` is allowed, `x ** y ** z` is `x ** (y ** z)`.
+  Found sign() {
+    if (peek().is("-") || peek().is("+")) {
+      const Token op = next();
+      const Found operand = binary(kSign);
+      if (!operand) return operand;
+      return add(NodeType::unary, op.span, op.text, {*operand});
+    }
+    const Found base = postfix();
+    if (!base || !peek().is("**")) return base;
+    const Token op = next();
+    const Found exponent = binary(kSign);
+    if (!exponent) return exponent;
+    return add(NodeType::binary, op.span, op.text, {*base, *exponent});
+  }
+
+  Found postfix() {
+    Found base = primary();
+    while (base && (peek().is("[") || peek().is("("))) {
+      if (peek().is("(")) return fail(peek().span, "only a name can be called");
+      base = index(*base);
+    }
+    return base;
+  }
+
+  Found index(Index base) {
+    const Span open = next().span;
+    std::vector<Index> parts{base};
+    while (!peek().is("]")) {
+      const Found part = index_part();
+      if (!part) return part;
+      parts.push_back(*part);
+      if (!accept(",")) break;
+    }
+    if (!accept("]")) return fail_expecting("`]`");
+    return add(NodeType::index, {open.begin, last_.end}, "[]", std::move(parts));
+  }
+
+  /// `2`, `:`, `1:`, `:3`, `1:3`, `::2`
+  Found index_part() {
+    const Span begin = peek().span;
+    std::vector<Index> bounds(3, ExpressionNode::kNone);
+    std::size_t colons = 0;
+    for (;;) {
+      if (!peek().is(":") && !peek().is(",") && !peek().is("]")) {
+        const Found bound = binary(1);
+        if (!bound) return bound;
+        bounds[colons] = *bound;
+      }
+      if (colons == 2 || !accept(":")) break;
+      ++colons;
+    }
+    if (colons > 0) return add(NodeType::range, {begin.begin, last_.end}, ":", std::move(bounds));
+    if (bounds[0] == ExpressionNode::kNone) return fail_expecting("an index");
+    return bounds[0];
+  }
+
+  Found primary() {
+    const Token& token = peek();
+    switch (token.kind) {
+      case Token::Kind::integer: return add_literal(next().span, {Literal::Type::integer, token.integer, 0});
+      case Token::Kind::floating: return add_literal(next().span, {Literal::Type::floating, 0, token.floating});
+      case Token::Kind::text: return add(NodeType::text, next().span, token.text);
+      case Token::Kind::name: return name();
+      case Token::Kind::symbol: break;
+      case Token::Kind::end: return fail_expecting("a value");
+    }
+    if (token.is("(")) return parenthesis();
+    if (token.is("[")) return list();
+    return fail_expecting("a value");
+  }
+
+  Found name() {
+    const Token token = peek();
+    if (token.is("true") || token.is("false")) {
+      next();
+      return add_literal(token.span, {Literal::Type::boolean, token.is("true") ? 1 : 0, 0});
+    }
+    if (token.is("True") || token.is("False")) return fail(token.span, "write `true` or `false`");
+    if (token.is("not")) return fail(token.span, "`not` binds less tightly than this; put it in parentheses: `(not x)`");
+    const auto& reserved = reserved_words();
+    if (std::find(reserved.begin(), reserved.end(), token.text) != reserved.end()) return fail_expecting("a value");
+    next();
+    if (accept("(")) return call(token);
+    return add(NodeType::name, token.span, token.text);
+  }
+
+  Found call(const Token& callee) {
+    std::vector<Index> parts;
+    std::vector<Name> keywords;
+    while (!peek().is(")")) {
+      Name keyword;
+      if (peek().kind == Token::Kind::name && tokens_[at_ + 1].is("=")) {
+        keyword = {peek().text, peek().span};
+        at_ += 2;
+      } else if (!keywords.empty() && !keywords.back().text.empty()) {
+        return fail_expecting("a named argument `name=value`");
+      }
+      const Found part = binary(1);
+      if (!part) return part;
+      parts.push_back(*part);
+      keywords.push_back(std::move(keyword));
+      if (!accept(",")) break;
+    }
+    if (!accept(")")) return fail_expecting("`,` or `)`");
+    const Index result = add(NodeType::call, callee.span, callee.text, std::move(parts));
+    result_.nodes[result].keywords = std::move(keywords);
+    return result;
+  }
+
+  Found parenthesis() {
+    next();
+    const Found inner = binary(1);
+    if (!inner) return inner;
+    if (peek().is(",")) return fail(peek().span, "a list is written `[a, b]`");
+    if (!accept(")")) return fail_expecting("`)`");
+    return inner;
+  }
+
+  Found list() {
+    const Span open = next().span;
+    std::vector<Index> parts;
+    while (!peek().is("]")) {
+      const Found part = binary(1);
+      if (!part) return part;
+      parts.push_back(*part);
+      if (!accept(",")) break;
+    }
+    if (!accept("]")) return fail_expecting("`,` or `]`");
+    return add(NodeType::list, {open.begin, last_.end}, "[]", std::move(parts));
+  }
+
+  const ExpressionText& text_;
+  std::vector<Token> tokens_;
+  Errors& errors_;
+  std::size_t at_ = 0;
+  int depth_ = 0;
+  Span last_;
+  Expression result_;
+};
+
+}  // namespace
+
+std::optional<Expression> parse_expression(const YamlNode& node, Errors& errors, std::string_view what) {
+  const auto text = expression_text(node, what, errors);
+  if (!text) return std::nullopt;
+  auto tokens = lex(*text, errors);
+  if (!tokens) return std::nullopt;
+  return Parser(*text, *std::move(tokens), errors).whole();
+}
+
+std::optional<ForHead> parse_for_head(const YamlNode& node, Errors& errors) {
+  const auto text = expression_text(node, "`i in N`", errors);
+  if (!text) return std::nullopt;
+  auto tokens = lex(*text, errors);
+  if (!tokens) return std::nullopt;
+  return Parser(*text, *std::move(tokens), errors).for_head();
+}
+
+}  // namespace cleave::models

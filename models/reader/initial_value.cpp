@@ -1,0 +1,103 @@
+// How a parameter begins: `value`, `uniform`, `normal` or `file`.
+#include <algorithm>
+#include <cmath>
+
+#include "models/reader/declarations.h"
+
+namespace cleave::models {
+namespace {
+
+constexpr double kExactIntegers = 9007199254740992;  // 2^53: beyond it a double skips integers
+
+/// A number, an expression of numbers, or nested YAML lists of them. Depth is bounded by the YAML reader's.
+std::optional<LiteralList> read_literals(const YamlNode& node, Evaluator& evaluator) {
+  if (!node.list()) {
+    const auto expression = parse_expression(node, evaluator.errors, "a number or a list of numbers");
+    return expression ? evaluator.literals(*expression, "a value") : std::nullopt;
+  }
+  LiteralList list;
+  for (const YamlNode& item : node.items) {
+    const auto part = read_literals(item, evaluator);
+    if (!part) return std::nullopt;
+    if (append(list, *part)) continue;
+    evaluator.fail(DiagnosticKind::shape, item.span, "the parts of a list must all have the same shape");
+    return std::nullopt;
+  }
+  if (node.items.empty()) list.shape = {0};
+  return list;
+}
+
+void read_value(const YamlNode& node, const Name& name, const TensorType& type, Attributes& attributes, Evaluator& evaluator) {
+  const auto list = read_literals(node, evaluator);
+  if (!list) return;
+  const std::string described = "`" + name.text + "` (" + to_string(type) + ")";
+  const bool one_for_all = list->shape.empty();
+  if (!one_for_all && list->shape != type.shape) {
+    return evaluator.fail(DiagnosticKind::shape, node.span, described + " cannot begin as a list of shape " + to_string(list->shape));
+  }
+  const auto misfit = [&](const std::string& number) {
+    evaluator.fail(DiagnosticKind::value, node.span, "`" + number + "` is no value of " + described);
+  };
+  const Literal* one = one_for_all ? &list->values.front() : nullptr;
+  if (one && !fits(*one, type.dtype)) return misfit(spelled(*one));
+  if (one && (!is_integer(type.dtype) || std::abs(to_double(*one)) < kExactIntegers)) return attributes.set("value", to_double(*one));
+  if (one && !type.scalar()) return misfit(spelled(*one));
+  std::string wrong;
+  auto array = to_array(*list, type.dtype, &wrong);
+  if (!array) return misfit(wrong);
+  attributes.set("value", *std::move(array));
+}
+
+void read_distribution(const YamlEntry& entry, const Name& name, const TensorType& type, Attributes& attributes, Evaluator& evaluator) {
+  const bool uniform = entry.key.text == "uniform";
+  const auto list = read_literals(entry.value, evaluator);
+  if (!list) return;
+  const std::string form = uniform ? "`uniform: [low, high]`" : "`normal: [mean, deviation]`";
+  if (list->shape != Shape{2} || common_dtype(list->values) == DType::boolean || !common_dtype(list->values)) {
+    return evaluator.fail(DiagnosticKind::type, entry.value.span, "two numbers are expected: " + form);
+  }
+  const double first = to_double(list->values[0]);
+  const double second = to_double(list->values[1]);
+  if (uniform ? first > second : second < 0) {
+    return evaluator.fail(
+        DiagnosticKind::value, entry.value.span,
+        uniform ? "the low end of " + form + " lies above the high one" : "the deviation of " + form + " must not be negative");
+  }
+  if (!is_floating(type.dtype)) {
+    return evaluator.fail(DiagnosticKind::type, entry.key.span, "random numbers are floating; `" + name.text + "` is " + to_string(type));
+  }
+  attributes.set(entry.key.text, std::vector<double>{first, second});
+}
+
+}  // namespace
+
+Attributes read_initial_value(const YamlEntry& entry, const Name& name, const TensorType& type, std::int64_t position,
+                              Evaluator& evaluator) {
+  Attributes attributes;
+  const YamlEntry* first = nullptr;
+  bool random = false;
+  for (const YamlEntry& inner : entry.value.entries) {
+    const std::string& key = inner.key.text;
+    if (key != "value" && key != "file" && key != "uniform" && key != "normal") continue;
+    if (first) {
+      evaluator.fail(DiagnosticKind::value, inner.key.span, "`" + name.text + "` begins as `" + first->key.text + "` already",
+                     {evaluator.errors.note(first->key.span, "here")});
+      continue;
+    }
+    first = &inner;
+    random = key == "uniform" || key == "normal";
+    if (key == "value") read_value(inner.value, name, type, attributes, evaluator);
+    if (key == "file") read_file(inner.value, attributes, evaluator.errors);
+    if (random) read_distribution(inner, name, type, attributes, evaluator);
+  }
+  if (random) attributes.set("seed", position);
+  const YamlEntry* seed = entry.value.find("seed");
+  if (!seed) return attributes;
+  if (!random) evaluator.fail(DiagnosticKind::value, seed->key.span, "`seed` belongs to `uniform` or `normal`");
+  const auto expression = parse_expression(seed->value, evaluator.errors, "an integer");
+  const auto number = expression ? evaluator.integer(*expression, "`seed`") : std::nullopt;
+  if (number && random) attributes.set("seed", *number);
+  return attributes;
+}
+
+}  // namespace cleave::models

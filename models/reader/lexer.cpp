@@ -1,0 +1,191 @@
+#include "models/reader/lexer.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+namespace cleave::models {
+namespace {
+
+bool letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+bool digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+/// Longest first.
+constexpr std::array<std::string_view, 20> kSymbols = {"**", "//", "==", "!=", "<=", ">=", "+", "-", "*", "/",
+                                                       "%",  "<",  ">",  "(",  ")",  "[",  "]", ",", ":", "="};
+
+struct Advice {
+  std::string_view wrong, message;
+};
+constexpr std::array<Advice, 12> kAdvice = {{{"&&", "write `and`"},
+                                             {"||", "write `or`"},
+                                             {"&", "write `and`, or bitwise_and(a, b) for bits"},
+                                             {"|", "write `or`, or bitwise_or(a, b) for bits"},
+                                             {"!", "write `not`"},
+                                             {"^", "a power is written `**`"},
+                                             {"~", "write `not`"},
+                                             {"@", "write matmul(a, b)"},
+                                             {".", "there are no methods; write `sum(x)` for `x.sum()`"},
+                                             {"?", "write where(condition, a, b)"},
+                                             {";", "one statement stands on one line"},
+                                             {"{", "a list is written `[a, b]`"}}};
+
+class Lexer {
+ public:
+  Lexer(const ExpressionText& text, Errors& errors) : source_(text), text_(text.text), errors_(errors) {}
+
+  std::optional<std::vector<Token>> run() {
+    while (skip_blanks(), at_ < text_.size()) {
+      const std::size_t begin = at_;
+      Token token;
+      if (!read(token)) return std::nullopt;
+      token.span = source_.span(begin, at_);
+      tokens_.push_back(std::move(token));
+    }
+    Token end;
+    end.span = {source_.place(at_), source_.place(at_)};
+    tokens_.push_back(std::move(end));
+    return std::move(tokens_);
+  }
+
+ private:
+  void skip_blanks() {
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t')) ++at_;
+  }
+  [[nodiscard]] char peek(std::size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
+
+  bool fail(DiagnosticKind kind, std::size_t begin, std::size_t end, std::string message) {
+    errors_.add(kind, source_.span(begin, end), std::move(message));
+    return false;
+  }
+
+  bool read(Token& token) {
+    const char c = peek();
+    if (digit(c) || (c == '.' && digit(peek(1)))) return number(token);
+    if (letter(c)) return name(token);
+    if (c == '"' || c == '\'') return text(token);
+    return symbol(token);
+  }
+
+  bool name(Token& token) {
+    const std::size_t begin = at_;
+    while (letter(peek()) || digit(peek())) ++at_;
+    token.kind = Token::Kind::name;
+    token.text = text_.substr(begin, at_ - begin);
+    return true;
+  }
+
+  void digits() {
+    while (digit(peek())) ++at_;
+  }
+
+  bool number(Token& token) {
+    const std::size_t begin = at_;
+    bool floating = false;
+    digits();
+    if (peek() == '.') {
+      floating = true;
+      ++at_;
+      digits();
+    }
+    if (peek() == 'e' || peek() == 'E') {
+      const std::size_t sign = peek(1) == '+' || peek(1) == '-' ? 2 : 1;
+      if (digit(peek(sign))) {
+        floating = true;
+        at_ += sign;
+        digits();
+      }
+    }
+    if (letter(peek()) || digit(peek()) || peek() == '.') {
+      const std::size_t end = at_;
+      while (letter(peek()) || digit(peek()) || peek() == '.') ++at_;
+      const std::string number = text_.substr(begin, end - begin);
+      const std::string rest = text_.substr(end, at_ - end);
+      return fail(DiagnosticKind::syntax, begin, at_,
+                  "no number" + (is_name(rest) ? "; a product is written `" + number + " * " + rest + "`" : ""));
+    }
+    const char* first = text_.data() + begin;
+    const char* last = text_.data() + at_;
+    const auto error = floating ? std::from_chars(first, last, token.floating).ec : std::from_chars(first, last, token.integer).ec;
+    // from_chars calls what is too small for a double out of range, too; such a number is 0.
+    if (floating && error == std::errc::result_out_of_range && std::abs(std::strtod(text_.c_str() + begin, nullptr)) < 1)
+      token.floating = 0;
+    else if (error != std::errc())
+      return fail(DiagnosticKind::value, begin, at_, "this number is too large");
+    token.kind = floating ? Token::Kind::floating : Token::Kind::integer;
+    return true;
+  }
+
+  bool text(Token& token) {
+    const std::size_t begin = at_;
+    const char quote = text_[at_++];
+    for (; at_ < text_.size() && text_[at_] != quote; ++at_) {
+      char c = text_[at_];
+      if (c == '\\') {
+        ++at_;
+        const char escaped = peek();
+        if (escaped == 'n')
+          c = '\n';
+        else if (escaped == 't')
+          c = '\t';
+        else if (escaped == '\\' || escaped == '"' || escaped == '\'')
+          c = escaped;
+        else
+          return fail(DiagnosticKind::syntax, at_ - 1, std::min(at_ + 1, text_.size()),
+                      R"(a text knows the escapes `\\`, `\"`, `\'`, `\n` and `\t`)");
+      }
+      token.text += c;
+    }
+    if (at_ >= text_.size()) {
+      if (!report_cut(source_, errors_))
+        fail(DiagnosticKind::syntax, begin, text_.size(), std::string("this text is not closed by `") + quote + "`");
+      return false;
+    }
+    ++at_;
+    token.kind = Token::Kind::text;
+    return true;
+  }
+
+  bool symbol(Token& token) {
+    const std::string_view rest = std::string_view(text_).substr(at_);
+    for (const std::string_view candidate : kSymbols) {
+      if (!rest.starts_with(candidate)) continue;
+      token.kind = Token::Kind::symbol;
+      token.text = candidate;
+      at_ += candidate.size();
+      return true;
+    }
+    for (const auto& [wrong, message] : kAdvice) {
+      if (rest.starts_with(wrong)) {
+        return fail(DiagnosticKind::syntax, at_, at_ + wrong.size(),
+                    "`" + std::string(wrong) + "` is no operator; " + std::string(message));
+      }
+    }
+    std::size_t end = at_ + 1;
+    while (end < text_.size() && (static_cast<unsigned char>(text_[end]) & 0xC0U) == 0x80U) ++end;
+    return fail(DiagnosticKind::syntax, at_, end, "`" + text_.substr(at_, end - at_) + "` has no meaning in an expression");
+  }
+
+  const ExpressionText& source_;
+  const std::string& text_;
+  Errors& errors_;
+  std::size_t at_ = 0;
+  std::vector<Token> tokens_;
+};
+
+}  // namespace
+
+std::optional<std::vector<Token>> lex(const ExpressionText& text, Errors& errors) {
+  return Lexer(text, errors).run();
+}
+
+bool is_name(std::string_view text) {
+  return !text.empty() && letter(text.front()) && std::all_of(text.begin(), text.end(), [](char c) { return letter(c) || digit(c); });
+}
+
+}  // namespace cleave::models

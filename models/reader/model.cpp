@@ -1,0 +1,172 @@
+// The table of contents of a model file: YAML, declarations, program, outputs, limits.
+#include "models/model.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "models/reader/declarations.h"
+#include "models/reader/limits.h"
+#include "models/reader/program.h"
+#include "models/reader/yaml_tree.h"
+
+namespace cleave {
+namespace {
+
+using namespace models;
+
+constexpr std::size_t kMostShown = 20;
+
+const std::vector<std::string>& sections() {
+  static const std::vector<std::string> names = {"cleave",         "model",   "dims",    "inputs", "parameters", "functions",
+                                                 "host_functions", "program", "outputs", "limits", "resident"};
+  return names;
+}
+
+void check_sections(const YamlNode& root, Errors& errors) {
+  for (const YamlEntry& entry : root.entries) {
+    if (entry.key.text == "resident") errors.add(DiagnosticKind::unsupported, entry.key.span, "`resident` is not supported yet");
+    const auto& known = sections();
+    if (std::find(known.begin(), known.end(), entry.key.text) != known.end()) continue;
+    errors.add(DiagnosticKind::unknown, entry.key.span,
+               "unknown key `" + entry.key.text + "` of a model" + errors.suggest(entry.key.text, known));
+  }
+}
+
+void check_version(const YamlEntry& entry, Errors& errors) {
+  if (entry.value.broken() || trimmed(entry.value.text) == "1") return;
+  errors.add(DiagnosticKind::unsupported, entry.value.span, "this version of cleave reads models with `cleave: 1`");
+}
+
+std::string model_name(const YamlNode& root, const std::string& file, Errors& errors) {
+  const std::string stem = std::filesystem::path(file).stem().string();
+  const YamlEntry* entry = root.find("model");
+  if (!entry || entry->value.broken()) return stem;
+  const std::string name(trimmed(entry->value.text));
+  if (entry->value.scalar() && !name.empty()) return name;
+  errors.add(DiagnosticKind::type, entry->value.span, "`model` is the name of the model");
+  return stem;
+}
+
+void read_outputs(const YamlNode& node, Evaluator& evaluator) {
+  const auto names = parse_name_list(node, evaluator.errors);
+  if (!names) return;
+  for (const Name& name : *names) {
+    const Binding* binding = evaluator.scopes.find(name.text);
+    if (binding) {
+      evaluator.tracer.output(name.text, binding->operand, evaluator.location(name.span));
+    } else if (!evaluator.exhausted()) {
+      std::vector<Note> notes;
+      if (const auto place = evaluator.scopes.ended(name.text)) {
+        notes.push_back(evaluator.errors.note(
+            *place, "a name first bound inside a loop, branch or function stays there; bind it before to carry it out"));
+      }
+      const std::string suggestion = notes.empty() ? evaluator.errors.suggest(name.text, evaluator.scopes.visible()) : "";
+      evaluator.fail(DiagnosticKind::unknown, name.span, "unknown name `" + name.text + "`" + suggestion, std::move(notes));
+    }
+  }
+}
+
+/// Also of functions that nobody calls.
+void check_calls(const Functions& functions, Evaluator& evaluator) {
+  for (const auto& [name, function] : functions) {
+    for_each_expression(function.body, [&](const Expression& expression) {
+      for (const ExpressionNode& node : expression.nodes) {
+        if (node.kind == ExpressionNode::Kind::call) evaluator.check_callee(node.text, node.span);
+      }
+    });
+  }
+}
+
+/// Everything behind the YAML.
+void read_sections(const YamlNode& root, const ModelOptions& options, Tracer& tracer, Errors& errors) {
+  Scopes scopes;
+  HostFunctions host_functions;
+  Evaluator evaluator{tracer, scopes, errors, host_functions};
+  const auto section = [&](std::string_view key) {
+    const YamlEntry* entry = root.find(key);
+    return entry ? &entry->value : nullptr;
+  };
+  check_sections(root, errors);
+  if (const YamlEntry* version = root.find("cleave")) check_version(*version, errors);
+  read_dims(section("dims"), options.dims, evaluator);
+  if (const YamlNode* node = section("host_functions")) host_functions = read_host_functions(*node, evaluator);
+  Functions functions;
+  if (const YamlNode* node = section("functions")) functions = read_functions(*node, errors);
+  for (const auto& [name, function] : functions) {
+    if (host_functions.contains(name)) errors.add(DiagnosticKind::value, function.name.span, "`" + name + "` is a host function already");
+  }
+  if (const YamlNode* node = section("inputs")) read_inputs(*node, evaluator);
+  if (const YamlNode* node = section("parameters")) read_parameters(*node, evaluator);
+
+  Program program(evaluator, functions);
+  evaluator.inliner = &program;
+  check_calls(functions, evaluator);
+  if (const YamlNode* node = section("program")) {
+    program.run(parse_statements(*node, "program", errors));
+  } else {
+    errors.add(DiagnosticKind::syntax, root.span, "a model needs `program:`, a list of statements");
+  }
+  if (const YamlNode* node = section("outputs")) read_outputs(*node, evaluator);
+  if (const YamlNode* node = section("limits")) tracer.set_limits(read_limits(*node, evaluator));
+}
+
+/// In source order, each once, and no more of them than anybody reads.
+Diagnostics shown(Diagnostics found) {
+  found.sort();
+  Diagnostics kept;
+  std::size_t left_out = 0;
+  const Diagnostic* last = nullptr;
+  for (const Diagnostic& diagnostic : found) {
+    const bool again = last && last->location == diagnostic.location && last->message == diagnostic.message;
+    last = &diagnostic;
+    if (again) continue;
+    if (kept.size() < kMostShown)
+      kept.add(diagnostic);
+    else
+      ++left_out;
+  }
+  if (left_out > 0) std::prev(kept.end())->notes.push_back({std::to_string(left_out) + " further mistakes are not shown", {}, 0});
+  return kept;
+}
+
+Graph failed(const std::string& file, Diagnostics diagnostics) {
+  Graph graph;
+  graph.name = std::filesystem::path(file).stem().string();
+  graph.diagnostics = shown(std::move(diagnostics));
+  return graph;
+}
+
+}  // namespace
+
+Graph parse_model(std::string_view text, const std::string& file, const ModelOptions& options) {
+  const Source source(text, file);
+  Errors errors(source);
+  const auto root = parse_yaml(source, errors);
+  if (root && !root->map() && !root->broken()) {
+    errors.add(DiagnosticKind::syntax, root->span, "a model is a map of sections: `inputs:`, `program:`, `outputs:`, …");
+  }
+  if (!root || !root->map()) return failed(file, errors.found());
+  Tracer tracer(model_name(*root, file, errors));
+  read_sections(*root, options, tracer, errors);
+  if (!errors.any() && !tracer.has_errors()) return tracer.finish();
+  Diagnostics all = tracer.graph().diagnostics;
+  all.append(errors.found());
+  return failed(file, std::move(all));
+}
+
+Graph read_model(const std::string& path, const ModelOptions& options) {
+  std::error_code error;
+  const bool folder = std::filesystem::is_directory(path, error);
+  std::ifstream stream(path, std::ios::binary);
+  std::ostringstream text;
+  if (stream && !folder) text << stream.rdbuf();
+  if (!folder && stream && !stream.bad()) return parse_model(text.str(), path, options);
+  Diagnostics diagnostics;
+  const SourceLocation location{std::make_shared<const std::string>(path), 0, 0, nullptr};
+  diagnostics.error(DiagnosticKind::file, location, folder ? "`" + path + "` is a folder, not a model" : "cannot read `" + path + "`");
+  return failed(path, std::move(diagnostics));
+}
+
+}  // namespace cleave

@@ -1,0 +1,74 @@
+// Names as they are bound: on the left of `:`, in `takes`, `returns` and `outputs`.
+#include <algorithm>
+
+#include "models/reader/expression.h"
+
+namespace cleave::models {
+namespace {
+
+bool check_name(const Token& token, Errors& errors) {
+  const auto& reserved = reserved_words();
+  if (token.kind == Token::Kind::name && std::find(reserved.begin(), reserved.end(), token.text) == reserved.end()) return true;
+  const std::string text(errors.source().at(token.span));
+  if (token.kind == Token::Kind::end)
+    errors.add(DiagnosticKind::syntax, token.span, "a name is expected here");
+  else if (token.kind == Token::Kind::name)
+    errors.add(DiagnosticKind::syntax, token.span, "`" + text + "` is reserved and cannot be a name");
+  else
+    errors.add(DiagnosticKind::syntax, token.span, "`" + text + "` is no name");
+  return false;
+}
+
+bool append_names(const YamlNode& node, std::vector<Name>& names, Errors& errors) {
+  const auto text = expression_text(node, "a name", errors);
+  if (!text) return false;
+  const auto tokens = lex(*text, errors);
+  if (!tokens) return false;
+  for (std::size_t i = 0;; i += 2) {
+    const Token& token = (*tokens)[i];
+    if (!check_name(token, errors)) return false;
+    names.push_back({token.text, token.span});
+    const Token& separator = (*tokens)[i + 1];
+    if (separator.kind == Token::Kind::end) return true;
+    if (!separator.is(",")) {
+      errors.add(DiagnosticKind::syntax, separator.span, "names are separated by `,`");
+      return false;
+    }
+  }
+}
+
+bool check_distinct(const std::vector<Name>& names, Errors& errors) {
+  std::vector<Name> sorted = names;
+  std::stable_sort(sorted.begin(), sorted.end(), [](const Name& a, const Name& b) { return a.text < b.text; });
+  const auto twice = std::adjacent_find(sorted.begin(), sorted.end(), [](const Name& a, const Name& b) { return a.text == b.text; });
+  if (twice == sorted.end()) return true;
+  errors.add(DiagnosticKind::value, std::next(twice)->span, "`" + twice->text + "` stands here twice",
+             {errors.note(twice->span, "first here")});
+  return false;
+}
+
+}  // namespace
+
+const std::vector<std::string>& reserved_words() {
+  static const std::vector<std::string> words = {"for",   "do",    "until", "while", "expect", "if",  "probability", "then", "else",
+                                                 "place", "allow", "call",  "true",  "false",  "and", "or",          "not",  "in"};
+  return words;
+}
+
+std::optional<std::vector<Name>> parse_names(const YamlNode& node, Errors& errors) {
+  std::vector<Name> names;
+  if (!append_names(node, names, errors) || !check_distinct(names, errors)) return std::nullopt;
+  return names;
+}
+
+std::optional<std::vector<Name>> parse_name_list(const YamlNode& node, Errors& errors) {
+  if (!node.list()) return parse_names(node, errors);
+  std::vector<Name> names;
+  for (const YamlNode& item : node.items) {
+    if (!append_names(item, names, errors)) return std::nullopt;
+  }
+  if (!check_distinct(names, errors)) return std::nullopt;
+  return names;
+}
+
+}  // namespace cleave::models

@@ -1,0 +1,229 @@
+#include "models/reader/program.h"
+
+#include <algorithm>
+
+namespace cleave::models {
+
+void Program::run(const std::vector<Statement>& statements) {
+  for (const Statement& statement : statements) {
+    if (stopped()) return;
+    for (const Allowance& allowance : statement.allowed) evaluator_.tracer.push_allow(allowance);
+    run_one(statement);
+    for (std::size_t i = 0; i < statement.allowed.size(); ++i) evaluator_.tracer.pop_allow();
+  }
+}
+
+void Program::run_one(const Statement& statement) {
+  switch (statement.kind) {
+    case Statement::Kind::bind: return bind(statement);
+    case Statement::Kind::effect: {
+      if (!statement.expression) return;
+      if (statement.place != Side::none) evaluator_.tracer.push_place(statement.place);
+      evaluator_.all(*statement.expression);
+      if (statement.place != Side::none) evaluator_.tracer.pop_place();
+      return;
+    }
+    case Statement::Kind::for_loop: return for_loop(statement);
+    case Statement::Kind::while_loop: return while_loop(statement);
+    case Statement::Kind::branch: return branch(statement);
+  }
+}
+
+void Program::bind(const Statement& statement) {
+  Operands values;
+  if (statement.place != Side::none) evaluator_.tracer.push_place(statement.place);
+  if (statement.expression) values = evaluator_.all(*statement.expression);
+  if (statement.place != Side::none) evaluator_.tracer.pop_place();
+  const std::size_t wanted = statement.names.size();
+  const bool failed = !statement.expression || evaluator_.exhausted() ||
+                      (!values.empty() && std::all_of(values.begin(), values.end(), [](const Operand& value) { return value.poisoned(); }));
+  if (values.size() != wanted) {
+    if (!failed && wanted > 0) {
+      const std::string given = values.empty() ? "no result" : values.size() == 1 ? "1 result" : std::to_string(values.size()) + " results";
+      evaluator_.fail(
+          DiagnosticKind::type, statement.span,
+          "the expression gives " + given + ", but " + std::to_string(wanted) + (wanted == 1 ? " name is" : " names are") + " bound");
+    }
+    values.assign(wanted, Operand());
+  }
+  for (std::size_t i = 0; i < wanted; ++i) bind_name(statement.names[i], values[i]);
+}
+
+void Program::bind_name(const Name& name, Operand operand) {
+  if (evaluator_.scopes.is_dim(name.text)) {
+    return evaluator_.fail(DiagnosticKind::value, name.span, "`" + name.text + "` is a dim and cannot be bound",
+                           {evaluator_.errors.note(evaluator_.scopes.find(name.text)->span, "declared here")});
+  }
+  evaluator_.tracer.name(operand, name.text);
+  evaluator_.scopes.bind(name.text, operand, name.span);
+}
+
+Operand Program::placed(const Statement& statement, const std::optional<Expression>& expression) {
+  if (!expression) return {};
+  if (statement.place != Side::none) evaluator_.tracer.push_place(statement.place);
+  const Operand result = evaluator_.one(*expression);
+  if (statement.place != Side::none) evaluator_.tracer.pop_place();
+  return result;
+}
+
+/// The value of `expect` or, up to 1, `probability`; said here, where its own place is known.
+std::optional<double> Program::expected(const Statement& statement, const std::string& what, double most) {
+  if (!statement.expected) return std::nullopt;
+  const auto number = evaluator_.number(*statement.expected, "`" + what + "`");
+  if (!number || (*number >= 0 && *number <= most)) return number;
+  evaluator_.fail(DiagnosticKind::value, statement.expected->span,
+                  "`" + what + "` " + (most == 1 ? "lies between 0 and 1" : "is a number of trips, at least 0"));
+  return std::nullopt;
+}
+
+/// The value of `until`; the Tracer would look for a wrong one where it was computed.
+std::optional<Operand> Program::until(const Statement& statement) {
+  if (!statement.has_until) return std::nullopt;
+  const Operand until = placed(statement, statement.until);
+  const TensorType* type = evaluator_.tracer.type(until);
+  if (!type || (type->scalar() && type->dtype == DType::boolean)) return until;
+  evaluator_.fail(DiagnosticKind::predicate, statement.until->span, "`until` must be a scalar bool, not " + to_string(*type));
+  return std::nullopt;
+}
+
+// --- carried values -------------------------------------------------------------------------------------------------------------------
+
+std::vector<std::string> Program::carried_names(const Statement& statement) const {
+  std::vector<std::string> names = bound_names(statement.body);
+  for (std::string& name : bound_names(statement.otherwise)) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
+  }
+  std::erase_if(names, [&](const std::string& name) {
+    const bool counter = statement.kind == Statement::Kind::for_loop && !statement.names.empty() && statement.names[0].text == name;
+    return counter || evaluator_.scopes.is_dim(name) || !evaluator_.scopes.find(name);
+  });
+  return names;
+}
+
+Program::States Program::states(const std::vector<std::string>& names) const {
+  States result;
+  for (const std::string& name : names) {
+    const Binding* binding = evaluator_.scopes.find(name);
+    result.push_back({name, binding->operand, evaluator_.tracer.chained(evaluator_.location(binding->span))});
+  }
+  return result;
+}
+
+/// In a new scope: the names from outside, at the places where they were bound there.
+void Program::bind_all(const std::vector<std::string>& names, const std::vector<Operand>& operands) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    evaluator_.scopes.bind(names[i], operands[i], evaluator_.scopes.find(names[i])->span);
+  }
+}
+
+/// Behind a loop or branch: the names with what came out of it.
+void Program::rebind_all(const std::vector<std::string>& names, const std::vector<Operand>& operands, Span span) {
+  for (std::size_t i = 0; i < names.size(); ++i) evaluator_.scopes.bind(names[i], operands[i], span);
+}
+
+// --- control flow ---------------------------------------------------------------------------------------------------------------------
+
+/// A loop whose head or body is wrong: nothing is known of what it carries.
+void Program::skip(const Statement& statement) {
+  const std::vector<std::string> names = carried_names(statement);
+  rebind_all(names, std::vector<Operand>(names.size()), statement.span);
+}
+
+void Program::for_loop(const Statement& statement) {
+  Tracer& tracer = evaluator_.tracer;
+  if (statement.names.empty() || statement.body.empty()) return skip(statement);
+  const Operand count = placed(statement, statement.expression);
+  const auto expect = expected(statement, "expect");
+  const std::vector<std::string> names = carried_names(statement);
+  const auto loop = tracer.begin_for(count, states(names), evaluator_.location(statement.span), expect, statement.names[0].text);
+  evaluator_.scopes.push();
+  bind_all(names, loop.inside);
+  bind_name(statement.names[0], loop.counter);
+  run(statement.body);
+  const std::optional<Operand> stop = until(statement);
+  const States yielded = states(names);
+  evaluator_.scopes.pop();
+  rebind_all(names, tracer.end_for(yielded, stop), statement.span);
+}
+
+void Program::while_loop(const Statement& statement) {
+  if (statement.body.empty()) return skip(statement);
+  Tracer& tracer = evaluator_.tracer;
+  const SourceLocation location = evaluator_.location(statement.span);
+  const auto expect = expected(statement, "expect");
+  const std::vector<std::string> names = carried_names(statement);
+  const auto loop = tracer.begin_while(states(names), location, expect);
+  evaluator_.scopes.push();
+  bind_all(names, loop.inside);
+  const Operand condition = placed(statement, statement.expression);
+  tracer.while_condition(condition, statement.expression ? evaluator_.location(statement.expression->span) : location);
+  run(statement.body);
+  const States yielded = states(names);
+  evaluator_.scopes.pop();
+  rebind_all(names, tracer.end_while(yielded), statement.span);
+}
+
+void Program::branch(const Statement& statement) {
+  Tracer& tracer = evaluator_.tracer;
+  const Operand predicate = placed(statement, statement.expression);
+  const auto probability = expected(statement, "probability", 1);
+  const std::vector<std::string> names = carried_names(statement);
+  tracer.begin_branch(predicate, evaluator_.location(statement.span), probability);
+  evaluator_.scopes.push();
+  run(statement.body);
+  const States then_values = states(names);
+  evaluator_.scopes.pop();
+  tracer.begin_otherwise();
+  evaluator_.scopes.push();
+  run(statement.otherwise);
+  const States else_values = states(names);
+  evaluator_.scopes.pop();
+  rebind_all(names, tracer.end_branch(then_values, else_values), statement.span);
+}
+
+// --- functions ------------------------------------------------------------------------------------------------------------------------
+
+const std::vector<Name>* Program::takes(std::string_view function) const {
+  const auto found = functions_.find(function);
+  return found == functions_.end() ? nullptr : &found->second.takes;
+}
+
+std::vector<std::string> Program::function_names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, function] : functions_) names.push_back(name);
+  return names;
+}
+
+Operands Program::inline_call(std::string_view name, const Operands& arguments, Span call) {
+  const Function& function = functions_.find(name)->second;
+  Operands results(std::max<std::size_t>(function.returns.size(), 1));
+  if (function.recursive || stopped()) return results;
+  if (depth_ >= kMostDepth) {
+    evaluator_.fail(DiagnosticKind::limit, call,
+                    "calls are nested too deeply here (more than " + std::to_string(kMostDepth) + " functions)");
+    return results;
+  }
+  Tracer& tracer = evaluator_.tracer;
+  ++depth_;
+  tracer.push_scope(function.name.text, evaluator_.location(call));
+  evaluator_.errors.set_via(tracer.chained({}).via);
+  evaluator_.scopes.push(true);
+  for (std::size_t i = 0; i < function.takes.size(); ++i) bind_name(function.takes[i], arguments[i]);
+  run(function.body);
+  results.resize(function.returns.size());
+  for (std::size_t i = 0; i < results.size() && !stopped(); ++i) {
+    Expression returned;
+    ExpressionNode& node = returned.nodes.emplace_back();
+    node.kind = ExpressionNode::Kind::name;
+    node.text = function.returns[i].text;
+    node.span = returned.span = function.returns[i].span;
+    results[i] = evaluator_.one(returned);
+  }
+  evaluator_.scopes.pop();
+  tracer.pop_scope();
+  evaluator_.errors.set_via(tracer.chained({}).via);
+  --depth_;
+  return results;
+}
+
+}  // namespace cleave::models

@@ -1,0 +1,52 @@
+// Statements -> calls of the Tracer: names, loops, branches, inlined functions. A name from outside that a loop or branch binds again is
+// carried through it.
+#pragma once
+
+#include <limits>
+
+#include "models/reader/evaluator.h"
+#include "models/reader/functions.h"
+#include "models/reader/statement.h"
+
+namespace cleave::models {
+
+class Program final : public Inliner {
+ public:
+  Program(Evaluator& evaluator, const Functions& functions) : evaluator_(evaluator), functions_(functions) {}
+
+  void run(const std::vector<Statement>& statements);
+
+  [[nodiscard]] const std::vector<Name>* takes(std::string_view function) const override;
+  [[nodiscard]] std::vector<std::string> function_names() const override;
+  Operands inline_call(std::string_view function, const Operands& arguments, Span call) override;
+
+ private:
+  using States = std::vector<Tracer::State>;
+
+  void run_one(const Statement& statement);
+  void bind(const Statement& statement);
+  void for_loop(const Statement& statement);
+  void while_loop(const Statement& statement);
+  void branch(const Statement& statement);
+  void skip(const Statement& statement);
+
+  /// Evaluates under the statement's `place`.
+  Operand placed(const Statement& statement, const std::optional<Expression>& expression);
+  void bind_name(const Name& name, Operand operand);
+  void bind_all(const std::vector<std::string>& names, const std::vector<Operand>& operands);
+  void rebind_all(const std::vector<std::string>& names, const std::vector<Operand>& operands, Span span);
+  /// Of the names bound in the bodies, those that exist here already.
+  [[nodiscard]] std::vector<std::string> carried_names(const Statement& statement) const;
+  [[nodiscard]] States states(const std::vector<std::string>& names) const;
+  std::optional<double> expected(const Statement& statement, const std::string& what, double most = std::numeric_limits<double>::max());
+  std::optional<Operand> until(const Statement& statement);
+  [[nodiscard]] bool stopped() const { return evaluator_.exhausted() || evaluator_.errors.full(); }
+
+  static constexpr int kMostDepth = 64;  ///< of calls within calls
+
+  Evaluator& evaluator_;
+  const Functions& functions_;
+  int depth_ = 0;
+};
+
+}  // namespace cleave::models

@@ -1,0 +1,53 @@
+#include "models/reader/scope.h"
+
+namespace cleave::models {
+
+void Scopes::add_dim(const std::string& name, std::int64_t value, Span span) {
+  scopes_[0].names.insert_or_assign(name, Binding{Literal{Literal::Type::integer, value, 0}, span, false});
+}
+
+void Scopes::push(bool function) {
+  scopes_.emplace_back().function = function;
+}
+
+void Scopes::pop() {
+  for (auto& [name, binding] : scopes_.back().names) ended_.insert_or_assign(name, binding.span);
+  scopes_.pop_back();
+}
+
+void Scopes::bind(const std::string& name, Operand operand, Span span) {
+  scopes_.back().names.insert_or_assign(name, Binding{operand, span, false});
+}
+
+void Scopes::bind_unknown(const std::string& name, Span span) {
+  scopes_.back().names.insert_or_assign(name, Binding{Operand(), span, true});
+}
+
+const Binding* Scopes::find(std::string_view name) const {
+  for (std::size_t i = scopes_.size(); i-- > 1;) {
+    const auto found = scopes_[i].names.find(name);
+    if (found != scopes_[i].names.end()) return &found->second;
+    if (scopes_[i].function) break;
+  }
+  const auto dim = scopes_[0].names.find(name);
+  return dim != scopes_[0].names.end() ? &dim->second : nullptr;
+}
+
+std::optional<Span> Scopes::ended(std::string_view name) const {
+  const auto found = ended_.find(name);
+  return found != ended_.end() ? std::optional(found->second) : std::nullopt;
+}
+
+std::vector<std::string> Scopes::visible() const {
+  std::vector<std::string> names;
+  for (std::size_t i = scopes_.size(); i-- > 1;) {
+    for (const auto& [name, binding] : scopes_[i].names) {
+      if (!binding.unknown) names.push_back(name);
+    }
+    if (scopes_[i].function) break;
+  }
+  for (const auto& [name, binding] : scopes_[0].names) names.push_back(name);
+  return names;
+}
+
+}  // namespace cleave::models

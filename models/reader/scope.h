@@ -1,0 +1,52 @@
+// What names stand for at one point of a program: nested scopes of loops and branches, and functions, which see none of their caller's
+// names. Dims are seen everywhere.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/trace/tracer.h"
+#include "models/reader/source.h"
+
+namespace cleave::models {
+
+struct Binding {
+  Operand operand;
+  Span span;             ///< where it was bound last
+  bool unknown = false;  ///< nobody bound it; that was reported
+};
+
+class Scopes {
+ public:
+  Scopes() { scopes_.resize(2); }  // dims, then the program's own
+
+  void add_dim(const std::string& name, std::int64_t value, Span span);
+  [[nodiscard]] bool is_dim(std::string_view name) const { return scopes_[0].names.contains(name); }
+
+  /// A function's scope hides those of its caller.
+  void push(bool function = false);
+  void pop();
+  /// Binds in the innermost scope.
+  void bind(const std::string& name, Operand operand, Span span);
+  /// A name that is used but bound nowhere: poison from here on.
+  void bind_unknown(const std::string& name, Span span);
+  [[nodiscard]] const Binding* find(std::string_view name) const;
+  /// Where a name that is not found was bound inside a loop or branch that has ended.
+  [[nodiscard]] std::optional<Span> ended(std::string_view name) const;
+  /// Everything that `find` would find, but what is unknown.
+  [[nodiscard]] std::vector<std::string> visible() const;
+
+ private:
+  struct Scope {
+    std::map<std::string, Binding, std::less<>> names;
+    bool function = false;
+  };
+  std::vector<Scope> scopes_;
+  std::map<std::string, Span, std::less<>> ended_;
+};
+
+}  // namespace cleave::models

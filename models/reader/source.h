@@ -1,0 +1,77 @@
+// The text of a model with its lines, and the list of mistakes found in it. Every place in a model is a Span of byte offsets until it is
+// reported; only here offsets become line and column.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "graph/base/diagnostic.h"
+#include "graph/base/source_location.h"
+
+namespace cleave::models {
+
+/// Bytes [begin, end) of the model's text.
+struct Span {
+  std::size_t begin = 0, end = 0;
+};
+
+class Source {
+ public:
+  Source(std::string_view text, const std::string& file);
+
+  [[nodiscard]] const std::string& text() const { return text_; }  ///< without a byte order mark
+  [[nodiscard]] std::string_view at(Span span) const { return std::string_view(text_).substr(span.begin, span.end - span.begin); }
+  [[nodiscard]] SourceLocation location(std::size_t offset) const;
+  [[nodiscard]] SourceLocation whole_file() const { return {file_, 0, 0, nullptr}; }
+  [[nodiscard]] std::size_t line_begin(std::size_t offset) const;
+  [[nodiscard]] std::size_t line_end(std::size_t offset) const;  ///< without line break and trailing blanks
+  /// `path` as seen from the model's folder.
+  [[nodiscard]] std::string resolve(const std::string& path) const;
+
+ private:
+  std::string text_;
+  std::shared_ptr<const std::string> file_;
+  std::vector<std::size_t> line_begins_;
+  int mark_ = 0;  ///< bytes of the byte order mark that was left out
+};
+
+/// The mistakes found by the reader; each is kept once, however often its line is looked at.
+class Errors {
+ public:
+  explicit Errors(const Source& source) : source_(source) {}
+
+  void add(DiagnosticKind kind, Span span, std::string message, std::vector<Note> notes = {});
+  /// At a location made by the caller, with as many bytes underlined.
+  void add_at(DiagnosticKind kind, SourceLocation location, int length, std::string message, std::vector<Note> notes = {});
+  /// "; did you mean `x`?", or nothing if no candidate is near.
+  [[nodiscard]] std::string suggest(std::string_view word, const std::vector<std::string>& candidates) const;
+  [[nodiscard]] Note note(Span span, std::string message) const;
+
+  [[nodiscard]] bool any() const { return !found_.empty(); }
+  /// So many that to look on is a waste of time.
+  [[nodiscard]] bool full() const { return found_.size() >= kMost; }
+  [[nodiscard]] const Diagnostics& found() const { return found_; }
+  [[nodiscard]] const Source& source() const { return source_; }
+
+  /// The chain of calls through which the place now looked at was reached.
+  void set_via(std::shared_ptr<const SourceFrame> via) { via_ = std::move(via); }
+
+ private:
+  static constexpr std::size_t kMost = 100;
+  const Source& source_;
+  Diagnostics found_;
+  std::set<std::tuple<int, int, std::string>> seen_;
+  std::shared_ptr<const SourceFrame> via_;
+};
+
+/// `text` as a YAML quoted scalar: what to write where YAML would read something else.
+[[nodiscard]] std::string quoted(std::string_view text);
+/// Without blanks at both ends.
+[[nodiscard]] std::string_view trimmed(std::string_view text);
+
+}  // namespace cleave::models

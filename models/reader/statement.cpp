@@ -1,0 +1,290 @@
+#include "models/reader/statement.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <sstream>
+#include <string_view>
+
+namespace cleave::models {
+namespace {
+
+using Type = Statement::Kind;
+
+/// The keys that may stand beside the one that makes a statement what it is.
+struct Form {
+  std::string_view head;  ///< empty: a name that is bound
+  Type kind;
+  std::vector<std::string> keys;
+};
+
+const std::vector<Form>& forms() {
+  static const std::vector<Form> table = {
+      {"for", Type::for_loop, {"do", "until", "expect", "place", "allow"}},
+      {"while", Type::while_loop, {"do", "expect", "place", "allow"}},
+      {"if", Type::branch, {"then", "else", "probability", "place", "allow"}},
+      {"call", Type::effect, {"place", "allow"}},
+      {"", Type::bind, {"place", "allow"}},
+  };
+  return table;
+}
+
+const std::set<std::string_view> kKeys = {"for",         "do",   "until", "while", "expect", "if",
+                                          "probability", "then", "else",  "place", "allow",  "call"};
+
+bool is_head(std::string_view key) {
+  return key == "for" || key == "while" || key == "if" || key == "call";
+}
+
+/// The names in `a, b`, and the words of `a b`: what a statement that is wrong otherwise would have bound.
+void add_names(std::string_view text, Span span, std::vector<Name>& names) {
+  const auto& reserved = reserved_words();
+  while (!text.empty()) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    std::istringstream words{std::string(text.substr(0, comma))};
+    const std::vector<std::string> all{std::istream_iterator<std::string>(words), {}};
+    text.remove_prefix(std::min(comma + 1, text.size()));
+    if (!std::all_of(all.begin(), all.end(), is_name)) continue;
+    for (const std::string& word : all) {
+      if (std::find(reserved.begin(), reserved.end(), word) == reserved.end()) names.push_back({word, span});
+    }
+  }
+}
+
+class StatementParser {
+ public:
+  explicit StatementParser(Errors& errors) : errors_(errors) {}
+
+  std::vector<Statement> list(const YamlNode& node, const std::string& key) {
+    std::vector<Statement> statements;
+    if (node.broken()) return statements;
+    if (!node.list() || (node.flow && node.items.empty())) {
+      fail(node.span, "`" + key + "` needs a list of statements, each on a line that begins with `- `");
+      return statements;
+    }
+    for (const YamlNode& item : node.items) {
+      auto statement = one(item);
+      statements.push_back(statement ? *std::move(statement) : wrong(item));
+    }
+    return statements;
+  }
+
+ private:
+  void fail(Span span, std::string message, DiagnosticKind kind = DiagnosticKind::syntax) { errors_.add(kind, span, std::move(message)); }
+
+  std::optional<Statement> one(const YamlNode& node) {
+    if (node.map()) return from_map(node);
+    Statement statement;
+    statement.span = node.span;
+    statement.expression = parse_expression(node, errors_, "a statement");
+    const std::size_t end = statement.expression ? std::string::npos : node.text.find_first_of("=:+-*/([");
+    if (end == std::string::npos || (node.text[end] != ':' && node.text.find('=', end) == std::string::npos)) return statement;
+    statement.kind = Type::bind;  // `x = 1` and `"x: 1"` are mistakes, but what comes later may rely on `x`
+    add_names(std::string_view(node.text).substr(0, end), node.span, statement.names);
+    return statement;
+  }
+
+  /// Stands for a statement that was reported: binds nothing known to the names that it would have bound, so that nobody misses them.
+  Statement wrong(const YamlNode& node) {
+    Statement statement;
+    statement.kind = Type::bind;
+    statement.span = node.span;
+    for (const YamlEntry& entry : node.entries) {
+      add_names(entry.key.text, entry.key.span, statement.names);
+      if (entry.value.list() && !entry.value.flow) {
+        for (const std::string& name : bound_names(list(entry.value, entry.key.text))) statement.names.push_back({name, entry.key.span});
+      }
+    }
+    return statement;
+  }
+
+  /// The key that makes the statement: `for`, `while`, `if`, `call`, or else the name that is bound.
+  const YamlEntry* head_of(const YamlNode& node) {
+    const YamlEntry* head = nullptr;
+    for (const YamlEntry& entry : node.entries) {
+      const bool key = kKeys.contains(entry.key.text);
+      if (key && !is_head(entry.key.text)) continue;
+      if (!head) {
+        head = &entry;
+      } else {
+        second_head(*head, entry, key);
+        return nullptr;
+      }
+    }
+    if (!head && !node.entries.empty()) {
+      const Name first{node.entries[0].key.text, node.entries[0].key.span};
+      fail(first.span, "`" + first.text + "` belongs to a statement, but here is none: `for`, `while`, `if`, `call` or a name");
+    } else if (!head) {
+      fail(node.span, "a statement is expected here");
+    }
+    return head;
+  }
+
+  void second_head(const YamlEntry& first, const YamlEntry& second, bool key) {
+    const std::string& text = second.key.text;
+    const std::string near = suggestion(second.key, {"do", "until", "expect", "then", "else", "probability", "place", "allow"});
+    if (!key && !near.empty()) return fail(second.key.span, "unknown key `" + text + "`" + near, DiagnosticKind::unknown);
+    if (!key && !is_name(text)) {
+      return fail(second.key.span, "YAML cuts the expression here; quote it, or write `" + first.key.text + ": …` on a line of its own");
+    }
+    fail(second.key.span, "a second statement begins with `" + text + "`; put it on a line of its own, after `- `");
+  }
+
+  std::string suggestion(const YamlNode& key, const std::vector<std::string>& candidates) const {
+    return errors_.suggest(key.text, candidates);
+  }
+
+  std::optional<Statement> from_map(const YamlNode& node) {
+    const YamlEntry* head = head_of(node);
+    if (!head) return std::nullopt;
+    const auto matches = [&](const Form& form) { return form.head == head->key.text || form.head.empty(); };
+    const Form& form = *std::find_if(forms().begin(), forms().end(), matches);
+    if (form.kind == Type::bind && !check_target(*head, node)) return std::nullopt;
+    Statement statement;
+    statement.kind = form.kind;
+    statement.span = head->key.span;
+    read_head(*head, statement);
+    for (const YamlEntry& entry : node.entries) {
+      if (&entry == head) continue;
+      if (std::find(form.keys.begin(), form.keys.end(), entry.key.text) == form.keys.end()) {
+        fail(entry.key.span, "`" + entry.key.text + "` does not belong to `" + head->key.text + "`", DiagnosticKind::unknown);
+      } else {
+        read_key(entry, statement);
+      }
+    }
+    check_body(*head, node, statement);
+    return statement;
+  }
+
+  /// What YAML takes for a key may be half an expression, or a misspelt key.
+  bool check_target(const YamlEntry& head, const YamlNode& node) {
+    for (const YamlEntry& entry : node.entries) {
+      if (&entry == &head || entry.key.text == "place" || entry.key.text == "allow") continue;
+      std::string near = suggestion(head.key, {"for", "while", "if"});
+      if (near.empty()) near = "; `" + entry.key.text + "` belongs to a `for`, `while` or `if`";
+      fail(head.key.span, "unknown key `" + head.key.text + "`" + near, DiagnosticKind::unknown);
+      return false;
+    }
+    if (head.key.style != YamlNode::Style::plain || head.key.text.find_first_of("\"'()[]+-*/%<>=!") == std::string::npos) return true;
+    const Source& source = errors_.source();
+    const std::size_t colon = source.text().find(':', head.key.span.end);
+    const std::string all(source.at({head.key.span.begin, source.line_end(head.key.span.begin)}));
+    fail({colon, colon + 1}, "YAML reads `" + head.key.text +
+                                 "` as a key, because of this `:`; a name stands there, or quote all of it: `- " + quoted(all) + "`");
+    return false;
+  }
+
+  void read_head(const YamlEntry& head, Statement& statement) {
+    if (statement.kind == Type::for_loop) {
+      auto parsed = parse_for_head(head.value, errors_);
+      if (!parsed) return;
+      if (std::find(reserved_words().begin(), reserved_words().end(), parsed->counter.text) != reserved_words().end()) {
+        return fail(parsed->counter.span, "`" + parsed->counter.text + "` is reserved and cannot be a name");
+      }
+      statement.names = {parsed->counter};
+      statement.expression = std::move(parsed->count);
+      return;
+    }
+    if (statement.kind == Type::bind) {
+      auto names = parse_names(head.key, errors_);
+      statement.expression = parse_expression(head.value, errors_);
+      if (names) {
+        statement.names = *std::move(names);
+      } else {
+        add_names(head.key.text, head.key.span, statement.names);
+        statement.expression.reset();
+      }
+      return;
+    }
+    statement.expression = parse_expression(head.value, errors_);
+  }
+
+  void read_key(const YamlEntry& entry, Statement& statement) {
+    const std::string& key = entry.key.text;
+    if (key == "do" || key == "then") {
+      statement.body = list(at_key(entry), key);
+    } else if (key == "else") {
+      statement.otherwise = list(at_key(entry), key);
+    } else if (key == "until") {
+      statement.has_until = true;
+      statement.until = parse_expression(entry.value, errors_, "a condition");
+    } else if (key == "place") {
+      read_place(entry.value, statement);
+    } else if (key == "allow") {
+      read_allow(entry.value, statement);
+    } else {
+      statement.expected = parse_expression(entry.value, errors_, "a number");
+    }
+  }
+
+  static YamlNode at_key(const YamlEntry& entry) {
+    YamlNode node = entry.value;
+    if (node.kind == YamlNode::Kind::missing) node.span = entry.key.span;
+    return node;
+  }
+
+  void read_place(const YamlNode& node, Statement& statement) {
+    if (node.broken()) return;
+    if (node.text == "host")
+      statement.place = Side::host;
+    else if (node.text == "accelerator")
+      statement.place = Side::accelerator;
+    else
+      fail(node.span, "`place` is `host` or `accelerator`" + suggestion(node, {"host", "accelerator"}), DiagnosticKind::unknown);
+  }
+
+  void read_allow(const YamlNode& node, Statement& statement) {
+    if (node.broken()) return;
+    if (!node.map() || node.entries.empty()) return fail(node.span, "`allow` is written `allow: {round-trip: why}`");
+    for (const auto& [key, value] : node.entries) {
+      const auto kind = parse_diagnostic_kind(key.text);
+      if (!kind || info(*kind).always_error) {
+        std::vector<std::string> kinds;
+        for (const DiagnosticKindInfo& candidate : diagnostic_kinds()) {
+          if (!candidate.always_error) kinds.emplace_back(candidate.name);
+        }
+        const std::string why = kind ? "` is an error and cannot be allowed" : "` is no kind of diagnostic" + suggestion(key, kinds);
+        fail(key.span, "`" + key.text + why, kind ? DiagnosticKind::value : DiagnosticKind::unknown);
+      } else if (!value.scalar() || trimmed(value.text).empty()) {
+        if (!value.broken()) fail(value.span, "`allow` needs the reason: `allow: {" + key.text + ": why}`");
+      } else {
+        statement.allowed.push_back({*kind, std::string(trimmed(value.text))});
+      }
+    }
+  }
+
+  void check_body(const YamlEntry& head, const YamlNode& node, const Statement& statement) {
+    const bool loop = statement.kind == Type::for_loop || statement.kind == Type::while_loop;
+    const std::string needed = loop ? "do" : statement.kind == Type::branch ? "then" : "";
+    if (!needed.empty() && !node.find(needed)) fail(head.key.span, "`" + head.key.text + "` needs `" + needed + ":` with statements");
+  }
+
+  Errors& errors_;
+};
+
+void collect_names(const std::vector<Statement>& statements, std::vector<std::string>& names, std::set<std::string>& seen) {
+  for (const Statement& statement : statements) {
+    if (statement.kind == Type::bind) {
+      for (const Name& name : statement.names) {
+        if (seen.insert(name.text).second) names.push_back(name.text);
+      }
+    }
+    collect_names(statement.body, names, seen);
+    collect_names(statement.otherwise, names, seen);
+  }
+}
+
+}  // namespace
+
+std::vector<Statement> parse_statements(const YamlNode& node, const std::string& key, Errors& errors) {
+  return StatementParser(errors).list(node, key);
+}
+
+std::vector<std::string> bound_names(const std::vector<Statement>& statements) {
+  std::vector<std::string> names;
+  std::set<std::string> seen;
+  collect_names(statements, names, seen);
+  return names;
+}
+
+}  // namespace cleave::models

@@ -1,0 +1,44 @@
+// Statements as written, checked for their form alone: YAML -> Statement. Knows no op, no type and no value.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "graph/graph.h"
+#include "models/reader/expression.h"
+
+namespace cleave::models {
+
+struct Statement {
+  enum class Kind : std::uint8_t { bind, effect, for_loop, while_loop, branch };
+  Kind kind = Kind::effect;
+  Span span;                             ///< its first key, or its expression
+  std::vector<Name> names;               ///< bind: what is bound; for: the counter
+  std::optional<Expression> expression;  ///< bound, done, or: count, condition, predicate. Nothing after an error
+  std::optional<Expression> until;       ///< for
+  std::optional<Expression> expected;    ///< loops: `expect`; branch: `probability`
+  bool has_until = false;
+  std::vector<Statement> body, otherwise;
+  Side place = Side::none;
+  std::vector<Allowance> allowed;
+};
+
+/// The statements of a `program`, `do`, `then` or `else`. Wrong ones are reported; what they bind is still known.
+std::vector<Statement> parse_statements(const YamlNode& node, const std::string& key, Errors& errors);
+
+/// The names bound in the statements and in all nested ones, in order of first appearance.
+std::vector<std::string> bound_names(const std::vector<Statement>& statements);
+
+/// Calls `visit` with each expression, nested ones included, in order.
+template <class Visit>
+void for_each_expression(const std::vector<Statement>& statements, const Visit& visit) {
+  for (const Statement& statement : statements) {
+    for (const auto* expression : {&statement.expression, &statement.until}) {
+      if (*expression) visit(**expression);
+    }
+    for_each_expression(statement.body, visit);
+    for_each_expression(statement.otherwise, visit);
+  }
+}
+
+}  // namespace cleave::models

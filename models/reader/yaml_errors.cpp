@@ -1,0 +1,84 @@
+// What yaml-cpp refuses, said in terms of models: which expression it is, and how to write it so that YAML leaves it alone.
+#include <yaml-cpp/exceptions.h>
+
+#include <algorithm>
+
+#include "models/reader/yaml_tree.h"
+
+namespace cleave::models {
+namespace {
+
+/// The value that the line of `offset` gives to its first key, or all of the line behind its `- `.
+Span value_on_line(const Source& source, std::size_t offset) {
+  const std::string& text = source.text();
+  std::size_t begin = source.line_begin(offset);
+  const std::size_t end = source.line_end(offset);
+  const auto skip_blanks = [&] {
+    while (begin < end && (text[begin] == ' ' || text[begin] == '\t')) ++begin;
+  };
+  skip_blanks();
+  while (begin + 1 < end && text[begin] == '-' && text[begin + 1] == ' ') {
+    ++begin;
+    skip_blanks();
+  }
+  const std::size_t colon = text.find(": ", begin);
+  if (colon != std::string::npos && colon < std::min(offset, end)) {
+    begin = colon + 1;
+    skip_blanks();
+  }
+  return {begin, std::max(begin, end)};
+}
+
+bool tab_in_indentation(const Source& source, std::size_t offset) {
+  const std::size_t begin = source.line_begin(offset);
+  const std::size_t word = std::min(source.text().find_first_not_of(" \t", begin), source.text().size());
+  return source.at({begin, word}).find('\t') != std::string_view::npos;
+}
+
+/// The last character before `offset` on its line that is no blank.
+char before(const Source& source, std::size_t offset) {
+  const std::string_view head = trimmed(source.at({source.line_begin(offset), offset}));
+  return head.empty() ? '\0' : head.back();
+}
+
+}  // namespace
+
+void explain_yaml_error(const std::string& message, std::size_t offset, Errors& errors) {
+  const Source& source = errors.source();
+  offset = std::min(offset, source.text().size());
+  const Span here{offset, offset + 1};
+  const Span value = value_on_line(source, offset);
+  const std::string in_quotes = "; quote the expression: `" + quoted(source.at(value)) + "`";
+  const auto say = [&](Span span, std::string text) { errors.add(DiagnosticKind::syntax, span, std::move(text)); };
+  namespace Yaml = YAML::ErrorMsg;
+
+  if (tab_in_indentation(source, offset)) {
+    const std::size_t tab = source.text().find('\t', source.line_begin(offset));
+    return say({tab, tab + 1}, "a tab in the indentation; YAML takes blanks only");
+  }
+  const std::string_view written = source.at(value);
+  if (written.starts_with('!')) {
+    return say({value.begin, value.begin + 1}, "YAML reads `!` at the start of a value as a tag; write `not`" + in_quotes);
+  }
+  if (written.starts_with('|') || written.starts_with('>')) {
+    return say({value.begin, value.begin + 1},
+               "YAML reads `" + std::string(written.substr(0, 1)) + "` as the start of a block of text" + in_quotes);
+  }
+  if (message == Yaml::MAP_VALUE) return say(here, "YAML reads `: ` as the end of a key here" + in_quotes);
+  if (message == Yaml::BLOCK_ENTRY && before(source, offset) == ':') return say(here, "YAML begins a list with `- ` here" + in_quotes);
+  if (message == Yaml::UNKNOWN_ANCHOR) return say(here, "YAML reads `*` at the start of a value as an alias" + in_quotes);
+  if (message == Yaml::UNKNOWN_TOKEN) return say(here, "YAML does not let a value begin with this character" + in_quotes);
+  if (message == Yaml::EOF_IN_SCALAR) return say(here, "a quoted text is not closed before the file ends");
+  if (message == Yaml::END_OF_MAP_FLOW || message == Yaml::END_OF_SEQ_FLOW) {
+    return say(here, "the brackets of YAML do not close here; quote what has `[`, `]`, `{`, `}` or `,` of its own");
+  }
+  if (message == Yaml::END_OF_MAP || message == Yaml::END_OF_SEQ) {
+    const char last = before(source, offset);
+    if (last == '"' || last == '\'')
+      return say(here, "text behind a quoted value; quote all of the expression: `" + quoted(source.at(value)) + "`");
+    return say(here, "this line does not fit the indentation of those above");
+  }
+  return say(here, "malformed YAML: " + message);
+}
+
+}  // namespace cleave::models

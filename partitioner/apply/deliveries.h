@@ -1,0 +1,29 @@
+// Deliveries: which readings each transfer serves. A reading is served by the one transfer of its value that stands in its region or above.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "partitioner/apply/transfers.h"
+#include "partitioner/apply/value_uses.h"
+#include "partitioner/solver/placement.h"
+
+namespace cleave {
+
+class Deliveries {
+ public:
+  Deliveries(const Graph& graph, const ValueUses& uses, const Placement& placement, const std::vector<Transfer>& transfers);
+
+  [[nodiscard]] std::span<const ValueUse> of(std::size_t transfer) const {
+    return {uses_.data() + first_[transfer], uses_.data() + first_[transfer + 1]};
+  }
+
+ private:
+  std::vector<std::size_t> first_;
+  std::vector<ValueUse> uses_;
+};
+
+/// Whether the reader of `use` is on that side.
+bool reads_on(const Placement& placement, const ValueUse& use, bool accelerator);
+
+}  // namespace cleave

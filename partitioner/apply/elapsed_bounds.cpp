@@ -1,0 +1,151 @@
+// One pass in program order gives each copy of a value the earliest time at which it can be there. A time knows the carried value at which
+// its chain begins; if that of a yielded value begins at the very value it is yielded to, the chain repeats in every trip.
+#include "partitioner/apply/elapsed_bounds.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace cleave {
+namespace {
+
+constexpr std::int64_t kNowhere = -1;
+
+struct Time {
+  double at = 0;
+  std::int64_t origin = kNowhere;  ///< 2 * carried node + side
+};
+
+class CriticalPath {
+ public:
+  CriticalPath(const Graph& graph, const CostedProblem& costed, const Placement& placement)
+      : graph_(graph), problem_(costed.problem), copies_{&placement.on_host, &placement.on_accelerator} {
+    for (std::size_t side = 0; side < 2; ++side) {
+      times_[side].resize(graph.values.size());
+      initial_[side].resize(graph.nodes.size());
+    }
+  }
+
+  double run() {
+    find_loop_ends();
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      for (std::size_t side = 0; side < 2; ++side) {
+        if ((*copies_[side])[i]) visit(NodeId(i), side);
+      }
+      for (const NodeId carried : ending_[i]) {
+        for (std::size_t side = 0; side < 2; ++side) {
+          if ((*copies_[side])[carried.index]) leave_loop(carried, side);
+        }
+      }
+    }
+    for (const Output& output : graph_.outputs) reach(time_of(output.value, 0));
+    return longest_;
+  }
+
+ private:
+  /// After which node all is known that a loop leaves in a carried value; of loops that end together the inner one first.
+  void find_loop_ends() {
+    ending_.resize(graph_.nodes.size());
+    std::vector<std::uint32_t> last(graph_.nodes.size(), 0);
+    for (std::size_t i = graph_.nodes.size(); i-- > 0;) {
+      const Node& node = graph_.nodes[NodeId(i)];
+      if (node.kind != NodeKind::carried) continue;
+      const Value& yielded = graph_.values[node.inputs[1]];
+      const bool of_inner_loop = graph_.nodes[yielded.producer].kind == NodeKind::carried && yielded.result == 1;
+      last[i] = std::max(static_cast<std::uint32_t>(i), of_inner_loop ? last[yielded.producer.index] : yielded.producer.index);
+      ending_[last[i]].push_back(NodeId(i));
+    }
+  }
+
+  [[nodiscard]] Time time_of(ValueId value, std::size_t side) const {
+    const std::uint32_t producer = graph_.values[value].producer.index;
+    if ((*copies_[side])[producer]) return times_[side][value.index];
+    Time time = times_[1 - side][value.index];
+    const PlacementProblem::Value& cost = problem_.values[value.index];
+    time.at += side == 0 ? cost.accelerator_to_host_seconds : cost.host_to_accelerator_seconds;
+    return time;
+  }
+
+  void visit(NodeId id, std::size_t side) {
+    const Node& node = graph_.nodes[id];
+    if (is_control(node.kind)) return;
+    Time time;
+    if (node.kind == NodeKind::carried) {
+      initial_[side][id.index] = time = time_of(node.inputs[0], side);
+      times_[side][node.results[0].index] = {time.at, 2 * static_cast<std::int64_t>(id.index) + static_cast<std::int64_t>(side)};
+      return;
+    }
+    if (node.kind == NodeKind::merge) {
+      time = merged(node, side);
+    } else {
+      for (const ValueId input : node.inputs) {
+        const Time there = time_of(input, side);
+        if (there.at > time.at || (there.at == time.at && time.origin == kNowhere)) time = there;
+      }
+      const PlacementProblem::Node& cost = problem_.nodes[id.index];
+      time.at += side == 0 ? cost.host_seconds : cost.accelerator_seconds;
+    }
+    for (const ValueId result : node.results) times_[side][result.index] = time;
+    if (node.region == Graph::kRoot) reach(time);
+  }
+
+  /// What is to be expected; a chain only if both arms go on with the same one.
+  [[nodiscard]] Time merged(const Node& node, std::size_t side) const {
+    const double then = graph_.nodes[node.owner].expected;
+    const Time a = time_of(node.inputs[0], side), b = time_of(node.inputs[1], side);
+    return {then * a.at + (1 - then) * b.at, a.origin == b.origin ? a.origin : kNowhere};
+  }
+
+  void leave_loop(NodeId id, std::size_t side) {
+    const Node& node = graph_.nodes[id];
+    const Time& initial = initial_[side][id.index];
+    const Time yielded = time_of(node.inputs[1], side);
+    const double trips = graph_.nodes[node.owner].expected, once = std::max(0.0, yielded.at - initial.at);
+    const bool repeats = yielded.origin == 2 * static_cast<std::int64_t>(id.index) + static_cast<std::int64_t>(side);
+    Time after{initial.at + (repeats ? trips : std::min(trips, 1.0)) * once, initial.origin};
+    // Another chain has its beginning before the loop, but what it adds to a chain around this loop is not known.
+    if (!repeats && once > 0) after.origin = kNowhere;
+    times_[side][node.results[1].index] = after;
+    if (graph_.nodes[node.owner].region == Graph::kRoot) reach(after);
+  }
+
+  void reach(const Time& time) { longest_ = std::max(longest_, time.at); }
+
+  const Graph& graph_;
+  const PlacementProblem& problem_;
+  const std::vector<std::uint8_t>* copies_[2];
+  std::vector<Time> times_[2];               ///< of values, where there is a copy
+  std::vector<Time> initial_[2];             ///< of carried nodes
+  std::vector<std::vector<NodeId>> ending_;  ///< by the last node before
+  double longest_ = 0;
+};
+
+}  // namespace
+
+std::string_view to_string(Resource resource) {
+  switch (resource) {
+    case Resource::host: return "the host";
+    case Resource::accelerator: return "the accelerator";
+    case Resource::to_accelerator: return "copies to the accelerator";
+    case Resource::to_host: break;
+  }
+  return "copies to the host";
+}
+
+ElapsedBounds find_elapsed_bounds(const Graph& graph, const CostedProblem& costed, const Placement& placement, const Transfers& transfers) {
+  double busy[4]{};
+  for (std::size_t i = 0; i < placement.on_host.size(); ++i) {
+    const PlacementProblem::Node& node = costed.problem.nodes[i];
+    const double frequency = costed.problem.regions[node.region].frequency;
+    if (placement.on_host[i]) busy[0] += frequency * node.host_seconds;
+    if (placement.on_accelerator[i]) busy[1] += frequency * node.accelerator_seconds;
+  }
+  for (const Transfer& t : transfers.items) busy[t.to == kHost ? 3 : 2] += t.seconds;
+  ElapsedBounds bounds;
+  const auto most = std::max_element(busy, busy + 4) - busy;
+  bounds.busiest = static_cast<Resource>(most);
+  bounds.busiest_seconds = busy[most];
+  bounds.critical_path_seconds = CriticalPath(graph, costed, placement).run();
+  return bounds;
+}
+
+}  // namespace cleave

@@ -1,0 +1,125 @@
+#include "partitioner/apply/memory_fit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "graph/base/units.h"
+
+namespace cleave {
+namespace {
+
+constexpr int kShrinks = 16;        ///< rounds with a smaller capacity
+constexpr int kGrows = 3;           ///< rounds between one that fits and one that does not
+constexpr double kFilled = 0.98;    ///< of the memory: no need to look for a placement that uses more
+constexpr double kAlignment = 256;  ///< no uses aligns values to more
+
+double kept_on_accelerator(const PlacementProblem& problem) {
+  double bytes = 0;
+  for (const auto& node : problem.nodes) {
+    if (node.pin == PlacementProblem::Pin::accelerator || node.keep_accelerator_copy) bytes += node.accelerator_bytes;
+  }
+  return bytes;
+}
+
+double on_accelerator(const PlacementProblem& problem, const Placement& placement) {
+  double bytes = 0;
+  for (std::size_t i = 0; i < problem.nodes.size(); ++i) bytes += placement.on_accelerator[i] ? problem.nodes[i].accelerator_bytes : 0;
+  return bytes;
+}
+
+Error does_not_fit(const Graph& graph, const MemoryPeak& peak, double memory_bytes) {
+  Error error;
+  error.message = "nothing was found that fits into the memory of " + to_string(kAccelerator) + ", " + format_bytes(memory_bytes) +
+                  ": with as little there as may be the program needs " + format_bytes(peak.bytes) + " at its peak";
+  const char* joint = ", of it ";
+  for (const ValueId value : peak.largest) {
+    const NodeId producer = graph.values[value].producer;
+    if (!error.location.known()) error.location = graph.nodes[producer].location;
+    const TensorType& type = graph.values[value].type;
+    error.message += joint + ("`" + graph.display_name(producer) + "` (" + to_string(type) + ", " +
+                              format_bytes(static_cast<double>(type.bytes())) + ")");
+    joint = ", ";
+  }
+  return error;
+}
+
+}  // namespace
+
+MemoryPeak peak_without_sharing(const Program& program) {
+  const Graph& graph = *program.graph;
+  MemoryPeak peak;
+  auto add = [&](ValueId value) {
+    peak.bytes += std::ceil(static_cast<double>(graph.values[value].type.bytes()) / kAlignment) * kAlignment;
+    peak.largest.push_back(value);
+  };
+  for (const Block& block : program.devices[kAccelerator].blocks) {
+    for (const Step& step : block.steps) {
+      if (step.kind == StepKind::receive) add(step.value);
+      if (step.kind == StepKind::compute)
+        for (const ValueId value : graph.nodes[step.node].results) add(value);
+      for (const std::vector<NodeId>& nodes : {step.carried, step.merges}) {
+        for (const NodeId node : nodes)
+          for (const ValueId value : graph.nodes[node].results) add(value);
+      }
+    }
+  }
+  const std::size_t named = std::min<std::size_t>(peak.largest.size(), 8);
+  std::partial_sort(peak.largest.begin(), peak.largest.begin() + static_cast<std::ptrdiff_t>(named), peak.largest.end(),
+                    [&](ValueId a, ValueId b) {
+                      const auto x = graph.values[a].type.bytes(), y = graph.values[b].type.bytes();
+                      return x != y ? x > y : a.index < b.index;
+                    });
+  peak.largest.resize(named);
+  return peak;
+}
+
+bool fits_memory(const Program& program, const FindPeak& find_peak, double memory_bytes) {
+  return memory_bytes <= 0 || peak_without_sharing(program).bytes <= memory_bytes ||
+         (find_peak && find_peak(program).bytes <= memory_bytes);
+}
+
+Result<WorkedOutPlan> fit_memory(const std::shared_ptr<const Graph>& graph, CostedProblem& costed, const Machine& machine,
+                                 const WorkedOutPlan& unlimited, const FindPeak& find_peak, double memory_bytes) {
+  const auto peak_of = [&](const Program& program) { return find_peak ? find_peak(program) : peak_without_sharing(program); };
+  const PlannedGraph planned{graph, costed, machine, [&](const Program& p) { return fits_memory(p, find_peak, memory_bytes); }};
+  const double least = std::max(kept_on_accelerator(costed.problem), 1.0);  // 0 would be no limit
+  std::optional<WorkedOutPlan> best;
+  double fitting = 0, of_best = 0, too_much = on_accelerator(costed.problem, unlimited.placement);
+  MemoryPeak peak = peak_of(unlimited.program);
+  double step = 0.01;  // a peak that is nearly small enough needs a small one, a peak that does not follow the capacity ever larger ones
+  for (int shrinks = 1, grows = 0; shrinks <= kShrinks && grows < kGrows;) {
+    double capacity = best ? (fitting + too_much) / 2 : std::max(least, too_much * std::min(1 - step, memory_bytes / peak.bytes));
+    if (!best && shrinks == kShrinks) capacity = least;
+    ++(best ? grows : shrinks);
+    costed.problem.accelerator_memory_bytes = capacity;
+    Result<Placement> placement = solve(costed.problem, {.tolerance = 1e-3, .max_branches = 200, .max_work = 2e7});
+    if (!placement) return placement.error();
+    WorkedOutPlan candidate = planned.work_out(std::move(*placement));
+    const MemoryPeak found = peak_of(candidate.program);
+    if (found.bytes > memory_bytes) {
+      if (found.bytes > peak.bytes * (1 - step / 2)) step = std::min(0.5, 3 * step);
+      too_much = capacity;
+      peak = found;
+      if (capacity <= least) break;
+      continue;
+    }
+    fitting = capacity;
+    if (!best || candidate.placement.objective_seconds < best->placement.objective_seconds) {
+      best = std::move(candidate);
+      of_best = capacity;
+    }
+    if (found.bytes >= kFilled * memory_bytes) break;
+  }
+  if (!best) return does_not_fit(*graph, peak, memory_bytes);
+  Placement& placement = best->placement;
+  costed.problem.accelerator_memory_bytes = of_best;  // what bound and gap of this placement refer to
+  for (std::size_t i = 0; i < costed.forced.size(); ++i) {
+    const bool moved = unlimited.placement.on_accelerator[i] && !placement.on_accelerator[i];
+    if (moved && costed.forced[i] == Cause::none) costed.forced[i] = Cause::memory;
+  }
+  best->transfers = make_transfers(*graph, costed, placement, machine);
+  return std::move(*best);
+}
+
+}  // namespace cleave

@@ -1,0 +1,34 @@
+// The accelerator's memory for programs made from graphs. What counts is the peak, since values that are never needed at once share
+// storage; the solver knows only the sum of all copies. So the plain minimum cut comes first, and only if its program does not fit it is
+// cut again with a capacity, smaller and smaller, until it does.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "graph/base/result.h"
+#include "partitioner/apply/worked_out_plan.h"
+
+namespace cleave {
+
+/// What the accelerator's share of a program takes of its memory.
+struct MemoryPeak {
+  double bytes = 0;
+  std::vector<ValueId> largest;  ///< what lies there at the peak, greatest first; not all of it
+};
+
+/// Given by whoever lays memory out.
+using FindPeak = std::function<MemoryPeak(const Program&)>;
+
+/// As if no two values shared storage.
+MemoryPeak peak_without_sharing(const Program& program);
+
+/// Whether the program surely or, where that is not sure, by `find_peak` fits.
+bool fits_memory(const Program& program, const FindPeak& find_peak, double memory_bytes);
+
+/// The cheapest found whose program fits, in place of `unlimited`, whose program does not. Sets the capacity that led there in `costed`,
+/// and Cause::memory for what is kept on the host by it. An Error that names the peak and its values if nothing fits.
+Result<WorkedOutPlan> fit_memory(const std::shared_ptr<const Graph>& graph, CostedProblem& costed, const Machine& machine,
+                                 const WorkedOutPlan& unlimited, const FindPeak& find_peak, double memory_bytes);
+
+}  // namespace cleave

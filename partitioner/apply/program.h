@@ -1,0 +1,76 @@
+// Program, the second waist: who does what. One tree of step lists a device, with Send and Receive at the cut and a channel a transfer.
+// All devices walk the same regions; a device without steps in a region does not enter it. Loops and branches are decided on the host,
+// which tells the others through control streams. Every device keeps at most one copy of a value, so a ValueId names its storage there.
+//
+// One global sequential order underlies all step lists: `order` grows within a block, and every receive of generation g stands before the
+// send of g+1. That, and bounded channels, exclude deadlock; verify() checks it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "graph/base/id.h"
+#include "graph/graph.h"
+
+namespace cleave {
+
+using BlockIndex = std::int32_t;
+inline constexpr BlockIndex kNoBlock = -1;
+
+enum class StepKind : std::uint8_t {
+  compute,     ///< `node`: an operation, input, parameter, constant, or counter of the graph, on this device's copies
+  send,        ///< puts `value` on `channel`
+  receive,     ///< takes `value` from `channel`
+  for_loop,    ///< `node` is the control node; blocks[0] is the body
+  while_loop,  ///< blocks[0] is the condition, blocks[1] the body
+  branch,      ///< blocks[0] is then, blocks[1] otherwise
+};
+std::string_view to_string(StepKind kind);
+
+struct Step {
+  StepKind kind = StepKind::compute;
+  NodeId node;                                  ///< compute and control steps; for send and receive the producer of the value
+  ValueId value;                                ///< send, receive
+  ChannelId channel;                            ///< send, receive
+  BlockIndex blocks[2] = {kNoBlock, kNoBlock};  ///< kNoBlock: this device has nothing to do there
+  std::vector<NodeId> carried;                  ///< loops: carried nodes that have a copy on this device
+  std::vector<NodeId> merges;                   ///< branches: merge nodes that have a copy on this device
+  bool drives_others = false;                   ///< host control steps: some other device walks this step too and waits for the decision
+  std::int64_t order = 0;                       ///< position in the global sequential order
+};
+
+struct Block {
+  RegionId region;
+  std::vector<Step> steps;
+};
+
+struct Channel {
+  ValueId value;
+  DeviceId from, to;
+  RegionId region;           ///< where the transfer stands
+  std::size_t transfer = 0;  ///< index into Transfers
+};
+
+struct DeviceProgram {
+  DeviceId device;
+  std::vector<Block> blocks;  ///< blocks[0] is the root
+};
+
+struct Program {
+  std::shared_ptr<const Graph> graph;
+  IdVector<DeviceId, DeviceProgram> devices;  ///< host first; always two today, the second possibly without steps
+  IdVector<ChannelId, Channel> channels;
+  // Outputs are read from the host's copies.
+};
+
+/// As written for users: `host`, `accelerator:0`.
+std::string to_string(DeviceId device);
+
+/// Rules that the program breaks: values read before they are there, unmatched sends, order, blocks. Empty if none.
+std::vector<std::string> verify(const Program& program);
+/// For people and golden files.
+std::string print(const Program& program);
+
+}  // namespace cleave

@@ -1,0 +1,339 @@
+// The steps of all devices are taken in the one global order, which is a possible order of events; four clocks say when each resource is
+// free. A device needs no clock a value: it computes in order, so only what comes through a channel can be late. The host waits for such a
+// value where it receives it; the accelerator waits there until it is sent, and where it is first read until it has come.
+#include "partitioner/apply/schedule.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace cleave {
+namespace {
+
+constexpr std::size_t kCapacity = 2;           ///< generations in flight on a channel, as the executor's default
+constexpr int kMostIterations = 4;             ///< simulated of each loop
+constexpr double kMostSteps = 4e6;             ///< simulated in all, if fewer iterations can keep to it
+constexpr std::size_t kWait = 4, kClocks = 5;  ///< host, accelerator, engine to the accelerator, engine to the host; then the time waited
+
+struct State {
+  std::array<double, kClocks> at{};
+};
+State operator-(State a, const State& b) {
+  for (std::size_t i = 0; i < kClocks; ++i) a.at[i] -= b.at[i];
+  return a;
+}
+void add_scaled(State& a, double factor, const State& b) {
+  for (std::size_t i = 0; i < kClocks; ++i) a.at[i] += factor * b.at[i];
+}
+
+class Simulator {
+ public:
+  Simulator(const Program& program, const Transfers& transfers, const CostedProblem& costed)
+      : program_(program),
+        graph_(*program.graph),
+        transfers_(transfers),
+        costed_(costed),
+        sent_(program.channels.size(), 0),
+        arrival_(program.channels.size(), 0),
+        coming_(graph_.values.size()),
+        received_(program.channels.size()),
+        channel_wait_(program.channels.size(), 0),
+        decision_wait_(graph_.nodes.size(), 0) {}
+
+  Schedule run() {
+    iterations_ = choose_iterations();
+    schedule_.waiting.emplace_back();
+    push_block(0, 0);
+    while (!tasks_.empty()) advance();
+    const auto& at = state_.at;
+    schedule_.seconds = *std::max_element(at.begin(), at.begin() + kWait);
+    schedule_.waiting[0].seconds = schedule_.seconds;
+    schedule_.waiting[0].wait_seconds = at[kWait];
+    find_worst();
+    return std::move(schedule_);
+  }
+
+ private:
+  struct Task {
+    enum What : std::uint8_t { block, loop, arm, arm_end, decide, close_loop } what = block;
+    const Block* blocks[2] = {nullptr, nullptr};  ///< block: of host and accelerator
+    std::size_t next[2] = {0, 0};
+    const Step* steps[2] = {nullptr, nullptr};  ///< the others: the control step on host and accelerator
+    int iteration = 0;                          ///< loop: done; arm, arm_end: which
+    State begin, start;                         ///< loop: of this iteration, of the loop; arm_end: of the arm
+  };
+
+  [[nodiscard]] const Node& node_of(const Task& task) const { return graph_.nodes[task.steps[0]->node]; }
+
+  /// As many iterations as the budget allows: the innermost steps of nested loops are taken the product of these times.
+  int choose_iterations() const {
+    std::vector<double> steps;  // by number of loops around
+    IdVector<RegionId, std::size_t> loops(graph_.regions.size(), 0);
+    for (std::size_t i = 1; i < graph_.regions.size(); ++i) {
+      const Region& region = graph_.regions[RegionId(i)];
+      const bool repeats = region.kind == RegionKind::for_body || region.kind == RegionKind::while_condition;
+      loops[RegionId(i)] = loops[region.parent] + (repeats ? 1 : 0);
+    }
+    for (const DeviceProgram& device : program_.devices) {
+      for (const Block& block : device.blocks) {
+        if (loops[block.region] >= steps.size()) steps.resize(loops[block.region] + 1);
+        steps[loops[block.region]] += static_cast<double>(block.steps.size());
+      }
+    }
+    for (int k = kMostIterations; k > 1; --k) {
+      double total = 0;
+      for (std::size_t depth = 0; depth < steps.size(); ++depth) total += steps[depth] * std::pow(k, static_cast<double>(depth));
+      if (total <= kMostSteps) return k;
+    }
+    return 1;
+  }
+
+  void push_block(BlockIndex host, BlockIndex accelerator) {
+    Task task;
+    const BlockIndex index[2] = {host, accelerator};
+    for (std::size_t d = 0; d < 2; ++d) {
+      const auto& blocks = program_.devices[DeviceId(d)].blocks;
+      if (index[d] != kNoBlock) task.blocks[d] = &blocks[static_cast<std::size_t>(index[d])];
+    }
+    tasks_.push_back(task);
+  }
+  void push_block(const Task& control, std::size_t k) {
+    push_block(control.steps[0]->blocks[k], control.steps[1] ? control.steps[1]->blocks[k] : kNoBlock);
+  }
+  void push(Task task, Task::What what) {
+    task.what = what;
+    tasks_.push_back(task);
+  }
+
+  void advance() {
+    Task& task = tasks_.back();
+    switch (task.what) {
+      case Task::block: return step_block();
+      case Task::loop: return iterate();
+      default: break;
+    }
+    const Task done = task;
+    tasks_.pop_back();
+    switch (done.what) {
+      case Task::arm: {
+        Task end = done;
+        end.begin = state_;
+        push(end, Task::arm_end);
+        push_block(done, static_cast<std::size_t>(done.iteration));
+        break;
+      }
+      case Task::arm_end: {
+        const double then = node_of(done).expected;
+        add_scaled(state_, (done.iteration == 0 ? then : 1 - then) - 1, state_ - done.begin);
+        break;
+      }
+      case Task::decide: wait_for_decision(done); break;
+      default: close_loop(done);
+    }
+  }
+
+  void step_block() {
+    Task& task = tasks_.back();
+    const Step* next[2] = {nullptr, nullptr};
+    for (std::size_t d = 0; d < 2; ++d) {
+      if (task.blocks[d] && task.next[d] < task.blocks[d]->steps.size()) next[d] = &task.blocks[d]->steps[task.next[d]];
+    }
+    if (!next[0] && !next[1]) {
+      if (task.blocks[1]) read_rest(task.blocks[1]->region);
+      tasks_.pop_back();
+      return;
+    }
+    const bool both = next[0] && next[1] && next[0]->order == next[1]->order;
+    const std::size_t device = !next[0] || (next[1] && next[1]->order < next[0]->order) ? 1 : 0;
+    ++task.next[device];
+    if (both) ++task.next[1 - device];
+    const Step& step = *next[device];
+    switch (step.kind) {
+      case StepKind::compute: {
+        if (device == 1)
+          for (ValueId input : graph_.nodes[step.node].inputs) read(input);
+        const PlacementProblem::Node& cost = costed_.problem.nodes[step.node.index];
+        state_.at[device] += device == 0 ? cost.host_seconds : cost.accelerator_seconds;
+        break;
+      }
+      case StepKind::send: send(step, device); break;
+      case StepKind::receive: receive(step, device); break;
+      default: enter(step, both ? next[1] : nullptr);
+    }
+  }
+
+  void send(const Step& step, std::size_t device) {
+    const std::size_t c = step.channel.index;
+    double full = 0;  // waiting for room
+    wait(device, received_[c][0], &full);
+    if (device == 1) channel_wait_[c] = full;
+    const Transfer& transfer = transfers_.items[program_.channels[step.channel].transfer];
+    double& engine = state_.at[device == 0 ? 2 : 3];
+    engine = std::max(engine, state_.at[device]) + (transfer.frequency > 0 ? transfer.seconds / transfer.frequency : 0);
+    sent_[c] = state_.at[device];
+    arrival_[c] = engine;
+  }
+
+  void receive(const Step& step, std::size_t device) {
+    const std::size_t c = step.channel.index;
+    channel_wait_[c] = 0;
+    wait(device, device == 0 ? arrival_[c] : sent_[c], &channel_wait_[c]);
+    if (device == 0) return take(c, device);
+    coming_[step.value] = step.channel;
+    unread_.push_back(step.channel);
+  }
+  void take(std::size_t c, std::size_t device) {
+    std::rotate(received_[c].begin(), received_[c].begin() + 1, received_[c].end());
+    received_[c].back() = state_.at[device];
+  }
+
+  /// The accelerator reads `value`.
+  void read(ValueId value) {
+    const ChannelId channel = coming_[value];
+    if (!channel) return;
+    coming_[value] = {};
+    wait(1, arrival_[channel.index], &channel_wait_[channel.index]);
+    take(channel.index, 1);
+  }
+  /// At the end of a region what it received is read at the latest, being yielded. What the root received is there for good.
+  void read_rest(RegionId region) {
+    for (; !unread_.empty() && program_.channels[unread_.back()].region == region; unread_.pop_back())
+      if (region != Graph::kRoot) read(program_.channels[unread_.back()].value);
+  }
+
+  void wait(std::size_t device, double until, double* record) {
+    const double waited = std::max(0.0, until - state_.at[device]);
+    state_.at[device] += waited;
+    if (device == 0) return;
+    state_.at[kWait] += waited;
+    *record += waited;
+  }
+  void wait_for_decision(const Task& task) {
+    if (!task.steps[1]) return;
+    double& waited = decision_wait_[task.steps[0]->node.index];
+    waited = 0;
+    wait(1, state_.at[0], &waited);
+  }
+
+  void enter(const Step& host, const Step* accelerator) {
+    Task task;
+    task.steps[0] = &host;
+    task.steps[1] = accelerator;
+    if (host.kind == StepKind::branch) {
+      wait_for_decision(task);
+      for (int arm = 2; arm-- > 0;) {
+        task.iteration = arm;
+        push(task, Task::arm);
+      }
+      return;
+    }
+    if (!graph_.nodes[host.node].inputs.empty()) wait_for_decision(task);
+    if (accelerator)
+      for (NodeId carried : accelerator->carried) read(graph_.nodes[carried].inputs[0]);
+    task.start = state_;
+    if (accelerator) {
+      loops_.push_back(schedule_.waiting.size());
+      schedule_.waiting.push_back({host.node, 0, 0, {}, {}});
+    }
+    push(task, Task::loop);
+  }
+
+  void iterate() {
+    Task& task = tasks_.back();
+    const Node& node = node_of(task);
+    const double trips = node.expected;
+    const int count = std::clamp(static_cast<int>(std::min(trips, 1e6)), 1, iterations_);
+    if (task.iteration < count) {
+      task.begin = state_;
+      ++task.iteration;
+      const Task copy = task;  // pushing moves the tasks
+      if (node.kind == NodeKind::while_loop) {
+        push_block(copy, 1);
+        push(copy, Task::decide);
+      } else if (graph_.regions[node.regions[0]].predicate) {
+        push(copy, Task::decide);
+      }
+      push_block(copy, 0);
+      return;
+    }
+    add_scaled(state_, trips - count, state_ - task.begin);
+    const Task done = task;
+    tasks_.pop_back();
+    push(done, Task::close_loop);
+    if (node.kind == NodeKind::while_loop) {
+      push(done, Task::decide);
+      push_block(done, 0);
+    }
+  }
+
+  void close_loop(const Task& task) {
+    if (!task.steps[1]) return;
+    Waiting& waiting = schedule_.waiting[loops_.back()];
+    loops_.pop_back();
+    const State spent = state_ - task.start;
+    waiting.seconds = spent.at[1];
+    waiting.wait_seconds = spent.at[kWait];
+  }
+
+  /// An inner loop is simulated several times: its last execution counts. Then the longest wait of a run inside each.
+  void find_worst();
+
+  const Program& program_;
+  const Graph& graph_;
+  const Transfers& transfers_;
+  const CostedProblem& costed_;
+  State state_;
+  std::vector<double> sent_, arrival_;                   ///< of the value last sent, per channel
+  IdVector<ValueId, ChannelId> coming_;                  ///< received by the accelerator, not read yet: through which channel
+  std::vector<ChannelId> unread_;                        ///< received in the open regions, whether read since or not
+  std::vector<std::array<double, kCapacity>> received_;  ///< when the last generations were taken, oldest first
+  std::vector<double> channel_wait_, decision_wait_;     ///< of the accelerator, the last time
+  std::vector<Task> tasks_;
+  std::vector<std::size_t> loops_;  ///< open ones that the accelerator walks: indices into `waiting`
+  int iterations_ = 1;
+  Schedule schedule_;
+};
+
+void Simulator::find_worst() {
+  // Keep the last record of each loop, in program order of first entry.
+  std::vector<std::size_t> slot(graph_.nodes.size(), 0);
+  std::vector<Waiting> kept{schedule_.waiting[0]};
+  for (std::size_t i = 1; i < schedule_.waiting.size(); ++i) {
+    std::size_t& at = slot[schedule_.waiting[i].loop.index];
+    if (at == 0) {
+      at = kept.size();
+      kept.emplace_back();
+    }
+    kept[at] = schedule_.waiting[i];
+  }
+  std::vector<double> longest(kept.size(), 0);
+  const auto offer = [&](RegionId region, double wait, ChannelId channel, NodeId control) {
+    wait *= costed_.problem.regions[region.index].frequency;
+    if (wait <= 0) return;
+    for (; region; region = graph_.regions[region].parent) {
+      const NodeId owner = graph_.regions[region].owner;
+      const std::size_t at = owner ? slot[owner.index] : 0;
+      if ((owner && at == 0) || wait <= longest[at]) continue;
+      longest[at] = wait;
+      kept[at].worst = channel;
+      kept[at].worst_control = control;
+    }
+  };
+  for (std::size_t c = 0; c < channel_wait_.size(); ++c) {
+    offer(program_.channels[ChannelId(c)].region, channel_wait_[c], ChannelId(c), NodeId());
+  }
+  for (std::size_t i = 0; i < decision_wait_.size(); ++i) {
+    const Node& node = graph_.nodes[NodeId(i)];
+    if (decision_wait_[i] > 0)
+      offer(node.kind == NodeKind::branch ? node.region : node.regions[0], decision_wait_[i], ChannelId(), NodeId(i));
+  }
+  schedule_.waiting = std::move(kept);
+}
+
+}  // namespace
+
+Schedule predict(const Program& program, const Transfers& transfers, const CostedProblem& costed) {
+  return Simulator(program, transfers, costed).run();
+}
+
+}  // namespace cleave

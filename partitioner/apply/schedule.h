@@ -1,0 +1,30 @@
+// Schedule: how long a run of a Program takes when host, accelerator and one copy engine a direction work at once, by the cost model.
+// Each loop is simulated for a few iterations and extrapolated at its last pace, an arm counts by its probability, so time is linear in the
+// program. A model, not a promise: what really happens is the executor's timeline.
+#pragma once
+
+#include <vector>
+
+#include "partitioner/apply/program.h"
+#include "partitioner/apply/transfers.h"
+#include "partitioner/machine/costs.h"
+
+namespace cleave {
+
+/// Time in which the accelerator could do nothing but wait, within the run or one execution of a loop.
+struct Waiting {
+  NodeId loop;              ///< none: the whole run
+  double seconds = 0;       ///< elapsed there
+  double wait_seconds = 0;  ///< of these, the accelerator waiting for a value or a decision of the host
+  ChannelId worst;          ///< the channel it waits for longest there; none: a decision
+  NodeId worst_control;     ///< the control node whose decision it waits for longest, if longer than for any value
+};
+
+struct Schedule {
+  double seconds = 0;
+  std::vector<Waiting> waiting;  ///< the run, then every loop that the accelerator walks, in program order
+};
+
+Schedule predict(const Program& program, const Transfers& transfers, const CostedProblem& costed);
+
+}  // namespace cleave

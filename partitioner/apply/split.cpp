@@ -1,0 +1,266 @@
+// One walk over the graph in program order emits the steps of all devices at once; a common counter numbers them. Sends and receives are
+// events at slots of their region (slot k: before node k): a send at the first slot at which its value exists there, a receive at the slot
+// of the first reading it serves, or earlier where that makes nobody wait. At one slot sends go first, so a value that is sent on entering
+// a region may be received at once.
+#include "partitioner/apply/split.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <tuple>
+
+#include "partitioner/apply/deliveries.h"
+#include "partitioner/apply/value_uses.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::size_t kDevices = 2;
+
+struct Event {
+  RegionId region;
+  std::int32_t slot = 0;
+  bool is_receive = false;
+  std::int64_t first_read = 0;  ///< arguments: when, by the numbers of the uses
+  std::size_t transfer = 0;
+  friend auto operator<=>(const Event&, const Event&) = default;
+};
+
+class Splitter {
+ public:
+  Splitter(const Graph& graph, const Placement& placement, const Transfers& transfers, std::size_t ahead, Program& program)
+      : graph_(graph), placement_(placement), transfers_(transfers), ahead_(ahead), uses_(graph), program_(program) {
+    for (std::size_t d = 0; d < kDevices; ++d) {
+      walks_region_[d].resize(graph.regions.size());
+      walks_control_[d].resize(graph.nodes.size());
+    }
+  }
+
+  void run() {
+    make_channels();
+    schedule_events();
+    find_walked();
+    walk();
+  }
+
+ private:
+  struct Frame {
+    RegionId region;
+    std::array<BlockIndex, kDevices> blocks;
+    std::size_t next = 0;   ///< position in the region's nodes
+    std::size_t event = 0;  ///< the next event of the region
+  };
+
+  [[nodiscard]] bool has_copy(NodeId node, std::size_t device) const {
+    return (device == kHost.index ? placement_.on_host : placement_.on_accelerator)[node.index] != 0;
+  }
+  static bool computes(NodeKind kind) { return !is_control(kind) && kind != NodeKind::carried && kind != NodeKind::merge; }
+  /// Nodes of the root whose values are there when a run starts.
+  [[nodiscard]] bool is_leaf(NodeId id) const {
+    const Node& node = graph_.nodes[id];
+    return node.region == Graph::kRoot &&
+           (node.kind == NodeKind::input || node.kind == NodeKind::parameter || node.kind == NodeKind::constant);
+  }
+
+  void make_channels() {
+    for (std::size_t i = 0; i < transfers_.items.size(); ++i) {
+      const Transfer& t = transfers_.items[i];
+      program_.channels.push_back({t.value, t.from, t.to, t.region, i});
+    }
+  }
+
+  void schedule_events() {
+    const Deliveries deliveries(graph_, uses_, placement_, transfers_.items);
+    std::vector<Event> arguments;  // their first readings
+    for (std::size_t i = 0; i < transfers_.items.size(); ++i) {
+      const Transfer& t = transfers_.items[i];
+      Event first{t.region, static_cast<std::int32_t>(graph_.regions[t.region].nodes.size()), true, 0, i};
+      std::int64_t read = std::numeric_limits<std::int64_t>::max();
+      for (const ValueUse& use : deliveries.of(i)) {
+        first.slot = std::min(first.slot, uses_.position_within(t.region, use.region, use.position));
+        read = std::min(read, uses_.reached(use));
+      }
+      if (t.region == Graph::kRoot && t.to != kHost && is_leaf(graph_.values[t.value].producer)) {
+        first.first_read = read;
+        arguments.push_back(first);
+        continue;
+      }
+      events_.push_back({t.region, uses_.exists_from(t.value, t.region), false, 0, i});
+      events_.push_back(first);
+    }
+    schedule_arguments(std::move(arguments));
+    std::sort(events_.begin(), events_.end());
+  }
+  void schedule_arguments(std::vector<Event> first_readings) {
+    std::sort(first_readings.begin(), first_readings.end(),
+              [](const Event& a, const Event& b) { return std::tie(a.first_read, a.transfer) < std::tie(b.first_read, b.transfer); });
+    for (std::size_t i = 0; i < first_readings.size(); ++i) {
+      Event event = first_readings[i];
+      event.slot = i < ahead_ ? 0 : first_readings[i - ahead_].slot;
+      events_.push_back(event);
+      event.slot = 0;
+      event.is_receive = false;
+      events_.push_back(event);
+    }
+  }
+
+  /// A device walks a region if it has a step there, a control node if it walks one of its regions or keeps one of its values. The host
+  /// decides every control node that anybody walks.
+  void find_walked() {
+    const auto keep = [&](std::size_t device, NodeId control) {
+      for (std::size_t d : {device, std::size_t{kHost.index}}) {
+        walks_control_[d][control] = 1;
+        walks_region_[d][graph_.nodes[control].region] = 1;
+      }
+    };
+    for (std::size_t d = 0; d < kDevices; ++d) {
+      for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+        const Node& node = graph_.nodes[NodeId(i)];
+        if (is_control(node.kind) || !has_copy(NodeId(i), d)) continue;
+        if (computes(node.kind)) {
+          walks_region_[d][node.region] = 1;
+        } else {
+          keep(d, node.owner);
+        }
+      }
+      for (const Event& event : events_) walks_region_[d][event.region] = 1;
+    }
+    for (std::size_t i = graph_.regions.size(); i-- > 1;) {  // parents come first, so children are done before them
+      for (std::size_t d = 0; d < kDevices; ++d) {
+        if (walks_region_[d][RegionId(i)]) keep(d, graph_.regions[RegionId(i)].owner);
+      }
+    }
+  }
+
+  BlockIndex add_block(std::size_t device, RegionId region) {
+    auto& blocks = program_.devices[DeviceId(device)].blocks;
+    blocks.push_back({region, {}});
+    return static_cast<BlockIndex>(blocks.size() - 1);
+  }
+  void emit(std::size_t device, BlockIndex block, Step step) {
+    program_.devices[DeviceId(device)].blocks[static_cast<std::size_t>(block)].steps.push_back(std::move(step));
+  }
+
+  void walk() {
+    std::vector<Frame> stack{open(Graph::kRoot, {add_block(0, Graph::kRoot), add_block(1, Graph::kRoot)})};
+    for (NodeId id : graph_.regions[Graph::kRoot].nodes) {
+      if (is_leaf(id)) emit_compute(id, stack.back());
+    }
+    while (!stack.empty()) {
+      Frame& frame = stack.back();
+      const auto& nodes = graph_.regions[frame.region].nodes;
+      emit_events(frame);
+      if (frame.next == nodes.size()) {
+        stack.pop_back();
+        continue;
+      }
+      const NodeId id = nodes[frame.next++];
+      const NodeKind kind = graph_.nodes[id].kind;
+      if (is_control(kind)) {
+        enter(id, stack);
+      } else if (computes(kind) && !is_leaf(id)) {
+        emit_compute(id, frame);
+      }
+    }
+  }
+
+  void emit_compute(NodeId id, const Frame& frame) {
+    for (std::size_t d = 0; d < kDevices; ++d) {
+      if (!has_copy(id, d)) continue;
+      Step step;
+      step.node = id;
+      step.order = order_++;
+      emit(d, frame.blocks[d], std::move(step));
+    }
+  }
+
+  Frame open(RegionId region, std::array<BlockIndex, kDevices> blocks) const {
+    const auto first = std::lower_bound(events_.begin(), events_.end(), region, [](const Event& e, RegionId r) { return e.region < r; });
+    return {region, blocks, 0, static_cast<std::size_t>(first - events_.begin())};
+  }
+
+  void emit_events(Frame& frame) {
+    for (; frame.event < events_.size(); ++frame.event) {
+      const Event& event = events_[frame.event];
+      if (event.region != frame.region || event.slot > static_cast<std::int32_t>(frame.next)) break;
+      const Transfer& t = transfers_.items[event.transfer];
+      Step step;
+      step.kind = event.is_receive ? StepKind::receive : StepKind::send;
+      step.node = graph_.values[t.value].producer;
+      step.value = t.value;
+      step.channel = ChannelId(event.transfer);
+      step.order = order_++;
+      const std::size_t device = event.is_receive ? t.to.index : t.from.index;
+      emit(device, frame.blocks[device], std::move(step));
+    }
+  }
+
+  /// Emits the control step of every device that walks it and schedules its regions.
+  void enter(NodeId id, std::vector<Frame>& stack) {
+    if (!walks_control_[kHost.index][id]) return;
+    const Node& node = graph_.nodes[id];
+    const std::array<BlockIndex, kDevices> outer = stack.back().blocks;
+    std::vector<std::array<BlockIndex, kDevices>> inner(node.regions.size(), {kNoBlock, kNoBlock});
+    const std::int64_t order = order_++;
+    for (std::size_t d = 0; d < kDevices; ++d) {
+      if (!walks_control_[d][id]) continue;
+      Step step;
+      step.kind = node.kind == NodeKind::for_loop     ? StepKind::for_loop
+                  : node.kind == NodeKind::while_loop ? StepKind::while_loop
+                                                      : StepKind::branch;
+      step.node = id;
+      step.order = order;
+      for (std::size_t k = 0; k < node.regions.size(); ++k) {
+        if (walks_region_[d][node.regions[k]]) step.blocks[k] = inner[k][d] = add_block(d, node.regions[k]);
+      }
+      for (NodeId owned : owned_by(id)) {
+        if (has_copy(owned, d)) (node.kind == NodeKind::branch ? step.merges : step.carried).push_back(owned);
+      }
+      step.drives_others = d == kHost.index && walks_control_[kAccelerator.index][id];
+      emit(d, outer[d], std::move(step));
+    }
+    for (std::size_t k = node.regions.size(); k-- > 0;) stack.push_back(open(node.regions[k], inner[k]));
+  }
+
+  /// The carried nodes of a loop, the merge nodes of a branch.
+  [[nodiscard]] std::vector<NodeId> owned_by(NodeId control) const {
+    const Node& node = graph_.nodes[control];
+    std::vector<NodeId> owned;
+    if (node.kind == NodeKind::branch) {
+      const auto& siblings = graph_.regions[node.region].nodes;
+      for (auto k = static_cast<std::size_t>(uses_.position(control)) + 1; k < siblings.size(); ++k) {
+        if (graph_.nodes[siblings[k]].owner != control) break;
+        owned.push_back(siblings[k]);
+      }
+      return owned;
+    }
+    for (NodeId inner : graph_.regions[node.regions[0]].nodes) {
+      if (graph_.nodes[inner].kind == NodeKind::carried) owned.push_back(inner);
+    }
+    return owned;
+  }
+
+  const Graph& graph_;
+  const Placement& placement_;
+  const Transfers& transfers_;
+  const std::size_t ahead_;
+  const ValueUses uses_;
+  Program& program_;
+  std::vector<Event> events_;  ///< by region, slot, sends first, arguments by first reading
+  std::array<IdVector<RegionId, char>, kDevices> walks_region_;
+  std::array<IdVector<NodeId, char>, kDevices> walks_control_;
+  std::int64_t order_ = 0;
+};
+
+}  // namespace
+
+Program split(std::shared_ptr<const Graph> graph, const Placement& placement, const Transfers& transfers, std::size_t ahead) {
+  Program program;
+  program.graph = graph;
+  program.devices.push_back({kHost, {}});
+  program.devices.push_back({kAccelerator, {}});
+  Splitter(*graph, placement, transfers, ahead, program).run();
+  return program;
+}
+
+}  // namespace cleave

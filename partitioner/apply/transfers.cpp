@@ -1,0 +1,227 @@
+#include "partitioner/apply/transfers.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "partitioner/apply/deliveries.h"
+#include "partitioner/apply/value_uses.h"
+
+namespace cleave {
+namespace {
+
+/// Per node: its host copy depends on accelerator work, through data or control (a node without a host copy counts as such work).
+std::vector<char> depends_on_accelerator(const Graph& graph, const ValueUses& uses, const Placement& placement) {
+  std::vector<char> tainted(graph.nodes.size(), 0);
+  std::vector<NodeId> pending;
+  const auto taint = [&](NodeId node) {
+    if (!tainted[node.index]) {
+      tainted[node.index] = 1;
+      pending.push_back(node);
+    }
+  };
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (!placement.on_host[i] && !is_control(graph.nodes[NodeId(i)].kind)) taint(NodeId(i));
+  }
+  while (!pending.empty()) {
+    const NodeId id = pending.back();
+    pending.pop_back();
+    const Node& node = graph.nodes[id];
+    for (ValueId value : node.results) {
+      for (const ValueUse& use : uses.of(value)) {
+        if (use.node) taint(use.node);
+      }
+    }
+    for (RegionId region : node.regions) {
+      for (NodeId inner : graph.regions[region].nodes) taint(inner);
+    }
+    if (node.kind == NodeKind::branch) {
+      const auto& siblings = graph.regions[node.region].nodes;
+      for (auto k = static_cast<std::size_t>(uses.position(id)) + 1; k < siblings.size(); ++k) {
+        if (graph.nodes[siblings[k]].owner != id) break;
+        taint(siblings[k]);
+      }
+    }
+  }
+  return tainted;
+}
+
+IdVector<RegionId, char> regions_in_loops(const Graph& graph) {
+  IdVector<RegionId, char> in_loop(graph.regions.size(), 0);
+  for (std::size_t i = 0; i < graph.regions.size(); ++i) {  // parents come first
+    const Region& region = graph.regions[RegionId(i)];
+    const bool arm = region.kind == RegionKind::then_arm || region.kind == RegionKind::else_arm;
+    if (region.parent) in_loop[RegionId(i)] = arm ? in_loop[region.parent] : 1;
+  }
+  return in_loop;
+}
+
+bool moves(const Graph& graph, NodeId node, Side side) {
+  const OpDef* op = node ? graph.nodes[node].op : nullptr;
+  return op && op->moves_to == side;
+}
+
+/// Which readings on one side are a `to_...`, also behind carried and merge nodes, which only hand on. Outputs are expected anyway.
+class MarkedReadings {
+ public:
+  MarkedReadings(const Graph& graph, const ValueUses& uses, const Placement& placement, Side side)
+      : graph_(graph), side_(side), unmarked_(graph.nodes.size(), 0), marked_(graph.nodes.size(), 0) {
+    const bool accelerator = side == Side::accelerator;
+    std::vector<std::pair<NodeId, bool>> found;
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+      if (!hands_on(NodeId(i))) continue;
+      for (ValueId value : graph.nodes[NodeId(i)].results) {
+        for (const ValueUse& use : uses.of(value)) {
+          if (use.kind == UseKind::output || !reads_on(placement, use, accelerator) || hands_on(use.node)) continue;
+          found.emplace_back(NodeId(i), moves(graph, use.node, side));
+        }
+      }
+    }
+    const std::vector<std::uint8_t>& copies = accelerator ? placement.on_accelerator : placement.on_host;
+    while (!found.empty()) {
+      const auto [node, is_marked] = found.back();
+      found.pop_back();
+      char& known = (is_marked ? marked_ : unmarked_)[node.index];
+      if (known) continue;
+      known = 1;
+      for (ValueId value : graph.nodes[node].inputs) {
+        const NodeId producer = graph.values[value].producer;
+        if (hands_on(producer) && copies[producer.index]) found.emplace_back(producer, is_marked);
+      }
+    }
+  }
+
+  [[nodiscard]] bool all(std::span<const ValueUse> uses) const {
+    bool any = false;
+    for (const ValueUse& use : uses) {
+      if (use.kind == UseKind::output) continue;
+      if (hands_on(use.node) ? unmarked_[use.node.index] != 0 : !moves(graph_, use.node, side_)) return false;
+      any = any || !hands_on(use.node) || marked_[use.node.index];
+    }
+    return any;
+  }
+
+ private:
+  [[nodiscard]] bool hands_on(NodeId node) const {
+    return node && (graph_.nodes[node].kind == NodeKind::carried || graph_.nodes[node].kind == NodeKind::merge);
+  }
+
+  const Graph& graph_;
+  Side side_;
+  std::vector<char> unmarked_, marked_;  ///< per carried and merge node: a reading of its copy there is, or is not, a `to_...`
+};
+
+/// Merge nodes whose host copy only becomes outputs, maybe through further merges: what is sent for them is a result.
+std::vector<char> merges_into_outputs(const Graph& graph, const ValueUses& uses, const Placement& placement) {
+  std::vector<char> only_outputs(graph.nodes.size(), 0);
+  std::vector<NodeId> refused;
+  const auto refuse = [&](NodeId merge) {
+    if (std::exchange(only_outputs[merge.index], 0)) refused.push_back(merge);
+  };
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) only_outputs[i] = graph.nodes[NodeId(i)].kind == NodeKind::merge;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (!only_outputs[i]) continue;
+    const auto readings = uses.of(graph.nodes[NodeId(i)].results[0]);
+    const auto otherwise = [&](const ValueUse& use) {
+      return use.kind != UseKind::output && use.kind != UseKind::arm && reads_on(placement, use, false);
+    };
+    if (std::any_of(readings.begin(), readings.end(), otherwise)) refuse(NodeId(i));
+  }
+  while (!refused.empty()) {
+    const NodeId merge = refused.back();
+    refused.pop_back();
+    if (!placement.on_host[merge.index]) continue;
+    for (const ValueId value : graph.nodes[merge].inputs) {
+      const NodeId producer = graph.values[value].producer;
+      if (graph.nodes[producer].kind == NodeKind::merge) refuse(producer);
+    }
+  }
+  return only_outputs;
+}
+
+/// Whether each transfer can come at most once a run whatever the branches decide, given that none stands in a loop: those of one value in
+/// the arms of one branch exclude each other, all others may add up.
+std::vector<char> sent_once(const Graph& graph, const std::vector<Transfer>& transfers, const IdVector<RegionId, char>& in_loop) {
+  std::map<std::pair<ValueId, DeviceId>, std::vector<std::size_t>> of_value;
+  for (std::size_t i = 0; i < transfers.size(); ++i) {
+    if (!in_loop[transfers[i].region]) of_value[{transfers[i].value, transfers[i].to}].push_back(i);
+  }
+  std::vector<char> once(transfers.size(), 0);
+  for (const auto& [value, items] : of_value) {
+    std::map<RegionId, int, std::greater<>> most;  // by region, inner ones first: they have the larger ids
+    std::map<NodeId, int> of_branch;
+    for (const std::size_t i : items) ++most[transfers[i].region];
+    while (most.begin()->first != Graph::kRoot) {
+      const auto [region, count] = *most.begin();
+      most.erase(most.begin());
+      int& known = of_branch[graph.regions[region].owner];
+      most[graph.regions[region].parent] += std::max(count - known, 0);
+      known = std::max(known, count);
+    }
+    for (const std::size_t i : items) once[i] = most.begin()->second <= 1;
+  }
+  return once;
+}
+
+}  // namespace
+
+std::string_view to_string(TransferKind kind) {
+  switch (kind) {
+    case TransferKind::argument: return "argument";
+    case TransferKind::result: return "result";
+    case TransferKind::send: break;
+  }
+  return "send";
+}
+
+Transfers make_transfers(const Graph& graph, const CostedProblem& costed, const Placement& placement, const Machine&) {
+  const ValueUses uses(graph);
+  Transfers transfers;
+  transfers.items.reserve(placement.transfers.size());
+  for (const PlannedTransfer& planned : placement.transfers) {
+    Transfer t;
+    t.value = ValueId(static_cast<std::size_t>(planned.value));
+    t.region = RegionId(static_cast<std::size_t>(planned.region));
+    t.from = planned.to_accelerator ? kHost : kAccelerator;
+    t.to = planned.to_accelerator ? kAccelerator : kHost;
+    t.bytes = graph.values[t.value].type.bytes();
+    t.frequency = costed.problem.regions[t.region.index].frequency;
+    const PlacementProblem::Value& cost = costed.problem.values[t.value.index];
+    t.seconds = t.frequency * (planned.to_accelerator ? cost.host_to_accelerator_seconds : cost.accelerator_to_host_seconds);
+    t.location = graph.producer(t.value).location;
+    transfers.items.push_back(std::move(t));
+  }
+  std::sort(transfers.items.begin(), transfers.items.end(), [&](const Transfer& a, const Transfer& b) {
+    return std::tuple(uses.exists_at(a.value, a.region), a.value, a.to, a.region) <
+           std::tuple(uses.exists_at(b.value, b.region), b.value, b.to, b.region);
+  });
+
+  const Deliveries deliveries(graph, uses, placement, transfers.items);
+  const std::vector<char> tainted = depends_on_accelerator(graph, uses, placement);
+  const IdVector<RegionId, char> in_loop = regions_in_loops(graph);
+  const std::vector<char> once = sent_once(graph, transfers.items, in_loop);
+  const std::vector<char> into_outputs = merges_into_outputs(graph, uses, placement);
+  const auto gives_output = [&](const ValueUse& use) {
+    return use.kind == UseKind::output || (use.kind == UseKind::arm && into_outputs[use.node.index]);
+  };
+  const MarkedReadings to_host(graph, uses, placement, Side::host), to_accelerator(graph, uses, placement, Side::accelerator);
+  for (std::size_t i = 0; i < transfers.items.size(); ++i) {
+    Transfer& t = transfers.items[i];
+    const auto uses = deliveries.of(i);
+    const NodeId producer = graph.values[t.value].producer;
+    t.is_explicit = moves(graph, producer, Side::host) || moves(graph, producer, Side::accelerator) ||
+                    (t.to == kHost ? to_host : to_accelerator).all(uses);
+    if (in_loop[t.region]) continue;
+    if (t.to == kAccelerator) {
+      const NodeKind kind = graph.nodes[producer].kind;
+      const bool given = kind == NodeKind::input || kind == NodeKind::parameter || kind == NodeKind::constant;
+      if (once[i] && (given || !tainted[producer.index])) t.kind = TransferKind::argument;
+    } else if (std::all_of(uses.begin(), uses.end(), gives_output)) {
+      t.kind = TransferKind::result;
+    }
+  }
+  return transfers;
+}
+
+}  // namespace cleave

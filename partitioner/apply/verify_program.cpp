@@ -1,0 +1,264 @@
+// Rules of a Program (program.h). Each device is walked alone for what is read and when; then the two ends of each channel are compared.
+#include <algorithm>
+#include <span>
+
+#include "partitioner/apply/program.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::size_t kMostComplaints = 50;
+
+/// Where a step was met on a device.
+struct Site {
+  const Step* step = nullptr;
+  RegionId region;
+};
+
+class Verifier {
+ public:
+  explicit Verifier(const Program& program) : program_(program), graph_(*program.graph), sends_(channels()), receives_(channels()) {}
+
+  std::vector<std::string> run() {
+    controls_.resize(program_.devices.size());
+    for (std::size_t d = 0; d < program_.devices.size(); ++d) {
+      controls_[d].resize(graph_.nodes.size());
+      walk(DeviceId(d));
+    }
+    check_channels();
+    check_driving();
+    return std::move(complaints_);
+  }
+
+ private:
+  /// What is still to be done on one device, innermost last.
+  struct Task {
+    enum What : std::uint8_t { steps, after_condition, after_body, after_arm, forget, finish } what = steps;
+    const Step* control = nullptr;  ///< all but `steps` and `forget`
+    std::size_t index = 0;          ///< steps: next; after_arm: which; forget: length of the trail to go back to
+    const Block* block = nullptr;   ///< steps
+  };
+
+  [[nodiscard]] std::size_t channels() const { return program_.channels.size(); }
+  void complain(const std::string& text) {
+    if (complaints_.size() < kMostComplaints) complaints_.push_back(text);
+  }
+  [[nodiscard]] std::string at(const Step& step) const {
+    return to_string(device_) + ", step " + std::to_string(step.order) + " (" + std::string(to_string(step.kind)) + " of node " +
+           std::to_string(step.node.index) + ")";
+  }
+
+  void provide(ValueId value) {
+    if (available_[value]) return;
+    available_[value] = 1;
+    trail_.push_back(value);
+  }
+  void need(ValueId value, const Step& step, std::string_view what) {
+    if (!available_[value])
+      complain(at(step) + " reads value " + std::to_string(value.index) + " (" + std::string(what) + ") before it is there");
+  }
+  void forget(std::size_t length) {
+    for (; trail_.size() > length; trail_.pop_back()) available_[trail_.back()] = 0;
+  }
+
+  void walk(DeviceId device) {
+    device_ = device;
+    available_ = IdVector<ValueId, char>(graph_.values.size(), 0);
+    trail_.clear();
+    last_order_ = -1;
+    const auto& blocks = program_.devices[device].blocks;
+    entered_.assign(blocks.size(), 0);
+    if (blocks.empty() || blocks[0].region != Graph::kRoot) return complain(to_string(device) + " has no root block");
+    entered_[0] = 1;
+    tasks_.assign(1, {Task::steps, nullptr, 0, &blocks[0]});
+    while (!tasks_.empty()) advance();
+    for (std::size_t b = 0; b < blocks.size(); ++b) {
+      if (!entered_[b]) complain(to_string(device) + ", block " + std::to_string(b) + " belongs to no step");
+    }
+    if (device != kHost) return;
+    for (const Output& output : graph_.outputs) {
+      if (!available_[output.value]) complain("output " + output.name + " is not on the host at the end");
+    }
+  }
+
+  void advance() {
+    Task& task = tasks_.back();
+    if (task.what == Task::steps) {
+      if (task.index == task.block->steps.size()) {
+        tasks_.pop_back();
+      } else {
+        const Block& block = *task.block;
+        visit(block.steps[task.index++], block.region);  // may push: `task` is dead from here
+      }
+      return;
+    }
+    const Task done = task;
+    tasks_.pop_back();
+    if (done.what == Task::forget) {
+      forget(done.index);
+    } else {
+      leave(done);
+    }
+  }
+
+  void leave(const Task& task) {
+    const Step& step = *task.control;
+    const Node& node = graph_.nodes[step.node];
+    switch (task.what) {
+      case Task::after_condition: need_predicate(node.regions[0], step); break;
+      case Task::after_body:
+        for (NodeId id : step.carried) need(graph_.nodes[id].inputs[1], step, "yielded");
+        if (node.kind == NodeKind::for_loop) need_predicate(node.regions[0], step);
+        break;
+      case Task::after_arm:
+        for (NodeId id : step.merges) need(graph_.nodes[id].inputs[task.index], step, "result of an arm");
+        break;
+      default:
+        for (NodeId id : step.carried) provide(graph_.nodes[id].results[1]);
+        for (NodeId id : step.merges) provide(graph_.nodes[id].results[0]);
+    }
+  }
+
+  void need_predicate(RegionId region, const Step& step) {
+    const ValueId predicate = graph_.regions[region].predicate;
+    if (device_ == kHost && predicate) need(predicate, step, "predicate");
+  }
+
+  void visit(const Step& step, RegionId region) {
+    if (step.order <= last_order_) complain(at(step) + " does not follow the step before it in the global order");
+    last_order_ = step.order;
+    switch (step.kind) {
+      case StepKind::compute: compute(step, region); break;
+      case StepKind::send:
+        need(step.value, step, "to send");
+        record(sends_, step, region, "sent");
+        break;
+      case StepKind::receive:
+        provide(step.value);
+        record(receives_, step, region, "received");
+        break;
+      default: control(step, region);
+    }
+  }
+
+  void compute(const Step& step, RegionId region) {
+    const Node& node = graph_.nodes[step.node];
+    if (is_control(node.kind) || node.kind == NodeKind::carried || node.kind == NodeKind::merge) complain(at(step) + " cannot be computed");
+    if (node.region != region) complain(at(step) + " stands in another region than its node");
+    if (device_ != kHost && graph_.purity(step.node) == Purity::effect) complain(at(step) + " has an effect and is not on the host");
+    for (ValueId value : node.inputs) need(value, step, "operand");
+    for (ValueId value : node.results) {
+      if (available_[value]) complain(at(step) + " computes a value that is already there");
+      provide(value);
+    }
+  }
+
+  void record(std::vector<Site>& sites, const Step& step, RegionId region, std::string_view verb) {
+    if (step.channel.index >= channels()) return complain(at(step) + " names no channel");
+    const Channel& channel = program_.channels[step.channel];
+    if (channel.value != step.value) complain(at(step) + " moves another value than its channel");
+    if (channel.region != region) complain(at(step) + " stands in another region than its channel");
+    if ((step.kind == StepKind::send ? channel.from : channel.to) != device_) complain(at(step) + " is on the wrong device");
+    Site& site = sites[step.channel.index];
+    if (site.step) complain("channel " + std::to_string(step.channel.index) + " is " + std::string(verb) + " twice");
+    site = {&step, region};
+  }
+
+  void control(const Step& step, RegionId region) {
+    const Node& node = graph_.nodes[step.node];
+    const StepKind kind = node.kind == NodeKind::for_loop     ? StepKind::for_loop
+                          : node.kind == NodeKind::while_loop ? StepKind::while_loop
+                                                              : StepKind::branch;
+    if (!is_control(node.kind) || kind != step.kind) return complain(at(step) + " is of another kind than its node");
+    if (node.region != region) complain(at(step) + " stands in another region than its node");
+    if (device_ == kHost) {
+      for (ValueId value : node.inputs) need(value, step, "predicate or count");
+    }
+    check_owned(step);
+    controls_[device_.index][step.node] = {&step, region};
+    for (NodeId id : step.carried) need(graph_.nodes[id].inputs[0], step, "initial");
+
+    const std::size_t length = trail_.size();
+    tasks_.push_back({Task::finish, &step});
+    if (step.kind == StepKind::branch) {
+      for (std::size_t arm = 2; arm-- > 0;) {
+        tasks_.push_back({Task::forget, nullptr, length});
+        tasks_.push_back({Task::after_arm, &step, arm});
+        push_block(step, arm, node);
+      }
+      return;
+    }
+    for (NodeId id : step.carried) provide(graph_.nodes[id].results[0]);
+    tasks_.push_back({Task::forget, nullptr, length});
+    tasks_.push_back({Task::after_body, &step});
+    if (step.kind == StepKind::while_loop) {
+      push_block(step, 1, node);
+      tasks_.push_back({Task::after_condition, &step});
+    }
+    push_block(step, 0, node);
+  }
+
+  void push_block(const Step& step, std::size_t k, const Node& node) {
+    const BlockIndex index = step.blocks[k];
+    if (index == kNoBlock) return;
+    const auto& blocks = program_.devices[device_].blocks;
+    if (index < 0 || static_cast<std::size_t>(index) >= blocks.size()) return complain(at(step) + " names no block");
+    const Block& block = blocks[static_cast<std::size_t>(index)];
+    if (entered_[static_cast<std::size_t>(index)]) return complain(at(step) + " enters a block of another step");
+    entered_[static_cast<std::size_t>(index)] = 1;
+    if (k >= node.regions.size() || block.region != node.regions[k]) complain(at(step) + " enters a block of another region");
+    tasks_.push_back({Task::steps, nullptr, 0, &block});
+  }
+
+  void check_owned(const Step& step) {
+    for (const std::vector<NodeId>& list : {std::cref(step.carried), std::cref(step.merges)}) {
+      for (NodeId id : list) {
+        if (graph_.nodes[id].owner != step.node) complain(at(step) + " lists node " + std::to_string(id.index) + ", which is not its own");
+      }
+    }
+  }
+
+  void check_channels() {
+    for (std::size_t i = 0; i < channels(); ++i) {
+      const Step* send = sends_[i].step;
+      const Step* receive = receives_[i].step;
+      const std::string name = "channel " + std::to_string(i);
+      if (!send || !receive) {
+        complain(name + (send ? " is never received" : " is never sent"));
+      } else if (send->order >= receive->order) {
+        complain(name + " is received before it is sent");
+      }
+    }
+  }
+
+  /// Who walks a loop or branch must be told by a host step of the same node that knows of it.
+  void check_driving() {
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const Step* host = controls_[0][NodeId(i)].step;
+      bool driven = false;
+      for (std::size_t d = 1; d < controls_.size(); ++d) driven = driven || controls_[d][NodeId(i)].step;
+      if (driven && !host) complain("node " + std::to_string(i) + " is walked by a device but not decided on the host");
+      if (host && host->drives_others != driven) complain("node " + std::to_string(i) + " drives others, or says so, wrongly");
+    }
+  }
+
+  const Program& program_;
+  const Graph& graph_;
+  DeviceId device_;
+  IdVector<ValueId, char> available_;
+  std::vector<ValueId> trail_;  ///< what became available, in order
+  std::vector<Task> tasks_;
+  std::vector<char> entered_;  ///< per block
+  std::int64_t last_order_ = -1;
+  std::vector<Site> sends_, receives_;
+  std::vector<IdVector<NodeId, Site>> controls_;
+  std::vector<std::string> complaints_;
+};
+
+}  // namespace
+
+std::vector<std::string> verify(const Program& program) {
+  return Verifier(program).run();
+}
+
+}  // namespace cleave

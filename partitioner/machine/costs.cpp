@@ -1,0 +1,287 @@
+// Graph + Machine -> numbers, in one sweep over the nodes. Which nodes are scalar work is found first; everything else is local to a node.
+#include "partitioner/machine/costs.h"
+
+#include <algorithm>
+
+namespace cleave {
+namespace {
+
+using Pin = PlacementProblem::Pin;
+
+/// For each node: scalars in, scalars out, and it follows from scalars alone (or decides control, for which the host needs it anyway). Such
+/// work is cheap enough to be done on both sides whatever the policy.
+class ScalarWork {
+ public:
+  explicit ScalarWork(const Graph& graph) : graph_(graph), scalar_(graph.nodes.size(), 1) {
+    spread_from_tensors();
+    follow_predicates_back();
+  }
+  [[nodiscard]] bool operator[](std::size_t node) const { return scalar_[node] != 0; }
+
+ private:
+  [[nodiscard]] bool touches_scalars_only(const Node& node) const {
+    auto scalar = [&](ValueId value) { return graph_.values[value].type.scalar(); };
+    return std::all_of(node.inputs.begin(), node.inputs.end(), scalar) && std::all_of(node.results.begin(), node.results.end(), scalar);
+  }
+
+  void spread_from_tensors() {
+    std::vector<std::vector<std::uint32_t>> readers(graph_.nodes.size());
+    std::vector<std::uint32_t> pending;
+    for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i) {
+      const Node& node = graph_.nodes[NodeId(i)];
+      if (!touches_scalars_only(node)) {
+        scalar_[i] = 0;
+        pending.push_back(i);
+        continue;  // no need to hear of its inputs
+      }
+      for (ValueId value : node.inputs) readers[graph_.values[value].producer.index].push_back(i);
+    }
+    while (!pending.empty()) {
+      const std::uint32_t tensor = pending.back();
+      pending.pop_back();
+      for (const std::uint32_t reader : readers[tensor]) {
+        if (scalar_[reader]) pending.push_back(reader);
+        scalar_[reader] = 0;
+      }
+    }
+  }
+
+  void follow_predicates_back() {
+    std::vector<ValueId> wanted;
+    for (const Region& region : graph_.regions) {
+      if (region.predicate.valid()) wanted.push_back(region.predicate);
+    }
+    for (const Node& node : graph_.nodes) {
+      if (is_control(node.kind)) wanted.insert(wanted.end(), node.inputs.begin(), node.inputs.end());
+    }
+    while (!wanted.empty()) {
+      const NodeId producer = graph_.values[wanted.back()].producer;
+      wanted.pop_back();
+      const Node& node = graph_.nodes[producer];
+      if (scalar_[producer.index] || node.kind != NodeKind::operation || !touches_scalars_only(node)) continue;
+      scalar_[producer.index] = 1;
+      wanted.insert(wanted.end(), node.inputs.begin(), node.inputs.end());
+    }
+  }
+
+  const Graph& graph_;
+  std::vector<std::uint8_t> scalar_;
+};
+
+class ProblemMaker {
+ public:
+  ProblemMaker(const Graph& graph, const CostModel& model, Diagnostics& diagnostics)
+      : graph_(graph),
+        model_(model),
+        diagnostics_(diagnostics),
+        all_on_host_(model.policy == Policy::host || !model.has_accelerator || model.machine.accelerators.empty()) {}
+
+  CostedProblem make() {
+    result_.frequency = region_frequencies(graph_);
+    result_.forced.assign(graph_.nodes.size(), Cause::none);
+    add_regions();
+    const bool everything_scalar_too = !all_on_host_ && model_.policy == Policy::accelerator;
+    if (everything_scalar_too) scalar_work_.emplace(graph_);
+    problem().nodes.resize(graph_.nodes.size() + 1);
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) add_node(NodeId(i));
+    problem().nodes.back().pin = Pin::host;  // outputs and control
+    add_values();
+    add_uses();
+    return std::move(result_);
+  }
+
+ private:
+  PlacementProblem& problem() { return result_.problem; }
+  [[nodiscard]] std::int32_t outside() const { return static_cast<std::int32_t>(graph_.nodes.size()); }
+
+  void add_regions() {
+    for (std::size_t i = 0; i < graph_.regions.size(); ++i) {
+      const RegionId parent = graph_.regions[RegionId(i)].parent;
+      problem().regions.push_back(
+          {parent.valid() ? static_cast<std::int32_t>(parent.index) : PlacementProblem::kNoParent, result_.frequency[RegionId(i)]});
+    }
+  }
+
+  void add_node(NodeId id) {
+    const Node& node = graph_.nodes[id];
+    PlacementProblem::Node& out = problem().nodes[id.index];
+    out.region = static_cast<std::int32_t>(node.region.index);
+    out.accelerator_bytes = bytes(node);
+    switch (node.kind) {
+      case NodeKind::operation: return add_operation(id, out);
+      case NodeKind::counter:
+      case NodeKind::carried:
+      case NodeKind::merge: out.replicable = true; break;
+      case NodeKind::constant:
+        if (graph_.values[node.results[0]].type.elements() <= 1) {
+          out.replicable = true;
+          break;
+        }
+        [[fallthrough]];
+      case NodeKind::input:
+      case NodeKind::parameter: force(id, Cause::pinned); break;
+      case NodeKind::for_loop:
+      case NodeKind::while_loop:
+      case NodeKind::branch: out.pin = Pin::host; break;  // driven by the host; no value of its own
+    }
+    if (all_on_host_) {
+      out.pin = Pin::host;
+      out.replicable = false;
+    }
+  }
+
+  /// Of its results; a carried value and what its loop leaves behind share storage.
+  [[nodiscard]] double bytes(const Node& node) const {
+    double sum = 0;
+    for (const ValueId value : node.results) {
+      if (node.kind != NodeKind::carried || value == node.results[0]) sum += static_cast<double>(graph_.values[value].type.bytes());
+    }
+    return sum;
+  }
+
+  void force(NodeId id, Cause cause) {
+    result_.forced[id.index] = cause;
+    problem().nodes[id.index].pin = Pin::host;
+    problem().nodes[id.index].replicable = false;
+  }
+
+  void add_operation(NodeId id, PlacementProblem::Node& out) {
+    const Node& node = graph_.nodes[id];
+    const Purity purity = graph_.purity(id);
+    const bool supported = purity != Purity::effect && !host_function(node) && (!model_.supported || model_.supported(graph_, id));
+    out.host_seconds = host_seconds(node);
+    if (!model_.machine.accelerators.empty()) out.accelerator_seconds = seconds(node, model_.machine.accelerators[0]);
+    out.replicable = purity == Purity::pure;
+    const Side side = node.op->moves_to != Side::none ? node.op->moves_to : node.pin;
+    if (node.pin == Side::accelerator && !supported && !all_on_host_) refuse_pin(id, purity);
+
+    if (purity == Purity::effect) return force(id, Cause::effect);
+    if (!supported && node.op->moves_to == Side::none) return force(id, Cause::no_kernel);
+    if (side == Side::host) return force(id, Cause::pinned);
+    if (all_on_host_) {
+      out.pin = Pin::host;
+      out.replicable = false;
+    } else if (side == Side::accelerator) {
+      out.pin = Pin::accelerator;
+      out.replicable = false;
+    } else if (model_.policy == Policy::accelerator) {
+      out.keep_accelerator_copy = true;
+      out.replicable = out.replicable && (*scalar_work_)[id.index];
+    }
+  }
+
+  void refuse_pin(NodeId id, Purity purity) {
+    const std::string name = graph_.display_name(id);
+    diagnostics_.error(DiagnosticKind::placement, graph_.nodes[id].location,
+                       purity == Purity::effect
+                           ? "`" + name + "` is pinned to the accelerator, but has an effect, which only the host can have"
+                           : "`" + name + "` is pinned to the accelerator, which has no kernel for it");
+  }
+
+  [[nodiscard]] static const HostFunction* host_function(const Node& node) {
+    const auto* function = node.attributes.get_if<std::shared_ptr<const HostFunction>>("function");
+    return function ? function->get() : nullptr;
+  }
+
+  [[nodiscard]] Cost work(const Node& node) const {
+    std::vector<TensorType> inputs, results;
+    for (ValueId value : node.inputs) inputs.push_back(graph_.values[value].type);
+    for (ValueId value : node.results) results.push_back(graph_.values[value].type);
+    if (node.op->cost) return node.op->cost(inputs, results, node.attributes);
+    Cost cost;
+    for (const TensorType& type : inputs) cost.bytes += static_cast<double>(type.bytes());
+    for (const TensorType& type : results) cost.bytes += static_cast<double>(type.bytes());
+    return cost;
+  }
+
+  /// The element type that decides the rate: of the first floating operand, else of the first result, else of the first operand.
+  [[nodiscard]] DType working_type(const Node& node) const {
+    for (ValueId value : node.inputs) {
+      if (is_floating(graph_.values[value].type.dtype)) return graph_.values[value].type.dtype;
+    }
+    if (!node.results.empty()) return graph_.values[node.results[0]].type.dtype;
+    return node.inputs.empty() ? DType::f32 : graph_.values[node.inputs[0]].type.dtype;
+  }
+
+  [[nodiscard]] double seconds(const Node& node, const DeviceRates& rates) const {
+    const Cost cost = work(node);
+    const DType type = working_type(node);
+    if (!rates.points.empty()) {
+      const auto table = rates.points.find(node.op->name + "/" + std::string(to_string(type)));
+      if (table != rates.points.end()) return seconds_at(table->second, cost.flops > 0 ? cost.flops : cost.bytes);
+    }
+    const double rate = rates.flops[static_cast<std::size_t>(type)];
+    return rates.overhead_seconds + std::max(rate > 0 ? cost.flops / rate : 0, cost.bytes / rates.bytes_per_second);
+  }
+
+  [[nodiscard]] double host_seconds(const Node& node) const {
+    if (!model_.profile.host_seconds.empty() && node.location.known()) {
+      const auto observed = model_.profile.host_seconds.find(to_string(node.location));
+      if (observed != model_.profile.host_seconds.end()) return observed->second;
+    }
+    const HostFunction* function = host_function(node);
+    if (function && function->seconds) return *function->seconds;
+    return seconds(node, model_.machine.host);
+  }
+
+  void add_values() {
+    const bool linked = !model_.machine.accelerators.empty();
+    problem().values.reserve(graph_.values.size());
+    for (const Value& value : graph_.values) {
+      const auto bytes = static_cast<double>(value.type.bytes());
+      problem().values.push_back({static_cast<std::int32_t>(value.producer.index), static_cast<std::int32_t>(value.region.index),
+                                  linked ? model_.machine.link(true).seconds(bytes) : 0,
+                                  linked ? model_.machine.link(false).seconds(bytes) : 0});
+    }
+  }
+
+  void use(ValueId value, std::int32_t node, RegionId region) {
+    if (value.valid()) problem().uses.push_back({static_cast<std::int32_t>(value.index), node, static_cast<std::int32_t>(region.index)});
+  }
+
+  void add_uses() {
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const Node& node = graph_.nodes[NodeId(i)];
+      const auto index = static_cast<std::int32_t>(i);
+      if (node.kind == NodeKind::carried) {
+        const Node& loop = graph_.nodes[node.owner];
+        use(node.inputs[0], index, loop.region);
+        use(node.inputs[1], index, loop.regions.back());  // the body, also of a while
+      } else if (node.kind == NodeKind::merge) {
+        const Node& branch = graph_.nodes[node.owner];
+        for (std::size_t arm = 0; arm < 2; ++arm) use(node.inputs[arm], index, branch.regions[arm]);
+      } else {
+        for (ValueId value : node.inputs) use(value, is_control(node.kind) ? outside() : index, node.region);
+      }
+    }
+    for (std::size_t i = 0; i < graph_.regions.size(); ++i) use(graph_.regions[RegionId(i)].predicate, outside(), RegionId(i));
+    for (const Output& output : graph_.outputs) use(output.value, outside(), Graph::kRoot);
+  }
+
+  const Graph& graph_;
+  const CostModel& model_;
+  Diagnostics& diagnostics_;
+  const bool all_on_host_;
+  std::optional<ScalarWork> scalar_work_;
+  CostedProblem result_;
+};
+
+}  // namespace
+
+std::string_view to_string(Cause cause) {
+  switch (cause) {
+    case Cause::none: break;
+    case Cause::cheaper: return "cheaper";
+    case Cause::pinned: return "pinned";
+    case Cause::no_kernel: return "no-kernel";
+    case Cause::effect: return "effect";
+    case Cause::memory: return "memory";
+  }
+  return "none";
+}
+
+CostedProblem make_problem(const Graph& graph, const CostModel& model, Diagnostics& diagnostics) {
+  return ProblemMaker(graph, model, diagnostics).make();
+}
+
+}  // namespace cleave

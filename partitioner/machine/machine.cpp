@@ -1,0 +1,61 @@
+// Rates and tables, and where a machine comes from. The file format is read in machine_file.cpp.
+#include "partitioner/machine/machine.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "graph/base/diagnostic.h"
+#include "graph/base/file.h"
+#include "graph/base/spelling.h"
+#include "partitioner/machine/shipped_machines.h"
+
+namespace cleave {
+
+double seconds_at(const PointTable& points, double size) {
+  CLEAVE_CHECK(!points.empty(), "an empty table has no times");
+  if (size <= 0) return points.front().second;
+  if (points.size() == 1) return points[0].second * size / points[0].first;
+  const auto above =
+      std::lower_bound(points.begin(), points.end(), size, [](const auto& point, double wanted) { return point.first < wanted; });
+  const auto index = std::clamp<std::ptrdiff_t>(above - points.begin(), 1, static_cast<std::ptrdiff_t>(points.size()) - 1);
+  const auto& [low_size, low_seconds] = points[index - 1];
+  const auto& [high_size, high_seconds] = points[index];
+  const double part = std::log(size / low_size) / std::log(high_size / low_size);
+  return low_seconds * std::pow(high_seconds / low_seconds, part);
+}
+
+double LinkDirection::seconds(double bytes) const {
+  return points.empty() ? latency_seconds + bytes / bytes_per_second : seconds_at(points, bytes);
+}
+
+const LinkDirection& Machine::link(bool to_accelerator) const {
+  CLEAVE_CHECK(!accelerators.empty(), "a machine without accelerator has no link");
+  return to_accelerator ? accelerators[0].host_to_accelerator : accelerators[0].accelerator_to_host;
+}
+
+std::vector<std::string> Machine::shipped_names() {
+  std::vector<std::string> names;
+  for (const EmbeddedText& machine : shipped_machines()) names.emplace_back(machine.name);
+  return names;
+}
+
+Result<Machine> Machine::shipped(std::string_view name) {
+  for (const EmbeddedText& machine : shipped_machines()) {
+    if (machine.name == name) return parse(machine.text, std::string(name) + ".yaml");
+  }
+  std::string message = "there is no machine `" + std::string(name) + "`";
+  if (const auto similar = nearest_name(name, shipped_names())) message += "; did you mean `" + *similar + "`?";
+  return Error{message, {}, ErrorKind::usage};
+}
+
+Result<Machine> Machine::find(const std::string& name_or_path) {
+  const std::vector<std::string> names = shipped_names();
+  if (std::find(names.begin(), names.end(), name_or_path) != names.end()) return shipped(name_or_path);
+  const Result<std::string> text = read_file(name_or_path);
+  if (text) return parse(*text, name_or_path);
+  std::string message = "`" + name_or_path + "` is neither a shipped machine nor a file that can be read (" + text.error().message + ")";
+  if (const auto similar = nearest_name(name_or_path, names)) message += "; did you mean `" + *similar + "`?";
+  return Error{message, {}, ErrorKind::usage};
+}
+
+}  // namespace cleave

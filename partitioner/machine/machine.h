@@ -1,0 +1,63 @@
+// Machine: what a machine can do, as plain numbers, from a machine file (interfaces.md) or a shipped one by name. Knows no op:
+// tables are keyed by text such as `matmul/f32`.
+#pragma once
+
+#include <array>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "graph/array/tensor_type.h"
+#include "graph/base/result.h"
+
+namespace cleave {
+
+/// Seconds by size, interpolated linearly between points on a log-log scale, extended beyond the ends at the rate of the outermost pair.
+using PointTable = std::vector<std::pair<double, double>>;
+
+/// Seconds for `size` by the table, which must not be empty.
+double seconds_at(const PointTable& points, double size);
+
+struct LinkDirection {
+  double latency_seconds = 0;
+  double bytes_per_second = 1;
+  PointTable points;           ///< optional: [bytes, seconds]
+  PointTable pageable_points;  ///< optional, the same for pageable memory
+
+  [[nodiscard]] double seconds(double bytes) const;
+};
+
+struct DeviceRates {
+  std::string name;
+  std::array<double, kDTypeCount> flops{};  ///< per second by element type; types not given take that of a near one (see machine.cpp)
+  double bytes_per_second = 1;
+  double overhead_seconds = 0;  ///< per op
+  double memory_bytes = 0;
+  std::string control_flow = "none";
+  std::map<std::string, PointTable> points;                ///< by op and type: [flops or bytes, seconds]
+  LinkDirection host_to_accelerator, accelerator_to_host;  ///< accelerators only
+};
+
+struct Machine {
+  std::string name;
+  std::string provenance;  ///< measured, datasheet or assumed
+  DeviceRates host;
+  std::vector<DeviceRates> accelerators;  ///< one, today
+
+  [[nodiscard]] const LinkDirection& link(bool to_accelerator) const;
+
+  /// A shipped machine: `simulated` or `h200`. The files are compiled in.
+  static Result<Machine> shipped(std::string_view name);
+  static std::vector<std::string> shipped_names();
+  /// Parses a machine file; errors carry line and column.
+  static Result<Machine> parse(std::string_view text, const std::string& file);
+  /// A name of a shipped machine or else a path.
+  static Result<Machine> find(const std::string& name_or_path);
+};
+
+/// The machine file of `machine`; Machine::parse reads it back as the same numbers.
+std::string to_yaml(const Machine& machine);
+
+}  // namespace cleave

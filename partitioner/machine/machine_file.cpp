@@ -1,0 +1,219 @@
+// Reads a machine file (YAML; format: docs/guide.md). The first mistake is reported with its line and column; unknown keys are mistakes.
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "graph/base/diagnostic.h"
+#include "graph/base/spelling.h"
+#include "graph/base/units.h"
+#include "partitioner/machine/machine.h"
+
+namespace cleave {
+namespace {
+
+/// Walks the document; after the first mistake every call does nothing.
+class Reader {
+ public:
+  explicit Reader(const std::string& file) : file_(std::make_shared<const std::string>(file)) {}
+
+  Result<Machine> read(std::string_view text) {
+    Machine machine;
+    try {
+      read_machine(YAML::Load(std::string(text)), machine);
+    } catch (const YAML::Exception& exception) {
+      fail(exception.mark, exception.msg);
+    }
+    if (error_) return *error_;
+    return machine;
+  }
+
+ private:
+  using Keys = std::vector<std::string>;
+
+  void fail(const YAML::Mark& mark, const std::string& message) {
+    if (error_) return;
+    error_ = Error{message, {file_, 1, 1, nullptr}};
+    if (mark.is_null()) return;
+    error_->location.line = mark.line + 1;
+    error_->location.column = mark.column + 1;
+  }
+
+  /// A map with no keys but `known`, none twice, and all of `required`.
+  bool map(const YAML::Node& node, const std::string& what, const Keys& known, const Keys& required = {}) {
+    if (error_) return false;
+    if (!node.IsMap()) {
+      fail(node.Mark(), what + " must be a map");
+      return false;
+    }
+    Keys seen;
+    for (const auto& entry : node) {
+      const std::string key = entry.first.IsScalar() ? entry.first.Scalar() : std::string();
+      if (std::find(known.begin(), known.end(), key) == known.end()) {
+        const auto similar = nearest_name(key, known);
+        fail(entry.first.Mark(), "unknown key `" + key + "` in " + what + (similar ? "; did you mean `" + *similar + "`?" : ""));
+        return false;
+      }
+      if (std::find(seen.begin(), seen.end(), key) != seen.end()) fail(entry.first.Mark(), "`" + key + "` is given twice");
+      seen.push_back(key);
+    }
+    for (const std::string& key : required) {
+      if (std::find(seen.begin(), seen.end(), key) == seen.end()) fail(node.Mark(), what + " lacks `" + key + "`");
+    }
+    return !error_;
+  }
+
+  std::string text(const YAML::Node& node, const std::string& what) {
+    if (!error_ && (!node.IsScalar() || node.Scalar().empty())) fail(node.Mark(), what + " must be a text");
+    return error_ ? std::string() : node.Scalar();
+  }
+
+  std::string one_of(const YAML::Node& node, const std::string& what, const Keys& choices) {
+    const std::string word = text(node, what);
+    if (error_ || std::find(choices.begin(), choices.end(), word) != choices.end()) return word;
+    std::string message = what + " must be ";
+    for (std::size_t i = 0; i < choices.size(); ++i)
+      message += (i == 0 ? "`" : i + 1 == choices.size() ? " or `" : ", `") + choices[i] + "`";
+    fail(node.Mark(), message + ", not `" + word + "`");
+    return word;
+  }
+
+  /// A finite number, with a unit of bytes behind it where there may be one; positive, or at least zero.
+  double number(const YAML::Node& node, const std::string& what, bool may_be_zero = false, bool bytes = false) {
+    if (error_) return 1;
+    const std::string word = node.IsScalar() ? node.Scalar() : std::string();
+    const auto split = split_unit(word);
+    const auto unit = split ? byte_unit(split->unit) : std::nullopt;
+    if (split && bytes && !unit) {
+      fail(node.Mark(), "`" + std::string(split->unit) + "` is no unit of bytes" + suggest_byte_unit(split->unit));
+      return 1;
+    }
+    const double value = unit ? split->number * *unit : 0;
+    if (unit && (bytes || split->digits == word) && std::isfinite(value) && (value > 0 || (may_be_zero && value == 0))) return value;
+    fail(node.Mark(), what + " must be a " + (may_be_zero ? "number that is not negative" : "positive number") +
+                          (bytes ? ", as in `16GiB`" : "") + (word.empty() ? "" : ", not `" + word + "`"));
+    return 1;
+  }
+
+  /// [[size, seconds], ...] with growing sizes.
+  PointTable points(const YAML::Node& node, const std::string& what) {
+    PointTable table;
+    if (error_) return table;
+    if (!node.IsSequence() || node.size() == 0) fail(node.Mark(), what + " must be a list of [size, seconds]");
+    for (const auto& point : node) {
+      if (error_) return table;
+      if (!point.IsSequence() || point.size() != 2) {
+        fail(point.Mark(), what + " must hold pairs [size, seconds]");
+        return table;
+      }
+      table.emplace_back(number(point[0], "a size"), number(point[1], "a time in seconds"));
+      if (table.size() > 1 && table.back().first <= table[table.size() - 2].first)
+        fail(point.Mark(), "the sizes of " + what + " must grow");
+    }
+    return table;
+  }
+
+  void read_machine(const YAML::Node& root, Machine& machine) {
+    if (!map(root, "the machine file", {"machine", "provenance", "host", "accelerator", "accelerators", "link"},
+             {"machine", "provenance", "host"}))
+      return;
+    machine.name = text(root["machine"], "`machine`");
+    machine.provenance = one_of(root["provenance"], "`provenance`", {"measured", "datasheet", "assumed"});
+    read_host(root["host"], machine.host);
+    if (root["accelerator"] && root["accelerators"]) fail(root.Mark(), "`accelerator` and `accelerators` are two names for one key");
+    const YAML::Node list = root["accelerators"] ? root["accelerators"] : root["accelerator"];
+    if (!list) return fail(root.Mark(), "the machine file lacks `accelerators`");
+    if (list.IsSequence() && list.size() > 1) return fail(list[1].Mark(), "more than one accelerator is not supported yet");
+    if (list.IsSequence() && list.size() == 0) return fail(list.Mark(), "`accelerators` is empty");
+    DeviceRates accelerator;
+    read_accelerator(list.IsSequence() ? list[0] : list, root["link"], accelerator);
+    machine.accelerators.push_back(std::move(accelerator));
+  }
+
+  void read_host(const YAML::Node& node, DeviceRates& rates) {
+    if (!map(node, "`host`", {"name", "flops", "bytes_per_second", "overhead_seconds", "memory_bytes", "points"},
+             {"flops", "bytes_per_second"}))
+      return;
+    rates.name = node["name"] ? text(node["name"], "`name`") : "host";
+    read_rates(node, rates);
+  }
+
+  void read_accelerator(const YAML::Node& node, const YAML::Node& outer_link, DeviceRates& rates) {
+    if (!map(node, "an accelerator",
+             {"name", "flops", "bytes_per_second", "overhead_seconds", "memory_bytes", "points", "control_flow", "link"},
+             {"flops", "bytes_per_second"})) {
+      return;
+    }
+    rates.name = node["name"] ? text(node["name"], "`name`") : "accelerator";
+    if (node["control_flow"]) rates.control_flow = one_of(node["control_flow"], "`control_flow`", {"none", "device_loops"});
+    read_rates(node, rates);
+    const YAML::Node link = node["link"] ? node["link"] : outer_link;
+    if (!link) return fail(node.Mark(), "an accelerator lacks `link`");
+    const Keys directions = {"host_to_accelerator", "accelerator_to_host"};
+    if (!map(link, "`link`", directions, directions)) return;
+    read_direction(link["host_to_accelerator"], "`host_to_accelerator`", rates.host_to_accelerator);
+    read_direction(link["accelerator_to_host"], "`accelerator_to_host`", rates.accelerator_to_host);
+  }
+
+  void read_direction(const YAML::Node& node, const std::string& what, LinkDirection& direction) {
+    if (!map(node, what, {"latency_seconds", "bytes_per_second", "points", "pageable_points"}, {"latency_seconds", "bytes_per_second"}))
+      return;
+    direction.latency_seconds = number(node["latency_seconds"], "`latency_seconds`", true);
+    direction.bytes_per_second = number(node["bytes_per_second"], "`bytes_per_second`");
+    if (node["points"]) direction.points = points(node["points"], "`points`");
+    if (node["pageable_points"]) direction.pageable_points = points(node["pageable_points"], "`pageable_points`");
+  }
+
+  void read_rates(const YAML::Node& node, DeviceRates& rates) {
+    read_flops(node["flops"], rates);
+    rates.bytes_per_second = number(node["bytes_per_second"], "`bytes_per_second`");
+    if (node["overhead_seconds"]) rates.overhead_seconds = number(node["overhead_seconds"], "`overhead_seconds`", true);
+    if (node["memory_bytes"]) rates.memory_bytes = number(node["memory_bytes"], "`memory_bytes`", true, true);
+    if (!node["points"] || error_) return;
+    if (!node["points"].IsMap()) return fail(node["points"].Mark(), "`points` must be a map from `op/type` to a list of [size, seconds]");
+    for (const auto& entry : node["points"]) {
+      const std::string key = entry.first.IsScalar() ? entry.first.Scalar() : std::string();
+      const std::size_t slash = key.find('/');
+      if (slash == 0 || slash == std::string::npos || !parse_dtype(std::string_view(key).substr(slash + 1))) {
+        return fail(entry.first.Mark(), "`" + key + "` is not of the form `op/type`, as in `matmul/f32`");
+      }
+      if (rates.points.contains(key)) return fail(entry.first.Mark(), "`" + key + "` is given twice");
+      rates.points[key] = points(entry.second, "`" + key + "`");
+    }
+  }
+
+  void read_flops(const YAML::Node& node, DeviceRates& rates) {
+    Keys known;
+    for (int i = 0; i < kDTypeCount; ++i) known.emplace_back(to_string(static_cast<DType>(i)));
+    if (!map(node, "`flops`", known)) return;
+    for (const auto& entry : node) {
+      const auto type = parse_dtype(entry.first.Scalar());
+      rates.flops[static_cast<std::size_t>(*type)] = number(entry.second, "`" + entry.first.Scalar() + "`");
+    }
+    if (rates.flops[static_cast<std::size_t>(DType::f32)] == 0) return fail(node.Mark(), "`flops` lacks `f32`");
+    complete_flops(rates);
+  }
+
+  /// A type without a rate takes that of the nearest type that has one.
+  static void complete_flops(DeviceRates& rates) {
+    constexpr std::pair<DType, DType> kNear[] = {{DType::f16, DType::bf16}, {DType::f16, DType::f32}, {DType::bf16, DType::f16},
+                                                 {DType::f64, DType::f32},  {DType::i32, DType::i64}, {DType::i32, DType::f32},
+                                                 {DType::i64, DType::i32},  {DType::u8, DType::i32},  {DType::boolean, DType::u8}};
+    for (const auto& [type, near] : kNear) {
+      double& rate = rates.flops[static_cast<std::size_t>(type)];
+      if (rate == 0) rate = rates.flops[static_cast<std::size_t>(near)];
+    }
+  }
+
+  std::shared_ptr<const std::string> file_;
+  std::optional<Error> error_;
+};
+
+}  // namespace
+
+Result<Machine> Machine::parse(std::string_view text, const std::string& file) {
+  return Reader(file).read(text);
+}
+
+}  // namespace cleave

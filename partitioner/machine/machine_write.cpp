@@ -1,0 +1,77 @@
+// Writes a machine file: what Machine::parse reads back as the same numbers.
+#include <cstdio>
+
+#include "partitioner/machine/machine.h"
+
+namespace cleave {
+namespace {
+
+/// The shortest decimal that reads back as the same double.
+std::string number(double value) {
+  char text[40];
+  for (int digits = 1; digits <= 17; ++digits) {
+    std::snprintf(text, sizeof text, "%.*g", digits, value);
+    if (std::strtod(text, nullptr) == value) break;
+  }
+  return text;
+}
+
+/// Double quotes, as names come from drivers and may hold anything.
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  }
+  return result + '"';
+}
+
+std::string list(const PointTable& points) {
+  std::string text = "[";
+  for (const auto& [size, seconds] : points) text += (text.size() > 1 ? ", [" : "[") + number(size) + ", " + number(seconds) + "]";
+  return text + "]";
+}
+
+std::string rates(const DeviceRates& device, const std::string& indent) {
+  std::string text = indent + "flops: {";
+  bool first = true;
+  for (int i = 0; i < kDTypeCount; ++i) {
+    const double rate = device.flops[static_cast<std::size_t>(i)];
+    if (rate <= 0) continue;
+    text += (first ? "" : ", ") + std::string(to_string(static_cast<DType>(i))) + ": " + number(rate);
+    first = false;
+  }
+  text += "}\n" + indent + "bytes_per_second: " + number(device.bytes_per_second) + "\n";
+  text += indent + "overhead_seconds: " + number(device.overhead_seconds) + "\n";
+  text += indent + "memory_bytes: " + number(device.memory_bytes) + "\n";
+  if (device.points.empty()) return text;
+  text += indent + "points:\n";
+  for (const auto& [key, points] : device.points) text += indent + "  " + key + ": " + list(points) + "\n";
+  return text;
+}
+
+std::string direction(const char* name, const LinkDirection& link, const std::string& indent) {
+  std::string text = indent + name + ":\n";
+  text += indent + "  latency_seconds: " + number(link.latency_seconds) + "\n";
+  text += indent + "  bytes_per_second: " + number(link.bytes_per_second) + "\n";
+  if (!link.points.empty()) text += indent + "  points: " + list(link.points) + "\n";
+  if (!link.pageable_points.empty()) text += indent + "  pageable_points: " + list(link.pageable_points) + "\n";
+  return text;
+}
+
+}  // namespace
+
+std::string to_yaml(const Machine& machine) {
+  std::string text = "machine: " + quoted(machine.name) + "\nprovenance: " + machine.provenance + "\nhost:\n";
+  text += "  name: " + quoted(machine.host.name) + "\n" + rates(machine.host, "  ");
+  text += "accelerators:\n";
+  for (const DeviceRates& device : machine.accelerators) {
+    text += "  - name: " + quoted(device.name) + "\n" + rates(device, "    ");
+    text += "    control_flow: " + device.control_flow + "\n    link:\n";
+    text += direction("host_to_accelerator", device.host_to_accelerator, "      ");
+    text += direction("accelerator_to_host", device.accelerator_to_host, "      ");
+  }
+  return text;
+}
+
+}  // namespace cleave

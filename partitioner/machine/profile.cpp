@@ -1,0 +1,69 @@
+// Observed trip counts, probabilities and times: to a JSON file, back, and into a graph.
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "graph/base/file.h"
+#include "partitioner/machine/costs.h"
+
+namespace cleave {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// The numbers of one object of the file. An Error names the key.
+Result<std::map<std::string, double>> read_numbers(const Json& document, const char* key, const std::string& path) {
+  std::map<std::string, double> numbers;
+  const auto found = document.find(key);
+  if (found == document.end()) return numbers;
+  if (!found->is_object()) return Error{path + ": `" + key + "` must be an object"};
+  for (const auto& [position, value] : found->items()) {
+    const double number = value.is_number() ? value.get<double>() : -1;
+    if (!std::isfinite(number) || number < 0)
+      return Error{path + ": `" + key + "[\"" + position + "\"]` must be a number that is not negative"};
+    numbers[position] = number;
+  }
+  return numbers;
+}
+
+}  // namespace
+
+Status Profile::save(const std::string& path) const {
+  Json document;
+  document["cleave_profile"] = 1;
+  document["expected"] = expected;
+  document["host_seconds"] = host_seconds;
+  return write_file(path, {document.dump(2, ' ', false, Json::error_handler_t::replace), "\n"});
+}
+
+Result<Profile> Profile::load(const std::string& path) {
+  Result<std::string> text = read_file(path);
+  if (!text) return text.error();
+  const Json document = Json::parse(*text, nullptr, false);
+  if (document.is_discarded() || !document.is_object()) return Error{path + ": not a JSON object", {}, ErrorKind::file};
+  const auto version = document.find("cleave_profile");
+  if (version == document.end() || *version != 1)
+    return Error{path + ": not a profile of this version (`cleave_profile: 1` is missing)", {}, ErrorKind::file};
+  Profile profile;
+  auto expected = read_numbers(document, "expected", path);
+  if (!expected) return expected.error();
+  profile.expected = std::move(*expected);
+  auto host_seconds = read_numbers(document, "host_seconds", path);
+  if (!host_seconds) return host_seconds.error();
+  profile.host_seconds = std::move(*host_seconds);
+  return profile;
+}
+
+Graph apply_profile(const Graph& graph, const Profile& profile) {
+  Graph result = graph;
+  if (profile.expected.empty()) return result;
+  for (Node& node : result.nodes) {
+    if (!is_control(node.kind) || !node.location.known()) continue;
+    const auto found = profile.expected.find(to_string(node.location));
+    if (found == profile.expected.end()) continue;
+    node.expected = node.kind == NodeKind::branch ? std::min(found->second, 1.0) : found->second;
+    node.assumed = false;
+  }
+  return result;
+}
+
+}  // namespace cleave

@@ -1,0 +1,13 @@
+// The machine files of partitioner/machines, compiled in (cmake/embed_text.cmake writes the source).
+#pragma once
+
+#include <span>
+
+#include "graph/base/embedded_text.h"
+
+namespace cleave {
+
+/// By name.
+std::span<const EmbeddedText> shipped_machines();
+
+}  // namespace cleave

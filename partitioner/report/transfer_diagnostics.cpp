@@ -1,0 +1,210 @@
+#include "partitioner/report/transfer_diagnostics.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "graph/base/units.h"
+#include "partitioner/apply/deliveries.h"
+#include "partitioner/apply/value_uses.h"
+#include "partitioner/report/wording.h"
+
+namespace cleave {
+namespace {
+
+constexpr double kBoundShare = 0.1;         ///< of the time of the run or a loop, from which on waiting is worth a word
+constexpr std::size_t kMostNotes = 5;       ///< transfers listed under one limit
+constexpr std::size_t kMostNodes = 50'000;  ///< of a problem that is solved once more for a message
+constexpr int kMostFallbackSolves = 8;
+
+std::string direction_phrase(const Transfer& t) {
+  return t.to == kHost ? "from the accelerator to the host" : "from the host to the accelerator";
+}
+
+const Allowance* allowance(const Graph& graph, NodeId node, DiagnosticKind kind) {
+  if (!node) return nullptr;
+  const auto& allowed = graph.nodes[node].allowed;
+  const auto found = std::find_if(allowed.begin(), allowed.end(), [&](const Allowance& a) { return a.kind == kind; });
+  return found == allowed.end() ? nullptr : &*found;
+}
+
+void allow(Diagnostic& diagnostic, const Allowance& allowance) {
+  diagnostic.severity = Severity::allowed;
+  diagnostic.notes.push_back({"allowed" + (allowance.reason.empty() ? "" : ": " + allowance.reason), {}, 0});
+}
+
+// --- implicit-copy ----------------------------------------------------------------------------------------------------------------
+
+void diagnose_copies(const Plan& plan, const DiagnosticOptions& options, Diagnostics& diagnostics) {
+  const std::optional<Severity> severity = options.severity_of(DiagnosticKind::implicit_copy);
+  if (!severity) return;
+  const Graph& graph = *plan.graph;
+  const ValueUses uses(graph);
+  const Deliveries deliveries(graph, uses, plan.placement, plan.transfers.items);
+  for (std::size_t i = 0; i < plan.transfers.items.size(); ++i) {
+    const Transfer& t = plan.transfers.items[i];
+    const bool to_host = t.to == kHost;
+    if (t.kind != TransferKind::send || t.is_explicit) continue;
+    if (options.implicit_copy_direction == (to_host ? "to-accelerator" : "to-host")) continue;
+    Diagnostic d{DiagnosticKind::implicit_copy, *severity, "", t.location, 0, {}};
+    d.message = value_phrase(graph, t.value) + " (" + type_phrase(graph.values[t.value].type) + ") is copied " + direction_phrase(t) + " " +
+                times_phrase(graph, t.region, t.frequency);
+    const Allowance* allowed = allowance(graph, graph.values[t.value].producer, DiagnosticKind::implicit_copy);
+    for (const ValueUse& use : deliveries.of(i)) {
+      if (!allowed) allowed = allowance(graph, use.node, DiagnosticKind::implicit_copy);
+    }
+    if (!deliveries.of(i).empty() && deliveries.of(i)[0].node) {
+      d.notes.push_back({std::string("needed on the ") + (to_host ? "host" : "accelerator") + " here",
+                         graph.nodes[deliveries.of(i)[0].node].location, 0});
+    }
+    d.notes.push_back({std::string("mark it with ") + (to_host ? "to_host()" : "to_accelerator()") + " if it is meant", {}, 0});
+    if (allowed) allow(d, *allowed);
+    diagnostics.add(std::move(d));
+  }
+}
+
+// --- fallback -----------------------------------------------------------------------------------------------------------------------
+
+void diagnose_fallbacks(const Plan& plan, const DiagnosticOptions& options, Diagnostics& diagnostics) {
+  const std::optional<Severity> severity = options.severity_of(DiagnosticKind::fallback);
+  if (!severity) return;
+  const Graph& graph = *plan.graph;
+  int solves = 0;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const NodeId id(i);
+    const Node& node = graph.nodes[id];
+    if (plan.costed.forced[i] != Cause::no_kernel || !node.op || host_function(graph, id)) continue;
+    Diagnostic d{DiagnosticKind::fallback, *severity, "", node.location, 0, {}};
+    d.message = "`" + node.op->name + "` runs on the host only because the accelerator has no kernel for it";
+    const double frequency = plan.costed.frequency[node.region];
+    std::string cost = times_phrase(graph, node.region, frequency) + ", " +
+                       format_seconds(frequency * plan.costed.problem.nodes[i].host_seconds) + " on the host";
+    if (solves++ < kMostFallbackSolves) {
+      const std::optional<double> saved = saved_by_kernel(plan, id);
+      if (saved && *saved > 0) cost += "; an accelerator kernel would save up to " + format_seconds(*saved);
+    }
+    d.notes.push_back({cost, {}, 0});
+    if (const Allowance* allowed = allowance(graph, id, DiagnosticKind::fallback)) allow(d, *allowed);
+    diagnostics.add(std::move(d));
+  }
+}
+
+// --- limit ----------------------------------------------------------------------------------------------------------------------------
+
+class LimitChecker {
+ public:
+  LimitChecker(const Plan& plan, Diagnostics& diagnostics) : plan_(plan), limits_(plan.graph->limits), diagnostics_(diagnostics) {}
+
+  void run() {
+    const auto& items = plan_.transfers.items;
+    const auto round_trips =
+        std::count_if(plan_.round_trips.begin(), plan_.round_trips.end(), [](const RoundTrip& t) { return t.warned(); });
+    double bytes = 0;
+    for (const Transfer& t : items) bytes += static_cast<double>(t.bytes) * t.frequency;
+
+    if (limits_.round_trips && round_trips > *limits_.round_trips) {
+      std::vector<Note> notes;
+      for (const RoundTrip& trip : plan_.round_trips) {
+        if (trip.warned())
+          notes.push_back({"through `" + culprit_name(*plan_.graph, trip.blamed) + "`", plan_.graph->nodes[trip.blamed].location, 0});
+      }
+      complain(counted(round_trips, "round trip"), "round_trips", number(static_cast<double>(*limits_.round_trips)), std::move(notes));
+    }
+    if (limits_.transfers && static_cast<std::int64_t>(items.size()) > *limits_.transfers) {
+      complain(counted(static_cast<std::int64_t>(items.size()), "transfer"), "transfers", number(static_cast<double>(*limits_.transfers)),
+               list_transfers());
+    }
+    if (limits_.bytes_per_run && bytes > static_cast<double>(*limits_.bytes_per_run)) {
+      complain(format_bytes(bytes) + " of transfers a run", "bytes_per_run", format_bytes(static_cast<double>(*limits_.bytes_per_run)),
+               list_transfers());
+    }
+  }
+
+ private:
+  static std::string counted(std::int64_t count, const std::string& what) {
+    return number(static_cast<double>(count)) + " " + what + (count == 1 ? "" : "s");
+  }
+
+  std::vector<Note> list_transfers() const {
+    std::vector<const Transfer*> largest;
+    for (const Transfer& t : plan_.transfers.items) largest.push_back(&t);
+    std::stable_sort(largest.begin(), largest.end(), [](const Transfer* a, const Transfer* b) {
+      return static_cast<double>(a->bytes) * a->frequency > static_cast<double>(b->bytes) * b->frequency;
+    });
+    std::vector<Note> notes;
+    for (const Transfer* t : largest) {
+      if (notes.size() == kMostNotes) break;
+      notes.push_back({value_phrase(*plan_.graph, t->value) + " (" + type_phrase(plan_.graph->values[t->value].type) + ") " +
+                           direction_phrase(*t) + ", " + times_phrase(*plan_.graph, t->region, t->frequency),
+                       t->location, 0});
+    }
+    return notes;
+  }
+
+  void complain(const std::string& found, const std::string& limit, const std::string& allowed, std::vector<Note> notes) {
+    const std::size_t all = notes.size();
+    if (all > kMostNotes) {
+      notes.resize(kMostNotes);
+      notes.push_back({"and " + std::to_string(all - kMostNotes) + " more", {}, 0});
+    }
+    diagnostics_.error(DiagnosticKind::limit, limits_.location,
+                       "the plan has " + found + ", more than the limit `" + limit + ": " + allowed + "` allows", std::move(notes));
+  }
+
+  const Plan& plan_;
+  const Limits& limits_;
+  Diagnostics& diagnostics_;
+};
+
+// --- transfer-bound -------------------------------------------------------------------------------------------------------------------
+
+void diagnose_waiting(const Plan& plan, const Schedule& schedule, const DiagnosticOptions& options, Diagnostics& diagnostics) {
+  const std::optional<Severity> severity = options.severity_of(DiagnosticKind::transfer_bound);
+  if (!severity) return;
+  const Graph& graph = *plan.graph;
+  std::vector<std::pair<ChannelId, NodeId>> blamed;
+  // Inner loops come later in program order and say it more exactly; one cause is named once.
+  for (auto w = schedule.waiting.rbegin(); w != schedule.waiting.rend(); ++w) {
+    const std::pair cause(w->worst, w->worst_control);
+    if (w->wait_seconds <= kBoundShare * w->seconds || (!w->worst && !w->worst_control)) continue;
+    if (std::find(blamed.begin(), blamed.end(), cause) != blamed.end()) continue;
+    blamed.push_back(cause);
+    const NodeId node = w->worst ? graph.values[plan.program.channels[w->worst].value].producer : w->worst_control;
+    const std::string what = w->worst ? value_phrase(graph, plan.program.channels[w->worst].value) : "this decision of the host";
+    Diagnostic d{DiagnosticKind::transfer_bound, *severity, "", graph.nodes[node].location, 0, {}};
+    d.message = "the accelerator waits for " + percent(w->wait_seconds, w->seconds) + (w->loop ? " of the loop's time" : " of the run") +
+                ", longest for " + what;
+    if (w->loop) d.notes.push_back({"in this loop", graph.nodes[w->loop].location, 0});
+    d.notes.push_back({"about " + format_seconds(w->wait_seconds) + " of " + format_seconds(w->seconds) +
+                           (w->loop ? " an execution of the loop" : "") + " predicted (" + machine_phrase(plan.machine) + ")",
+                       {},
+                       0});
+    if (const Allowance* allowed = allowance(graph, node, DiagnosticKind::transfer_bound)) allow(d, *allowed);
+    diagnostics.add(std::move(d));
+  }
+}
+
+}  // namespace
+
+std::optional<double> saved_by_kernel(const Plan& plan, NodeId node) {
+  if (plan.costed.problem.nodes.size() > kMostNodes) return std::nullopt;
+  PlacementProblem problem = plan.costed.problem;
+  PlacementProblem::Node& freed = problem.nodes[node.index];
+  freed.pin = PlacementProblem::Pin::none;
+  freed.keep_accelerator_copy = plan.policy == Policy::accelerator;
+  const Result<Placement> placement = solve(problem);
+  if (!placement) return std::nullopt;
+  return std::max(0.0, plan.placement.objective_seconds - placement->objective_seconds);
+}
+
+Diagnostics diagnose(const Plan& plan, const Schedule& schedule, const DiagnosticOptions& options) {
+  Diagnostics diagnostics;
+  diagnose_round_trips(plan, options, diagnostics);
+  diagnose_copies(plan, options, diagnostics);
+  diagnose_fallbacks(plan, options, diagnostics);
+  diagnose_waiting(plan, schedule, options, diagnostics);
+  LimitChecker(plan, diagnostics).run();
+  diagnostics.sort();
+  return diagnostics;
+}
+
+}  // namespace cleave

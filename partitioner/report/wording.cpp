@@ -1,0 +1,64 @@
+#include "partitioner/report/wording.h"
+
+#include <cmath>
+#include <cstdio>
+#include <variant>
+
+#include "graph/base/units.h"
+
+namespace cleave {
+
+const HostFunction* host_function(const Graph& graph, NodeId node) {
+  for (const auto& [name, value] : graph.nodes[node].attributes) {
+    const auto* function = std::get_if<std::shared_ptr<const HostFunction>>(&value);
+    if (function && *function) return function->get();
+  }
+  return nullptr;
+}
+
+std::string value_phrase(const Graph& graph, ValueId value) {
+  const Value& v = graph.values[value];
+  if (!v.name.empty()) return "`" + v.name + "`";
+  return "the result of `" + graph.display_name(v.producer) + "`";
+}
+
+std::string type_phrase(const TensorType& type) {
+  return to_string(type) + ", " + format_bytes(static_cast<double>(type.bytes()));
+}
+
+std::string culprit_name(const Graph& graph, NodeId node) {
+  if (const HostFunction* function = host_function(graph, node); function && !function->name.empty()) return function->name;
+  return graph.nodes[node].op ? graph.nodes[node].op->name : graph.display_name(node);
+}
+
+std::string number(double value) {
+  char text[64];
+  const bool whole = value == std::floor(value) && std::abs(value) < 1e15;
+  std::snprintf(text, sizeof text, whole ? "%.0f" : "%.3g", value);
+  return text;
+}
+
+std::string times_phrase(const Graph& graph, RegionId region, double frequency) {
+  const bool assumed = any_assumed(graph, region);
+  const bool whole = frequency == std::floor(frequency);
+  if (frequency == 1 && !assumed) return "once a run";
+  return (assumed || !whole ? "about " : "") + number(frequency) + (frequency == 1 ? " time a run" : " times a run") +
+         (assumed ? " (assumed)" : "");
+}
+
+std::string machine_phrase(const Machine& machine) {
+  return "machine `" + machine.name + "`, " + machine.provenance;
+}
+
+std::string percent(double part, double whole) {
+  return number(std::round(whole > 0 ? 100 * part / whole : 0)) + " %";
+}
+
+bool any_assumed(const Graph& graph, RegionId region) {
+  for (; region; region = graph.regions[region].parent) {
+    if (frequency_assumed(graph, region)) return true;
+  }
+  return false;
+}
+
+}  // namespace cleave

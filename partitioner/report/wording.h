@@ -1,0 +1,33 @@
+// Phrases that diagnostics and reports share, so that both say the same thing in the same words.
+#pragma once
+
+#include <string>
+
+#include "graph/graph.h"
+#include "partitioner/apply/transfers.h"
+#include "partitioner/machine/costs.h"
+#include "partitioner/machine/machine.h"
+
+namespace cleave {
+
+/// "`weights`", or "the result of `matmul`" where the user gave no name.
+std::string value_phrase(const Graph& graph, ValueId value);
+/// "f32[2, 1], 8 B".
+std::string type_phrase(const TensorType& type);
+/// What a message blames: a host function's name, an op's name, else the user's name of the value.
+std::string culprit_name(const Graph& graph, NodeId node);
+/// "1000", "2.5".
+std::string number(double value);
+/// "once a run", "1000 times a run", "about 10 times a run (assumed)".
+std::string times_phrase(const Graph& graph, RegionId region, double frequency);
+/// "machine `h200`, datasheet".
+std::string machine_phrase(const Machine& machine);
+/// "45 %".
+std::string percent(double part, double whole);
+
+/// True if the trips or the probability of the region, or of one around it, are assumed.
+bool any_assumed(const Graph& graph, RegionId region);
+/// The host function that a node calls, or null.
+const HostFunction* host_function(const Graph& graph, NodeId node);
+
+}  // namespace cleave

@@ -1,0 +1,61 @@
+// The unit is found from the sum of all costs; where rounding could matter, from the sum of the integers themselves.
+#include "partitioner/solver/capacity_scale.h"
+
+#include <algorithm>
+
+namespace cleave {
+namespace {
+
+constexpr std::int64_t kLimit = std::int64_t{1} << 62;
+
+/// Calls `visit(seconds)` for everything that can be paid once.
+template <class Visit>
+void for_each_cost(const PlacementProblem& problem, const UsesByValue& uses, Visit visit) {
+  for (const auto& node : problem.nodes) {
+    const double frequency = problem.regions[node.region].frequency;
+    visit(frequency * node.host_seconds);
+    visit(frequency * node.accelerator_seconds);
+  }
+  RegionSpan span(problem.regions);
+  for (std::size_t v = 0; v < problem.values.size(); ++v) {
+    if (uses.start[v] == uses.start[v + 1]) continue;
+    const auto& value = problem.values[v];
+    span.restart(value.region);
+    for (std::int32_t i = uses.start[v]; i < uses.start[v + 1]; ++i) span.add(problem.uses[uses.order[i]].region);
+    for (const RegionSpan::Slot& slot : span.slots()) {
+      const double frequency = problem.regions[slot.region].frequency;
+      visit(frequency * value.host_to_accelerator_seconds);
+      visit(frequency * value.accelerator_to_host_seconds);
+    }
+  }
+}
+
+}  // namespace
+
+CapacityScale::CapacityScale(const PlacementProblem& problem, const UsesByValue& uses) {
+  double sum = 0;
+  for_each_cost(problem, uses, [&](double seconds) {
+    sum += seconds;
+    ++terms_;
+  });
+  if (sum <= 0) return;
+  int magnitude = 0;
+  std::frexp(sum, &magnitude);  // sum < 2^magnitude
+  exponent_ = std::max(magnitude - 63, -1000);
+  for (;; ++exponent_) {
+    per_second_ = std::ldexp(1.0, -exponent_);
+    if (sum * per_second_ > 1.001 * kLimit) continue;  // surely too fine
+    if (sum * per_second_ < 0.999 * kLimit - 2 * static_cast<double>(terms_)) return;
+    __int128 total = 0;  // the sum in integers decides: it does not depend on the order
+    for_each_cost(problem, uses, [&](double seconds) { total += units(seconds); });
+    if (total < kLimit) return;
+  }
+}
+
+std::int64_t CapacityScale::units(double seconds) const {
+  if (seconds <= 0) return 0;
+  const double half = std::min(seconds * per_second_ / 2, static_cast<double>(kLimit) / 2);  // what is never paid may be larger
+  return 2 * std::max<std::int64_t>(1, std::llround(half));
+}
+
+}  // namespace cleave

@@ -1,0 +1,184 @@
+// See json_records.h. A small automaton: outside, in the document, in a list, in an object of the list.
+#include "partitioner/solver/json_records.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "graph/base/diagnostic.h"
+#include "graph/base/spelling.h"
+
+namespace cleave {
+
+Status JsonRecords::read(std::istream& in) {
+  const bool complete = nlohmann::json::sax_parse(in, static_cast<nlohmann::json_sax<nlohmann::json>*>(this));
+  if (error_) return *error_;
+  CLEAVE_CHECK(complete, "the reader stopped without a reason");
+  return {};
+}
+
+std::string JsonRecords::path() const {
+  const JsonSchema& schema = schemas_[list_];
+  std::string text = schema.list;
+  if (index_ >= 0 && list_ > 0) text += "[" + std::to_string(index_) + "]";
+  if (!field_) return text;
+  return text.empty() ? schema.fields[*field_] : text + "." + schema.fields[*field_];
+}
+
+bool JsonRecords::fail(const std::string& what) {
+  const std::string where = path();
+  if (!error_) error_ = Error{where.empty() ? what : where + " " + what};
+  return false;
+}
+
+bool JsonRecords::parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& exception) {
+  std::string what = exception.what();
+  if (const std::size_t bracket = what.find("] "); what.starts_with('[') && bracket != std::string::npos) what.erase(0, bracket + 2);
+  const std::string where = path();
+  if (!error_) error_ = Error{where.empty() ? what : where + ": " + what};
+  return false;
+}
+
+bool JsonRecords::boolean(bool value) {
+  return scalar({JsonScalar::Type::boolean, value ? 1 : 0, 0, {}});
+}
+bool JsonRecords::number_integer(number_integer_t value) {
+  return scalar({JsonScalar::Type::integer, value, static_cast<double>(value), {}});
+}
+bool JsonRecords::number_unsigned(number_unsigned_t value) {
+  if (value > static_cast<number_unsigned_t>(std::numeric_limits<std::int64_t>::max())) return number_float(static_cast<double>(value), {});
+  return number_integer(static_cast<std::int64_t>(value));
+}
+bool JsonRecords::number_float(number_float_t value, const string_t&) {
+  return scalar({JsonScalar::Type::real, 0, value, {}});
+}
+bool JsonRecords::string(string_t& value) {
+  return scalar({JsonScalar::Type::text, 0, 0, std::move(value)});
+}
+
+bool JsonRecords::scalar(const JsonScalar& scalar) {
+  if (skipping_ > 0) return true;
+  if (!unknown_.empty()) {
+    unknown_.clear();
+    return true;
+  }
+  if (place_ == Place::outside) return fail("the document must be an object");
+  if (place_ == Place::list) {
+    ++index_;
+    return fail("must be an object");
+  }
+  if (!field_) return fail("must be a list of objects");
+  const std::string wrong = set(list_, *field_, scalar);
+  if (!wrong.empty()) return fail(wrong);
+  field_.reset();
+  return true;
+}
+
+bool JsonRecords::start_object(std::size_t) {
+  if (skipping_ > 0 || !unknown_.empty()) {
+    ++skipping_;
+    return true;
+  }
+  if (place_ == Place::outside) {
+    place_ = Place::document;
+    return true;
+  }
+  if (place_ != Place::list) return fail(field_ ? "must not be an object" : "must be a list of objects");
+  place_ = Place::record;
+  ++index_;
+  present_ = 0;
+  if ((index_ & 0x3fff) == 0) pause();
+  begin_record(list_);
+  return true;
+}
+
+bool JsonRecords::key(string_t& name) {
+  if (skipping_ > 0) return true;
+  if (place_ == Place::document) {
+    for (std::size_t list = 1; list < schemas_.size(); ++list) {
+      if (schemas_[list].list != name) continue;
+      list_ = list;
+      index_ = -1;
+      if (seen_lists_[list]++ > 0) return fail("is given twice");
+      return true;
+    }
+    list_ = 0;
+  }
+  const JsonSchema& schema = schemas_[list_];
+  const auto found = std::find(schema.fields.begin(), schema.fields.end(), name);
+  if (found != schema.fields.end()) {
+    field_ = static_cast<std::size_t>(found - schema.fields.begin());
+    std::uint32_t& present = place_ == Place::document ? document_present_ : present_;
+    if (present >> *field_ & 1) return fail("is given twice");
+    present |= 1u << *field_;
+    return true;
+  }
+  if (!strict_) {
+    unknown_ = name.empty() ? std::string("?") : name;
+    return true;
+  }
+  std::vector<std::string> known = schema.fields;
+  if (place_ == Place::document) {
+    for (std::size_t list = 1; list < schemas_.size(); ++list) known.push_back(schemas_[list].list);
+  }
+  const auto similar = nearest_name(name, known);
+  const std::string where = path();
+  return fail((where.empty() ? "the document" : "") + std::string(where.empty() ? " " : "") + "has an unknown key `" + name + "`" +
+              (similar ? "; did you mean `" + *similar + "`?" : ""));
+}
+
+bool JsonRecords::complete(const JsonSchema& schema) {
+  const std::uint32_t missing = schema.required & ~(place_ == Place::document ? document_present_ : present_);
+  for (std::size_t i = 0; i < schema.fields.size(); ++i) {
+    if (missing >> i & 1) {
+      field_ = i;
+      return fail("is missing");
+    }
+  }
+  return true;
+}
+
+bool JsonRecords::end_object() {
+  if (skipping_ > 0) {
+    if (--skipping_ == 0) unknown_.clear();
+    return true;
+  }
+  const bool document = place_ == Place::document;
+  if (document) list_ = 0;
+  if (!complete(schemas_[list_])) return false;
+  place_ = document ? Place::outside : Place::list;
+  for (std::size_t list = 1; document && list < schemas_.size(); ++list) {
+    list_ = list;
+    index_ = -1;
+    if (seen_lists_[list] == 0) return fail("is missing");
+  }
+  list_ = document ? 0 : list_;
+  return true;
+}
+
+bool JsonRecords::start_array(std::size_t) {
+  if (skipping_ > 0 || !unknown_.empty()) {
+    ++skipping_;
+    return true;
+  }
+  if (place_ == Place::outside) return fail("the document must be an object, not a list");
+  if (place_ == Place::list) {
+    ++index_;
+    return fail("must be an object");
+  }
+  if (field_ || place_ == Place::record) return fail("must not be a list");
+  place_ = Place::list;
+  return true;
+}
+
+bool JsonRecords::end_array() {
+  if (skipping_ > 0) {
+    if (--skipping_ == 0) unknown_.clear();
+    return true;
+  }
+  place_ = Place::document;
+  index_ = -1;
+  list_ = 0;
+  return true;
+}
+
+}  // namespace cleave

@@ -1,0 +1,82 @@
+// A reader of JSON documents of one shape: an object with scalars and with lists of flat objects. It streams: nothing is kept but what the
+// derived class stores. Internal to the readers of placement problems.
+#pragma once
+
+#include <cstdint>
+#include <istream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/base/result.h"
+
+namespace cleave {
+
+struct JsonScalar {
+  enum class Type : std::uint8_t { null, boolean, integer, real, text } type = Type::null;
+  std::int64_t integer = 0;  ///< also a boolean as 0 or 1
+  double number = 0;         ///< of integers and reals
+  std::string text;
+
+  [[nodiscard]] bool is_number() const { return type == Type::integer || type == Type::real; }
+};
+
+/// What a list's objects may hold. Unknown keys are errors where a schema is strict.
+struct JsonSchema {
+  std::string list;
+  std::vector<std::string> fields;
+  std::uint32_t required = 0;  ///< bit i: fields[i]
+};
+
+class JsonRecords : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  /// `schemas[0]` describes the document's own scalars and bears no list name. Not strict: unknown keys and what they hold are skipped.
+  JsonRecords(std::vector<JsonSchema> schemas, bool strict) : schemas_(std::move(schemas)), strict_(strict), seen_lists_(schemas_.size()) {}
+
+  Status read(std::istream& in);
+
+ protected:
+  /// A new object of list `list` (a schema's index) begins.
+  virtual void begin_record(std::size_t list) = 0;
+  /// Stores a field of the object at hand; what is wrong with it, or an empty text.
+  virtual std::string set(std::size_t list, std::size_t field, const JsonScalar& scalar) = 0;
+  /// Now and then, between two objects.
+  virtual void pause() {}
+
+ private:
+  bool null() override { return scalar({}); }
+  bool boolean(bool value) override;
+  bool number_integer(number_integer_t value) override;
+  bool number_unsigned(number_unsigned_t value) override;
+  bool number_float(number_float_t value, const string_t&) override;
+  bool string(string_t& value) override;
+  bool binary(binary_t&) override { return false; }
+  bool start_object(std::size_t) override;
+  bool key(string_t& name) override;
+  bool end_object() override;
+  bool start_array(std::size_t) override;
+  bool end_array() override;
+  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& exception) override;
+
+  enum class Place : std::uint8_t { outside, document, list, record };
+  bool scalar(const JsonScalar& scalar);
+  bool fail(const std::string& what);
+  [[nodiscard]] std::string path() const;
+  bool complete(const JsonSchema& schema);
+
+  std::vector<JsonSchema> schemas_;
+  bool strict_;
+  std::vector<std::size_t> seen_lists_;
+  Place place_ = Place::outside;
+  std::size_t list_ = 0;              ///< the schema in force
+  std::optional<std::size_t> field_;  ///< in it, behind a key
+  std::string unknown_;               ///< a key to be skipped
+  int skipping_ = 0;                  ///< depth inside what is skipped
+  std::int64_t index_ = -1;           ///< of the object at hand
+  std::uint32_t present_ = 0, document_present_ = 0;
+  std::optional<Error> error_;
+};
+
+}  // namespace cleave

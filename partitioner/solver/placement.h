@@ -1,0 +1,50 @@
+// Placement: which side each node has a copy on, with its cost and the proof that none is cheaper. decide() is the one way from numbers to
+// a plan.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "graph/base/result.h"
+#include "partitioner/flow/min_cut.h"
+#include "partitioner/solver/problem.h"
+
+namespace cleave {
+
+/// The transfer of one value in one direction in one region.
+struct PlannedTransfer {
+  std::int32_t value = 0;
+  bool to_accelerator = true;
+  std::int32_t region = 0;
+  friend bool operator==(const PlannedTransfer&, const PlannedTransfer&) = default;
+};
+
+struct Placement {
+  std::vector<std::uint8_t> on_host, on_accelerator;  ///< per node, 0 or 1; at least one of both
+  std::vector<PlannedTransfer> transfers;             ///< ordered by value, direction, region
+  double objective_seconds = 0;                       ///< recomputed from the problem
+  double bound_seconds = 0;                           ///< no placement is cheaper than this (the flow)
+  double gap = 0;                                     ///< (objective - bound) / objective; 0 for a minimum cut within rounding
+  double solve_seconds = 0;                           ///< wall clock
+};
+
+struct SolveOptions {
+  Solver solver = Solver::flat;
+  bool reduce = true;  ///< decide what decides itself before cutting; the answer is the same without
+  // Only where the accelerator's memory is too small for the plain minimum cut:
+  double tolerance = 1e-5;  ///< relative gap that is good enough
+  int max_branches = 2000;  ///< nodes of the search tree; beyond that a gap is left and reported
+  double max_work = 3e8;    ///< vertices and arcs looked at by all cuts together; likewise
+};
+
+/// The exact optimum (ties: fewest copies on the accelerator). Under a memory capacity the best placement found with its bound and gap.
+/// An Error only for a malformed problem, pins that contradict each other, or pins that do not fit into the memory.
+Result<Placement> solve(const PlacementProblem& problem, const SolveOptions& options = {});
+
+/// Completes given sides to a Placement: transfers as the tree minimum of each value (ties: outermost), costs recomputed.
+Placement evaluate(const PlacementProblem& problem, std::vector<std::uint8_t> on_host, std::vector<std::uint8_t> on_accelerator);
+
+/// Rules that a placement breaks (a node without a copy, a violated pin, a use that nothing reaches), as sentences; empty if none.
+std::vector<std::string> verify(const PlacementProblem& problem, const Placement& placement);
+
+}  // namespace cleave

@@ -1,0 +1,56 @@
+// PlacementProblem: placement as pure numbers (docs of the formulation: docs/placement.md). No tensor, no op, no machine is left here;
+// node i of a problem made from a Graph is node i of the graph, and one more node, pinned to the host, stands for outputs and control.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/base/result.h"
+
+namespace cleave {
+
+struct PlacementProblem {
+  static constexpr std::int32_t kNoParent = -1;
+  static constexpr std::int32_t kNoGroup = -1;
+  enum class Pin : std::uint8_t { none, host, accelerator };
+
+  struct Region {
+    std::int32_t parent = kNoParent;  ///< smaller index than its own; region 0 is the root
+    double frequency = 1;             ///< executions a run, absolute
+  };
+  struct Node {
+    std::int32_t region = 0;
+    double host_seconds = 0;  ///< one execution
+    double accelerator_seconds = 0;
+    Pin pin = Pin::none;
+    bool replicable = false;             ///< may run on both sides
+    bool keep_accelerator_copy = false;  ///< must have a copy on the accelerator; may have one on the host too, if replicable
+    std::int32_t group = kNoGroup;
+    double accelerator_bytes = 0;
+  };
+  struct Value {
+    std::int32_t node = 0;    ///< its producer
+    std::int32_t region = 0;  ///< where it lives
+    double host_to_accelerator_seconds = 0;
+    double accelerator_to_host_seconds = 0;
+  };
+  struct Use {
+    std::int32_t value = 0;
+    std::int32_t node = 0;    ///< the consumer
+    std::int32_t region = 0;  ///< where the value must be available; at or below where it lives
+  };
+
+  std::vector<Region> regions;
+  std::vector<Node> nodes;
+  std::vector<Value> values;
+  std::vector<Use> uses;
+  double accelerator_memory_bytes = 0;  ///< 0: unlimited
+  std::vector<std::string> names;       ///< of nodes, for messages; may be empty
+};
+
+/// Nothing, or why the problem is malformed (path of the offending element, as in `uses[3].region`).
+Status verify(const PlacementProblem& problem);
+
+}  // namespace cleave

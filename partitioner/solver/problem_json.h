@@ -1,0 +1,42 @@
+// `cleave plan`: placement problems from JSON files, and placements as JSON (the fields are those of docs/guide.md). Large files are
+// streamed.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/base/result.h"
+#include "partitioner/solver/placement.h"
+#include "partitioner/solver/problem.h"
+
+namespace cleave {
+
+enum class ProblemFormat : std::uint8_t {
+  cleave,
+  device_placement,  ///< workloads of Tarnawski et al. 2020: numbers are seconds as they stand
+};
+
+struct LoadedProblem {
+  PlacementProblem problem;
+  std::vector<std::int32_t> region_in_file;  ///< a file may list regions in any order, the problem holds parents first
+};
+
+/// Called now and then with the fraction read so far.
+using ReadProgress = std::function<void(double)>;
+
+/// The problem is verified. Errors name the offending path, as in `nodes[3].host_seconds`.
+Result<LoadedProblem> load_problem(const std::string& path, ProblemFormat format, const ReadProgress& progress = nullptr);
+Result<LoadedProblem> parse_problem(std::string_view text, ProblemFormat format);
+
+/// Replaces the capacity by BYTES (`629145600`) or PERCENT of the bytes of all nodes (`20%`).
+Status set_accelerator_memory(PlacementProblem& problem, std::string_view capacity);
+
+/// A problem in the form that parse_problem reads.
+std::string problem_json(const PlacementProblem& problem);
+
+/// {objective_seconds, bound_seconds, gap, nodes, transfers, solve_seconds}
+std::string placement_json(const LoadedProblem& loaded, const Placement& placement);
+
+}  // namespace cleave

@@ -1,0 +1,232 @@
+// Each class has its two vertices of the network in mind, x (on the host) and y (not on the accelerator), with four sums each: what
+// certainly comes from the source, what certainly goes to the sink, and bounds on all that can flow in and out. Where the certain inflow
+// can fill every way out, the class belongs to the source; where the certain outflow exceeds every way in, to the sink. A decision makes
+// flows of the neighbours certain, or impossible, and so on until nothing moves. Sums of a pair of vertices are compared as the one-way arc
+// from y to x allows.
+#include "partitioner/solver/reduce.h"
+
+#include <algorithm>
+
+namespace cleave {
+namespace {
+
+using Pin = PlacementProblem::Pin;
+
+class Reducer {
+ public:
+  Reducer(const PlacementProblem& problem, const UsesByValue& uses, const CapacityScale& scale, const Reductions& which,
+          Contraction& contraction)
+      : problem_(problem),
+        uses_(uses),
+        scale_(scale),
+        which_(which),
+        contraction_(contraction),
+        sums_(contraction.classes.size()),
+        values_(problem.values.size()) {}
+
+  void run() {
+    index_by_class();
+    add_executions();
+    add_transfers();
+    drop_useless_replicas();
+    for (std::int32_t c = 0; c < static_cast<std::int32_t>(sums_.size()); ++c) {
+      if (contraction_.classes[c].pin != Pin::none) pending_.push_back(c);
+    }
+    cascade();
+    for (std::int32_t c = 0; c < static_cast<std::int32_t>(sums_.size()); ++c) consider(c);
+    cascade();
+  }
+
+ private:
+  struct Flow {
+    std::int64_t source = 0, sink = 0;  ///< certain
+    __int128 in = 0, out = 0;           ///< bounds, the certain ones included; repeated uses may count repeatedly
+  };
+  struct Sums {
+    Flow x, y;
+  };
+  /// One direction of a value.
+  struct Moves {
+    std::int64_t most = 0;     ///< bound on what moving it can cost
+    std::int64_t certain = 0;  ///< is paid if the producer is not on that side
+    std::int32_t open = 0;     ///< uses that may yet need it there
+  };
+  struct ValueState {
+    Moves to_accelerator, to_host;
+    bool single = false;  ///< one use only
+  };
+
+  void index_by_class();
+  void add_executions();
+  void add_transfers();
+  void drop_useless_replicas();
+  void consider(std::int32_t c);
+  void cascade();
+  void producer_decided(std::int32_t v, bool on_host);
+  void consumer_decided(const PlacementProblem::Use& use, bool on_host);
+
+  [[nodiscard]] std::int32_t class_of(std::int32_t node) const { return contraction_.class_of[node]; }
+  /// What the transfer for one use costs at most: in the cheapest region on the way.
+  [[nodiscard]] std::int64_t capacity(const PlacementProblem::Use& use, bool to_accelerator) const {
+    const auto& value = problem_.values[use.value];
+    double frequency = problem_.regions[value.region].frequency;
+    for (std::int32_t r = use.region; r != value.region; r = problem_.regions[r].parent) {
+      frequency = std::min(frequency, problem_.regions[r].frequency);
+    }
+    return scale_.units(frequency * (to_accelerator ? value.host_to_accelerator_seconds : value.accelerator_to_host_seconds));
+  }
+
+  const PlacementProblem& problem_;
+  const UsesByValue& uses_;
+  const CapacityScale& scale_;
+  const Reductions& which_;
+  Contraction& contraction_;
+  std::vector<Sums> sums_;
+  std::vector<ValueState> values_;
+  std::vector<std::int32_t> first_value_, value_order_, first_use_, use_order_;  ///< of each class
+  std::vector<std::int32_t> pending_;
+};
+
+void Reducer::index_by_class() {
+  const std::size_t count = sums_.size();
+  first_value_.assign(count + 1, 0);
+  first_use_.assign(count + 1, 0);
+  for (const auto& value : problem_.values) ++first_value_[class_of(value.node) + 1];
+  for (const auto& use : problem_.uses) ++first_use_[class_of(use.node) + 1];
+  for (std::size_t c = 0; c < count; ++c) {
+    first_value_[c + 1] += first_value_[c];
+    first_use_[c + 1] += first_use_[c];
+  }
+  value_order_.resize(problem_.values.size());
+  use_order_.resize(problem_.uses.size());
+  for (std::size_t v = problem_.values.size(); v-- > 0;)
+    value_order_[--first_value_[class_of(problem_.values[v].node) + 1]] = static_cast<std::int32_t>(v);
+  for (std::size_t u = problem_.uses.size(); u-- > 0;)
+    use_order_[--first_use_[class_of(problem_.uses[u].node) + 1]] = static_cast<std::int32_t>(u);
+  // Filling moved each class's end to its beginning: entry c + 1 now holds where class c begins.
+  first_value_.erase(first_value_.begin());
+  first_value_.push_back(static_cast<std::int32_t>(problem_.values.size()));
+  first_use_.erase(first_use_.begin());
+  first_use_.push_back(static_cast<std::int32_t>(problem_.uses.size()));
+}
+
+void Reducer::add_executions() {
+  for (std::size_t i = 0; i < problem_.nodes.size(); ++i) {
+    const auto& node = problem_.nodes[i];
+    Sums& sums = sums_[contraction_.class_of[i]];
+    const double frequency = problem_.regions[node.region].frequency;
+    const std::int64_t host = scale_.units(frequency * node.host_seconds), accelerator = scale_.units(frequency * node.accelerator_seconds);
+    sums.x.sink += host;
+    sums.x.out += host;
+    sums.y.source += accelerator;
+    sums.y.in += accelerator;
+  }
+}
+
+/// Bounds as if every transfer were possible; decisions take back what is not.
+void Reducer::add_transfers() {
+  for (std::size_t v = 0; v < problem_.values.size(); ++v) {
+    const std::int32_t producer = class_of(problem_.values[v].node);
+    const auto& value = problem_.values[v];
+    const double top = problem_.regions[value.region].frequency;
+    const std::int64_t once_there = scale_.units(top * value.host_to_accelerator_seconds);
+    const std::int64_t once_back = scale_.units(top * value.accelerator_to_host_seconds);
+    ValueState& state = values_[v];
+    for (std::int32_t i = uses_.start[v]; i < uses_.start[v + 1]; ++i) {
+      const auto& use = problem_.uses[uses_.order[i]];
+      if (class_of(use.node) == producer) continue;
+      const std::int64_t there = capacity(use, true), back = capacity(use, false);
+      state.to_accelerator.most = std::min(state.to_accelerator.most + there, once_there);
+      state.to_host.most = std::min(state.to_host.most + back, once_back);
+      ++state.to_accelerator.open;
+      ++state.to_host.open;
+      Sums& consumer = sums_[class_of(use.node)];
+      consumer.y.in += there;
+      consumer.x.out += back;
+    }
+    state.single = state.to_host.open == 1;
+    sums_[producer].y.out += state.to_accelerator.most;
+    sums_[producer].x.in += state.to_host.most;
+  }
+}
+
+/// A second copy saves at most the transfers of the class's own values in one direction.
+void Reducer::drop_useless_replicas() {
+  for (std::size_t c = 0; c < sums_.size(); ++c) {
+    Contraction::Class& group = contraction_.classes[c];
+    if (!group.replicable || group.keep_accelerator_copy) continue;
+    // On equal cost the canonical cut has no accelerator copy, but would have the host copy (until it is dropped as unread).
+    if (sums_[c].y.source >= sums_[c].y.out || sums_[c].x.sink > sums_[c].x.in) group.replicable = false;
+  }
+}
+
+void Reducer::consider(std::int32_t c) {
+  Contraction::Class& group = contraction_.classes[c];
+  if (group.pin != Pin::none || group.keep_accelerator_copy) return;
+  const Flow &x = sums_[c].x, &y = sums_[c].y;
+  const bool host = x.source + y.source >= x.out + y.out && (!group.replicable || y.source >= y.out);
+  const bool accelerator = x.sink + y.sink > x.in + y.in && (!group.replicable || x.sink > x.in);
+  if (host && which_.to_host) {
+    group.pin = Pin::host;
+  } else if (accelerator && which_.to_accelerator) {
+    group.pin = Pin::accelerator;
+  } else {
+    return;
+  }
+  pending_.push_back(c);
+}
+
+void Reducer::cascade() {
+  while (!pending_.empty()) {
+    const std::int32_t c = pending_.back();
+    pending_.pop_back();
+    const bool on_host = contraction_.classes[c].pin == Pin::host;
+    for (std::int32_t i = first_value_[c]; i < first_value_[c + 1]; ++i) producer_decided(value_order_[i], on_host);
+    for (std::int32_t i = first_use_[c]; i < first_use_[c + 1]; ++i) {
+      const auto& use = problem_.uses[use_order_[i]];
+      if (class_of(problem_.values[use.value].node) != c) consumer_decided(use, on_host);
+    }
+  }
+}
+
+/// The consumers need not fetch the value on that side; on the other they certainly must, if there is nobody to share the cost.
+void Reducer::producer_decided(std::int32_t v, bool on_host) {
+  const std::int32_t producer = class_of(problem_.values[v].node);
+  for (std::int32_t i = uses_.start[v]; i < uses_.start[v + 1]; ++i) {
+    const auto& use = problem_.uses[uses_.order[i]];
+    const std::int32_t consumer = class_of(use.node);
+    if (consumer == producer) continue;
+    Sums& sums = sums_[consumer];
+    if (on_host) {
+      sums.x.out -= capacity(use, false);
+      if (values_[v].single) sums.y.source += values_[v].to_accelerator.most;
+    } else {
+      sums.y.in -= capacity(use, true);
+      if (values_[v].single) sums.x.sink += values_[v].to_host.most;
+    }
+    consider(consumer);
+  }
+}
+
+/// The producer must send the value to that side if it is not there; and one use less may want it on the other.
+void Reducer::consumer_decided(const PlacementProblem::Use& use, bool on_host) {
+  const std::int32_t producer = class_of(problem_.values[use.value].node);
+  ValueState& state = values_[use.value];
+  Sums& sums = sums_[producer];
+  Moves& needed = on_host ? state.to_host : state.to_accelerator;
+  Moves& spared = on_host ? state.to_accelerator : state.to_host;
+  const std::int64_t certain = std::min(std::max(needed.certain, capacity(use, !on_host)), needed.most);
+  (on_host ? sums.x.source : sums.y.sink) += certain - needed.certain;
+  needed.certain = certain;
+  if (--spared.open == 0) (on_host ? sums.y.out : sums.x.in) -= spared.most;
+  consider(producer);
+}
+
+}  // namespace
+
+void reduce(const PlacementProblem& problem, const UsesByValue& uses, const CapacityScale& scale, const Reductions& which,
+            Contraction& contraction) {
+  Reducer(problem, uses, scale, which, contraction).run();
+}
+
+}  // namespace cleave

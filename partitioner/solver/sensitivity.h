@@ -1,0 +1,34 @@
+// How far the link may change before another placement becomes cheaper: exact intervals of its bandwidth and of its latency. What a
+// transfer costs is split into a part for its latency and a part for its size; one of them grows, everything else stays.
+#pragma once
+
+#include <limits>
+
+#include "graph/base/result.h"
+#include "partitioner/solver/placement.h"
+#include "partitioner/solver/problem.h"
+
+namespace cleave {
+
+/// Seconds of each transfer, in the two directions, that do not depend on its size. A cheaper transfer is all latency.
+struct LinkLatency {
+  double to_accelerator_seconds = 0;
+  double to_host_seconds = 0;
+};
+
+/// Multiples of what is now; 1 lies inside, both ends included. No upper end is infinity.
+struct Multiples {
+  double low = 0;
+  double high = std::numeric_limits<double>::infinity();
+};
+
+struct Sensitivity {
+  Multiples bandwidth;  ///< of both directions, at the same latency
+  Multiples latency;    ///< of both directions, at the same bandwidth
+};
+
+/// The intervals in which no placement costs less than this one. A few re-solves an end. An Error for a malformed problem, one with a
+/// memory capacity (under which nothing proves an optimum), or a placement that is not optimal as things are.
+Result<Sensitivity> sensitivity(const PlacementProblem& problem, const Placement& placement, const LinkLatency& latency);
+
+}  // namespace cleave

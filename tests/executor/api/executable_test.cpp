@@ -1,0 +1,387 @@
+// compile() and what it gives: the plan as values and text, runs that wait, runs in flight, and every failure as an Error.
+#include "executor/api/executable.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <latch>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "executor/check/reference.h"
+#include "graph/ops/ops.h"
+#include "graph/trace/host_call.h"
+#include "graph/trace/trace.h"
+
+namespace cleave {
+namespace {
+
+using testing::HasSubstr;
+
+Graph regression() {
+  return trace("regression", {{"x", "f32[4, 2]"}, {"y", "f32[4, 1]"}}, [](Tensor x, Tensor y) {
+    struct State {
+      Tensor w, b;
+      auto members() { return std::tie(w, b); }
+    };
+    const State first{parameter("w", "f32[2, 1]", Init::uniform(-1, 1, 1)), parameter("b", "f32[1]", 0)};
+    const State last = for_loop(200, first, [&](Tensor step, State s) {
+      Tensor errors = matmul(x, s.w) + s.b - y;
+      s.w -= 0.05 * matmul(transpose(x), errors);
+      s.b -= 0.05 * sum(errors, {.axis = 0});
+      cond(step % 100 == 0, [&] { print("weights", s.w); });
+      return s;
+    });
+    return std::tuple(last.w, last.b);
+  });
+}
+
+std::map<std::string, Array> data() {
+  return {{"x", Array::of<float>({4, 2}, {0, 1, 1, 0, 1, 1, 2, 1})}, {"y", Array::of<float>({4, 1}, {1, 3, 3, 5})}};
+}
+
+Executable compiled(const Graph& graph, const CompileOptions& options = {}) {
+  Result<Executable> program = compile(graph, options);
+  if (!program) ADD_FAILURE() << to_string(program.error().location) << ": " << program.error().message;
+  return *program;
+}
+
+TEST(Executable, TellsWhatItVerifiesAndHowMuchThatTakes) {
+  const Graph graph = trace("product", {{"x", "f32[8, 8]"}}, [](Tensor x) { return named("y", exp(named("p", matmul(x, x)))); });
+  for (const Policy policy : {Policy::accelerator, Policy::host}) {
+    std::vector<std::pair<std::string, double>> told;
+    RunOptions options;
+    options.inputs.emplace("x", Array(TensorType{DType::f32, {8, 8}}));
+    options.on_verify = [&](std::string_view name, double operations) { told.emplace_back(name, operations); };
+    const Executable program = compiled(graph, {.device = "simulated", .placement = policy});
+    ASSERT_TRUE(program.run(options).ok());
+    EXPECT_TRUE(told.empty()) << "nothing is verified";
+    options.verify = true;
+    ASSERT_TRUE(program.run(options).ok());
+    ASSERT_EQ(told.size(), 2u);
+    EXPECT_EQ(told[0], (std::pair<std::string, double>("p", 2 * 8 * 8 * 8)));
+    EXPECT_EQ(told[1].first, "y");
+  }
+}
+
+TEST(Executable, GivesTheReferenceResultUnderEveryPolicy) {
+  const Graph graph = regression();
+  ASSERT_TRUE(graph.ok()) << graph.diagnostics.begin()->message;
+  RunOptions options;
+  options.inputs = data();
+  options.print = [](std::string_view) {};
+  const Result<RunResult> expected = run_reference(graph, options);
+  ASSERT_TRUE(expected.ok()) << expected.error().message;
+  for (const Policy policy : {Policy::optimal, Policy::accelerator, Policy::host}) {
+    const Result<RunResult> result = compiled(graph, {.device = "simulated", .placement = policy}).run(options);
+    ASSERT_TRUE(result.ok()) << result.error().message;
+    for (const char* name : {"w", "b"}) {
+      ASSERT_TRUE(result->output(name)) << name;
+      for (std::int64_t i = 0; i < expected->output(name)->size(); ++i)
+        EXPECT_NEAR(result->output(name)->at(i), expected->output(name)->at(i), 1e-4) << name;
+    }
+    EXPECT_EQ(result->output("v"), nullptr);
+  }
+}
+
+TEST(Executable, SaysWhatItPlanned) {
+  const Executable program = compiled(regression(), {.device = "simulated", .placement = Policy::accelerator});
+  EXPECT_GT(program.plan().transfers.items.size(), 0u);
+  EXPECT_TRUE(program.diagnostics().empty()) << "a print every hundredth step is no round trip";
+  EXPECT_THAT(program.explain(), HasSubstr("matmul"));
+  EXPECT_THAT(program.dot(), HasSubstr("digraph"));
+  const auto json = nlohmann::json::parse(program.json());
+  EXPECT_EQ(json["model"], "regression");
+  EXPECT_EQ(json["totals"]["transfers"], program.plan().transfers.items.size());
+  EXPECT_EQ(nlohmann::json::parse(program.sarif())["version"], "2.1.0");
+}
+
+TEST(Executable, TwoRunsOfOneSubmissionEachAreInFlightAtOnce) {
+  // Each run waits in its host function for the other one: run after run, this would never end.
+  auto both = std::make_shared<std::latch>(2);
+  const Graph graph = trace("meet", {{"x", "f32[]"}}, [&](Tensor x) {
+    return host_call(
+        "meet", {"f32[]"},
+        [both](std::span<const float> in, std::span<float> out) {
+          both->arrive_and_wait();
+          out[0] = in[0] + 1;
+        },
+        x);
+  });
+  const Executable program = compiled(graph);
+  cleave::Run first = program.submit({{"x", Array::scalar(1.0f)}});
+  EXPECT_FALSE(first.ready());
+  EXPECT_FALSE(first.wait_until(std::chrono::steady_clock::now() + std::chrono::milliseconds(20)));
+  cleave::Run second = program.submit({{"x", Array::scalar(5.0f)}});
+  ASSERT_TRUE(first.wait().ok()) << first.wait().error().message;
+  EXPECT_EQ(first.get("output0")->at(0), 2);
+  EXPECT_EQ(second.get("output0")->at(0), 6);
+  EXPECT_TRUE(second.wait().ok());
+  EXPECT_TRUE(second.ready());
+  EXPECT_EQ(second.get("nothing").error().kind, ErrorKind::usage);
+}
+
+TEST(Executable, ARunOutlivesTheExecutableAndAFailedOneLeavesItUsable) {
+  std::atomic<bool> fail = true;
+  const Graph graph = trace("fails", {{"x", "f32[]"}}, [&](Tensor x) {
+    return host_call(
+        "maybe", {"f32[]"},
+        [&fail](std::span<const float> in, std::span<float> out) -> Status {
+          if (fail) return Error{"no fuel", {}, ErrorKind::user};
+          out[0] = in[0];
+          return {};
+        },
+        x);
+  });
+  std::optional<Executable> program = compiled(graph);
+  const Result<RunResult> failed = program->run({{"x", Array::scalar(1.0f)}});
+  ASSERT_FALSE(failed.ok());
+  EXPECT_THAT(failed.error().message, HasSubstr("no fuel"));
+  EXPECT_THAT(std::string(failed.error().location.file_name()), testing::EndsWith("executable_test.cpp"));
+  fail = false;
+  cleave::Run run = program->submit({{"x", Array::scalar(2.0f)}});
+  program.reset();
+  EXPECT_EQ(run.get("output0")->at(0), 2);
+}
+
+TEST(Executable, ARunIsCancelledAndTheNextOneStartsAfresh) {
+  std::atomic<int> calls = 0;
+  const Graph graph = trace("endless", {{"x", "f32[4]"}}, [&](Tensor x) {
+    return for_loop(1 << 30, x, [&](Tensor, Tensor y) {
+      const Tensor noted = host_call(
+          "note", {"f32[4]"},
+          [&calls](std::span<const float> in, std::span<float> out) -> Status {
+            ++calls;
+            std::copy(in.begin(), in.end(), out.begin());
+            return {};
+          },
+          y);
+      return to_accelerator(noted) * 0.5;
+    });
+  });
+  for (const char* device : {"simulated", "none"}) {
+    const Executable program = compiled(graph, {.device = device});
+    for (int round = 0; round < 3; ++round) {
+      const int before = calls;
+      cleave::Run run = program.submit({{"x", Array::of<float>({4}, {1, 2, 3, 4})}});
+      while (round > 0 && calls < before + 10 * round) std::this_thread::yield();
+      run.cancel();
+      ASSERT_FALSE(run.wait().ok());
+      EXPECT_EQ(run.wait().error().message, "cancelled");
+      run.cancel();  // over: nothing happens
+    }
+  }
+}
+
+// --- outputs before the end --------------------------------------------------------------------------------------------------------------
+
+using Function = std::function<Status(std::span<const float>, std::span<float>)>;
+
+/// Opened by the test, or at the latest when the test is over.
+class Gate {
+ public:
+  ~Gate() { open(); }
+  void open() { opened_->store(true); }
+  /// What a host function waits by.
+  [[nodiscard]] std::function<void()> wait() const {
+    return [opened = opened_] {
+      while (!*opened) std::this_thread::yield();
+    };
+  }
+
+ private:
+  std::shared_ptr<std::atomic<bool>> opened_ = std::make_shared<std::atomic<bool>>(false);
+};
+
+/// Three outputs: `early`, computed by the accelerator, and `late`, by a host function that does not need it; and `x`.
+Graph early_and_late(Function function) {
+  return trace("early_and_late", {{"x", "f32[4]"}}, [&](Tensor x) {
+    const Tensor early = to_accelerator(x) * 2;
+    const Tensor late = host_call("slow", {"f32[4]"}, function, x);
+    return std::tuple(named("early", early), named("late", late), x);
+  });
+}
+
+std::map<std::string, Array> four() {
+  return {{"x", Array::of<float>({4}, {1, 2, 3, 4})}};
+}
+
+TEST(ExecutableOutputs, AreThereBeforeTheEndOfTheRun) {
+  for (const char* device : {"simulated", "none"}) {
+    for (int round = 0; round < 20; ++round) {
+      const bool twice = round % 2 == 1;  // the second run of an executor
+      Gate gate;
+      const Executable program = compiled(early_and_late([wait = gate.wait()](std::span<const float> in, std::span<float> out) -> Status {
+                                            wait();
+                                            std::copy(in.begin(), in.end(), out.begin());
+                                            return {};
+                                          }),
+                                          {.device = device});
+      for (int run_number = 0; run_number <= (twice ? 1 : 0); ++run_number) {
+        cleave::Run run = program.submit(four());
+        Gate opened_last = gate;  // before `run` waits for its end
+        for (const char* name : {"early", "x", "early"}) {
+          const Result<Array> array = run.get(name);
+          ASSERT_TRUE(array.ok()) << array.error().message;
+          EXPECT_EQ(array->at(3), name == std::string("x") ? 4 : 8);
+        }
+        if (run_number == 0) {
+          EXPECT_FALSE(run.ready());
+          EXPECT_FALSE(run.get_until("late", std::chrono::steady_clock::now()).has_value());
+          EXPECT_FALSE(run.get_until("late", std::chrono::steady_clock::now() + std::chrono::milliseconds(1)).has_value());
+        }
+        gate.open();
+        EXPECT_EQ(run.get("late")->at(2), 3);
+        ASSERT_TRUE(run.wait().ok()) << run.wait().error().message;
+        EXPECT_EQ(run.wait()->output("early")->at(0), 2);
+        EXPECT_EQ((*run.get_until("early", std::chrono::steady_clock::now()))->at(0), 2);
+      }
+    }
+  }
+}
+
+TEST(ExecutableOutputs, OfLoopsAndBranchesAreThereBeforeTheEnd) {
+  for (const Policy policy : {Policy::host, Policy::accelerator, Policy::optimal}) {
+    Gate gate;
+    const Graph graph = trace("after", {{"x", "f32[4]"}},
+                              [&](Tensor x) {
+                                const Tensor looped = for_loop(3, x, [](Tensor, Tensor y) { return y + y; });
+                                const Tensor chosen = cond(
+                                    sum(x) > 0, [&] { return x * 3; }, [&] { return x * 5; });
+                                const Tensor late = host_call(
+                                    "slow", {"f32[4]"}, [wait = gate.wait()](std::span<const float>, std::span<float>) { wait(); }, x);
+                                return std::tuple(looped, chosen, late);
+                              },
+                              {.outputs = {"looped", "chosen", "late"}});
+    ASSERT_TRUE(graph.ok()) << graph.diagnostics.begin()->message;
+    cleave::Run run = compiled(graph, {.device = "simulated", .placement = policy}).submit(four());
+    Gate opened_last = gate;
+    const Result<Array> looped = run.get("looped");
+    ASSERT_TRUE(looped.ok()) << looped.error().message;
+    EXPECT_EQ(looped->at(1), 16);
+    EXPECT_EQ(run.get("chosen")->at(1), 6);
+    EXPECT_FALSE(run.ready());
+    gate.open();
+    EXPECT_TRUE(run.wait().ok());
+  }
+}
+
+TEST(ExecutableOutputs, AFailingRunGivesItsErrorToWhoeverWaits) {
+  Gate gate;
+  const Executable program = compiled(early_and_late([wait = gate.wait()](std::span<const float>, std::span<float>) -> Status {
+    wait();
+    return Error{"no fuel", {}, ErrorKind::user};
+  }));
+  cleave::Run run = program.submit(four());
+  Gate opened_last = gate;
+  ASSERT_TRUE(run.get("early").ok());
+  std::thread other([&] { gate.open(); });
+  const Result<Array> late = run.get("late");
+  other.join();
+  ASSERT_FALSE(late.ok());
+  EXPECT_THAT(late.error().message, HasSubstr("no fuel"));
+  EXPECT_FALSE(run.wait().ok());
+  EXPECT_FALSE(run.get("early").ok()) << "of a failed run nothing is left";
+  EXPECT_FALSE((*run.get_until("late", std::chrono::steady_clock::now())).ok());
+}
+
+TEST(ExecutableOutputs, ACancelledRunWakesWhoeverWaits) {
+  std::atomic<bool> entered = false, leave = false;
+  const Graph graph = trace("endless", {{"x", "f32[4]"}}, [&](Tensor x) {
+    const Tensor slow = host_call(
+        "slow", {"f32[4]"},
+        [&](std::span<const float>, std::span<float>) {
+          entered = true;
+          while (!leave) std::this_thread::yield();
+        },
+        x);
+    return std::tuple(named("y", to_accelerator(slow) * 2), x);
+  });
+  cleave::Run run = compiled(graph).submit(four());
+  std::thread other([&] {
+    while (!entered) std::this_thread::yield();
+    run.cancel();
+    leave = true;
+  });
+  const Result<Array> y = run.get("y");
+  other.join();
+  ASSERT_FALSE(y.ok());
+  EXPECT_EQ(y.error().message, "cancelled");
+}
+
+TEST(ExecutableOutputs, SeveralThreadsMayWaitForThem) {
+  const Executable program = compiled(early_and_late([](std::span<const float> in, std::span<float> out) -> Status {
+    std::copy(in.begin(), in.end(), out.begin());
+    return {};
+  }));
+  for (int round = 0; round < 20; ++round) {
+    cleave::Run run = program.submit(four());
+    std::atomic<int> right = 0;
+    std::vector<std::thread> threads;
+    for (const char* name : {"early", "late", "x", "early"})
+      threads.emplace_back([&run, &right, name] { right += run.get(name).ok() ? 1 : 0; });
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(right, 4);
+  }
+}
+
+TEST(Executable, CancellingWhatIsOverChangesNothing) {
+  const Executable program = compiled(trace("t", {{"x", "f32[]"}}, [](Tensor x) { return x + 1; }));
+  cleave::Run run = program.submit({{"x", Array::scalar(1.0f)}});
+  ASSERT_TRUE(run.wait().ok());
+  run.cancel();
+  EXPECT_EQ(run.get("output0")->at(0), 2);
+  EXPECT_TRUE(program.run({{"x", Array::scalar(1.0f)}}).ok());
+}
+
+TEST(Executable, ManyThreadsMayRunIt) {
+  const Executable program = compiled(trace("t", {{"x", "f32[3]"}}, [](Tensor x) { return x * 2 + 1; }));
+  std::vector<cleave::Run> runs;
+  for (int i = 0; i < 8; ++i) runs.push_back(program.submit({{"x", Array::of<float>({3}, {float(i), 0, 0})}}));
+  for (int i = 0; i < 8; ++i) EXPECT_EQ(runs[i].get("output0")->at(0), 2 * i + 1);
+}
+
+// --- errors ------------------------------------------------------------------------------------------------------------------------------
+
+TEST(ExecutableError, MistakesOfTheTraceReachTheSinkAndTheResult) {
+  const int line = __LINE__ + 1;
+  const Graph graph = trace("t", {{"x", "f32[2]"}}, [](Tensor x) { return std::tuple(x[7], matmul(x, x[9])); });
+  std::vector<Diagnostic> seen;
+  const Result<Executable> program = compile(graph, {}, [&](const Diagnostic& diagnostic) { seen.push_back(diagnostic); });
+  ASSERT_FALSE(program.ok());
+  EXPECT_EQ(program.error().kind, ErrorKind::user);
+  EXPECT_EQ(program.error().location.line, line);
+  EXPECT_EQ(seen.size(), 2u);
+}
+
+TEST(ExecutableError, UnknownDevicesAndMachinesAreUsageErrors) {
+  const Graph graph = trace("t", {{"x", "f32[2]"}}, [](Tensor x) { return x + 1; });
+  EXPECT_EQ(compile(graph, {.device = "abacus"}).error().kind, ErrorKind::usage);
+  EXPECT_FALSE(compile(graph, {.machine = "no such machine"}).ok());
+}
+
+TEST(ExecutableError, AMissingInputIsAnErrorOfTheRun) {
+  const Executable program = compiled(trace("t", {{"x", "f32[2]"}}, [](Tensor x) { return x + 1; }));
+  const Result<RunResult> result = program.run();
+  ASSERT_FALSE(result.ok());
+  EXPECT_THAT(result.error().message, HasSubstr("`x`"));
+}
+
+TEST(ExecutableError, AMisspeltInputIsAnErrorOfTheRun) {
+  std::map<std::string, Array> inputs = data();
+  inputs.emplace("ww", Array::of<float>({2, 1}, {0, 0}));
+  const Result<RunResult> result = compiled(regression()).run(inputs);
+  ASSERT_FALSE(result.ok());
+  EXPECT_THAT(result.error().message, HasSubstr("no input or parameter `ww`; did you mean `w`?"));
+}
+
+TEST(ExecutableError, AnExceededLimitIsAnError) {
+  const Graph graph = trace("t", {{"x", "f32[1024]"}}, [](Tensor x) { return sum(exp(x)); }, {.limits = {.transfers = 0}});
+  EXPECT_FALSE(compile(graph, {.placement = Policy::accelerator}).ok());
+  EXPECT_TRUE(compile(graph, {.placement = Policy::host}).ok());
+}
+
+}  // namespace
+}  // namespace cleave

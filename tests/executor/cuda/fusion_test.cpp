@@ -1,0 +1,315 @@
+// Fusion: groups are what they say they are, they change no result, and they make fewer launches and less memory.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <set>
+
+#include "executor/cuda/matmul/matmul.h"
+#include "executor/cuda/open.h"
+#include "executor/memory/fusion.h"
+#include "executor/memory/memory_plan.h"
+#include "tests/executor/run_support.h"
+#include "tests/support/fake_driver.h"
+#include "tests/support/kernel_emulator/kernel_emulator.h"
+#include "tests/support/traced_lines.h"
+
+namespace cleave::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using Axes = std::vector<std::int64_t>;
+
+class Model {
+ public:
+  Operand input(const char* name, Shape shape, DType dtype = DType::f32) {
+    return tracer_.input(name, {dtype, std::move(shape)}, {}, line(1));
+  }
+  Operand operator()(const char* op, std::vector<Operand> inputs, Attributes attributes = {}) {
+    return tracer_.call(*find_op(op), inputs, std::move(attributes), line(2));
+  }
+  void output(const char* name, const Operand& value) { tracer_.output(name, value, line(3)); }
+  std::shared_ptr<const Graph> finish() { return std::make_shared<const Graph>(tracer_.finish()); }
+
+ private:
+  Tracer tracer_{"model"};
+};
+
+/// Each group as "multiply add -> add": its operations, and those whose results others read.
+std::vector<std::string> groups_of(const std::shared_ptr<const Graph>& graph) {
+  const Planned planned = plan_for(graph, Where::accelerator);
+  std::vector<std::string> texts;
+  for (const FusionGroup& group : find_fusion(*planned.program, kAccelerator, cuda::fuses).groups) {
+    std::string text;
+    for (const NodeId node : group.nodes) text += graph->nodes[node].op->name + " ";
+    text += "->";
+    for (const ValueId result : group.results) text += " " + graph->nodes[graph->values[result].producer].op->name;
+    texts.push_back(text);
+  }
+  return texts;
+}
+
+TEST(Fusion, TakesChainsAndTheReductionAtTheirEnd) {
+  Model m;
+  const Operand x = m.input("x", {8, 4}), b = m.input("b", {4});
+  const Operand y = m("relu", {m("add", {m("multiply", {x, x}), b})});
+  m.output("y", m("sum", {m("sqrt", {y})}, {{"axis", Axes{1}}}));
+  EXPECT_THAT(groups_of(m.finish()), ElementsAre("multiply add relu sqrt sum -> sum"));
+}
+
+TEST(Fusion, WritesWhatOthersRead) {
+  Model m;
+  const Operand x = m.input("x", {8});
+  const Operand a = m("exp", {x}), b = m("negative", {a});
+  m.output("b", m("tanh", {b}));
+  m.output("m", m("cumulative_sum", {a}));
+  EXPECT_THAT(groups_of(m.finish()), ElementsAre("exp negative tanh -> exp tanh"));
+}
+
+TEST(Fusion, KeepsApartWhatHasNoOneKernel) {
+  Model m;
+  const Operand x = m.input("x", {8, 4}), y = m.input("y", {4}), z = m.input("z", {4});
+  const Operand small = m("exp", {y});  // another shape than what comes next
+  const Operand wide = m("add", {x, small});
+  const Operand sums = m("sum", {wide}, {{"axis", Axes{1}}});  // `wide` is read again: it must be written, so nothing is gained
+  m.output("scaled", m("multiply", {wide, wide}));
+  m.output("sums", sums);
+  const Operand moved = m("flip", {z});  // no element-wise operation
+  m.output("moved", m("negative", {moved}));
+  EXPECT_THAT(groups_of(m.finish()), IsEmpty());
+}
+
+TEST(Fusion, TakesTransposesFromWhereverTheyStand) {
+  Model m;
+  const Operand x = m.input("x", {8, 4}), w = m.input("w", {4, 3}), y = m.input("y", {8, 3});
+  const Operand turned = m("transpose", {x});
+  const Operand errors = m("subtract", {m("matmul", {x, w}), y});
+  m.output("gradient", m("matmul", {turned, errors}));
+  m.output("twice", m("matmul", {m("transpose", {errors}), m("transpose", {m("transpose", {y})})}));
+  const Operand kept = m("transpose", {w});
+  m.output("kept", kept);
+  m.output("product", m("matmul", {y, kept}));
+  EXPECT_THAT(groups_of(m.finish()), ElementsAre("transpose matmul -> matmul", "transpose transpose matmul -> matmul"));
+}
+
+TEST(Fusion, NeedsAConnection) {
+  Model m;
+  const Operand x = m.input("x", {8}), y = m.input("y", {8});
+  const Operand a = m("exp", {x}), b = m("sin", {y});
+  m.output("a", a);
+  m.output("b", b);
+  EXPECT_THAT(groups_of(m.finish()), IsEmpty());
+}
+
+/// Groups of random programs hold what fusion.h says of them.
+TEST(Fusion, GroupsAreClosedNeighboursWithAllTheirReaders) {
+  std::size_t groups = 0, hidden = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const auto graph = std::make_shared<const Graph>(random_graph(seed));
+    const Planned planned = plan_for(graph, seed % 2 == 0 ? Where::accelerator : Where::random, seed);
+    const DeviceProgram& device = planned.program->devices[kAccelerator];
+    const Fusion fusion = find_fusion(*planned.program, kAccelerator, cuda::fuses);
+    const MemoryPlan plan = plan_memory(*planned.program, kAccelerator, false, fusion);
+    // What a step outside of the group that makes a value reads is among the group's results.
+    const auto check_read = [&](ValueId value, NodeId reader) {
+      const FusionGroup* group = fusion.group(graph->values[value].producer);
+      if (!group) return;
+      const bool inside = reader.valid() && fusion.group(reader) == group;
+      const bool written = std::find(group->results.begin(), group->results.end(), value) != group->results.end();
+      EXPECT_TRUE(inside || written);
+    };
+    for (const Block& block : device.blocks) {
+      const FusionGroup* last = nullptr;
+      std::set<const FusionGroup*> left;
+      for (const Step& step : block.steps) {
+        const NodeKind kind = graph->nodes[step.node].kind;
+        if (step.kind == StepKind::send) check_read(step.value, {});
+        if (step.kind == StepKind::compute)
+          for (const ValueId input : graph->nodes[step.node].inputs) check_read(input, step.node);
+        for (const std::vector<NodeId>* nodes : {&step.carried, &step.merges})
+          for (const NodeId node : *nodes)
+            for (const ValueId input : graph->nodes[node].inputs) check_read(input, {});
+        if (step.kind == StepKind::compute && kind != NodeKind::operation && kind != NodeKind::counter) continue;
+        const FusionGroup* group = step.kind == StepKind::compute ? fusion.group(step.node) : nullptr;
+        // What only the next one reads, as a product does a transpose, may stand anywhere before.
+        if (group && step.node != group->nodes.back() && !graph->nodes[step.node].op->elementwise() &&
+            graph->nodes[step.node].inputs.size() == 1)
+          continue;
+        if (last && group != last) left.insert(last);
+        EXPECT_FALSE(group && left.contains(group)) << "a group with something between its operations";
+        last = group;
+      }
+    }
+    for (const FusionGroup& group : fusion.groups) {
+      ++groups;
+      EXPECT_GE(group.nodes.size(), 2U);
+      for (const NodeId node : group.nodes) {
+        const ValueId result = graph->nodes[node].results[0];
+        const bool written = std::find(group.results.begin(), group.results.end(), result) != group.results.end();
+        EXPECT_EQ(plan.storage_of[result] != kNoStorage, written) << "what nobody else reads has memory, or what others read has none";
+        hidden += written ? 0 : 1;
+      }
+    }
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(groups, 100U);
+  EXPECT_GT(hidden, 50U);
+}
+
+/// The launches of a run, and its result.
+std::pair<std::int64_t, RunResult> run_on_fake(const Planned& planned, const RunOptions& options, bool fuse, std::uint64_t seed) {
+  FakeDriver driver(static_cast<FakeDriver::Schedule>(seed % 3), seed);
+  ExecutorOptions executor_options;
+  executor_options.accelerator = ExecutorOptions::Accelerator::cuda;
+  cuda::CudaOptions cuda_options;
+  cuda_options.stream_mode = true;  // so that each launch is a call
+  executor_options.open = driver.opener(cuda_options);
+  executor_options.fuse = fuse;
+  std::pair<std::int64_t, RunResult> all;
+  {
+    const std::unique_ptr<Executor> executor = executor_for(planned, executor_options);
+    EXPECT_TRUE(executor->run(options).ok());
+    const auto launches = [&] { return driver.count("cuLaunchKernel") + driver.count("cublasLtMatmul"); };
+    const std::int64_t before = launches();
+    Result<RunResult> result = executor->run(options);
+    EXPECT_TRUE(result.ok()) << (result.ok() ? "" : result.error().message);
+    if (result) all.second = *std::move(result);
+    all.first = launches() - before;
+  }
+  EXPECT_EQ(driver.leaks(), "");
+  EXPECT_THAT(driver.misuses(), IsEmpty());
+  return all;
+}
+
+TEST(Fusion, ChangesNoBitOfTheResultsAndSavesLaunches) {
+  std::int64_t alone = 0, together = 0;
+  for (std::uint64_t seed = 0; seed < 40 && !HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomGraphOptions graph_options;
+    graph_options.effects = graph_options.host_functions = false;
+    const auto graph = std::make_shared<const Graph>(random_graph(seed, graph_options));
+    RunOptions options;
+    options.inputs = random_inputs(*graph, seed);
+    if (!run_reference(*graph, options).ok()) continue;
+    for (const Where where : {Where::accelerator, Where::random}) {
+      const Planned planned = plan_for(graph, where, seed);
+      const auto [more, unfused] = run_on_fake(planned, options, false, seed);
+      const auto [fewer, fused] = run_on_fake(planned, options, true, seed);
+      ASSERT_EQ(fused.outputs.size(), unfused.outputs.size());
+      for (std::size_t i = 0; i < fused.outputs.size(); ++i) EXPECT_TRUE(fused.outputs[i].second == unfused.outputs[i].second);
+      EXPECT_LE(fewer, more);
+      alone += more;
+      together += fewer;
+    }
+  }
+  EXPECT_LT(together, alone * 9 / 10) << together << " launches instead of " << alone;
+}
+
+TEST(Fusion, VerifyModeNamesTheOperationThatDiffers) {
+  Model m;
+  const Operand x = m.input("x", {8});
+  m.output("y", m("tanh", {m("exp", {x})}));
+  const auto graph = m.finish();
+  RunOptions options;
+  options.inputs = random_inputs(*graph, 1);
+  options.verify = true;
+  for (const bool wrong : {false, true}) {
+    FakeDriver driver;
+    cuda::CudaOptions cuda_options;
+    cuda_options.cache_folder.clear();
+    cuda_options.source = [&](KernelRequest request, const cuda::Architecture& architecture) {
+      if (wrong) request.steps.at(0).op = find_op("sin");
+      return driver.source(request, architecture);
+    };
+    ExecutorOptions executor_options;
+    executor_options.accelerator = ExecutorOptions::Accelerator::cuda;
+    executor_options.open = [&] { return cuda::CudaDevice::open(FakeDriver::api(), cuda_options); };
+    const std::unique_ptr<Executor> executor = executor_for(plan_for(graph, Where::accelerator), executor_options);
+    ASSERT_TRUE(executor);
+    const Result<RunResult> result = executor->run(options);
+    ASSERT_EQ(result.ok(), !wrong) << (result.ok() ? "" : result.error().message);
+    const std::string message = result.ok() ? "" : result.error().message;
+    EXPECT_EQ(wrong, message.find("tanh` differs from its meaning") != std::string::npos) << message;
+  }
+}
+
+// --- the kernels of groups
+// -----------------------------------------------------------------------------------------------------------------
+
+/// The meanings of the group's steps, one after the other: all results, each rounded to its type.
+std::vector<Array> meaning_of(const KernelRequest& request, const std::vector<Array>& inputs) {
+  std::vector<Array> known = inputs;
+  const OpContext context{[](std::string_view) {}};
+  for (const FusedStep& step : request.steps) {
+    std::vector<Array> operands, results;
+    for (const std::size_t operand : step.operands) operands.push_back(known[operand]);
+    results.emplace_back(step.type);
+    EXPECT_TRUE(step.op->meaning({*step.attributes, operands, results, context}).ok());
+    known.push_back(results[0]);
+  }
+  std::vector<Array> written;
+  for (const std::size_t step : request.written) written.push_back(known[inputs.size() + step]);
+  return written;
+}
+
+/// Elements between small operands and a small result may be too many for narrow indices.
+TEST(Fusion, CountsTheElementsInBetween) {
+  Model m;
+  const Operand product = m("multiply", {m.input("x", {20, 1}), m.input("y", {1, 20})});
+  m.output("y", m("sum", {product}, {{"axis", Axes{0, 1}}}));
+  const auto graph = m.finish();
+  const Planned planned = plan_for(graph, Where::accelerator);
+  const Fusion fusion = find_fusion(*planned.program, kAccelerator, cuda::fuses);
+  ASSERT_EQ(fusion.groups.size(), 1U);
+  const KernelRequest request = request_for(*graph, fusion.groups[0]);
+  EXPECT_NE(cuda::kernel_source(request, {9, 0, 132, 399})->text.find("typedef i64 Index"), std::string::npos);
+  EXPECT_EQ(cuda::kernel_source(request, {9, 0, 132, 400})->text.find("typedef i64 Index"), std::string::npos);
+}
+
+TEST(Fusion, KernelsOfGroupsAgreeWithTheMeanings) {
+  if (const std::string why = KernelEmulator::unavailable(); !why.empty()) GTEST_SKIP() << why;
+  KernelEmulator emulator;
+  struct Case {
+    std::shared_ptr<const Graph> graph;
+    KernelRequest request;
+    cuda::KernelSource source;
+    std::uint64_t seed;
+  };
+  std::vector<Case> cases;
+  for (std::uint64_t seed = 0; cases.size() < 80; ++seed) {
+    const auto graph = std::make_shared<const Graph>(random_graph(seed));
+    const Planned planned = plan_for(graph, Where::accelerator);
+    for (const FusionGroup& group : find_fusion(*planned.program, kAccelerator, cuda::fuses).groups) {
+      KernelRequest request = request_for(*graph, group);
+      if (cuda::has_matmul(request)) continue;  // cuBLASLt's
+      ASSERT_TRUE(cuda::has_kernel(request));
+      cases.push_back({graph, request, *cuda::kernel_source(request, {9, 0, 132}), seed});
+      emulator.add(cases.back().source);
+    }
+  }
+  for (const Case& each : cases) {
+    SCOPED_TRACE("seed " + std::to_string(each.seed));
+    std::mt19937_64 random(each.seed);
+    std::vector<Array> inputs, results;
+    for (const TensorType& type : each.request.input_types) {
+      inputs.emplace_back(type);
+      dispatch(type.dtype, [&](auto zero) {
+        using T = decltype(zero);
+        for (std::int64_t i = 0; i < type.elements(); ++i)
+          inputs.back().mutable_data<T>()[i] =
+              static_cast<T>(static_cast<float>(random() % 1000) / 500 - (std::is_same_v<T, bool> ? 0 : 1));
+      });
+    }
+    for (const TensorType& type : each.request.result_types) results.emplace_back(type);
+    const Status status = emulator.run(each.source, inputs, results);
+    ASSERT_TRUE(status.ok()) << status.error().message;
+    const std::vector<Array> expected = meaning_of(each.request, inputs);
+    for (std::size_t i = 0; i < results.size(); ++i)
+      EXPECT_EQ(difference(results[i], expected[i], 100).value_or(""), "") << each.source.text.substr(each.source.text.find("extern"));
+    if (HasFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace cleave::testing

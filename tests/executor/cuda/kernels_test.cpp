@@ -1,0 +1,325 @@
+// Every generated CUDA kernel, run by the kernel emulator, against the op's meaning: on the one table of op samples and on shapes that
+// reach each way a kernel may be written: whole and split, in packs and one by one, with narrow and with wide indices.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <set>
+
+#include "executor/check/compare.h"
+#include "executor/cuda/matmul/matmul.h"
+#include "executor/run/executor.h"
+#include "graph/ops/convert.h"
+#include "graph/trace/tracer.h"
+#include "tests/support/kernel_emulator/kernel_emulator.h"
+#include "tests/support/kernel_request.h"
+
+namespace cleave::testing {
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+using Order = KernelEmulator::Order;
+
+std::vector<Array> results_for(const OpSample& sample) {
+  std::vector<Array> results;
+  for (const TensorType& type : request_for(sample).result_types) results.emplace_back(type);
+  return results;
+}
+
+/// Samples with their kernels, compiled together.
+class Kernels {
+ public:
+  explicit Kernels(const cuda::Architecture& architecture) : architecture_(architecture) {}
+
+  void add(OpSample sample) {
+    std::optional<cuda::KernelSource> source = cuda::kernel_source(request_for(sample), architecture_);
+    if (!source) return;
+    emulator_.add(*source);
+    all_.push_back({std::move(sample), *std::move(source)});
+  }
+
+  /// Runs all kernels; each agrees with its meaning. How many there are.
+  std::size_t check() {
+    if (const std::string why = KernelEmulator::unavailable(); !why.empty()) return 0;
+    for (const auto& [sample, source] : all_) {
+      SCOPED_TRACE(describe(sample));
+      check(sample, source);
+      if (::testing::Test::HasFailure()) {
+        ADD_FAILURE() << source.text.substr(source.text.find("extern \"C\""));
+        break;
+      }
+    }
+    return all_.size();
+  }
+
+ private:
+  void check(const OpSample& sample, const cuda::KernelSource& source) {
+    std::vector<Array> computed = results_for(sample), backwards = results_for(sample), expected = results_for(sample);
+    const OpContext context{[](std::string_view) {}};
+    const Status meaning = sample.op->meaning({sample.attributes, sample.inputs, expected, context});
+    const Status kernel = emulator_.run(source, sample.inputs, computed, Order::forward);
+    ASSERT_EQ(meaning.ok(), kernel.ok()) << (kernel ? meaning : kernel).error().message;
+    if (!meaning.ok()) {
+      EXPECT_EQ(kernel.error().message, meaning.error().message);
+      EXPECT_EQ(kernel.error().kind, ErrorKind::user);
+      return;
+    }
+    ASSERT_TRUE(emulator_.run(source, sample.inputs, backwards, Order::backward).ok());
+    const double length = reduction_length(*sample.op, sample.attributes, sample.inputs, expected);
+    for (std::size_t i = 0; i < computed.size(); ++i) {
+      EXPECT_EQ(difference(computed[i], expected[i], length).value_or(""), "");
+      EXPECT_TRUE(computed[i] == backwards[i]) << "another order of the threads gives another result";
+      const bool bits = sample.op->name.starts_with("random_");
+      EXPECT_TRUE(!bits || computed[i] == expected[i]) << "not every bit is the host's";
+    }
+  }
+
+  const cuda::Architecture architecture_;
+  KernelEmulator emulator_;
+  std::vector<std::pair<OpSample, cuda::KernelSource>> all_;
+};
+
+/// Numbers that are the same in every run, with some of which sums and products stay small.
+Array numbers(DType dtype, Shape shape) {
+  Array array(TensorType{dtype, std::move(shape)});
+  dispatch(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    T* out = array.mutable_data<T>();
+    for (std::int64_t i = 0; i < array.size(); ++i) out[i] = ops::convert<T>(static_cast<double>(i * 7919 % 1013) / 256 - 1.5);
+  });
+  return array;
+}
+
+OpSample sample(std::string_view op, std::vector<Array> inputs, Attributes attributes = {}) {
+  OpSample sample{find_op(op), std::move(inputs), std::move(attributes), false};
+  CLEAVE_CHECK(!normalize_call(*sample.op, sample.inputs.size(), sample.attributes), "a sample with wrong attributes");
+  return sample;
+}
+
+#define CLEAVE_NEEDS_EMULATOR \
+  if (const std::string why = KernelEmulator::unavailable(); !why.empty()) GTEST_SKIP() << why
+
+TEST(CudaKernels, AgreeWithTheMeanings) {
+  CLEAVE_NEEDS_EMULATOR;
+  Kernels kernels({9, 0, 132});
+  for (OpSample& each : op_samples()) kernels.add(std::move(each));
+  EXPECT_GT(kernels.check(), 300U);
+}
+
+TEST(CudaKernels, AgreeWithTheMeaningsWhereIndicesAreWide) {
+  CLEAVE_NEEDS_EMULATOR;
+  Kernels kernels({9, 0, 2, 0});
+  for (OpSample& each : op_samples()) {
+    if (each.inputs.empty() || each.inputs[0].dtype() == DType::f32) kernels.add(std::move(each));
+  }
+  EXPECT_GT(kernels.check(), 100U);
+}
+
+TEST(CudaKernels, TakeSeveralElementsAtOnce) {
+  CLEAVE_NEEDS_EMULATOR;
+  Kernels kernels({9, 0, 1});
+  const std::vector<std::vector<Shape>> shapes = {{{64}, {64}},         {{67}, {67}},          {{5}, {5}},
+                                                  {{4096}, {4096}},     {{16, 32}, {32}},      {{16, 32}, {16, 1}},
+                                                  {{3, 8, 16}, {8, 1}}, {{2, 3, 12}, {3, 12}}, {{6, 5, 4, 8}, {6, 1, 4, 1}},
+                                                  {{1, 9}, {7, 1}},     {{40, 3}, {3}},        {{}, {64}}};
+  for (const DType dtype : {DType::f32, DType::f16, DType::f64, DType::u8}) {
+    for (const auto& pair : shapes) kernels.add(sample("add", {numbers(dtype, pair[0]), numbers(dtype, pair[1])}));
+    kernels.add(sample("less", {numbers(dtype, {8, 64}), numbers(dtype, {64})}));
+    for (const DType target : {DType::f64, DType::boolean}) kernels.add(sample("astype", {numbers(dtype, {67})}, {{"dtype", target}}));
+  }
+  EXPECT_GT(kernels.check(), 50U);
+}
+
+TEST(CudaKernels, ReduceShapesOfAllKinds) {
+  CLEAVE_NEEDS_EMULATOR;
+  for (const int multiprocessors : {1, 132}) {
+    Kernels kernels({9, 0, multiprocessors});
+    for (const char* op : {"sum", "mean", "max", "prod", "all", "argmin"}) {
+      for (const auto& [shape, axes] : std::vector<std::pair<Shape, Integers>>{{{20000}, {0}},
+                                                                               {{1, 20001}, {1}},
+                                                                               {{3, 4096}, {1}},
+                                                                               {{4099, 3}, {0}},
+                                                                               {{5000, 40}, {0}},
+                                                                               {{2, 300}, {0}},
+                                                                               {{300, 2}, {1}},
+                                                                               {{70, 33}, {}},
+                                                                               {{6, 50, 7}, {1}},
+                                                                               {{6, 50, 8}, {0, 2}},
+                                                                               {{6, 5, 7, 4}, {1, 3}},
+                                                                               {{6, 5, 7, 4}, {0, 2}},
+                                                                               {{0, 5}, {1}},
+                                                                               {{400, 16}, {1}},
+                                                                               {{1, 1}, {0}},
+                                                                               {{2, 64, 64}, {1, 2}}}) {
+        kernels.add(sample(op, {numbers(DType::f32, shape)}, {{"axis", axes}}));
+      }
+    }
+    for (const char* op : {"sum", "min", "argmax"}) {
+      for (const DType dtype : {DType::f64, DType::f16, DType::bf16, DType::i32, DType::i64, DType::u8}) {
+        kernels.add(sample(op, {numbers(dtype, {5000})}));
+        kernels.add(sample(op, {numbers(dtype, {3000, 5})}, {{"axis", std::int64_t{0}}}));
+      }
+    }
+    EXPECT_GT(kernels.check(), 80U);
+    if (HasFailure()) return;
+  }
+}
+
+TEST(CudaKernels, KeepNanAndTheOrderOfZeros) {
+  CLEAVE_NEEDS_EMULATOR;
+  Kernels kernels({9, 0, 132});
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
+  for (const char* op : {"max", "min", "sum", "prod", "any", "all", "argmax", "argmin"}) {
+    kernels.add(sample(op, {Array::of<float>({6}, {1, nan, 3, infinity, -infinity, 2})}));
+    kernels.add(sample(op, {Array::of<float>({2}, {-infinity, -infinity})}));
+    kernels.add(sample(op, {Array::of<float>({5}, {2, nan, -7, nan, 9})}));
+    kernels.add(sample(op, {Array::of<float>({2}, {infinity, infinity})}));
+    kernels.add(sample(op, {Array::of<float>({2}, {1e30F, 1e30F})}));
+    kernels.add(sample(op, {Array::of<std::int32_t>({2}, {std::numeric_limits<std::int32_t>::min(), -1})}));
+    kernels.add(sample(op, {Array::of<std::int64_t>({2}, {std::numeric_limits<std::int64_t>::max(), 2})}));
+  }
+  EXPECT_GT(kernels.check(), 30U);
+}
+
+TEST(CudaKernels, MoveWholePiecesAndTiles) {
+  CLEAVE_NEEDS_EMULATOR;
+  constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
+  for (const int multiprocessors : {1, 132}) {
+    Kernels kernels({9, 0, multiprocessors});
+    for (const DType dtype : {DType::f32, DType::f16, DType::f64, DType::u8}) {
+      for (const Shape& shape : {Shape{33, 70}, Shape{64, 32}, Shape{3, 40, 9}, Shape{70, 7}})
+        kernels.add(sample("transpose", {numbers(dtype, shape)}));
+      for (const Integers& axes : {Integers{2, 1, 0}, Integers{1, 0, 2}, Integers{2, 0, 1}, Integers{0, 2, 1}}) {
+        kernels.add(sample("permute_dims", {numbers(dtype, {9, 20, 33})}, {{"axes", axes}}));
+        kernels.add(sample("permute_dims", {numbers(dtype, {16, 3, 8})}, {{"axes", axes}}));
+      }
+      kernels.add(sample("slice", {numbers(dtype, {100})}, {{"starts", Integers{3}}, {"stops", Integers{90}}}));
+      kernels.add(sample("slice", {numbers(dtype, {100})}, {{"starts", Integers{16}}, {"stops", Integers{99}}}));
+      kernels.add(sample("slice", {numbers(dtype, {6, 32})}, {{"starts", Integers{1, 8}}, {"stops", Integers{5, 24}}}));
+      kernels.add(sample("slice", {numbers(dtype, {6, 32, 4})},
+                         {{"starts", Integers{0, 30}}, {"stops", Integers{kEnd, 1}}, {"steps", Integers{2, -3}}}));
+      kernels.add(sample("flip", {numbers(dtype, {5, 16})}, {{"axis", std::int64_t{0}}}));
+      kernels.add(sample("broadcast_to", {numbers(dtype, {4, 1, 16})}, {{"shape", Integers{2, 4, 3, 16}}}));
+      kernels.add(sample("repeat", {numbers(dtype, {3, 16})}, {{"repeats", std::int64_t{3}}}));
+      kernels.add(sample("tile", {numbers(dtype, {4, 16})}, {{"repetitions", Integers{3, 2}}}));
+      kernels.add(sample("reshape", {numbers(dtype, {7, 11, 13})}, {{"shape", Integers{-1}}}));
+    }
+    EXPECT_GT(kernels.check(), 80U);
+  }
+}
+
+TEST(CudaKernels, JoinPadAndTake) {
+  CLEAVE_NEEDS_EMULATOR;
+  for (const int multiprocessors : {1, 132}) {
+    Kernels kernels({9, 0, multiprocessors});
+    for (const DType dtype : {DType::f32, DType::f16, DType::f64, DType::u8}) {
+      std::vector<Array> rows, columns, many;
+      for (const std::int64_t n : {3, 0, 1, 40, 8}) rows.push_back(numbers(dtype, {n, 5}));
+      for (const std::int64_t n : {16, 32, 0, 64}) columns.push_back(numbers(dtype, {6, n}));
+      for (std::int64_t n = 0; n < 70; ++n) many.push_back(numbers(dtype, {2, n % 7}));
+      kernels.add(sample("concat", rows));
+      kernels.add(sample("concat", columns, {{"axis", std::int64_t{1}}}));
+      kernels.add(sample("concat", many, {{"axis", std::int64_t{1}}}));
+      kernels.add(sample("stack", {rows[3], rows[3], rows[3]}, {{"axis", std::int64_t{1}}}));
+      kernels.add(sample("pad", {numbers(dtype, {5, 16})}, {{"widths", Integers{2, 1, 0, 0}}, {"value", -1.5}}));
+      kernels.add(sample("pad", {numbers(dtype, {5, 16})}, {{"widths", Integers{0, 0, 16, 32}}}));
+      kernels.add(sample("pad", {numbers(dtype, {5, 3, 7})}, {{"widths", Integers{1, 0, 0, 0, 3, 2}}, {"value", 7.0}}));
+      kernels.add(sample("pad", {numbers(dtype, {0, 7})}, {{"widths", std::int64_t{1}}}));
+      const Array positions = Array::of<std::int64_t>({2, 3}, {0, 8, 3, 8, 1, 7});
+      kernels.add(sample("take", {numbers(dtype, {9, 32}), positions}, {{"axis", std::int64_t{0}}}));
+      kernels.add(sample("take", {numbers(dtype, {4, 9, 5}), positions}, {{"axis", std::int64_t{1}}}));
+      kernels.add(sample("take", {numbers(dtype, {4, 9}), positions}, {{"axis", std::int64_t{-1}}}));
+    }
+    for (const std::int32_t wrong : {-1, 9, std::numeric_limits<std::int32_t>::min()}) {
+      const Array positions = Array::of<std::int32_t>({4}, {1, 8, wrong, 0});
+      kernels.add(sample("take", {numbers(DType::f32, {9, 32}), positions}, {{"axis", std::int64_t{0}}}));
+      kernels.add(sample("take", {numbers(DType::f32, {0, 9}), positions}, {{"axis", std::int64_t{1}}}));
+      kernels.add(sample("one_hot", {positions}, {{"depth", std::int64_t{7}}}));
+    }
+    kernels.add(sample("take", {numbers(DType::f32, {0, 4}), Array::of<std::uint8_t>({1}, {0})}, {{"axis", std::int64_t{0}}}));
+    EXPECT_GT(kernels.check(), 50U);
+  }
+}
+
+TEST(CudaKernels, CreateTensorsOfAllSizes) {
+  CLEAVE_NEEDS_EMULATOR;
+  Kernels kernels({9, 0, 1});
+  for (const DType dtype : {DType::f32, DType::f16, DType::f64, DType::u8}) {
+    for (const std::int64_t n : {1, 15, 16, 67, 5000})
+      kernels.add(sample("full", {}, {{"shape", Integers{n}}, {"value", 3.0}, {"dtype", dtype}}));
+    kernels.add(sample("eye", {}, {{"rows", std::int64_t{30}}, {"columns", std::int64_t{7}}, {"dtype", dtype}}));
+    kernels.add(sample("eye", {}, {{"rows", std::int64_t{7}}, {"columns", std::int64_t{30}}, {"dtype", dtype}}));
+    kernels.add(
+        sample("arange", {}, {{"start", std::int64_t{200}}, {"stop", std::int64_t{1}}, {"step", std::int64_t{-3}}, {"dtype", dtype}}));
+    kernels.add(sample("arange", {}, {{"start", 0.5}, {"stop", std::int64_t{100}}, {"step", 0.1}, {"dtype", dtype}}));
+  }
+  EXPECT_GT(kernels.check(), 30U);
+}
+
+TEST(CudaKernels, SoftmaxOfShortAndLongLines) {
+  CLEAVE_NEEDS_EMULATOR;
+  Kernels kernels({9, 0, 132});
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
+  for (const char* op : {"softmax", "log_softmax"}) {
+    for (const DType dtype : {DType::f32, DType::f64, DType::bf16}) {
+      for (const std::int64_t length : {1, 7, 33, 300, 2000, 9000}) kernels.add(sample(op, {numbers(dtype, {3, length})}));
+      for (const Shape& shape : {Shape{2, 1, 3}, Shape{2, 9, 40}, Shape{3, 300, 2}, Shape{1, 4500, 2}})
+        kernels.add(sample(op, {numbers(dtype, shape)}, {{"axis", std::int64_t{1}}}));
+    }
+    kernels.add(sample(op, {Array::of<float>({5, 2}, {1, nan, infinity, 1, -infinity, -infinity, -infinity, 0, 1000, -1000})}));
+  }
+  EXPECT_GT(kernels.check(), 50U);
+}
+
+TEST(CudaKernels, RunningSumsOfShortAndLongLines) {
+  CLEAVE_NEEDS_EMULATOR;
+  for (const int multiprocessors : {1, 132}) {
+    Kernels kernels({9, 0, multiprocessors});
+    for (const DType dtype : {DType::f32, DType::f16, DType::f64, DType::i32, DType::i64, DType::u8, DType::boolean}) {
+      for (const std::int64_t length : {1, 3, 5, 31, 130, 1025, 5000}) kernels.add(sample("cumulative_sum", {numbers(dtype, {length})}));
+      for (const Shape& shape : {Shape{3, 50, 40}, Shape{2, 700, 3}, Shape{4, 0, 3}, Shape{5, 3, 2}})
+        kernels.add(sample("cumulative_sum", {numbers(dtype, shape)}, {{"axis", std::int64_t{1}}}));
+    }
+    for (const Shape& shape : {Shape{40000}, Shape{2, 20000}})
+      kernels.add(sample("cumulative_sum", {numbers(DType::f64, shape)}, {{"axis", std::int64_t{-1}}}));
+    kernels.add(sample("cumulative_sum", {numbers(DType::i64, {20001, 2})}, {{"axis", std::int64_t{0}}}));
+    kernels.add(sample("cumulative_sum", {Array::of<std::int64_t>({2}, {std::numeric_limits<std::int64_t>::max(), 2})}));
+    EXPECT_GT(kernels.check(), 70U);
+  }
+}
+
+/// Every op of the vocabulary runs on the GPU with all that it takes, or is one of these.
+TEST(CudaKernels, CoverTheVocabularyButForTheOpsOfTheHost) {
+  const std::set<std::string> of_the_host = {"argsort", "host_call", "print", "sort", "to_host", "top_k", "unique", "write_npy"};
+  const KernelSupport supports = kernel_support(ExecutorOptions::Accelerator::cuda);
+  std::set<std::string> seen;
+  for (const OpSample& each : op_samples()) {
+    const KernelRequest request = request_for(each);
+    const bool here = cuda::has_kernel(request) || cuda::has_matmul(request);
+    const bool accelerated = !of_the_host.contains(each.op->name);
+    EXPECT_TRUE(here || !accelerated) << describe(each);
+    seen.insert(each.op->name);
+    // What the planner is told is the same.
+    Tracer tracer("one");
+    std::vector<Operand> operands;
+    for (const TensorType& type : request.input_types)
+      operands.push_back(tracer.input("x" + std::to_string(operands.size()), type, {}, {}));
+    tracer.call(*each.op, operands, each.attributes, {});
+    const Graph graph = tracer.finish();
+    ASSERT_TRUE(graph.ok()) << describe(each);
+    for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+      const bool this_one = graph.nodes[NodeId(n)].op == each.op;
+      EXPECT_TRUE(!this_one || supports(graph, NodeId(n)) == accelerated) << describe(each);
+    }
+  }
+  for (const OpDef* op : all_ops()) EXPECT_TRUE(seen.contains(op->name)) << op->name;
+}
+
+TEST(CudaKernels, HasKernelSaysWhatKernelSourceDoes) {
+  for (const OpSample& each : op_samples()) {
+    const KernelRequest request = request_for(each);
+    EXPECT_EQ(cuda::has_kernel(request), cuda::kernel_source(request, {}).has_value()) << describe(each);
+  }
+}
+
+}  // namespace
+}  // namespace cleave::testing

@@ -1,0 +1,153 @@
+// Page-locked arrays on the fake driver: they are the driver's memory, given back once, and devices copy from and to them where they lie.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "executor/cuda/page_locked.h"
+#include "graph/trace/tracer.h"
+#include "tests/executor/run_support.h"
+#include "tests/support/fake_driver.h"
+
+namespace cleave::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// The host's side of every copy, in order, as the driver is told it.
+std::vector<const void*> sources, targets;
+decltype(&cuMemcpyHtoDAsync) to_device;
+decltype(&cuMemcpyDtoHAsync) to_host;
+
+/// The fake's table, with copies noted.
+cuda::Api noting_api() {
+  cuda::Api api = FakeDriver::api();
+  to_device = api.driver.cuMemcpyHtoDAsync;
+  to_host = api.driver.cuMemcpyDtoHAsync;
+  sources.clear();
+  targets.clear();
+  api.driver.cuMemcpyHtoDAsync = [](CUdeviceptr to, const void* from, std::size_t bytes, CUstream stream) {
+    sources.push_back(from);
+    return to_device(to, from, bytes, stream);
+  };
+  api.driver.cuMemcpyDtoHAsync = [](void* to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
+    targets.push_back(to);
+    return to_host(to, from, bytes, stream);
+  };
+  return api;
+}
+
+ExecutorOptions executor_options(FakeDriver& driver) {
+  cuda::CudaOptions cuda_options;
+  cuda_options.cache_folder.clear();
+  cuda_options.source = [&driver](const KernelRequest& request, const cuda::Architecture& a) { return driver.source(request, a); };
+  ExecutorOptions options;
+  options.accelerator = ExecutorOptions::Accelerator::cuda;
+  options.open = [api = noting_api(), cuda_options] { return cuda::CudaDevice::open(api, cuda_options); };
+  options.watchdog_seconds = 20;
+  return options;
+}
+
+/// sum = x + y
+std::shared_ptr<const Graph> addition() {
+  Tracer tracer("addition");
+  const SourceLocation here{std::make_shared<const std::string>("model.yaml"), 1, 1, nullptr};
+  const Operand operands[] = {tracer.input("x", {DType::f32, {4}}, {}, here), tracer.input("y", {DType::f32, {4}}, {}, here)};
+  tracer.output("sum", tracer.call(*find_op("add"), operands, {}, here), here);
+  return std::make_shared<const Graph>(tracer.finish());
+}
+
+Array locked(std::initializer_list<float> values) {
+  Result<Array> array = cuda::page_locked(FakeDriver::api().driver, {DType::f32, {static_cast<std::int64_t>(values.size())}}, 0);
+  if (!array) ADD_FAILURE() << array.error().message;
+  std::copy(values.begin(), values.end(), array->mutable_data<float>());
+  return *array;
+}
+
+bool among(const std::vector<const void*>& all, const Array& array) {
+  return std::find(all.begin(), all.end(), array.bytes()) != all.end();
+}
+
+TEST(CudaPageLocked, IsTheDriversMemoryAndGivenBackOnceFromAnyThread) {
+  FakeDriver driver;
+  {
+    const Array array = locked({1, 2, 3});
+    EXPECT_EQ(array.page_lock(), PageLock::accelerator);
+    EXPECT_EQ(driver.count("cuMemHostAlloc"), 1);
+    EXPECT_EQ(cuda::page_locked(FakeDriver::api().driver, {DType::f32, {0}}, 0)->size(), 0);
+    Array last = array;
+    std::thread([last = std::move(last)]() mutable { last = Array(); }).join();
+  }
+  EXPECT_EQ(driver.count("cuMemFreeHost"), 2);
+  std::thread([array = locked({1})] {}).join();
+  EXPECT_EQ(driver.leaks(), "");
+  EXPECT_EQ(driver.misuses(), std::vector<std::string>());
+}
+
+TEST(CudaPageLocked, SaysWhyThereIsNone) {
+  FakeDriver driver;
+  const auto beyond = cuda::page_locked(FakeDriver::api().driver, {DType::f32, {1}}, 1);
+  ASSERT_FALSE(beyond.ok());
+  EXPECT_EQ(beyond.error().message, "no GPU 1: there is one GPU, 0");
+  std::int64_t failures = 0;
+  for (std::int64_t call = 1;; ++call) {
+    driver.fail_call(call, CUDA_ERROR_OUT_OF_MEMORY);
+    const auto array = cuda::page_locked(FakeDriver::api().driver, {DType::f32, {1}}, 0);
+    if (array.ok()) break;
+    EXPECT_EQ(array.error().kind, ErrorKind::machine);
+    if (driver.failed() == "cuMemHostAlloc") {
+      EXPECT_THAT(array.error().message, HasSubstr("no page-locked memory for 4 B: cuMemHostAlloc failed"));
+    }
+    EXPECT_EQ(driver.leaks(), "") << driver.failed();
+    ++failures;
+  }
+  EXPECT_GT(failures, 5);
+  EXPECT_EQ(driver.misuses(), std::vector<std::string>());
+}
+
+TEST(CudaPageLocked, IsCopiedFromAndToWhereItLies) {
+  for (const auto schedule : {FakeDriver::Schedule::eager, FakeDriver::Schedule::latest, FakeDriver::Schedule::random}) {
+    FakeDriver driver(schedule, 5);
+    {
+      const std::unique_ptr<Executor> executor = executor_for(plan_for(addition(), Where::accelerator), executor_options(driver));
+      ASSERT_TRUE(executor);
+      RunOptions options;
+      const Array y = Array::of<float>({4}, {10, 20, 30, 40});
+      options.inputs = {{"x", locked({1, 2, 3, 4})}, {"y", y}};
+      options.results = {{"sum", locked({0, 0, 0, 0})}};
+      for (int run = 0; run < 3; ++run) {
+        sources.clear();
+        targets.clear();
+        const Result<RunResult> result = executor->run(options);
+        ASSERT_TRUE(result.ok()) << result.error().message;
+        EXPECT_EQ(*result->output("sum"), Array::of<float>({4}, {11, 22, 33, 44}));
+        EXPECT_EQ(sources.size(), 2u);
+        EXPECT_TRUE(among(sources, options.inputs.at("x")));
+        EXPECT_FALSE(among(sources, y)) << "ordinary memory goes through staging";
+        EXPECT_EQ(targets, std::vector<const void*>{options.results.at("sum").bytes()});
+      }
+    }
+    EXPECT_EQ(driver.leaks(), "");
+    EXPECT_EQ(driver.misuses(), std::vector<std::string>());
+  }
+}
+
+TEST(CudaPageLocked, WhatIsSimulatedGoesThroughStaging) {
+  FakeDriver driver;
+  std::vector<float> memory{1, 2, 3, 4}, result_memory(4);
+  const Array x = Array::own({DType::f32, {4}}, memory.data(), nullptr, PageLock::simulated);
+  {
+    const std::unique_ptr<Executor> executor = executor_for(plan_for(addition(), Where::accelerator), executor_options(driver));
+    ASSERT_TRUE(executor);
+    RunOptions options;
+    options.inputs = {{"x", x}, {"y", x}};
+    options.results = {{"sum", Array::own({DType::f32, {4}}, result_memory.data(), nullptr, PageLock::simulated)}};
+    const Result<RunResult> result = executor->run(options);
+    ASSERT_TRUE(result.ok()) << result.error().message;
+    EXPECT_EQ(result_memory, (std::vector<float>{2, 4, 6, 8}));
+  }
+  EXPECT_EQ(driver.misuses(), std::vector<std::string>());
+}
+
+}  // namespace
+}  // namespace cleave::testing

@@ -1,0 +1,107 @@
+// Every kernel of the host's table, and of the simulated accelerator, against the op's meaning on the one table of op samples.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "executor/check/compare.h"
+#include "executor/device/kernel.h"
+#include "executor/host/kernels.h"
+#include "tests/support/op_samples.h"
+
+namespace cleave::testing {
+namespace {
+
+std::vector<Array> results_for(const OpSample& sample) {
+  std::vector<TensorType> types;
+  for (const Array& input : sample.inputs) types.push_back(input.type());
+  const TypeResult typed = sample.op->type_rule(types, sample.attributes);
+  std::vector<Array> results;
+  for (const TensorType& type : std::get<0>(typed)) results.emplace_back(type);
+  return results;
+}
+
+/// The kernel on memory of its own, filled with what must not shine through.
+Status run_kernel(const OpSample& sample, std::vector<Array>& results) {
+  std::vector<TensorView> inputs, outputs;
+  std::vector<Array> copies = sample.inputs;
+  for (Array& input : copies) inputs.push_back({&input.type(), input.mutable_bytes()});
+  for (Array& result : results) {
+    std::memset(result.mutable_bytes(), 0xFF, static_cast<std::size_t>(result.type().bytes()));
+    outputs.push_back({&result.type(), result.mutable_bytes()});
+  }
+  const OpContext context{[](std::string_view) {}};
+  const Status status = run_guarded(host_kernel(*sample.op), {*sample.op, sample.attributes, inputs, outputs, context});
+  for (std::size_t i = 0; i < copies.size(); ++i) EXPECT_TRUE(copies[i] == sample.inputs[i]) << "the kernel wrote its operand " << i;
+  return status;
+}
+
+bool safe_to_repeat(const OpSample& sample) {
+  return sample.op->purity_for(sample.attributes) == Purity::pure;
+}
+
+TEST(Kernels, HostKernelsAgreeWithTheMeanings) {
+  int compared = 0, fast = 0;
+  for (const OpSample& sample : op_samples()) {
+    if (!safe_to_repeat(sample)) continue;
+    SCOPED_TRACE(describe(sample));
+    std::vector<Array> computed = results_for(sample), expected = results_for(sample);
+    const OpContext context{[](std::string_view) {}};
+    const Status meaning = sample.op->meaning({sample.attributes, sample.inputs, expected, context});
+    const Status kernel = run_kernel(sample, computed);
+    ASSERT_EQ(meaning.ok(), kernel.ok());
+    if (!meaning.ok()) continue;
+    fast += host_kernel(*sample.op) != run_meaning ? 1 : 0;
+    for (std::size_t i = 0; i < computed.size(); ++i) {
+      const double length = reduction_length(*sample.op, sample.attributes, sample.inputs, expected);
+      EXPECT_EQ(difference(computed[i], expected[i], length).value_or(""), "");
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, 300);
+  EXPECT_GT(fast, 150);
+}
+
+TEST(Kernels, ElementwiseKernelsMayOverwriteAnOperand) {
+  for (const OpSample& sample : op_samples()) {
+    if (!sample.op->elementwise() || !safe_to_repeat(sample)) continue;
+    SCOPED_TRACE(describe(sample));
+    std::vector<Array> expected = results_for(sample);
+    const OpContext context{[](std::string_view) {}};
+    ASSERT_TRUE(sample.op->meaning({sample.attributes, sample.inputs, expected, context}).ok());
+    for (std::size_t target = 0; target < sample.inputs.size(); ++target) {
+      if (sample.inputs[target].type() != expected[0].type()) continue;
+      std::vector<Array> copies = sample.inputs;
+      std::vector<TensorView> inputs;
+      for (Array& copy : copies) inputs.push_back({&copy.type(), copy.mutable_bytes()});
+      const std::vector<TensorView> outputs = {inputs[target]};
+      ASSERT_TRUE(run_guarded(host_kernel(*sample.op), {*sample.op, sample.attributes, inputs, outputs, context}).ok());
+      EXPECT_EQ(difference(copies[target], expected[0]).value_or(""), "") << "on operand " << target;
+    }
+  }
+}
+
+TEST(Kernels, EveryRowOfTheTableNamesAnOp) {
+  for (const auto family :
+       {host::elementwise_kernels, host::selection_kernels, host::matmul_kernels, host::reduction_kernels, host::movement_kernels}) {
+    for (const host::KernelRow& row : family()) EXPECT_TRUE(find_op(row.op)) << row.op;
+  }
+}
+
+TEST(Compare, FindsTheFirstDifference) {
+  const Array a = Array::of<float>({3}, {1, 2, 3}), b = Array::of<float>({3}, {1, 2.5F, 4});
+  EXPECT_EQ(difference(a, b).value_or(""), "element 1 is 2 instead of 2.5");
+  EXPECT_FALSE(difference(Array::of<float>({1}, {1.0F}), Array::of<float>({1}, {1.000001F})));
+  EXPECT_TRUE(difference(Array::of<std::int32_t>({1}, {1}), Array::of<std::int32_t>({1}, {2})));
+  EXPECT_TRUE(difference(Array::of<std::int64_t>({1}, {(1LL << 60) + 1}), Array::of<std::int64_t>({1}, {1LL << 60})));
+  const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  EXPECT_FALSE(difference(Array::scalar(nan), Array::scalar(nan)));
+  EXPECT_TRUE(difference(Array::scalar(nan), Array::scalar(1.0F)));
+  EXPECT_TRUE(difference(Array::scalar(inf), Array::scalar(1e30F)));
+  EXPECT_TRUE(difference(Array::scalar(inf), Array::scalar(-inf)));
+  // A sum of ten thousand may be off by more than a single number.
+  EXPECT_TRUE(difference(Array::scalar(0.00005F), Array::scalar(0.0F)));
+  EXPECT_FALSE(difference(Array::scalar(0.00005F), Array::scalar(0.0F), 10000));
+}
+
+}  // namespace
+}  // namespace cleave::testing

@@ -1,0 +1,183 @@
+// The memory plan: what lives at the same time never overlaps, loops need no copies where none is due, swaps swap, and the stated peak is
+// what the device measures.
+#include "executor/memory/memory_plan.h"
+
+#include "executor/memory/arena.h"
+#include "executor/memory/liveness.h"
+#include "graph/trace/tracer.h"
+#include "tests/executor/run_support.h"
+
+namespace cleave::testing {
+namespace {
+
+SourceLocation line(int number) {
+  return {std::make_shared<const std::string>("model.yaml"), number, 1, nullptr};
+}
+
+Operand call(Tracer& tracer, const char* op, std::vector<Operand> inputs, Attributes attributes = {}) {
+  return tracer.call(*find_op(op), inputs, std::move(attributes), line(1));
+}
+
+TEST(Arena, TakesTheSmallestGapThatFitsAndJoinsNeighbours) {
+  Arena arena;
+  const auto a = arena.take(1024), b = arena.take(256), c = arena.take(512), d = arena.take(256);
+  EXPECT_EQ(arena.peak(), 2048);
+  arena.give_back(a, 1024);
+  arena.give_back(c, 512);
+  EXPECT_EQ(arena.take(500), c);  // not the larger gap
+  EXPECT_EQ(arena.take(100), a);
+  arena.give_back(b, 256);
+  EXPECT_EQ(arena.take(1024), a + 256);  // what was left of the first gap and b
+  EXPECT_EQ(arena.peak(), 2048);
+  arena.give_back(d, 256);
+  EXPECT_EQ(arena.take(512), d);  // the gap at the end grows
+  EXPECT_EQ(arena.peak(), 2304);
+  EXPECT_EQ(arena.take(0), 0);
+}
+
+MemoryPlan plan_of(const std::shared_ptr<const Graph>& graph, Where where, DeviceId device) {
+  const Planned planned = plan_for(graph, where);
+  return plan_memory(*planned.program, device, device == kHost);
+}
+
+std::size_t count_moves(const MemoryPlan& plan) {
+  std::size_t moves = 0;
+  for (const auto& block : plan.blocks) {
+    for (const StepPlan& step : block) moves += step.entry.size() + step.trip.size() + step.merge[0].size() + step.merge[1].size();
+  }
+  return moves;
+}
+
+TEST(MemoryPlan, ALoopThatUpdatesAValueElementByElementCopiesNothingInItsTrips) {
+  Tracer tracer("accumulate");
+  const TensorType type{DType::f32, {1000}};
+  const Operand x = tracer.input("x", type, {}, line(1));
+  const Tracer::State state{"w", x, line(2)};
+  Tracer::Loop loop = tracer.begin_for(Literal{Literal::Type::integer, 5, 0}, std::span(&state, 1), line(2));
+  const Tracer::State yielded{"w", call(tracer, "add", {loop.inside[0], x}), line(3)};
+  tracer.output("w", tracer.end_for(std::span(&yielded, 1))[0], line(4));
+  const auto graph = std::make_shared<const Graph>(tracer.finish());
+  const MemoryPlan plan = plan_of(graph, Where::accelerator, kAccelerator);
+  EXPECT_EQ(count_moves(plan), 1U);                                           // from x, which is needed in every trip
+  EXPECT_EQ(plan.arena_bytes, 2 * Arena::rounded(4000) + Arena::rounded(4));  // x, w and the counter
+}
+
+TEST(MemoryPlan, ASwapOfCarriedValuesUsesOneStorageMore) {
+  Tracer tracer("swap");
+  const TensorType type{DType::f32, {2}};
+  const Operand a = tracer.input("a", type, {}, line(1)), b = tracer.input("b", type, {}, line(1));
+  const std::vector<Tracer::State> states = {{"a", a, line(2)}, {"b", b, line(2)}};
+  Tracer::Loop loop = tracer.begin_for(Literal{Literal::Type::integer, 3, 0}, states, line(2));
+  const std::vector<Tracer::State> yielded = {{"a", loop.inside[1], line(3)}, {"b", loop.inside[0], line(3)}};
+  const std::vector<Operand> after = tracer.end_for(yielded);
+  tracer.output("a", after[0], line(4));
+  tracer.output("b", after[1], line(4));
+  const auto graph = std::make_shared<const Graph>(tracer.finish());
+  std::size_t trip_moves = 0;
+  const MemoryPlan plan = plan_of(graph, Where::host, kHost);
+  for (const auto& block : plan.blocks) {
+    for (const StepPlan& step : block) trip_moves += step.trip.size();
+  }
+  EXPECT_EQ(trip_moves, 3U);
+  RunOptions options;
+  options.inputs = {{"a", Array::of<float>({2}, {1, 2})}, {"b", Array::of<float>({2}, {3, 4})}};
+  for (const Where where : {Where::host, Where::accelerator}) {
+    const auto result = executor_for(plan_for(graph, where), {})->run(options);
+    ASSERT_TRUE(result.ok());
+    EXPECT_TRUE(result->outputs[0].second == options.inputs.at("b"));
+    EXPECT_TRUE(result->outputs[1].second == options.inputs.at("a"));
+  }
+}
+
+TEST(MemoryPlan, AWhileLoopHandsOutWhatItsConditionRejected) {
+  Tracer tracer("while");
+  const Operand x = tracer.input("x", {DType::i32, {}}, {}, line(1));
+  const Tracer::State state{"x", x, line(2)};
+  Tracer::Loop loop = tracer.begin_while(std::span(&state, 1), line(2));
+  // What is yielded is computed in the condition, where it must not take the place of the value that the loop may end with.
+  const Operand tripled = call(tracer, "multiply", {loop.inside[0], Literal{Literal::Type::integer, 3, 0}});
+  tracer.while_condition(call(tracer, "less", {tripled, Literal{Literal::Type::integer, 100, 0}}), line(2));
+  const Tracer::State yielded{"x", tripled, line(3)};
+  tracer.output("x", tracer.end_while(std::span(&yielded, 1))[0], line(4));
+  const auto graph = std::make_shared<const Graph>(tracer.finish());
+  ASSERT_TRUE(graph->ok()) << graph->diagnostics.begin()->message;
+  RunOptions options;
+  options.inputs = {{"x", Array::scalar<std::int32_t>(2)}};
+  for (const Where where : {Where::host, Where::accelerator}) {
+    const auto result = executor_for(plan_for(graph, where), {})->run(options);
+    ASSERT_TRUE(result.ok());
+    EXPECT_EQ(*result->outputs[0].second.data<std::int32_t>(), 54);
+  }
+}
+
+TEST(MemoryPlan, AChainOfTemporariesNeedsRoomForFewOfThem) {
+  Tracer tracer("chain");
+  Operand x = tracer.input("x", {DType::f32, {256}}, {}, line(1));
+  for (int i = 0; i < 100; ++i) x = call(tracer, i % 2 ? "exp" : "tanh", {x});
+  tracer.output("x", x, line(2));
+  const auto graph = std::make_shared<const Graph>(tracer.finish());
+  EXPECT_EQ(plan_of(graph, Where::accelerator, kAccelerator).arena_bytes, 1024);  // all in place
+}
+
+/// Whether two storages of one plan overlap in memory.
+bool overlap(const Range& a, const Range& b) {
+  return a.bytes > 0 && b.bytes > 0 && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
+}
+
+TEST(MemoryPlan, ValuesNeededAtOnceNeverOverlap) {
+  std::size_t compared = 0, shared = 0;
+  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const auto graph = std::make_shared<const Graph>(random_graph(seed));
+    const Planned planned = plan_for(graph, Where::random, seed);
+    for (const DeviceId device : {kHost, kAccelerator}) {
+      const MemoryPlan plan = plan_memory(*planned.program, device, device == kHost);
+      const Liveness liveness = find_liveness(*planned.program, device);
+      for (std::size_t a = 0; a < graph->values.size(); ++a) {
+        for (std::size_t b = 0; b < a; ++b) {
+          const ValueId va{a}, vb{b};
+          if (plan.storage_of[va] == kNoStorage || plan.storage_of[vb] == kNoStorage) continue;
+          bool at_once = false;
+          for (const Interval& x : liveness.lives[va].live) {
+            for (const Interval& y : liveness.lives[vb].live) at_once = at_once || x.conflicts(y);
+          }
+          const bool same = plan.storage_of[va] == plan.storage_of[vb];
+          shared += same ? 1 : 0;
+          const MemoryPlan::Storage& sa = plan.storages[static_cast<std::size_t>(plan.storage_of[va])];
+          const MemoryPlan::Storage& sb = plan.storages[static_cast<std::size_t>(plan.storage_of[vb])];
+          if (sa.external || sb.external || !at_once) continue;
+          ASSERT_FALSE(overlap(sa.range, sb.range)) << "values " << a << " and " << b << " on " << to_string(device);
+          ++compared;
+        }
+      }
+      for (const MemoryPlan::Storage& storage : plan.storages) {
+        if (storage.external) continue;
+        EXPECT_LE(storage.range.offset + storage.range.bytes, plan.arena_bytes);
+      }
+    }
+  }
+  EXPECT_GT(compared, 10000U);
+  EXPECT_GT(shared, 500U);
+}
+
+TEST(MemoryPlan, TheStatedPeakIsTheMeasuredOne) {
+  int measured = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomGraphOptions straight;
+    straight.control_flow = false;  // so that every step runs
+    const auto graph = std::make_shared<const Graph>(random_graph(seed, straight));
+    const Planned planned = plan_for(graph, Where::accelerator);
+    const auto executor = executor_for(planned, {});
+    RunOptions options;
+    options.inputs = random_inputs(*graph, seed);
+    options.print = [](std::string_view) {};
+    if (!executor->run(options).ok()) continue;
+    EXPECT_EQ(executor->measured_peak(kAccelerator), executor->planned_peak(kAccelerator));
+    measured += executor->measured_peak(kAccelerator) > 0 ? 1 : 0;
+  }
+  EXPECT_GT(measured, 10);
+}
+
+}  // namespace
+}  // namespace cleave::testing

@@ -1,0 +1,180 @@
+// The timeline: what each device did when, on the virtual clock; and its form as a Chrome trace.
+#include "executor/report/timeline.h"
+
+#include <gmock/gmock.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "executor/report/profile_report.h"
+#include "graph/trace/tracer.h"
+#include "models/model.h"
+#include "tests/executor/run_support.h"
+#include "tests/support/temporary_folder.h"
+
+namespace cleave::testing {
+namespace {
+
+RunResult run_timed(const std::shared_ptr<const Graph>& graph, Where where, std::uint64_t seed) {
+  RunOptions options;
+  options.inputs = random_inputs(*graph, seed);
+  options.print = [](std::string_view) {};
+  options.timeline = true;
+  options.observe = true;
+  const Result<RunResult> result = executor_for(plan_for(graph, where, seed), {})->run(options);
+  return result ? *result : RunResult{};
+}
+
+TEST(Timeline, OneDeviceDoesOneThingAtATimeAndTheRunEndsWithTheLastEvent) {
+  std::size_t events = 0, transfers = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const auto graph = std::make_shared<const Graph>(random_graph(seed));
+    const RunResult result = run_timed(graph, Where::random, seed);
+    std::map<std::pair<DeviceId, int>, double> busy_until;
+    double end = 0;
+    for (const TimelineEvent& event : result.timeline.events) {
+      EXPECT_LE(event.start_seconds, event.end_seconds);
+      end = std::max(end, event.end_seconds);
+      ++events;
+      transfers += event.what == TimelineEvent::What::transfer ? 1 : 0;
+      if (event.what != TimelineEvent::What::compute) continue;
+      double& busy = busy_until[{event.device, 0}];
+      EXPECT_GE(event.start_seconds, busy);
+      busy = event.end_seconds;
+    }
+    EXPECT_DOUBLE_EQ(end, result.simulated_seconds);
+  }
+  EXPECT_GT(events, 1000U);
+  EXPECT_GT(transfers, 100U);
+}
+
+TEST(Timeline, OfTheModelsTakesAsLongAsPredicted) {
+  for (const char* name : {"mlp_inference", "linear_regression", "naive_transfer", "naive_transfer_after", "resident_embedding",
+                           "resident_embedding_before"}) {
+    PlanOptions options;
+    options.costs = simulated_costs();
+    const Plan planned = plan(read_model(std::string(CLEAVE_SOURCE_DIR) + "/models/" + name + ".yaml"), options);
+    ASSERT_TRUE(planned.ok()) << name;
+    const auto executor = executor_for({planned.transfers, std::make_shared<const Program>(planned.program)}, {});
+    RunOptions run;
+    run.print = [](std::string_view) {};
+    const Result<RunResult> result = executor->run(run);
+    ASSERT_TRUE(result.ok()) << name << ": " << result.error().message;
+    EXPECT_NEAR(result->simulated_seconds, planned.predicted_seconds, 1e-3 * planned.predicted_seconds) << name;
+  }
+}
+
+// Memory may make a copy wait for a computation or a computation for a copy; the prediction knows nothing of it.
+TEST(Timeline, OfStraightProgramsTakesNoLessThanPredicted) {
+  int compared = 0;
+  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+    RandomGraphOptions straight;
+    straight.control_flow = false;
+    const auto graph = std::make_shared<const Graph>(random_graph(seed, straight));
+    PlanOptions options;
+    options.costs = simulated_costs();
+    options.costs.policy = seed % 2 ? Policy::accelerator : Policy::optimal;
+    const Plan planned = plan(*graph, options);
+    if (!planned.complete() || planned.predicted_seconds == 0) continue;
+    RunOptions run;
+    run.inputs = random_inputs(*planned.graph, seed);
+    run.print = [](std::string_view) {};
+    const Result<RunResult> result = executor_for({planned.transfers, std::make_shared<const Program>(planned.program)}, {})->run(run);
+    if (!result) continue;
+    const double ratio = result->simulated_seconds / planned.predicted_seconds;
+    EXPECT_GT(ratio, 0.999) << "seed " << seed;
+    ++compared;
+  }
+  EXPECT_GT(compared, 50);
+}
+
+TEST(Timeline, IsWrittenAsAChromeTrace) {
+  const auto graph = std::make_shared<const Graph>(random_graph(3));
+  const RunResult result = run_timed(graph, Where::accelerator, 3);
+  ASSERT_FALSE(result.timeline.events.empty());
+  test::TemporaryFolder folder;
+  ASSERT_TRUE(write_chrome_trace(result.timeline, *graph, folder.path("trace.json")).ok());
+  const auto trace = nlohmann::json::parse(folder.read("trace.json"));
+  std::size_t complete = 0;
+  for (const auto& event : trace.at("traceEvents")) {
+    if (event.at("ph") != "X") continue;
+    EXPECT_GE(event.at("dur").get<double>(), 0);
+    EXPECT_FALSE(event.at("name").get<std::string>().empty());
+    ++complete;
+  }
+  EXPECT_EQ(complete, result.timeline.events.size());
+  EXPECT_EQ(folder.files(), 1U);
+  EXPECT_FALSE(write_chrome_trace(result.timeline, *graph, folder.path("no/such/folder/trace.json")).ok());
+}
+
+TEST(ProfileReport, OnTheVirtualClockEqualsThePrediction) {
+  PlanOptions options;
+  options.costs = simulated_costs();
+  options.costs.policy = Policy::accelerator;
+  const Plan planned = plan(read_model(std::string(CLEAVE_SOURCE_DIR) + "/models/naive_transfer.yaml"), options);
+  ASSERT_TRUE(planned.ok());
+  RunOptions run;
+  run.timeline = true;
+  const auto executor = executor_for({planned.transfers, std::make_shared<const Program>(planned.program)}, {});
+  const Result<RunResult> result = executor->run(run);
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  const ProfileReport measured = profile_report(result->timeline, *planned.graph, planned.costed, planned.transfers);
+  int computed = 0, moved = 0;
+  for (const ProfileReportRow& row : measured.rows) {
+    if (!row.node.valid() || row.predicted_seconds == 0) continue;
+    EXPECT_NEAR(row.seconds, row.predicted_seconds, 1e-9 + 1e-6 * row.predicted_seconds) << planned.graph->display_name(row.node);
+    (row.what == TimelineEvent::What::compute ? computed : moved) += 1;
+  }
+  EXPECT_GT(computed, 3);
+  EXPECT_GT(moved, 1);
+  EXPECT_GT(measured.transfer_seconds, 0);
+  EXPECT_LE(measured.hidden_seconds, measured.transfer_seconds);
+}
+
+TEST(ProfileReport, CountsWhatIsHiddenBehindWorkOnce) {
+  using What = TimelineEvent::What;
+  const NodeId node(0);
+  Timeline timeline;
+  timeline.events = {
+      {What::transfer, kAccelerator, node, 0, 4}, {What::transfer, kAccelerator, node, 3, 6},  // 6 s with something on its way
+      {What::compute, kAccelerator, node, 1, 2},  {What::compute, kHost, node, 1.5, 3},        // 2 s of work beside it
+      {What::wait, kAccelerator, node, 4, 6},     {What::compute, kHost, node, 5, 9}};         // and one more
+  Tracer tracer("empty");
+  tracer.output("y", tracer.input("x", {DType::f32, {}}, {}, {}), {});
+  const Graph graph = tracer.finish();
+  Diagnostics diagnostics;
+  const CostedProblem costed = make_problem(graph, simulated_costs(), diagnostics);
+  const ProfileReport measured = profile_report(timeline, graph, costed, {});
+  EXPECT_DOUBLE_EQ(measured.transfer_seconds, 6);
+  EXPECT_DOUBLE_EQ(measured.hidden_seconds, 3);
+  ASSERT_EQ(measured.rows.size(), 3U);
+  EXPECT_EQ(measured.rows[0].device, kHost);
+  EXPECT_EQ(measured.rows[0].executions, 2);
+  EXPECT_DOUBLE_EQ(measured.rows[0].seconds, 5.5);
+  EXPECT_EQ(measured.rows[2].what, What::transfer);
+  EXPECT_THAT(to_text(measured, graph), ::testing::HasSubstr("transfers took 6.0 s, 50 % of it hidden behind work"));
+  EXPECT_THAT(to_text(measured, graph, 1), ::testing::HasSubstr("and 2 that took less"));
+}
+
+TEST(Timeline, ObservesTripsAsTheReferenceDoes) {
+  int compared = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const auto graph = std::make_shared<const Graph>(random_graph(seed));
+    RunOptions options;
+    options.inputs = random_inputs(*graph, seed);
+    options.print = [](std::string_view) {};
+    options.observe = true;
+    const Result<RunResult> expected = run_reference(*graph, options);
+    if (!expected) continue;
+    for (const auto& [position, trips] : run_timed(graph, Where::random, seed).observed.expected) {
+      EXPECT_EQ(trips, expected->observed.expected.at(position)) << position;
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, 20);
+}
+
+}  // namespace
+}  // namespace cleave::testing

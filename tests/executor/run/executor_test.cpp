@@ -1,0 +1,129 @@
+// The executor against the oracle: random programs on every kind of placement, ring capacity and stream schedule; results, effects, order
+// and what really moved.
+#include "executor/run/executor.h"
+
+#include <cstdlib>
+
+#include "tests/executor/run_support.h"
+#include "tests/support/sequential_program.h"
+
+namespace cleave::testing {
+namespace {
+
+struct Sample {
+  std::shared_ptr<EffectLog> log = std::make_shared<EffectLog>();
+  std::shared_ptr<const Graph> graph;
+  RunOptions options;
+  Outcome expected;
+  std::vector<std::string> effects;
+
+  explicit Sample(std::uint64_t seed) {
+    RandomGraphOptions graph_options;
+    graph_options.log = log;
+    graph = std::make_shared<const Graph>(random_graph(seed, graph_options));
+    options.inputs = random_inputs(*graph, seed);
+    expected = run([&](const RunOptions& o) { return run_reference(*graph, o); }, effects);
+  }
+  template <class Run>
+  Outcome run(Run&& how, std::vector<std::string>& noted) {
+    log->lines.clear();
+    Outcome outcome = run_with(options, how);
+    noted = log->lines;
+    return outcome;
+  }
+};
+
+void check_moved(const Planned& planned, const RunOptions& options, const RunResult& result) {
+  Result<SequentialRun> twin = run_sequentially(*planned.program, options);
+  ASSERT_TRUE(twin.ok());
+  TransferCount out, back;
+  for (std::size_t c = 0; c < twin->moved.size(); ++c) {
+    TransferCount& count = planned.transfers.items[c].to == kHost ? back : out;
+    count.count += twin->moved[c];
+    count.bytes += twin->moved[c] * planned.transfers.items[c].bytes;
+  }
+  EXPECT_EQ(result.host_to_accelerator.count, out.count);
+  EXPECT_EQ(result.host_to_accelerator.bytes, out.bytes);
+  EXPECT_EQ(result.accelerator_to_host.count, back.count);
+  EXPECT_EQ(result.accelerator_to_host.bytes, back.bytes);
+}
+
+std::uint64_t seeds() {
+  const char* text = std::getenv("CLEAVE_TEST_SEEDS");
+  return text ? std::strtoull(text, nullptr, 10) : 60;
+}
+
+TEST(Executor, EqualsTheOracleOnEveryPlacement) {
+  for (std::uint64_t seed = 0; seed < seeds(); ++seed) {
+    Sample sample(seed);
+    for (const Where where : {Where::host, Where::accelerator, Where::optimal, Where::random, Where::random}) {
+      static std::uint64_t variant = 0;
+      ++variant;
+      const Planned planned = plan_for(sample.graph, where, variant);
+      ExecutorOptions options;
+      options.check_memory = true;
+      options.channel_capacity = 1 + static_cast<int>(variant % 2);
+      options.schedule = static_cast<ExecutorOptions::Schedule>(variant % 3);
+      options.schedule_seed = variant;
+      options.watchdog_seconds = 20;
+      SCOPED_TRACE("seed " + std::to_string(seed) + ", variant " + std::to_string(variant) + ", placement " +
+                   std::to_string(static_cast<int>(where)));
+      std::unique_ptr<Executor> executor = executor_for(planned, options);
+      ASSERT_TRUE(executor);
+      std::vector<std::string> first_effects, second_effects;
+      const auto run = [&](const RunOptions& o) { return executor->run(o); };
+      const Outcome first = sample.run(run, first_effects);
+      const Outcome second = sample.run(run, second_effects);
+      expect_equal(first, sample.expected, false);
+      expect_equal(second, first, true);
+      EXPECT_EQ(first_effects, sample.effects);
+      EXPECT_EQ(second_effects, sample.effects);
+      if (first.result.ok()) {
+        RunOptions silent = sample.options;
+        silent.print = [](std::string_view) {};
+        check_moved(planned, silent, *first.result);
+        EXPECT_EQ(first.result->simulated_seconds, second.result->simulated_seconds);
+      }
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+}
+
+TEST(Executor, TheVirtualClockDoesNotDependOnTheSchedule) {
+  for (std::uint64_t seed = 0; seed < seeds() / 2; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Sample sample(seed);
+    if (!sample.expected.result.ok()) continue;
+    const Planned planned = plan_for(sample.graph, Where::random, seed);
+    std::vector<double> seconds;
+    for (const auto schedule : {ExecutorOptions::Schedule::eager, ExecutorOptions::Schedule::latest, ExecutorOptions::Schedule::random}) {
+      ExecutorOptions options;
+      options.schedule = schedule;
+      options.schedule_seed = seed;
+      std::vector<std::string> effects;
+      RunOptions run_options = sample.options;
+      const Outcome outcome = sample.run([&](const RunOptions& o) { return executor_for(planned, options)->run(o); }, effects);
+      ASSERT_TRUE(outcome.result.ok()) << outcome.result.error().message;
+      seconds.push_back(outcome.result->simulated_seconds);
+    }
+    EXPECT_EQ(seconds[0], seconds[1]);
+    EXPECT_EQ(seconds[0], seconds[2]);
+  }
+}
+
+TEST(Executor, VerifyModeAgreesWithTheMeanings) {
+  for (std::uint64_t seed = 0; seed < seeds() / 4; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Sample sample(seed);
+    sample.options.verify = true;
+    const Planned planned = plan_for(sample.graph, Where::random, seed);
+    ExecutorOptions options;
+    options.check_memory = true;
+    std::vector<std::string> effects;
+    const Outcome outcome = sample.run([&](const RunOptions& o) { return executor_for(planned, options)->run(o); }, effects);
+    expect_equal(outcome, sample.expected, false);
+  }
+}
+
+}  // namespace
+}  // namespace cleave::testing

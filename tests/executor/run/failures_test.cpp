@@ -1,0 +1,313 @@
+// What goes wrong ends in one Error that names a node and its line; nothing hangs, nothing happens that stands behind the error, and the
+// executor can be run again.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <thread>
+
+#include "executor/device/step_mark.h"
+#include "executor/run/prepared.h"
+#include "executor/simulated/faults.h"
+#include "executor/simulated/simulated_device.h"
+#include "tests/executor/run_support.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/traced_lines.h"
+
+namespace cleave::testing {
+namespace {
+
+using Function = std::function<Status(std::span<const Array>, std::span<Array>)>;
+
+std::shared_ptr<const HostFunction> host_function(std::string name, bool pure, Function function) {
+  auto result = std::make_shared<HostFunction>();
+  result->name = std::move(name);
+  result->returns = {TensorType{DType::f32, {4}}};
+  result->pure = pure;
+  result->call = std::move(function);
+  return result;
+}
+
+/// for i in 5: w = w * w + x (lines 2, 3); print w (4); w = f(w) (5); print w (6). Work on both sides in every trip.
+std::shared_ptr<const Graph> looping(Function f, bool pure = false) {
+  Tracer tracer("looping");
+  const TensorType type{DType::f32, {4}};
+  const Operand x = tracer.input("x", type, {}, line(1));
+  const Tracer::State state{"w", x, line(2)};
+  Tracer::Loop loop = tracer.begin_for(Literal{Literal::Type::integer, 5, 0}, std::span(&state, 1), line(2));
+  Operand w = call(tracer, "add", {call(tracer, "multiply", {loop.inside[0], loop.inside[0]}, 2), x}, 3);
+  call(tracer, "print", {w}, 4, {{"label", std::string("before")}});
+  w = call(tracer, "host_call", {w}, 5, {{"function", host_function("f", pure, std::move(f))}});
+  call(tracer, "print", {w}, 6, {{"label", std::string("after")}});
+  const Tracer::State yielded{"w", w, line(6)};
+  const Operand result = tracer.end_for(std::span(&yielded, 1))[0];
+  tracer.output("w", result, line(7));
+  return std::make_shared<const Graph>(tracer.finish());
+}
+
+Status halve(std::span<const Array> inputs, std::span<Array> results) {
+  for (int i = 0; i < 4; ++i) results[0].mutable_data<float>()[i] = inputs[0].data<float>()[i] / 2;
+  return {};
+}
+
+RunOptions inputs() {
+  RunOptions options;
+  options.inputs = {{"x", Array::of<float>({4}, {1, 2, 3, 4})}};
+  return options;
+}
+
+Outcome run(Executor& executor, const RunOptions& options = inputs()) {
+  return run_with(options, [&](const RunOptions& o) { return executor.run(o); });
+}
+
+TEST(Failures, TheProgramOfTheseTestsWorks) {
+  const auto graph = looping(halve);
+  ASSERT_TRUE(graph->ok()) << graph->diagnostics.begin()->message;
+  const auto executor = executor_for(plan_for(graph, Where::accelerator), {});
+  const Outcome outcome = run(*executor);
+  ASSERT_TRUE(outcome.result.ok()) << outcome.result.error().message;
+  EXPECT_EQ(outcome.lines.size(), 10U);
+  EXPECT_GT(outcome.result->accelerator_to_host.count, 0);
+}
+
+class Fault : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Fault, IsOneErrorAtALineAndTheNextRunWorks) {
+  const auto graph = looping(halve);
+  for (const Where where : {Where::accelerator, Where::random}) {
+    for (const int capacity : {1, 2}) {
+      for (int schedule = 0; schedule < 3; ++schedule) {
+        ExecutorOptions options;
+        options.inject = GetParam();
+        options.channel_capacity = capacity;
+        options.schedule = static_cast<ExecutorOptions::Schedule>(schedule);
+        options.watchdog_seconds = 0.2;
+        const Planned planned = plan_for(graph, where, 7);
+        const auto executor = executor_for(planned, options);
+        const Outcome failed = run(*executor);
+        const std::string fault = GetParam();
+        if (failed.result.ok()) continue;  // fewer kernels or transfers than that on this placement
+        const Error& error = failed.result.error();
+        EXPECT_EQ(error.kind, ErrorKind::machine);
+        EXPECT_EQ(error.location.file_name(), "model.yaml") << error.message;
+        EXPECT_LT(failed.lines.size(), 10U);
+        const Outcome again = run(*executor);
+        if (fault.starts_with("lost")) {
+          ASSERT_FALSE(again.result.ok());
+          EXPECT_NE(again.result.error().message.find("lost"), std::string::npos) << again.result.error().message;
+        } else {
+          ASSERT_TRUE(again.result.ok()) << again.result.error().message;
+          expect_equal(again, run_with(inputs(), [&](const RunOptions& o) { return run_reference(*graph, o); }), false);
+        }
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, Fault,
+                         ::testing::Values("kernel:1", "kernel:4", "transfer:1", "transfer:5", "corrupt:2", "stall:1", "stall:6", "lost:1",
+                                           "lost:9"));
+
+TEST(Failures, AKernelErrorIsTheSameUnderEverySchedule) {
+  const auto graph = looping(halve);
+  std::vector<std::string> seen;
+  for (int schedule = 0; schedule < 3; ++schedule) {
+    ExecutorOptions options;
+    options.inject = "kernel:4";
+    options.schedule = static_cast<ExecutorOptions::Schedule>(schedule);
+    const Outcome failed = run(*executor_for(plan_for(graph, Where::accelerator), options));
+    ASSERT_FALSE(failed.result.ok());
+    // Two kernels a trip: the fourth is the second of the second trip, in front of which three lines are printed... or fewer by one trip.
+    EXPECT_EQ(failed.lines.size(), 2U);
+    seen.push_back(to_string(failed.result.error().location) + failed.result.error().message);
+  }
+  EXPECT_EQ(seen[0], seen[1]);
+  EXPECT_EQ(seen[0], seen[2]);
+}
+
+TEST(Failures, OutOfMemoryIsSaidBeforeAnythingRuns) {
+  ExecutorOptions options;
+  options.inject = "oom";
+  const Planned planned = plan_for(looping(halve), Where::accelerator);
+  const auto executor = Executor::create(planned.program, simulated_costs().machine, options);
+  ASSERT_FALSE(executor.ok());
+  EXPECT_EQ(executor.error().kind, ErrorKind::machine);
+}
+
+TEST(Failures, WhatCannotFitIsRefusedWithThePeakAndItsValues) {
+  Machine machine = simulated_costs().machine;
+  machine.accelerators[0].memory_bytes = 100;
+  const Planned planned = plan_for(looping(halve), Where::accelerator);
+  const auto executor = Executor::create(planned.program, machine, {});
+  ASSERT_FALSE(executor.ok());
+  EXPECT_EQ(executor.error().kind, ErrorKind::machine);
+  EXPECT_NE(executor.error().message.find("100 B"), std::string::npos) << executor.error().message;
+  EXPECT_NE(executor.error().message.find("f32[4]"), std::string::npos) << executor.error().message;
+  EXPECT_TRUE(executor.error().location.known());
+}
+
+TEST(Failures, AHostFunctionThatFailsIsAnErrorOfItsNode) {
+  int calls = 0;
+  const auto graph = looping([&](std::span<const Array> in, std::span<Array> out) -> Status {
+    if (++calls == 3) return Error{"the sensor is gone", {}, ErrorKind::user};
+    return halve(in, out);
+  });
+  for (const Where where : {Where::host, Where::accelerator, Where::optimal}) {
+    calls = 0;
+    const auto executor = executor_for(plan_for(graph, where), {});
+    const Outcome failed = run(*executor);
+    ASSERT_FALSE(failed.result.ok());
+    EXPECT_NE(failed.result.error().message.find("the sensor is gone"), std::string::npos);
+    EXPECT_EQ(failed.result.error().location.line, 5);
+    EXPECT_EQ(failed.lines.size(), 5U);  // two whole trips, and what stands before the call in the third
+    EXPECT_TRUE(run(*executor).result.ok());
+  }
+}
+
+TEST(Failures, AHostFunctionThatThrowsIsAnErrorOfItsNode) {
+  for (const bool standard : {true, false}) {
+    const auto graph = looping([&](std::span<const Array>, std::span<Array>) -> Status {
+      if (standard) throw std::runtime_error("kaboom");
+      throw 42;  // NOLINT
+    });
+    const auto executor = executor_for(plan_for(graph, Where::accelerator), {});
+    const Outcome failed = run(*executor);
+    ASSERT_FALSE(failed.result.ok());
+    EXPECT_NE(failed.result.error().message.find(standard ? "kaboom" : "threw"), std::string::npos);
+    EXPECT_EQ(failed.result.error().location.line, 5);
+    const Outcome oracle = run_with(inputs(), [&](const RunOptions& o) { return run_reference(*graph, o); });
+    expect_equal(failed, oracle, true);
+  }
+}
+
+TEST(Failures, AHostFunctionMayTakeLongerThanTheWatchdogWaits) {
+  const auto graph = looping([](std::span<const Array> in, std::span<Array> out) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(120));
+    return halve(in, out);
+  });
+  ExecutorOptions options;
+  options.watchdog_seconds = 0.05;
+  const Outcome outcome = run(*executor_for(plan_for(graph, Where::accelerator), options));
+  EXPECT_TRUE(outcome.result.ok()) << outcome.result.error().message;
+}
+
+TEST(Failures, AStalledStreamIsEndedByTheWatchdogWhichSaysWhoWaits) {
+  ExecutorOptions options;
+  options.inject = "stall:2";
+  options.watchdog_seconds = 0.1;
+  const Outcome failed = run(*executor_for(plan_for(looping(halve), Where::accelerator), options));
+  ASSERT_FALSE(failed.result.ok());
+  EXPECT_NE(failed.result.error().message.find("nothing has run for"), std::string::npos) << failed.result.error().message;
+  EXPECT_NE(failed.result.error().message.find("waits for"), std::string::npos) << failed.result.error().message;
+}
+
+TEST(Failures, MissingAndWrongInputsNameThemselvesAndTheirLine) {
+  const auto graph = looping(halve);
+  const auto executor = executor_for(plan_for(graph, Where::accelerator), {});
+  const Outcome missing = run(*executor, {});
+  ASSERT_FALSE(missing.result.ok());
+  EXPECT_NE(missing.result.error().message.find("`x`"), std::string::npos);
+  EXPECT_EQ(missing.result.error().location.line, 1);
+  RunOptions wrong;
+  wrong.inputs = {{"x", Array::of<double>({2}, {1, 2})}};
+  const Outcome refused = run(*executor, wrong);
+  ASSERT_FALSE(refused.result.ok());
+  EXPECT_NE(refused.result.error().message.find("f64[2]"), std::string::npos);
+  EXPECT_NE(refused.result.error().message.find("f32[4]"), std::string::npos);
+  EXPECT_TRUE(run(*executor).result.ok());
+}
+
+TEST(Failures, NoFileIsLeftBehindAnError) {
+  test::TemporaryFolder folder;
+  Tracer tracer("writes");
+  const Operand x = tracer.input("x", {DType::f32, {4}}, {}, line(1));
+  const Operand bad = call(tracer, "host_call", {x}, 2, {{"function", host_function("f", false, [](auto, auto) -> Status {
+                                                            return Error{"no", {}, ErrorKind::user};
+                                                          })}});
+  call(tracer, "write_npy", {bad}, 3, {{"path", folder.path("out.npy")}});
+  const auto graph = std::make_shared<const Graph>(tracer.finish());
+  ASSERT_TRUE(graph->ok()) << graph->diagnostics.begin()->message;
+  const Outcome failed = run(*executor_for(plan_for(graph, Where::host), {}));
+  EXPECT_FALSE(failed.result.ok());
+  EXPECT_EQ(folder.files(), 0U);
+}
+
+TEST(Failures, VerifyModeStopsAtANodeThatDiffersFromItsMeaning) {
+  const auto graph = looping(halve);
+  const auto prepared = prepare(plan_for(graph, Where::host).program, simulated_costs().machine, {});
+  ASSERT_TRUE(prepared.ok());
+  NodeId node;
+  for (std::size_t i = 0; i < graph->nodes.size(); ++i) {
+    if (graph->op_name(NodeId(i)) == "multiply") node = NodeId(i);
+  }
+  const Array x = Array::of<float>({4}, {1, 2, 3, 4});
+  const std::vector<Array> operands = {x, x};
+  const std::vector<Array> right = {Array::of<float>({4}, {1, 4, 9, 16})}, wrong = {Array::of<float>({4}, {1, 4, 9.01F, 16})};
+  EXPECT_FALSE(check_against_meaning(**prepared, node, operands, right));
+  const auto error = check_against_meaning(**prepared, node, operands, wrong);
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->location.line, 2);
+  EXPECT_NE(error->message.find("element 2"), std::string::npos) << error->message;
+}
+
+TEST(Failures, WorkForAnAcceleratorNeedsOne) {
+  ExecutorOptions options;
+  options.accelerator = ExecutorOptions::Accelerator::none;
+  const Planned planned = plan_for(looping(halve), Where::accelerator);
+  const auto executor = Executor::create(planned.program, simulated_costs().machine, options);
+  ASSERT_FALSE(executor.ok());
+  EXPECT_EQ(executor.error().kind, ErrorKind::usage);
+  const auto on_host = Executor::create(plan_for(looping(halve), Where::host).program, simulated_costs().machine, options);
+  ASSERT_TRUE(on_host.ok());
+  const Outcome outcome = run(**on_host);
+  ASSERT_TRUE(outcome.result.ok());
+  EXPECT_EQ(outcome.result->simulated_seconds, 0);
+}
+
+TEST(Faults, AreParsedStrictly) {
+  EXPECT_EQ(Faults::parse("kernel:3,stall:7")->kernel, 3);
+  EXPECT_TRUE(Faults::parse("oom")->oom);
+  EXPECT_TRUE(Faults::parse("").ok());
+  for (const char* bad : {"kernel", "kernel:", "kernel:0", "kernel:-1", "kernel:x", "oom:1", "fire:1", "kernel:1;stall:2"}) {
+    const auto faults = Faults::parse(bad);
+    ASSERT_FALSE(faults.ok()) << bad;
+    EXPECT_EQ(faults.error().kind, ErrorKind::usage);
+  }
+}
+
+using SimulatedMemoryDeathTest = ::testing::Test;
+
+TEST(SimulatedMemoryDeathTest, AHostAccessNamesTheNodeAndItsLineAndAborts) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto graph = looping(halve);
+  EXPECT_DEATH(
+      {
+        const auto memory = *SimulatedMemory::create(4096, false);
+        NodeId node;
+        for (std::size_t i = 0; i < graph->nodes.size(); ++i) {
+          if (graph->op_name(NodeId(i)) == "multiply") node = NodeId(i);
+        }
+        StepMark mark(*graph, node);
+        const volatile std::byte* address = memory->address(128);
+        (void)*address;
+      },
+      "model.yaml:2: multiply: internal error: the host touched accelerator memory");
+}
+
+TEST(SimulatedMemory, PoisonsAndRemembersWhoWrote) {
+  const auto memory = std::move(*SimulatedMemory::create(1024, true));
+  EXPECT_EQ(memory->alias(0)[17], std::byte{SimulatedMemory::kPoison});
+  EXPECT_FALSE(memory->written({0, 4}));
+  memory->mark_written({0, 8});
+  EXPECT_TRUE(memory->written({0, 8}));
+  EXPECT_FALSE(memory->written({4, 8}));
+  memory->alias(0)[0] = std::byte{1};
+  memory->poison({0, 4});
+  EXPECT_EQ(memory->alias(0)[0], std::byte{SimulatedMemory::kPoison});
+  EXPECT_FALSE(memory->written({0, 8}));
+  EXPECT_TRUE(memory->written({4, 4}));
+}
+
+}  // namespace
+}  // namespace cleave::testing

@@ -1,0 +1,93 @@
+// The functions of ops/ops.h: one for every op of the vocabulary, each recording that op, with the attributes that were asked for.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "graph/ops/ops.h"
+#include "graph/trace/host_call.h"
+#include "graph/trace/trace.h"
+
+namespace cleave {
+namespace {
+
+/// A program that calls every function once.
+Graph everything() {
+  return trace("all", {{"f", "f32[2, 3]"}, {"i", "i32[3]"}, {"p", "bool[3]"}}, [](Tensor f, Tensor i, Tensor p) {
+    for (auto function :
+         {negative, abs,  sign, square, exp,  expm1, log,     log1p, log2, sqrt,  rsqrt, reciprocal, sin,   cos,   tan,      asin,
+          acos,     atan, sinh, cosh,   tanh, erf,   sigmoid, relu,  gelu, floor, ceil,  round,      trunc, isnan, isfinite, isinf})
+      function(f, Here::now());
+    for (auto function : {add, subtract, multiply, divide, floor_divide, remainder, pow, minimum, maximum, atan2, equal, not_equal, less,
+                          less_equal, greater, greater_equal})
+      function(f, f, Here::now());
+    for (auto function : {logical_and, logical_or, logical_xor}) function(p, p, Here::now());
+    for (auto function : {bitwise_and, bitwise_or, bitwise_xor}) function(i, i, Here::now());
+    for (auto function : {sum, mean, prod, max, min, argmax, argmin}) function(f, {.axis = 0, .keepdims = true}, Here::now());
+    for (auto function : {any, all}) function(p, {}, Here::now());
+    logical_not(p), bitwise_invert(i), astype(f, DType::i32), clip(f, 0, 1), where(p, f, 0), matmul(f, transpose(f));
+    cumulative_sum(f, {.axis = 1}), softmax(f), log_softmax(f, {.axis = 0});
+    permute_dims(f, {1, 0}), reshape(f, {-1}), expand_dims(f, 1), squeeze(expand_dims(f), 0), broadcast_to(i, {2, 3}), flip(f, {0, 1});
+    concat({f, f}, {.axis = 1}), stack({f, f}), pad(f, {{1, 1}, {0, 2}}, {.value = 7}), repeat(f, 2, {.axis = 0}), tile(f, {2});
+    slice(f, {{0, 1}}), take(f, i, {.axis = 1}), one_hot(i, 5);
+    arange(10), arange(0, 1, {.step = 0.25}), zeros({2}), ones({2}, {DType::i64}), full({2}, 1.5), eye(3);
+    random_uniform({4}, -1, 1, {.seed = 7}), random_normal({4}, 0, 2, {.seed = 7, .step = i[0]});
+    sort(f), argsort(f, {.axis = 0, .descending = true}), top_k(f, 2), unique(f);
+    print("f", f), write_npy("f.npy", f), to_host(f), to_accelerator(f), host_call("h", {}, [] {});
+  });
+}
+
+TEST(OpsFunctions, ThereIsOneForEveryOp) {
+  const Graph graph = everything();
+  ASSERT_TRUE(graph.ok()) << to_string(graph.diagnostics.begin()->location) << ": " << graph.diagnostics.begin()->message;
+  std::set<std::string_view> recorded;
+  for (const Node& node : graph.nodes)
+    if (node.op) recorded.insert(node.op->name);
+  for (const OpDef* op : all_ops()) EXPECT_TRUE(recorded.contains(op->name)) << op->name;
+}
+
+std::string type_of(const Tensor& x) {
+  return to_string(x.type());
+}
+
+TEST(OpsFunctions, OptionsReachTheOp) {
+  const Graph graph = trace("t", {{"x", "f32[2, 3, 4]"}, {"i", "i32[5]"}}, [](Tensor x, Tensor i) {
+    EXPECT_EQ(type_of(sum(x)), "f32[]");
+    EXPECT_EQ(type_of(sum(x, {.axis = 0})), "f32[3, 4]");
+    EXPECT_EQ(type_of(sum(x, {.axis = {0, -1}, .keepdims = true})), "f32[1, 3, 1]");
+    EXPECT_EQ(type_of(argmax(x, {.axis = 1})), "i32[2, 4]");
+    EXPECT_EQ(type_of(concat({x, x}, {.axis = -1})), "f32[2, 3, 8]");
+    EXPECT_EQ(type_of(stack({x, x}, {.axis = 1})), "f32[2, 2, 3, 4]");
+    EXPECT_EQ(type_of(pad(x, {{1, 0}, {0, 0}, {2, 3}})), "f32[3, 3, 9]");
+    EXPECT_EQ(type_of(take(x, i, {.axis = 1})), "f32[2, 5, 4]");
+    EXPECT_EQ(type_of(one_hot(i, 7, {DType::bf16})), "bf16[5, 7]");
+    EXPECT_EQ(type_of(arange(10)), "i32[10]");
+    EXPECT_EQ(type_of(arange(10, {.step = 3})), "i32[4]");
+    EXPECT_EQ(type_of(arange(0.5, 2, {.dtype = DType::f64})), "f64[2]");
+    EXPECT_EQ(type_of(full({2}, true)), "bool[2]");
+    EXPECT_EQ(type_of(full({2}, 1, DType::f64)), "f64[2]");
+    EXPECT_EQ(type_of(eye(2, 3, {DType::i32})), "i32[2, 3]");
+    const auto [values, indices] = top_k(x, 2);
+    EXPECT_EQ(type_of(values), "f32[2, 3, 2]");
+    EXPECT_EQ(type_of(indices), "i32[2, 3, 2]");
+    EXPECT_EQ(type_of(unique(i).count), "i32[]");
+    return maximum(x, 0);
+  });
+  EXPECT_TRUE(graph.ok());
+}
+
+TEST(OpsFunctions, MistakesAreReportedAtTheCall) {
+  const int line = __LINE__ + 2;
+  const Graph graph = trace("t", {{"x", "f32[2, 3]"}}, [](Tensor x) {
+    sum(x, {.axis = 2});
+    reshape(x, {4});
+    const auto [values, indices] = top_k(x, 9);
+    return std::tuple(values, indices, concat({x, 1}));
+  });
+  EXPECT_EQ(graph.diagnostics.size(), 4u);
+  int i = 0;
+  for (const Diagnostic& diagnostic : graph.diagnostics) EXPECT_EQ(diagnostic.location.line, line + i++) << diagnostic.message;
+}
+
+}  // namespace
+}  // namespace cleave

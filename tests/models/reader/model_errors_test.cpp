@@ -1,0 +1,92 @@
+// Every kind of mistake in a model, with what the user is told: tests/golden/model_errors/*.yaml beside the rendered diagnostics in *.txt.
+// CLEAVE_UPDATE_GOLDEN=1 writes the texts anew.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "graph/base/diagnostic_text.h"
+#include "models/model.h"
+
+namespace cleave {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kFolder = fs::path(CLEAVE_SOURCE_DIR) / "tests" / "golden" / "model_errors";
+
+std::string read(const fs::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+std::vector<fs::path> models() {
+  std::vector<fs::path> paths;
+  for (const auto& entry : fs::directory_iterator(kFolder)) {
+    if (entry.path().extension() == ".yaml") paths.push_back(entry.path());
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+/// The diagnostics with paths as seen from the folder.
+std::string rendered(const fs::path& path) {
+  std::string text = to_text(read_model(path.string()).diagnostics);
+  const std::string prefix = kFolder.string() + "/";
+  for (std::size_t at = text.find(prefix); at != std::string::npos; at = text.find(prefix, at)) text.erase(at, prefix.size());
+  return text;
+}
+
+TEST(ModelErrors, AreSaidAsWrittenDown) {
+  const bool update = std::getenv("CLEAVE_UPDATE_GOLDEN") != nullptr;
+  ASSERT_GE(models().size(), 60u);
+  for (const fs::path& path : models()) {
+    SCOPED_TRACE(path.filename().string());
+    const std::string text = rendered(path);
+    EXPECT_FALSE(text.empty()) << "a malformed model was accepted";
+    fs::path golden = path;
+    golden.replace_extension(".txt");
+    if (update) std::ofstream(golden, std::ios::binary) << text;
+    EXPECT_EQ(text, read(golden)) << "CLEAVE_UPDATE_GOLDEN=1 writes it anew";
+  }
+}
+
+TEST(ModelErrors, HavePlacesAndLengthsInTheFile) {
+  for (const fs::path& path : models()) {
+    SCOPED_TRACE(path.filename().string());
+    std::istringstream stream(read(path));
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(stream, line);) lines.push_back(line);
+    for (const Diagnostic& diagnostic : read_model(path.string()).diagnostics) {
+      EXPECT_EQ(diagnostic.severity, Severity::error);
+      ASSERT_TRUE(diagnostic.location.known() && diagnostic.location.column > 0) << diagnostic.message;
+      if (lines.empty()) continue;
+      ASSERT_LE(diagnostic.location.line, static_cast<int>(lines.size())) << diagnostic.message;
+      const auto width = static_cast<int>(lines[static_cast<std::size_t>(diagnostic.location.line - 1)].size());
+      EXPECT_LE(diagnostic.location.column - 1 + diagnostic.length, std::max(width, 1)) << diagnostic.message;
+    }
+  }
+}
+
+TEST(ModelErrors, AMissingFileIsAnErrorWithItsName) {
+  const Graph graph = read_model("/nowhere/model.yaml");
+  ASSERT_EQ(graph.diagnostics.size(), 1u);
+  EXPECT_EQ(graph.diagnostics.begin()->kind, DiagnosticKind::file);
+  EXPECT_EQ(graph.diagnostics.begin()->message, "cannot read `/nowhere/model.yaml`");
+  EXPECT_FALSE(read_model(kFolder.string()).ok());
+}
+
+TEST(ModelErrors, AnUnknownDimOfTheCallerIsOne) {
+  const std::string text = "dims: {batch: 4}\nprogram:\n  - y: batch\n";
+  EXPECT_TRUE(parse_model(text, "m.yaml", {{{"batch", 8}}}).ok());
+  const Graph graph = parse_model(text, "m.yaml", {{{"bacth", 8}}});
+  ASSERT_EQ(graph.diagnostics.size(), 1u);
+  EXPECT_EQ(graph.diagnostics.begin()->message, "the model has no dim `bacth`; did you mean `batch`?");
+  EXPECT_FALSE(parse_model(text, "m.yaml", {{{"batch", -8}}}).ok());
+}
+
+}  // namespace
+}  // namespace cleave

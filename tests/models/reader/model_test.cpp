@@ -1,0 +1,248 @@
+// What models mean, by the graphs that come of them.
+#include "models/model.h"
+#include "graph/passes/same_program.h"
+
+#include <gtest/gtest.h>
+
+#include "graph/base/diagnostic_text.h"
+#include "graph/passes/verify.h"
+#include "graph/text/text.h"
+
+namespace cleave {
+namespace {
+
+Graph read(const std::string& text, const ModelOptions& options = {}) {
+  Graph graph = parse_model(text, "models/test.yaml", options);
+  EXPECT_TRUE(graph.ok()) << to_text(graph.diagnostics);
+  EXPECT_TRUE(!graph.ok() || verify(graph).empty());
+  return graph;
+}
+
+/// The graph of a program over x f32[4, 2], w f32[2, 2] and n i32[], without its leaves and locations.
+std::string program(const std::string& statements, const std::string& rest = "") {
+  const std::string text = "inputs:\n  x: f32[4, 2]\n  w: f32[2, 2]\n  n: i32[]\n" + rest + "program:\n" + statements;
+  PrintOptions options;
+  options.locations = false;
+  const std::string printed = print(read(text), options);
+  const std::size_t leaves = printed.find("%n.2");
+  return leaves == std::string::npos ? printed : printed.substr(printed.find('\n', leaves) + 1);
+}
+
+const Node& only(const Graph& graph, NodeKind kind) {
+  const Node* found = nullptr;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = graph.nodes[NodeId(i)];
+    if (node.kind != kind) continue;
+    EXPECT_EQ(found, nullptr);
+    found = &node;
+  }
+  EXPECT_NE(found, nullptr);
+  return *found;
+}
+
+TEST(Model, NameIsThatOfTheModelOrElseOfTheFile) {
+  EXPECT_EQ(read("model: foo\nprogram:\n  - y: 1\n").name, "foo");
+  EXPECT_EQ(read("program:\n  - y: 1\n").name, "test");
+}
+
+TEST(Model, DimsAreSubstitutedEverywhereAndOverridden) {
+  const std::string text =
+      "dims: {b: 4, c: 2 * b}\ninputs:\n  x: f32[b, c + 1]\nprogram:\n  - y: reshape(x, [b * (c + 1)]) * b\noutputs: [y]\n";
+  const Graph four = read(text);
+  EXPECT_EQ(to_string(four.values[four.outputs[0].value].type), "f32[36]");
+  const Graph two = read(text, {{{"b", 2}}});
+  EXPECT_EQ(to_string(two.values[two.outputs[0].value].type), "f32[10]");
+}
+
+TEST(Model, LeavesHaveTheirAttributes) {
+  const Graph graph = read(
+      "parameters:\n"
+      "  a: {type: \"f32[2]\", uniform: [-1, 1], seed: 7}\n"
+      "  b: {type: \"f32[2]\", normal: [0, 0.5]}\n"
+      "  c: {type: \"i32[2]\", value: [3, -4]}\n"
+      "  d: {type: \"f64[]\", value: 2.5}\n"
+      "program:\n  - y: a + b\n");
+  const auto attributes = [&](std::size_t i) { return graph.nodes[NodeId(i)].attributes; };
+  EXPECT_EQ(attributes(0).get<std::vector<double>>("uniform"), (std::vector<double>{-1, 1}));
+  EXPECT_EQ(attributes(0).get<std::int64_t>("seed"), 7);
+  EXPECT_EQ(attributes(1).get<std::int64_t>("seed"), 1);  // its position
+  EXPECT_EQ(attributes(2).get<Array>("value"), Array::of<std::int32_t>({2}, {3, -4}));
+  EXPECT_EQ(attributes(3).get<double>("value"), 2.5);
+}
+
+TEST(Model, StatementsKeepTheirLocations) {
+  const Graph graph = read("inputs:\n  x: f32[2]\nprogram:\n  - y: x *  exp( x )\noutputs: [y]\n");
+  const Node& product = graph.producer(graph.outputs[0].value);
+  EXPECT_EQ(to_string(product.location), "models/test.yaml:4:10");
+  EXPECT_EQ(to_string(graph.producer(product.inputs[1]).location), "models/test.yaml:4:13");
+  EXPECT_EQ(to_string(graph.outputs[0].location), "models/test.yaml:5:11");
+}
+
+TEST(Model, ForCarriesWhatExistsOutsideOnly) {
+  EXPECT_EQ(program("  - for: i in 3\n"
+                    "    do:\n"
+                    "      - inner: matmul(x, w)\n"
+                    "      - w: w + sum(inner)\n"
+                    "outputs: [w]\n"),
+            "for {count=3} expected 3.0 {\n"
+            "  %i.3 = counter : i32[]\n"
+            "  %w.4, %w.5 = carried(%w.1, %w.8) : f32[2, 2]\n"
+            "  %inner.6 = matmul(%x.0, %w.4) : f32[4, 2]\n"
+            "  %7 = sum(%inner.6) {keepdims=false} : f32[]\n"
+            "  %w.8 = add(%w.4, %7) : f32[2, 2]\n"
+            "}\n"
+            "output \"w\" %w.5\n");
+}
+
+TEST(Model, NestedBodiesCarryThroughAllLevels) {
+  const Graph graph = read(
+      "inputs:\n  x: f32[]\nprogram:\n"
+      "  - for: i in 3\n    do:\n"
+      "      - t: x * 2\n"
+      "      - for: j in 4\n        do:\n"
+      "          - if: j > i\n            then:\n              - x: x + t\n              - t: t + 1\n"
+      "outputs: [x]\n");
+  int carried = 0, merges = 0;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    carried += graph.nodes[NodeId(i)].kind == NodeKind::carried;
+    merges += graph.nodes[NodeId(i)].kind == NodeKind::merge;
+  }
+  EXPECT_EQ(carried, 3);  // x through both loops, t through the inner one
+  EXPECT_EQ(merges, 2);
+}
+
+TEST(Model, ACounterHidesAndIsNotCarried) {
+  const std::string text = program("  - i: n\n  - for: i in 3\n    do:\n      - w: w * i\n  - y: i\noutputs: [y]\n");
+  EXPECT_NE(text.find("output \"y\" %n.2"), std::string::npos) << text;
+}
+
+TEST(Model, ForTakesRuntimeCountsDimsAndUntil) {
+  const std::string body = "    do:\n      - w: w * 2\n    until: w[0, 0] > 100\n";
+  const Graph runtime = read("inputs:\n  w: f32[2, 2]\n  n: i32[]\nprogram:\n  - for: i in n + 1\n    expect: 20\n" + body);
+  const Node& loop = only(runtime, NodeKind::for_loop);
+  EXPECT_EQ(loop.inputs.size(), 1u);
+  EXPECT_EQ(loop.expected, 20);
+  EXPECT_FALSE(loop.assumed);
+  EXPECT_TRUE(runtime.regions[loop.regions[0]].predicate.valid());
+  const Graph known = read("dims: {steps: 5}\ninputs:\n  w: f32[2, 2]\nprogram:\n  - for: i in steps\n" + body);
+  EXPECT_EQ(only(known, NodeKind::for_loop).attributes.get<std::int64_t>("count"), 5);
+}
+
+TEST(Model, WhileTestsBeforeEachTrip) {
+  const Graph graph = read("inputs:\n  n: i32[]\nprogram:\n  - while: n > 0\n    expect: 12\n    do:\n      - n: n - 1\noutputs: [n]\n");
+  const Node& loop = only(graph, NodeKind::while_loop);
+  EXPECT_EQ(loop.expected, 12);
+  ASSERT_EQ(loop.regions.size(), 2u);
+  EXPECT_EQ(graph.op_name(graph.values[graph.regions[loop.regions[0]].predicate].producer), "greater");
+  EXPECT_EQ(graph.values[graph.outputs[0].value].producer, graph.values[only(graph, NodeKind::carried).results[1]].producer);
+}
+
+TEST(Model, IfMergesAndTakesTheOtherArmsValue) {
+  EXPECT_EQ(program("  - y: n\n"
+                    "  - if: n > 3\n"
+                    "    probability: 0.25\n"
+                    "    then:\n      - y: n + 1\n      - z: n\n"
+                    "outputs: [y]\n"),
+            "%3 = constant {value=i32[] (3)} : i32[]\n"
+            "%4 = greater(%n.2, %3) : bool[]\n"
+            "if(%4) expected 0.25 {\n"
+            "  %5 = constant {value=i32[] (1)} : i32[]\n"
+            "  %y.6 = add(%n.2, %5) : i32[]\n"
+            "} else {\n"
+            "}\n"
+            "%y.7 = merge(%y.6, %n.2) : i32[]\n"
+            "output \"y\" %y.7\n");
+}
+
+TEST(Model, SeveralResultsAreBoundAtOnce) {
+  const Graph graph =
+      read("inputs:\n  x: f32[8]\nprogram:\n  - \"best, where_\": top_k(x, 3)\n  - a, b: top_k(x, 2)\noutputs: [best, where_, b]\n");
+  EXPECT_EQ(to_string(graph.values[graph.outputs[1].value].type), "i32[3]");
+  EXPECT_EQ(graph.values[graph.outputs[2].value].result, 1u);
+}
+
+TEST(Model, SlicesFollowPython) {
+  const auto shape = [](const std::string& index) {
+    const Graph graph = read("inputs:\n  x: f32[10, 6, 4]\nprogram:\n  - 'y': 'x" + index + "'\noutputs: [y]\n");
+    return to_string(graph.values[graph.outputs[0].value].type.shape);
+  };
+  EXPECT_EQ(shape("[0:10, :]"), "[10, 6, 4]");
+  EXPECT_EQ(shape("[2]"), "[6, 4]");
+  EXPECT_EQ(shape("[-1, ::2]"), "[3, 4]");
+  EXPECT_EQ(shape("[1:-1, 0, 1:]"), "[8, 3]");
+  EXPECT_EQ(shape("[::-1, 4:1:-2]"), "[10, 2, 4]");
+  EXPECT_EQ(shape("[5:100]"), "[5, 6, 4]");
+}
+
+TEST(Model, ListsOfNumbersAreConstants) {
+  const std::string text = program("  - y: x + [1, 2.5]\n  - z: \"[[1, 2], [3, 4]]\"\noutputs: [y, z]\n");
+  EXPECT_NE(text.find("{value=f32[2] (1.0, 2.5)}"), std::string::npos) << text;
+  EXPECT_NE(text.find("{value=i32[2, 2] (1, 2, 3, 4)}"), std::string::npos) << text;
+}
+
+TEST(Model, FunctionsAreInlinedWithTheirChain) {
+  const Graph graph = read(
+      "functions:\n"
+      "  dense:\n    takes: [x, w]\n    do:\n      - y: relu(matmul(x, w))\n    returns: y\n"
+      "  twice:\n    takes: [x, w]\n    do:\n      - x: dense(x, w=w)\n      - x: dense(x, w)\n    returns: [x, w]\n"
+      "inputs:\n  a: f32[4, 2]\n  w: f32[2, 2]\n"
+      "program:\n  - r, v: twice(a, w)\noutputs: [r, v]\n");
+  const Node& last = graph.producer(graph.outputs[0].value);
+  EXPECT_EQ(graph.op_name(graph.values[graph.outputs[0].value].producer), "relu");
+  ASSERT_TRUE(last.location.via && last.location.via->location.via);
+  EXPECT_EQ(last.location.via->label, "dense");
+  EXPECT_EQ(to_string(last.location.via->location), "models/test.yaml:11:12");
+  EXPECT_EQ(last.location.via->location.via->label, "twice");
+  EXPECT_EQ(to_string(last.location.via->location.via->location), "models/test.yaml:17:11");
+  EXPECT_EQ(graph.outputs[1].value, graph.nodes[NodeId(1)].results[0]);
+}
+
+TEST(Model, HostFunctionsAreDeclaredUnbound) {
+  const Graph graph = read(
+      "dims: {b: 4}\nhost_functions:\n"
+      "  step: {library: ./lib/libsim.so, takes: [\"f32[b]\", \"f32[]\"], returns: [\"f32[b]\", \"i32[]\"], seconds: 0.002, pure: true}\n"
+      "inputs:\n  x: f32[b]\nprogram:\n  - \"y, k\": step(x, 1)\noutputs: [y, k]\n");
+  const Node& call = graph.producer(graph.outputs[0].value);
+  const auto function = call.attributes.get<std::shared_ptr<const HostFunction>>("function");
+  EXPECT_EQ(function->library, "models/lib/libsim.so");
+  EXPECT_EQ(function->symbol, "step");
+  EXPECT_EQ(function->seconds, 0.002);
+  EXPECT_TRUE(function->pure);
+  EXPECT_FALSE(function->call);
+  EXPECT_EQ(to_string(graph.values[call.inputs[1]].type), "f32[]");
+}
+
+TEST(Model, PlaceAndAllowHoldForTheExpression) {
+  const Graph graph = read(
+      "inputs:\n  x: f32[2]\nprogram:\n"
+      "  - y: exp(x) + to_accelerator(x)\n    place: host\n    allow: {round-trip: it is small}\n"
+      "  - call: print(\"y\", exp(y))\n    place: accelerator\n"
+      "  - z: exp(y)\noutputs: [z]\n");
+  std::vector<Side> pins;
+  for (std::size_t i = 1; i < graph.nodes.size(); ++i) pins.push_back(graph.nodes[NodeId(i)].pin);
+  EXPECT_EQ(pins, (std::vector<Side>{Side::host, Side::none, Side::host, Side::accelerator, Side::accelerator, Side::none}));
+  EXPECT_EQ(graph.nodes[NodeId(1)].allowed, (std::vector<Allowance>{{DiagnosticKind::round_trip, "it is small"}}));
+  EXPECT_TRUE(graph.nodes[NodeId(6)].allowed.empty());
+}
+
+TEST(Model, LimitsHaveUnits) {
+  const Limits limits = read("program:\n  - y: 1\nlimits: {round_trips: 0, transfers: 4, bytes_per_run: 64KiB}\n").limits;
+  EXPECT_EQ(limits.round_trips, 0);
+  EXPECT_EQ(limits.transfers, 4);
+  EXPECT_EQ(limits.bytes_per_run, 65536);
+}
+
+TEST(Model, OutputsMayBeLeftOutAndTextsHoldAnything) {
+  const Graph graph = read("inputs:\n  x: f32[2]\nprogram:\n  - 'print(\"a: b # c\", x)'\n  - write_npy(x, \"x.npy\")\n");
+  EXPECT_TRUE(graph.outputs.empty());
+  EXPECT_EQ(graph.nodes[NodeId(1)].attributes.get<std::string>("label"), "a: b # c");
+}
+
+TEST(Model, EqualTextGivesEqualGraphs) {
+  const std::string text = "inputs:\n  x: f32[2]\nprogram:\n  - for: i in 3\n    do:\n      - x: x * i\noutputs: [x]\n";
+  EXPECT_TRUE(same_program(read(text), read(text)));
+  EXPECT_EQ(print(read(text)), print(read(text)));
+}
+
+}  // namespace
+}  // namespace cleave

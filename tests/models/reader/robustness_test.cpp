@@ -1,0 +1,89 @@
+// Whatever the bytes are, the reader gives a sound graph or says what is wrong.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include "graph/base/diagnostic_text.h"
+#include "graph/passes/verify.h"
+#include "models/model.h"
+
+namespace cleave {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// All the models of the project, and a few of the malformed ones.
+std::vector<std::string> samples() {
+  std::vector<fs::path> paths;
+  for (const auto& entry : fs::directory_iterator(fs::path(CLEAVE_SOURCE_DIR) / "models")) {
+    if (entry.path().extension() == ".yaml") paths.push_back(entry.path());
+  }
+  for (const char* name : {"functions_calls", "host_functions", "statement_carried_type", "section_parameters"}) {
+    paths.push_back(fs::path(CLEAVE_SOURCE_DIR) / "tests" / "golden" / "model_errors" / (std::string(name) + ".yaml"));
+  }
+  std::sort(paths.begin(), paths.end());
+  std::vector<std::string> texts;
+  for (const fs::path& path : paths) {
+    std::ifstream stream(path, std::ios::binary);
+    texts.emplace_back(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
+  }
+  return texts;
+}
+
+void check(const std::string& text) {
+  const Graph graph = parse_model(text, "mutant.yaml");
+  if (graph.ok()) {
+    ASSERT_TRUE(verify(graph).empty()) << text;
+  } else {
+    ASSERT_FALSE(to_text(graph.diagnostics, {.color = false, .source = false}).empty()) << text;
+  }
+}
+
+TEST(Robustness, EveryPrefixIsReadOrRefused) {
+  for (const std::string& text : samples()) {
+    for (std::size_t size = 0; size < text.size(); size += 3) check(text.substr(0, size));
+  }
+}
+
+TEST(Robustness, EveryMutantIsReadOrRefused) {
+  const char* given = std::getenv("CLEAVE_SEED");
+  const unsigned seed = given ? static_cast<unsigned>(std::strtoul(given, nullptr, 10)) : std::random_device()();
+  RecordProperty("seed", static_cast<int>(seed));
+  SCOPED_TRACE("CLEAVE_SEED=" + std::to_string(seed));
+  std::mt19937 random(seed);
+  const std::vector<std::string> texts = samples();
+  const std::string alphabet = "[]{}():,-#&*!|>'\"%@`\\ \n\t.0159eaxw=<~\x80\xff";
+  const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+  for (int round = 0; round < 1500; ++round) {
+    std::string text = texts[below(texts.size())];
+    for (std::size_t edits = 1 + below(4); edits > 0 && !text.empty(); --edits) {
+      const std::size_t at = below(text.size());
+      switch (below(4)) {
+        case 0: text[at] = alphabet[below(alphabet.size())]; break;
+        case 1: text.insert(at, 1, alphabet[below(alphabet.size())]); break;
+        case 2: text.erase(at, 1 + below(8)); break;
+        default: text.insert(below(text.size()), text.substr(at, 1 + below(40))); break;
+      }
+    }
+    check(text);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(Robustness, SizeAndDepthAreBounded) {
+  for (const std::string unit : {"[", "{", "- ", "a: [", "? ", "!", "&a ", "*a ", "'", "\"", "{a: ", "[a, ", "x: y\n", "- - "}) {
+    std::string text;
+    while (text.size() < 100'000) text += unit;
+    check(text);
+    check("program:\n  - y: " + text);
+  }
+  const Graph graph = parse_model(std::string((1 << 20) + 1, ' '), "large.yaml");
+  ASSERT_EQ(graph.diagnostics.size(), 1u);
+  EXPECT_EQ(graph.diagnostics.begin()->kind, DiagnosticKind::limit);
+}
+
+}  // namespace
+}  // namespace cleave

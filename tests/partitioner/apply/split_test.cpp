@@ -1,0 +1,215 @@
+// Split and Program on random graphs and random placements: every program verifies, prints the same twice, and, taken step by step, finds
+// every value where it reads it, moves each as often as planned, and computes what the reference computes.
+#include "partitioner/apply/split.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "executor/check/reference.h"
+#include "graph/passes/simplify.h"
+#include "partitioner/apply/schedule.h"
+#include "partitioner/compile.h"
+#include "tests/support/random_graph.h"
+#include "tests/support/sequential_program.h"
+
+namespace cleave {
+namespace {
+
+using Bits = std::vector<std::uint8_t>;
+
+CostModel costs() {
+  CostModel model;
+  model.machine = *Machine::shipped("simulated");
+  return model;
+}
+
+/// Any placement that the pins allow.
+Placement random_placement(const PlacementProblem& problem, std::mt19937_64& random) {
+  Bits host(problem.nodes.size()), accelerator(problem.nodes.size());
+  for (std::size_t i = 0; i < problem.nodes.size(); ++i) {
+    const PlacementProblem::Node& node = problem.nodes[i];
+    const auto choice = random() % 4;
+    accelerator[i] = node.pin == PlacementProblem::Pin::accelerator || (node.pin == PlacementProblem::Pin::none && choice != 0);
+    host[i] = !accelerator[i] || (node.replicable && choice == 1);
+  }
+  return evaluate(problem, host, accelerator);
+}
+
+struct Parts {
+  std::shared_ptr<const Graph> graph;
+  CostedProblem costed;
+  Placement placement;
+  Transfers transfers;
+  Program program;
+};
+
+Parts split_randomly(std::uint64_t seed, std::size_t ahead = kAllAhead) {
+  Parts parts;
+  parts.graph = std::make_shared<const Graph>(testing::random_graph(seed));
+  Diagnostics diagnostics;
+  const CostModel model = costs();
+  parts.costed = make_problem(*parts.graph, model, diagnostics);
+  std::mt19937_64 random(seed);
+  parts.placement = random_placement(parts.costed.problem, random);
+  parts.transfers = make_transfers(*parts.graph, parts.costed, parts.placement, model.machine);
+  parts.program = split(parts.graph, parts.placement, parts.transfers, ahead);
+  return parts;
+}
+
+TEST(Split, RandomProgramsVerifyAndPrintTheSameTwice) {
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const std::size_t ahead = seed % 4 == 3 ? kAllAhead : seed % 4;
+    const Parts parts = split_randomly(seed, ahead);
+    ASSERT_TRUE(parts.graph->ok());
+    const std::vector<std::string> complaints = verify(parts.program);
+    ASSERT_TRUE(complaints.empty()) << complaints.front() << "\n" << print(parts.program);
+    ASSERT_EQ(print(parts.program), print(split_randomly(seed, ahead).program));
+  }
+}
+
+TEST(Split, StepByStepEqualsTheReferenceAndMovesWhatWasPlanned) {
+  std::int64_t moved = 0, compared = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Parts parts = split_randomly(seed, seed % 4 == 3 ? kAllAhead : seed % 4);
+    RunOptions options;
+    options.inputs = testing::random_inputs(*parts.graph, seed);
+    options.print = [](std::string_view) {};
+    const Result<RunResult> expected = run_reference(*parts.graph, options);
+    const Result<testing::SequentialRun> run = testing::run_sequentially(parts.program, options);
+    ASSERT_EQ(expected.ok(), run.ok());
+    if (!expected.ok()) continue;
+    ASSERT_TRUE(run->complaints.empty()) << run->complaints.front() << "\n" << print(parts.program);
+    for (std::size_t i = 0; i < run->outputs.size(); ++i) {
+      ASSERT_TRUE(run->outputs[i] == expected->outputs[i].second) << expected->outputs[i].first;
+      ++compared;
+    }
+    for (std::size_t c = 0; c < run->moved.size(); ++c) {
+      ASSERT_EQ(run->moved[c], run->executions[parts.program.channels[ChannelId(c)].region]) << "channel " << c;
+      moved += run->moved[c];
+    }
+  }
+  EXPECT_GT(moved, 500);
+  EXPECT_GT(compared, 100);
+}
+
+TEST(Split, MovesAsOftenAsTheFrequenciesOfKnownLoopsSay) {
+  int checked = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Parts parts = split_randomly(seed);
+    RunOptions run_options;
+    run_options.inputs = testing::random_inputs(*parts.graph, seed);
+    run_options.print = [](std::string_view) {};
+    const Result<testing::SequentialRun> run = testing::run_sequentially(parts.program, run_options);
+    if (!run.ok()) continue;
+    for (std::size_t c = 0; c < run->moved.size(); ++c) {
+      const Transfer& transfer = parts.transfers.items[c];
+      bool known = true;
+      for (RegionId region = transfer.region; region; region = parts.graph->regions[region].parent) {
+        const Region& r = parts.graph->regions[region];
+        if (r.kind == RegionKind::root) continue;
+        const Node& owner = parts.graph->nodes[r.owner];
+        known = known && r.kind == RegionKind::for_body && !r.predicate && owner.inputs.empty() &&
+                owner.expected == static_cast<double>(owner.attributes.get<std::int64_t>("count"));
+      }
+      if (!known) continue;
+      EXPECT_EQ(static_cast<double>(run->moved[c]), transfer.frequency);
+      ++checked;
+    }
+  }
+  EXPECT_GT(checked, 100);
+}
+
+TEST(Split, PolicyPlansVerifyToo) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    for (const Policy policy : {Policy::optimal, Policy::accelerator, Policy::host}) {
+      SCOPED_TRACE("seed " + std::to_string(seed));
+      PlanOptions options;
+      options.costs = costs();
+      options.costs.policy = policy;
+      testing::RandomGraphOptions without_pins;
+      without_pins.pins = false;
+      const Plan plan = cleave::plan(testing::random_graph(seed, without_pins), options);
+      ASSERT_TRUE(plan.ok()) << plan.diagnostics.begin()->message;
+      const std::vector<std::string> complaints = verify(plan.program);
+      ASSERT_TRUE(complaints.empty()) << complaints.front();
+      EXPECT_GE(plan.predicted_seconds, 0);
+      bool sent_on_purpose = false;  // to_accelerator() may cost more than staying on the host
+      for (const Node& node : plan.graph->nodes) sent_on_purpose = sent_on_purpose || (node.op && node.op->moves_to == Side::accelerator);
+      if (policy == Policy::optimal && !sent_on_purpose) {
+        EXPECT_GE(plan.all_host_seconds, plan.placement.objective_seconds * (1 - 1e-6));
+      }
+      if (policy == Policy::host) {
+        EXPECT_TRUE(plan.transfers.items.empty());
+      }
+    }
+  }
+}
+
+// --- what verify finds ------------------------------------------------------------------------------------------------------------------
+
+/// A program with at least one transfer, for breaking.
+Parts some_program() {
+  for (std::uint64_t seed = 0;; ++seed) {
+    Parts parts = split_randomly(seed);
+    if (parts.transfers.items.size() >= 2 && parts.graph->regions.size() > 1) return parts;
+  }
+}
+
+template <class F>
+void break_first(Program& program, StepKind kind, F&& f) {
+  for (DeviceProgram& device : program.devices) {
+    for (Block& block : device.blocks) {
+      for (std::size_t i = 0; i < block.steps.size(); ++i) {
+        if (block.steps[i].kind == kind) return f(block, i);
+      }
+    }
+  }
+  FAIL() << "no such step";
+}
+
+TEST(VerifyProgram, FindsAMissingReceive) {
+  Parts parts = some_program();
+  break_first(parts.program, StepKind::receive,
+              [](Block& b, std::size_t i) { b.steps.erase(b.steps.begin() + static_cast<std::ptrdiff_t>(i)); });
+  EXPECT_FALSE(verify(parts.program).empty());
+}
+
+TEST(VerifyProgram, FindsAMissingSend) {
+  Parts parts = some_program();
+  break_first(parts.program, StepKind::send,
+              [](Block& b, std::size_t i) { b.steps.erase(b.steps.begin() + static_cast<std::ptrdiff_t>(i)); });
+  EXPECT_FALSE(verify(parts.program).empty());
+}
+
+TEST(VerifyProgram, FindsADoubledSend) {
+  Parts parts = some_program();
+  break_first(parts.program, StepKind::send,
+              [](Block& b, std::size_t i) { b.steps.insert(b.steps.begin() + static_cast<std::ptrdiff_t>(i), b.steps[i]); });
+  EXPECT_FALSE(verify(parts.program).empty());
+}
+
+TEST(VerifyProgram, FindsAStepOutOfOrder) {
+  Parts parts = some_program();
+  break_first(parts.program, StepKind::receive, [](Block& b, std::size_t i) { b.steps[i].order = -5; });
+  EXPECT_FALSE(verify(parts.program).empty());
+}
+
+TEST(VerifyProgram, FindsAnOutputThatNeverArrives) {
+  Parts parts = some_program();
+  Graph graph = *parts.graph;
+  for (std::size_t i = 0; i < graph.values.size(); ++i) {  // one of an inner region never reaches the end
+    if (graph.values[ValueId(i)].region == Graph::kRoot) continue;
+    graph.outputs.push_back({"stray", ValueId(i), {}});
+    break;
+  }
+  ASSERT_GT(graph.outputs.size(), parts.graph->outputs.size());
+  parts.program.graph = std::make_shared<const Graph>(graph);
+  EXPECT_FALSE(verify(parts.program).empty());
+}
+
+}  // namespace
+}  // namespace cleave

@@ -1,0 +1,165 @@
+// Machine files: the shipped ones, what is read, and each mistake at its line and column.
+#include "partitioner/machine/machine.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace cleave {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const std::string kGood = R"(machine: box
+provenance: measured
+host:
+  flops: {f32: 1.0e11, i32: 4e10}
+  bytes_per_second: 1e10
+  memory_bytes: 16GiB
+  points: {matmul/f32: [[1000, 1e-6], [100000, 1e-4]]}
+accelerators:
+  - name: card
+    flops: {f32: 1.0e13, bf16: 1.0e14}
+    bytes_per_second: 1.0e12
+    overhead_seconds: 5.0e-6
+    memory_bytes: 141GB
+    link:
+      host_to_accelerator: {latency_seconds: 1.0e-5, bytes_per_second: 1.0e10}
+      accelerator_to_host: {latency_seconds: 2.0e-5, bytes_per_second: 2.0e10, points: [[1000, 1e-5], [1000000, 1e-4]]}
+)";
+
+double rate(const DeviceRates& rates, DType type) {
+  return rates.flops[static_cast<std::size_t>(type)];
+}
+
+TEST(Machine, ShippedOnesAreRead) {
+  EXPECT_THAT(Machine::shipped_names(), ElementsAre("h200", "simulated"));
+  const auto simulated = Machine::shipped("simulated");
+  ASSERT_TRUE(simulated.ok()) << simulated.error().message;
+  EXPECT_EQ(simulated->provenance, "assumed");
+  EXPECT_DOUBLE_EQ(rate(simulated->host, DType::f32), 1e11);
+  EXPECT_DOUBLE_EQ(simulated->link(true).seconds(1.2e10), 1 + 1e-5);
+  EXPECT_DOUBLE_EQ(simulated->accelerators[0].memory_bytes, 17179869184.0);
+  const auto h200 = Machine::find("h200");
+  ASSERT_TRUE(h200.ok()) << h200.error().message;
+  EXPECT_EQ(h200->provenance, "datasheet");
+  EXPECT_GT(rate(h200->accelerators[0], DType::f32), rate(h200->host, DType::f32));
+}
+
+TEST(Machine, ReadsWhatAFileSays) {
+  const auto machine = Machine::parse(kGood, "box.yaml");
+  ASSERT_TRUE(machine.ok()) << machine.error().message;
+  EXPECT_EQ(machine->name, "box");
+  EXPECT_DOUBLE_EQ(machine->host.overhead_seconds, 0);
+  EXPECT_DOUBLE_EQ(machine->host.memory_bytes, 16 * 1073741824.0);
+  EXPECT_EQ(machine->accelerators[0].name, "card");
+  EXPECT_DOUBLE_EQ(machine->accelerators[0].memory_bytes, 141e9);
+  EXPECT_EQ(machine->accelerators[0].control_flow, "none");
+  EXPECT_DOUBLE_EQ(machine->link(true).latency_seconds, 1e-5);
+  EXPECT_DOUBLE_EQ(machine->link(false).latency_seconds, 2e-5);
+  EXPECT_EQ(machine->host.points.at("matmul/f32").size(), 2u);
+}
+
+TEST(Machine, TypesNotGivenTakeThatOfANearOne) {
+  const auto machine = Machine::parse(kGood, "box.yaml");
+  EXPECT_DOUBLE_EQ(rate(machine->host, DType::f64), 1e11);
+  EXPECT_DOUBLE_EQ(rate(machine->host, DType::i64), 4e10);
+  EXPECT_DOUBLE_EQ(rate(machine->host, DType::boolean), 4e10);
+  EXPECT_DOUBLE_EQ(rate(machine->accelerators[0], DType::f16), 1e14);
+  EXPECT_DOUBLE_EQ(rate(machine->accelerators[0], DType::i32), 1e13);
+}
+
+TEST(Machine, OneAcceleratorNeedsNoListAndTheLinkMayStandOutside) {
+  std::string text = kGood;
+  text.replace(text.find("accelerators:"), std::string("accelerators:\n  - name").size(), "accelerator:\n    name");
+  const std::size_t link = text.find("    link:");
+  std::string outside = text.substr(link);
+  text.erase(link);
+  for (const std::string deep : {"    link", "      host", "      acc"}) {
+    outside.replace(outside.find(deep), deep.size(), deep.substr(4));
+  }
+  const auto machine = Machine::parse(text + outside, "box.yaml");
+  ASSERT_TRUE(machine.ok()) << machine.error().message << text << outside;
+  EXPECT_DOUBLE_EQ(machine->link(false).latency_seconds, 2e-5);
+}
+
+TEST(Machine, TablesAreReadOnALogarithmicScale) {
+  const PointTable table = {{100, 1e-6}, {10000, 1e-4}, {1000000, 1e-3}};
+  EXPECT_DOUBLE_EQ(seconds_at(table, 100), 1e-6);
+  EXPECT_DOUBLE_EQ(seconds_at(table, 10000), 1e-4);
+  EXPECT_NEAR(seconds_at(table, 1000), 1e-5, 1e-12);
+  EXPECT_NEAR(seconds_at(table, 100000), std::sqrt(1e-4 * 1e-3), 1e-12);
+  EXPECT_NEAR(seconds_at(table, 10), 1e-7, 1e-14);  // beyond the ends at the rate of the outermost pair
+  EXPECT_NEAR(seconds_at(table, 1e8), 1e-2, 1e-9);
+  EXPECT_DOUBLE_EQ(seconds_at(table, 0), 1e-6);
+  EXPECT_DOUBLE_EQ(seconds_at({{10, 2}}, 5), 1);
+  const auto machine = Machine::parse(kGood, "box.yaml");
+  EXPECT_DOUBLE_EQ(machine->link(false).seconds(1000), 1e-5);
+  EXPECT_DOUBLE_EQ(machine->link(true).seconds(1000), 1e-5 + 1e-7);
+}
+
+struct Mistake {
+  const char* what;
+  const char* with;
+  const char* message;
+  int line, column;
+};
+
+TEST(Machine, EveryMistakeHasItsPlace) {
+  const Mistake mistakes[] = {
+      {"provenance: measured", "provenence: measured", "unknown key `provenence` in the machine file; did you mean `provenance`?", 2, 1},
+      {"provenance: measured\n", "", "the machine file lacks `provenance`", 1, 1},
+      {"measured", "guessed", "`provenance` must be `measured`, `datasheet` or `assumed`, not `guessed`", 2, 13},
+      {"  bytes_per_second: 1e10\n", "", "`host` lacks `bytes_per_second`", 4, 3},
+      {"bytes_per_second: 1e10", "bytes_per_second: 0", "`bytes_per_second` must be a positive number, not `0`", 5, 21},
+      {"bytes_per_second: 1e10", "bytes_per_second: .inf", "`bytes_per_second` must be a positive number", 5, 21},
+      {"bytes_per_second: 1e10", "bytes_per_second: 1e999", "`bytes_per_second` must be a positive number", 5, 21},
+      {"bytes_per_second: 1e10", "bytes_per_second: 1e10x", "`bytes_per_second` must be a positive number", 5, 21},
+      {"16GiB", "16GB iB", "`GB iB` is no unit of bytes", 6, 17},
+      {"16GiB", "16Gib", "`Gib` is no unit of bytes; did you mean `GiB`?", 6, 17},
+      {"16GiB", "16lots", "`lots` is no unit of bytes; units are `B`, `kB`", 6, 17},
+      {"16GiB", "many", "`memory_bytes` must be a number that is not negative, as in `16GiB`", 6, 17},
+      {"16GiB", "-1", "`memory_bytes`", 6, 17},
+      {"{f32: 1.0e11, i32: 4e10}", "{f23: 1.0e11}", "unknown key `f23` in `flops`", 4, 11},
+      {"{f32: 1.0e11, i32: 4e10}", "{i32: 1.0e11}", "`flops` lacks `f32`", 4, 10},
+      {"{f32: 1.0e11, i32: 4e10}", "{f32: 1, f32: 2}", "`f32` is given twice", 4, 19},
+      {"{f32: 1.0e11, i32: 4e10}", "[1, 2]", "`flops` must be a map", 4, 10},
+      {"matmul/f32:", "matmul:", "`matmul` is not of the form `op/type`", 7, 12},
+      {"[100000, 1e-4]", "[10, 1e-4]", "the sizes of `matmul/f32` must grow", 7, 39},
+      {"[100000, 1e-4]", "[10]", "`matmul/f32` must hold pairs", 7, 39},
+      {"[[1000, 1e-6], [100000, 1e-4]]", "[]", "`matmul/f32` must be a list", 7, 24},
+      {"    overhead_seconds: 5.0e-6", "    overhead_seconds: -5.0e-6", "`overhead_seconds` must be a number that is not negative", 12, 23},
+      {"    memory_bytes: 141GB", "    control_flow: loops", "`control_flow` must be `none` or `device_loops`", 13, 19},
+      {"accelerator_to_host: {lat", "accelerator_to_hots: {lat", "did you mean `accelerator_to_host`?", 16, 7},
+      {"  - name: card", "  - name: a\n  - name: card", "more than one accelerator is not supported yet", 10, 5},
+      {"machine: box", "machine: [box", "", 3, 5},
+      {"machine: box", "machine: {a: b}", "`machine` must be a text", 1, 10},
+  };
+  for (const Mistake& mistake : mistakes) {
+    std::string text = kGood;
+    ASSERT_NE(text.find(mistake.what), std::string::npos) << mistake.what;
+    text.replace(text.find(mistake.what), std::string(mistake.what).size(), mistake.with);
+    const auto machine = Machine::parse(text, "box.yaml");
+    ASSERT_FALSE(machine.ok()) << mistake.message;
+    EXPECT_THAT(machine.error().message, HasSubstr(mistake.message));
+    EXPECT_EQ(machine.error().location.file_name(), "box.yaml");
+    if (*mistake.message == 0) continue;  // yaml-cpp's own words and place
+    EXPECT_EQ(machine.error().location.line, mistake.line) << mistake.message;
+    EXPECT_EQ(machine.error().location.column, mistake.column) << mistake.message;
+  }
+  for (const std::string text : {"", "7", "[1, 2]", "{", "host: *x", "\t", "a: b: c", "? [a]\n: b"}) {
+    EXPECT_FALSE(Machine::parse(text, "box.yaml").ok()) << text;
+  }
+  EXPECT_FALSE(Machine::parse(std::string(100000, '['), "box.yaml").ok());
+}
+
+TEST(Machine, UnknownNamesGetASuggestion) {
+  EXPECT_THAT(Machine::shipped("h20").error().message, HasSubstr("did you mean `h200`?"));
+  EXPECT_THAT(Machine::find("simulatd").error().message, HasSubstr("did you mean `simulated`?"));
+  EXPECT_FALSE(Machine::find("/").ok());
+}
+
+}  // namespace
+}  // namespace cleave
