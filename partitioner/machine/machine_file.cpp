@@ -1,4 +1,4 @@
-// Reads a machine file (YAML; format: docs/guide.md). The first mistake is reported with its line and column; unknown keys are mistakes.
+// Reads a machine file (YAML; format: docs/guide/machines.md). The first mistake is reported with its line and column; unknown keys are mistakes.
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>

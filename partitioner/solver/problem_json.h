@@ -1,4 +1,4 @@
-// `cleave plan`: placement problems from JSON files, and placements as JSON (the fields are those of docs/guide.md). Large files are
+// `cleave plan`: placement problems from JSON files, and placements as JSON (the fields are those of docs/placement.md). Large files are
 // streamed.
 #pragma once
 

@@ -1,8 +1,10 @@
 // Every example in the documents is real. A block behind `<!-- file: PATH -->` is that file of the tree, word for word; a ```console block
 // is run, command by command from the top of the tree, and must print what stands below each `$ ` line ([...] in a line stands for
-// anything; standard error follows standard output). CLEAVE_UPDATE_GOLDEN=1 writes what is true into the documents.
+// anything; standard error follows standard output). CLEAVE_UPDATE_GOLDEN=1 writes what is true into the documents. Also: lines of
+// prose are short, and links lead somewhere.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <sstream>
 #include <string>
@@ -111,12 +113,60 @@ TEST_P(Document, TellsTheTruth) {
   }
 }
 
+/// The .md files of `folder` and below, by their path from the top of the tree; build folders and hidden ones are not ours.
+void collect(const std::filesystem::path& folder, std::vector<std::string>& found) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    const bool ours = !name.starts_with("build") && (!name.starts_with(".") || name == ".github");
+    if (entry.is_directory() && ours) collect(entry.path(), found);
+    if (entry.is_regular_file() && name.ends_with(".md"))
+      found.push_back(std::filesystem::relative(entry.path(), CLEAVE_SOURCE_DIR).string());
+  }
+}
+
 std::vector<std::string> documents() {
-  std::vector<std::string> result{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"};
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(CLEAVE_SOURCE_DIR) + "/docs"))
-    if (entry.path().extension() == ".md") result.push_back("docs/" + entry.path().filename().string());
+  std::vector<std::string> result;
+  collect(CLEAVE_SOURCE_DIR, result);
   std::sort(result.begin(), result.end());
   return result;
+}
+
+/// How many characters a line of UTF-8 has.
+std::size_t columns(const std::string& line) {
+  return static_cast<std::size_t>(std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+TEST_P(Document, HasShortLinesOfProse) {
+  bool code = false;
+  std::size_t number = 0;
+  for (const std::string& line : lines_of(read_file(std::string(CLEAVE_SOURCE_DIR) + "/" + GetParam()))) {
+    ++number;
+    if (line.starts_with("```")) code = !code;
+    const bool prose = !code && !line.starts_with("|") && !line.starts_with("    ") && !line.starts_with("![") && !line.starts_with("<!--");
+    // A link or a name that cannot be broken may stick out.
+    if (prose && line.find(' ', line.find_first_not_of(' ')) != std::string::npos)
+      EXPECT_LT(columns(line), 120U) << GetParam() << ":" << number;
+  }
+}
+
+/// The targets of `[text](target)` outside of code that are files of the tree.
+std::vector<std::string> links_of(const std::vector<std::string>& lines) {
+  std::vector<std::string> links;
+  bool code = false;
+  for (const std::string& line : lines) {
+    if (line.starts_with("```")) code = !code;
+    for (std::size_t at = line.find("]("); !code && at != std::string::npos; at = line.find("](", at + 2)) {
+      const std::string target = line.substr(at + 2, line.find(')', at) - at - 2);
+      if (!target.starts_with("http") && !target.starts_with("#")) links.push_back(target.substr(0, target.find('#')));
+    }
+  }
+  return links;
+}
+
+TEST_P(Document, LinksToWhatIsThere) {
+  const std::filesystem::path path = std::string(CLEAVE_SOURCE_DIR) + "/" + GetParam();
+  for (const std::string& link : links_of(lines_of(read_file(path.string()))))
+    EXPECT_TRUE(std::filesystem::exists(path.parent_path() / link)) << GetParam() << " links to " << link;
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Document, ::testing::ValuesIn(documents()), [](const auto& info) {

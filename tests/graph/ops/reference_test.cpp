@@ -26,9 +26,10 @@ std::string reference(const std::vector<Family>& families) {
   std::string text =
       "# The vocabulary\n\n"
       "Written from the ops' records; the test `ops_reference_test` keeps it up to date.\n\n"
-      "Names and meaning follow the Python array API standard where it has them. `x?` may be left out, `[xs]` is a list of tensors.\n"
-      "Shapes broadcast as in NumPy. Mixed element types promote (bool < u8 < i32 < i64 < f16, bf16 < f32 < f64); math functions and `/`\n"
-      "turn integers into f32. Integers wrap and never trap. f16 and bf16 compute in f32. An axis below 0 counts from the end.\n";
+      "Names and meaning follow the Python array API standard where it has them. `x?` may be left out, `[xs]` is a list of\n"
+      "tensors. Shapes broadcast as in NumPy. Mixed element types promote (bool < u8 < i32 < i64 < f16, bf16 < f32 < f64);\n"
+      "math functions and `/` turn integers into f32. Integers wrap and never trap. f16 and bf16 compute in f32. An axis below\n"
+      "0 counts from the end.\n";
   for (const Family& family : families) {
     text += "\n## " + std::string(family.title) + "\n\n| op | gives |\n|---|---|\n";
     for (const OpDef& op : family.ops) text += row(op);
