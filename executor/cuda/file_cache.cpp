@@ -6,13 +6,15 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <thread>
+
+#include "graph/base/file.h"
 
 namespace cleave::cuda {
 namespace {
 
 constexpr std::size_t kDigits = 16;
+constexpr std::int64_t kLargest = 256 << 20;  ///< more than the compiler gives for any kernel
 
 std::string hash(const std::string& text) {
   std::uint64_t sum = 0xcbf29ce484222325U;  // FNV-1a
@@ -44,11 +46,9 @@ std::string FileCache::path(const std::string& key) const {
 /// A file is its key, so that two keys of one hash are told apart, its content, and the hash of both.
 std::optional<std::string> FileCache::find(const std::string& key) const {
   if (!on()) return std::nullopt;
-  std::ifstream file(path(key), std::ios::binary);
+  const Result<std::string> file = read_file(path(key), kLargest);
   if (!file) return std::nullopt;
-  std::ostringstream all;
-  all << file.rdbuf();
-  const std::string text = std::move(all).str();
+  const std::string& text = *file;
   if (text.size() < key.size() + kDigits || text.compare(0, key.size(), key) != 0) return std::nullopt;
   const std::string known = text.substr(0, text.size() - kDigits);
   if (hash(known) != text.substr(known.size())) return std::nullopt;

@@ -57,43 +57,51 @@ class Reader {
 
   Result<Array> read() {
     if (text_.starts_with("\xef\xbb\xbf")) at_ = line_start_ = 3;
-    // Each value takes a byte at least, so this bounds what a declared type can make us allocate.
-    if (static_cast<std::uint64_t>(type_.elements()) > text_.size()) return error("too few values for `" + to_string(type_) + "`", 0);
-    Result<Array> array = Array::allocate(type_);
+    // Each value takes a byte at least: a table that is too small makes nobody allocate what the declared type would need.
+    const bool too_few = static_cast<std::uint64_t>(type_.elements()) > text_.size();
+    Result<Array> array = Array::allocate(too_few ? TensorType{type_.dtype, {0}} : type_);
     if (!array) return array.error();
-    Status status = dispatch(type_.dtype, [&](auto zero) { return fill(array->mutable_data<decltype(zero)>()); });
+    Status status = dispatch(type_.dtype, [&](auto zero) { return fill(array->mutable_data<decltype(zero)>(), array->size()); });
     if (!status) return status.error();
+    if (!has_shape(type_.shape)) return detail::holds_another(*file_, {type_.dtype, own_shape()}, type_);
     return array;
   }
 
  private:
+  /// Reads the whole table and keeps the first `room` values.
   template <class T>
-  Status fill(T* out) {
-    std::int64_t count = 0, row = 0, width = -1;
+  Status fill(T* out, std::int64_t room) {
     while (at_ < text_.size()) {
       if (skip_empty_line()) continue;
+      std::int64_t row = 0;
       while (true) {
         const std::string_view field = next_field();
         const int column = static_cast<int>(field.data() - text_.data() - static_cast<std::ptrdiff_t>(line_start_)) + 1;
         std::optional<T> value = parse_field<T>(field);
         if (!value) return error("`" + std::string(field.substr(0, 40)) + "` is no " + std::string(to_string(type_.dtype)), column);
-        if (count == type_.elements()) return error("too many values for `" + to_string(type_) + "`", column);
-        out[count++] = *value;
+        if (rows_ * columns_ + row < room) out[rows_ * columns_ + row] = *value;
         ++row;
         if (at_ >= text_.size() || text_[at_] != ',') break;
         ++at_;
       }
-      if (width >= 0 && row != width) {
-        return error("this row has " + std::to_string(row) + " values, the first one has " + std::to_string(width), 1);
+      if (rows_ > 0 && row != columns_) {
+        return error("this row has " + std::to_string(row) + " values, the first one has " + std::to_string(columns_), 1);
       }
-      width = row;
-      row = 0;
+      columns_ = row;
+      ++rows_;
       end_line();
     }
-    if (count == type_.elements()) return {};
-    return error(
-        "`" + to_string(type_) + "` takes " + std::to_string(type_.elements()) + " values, but the file has " + std::to_string(count), 0);
+    return {};
   }
+
+  [[nodiscard]] bool has_shape(const Shape& shape) const {
+    if (type_.elements() != rows_ * columns_) return false;
+    if (type_.elements() == 0 || shape.empty()) return true;
+    if (shape.size() == 1) return rows_ == 1 || columns_ == 1;
+    return rows_ == shape.front() || (shape.size() > 2 && columns_ == shape.back());
+  }
+  /// As it is said: a single row where no more is wanted has one axis.
+  [[nodiscard]] Shape own_shape() const { return rows_ == 1 && type_.shape.size() <= 1 ? Shape{columns_} : Shape{rows_, columns_}; }
 
   /// Up to a comma or the end of the line, without surrounding blanks.
   std::string_view next_field() {
@@ -126,6 +134,7 @@ class Reader {
   std::shared_ptr<const std::string> file_;
   std::string_view text_;
   const TensorType& type_;
+  std::int64_t rows_ = 0, columns_ = 0;
   std::size_t at_ = 0, line_start_ = 0;
   int line_ = 1;
 };
@@ -134,7 +143,11 @@ class Reader {
 
 Result<Array> read_csv(const std::string& path, const TensorType& type) {
   if (!checked_bytes(type)) return Error{"cannot read `" + path + "` as `" + to_string(type) + "`: too large", {}};
-  Result<std::string> text = read_file(path);
+  // Blanks and empty lines aside, no number is longer than this.
+  constexpr std::int64_t kMostAValue = 128, kMostBeside = 1 << 20;
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max() - kMostBeside;
+  const std::int64_t limit = type.elements() > most / kMostAValue ? most : type.elements() * kMostAValue + kMostBeside;
+  Result<std::string> text = read_file(path, limit);
   if (!text) return text.error();
   return Reader(path, *text, type).read();
 }

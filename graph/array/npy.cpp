@@ -6,8 +6,7 @@
 #include <bit>
 #include <charconv>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
+#include <limits>
 #include <optional>
 
 #include "graph/base/file.h"
@@ -136,33 +135,41 @@ Error npy_error(const std::string& path, const std::string& what, ErrorKind kind
   return {"cannot read `" + path + "`: " + what, {}, kind};
 }
 
-bool read_bytes(std::ifstream& file, void* target, std::size_t count) {
-  return static_cast<bool>(file.read(static_cast<char*>(target), static_cast<std::streamsize>(count)));
+/// The next `count` bytes of the file; fewer are an Error that says `truncated`.
+Status read_bytes(InputFile& file, const std::string& path, void* target, std::size_t count, const char* truncated) {
+  const Result<std::size_t> got = file.read(target, count);
+  if (!got) return got.error();
+  return *got == count ? Status() : npy_error(path, truncated);
 }
 
-/// Reads up to the first byte of data; `size` is that of the file and becomes the number of bytes of data.
-Result<Header> read_header(std::ifstream& file, const std::string& path, std::uint64_t& size) {
-  std::array<char, 8> start;
-  if (size < start.size() || !read_bytes(file, start.data(), start.size()) || std::string_view(start.data(), 6) != kMagic) {
-    return npy_error(path, "not an npy file");
-  }
+/// Bytes from here to the end of the file, where that is known.
+std::optional<std::uint64_t> bytes_left(const InputFile& file) {
+  if (!file.size()) return std::nullopt;
+  return static_cast<std::uint64_t>(std::max(*file.size() - file.position(), std::int64_t{0}));
+}
+
+/// Reads up to the first byte of data.
+Result<Header> read_header(InputFile& file, const std::string& path) {
+  std::array<char, 8> start{};
+  if (Status status = read_bytes(file, path, start.data(), start.size(), "not an npy file"); !status) return status.error();
+  if (std::string_view(start.data(), 6) != kMagic) return npy_error(path, "not an npy file");
   const int version = start[6];
   if (version < 1 || version > 3 || start[7] != 0) {
     return npy_error(path, "npy version " + std::to_string(static_cast<unsigned char>(start[6])) + "." +
                                std::to_string(static_cast<unsigned char>(start[7])) + " is not supported");
   }
+  constexpr const char* kTruncated = "truncated npy header";
   const std::size_t width = version == 1 ? 2 : 4;
   std::array<unsigned char, 4> length_bytes{};
-  if (size < 8 + width || !read_bytes(file, length_bytes.data(), width)) return npy_error(path, "truncated npy header");
+  if (Status status = read_bytes(file, path, length_bytes.data(), width, kTruncated); !status) return status.error();
   std::size_t length = 0;
   for (std::size_t i = width; i > 0; --i) length = length << 8 | length_bytes[i - 1];
-  if (length > size - 8 - width) return npy_error(path, "truncated npy header");
+  if (bytes_left(file).value_or(length) < length) return npy_error(path, kTruncated);
   if (length > kLargestHeader) return npy_error(path, "npy header too long");
   std::string text(length, '\0');
-  if (!read_bytes(file, text.data(), length)) return npy_error(path, "truncated npy header");
+  if (Status status = read_bytes(file, path, text.data(), length, kTruncated); !status) return status.error();
   std::optional<Header> header = HeaderReader(text).read();
   if (!header) return npy_error(path, "malformed npy header");
-  size -= 8 + width + length;
   return *std::move(header);
 }
 
@@ -194,20 +201,21 @@ void reorder(const std::byte* from, std::byte* to, const TensorType& type) {
   }
 }
 
-/// A file whose data are next to be read, and are as many as its type needs.
+/// A file whose data are next to be read. Of a regular file it is known that they are as many as its type needs.
 struct Opened {
-  std::ifstream file;
+  InputFile file;
   TensorType type;
   bool column_major = false;
 };
 
+Error wrong_size(const std::string& path, const TensorType& type, const std::string& has) {
+  return npy_error(path, "`" + to_string(type) + "` needs " + std::to_string(type.bytes()) + " bytes of data, but the file has " + has);
+}
+
 Result<Opened> open_npy(const std::string& path) {
-  std::error_code code;
-  std::uint64_t size = std::filesystem::file_size(path, code);
-  if (code) return npy_error(path, code.message());
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return npy_error(path, "permission denied");
-  Result<Header> header = read_header(file, path, size);
+  Result<InputFile> file = InputFile::open(path, std::numeric_limits<std::int64_t>::max());
+  if (!file) return file.error();
+  Result<Header> header = read_header(*file, path);
   if (!header) return header.error();
   std::optional<DType> dtype = parse_descriptor(header->descriptor);
   if (!dtype) {
@@ -216,17 +224,22 @@ Result<Opened> open_npy(const std::string& path) {
   TensorType type{*dtype, header->shape};
   std::optional<std::int64_t> bytes = checked_bytes(type);
   if (!bytes) return npy_error(path, "`" + to_string(type) + "` is too large");
-  if (static_cast<std::uint64_t>(*bytes) != size) {
-    return npy_error(
-        path, "`" + to_string(type) + "` needs " + std::to_string(*bytes) + " bytes of data, but the file has " + std::to_string(size));
-  }
+  const std::optional<std::uint64_t> left = bytes_left(*file);
+  if (left && static_cast<std::uint64_t>(*bytes) != *left) return wrong_size(path, type, std::to_string(*left));
   const bool column_major = header->fortran_order && type.rank() > 1;
-  return Opened{std::move(file), std::move(type), column_major};
+  return Opened{*std::move(file), std::move(type), column_major};
 }
 
+/// Exactly the bytes that the type needs, and then the end.
 Status read_data(Opened& opened, const std::string& path, std::byte* data) {
   const auto size = static_cast<std::size_t>(opened.type.bytes());
-  if (size > 0 && !read_bytes(opened.file, data, size)) return npy_error(path, "truncated data");
+  const Result<std::size_t> got = opened.file.read(data, size);
+  if (!got) return got.error();
+  if (*got != size) return wrong_size(path, opened.type, std::to_string(*got));
+  char beyond = 0;
+  const Result<std::size_t> more = opened.file.read(&beyond, 1);
+  if (!more) return more.error();
+  if (*more > 0) return wrong_size(path, opened.type, "more");
   if (opened.type.dtype == DType::boolean) {  // any other byte than 0 and 1 would be no bool to C++
     std::transform(data, data + size, data, [](std::byte b) { return std::byte{b != std::byte{0}}; });
   }
@@ -242,23 +255,36 @@ Status read_into(Opened& opened, const std::string& path, Array& array) {
   return {};
 }
 
+Result<Array> read_opened(Opened& opened, const std::string& path) {
+  Result<Array> array = Array::allocate(opened.type);
+  if (!array) return npy_error(path, array.error().message, ErrorKind::machine);
+  if (Status status = read_into(opened, path, *array); !status) return status.error();
+  return array;
+}
+
 }  // namespace
+
+Error detail::holds_another(const std::string& path, const TensorType& type, const TensorType& wanted) {
+  return {"`" + path + "` holds " + to_string(type) + ", but " + to_string(wanted) + " is wanted"};
+}
 
 Result<Array> read_npy(const std::string& path) {
   Result<Opened> opened = open_npy(path);
   if (!opened) return opened.error();
-  Result<Array> array = Array::allocate(opened->type);
-  if (!array) return npy_error(path, array.error().message, ErrorKind::machine);
-  if (Status status = read_into(*opened, path, *array); !status) return status.error();
-  return array;
+  return read_opened(*opened, path);
+}
+
+Result<Array> read_npy(const std::string& path, const TensorType& wanted) {
+  Result<Opened> opened = open_npy(path);
+  if (!opened) return opened.error();
+  if (opened->type.shape != wanted.shape) return detail::holds_another(path, opened->type, wanted);
+  return read_opened(*opened, path);
 }
 
 Status read_npy(const std::string& path, Array& into) {
   Result<Opened> opened = open_npy(path);
   if (!opened) return opened.error();
-  if (opened->type != into.type()) {
-    return Error{"`" + path + "` holds " + to_string(opened->type) + ", but " + to_string(into.type()) + " is wanted"};
-  }
+  if (opened->type != into.type()) return detail::holds_another(path, opened->type, into.type());
   return read_into(*opened, path, into);
 }
 

@@ -9,17 +9,25 @@ namespace cleave {
 
 /// f4, f8, f2, i4, i8, u1, b1; other element types, truncated and malformed files are an Error that names the file.
 Result<Array> read_npy(const std::string& path);
+/// The same of a file whose shape is that of `wanted`; another one is an Error before its data are read.
+Result<Array> read_npy(const std::string& path, const TensorType& wanted);
 /// The same into memory that is there already, page-locked maybe: the file's type must be that of `into`. After an Error its content is
 /// undefined.
 Status read_npy(const std::string& path, Array& into);
 /// Writes to a temporary name and renames: no partial file is ever left. bf16 is written as f4.
 Status write_npy(const Array& array, const std::string& path);
 
-/// A table of numbers separated by commas, one row a line, no header, as `type.dtype`; the number of values must be that of `type`.
-/// Errors name file, line and column.
+/// A table of numbers separated by commas, one row a line, no header, as `type.dtype`. Its rows and columns must be those of `type`: the
+/// first axis counts the rows, or the last one the columns where there are more than two; one axis may be a row or a column, and what has
+/// none is one number. At most 128 bytes a value and a MiB are read. Errors name file, line and column.
 Result<Array> read_csv(const std::string& path, const TensorType& type);
 /// By extension: .npy or .csv; the array has `type` (npy: exact shape, element type converted if the values survive: floating types may
 /// round each other's values but not overflow, all others must be exact), else an Error that shows both.
 Result<Array> read_array(const std::string& path, const TensorType& type);
+
+namespace detail {
+/// What is said where a file's type is not the declared one.
+Error holds_another(const std::string& path, const TensorType& type, const TensorType& wanted);
+}  // namespace detail
 
 }  // namespace cleave

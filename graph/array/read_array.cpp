@@ -72,14 +72,12 @@ std::optional<Array> converted(const Array& array, Array result) {
 Result<Array> read_array(const std::string& path, const TensorType& type) {
   if (path.ends_with(".csv")) return read_csv(path, type);
   if (!path.ends_with(".npy")) return Error{"cannot read `" + path + "`: the name must end in .npy or .csv", {}};
-  Result<Array> array = read_npy(path);
+  Result<Array> array = read_npy(path, type);
   if (!array || array->type() == type) return array;
-  const Error mismatch{"`" + path + "` holds " + to_string(array->type()) + ", but " + to_string(type) + " is wanted", {}};
-  if (array->shape() != type.shape) return mismatch;
   Result<Array> target = Array::allocate(type);
   if (!target) return target.error();
   std::optional<Array> result = converted(*array, *std::move(target));
-  if (!result) return Error{mismatch.message + ", and not all values fit", {}};
+  if (!result) return Error{detail::holds_another(path, array->type(), type).message + ", and not all values fit", {}};
   return *std::move(result);
 }
 

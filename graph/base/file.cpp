@@ -4,21 +4,26 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <memory>
 #include <new>
+
+#include "graph/base/units.h"
 
 namespace cleave {
 namespace {
 
-constexpr std::size_t kMostFromPipe = 256 << 20;  ///< devices and pipes may never end
+constexpr std::int64_t kFirstBlock = 1 << 16;  ///< of a file of unknown size
 
 Error file_error(const char* what, const std::string& path, int code) {
   return {std::string("cannot ") + what + " `" + path + "`: " + std::strerror(code), {}, ErrorKind::file};
+}
+
+Error too_large(const std::string& path, std::int64_t limit) {
+  return {"cannot read `" + path + "`: the file is larger than " + format_bytes(static_cast<double>(limit)), {}, ErrorKind::file};
 }
 
 /// 0, or the errno of what failed.
@@ -45,23 +50,59 @@ int open_fresh(std::string& path) {
 
 }  // namespace
 
-Result<std::string> read_file(const std::string& path) {
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
+Result<InputFile> InputFile::open(const std::string& path, std::int64_t limit) {
+  InputFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC), path, limit);
   struct stat status;
-  if (!file || ::fstat(::fileno(file.get()), &status) != 0) return file_error("read", path, errno);
-  const std::size_t most = S_ISREG(status.st_mode) ? std::string().max_size() : kMostFromPipe;
+  if (file.descriptor_ < 0 || ::fstat(file.descriptor_, &status) != 0) return file_error("read", path, errno);
+  if (S_ISDIR(status.st_mode)) return file_error("read", path, EISDIR);
+  if (S_ISREG(status.st_mode) && status.st_size > 0) file.size_ = status.st_size;
+  if (file.size_ && *file.size_ > limit) return too_large(path, limit);
+  return file;
+}
+
+InputFile::InputFile(InputFile&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)),
+      path_(std::move(other.path_)),
+      limit_(other.limit_),
+      position_(other.position_),
+      size_(other.size_) {}
+
+InputFile::~InputFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Result<std::size_t> InputFile::read(void* into, std::size_t count) {
+  std::size_t done = 0;
+  while (done < count) {
+    const ssize_t got = ::read(descriptor_, static_cast<char*>(into) + done, count - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return file_error("read", path_, errno);
+    if (got == 0) break;
+    done += static_cast<std::size_t>(got);
+    position_ += got;
+    if (position_ > limit_) return too_large(path_, limit_);
+  }
+  return done;
+}
+
+Result<std::string> read_file(const std::string& path, std::int64_t limit) {
+  Result<InputFile> file = InputFile::open(path, limit);
+  if (!file) return file.error();
   std::string content;
   try {
-    std::array<char, 1 << 16> block;
-    while (std::size_t n = std::fread(block.data(), 1, block.size(), file.get())) {
-      if (n > most - content.size()) return file_error("read", path, EFBIG);
-      content.append(block.data(), n);
+    // One byte beyond what is there, so that the end is seen without another round.
+    for (std::size_t wanted = static_cast<std::size_t>(file->size().value_or(kFirstBlock) + 1);; wanted = content.size() + 1) {
+      const std::size_t before = content.size();
+      content.resize(std::max(wanted, std::min(2 * before, static_cast<std::size_t>(limit) + 1)));
+      Result<std::size_t> got = file->read(content.data() + before, content.size() - before);
+      if (!got) return got.error();
+      const bool ended = before + *got < content.size();
+      content.resize(before + *got);
+      if (ended) return content;
     }
   } catch (const std::bad_alloc&) {
     return Error{"cannot read `" + path + "`: out of memory", {}, ErrorKind::machine};
   }
-  if (std::ferror(file.get())) return file_error("read", path, errno);
-  return content;
 }
 
 Status write_file(const std::string& path, std::initializer_list<std::string_view> parts) {

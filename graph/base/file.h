@@ -1,7 +1,11 @@
-// Whole files in and out, with errors that say which file and why. Nothing half-written is ever left behind.
+// Whole files in, with errors that say which file and why. Everything is read up to a limit only, so that a device or a pipe that never
+// ends is an Error and not the end of the machine. Writing: output_file.h.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -9,11 +13,42 @@
 
 namespace cleave {
 
-/// The content of a file. Directories, files that cannot be read, and devices and pipes that give more than 256 MiB are an Error.
-Result<std::string> read_file(const std::string& path);
+/// What a file may hold at most, by what it is. Arrays have no limit of their own: their declared type says how many bytes are read.
+namespace file_limit {
+inline constexpr std::int64_t kText = std::int64_t{64} << 20;    ///< a model, a machine file, a profile
+inline constexpr std::int64_t kGraph = std::int64_t{512} << 20;  ///< a program in text form, with its literals
+inline constexpr std::int64_t kProblem = std::int64_t{4} << 30;  ///< a placement problem or workload
+}  // namespace file_limit
 
-/// Writes `parts` one behind the other to a temporary file beside `path` and renames it. Links are followed; devices and pipes are
-/// written to directly.
+/// A file opened for reading, from its begin to its end; also a device or a pipe.
+class InputFile {
+ public:
+  /// A file that knows its size and has more than `limit` bytes is an Error. Directories and files that cannot be read are, too.
+  static Result<InputFile> open(const std::string& path, std::int64_t limit);
+  InputFile(InputFile&& other) noexcept;
+  InputFile& operator=(InputFile&&) = delete;
+  ~InputFile();
+
+  /// The next `count` bytes; fewer only where the file ends. More than the limit in all is an Error.
+  Result<std::size_t> read(void* into, std::size_t count);
+  /// Of regular files; devices, pipes and what the system makes up when it is read have none.
+  [[nodiscard]] std::optional<std::int64_t> size() const { return size_; }
+  /// Bytes read so far.
+  [[nodiscard]] std::int64_t position() const { return position_; }
+
+ private:
+  InputFile(int descriptor, const std::string& path, std::int64_t limit) : descriptor_(descriptor), path_(path), limit_(limit) {}
+
+  int descriptor_;
+  std::string path_;
+  std::int64_t limit_, position_ = 0;
+  std::optional<std::int64_t> size_;
+};
+
+/// The content of a file of at most `limit` bytes.
+Result<std::string> read_file(const std::string& path, std::int64_t limit = file_limit::kText);
+
+/// Writes `parts` one behind the other; as OutputFile (output_file.h), all or nothing.
 Status write_file(const std::string& path, std::initializer_list<std::string_view> parts);
 
 }  // namespace cleave

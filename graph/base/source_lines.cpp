@@ -8,13 +8,12 @@
 namespace cleave {
 namespace {
 
-constexpr std::size_t kWidest = 240;               ///< bytes of a line that are shown
-constexpr std::size_t kContext = 80;               ///< of them before the mark, where the line is cut
-constexpr std::uintmax_t kLargestFile = 64 << 20;  ///< larger ones are data, not source
+constexpr std::size_t kWidest = 240;  ///< bytes of a line that are shown
+constexpr std::size_t kContext = 80;  ///< of them before the mark, where the line is cut
 
 std::vector<std::string> read_lines(const std::string& file) {
   std::error_code error;
-  if (!std::filesystem::is_regular_file(file, error) || std::filesystem::file_size(file, error) > kLargestFile || error) return {};
+  if (!std::filesystem::is_regular_file(file, error)) return {};
   Result<std::string> content = read_file(file);
   if (!content) return {};
   std::vector<std::string> lines;

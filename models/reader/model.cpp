@@ -3,9 +3,8 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
+#include "graph/base/file.h"
 #include "models/reader/declarations.h"
 #include "models/reader/limits.h"
 #include "models/reader/program.h"
@@ -157,15 +156,14 @@ Graph parse_model(std::string_view text, const std::string& file, const ModelOpt
 }
 
 Graph read_model(const std::string& path, const ModelOptions& options) {
+  const Result<std::string> text = read_file(path);
+  if (text) return parse_model(*text, path, options);
   std::error_code error;
   const bool folder = std::filesystem::is_directory(path, error);
-  std::ifstream stream(path, std::ios::binary);
-  std::ostringstream text;
-  if (stream && !folder) text << stream.rdbuf();
-  if (!folder && stream && !stream.bad()) return parse_model(text.str(), path, options);
   Diagnostics diagnostics;
   const SourceLocation location{std::make_shared<const std::string>(path), 0, 0, nullptr};
-  diagnostics.error(DiagnosticKind::file, location, folder ? "`" + path + "` is a folder, not a model" : "cannot read `" + path + "`");
+  diagnostics.error(text.error().kind == ErrorKind::machine ? DiagnosticKind::machine : DiagnosticKind::file, location,
+                    folder ? "`" + path + "` is a folder, not a model" : text.error().message);
   return failed(path, std::move(diagnostics));
 }
 

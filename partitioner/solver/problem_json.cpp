@@ -1,10 +1,8 @@
 // Our own problem format, in and out. The order of regions is free in a file; cycles among them are found here.
 #include "partitioner/solver/problem_json.h"
 
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <fstream>
+#include <istream>
 #include <limits>
 #include <sstream>
 #include <unordered_map>
@@ -218,6 +216,27 @@ Result<LoadedProblem> in_tree_order(Problem problem) {
   return loaded;
 }
 
+/// What an InputFile gives, block by block; after a failure as if it ended there.
+class FileBuffer : public std::streambuf {
+ public:
+  explicit FileBuffer(InputFile& file) : file_(file), block_(1 << 16) {}
+  [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
+
+ private:
+  int_type underflow() override {
+    if (failure_) return traits_type::eof();
+    const Result<std::size_t> got = file_.read(block_.data(), block_.size());
+    if (!got) failure_ = got.error();
+    if (!got || *got == 0) return traits_type::eof();
+    setg(block_.data(), block_.data(), block_.data() + *got);
+    return traits_type::to_int_type(block_.front());
+  }
+
+  InputFile& file_;
+  std::vector<char> block_;
+  std::optional<Error> failure_;
+};
+
 Result<LoadedProblem> read(std::istream& in, ProblemFormat format, const std::function<void()>& pause) {
   Problem problem;
   if (format == ProblemFormat::device_placement) {
@@ -244,21 +263,17 @@ Result<LoadedProblem> parse_problem(std::string_view text, ProblemFormat format)
 }
 
 Result<LoadedProblem> load_problem(const std::string& path, ProblemFormat format, const ReadProgress& progress) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return Error{"cannot read `" + path + "`: " + std::strerror(errno), {}, ErrorKind::file};
+  Result<InputFile> file = InputFile::open(path, file_limit::kProblem);
+  if (!file) return file.error();
+  FileBuffer buffer(*file);
+  std::istream in(&buffer);
   in.peek();
-  if (!in) return Error{"`" + path + "` cannot be read, or is empty", {}, ErrorKind::file};
+  if (buffer.failure()) return *buffer.failure();
+  if (!in) return Error{"`" + path + "` is empty", {}, ErrorKind::file};
   std::function<void()> pause;
-  if (progress) {
-    in.seekg(0, std::ios::end);
-    const auto size = static_cast<double>(in.tellg());
-    in.seekg(0);
-    pause = [&in, &progress, size] {
-      const auto position = static_cast<double>(in.rdbuf()->pubseekoff(0, std::ios::cur, std::ios::in));
-      if (size > 0 && position >= 0) progress(position / size);
-    };
-  }
+  if (progress && file->size()) pause = [&] { progress(static_cast<double>(file->position()) / static_cast<double>(*file->size())); };
   Result<LoadedProblem> loaded = read(in, format, pause);
+  if (buffer.failure()) return *buffer.failure();  // and not what the text lacks from there on
   if (!loaded) return Error{path + ": " + loaded.error().message};
   return loaded;
 }

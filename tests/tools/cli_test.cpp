@@ -308,5 +308,31 @@ TEST_F(CliTest, PlanSolvesBareProblems) {
   EXPECT_THAT(bad.err, HasSubstr("regions[0]"));
 }
 
+TEST_F(CliTest, WhatIsReadIsBounded) {
+  model(kScale);
+  std::filesystem::create_symlink("/dev/zero", folder_.path("endless.graph"));
+  std::filesystem::create_symlink("/dev/zero", folder_.path("endless.csv"));
+  std::filesystem::create_symlink("/dev/zero", folder_.path("endless.npy"));
+  std::filesystem::resize_file(folder_.path(model("", "large.json")), (std::uintmax_t{4} << 30) + 1);
+  const std::pair<const char*, const char*> cases[] = {
+      {"cleave run /dev/zero", "`/dev/zero`: the file is larger than 64 MiB"},
+      {"yes 'a: 1' | cleave check /dev/stdin", "`/dev/stdin`: the file is larger than 64 MiB"},
+      {"cleave explain endless.graph", "the file is larger than 512 MiB"},
+      {"cleave check model.yaml --machine /dev/zero", "the file is larger than 64 MiB"},
+      {"cleave check model.yaml --use-profile /dev/zero", "the file is larger than 64 MiB"},
+      {"cleave run model.yaml --input x=endless.csv", "the file is larger than 1.0 MiB"},
+      {"cleave run model.yaml --input x=endless.npy", "not an npy file"},
+      {"cleave plan large.json", "the file is larger than 4.0 GiB"},
+      {"cleave plan large.json --format device-placement", "the file is larger than 4.0 GiB"},
+      {"cleave plan /dev/zero", "syntax error"}};
+  for (const auto& [command, message] : cases) {
+    const CommandResult result = run_command(std::string("ulimit -v 4000000; ") + command, folder_.path(""));
+    EXPECT_NE(result.code, 0) << command;
+    EXPECT_LE(result.code, 2) << command << result.err;
+    EXPECT_THAT(result.err, HasSubstr(message)) << command;
+    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+  }
+}
+
 }  // namespace
 }  // namespace cleave::testing

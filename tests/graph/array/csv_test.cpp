@@ -35,7 +35,12 @@ TEST(Csv, ReadsTables) {
 }
 
 TEST(Csv, TheShapeIsTheTypes) {
-  EXPECT_EQ(read("1,2\n3,4\n", {DType::i32, {4}})->shape(), (Shape{4}));
+  EXPECT_EQ(read("1,2,3,4\n", {DType::i32, {4}})->shape(), (Shape{4}));
+  EXPECT_EQ(read("1\n2\n3\n4\n", {DType::i32, {4}})->shape(), (Shape{4}));
+  EXPECT_EQ(read("1,2\n3,4\n", {DType::i32, {2, 2}})->shape(), (Shape{2, 2}));
+  // Of more axes, rows are those of the first or of the last one, as `a.reshape(len(a), -1)` and `a.reshape(-1, a.shape[-1])` give them.
+  EXPECT_EQ(read("1,2,3,4\n5,6,7,8\n", {DType::i32, {2, 2, 2}})->at(4), 5);
+  EXPECT_EQ(read("1,2\n3,4\n5,6\n7,8\n", {DType::i32, {2, 2, 2}})->at(4), 5);
   EXPECT_EQ(*read("7", {DType::i64, {}}), Array::scalar<std::int64_t>(7));
   EXPECT_EQ(read("", {DType::f32, {0, 3}})->size(), 0);
   EXPECT_EQ(read("\n \n", {DType::f32, {0}})->size(), 0);
@@ -69,12 +74,34 @@ TEST(Csv, ErrorsNameLineAndColumn) {
   expect_error("+-1", {DType::f32, {1}}, "`+-1` is no f32", 1, 1);
 }
 
-TEST(Csv, CountsValuesAndRows) {
-  expect_error("1,2\n3,4\n", {DType::f32, {3}}, "too many values for `f32[3]`", 2, 3);
-  expect_error("1,2\n", {DType::f32, {3}}, "`f32[3]` takes 3 values, but the file has 2", 0, 0);
+TEST(Csv, CountsRows) {
   expect_error("1,2\n3\n", {DType::f32, {3}}, "this row has 1 values, the first one has 2", 2, 1);
-  expect_error("", {DType::f32, {1}}, "too few values for `f32[1]`", 0, 0);
-  expect_error("1", {DType::f32, {std::int64_t{1} << 50}}, "too few values for `f32[1125899906842624]`", 0, 0);
+  expect_error("1\n3,4,5\n", {DType::f32, {1}}, "this row has 3 values, the first one has 1", 2, 1);
+}
+
+TEST(Csv, AnotherShapeIsAnErrorWithBoth) {
+  const TemporaryFolder folder;
+  const auto expect = [&](std::string_view content, const Shape& wanted, const std::string& has) {
+    const TensorType type{DType::f32, wanted};
+    const std::string path = folder.write("a.csv", content);
+    const Result<Array> array = read_csv(path, type);
+    ASSERT_FALSE(array) << content << to_string(type);
+    EXPECT_EQ(array.error().message, "`" + path + "` holds " + has + ", but " + to_string(type) + " is wanted");
+  };
+  expect("1,2\n3,4\n5,6\n", {2, 3}, "f32[3, 2]");
+  expect("1,2\n3,4\n", {4}, "f32[2, 2]");
+  expect("1,2\n3,4\n", {2, 1}, "f32[2, 2]");
+  expect("1,2\n3,4\n", {4, 1}, "f32[2, 2]");
+  expect("1,2,3,4\n", {4, 1}, "f32[1, 4]");
+  expect("1\n2\n3\n4\n", {1, 4}, "f32[4, 1]");
+  expect("1,2,3,4\n5,6,7,8\n", {4, 2, 1}, "f32[2, 4]");
+  expect("1,2,3,4\n5,6,7,8\n", {2, 2, 3}, "f32[2, 4]");
+  expect("1,2\n", {3}, "f32[2]");
+  expect("1,2\n3,4\n", {3}, "f32[2, 2]");
+  expect("1,2\n", {}, "f32[2]");
+  expect("", {1}, "f32[0, 0]");
+  expect("1", {0, 3}, "f32[1, 1]");
+  expect("1", {std::int64_t{1} << 50}, "f32[1]");
   EXPECT_FALSE(read("1", {DType::f32, {std::int64_t{1} << 62, 4}}));
 }
 
@@ -82,7 +109,10 @@ TEST(Csv, MissingFilesAndFoldersAreErrors) {
   const TemporaryFolder folder;
   EXPECT_EQ(read_csv(folder.path("no.csv"), {}).error().message, "cannot read `" + folder.path("no.csv") + "`: No such file or directory");
   std::filesystem::create_symlink("/dev/zero", folder.path("endless.csv"));
-  EXPECT_EQ(read_csv(folder.path("endless.csv"), {}).error().message, "cannot read `" + folder.path("endless.csv") + "`: File too large");
+  EXPECT_EQ(read_csv(folder.path("endless.csv"), {}).error().message,
+            "cannot read `" + folder.path("endless.csv") + "`: the file is larger than 1.0 MiB");
+  EXPECT_EQ(read_csv(folder.path("endless.csv"), {DType::f32, {1 << 16}}).error().message,
+            "cannot read `" + folder.path("endless.csv") + "`: the file is larger than 9.0 MiB");
   EXPECT_EQ(read_csv(folder.path(""), {}).error().message, "cannot read `" + folder.path("") + "`: Is a directory");
 }
 

@@ -1,10 +1,15 @@
 // npy files: every type there and back, what NumPy writes, and everything that can be wrong with a file.
 #include "graph/array/npy.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmath>
+#include <csignal>
 #include <cstring>
+#include <thread>
 
 #include "tests/support/temporary_folder.h"
 
@@ -262,6 +267,51 @@ TEST(ReadArray, ErrorsShowBothTypes) {
   EXPECT_EQ(read_array(folder.path("a.npy"), {DType::i32, {1}}).error().message,
             "`" + folder.path("a.npy") + "` holds f32[1], but i32[1] is wanted, and not all values fit");
   EXPECT_EQ(read_array("data.txt", {DType::i32, {1}}).error().message, "cannot read `data.txt`: the name must end in .npy or .csv");
+}
+
+/// What `read` gives while another thread writes `content` to the pipe, or as much of it as is taken.
+template <class F>
+auto through_pipe(const std::string& path, const std::string& content, F&& read) {
+  std::thread writer([&] {
+    const int file = ::open(path.c_str(), O_WRONLY);
+    for (std::size_t at = 0; at < content.size();) {
+      const ssize_t n = ::write(file, content.data() + at, content.size() - at);
+      if (n < 0) break;  // nobody reads any more
+      at += static_cast<std::size_t>(n);
+    }
+    ::close(file);
+  });
+  auto result = read();
+  writer.join();
+  return result;
+}
+
+TEST(Npy, AreReadFromPipesByTheirTypes) {
+  const auto before = std::signal(SIGPIPE, SIG_IGN);
+  const TemporaryFolder folder;
+  const std::string path = folder.path("pipe.npy");
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  const std::string numbers = npy(dict("<i4", "False", "(2,)"), std::string("\1\0\0\0\2\0\0\0", 8));
+  const TensorType type{DType::i32, {2}};
+  const auto read = [&] { return read_array(path, type); };
+  EXPECT_EQ(*through_pipe(path, numbers, read), Array::of<std::int32_t>({2}, {1, 2}));
+  const std::string start = "cannot read `" + path + "`: ";
+  EXPECT_EQ(through_pipe(path, numbers + "x", read).error().message, start + "`i32[2]` needs 8 bytes of data, but the file has more");
+  EXPECT_EQ(through_pipe(path, numbers.substr(0, numbers.size() - 3), read).error().message,
+            start + "`i32[2]` needs 8 bytes of data, but the file has 5");
+  EXPECT_EQ(through_pipe(path, numbers.substr(0, 40), read).error().message, start + "truncated npy header");
+  // What is not wanted is not read, however much it says it has.
+  EXPECT_EQ(through_pipe(path, npy(dict("<i4", "False", "(1152921504606846976,)"), "1234"), read).error().message,
+            "`" + path + "` holds i32[1152921504606846976], but i32[2] is wanted");
+  EXPECT_EQ(through_pipe(path, "\x93NUMPY" + std::string("\2\0\xff\xff\xff\xff", 6) + std::string(1 << 21, ' '), read).error().message,
+            start + "npy header too long");
+  std::signal(SIGPIPE, before);
+}
+
+TEST(Npy, ADeviceThatNeverEndsIsNotReadForEver) {
+  const TemporaryFolder folder;
+  std::filesystem::create_symlink("/dev/zero", folder.path("endless.npy"));
+  EXPECT_EQ(read_npy(folder.path("endless.npy")).error().message, "cannot read `" + folder.path("endless.npy") + "`: not an npy file");
 }
 
 }  // namespace
