@@ -29,7 +29,7 @@ std::optional<Extents> extents_of(const KernelCall& call) {
   return extents;
 }
 
-/// Sums in lanes that the compiler can keep apart; the same order in every run.
+/// Sums in lanes that the compiler can keep apart; the same order in every run. Why they must not change their sign on the way: Wrapping.
 template <class T>
 ops::Accumulator<T> sum_of(const T* elements, std::int64_t count) {
   constexpr std::int64_t kLanes = 8;

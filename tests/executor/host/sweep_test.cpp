@@ -1,0 +1,231 @@
+// Every kernel of the host's table, on every element type and every length from 0 to 257, at odd places in memory, along contiguous and
+// strided axes: against the op's meaning, and the meaning against a naive twin where a compiler could get both wrong in the same way.
+// Built by both compilers in release mode (tools/test): what is looked for are loops that one of them vectorises wrongly.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <set>
+
+#include "executor/check/compare.h"
+#include "executor/device/kernel.h"
+#include "executor/host/kernels.h"
+#include "graph/ops/convert.h"
+#include "tests/support/naive_ops.h"
+
+namespace cleave::testing {
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+constexpr std::int64_t kLongest = 257;
+constexpr DType kAllTypes[] = {DType::f32, DType::f64, DType::f16, DType::bf16, DType::i32, DType::i64, DType::u8, DType::boolean};
+
+struct Call {
+  const OpDef* op;
+  std::vector<TensorType> inputs;
+  Attributes attributes;
+  TensorType result;
+};
+
+/// The calls of one op with one element type and one length that its type rule accepts.
+class Calls {
+ public:
+  Calls(const OpDef& op, DType dtype, std::int64_t n) : op_(op), dtype_(dtype), n_(n) { fill(); }
+  std::vector<Call> all;
+
+ private:
+  void add(const std::vector<Shape>& shapes, Attributes attributes = {}) {
+    Call call{&op_, {}, std::move(attributes), {}};
+    for (const Shape& shape : shapes)
+      call.inputs.push_back({call.inputs.empty() && op_.promote_from == 1 ? DType::boolean : dtype_, shape});
+    if (normalize_call(op_, shapes.size(), call.attributes)) return;
+    const TypeResult results = op_.type_rule(call.inputs, call.attributes);
+    if (results.index() != 0) return;
+    call.result = std::get<0>(results)[0];
+    all.push_back(std::move(call));
+  }
+
+  void fill() {
+    const std::string& name = op_.name;
+    const auto has = [&](std::string_view attribute) {
+      return std::any_of(op_.attributes.begin(), op_.attributes.end(), [&](const AttributeDef& def) { return def.name == attribute; });
+    };
+    if (name == "astype") {
+      for (const DType target : kAllTypes) add({{n_}}, {{"dtype", target}});
+    } else if (op_.elementwise()) {
+      add_elementwise();
+    } else if (name == "matmul") {
+      for (const auto& shapes : {std::vector<Shape>{{n_}, {n_}}, {{3, n_}, {n_, 2}}, {{n_, 3}, {3, 5}}, {{2, 3}, {3, n_}}, {{n_, 2}, {2}}})
+        add(shapes);
+    } else if (has("keepdims")) {
+      add({{n_}});
+      add({{2, n_}}, {{"axis", std::int64_t{1}}});
+      add({{n_, 3}}, {{"axis", std::int64_t{0}}});
+      add({{2, n_, 3}}, {{"axis", std::int64_t{1}}});
+      add({{3, 2, n_}}, {{"axis", Integers{0, 2}}});
+    } else if (name == "concat") {
+      add({{n_}, {3}, {n_}});
+      add({{2, n_}, {2, 1}}, {{"axis", std::int64_t{1}}});
+      add({{n_, 3}, {1, 3}});
+    } else if (name == "reshape") {
+      add({{n_}}, {{"shape", Integers{1, n_}}});
+    } else if (op_.min_inputs == 1) {
+      for (const Attributes& attributes : {Attributes{}, Attributes{{"axis", Integers{0}}}, Attributes{{"axis", std::int64_t{0}}}}) {
+        for (const Shape& shape : {Shape{n_}, Shape{1, n_}, Shape{n_, 3}, Shape{3, n_}, Shape{2, n_, 35}}) add({shape}, attributes);
+      }
+    }
+  }
+
+  void add_elementwise() {
+    const std::vector<std::vector<Shape>> shapes[] = {
+        {{{n_}}},
+        {{{n_}, {n_}}, {{n_}, {}}, {{}, {n_}}, {{n_, 1}, {3}}, {{2}, {n_, 1}}, {{3, n_}, {n_}}},
+        {{{n_}, {n_}, {n_}}, {{n_}, {n_}, {}}, {{}, {}, {n_}}, {{n_, 1}, {3}, {}}, {{3, n_}, {n_}, {3, 1}}}};
+    for (const auto& each : shapes[op_.min_inputs - 1]) add(each);
+  }
+
+  const OpDef& op_;
+  const DType dtype_;
+  const std::int64_t n_;
+};
+
+/// Elements that fill their types: all bits of integers, floating numbers from -3 to 3 and, in each fifth length, one NaN.
+std::vector<std::byte> data_for(const TensorType& type, std::uint64_t seed) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(type.bytes()));
+  const std::int64_t count = type.elements();
+  dispatch(type.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    auto* out = reinterpret_cast<T*>(bytes.data());
+    for (std::int64_t i = 0; i < count; ++i) {
+      std::uint64_t z = (seed * 1000003 + static_cast<std::uint64_t>(i) + 1) * 0x9E3779B97F4A7C15;  // splitmix64
+      z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
+      z ^= z >> 29;
+      if constexpr (std::is_same_v<T, bool>) {
+        out[i] = z % 5 < 2;
+      } else if constexpr (std::is_integral_v<T>) {
+        out[i] = static_cast<T>(z >> 7);
+      } else {
+        const bool nan = count % 5 == 3 && i == count * 2 / 3;
+        out[i] = ops::convert<T>(nan ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(z >> 11) * 0x6p-53 - 3);
+      }
+    }
+  });
+  return bytes;
+}
+
+/// Memory for a tensor, `offset` elements behind an aligned place, with guards around it.
+class Place {
+ public:
+  Place(const TensorType& type, std::int64_t offset)
+      : type_(type), begin_(static_cast<std::size_t>(kGuard + offset * size_of(type.dtype))), memory_(begin_ + size() + kGuard, kFilling) {}
+  [[nodiscard]] std::byte* data() { return memory_.data() + begin_; }
+  [[nodiscard]] TensorView view() { return {&type_, data()}; }
+  [[nodiscard]] Array array() { return Array::borrow(type_, data()); }
+  void set(const std::vector<std::byte>& bytes) {
+    if (!bytes.empty()) std::memcpy(data(), bytes.data(), bytes.size());
+  }
+  [[nodiscard]] bool holds(const std::vector<std::byte>& bytes) { return bytes.empty() || std::memcmp(data(), bytes.data(), size()) == 0; }
+  [[nodiscard]] bool guards_whole() const {
+    const auto whole = [](std::byte byte) { return byte == kFilling; };
+    return std::all_of(memory_.begin(), memory_.begin() + static_cast<std::ptrdiff_t>(begin_), whole) &&
+           std::all_of(memory_.end() - kGuard, memory_.end(), whole);
+  }
+
+ private:
+  static constexpr std::ptrdiff_t kGuard = 64;
+  static constexpr std::byte kFilling{0xA5};
+  [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(type_.bytes()); }
+  const TensorType& type_;
+  std::size_t begin_;
+  std::vector<std::byte> memory_;
+};
+
+const OpContext kNoOutput{[](std::string_view) {}};
+
+std::string describe(const Call& call, std::int64_t offset) {
+  std::string text = call.op->name + "(";
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) text += (i > 0 ? ", " : "") + to_string(call.inputs[i]);
+  return text + ") -> " + to_string(call.result) + " at offset " + std::to_string(offset);
+}
+
+/// The kernel on operands `offset` elements behind aligned places; `over`: the operand that the result is written over, or -1.
+void check_kernel(const Call& call, const std::vector<std::vector<std::byte>>& data, const Array& expected, double length,
+                  std::int64_t offset, int over) {
+  std::vector<Place> places;
+  std::vector<TensorView> views;
+  places.reserve(call.inputs.size() + 1);
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    places.emplace_back(call.inputs[i], offset + static_cast<std::int64_t>(i));
+    places.back().set(data[i]);
+    views.push_back(places.back().view());
+  }
+  if (over < 0) places.emplace_back(call.result, offset);
+  Place& result = over < 0 ? places.back() : places[static_cast<std::size_t>(over)];
+  const TensorView view = result.view();
+  const Status status = host_kernel(*call.op)({*call.op, call.attributes, views, std::span(&view, 1), kNoOutput});
+  ASSERT_TRUE(status.ok()) << describe(call, offset);
+  EXPECT_EQ(difference(result.array(), expected, length).value_or(""), "") << describe(call, offset) << (over < 0 ? "" : ", in place");
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    EXPECT_TRUE(places[i].guards_whole() && (static_cast<int>(i) == over || places[i].holds(data[i]))) << describe(call, offset);
+  }
+  EXPECT_TRUE(result.guards_whole()) << describe(call, offset) << " writes outside of its result";
+}
+
+/// The meaning against its naive twin, and the kernel against the meaning.
+void check(const Call& call, std::set<std::string>& twins) {
+  std::vector<std::vector<std::byte>> data;
+  std::vector<Array> inputs;
+  for (const TensorType& type : call.inputs) {
+    data.push_back(data_for(type, data.size() + 7));
+    inputs.push_back(Array::borrow(type, data.back().data()));
+  }
+  std::vector<Array> expected = {Array(call.result)};
+  ASSERT_TRUE(call.op->meaning({call.attributes, inputs, expected, kNoOutput}).ok()) << describe(call, 0);
+  const double length = reduction_length(*call.op, call.attributes, inputs, expected);
+  if (const std::optional<Array> naive = naive_result(*call.op, call.attributes, inputs, call.result)) {
+    twins.insert(call.op->name);
+    EXPECT_EQ(difference(expected[0], *naive, length).value_or(""), "") << "meaning of " << describe(call, 0);
+  }
+  if (host_kernel(*call.op) == run_meaning) return;
+  for (const std::int64_t offset : {0, 1, 3}) check_kernel(call, data, expected[0], length, offset, -1);
+  for (std::size_t i = 0; i < call.inputs.size() && call.op->elementwise(); ++i) {
+    if (call.inputs[i] == call.result) check_kernel(call, data, expected[0], length, 1, static_cast<int>(i));
+  }
+}
+
+/// Each op with a kernel or a twin, a test of its own.
+class Sweep : public ::testing::TestWithParam<const OpDef*> {};
+
+const std::set<std::string> kWithTwin = {"sum",     "prod",         "mean",           "any",    "all",   "max",       "min",  "argmax",
+                                         "argmin",  "matmul",       "cumulative_sum", "astype", "equal", "not_equal", "less", "less_equal",
+                                         "greater", "greater_equal"};
+
+std::vector<const OpDef*> swept_ops() {
+  std::vector<const OpDef*> ops;
+  for (const OpDef* op : all_ops()) {
+    if (host_kernel(*op) != run_meaning || kWithTwin.contains(op->name)) ops.push_back(op);
+  }
+  return ops;
+}
+
+TEST_P(Sweep, KernelsAgreeWithMeaningsAtEveryLength) {
+  const OpDef& op = *GetParam();
+  std::set<std::string> twins;
+  std::size_t calls = 0;
+  for (const DType dtype : kAllTypes) {
+    for (std::int64_t n = 0; n <= kLongest && !HasFailure(); ++n) {
+      for (const Call& call : Calls(op, dtype, n).all) {
+        check(call, twins);
+        ++calls;
+      }
+    }
+  }
+  EXPECT_GT(calls, static_cast<std::size_t>(kLongest)) << "an op that the sweep does not know how to call";
+  EXPECT_EQ(twins.contains(op.name), kWithTwin.contains(op.name));
+}
+
+INSTANTIATE_TEST_SUITE_P(Host, Sweep, ::testing::ValuesIn(swept_ops()), [](const auto& test) { return test.param->name; });
+
+}  // namespace
+}  // namespace cleave::testing

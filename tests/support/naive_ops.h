@@ -1,0 +1,16 @@
+// A second, naive implementation of the ops whose meanings a compiler could vectorise wrongly: element by element, every element and every
+// sum read and written through volatile, so that there is no loop to vectorise. Shares no code with graph/ops.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "graph/op.h"
+
+namespace cleave::testing {
+
+/// The result of a call that the type rule accepts: reductions, cumulative_sum, matmul of up to two axes, astype and comparisons. Nothing
+/// for every other op.
+std::optional<Array> naive_result(const OpDef& op, const Attributes& attributes, std::span<const Array> inputs, const TensorType& result);
+
+}  // namespace cleave::testing
