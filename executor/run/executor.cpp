@@ -44,9 +44,12 @@ class AsynchronousExecutor final : public Executor {
       Result<std::unique_ptr<DeviceSide>> side = DeviceSide::create(*prepared_, DeviceId(d));
       if (!side) return side.error();
       drivers_.push_back(std::move(*side));
-      driver_threads_.push_back(std::make_unique<WorkerThread>());
+      if (Status status = add_worker(driver_threads_.emplace_back()); !status) return status;
     }
-    if (!drivers_.empty()) watchdog_.emplace(watchdog_seconds_);
+    if (drivers_.empty()) return {};
+    Result<std::unique_ptr<Watchdog>> watchdog = Watchdog::create(watchdog_seconds_);
+    if (!watchdog) return watchdog.error();
+    watchdog_ = *std::move(watchdog);
     return {};
   }
 
@@ -55,6 +58,8 @@ class AsynchronousExecutor final : public Executor {
     Result<std::map<NodeId, Array>> leaves = bind_leaves(graph(), options);
     if (!leaves) return leaves.error();
     if (Status status = check_results(graph(), options, *leaves); !status) return status.error();
+    if (options.on_output && early_outputs_.needed() && !early_thread_)
+      if (Status status = add_worker(early_thread_); !status) return status.error();
     prepared_->caller_memory.begin(graph(), options, *leaves, simulated_);
     RunState run([this](NodeId node, Error error) { return at_node(graph(), node, std::move(error)); });
     if (Status status = begin(run, options, *leaves); !status) {
@@ -84,6 +89,9 @@ class AsynchronousExecutor final : public Executor {
     return true;
   }
 
+  [[nodiscard]] bool lost() const override {
+    return std::any_of(prepared_->devices.begin(), prepared_->devices.end(), [](const auto& device) { return device && device->lost(); });
+  }
   [[nodiscard]] std::int64_t planned_peak(DeviceId device) const override { return prepared_->plans[device].arena_bytes; }
   /// The host's arena is one allocation.
   [[nodiscard]] std::int64_t measured_peak(DeviceId device) const override {
@@ -92,6 +100,12 @@ class AsynchronousExecutor final : public Executor {
 
  private:
   [[nodiscard]] const Graph& graph() const { return prepared_->graph(); }
+  static Status add_worker(std::unique_ptr<WorkerThread>& worker) {
+    Result<std::unique_ptr<WorkerThread>> created = WorkerThread::create();
+    if (!created) return created.error();
+    worker = *std::move(created);
+    return {};
+  }
   /// Whoever writes to an array after the run finds it his own again.
   void let_go() {
     host_->end();
@@ -113,7 +127,6 @@ class AsynchronousExecutor final : public Executor {
   /// Walks all programs to their ends, or to an error.
   void work(RunState& run) {
     const bool carries = outputs_.listening() && early_outputs_.needed();
-    if (carries && !early_thread_) early_thread_.emplace();
     if (watchdog_) watchdog_->begin(run, [this, &run] { give_up(run); });
     for (std::size_t i = 0; i < drivers_.size(); ++i) driver_threads_[i]->start([driver = drivers_[i].get()] { driver->drive(); });
     if (carries) early_thread_->start([this, &run] { early_outputs_.work(run); });
@@ -180,10 +193,10 @@ class AsynchronousExecutor final : public Executor {
   std::unique_ptr<HostSide> host_;
   std::vector<std::unique_ptr<DeviceSide>> drivers_;
   std::mutex current_mutex_;
-  RunState* current_ = nullptr;  ///< of the run whose steps are being taken
-  std::optional<Watchdog> watchdog_;
+  RunState* current_ = nullptr;         ///< of the run whose steps are being taken
+  std::unique_ptr<Watchdog> watchdog_;  ///< null: no accelerator to wait for
   std::vector<std::unique_ptr<WorkerThread>> driver_threads_;
-  std::optional<WorkerThread> early_thread_;  ///< made when first needed
+  std::unique_ptr<WorkerThread> early_thread_;  ///< made when first needed
 };
 
 }  // namespace

@@ -90,6 +90,8 @@ class Executor {
   /// Ends the run under way, from any thread: no further step starts, every wait is woken, and run() gives the Error "cancelled". False if
   /// there is none, or it has not got as far as its first step. The next run starts afresh.
   virtual bool cancel() = 0;
+  /// Whether its accelerator was lost: every later run is an Error.
+  [[nodiscard]] virtual bool lost() const = 0;
   /// Bytes of a device's memory that the plan takes at its peak, stated before any run; and what runs so far really touched.
   [[nodiscard]] virtual std::int64_t planned_peak(DeviceId device) const = 0;
   [[nodiscard]] virtual std::int64_t measured_peak(DeviceId device) const = 0;

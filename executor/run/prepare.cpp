@@ -48,7 +48,7 @@ bool has_steps(const DeviceProgram& device) {
 Result<std::unique_ptr<Device>> open_device(const ExecutorOptions& options, const Faults& faults) {
   if (options.open) return options.open();
   if (options.accelerator == ExecutorOptions::Accelerator::cuda) return cuda::open(options);
-  return std::unique_ptr<Device>(std::make_unique<SimulatedDevice>(options, faults));
+  return SimulatedDevice::open(options, faults);
 }
 
 /// What of the accelerator's work runs as one kernel, and where its values lie. Fused, values may have to be held for longer: what does

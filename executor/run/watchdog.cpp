@@ -2,7 +2,13 @@
 
 namespace cleave {
 
-Watchdog::Watchdog(double seconds) : patience_(seconds), thread_([this] { watch(); }) {}
+Result<std::unique_ptr<Watchdog>> Watchdog::create(double seconds) {
+  std::unique_ptr<Watchdog> watchdog(new Watchdog(seconds));
+  Result<Thread> thread = Thread::start([w = watchdog.get()] { w->watch(); });
+  if (!thread) return thread.error();
+  watchdog->thread_ = *std::move(thread);
+  return watchdog;
+}
 
 Watchdog::~Watchdog() {
   {

@@ -4,16 +4,18 @@
 
 #include <condition_variable>
 #include <functional>
+#include <memory>
 #include <mutex>
-#include <thread>
 
 #include "executor/device/run_state.h"
+#include "graph/base/thread.h"
 
 namespace cleave {
 
 class Watchdog {
  public:
-  explicit Watchdog(double seconds);
+  /// An Error (machine) where the system gives no thread.
+  static Result<std::unique_ptr<Watchdog>> create(double seconds);
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
   ~Watchdog();
@@ -25,6 +27,7 @@ class Watchdog {
 
  private:
   using Clock = RunState::Clock;
+  explicit Watchdog(double seconds) : patience_(seconds) {}
   void watch();
   void look();
 
@@ -37,7 +40,7 @@ class Watchdog {
   bool new_run_ = false;  ///< not looked at yet
   std::uint64_t seen_ = 0;
   Clock::time_point since_;
-  std::thread thread_;  ///< last: it uses the above
+  Thread thread_;  ///< last: it uses the above
 };
 
 }  // namespace cleave

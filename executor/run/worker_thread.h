@@ -3,14 +3,23 @@
 
 #include <condition_variable>
 #include <functional>
+#include <memory>
 #include <mutex>
-#include <thread>
+
+#include "graph/base/thread.h"
 
 namespace cleave {
 
 class WorkerThread {
  public:
-  WorkerThread() : thread_([this] { work(); }) {}
+  /// An Error (machine) where the system gives no thread.
+  static Result<std::unique_ptr<WorkerThread>> create() {
+    std::unique_ptr<WorkerThread> worker(new WorkerThread);
+    Result<Thread> thread = Thread::start([w = worker.get()] { w->work(); });
+    if (!thread) return thread.error();
+    worker->thread_ = *std::move(thread);
+    return worker;
+  }
   WorkerThread(const WorkerThread&) = delete;
   WorkerThread& operator=(const WorkerThread&) = delete;
   /// Waits for the job under way.
@@ -30,6 +39,7 @@ class WorkerThread {
   }
 
  private:
+  WorkerThread() = default;
   template <class F>
   void change(F&& f) {
     {
@@ -55,7 +65,7 @@ class WorkerThread {
   std::condition_variable changed_;
   std::function<void()> job_;
   bool leaving_ = false;
-  std::thread thread_;  ///< last: it uses the above
+  Thread thread_;  ///< last: it uses the above
 };
 
 }  // namespace cleave

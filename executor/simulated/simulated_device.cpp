@@ -31,8 +31,13 @@ std::uint64_t checksum(const std::byte* data, std::int64_t bytes) {
 
 }  // namespace
 
-SimulatedDevice::SimulatedDevice(const ExecutorOptions& options, const Faults& faults)
-    : check_(options.check_memory), faults_(faults), streams_(options.schedule, options.schedule_seed) {}
+Result<std::unique_ptr<Device>> SimulatedDevice::open(const ExecutorOptions& options, const Faults& faults) {
+  std::unique_ptr<SimulatedDevice> device(new SimulatedDevice(options.check_memory, faults));
+  Result<std::unique_ptr<SimulatedStreams>> streams = SimulatedStreams::create(options.schedule, options.schedule_seed);
+  if (!streams) return streams.error();
+  device->streams_ = *std::move(streams);
+  return std::unique_ptr<Device>(std::move(device));
+}
 
 SimulatedDevice::~SimulatedDevice() = default;
 
@@ -70,7 +75,7 @@ Status SimulatedDevice::upload(Range to, const std::byte* from) {
 
 Status SimulatedDevice::begin_run(RunState& run) {
   if (lost_) return lost_error();
-  streams_.begin(run);
+  streams_->begin(run);
   return {};
 }
 
@@ -95,7 +100,7 @@ void SimulatedDevice::issue(Work work, Stream stream, const Origin& origin, std:
   } else {
     command.action = [action = std::move(action), corrupt] { return action(corrupt); };
   }
-  streams_.enqueue(stream, std::move(command));
+  streams_->enqueue(stream, std::move(command));
 }
 
 Status SimulatedDevice::check_written(const Range& range) const {
@@ -159,7 +164,7 @@ Status SimulatedDevice::copy_inside(Range to, Range from, const Origin& origin) 
     memory_->mark_written(to);
     return {};
   };
-  streams_.enqueue(Stream::compute, std::move(command));
+  streams_->enqueue(Stream::compute, std::move(command));
   return {};
 }
 
@@ -171,7 +176,7 @@ Status SimulatedDevice::fill(Range to, std::int32_t value, const Origin& origin)
     memory_->mark_written(to);
     return {};
   };
-  streams_.enqueue(Stream::compute, std::move(command));
+  streams_->enqueue(Stream::compute, std::move(command));
   return {};
 }
 
@@ -182,7 +187,7 @@ Status SimulatedDevice::discard(Range what, const Origin& origin) {
     memory_->poison(what);
     return {};
   };
-  streams_.enqueue(Stream::compute, std::move(command));
+  streams_->enqueue(Stream::compute, std::move(command));
   return {};
 }
 
@@ -190,7 +195,7 @@ Status SimulatedDevice::wait(Stream stream, Event event) {
   if (event.sequence == 0 || event.stream == stream) return {};
   SimulatedStreams::Command command;
   command.after = event;
-  streams_.enqueue(stream, std::move(command));
+  streams_->enqueue(stream, std::move(command));
   return {};
 }
 

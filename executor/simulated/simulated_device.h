@@ -15,7 +15,8 @@ namespace cleave {
 
 class SimulatedDevice final : public Device {
  public:
-  SimulatedDevice(const ExecutorOptions& options, const Faults& faults);
+  /// An Error (machine) where the system gives no threads for its streams.
+  static Result<std::unique_ptr<Device>> open(const ExecutorOptions& options, const Faults& faults);
   ~SimulatedDevice() override;
 
   Status allocate(std::int64_t bytes) override;
@@ -23,7 +24,7 @@ class SimulatedDevice final : public Device {
   Result<KernelId> prepare(KernelRequest request) override;
   Status upload(Range to, const std::byte* from) override;
   Status begin_run(RunState& run) override;
-  void end_run() override { streams_.end(); }
+  void end_run() override { streams_->end(); }
 
   Status launch(KernelId kernel, const Origin& origin) override;
   Status copy_to_device(Range to, const std::byte* from, const Origin& origin) override;
@@ -31,10 +32,10 @@ class SimulatedDevice final : public Device {
   Status copy_inside(Range to, Range from, const Origin& origin) override;
   Status fill(Range to, std::int32_t value, const Origin& origin) override;
   Status discard(Range what, const Origin& origin) override;
-  Event record(Stream stream) override { return streams_.record(stream); }
+  Event record(Stream stream) override { return streams_->record(stream); }
   Status wait(Stream stream, Event event) override;
-  Status synchronize(Event event) override { return streams_.synchronize(event); }
-  void abort() override { streams_.abort(); }
+  Status synchronize(Event event) override { return streams_->synchronize(event); }
+  void abort() override { streams_->abort(); }
 
   [[nodiscard]] bool lost() const override { return lost_; }
   [[nodiscard]] bool simulated() const override { return true; }
@@ -42,6 +43,7 @@ class SimulatedDevice final : public Device {
   [[nodiscard]] std::int64_t measured_peak() const override { return memory_->touched(); }
 
  private:
+  SimulatedDevice(bool check, const Faults& faults) : check_(check), faults_(faults) {}
   struct PreparedKernel {
     KernelRequest request;
     Kernel kernel = nullptr;
@@ -62,9 +64,9 @@ class SimulatedDevice final : public Device {
   std::vector<std::unique_ptr<std::byte[]>> staging_;
   std::vector<std::unique_ptr<PreparedKernel>> kernels_;
   std::int64_t issued_kernels_ = 0, issued_transfers_ = 0;
-  bool losing_ = false;             ///< the loss is enqueued
-  std::atomic<bool> lost_ = false;  ///< it has happened
-  SimulatedStreams streams_;        ///< last: its threads use all of the above
+  bool losing_ = false;                        ///< the loss is enqueued
+  std::atomic<bool> lost_ = false;             ///< it has happened
+  std::unique_ptr<SimulatedStreams> streams_;  ///< last: its threads use all of the above
 };
 
 }  // namespace cleave

@@ -13,8 +13,14 @@ std::uint64_t mixed(std::uint64_t x) {
 
 }  // namespace
 
-SimulatedStreams::SimulatedStreams(ExecutorOptions::Schedule schedule, std::uint64_t seed) : schedule_(schedule), seed_(seed) {
-  for (std::size_t s = 0; s < kStreamCount; ++s) queues_[s].thread = std::thread([this, s] { work(s); });
+Result<std::unique_ptr<SimulatedStreams>> SimulatedStreams::create(ExecutorOptions::Schedule schedule, std::uint64_t seed) {
+  std::unique_ptr<SimulatedStreams> streams(new SimulatedStreams(schedule, seed));
+  for (std::size_t s = 0; s < kStreamCount; ++s) {
+    Result<Thread> thread = Thread::start([all = streams.get(), s] { all->work(s); });
+    if (!thread) return thread.error();
+    streams->queues_[s].thread = *std::move(thread);
+  }
+  return streams;
 }
 
 SimulatedStreams::~SimulatedStreams() {

@@ -6,13 +6,14 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
-#include <thread>
 
 #include "executor/device/event.h"
 #include "executor/device/run_state.h"
 #include "executor/run/executor.h"
+#include "graph/base/thread.h"
 
 namespace cleave {
 
@@ -25,7 +26,8 @@ class SimulatedStreams {
     bool stalls = false;  ///< never ends
   };
 
-  SimulatedStreams(ExecutorOptions::Schedule schedule, std::uint64_t seed);
+  /// An Error (machine) where the system gives no threads.
+  static Result<std::unique_ptr<SimulatedStreams>> create(ExecutorOptions::Schedule schedule, std::uint64_t seed);
   SimulatedStreams(const SimulatedStreams&) = delete;
   SimulatedStreams& operator=(const SimulatedStreams&) = delete;
   ~SimulatedStreams();
@@ -45,10 +47,11 @@ class SimulatedStreams {
     std::uint64_t demanded = 0;   ///< somebody waits for all up to this
     std::optional<Error> poison;  ///< why everything from `poisoned_from` on failed
     std::uint64_t poisoned_from = 0;
-    std::thread thread;
+    Thread thread;
   };
   static constexpr std::uint64_t kLongest = 1024;  ///< commands in a queue before enqueueing waits
 
+  SimulatedStreams(ExecutorOptions::Schedule schedule, std::uint64_t seed) : schedule_(schedule), seed_(seed) {}
   Queue& queue(Stream stream) { return queues_[static_cast<std::size_t>(stream)]; }
   void demand(Queue& queue, std::uint64_t sequence);
   [[nodiscard]] bool eager(std::size_t stream, std::uint64_t sequence) const;

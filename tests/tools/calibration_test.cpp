@@ -25,7 +25,7 @@ CalibrationOptions small_options(const std::string& inject = "") {
     executor.check_memory = true;
     Result<Faults> faults = Faults::parse(inject);
     if (!faults) return faults.error();
-    return std::unique_ptr<DeviceInterface>(std::make_unique<SimulatedDevice>(executor, *faults));
+    return SimulatedDevice::open(executor, *faults);
   };
   return options;
 }

@@ -143,34 +143,34 @@ TEST(Watchdog, FiresOnceNothingExecutesAndNeverBefore) {
   RunState run;
   std::atomic<int> fired = 0;
   auto executing = std::make_unique<RunState::Executing>(run);
-  Watchdog watchdog(0.05);
-  watchdog.begin(run, [&] { ++fired; });
+  const std::unique_ptr<Watchdog> watchdog = *Watchdog::create(0.05);
+  watchdog->begin(run, [&] { ++fired; });
   std::this_thread::sleep_for(milliseconds(200));
   EXPECT_EQ(fired, 0);  // a step may take its time
   executing.reset();
   for (int i = 0; i < 100 && fired == 0; ++i) std::this_thread::sleep_for(milliseconds(20));
   EXPECT_EQ(fired, 1);
   std::this_thread::sleep_for(milliseconds(100));
-  watchdog.end();
+  watchdog->end();
   EXPECT_EQ(fired, 1);
 }
 
 TEST(Watchdog, WatchesOneRunAfterTheOther) {
-  Watchdog watchdog(0.05);
+  const std::unique_ptr<Watchdog> watchdog = *Watchdog::create(0.05);
   std::atomic<int> fired = 0;
   for (int i = 0; i < 200; ++i) {  // none of them long enough
     RunState run;
-    watchdog.begin(run, [&] { ++fired; });
+    watchdog->begin(run, [&] { ++fired; });
     std::this_thread::sleep_for(std::chrono::microseconds(i * 10));
-    watchdog.end();
+    watchdog->end();
   }
   EXPECT_EQ(fired, 0);
   for (int round = 1; round <= 2; ++round) {
     std::this_thread::sleep_for(milliseconds(30 * round));  // at rest, or soon
     RunState run;
-    watchdog.begin(run, [&] { ++fired; });
+    watchdog->begin(run, [&] { ++fired; });
     for (int i = 0; i < 100 && fired < round; ++i) std::this_thread::sleep_for(milliseconds(20));
-    watchdog.end();
+    watchdog->end();
     EXPECT_EQ(fired, round);
   }
 }

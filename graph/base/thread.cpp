@@ -1,0 +1,23 @@
+#include "graph/base/thread.h"
+
+#include <new>
+#include <system_error>
+
+namespace cleave {
+
+Result<Thread> Thread::start(std::function<void()> work) {
+  std::string why;
+  try {
+    Thread started;
+    started.thread_ = std::thread(std::move(work));
+    return started;
+  } catch (const std::system_error& refused) {
+    why = refused.code().message();
+  } catch (const std::bad_alloc&) {
+    why = "out of memory";
+  }
+  return Error{
+      "the system gives no further thread (" + why + "); run less at once, or raise the limit (`ulimit -u`)", {}, ErrorKind::machine};
+}
+
+}  // namespace cleave
