@@ -24,13 +24,17 @@
 namespace cleave {
 
 struct CompileOptions {
-  std::string device = "auto";  ///< auto, none, simulated or cuda[:N]; auto is the simulated one
+  /// auto, none, simulated or cuda[:N]; auto is a GPU where one is usable, else the simulated accelerator.
+  std::string device = "auto";
   Policy placement = Policy::optimal;
   std::string machine = {};            ///< a shipped machine's name or a machine file; empty: the one of the device
   DiagnosticOptions diagnostics = {};  ///< which kinds are reported, as the flags -W… of the command line
   Profile profile = {};                ///< observed trips and times in place of assumed ones
   bool simplify = true;
   ExecutorOptions executor = {};  ///< its `accelerator` is chosen by `device`
+  /// How many submitted runs are under way at once, each with an executor (threads and memory) to itself; the others wait for their turn.
+  int runs_at_once = 32;
+  int idle_executors = 4;  ///< how many executors are kept for later runs
 };
 
 /// Called for each diagnostic, in order, before compile() returns.
@@ -49,7 +53,8 @@ class Run {
   [[nodiscard]] bool wait_until(std::chrono::steady_clock::time_point deadline) const;
   /// Waits for the end and gives the outcome; may be called again.
   [[nodiscard]] const Result<RunResult>& wait() const;
-  /// Ends the run soon, unless it is over: its outcome is then the Error "cancelled". What a host function does is not interrupted.
+  /// Ends the run soon, unless it is over: its outcome is then the Error "cancelled". What a host function does is not interrupted; a run
+  /// that waits for its turn never starts.
   void cancel();
   /// One output by name, as soon as the host has its value; the rest of the run goes on. Waits for it. The run's Error if that comes first
   /// or is the outcome; an Error (usage) for an unknown name.
@@ -80,12 +85,15 @@ class Executable {
   /// next run starts afresh.
   [[nodiscard]] Result<RunResult> run(std::map<std::string, Array> inputs = {}) const;
   [[nodiscard]] Result<RunResult> run(const RunOptions& options) const;
-  /// Starts a run on a thread of its own and returns at once. Each run in flight has an executor, with its memory, to itself; executors are
-  /// kept for later runs. Host functions may then be called by several runs at once.
+  /// Starts a run on a thread of its own and returns at once. Each run in flight has an executor, with its memory, to itself; a few
+  /// executors are kept for later runs. Host functions may then be called by several runs at once. More than `runs_at_once` runs wait for
+  /// their turn, in the order of submission, or until somebody waits for them; that also where the system has no thread for more. Where it
+  /// has none at all, the outcome is an Error (machine).
   [[nodiscard]] Run submit(std::map<std::string, Array> inputs = {}) const;
   [[nodiscard]] Run submit(RunOptions options) const;
 
  private:
+  friend class Run;
   friend Result<Executable> compile(const Graph& graph, const CompileOptions& options, const DiagnosticSink& sink);
   struct State;
   explicit Executable(std::shared_ptr<State> state) : state_(std::move(state)) {}

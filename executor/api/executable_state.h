@@ -1,0 +1,33 @@
+// What all copies of an Executable share: the plan, and the executors that are ready for the next run. A few of these are kept; what a
+// burst of runs has made beyond them is let go again, and one that lost its device is not used again.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "executor/api/executable.h"
+#include "executor/api/run_queue.h"
+
+namespace cleave {
+
+struct Executable::State {
+  Plan plan;
+  ExecutorOptions options;
+  std::size_t idle_executors = 0;  ///< as many are kept
+  std::shared_ptr<RunQueue> queue;
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Executor>> idle;  ///< guarded by the mutex
+
+  /// One that was kept, or else a new one.
+  Result<std::unique_ptr<Executor>> take();
+  void put_back(std::unique_ptr<Executor> executor);
+  /// Runs and waits. `announce` is told who runs, and afterwards null; if it says no, nothing runs.
+  Result<RunResult> run(const RunOptions& run_options, const std::function<bool(Executor*)>& announce = nullptr);
+
+ private:
+  [[nodiscard]] Status know(const std::map<std::string, Array>& inputs) const;
+};
+
+}  // namespace cleave

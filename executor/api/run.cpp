@@ -1,0 +1,151 @@
+// Run: one submitted run, from the queue to its outcome, and all who wait for it or for one of its outputs.
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "executor/api/executable.h"
+#include "executor/api/executable_state.h"
+
+namespace cleave {
+
+struct Run::State final : RunQueue::Job {
+  const std::shared_ptr<const Graph> graph;
+  const std::shared_ptr<RunQueue> queue;
+  std::shared_ptr<Executable::State> executable;  ///< until the run is over
+  RunOptions options;
+  mutable std::mutex mutex;
+  mutable std::condition_variable news;               ///< an output, or the end
+  std::map<std::string, Array, std::less<>> outputs;  ///< so far
+  std::optional<Result<RunResult>> result;            ///< of work(), until finish() says it
+  std::optional<Result<RunResult>> outcome;
+  bool cancelled = false;
+  Executor* executor = nullptr;  ///< while it runs this
+
+  State(std::shared_ptr<Executable::State> of, RunOptions with)
+      : graph(of->plan.graph), queue(of->queue), executable(std::move(of)), options(std::move(with)) {
+    options.on_output = [this, others = std::move(options.on_output)](std::string_view name, const Array& array) {
+      tell(name, array);
+      if (others) others(name, array);
+    };
+  }
+  ~State() override {
+    wait();
+    join();
+  }
+
+  void submit() {
+    if (Status submitted = queue->submit(*this); !submitted) end(submitted.error());
+  }
+  void work() override {
+    result = executable->run(options, [this](Executor* runs) {
+      const std::lock_guard lock(mutex);
+      executor = runs;
+      return !cancelled;
+    });
+    options = {};
+    executable.reset();
+  }
+  void finish() override { end(*std::move(result)); }
+
+  void end(Result<RunResult> with) {
+    const std::lock_guard lock(mutex);
+    if (with)
+      for (const auto& [name, array] : with->outputs) outputs.emplace(name, array);
+    outcome = std::move(with);
+    news.notify_all();
+  }
+  void cancel() {
+    if (queue->withdraw(*this)) {
+      options = {};
+      executable.reset();
+      return end(Error{"cancelled", {}, ErrorKind::user});
+    }
+    for (;;) {
+      {
+        const std::lock_guard lock(mutex);
+        cancelled = true;  // heeded where the run has no executor yet
+        if (!executor || executor->cancel()) return;
+      }
+      // It is about to take its first step, or has just taken its last.
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+  }
+
+  void wait() {
+    queue->hurry(*this);
+    std::unique_lock lock(mutex);
+    news.wait(lock, [this] { return outcome.has_value(); });
+  }
+  [[nodiscard]] Status know(std::string_view name) const {
+    for (const Output& output : graph->outputs)
+      if (output.name == name) return {};
+    return Error{"the program has no output `" + std::string(name) + "`", {}, ErrorKind::usage};
+  }
+  /// Under the lock.
+  [[nodiscard]] std::optional<Result<Array>> output(std::string_view name) const {
+    if (outcome && !outcome->ok()) return Result<Array>(outcome->error());
+    if (const auto found = outputs.find(name); found != outputs.end()) return Result<Array>(found->second);
+    return std::nullopt;
+  }
+  void tell(std::string_view name, const Array& array) {
+    const std::lock_guard lock(mutex);
+    outputs.emplace(name, array);
+    news.notify_all();
+  }
+};
+
+Run::Run(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Run::Run(Run&&) noexcept = default;
+Run& Run::operator=(Run&&) noexcept = default;
+Run::~Run() = default;
+
+bool Run::ready() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->outcome.has_value();
+}
+
+bool Run::wait_until(std::chrono::steady_clock::time_point deadline) const {
+  state_->queue->hurry(*state_);
+  std::unique_lock lock(state_->mutex);
+  return state_->news.wait_until(lock, deadline, [&] { return state_->outcome.has_value(); });
+}
+
+const Result<RunResult>& Run::wait() const {
+  state_->wait();
+  return *state_->outcome;
+}
+
+void Run::cancel() {
+  state_->cancel();
+}
+
+Result<Array> Run::get(std::string_view name) const {
+  if (Status known = state_->know(name); !known) return known.error();
+  state_->queue->hurry(*state_);
+  std::unique_lock lock(state_->mutex);
+  state_->news.wait(lock, [&] { return state_->output(name).has_value(); });
+  return *state_->output(name);
+}
+
+std::optional<Result<Array>> Run::get_until(std::string_view name, std::chrono::steady_clock::time_point deadline) const {
+  if (Status known = state_->know(name); !known) return Result<Array>(known.error());
+  state_->queue->hurry(*state_);
+  std::unique_lock lock(state_->mutex);
+  state_->news.wait_until(lock, deadline, [&] { return state_->output(name).has_value(); });
+  return state_->output(name);
+}
+
+Run Executable::submit(std::map<std::string, Array> inputs) const {
+  RunOptions options;
+  options.inputs = std::move(inputs);
+  return submit(std::move(options));
+}
+
+Run Executable::submit(RunOptions options) const {
+  auto state = std::make_unique<Run::State>(state_, std::move(options));
+  state->submit();
+  return Run(std::move(state));
+}
+
+}  // namespace cleave

@@ -1,0 +1,54 @@
+// RunQueue: submitted runs, in the order of submission. So many at once have a thread; the others wait for one of these to be done.
+// Somebody who waits for a run that has no thread yet gets it one at once, beyond the limit: runs that wait for each other cannot block
+// each other. Knows nothing of what a run does.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <mutex>
+
+#include "graph/base/thread.h"
+
+namespace cleave {
+
+class RunQueue : public std::enable_shared_from_this<RunQueue> {
+ public:
+  class Job {
+   public:
+    virtual ~Job() = default;
+    virtual void work() = 0;
+    /// After work(): says that it is done. The queue does not touch the job any more.
+    virtual void finish() = 0;
+    /// Once it has said so: waits for its thread, unless that has gone on to another job.
+    void join() { thread_.join(); }
+
+   private:
+    friend class RunQueue;
+    // Guarded by the queue's lock until the job is finished.
+    Thread thread_;
+    bool waits_ = false;
+  };
+
+  explicit RunQueue(std::size_t at_once) : at_once_(at_once) {}
+  RunQueue(const RunQueue&) = delete;
+  RunQueue& operator=(const RunQueue&) = delete;
+
+  /// Starts the job, or lets it wait. An Error (machine) where no thread can be had and none is under way that could take it later.
+  Status submit(Job& job);
+  /// Gives a job that waits a thread now, if there is one to be had.
+  void hurry(Job& job);
+  /// Takes back a job that waits. False: it is under way, or over.
+  bool withdraw(Job& job);
+
+ private:
+  Status start(Job& job);
+  bool remove(Job& job);
+  void drive(Job* job);
+
+  const std::size_t at_once_;
+  std::mutex mutex_;
+  std::deque<Job*> waiting_;  ///< only while a thread is under way that will come back for them
+  std::size_t threads_ = 0;
+};
+
+}  // namespace cleave
