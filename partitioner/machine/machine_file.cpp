@@ -1,4 +1,5 @@
-// Reads a machine file (YAML; format: docs/guide/machines.md). The first mistake is reported with its line and column; unknown keys are mistakes.
+// Reads a machine file (YAML; format: docs/machine-files.md). The first mistake is reported with its line and column; unknown keys are
+// mistakes.
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include "graph/base/spelling.h"
 #include "graph/base/units.h"
 #include "partitioner/machine/machine.h"
+#include "partitioner/machine/machine_keys.h"
 
 namespace cleave {
 namespace {
@@ -40,8 +42,9 @@ class Reader {
     error_->location.column = mark.column + 1;
   }
 
-  /// A map with no keys but `known`, none twice, and all of `required`.
-  bool map(const YAML::Node& node, const std::string& what, const Keys& known, const Keys& required = {}) {
+  /// A map with no keys but the known ones, none twice, and all of the required ones.
+  bool map(const YAML::Node& node, const std::string& what, const MachineKeys& keys) {
+    const Keys& known = keys.known;
     if (error_) return false;
     if (!node.IsMap()) {
       fail(node.Mark(), what + " must be a map");
@@ -58,7 +61,7 @@ class Reader {
       if (std::find(seen.begin(), seen.end(), key) != seen.end()) fail(entry.first.Mark(), "`" + key + "` is given twice");
       seen.push_back(key);
     }
-    for (const std::string& key : required) {
+    for (const std::string& key : keys.required) {
       if (std::find(seen.begin(), seen.end(), key) == seen.end()) fail(node.Mark(), what + " lacks `" + key + "`");
     }
     return !error_;
@@ -115,9 +118,7 @@ class Reader {
   }
 
   void read_machine(const YAML::Node& root, Machine& machine) {
-    if (!map(root, "the machine file", {"machine", "provenance", "host", "accelerator", "accelerators", "link"},
-             {"machine", "provenance", "host"}))
-      return;
+    if (!map(root, "the machine file", machine_file_keys())) return;
     machine.name = text(root["machine"], "`machine`");
     machine.provenance = one_of(root["provenance"], "`provenance`", {"measured", "datasheet", "assumed"});
     read_host(root["host"], machine.host);
@@ -132,33 +133,25 @@ class Reader {
   }
 
   void read_host(const YAML::Node& node, DeviceRates& rates) {
-    if (!map(node, "`host`", {"name", "flops", "bytes_per_second", "overhead_seconds", "memory_bytes", "points"},
-             {"flops", "bytes_per_second"}))
-      return;
+    if (!map(node, "`host`", host_keys())) return;
     rates.name = node["name"] ? text(node["name"], "`name`") : "host";
     read_rates(node, rates);
   }
 
   void read_accelerator(const YAML::Node& node, const YAML::Node& outer_link, DeviceRates& rates) {
-    if (!map(node, "an accelerator",
-             {"name", "flops", "bytes_per_second", "overhead_seconds", "memory_bytes", "points", "control_flow", "link"},
-             {"flops", "bytes_per_second"})) {
-      return;
-    }
+    if (!map(node, "an accelerator", accelerator_keys())) return;
     rates.name = node["name"] ? text(node["name"], "`name`") : "accelerator";
     if (node["control_flow"]) rates.control_flow = one_of(node["control_flow"], "`control_flow`", {"none", "device_loops"});
     read_rates(node, rates);
     const YAML::Node link = node["link"] ? node["link"] : outer_link;
     if (!link) return fail(node.Mark(), "an accelerator lacks `link`");
-    const Keys directions = {"host_to_accelerator", "accelerator_to_host"};
-    if (!map(link, "`link`", directions, directions)) return;
+    if (!map(link, "`link`", link_keys())) return;
     read_direction(link["host_to_accelerator"], "`host_to_accelerator`", rates.host_to_accelerator);
     read_direction(link["accelerator_to_host"], "`accelerator_to_host`", rates.accelerator_to_host);
   }
 
   void read_direction(const YAML::Node& node, const std::string& what, LinkDirection& direction) {
-    if (!map(node, what, {"latency_seconds", "bytes_per_second", "points", "pageable_points"}, {"latency_seconds", "bytes_per_second"}))
-      return;
+    if (!map(node, what, link_direction_keys())) return;
     direction.latency_seconds = number(node["latency_seconds"], "`latency_seconds`", true);
     direction.bytes_per_second = number(node["bytes_per_second"], "`bytes_per_second`");
     if (node["points"]) direction.points = points(node["points"], "`points`");
@@ -184,14 +177,11 @@ class Reader {
   }
 
   void read_flops(const YAML::Node& node, DeviceRates& rates) {
-    Keys known;
-    for (int i = 0; i < kDTypeCount; ++i) known.emplace_back(to_string(static_cast<DType>(i)));
-    if (!map(node, "`flops`", known)) return;
+    if (!map(node, "`flops`", flops_keys())) return;
     for (const auto& entry : node) {
       const auto type = parse_dtype(entry.first.Scalar());
       rates.flops[static_cast<std::size_t>(*type)] = number(entry.second, "`" + entry.first.Scalar() + "`");
     }
-    if (rates.flops[static_cast<std::size_t>(DType::f32)] == 0) return fail(node.Mark(), "`flops` lacks `f32`");
     complete_flops(rates);
   }
 

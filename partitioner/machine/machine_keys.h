@@ -1,0 +1,21 @@
+// The keys of a machine file, map by map: what the reader accepts and what docs/machine-files.md describes. A test holds the two together.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace cleave {
+
+/// One map of a machine file.
+struct MachineKeys {
+  std::vector<std::string> known, required;
+};
+
+const MachineKeys& machine_file_keys();  ///< the file itself
+const MachineKeys& host_keys();
+const MachineKeys& accelerator_keys();
+const MachineKeys& flops_keys();  ///< of `host` and of an accelerator
+const MachineKeys& link_keys();
+const MachineKeys& link_direction_keys();
+
+}  // namespace cleave
