@@ -24,7 +24,7 @@ file(MAKE_DIRECTORY ${generated}/cleave)
 foreach(name cleave.h graph partitioner executor models)
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${name} ${generated}/cleave/${name} SYMBOLIC)
 endforeach()
-file(CREATE_LINK ${PROJECT_SOURCE_DIR}/executor/host/cleave_host_function.h ${generated}/cleave/host_function.h SYMBOLIC)
+file(CREATE_LINK ${PROJECT_SOURCE_DIR}/executor/host/include/cleave/host_function.h ${generated}/cleave/host_function.h SYMBOLIC)
 target_include_directories(cleave_options INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
   $<BUILD_INTERFACE:${generated}>

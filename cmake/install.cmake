@@ -16,7 +16,7 @@ install(TARGETS cleave_library cleave_models cleave_executor cleave_partitioner 
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
         FILE_SET HEADERS DESTINATION ${headers}
         FILE_SET generated DESTINATION ${headers})
-install(FILES executor/host/cleave_host_function.h DESTINATION ${headers} RENAME host_function.h)
+install(FILES executor/host/include/cleave/host_function.h DESTINATION ${headers})
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/cleave)
 configure_package_config_file(cmake/cleaveConfig.cmake.in ${PROJECT_BINARY_DIR}/cleaveConfig.cmake INSTALL_DESTINATION ${package})

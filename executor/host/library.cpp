@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "executor/host/cleave_host_function.h"
+#include <cleave/host_function.h>
 #include "graph/array/array.h"
 
 namespace cleave {

@@ -1,5 +1,5 @@
 /* Host functions of the example models: what a program keeps on the host because it exists there only. */
-#include "cleave_host_function.h"
+#include <cleave/host_function.h>
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 cmake_minimum_required(VERSION 3.25)
 set(c_headers stddef.h stdint.h)  # of the header for host functions, which is plain C
 set(wrong "")
-foreach(header IN LISTS HEADERS ITEMS executor/host/cleave_host_function.h)
+foreach(header IN LISTS HEADERS ITEMS executor/host/include/cleave/host_function.h)
   file(STRINGS ${SOURCE}/${header} includes REGEX "^ *# *include")
   foreach(include IN LISTS includes)
     if(include MATCHES "include \"([^\"]+)\"")

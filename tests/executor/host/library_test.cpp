@@ -12,7 +12,7 @@ namespace cleave {
 namespace {
 
 constexpr const char* kSource = R"(
-#include "executor/host/cleave_host_function.h"
+#include <cleave/host_function.h>
 #include <string.h>
 int twice(int version, const cleave_array *in, int n, cleave_array *out, int m, char *error, size_t size) {
   if (version != CLEAVE_HOST_FUNCTION_VERSION || n != 1 || m != 1) return 1;
@@ -34,8 +34,8 @@ class Library : public ::testing::Test {
  protected:
   void SetUp() override {
     const std::string source = folder.write("functions.c", kSource);
-    const std::string command =
-        std::string("cc -shared -fPIC -I ") + CLEAVE_SOURCE_DIR + " -o " + folder.path("libfunctions.so") + " " + source;
+    const std::string command = std::string("cc -shared -fPIC -I ") + CLEAVE_SOURCE_DIR + "/executor/host/include -o " +
+                                folder.path("libfunctions.so") + " " + source;
     if (std::system(command.c_str()) != 0) GTEST_SKIP() << "no C compiler";
   }
   HostFunction declared(const std::string& symbol) {

@@ -1,13 +1,20 @@
-/* Host functions for cleave models: what a function in a shared library looks like. Plain C, installed as <cleave/host_function.h>.
+/* clang-format off */
+/* Host functions for cleave models: what a function in a shared library looks like. Plain C, installed as
+ * <cleave/host_function.h>. Inputs and results have the types that the model declares; cleave checks that before it calls.
  *
- *   int relax(int version, const cleave_array *inputs, int input_count, cleave_array *results, int result_count, char *error, size_t
- * error_size)
+ *   int relax(int version, const cleave_array *inputs, int input_count,
+ *             cleave_array *results, int result_count, char *error, size_t error_size)
  *   {
  *     if (version != CLEAVE_HOST_FUNCTION_VERSION) return 1;
- *     ...
+ *     const float *from = inputs[0].data;
+ *     float *to = results[0].data;
+ *     for (int64_t i = 0; i < inputs[0].shape[0]; ++i) to[i] = from[i] / 2;
  *     return 0;
  *   }
+ *
+ *   cc -shared -fPIC -o librelax.so relax.c
  */
+/* clang-format on */
 #ifndef CLEAVE_HOST_FUNCTION_H
 #define CLEAVE_HOST_FUNCTION_H
 
