@@ -1,9 +1,15 @@
 # Run by ctest. Copies the consumer out of the source tree, builds it and runs it.
 #   WAY=install  installs BUILD to a prefix of its own; the consumer finds it there, and also compiles every installed header on its own
-#   WAY=fetch    cleave is a subproject of the consumer (FetchContent) and is built with it
+#   WAY=fetch    the example of docs/guide/cpp.md, word for word: cleave is fetched (from SOURCE) and built with it
+set(consumer ${CMAKE_CURRENT_LIST_DIR}/consumer)
+set(program consumer)
+if(WAY STREQUAL fetch)
+  set(consumer ${SOURCE}/docs/examples/library)
+  set(program least_squares)
+endif()
 set(work ${BUILD}/${WAY}-test)
-file(REMOVE_RECURSE ${work}/consumer ${work}/prefix ${work}/build)
-file(COPY ${CMAKE_CURRENT_LIST_DIR}/consumer DESTINATION ${work})
+file(REMOVE_RECURSE ${work}/source ${work}/prefix ${work}/build)
+file(COPY ${consumer}/ DESTINATION ${work}/source)
 
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE failed OUTPUT_VARIABLE output ERROR_VARIABLE output)
@@ -20,13 +26,14 @@ if(WAY STREQUAL install)
   list(APPEND options -DCMAKE_BUILD_TYPE=${BUILD_TYPE} -DCMAKE_PREFIX_PATH=${work}/prefix -DHEADERS=${work}/prefix/include)
 else()
   # All of cleave is built once more, as fast as that goes.
-  list(APPEND options -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DCLEAVE_FETCH_FROM=${SOURCE})
+  list(APPEND options -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DFETCHCONTENT_SOURCE_DIR_CLEAVE=${SOURCE}
+       -DCMAKE_PROJECT_least_squares_INCLUDE=${CMAKE_CURRENT_LIST_DIR}/no_extras.cmake)
   find_program(CCACHE ccache)
   if(CCACHE)
     list(APPEND options -DCMAKE_CXX_COMPILER_LAUNCHER=${CCACHE})
   endif()
 endif()
-run(${CMAKE_COMMAND} -S ${work}/consumer -B ${work}/build ${options})
+run(${CMAKE_COMMAND} -S ${work}/source -B ${work}/build ${options})
 run(${CMAKE_COMMAND} --build ${work}/build)
-run(${work}/build/consumer)
+run(${work}/build/${program})
 message(STATUS "${output}")
