@@ -1,4 +1,4 @@
-# Writes a C++ source that holds text files as strings: cmake -DOUTPUT=... -DINPUTS="a;b" -DHEADER=... -DFUNCTION=... -P embed_text.cmake
+# Writes a C++ source that holds text files as strings: cmake -DOUTPUT=... -DINPUTS="a;b" -DHEADER=... -DFUNCTION=... -DNAMESPACE=... -P embed_text.cmake
 # FUNCTION returns a std::span<const EmbeddedText>, one entry a file, by its name without extension.
 set(entries "")
 foreach(input ${INPUTS})
@@ -8,7 +8,7 @@ foreach(input ${INPUTS})
 endforeach()
 file(WRITE ${OUTPUT} "#include \"${HEADER}\"
 
-namespace cleave {
+namespace ${NAMESPACE} {
 
 std::span<const EmbeddedText> ${FUNCTION}() {
   static constexpr EmbeddedText kTexts[] = {
@@ -16,5 +16,5 @@ ${entries}  };
   return kTexts;
 }
 
-}  // namespace cleave
+}  // namespace ${NAMESPACE}
 ")

@@ -21,6 +21,7 @@ set(graph_headers
   graph/host_function.h
   graph/op.h
   graph/ops/ops.h
+  graph/passes/pass_table.h
   graph/text/text.h
   graph/trace/control_flow.h
   graph/trace/host_call.h
@@ -40,14 +41,18 @@ set(partitioner_headers
   partitioner/flow/min_cut.h
   partitioner/machine/costs.h
   partitioner/machine/machine.h
+  partitioner/machine/policy.h
+  partitioner/machine/profile.h
+  partitioner/machine/value_uses.h
   partitioner/solver/placement.h
   partitioner/solver/problem.h)
 set(executor_headers
   executor/api/executable.h
   executor/api/page_locked.h
   executor/api/specialized.h
+  executor/options.h
   executor/report/timeline.h
-  executor/run/executor.h)
+  executor/run/run_options.h)
 set(models_headers
   models/model.h)
 

@@ -39,6 +39,14 @@ std::string_view Graph::op_name(NodeId node) const {
   return n.op ? std::string_view(n.op->name) : to_string(n.kind);
 }
 
+const HostFunction* Node::host_function() const {
+  for (const auto& [name, value] : attributes) {
+    const auto* function = std::get_if<std::shared_ptr<const HostFunction>>(&value);
+    if (function && *function) return function->get();
+  }
+  return nullptr;
+}
+
 Purity Graph::purity(NodeId node) const {
   const Node& n = nodes[node];
   return n.op ? n.op->purity_for(n.attributes) : Purity::pure;
@@ -47,10 +55,7 @@ Purity Graph::purity(NodeId node) const {
 std::string Graph::display_name(NodeId node) const {
   const Node& n = nodes[node];
   if (!n.results.empty() && !values[n.results.front()].name.empty()) return values[n.results.front()].name;
-  for (const auto& item : n.attributes) {
-    const auto* function = std::get_if<std::shared_ptr<const HostFunction>>(&item.second);
-    if (function && *function && !(*function)->name.empty()) return (*function)->name;
-  }
+  if (const HostFunction* function = n.host_function(); function && !function->name.empty()) return function->name;
   return std::string(op_name(node));
 }
 

@@ -63,6 +63,9 @@ struct Node {
   double expected = 1;   ///< for, while: trips; branch: probability of `then`
   bool assumed = false;  ///< `expected` is a default of cleave, not known or declared
 
+  /// The user's function that an operation calls, or null.
+  [[nodiscard]] const HostFunction* host_function() const;
+
   // input: optional `file` (text; default data). parameter: one of `value` (Array or double), `file` (text), `uniform`, `normal` (numbers,
   // two each), with `seed` (int64). Both: the name is that of their value.
 };

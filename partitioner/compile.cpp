@@ -1,41 +1,34 @@
 #include "partitioner/compile.h"
 
+#include <chrono>
 #include <limits>
 
-#include "graph/passes/simplify.h"
 #include "partitioner/apply/refine.h"
 #include "partitioner/apply/worked_out_plan.h"
 #include "partitioner/report/transfer_diagnostics.h"
 
-namespace cleave {
+namespace cleave::planner {
 namespace {
 
-/// Of the same graph under another policy, without regard to memory.
-std::optional<Placement> placement_under(Policy policy, const Plan& plan, CostModel costs) {
-  costs.policy = policy;
-  Diagnostics ignored;
-  const CostedProblem costed = make_problem(*plan.graph, costs, ignored);
-  if (ignored.has_errors()) return std::nullopt;
-  Result<Placement> placement = solve(costed.problem);
-  return placement ? std::optional(std::move(*placement)) : std::nullopt;
-}
-
-/// The minimum cut, or what the policy and the accelerator's memory make of it.
-Result<WorkedOutPlan> choose(Plan& plan, const PlanOptions& options, const std::vector<Placement>& baselines) {
-  Result<Placement> placement = solve(plan.costed.problem);
-  if (!placement) return placement.error();
-  plan.unlimited_bound_seconds = placement->bound_seconds;
-  const double memory = plan.machine.accelerators.empty() ? 0 : plan.machine.accelerators[0].memory_bytes;
-  const auto fits = [&](const Program& program) { return fits_memory(program, options.find_peak, memory); };
-  const PlannedGraph planned{plan.graph, plan.costed, plan.machine, fits};
-  WorkedOutPlan candidate = planned.work_out(std::move(*placement));
-  if (!fits(candidate.program)) {
-    Result<WorkedOutPlan> fitting = fit_memory(plan.graph, plan.costed, plan.machine, candidate, options.find_peak, memory);
-    if (!fitting) return fitting.error();
-    candidate = std::move(*fitting);
+/// Notes how long the steps of planning take.
+class StepTimer {
+ public:
+  explicit StepTimer(std::vector<StepTime>& times) : times_(times) {}
+  /// What was done since the step before.
+  void done(const char* step) {
+    const auto now = std::chrono::steady_clock::now();
+    times_.push_back({step, std::chrono::duration<double>(now - start_).count()});
+    start_ = now;
   }
-  if (plan.policy == Policy::makespan) candidate = refine(planned, std::move(candidate), baselines, {.fits = fits});
-  return candidate;
+
+ private:
+  std::vector<StepTime>& times_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+std::shared_ptr<const Graph> prepare_graph(const Graph& graph, const PlanOptions& options, std::vector<StepTime>& times) {
+  Graph profiled = apply_profile(graph, options.costs.profile);
+  return std::make_shared<const Graph>(options.simplify ? run_passes(std::move(profiled), options.passes, &times) : std::move(profiled));
 }
 
 /// What the machine file says and this version does not do.
@@ -51,6 +44,53 @@ void check_machine(const PlanOptions& options, Diagnostics& diagnostics) {
                    {}});
 }
 
+/// Of the same graph under another policy, without regard to memory; nothing if there is none.
+std::optional<Placement> placement_under(Policy policy, const Plan& plan, CostModel costs) {
+  costs.policy = policy;
+  Diagnostics ignored;
+  const CostedProblem costed = make_problem(*plan.graph, costs, ignored, plan.costed.uses);
+  if (ignored.has_errors()) return std::nullopt;
+  Result<Placement> placement = solve(costed.problem);
+  return placement ? std::optional(std::move(*placement)) : std::nullopt;
+}
+
+/// The plans that an optimum is compared with: everything on the host, everything on the accelerator.
+std::vector<Placement> solve_baselines(Plan& plan, const PlanOptions& options) {
+  std::vector<Placement> baselines;
+  for (auto [policy, seconds] : {std::pair(Policy::host, &plan.all_host_seconds), {Policy::accelerator, &plan.all_accelerator_seconds}}) {
+    if (policy == plan.policy) continue;
+    *seconds = std::numeric_limits<double>::quiet_NaN();  // null in JSON, should there be none
+    std::optional<Placement> placement = placement_under(policy, plan, options.costs);
+    if (!placement) continue;
+    *seconds = placement->objective_seconds;
+    baselines.push_back(std::move(*placement));
+  }
+  return baselines;
+}
+
+/// In place of what does not fit into the accelerator's memory. The costs then say what only the memory keeps on the host.
+Status fit(Plan& plan, WorkedOutPlan& chosen, const PlanOptions& options, double memory_bytes) {
+  Result<FittedPlan> fitted = fit_memory(plan.graph, plan.costed, chosen, options.find_peak, memory_bytes);
+  if (!fitted) return fitted.error();
+  chosen = std::move(fitted->plan);
+  plan.costed.problem.accelerator_memory_bytes = fitted->capacity_bytes;
+  for (const NodeId node : fitted->kept_off) plan.costed.forced[node.index] = Cause::memory;
+  return {};
+}
+
+void refuse(Plan& plan, const Error& error) {
+  plan.diagnostics.error(DiagnosticKind::placement, error.location, error.message);
+}
+
+void adopt(Plan& plan, WorkedOutPlan& chosen) {
+  plan.placement = std::move(chosen.placement);
+  plan.transfers = std::move(chosen.transfers);
+  plan.program = std::move(chosen.program);
+  plan.predicted_seconds = chosen.schedule.seconds;
+  if (plan.policy == Policy::host) plan.all_host_seconds = plan.placement.objective_seconds;
+  if (plan.policy == Policy::accelerator) plan.all_accelerator_seconds = plan.placement.objective_seconds;
+}
+
 }  // namespace
 
 Plan plan(const Graph& graph, const PlanOptions& options) {
@@ -61,34 +101,42 @@ Plan plan(const Graph& graph, const PlanOptions& options) {
   plan.graph = std::make_shared<const Graph>(graph);
   if (!graph.ok()) return plan;
 
-  Graph profiled = apply_profile(graph, options.costs.profile);
-  plan.graph = std::make_shared<const Graph>(options.simplify ? simplify(profiled) : std::move(profiled));
+  plan.graph = prepare_graph(graph, options, plan.times);
+  StepTimer timer(plan.times);
   plan.costed = make_problem(*plan.graph, options.costs, plan.diagnostics);
   if (!plan.ok()) return plan;
   check_machine(options, plan.diagnostics);
-  std::vector<Placement> baselines;
-  for (auto [policy, seconds] : {std::pair(Policy::host, &plan.all_host_seconds), {Policy::accelerator, &plan.all_accelerator_seconds}}) {
-    if (policy == plan.policy) continue;
-    *seconds = std::numeric_limits<double>::quiet_NaN();  // null in JSON, should there be none
-    std::optional<Placement> placement = placement_under(policy, plan, options.costs);
-    if (!placement) continue;
-    *seconds = placement->objective_seconds;
-    baselines.push_back(std::move(*placement));
+  timer.done("costs");
+
+  const std::vector<Placement> baselines = solve_baselines(plan, options);
+  timer.done("baselines");
+
+  Result<Placement> optimum = solve(plan.costed.problem);
+  if (!optimum) return refuse(plan, optimum.error()), plan;
+  plan.unlimited_bound_seconds = optimum->bound_seconds;
+  timer.done("minimum-cut");
+
+  const double memory_bytes = plan.machine.accelerators.empty() ? 0 : plan.machine.accelerators[0].memory_bytes;
+  const auto fits = [&](const Program& program) { return fits_memory(program, options.find_peak, memory_bytes); };
+  const PlannedGraph planned{plan.graph, plan.costed, fits};
+  WorkedOutPlan chosen = work_out(planned, std::move(*optimum));  // transfers, program, schedule
+  timer.done("transfers-and-split");
+
+  if (!fits(chosen.program)) {
+    if (Status fitted = fit(plan, chosen, options, memory_bytes); !fitted) return refuse(plan, fitted.error()), plan;
+    timer.done("fit-memory");
   }
-  Result<WorkedOutPlan> chosen = choose(plan, options, baselines);
-  if (!chosen) {
-    plan.diagnostics.error(DiagnosticKind::placement, chosen.error().location, chosen.error().message);
-    return plan;
+  if (plan.policy == Policy::makespan) {
+    chosen = refine(planned, std::move(chosen), baselines, {.fits = fits});
+    timer.done("refine");
   }
-  plan.placement = std::move(chosen->placement);
-  plan.transfers = std::move(chosen->transfers);
-  plan.program = std::move(chosen->program);
-  plan.predicted_seconds = chosen->schedule.seconds;
-  if (plan.policy == Policy::host) plan.all_host_seconds = plan.placement.objective_seconds;
-  if (plan.policy == Policy::accelerator) plan.all_accelerator_seconds = plan.placement.objective_seconds;
+
+  adopt(plan, chosen);
   plan.round_trips = find_round_trips(*plan.graph, plan.costed, plan.placement, plan.transfers);
-  plan.diagnostics.append(diagnose(plan, chosen->schedule, options.diagnostics));
+  timer.done("round-trips");
+  plan.diagnostics.append(diagnose(plan, chosen.schedule, options.diagnostics));
+  timer.done("diagnostics");
   return plan;
 }
 
-}  // namespace cleave
+}  // namespace cleave::planner

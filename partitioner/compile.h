@@ -2,50 +2,58 @@
 #pragma once
 
 #include <memory>
-#include <optional>
+#include <string>
 #include <vector>
 
 #include "graph/base/diagnostic.h"
 #include "graph/graph.h"
+#include "graph/passes/pass_table.h"
 #include "partitioner/apply/memory_fit.h"
 #include "partitioner/apply/program.h"
 #include "partitioner/apply/round_trips.h"
 #include "partitioner/apply/transfers.h"
 #include "partitioner/machine/costs.h"
 #include "partitioner/machine/machine.h"
+#include "partitioner/machine/policy.h"
 #include "partitioner/solver/placement.h"
 
 namespace cleave {
-
-struct PlanOptions {
-  CostModel costs;
-  DiagnosticOptions diagnostics;
-  bool simplify = true;
-  FindPeak find_peak = nullptr;  ///< null: as if no two values shared storage
-};
 
 /// Everything that was decided about one graph, as values.
 struct Plan {
   std::shared_ptr<const Graph> graph;  ///< simplified, with the profile applied
   Machine machine;
   Policy policy = Policy::optimal;
-  CostedProblem costed;
-  Placement placement;
-  Transfers transfers;
-  std::vector<RoundTrip> round_trips;
+  planner::CostedProblem costed;
+  planner::Placement placement;
+  planner::Transfers transfers;
+  std::vector<planner::RoundTrip> round_trips;
   Diagnostics diagnostics;  ///< of tracing and planning; with errors the rest is incomplete
-  Program program;
+  planner::Program program;
   double predicted_seconds = 0;
   double all_host_seconds = 0, all_accelerator_seconds = 0;  ///< of --placement host, which leaves pins aside, and accelerator
   /// Of placements of any size. Differs from the placement's own bound where the accelerator's memory is too small for the cheapest; that
   /// one then holds for what keeps at most `costed.problem.accelerator_memory_bytes` there.
   double unlimited_bound_seconds = 0;
+  std::vector<StepTime> times;  ///< wall-clock time of each pass and of each step of planning, in order
 
   [[nodiscard]] bool ok() const { return !diagnostics.has_errors(); }
   /// There is a program, though maybe one that exceeds a limit.
   [[nodiscard]] bool complete() const { return !program.devices.empty(); }
 };
 
+namespace planner {
+
+struct PlanOptions {
+  CostModel costs;
+  DiagnosticOptions diagnostics;
+  bool simplify = true;  ///< false: no pass runs
+  PassOptions passes;
+  FindPeak find_peak = nullptr;  ///< null: as if no two values shared storage
+};
+
 Plan plan(const Graph& graph, const PlanOptions& options);
+
+}  // namespace planner
 
 }  // namespace cleave

@@ -4,12 +4,14 @@
 #include <optional>
 
 #include "executor/api/executable_state.h"
-#include "executor/memory/memory_plan.h"
+#include "executor/api/wiring.h"
 #include "graph/base/diagnostic_text.h"
 #include "graph/base/spelling.h"
 #include "partitioner/report/explain.h"
 
 namespace cleave {
+
+using runtime::Executor;
 
 // --- State -----------------------------------------------------------------------------------------------------------------------------
 
@@ -22,7 +24,7 @@ Result<std::unique_ptr<Executor>> Executable::State::take() {
       return executor;
     }
   }
-  return Executor::create(std::make_shared<const Program>(plan.program), plan.machine, options);
+  return runtime::make_executor(plan, setup);
 }
 
 void Executable::State::put_back(std::unique_ptr<Executor> executor) {
@@ -61,13 +63,13 @@ const Plan& Executable::plan() const {
   return state_->plan;
 }
 std::string Executable::explain() const {
-  return explain_text(plan());
+  return planner::explain_text(plan());
 }
 std::string Executable::json() const {
-  return explain_json(plan());
+  return planner::explain_json(plan());
 }
 std::string Executable::dot() const {
-  return cleave::dot(plan());
+  return planner::dot(plan());
 }
 std::string Executable::sarif() const {
   return to_sarif(plan().diagnostics);
@@ -95,26 +97,13 @@ Error first_error(const Diagnostics& diagnostics) {
 }  // namespace
 
 Result<Executable> compile(const Graph& graph, const CompileOptions& options, const DiagnosticSink& sink) {
-  ExecutorOptions executor = options.executor;
-  if (Status chosen = choose_accelerator(options.device, executor); !chosen) return chosen.error();
-  Result<Machine> machine = choose_machine(options.machine, executor.accelerator);
-  if (!machine) return machine.error();
-
-  PlanOptions plan_options;
-  plan_options.costs.machine = std::move(*machine);
-  plan_options.costs.supported = kernel_support(executor.accelerator);
-  plan_options.costs.policy = options.placement;
-  plan_options.costs.has_accelerator = executor.accelerator != ExecutorOptions::Accelerator::none;
-  plan_options.costs.profile = options.profile;
-  plan_options.diagnostics = options.diagnostics;
-  plan_options.simplify = options.simplify;
-  plan_options.find_peak = accelerator_peak;
-
+  Result<runtime::Wiring> wiring = runtime::wire(options);
+  if (!wiring) return wiring.error();
   auto state = std::make_shared<Executable::State>();
-  state->plan = plan(graph, plan_options);
-  state->options = std::move(executor);
+  state->plan = planner::plan(graph, wiring->plan);
+  state->setup = std::move(wiring->executor);
   state->idle_executors = static_cast<std::size_t>(std::max(options.idle_executors, 0));
-  state->queue = std::make_shared<RunQueue>(static_cast<std::size_t>(std::max(options.runs_at_once, 1)));
+  state->queue = std::make_shared<runtime::RunQueue>(static_cast<std::size_t>(std::max(options.runs_at_once, 1)));
   for (const Diagnostic& diagnostic : state->plan.diagnostics)
     if (sink) sink(diagnostic);
   if (!state->plan.ok()) return first_error(state->plan.diagnostics);

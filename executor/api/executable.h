@@ -15,7 +15,8 @@
 #include <optional>
 #include <string>
 
-#include "executor/run/executor.h"
+#include "executor/options.h"
+#include "executor/run/run_options.h"
 #include "graph/base/diagnostic.h"
 #include "graph/base/result.h"
 #include "graph/graph.h"
@@ -30,8 +31,9 @@ struct CompileOptions {
   std::string machine = {};            ///< a shipped machine's name or a machine file; empty: the one of the device
   DiagnosticOptions diagnostics = {};  ///< which kinds are reported, as the flags -W… of the command line
   Profile profile = {};                ///< observed trips and times in place of assumed ones
-  bool simplify = true;
-  ExecutorOptions executor = {};  ///< its `accelerator` is chosen by `device`
+  bool simplify = true;                ///< false: no pass runs
+  PassOptions passes = {};
+  ExecutorOptions executor = {};
   /// How many submitted runs are under way at once, each with an executor (threads and memory) to itself; the others wait for their turn.
   int runs_at_once = 32;
   int idle_executors = 4;  ///< how many executors are kept for later runs

@@ -9,22 +9,23 @@
 
 #include "executor/api/executable.h"
 #include "executor/api/run_queue.h"
+#include "executor/run/executor.h"
 
 namespace cleave {
 
 struct Executable::State {
   Plan plan;
-  ExecutorOptions options;
+  runtime::ExecutorSetup setup;
   std::size_t idle_executors = 0;  ///< as many are kept
-  std::shared_ptr<RunQueue> queue;
+  std::shared_ptr<runtime::RunQueue> queue;
   std::mutex mutex;
-  std::vector<std::unique_ptr<Executor>> idle;  ///< guarded by the mutex
+  std::vector<std::unique_ptr<runtime::Executor>> idle;  ///< guarded by the mutex
 
   /// One that was kept, or else a new one.
-  Result<std::unique_ptr<Executor>> take();
-  void put_back(std::unique_ptr<Executor> executor);
+  Result<std::unique_ptr<runtime::Executor>> take();
+  void put_back(std::unique_ptr<runtime::Executor> executor);
   /// Runs and waits. `announce` is told who runs, and afterwards null; if it says no, nothing runs.
-  Result<RunResult> run(const RunOptions& run_options, const std::function<bool(Executor*)>& announce = nullptr);
+  Result<RunResult> run(const RunOptions& run_options, const std::function<bool(runtime::Executor*)>& announce = nullptr);
 
  private:
   [[nodiscard]] Status know(const std::map<std::string, Array>& inputs) const;

@@ -9,6 +9,9 @@
 
 namespace cleave {
 
+using runtime::Executor;
+using runtime::RunQueue;
+
 struct Run::State final : RunQueue::Job {
   const std::shared_ptr<const Graph> graph;
   const std::shared_ptr<RunQueue> queue;

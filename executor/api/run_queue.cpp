@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace cleave {
+namespace cleave::runtime {
 
 Status RunQueue::submit(Job& job) {
   const std::lock_guard lock(mutex_);
@@ -64,4 +64,4 @@ void RunQueue::drive(Job* job) {
   }
 }
 
-}  // namespace cleave
+}  // namespace cleave::runtime

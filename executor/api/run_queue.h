@@ -9,7 +9,7 @@
 
 #include "graph/base/thread.h"
 
-namespace cleave {
+namespace cleave::runtime {
 
 class RunQueue : public std::enable_shared_from_this<RunQueue> {
  public:
@@ -51,4 +51,4 @@ class RunQueue : public std::enable_shared_from_this<RunQueue> {
   std::size_t threads_ = 0;
 };
 
-}  // namespace cleave
+}  // namespace cleave::runtime

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
-namespace cleave {
+namespace cleave::runtime {
 namespace {
 
 struct Tolerance {
@@ -80,4 +80,4 @@ std::optional<std::string> difference(const Array& computed, const Array& expect
   return std::nullopt;
 }
 
-}  // namespace cleave
+}  // namespace cleave::runtime

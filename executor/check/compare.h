@@ -6,7 +6,7 @@
 
 #include "graph/op.h"
 
-namespace cleave {
+namespace cleave::runtime {
 
 /// How many numbers of size one meet in one element of the results, as the absolute tolerance counts them: from the shapes, the op's cost
 /// and the largest operands.
@@ -16,4 +16,4 @@ double reduction_length(const OpDef& op, const Attributes& attributes, std::span
 /// absolute tolerance, the latter times the square root of `reduction_length`. NaN agrees with NaN.
 std::optional<std::string> difference(const Array& computed, const Array& expected, double reduction_length = 1);
 
-}  // namespace cleave
+}  // namespace cleave::runtime

@@ -8,7 +8,7 @@
 #include "executor/run/bindings.h"
 #include "executor/run/caller_memory.h"
 
-namespace cleave {
+namespace cleave::runtime {
 namespace {
 
 /// A region being executed. Loop frames keep their trip; the body of a while lies above the frame of its condition.
@@ -215,4 +215,4 @@ Result<RunResult> run_reference(const Graph& graph, const RunOptions& options, c
   return result;
 }
 
-}  // namespace cleave
+}  // namespace cleave::runtime

@@ -2,11 +2,11 @@
 // executor.
 #pragma once
 
-#include "executor/run/executor.h"
+#include "executor/run/run_options.h"
 #include "graph/graph.h"
 
-namespace cleave {
+namespace cleave::runtime {
 
 Result<RunResult> run_reference(const Graph& graph, const RunOptions& options, const std::vector<std::string>& library_paths = {});
 
-}  // namespace cleave
+}  // namespace cleave::runtime

@@ -5,7 +5,7 @@
 #include "executor/check/compare.h"
 #include "executor/run/prepared.h"
 
-namespace cleave {
+namespace cleave::runtime {
 namespace {
 
 Result<std::vector<Array>> meaning_of(const Prepared& prepared, NodeId id, std::span<const Array> inputs) {
@@ -84,4 +84,4 @@ std::optional<Error> check_against_meanings(const Prepared& prepared, const Fusi
   return std::nullopt;
 }
 
-}  // namespace cleave
+}  // namespace cleave::runtime

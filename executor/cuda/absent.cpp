@@ -1,7 +1,7 @@
 // The CUDA room of a build without the toolkit's headers: it says so.
-#include "executor/cuda/open.h"
+#include "executor/cuda/back_end.h"
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 namespace {
 
 Error absent() {
@@ -12,28 +12,22 @@ Error absent() {
 
 }  // namespace
 
-std::vector<Found> find_devices() {
-  return {{"cuda", absent().message, {}, {}, 0}};
-}
-
-Status usable() {
-  return absent();
-}
-
-Result<std::unique_ptr<Device>> open(const ExecutorOptions&) {
-  return absent();
-}
-
-Result<Array> page_locked(TensorType, int) {
-  return absent();
-}
-
-bool supports(const Graph&, NodeId) {
-  return false;
+BackEnd back_end() {
+  BackEnd record;
+  record.name = "cuda";
+  record.numbered = true;
+  record.machine = "h200";
+  record.calibrated = "cuda";
+  record.usable = [] { return Status(absent()); };
+  record.find = [] { return std::vector<FoundDevice>{{"cuda", "NVIDIA GPU", absent().message, {}, {}, 0}}; };
+  record.open = [](int, const ExecutorOptions&) { return Result<std::unique_ptr<Device>>(absent()); };
+  record.supports = [](const Graph&, NodeId) { return false; };
+  record.page_locked = [](TensorType, int) { return Result<Array>(absent()); };
+  return record;
 }
 
 bool fuses(const KernelRequest&) {
   return false;
 }
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

@@ -3,7 +3,7 @@
 #include <array>
 #include <optional>
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 namespace {
 
 constexpr const char* kStandard = "--std=c++17";
@@ -59,4 +59,4 @@ Result<std::string> Compiler::compile(const std::string& text) const {
   return image;
 }
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

@@ -7,7 +7,7 @@
 #include "executor/cuda/file_cache.h"
 #include "executor/cuda/kernel_source.h"
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 
 class Compiler {
  public:
@@ -27,4 +27,4 @@ class Compiler {
   FileCache kept_;
 };
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

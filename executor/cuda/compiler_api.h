@@ -16,7 +16,7 @@
   CALL(nvrtcGetCUBINSize)                \
   CALL(nvrtcGetCUBIN)
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 
 struct CompilerApi {
 #define CLEAVE_MEMBER(name) decltype(&::name) name = nullptr;
@@ -26,4 +26,4 @@ struct CompilerApi {
   static Result<CompilerApi> load();
 };
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 
 bool is_sticky(CUresult result) {
   switch (result) {
@@ -95,4 +95,4 @@ Context::~Context() {
   if (context_ && !stuck()) api_.cuDevicePrimaryCtxRelease(device_);
 }
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

@@ -8,7 +8,7 @@
 #include "executor/cuda/driver_api.h"
 #include "executor/cuda/kernel_source.h"
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 
 class Context {
  public:
@@ -54,4 +54,4 @@ Status check(const DriverApi& api, const char* call, CUresult result);
 /// Whether every later call will fail too, whatever it is.
 bool is_sticky(CUresult result);
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

@@ -6,7 +6,7 @@
 #include "executor/memory/arena.h"
 #include "graph/base/units.h"
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 namespace {
 
 constexpr std::int64_t kMatmulWorkspace = 32 << 20;  ///< what cuBLASLt may want; 32 MiB is its advice on Hopper
@@ -316,4 +316,4 @@ Status CudaDevice::fill(Range to, std::int32_t value, const Origin& origin) {
   });
 }
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

@@ -18,7 +18,7 @@
 #include "executor/cuda/streams.h"
 #include "executor/device/device.h"
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 
 /// All that is opened at run time.
 struct Api {
@@ -155,4 +155,4 @@ class CudaDevice final : public Device {
   std::unique_ptr<CudaStreams> streams_;
 };
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 namespace {
 
 bool overlap(const std::vector<Range>& left, const std::vector<Range>& right) {
@@ -34,4 +34,4 @@ std::vector<std::vector<std::size_t>> find_dependences(std::span<const Touched> 
   return direct;
 }
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

@@ -6,7 +6,7 @@
 
 #include "executor/device/device.h"
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 
 struct Touched {
   std::vector<Range> reads, writes;
@@ -16,4 +16,4 @@ struct Touched {
 /// without those that one of the others follows already.
 std::vector<std::vector<std::size_t>> find_dependences(std::span<const Touched> steps);
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

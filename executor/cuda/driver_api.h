@@ -55,7 +55,7 @@
   CALL(cuGraphExecKernelNodeSetParams) \
   CALL(cuGraphExecDestroy)
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 
 struct DriverApi {
 #define CLEAVE_MEMBER(name) decltype(&::name) name = nullptr;
@@ -66,4 +66,4 @@ struct DriverApi {
   static Result<DriverApi> load();
 };
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

@@ -10,7 +10,7 @@
 
 #include "graph/base/file.h"
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 namespace {
 
 constexpr std::size_t kDigits = 16;
@@ -76,4 +76,4 @@ std::optional<std::string> FileCache::keep(const std::string& key, const std::st
   return kept;
 }
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

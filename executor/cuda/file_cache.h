@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 
 class FileCache {
  public:
@@ -27,4 +27,4 @@ class FileCache {
 /// Where the CUDA room keeps what is worth keeping: $XDG_CACHE_HOME/cleave/cuda, else ~/.cache/cleave/cuda; empty if there is neither.
 std::string default_cache_folder();
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

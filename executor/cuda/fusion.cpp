@@ -2,11 +2,11 @@
 // what cuBLASLt does to its operands and its result (matmul.h).
 #include <algorithm>
 
+#include "executor/cuda/back_end.h"
 #include "executor/cuda/kernels/kernels.h"
 #include "executor/cuda/matmul/matmul.h"
-#include "executor/cuda/open.h"
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 namespace {
 
 constexpr std::size_t kMostSteps = 32;
@@ -34,4 +34,4 @@ bool fuses(const KernelRequest& request) {
   return elementwise(steps.first(steps.size() - 1)) && ends_in_reduction(request);
 }
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

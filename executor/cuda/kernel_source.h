@@ -10,7 +10,7 @@
 
 #include "executor/device/device.h"
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 
 /// What the text may be made for.
 struct Architecture {
@@ -46,4 +46,4 @@ bool has_kernel(const KernelRequest& request);
 /// The kernel for `request`, whose ranges are not read; nothing: the op has none for these types.
 std::optional<KernelSource> kernel_source(const KernelRequest& request, const Architecture& architecture);
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

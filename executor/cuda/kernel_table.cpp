@@ -4,7 +4,7 @@
 #include "executor/cuda/kernels/kernels.h"
 #include "executor/cuda/matmul/matmul.h"
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 namespace {
 
 constexpr std::size_t kMostOperands = 128;  ///< what fits into the parameters of a kernel, constants aside
@@ -35,4 +35,4 @@ std::optional<KernelSource> kernel_source(const KernelRequest& request, const Ar
   return find_row(*request.op)->build(request, architecture);
 }
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

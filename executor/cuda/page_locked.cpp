@@ -6,7 +6,7 @@
 #include "executor/cuda/resources.h"
 #include "graph/base/units.h"
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 namespace {
 
 /// Memory and what it needs to be given back, in this order.
@@ -43,4 +43,4 @@ Result<Array> page_locked(const DriverApi& api, TensorType type, int ordinal) {
       std::move(type), data, [locked] {}, PageLock::accelerator);
 }
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

@@ -4,8 +4,8 @@
 #include "executor/cuda/driver_api.h"
 #include "graph/array/array.h"
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 
 Result<Array> page_locked(const DriverApi& api, TensorType type, int ordinal);
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

@@ -6,7 +6,7 @@
 
 #include "executor/cuda/context.h"
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 
 /// A handle that the call `Release` of the driver gives back.
 template <class Handle, auto Release>
@@ -68,4 +68,4 @@ inline Result<ModuleHandle> make_module(const Context& context, const void* imag
   return ModuleHandle::make(context, "cuModuleLoadData", [&](CUmodule* m) { return context.api().cuModuleLoadData(m, image); });
 }
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

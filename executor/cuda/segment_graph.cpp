@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 
 Result<SegmentGraph> SegmentGraph::make(const Context& context) {
   SegmentGraph made(context);
@@ -75,4 +75,4 @@ Result<GraphExecHandle> SegmentGraph::instantiate() {
   return made;
 }
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

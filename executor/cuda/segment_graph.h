@@ -7,7 +7,7 @@
 
 #include "executor/cuda/resources.h"
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 
 class SegmentGraph {
  public:
@@ -40,4 +40,4 @@ class SegmentGraph {
   std::size_t nodes_ = 0;
 };
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

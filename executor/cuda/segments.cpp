@@ -3,7 +3,7 @@
 
 #include "executor/cuda/cuda_device.h"
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 namespace {
 
 /// Scratch memory is shared: whoever uses it writes here, beyond any arena.
@@ -88,4 +88,4 @@ Status CudaDevice::add_step(SegmentGraph& graph, const DeviceStep& step, Prepare
   return {};
 }
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

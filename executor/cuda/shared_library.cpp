@@ -6,7 +6,7 @@
 #include "executor/cuda/driver_api.h"
 #include "executor/cuda/matmul/blas_api.h"
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 
 Result<SharedLibrary> SharedLibrary::open(std::initializer_list<const char*> names, std::string_view purpose) {
   std::string reason;
@@ -67,4 +67,4 @@ Result<BlasApi> BlasApi::load() {
   return api;
 }
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

@@ -6,7 +6,7 @@
 
 #include "graph/base/result.h"
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 
 class SharedLibrary {
  public:
@@ -28,4 +28,4 @@ class SharedLibrary {
   std::string name_, missing_;
 };
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

@@ -5,7 +5,7 @@
 
 #include "executor/cuda/resources.h"
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 
 class Staging {
  public:
@@ -37,4 +37,4 @@ class Staging {
   std::int64_t left_ = 0;
 };
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

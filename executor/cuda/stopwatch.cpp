@@ -3,7 +3,7 @@
 #include <chrono>
 #include <thread>
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 namespace {
 
 constexpr int kTurns = 5;
@@ -60,4 +60,4 @@ Status Stopwatch::wait() {
   return status;
 }
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

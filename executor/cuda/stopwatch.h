@@ -5,7 +5,7 @@
 
 #include "executor/cuda/resources.h"
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 
 class Stopwatch {
  public:
@@ -26,4 +26,4 @@ class Stopwatch {
   EventHandle begin_, end_;
 };
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

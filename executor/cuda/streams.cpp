@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -258,4 +258,4 @@ std::uint64_t CudaStreams::depends_on(Event event) const {
   return after == known.begin() ? 0 : std::prev(after)->compute;
 }
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

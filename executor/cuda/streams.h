@@ -15,7 +15,7 @@
 #include "executor/cuda/resources.h"
 #include "executor/device/run_state.h"
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 
 class CudaStreams {
  public:
@@ -115,4 +115,4 @@ class CudaStreams {
   std::atomic<bool> aborted_ = false;
 };
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

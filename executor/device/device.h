@@ -14,7 +14,7 @@
 #include "graph/attributes.h"
 #include "graph/op.h"
 
-namespace cleave {
+namespace cleave::runtime {
 
 /// A piece of the device's arena.
 struct Range {
@@ -53,9 +53,10 @@ struct DeviceStep {
 };
 using SegmentId = Id<struct SegmentTag>;
 
-class DeviceInterface {
+/// Not the user's `cleave::Device` (graph/trace/scope.h), which only names a side.
+class Device {
  public:
-  virtual ~DeviceInterface() = default;
+  virtual ~Device() = default;
 
   // --- once, before any run -------------------------------------------------------------------------------------------------------------
   /// The arena. An Error (machine) where memory is short.
@@ -102,7 +103,4 @@ class DeviceInterface {
   [[nodiscard]] virtual std::int64_t measured_peak() const = 0;
 };
 
-/// The executor's word for it. (The tracing API has `Device::host` for the user, in graph/trace/scope.h; no file needs both.)
-using Device = DeviceInterface;
-
-}  // namespace cleave
+}  // namespace cleave::runtime

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace cleave {
+namespace cleave::runtime {
 
 enum class Stream : std::uint8_t { compute, to_device, to_host };
 inline constexpr int kStreamCount = 3;
@@ -15,4 +15,4 @@ struct Event {
   std::uint64_t sequence = 0;
 };
 
-}  // namespace cleave
+}  // namespace cleave::runtime

@@ -6,7 +6,7 @@
 
 #include "graph/op.h"
 
-namespace cleave {
+namespace cleave::runtime {
 
 /// A row-major tensor somewhere in memory that the kernel may touch.
 struct TensorView {
@@ -36,4 +36,4 @@ Status run_meaning(const KernelCall& call);
 /// `kernel`, with what it or a user's function throws as an Error.
 Status run_guarded(Kernel kernel, const KernelCall& call);
 
-}  // namespace cleave
+}  // namespace cleave::runtime

@@ -7,7 +7,7 @@
 
 #include "graph/base/id.h"
 
-namespace cleave {
+namespace cleave::runtime {
 
 /// [order of a control step, trip and phase, order of a step inside, …, order]. Lexicographic; empty: before everything.
 using Position = std::vector<std::int64_t>;
@@ -18,4 +18,4 @@ struct Origin {
   Position position;
 };
 
-}  // namespace cleave
+}  // namespace cleave::runtime

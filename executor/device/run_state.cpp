@@ -1,6 +1,6 @@
 #include "executor/device/run_state.h"
 
-namespace cleave {
+namespace cleave::runtime {
 
 void RunState::fail(const Origin& origin, Error error) {
   if (describe_ && origin.node.valid()) error = describe_(origin.node, std::move(error));
@@ -74,4 +74,4 @@ std::vector<std::pair<DeviceId, NodeId>> RunState::waiting() const {
   return {waiting_.begin(), waiting_.end()};
 }
 
-}  // namespace cleave
+}  // namespace cleave::runtime

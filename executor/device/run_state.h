@@ -13,7 +13,7 @@
 #include "executor/device/position.h"
 #include "graph/base/result.h"
 
-namespace cleave {
+namespace cleave::runtime {
 
 class RunState {
  public:
@@ -83,4 +83,4 @@ class RunState {
   std::atomic<std::uint64_t> progress_ = 0;
 };
 
-}  // namespace cleave
+}  // namespace cleave::runtime

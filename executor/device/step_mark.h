@@ -6,7 +6,7 @@
 
 #include "graph/graph.h"
 
-namespace cleave {
+namespace cleave::runtime {
 
 /// While this lives, the thread works on `node`.
 class StepMark {
@@ -36,4 +36,4 @@ class StepMark {
   Place outer_;
 };
 
-}  // namespace cleave
+}  // namespace cleave::runtime

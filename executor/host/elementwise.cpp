@@ -3,7 +3,7 @@
 #include "executor/host/kernels.h"
 #include "executor/host/rows.h"
 
-namespace cleave::host {
+namespace cleave::runtime::host {
 namespace {
 
 using ops::Domain;
@@ -75,4 +75,4 @@ std::span<const KernelRow> elementwise_kernels() {
   return rows;
 }
 
-}  // namespace cleave::host
+}  // namespace cleave::runtime::host

@@ -1,7 +1,7 @@
 // The host's kernels, by op. What has no row runs its meaning.
 #include "executor/host/kernels.h"
 
-namespace cleave {
+namespace cleave::runtime {
 
 Kernel host_kernel(const OpDef& op) {
   using namespace host;
@@ -13,4 +13,4 @@ Kernel host_kernel(const OpDef& op) {
   return run_meaning;
 }
 
-}  // namespace cleave
+}  // namespace cleave::runtime

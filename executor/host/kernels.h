@@ -7,7 +7,7 @@
 
 #include "executor/device/kernel.h"
 
-namespace cleave::host {
+namespace cleave::runtime::host {
 
 struct KernelRow {
   std::string_view op;
@@ -20,4 +20,4 @@ std::span<const KernelRow> matmul_kernels();
 std::span<const KernelRow> reduction_kernels();
 std::span<const KernelRow> movement_kernels();
 
-}  // namespace cleave::host
+}  // namespace cleave::runtime::host

@@ -9,7 +9,7 @@
 #include <cleave/host_function.h>
 #include "graph/array/array.h"
 
-namespace cleave {
+namespace cleave::runtime {
 namespace {
 
 std::string last_dl_error() {
@@ -71,4 +71,4 @@ Result<HostFunction> load_host_function(const HostFunction& declared, const std:
   return bound;
 }
 
-}  // namespace cleave
+}  // namespace cleave::runtime

@@ -6,10 +6,10 @@
 
 #include "graph/host_function.h"
 
-namespace cleave {
+namespace cleave::runtime {
 
 /// `declared` made callable. The library is opened at its own path; if it is not there, at its file name in each of `library_paths`.
 /// It stays loaded as long as the result or a copy of it lives.
 Result<HostFunction> load_host_function(const HostFunction& declared, const std::vector<std::string>& library_paths);
 
-}  // namespace cleave
+}  // namespace cleave::runtime

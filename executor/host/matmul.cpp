@@ -13,7 +13,7 @@
 #include <Eigen/Core>
 #pragma GCC diagnostic pop
 
-namespace cleave::host {
+namespace cleave::runtime::host {
 namespace {
 
 struct Sizes {
@@ -99,4 +99,4 @@ std::span<const KernelRow> matmul_kernels() {
   return rows;
 }
 
-}  // namespace cleave::host
+}  // namespace cleave::runtime::host

@@ -4,7 +4,7 @@
 
 #include "executor/device/kernel.h"
 
-namespace cleave {
+namespace cleave::runtime {
 
 Status run_meaning(const KernelCall& call) {
   std::vector<Array> inputs, results;
@@ -36,4 +36,4 @@ Status run_guarded(Kernel kernel, const KernelCall& call) {
   }
 }
 
-}  // namespace cleave
+}  // namespace cleave::runtime

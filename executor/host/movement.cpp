@@ -4,7 +4,7 @@
 
 #include "executor/host/kernels.h"
 
-namespace cleave::host {
+namespace cleave::runtime::host {
 namespace {
 
 Status copy_kernel(const KernelCall& call) {
@@ -78,4 +78,4 @@ std::span<const KernelRow> movement_kernels() {
   return rows;
 }
 
-}  // namespace cleave::host
+}  // namespace cleave::runtime::host

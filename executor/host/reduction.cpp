@@ -6,7 +6,7 @@
 #include "graph/ops/rules.h"
 #include "graph/ops/wrapping.h"
 
-namespace cleave::host {
+namespace cleave::runtime::host {
 namespace {
 
 struct Extents {
@@ -140,4 +140,4 @@ std::span<const KernelRow> reduction_kernels() {
   return rows;
 }
 
-}  // namespace cleave::host
+}  // namespace cleave::runtime::host

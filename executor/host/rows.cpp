@@ -2,7 +2,7 @@
 
 #include "graph/ops/rules.h"
 
-namespace cleave::host {
+namespace cleave::runtime::host {
 namespace {
 
 constexpr std::size_t kOperands = 3;
@@ -75,4 +75,4 @@ void run_rows(const KernelCall& call, RowLoop loop) {
   }
 }
 
-}  // namespace cleave::host
+}  // namespace cleave::runtime::host

@@ -5,7 +5,7 @@
 
 #include "executor/device/kernel.h"
 
-namespace cleave::host {
+namespace cleave::runtime::host {
 
 /// Fills `count` results from three strided operands; steps in elements. As graph/ops/elementwise.h has it.
 using RowLoop = void (*)(const std::byte* const* operands, const std::int64_t* steps, std::byte* results, std::int64_t count);
@@ -13,4 +13,4 @@ using RowLoop = void (*)(const std::byte* const* operands, const std::int64_t* s
 /// Runs `loop` over the whole result. Operands that the op has not repeat the first.
 void run_rows(const KernelCall& call, RowLoop loop);
 
-}  // namespace cleave::host
+}  // namespace cleave::runtime::host

@@ -3,7 +3,7 @@
 #include "executor/host/rows.h"
 #include "graph/ops/convert.h"
 
-namespace cleave::host {
+namespace cleave::runtime::host {
 namespace {
 
 template <class T>
@@ -44,4 +44,4 @@ std::span<const KernelRow> selection_kernels() {
   return rows;
 }
 
-}  // namespace cleave::host
+}  // namespace cleave::runtime::host

@@ -2,7 +2,7 @@
 
 #include <iterator>
 
-namespace cleave {
+namespace cleave::runtime {
 
 void Arena::add_gap(std::int64_t offset, std::int64_t bytes) {
   gaps_.emplace(offset, bytes);
@@ -56,4 +56,4 @@ void Arena::give_back(std::int64_t offset, std::int64_t bytes) {
   add_gap(offset, bytes);
 }
 
-}  // namespace cleave
+}  // namespace cleave::runtime

@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-namespace cleave {
+namespace cleave::runtime {
 
 class Arena {
  public:
@@ -29,4 +29,4 @@ class Arena {
   std::int64_t end_ = 0;
 };
 
-}  // namespace cleave
+}  // namespace cleave::runtime

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace cleave {
+namespace cleave::runtime {
 namespace {
 
 class Finder {
@@ -150,4 +150,4 @@ KernelRequest request_for(const Graph& graph, const FusionGroup& group) {
   return request;
 }
 
-}  // namespace cleave
+}  // namespace cleave::runtime

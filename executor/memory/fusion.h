@@ -6,10 +6,11 @@
 #include <vector>
 
 #include "executor/device/device.h"
+#include "executor/runtime.h"
 #include "graph/graph.h"
 #include "partitioner/apply/program.h"
 
-namespace cleave {
+namespace cleave::runtime {
 
 /// Operations of one block with nothing between them, each connected with those before it, but for such in front that only the first of the
 /// others reads: they may stand anywhere before. The kernel runs in the last one's place.
@@ -38,4 +39,4 @@ Fusion find_fusion(const Program& program, DeviceId device, const FusionRule& ta
 /// The request for a group, without ranges.
 KernelRequest request_for(const Graph& graph, const FusionGroup& group);
 
-}  // namespace cleave
+}  // namespace cleave::runtime

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace cleave {
+namespace cleave::runtime {
 namespace {
 
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
@@ -292,4 +292,4 @@ Liveness find_liveness(const Program& program, DeviceId device, const Fusion& fu
   return Finder(program, device, fusion).run();
 }
 
-}  // namespace cleave
+}  // namespace cleave::runtime

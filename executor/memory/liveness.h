@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "executor/memory/fusion.h"
+#include "executor/runtime.h"
 #include "partitioner/apply/program.h"
 
-namespace cleave {
+namespace cleave::runtime {
 
 /// Step p reads until 2p + 1 and writes from 2p on; an element-wise step has read at 2p what it may overwrite.
 using Time = std::int64_t;
@@ -52,4 +53,4 @@ struct Liveness {
 /// Operations of `fusion` read and write where the last one of their group stands; what only the group uses is not there at all.
 Liveness find_liveness(const Program& program, DeviceId device, const Fusion& fusion = {});
 
-}  // namespace cleave
+}  // namespace cleave::runtime

@@ -9,7 +9,7 @@
 #include "executor/memory/liveness.h"
 #include "graph/base/units.h"
 
-namespace cleave {
+namespace cleave::runtime {
 namespace {
 
 constexpr std::size_t kMostMembers = 64;  ///< of one storage, in lives compared; beyond it nothing more joins
@@ -268,4 +268,4 @@ Error does_not_fit(const Program& program, DeviceId device, const MemoryPlan& pl
   return error;
 }
 
-}  // namespace cleave
+}  // namespace cleave::runtime

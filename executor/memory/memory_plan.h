@@ -9,10 +9,11 @@
 
 #include "executor/device/device.h"
 #include "executor/memory/fusion.h"
+#include "executor/runtime.h"
 #include "partitioner/apply/memory_fit.h"
 #include "partitioner/apply/program.h"
 
-namespace cleave {
+namespace cleave::runtime {
 
 using StorageIndex = std::int32_t;
 inline constexpr StorageIndex kNoStorage = -1;
@@ -55,4 +56,4 @@ MemoryPeak accelerator_peak(const Program& program);
 /// Why `plan` does not fit into `capacity` bytes (0: unknown, but less): the peak and the values that make it.
 Error does_not_fit(const Program& program, DeviceId device, const MemoryPlan& plan, double capacity);
 
-}  // namespace cleave
+}  // namespace cleave::runtime

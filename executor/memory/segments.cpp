@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace cleave {
+namespace cleave::runtime {
 namespace {
 
 constexpr std::size_t kLongest = 512;  ///< operations in one piece: what is prepared grows faster than its length
@@ -70,4 +70,4 @@ std::vector<Segment> find_segments(const Program& program, DeviceId device, cons
   return Finder(program, device, plan, shortest, joins).run();
 }
 
-}  // namespace cleave
+}  // namespace cleave::runtime

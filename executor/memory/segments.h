@@ -6,9 +6,10 @@
 #include <vector>
 
 #include "executor/memory/memory_plan.h"
+#include "executor/runtime.h"
 #include "partitioner/apply/program.h"
 
-namespace cleave {
+namespace cleave::runtime {
 
 struct Segment {
   std::vector<NodeId> nodes;  ///< operations, in order
@@ -20,4 +21,4 @@ struct Segment {
 std::vector<Segment> find_segments(const Program& program, DeviceId device, const MemoryPlan& plan, std::size_t shortest,
                                    const std::function<bool(NodeId)>& joins);
 
-}  // namespace cleave
+}  // namespace cleave::runtime

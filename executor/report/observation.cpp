@@ -1,6 +1,6 @@
 #include "executor/report/observation.h"
 
-namespace cleave {
+namespace cleave::runtime {
 
 std::map<std::string, double> Observation::averages(const Graph& graph, const std::map<NodeId, Mean>& by_node) {
   std::map<std::string, Mean> by_position;  // inlined functions give several nodes of one position
@@ -23,4 +23,4 @@ Profile Observation::profile(const Graph& graph) const {
   return profile;
 }
 
-}  // namespace cleave
+}  // namespace cleave::runtime

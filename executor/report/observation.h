@@ -3,10 +3,11 @@
 
 #include <map>
 
+#include "executor/runtime.h"
 #include "graph/graph.h"
 #include "partitioner/machine/costs.h"
 
-namespace cleave {
+namespace cleave::runtime {
 
 class Observation {
  public:
@@ -31,4 +32,4 @@ class Observation {
   std::map<NodeId, Mean> control_, seconds_;
 };
 
-}  // namespace cleave
+}  // namespace cleave::runtime

@@ -9,7 +9,7 @@
 #include "graph/base/units.h"
 #include "graph/graph.h"
 
-namespace cleave {
+namespace cleave::runtime {
 namespace {
 
 using What = TimelineEvent::What;
@@ -126,4 +126,4 @@ std::string to_text(const ProfileReport& measured, const Graph& graph, std::size
   return text;
 }
 
-}  // namespace cleave
+}  // namespace cleave::runtime

@@ -6,11 +6,12 @@
 #include <vector>
 
 #include "executor/report/timeline.h"
+#include "executor/runtime.h"
 #include "partitioner/apply/transfers.h"
 #include "partitioner/machine/costs.h"
 #include "partitioner/solver/placement.h"
 
-namespace cleave {
+namespace cleave::runtime {
 
 /// All executions of one operation on one device, or all transfers of one node's results, in one run.
 struct ProfileReportRow {
@@ -33,4 +34,4 @@ ProfileReport profile_report(const Timeline& timeline, const Graph& graph, const
 /// A table of the `most` rows that took, or should have taken, longest, slowest first; and the hidden share.
 std::string to_text(const ProfileReport& measured, const Graph& graph, std::size_t most = 20);
 
-}  // namespace cleave
+}  // namespace cleave::runtime

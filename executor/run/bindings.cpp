@@ -8,7 +8,7 @@
 #include "executor/run/random_parameter.h"
 #include "graph/array/npy.h"
 
-namespace cleave {
+namespace cleave::runtime {
 namespace {
 
 /// An attribute that may be written as any number or list of numbers.
@@ -145,4 +145,4 @@ std::function<void(std::string_view)> print_or_stdout(const RunOptions& options)
   };
 }
 
-}  // namespace cleave
+}  // namespace cleave::runtime

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "executor/run/executor.h"
+#include "executor/run/run_options.h"
 #include "graph/graph.h"
 
-namespace cleave {
+namespace cleave::runtime {
 
 /// The array of one input or parameter node: given in `options`, from its `file`, its `value`, or drawn from its distribution.
 /// An Error at the node's line if there is none, or if its type is another.
@@ -31,4 +31,4 @@ Error at_node(const Graph& graph, NodeId node, Error error);
 /// What `print` is given when the caller gave nothing: lines on standard output.
 std::function<void(std::string_view)> print_or_stdout(const RunOptions& options);
 
-}  // namespace cleave
+}  // namespace cleave::runtime

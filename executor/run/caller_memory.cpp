@@ -7,7 +7,7 @@
 #include "graph/base/diagnostic.h"
 #include "graph/base/spelling.h"
 
-namespace cleave {
+namespace cleave::runtime {
 namespace {
 
 bool overlap(const Array& a, const Array& b) {
@@ -71,4 +71,4 @@ void CallerMemory::begin(const Graph& graph, const RunOptions& options, const st
     if (reached(array, simulated)) targets_.emplace(find_output(graph, name)->value, array);
 }
 
-}  // namespace cleave
+}  // namespace cleave::runtime

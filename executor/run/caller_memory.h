@@ -6,10 +6,10 @@
 #include <map>
 #include <string>
 
-#include "executor/run/executor.h"
+#include "executor/run/run_options.h"
 #include "graph/graph.h"
 
-namespace cleave {
+namespace cleave::runtime {
 
 /// That RunOptions::results names outputs, with arrays of their types that can be written and share no memory with an argument or with each
 /// other. An Error (usage, unknown).
@@ -44,4 +44,4 @@ inline std::byte* writable(const Array& array) {
   return const_cast<std::byte*>(array.bytes());
 }
 
-}  // namespace cleave
+}  // namespace cleave::runtime

@@ -1,6 +1,6 @@
 #include "executor/run/channel.h"
 
-namespace cleave {
+namespace cleave::runtime {
 
 Ring::Ring(const std::vector<std::byte*>& slots) {
   CLEAVE_CHECK(!slots.empty(), "a channel needs room for one generation");
@@ -51,4 +51,4 @@ std::optional<ControlStream::Decision> ControlStream::take(RunState& run, Device
   return decision;
 }
 
-}  // namespace cleave
+}  // namespace cleave::runtime

@@ -8,7 +8,7 @@
 #include "executor/device/device.h"
 #include "executor/device/run_state.h"
 
-namespace cleave {
+namespace cleave::runtime {
 
 /// A device's event and the virtual time at which it completes.
 struct Point {
@@ -63,4 +63,4 @@ class ControlStream {
   std::deque<Decision> decisions_;
 };
 
-}  // namespace cleave
+}  // namespace cleave::runtime

@@ -5,7 +5,7 @@
 
 #include "executor/memory/segments.h"
 
-namespace cleave {
+namespace cleave::runtime {
 namespace {
 
 constexpr std::size_t kShortestSegment = 3;  ///< operations and copies; fewer gain nothing from being launched as one
@@ -81,7 +81,7 @@ Status DeviceSide::prepare_kernel(NodeId id) {
     request.results.push_back(plan_.range(result));
     work.writes.push_back(storage(result));
   }
-  work.seconds = prepared_.accelerator_seconds[id];
+  work.seconds = prepared_.costs.accelerator_seconds[id];
   Result<KernelId> kernel = device_.prepare(std::move(request));
   if (!kernel) return at_node(graph_, id, kernel.error());
   kernels_[id] = *kernel;
@@ -213,7 +213,7 @@ bool DeviceSide::compute(const Step& step, const Origin& here, std::int64_t trip
   if (node.kind == NodeKind::operation) return launch(node, here);
   if (node.kind != NodeKind::counter) return true;  // constants and leaves are there
   StorageIndex to = storage(node.results[0]);
-  Work work{{}, {to}, prepared_.accelerator_seconds[step.node]};
+  Work work{{}, {to}, prepared_.costs.accelerator_seconds[step.node]};
   return issue(Stream::compute, work, here, TimelineEvent::What::compute, 0,
                [&] { return device_.fill(range(to), static_cast<std::int32_t>(trip), here); })
       .has_value();
@@ -270,7 +270,7 @@ bool DeviceSide::receive(const Step& step, const Origin& here) {
   driver_ = std::max(driver_, slot->ready.time);
   if (driver_ > before) track_.add(TimelineEvent::What::wait, id_, here.node, before, driver_);
   StorageIndex to = storage(step.value);
-  Work work{{}, {to}, prepared_.transfer_seconds[step.channel]};
+  Work work{{}, {to}, prepared_.costs.channel_seconds[step.channel]};
   std::optional<Point> point = issue(Stream::to_device, work, here, TimelineEvent::What::transfer, range(to).bytes,
                                      [&] { return device_.copy_to_device(range(to), slot->at, here); });
   if (!point) return false;
@@ -290,7 +290,7 @@ bool DeviceSide::send(const Step& step, const Origin& here) {
   const bool at_root = prepared_.channel(step.channel).region == Graph::kRoot;  // elsewhere it may be overtaken by a later trip
   const Array* given = at_root ? prepared_.caller_memory.target(step.value) : nullptr;
   std::byte* to = given ? writable(*given) : slot->data;
-  Work work{{from}, {}, prepared_.transfer_seconds[step.channel]};
+  Work work{{from}, {}, prepared_.costs.channel_seconds[step.channel]};
   std::optional<Point> point = issue(Stream::to_host, work, here, TimelineEvent::What::transfer, range(from).bytes,
                                      [&] { return device_.copy_to_host(to, range(from), here); });
   if (!point) return false;
@@ -328,4 +328,4 @@ std::optional<std::int64_t> DeviceSide::decide(const Step&, ValueId, const Origi
   return decision->value;
 }
 
-}  // namespace cleave
+}  // namespace cleave::runtime

@@ -9,7 +9,7 @@
 #include "executor/run/prepared.h"
 #include "executor/run/walk.h"
 
-namespace cleave {
+namespace cleave::runtime {
 
 class DeviceSide final : public Worker {
  public:
@@ -101,4 +101,4 @@ class DeviceSide final : public Worker {
   Track track_;
 };
 
-}  // namespace cleave
+}  // namespace cleave::runtime

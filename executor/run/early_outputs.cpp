@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace cleave {
+namespace cleave::runtime {
 
 EarlyOutputs::EarlyOutputs(Prepared& prepared, Outputs& outputs) : prepared_(prepared), outputs_(outputs) {
   const Program& program = *prepared.program;
@@ -35,4 +35,4 @@ void EarlyOutputs::work(RunState& run) {
   }
 }
 
-}  // namespace cleave
+}  // namespace cleave::runtime

@@ -7,7 +7,7 @@
 #include "executor/run/outputs.h"
 #include "executor/run/prepared.h"
 
-namespace cleave {
+namespace cleave::runtime {
 
 class EarlyOutputs {
  public:
@@ -28,4 +28,4 @@ class EarlyOutputs {
   std::vector<Errand> errands_;  ///< in the order of sending
 };
 
-}  // namespace cleave
+}  // namespace cleave::runtime

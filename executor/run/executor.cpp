@@ -14,26 +14,26 @@
 #include "executor/run/worker_thread.h"
 #include "graph/base/units.h"
 
-namespace cleave {
+namespace cleave::runtime {
 namespace {
 
 class AsynchronousExecutor final : public Executor {
  public:
-  static Result<std::unique_ptr<Executor>> create(std::shared_ptr<const Program> program, const Machine& machine,
-                                                  const ExecutorOptions& options) {
-    Result<std::unique_ptr<Prepared>> prepared = prepare(std::move(program), machine, options);
+  static Result<std::unique_ptr<Executor>> create(std::shared_ptr<const Program> program, const StepCosts& costs,
+                                                  const ExecutorSetup& setup) {
+    Result<std::unique_ptr<Prepared>> prepared = prepare(std::move(program), costs, setup);
     if (!prepared) return prepared.error();
-    auto executor = std::make_unique<AsynchronousExecutor>(std::move(*prepared), options);
+    auto executor = std::make_unique<AsynchronousExecutor>(std::move(*prepared), setup);
     if (Status status = executor->open(); !status) return status.error();
     return std::unique_ptr<Executor>(std::move(executor));
   }
 
-  AsynchronousExecutor(std::unique_ptr<Prepared> prepared, const ExecutorOptions& options)
+  AsynchronousExecutor(std::unique_ptr<Prepared> prepared, const ExecutorSetup& setup)
       : prepared_(std::move(prepared)),
         outputs_(prepared_->graph()),
         early_outputs_(*prepared_, outputs_),
-        watchdog_seconds_(options.watchdog_seconds),
-        simulated_(options.accelerator == ExecutorOptions::Accelerator::simulated) {}
+        watchdog_seconds_(setup.watchdog_seconds),
+        simulated_(setup.back_end.simulates) {}
 
   Status open() {
     Result<std::unique_ptr<HostSide>> host = HostSide::create(*prepared_, outputs_);
@@ -201,9 +201,9 @@ class AsynchronousExecutor final : public Executor {
 
 }  // namespace
 
-Result<std::unique_ptr<Executor>> Executor::create(std::shared_ptr<const Program> program, const Machine& machine,
-                                                   const ExecutorOptions& options) {
-  return AsynchronousExecutor::create(std::move(program), machine, options);
+Result<std::unique_ptr<Executor>> Executor::create(std::shared_ptr<const Program> program, const StepCosts& costs,
+                                                   const ExecutorSetup& setup) {
+  return AsynchronousExecutor::create(std::move(program), costs, setup);
 }
 
-}  // namespace cleave
+}  // namespace cleave::runtime

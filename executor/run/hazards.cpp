@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace cleave {
+namespace cleave::runtime {
 
 Hazards::Hazards(const MemoryPlan& plan, const std::vector<StorageIndex>& transferred)
     : first_(plan.storages.size()), last_(plan.storages.size()) {
@@ -48,4 +48,4 @@ void Hazards::reset() {
   std::fill(cells_.begin(), cells_.end(), Cell{});
 }
 
-}  // namespace cleave
+}  // namespace cleave::runtime

@@ -8,7 +8,7 @@
 #include "executor/memory/memory_plan.h"
 #include "executor/run/channel.h"
 
-namespace cleave {
+namespace cleave::runtime {
 
 class Hazards {
  public:
@@ -32,4 +32,4 @@ class Hazards {
   std::vector<Cell> cells_;                ///< the arena cut where a transferred storage begins or ends
 };
 
-}  // namespace cleave
+}  // namespace cleave::runtime

@@ -4,7 +4,7 @@
 
 #include "executor/device/step_mark.h"
 
-namespace cleave {
+namespace cleave::runtime {
 
 Result<std::unique_ptr<HostSide>> HostSide::create(Prepared& prepared, Outputs& outputs) {
   std::unique_ptr<HostSide> side(new HostSide(prepared, outputs));
@@ -116,7 +116,7 @@ bool HostSide::compute(const Step& step, const Origin& here, std::int64_t trip) 
   }
   for (ValueId result : node.results) hand_in(result);
   if (node.kind != NodeKind::operation && node.kind != NodeKind::counter) return true;  // inputs, parameters and constants were there
-  now_ += prepared_.host_seconds[step.node];
+  now_ += prepared_.costs.host_seconds[step.node];
   if (track_.on) track_.add(TimelineEvent::What::compute, kHost, step.node, start, time());
   return true;
 }
@@ -229,4 +229,4 @@ void HostSide::leave(const Step& control) {
   for (NodeId merge : control.merges) hand_in(graph_.nodes[merge].results[0]);
 }
 
-}  // namespace cleave
+}  // namespace cleave::runtime

@@ -11,7 +11,7 @@
 #include "executor/run/prepared.h"
 #include "executor/run/walk.h"
 
-namespace cleave {
+namespace cleave::runtime {
 
 class HostSide final : public Worker {
  public:
@@ -84,4 +84,4 @@ class HostSide final : public Worker {
   Track track_;
 };
 
-}  // namespace cleave
+}  // namespace cleave::runtime

@@ -6,10 +6,10 @@
 #include <optional>
 #include <vector>
 
-#include "executor/run/executor.h"
+#include "executor/run/run_options.h"
 #include "graph/graph.h"
 
-namespace cleave {
+namespace cleave::runtime {
 
 class Outputs {
  public:
@@ -59,4 +59,4 @@ class Outputs {
   std::mutex mutex_;
 };
 
-}  // namespace cleave
+}  // namespace cleave::runtime

@@ -1,32 +1,7 @@
-#include "executor/cuda/open.h"
 #include "executor/run/prepared.h"
-#include "executor/simulated/simulated_device.h"
 
-namespace cleave {
+namespace cleave::runtime {
 namespace {
-
-/// The cost model's seconds, which the virtual clock replays.
-void set_costs(Prepared& prepared, const Machine& machine, const ExecutorOptions& options) {
-  const Graph& graph = prepared.graph();
-  prepared.host_seconds.resize(graph.nodes.size(), 0);
-  prepared.accelerator_seconds.resize(graph.nodes.size(), 0);
-  prepared.transfer_seconds.resize(prepared.program->channels.size(), 0);
-  if (machine.accelerators.empty()) return;
-  CostModel model;
-  model.machine = machine;
-  model.supported = kernel_support(options.accelerator);
-  Diagnostics ignored;  // of pins, which the planner has reported
-  PlacementProblem problem = make_problem(graph, model, ignored).problem;
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    prepared.host_seconds[NodeId(i)] = problem.nodes[i].host_seconds;
-    prepared.accelerator_seconds[NodeId(i)] = problem.nodes[i].accelerator_seconds;
-  }
-  for (std::size_t i = 0; i < prepared.program->channels.size(); ++i) {
-    const Channel& channel = prepared.channel(ChannelId(i));
-    auto bytes = static_cast<double>(graph.values[channel.value].type.bytes());
-    prepared.transfer_seconds[ChannelId(i)] = machine.link(channel.to != kHost).seconds(bytes);
-  }
-}
 
 void find_walked(Prepared& prepared) {
   for (const DeviceProgram& device : prepared.program->devices) {
@@ -45,18 +20,11 @@ bool has_steps(const DeviceProgram& device) {
   return !device.blocks.empty() && !device.blocks[0].steps.empty();
 }
 
-Result<std::unique_ptr<Device>> open_device(const ExecutorOptions& options, const Faults& faults) {
-  if (options.open) return options.open();
-  if (options.accelerator == ExecutorOptions::Accelerator::cuda) return cuda::open(options);
-  return SimulatedDevice::open(options, faults);
-}
-
 /// What of the accelerator's work runs as one kernel, and where its values lie. Fused, values may have to be held for longer: what does
 /// not fit then may fit without.
-void plan_device(Prepared& prepared, DeviceId id, const ExecutorOptions& options, double capacity) {
+void plan_device(Prepared& prepared, DeviceId id, const ExecutorSetup& setup, double capacity) {
   const Program& program = *prepared.program;
-  const bool fuses = id != kHost && options.fuse && options.accelerator == ExecutorOptions::Accelerator::cuda;
-  Fusion fusion = find_fusion(program, id, fuses ? FusionRule(cuda::fuses) : nullptr);
+  Fusion fusion = find_fusion(program, id, id != kHost && setup.fuse ? setup.back_end.fuses : nullptr);
   MemoryPlan plan = plan_memory(program, id, id == kHost, fusion);
   if (capacity > 0 && static_cast<double>(plan.arena_bytes) > capacity && !fusion.groups.empty()) {
     fusion = {};
@@ -66,25 +34,19 @@ void plan_device(Prepared& prepared, DeviceId id, const ExecutorOptions& options
   prepared.plans.push_back(std::move(plan));
 }
 
-Status open_devices(Prepared& prepared, const Machine& machine, const ExecutorOptions& options) {
-  Result<Faults> faults = Faults::parse(options.inject);
-  if (!faults) return faults.error();
+Status open_devices(Prepared& prepared, const ExecutorSetup& setup) {
   for (std::size_t d = 0; d < prepared.program->devices.size(); ++d) {
-    DeviceId id{d};
-    const DeviceProgram& program = prepared.program->devices[id];
-    bool needed = id != kHost && has_steps(program);
-    if (needed && options.accelerator == ExecutorOptions::Accelerator::none) {
+    const DeviceId id{d};
+    const bool needed = id != kHost && has_steps(prepared.program->devices[id]);
+    if (needed && !setup.back_end.open)
       return Error{"the program has work for " + to_string(id) + ", but there is no accelerator", {}, ErrorKind::usage};
-    }
-    double capacity = machine.host.memory_bytes;
-    if (id != kHost) capacity = machine.accelerators.size() >= d ? machine.accelerators[d - 1].memory_bytes : 0;
-    plan_device(prepared, id, options, capacity);
-    if (capacity > 0 && static_cast<double>(prepared.plans[id].arena_bytes) > capacity) {
+    const double capacity = prepared.costs.memory_bytes[id];
+    plan_device(prepared, id, setup, capacity);
+    if (capacity > 0 && static_cast<double>(prepared.plans[id].arena_bytes) > capacity)
       return does_not_fit(*prepared.program, id, prepared.plans[id], capacity);
-    }
     prepared.devices.push_back(nullptr);
     if (!needed) continue;
-    Result<std::unique_ptr<Device>> device = open_device(options, *faults);
+    Result<std::unique_ptr<Device>> device = setup.back_end.open(setup.ordinal, setup);
     if (!device) return device.error();
     prepared.devices[id] = *std::move(device);
   }
@@ -108,19 +70,19 @@ Status open_channels(Prepared& prepared, int capacity) {
 
 }  // namespace
 
-Result<std::unique_ptr<Prepared>> prepare(std::shared_ptr<const Program> program, const Machine& machine, const ExecutorOptions& options) {
-  if (options.channel_capacity < 1) return Error{"a channel needs a capacity of at least one", {}, ErrorKind::usage};
-  if (!(options.watchdog_seconds > 0)) return Error{"the watchdog needs a positive number of seconds", {}, ErrorKind::usage};
+Result<std::unique_ptr<Prepared>> prepare(std::shared_ptr<const Program> program, const StepCosts& costs, const ExecutorSetup& setup) {
+  if (setup.channel_capacity < 1) return Error{"a channel needs a capacity of at least one", {}, ErrorKind::usage};
+  if (!(setup.watchdog_seconds > 0)) return Error{"the watchdog needs a positive number of seconds", {}, ErrorKind::usage};
   auto prepared = std::make_unique<Prepared>();
   prepared->program = std::move(program);
-  Result<BoundAttributes> bound = load_host_functions(prepared->graph(), options.library_paths);
+  prepared->costs = costs;
+  Result<BoundAttributes> bound = load_host_functions(prepared->graph(), setup.library_paths);
   if (!bound) return bound.error();
   prepared->bound = std::move(*bound);
-  set_costs(*prepared, machine, options);
   find_walked(*prepared);
-  if (Status status = open_devices(*prepared, machine, options); !status) return status.error();
-  if (Status status = open_channels(*prepared, options.channel_capacity); !status) return status.error();
+  if (Status status = open_devices(*prepared, setup); !status) return status.error();
+  if (Status status = open_channels(*prepared, setup.channel_capacity); !status) return status.error();
   return prepared;
 }
 
-}  // namespace cleave
+}  // namespace cleave::runtime

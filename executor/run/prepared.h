@@ -5,19 +5,21 @@
 #include <memory>
 #include <vector>
 
+#include "executor/device/back_end.h"
 #include "executor/device/device.h"
 #include "executor/memory/memory_plan.h"
 #include "executor/run/bindings.h"
 #include "executor/run/caller_memory.h"
 #include "executor/run/channel.h"
+#include "executor/runtime.h"
+#include "partitioner/apply/step_costs.h"
 
-namespace cleave {
+namespace cleave::runtime {
 
 struct Prepared {
   std::shared_ptr<const Program> program;
   BoundAttributes bound;
-  IdVector<NodeId, double> host_seconds, accelerator_seconds;  ///< by the cost model, one execution
-  IdVector<ChannelId, double> transfer_seconds;
+  StepCosts costs;  ///< the plan's; what the virtual clock replays
   IdVector<DeviceId, Fusion> fusions;
   IdVector<DeviceId, MemoryPlan> plans;
   IdVector<DeviceId, std::unique_ptr<Device>> devices;       ///< null: the host, or nothing to do there
@@ -35,7 +37,7 @@ struct Prepared {
 };
 
 /// Plans memory, opens devices and channels, loads host functions. An Error says what is missing or does not fit.
-Result<std::unique_ptr<Prepared>> prepare(std::shared_ptr<const Program> program, const Machine& machine, const ExecutorOptions& options);
+Result<std::unique_ptr<Prepared>> prepare(std::shared_ptr<const Program> program, const StepCosts& costs, const ExecutorSetup& setup);
 
 /// Verifying, before a node is checked: tells whoever listens.
 void announce_check(const Graph& graph, NodeId node, const std::function<void(std::string_view, double)>& tell);
@@ -56,4 +58,4 @@ struct Track {
   }
 };
 
-}  // namespace cleave
+}  // namespace cleave::runtime

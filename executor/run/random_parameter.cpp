@@ -2,7 +2,7 @@
 
 #include "graph/op.h"
 
-namespace cleave {
+namespace cleave::runtime {
 namespace {
 
 /// The one result, of type `type`, of `op` by its meaning.
@@ -30,4 +30,4 @@ Result<Array> random_parameter(RandomKind kind, const TensorType& type, double f
   return evaluate("astype", {*drawn}, Attributes{{"dtype", type.dtype}}, type);
 }
 
-}  // namespace cleave
+}  // namespace cleave::runtime

@@ -5,11 +5,11 @@
 
 #include "graph/array/array.h"
 
-namespace cleave {
+namespace cleave::runtime {
 
 enum class RandomKind : std::uint8_t { uniform, normal };
 
 /// uniform: from [first, second). normal: mean `first`, standard deviation `second`.
 Result<Array> random_parameter(RandomKind kind, const TensorType& type, double first, double second, std::uint64_t seed);
 
-}  // namespace cleave
+}  // namespace cleave::runtime

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-namespace cleave {
+namespace cleave::runtime {
 namespace {
 
 constexpr std::int64_t kEndOfBlock = std::numeric_limits<std::int64_t>::max();
@@ -181,4 +181,4 @@ bool walk(const Program& program, DeviceId device, const MemoryPlan& plan, RunSt
   return Walker(program, device, plan, run, side).walk();
 }
 
-}  // namespace cleave
+}  // namespace cleave::runtime

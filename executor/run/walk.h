@@ -9,9 +9,10 @@
 #include "executor/device/position.h"
 #include "executor/device/run_state.h"
 #include "executor/memory/memory_plan.h"
+#include "executor/runtime.h"
 #include "partitioner/apply/program.h"
 
-namespace cleave {
+namespace cleave::runtime {
 
 /// What one device does at each step. False, or nothing, ends the walk: an error here has been told to the RunState.
 class Worker {
@@ -33,4 +34,4 @@ class Worker {
 /// True if the program was walked to its end.
 bool walk(const Program& program, DeviceId device, const MemoryPlan& plan, RunState& run, Worker& side);
 
-}  // namespace cleave
+}  // namespace cleave::runtime

@@ -1,6 +1,6 @@
 #include "executor/run/watchdog.h"
 
-namespace cleave {
+namespace cleave::runtime {
 
 Result<std::unique_ptr<Watchdog>> Watchdog::create(double seconds) {
   std::unique_ptr<Watchdog> watchdog(new Watchdog(seconds));
@@ -61,4 +61,4 @@ void Watchdog::look() {
   }
 }
 
-}  // namespace cleave
+}  // namespace cleave::runtime

@@ -10,7 +10,7 @@
 #include "executor/device/run_state.h"
 #include "graph/base/thread.h"
 
-namespace cleave {
+namespace cleave::runtime {
 
 class Watchdog {
  public:
@@ -43,4 +43,4 @@ class Watchdog {
   Thread thread_;  ///< last: it uses the above
 };
 
-}  // namespace cleave
+}  // namespace cleave::runtime

@@ -8,7 +8,7 @@
 
 #include "graph/base/thread.h"
 
-namespace cleave {
+namespace cleave::runtime {
 
 class WorkerThread {
  public:
@@ -68,4 +68,4 @@ class WorkerThread {
   Thread thread_;  ///< last: it uses the above
 };
 
-}  // namespace cleave
+}  // namespace cleave::runtime

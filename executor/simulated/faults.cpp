@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-namespace cleave {
+namespace cleave::runtime {
 
 Result<Faults> Faults::parse(std::string_view text) {
   Faults faults;
@@ -37,4 +37,4 @@ Result<Faults> Faults::parse(std::string_view text) {
   return faults;
 }
 
-}  // namespace cleave
+}  // namespace cleave::runtime

@@ -10,7 +10,7 @@
 
 #include "graph/base/result.h"
 
-namespace cleave {
+namespace cleave::runtime {
 
 struct Faults {
   bool oom = false;
@@ -20,4 +20,4 @@ struct Faults {
   static Result<Faults> parse(std::string_view text);
 };
 
-}  // namespace cleave
+}  // namespace cleave::runtime

@@ -9,7 +9,7 @@
 #include "executor/memory/arena.h"
 #include "graph/base/units.h"
 
-namespace cleave {
+namespace cleave::runtime {
 
 Result<std::unique_ptr<SimulatedMemory>> SimulatedMemory::create(std::int64_t bytes, bool check) {
   std::unique_ptr<SimulatedMemory> memory(new SimulatedMemory);
@@ -58,4 +58,4 @@ bool SimulatedMemory::written(const Range& range) const {
   return std::find(first, first + range.bytes, std::uint8_t{0}) == first + range.bytes;
 }
 
-}  // namespace cleave
+}  // namespace cleave::runtime

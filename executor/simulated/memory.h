@@ -9,7 +9,7 @@
 #include "executor/device/device.h"
 #include "executor/simulated/trap.h"
 
-namespace cleave {
+namespace cleave::runtime {
 
 class SimulatedMemory {
  public:
@@ -42,4 +42,4 @@ class SimulatedMemory {
   std::atomic<std::int64_t> touched_ = 0;
 };
 
-}  // namespace cleave
+}  // namespace cleave::runtime

@@ -5,7 +5,7 @@
 
 #include "graph/base/units.h"
 
-namespace cleave {
+namespace cleave::runtime {
 namespace {
 
 Error machine_error(std::string message) {
@@ -199,4 +199,4 @@ Status SimulatedDevice::wait(Stream stream, Event event) {
   return {};
 }
 
-}  // namespace cleave
+}  // namespace cleave::runtime

@@ -11,7 +11,7 @@
 #include "executor/simulated/memory.h"
 #include "executor/simulated/streams.h"
 
-namespace cleave {
+namespace cleave::runtime {
 
 class SimulatedDevice final : public Device {
  public:
@@ -69,4 +69,4 @@ class SimulatedDevice final : public Device {
   std::unique_ptr<SimulatedStreams> streams_;  ///< last: its threads use all of the above
 };
 
-}  // namespace cleave
+}  // namespace cleave::runtime

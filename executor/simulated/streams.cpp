@@ -1,6 +1,6 @@
 #include "executor/simulated/streams.h"
 
-namespace cleave {
+namespace cleave::runtime {
 namespace {
 
 /// SplitMix64's finaliser: a coin for each command that depends on nothing but its number.
@@ -158,4 +158,4 @@ void SimulatedStreams::execute(Queue& q, Command& command, std::unique_lock<std:
   q.poisoned_from = sequence;
 }
 
-}  // namespace cleave
+}  // namespace cleave::runtime

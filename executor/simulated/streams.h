@@ -12,10 +12,10 @@
 
 #include "executor/device/event.h"
 #include "executor/device/run_state.h"
-#include "executor/run/executor.h"
+#include "executor/options.h"
 #include "graph/base/thread.h"
 
-namespace cleave {
+namespace cleave::runtime {
 
 class SimulatedStreams {
  public:
@@ -68,4 +68,4 @@ class SimulatedStreams {
   bool aborted_ = false, quitting_ = false;
 };
 
-}  // namespace cleave
+}  // namespace cleave::runtime

@@ -13,7 +13,7 @@
 #include "executor/device/step_mark.h"
 #include "graph/base/check.h"
 
-namespace cleave {
+namespace cleave::runtime {
 namespace {
 
 // A signal handler can reach nothing but statics.
@@ -107,4 +107,4 @@ TrappedRange::~TrappedRange() {
   slots[static_cast<std::size_t>(slot_)].begin = 0;
 }
 
-}  // namespace cleave
+}  // namespace cleave::runtime

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-namespace cleave {
+namespace cleave::runtime {
 
 /// While this lives, a fault in [begin, begin + bytes) is the trap's.
 class TrappedRange {
@@ -18,4 +18,4 @@ class TrappedRange {
   int slot_ = -1;
 };
 
-}  // namespace cleave
+}  // namespace cleave::runtime

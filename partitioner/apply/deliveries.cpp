@@ -4,7 +4,7 @@
 #include <tuple>
 #include <utility>
 
-namespace cleave {
+namespace cleave::planner {
 namespace {
 
 using Key = std::tuple<ValueId, bool, RegionId>;
@@ -57,4 +57,4 @@ Deliveries::Deliveries(const Graph& graph, const ValueUses& uses, const Placemen
   for (std::size_t i = 1; i < first_.size(); ++i) first_[i] += first_[i - 1];
 }
 
-}  // namespace cleave
+}  // namespace cleave::planner

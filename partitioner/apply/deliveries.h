@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "partitioner/apply/transfers.h"
-#include "partitioner/apply/value_uses.h"
+#include "partitioner/machine/value_uses.h"
 #include "partitioner/solver/placement.h"
 
-namespace cleave {
+namespace cleave::planner {
 
 class Deliveries {
  public:
@@ -26,4 +26,4 @@ class Deliveries {
 /// Whether the reader of `use` is on that side.
 bool reads_on(const Placement& placement, const ValueUse& use, bool accelerator);
 
-}  // namespace cleave
+}  // namespace cleave::planner

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace cleave {
+namespace cleave::planner {
 namespace {
 
 constexpr std::int64_t kNowhere = -1;
@@ -136,8 +136,8 @@ ElapsedBounds find_elapsed_bounds(const Graph& graph, const CostedProblem& coste
   for (std::size_t i = 0; i < placement.on_host.size(); ++i) {
     const PlacementProblem::Node& node = costed.problem.nodes[i];
     const double frequency = costed.problem.regions[node.region].frequency;
-    if (placement.on_host[i]) busy[0] += frequency * node.host_seconds;
-    if (placement.on_accelerator[i]) busy[1] += frequency * node.accelerator_seconds;
+    if (placement.has_copy(i, kHost)) busy[0] += frequency * node.host_seconds;
+    if (placement.has_copy(i, kAccelerator)) busy[1] += frequency * node.accelerator_seconds;
   }
   for (const Transfer& t : transfers.items) busy[t.to == kHost ? 3 : 2] += t.seconds;
   ElapsedBounds bounds;
@@ -148,4 +148,4 @@ ElapsedBounds find_elapsed_bounds(const Graph& graph, const CostedProblem& coste
   return bounds;
 }
 
-}  // namespace cleave
+}  // namespace cleave::planner

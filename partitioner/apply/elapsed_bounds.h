@@ -8,7 +8,7 @@
 #include "partitioner/machine/costs.h"
 #include "partitioner/solver/placement.h"
 
-namespace cleave {
+namespace cleave::planner {
 
 enum class Resource : std::uint8_t { host, accelerator, to_accelerator, to_host };
 std::string_view to_string(Resource resource);  ///< "the host", "copies to the accelerator"
@@ -21,4 +21,4 @@ struct ElapsedBounds {
 
 ElapsedBounds find_elapsed_bounds(const Graph& graph, const CostedProblem& costed, const Placement& placement, const Transfers& transfers);
 
-}  // namespace cleave
+}  // namespace cleave::planner

@@ -6,7 +6,7 @@
 
 #include "graph/base/units.h"
 
-namespace cleave {
+namespace cleave::planner {
 namespace {
 
 constexpr int kShrinks = 16;        ///< rounds with a smaller capacity
@@ -79,23 +79,24 @@ bool fits_memory(const Program& program, const FindPeak& find_peak, double memor
          (find_peak && find_peak(program).bytes <= memory_bytes);
 }
 
-Result<WorkedOutPlan> fit_memory(const std::shared_ptr<const Graph>& graph, CostedProblem& costed, const Machine& machine,
-                                 const WorkedOutPlan& unlimited, const FindPeak& find_peak, double memory_bytes) {
+Result<FittedPlan> fit_memory(const std::shared_ptr<const Graph>& graph, const CostedProblem& costed, const WorkedOutPlan& unlimited,
+                              const FindPeak& find_peak, double memory_bytes) {
   const auto peak_of = [&](const Program& program) { return find_peak ? find_peak(program) : peak_without_sharing(program); };
-  const PlannedGraph planned{graph, costed, machine, [&](const Program& p) { return fits_memory(p, find_peak, memory_bytes); }};
+  const PlannedGraph planned{graph, costed, [&](const Program& p) { return fits_memory(p, find_peak, memory_bytes); }};
   const double least = std::max(kept_on_accelerator(costed.problem), 1.0);  // 0 would be no limit
-  std::optional<WorkedOutPlan> best;
-  double fitting = 0, of_best = 0, too_much = on_accelerator(costed.problem, unlimited.placement);
+  PlacementProblem problem = costed.problem;
+  std::optional<FittedPlan> best;
+  double fitting = 0, too_much = on_accelerator(costed.problem, unlimited.placement);
   MemoryPeak peak = peak_of(unlimited.program);
   double step = 0.01;  // a peak that is nearly small enough needs a small one, a peak that does not follow the capacity ever larger ones
   for (int shrinks = 1, grows = 0; shrinks <= kShrinks && grows < kGrows;) {
     double capacity = best ? (fitting + too_much) / 2 : std::max(least, too_much * std::min(1 - step, memory_bytes / peak.bytes));
     if (!best && shrinks == kShrinks) capacity = least;
     ++(best ? grows : shrinks);
-    costed.problem.accelerator_memory_bytes = capacity;
-    Result<Placement> placement = solve(costed.problem, {.tolerance = 1e-3, .max_branches = 200, .max_work = 2e7});
+    problem.accelerator_memory_bytes = capacity;
+    Result<Placement> placement = solve(problem, {.tolerance = 1e-3, .max_branches = 200, .max_work = 2e7});
     if (!placement) return placement.error();
-    WorkedOutPlan candidate = planned.work_out(std::move(*placement));
+    WorkedOutPlan candidate = work_out(planned, std::move(*placement));
     const MemoryPeak found = peak_of(candidate.program);
     if (found.bytes > memory_bytes) {
       if (found.bytes > peak.bytes * (1 - step / 2)) step = std::min(0.5, 3 * step);
@@ -105,21 +106,16 @@ Result<WorkedOutPlan> fit_memory(const std::shared_ptr<const Graph>& graph, Cost
       continue;
     }
     fitting = capacity;
-    if (!best || candidate.placement.objective_seconds < best->placement.objective_seconds) {
-      best = std::move(candidate);
-      of_best = capacity;
-    }
+    if (!best || candidate.placement.objective_seconds < best->plan.placement.objective_seconds)
+      best = FittedPlan{std::move(candidate), capacity, {}};
     if (found.bytes >= kFilled * memory_bytes) break;
   }
   if (!best) return does_not_fit(*graph, peak, memory_bytes);
-  Placement& placement = best->placement;
-  costed.problem.accelerator_memory_bytes = of_best;  // what bound and gap of this placement refer to
-  for (std::size_t i = 0; i < costed.forced.size(); ++i) {
-    const bool moved = unlimited.placement.on_accelerator[i] && !placement.on_accelerator[i];
-    if (moved && costed.forced[i] == Cause::none) costed.forced[i] = Cause::memory;
+  for (std::size_t i = 0; i < graph->nodes.size(); ++i) {
+    const bool moved = unlimited.placement.has_copy(i, kAccelerator) && !best->plan.placement.has_copy(i, kAccelerator);
+    if (moved && costed.forced[i] == Cause::none) best->kept_off.emplace_back(i);
   }
-  best->transfers = make_transfers(*graph, costed, placement, machine);
   return std::move(*best);
 }
 
-}  // namespace cleave
+}  // namespace cleave::planner

@@ -9,7 +9,7 @@
 #include "graph/base/result.h"
 #include "partitioner/apply/worked_out_plan.h"
 
-namespace cleave {
+namespace cleave::planner {
 
 /// What the accelerator's share of a program takes of its memory.
 struct MemoryPeak {
@@ -26,9 +26,16 @@ MemoryPeak peak_without_sharing(const Program& program);
 /// Whether the program surely or, where that is not sure, by `find_peak` fits.
 bool fits_memory(const Program& program, const FindPeak& find_peak, double memory_bytes);
 
-/// The cheapest found whose program fits, in place of `unlimited`, whose program does not. Sets the capacity that led there in `costed`,
-/// and Cause::memory for what is kept on the host by it. An Error that names the peak and its values if nothing fits.
-Result<WorkedOutPlan> fit_memory(const std::shared_ptr<const Graph>& graph, CostedProblem& costed, const Machine& machine,
-                                 const WorkedOutPlan& unlimited, const FindPeak& find_peak, double memory_bytes);
+/// A plan whose program fits.
+struct FittedPlan {
+  WorkedOutPlan plan;
+  double capacity_bytes = 0;     ///< of all copies on the accelerator; the cut under it led there, and its bound and gap refer to it
+  std::vector<NodeId> kept_off;  ///< what only the lack of memory keeps on the host
+};
 
-}  // namespace cleave
+/// The cheapest found whose program fits, in place of `unlimited`, whose program does not. An Error that names the peak and its values if
+/// nothing fits.
+Result<FittedPlan> fit_memory(const std::shared_ptr<const Graph>& graph, const CostedProblem& costed, const WorkedOutPlan& unlimited,
+                              const FindPeak& find_peak, double memory_bytes);
+
+}  // namespace cleave::planner

@@ -2,7 +2,7 @@
 
 #include <span>
 
-namespace cleave {
+namespace cleave::planner {
 namespace {
 
 std::string value_label(const Graph& graph, ValueId value) {
@@ -115,4 +115,4 @@ std::string print(const Program& program) {
   return Printer(program).run();
 }
 
-}  // namespace cleave
+}  // namespace cleave::planner

@@ -14,7 +14,7 @@
 #include "graph/base/id.h"
 #include "graph/graph.h"
 
-namespace cleave {
+namespace cleave::planner {
 
 using BlockIndex = std::int32_t;
 inline constexpr BlockIndex kNoBlock = -1;
@@ -73,4 +73,4 @@ std::vector<std::string> verify(const Program& program);
 /// For people and golden files.
 std::string print(const Program& program);
 
-}  // namespace cleave
+}  // namespace cleave::planner

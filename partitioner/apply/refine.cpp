@@ -6,7 +6,7 @@
 
 #include "partitioner/solver/criticality.h"
 
-namespace cleave {
+namespace cleave::planner {
 namespace {
 
 using Pin = PlacementProblem::Pin;
@@ -47,7 +47,7 @@ class Refiner {
     Placement placement = evaluate(problem_, std::move(host), std::move(accelerator));
     if (placement.on_host == best_.placement.on_host && placement.on_accelerator == best_.placement.on_accelerator) return false;
     if (!verify(problem_, placement).empty()) return false;
-    WorkedOutPlan candidate = planned_.work_out(std::move(placement));
+    WorkedOutPlan candidate = work_out(planned_, std::move(placement));
     if (candidate.schedule.seconds >= best_.schedule.seconds * (1 - kWorthwhile)) return false;
     if (options_.fits && !options_.fits(candidate.program)) return false;
     best_ = std::move(candidate);
@@ -98,7 +98,7 @@ class Refiner {
   }
   [[nodiscard]] bool alone_on(std::size_t node, bool accelerator) const {
     const Placement& p = best_.placement;
-    return accelerator ? p.on_accelerator[node] && !p.on_host[node] : p.on_host[node] && !p.on_accelerator[node];
+    return p.has_copy(node, accelerator ? kAccelerator : kHost) && !p.has_copy(node, accelerator ? kHost : kAccelerator);
   }
 
   /// Puts nodes, with all of their groups, on one side. Counters and literals follow whoever reads them, since they cost nothing.
@@ -200,8 +200,8 @@ class Refiner {
     }
     for (std::size_t i = 0; i < at_cut.size() && left_ > 0; ++i) {
       if (!at_cut[i] || !movable(i)) continue;
-      if (best_.placement.on_host[i] && best_.placement.on_accelerator[i]) continue;
-      any |= offer_move({static_cast<std::int32_t>(i)}, !best_.placement.on_accelerator[i]);
+      if (best_.placement.has_copy(i, kHost) && best_.placement.has_copy(i, kAccelerator)) continue;
+      any |= offer_move({static_cast<std::int32_t>(i)}, !best_.placement.has_copy(i, kAccelerator));
     }
     return any;
   }
@@ -223,4 +223,4 @@ WorkedOutPlan refine(const PlannedGraph& planned, WorkedOutPlan optimal, const s
   return Refiner(planned, std::move(optimal), options).run(baselines);
 }
 
-}  // namespace cleave
+}  // namespace cleave::planner

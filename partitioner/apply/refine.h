@@ -8,7 +8,7 @@
 
 #include "partitioner/apply/worked_out_plan.h"
 
-namespace cleave {
+namespace cleave::planner {
 
 struct RefineOptions {
   int rounds = 6;                                      ///< of cutting again
@@ -21,4 +21,4 @@ struct RefineOptions {
 WorkedOutPlan refine(const PlannedGraph& planned, WorkedOutPlan optimal, const std::vector<Placement>& baselines,
                      const RefineOptions& options = {});
 
-}  // namespace cleave
+}  // namespace cleave::planner

@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "partitioner/apply/deliveries.h"
-#include "partitioner/apply/value_uses.h"
+#include "partitioner/machine/value_uses.h"
 
-namespace cleave {
+namespace cleave::planner {
 namespace {
 
 class Finder {
@@ -23,7 +23,7 @@ class Finder {
         costed_(costed),
         placement_(placement),
         transfers_(transfers),
-        uses_(graph),
+        uses_(*costed.uses),
         deliveries_(graph, uses_, placement, transfers.items) {}
 
   std::vector<RoundTrip> run() {
@@ -37,8 +37,8 @@ class Finder {
  private:
   using Marks = std::vector<char>;
 
-  [[nodiscard]] bool on_host(NodeId node) const { return placement_.on_host[node.index] != 0; }
-  [[nodiscard]] bool on_accelerator(NodeId node) const { return placement_.on_accelerator[node.index] != 0; }
+  [[nodiscard]] bool on_host(NodeId node) const { return placement_.has_copy(node.index, kHost); }
+  [[nodiscard]] bool on_accelerator(NodeId node) const { return placement_.has_copy(node.index, kAccelerator); }
   [[nodiscard]] bool vertex(NodeId node) const {
     switch (graph_.nodes[node].kind) {
       case NodeKind::for_loop:
@@ -331,7 +331,7 @@ class Finder {
   const CostedProblem& costed_;
   const Placement& placement_;
   Transfers& transfers_;
-  const ValueUses uses_;
+  const ValueUses& uses_;
   const Deliveries deliveries_;
   Marks decides_;   ///< control nodes that decide accelerator work
   Marks on_path_;   ///< between an arrival and accelerator work
@@ -346,4 +346,4 @@ std::vector<RoundTrip> find_round_trips(const Graph& graph, const CostedProblem&
   return Finder(graph, costed, placement, transfers).run();
 }
 
-}  // namespace cleave
+}  // namespace cleave::planner

@@ -9,7 +9,7 @@
 #include "partitioner/machine/costs.h"
 #include "partitioner/solver/placement.h"
 
-namespace cleave {
+namespace cleave::planner {
 
 struct RoundTrip {
   std::vector<NodeId> through;    ///< the host nodes, in program order
@@ -32,4 +32,4 @@ struct RoundTrip {
 /// Marks `round_trip` in the transfers it lists. In source order of the blamed node.
 std::vector<RoundTrip> find_round_trips(const Graph& graph, const CostedProblem& costed, const Placement& placement, Transfers& transfers);
 
-}  // namespace cleave
+}  // namespace cleave::planner

@@ -7,7 +7,7 @@
 #include <array>
 #include <cmath>
 
-namespace cleave {
+namespace cleave::planner {
 namespace {
 
 constexpr std::size_t kCapacity = 2;           ///< generations in flight on a channel, as the executor's default
@@ -336,4 +336,4 @@ Schedule predict(const Program& program, const Transfers& transfers, const Coste
   return Simulator(program, transfers, costed).run();
 }
 
-}  // namespace cleave
+}  // namespace cleave::planner

@@ -9,7 +9,7 @@
 #include "partitioner/apply/transfers.h"
 #include "partitioner/machine/costs.h"
 
-namespace cleave {
+namespace cleave::planner {
 
 /// Time in which the accelerator could do nothing but wait, within the run or one execution of a loop.
 struct Waiting {
@@ -27,4 +27,4 @@ struct Schedule {
 
 Schedule predict(const Program& program, const Transfers& transfers, const CostedProblem& costed);
 
-}  // namespace cleave
+}  // namespace cleave::planner

@@ -10,9 +10,9 @@
 #include <tuple>
 
 #include "partitioner/apply/deliveries.h"
-#include "partitioner/apply/value_uses.h"
+#include "partitioner/machine/value_uses.h"
 
-namespace cleave {
+namespace cleave::planner {
 namespace {
 
 constexpr std::size_t kDevices = 2;
@@ -28,8 +28,9 @@ struct Event {
 
 class Splitter {
  public:
-  Splitter(const Graph& graph, const Placement& placement, const Transfers& transfers, std::size_t ahead, Program& program)
-      : graph_(graph), placement_(placement), transfers_(transfers), ahead_(ahead), uses_(graph), program_(program) {
+  Splitter(const Graph& graph, const ValueUses& uses, const Placement& placement, const Transfers& transfers, std::size_t ahead,
+           Program& program)
+      : graph_(graph), placement_(placement), transfers_(transfers), ahead_(ahead), uses_(uses), program_(program) {
     for (std::size_t d = 0; d < kDevices; ++d) {
       walks_region_[d].resize(graph.regions.size());
       walks_control_[d].resize(graph.nodes.size());
@@ -244,7 +245,7 @@ class Splitter {
   const Placement& placement_;
   const Transfers& transfers_;
   const std::size_t ahead_;
-  const ValueUses uses_;
+  const ValueUses& uses_;
   Program& program_;
   std::vector<Event> events_;  ///< by region, slot, sends first, arguments by first reading
   std::array<IdVector<RegionId, char>, kDevices> walks_region_;
@@ -254,13 +255,14 @@ class Splitter {
 
 }  // namespace
 
-Program split(std::shared_ptr<const Graph> graph, const Placement& placement, const Transfers& transfers, std::size_t ahead) {
+Program split(std::shared_ptr<const Graph> graph, const ValueUses& uses, const Placement& placement, const Transfers& transfers,
+              std::size_t ahead) {
   Program program;
   program.graph = graph;
   program.devices.push_back({kHost, {}});
   program.devices.push_back({kAccelerator, {}});
-  Splitter(*graph, placement, transfers, ahead, program).run();
+  Splitter(*graph, uses, placement, transfers, ahead, program).run();
   return program;
 }
 
-}  // namespace cleave
+}  // namespace cleave::planner

@@ -8,14 +8,16 @@
 #include "graph/graph.h"
 #include "partitioner/apply/program.h"
 #include "partitioner/apply/transfers.h"
+#include "partitioner/machine/value_uses.h"
 #include "partitioner/solver/placement.h"
 
-namespace cleave {
+namespace cleave::planner {
 
 /// Inputs, parameters and literals are sent before anything else, in the order in which the accelerator first reads them. It receives each
 /// when it comes to the first reading of the one that is `ahead` places before, the first `ahead` at once: copies overlap with work that
 /// does not need them, and what has not been received takes no memory there.
 inline constexpr std::size_t kAllAhead = std::numeric_limits<std::size_t>::max();
-Program split(std::shared_ptr<const Graph> graph, const Placement& placement, const Transfers& transfers, std::size_t ahead = kAllAhead);
+Program split(std::shared_ptr<const Graph> graph, const ValueUses& uses, const Placement& placement, const Transfers& transfers,
+              std::size_t ahead = kAllAhead);
 
-}  // namespace cleave
+}  // namespace cleave::planner

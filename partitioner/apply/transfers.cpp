@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "partitioner/apply/deliveries.h"
-#include "partitioner/apply/value_uses.h"
+#include "partitioner/machine/value_uses.h"
 
-namespace cleave {
+namespace cleave::planner {
 namespace {
 
 /// Per node: its host copy depends on accelerator work, through data or control (a node without a host copy counts as such work).
@@ -22,7 +22,7 @@ std::vector<char> depends_on_accelerator(const Graph& graph, const ValueUses& us
     }
   };
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    if (!placement.on_host[i] && !is_control(graph.nodes[NodeId(i)].kind)) taint(NodeId(i));
+    if (!placement.has_copy(i, kHost) && !is_control(graph.nodes[NodeId(i)].kind)) taint(NodeId(i));
   }
   while (!pending.empty()) {
     const NodeId id = pending.back();
@@ -131,7 +131,7 @@ std::vector<char> merges_into_outputs(const Graph& graph, const ValueUses& uses,
   while (!refused.empty()) {
     const NodeId merge = refused.back();
     refused.pop_back();
-    if (!placement.on_host[merge.index]) continue;
+    if (!placement.has_copy(merge.index, kHost)) continue;
     for (const ValueId value : graph.nodes[merge].inputs) {
       const NodeId producer = graph.values[value].producer;
       if (graph.nodes[producer].kind == NodeKind::merge) refuse(producer);
@@ -175,20 +175,20 @@ std::string_view to_string(TransferKind kind) {
   return "send";
 }
 
-Transfers make_transfers(const Graph& graph, const CostedProblem& costed, const Placement& placement, const Machine&) {
-  const ValueUses uses(graph);
+Transfers make_transfers(const Graph& graph, const CostedProblem& costed, const Placement& placement) {
+  const ValueUses& uses = *costed.uses;
   Transfers transfers;
   transfers.items.reserve(placement.transfers.size());
   for (const PlannedTransfer& planned : placement.transfers) {
     Transfer t;
     t.value = ValueId(static_cast<std::size_t>(planned.value));
     t.region = RegionId(static_cast<std::size_t>(planned.region));
-    t.from = planned.to_accelerator ? kHost : kAccelerator;
-    t.to = planned.to_accelerator ? kAccelerator : kHost;
+    t.from = planned.from();
+    t.to = planned.to();
     t.bytes = graph.values[t.value].type.bytes();
     t.frequency = costed.problem.regions[t.region.index].frequency;
     const PlacementProblem::Value& cost = costed.problem.values[t.value.index];
-    t.seconds = t.frequency * (planned.to_accelerator ? cost.host_to_accelerator_seconds : cost.accelerator_to_host_seconds);
+    t.seconds = t.frequency * cost.seconds(t.from, t.to);
     t.location = graph.producer(t.value).location;
     transfers.items.push_back(std::move(t));
   }
@@ -208,20 +208,20 @@ Transfers make_transfers(const Graph& graph, const CostedProblem& costed, const 
   const MarkedReadings to_host(graph, uses, placement, Side::host), to_accelerator(graph, uses, placement, Side::accelerator);
   for (std::size_t i = 0; i < transfers.items.size(); ++i) {
     Transfer& t = transfers.items[i];
-    const auto uses = deliveries.of(i);
+    const auto served = deliveries.of(i);
     const NodeId producer = graph.values[t.value].producer;
     t.is_explicit = moves(graph, producer, Side::host) || moves(graph, producer, Side::accelerator) ||
-                    (t.to == kHost ? to_host : to_accelerator).all(uses);
+                    (t.to == kHost ? to_host : to_accelerator).all(served);
     if (in_loop[t.region]) continue;
     if (t.to == kAccelerator) {
       const NodeKind kind = graph.nodes[producer].kind;
       const bool given = kind == NodeKind::input || kind == NodeKind::parameter || kind == NodeKind::constant;
       if (once[i] && (given || !tainted[producer.index])) t.kind = TransferKind::argument;
-    } else if (std::all_of(uses.begin(), uses.end(), gives_output)) {
+    } else if (std::all_of(served.begin(), served.end(), gives_output)) {
       t.kind = TransferKind::result;
     }
   }
   return transfers;
 }
 
-}  // namespace cleave
+}  // namespace cleave::planner

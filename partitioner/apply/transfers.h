@@ -10,7 +10,7 @@
 #include "partitioner/machine/costs.h"
 #include "partitioner/solver/placement.h"
 
-namespace cleave {
+namespace cleave::planner {
 
 enum class TransferKind : std::uint8_t { argument, result, send };
 std::string_view to_string(TransferKind kind);
@@ -32,6 +32,6 @@ struct Transfers {
   std::vector<Transfer> items;  ///< ordered by position in the program
 };
 
-Transfers make_transfers(const Graph& graph, const CostedProblem& costed, const Placement& placement, const Machine& machine);
+Transfers make_transfers(const Graph& graph, const CostedProblem& costed, const Placement& placement);
 
-}  // namespace cleave
+}  // namespace cleave::planner

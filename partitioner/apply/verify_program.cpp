@@ -4,7 +4,7 @@
 
 #include "partitioner/apply/program.h"
 
-namespace cleave {
+namespace cleave::planner {
 namespace {
 
 constexpr std::size_t kMostComplaints = 50;
@@ -261,4 +261,4 @@ std::vector<std::string> verify(const Program& program) {
   return Verifier(program).run();
 }
 
-}  // namespace cleave
+}  // namespace cleave::planner

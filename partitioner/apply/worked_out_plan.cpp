@@ -2,13 +2,13 @@
 
 #include "partitioner/apply/split.h"
 
-namespace cleave {
+namespace cleave::planner {
 
 namespace {
 
 /// Arguments all at once, or else one ahead of the one that is needed, or else each when it is needed.
-Program split_to_fit(const PlannedGraph& planned, const WorkedOutPlan& candidate) {
-  const auto ahead_by = [&](std::size_t ahead) { return split(planned.graph, candidate.placement, candidate.transfers, ahead); };
+Program split_to_fit(const PlannedGraph& planned, const Placement& placement, const Transfers& transfers) {
+  const auto ahead_by = [&](std::size_t ahead) { return split(planned.graph, *planned.costed.uses, placement, transfers, ahead); };
   Program all = ahead_by(kAllAhead);
   if (!planned.fits || planned.fits(all)) return all;
   Program none = ahead_by(0);
@@ -19,13 +19,13 @@ Program split_to_fit(const PlannedGraph& planned, const WorkedOutPlan& candidate
 
 }  // namespace
 
-WorkedOutPlan PlannedGraph::work_out(Placement placement) const {
-  WorkedOutPlan candidate;
-  candidate.placement = std::move(placement);
-  candidate.transfers = make_transfers(*graph, costed, candidate.placement, machine);
-  candidate.program = split_to_fit(*this, candidate);
-  candidate.schedule = predict(candidate.program, candidate.transfers, costed);
-  return candidate;
+WorkedOutPlan work_out(const PlannedGraph& planned, Placement placement) {
+  WorkedOutPlan plan;
+  plan.placement = std::move(placement);
+  plan.transfers = make_transfers(*planned.graph, planned.costed, plan.placement);
+  plan.program = split_to_fit(planned, plan.placement, plan.transfers);
+  plan.schedule = predict(plan.program, plan.transfers, planned.costed);
+  return plan;
 }
 
-}  // namespace cleave
+}  // namespace cleave::planner

@@ -11,7 +11,7 @@
 #include "partitioner/machine/costs.h"
 #include "partitioner/solver/placement.h"
 
-namespace cleave {
+namespace cleave::planner {
 
 struct WorkedOutPlan {
   Placement placement;
@@ -20,15 +20,14 @@ struct WorkedOutPlan {
   Schedule schedule;
 };
 
-/// What all candidates have in common.
+/// What all plans of one graph have in common.
 struct PlannedGraph {
   std::shared_ptr<const Graph> graph;
   const CostedProblem& costed;
-  const Machine& machine;
   std::function<bool(const Program&)> fits = nullptr;  ///< into the accelerator's memory; null: everything does
-
-  /// Arguments are received as far ahead as fits.
-  [[nodiscard]] WorkedOutPlan work_out(Placement placement) const;
 };
 
-}  // namespace cleave
+/// The transfers of a placement, the program that they give, and its schedule. Arguments are received as far ahead as fits.
+WorkedOutPlan work_out(const PlannedGraph& planned, Placement placement);
+
+}  // namespace cleave::planner

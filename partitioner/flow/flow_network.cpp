@@ -6,7 +6,7 @@
 
 #include "graph/base/check.h"
 
-namespace cleave {
+namespace cleave::planner {
 
 std::vector<bool> FlowNetwork::largest_source_side() const {
   std::vector<bool> source_side(static_cast<std::size_t>(count()), true);
@@ -86,4 +86,4 @@ FlowNetwork flow_network(const CutNetwork& network) {
   return builder.finish();
 }
 
-}  // namespace cleave
+}  // namespace cleave::planner

@@ -8,7 +8,7 @@
 
 #include "partitioner/flow/min_cut.h"
 
-namespace cleave {
+namespace cleave::planner {
 
 struct FlowNetwork {
   static constexpr std::int32_t kFree = 0;   ///< label of a vertex in neither tree
@@ -72,4 +72,4 @@ void push_by_levels(FlowNetwork& network);
 /// Kept trees as long as they pay, then levels on what is no tree (partitioner/flow/leaf_folding.h).
 void push_all(FlowNetwork& network);
 
-}  // namespace cleave
+}  // namespace cleave::planner

@@ -10,7 +10,7 @@
 #include "partitioner/flow/flow_network.h"
 #include "partitioner/flow/leaf_folding.h"
 
-namespace cleave {
+namespace cleave::planner {
 namespace {
 
 class KeptTrees {
@@ -241,4 +241,4 @@ void push_all(FlowNetwork& network) {
   leaves.unfold();
 }
 
-}  // namespace cleave
+}  // namespace cleave::planner

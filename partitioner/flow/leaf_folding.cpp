@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace cleave {
+namespace cleave::planner {
 
 LeafFolding::LeafFolding(FlowNetwork& network) : network_(network) {
   std::vector<std::int32_t> degree(network.vertices.size()), leaves;
@@ -58,4 +58,4 @@ void LeafFolding::unfold() {
   folded_.clear();
 }
 
-}  // namespace cleave
+}  // namespace cleave::planner

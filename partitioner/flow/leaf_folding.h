@@ -6,7 +6,7 @@
 
 #include "partitioner/flow/flow_network.h"
 
-namespace cleave {
+namespace cleave::planner {
 
 class LeafFolding {
  public:
@@ -28,4 +28,4 @@ class LeafFolding {
   std::vector<Folded> folded_;
 };
 
-}  // namespace cleave
+}  // namespace cleave::planner

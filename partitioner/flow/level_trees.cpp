@@ -7,7 +7,7 @@
 
 #include "partitioner/flow/flow_network.h"
 
-namespace cleave {
+namespace cleave::planner {
 namespace {
 
 class Levels {
@@ -180,4 +180,4 @@ void push_by_levels(FlowNetwork& network) {
   Levels(network).run();
 }
 
-}  // namespace cleave
+}  // namespace cleave::planner

@@ -5,7 +5,7 @@
 
 #include "partitioner/flow/flow_network.h"
 
-namespace cleave {
+namespace cleave::planner {
 namespace {
 
 /// Works on a maximum flow and leaves it as it was.
@@ -105,4 +105,4 @@ Cut min_cut(const CutNetwork& network, Solver solver) {
   return solver == Solver::boost ? min_cut_boost(network) : min_cut_flat(network);
 }
 
-}  // namespace cleave
+}  // namespace cleave::planner

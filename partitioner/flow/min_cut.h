@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace cleave {
+namespace cleave::planner {
 
 /// A capacitated network. Vertices are 0..vertices-1; the terminals are folded into per-vertex capacities.
 struct CutNetwork {
@@ -46,4 +46,4 @@ Relieved relieve(const CutNetwork& network, const std::vector<Relief>& reliefs);
 /// Boost.Graph's Boykov-Kolmogorov on a compressed sparse row graph.
 Cut min_cut_boost(const CutNetwork& network);
 
-}  // namespace cleave
+}  // namespace cleave::planner

@@ -7,7 +7,7 @@
 
 #include "partitioner/flow/min_cut.h"
 
-namespace cleave {
+namespace cleave::planner {
 namespace {
 
 /// One direction of an arc, ordered by the vertex it leaves.
@@ -89,4 +89,4 @@ Cut min_cut_boost(const CutNetwork& network) {
   return cut;
 }
 
-}  // namespace cleave
+}  // namespace cleave::planner

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace cleave {
+namespace cleave::planner {
 namespace {
 
 void add(std::int64_t& sum, std::int64_t capacity) {
@@ -48,4 +48,4 @@ ShrunkNetwork shrink(const CutNetwork& network, const std::vector<Decided>& deci
   return result;
 }
 
-}  // namespace cleave
+}  // namespace cleave::planner

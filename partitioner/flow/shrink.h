@@ -6,7 +6,7 @@
 
 #include "partitioner/flow/min_cut.h"
 
-namespace cleave {
+namespace cleave::planner {
 
 enum class Decided : std::uint8_t { open, source, sink };
 
@@ -18,4 +18,4 @@ struct ShrunkNetwork {
 
 ShrunkNetwork shrink(const CutNetwork& network, const std::vector<Decided>& decided);
 
-}  // namespace cleave
+}  // namespace cleave::planner

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace cleave {
+namespace cleave::planner {
 namespace {
 
 using Pin = PlacementProblem::Pin;
@@ -70,11 +70,13 @@ class ScalarWork {
 
 class ProblemMaker {
  public:
-  ProblemMaker(const Graph& graph, const CostModel& model, Diagnostics& diagnostics)
+  ProblemMaker(const Graph& graph, const CostModel& model, std::shared_ptr<const ValueUses> uses, Diagnostics& diagnostics)
       : graph_(graph),
         model_(model),
         diagnostics_(diagnostics),
-        all_on_host_(model.policy == Policy::host || !model.has_accelerator || model.machine.accelerators.empty()) {}
+        all_on_host_(model.policy == Policy::host || !model.has_accelerator || model.machine.accelerators.empty()) {
+    result_.uses = uses ? std::move(uses) : std::make_shared<const ValueUses>(graph);
+  }
 
   CostedProblem make() {
     result_.frequency = region_frequencies(graph_);
@@ -148,7 +150,7 @@ class ProblemMaker {
   void add_operation(NodeId id, PlacementProblem::Node& out) {
     const Node& node = graph_.nodes[id];
     const Purity purity = graph_.purity(id);
-    const bool supported = purity != Purity::effect && !host_function(node) && (!model_.supported || model_.supported(graph_, id));
+    const bool supported = purity != Purity::effect && !node.host_function() && (!model_.supported || model_.supported(graph_, id));
     out.host_seconds = host_seconds(node);
     if (!model_.machine.accelerators.empty()) out.accelerator_seconds = seconds(node, model_.machine.accelerators[0]);
     out.replicable = purity == Purity::pure;
@@ -176,11 +178,6 @@ class ProblemMaker {
                        purity == Purity::effect
                            ? "`" + name + "` is pinned to the accelerator, but has an effect, which only the host can have"
                            : "`" + name + "` is pinned to the accelerator, which has no kernel for it");
-  }
-
-  [[nodiscard]] static const HostFunction* host_function(const Node& node) {
-    const auto* function = node.attributes.get_if<std::shared_ptr<const HostFunction>>("function");
-    return function ? function->get() : nullptr;
   }
 
   [[nodiscard]] Cost work(const Node& node) const {
@@ -219,7 +216,7 @@ class ProblemMaker {
       const auto observed = model_.profile.host_seconds.find(to_string(node.location));
       if (observed != model_.profile.host_seconds.end()) return observed->second;
     }
-    const HostFunction* function = host_function(node);
+    const HostFunction* function = node.host_function();
     if (function && function->seconds) return *function->seconds;
     return seconds(node, model_.machine.host);
   }
@@ -235,27 +232,14 @@ class ProblemMaker {
     }
   }
 
-  void use(ValueId value, std::int32_t node, RegionId region) {
-    if (value.valid()) problem().uses.push_back({static_cast<std::int32_t>(value.index), node, static_cast<std::int32_t>(region.index)});
-  }
-
+  /// What control and outputs read, the node `outside` reads.
   void add_uses() {
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-      const Node& node = graph_.nodes[NodeId(i)];
-      const auto index = static_cast<std::int32_t>(i);
-      if (node.kind == NodeKind::carried) {
-        const Node& loop = graph_.nodes[node.owner];
-        use(node.inputs[0], index, loop.region);
-        use(node.inputs[1], index, loop.regions.back());  // the body, also of a while
-      } else if (node.kind == NodeKind::merge) {
-        const Node& branch = graph_.nodes[node.owner];
-        for (std::size_t arm = 0; arm < 2; ++arm) use(node.inputs[arm], index, branch.regions[arm]);
-      } else {
-        for (ValueId value : node.inputs) use(value, is_control(node.kind) ? outside() : index, node.region);
+    for (std::size_t i = 0; i < graph_.values.size(); ++i) {
+      for (const ValueUse& use : result_.uses->of(ValueId(i))) {
+        const std::int32_t reader = use.host_only() ? outside() : static_cast<std::int32_t>(use.node.index);
+        problem().uses.push_back({static_cast<std::int32_t>(i), reader, static_cast<std::int32_t>(use.region.index)});
       }
     }
-    for (std::size_t i = 0; i < graph_.regions.size(); ++i) use(graph_.regions[RegionId(i)].predicate, outside(), RegionId(i));
-    for (const Output& output : graph_.outputs) use(output.value, outside(), Graph::kRoot);
   }
 
   const Graph& graph_;
@@ -280,8 +264,8 @@ std::string_view to_string(Cause cause) {
   return "none";
 }
 
-CostedProblem make_problem(const Graph& graph, const CostModel& model, Diagnostics& diagnostics) {
-  return ProblemMaker(graph, model, diagnostics).make();
+CostedProblem make_problem(const Graph& graph, const CostModel& model, Diagnostics& diagnostics, std::shared_ptr<const ValueUses> uses) {
+  return ProblemMaker(graph, model, std::move(uses), diagnostics).make();
 }
 
-}  // namespace cleave
+}  // namespace cleave::planner

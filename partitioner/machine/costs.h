@@ -2,18 +2,18 @@
 #pragma once
 
 #include <functional>
-#include <map>
-#include <optional>
-#include <string>
+#include <memory>
+#include <string_view>
 #include <vector>
 
 #include "graph/graph.h"
 #include "partitioner/machine/machine.h"
+#include "partitioner/machine/policy.h"
+#include "partitioner/machine/profile.h"
+#include "partitioner/machine/value_uses.h"
 #include "partitioner/solver/problem.h"
 
-namespace cleave {
-
-enum class Policy : std::uint8_t { optimal, makespan, accelerator, host };
+namespace cleave::planner {
 
 /// Whether an accelerator can run this operation with these types. Given by whoever knows the devices.
 using KernelSupport = std::function<bool(const Graph& graph, NodeId node)>;
@@ -21,17 +21,6 @@ using KernelSupport = std::function<bool(const Graph& graph, NodeId node)>;
 /// Why a node has a host copy. The JSON spellings are `pinned`, `no-kernel`, `effect`, `memory`, `cheaper`.
 enum class Cause : std::uint8_t { none, cheaper, pinned, no_kernel, effect, memory };
 std::string_view to_string(Cause cause);
-
-/// Observed trips, probabilities and times, keyed by the source position of the control node or op (`--profile FILE`).
-struct Profile {
-  std::map<std::string, double> expected;      ///< "file:line:column" of a loop or branch -> trips or probability of `then`
-  std::map<std::string, double> host_seconds;  ///< of an op on the host, a time a single execution took
-
-  [[nodiscard]] Status save(const std::string& path) const;
-  static Result<Profile> load(const std::string& path);
-};
-/// The graph with observed in place of assumed or known expectations.
-Graph apply_profile(const Graph& graph, const Profile& profile);
 
 struct CostModel {
   Machine machine;
@@ -42,12 +31,15 @@ struct CostModel {
 };
 
 struct CostedProblem {
-  PlacementProblem problem;              ///< nodes as in the graph, then one host node for outputs and control; values as in the graph
-  std::vector<Cause> forced;             ///< per graph node: why it cannot leave the host; none: it can
-  IdVector<RegionId, double> frequency;  ///< per graph region
+  PlacementProblem problem;               ///< nodes as in the graph, then one host node for outputs and control; values as in the graph
+  std::vector<Cause> forced;              ///< per graph node: why it cannot leave the host; none: it can
+  IdVector<RegionId, double> frequency;   ///< per graph region
+  std::shared_ptr<const ValueUses> uses;  ///< of the graph, which must outlive it
 };
 
-/// Never fails on a verified graph, except for pins that cannot be met (diagnostics).
-CostedProblem make_problem(const Graph& graph, const CostModel& model, Diagnostics& diagnostics);
+/// Never fails on a verified graph, except for pins that cannot be met (diagnostics). `uses` of the same graph are taken where they are
+/// known; null: found here.
+CostedProblem make_problem(const Graph& graph, const CostModel& model, Diagnostics& diagnostics,
+                           std::shared_ptr<const ValueUses> uses = nullptr);
 
-}  // namespace cleave
+}  // namespace cleave::planner

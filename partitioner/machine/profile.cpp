@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "graph/base/file.h"
-#include "partitioner/machine/costs.h"
+#include "partitioner/machine/profile.h"
 
 namespace cleave {
 namespace {

@@ -1,4 +1,4 @@
-// The machine files of partitioner/machines, compiled in (cmake/embed_text.cmake writes the source).
+// The machine files of partitioner/machine/machines, compiled in (cmake/embed_text.cmake writes the source).
 #pragma once
 
 #include <span>

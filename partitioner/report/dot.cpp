@@ -6,11 +6,11 @@
 
 #include "graph/base/units.h"
 #include "partitioner/apply/deliveries.h"
-#include "partitioner/apply/value_uses.h"
+#include "partitioner/machine/value_uses.h"
 #include "partitioner/report/explain.h"
 #include "partitioner/report/wording.h"
 
-namespace cleave {
+namespace cleave::planner {
 namespace {
 
 constexpr std::string_view kRed = "#cc0000";
@@ -32,7 +32,7 @@ std::string quoted(std::string_view text) {
 class Picture {
  public:
   explicit Picture(const Plan& plan)
-      : plan_(plan), graph_(*plan.graph), uses_(graph_), deliveries_(graph_, uses_, plan.placement, plan.transfers.items) {
+      : plan_(plan), graph_(*plan.graph), uses_(*plan.costed.uses), deliveries_(graph_, uses_, plan.placement, plan.transfers.items) {
     through_.assign(graph_.nodes.size(), 0);
     for (const RoundTrip& trip : plan.round_trips) {
       for (NodeId node : trip.through) through_[node.index] = 1;
@@ -221,7 +221,7 @@ class Picture {
 
   const Plan& plan_;
   const Graph& graph_;
-  const ValueUses uses_;
+  const ValueUses& uses_;
   const Deliveries deliveries_;
   std::vector<char> through_;  ///< on a round trip, or decided by one
   IdVector<RegionId, std::vector<RegionId>> children_;
@@ -235,4 +235,4 @@ std::string dot(const Plan& plan) {
   return Picture(plan).run();
 }
 
-}  // namespace cleave
+}  // namespace cleave::planner

@@ -5,7 +5,7 @@
 
 #include "partitioner/compile.h"
 
-namespace cleave {
+namespace cleave::planner {
 
 std::string explain_text(const Plan& plan);
 /// The document of `explain --json`; a plan with errors gives {cleave, diagnostics}.
@@ -19,4 +19,4 @@ std::string placed_text(const Plan& plan);
 /// Graphviz source: a cluster a device, transfers as labelled edges, round trips in red, loops as nested clusters.
 std::string dot(const Plan& plan);
 
-}  // namespace cleave
+}  // namespace cleave::planner

@@ -7,7 +7,7 @@
 #include "partitioner/report/explain.h"
 #include "partitioner/report/wording.h"
 
-namespace cleave {
+namespace cleave::planner {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -78,10 +78,10 @@ Json node_json(const Plan& plan, NodeId id) {
   const Node& node = graph.nodes[id];
   const PlacementProblem::Node& cost = plan.costed.problem.nodes[id.index];
   Json on = Json::array();
-  if (plan.placement.on_host[id.index]) on.push_back(to_string(kHost));
-  if (plan.placement.on_accelerator[id.index]) on.push_back(to_string(kAccelerator));
+  for (const DeviceProgram& device : plan.program.devices)
+    if (plan.placement.has_copy(id.index, device.device)) on.push_back(to_string(device.device));
   Json cause = nullptr;
-  if (plan.placement.on_host[id.index]) {
+  if (plan.placement.has_copy(id.index, kHost)) {
     const Cause forced = plan.costed.forced[id.index];
     cause = std::string(to_string(forced == Cause::none ? Cause::cheaper : forced));
   }
@@ -185,4 +185,4 @@ std::string explain_json(const Plan& plan) {
   return text(document);
 }
 
-}  // namespace cleave
+}  // namespace cleave::planner

@@ -7,7 +7,7 @@
 #include "partitioner/report/explain.h"
 #include "partitioner/report/wording.h"
 
-namespace cleave {
+namespace cleave::planner {
 namespace {
 
 constexpr std::size_t kMostRows = 60;  ///< of one table; the rest is counted
@@ -68,7 +68,7 @@ struct Totals {
     for (std::size_t i = 0; i < plan.graph->nodes.size(); ++i) {
       if (plan.graph->nodes[NodeId(i)].kind != NodeKind::operation) continue;
       ++operations;
-      on_accelerator += plan.placement.on_accelerator[i];
+      on_accelerator += plan.placement.has_copy(i, kAccelerator) ? 1 : 0;
     }
     for (const Transfer& t : plan.transfers.items) {
       sends += t.kind == TransferKind::send ? 1 : 0;
@@ -147,7 +147,7 @@ class Report {
   std::string type(const Node& node) const { return node.results.empty() ? "" : to_string(graph_.values[node.results[0]].type); }
 
   std::string why(NodeId id, bool host) const {
-    const bool both = plan_.placement.on_host[id.index] && plan_.placement.on_accelerator[id.index];
+    const bool both = plan_.placement.has_copy(id.index, kHost) && plan_.placement.has_copy(id.index, kAccelerator);
     if (!host || both) return both ? "both sides" : "";
     const Cause forced = plan_.costed.forced[id.index];
     if (graph_.nodes[id].kind != NodeKind::operation) return "given on the host";
@@ -206,4 +206,4 @@ std::string summary_line(const Plan& plan) {
          format_seconds(plan.all_accelerator_seconds) + "; " + machine_phrase(plan.machine) + ")";
 }
 
-}  // namespace cleave
+}  // namespace cleave::planner

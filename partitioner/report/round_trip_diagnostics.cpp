@@ -4,11 +4,11 @@
 
 #include "graph/base/units.h"
 #include "partitioner/apply/deliveries.h"
-#include "partitioner/apply/value_uses.h"
+#include "partitioner/machine/value_uses.h"
 #include "partitioner/report/transfer_diagnostics.h"
 #include "partitioner/report/wording.h"
 
-namespace cleave {
+namespace cleave::planner {
 namespace {
 
 constexpr std::size_t kMostNotes = 3;  ///< values named, each way
@@ -17,7 +17,7 @@ constexpr int kMostSolves = 8;         ///< savings computed
 class Writer {
  public:
   Writer(const Plan& plan)
-      : plan_(plan), graph_(*plan.graph), uses_(graph_), deliveries_(graph_, uses_, plan.placement, plan.transfers.items) {}
+      : plan_(plan), graph_(*plan.graph), uses_(*plan.costed.uses), deliveries_(graph_, uses_, plan.placement, plan.transfers.items) {}
 
   Diagnostic write(const RoundTrip& trip, Severity severity) {
     const Node& blamed = graph_.nodes[trip.blamed];
@@ -106,7 +106,7 @@ class Writer {
 
   std::string reason(const RoundTrip& trip) const {
     const Node& node = graph_.nodes[trip.blamed];
-    const HostFunction* function = host_function(graph_, trip.blamed);
+    const HostFunction* function = graph_.nodes[trip.blamed].host_function();
     switch (trip.cause) {
       case Cause::pinned: return node.op && node.op->moves_to == Side::host ? "to_host() puts it there" : "it is pinned there";
       case Cause::effect: return function ? "it is a host function with effects" : "it has an effect";
@@ -141,7 +141,7 @@ class Writer {
 
   const Plan& plan_;
   const Graph& graph_;
-  const ValueUses uses_;
+  const ValueUses& uses_;
   const Deliveries deliveries_;
   int solves_ = 0;
 };
@@ -165,4 +165,4 @@ void diagnose_round_trips(const Plan& plan, const DiagnosticOptions& options, Di
   }
 }
 
-}  // namespace cleave
+}  // namespace cleave::planner

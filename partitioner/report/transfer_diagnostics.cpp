@@ -5,10 +5,10 @@
 
 #include "graph/base/units.h"
 #include "partitioner/apply/deliveries.h"
-#include "partitioner/apply/value_uses.h"
+#include "partitioner/machine/value_uses.h"
 #include "partitioner/report/wording.h"
 
-namespace cleave {
+namespace cleave::planner {
 namespace {
 
 constexpr double kBoundShare = 0.1;         ///< of the time of the run or a loop, from which on waiting is worth a word
@@ -38,8 +38,7 @@ void diagnose_copies(const Plan& plan, const DiagnosticOptions& options, Diagnos
   const std::optional<Severity> severity = options.severity_of(DiagnosticKind::implicit_copy);
   if (!severity) return;
   const Graph& graph = *plan.graph;
-  const ValueUses uses(graph);
-  const Deliveries deliveries(graph, uses, plan.placement, plan.transfers.items);
+  const Deliveries deliveries(graph, *plan.costed.uses, plan.placement, plan.transfers.items);
   for (std::size_t i = 0; i < plan.transfers.items.size(); ++i) {
     const Transfer& t = plan.transfers.items[i];
     const bool to_host = t.to == kHost;
@@ -72,7 +71,7 @@ void diagnose_fallbacks(const Plan& plan, const DiagnosticOptions& options, Diag
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const NodeId id(i);
     const Node& node = graph.nodes[id];
-    if (plan.costed.forced[i] != Cause::no_kernel || !node.op || host_function(graph, id)) continue;
+    if (plan.costed.forced[i] != Cause::no_kernel || !node.op || node.host_function()) continue;
     Diagnostic d{DiagnosticKind::fallback, *severity, "", node.location, 0, {}};
     d.message = "`" + node.op->name + "` runs on the host only because the accelerator has no kernel for it";
     const double frequency = plan.costed.frequency[node.region];
@@ -207,4 +206,4 @@ Diagnostics diagnose(const Plan& plan, const Schedule& schedule, const Diagnosti
   return diagnostics;
 }
 
-}  // namespace cleave
+}  // namespace cleave::planner

@@ -6,7 +6,7 @@
 #include "partitioner/apply/schedule.h"
 #include "partitioner/compile.h"
 
-namespace cleave {
+namespace cleave::planner {
 
 /// In source order. Kinds that are off are left out; what the user allowed is in the list with severity `allowed`.
 Diagnostics diagnose(const Plan& plan, const Schedule& schedule, const DiagnosticOptions& options);
@@ -18,4 +18,4 @@ void diagnose_round_trips(const Plan& plan, const DiagnosticOptions& options, Di
 /// large to solve once more for a message.
 std::optional<double> saved_by_kernel(const Plan& plan, NodeId node);
 
-}  // namespace cleave
+}  // namespace cleave::planner

@@ -2,19 +2,10 @@
 
 #include <cmath>
 #include <cstdio>
-#include <variant>
 
 #include "graph/base/units.h"
 
-namespace cleave {
-
-const HostFunction* host_function(const Graph& graph, NodeId node) {
-  for (const auto& [name, value] : graph.nodes[node].attributes) {
-    const auto* function = std::get_if<std::shared_ptr<const HostFunction>>(&value);
-    if (function && *function) return function->get();
-  }
-  return nullptr;
-}
+namespace cleave::planner {
 
 std::string value_phrase(const Graph& graph, ValueId value) {
   const Value& v = graph.values[value];
@@ -27,7 +18,7 @@ std::string type_phrase(const TensorType& type) {
 }
 
 std::string culprit_name(const Graph& graph, NodeId node) {
-  if (const HostFunction* function = host_function(graph, node); function && !function->name.empty()) return function->name;
+  if (const HostFunction* function = graph.nodes[node].host_function(); function && !function->name.empty()) return function->name;
   return graph.nodes[node].op ? graph.nodes[node].op->name : graph.display_name(node);
 }
 
@@ -61,4 +52,4 @@ bool any_assumed(const Graph& graph, RegionId region) {
   return false;
 }
 
-}  // namespace cleave
+}  // namespace cleave::planner

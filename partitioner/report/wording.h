@@ -8,7 +8,7 @@
 #include "partitioner/machine/costs.h"
 #include "partitioner/machine/machine.h"
 
-namespace cleave {
+namespace cleave::planner {
 
 /// "`weights`", or "the result of `matmul`" where the user gave no name.
 std::string value_phrase(const Graph& graph, ValueId value);
@@ -27,7 +27,5 @@ std::string percent(double part, double whole);
 
 /// True if the trips or the probability of the region, or of one around it, are assumed.
 bool any_assumed(const Graph& graph, RegionId region);
-/// The host function that a node calls, or null.
-const HostFunction* host_function(const Graph& graph, NodeId node);
 
-}  // namespace cleave
+}  // namespace cleave::planner

@@ -8,7 +8,7 @@
 #include "partitioner/solver/network.h"
 #include "partitioner/solver/reduce.h"
 
-namespace cleave {
+namespace cleave::planner {
 namespace {
 
 using Pin = PlacementProblem::Pin;
@@ -17,8 +17,7 @@ double transfer_seconds(const PlacementProblem& problem, const Placement& placem
   double sum = 0;
   for (const PlannedTransfer& transfer : placement.transfers) {
     const auto& value = problem.values[transfer.value];
-    sum += problem.regions[transfer.region].frequency *
-           (transfer.to_accelerator ? value.host_to_accelerator_seconds : value.accelerator_to_host_seconds);
+    sum += problem.regions[transfer.region].frequency * value.seconds(transfer.from(), transfer.to());
   }
   return sum;
 }
@@ -114,4 +113,4 @@ Result<std::vector<Advice>> advise(const PlacementProblem& problem, const std::v
   return advice;
 }
 
-}  // namespace cleave
+}  // namespace cleave::planner

@@ -10,7 +10,7 @@
 #include "partitioner/solver/placement.h"
 #include "partitioner/solver/problem.h"
 
-namespace cleave {
+namespace cleave::planner {
 
 /// What it means to have one node on one side. All seconds are a whole run's.
 struct Choice {
@@ -35,4 +35,4 @@ struct Advice {
 /// and local repairs of its flow. An Error as from solve(). A memory capacity is not considered.
 Result<std::vector<Advice>> advise(const PlacementProblem& problem, const std::vector<std::int32_t>& host_only);
 
-}  // namespace cleave
+}  // namespace cleave::planner

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace cleave {
+namespace cleave::planner {
 namespace {
 
 constexpr std::int64_t kLimit = std::int64_t{1} << 62;
@@ -58,4 +58,4 @@ std::int64_t CapacityScale::units(double seconds) const {
   return 2 * std::max<std::int64_t>(1, std::llround(half));
 }
 
-}  // namespace cleave
+}  // namespace cleave::planner

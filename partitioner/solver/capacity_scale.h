@@ -7,7 +7,7 @@
 #include "partitioner/solver/problem.h"
 #include "partitioner/solver/region_tree.h"
 
-namespace cleave {
+namespace cleave::planner {
 
 /// Seconds as integers: the finest power of two as unit in which the sum of all capacities stays below 2^62.
 class CapacityScale {
@@ -25,4 +25,4 @@ class CapacityScale {
   std::int64_t terms_ = 0;
 };
 
-}  // namespace cleave
+}  // namespace cleave::planner

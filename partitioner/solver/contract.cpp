@@ -5,7 +5,7 @@
 #include <numeric>
 #include <string>
 
-namespace cleave {
+namespace cleave::planner {
 namespace {
 
 using Pin = PlacementProblem::Pin;
@@ -74,4 +74,4 @@ Result<Contraction> contract(const PlacementProblem& problem) {
   return result;
 }
 
-}  // namespace cleave
+}  // namespace cleave::planner

@@ -7,7 +7,7 @@
 #include "graph/base/result.h"
 #include "partitioner/solver/problem.h"
 
-namespace cleave {
+namespace cleave::planner {
 
 struct Contraction {
   struct Class {
@@ -22,4 +22,4 @@ struct Contraction {
 /// An Error that names the chain of causes if pins contradict each other.
 Result<Contraction> contract(const PlacementProblem& problem);
 
-}  // namespace cleave
+}  // namespace cleave::planner

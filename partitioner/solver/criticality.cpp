@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace cleave {
+namespace cleave::planner {
 namespace {
 
 constexpr std::size_t kEngines = 2;  ///< the first of the two engines among the resources
@@ -21,8 +21,7 @@ class Finder {
     }
     for (const PlannedTransfer& t : placement.transfers) {
       const auto& value = problem.values[t.value];
-      const double once = t.to_accelerator ? value.host_to_accelerator_seconds : value.accelerator_to_host_seconds;
-      moving_[t.to_accelerator ? 1 : 0][t.value] += problem.regions[t.region].frequency * once;
+      moving_[t.to_accelerator ? 1 : 0][t.value] += problem.regions[t.region].frequency * value.seconds(t.from(), t.to());
     }
     index();
   }
@@ -144,4 +143,4 @@ Criticality find_criticality(const PlacementProblem& problem, const UsesByValue&
   return Finder(problem, uses, placement).run();
 }
 
-}  // namespace cleave
+}  // namespace cleave::planner

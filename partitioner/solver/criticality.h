@@ -8,7 +8,7 @@
 #include "partitioner/solver/placement.h"
 #include "partitioner/solver/region_tree.h"
 
-namespace cleave {
+namespace cleave::planner {
 
 /// From 0 (may be late by the whole run) to 1 (on the critical path); a negative number where the placement has no such thing.
 struct Criticality {
@@ -20,4 +20,4 @@ struct Criticality {
 
 Criticality find_criticality(const PlacementProblem& problem, const UsesByValue& uses, const Placement& placement);
 
-}  // namespace cleave
+}  // namespace cleave::planner

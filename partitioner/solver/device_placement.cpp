@@ -8,7 +8,7 @@
 
 #include "partitioner/solver/json_records.h"
 
-namespace cleave {
+namespace cleave::planner {
 namespace {
 
 using Type = JsonScalar::Type;
@@ -118,4 +118,4 @@ Result<PlacementProblem> read_device_placement(std::istream& in, const std::func
   return reader.finish();
 }
 
-}  // namespace cleave
+}  // namespace cleave::planner

@@ -7,9 +7,9 @@
 #include "graph/base/result.h"
 #include "partitioner/solver/problem.h"
 
-namespace cleave {
+namespace cleave::planner {
 
 /// Value i is the output of node i; nodes are in the order of the file.
 Result<PlacementProblem> read_device_placement(std::istream& in, const std::function<void()>& pause);
 
-}  // namespace cleave
+}  // namespace cleave::planner

@@ -7,7 +7,7 @@
 #include "graph/base/diagnostic.h"
 #include "graph/base/spelling.h"
 
-namespace cleave {
+namespace cleave::planner {
 
 Status JsonRecords::read(std::istream& in) {
   const bool complete = nlohmann::json::sax_parse(in, static_cast<nlohmann::json_sax<nlohmann::json>*>(this));
@@ -181,4 +181,4 @@ bool JsonRecords::end_array() {
   return true;
 }
 
-}  // namespace cleave
+}  // namespace cleave::planner

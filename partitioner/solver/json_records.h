@@ -12,7 +12,7 @@
 
 #include "graph/base/result.h"
 
-namespace cleave {
+namespace cleave::planner {
 
 struct JsonScalar {
   enum class Type : std::uint8_t { null, boolean, integer, real, text } type = Type::null;
@@ -79,4 +79,4 @@ class JsonRecords : public nlohmann::json_sax<nlohmann::json> {
   std::optional<Error> error_;
 };
 
-}  // namespace cleave
+}  // namespace cleave::planner

@@ -13,7 +13,7 @@
 #include "partitioner/flow/shrink.h"
 #include "partitioner/solver/subset_sum.h"
 
-namespace cleave {
+namespace cleave::planner {
 namespace {
 
 constexpr int kRootAgain = -1;
@@ -320,4 +320,4 @@ std::optional<CapacityCut> cut_within_capacity(const CutNetwork& network, const 
   return Search(network, weights, unavoidable, capacity, options).run();
 }
 
-}  // namespace cleave
+}  // namespace cleave::planner

@@ -9,7 +9,7 @@
 
 #include "partitioner/flow/min_cut.h"
 
-namespace cleave {
+namespace cleave::planner {
 
 struct CapacityOptions {
   Solver solver = Solver::flat;
@@ -28,4 +28,4 @@ struct CapacityCut {
 std::optional<CapacityCut> cut_within_capacity(const CutNetwork& network, const std::vector<double>& weights, double unavoidable,
                                                double capacity, const CapacityOptions& options = {});
 
-}  // namespace cleave
+}  // namespace cleave::planner

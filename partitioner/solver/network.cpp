@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-namespace cleave {
+namespace cleave::planner {
 namespace {
 
 using Pin = PlacementProblem::Pin;
@@ -316,4 +316,4 @@ PlacementFlow make_flow(const PlacementProblem& problem, const Contraction& cont
   return result;
 }
 
-}  // namespace cleave
+}  // namespace cleave::planner

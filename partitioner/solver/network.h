@@ -12,7 +12,7 @@
 #include "partitioner/solver/problem.h"
 #include "partitioner/solver/region_tree.h"
 
-namespace cleave {
+namespace cleave::planner {
 
 /// Which vertex stands for which decision.
 struct PlacementVariables {
@@ -36,4 +36,4 @@ PlacementNetwork make_network(const PlacementProblem& problem, const Contraction
 PlacementFlow make_flow(const PlacementProblem& problem, const Contraction& contraction, const UsesByValue& uses,
                         const CapacityScale& scale);
 
-}  // namespace cleave
+}  // namespace cleave::planner

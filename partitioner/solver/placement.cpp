@@ -12,7 +12,7 @@
 #include "partitioner/solver/reduce.h"
 #include "partitioner/solver/region_tree.h"
 
-namespace cleave {
+namespace cleave::planner {
 namespace {
 
 using Pin = PlacementProblem::Pin;
@@ -325,4 +325,4 @@ std::vector<std::string> verify(const PlacementProblem& problem, const Placement
   return broken;
 }
 
-}  // namespace cleave
+}  // namespace cleave::planner

@@ -9,13 +9,16 @@
 #include "partitioner/flow/min_cut.h"
 #include "partitioner/solver/problem.h"
 
-namespace cleave {
+namespace cleave::planner {
 
 /// The transfer of one value in one direction in one region.
 struct PlannedTransfer {
   std::int32_t value = 0;
   bool to_accelerator = true;
   std::int32_t region = 0;
+
+  [[nodiscard]] DeviceId from() const { return to_accelerator ? kHost : kAccelerator; }
+  [[nodiscard]] DeviceId to() const { return to_accelerator ? kAccelerator : kHost; }
   friend bool operator==(const PlannedTransfer&, const PlannedTransfer&) = default;
 };
 
@@ -26,6 +29,8 @@ struct Placement {
   double bound_seconds = 0;                           ///< no placement is cheaper than this (the flow)
   double gap = 0;                                     ///< (objective - bound) / objective; 0 for a minimum cut within rounding
   double solve_seconds = 0;                           ///< wall clock
+
+  [[nodiscard]] bool has_copy(std::size_t node, DeviceId device) const { return (device == kHost ? on_host : on_accelerator)[node] != 0; }
 };
 
 struct SolveOptions {
@@ -47,4 +52,4 @@ Placement evaluate(const PlacementProblem& problem, std::vector<std::uint8_t> on
 /// Rules that a placement breaks (a node without a copy, a violated pin, a use that nothing reaches), as sentences; empty if none.
 std::vector<std::string> verify(const PlacementProblem& problem, const Placement& placement);
 
-}  // namespace cleave
+}  // namespace cleave::planner

@@ -6,7 +6,7 @@
 
 #include "partitioner/solver/region_tree.h"
 
-namespace cleave {
+namespace cleave::planner {
 namespace {
 
 using Problem = PlacementProblem;
@@ -119,4 +119,4 @@ Status verify(const PlacementProblem& problem) {
   return {};
 }
 
-}  // namespace cleave
+}  // namespace cleave::planner

@@ -7,9 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "graph/base/id.h"
 #include "graph/base/result.h"
 
-namespace cleave {
+namespace cleave::planner {
 
 struct PlacementProblem {
   static constexpr std::int32_t kNoParent = -1;
@@ -35,6 +36,11 @@ struct PlacementProblem {
     std::int32_t region = 0;  ///< where it lives
     double host_to_accelerator_seconds = 0;
     double accelerator_to_host_seconds = 0;
+
+    /// Of one transfer.
+    [[nodiscard]] double seconds(DeviceId from, DeviceId to) const {
+      return from == to ? 0 : from == kHost ? host_to_accelerator_seconds : accelerator_to_host_seconds;
+    }
   };
   struct Use {
     std::int32_t value = 0;
@@ -53,4 +59,4 @@ struct PlacementProblem {
 /// Nothing, or why the problem is malformed (path of the offending element, as in `uses[3].region`).
 Status verify(const PlacementProblem& problem);
 
-}  // namespace cleave
+}  // namespace cleave::planner

@@ -12,7 +12,7 @@
 #include "partitioner/solver/device_placement.h"
 #include "partitioner/solver/json_records.h"
 
-namespace cleave {
+namespace cleave::planner {
 namespace {
 
 using Problem = PlacementProblem;
@@ -296,4 +296,4 @@ Status set_accelerator_memory(PlacementProblem& problem, std::string_view capaci
   return {};
 }
 
-}  // namespace cleave
+}  // namespace cleave::planner

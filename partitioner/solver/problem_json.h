@@ -11,7 +11,7 @@
 #include "partitioner/solver/placement.h"
 #include "partitioner/solver/problem.h"
 
-namespace cleave {
+namespace cleave::planner {
 
 enum class ProblemFormat : std::uint8_t {
   cleave,
@@ -39,4 +39,4 @@ std::string problem_json(const PlacementProblem& problem);
 /// {objective_seconds, bound_seconds, gap, nodes, transfers, solve_seconds}
 std::string placement_json(const LoadedProblem& loaded, const Placement& placement);
 
-}  // namespace cleave
+}  // namespace cleave::planner

@@ -4,7 +4,7 @@
 
 #include "partitioner/solver/problem_json.h"
 
-namespace cleave {
+namespace cleave::planner {
 namespace {
 
 void append(std::string& out, double number) {
@@ -114,4 +114,4 @@ std::string placement_json(const LoadedProblem& loaded, const Placement& placeme
   return out;
 }
 
-}  // namespace cleave
+}  // namespace cleave::planner

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace cleave {
+namespace cleave::planner {
 namespace {
 
 using Pin = PlacementProblem::Pin;
@@ -229,4 +229,4 @@ void reduce(const PlacementProblem& problem, const UsesByValue& uses, const Capa
   Reducer(problem, uses, scale, which, contraction).run();
 }
 
-}  // namespace cleave
+}  // namespace cleave::planner

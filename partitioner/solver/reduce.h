@@ -7,7 +7,7 @@
 #include "partitioner/solver/problem.h"
 #include "partitioner/solver/region_tree.h"
 
-namespace cleave {
+namespace cleave::planner {
 
 struct Reductions {
   bool to_host = true;
@@ -19,4 +19,4 @@ struct Reductions {
 void reduce(const PlacementProblem& problem, const UsesByValue& uses, const CapacityScale& scale, const Reductions& which,
             Contraction& contraction);
 
-}  // namespace cleave
+}  // namespace cleave::planner

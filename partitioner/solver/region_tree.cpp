@@ -1,7 +1,7 @@
 // Preorder intervals, uses by value, and the span of regions of one value.
 #include "partitioner/solver/region_tree.h"
 
-namespace cleave {
+namespace cleave::planner {
 
 RegionTree::RegionTree(const std::vector<PlacementProblem::Region>& regions) : first_(regions.size()), size_(regions.size(), 1) {
   const auto count = static_cast<std::int32_t>(regions.size());
@@ -42,4 +42,4 @@ std::int32_t RegionSpan::add(std::int32_t region) {
   return slot;
 }
 
-}  // namespace cleave
+}  // namespace cleave::planner

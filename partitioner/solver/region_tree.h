@@ -7,7 +7,7 @@
 
 #include "partitioner/solver/problem.h"
 
-namespace cleave {
+namespace cleave::planner {
 
 /// Answers "does `inner` lie at or below `outer`" from preorder intervals.
 class RegionTree {
@@ -50,4 +50,4 @@ class RegionSpan {
   std::uint32_t now_ = 0;
 };
 
-}  // namespace cleave
+}  // namespace cleave::planner

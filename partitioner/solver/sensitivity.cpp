@@ -7,7 +7,7 @@
 
 #include "graph/base/units.h"
 
-namespace cleave {
+namespace cleave::planner {
 namespace {
 
 constexpr double kTie = 1e-12;  ///< relative; what differs less is the same but for rounding
@@ -126,4 +126,4 @@ Result<Sensitivity> sensitivity(const PlacementProblem& problem, const Placement
   return Sensitivity{{1 / size->high, 1 / size->low}, *start};
 }
 
-}  // namespace cleave
+}  // namespace cleave::planner

@@ -8,7 +8,7 @@
 #include "partitioner/solver/placement.h"
 #include "partitioner/solver/problem.h"
 
-namespace cleave {
+namespace cleave::planner {
 
 /// Seconds of each transfer, in the two directions, that do not depend on its size. A cheaper transfer is all latency.
 struct LinkLatency {
@@ -31,4 +31,4 @@ struct Sensitivity {
 /// memory capacity (under which nothing proves an optimum), or a placement that is not optimal as things are.
 Result<Sensitivity> sensitivity(const PlacementProblem& problem, const Placement& placement, const LinkLatency& latency);
 
-}  // namespace cleave
+}  // namespace cleave::planner

@@ -6,7 +6,7 @@
 #include <functional>
 #include <iterator>
 
-namespace cleave {
+namespace cleave::planner {
 
 namespace {
 
@@ -51,4 +51,4 @@ double largest_sum_within(std::vector<double> weights, double capacity) {
   return std::min(capacity, sums.back() + rest);
 }
 
-}  // namespace cleave
+}  // namespace cleave::planner

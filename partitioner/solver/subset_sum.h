@@ -3,10 +3,10 @@
 
 #include <vector>
 
-namespace cleave {
+namespace cleave::planner {
 
 /// An upper bound, at most `capacity`, on the sums of subsets of `weights` that do not pass `capacity`; exact where few different sums
 /// exist. Many small weights count as if they could be divided.
 double largest_sum_within(std::vector<double> weights, double capacity);
 
-}  // namespace cleave
+}  // namespace cleave::planner

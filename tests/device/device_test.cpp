@@ -10,6 +10,7 @@
 
 #include "graph/base/diagnostic_text.h"
 #include "models/model.h"
+#include "tests/support/namespaces.h"
 #include "tests/support/op_samples.h"
 #include "tests/support/traced_lines.h"
 
@@ -21,9 +22,9 @@ using ::testing::HasSubstr;
 constexpr Where kPlacements[] = {Where::accelerator, Where::optimal, Where::random, Where::host};
 
 #define CLEAVE_DEVICE_OR_SKIP(name)                                           \
-  const Result<ExecutorOptions> name##_or = device_under_test();              \
+  const Result<ExecutorSetup> name##_or = device_under_test();                \
   if (!name##_or) GTEST_SKIP() << "no device: " << name##_or.error().message; \
-  const ExecutorOptions& name = *name##_or
+  const ExecutorSetup& name = *name##_or
 
 /// One call with its operands as inputs and its results as outputs.
 std::shared_ptr<const Graph> call_of(const OpSample& sample) {
@@ -42,7 +43,7 @@ std::shared_ptr<const Graph> call_of(const OpSample& sample) {
 
 class DeviceOp : public ::testing::TestWithParam<std::string> {};
 
-void check_sample(const ExecutorOptions& device, const OpSample& sample) {
+void check_sample(const ExecutorSetup& device, const OpSample& sample) {
   const auto graph = call_of(sample);
   ASSERT_TRUE(graph->ok()) << to_text(graph->diagnostics);
   const Planned planned = plan_on(device, graph, Where::accelerator);
@@ -65,8 +66,8 @@ void check_sample(const ExecutorOptions& device, const OpSample& sample) {
 }
 
 /// Whether the device, and not the host, would run the one operation of the graph.
-bool runs_there(const ExecutorOptions& device, const Graph& graph) {
-  const KernelSupport supported = kernel_support(device.accelerator);
+bool runs_there(const ExecutorSetup& device, const Graph& graph) {
+  const KernelSupport& supported = device.back_end.supports;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     if (graph.nodes[NodeId(i)].kind == NodeKind::operation) return supported(graph, NodeId(i));
   }
@@ -99,11 +100,11 @@ INSTANTIATE_TEST_SUITE_P(Each, DeviceOp, ::testing::ValuesIn(pure_ops()), [](con
 // --- whole programs ------------------------------------------------------------------------------------------------------------------
 
 /// Runs on each kind of placement, twice, against the oracle.
-void check_program(const ExecutorOptions& device, const std::shared_ptr<const Graph>& graph, const RunOptions& options,
+void check_program(const ExecutorSetup& device, const std::shared_ptr<const Graph>& graph, const RunOptions& options,
                    const Outcome& expected, std::uint64_t seed, const std::function<void()>& before_run) {
   for (const Where where : kPlacements) {
     SCOPED_TRACE("placement " + std::to_string(static_cast<int>(where)));
-    ExecutorOptions executor_options = device;
+    ExecutorSetup executor_options = device;
     executor_options.channel_capacity = 1 + static_cast<int>(seed % 2);
     const std::unique_ptr<Executor> executor = executor_for(plan_on(device, graph, where, seed), executor_options);
     ASSERT_TRUE(executor);
@@ -203,7 +204,7 @@ TEST(DeviceErrors, WhatCannotFitIsRefusedBeforeAnythingRuns) {
   const auto graph = std::make_shared<const Graph>(tracer.finish());
   ASSERT_TRUE(graph->ok()) << to_text(graph->diagnostics);
   const Planned planned = plan_on(device, graph, Where::accelerator);
-  const Result<std::unique_ptr<Executor>> executor = Executor::create(planned.program, costs_for(device).machine, device);
+  const Result<std::unique_ptr<Executor>> executor = Executor::create(planned.program, planned.costs, device);
   ASSERT_FALSE(executor.ok());
   EXPECT_EQ(executor.error().kind, ErrorKind::machine) << executor.error().message;
 }

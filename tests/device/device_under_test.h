@@ -5,19 +5,20 @@
 #include <cstdlib>
 #include <string>
 
+#include "executor/api/back_ends.h"
 #include "tests/executor/run_support.h"
+#include "tests/support/namespaces.h"
 
 namespace cleave::testing {
 
 /// The options of an executor on the device, or why there is none.
-inline Result<ExecutorOptions> device_under_test() {
+inline Result<ExecutorSetup> device_under_test() {
   const char* name = std::getenv("CLEAVE_TEST_DEVICE");
   ExecutorOptions options;
-  if (Status status = choose_accelerator(name ? name : "cuda", options); !status) return status.error();
   options.watchdog_seconds = 60;
   options.library_paths = {CLEAVE_BINARY_DIR "/lib"};
   if (const char* libraries = std::getenv("CLEAVE_TEST_LIBRARIES")) options.library_paths.emplace_back(libraries);
-  return options;
+  return choose_device(name ? name : "cuda", options);
 }
 
 inline std::uint64_t seeds_to_test(std::uint64_t usual) {
@@ -31,22 +32,15 @@ inline std::string source_folder() {
   return folder ? folder : CLEAVE_SOURCE_DIR;
 }
 
-inline CostModel costs_for(const ExecutorOptions& options) {
+inline CostModel costs_for(const ExecutorSetup& setup) {
   CostModel model = simulated_costs();
-  model.supported = kernel_support(options.accelerator);
+  model.supported = setup.back_end.supports;
   return model;
 }
 
 /// As plan_for, for what the device supports.
-inline Planned plan_on(const ExecutorOptions& options, const std::shared_ptr<const Graph>& graph, Where where, std::uint64_t seed = 0) {
-  const CostModel model = costs_for(options);
-  Diagnostics diagnostics;
-  const CostedProblem costed = make_problem(*graph, model, diagnostics);
-  Planned planned;
-  const Placement placement = place(costed.problem, where, seed);
-  planned.transfers = make_transfers(*graph, costed, placement, model.machine);
-  planned.program = std::make_shared<const Program>(split(graph, placement, planned.transfers));
-  return planned;
+inline Planned plan_on(const ExecutorSetup& setup, const std::shared_ptr<const Graph>& graph, Where where, std::uint64_t seed = 0) {
+  return plan_with(costs_for(setup), graph, where, seed);
 }
 
 }  // namespace cleave::testing

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tests/support/command.h"
+#include "tests/support/namespaces.h"
 
 namespace cleave::testing {
 namespace {

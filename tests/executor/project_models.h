@@ -7,6 +7,7 @@
 #include "graph/base/diagnostic_text.h"
 #include "models/model.h"
 #include "tests/executor/run_support.h"
+#include "tests/support/namespaces.h"
 
 namespace cleave::testing {
 

@@ -11,8 +11,10 @@
 #include "executor/check/compare.h"
 #include "executor/check/reference.h"
 #include "executor/run/executor.h"
+#include "executor/simulated/back_end.h"
 #include "partitioner/apply/split.h"
 #include "partitioner/compile.h"
+#include "tests/support/namespaces.h"
 #include "tests/support/random_graph.h"
 
 namespace cleave::testing {
@@ -20,7 +22,7 @@ namespace cleave::testing {
 inline CostModel simulated_costs() {
   CostModel model;
   model.machine = *Machine::shipped("simulated");
-  model.supported = kernel_support(ExecutorOptions::Accelerator::simulated);
+  model.supported = simulated::back_end().supports;
   return model;
 }
 
@@ -29,7 +31,13 @@ enum class Where { host, accelerator, optimal, random };
 struct Planned {
   Transfers transfers;
   std::shared_ptr<const Program> program;
+  StepCosts costs;
 };
+
+/// An executor's setup with the simulated accelerator.
+inline ExecutorSetup simulated_setup(ExecutorOptions options = {}) {
+  return {std::move(options), simulated::back_end(), 0};
+}
 
 inline Placement place(const PlacementProblem& problem, Where where, std::uint64_t seed) {
   if (where == Where::optimal) return *solve(problem);
@@ -45,22 +53,32 @@ inline Placement place(const PlacementProblem& problem, Where where, std::uint64
 }
 
 /// `ahead` as for split().
-inline Planned plan_for(std::shared_ptr<const Graph> graph, Where where, std::uint64_t seed = 0, std::size_t ahead = kAllAhead) {
-  const CostModel model = simulated_costs();
+inline Planned plan_with(const CostModel& model, std::shared_ptr<const Graph> graph, Where where, std::uint64_t seed = 0,
+                         std::size_t ahead = kAllAhead) {
   Diagnostics diagnostics;
   const CostedProblem costed = make_problem(*graph, model, diagnostics);
   const Placement placement = place(costed.problem, where, seed);
   Planned planned;
-  planned.transfers = make_transfers(*graph, costed, placement, model.machine);
-  planned.program = std::make_shared<const Program>(split(graph, placement, planned.transfers, ahead));
+  planned.transfers = make_transfers(*graph, costed, placement);
+  planned.program = std::make_shared<const Program>(split(graph, *costed.uses, placement, planned.transfers, ahead));
+  planned.costs = step_costs(*planned.program, costed, model.machine);
   return planned;
 }
 
-inline std::unique_ptr<Executor> executor_for(const Planned& planned, const ExecutorOptions& options) {
-  Result<std::unique_ptr<Executor>> executor = Executor::create(planned.program, simulated_costs().machine, options);
+inline Planned plan_for(std::shared_ptr<const Graph> graph, Where where, std::uint64_t seed = 0, std::size_t ahead = kAllAhead) {
+  return plan_with(simulated_costs(), std::move(graph), where, seed, ahead);
+}
+
+inline std::unique_ptr<Executor> executor_for(const Planned& planned, const ExecutorSetup& setup = simulated_setup()) {
+  Result<std::unique_ptr<Executor>> executor = Executor::create(planned.program, planned.costs, setup);
   if (executor) return std::move(*executor);
   ADD_FAILURE() << executor.error().message;
   return nullptr;
+}
+
+/// What the planner made, for executor_for.
+inline Planned as_planned(const Plan& plan) {
+  return {plan.transfers, std::make_shared<const Program>(plan.program), step_costs(plan.program, plan.costed, plan.machine)};
 }
 
 /// One run and the lines that it printed.

@@ -7,8 +7,9 @@
 #include "graph/trace/trace.h"
 #include "models/model.h"
 #include "partitioner/compile.h"
+#include "tests/support/namespaces.h"
 
-namespace cleave {
+namespace cleave::testing {
 namespace {
 
 std::string text(const Graph& graph) {
@@ -107,4 +108,4 @@ outputs: [a, total]
 }
 
 }  // namespace
-}  // namespace cleave
+}  // namespace cleave::testing

@@ -10,8 +10,9 @@
 #include "graph/passes/verify.h"
 #include "models/model.h"
 #include "partitioner/compile.h"
+#include "tests/support/namespaces.h"
 
-namespace cleave {
+namespace cleave::testing {
 namespace {
 
 namespace fs = std::filesystem;
@@ -150,4 +151,4 @@ TEST(Zoo, HostFunctionsAreLoadedFromTheExampleLibrary) {
 }
 
 }  // namespace
-}  // namespace cleave
+}  // namespace cleave::testing

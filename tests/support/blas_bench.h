@@ -9,6 +9,7 @@
 #include "executor/cuda/matmul/matmul.h"
 #include "executor/cuda/stopwatch.h"
 #include "tests/support/fake_driver.h"
+#include "tests/support/namespaces.h"
 
 namespace cleave::testing {
 

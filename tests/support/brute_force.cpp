@@ -1,5 +1,6 @@
 // See brute_force.h. The cost of transfers is tabulated by the set of uses that need the value, so that the search over copies stays fast.
 #include "tests/support/brute_force.h"
+#include "tests/support/namespaces.h"
 
 #include <algorithm>
 #include <cmath>

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "partitioner/solver/problem.h"
+#include "tests/support/namespaces.h"
 
 namespace cleave::testing {
 

@@ -1,4 +1,5 @@
 #include "tests/support/command.h"
+#include "tests/support/namespaces.h"
 
 #include <sys/wait.h>
 

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "tests/support/namespaces.h"
 #include "tests/support/temporary_folder.h"
 
 namespace cleave::testing {

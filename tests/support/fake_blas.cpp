@@ -6,6 +6,7 @@
 
 #include "graph/array/tensor_type.h"
 #include "tests/support/fake_driver.h"
+#include "tests/support/namespaces.h"
 
 namespace cleave::testing {
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "executor/cuda/matmul/blas_api.h"
+#include "tests/support/namespaces.h"
 
 namespace cleave::testing {
 

@@ -7,6 +7,7 @@
 #include "tests/support/fake_blas.h"
 #include "tests/support/fake_graphs.h"
 #include "tests/support/kernel_emulator/kernel_emulator.h"
+#include "tests/support/namespaces.h"
 
 namespace cleave::testing {
 namespace {
@@ -31,10 +32,10 @@ FakeDriver& FakeDriver::current() {
   return *the_driver;
 }
 
-std::function<Result<std::unique_ptr<Device>>()> FakeDriver::opener(cuda::CudaOptions options) {
+std::function<Result<std::unique_ptr<Device>>(int, const ExecutorOptions&)> FakeDriver::opener(cuda::CudaOptions options) {
   options.cache_folder.clear();
   options.source = [this](const KernelRequest& request, const cuda::Architecture& a) { return source(request, a); };
-  return [options] { return cuda::CudaDevice::open(api(), options); };
+  return [options](int, const ExecutorOptions&) { return cuda::CudaDevice::open(api(), options); };
 }
 
 std::optional<cuda::KernelSource> FakeDriver::source(const KernelRequest& request, const cuda::Architecture& architecture) {

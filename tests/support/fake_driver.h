@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "executor/cuda/cuda_device.h"
+#include "tests/support/namespaces.h"
 
 namespace cleave::testing {
 
@@ -50,8 +51,8 @@ class FakeDriver {
   void run_texts(KernelEmulator& emulator);
   /// For CudaOptions::source: the text that cleave generates, or one of our own where it has none; either way we know what it means.
   std::optional<cuda::KernelSource> source(const KernelRequest& request, const cuda::Architecture& architecture);
-  /// For ExecutorOptions::open.
-  std::function<Result<std::unique_ptr<Device>>()> opener(cuda::CudaOptions options = {});
+  /// For BackEnd::open.
+  std::function<Result<std::unique_ptr<Device>>(int, const ExecutorOptions&)> opener(cuda::CudaOptions options = {});
 
   // --- faults -----------------------------------------------------------------------------------------------------------------------
   /// The `call`th call from now on, counted from 1, fails; if the driver would be sticky, so do all after it.

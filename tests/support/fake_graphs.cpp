@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tests/support/fake_driver.h"
+#include "tests/support/namespaces.h"
 
 namespace cleave::testing {
 

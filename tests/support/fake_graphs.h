@@ -2,6 +2,7 @@
 #pragma once
 
 #include "executor/cuda/driver_api.h"
+#include "tests/support/namespaces.h"
 
 namespace cleave::testing {
 

@@ -1,6 +1,7 @@
 // The fake driver's text mode: a launch runs the generated text itself, through the kernel emulator, on the memory that it was given.
 #include "tests/support/fake_driver.h"
 #include "tests/support/kernel_emulator/kernel_emulator.h"
+#include "tests/support/namespaces.h"
 
 namespace cleave::testing {
 

@@ -1,4 +1,5 @@
 #include "tests/support/few_threads.h"
+#include "tests/support/namespaces.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

@@ -2,6 +2,8 @@
 // named in tests/CMakeLists.txt by each test that uses it.
 #pragma once
 
+#include "tests/support/namespaces.h"
+
 namespace cleave::testing {
 
 /// While this lives, `more` threads can be started in this process; then the system refuses.

@@ -1,4 +1,5 @@
 #include "tests/support/golden.h"
+#include "tests/support/namespaces.h"
 
 #include <gtest/gtest.h>
 

@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "tests/support/namespaces.h"
+
 namespace cleave::testing {
 
 /// Fails the current test if `text` differs from tests/golden/<name>; with CLEAVE_UPDATE_GOLDEN=1 writes it there instead.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "executor/device/device.h"
+#include "tests/support/namespaces.h"
 #include "tests/support/op_samples.h"
 
 namespace cleave::testing {

@@ -1,4 +1,5 @@
 #include "tests/support/naive_ops.h"
+#include "tests/support/namespaces.h"
 
 #include <cmath>
 #include <functional>

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "graph/op.h"
+#include "tests/support/namespaces.h"
 
 namespace cleave::testing {
 

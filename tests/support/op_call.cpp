@@ -1,4 +1,5 @@
 #include "tests/support/op_call.h"
+#include "tests/support/namespaces.h"
 
 #include <cstdio>
 #include <cstdlib>

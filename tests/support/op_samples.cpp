@@ -6,6 +6,7 @@
 #include <map>
 
 #include "graph/ops/convert.h"
+#include "tests/support/namespaces.h"
 
 namespace cleave::testing {
 namespace {

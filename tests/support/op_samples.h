@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "graph/op.h"
+#include "tests/support/namespaces.h"
 
 namespace cleave::testing {
 

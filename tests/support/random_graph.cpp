@@ -4,6 +4,7 @@
 #include <random>
 
 #include "graph/trace/tracer.h"
+#include "tests/support/namespaces.h"
 
 namespace cleave::testing {
 namespace {

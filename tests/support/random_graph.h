@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "tests/support/namespaces.h"
 
 namespace cleave::testing {
 

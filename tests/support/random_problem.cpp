@@ -1,5 +1,6 @@
 // See random_problem.h. Pins that contradict each other inside a group are avoided by pinning whole groups alike.
 #include "tests/support/random_problem.h"
+#include "tests/support/namespaces.h"
 
 #include <algorithm>
 #include <numeric>

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "partitioner/solver/problem.h"
+#include "tests/support/namespaces.h"
 
 namespace cleave::testing {
 

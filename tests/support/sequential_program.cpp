@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "executor/run/bindings.h"
+#include "tests/support/namespaces.h"
 
 namespace cleave::testing {
 namespace {

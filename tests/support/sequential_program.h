@@ -8,6 +8,7 @@
 
 #include "executor/run/executor.h"
 #include "partitioner/apply/program.h"
+#include "tests/support/namespaces.h"
 
 namespace cleave::testing {
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "graph/trace/tracer.h"
+#include "tests/support/namespaces.h"
 
 namespace cleave::testing {
 

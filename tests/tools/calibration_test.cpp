@@ -1,6 +1,7 @@
 // What `cleave calibrate` measures, on the simulated accelerator (whose wall-clock times mean little, but whose calls are all checked), and
 // the file that it writes.
 #include "tools/calibration/calibration.h"
+#include "tests/support/namespaces.h"
 
 #include <gmock/gmock.h>
 
@@ -20,7 +21,7 @@ CalibrationOptions small_options(const std::string& inject = "") {
   options.largest_copy = 1 << 18;
   options.largest_matrix = 128;
   options.memory_bytes = 1 << 18;
-  options.open = [inject]() -> Result<std::unique_ptr<DeviceInterface>> {
+  options.open = [inject]() -> Result<std::unique_ptr<Device>> {
     ExecutorOptions executor;
     executor.check_memory = true;
     Result<Faults> faults = Faults::parse(inject);

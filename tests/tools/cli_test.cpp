@@ -6,6 +6,7 @@
 
 #include "graph/array/npy.h"
 #include "tests/support/command.h"
+#include "tests/support/namespaces.h"
 
 namespace cleave::testing {
 namespace {

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/support/fake_driver.h"
+#include "tests/support/namespaces.h"
 #include "tools/calibration/calibration.h"
 
 namespace cleave::testing {
@@ -14,7 +15,7 @@ CalibrationOptions small_options(FakeDriver& driver) {
   options.largest_copy = 1 << 14;
   options.largest_matrix = 64;
   options.memory_bytes = 1 << 15;
-  options.open = driver.opener();
+  options.open = [&driver] { return driver.opener()(0, {}); };
   return options;
 }
 

@@ -9,6 +9,8 @@
 #include "graph/base/diagnostic_text.h"
 
 namespace cleave::bench {
+
+using namespace runtime;
 namespace {
 
 TEST(DevicePrograms, EqualTheOracle) {

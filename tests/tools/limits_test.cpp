@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "tests/support/command.h"
+#include "tests/support/namespaces.h"
 
 namespace cleave::testing {
 namespace {

@@ -7,6 +7,8 @@
 
 namespace cleave::bench {
 
+using namespace planner;
+
 /// The value of the minimum cut.
 std::int64_t min_cut_boost_list(const CutNetwork& network);
 

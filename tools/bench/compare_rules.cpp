@@ -8,6 +8,7 @@
 
 int main(int argc, char** argv) {
   using namespace cleave;
+  using namespace cleave::planner;
   const long operations = argc > 1 ? std::strtol(argv[1], nullptr, 10) : 100000;
   const unsigned long long seed = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1;
   if (argc > 3 || operations < 1 || operations > 10000000) {

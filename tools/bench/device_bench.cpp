@@ -15,6 +15,8 @@
 #include "tools/bench/device_programs.h"
 
 namespace cleave::bench {
+
+using namespace planner;
 namespace {
 
 using nlohmann::ordered_json;

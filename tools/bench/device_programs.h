@@ -13,6 +13,8 @@
 
 namespace cleave::bench {
 
+using namespace planner;
+
 struct DeviceProgram {
   std::string name;
   std::map<std::string, std::int64_t> sizes;  ///< what the peer needs to know

@@ -4,12 +4,14 @@
 #include <span>
 #include <vector>
 
-#include "executor/run/executor.h"
+#include "executor/api/wiring.h"
 #include "graph/base/check.h"
 #include "partitioner/compile.h"
 #include "tools/bench/programs.h"
 
 namespace cleave::bench {
+
+using namespace planner;
 namespace {
 
 Array filled(float value) {
@@ -20,14 +22,11 @@ Array filled(float value) {
 /// Runs a chain of `state.range(0)` operations again and again on one executor.
 void repeat(benchmark::State& state, bool on_host) {
   const std::int64_t length = state.range(0);
-  PlanOptions options;
-  auto machine = Machine::shipped("simulated");
-  CLEAVE_CHECK(machine.ok());
-  options.costs.machine = *machine;
-  options.costs.supported = kernel_support(ExecutorOptions::Accelerator::simulated);
-  const Plan planned = plan(tiny_chain(length, on_host), options);
+  const Result<runtime::Wiring> wiring = runtime::wire({.device = "simulated"});
+  CLEAVE_CHECK(wiring.ok());
+  const Plan planned = planner::plan(tiny_chain(length, on_host), wiring->plan);
   CLEAVE_CHECK(planned.ok());
-  auto executor = Executor::create(std::make_shared<const Program>(planned.program), *machine, {});
+  auto executor = runtime::make_executor(planned, wiring->executor);
   CLEAVE_CHECK(executor.ok());
   RunOptions run;
   run.inputs.emplace("x", filled(1.0F));

@@ -10,6 +10,8 @@
 
 namespace cleave::bench {
 
+using namespace planner;
+
 enum class Family : std::uint8_t {
   training,  ///< a training loop: towers with skips and normalisation, shared masks, backward pass, optimizer, host input and prints
   training_slow_link,  ///< the same, bound by transfers

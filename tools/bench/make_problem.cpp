@@ -8,6 +8,7 @@
 
 int main(int argc, char** argv) {
   using namespace cleave;
+  using namespace cleave::planner;
   const auto family = argc >= 3 ? bench::parse_family(argv[1]) : std::nullopt;
   const long operations = argc >= 3 ? std::strtol(argv[2], nullptr, 10) : 0;
   if (argc > 4 || !family || operations < 1 || operations > 10000000) {

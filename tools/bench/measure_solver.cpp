@@ -21,6 +21,8 @@
 #include "tools/bench/graph_families.h"
 
 namespace cleave::bench {
+
+using namespace planner;
 namespace {
 
 enum class Way : std::uint8_t { ours, boost_sparse, boost_list };

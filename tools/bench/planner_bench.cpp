@@ -8,6 +8,8 @@
 #include "tools/bench/programs.h"
 
 namespace cleave::bench {
+
+using namespace planner;
 namespace {
 
 PlanOptions options() {

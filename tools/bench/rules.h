@@ -11,6 +11,8 @@
 
 namespace cleave::bench {
 
+using namespace planner;
+
 enum class Rule : std::uint8_t {
   all_accelerator,     ///< whatever is not pinned to the host
   all_host,            ///< whatever is not pinned to the accelerator

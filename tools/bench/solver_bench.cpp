@@ -7,6 +7,8 @@
 #include "tools/bench/graph_families.h"
 
 namespace cleave::bench {
+
+using namespace planner;
 namespace {
 
 void solver(benchmark::State& state, Family family, SolveOptions options) {

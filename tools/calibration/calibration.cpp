@@ -12,6 +12,7 @@ namespace cleave {
 namespace {
 
 using namespace calibration;
+using namespace runtime;
 
 constexpr std::int64_t kLargestHostMatrix = 1024;
 
@@ -68,7 +69,7 @@ Result<Calibration> calibrate(const CalibrationOptions& options) {
   if (Status status = HostCalibration(options, result.machine.host).measure(); !status) return status.error();
   tidy(result.machine.host);
   if (!options.open) return result;
-  Result<std::unique_ptr<DeviceInterface>> device = options.open();
+  Result<std::unique_ptr<runtime::Device>> device = options.open();
   if (!device) return device.error();
   result.machine.accelerators.resize(1);
   result.machine.accelerators.front().points.clear();

@@ -15,11 +15,13 @@
 
 namespace cleave {
 
-class DeviceInterface;
+namespace runtime {
+class Device;
+}
 
 struct CalibrationOptions {
   /// Opens the accelerator; null: there is none, and the accelerators of `given` stand as they are.
-  std::function<Result<std::unique_ptr<DeviceInterface>>()> open;
+  std::function<Result<std::unique_ptr<runtime::Device>>()> open;
   /// Its name and what is not measured: memory sizes, element types without a matrix product.
   Machine given;
   double seconds_a_point = 0.03;                   ///< of repetitions; at least three are made

@@ -8,6 +8,8 @@
 #include "tools/calibration/points.h"
 
 namespace cleave::calibration {
+
+using namespace runtime;
 namespace {
 
 constexpr std::int64_t kAlignment = 256;
@@ -21,7 +23,7 @@ KernelRequest request_for(const char* op, const Attributes& attributes, const Te
 /// An accelerator, by waiting for what was put on its streams.
 class DeviceCalibration {
  public:
-  DeviceCalibration(const CalibrationOptions& options, DeviceInterface& device, Calibration& result)
+  DeviceCalibration(const CalibrationOptions& options, Device& device, Calibration& result)
       : options_(options), device_(device), result_(result), rates_(result.machine.accelerators.front()) {}
 
   Status measure() {
@@ -218,7 +220,7 @@ class DeviceCalibration {
   }
 
   const CalibrationOptions& options_;
-  DeviceInterface& device_;
+  Device& device_;
   Calibration& result_;
   DeviceRates& rates_;
   RunState run_;
@@ -234,7 +236,7 @@ class DeviceCalibration {
 
 }  // namespace
 
-Status measure_device(const CalibrationOptions& options, DeviceInterface& device, Calibration& result) {
+Status measure_device(const CalibrationOptions& options, Device& device, Calibration& result) {
   return DeviceCalibration(options, device, result).measure();
 }
 

@@ -6,6 +6,6 @@
 namespace cleave::calibration {
 
 /// Fills `result.machine.accelerators[0]` and `result.latencies`. An Error (machine) of the device.
-Status measure_device(const CalibrationOptions& options, DeviceInterface& device, Calibration& result);
+Status measure_device(const CalibrationOptions& options, runtime::Device& device, Calibration& result);
 
 }  // namespace cleave::calibration

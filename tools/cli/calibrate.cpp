@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "executor/cuda/open.h"
+#include "executor/api/back_ends.h"
 #include "graph/base/file.h"
 #include "graph/base/units.h"
 #include "graph/base/version.h"
@@ -16,32 +16,35 @@ namespace cleave::cli {
 namespace {
 
 using nlohmann::ordered_json;
-using Accelerator = ExecutorOptions::Accelerator;
+
+/// A simulated one has nothing to measure.
+bool measures_accelerator(const ExecutorSetup& device) {
+  return device.back_end.open && !device.back_end.simulates;
+}
 
 /// Names and memory sizes; what calibration does not measure stays as it is here.
-Result<Machine> machine_to_measure(const ExecutorOptions& device) {
-  const bool cuda = device.accelerator == Accelerator::cuda;
-  Result<Machine> machine = Machine::shipped(cuda ? "h200" : "simulated");
+Result<Machine> machine_to_measure(const ExecutorSetup& device) {
+  Result<Machine> machine = Machine::shipped(device.back_end.machine);
   if (!machine) return machine;
   char name[256] = {};
   machine->name = gethostname(name, sizeof name - 1) == 0 && name[0] ? name : "this machine";
   machine->host.memory_bytes = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-  if (!cuda) return machine;
-  for (const cuda::Found& found : cuda::find_devices()) {
-    if (found.name != "cuda:" + std::to_string(device.ordinal)) continue;
+  if (!measures_accelerator(device)) return machine;
+  for (const FoundDevice& found : device.back_end.find()) {
+    if (found.name != device_name(device)) continue;
     machine->accelerators.front().name = found.description;
     machine->accelerators.front().memory_bytes = found.memory_bytes;
   }
   return machine;
 }
 
-CalibrationOptions options_for(const Options& options, const ExecutorOptions& device, Machine given) {
+CalibrationOptions options_for(const Options& options, const ExecutorSetup& device, Machine given) {
   CalibrationOptions calibration;
   calibration.given = std::move(given);
   calibration.seconds_a_point = options.seconds;
   const double quarter = calibration.given.host.memory_bytes / 4;
   while (static_cast<double>(calibration.largest_copy) > quarter && calibration.largest_copy > (1 << 20)) calibration.largest_copy /= 2;
-  if (device.accelerator == Accelerator::cuda) calibration.open = [device] { return cuda::open(device); };
+  if (measures_accelerator(device)) calibration.open = [device] { return device.back_end.open(device.ordinal, device); };
   if (isatty(STDERR_FILENO) != 0 && !options.quiet)
     calibration.progress = [](std::string_view what) {
       std::fprintf(stderr, "measuring %.*s ...\n", static_cast<int>(what.size()), what.data());
@@ -58,9 +61,9 @@ Status folder_for(const std::string& file, bool make) {
   return Error{"cannot write `" + file + "`: there is no folder `" + folder.string() + "`", {}, ErrorKind::file};
 }
 
-std::string comment(const Calibration& calibration, const ExecutorOptions& device) {
+std::string comment(const Calibration& calibration, const ExecutorSetup& device) {
   std::string text = std::string("# Written by `cleave calibrate` ") + kVersion + ". The host is measured";
-  if (device.accelerator == Accelerator::cuda)
+  if (measures_accelerator(device))
     text += ", the accelerator and the link too.\n";
   else
     text += "; accelerator and link are those of `simulated`, assumed.\n";
@@ -98,9 +101,9 @@ void summarize(const Calibration& calibration, const Console& console) {
 
 int calibrate_command(const Options& options) {
   const Console console(options);
-  const Result<ExecutorOptions> device = choose_device(options);
+  const Result<ExecutorSetup> device = choose_device(options.device);
   if (!device) return console.fail(device.error());
-  const std::string file = options.output_file.empty() ? calibrated_machine_file(device->accelerator) : options.output_file;
+  const std::string file = options.output_file.empty() ? calibrated_machine_file(device->back_end) : options.output_file;
   if (file.empty()) return console.fail(Error{"no home folder to write the machine file to; name one with -o", {}, ErrorKind::usage});
   // Before the measuring, which takes a while.
   if (Status ready = folder_for(file, options.output_file.empty()); !ready) return console.fail(ready.error());

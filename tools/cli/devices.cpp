@@ -2,11 +2,12 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "executor/cuda/open.h"
+#include "executor/api/back_ends.h"
 #include "graph/base/units.h"
 #include "graph/base/version.h"
 #include "partitioner/machine/machine.h"
@@ -37,25 +38,18 @@ ordered_json host_json() {
           {"memory_bytes", bytes}};
 }
 
-ordered_json simulated_json() {
-  const auto machine = Machine::shipped("simulated");
-  const DeviceRates& rates = machine->accelerators.front();
-  return {{"name", "simulated"},
-          {"kind", "simulated accelerator"},
-          {"usable", true},
-          {"description", "real results, simulated times; machine `simulated`, " + machine->provenance},
-          {"memory_bytes", rates.memory_bytes},
-          {"link_bytes_per_second",
-           {{"host_to_accelerator", rates.host_to_accelerator.bytes_per_second},
-            {"accelerator_to_host", rates.accelerator_to_host.bytes_per_second}}}};
-}
-
-ordered_json cuda_json(const cuda::Found& found) {
-  ordered_json device{{"name", found.name}, {"kind", "NVIDIA GPU"}, {"usable", found.why.empty()}};
+ordered_json device_json(const FoundDevice& found, const BackEnd& back_end) {
+  ordered_json device{{"name", found.name}, {"kind", found.kind}, {"usable", found.why.empty()}};
   if (!found.why.empty()) device["why"] = found.why;
   if (!found.description.empty()) device["description"] = found.description;
   if (!found.versions.empty()) device["versions"] = found.versions;
   if (found.memory_bytes > 0) device["memory_bytes"] = found.memory_bytes;
+  if (!back_end.simulates) return device;
+  if (const Result<Machine> machine = Machine::shipped(back_end.machine)) {
+    const DeviceRates& rates = machine->accelerators.front();
+    device["link_bytes_per_second"] = {{"host_to_accelerator", rates.host_to_accelerator.bytes_per_second},
+                                       {"accelerator_to_host", rates.accelerator_to_host.bytes_per_second}};
+  }
   return device;
 }
 
@@ -63,8 +57,11 @@ ordered_json cuda_json(const cuda::Found& found) {
 
 int devices_command(const Options& options) {
   const Console console(options);
-  ordered_json document{{"cleave", kVersion}, {"devices", {host_json(), simulated_json()}}};
-  for (const cuda::Found& found : cuda::find_devices()) document["devices"].push_back(cuda_json(found));
+  ordered_json document{{"cleave", kVersion}, {"devices", {host_json()}}};
+  std::vector<BackEnd> known = back_ends();
+  std::stable_sort(known.begin(), known.end(), [](const BackEnd& a, const BackEnd& b) { return a.simulates && !b.simulates; });
+  for (const BackEnd& back_end : known)
+    for (const FoundDevice& found : back_end.find()) document["devices"].push_back(device_json(found, back_end));
   if (options.json) {
     console.line(document.dump());
     return kDone;

@@ -54,6 +54,16 @@ void add_plan_flags(CLI::App& app, Options& options) {
   app.add_option("--placement", options.placement, "optimal, makespan, accelerator, host")
       ->transform(CLI::CheckedTransformer(kPolicies).description(""))
       ->type_name("POLICY");
+  const auto passes = [&app](const char* flag, std::vector<std::string>& names, const char* help) {
+    app.add_option(flag, names, help)
+        ->type_name("PASS")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->allow_extra_args(false);
+  };
+  passes("--disable-pass", options.disabled_passes, "leave a pass over the graph out: fold-constants, merge-equal, drop-dead");
+  passes("--print-after", options.print_after, "the graph after that pass, on standard error");
+  app.add_flag("--time-passes", options.time_passes, "how long passes and planning took, on standard error");
   app.add_option("--machine", options.machine, "machine file, or simulated, h200")->type_name("FILE|NAME");
   app.add_option_function<std::vector<std::string>>(
          "--dim",

@@ -33,6 +33,8 @@ struct Options {
   bool quiet = false;
   std::int64_t seed = 0;
   std::string use_profile;
+  std::vector<std::string> disabled_passes, print_after;
+  bool time_passes = false;
 
   // run
   std::int64_t runs = 1;

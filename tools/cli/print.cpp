@@ -1,5 +1,5 @@
 // `cleave print`: the program as text at a stage of compilation.
-#include "graph/passes/simplify.h"
+#include "graph/passes/pass_table.h"
 #include "graph/text/text.h"
 #include "partitioner/report/explain.h"
 #include "tools/cli/session.h"
@@ -10,9 +10,11 @@ int print_command(const Options& options) {
   const Console console(options);
   const Graph graph = load_graph(options);
   if (!graph.ok()) return console.fail(graph.diagnostics);
-  if (options.stage == "traced" || options.stage == "simplified") {
-    console.out(print(options.stage == "traced" ? graph : simplify(graph)));
-    return kDone;
+  if (options.stage == "traced") return console.out(print(graph)), kDone;
+  if (options.stage == "simplified") {
+    const Result<Wiring> wiring = wire(options);
+    if (!wiring) return console.fail(wiring.error());
+    return console.out(print(run_passes(graph, wiring->plan.passes))), kDone;
   }
   const auto plan = make_plan(graph, options);
   if (!plan) return console.fail(plan.error());

@@ -10,8 +10,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "executor/api/back_ends.h"
 #include "executor/report/profile_report.h"
-#include "executor/run/executor.h"
 #include "graph/array/npy.h"
 #include "graph/base/spelling.h"
 #include "graph/base/units.h"
@@ -70,28 +70,6 @@ Status check_outputs(const Graph& graph, const Options& options) {
   return {};
 }
 
-/// Where libraries of host functions are looked for beside the model's own folder: the lib folder of the build or installation.
-std::vector<std::string> library_folders() {
-  std::error_code failure;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", failure);
-  if (failure) return {};
-  const auto root = program.parent_path().parent_path();
-  return {(root / "lib").string(), (root / CLEAVE_LIBRARY_FOLDER).string()};
-}
-
-/// What means something to the simulated accelerator only is a mistake elsewhere.
-Status check_simulated_only(const Options& options, ExecutorOptions::Accelerator accelerator) {
-  if (accelerator == ExecutorOptions::Accelerator::simulated) return {};
-  const std::pair<const char*, bool> flags[] = {
-      {"--inject", !options.inject.empty()}, {"--check-memory", options.check_memory}, {"--schedule", options.schedule != "eager"}};
-  for (const auto& [flag, given] : flags) {
-    if (!given) continue;
-    const char* device = accelerator == ExecutorOptions::Accelerator::none ? "none" : "cuda";
-    return Error{std::string(flag) + ": for the simulated accelerator only, and the device is " + device, {}, ErrorKind::usage};
-  }
-  return {};
-}
-
 /// On a terminal, the node that is being verified, overwritten in place: large ones take minutes.
 std::function<void(std::string_view, double)> verify_progress(const Options& options) {
   if (isatty(STDERR_FILENO) == 0 || options.quiet || options.json) return nullptr;
@@ -110,35 +88,6 @@ std::function<void(std::string_view, double)> verify_progress(const Options& opt
                  operations, static_cast<long long>(state->checked - 1));
     std::fflush(stderr);
   };
-}
-
-Result<ExecutorOptions> executor_options(const Options& options) {
-  auto device = choose_device(options);
-  if (!device) return device.error();
-  ExecutorOptions result = *std::move(device);
-  if (Status status = check_simulated_only(options, result.accelerator); !status) return status.error();
-  result.check_memory = options.check_memory;
-  result.inject = options.inject;
-  result.library_paths = library_folders();
-  if (options.schedule == "latest") {
-    result.schedule = ExecutorOptions::Schedule::latest;
-  } else if (options.schedule.starts_with("random")) {
-    result.schedule = ExecutorOptions::Schedule::random;
-    if (options.schedule.size() > 7) result.schedule_seed = std::strtoull(options.schedule.c_str() + 7, nullptr, 10);
-  } else if (options.schedule != "eager") {
-    return Error{"--schedule " + options.schedule + ": expected eager, latest or random[:SEED]", {}, ErrorKind::usage};
-  }
-  return result;
-}
-
-/// What ran the accelerator's part.
-std::string device_name(const ExecutorOptions& options) {
-  switch (options.accelerator) {
-    case ExecutorOptions::Accelerator::none: return "host";
-    case ExecutorOptions::Accelerator::cuda: return "cuda:" + std::to_string(options.ordinal);
-    case ExecutorOptions::Accelerator::simulated: break;
-  }
-  return "simulated";
 }
 
 ordered_json run_json(const Plan& plan, const RunResult& result, const std::string& device) {
@@ -229,8 +178,8 @@ Status deliver(const Plan& plan, const RunResult& result, const Options& options
 
 int run_command(const Options& options) {
   const Console console(options);
-  const auto executor_opts = executor_options(options);
-  if (!executor_opts) return console.fail(executor_opts.error());
+  const Result<Wiring> wiring = wire(options);
+  if (!wiring) return console.fail(wiring.error());
   const Graph graph = load_graph(options);
   if (!graph.ok()) return console.fail(graph.diagnostics);
   auto plan = make_plan(graph, options);
@@ -253,7 +202,7 @@ int run_command(const Options& options) {
   run_options.timeline = !options.trace.empty() || options.profile;
   run_options.observe = options.profile;
 
-  auto executor = Executor::create(std::make_shared<const Program>(plan->program), plan->machine, *executor_opts);
+  auto executor = make_executor(*plan, wiring->executor);
   if (!executor) return console.fail(executor.error());
   std::optional<RunResult> last;
   for (std::int64_t i = 0; i < options.runs; ++i) {
@@ -262,7 +211,7 @@ int run_command(const Options& options) {
     if (!result) return console.fail(result.error());
     last = *std::move(result);
   }
-  const Status delivered = deliver(*plan, *last, options, device_name(*executor_opts), console);
+  const Status delivered = deliver(*plan, *last, options, device_name(wiring->executor), console);
   return delivered ? kDone : console.fail(delivered.error());
 }
 

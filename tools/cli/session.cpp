@@ -2,12 +2,15 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 
-#include "executor/memory/memory_plan.h"
 #include "graph/base/diagnostic_text.h"
+#include "graph/base/units.h"
 #include "graph/passes/seed.h"
+#include "graph/text/text.h"
 #include "models/model.h"
 #include "partitioner/report/explain.h"
 
@@ -40,6 +43,62 @@ Diagnostics as_diagnostics(const Error& error) {
   Diagnostics diagnostics;
   diagnostics.add({kind_of(error.kind), Severity::error, error.message, error.location, 0, {}});
   return diagnostics;
+}
+
+/// Where libraries of host functions are looked for beside the model's own folder: the lib folder of the build or installation.
+std::vector<std::string> library_folders() {
+  std::error_code failure;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", failure);
+  if (failure) return {};
+  const auto root = program.parent_path().parent_path();
+  return {(root / "lib").string(), (root / CLEAVE_LIBRARY_FOLDER).string()};
+}
+
+Status read_executor_flags(const Options& options, ExecutorOptions& result) {
+  result.check_memory = options.check_memory;
+  result.inject = options.inject;
+  result.library_paths = library_folders();
+  if (options.precision == "tf32") result.precision = Precision::tf32;
+  if (options.precision == "bf16") result.precision = Precision::bf16;
+  if (options.schedule == "latest") {
+    result.schedule = ExecutorOptions::Schedule::latest;
+  } else if (options.schedule.starts_with("random")) {
+    result.schedule = ExecutorOptions::Schedule::random;
+    if (options.schedule.size() > 7) result.schedule_seed = std::strtoull(options.schedule.c_str() + 7, nullptr, 10);
+  } else if (options.schedule != "eager") {
+    return Error{"--schedule " + options.schedule + ": expected eager, latest or random[:SEED]", {}, ErrorKind::usage};
+  }
+  return {};
+}
+
+/// What means something to one kind of device only is a mistake elsewhere.
+Status check_simulated_only(const Options& options, const ExecutorSetup& setup) {
+  if (options.precision != "f32" && (setup.back_end.simulates || !setup.back_end.open))
+    return Error{"--precision " + options.precision + ": this device computes matrix products in f32 only", {}, ErrorKind::usage};
+  if (setup.back_end.simulates) return {};
+  const std::pair<const char*, bool> flags[] = {
+      {"--inject", !options.inject.empty()}, {"--check-memory", options.check_memory}, {"--schedule", options.schedule != "eager"}};
+  for (const auto& [flag, given] : flags) {
+    if (!given) continue;
+    return Error{std::string(flag) + ": for the simulated accelerator only, and the device is " + std::string(setup.back_end.name),
+                 {},
+                 ErrorKind::usage};
+  }
+  return {};
+}
+
+/// A line a step, with its share.
+std::string times_text(const std::vector<StepTime>& times) {
+  double sum = 0;
+  for (const StepTime& time : times) sum += time.seconds;
+  std::string text = "passes and planning took " + format_seconds(sum) + ":\n";
+  for (const StepTime& time : times) {
+    char line[120];
+    std::snprintf(line, sizeof line, "  %-20s %10s %5.1f %%\n", time.name.c_str(), format_seconds(time.seconds).c_str(),
+                  sum > 0 ? 100 * time.seconds / sum : 0);
+    text += line;
+  }
+  return text;
 }
 
 }  // namespace
@@ -110,36 +169,37 @@ Graph load_graph(const Options& options) {
   return broken;
 }
 
-Result<ExecutorOptions> choose_device(const Options& options) {
-  ExecutorOptions chosen;
-  if (Status status = choose_accelerator(options.device, chosen); !status) return status.error();
-  const bool cuda = chosen.accelerator == ExecutorOptions::Accelerator::cuda;
-  if (cuda && options.precision == "tf32") chosen.precision = Precision::tf32;
-  if (cuda && options.precision == "bf16") chosen.precision = Precision::bf16;
-  if (!cuda && options.precision != "f32")
-    return Error{"--precision " + options.precision + ": this device computes matrix products in f32 only", {}, ErrorKind::usage};
-  return chosen;
+Result<Wiring> wire(const Options& options) {
+  CompileOptions compile;
+  compile.device = options.device;
+  compile.placement = options.placement;
+  compile.machine = options.machine;
+  compile.diagnostics = options.diagnostics;
+  compile.passes.disabled.insert(options.disabled_passes.begin(), options.disabled_passes.end());
+  for (const std::string& pass : options.print_after)
+    if (Status known = check_pass_name(pass); !known) return known.error();
+  compile.passes.after = [&options](std::string_view pass, const Graph& graph) {
+    if (std::find(options.print_after.begin(), options.print_after.end(), pass) == options.print_after.end()) return;
+    write(stderr, "# after `" + std::string(pass) + "`\n" + print(graph));
+  };
+  if (Status read = read_executor_flags(options, compile.executor); !read) return read.error();
+  if (!options.use_profile.empty()) {
+    Result<Profile> profile = Profile::load(options.use_profile);
+    if (!profile) return profile.error();
+    compile.profile = *std::move(profile);
+  }
+  Result<Wiring> wiring = runtime::wire(compile);
+  if (!wiring) return wiring;
+  if (Status meant = check_simulated_only(options, wiring->executor); !meant) return meant.error();
+  return wiring;
 }
 
 Result<Plan> make_plan(const Graph& graph, const Options& options) {
-  PlanOptions plan_options;
-  plan_options.diagnostics = options.diagnostics;
-  plan_options.costs.policy = options.placement;
-  plan_options.find_peak = accelerator_peak;
-  const auto device = choose_device(options);
-  if (!device) return device.error();
-  const auto accelerator = device->accelerator;
-  plan_options.costs.has_accelerator = accelerator != ExecutorOptions::Accelerator::none;
-  plan_options.costs.supported = kernel_support(accelerator);
-  auto machine = choose_machine(options.machine, accelerator);
-  if (!machine) return machine.error();
-  plan_options.costs.machine = *std::move(machine);
-  if (!options.use_profile.empty()) {
-    auto profile = Profile::load(options.use_profile);
-    if (!profile) return profile.error();
-    plan_options.costs.profile = *std::move(profile);
-  }
-  return plan(graph, plan_options);
+  const Result<Wiring> wiring = wire(options);
+  if (!wiring) return wiring.error();
+  Plan made = plan(graph, wiring->plan);
+  if (options.time_passes) write(stderr, times_text(made.times));
+  return made;
 }
 
 }  // namespace cleave::cli

@@ -6,13 +6,16 @@
 #include <optional>
 #include <string>
 
-#include "executor/run/executor.h"
+#include "executor/api/wiring.h"
 #include "graph/base/diagnostic.h"
 #include "graph/graph.h"
 #include "partitioner/compile.h"
 #include "tools/cli/options.h"
 
 namespace cleave::cli {
+
+using namespace planner;
+using namespace runtime;
 
 inline constexpr int kDone = 0, kUserError = 1, kUsageError = 2, kMachineError = 3;
 
@@ -40,9 +43,10 @@ class Console {
 
 /// The model or `.graph` file, traced; its mistakes are in its diagnostics.
 Graph load_graph(const Options& options);
-/// Executor options with the accelerator that `--device` asks for, or why it cannot be had.
-Result<ExecutorOptions> choose_device(const Options& options);
-/// The plan for the graph; an Error for a machine, device or profile that cannot be had.
+/// The command line's flags as compile() would be told them, and wired like there. An Error for a device, machine or profile that cannot be
+/// had, or flags that mean nothing to the device.
+Result<Wiring> wire(const Options& options);
+/// The plan for the graph; shows passes and times where they are asked for.
 Result<Plan> make_plan(const Graph& graph, const Options& options);
 
 int run_command(const Options& options);

@@ -5,7 +5,7 @@
 #include "executor/cuda/kernels/kernels.h"
 #include "executor/cuda/kernels/pieces.h"
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 namespace {
 
 /// `value` everywhere, in the widest pieces; what is left over one by one.
@@ -87,4 +87,4 @@ std::span<const KernelRow> creation_kernels() {
   return rows;
 }
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

@@ -5,8 +5,8 @@
 
 #include "graph/base/embedded_text.h"
 
-namespace cleave {
+namespace cleave::runtime::cuda {
 
 std::span<const EmbeddedText> device_texts();
 
-}  // namespace cleave
+}  // namespace cleave::runtime::cuda

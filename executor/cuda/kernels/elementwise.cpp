@@ -3,7 +3,7 @@
 #include "executor/cuda/kernels/expression.h"
 #include "executor/cuda/kernels/kernels.h"
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 namespace {
 
 /// The operands' strides over the result: the inputs', then the results' own.
@@ -90,4 +90,4 @@ KernelSource build_elementwise(const KernelRequest& request, const Architecture&
   return Writer(request, architecture).write();
 }
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

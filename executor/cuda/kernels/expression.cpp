@@ -4,7 +4,7 @@
 
 #include "graph/ops/scalars.h"
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 namespace {
 
 constexpr std::int64_t kWidestAccess = 16;  ///< bytes
@@ -113,4 +113,4 @@ Reads reads_of(const KernelRequest& request, const Walk& walk, std::span<const s
   return reads;
 }
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

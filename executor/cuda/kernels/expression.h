@@ -7,7 +7,7 @@
 
 #include "executor/cuda/kernels/kernel_text.h"
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 
 class Expression {
  public:
@@ -44,4 +44,4 @@ struct Reads {
 /// `places[k]`: where operand k is; operands that stand still along the lanes are read once.
 Reads reads_of(const KernelRequest& request, const Walk& walk, std::span<const std::string> places, int lanes, const std::string& indent);
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

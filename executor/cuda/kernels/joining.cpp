@@ -5,7 +5,7 @@
 #include "executor/cuda/kernels/pieces.h"
 #include "graph/ops/rules.h"
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 namespace {
 
 std::string number(std::size_t n) {
@@ -143,4 +143,4 @@ std::span<const KernelRow> joining_kernels() {
   return rows;
 }
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

@@ -8,7 +8,7 @@
 
 #include "executor/cuda/kernels/device_texts.h"
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 namespace {
 
 constexpr std::size_t kMostConstants = 96;
@@ -147,4 +147,4 @@ KernelSource assemble(const KernelRequest& request, std::string_view device_code
   return source;
 }
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

@@ -10,7 +10,7 @@
 #include "executor/cuda/kernel_source.h"
 #include "graph/ops/strided.h"
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 
 /// How operands are walked through one space of indices.
 struct Walk {
@@ -72,4 +72,4 @@ inline KernelSource assemble(const KernelRequest& request, const KernelText& ker
   return assemble(request, device_code, std::span(&kernel, 1));
 }
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

@@ -7,7 +7,7 @@
 
 #include "executor/cuda/kernel_source.h"
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 
 /// Writes the kernel of a request that the type rule and `takes` have accepted. Of empty results: a source without launches.
 using KernelBuilder = KernelSource (*)(const KernelRequest& request, const Architecture& architecture);
@@ -31,4 +31,4 @@ std::span<const KernelRow> softmax_kernels();
 /// Whether `reduction_kernels` has the op: it may have element-wise steps in front of it.
 bool reduces(const OpDef& op);
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

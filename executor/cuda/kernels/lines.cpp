@@ -1,6 +1,6 @@
 #include "executor/cuda/kernels/lines.h"
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 
 Lines lines_along(const TensorType& type, int axis) {
   Lines lines;
@@ -23,4 +23,4 @@ void declare_team(KernelText& kernel, const Lines& lines, const LineTeam& team) 
   kernel.launch.grid[0] = static_cast<unsigned>((lines.count() + team.across - 1) / team.across);
 }
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

@@ -4,7 +4,7 @@
 
 #include "executor/cuda/kernels/kernel_text.h"
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 
 struct Lines {
   std::int64_t before = 1, length = 1, behind = 1;  ///< the extents in front of, along and behind the axis
@@ -23,4 +23,4 @@ struct LineTeam {
 /// and the `room` that device/lines.cuh asks for; sets grid and block.
 void declare_team(KernelText& kernel, const Lines& lines, const LineTeam& team);
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

@@ -8,7 +8,7 @@
 #include "graph/ops/rules.h"
 #include "graph/ops/views.h"
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 namespace {
 
 constexpr std::int64_t kTile = 32, kTileRows = 8;  ///< a block of kTile x kTileRows threads moves kTile x kTile elements
@@ -208,4 +208,4 @@ std::span<const KernelRow> movement_kernels() {
   return rows;
 }
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

@@ -6,7 +6,7 @@
 #include "executor/cuda/kernels/pieces.h"
 #include "graph/ops/rules.h"
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 namespace {
 
 /// Whether position `k` exists, with what is to be done if it does not.
@@ -66,4 +66,4 @@ std::span<const KernelRow> picking_kernels() {
   return rows;
 }
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

@@ -4,7 +4,7 @@
 
 #include "graph/ops/convert.h"
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 
 std::int64_t piece_bytes(std::int64_t bytes, std::int64_t widest) {
   while (bytes % widest != 0) widest /= 2;
@@ -52,4 +52,4 @@ void declare_piece(KernelText& kernel, const std::string& name, std::int64_t byt
   }
 }
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

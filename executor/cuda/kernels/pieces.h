@@ -6,7 +6,7 @@
 
 #include "executor/cuda/kernels/kernel_text.h"
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 
 inline constexpr std::int64_t kWidestPiece = 16;
 
@@ -22,4 +22,4 @@ std::int64_t repeated_bits(const AttributeValue& value, DType dtype);
 /// Declares `name`, a piece filled with such bits.
 void declare_piece(KernelText& kernel, const std::string& name, std::int64_t bytes, std::int64_t bits);
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

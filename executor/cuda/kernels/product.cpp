@@ -5,7 +5,7 @@
 #include "executor/cuda/kernels/kernels.h"
 #include "executor/cuda/matmul/matmul.h"
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 namespace {
 
 constexpr std::int64_t kTile = 16;
@@ -98,4 +98,4 @@ std::span<const KernelRow> product_kernels() {
   return rows;
 }
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

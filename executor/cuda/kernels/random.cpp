@@ -4,7 +4,7 @@
 #include "executor/cuda/kernels/kernel_text.h"
 #include "executor/cuda/kernels/kernels.h"
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 namespace {
 
 /// A constant of the launch, so that distributions share one text.
@@ -51,4 +51,4 @@ std::span<const KernelRow> random_kernels() {
   return rows;
 }
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

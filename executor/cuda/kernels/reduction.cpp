@@ -9,7 +9,7 @@
 #include "executor/cuda/kernels/kernels.h"
 #include "graph/ops/rules.h"
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 namespace {
 
 constexpr std::int64_t kBlock = 256;
@@ -204,4 +204,4 @@ std::span<const KernelRow> reduction_kernels() {
   return rows;
 }
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

@@ -7,7 +7,7 @@
 #include "executor/cuda/kernels/lines.h"
 #include "graph/ops/rules.h"
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 namespace {
 
 constexpr std::int64_t kElementsAThread = 4;  ///< in a round
@@ -126,4 +126,4 @@ std::span<const KernelRow> scan_kernels() {
   return rows;
 }
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

@@ -7,7 +7,7 @@
 #include "executor/cuda/kernels/lines.h"
 #include "graph/ops/rules.h"
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 namespace {
 
 constexpr std::int64_t kMostHeld = 32;  ///< elements in the registers of one thread
@@ -102,4 +102,4 @@ std::span<const KernelRow> softmax_kernels() {
   return rows;
 }
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

@@ -23,7 +23,7 @@
   CALL(cublasLtMatmulAlgoGetHeuristic)       \
   CALL(cublasLtMatmulAlgoCheck)
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 
 struct BlasApi {
 #define CLEAVE_MEMBER(name) decltype(&::name) name = nullptr;
@@ -33,4 +33,4 @@ struct BlasApi {
   static Result<BlasApi> load();
 };
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

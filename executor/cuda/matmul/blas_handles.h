@@ -6,7 +6,7 @@
 
 #include "executor/cuda/matmul/blas_api.h"
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 
 /// Success, or what went wrong in `call` as an Error (machine).
 inline Status check(const BlasApi& api, const char* call, cublasStatus_t result) {
@@ -38,4 +38,4 @@ Status make(const BlasApi& api, std::unique_ptr<std::remove_pointer_t<Handle>, B
   return {};
 }
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

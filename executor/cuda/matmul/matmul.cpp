@@ -2,7 +2,7 @@
 
 #include "executor/cuda/matmul/matmul_choice.h"
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 namespace {
 
 struct Types {
@@ -176,4 +176,4 @@ Result<std::unique_ptr<Matmul>> Matmul::prepare(const MatmulSetting& setting, co
   return std::unique_ptr<Matmul>(std::move(matmul));
 }
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

@@ -14,9 +14,9 @@
 #include "executor/cuda/file_cache.h"
 #include "executor/cuda/kernel_source.h"
 #include "executor/cuda/matmul/blas_handles.h"
-#include "executor/run/executor.h"
+#include "executor/options.h"
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 
 /// What is done to a product before it is written. gelu is the form with tanh, which is not what cleave's op `gelu` means.
 enum class Epilogue : std::uint8_t { none, relu, gelu, bias, bias_relu, bias_gelu };
@@ -90,4 +90,4 @@ class Matmul {
   virtual Status launch(CUstream stream, const MatmulAddresses& addresses, CUdeviceptr workspace) = 0;
 };
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <optional>
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 namespace {
 
 constexpr int kCandidates = 8;
@@ -138,4 +138,4 @@ Result<MatmulChoice> choose(const MatmulSetting& setting, const MatmulPlan& plan
   return Chooser(setting, plan, description).run(measure);
 }
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

@@ -5,7 +5,7 @@
 
 #include "executor/cuda/matmul/matmul.h"
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 
 /// A product as cuBLASLt is told of it: column by column, so that its `a` is our b, and its `b` our a.
 struct MatmulDescription {
@@ -24,4 +24,4 @@ struct MatmulChoice {
 Result<MatmulChoice> choose(const MatmulSetting& setting, const MatmulPlan& plan, const MatmulDescription& description,
                             const std::function<Result<double>(const MatmulChoice&)>& measure);
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

@@ -5,7 +5,7 @@
 #include "executor/cuda/matmul/matmul.h"
 #include "graph/ops/strided.h"
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 namespace {
 
 Shape batch_of(const TensorType& type) {
@@ -168,4 +168,4 @@ std::string to_string(const MatmulPlan& plan) {
   return text + kEpilogues[static_cast<std::size_t>(plan.epilogue)];
 }
 
-}  // namespace cleave::cuda
+}  // namespace cleave::runtime::cuda

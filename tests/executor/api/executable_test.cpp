@@ -14,11 +14,12 @@
 #include "graph/ops/ops.h"
 #include "graph/trace/host_call.h"
 #include "graph/trace/trace.h"
+#include "tests/support/namespaces.h"
 
-namespace cleave {
+namespace cleave::testing {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 Graph regression() {
   return trace("regression", {{"x", "f32[4, 2]"}, {"y", "f32[4, 1]"}}, [](Tensor x, Tensor y) {
@@ -139,7 +140,7 @@ TEST(Executable, ARunOutlivesTheExecutableAndAFailedOneLeavesItUsable) {
   const Result<RunResult> failed = program->run({{"x", Array::scalar(1.0f)}});
   ASSERT_FALSE(failed.ok());
   EXPECT_THAT(failed.error().message, HasSubstr("no fuel"));
-  EXPECT_THAT(std::string(failed.error().location.file_name()), testing::EndsWith("executable_test.cpp"));
+  EXPECT_THAT(std::string(failed.error().location.file_name()), ::testing::EndsWith("executable_test.cpp"));
   fail = false;
   cleave::Run run = program->submit({{"x", Array::scalar(2.0f)}});
   program.reset();
@@ -384,4 +385,4 @@ TEST(ExecutableError, AnExceededLimitIsAnError) {
 }
 
 }  // namespace
-}  // namespace cleave
+}  // namespace cleave::testing

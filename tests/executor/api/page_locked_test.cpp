@@ -1,5 +1,6 @@
 // Page-locked arrays and results in the caller's memory: what an Array remembers, files and DLPack, runs on the simulated accelerator.
 #include "executor/api/page_locked.h"
+#include "executor/api/back_ends.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,9 +13,10 @@
 #include "graph/array/npy.h"
 #include "graph/ops/ops.h"
 #include "graph/trace/trace.h"
+#include "tests/support/namespaces.h"
 #include "tests/support/temporary_folder.h"
 
-namespace cleave {
+namespace cleave::testing {
 namespace {
 
 using ::testing::HasSubstr;
@@ -71,8 +73,7 @@ TEST(PageLocked, IsWhatTheDeviceMakesOfIt) {
   ASSERT_FALSE(tpu.ok());
   EXPECT_EQ(tpu.error().kind, ErrorKind::usage);
   EXPECT_FALSE(page_locked({DType::u8, {std::int64_t{1} << 62}}, "simulated").ok());
-  ExecutorOptions there;
-  if (choose_accelerator("cuda", there).ok()) return;
+  if (choose_device("cuda").ok()) return;
   const Result<Array> gpu = page_locked({DType::f32, {2}}, "cuda");
   ASSERT_FALSE(gpu.ok());
   EXPECT_EQ(gpu.error().kind, ErrorKind::machine);
@@ -228,4 +229,4 @@ TEST(PageLocked, RefusesResultsThatCannotBeWritten) {
 }
 
 }  // namespace
-}  // namespace cleave
+}  // namespace cleave::testing

@@ -13,6 +13,7 @@
 #include "graph/trace/host_call.h"
 #include "graph/trace/trace.h"
 #include "tests/support/few_threads.h"
+#include "tests/support/namespaces.h"
 
 namespace cleave::testing {
 namespace {

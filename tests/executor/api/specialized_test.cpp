@@ -9,11 +9,12 @@
 #include <thread>
 
 #include "graph/ops/ops.h"
+#include "tests/support/namespaces.h"
 
-namespace cleave {
+namespace cleave::testing {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 Array numbers(std::int64_t count) {
   std::vector<float> values(static_cast<std::size_t>(count));
@@ -93,7 +94,7 @@ TEST(Specialized, SaysOnceThatThereAreMany) {
   ASSERT_TRUE(ninth.ok()) << ninth.error().message;
   ASSERT_EQ(said.size(), 1u);
   EXPECT_EQ(said[0].severity, Severity::remark);
-  EXPECT_THAT(said[0].message, testing::AllOf(HasSubstr("`total`"), HasSubstr("9 different"), HasSubstr("pad")));
+  EXPECT_THAT(said[0].message, ::testing::AllOf(HasSubstr("`total`"), HasSubstr("9 different"), HasSubstr("pad")));
   EXPECT_THAT(std::string(said[0].location.file_name()), HasSubstr("specialized_test.cpp"));
   EXPECT_EQ(said[0].location.line, line);
   ASSERT_EQ(said[0].notes.size(), 1u);
@@ -170,4 +171,4 @@ TEST(Specialized, ThreadsShareThePrograms) {
 }
 
 }  // namespace
-}  // namespace cleave
+}  // namespace cleave::testing

@@ -6,9 +6,10 @@
 #include "executor/run/bindings.h"
 #include "graph/array/npy.h"
 #include "graph/trace/tracer.h"
+#include "tests/support/namespaces.h"
 #include "tests/support/temporary_folder.h"
 
-namespace cleave {
+namespace cleave::testing {
 namespace {
 
 SourceLocation line(int number) {
@@ -194,4 +195,4 @@ TEST(Bindings, TakeWhatIsGivenElseWhatTheModelSays) {
 }
 
 }  // namespace
-}  // namespace cleave
+}  // namespace cleave::testing

@@ -5,6 +5,7 @@
 
 #include "executor/cuda/resources.h"
 #include "tests/support/fake_driver.h"
+#include "tests/support/namespaces.h"
 
 namespace cleave::testing {
 namespace {

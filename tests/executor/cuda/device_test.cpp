@@ -4,10 +4,11 @@
 
 #include <algorithm>
 
-#include "executor/cuda/open.h"
+#include "executor/cuda/back_end.h"
 #include "executor/cuda/shared_library.h"
 #include "tests/executor/run_support.h"
 #include "tests/support/fake_driver.h"
+#include "tests/support/namespaces.h"
 #include "tests/support/traced_lines.h"
 
 namespace cleave::testing {
@@ -55,20 +56,19 @@ RunOptions inputs(std::int32_t first_index = 3) {
   return options;
 }
 
-ExecutorOptions executor_options(FakeDriver& driver, int events = 8) {
+ExecutorSetup executor_options(FakeDriver& driver, int events = 8) {
   cuda::CudaOptions cuda_options;
   cuda_options.streams = {events, 0.1};
   cuda_options.upload_bytes = 256;
-  ExecutorOptions options;
-  options.accelerator = ExecutorOptions::Accelerator::cuda;
-  options.open = driver.opener(cuda_options);
+  ExecutorSetup options{{}, cuda::back_end(), 0};
+  options.back_end.open = driver.opener(cuda_options);
   options.watchdog_seconds = 20;
   return options;
 }
 
 /// Opens an executor and runs once. What failed first.
-Status open_and_run(const Planned& planned, const ExecutorOptions& options, std::unique_ptr<Executor>& executor) {
-  Result<std::unique_ptr<Executor>> opened = Executor::create(planned.program, simulated_costs().machine, options);
+Status open_and_run(const Planned& planned, const ExecutorSetup& options, std::unique_ptr<Executor>& executor) {
+  Result<std::unique_ptr<Executor>> opened = Executor::create(planned.program, planned.costs, options);
   if (!opened) return opened.error();
   executor = *std::move(opened);
   Result<RunResult> result = executor->run(inputs());
@@ -100,17 +100,18 @@ TEST(CudaDevice, SaysWhichPieceIsMissing) {
 }
 
 TEST(CudaDevice, ListsWhatThereIsOrWhyNot) {
-  const std::vector<cuda::Found> found = cuda::find_devices();
+  const BackEnd back_end = cuda::back_end();
+  const std::vector<FoundDevice> found = back_end.find();
   ASSERT_FALSE(found.empty());
-  EXPECT_EQ(cuda::usable().ok(), found[0].why.empty());
-  for (const cuda::Found& each : found) EXPECT_NE(each.why.empty(), each.description.empty());
+  EXPECT_EQ(back_end.usable().ok(), found[0].why.empty());
+  for (const FoundDevice& each : found) EXPECT_NE(each.why.empty(), each.description.empty());
 }
 
 TEST(CudaDevice, RefusesAGpuThatIsNotThere) {
   FakeDriver driver;
   cuda::CudaOptions options;
   options.ordinal = 1;
-  const auto device = driver.opener(options)();
+  const auto device = driver.opener(options)(0, {});
   ASSERT_FALSE(device.ok());
   EXPECT_EQ(device.error().message, "no GPU 1: there is one GPU, 0");
   EXPECT_EQ(driver.leaks(), "");
@@ -196,7 +197,7 @@ TEST(CudaDevice, GivesUpOnACommandThatNeverEnds) {
     SCOPED_TRACE("command " + std::to_string(n));
     FakeDriver driver;
     driver.stall_command(n);
-    ExecutorOptions options = executor_options(driver);
+    ExecutorSetup options = executor_options(driver);
     options.watchdog_seconds = 0.2;
     std::unique_ptr<Executor> executor;
     const Status status = open_and_run(planned, options, executor);

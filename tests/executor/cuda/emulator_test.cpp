@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/support/kernel_emulator/kernel_emulator.h"
+#include "tests/support/namespaces.h"
 
 namespace cleave::testing {
 namespace {

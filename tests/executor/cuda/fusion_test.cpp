@@ -4,13 +4,14 @@
 #include <algorithm>
 #include <set>
 
+#include "executor/cuda/back_end.h"
 #include "executor/cuda/matmul/matmul.h"
-#include "executor/cuda/open.h"
 #include "executor/memory/fusion.h"
 #include "executor/memory/memory_plan.h"
 #include "tests/executor/run_support.h"
 #include "tests/support/fake_driver.h"
 #include "tests/support/kernel_emulator/kernel_emulator.h"
+#include "tests/support/namespaces.h"
 #include "tests/support/traced_lines.h"
 
 namespace cleave::testing {
@@ -160,11 +161,10 @@ TEST(Fusion, GroupsAreClosedNeighboursWithAllTheirReaders) {
 /// The launches of a run, and its result.
 std::pair<std::int64_t, RunResult> run_on_fake(const Planned& planned, const RunOptions& options, bool fuse, std::uint64_t seed) {
   FakeDriver driver(static_cast<FakeDriver::Schedule>(seed % 3), seed);
-  ExecutorOptions executor_options;
-  executor_options.accelerator = ExecutorOptions::Accelerator::cuda;
+  ExecutorSetup executor_options{{}, cuda::back_end(), 0};
   cuda::CudaOptions cuda_options;
   cuda_options.stream_mode = true;  // so that each launch is a call
-  executor_options.open = driver.opener(cuda_options);
+  executor_options.back_end.open = driver.opener(cuda_options);
   executor_options.fuse = fuse;
   std::pair<std::int64_t, RunResult> all;
   {
@@ -222,9 +222,8 @@ TEST(Fusion, VerifyModeNamesTheOperationThatDiffers) {
       if (wrong) request.steps.at(0).op = find_op("sin");
       return driver.source(request, architecture);
     };
-    ExecutorOptions executor_options;
-    executor_options.accelerator = ExecutorOptions::Accelerator::cuda;
-    executor_options.open = [&] { return cuda::CudaDevice::open(FakeDriver::api(), cuda_options); };
+    ExecutorSetup executor_options{{}, cuda::back_end(), 0};
+    executor_options.back_end.open = [&](auto&&...) { return cuda::CudaDevice::open(FakeDriver::api(), cuda_options); };
     const std::unique_ptr<Executor> executor = executor_for(plan_for(graph, Where::accelerator), executor_options);
     ASSERT_TRUE(executor);
     const Result<RunResult> result = executor->run(options);

@@ -4,11 +4,13 @@
 
 #include <random>
 
+#include "executor/cuda/back_end.h"
 #include "executor/cuda/dependences.h"
 #include "executor/memory/segments.h"
 #include "tests/executor/run_support.h"
 #include "tests/support/fake_driver.h"
 #include "tests/support/golden.h"
+#include "tests/support/namespaces.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/traced_lines.h"
 
@@ -65,19 +67,18 @@ std::shared_ptr<const Graph> training(std::int64_t trips) {
   return std::make_shared<const Graph>(tracer.finish());
 }
 
-ExecutorOptions executor_options(FakeDriver& driver, bool stream_mode, const std::string& cache = {}) {
+ExecutorSetup executor_options(FakeDriver& driver, bool stream_mode, const std::string& cache = {}) {
   cuda::CudaOptions cuda_options;
   cuda_options.streams = {16, 0.1};
   cuda_options.upload_bytes = 256;
   cuda_options.stream_mode = stream_mode;
-  ExecutorOptions options;
-  options.accelerator = ExecutorOptions::Accelerator::cuda;
+  ExecutorSetup options{{}, cuda::back_end(), 0};
   options.fuse = false;  // graphs that show each operation
-  options.open = driver.opener(cuda_options);
+  options.back_end.open = driver.opener(cuda_options);
   if (!cache.empty()) {
     cuda_options.cache_folder = cache;
     cuda_options.source = [&driver](const KernelRequest& r, const cuda::Architecture& a) { return driver.source(r, a); };
-    options.open = [cuda_options] { return cuda::CudaDevice::open(FakeDriver::api(), cuda_options); };
+    options.back_end.open = [cuda_options](auto&&...) { return cuda::CudaDevice::open(FakeDriver::api(), cuda_options); };
   }
   options.watchdog_seconds = 20;
   return options;
@@ -246,7 +247,7 @@ TEST(CudaGraphs, TakeATrainingStepWithItsTransposesAndBiases) {
   const Planned planned = plan_for(graph, Where::accelerator);
   for (const bool stream_mode : {false, true}) {
     FakeDriver driver;
-    ExecutorOptions with = executor_options(driver, stream_mode);
+    ExecutorSetup with = executor_options(driver, stream_mode);
     with.fuse = true;
     {
       const std::unique_ptr<Executor> executor = executor_for(planned, with);
@@ -313,8 +314,8 @@ TEST(CudaGraphs, MakeOneErrorOfEachFailingCall) {
       FakeDriver driver(Schedule::eager);
       driver.fail_call(n, code);
       {
-        const ExecutorOptions options = executor_options(driver, false, folder.path("kept"));
-        auto executor = Executor::create(planned.program, simulated_costs().machine, options);
+        const ExecutorSetup options = executor_options(driver, false, folder.path("kept"));
+        auto executor = Executor::create(planned.program, planned.costs, options);
         Status status = executor ? Status() : executor.error();
         if (executor) {
           const auto result = (*executor)->run(run_options);

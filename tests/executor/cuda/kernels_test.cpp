@@ -6,12 +6,14 @@
 #include <set>
 
 #include "executor/check/compare.h"
+#include "executor/cuda/back_end.h"
 #include "executor/cuda/matmul/matmul.h"
 #include "executor/run/executor.h"
 #include "graph/ops/convert.h"
 #include "graph/trace/tracer.h"
 #include "tests/support/kernel_emulator/kernel_emulator.h"
 #include "tests/support/kernel_request.h"
+#include "tests/support/namespaces.h"
 
 namespace cleave::testing {
 namespace {
@@ -290,7 +292,7 @@ TEST(CudaKernels, RunningSumsOfShortAndLongLines) {
 /// Every op of the vocabulary runs on the GPU with all that it takes, or is one of these.
 TEST(CudaKernels, CoverTheVocabularyButForTheOpsOfTheHost) {
   const std::set<std::string> of_the_host = {"argsort", "host_call", "print", "sort", "to_host", "top_k", "unique", "write_npy"};
-  const KernelSupport supports = kernel_support(ExecutorOptions::Accelerator::cuda);
+  const KernelSupport supports = cuda::back_end().supports;
   std::set<std::string> seen;
   for (const OpSample& each : op_samples()) {
     const KernelRequest request = request_for(each);

@@ -9,6 +9,7 @@
 #include "executor/check/compare.h"
 #include "executor/cuda/matmul/matmul_choice.h"
 #include "tests/support/blas_bench.h"
+#include "tests/support/namespaces.h"
 #include "tests/support/op_call.h"
 #include "tests/support/op_samples.h"
 #include "tests/support/temporary_folder.h"

@@ -4,8 +4,10 @@
 
 #include <cstdlib>
 
+#include "executor/cuda/back_end.h"
 #include "tests/executor/project_models.h"
 #include "tests/support/fake_driver.h"
+#include "tests/support/namespaces.h"
 
 namespace cleave::testing {
 namespace {
@@ -22,13 +24,12 @@ void check(const std::shared_ptr<const Graph>& graph, const RunOptions& options,
   const Planned planned = plan_for(graph, where, variant);
   FakeDriver driver(static_cast<FakeDriver::Schedule>(variant % 3), variant);
   {
-    ExecutorOptions executor_options;
-    executor_options.accelerator = ExecutorOptions::Accelerator::cuda;
+    ExecutorSetup executor_options{{}, cuda::back_end(), 0};
     cuda::CudaOptions cuda_options;
     cuda_options.streams.events = variant % 2 == 0 ? 4 : 64;
     cuda_options.upload_bytes = variant % 2 == 0 ? 64 : 4096;
     cuda_options.stream_mode = variant % 4 == 3;
-    executor_options.open = driver.opener(cuda_options);
+    executor_options.back_end.open = driver.opener(cuda_options);
     executor_options.fuse = variant % 4 != 3;
     executor_options.channel_capacity = 1 + static_cast<int>(variant % 2);
     executor_options.watchdog_seconds = 20;

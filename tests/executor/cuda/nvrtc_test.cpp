@@ -7,6 +7,7 @@
 #include "executor/cuda/compiler.h"
 #include "graph/ops/op_table.h"
 #include "tests/support/kernel_request.h"
+#include "tests/support/namespaces.h"
 
 namespace cleave::testing {
 namespace {

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <thread>
 
+#include "executor/cuda/back_end.h"
 #include "executor/cuda/page_locked.h"
 #include "graph/trace/tracer.h"
 #include "tests/executor/run_support.h"
 #include "tests/support/fake_driver.h"
+#include "tests/support/namespaces.h"
 
 namespace cleave::testing {
 namespace {
@@ -37,13 +39,12 @@ cuda::Api noting_api() {
   return api;
 }
 
-ExecutorOptions executor_options(FakeDriver& driver) {
+ExecutorSetup executor_options(FakeDriver& driver) {
   cuda::CudaOptions cuda_options;
   cuda_options.cache_folder.clear();
   cuda_options.source = [&driver](const KernelRequest& request, const cuda::Architecture& a) { return driver.source(request, a); };
-  ExecutorOptions options;
-  options.accelerator = ExecutorOptions::Accelerator::cuda;
-  options.open = [api = noting_api(), cuda_options] { return cuda::CudaDevice::open(api, cuda_options); };
+  ExecutorSetup options{{}, cuda::back_end(), 0};
+  options.back_end.open = [api = noting_api(), cuda_options](auto&&...) { return cuda::CudaDevice::open(api, cuda_options); };
   options.watchdog_seconds = 20;
   return options;
 }

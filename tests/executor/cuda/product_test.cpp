@@ -5,6 +5,7 @@
 
 #include "executor/cuda/matmul/matmul.h"
 #include "tests/support/kernel_emulator/kernel_emulator.h"
+#include "tests/support/namespaces.h"
 #include "tests/support/op_call.h"
 
 namespace cleave::testing {

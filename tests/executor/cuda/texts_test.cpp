@@ -5,10 +5,12 @@
 #include <cstdlib>
 #include <regex>
 
+#include "executor/cuda/back_end.h"
 #include "graph/trace/tracer.h"
 #include "tests/executor/project_models.h"
 #include "tests/support/fake_driver.h"
 #include "tests/support/kernel_emulator/kernel_emulator.h"
+#include "tests/support/namespaces.h"
 
 namespace cleave::testing {
 namespace {
@@ -29,14 +31,13 @@ class CudaTexts : public ::testing::Test {
   /// An executor of `planned` on a fake GPU, or why there is none.
   Result<std::unique_ptr<Executor>> open(FakeDriver& driver, const Planned& planned) {
     driver.run_texts(emulator_);
-    ExecutorOptions options;
-    options.accelerator = ExecutorOptions::Accelerator::cuda;
+    ExecutorSetup options{{}, cuda::back_end(), 0};
     cuda::CudaOptions cuda_options;
     cuda_options.streams.patience_seconds = 0.1;
-    options.open = driver.opener(cuda_options);
+    options.back_end.open = driver.opener(cuda_options);
     options.watchdog_seconds = 60;
     options.library_paths = kHostFunctions;
-    return Executor::create(planned.program, simulated_costs().machine, options);
+    return Executor::create(planned.program, planned.costs, options);
   }
 
   /// Takes note of the kernels of `planned`: compiled together, they are ready sooner than one by one.

@@ -6,6 +6,7 @@
 #include "executor/check/compare.h"
 #include "executor/device/kernel.h"
 #include "executor/host/kernels.h"
+#include "tests/support/namespaces.h"
 #include "tests/support/op_samples.h"
 
 namespace cleave::testing {

@@ -6,9 +6,10 @@
 #include <cstdlib>
 
 #include "graph/array/array.h"
+#include "tests/support/namespaces.h"
 #include "tests/support/temporary_folder.h"
 
-namespace cleave {
+namespace cleave::testing {
 namespace {
 
 constexpr const char* kSource = R"(
@@ -94,4 +95,4 @@ TEST_F(Library, MissingSymbolsAndBrokenFilesAreNamed) {
 }
 
 }  // namespace
-}  // namespace cleave
+}  // namespace cleave::testing

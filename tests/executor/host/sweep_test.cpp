@@ -13,6 +13,7 @@
 #include "executor/host/kernels.h"
 #include "graph/ops/convert.h"
 #include "tests/support/naive_ops.h"
+#include "tests/support/namespaces.h"
 
 namespace cleave::testing {
 namespace {

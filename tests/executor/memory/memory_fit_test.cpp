@@ -8,14 +8,17 @@
 #include <fstream>
 #include <sstream>
 
+#include "executor/api/back_ends.h"
 #include "executor/api/executable.h"
+#include "executor/api/wiring.h"
 #include "executor/memory/memory_plan.h"
 #include "models/model.h"
 #include "partitioner/report/explain.h"
+#include "tests/support/namespaces.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/temporary_folder.h"
 
-namespace cleave {
+namespace cleave::testing {
 namespace {
 
 Plan plan_within(const Graph& graph, double memory_bytes, Policy policy = Policy::optimal, double host_overhead_seconds = 0) {
@@ -108,7 +111,7 @@ TEST(MemoryFit, ArgumentsAreReceivedAsFarAheadAsFits) {
     EXPECT_EQ(moved_for_memory(plan), 0u) << matrices;
     EXPECT_LE(accelerator_peak(plan.program).bytes, memory);
     EXPECT_EQ(verify(plan.program), std::vector<std::string>{});
-    const auto executor = Executor::create(std::make_shared<const Program>(plan.program), plan.machine, {});
+    const auto executor = make_executor(plan, *choose_device("simulated"));
     ASSERT_TRUE(executor.ok()) << executor.error().message;
     const Result<RunResult> result = (*executor)->run({});
     ASSERT_TRUE(result.ok()) << result.error().message;
@@ -172,7 +175,7 @@ TEST(MemoryFit, RandomProgramsFitOrAreRefused) {
 }
 
 TEST(MemoryFit, AMachineFileWithLittleMemoryRuns) {
-  std::ifstream file(std::string(CLEAVE_SOURCE_DIR) + "/partitioner/machines/simulated.yaml");
+  std::ifstream file(std::string(CLEAVE_SOURCE_DIR) + "/partitioner/machine/machines/simulated.yaml");
   std::stringstream text;
   text << file.rdbuf();
   std::string machine = text.str();
@@ -188,4 +191,4 @@ TEST(MemoryFit, AMachineFileWithLittleMemoryRuns) {
 }
 
 }  // namespace
-}  // namespace cleave
+}  // namespace cleave::testing

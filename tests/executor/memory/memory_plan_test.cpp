@@ -6,6 +6,7 @@
 #include "executor/memory/liveness.h"
 #include "graph/trace/tracer.h"
 #include "tests/executor/run_support.h"
+#include "tests/support/namespaces.h"
 
 namespace cleave::testing {
 namespace {
@@ -82,7 +83,7 @@ TEST(MemoryPlan, ASwapOfCarriedValuesUsesOneStorageMore) {
   RunOptions options;
   options.inputs = {{"a", Array::of<float>({2}, {1, 2})}, {"b", Array::of<float>({2}, {3, 4})}};
   for (const Where where : {Where::host, Where::accelerator}) {
-    const auto result = executor_for(plan_for(graph, where), {})->run(options);
+    const auto result = executor_for(plan_for(graph, where))->run(options);
     ASSERT_TRUE(result.ok());
     EXPECT_TRUE(result->outputs[0].second == options.inputs.at("b"));
     EXPECT_TRUE(result->outputs[1].second == options.inputs.at("a"));
@@ -104,7 +105,7 @@ TEST(MemoryPlan, AWhileLoopHandsOutWhatItsConditionRejected) {
   RunOptions options;
   options.inputs = {{"x", Array::scalar<std::int32_t>(2)}};
   for (const Where where : {Where::host, Where::accelerator}) {
-    const auto result = executor_for(plan_for(graph, where), {})->run(options);
+    const auto result = executor_for(plan_for(graph, where))->run(options);
     ASSERT_TRUE(result.ok());
     EXPECT_EQ(*result->outputs[0].second.data<std::int32_t>(), 54);
   }
@@ -168,7 +169,7 @@ TEST(MemoryPlan, TheStatedPeakIsTheMeasuredOne) {
     straight.control_flow = false;  // so that every step runs
     const auto graph = std::make_shared<const Graph>(random_graph(seed, straight));
     const Planned planned = plan_for(graph, Where::accelerator);
-    const auto executor = executor_for(planned, {});
+    const auto executor = executor_for(planned);
     RunOptions options;
     options.inputs = random_inputs(*graph, seed);
     options.print = [](std::string_view) {};

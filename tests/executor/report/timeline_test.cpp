@@ -6,10 +6,14 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "executor/api/executable.h"
 #include "executor/report/profile_report.h"
+#include "graph/ops/ops.h"
+#include "graph/trace/trace.h"
 #include "graph/trace/tracer.h"
 #include "models/model.h"
 #include "tests/executor/run_support.h"
+#include "tests/support/namespaces.h"
 #include "tests/support/temporary_folder.h"
 
 namespace cleave::testing {
@@ -21,7 +25,7 @@ RunResult run_timed(const std::shared_ptr<const Graph>& graph, Where where, std:
   options.print = [](std::string_view) {};
   options.timeline = true;
   options.observe = true;
-  const Result<RunResult> result = executor_for(plan_for(graph, where, seed), {})->run(options);
+  const Result<RunResult> result = executor_for(plan_for(graph, where, seed))->run(options);
   return result ? *result : RunResult{};
 }
 
@@ -56,7 +60,7 @@ TEST(Timeline, OfTheModelsTakesAsLongAsPredicted) {
     options.costs = simulated_costs();
     const Plan planned = plan(read_model(std::string(CLEAVE_SOURCE_DIR) + "/models/" + name + ".yaml"), options);
     ASSERT_TRUE(planned.ok()) << name;
-    const auto executor = executor_for({planned.transfers, std::make_shared<const Program>(planned.program)}, {});
+    const auto executor = executor_for(as_planned(planned));
     RunOptions run;
     run.print = [](std::string_view) {};
     const Result<RunResult> result = executor->run(run);
@@ -80,7 +84,7 @@ TEST(Timeline, OfStraightProgramsTakesNoLessThanPredicted) {
     RunOptions run;
     run.inputs = random_inputs(*planned.graph, seed);
     run.print = [](std::string_view) {};
-    const Result<RunResult> result = executor_for({planned.transfers, std::make_shared<const Program>(planned.program)}, {})->run(run);
+    const Result<RunResult> result = executor_for(as_planned(planned))->run(run);
     if (!result) continue;
     const double ratio = result->simulated_seconds / planned.predicted_seconds;
     EXPECT_GT(ratio, 0.999) << "seed " << seed;
@@ -116,7 +120,7 @@ TEST(ProfileReport, OnTheVirtualClockEqualsThePrediction) {
   ASSERT_TRUE(planned.ok());
   RunOptions run;
   run.timeline = true;
-  const auto executor = executor_for({planned.transfers, std::make_shared<const Program>(planned.program)}, {});
+  const auto executor = executor_for(as_planned(planned));
   const Result<RunResult> result = executor->run(run);
   ASSERT_TRUE(result.ok()) << result.error().message;
   const ProfileReport measured = profile_report(result->timeline, *planned.graph, planned.costed, planned.transfers);
@@ -130,6 +134,24 @@ TEST(ProfileReport, OnTheVirtualClockEqualsThePrediction) {
   EXPECT_GT(moved, 1);
   EXPECT_GT(measured.transfer_seconds, 0);
   EXPECT_LE(measured.hidden_seconds, measured.transfer_seconds);
+}
+
+TEST(ProfileReport, ObservedTimesHoldForTheVirtualClockToo) {
+  const Graph graph = trace("observed", {{"x", "f32[64, 64]"}}, [](Tensor x) {
+    return for_loop(20, x, [](Tensor, Tensor state) { return matmul(state, state) + sort(state, {.axis = 0}); });
+  });
+  for (const double seconds : {1e-6, 5e-2}) {
+    CompileOptions options{.device = "simulated", .placement = Policy::accelerator};
+    for (const Node& node : graph.nodes)
+      if (node.op && node.op->name == "sort") options.profile.host_seconds[to_string(node.location)] = seconds;
+    ASSERT_EQ(options.profile.host_seconds.size(), 1U);
+    const Result<Executable> executable = compile(graph, options);
+    ASSERT_TRUE(executable.ok()) << executable.error().message;
+    const Result<RunResult> result = executable->run({{"x", Array(TensorType{DType::f32, {64, 64}})}});
+    ASSERT_TRUE(result.ok()) << result.error().message;
+    EXPECT_NEAR(result->simulated_seconds, executable->plan().predicted_seconds, 0.02 * executable->plan().predicted_seconds);
+    EXPECT_GT(result->simulated_seconds, 20 * seconds);
+  }
 }
 
 TEST(ProfileReport, CountsWhatIsHiddenBehindWorkOnce) {

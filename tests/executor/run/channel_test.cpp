@@ -6,8 +6,9 @@
 #include <thread>
 
 #include "executor/run/watchdog.h"
+#include "tests/support/namespaces.h"
 
-namespace cleave {
+namespace cleave::testing {
 namespace {
 
 using std::chrono::milliseconds;
@@ -176,4 +177,4 @@ TEST(Watchdog, WatchesOneRunAfterTheOther) {
 }
 
 }  // namespace
-}  // namespace cleave
+}  // namespace cleave::testing

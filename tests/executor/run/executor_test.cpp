@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "tests/executor/run_support.h"
+#include "tests/support/namespaces.h"
 #include "tests/support/sequential_program.h"
 
 namespace cleave::testing {
@@ -60,7 +61,7 @@ TEST(Executor, EqualsTheOracleOnEveryPlacement) {
       static std::uint64_t variant = 0;
       ++variant;
       const Planned planned = plan_for(sample.graph, where, variant);
-      ExecutorOptions options;
+      ExecutorSetup options = simulated_setup();
       options.check_memory = true;
       options.channel_capacity = 1 + static_cast<int>(variant % 2);
       options.schedule = static_cast<ExecutorOptions::Schedule>(variant % 3);
@@ -97,7 +98,7 @@ TEST(Executor, TheVirtualClockDoesNotDependOnTheSchedule) {
     const Planned planned = plan_for(sample.graph, Where::random, seed);
     std::vector<double> seconds;
     for (const auto schedule : {ExecutorOptions::Schedule::eager, ExecutorOptions::Schedule::latest, ExecutorOptions::Schedule::random}) {
-      ExecutorOptions options;
+      ExecutorSetup options = simulated_setup();
       options.schedule = schedule;
       options.schedule_seed = seed;
       std::vector<std::string> effects;
@@ -117,7 +118,7 @@ TEST(Executor, VerifyModeAgreesWithTheMeanings) {
     Sample sample(seed);
     sample.options.verify = true;
     const Planned planned = plan_for(sample.graph, Where::random, seed);
-    ExecutorOptions options;
+    ExecutorSetup options = simulated_setup();
     options.check_memory = true;
     std::vector<std::string> effects;
     const Outcome outcome = sample.run([&](const RunOptions& o) { return executor_for(planned, options)->run(o); }, effects);

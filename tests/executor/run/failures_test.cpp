@@ -7,11 +7,13 @@
 #include <stdexcept>
 #include <thread>
 
+#include "executor/api/back_ends.h"
 #include "executor/device/step_mark.h"
 #include "executor/run/prepared.h"
 #include "executor/simulated/faults.h"
 #include "executor/simulated/simulated_device.h"
 #include "tests/executor/run_support.h"
+#include "tests/support/namespaces.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/traced_lines.h"
 
@@ -64,7 +66,7 @@ Outcome run(Executor& executor, const RunOptions& options = inputs()) {
 TEST(Failures, TheProgramOfTheseTestsWorks) {
   const auto graph = looping(halve);
   ASSERT_TRUE(graph->ok()) << graph->diagnostics.begin()->message;
-  const auto executor = executor_for(plan_for(graph, Where::accelerator), {});
+  const auto executor = executor_for(plan_for(graph, Where::accelerator));
   const Outcome outcome = run(*executor);
   ASSERT_TRUE(outcome.result.ok()) << outcome.result.error().message;
   EXPECT_EQ(outcome.lines.size(), 10U);
@@ -78,7 +80,7 @@ TEST_P(Fault, IsOneErrorAtALineAndTheNextRunWorks) {
   for (const Where where : {Where::accelerator, Where::random}) {
     for (const int capacity : {1, 2}) {
       for (int schedule = 0; schedule < 3; ++schedule) {
-        ExecutorOptions options;
+        ExecutorSetup options = simulated_setup();
         options.inject = GetParam();
         options.channel_capacity = capacity;
         options.schedule = static_cast<ExecutorOptions::Schedule>(schedule);
@@ -113,7 +115,7 @@ TEST(Failures, AKernelErrorIsTheSameUnderEverySchedule) {
   const auto graph = looping(halve);
   std::vector<std::string> seen;
   for (int schedule = 0; schedule < 3; ++schedule) {
-    ExecutorOptions options;
+    ExecutorSetup options = simulated_setup();
     options.inject = "kernel:4";
     options.schedule = static_cast<ExecutorOptions::Schedule>(schedule);
     const Outcome failed = run(*executor_for(plan_for(graph, Where::accelerator), options));
@@ -127,19 +129,18 @@ TEST(Failures, AKernelErrorIsTheSameUnderEverySchedule) {
 }
 
 TEST(Failures, OutOfMemoryIsSaidBeforeAnythingRuns) {
-  ExecutorOptions options;
+  ExecutorSetup options = simulated_setup();
   options.inject = "oom";
   const Planned planned = plan_for(looping(halve), Where::accelerator);
-  const auto executor = Executor::create(planned.program, simulated_costs().machine, options);
+  const auto executor = Executor::create(planned.program, planned.costs, options);
   ASSERT_FALSE(executor.ok());
   EXPECT_EQ(executor.error().kind, ErrorKind::machine);
 }
 
 TEST(Failures, WhatCannotFitIsRefusedWithThePeakAndItsValues) {
-  Machine machine = simulated_costs().machine;
-  machine.accelerators[0].memory_bytes = 100;
-  const Planned planned = plan_for(looping(halve), Where::accelerator);
-  const auto executor = Executor::create(planned.program, machine, {});
+  Planned planned = plan_for(looping(halve), Where::accelerator);
+  planned.costs.memory_bytes[kAccelerator] = 100;
+  const auto executor = Executor::create(planned.program, planned.costs, simulated_setup());
   ASSERT_FALSE(executor.ok());
   EXPECT_EQ(executor.error().kind, ErrorKind::machine);
   EXPECT_NE(executor.error().message.find("100 B"), std::string::npos) << executor.error().message;
@@ -155,7 +156,7 @@ TEST(Failures, AHostFunctionThatFailsIsAnErrorOfItsNode) {
   });
   for (const Where where : {Where::host, Where::accelerator, Where::optimal}) {
     calls = 0;
-    const auto executor = executor_for(plan_for(graph, where), {});
+    const auto executor = executor_for(plan_for(graph, where));
     const Outcome failed = run(*executor);
     ASSERT_FALSE(failed.result.ok());
     EXPECT_NE(failed.result.error().message.find("the sensor is gone"), std::string::npos);
@@ -171,7 +172,7 @@ TEST(Failures, AHostFunctionThatThrowsIsAnErrorOfItsNode) {
       if (standard) throw std::runtime_error("kaboom");
       throw 42;  // NOLINT
     });
-    const auto executor = executor_for(plan_for(graph, Where::accelerator), {});
+    const auto executor = executor_for(plan_for(graph, Where::accelerator));
     const Outcome failed = run(*executor);
     ASSERT_FALSE(failed.result.ok());
     EXPECT_NE(failed.result.error().message.find(standard ? "kaboom" : "threw"), std::string::npos);
@@ -186,14 +187,14 @@ TEST(Failures, AHostFunctionMayTakeLongerThanTheWatchdogWaits) {
     std::this_thread::sleep_for(std::chrono::milliseconds(120));
     return halve(in, out);
   });
-  ExecutorOptions options;
+  ExecutorSetup options = simulated_setup();
   options.watchdog_seconds = 0.05;
   const Outcome outcome = run(*executor_for(plan_for(graph, Where::accelerator), options));
   EXPECT_TRUE(outcome.result.ok()) << outcome.result.error().message;
 }
 
 TEST(Failures, AStalledStreamIsEndedByTheWatchdogWhichSaysWhoWaits) {
-  ExecutorOptions options;
+  ExecutorSetup options = simulated_setup();
   options.inject = "stall:2";
   options.watchdog_seconds = 0.1;
   const Outcome failed = run(*executor_for(plan_for(looping(halve), Where::accelerator), options));
@@ -204,7 +205,7 @@ TEST(Failures, AStalledStreamIsEndedByTheWatchdogWhichSaysWhoWaits) {
 
 TEST(Failures, MissingAndWrongInputsNameThemselvesAndTheirLine) {
   const auto graph = looping(halve);
-  const auto executor = executor_for(plan_for(graph, Where::accelerator), {});
+  const auto executor = executor_for(plan_for(graph, Where::accelerator));
   const Outcome missing = run(*executor, {});
   ASSERT_FALSE(missing.result.ok());
   EXPECT_NE(missing.result.error().message.find("`x`"), std::string::npos);
@@ -228,14 +229,15 @@ TEST(Failures, NoFileIsLeftBehindAnError) {
   call(tracer, "write_npy", {bad}, 3, {{"path", folder.path("out.npy")}});
   const auto graph = std::make_shared<const Graph>(tracer.finish());
   ASSERT_TRUE(graph->ok()) << graph->diagnostics.begin()->message;
-  const Outcome failed = run(*executor_for(plan_for(graph, Where::host), {}));
+  const Outcome failed = run(*executor_for(plan_for(graph, Where::host), simulated_setup()));
   EXPECT_FALSE(failed.result.ok());
   EXPECT_EQ(folder.files(), 0U);
 }
 
 TEST(Failures, VerifyModeStopsAtANodeThatDiffersFromItsMeaning) {
   const auto graph = looping(halve);
-  const auto prepared = prepare(plan_for(graph, Where::host).program, simulated_costs().machine, {});
+  const Planned planned = plan_for(graph, Where::host);
+  const auto prepared = prepare(planned.program, planned.costs, simulated_setup());
   ASSERT_TRUE(prepared.ok());
   NodeId node;
   for (std::size_t i = 0; i < graph->nodes.size(); ++i) {
@@ -252,13 +254,13 @@ TEST(Failures, VerifyModeStopsAtANodeThatDiffersFromItsMeaning) {
 }
 
 TEST(Failures, WorkForAnAcceleratorNeedsOne) {
-  ExecutorOptions options;
-  options.accelerator = ExecutorOptions::Accelerator::none;
+  const ExecutorSetup options = *choose_device("none");
   const Planned planned = plan_for(looping(halve), Where::accelerator);
-  const auto executor = Executor::create(planned.program, simulated_costs().machine, options);
+  const auto executor = Executor::create(planned.program, planned.costs, options);
   ASSERT_FALSE(executor.ok());
   EXPECT_EQ(executor.error().kind, ErrorKind::usage);
-  const auto on_host = Executor::create(plan_for(looping(halve), Where::host).program, simulated_costs().machine, options);
+  const Planned hosted = plan_for(looping(halve), Where::host);
+  const auto on_host = Executor::create(hosted.program, hosted.costs, options);
   ASSERT_TRUE(on_host.ok());
   const Outcome outcome = run(**on_host);
   ASSERT_TRUE(outcome.result.ok());

@@ -218,7 +218,7 @@ Observed observe(const Graph& graph, const std::map<std::string, Array>& inputs,
   RunOptions options;
   options.inputs = inputs;
   options.print = [&](std::string_view line) { observed.printed.emplace_back(line); };
-  Result<RunResult> result = run_reference(graph, options);
+  Result<RunResult> result = runtime::run_reference(graph, options);
   if (result.ok())
     observed.outputs = result->outputs;
   else

@@ -13,7 +13,7 @@ namespace cleave {
 namespace {
 
 using test::GraphBuilder;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 const TensorType kVector{DType::f32, {2}};
 const TensorType kBool{DType::boolean, {}};
@@ -64,12 +64,12 @@ struct Sample : GraphBuilder {
 void breaks(const std::function<void(Sample&)>& change, const std::string& sentence) {
   Sample sample;
   change(sample);
-  EXPECT_THAT(verify(sample.graph), testing::Contains(HasSubstr(sentence)));
+  EXPECT_THAT(verify(sample.graph), ::testing::Contains(HasSubstr(sentence)));
 }
 
 TEST(Verify, AcceptsWhatIsWellFormed) {
-  EXPECT_THAT(verify(Graph()), testing::IsEmpty());
-  EXPECT_THAT(verify(Sample().graph), testing::IsEmpty());
+  EXPECT_THAT(verify(Graph()), ::testing::IsEmpty());
+  EXPECT_THAT(verify(Sample().graph), ::testing::IsEmpty());
 }
 
 TEST(Verify, IdsAreInRange) {
@@ -204,11 +204,11 @@ TEST(Verify, ABodySeesItsConditionAndAnArmWhatStandsBefore) {
   Sample sample;
   const ValueId seen = sample.call("logical_not", sample.inside(sample.repeat, 1), {sample.go_on}, kBool);
   sample.call("logical_not", sample.inside(sample.repeat, 1), {seen}, kBool);
-  EXPECT_THAT(verify(sample.graph), testing::IsEmpty());
+  EXPECT_THAT(verify(sample.graph), ::testing::IsEmpty());
   // What an arm or body passes out may also come from outside of it.
   sample.at(sample.chosen).inputs = {sample.x, sample.result(sample.w, 1)};
   sample.at(sample.v).inputs[1] = sample.x;
-  EXPECT_THAT(verify(sample.graph), testing::IsEmpty());
+  EXPECT_THAT(verify(sample.graph), ::testing::IsEmpty());
 }
 
 TEST(Verify, MergesStandRightBehindTheirBranch) {
@@ -217,9 +217,9 @@ TEST(Verify, MergesStandRightBehindTheirBranch) {
   second.at(another).inputs = {second.more, second.less};
   std::vector<NodeId>& nodes = second.list(Graph::kRoot);
   std::swap(nodes[nodes.size() - 1], nodes[nodes.size() - 2]);
-  EXPECT_THAT(verify(second.graph), testing::IsEmpty());
+  EXPECT_THAT(verify(second.graph), ::testing::IsEmpty());
   std::swap(nodes[nodes.size() - 1], nodes[nodes.size() - 2]);
-  EXPECT_THAT(verify(second.graph), testing::Contains(HasSubstr("must stand right behind its branch")));
+  EXPECT_THAT(verify(second.graph), ::testing::Contains(HasSubstr("must stand right behind its branch")));
 }
 
 TEST(Verify, SaysNoMoreThanAHundredThings) {
@@ -234,7 +234,7 @@ TEST(Verify, NestsOfAHundredThousandLoopsAreNoRecursion) {
   RegionId region = Graph::kRoot;
   for (int i = 0; i < 100000; ++i) region = builder.inside(builder.for_loop(region, 2));
   builder.call("add", region, {x, x}, kVector);
-  EXPECT_THAT(verify(builder.graph), testing::IsEmpty());
+  EXPECT_THAT(verify(builder.graph), ::testing::IsEmpty());
 }
 
 }  // namespace

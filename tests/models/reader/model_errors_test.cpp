@@ -10,8 +10,9 @@
 
 #include "graph/base/diagnostic_text.h"
 #include "models/model.h"
+#include "tests/support/namespaces.h"
 
-namespace cleave {
+namespace cleave::testing {
 namespace {
 
 namespace fs = std::filesystem;
@@ -89,4 +90,4 @@ TEST(ModelErrors, AnUnknownDimOfTheCallerIsOne) {
 }
 
 }  // namespace
-}  // namespace cleave
+}  // namespace cleave::testing

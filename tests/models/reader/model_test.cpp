@@ -7,8 +7,9 @@
 #include "graph/base/diagnostic_text.h"
 #include "graph/passes/verify.h"
 #include "graph/text/text.h"
+#include "tests/support/namespaces.h"
 
-namespace cleave {
+namespace cleave::testing {
 namespace {
 
 Graph read(const std::string& text, const ModelOptions& options = {}) {
@@ -245,4 +246,4 @@ TEST(Model, EqualTextGivesEqualGraphs) {
 }
 
 }  // namespace
-}  // namespace cleave
+}  // namespace cleave::testing

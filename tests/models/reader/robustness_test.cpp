@@ -9,8 +9,9 @@
 #include "graph/base/diagnostic_text.h"
 #include "graph/passes/verify.h"
 #include "models/model.h"
+#include "tests/support/namespaces.h"
 
-namespace cleave {
+namespace cleave::testing {
 namespace {
 
 namespace fs = std::filesystem;
@@ -86,4 +87,4 @@ TEST(Robustness, SizeAndDepthAreBounded) {
 }
 
 }  // namespace
-}  // namespace cleave
+}  // namespace cleave::testing

@@ -7,9 +7,10 @@
 #include "partitioner/report/explain.h"
 #include "partitioner/solver/criticality.h"
 #include "partitioner/solver/region_tree.h"
+#include "tests/support/namespaces.h"
 #include "tests/support/random_graph.h"
 
-namespace cleave {
+namespace cleave::testing {
 namespace {
 
 /// Every op takes `host` seconds on the host and 1 s on the accelerator, every transfer `link`: easy to add up.
@@ -146,4 +147,4 @@ TEST(Makespan, NeverSlowerThanTheBaselinesAndWellFormed) {
 }
 
 }  // namespace
-}  // namespace cleave
+}  // namespace cleave::testing

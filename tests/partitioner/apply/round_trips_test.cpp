@@ -10,9 +10,10 @@
 #include "graph/base/diagnostic_text.h"
 #include "models/model.h"
 #include "partitioner/compile.h"
+#include "tests/support/namespaces.h"
 #include "tests/support/random_graph.h"
 
-namespace cleave {
+namespace cleave::testing {
 namespace {
 
 using ::testing::HasSubstr;
@@ -112,7 +113,7 @@ TEST(RoundTrips, MembersEqualTheClosure) {
       host[i] = !accelerator[i] || (node.replicable && random() % 4 == 0);
     }
     const Placement placement = evaluate(costed.problem, host, accelerator);
-    Transfers transfers = make_transfers(graph, costed, placement, model.machine);
+    Transfers transfers = make_transfers(graph, costed, placement);
     std::set<std::uint32_t> members;
     for (const RoundTrip& trip : find_round_trips(graph, costed, placement, transfers)) {
       EXPECT_FALSE(trip.out.empty());
@@ -238,4 +239,4 @@ TEST(TransferBound, NamesTheLoopAndWhatItWaitsFor) {
 }
 
 }  // namespace
-}  // namespace cleave
+}  // namespace cleave::testing

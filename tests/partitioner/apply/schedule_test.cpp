@@ -5,9 +5,10 @@
 
 #include "models/model.h"
 #include "partitioner/compile.h"
+#include "tests/support/namespaces.h"
 #include "tests/support/random_graph.h"
 
-namespace cleave {
+namespace cleave::testing {
 namespace {
 
 /// Every op takes 10 s on the host and 1 s on the accelerator, every transfer 2 s: easy to add up.
@@ -97,4 +98,4 @@ TEST(Schedule, LiesBetweenTheBusiestResourceAndTheSum) {
 }
 
 }  // namespace
-}  // namespace cleave
+}  // namespace cleave::testing

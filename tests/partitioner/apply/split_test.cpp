@@ -10,10 +10,11 @@
 #include "graph/passes/simplify.h"
 #include "partitioner/apply/schedule.h"
 #include "partitioner/compile.h"
+#include "tests/support/namespaces.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/sequential_program.h"
 
-namespace cleave {
+namespace cleave::testing {
 namespace {
 
 using Bits = std::vector<std::uint8_t>;
@@ -52,8 +53,8 @@ Parts split_randomly(std::uint64_t seed, std::size_t ahead = kAllAhead) {
   parts.costed = make_problem(*parts.graph, model, diagnostics);
   std::mt19937_64 random(seed);
   parts.placement = random_placement(parts.costed.problem, random);
-  parts.transfers = make_transfers(*parts.graph, parts.costed, parts.placement, model.machine);
-  parts.program = split(parts.graph, parts.placement, parts.transfers, ahead);
+  parts.transfers = make_transfers(*parts.graph, parts.costed, parts.placement);
+  parts.program = split(parts.graph, *parts.costed.uses, parts.placement, parts.transfers, ahead);
   return parts;
 }
 
@@ -132,7 +133,7 @@ TEST(Split, PolicyPlansVerifyToo) {
       options.costs.policy = policy;
       testing::RandomGraphOptions without_pins;
       without_pins.pins = false;
-      const Plan plan = cleave::plan(testing::random_graph(seed, without_pins), options);
+      const Plan plan = planner::plan(testing::random_graph(seed, without_pins), options);
       ASSERT_TRUE(plan.ok()) << plan.diagnostics.begin()->message;
       const std::vector<std::string> complaints = verify(plan.program);
       ASSERT_TRUE(complaints.empty()) << complaints.front();
@@ -212,4 +213,4 @@ TEST(VerifyProgram, FindsAnOutputThatNeverArrives) {
 }
 
 }  // namespace
-}  // namespace cleave
+}  // namespace cleave::testing

@@ -5,9 +5,10 @@
 
 #include "models/model.h"
 #include "partitioner/compile.h"
+#include "tests/support/namespaces.h"
 #include "tests/support/random_graph.h"
 
-namespace cleave {
+namespace cleave::testing {
 namespace {
 
 Plan plan_text(const std::string& text) {
@@ -179,4 +180,4 @@ TEST(Transfers, StandInProgramOrderWithPositiveCosts) {
 }
 
 }  // namespace
-}  // namespace cleave
+}  // namespace cleave::testing

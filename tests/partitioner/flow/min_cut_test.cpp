@@ -8,8 +8,9 @@
 
 #include "partitioner/flow/flow_network.h"
 #include "partitioner/flow/leaf_folding.h"
+#include "tests/support/namespaces.h"
 
-namespace cleave {
+namespace cleave::testing {
 namespace {
 
 using ::testing::ElementsAre;
@@ -191,4 +192,4 @@ TEST(MinCut, TiesGoToTheSource) {
 }
 
 }  // namespace
-}  // namespace cleave
+}  // namespace cleave::testing

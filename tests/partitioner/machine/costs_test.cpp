@@ -8,8 +8,9 @@
 #include "graph/trace/host_call.h"
 #include "graph/trace/trace.h"
 #include "partitioner/solver/placement.h"
+#include "tests/support/namespaces.h"
 
-namespace cleave {
+namespace cleave::testing {
 namespace {
 
 using Pin = PlacementProblem::Pin;
@@ -262,4 +263,4 @@ TEST(Profile, MalformedFilesAreErrors) {
 }
 
 }  // namespace
-}  // namespace cleave
+}  // namespace cleave::testing

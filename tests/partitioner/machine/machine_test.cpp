@@ -1,12 +1,13 @@
 // Machine files: the shipped ones, what is read, and each mistake at its line and column.
 #include "partitioner/machine/machine.h"
+#include "tests/support/namespaces.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-namespace cleave {
+namespace cleave::testing {
 namespace {
 
 using ::testing::ElementsAre;
@@ -162,4 +163,4 @@ TEST(Machine, UnknownNamesGetASuggestion) {
 }
 
 }  // namespace
-}  // namespace cleave
+}  // namespace cleave::testing

@@ -11,8 +11,9 @@
 #include "partitioner/compile.h"
 #include "partitioner/report/explain.h"
 #include "tests/support/golden.h"
+#include "tests/support/namespaces.h"
 
-namespace cleave {
+namespace cleave::testing {
 namespace {
 
 Plan plan_case(const std::string& name) {
@@ -137,4 +138,4 @@ TEST(Cases, Endless) {
 }
 
 }  // namespace
-}  // namespace cleave
+}  // namespace cleave::testing

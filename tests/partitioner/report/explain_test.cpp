@@ -10,9 +10,10 @@
 
 #include "models/model.h"
 #include "tests/support/command.h"
+#include "tests/support/namespaces.h"
 #include "tests/support/random_graph.h"
 
-namespace cleave {
+namespace cleave::testing {
 namespace {
 
 using nlohmann::json;
@@ -212,4 +213,4 @@ TEST(Dot, GraphvizAcceptsRandomPictures) {
 }
 
 }  // namespace
-}  // namespace cleave
+}  // namespace cleave::testing

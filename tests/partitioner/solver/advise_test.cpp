@@ -3,9 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/namespaces.h"
 #include "tests/support/random_problem.h"
 
-namespace cleave {
+namespace cleave::testing {
 namespace {
 
 using Problem = PlacementProblem;
@@ -83,4 +84,4 @@ TEST(Why, GivesBothChoicesExactly) {
 }
 
 }  // namespace
-}  // namespace cleave
+}  // namespace cleave::testing

@@ -10,12 +10,13 @@
 
 #include "partitioner/solver/subset_sum.h"
 #include "tests/support/brute_force.h"
+#include "tests/support/namespaces.h"
 #include "tests/support/random_problem.h"
 
-namespace cleave {
+namespace cleave::testing {
 namespace {
 
-using testing::brute_force;
+using cleave::testing::brute_force;
 using testing::RandomProblemOptions;
 using Problem = PlacementProblem;
 using Sides = std::vector<std::uint8_t>;
@@ -406,4 +407,4 @@ TEST(Problem, EveryBrokenRuleIsNamed) {
 }
 
 }  // namespace
-}  // namespace cleave
+}  // namespace cleave::testing

@@ -7,9 +7,10 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "tests/support/namespaces.h"
 #include "tests/support/random_problem.h"
 
-namespace cleave {
+namespace cleave::testing {
 namespace {
 
 using nlohmann::json;
@@ -295,4 +296,4 @@ TEST(DevicePlacement, CapacityInBytesOrPercent) {
 }
 
 }  // namespace
-}  // namespace cleave
+}  // namespace cleave::testing

@@ -7,10 +7,11 @@
 #include <cmath>
 
 #include "tests/support/brute_force.h"
+#include "tests/support/namespaces.h"
 #include "tests/support/random_problem.h"
 #include "tools/bench/graph_families.h"
 
-namespace cleave {
+namespace cleave::testing {
 namespace {
 
 using Problem = PlacementProblem;
@@ -120,4 +121,4 @@ TEST(Sensitivity, RefusesWhatIsNotOptimal) {
 }
 
 }  // namespace
-}  // namespace cleave
+}  // namespace cleave::testing

@@ -5,8 +5,9 @@
 
 #include "partitioner/solver/problem_json.h"
 #include "tests/support/command.h"
+#include "tests/support/namespaces.h"
 
-namespace cleave {
+namespace cleave::testing {
 namespace {
 
 struct Workload {
@@ -46,4 +47,4 @@ INSTANTIATE_TEST_SUITE_P(All, Workloads,
                                            Workload{"throughput_operator_bert_l-6_training.json.gz", "50%", 1975.24}));
 
 }  // namespace
-}  // namespace cleave
+}  // namespace cleave::testing

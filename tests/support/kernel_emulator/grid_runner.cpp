@@ -1,4 +1,5 @@
 #include "tests/support/kernel_emulator/grid_runner.h"
+#include "tests/support/namespaces.h"
 
 #include <algorithm>
 #include <cstring>

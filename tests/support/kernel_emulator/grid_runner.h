@@ -13,6 +13,7 @@
 
 #include "graph/base/result.h"
 #include "tests/support/kernel_emulator/memory_checker.h"
+#include "tests/support/namespaces.h"
 
 namespace cleave::testing {
 

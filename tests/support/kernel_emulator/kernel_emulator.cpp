@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "tests/support/command.h"
+#include "tests/support/namespaces.h"
 
 namespace cleave::testing {
 namespace {

@@ -13,6 +13,7 @@
 #include "executor/cuda/kernel_source.h"
 #include "graph/array/array.h"
 #include "tests/support/kernel_emulator/grid_runner.h"
+#include "tests/support/namespaces.h"
 #include "tests/support/temporary_folder.h"
 
 namespace cleave::testing {

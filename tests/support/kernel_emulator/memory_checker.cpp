@@ -1,4 +1,5 @@
 #include "tests/support/kernel_emulator/memory_checker.h"
+#include "tests/support/namespaces.h"
 
 #include <algorithm>
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/namespaces.h"
+
 namespace cleave::testing {
 
 /// Memory that a kernel may touch.

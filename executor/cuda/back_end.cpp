@@ -1,11 +1,11 @@
 // The CUDA room of a build with the toolkit's headers: opens the libraries, lists the GPUs, opens one.
-#include "executor/cuda/open.h"
+#include "executor/cuda/back_end.h"
 
 #include "executor/cuda/cuda_device.h"
 #include "executor/cuda/page_locked.h"
 #include "graph/graph.h"
 
-namespace cleave::cuda {
+namespace cleave::runtime::cuda {
 namespace {
 
 Result<Api> load() {
@@ -53,9 +53,10 @@ std::string library_versions(const DriverApi& driver, std::string& why) {
   return versions;
 }
 
-Result<Found> describe(const DriverApi& api, int ordinal) {
-  Found found;
+Result<FoundDevice> describe(const DriverApi& api, int ordinal) {
+  FoundDevice found;
   found.name = "cuda:" + std::to_string(ordinal);
+  found.kind = "NVIDIA GPU";
   CUdevice device = 0;
   char name[256] = {};
   std::size_t bytes = 0;
@@ -73,19 +74,22 @@ Result<Found> describe(const DriverApi& api, int ordinal) {
   return found;
 }
 
-}  // namespace
+FoundDevice not_there(std::string name, const Error& why, std::string versions = {}) {
+  return {std::move(name), "NVIDIA GPU", why.message, {}, std::move(versions), 0};
+}
 
-std::vector<Found> find_devices() {
+/// Opens no context, takes no memory.
+std::vector<FoundDevice> find() {
   Result<DriverApi> driver = DriverApi::load();
-  if (!driver) return {{"cuda", driver.error().message, {}, {}, 0}};
+  if (!driver) return {not_there("cuda", driver.error())};
   std::string why;
   const std::string versions = library_versions(*driver, why);
   Result<int> count = count_devices(*driver);
-  if (!count) return {{"cuda", count.error().message, {}, versions, 0}};
-  std::vector<Found> all;
+  if (!count) return {not_there("cuda", count.error(), versions)};
+  std::vector<FoundDevice> all;
   for (int i = 0; i < *count; ++i) {
-    Result<Found> found = describe(*driver, i);
-    all.push_back(found ? *std::move(found) : Found{"cuda:" + std::to_string(i), found.error().message, {}, {}, 0});
+    Result<FoundDevice> found = describe(*driver, i);
+    all.push_back(found ? *std::move(found) : not_there("cuda:" + std::to_string(i), found.error()));
     all.back().versions = versions;
     if (all.back().why.empty()) all.back().why = why;
   }
@@ -100,17 +104,17 @@ Status usable() {
   return {};
 }
 
-Result<std::unique_ptr<Device>> open(const ExecutorOptions& options) {
+Result<std::unique_ptr<Device>> open(int ordinal, const ExecutorOptions& options) {
   Result<Api> api = load();
   if (!api) return api.error();
   CudaOptions cuda_options;
-  cuda_options.ordinal = options.ordinal;
+  cuda_options.ordinal = ordinal;
   cuda_options.precision = options.precision;
   cuda_options.stream_mode = options.stream_mode;
   return CudaDevice::open(*api, std::move(cuda_options));
 }
 
-Result<Array> page_locked(TensorType type, int ordinal) {
+Result<Array> page_locked_by(TensorType type, int ordinal) {
   Result<DriverApi> driver = DriverApi::load();
   if (!driver) return driver.error();
   return page_locked(*driver, std::move(type), ordinal);
@@ -126,4 +130,21 @@ bool supports(const Graph& graph, NodeId id) {
   return has_kernel(request) || has_matmul(request);
 }
 
-}  // namespace cleave::cuda
+}  // namespace
+
+BackEnd back_end() {
+  BackEnd record;
+  record.name = "cuda";
+  record.numbered = true;
+  record.machine = "h200";
+  record.calibrated = "cuda";
+  record.usable = usable;
+  record.find = find;
+  record.open = open;
+  record.supports = supports;
+  record.fuses = fuses;
+  record.page_locked = page_locked_by;
+  return record;
+}
+
+}  // namespace cleave::runtime::cuda

@@ -1,8 +1,8 @@
-#include "partitioner/apply/value_uses.h"
+#include "partitioner/machine/value_uses.h"
 
 #include <limits>
 
-namespace cleave {
+namespace cleave::planner {
 namespace {
 
 /// Calls `f(value, use)` for every reading in the graph, in program order of the node table.
@@ -48,7 +48,7 @@ bool is_after(const Graph& graph, ValueId value) {
 }  // namespace
 
 ValueUses::ValueUses(const Graph& graph)
-    : graph_(graph), position_(graph.nodes.size()), begin_(graph.nodes.size()), end_(graph.nodes.size()), entry_(graph.regions.size()) {
+    : graph_(&graph), position_(graph.nodes.size()), begin_(graph.nodes.size()), end_(graph.nodes.size()), entry_(graph.regions.size()) {
   walk();
   collect_uses();
 }
@@ -63,7 +63,7 @@ void ValueUses::walk() {
   std::vector<Frame> stack{{Graph::kRoot, 0, NodeId()}};
   while (!stack.empty()) {
     Frame& frame = stack.back();
-    const Region& region = graph_.regions[frame.region];
+    const Region& region = graph_->regions[frame.region];
     if (frame.next == 0) entry_[frame.region] = clock++;
     if (frame.next == region.nodes.size()) {
       if (frame.closes) end_[frame.closes] = clock++;
@@ -73,46 +73,46 @@ void ValueUses::walk() {
     const NodeId id = region.nodes[frame.next];
     position_[id] = static_cast<std::int32_t>(frame.next++);
     begin_[id] = end_[id] = clock++;
-    const auto& inner = graph_.nodes[id].regions;
+    const auto& inner = graph_->nodes[id].regions;
     for (std::size_t k = inner.size(); k-- > 0;) stack.push_back({inner[k], 0, k + 1 == inner.size() ? id : NodeId()});
   }
 }
 
 void ValueUses::collect_uses() {
-  first_use_.assign(graph_.values.size() + 1, 0);
-  for_each_use(graph_, *this, [&](ValueId value, const ValueUse&) { ++first_use_[value.index + 1]; });
+  first_use_.assign(graph_->values.size() + 1, 0);
+  for_each_use(*graph_, *this, [&](ValueId value, const ValueUse&) { ++first_use_[value.index + 1]; });
   for (std::size_t i = 1; i < first_use_.size(); ++i) first_use_[i] += first_use_[i - 1];
   uses_.resize(first_use_.back());
   std::vector<std::size_t> next(first_use_.begin(), first_use_.end() - 1);
-  for_each_use(graph_, *this, [&](ValueId value, const ValueUse& use) { uses_[next[value.index]++] = use; });
+  for_each_use(*graph_, *this, [&](ValueId value, const ValueUse& use) { uses_[next[value.index]++] = use; });
 }
 
 std::int32_t ValueUses::position_within(RegionId region, RegionId inner, std::int32_t position) const {
   while (inner != region) {
-    const Region& r = graph_.regions[inner];
+    const Region& r = graph_->regions[inner];
     // A while's body follows its condition: seen from the condition region it begins at the end.
-    position = r.kind == RegionKind::while_body ? static_cast<std::int32_t>(graph_.regions[r.parent].nodes.size()) : position_[r.owner];
+    position = r.kind == RegionKind::while_body ? static_cast<std::int32_t>(graph_->regions[r.parent].nodes.size()) : position_[r.owner];
     inner = r.parent;
   }
   return position;
 }
 
 std::int32_t ValueUses::exists_from(ValueId value, RegionId region) const {
-  const Value& v = graph_.values[value];
+  const Value& v = graph_->values[value];
   if (v.region != region) return 0;
-  return position_[is_after(graph_, value) ? graph_.nodes[v.producer].owner : v.producer] + 1;
+  return position_[is_after(*graph_, value) ? graph_->nodes[v.producer].owner : v.producer] + 1;
 }
 
 std::int64_t ValueUses::reached(const ValueUse& use) const {
-  const Region& region = graph_.regions[use.region];
+  const Region& region = graph_->regions[use.region];
   if (static_cast<std::size_t>(use.position) < region.nodes.size()) return begin_[region.nodes[static_cast<std::size_t>(use.position)]];
   return region.owner ? end_[region.owner] : std::numeric_limits<std::int64_t>::max();
 }
 
 std::int64_t ValueUses::exists_at(ValueId value, RegionId region) const {
-  const Value& v = graph_.values[value];
+  const Value& v = graph_->values[value];
   if (v.region != region) return entry_[region];
-  return is_after(graph_, value) ? end_[graph_.nodes[v.producer].owner] : end_[v.producer];
+  return is_after(*graph_, value) ? end_[graph_->nodes[v.producer].owner] : end_[v.producer];
 }
 
-}  // namespace cleave
+}  // namespace cleave::planner

@@ -1,5 +1,5 @@
-// ValueUses: where everything stands in a Graph's program, and who reads each value where and before what. Computed once per graph and read
-// by transfers, split, round trips and the schedule, so that all of them mean the same place. Knows no placement.
+// ValueUses: where everything stands in a Graph's program, and who reads each value, where and before what. Computed once a graph; costs,
+// transfers, split, round trips and reports all read it, so that all of them mean the same place. Knows no placement.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 #include "graph/graph.h"
 
-namespace cleave {
+namespace cleave::planner {
 
 enum class UseKind : std::uint8_t {
   operand,    ///< of an operation
@@ -33,6 +33,7 @@ struct ValueUse {
 
 class ValueUses {
  public:
+  /// `graph` must outlive this.
   explicit ValueUses(const Graph& graph);
 
   /// Index of a node in its region's list.
@@ -57,7 +58,7 @@ class ValueUses {
   void walk();
   void collect_uses();
 
-  const Graph& graph_;
+  const Graph* graph_;
   IdVector<NodeId, std::int32_t> position_;
   IdVector<NodeId, std::int64_t> begin_, end_;
   IdVector<RegionId, std::int64_t> entry_;
@@ -65,4 +66,4 @@ class ValueUses {
   std::vector<ValueUse> uses_;
 };
 
-}  // namespace cleave
+}  // namespace cleave::planner

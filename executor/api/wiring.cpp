@@ -1,0 +1,34 @@
+#include "executor/api/wiring.h"
+
+#include "executor/api/back_ends.h"
+#include "executor/memory/memory_plan.h"
+
+namespace cleave::runtime {
+
+Result<Wiring> wire(const CompileOptions& options) {
+  Result<ExecutorSetup> setup = choose_device(options.device, options.executor);
+  if (!setup) return setup.error();
+  Result<Machine> machine = choose_machine(options.machine, setup->back_end);
+  if (!machine) return machine.error();
+  for (const std::string& pass : options.passes.disabled)
+    if (Status known = check_pass_name(pass); !known) return known.error();
+
+  Wiring wiring;
+  wiring.plan.costs.machine = *std::move(machine);
+  wiring.plan.costs.supported = setup->back_end.supports;
+  wiring.plan.costs.policy = options.placement;
+  wiring.plan.costs.has_accelerator = static_cast<bool>(setup->back_end.open);
+  wiring.plan.costs.profile = options.profile;
+  wiring.plan.diagnostics = options.diagnostics;
+  wiring.plan.simplify = options.simplify;
+  wiring.plan.passes = options.passes;
+  wiring.plan.find_peak = accelerator_peak;
+  wiring.executor = *std::move(setup);
+  return wiring;
+}
+
+Result<std::unique_ptr<Executor>> make_executor(const Plan& plan, const ExecutorSetup& setup) {
+  return Executor::create(std::make_shared<const Program>(plan.program), step_costs(plan.program, plan.costed, plan.machine), setup);
+}
+
+}  // namespace cleave::runtime

@@ -1,0 +1,27 @@
+// What a caller may ask of the executor, whatever the device.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace cleave {
+
+/// In which matrix products of f32 are computed: true f32, or with operands rounded to ten or seven bits of mantissa.
+enum class Precision : std::uint8_t { f32, tf32, bf16 };
+
+struct ExecutorOptions {
+  Precision precision = Precision::f32;  ///< cuda
+  bool fuse = true;                      ///< neighbouring operations run as one kernel where the device has one
+  bool stream_mode = false;              ///< cuda: every operation launched by itself, to find where an error of the device comes from
+  enum class Schedule : std::uint8_t { eager, latest, random } schedule = Schedule::eager;  ///< of the simulated accelerator's streams
+  std::uint64_t schedule_seed = 0;
+  int channel_capacity = 2;      ///< generations in flight; at least 1
+  double watchdog_seconds = 30;  ///< without any step executing before a run is ended with an Error
+  bool check_memory = false;     ///< simulated accelerator: every operand byte must have been written
+  std::string inject;            ///< fault injection on the simulated accelerator; see simulated/faults.h
+  /// Where a host function's library is looked for if it is not at its own path: each of these joined with its file name.
+  std::vector<std::string> library_paths;
+};
+
+}  // namespace cleave

@@ -1,0 +1,55 @@
+// What one run is given and what it gives back.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "executor/report/timeline.h"
+#include "graph/array/array.h"
+#include "partitioner/machine/profile.h"
+
+namespace cleave {
+
+struct RunOptions {
+  std::map<std::string, Array> inputs;  ///< by name, inputs and parameters alike; the rest takes the model's default data or is an Error
+  /// Arrays that outputs are written into, by name, in place: RunResult gives them back, and whoever shares one sees it. Page-locked ones
+  /// (page_locked.h) are reached by the device directly. Undefined after a run that failed.
+  std::map<std::string, Array> results;
+  std::function<void(std::string_view)> print;  ///< a line of `print`; null: standard output
+  /// Told each output as soon as the host has its value, long before the end maybe, from one of the executor's threads; of a run that fails
+  /// only what came before. Null: nobody asks.
+  std::function<void(std::string_view name, const Array& array)> on_output;
+  bool verify = false;  ///< every node against its meaning; the first difference is an Error at its line
+  /// Verifying, told each node before it is checked, and how many operations that takes; from any of the executor's threads. May be null.
+  std::function<void(std::string_view name, double operations)> on_verify;
+  bool timeline = false;
+  bool observe = false;  ///< fill RunResult::observed
+};
+
+struct TransferCount {
+  std::int64_t count = 0;
+  std::int64_t bytes = 0;
+};
+
+struct RunResult {
+  std::vector<std::pair<std::string, Array>> outputs;      ///< in the graph's order
+  TransferCount host_to_accelerator, accelerator_to_host;  ///< what really moved, each executed value transfer once
+  double seconds = 0;                                      ///< wall clock
+  double simulated_seconds = 0;                            ///< virtual clock; 0 where no device simulates
+  Timeline timeline;
+  Profile observed;
+
+  /// The output of that name, or null.
+  [[nodiscard]] const Array* output(std::string_view name) const {
+    for (const auto& [known, array] : outputs)
+      if (known == name) return &array;
+    return nullptr;
+  }
+};
+
+}  // namespace cleave

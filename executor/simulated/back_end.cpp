@@ -1,0 +1,69 @@
+#include "executor/simulated/back_end.h"
+
+#include <algorithm>
+#include <array>
+
+#include "executor/simulated/simulated_device.h"
+
+namespace cleave::runtime::simulated {
+namespace {
+
+/// What the simulated accelerator has no kernel for, as a real one of today's would not; effects and host functions stay on the host
+/// anyway.
+constexpr std::array<std::string_view, 4> kMissing = {"argsort", "sort", "top_k", "unique"};
+
+bool supports(const Graph& graph, NodeId id) {
+  const Node& node = graph.nodes[id];
+  if (node.kind != NodeKind::operation) return true;
+  if (graph.purity(id) != Purity::pure || node.op->moves_to == Side::host || node.host_function()) return false;
+  return !std::binary_search(kMissing.begin(), kMissing.end(), std::string_view(node.op->name));
+}
+
+std::vector<FoundDevice> find() {
+  FoundDevice device{"simulated", "simulated accelerator", {}, {}, {}, 0};
+  if (const Result<Machine> machine = Machine::shipped("simulated")) {
+    device.description = "real results, simulated times; machine `simulated`, " + machine->provenance;
+    device.memory_bytes = machine->accelerators.front().memory_bytes;
+  }
+  return {device};
+}
+
+Status check(const ExecutorOptions& options) {
+  const Result<Faults> faults = Faults::parse(options.inject);
+  return faults ? Status() : faults.error();
+}
+
+Result<std::unique_ptr<Device>> open(int, const ExecutorOptions& options) {
+  const Result<Faults> faults = Faults::parse(options.inject);
+  if (!faults) return faults.error();
+  return SimulatedDevice::open(options, *faults);
+}
+
+/// Ordinary memory that says of itself that it is page-locked: what can go wrong with such arrays goes wrong here too.
+Result<Array> page_locked(TensorType type, int) {
+  Result<Array> array = Array::allocate(type);
+  if (!array) return array;
+  auto memory = std::make_shared<Array>(*std::move(array));
+  std::byte* data = memory->mutable_bytes();
+  return Array::own(
+      std::move(type), data, [memory] {}, PageLock::simulated);
+}
+
+}  // namespace
+
+BackEnd back_end() {
+  BackEnd record;
+  record.name = "simulated";
+  record.simulates = true;
+  record.machine = "simulated";
+  record.calibrated = "host";
+  record.usable = [] { return Status(); };
+  record.find = find;
+  record.check = check;
+  record.open = open;
+  record.supports = supports;
+  record.page_locked = page_locked;
+  return record;
+}
+
+}  // namespace cleave::runtime::simulated

@@ -1,0 +1,66 @@
+// One walk in program order: whatever an equal node's result was before, it is there at the same place.
+#include "graph/passes/merge_equal.h"
+
+#include "graph/passes/equal_nodes.h"
+#include "graph/passes/renumber.h"
+
+namespace cleave {
+namespace {
+
+class Merger {
+ public:
+  explicit Merger(Graph graph) : graph_(std::move(graph)), reads_(graph_.values.size()), equal_(graph_) {
+    for (std::size_t i = 0; i < reads_.size(); ++i) reads_[ValueId(i)] = ValueId(i);
+  }
+
+  Graph run() {
+    walk();
+    redirect();
+    return std::move(graph_);
+  }
+
+ private:
+  /// A region's nodes in order, behind a control node its regions. A while's condition stays open beside its body.
+  void walk() {
+    for (RegionId region; const NodeId node : program_order(graph_).nodes) {
+      const RegionId next = graph_.nodes[node].region;
+      while (region.valid() && region != next && !graph_.within(next, region)) {
+        equal_.close(region);
+        region = graph_.regions[region].parent;
+      }
+      region = next;
+      visit(node);
+    }
+  }
+
+  void visit(NodeId id) {
+    Node& node = graph_.nodes[id];
+    // A carried node's yielded value comes later; nothing here asks for it.
+    for (ValueId& input : node.inputs) input = reads_[input];
+    const bool pure = node.kind == NodeKind::operation && node.op->purity_for(node.attributes) == Purity::pure;
+    if (node.kind != NodeKind::constant && !pure) return;
+    const NodeId same = equal_.find_or_add(id);
+    if (same == id) return;
+    for (std::size_t i = 0; i < node.results.size(); ++i) reads_[node.results[i]] = graph_.nodes[same].results[i];
+  }
+
+  void redirect() {
+    for (Node& node : graph_.nodes)
+      for (ValueId& input : node.inputs) input = reads_[input];
+    for (Region& region : graph_.regions)
+      if (region.predicate.valid()) region.predicate = reads_[region.predicate];
+    for (Output& output : graph_.outputs) output.value = reads_[output.value];
+  }
+
+  Graph graph_;
+  IdVector<ValueId, ValueId> reads_;  ///< what to read in place of a value
+  EqualNodes equal_;                  ///< of the regions that are open during the walk
+};
+
+}  // namespace
+
+Graph merge_equal(Graph graph) {
+  return Merger(std::move(graph)).run();
+}
+
+}  // namespace cleave

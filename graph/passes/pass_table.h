@@ -1,0 +1,42 @@
+// The passes over a Graph as one table, in the order in which they run, and the one loop that runs them: verified after each one in debug
+// builds, timed, shown and left out on request (`--print-after`, `--time-passes`, `--disable-pass`).
+#pragma once
+
+#include <functional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/base/result.h"
+#include "graph/graph.h"
+
+namespace cleave {
+
+struct Pass {
+  std::string_view name;     ///< as on the command line
+  std::string_view summary;  ///< what it does, in one line
+  Graph (*run)(Graph);
+};
+std::span<const Pass> pass_table();
+
+struct PassOptions {
+  std::set<std::string, std::less<>> disabled;  ///< names of passes that do not run
+  std::function<void(std::string_view pass, const Graph& graph)> after =
+      {};  ///< told the graph after each pass that ran; null: nobody asks
+};
+
+/// The wall-clock time of one step of compilation.
+struct StepTime {
+  std::string name;
+  double seconds = 0;
+};
+
+/// An Error (usage) for a name that no pass bears, with the nearest one.
+Status check_pass_name(std::string_view name);
+
+/// Runs the table on a graph without errors. Adds a row a pass to `times`, unless null.
+Graph run_passes(Graph graph, const PassOptions& options = {}, std::vector<StepTime>* times = nullptr);
+
+}  // namespace cleave

@@ -1,0 +1,19 @@
+// StepCosts: what the plan says that each step of its Program takes, and how much memory there is. What an executor goes by, so that what
+// is predicted and what the virtual clock replays are the same numbers.
+#pragma once
+
+#include "partitioner/apply/program.h"
+#include "partitioner/machine/costs.h"
+
+namespace cleave::planner {
+
+struct StepCosts {
+  IdVector<NodeId, double> host_seconds, accelerator_seconds;  ///< one execution
+  IdVector<ChannelId, double> channel_seconds;                 ///< one transfer
+  IdVector<DeviceId, double> memory_bytes;                     ///< 0: not known
+};
+
+/// `costed` as the plan has it, with everything that a profile observed.
+StepCosts step_costs(const Program& program, const CostedProblem& costed, const Machine& machine);
+
+}  // namespace cleave::planner

@@ -1,0 +1,16 @@
+// Policy: by which rule a program is placed (`--placement`).
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace cleave {
+
+enum class Policy : std::uint8_t {
+  optimal,      ///< the minimum cut: computing and moving data together cost least
+  makespan,     ///< the cut refined for predicted elapsed time
+  accelerator,  ///< everything that can be there has a copy on the accelerator
+  host,         ///< everything on the host
+};
+
+}  // namespace cleave

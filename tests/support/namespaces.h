@@ -1,0 +1,12 @@
+// Tests see the planner's and the executor's inner names as if they were their own.
+#pragma once
+
+#include "tests/support/namespaces.h"
+
+namespace cleave::planner {}
+namespace cleave::runtime {}
+
+namespace cleave::testing {
+using namespace planner;
+using namespace runtime;
+}  // namespace cleave::testing
