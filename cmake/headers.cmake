@@ -12,6 +12,7 @@ set(graph_headers
   graph/array/tensor_type.h
   graph/attributes.h
   graph/base/check.h
+  graph/base/device_name.h
   graph/base/diagnostic.h
   graph/base/diagnostic_text.h
   graph/base/id.h

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "graph/base/device_name.h"
 #include "graph/base/file.h"
 #include "graph/graph.h"
 
@@ -15,10 +16,6 @@ std::string_view to_string(TimelineEvent::What what) {
     case TimelineEvent::What::wait: return "wait";
   }
   return "";
-}
-
-std::string device_name(DeviceId device) {
-  return device == kHost ? "host" : "accelerator:" + std::to_string(device.index - 1);
 }
 
 /// Steps, transfers and waits of one device have a track each: events of one track never overlap.
@@ -38,7 +35,7 @@ std::string to_chrome_trace(const Timeline& timeline, const Graph& graph) {
   std::uint32_t devices = 0;
   for (const TimelineEvent& event : timeline.events) devices = std::max(devices, event.device.index + 1);
   for (std::uint32_t device = 0; device < devices; ++device) {
-    events.push_back(name_of("process_name", device, 0, device_name(DeviceId(std::size_t{device}))));
+    events.push_back(name_of("process_name", device, 0, to_string(DeviceId(std::size_t{device}))));
     for (int thread = 0; thread < 3; ++thread) {
       const char* names[] = {"steps", "transfers", "waits"};
       events.push_back(name_of("thread_name", device, thread, names[thread]));

@@ -1,5 +1,5 @@
 // The asynchronous executor: the host's program on the caller's thread, a driver thread for each accelerator, a watchdog while they may
-// wait for each other, a courier for outputs that are wanted early. Threads are kept between runs.
+// wait for each other, one more for outputs that are wanted early. Threads are kept between runs.
 #include "executor/run/executor.h"
 
 #include <algorithm>

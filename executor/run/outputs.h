@@ -1,5 +1,5 @@
 // Outputs: the outputs of one run as they come, for callers who want one before the end. Whoever first has a value (the host on its way, or
-// the courier who takes it off its channel) hands it in; it is copied and told once.
+// EarlyOutputs, which looks at its channel) hands it in; it is copied and told once.
 #pragma once
 
 #include <mutex>

@@ -1,4 +1,4 @@
-// Types, shapes and their text form. Half and bfloat16 conversion: float16.cpp; figures for people: human.cpp.
+// Types, shapes and their text form. Half and bfloat16 conversion: float16.cpp.
 #include "graph/array/tensor_type.h"
 
 #include <algorithm>

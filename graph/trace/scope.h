@@ -16,6 +16,9 @@ class TraceContext;
 /// Where a program can be told to run: `Device::host`, `Device::accelerator`.
 using Device = Side;
 
+/// The former name of DiagnosticKind.
+using Kind [[deprecated("DiagnosticKind")]] = DiagnosticKind;
+
 /// Ends what it stands for when it goes out of scope. Keep it in a variable: `auto layer = scope("layer3");`
 class [[nodiscard]] Scope {
  public:

@@ -107,10 +107,6 @@ std::string_view to_string(StepKind kind) {
   return "branch";
 }
 
-std::string to_string(DeviceId device) {
-  return device == kHost ? "host" : "accelerator:" + std::to_string(device.index - 1);
-}
-
 std::string print(const Program& program) {
   return Printer(program).run();
 }

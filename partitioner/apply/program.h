@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/base/device_name.h"
 #include "graph/base/id.h"
 #include "graph/graph.h"
 
@@ -64,9 +65,6 @@ struct Program {
   IdVector<ChannelId, Channel> channels;
   // Outputs are read from the host's copies.
 };
-
-/// As written for users: `host`, `accelerator:0`.
-std::string to_string(DeviceId device);
 
 /// Rules that the program breaks: values read before they are there, unmatched sends, order, blocks. Empty if none.
 std::vector<std::string> verify(const Program& program);

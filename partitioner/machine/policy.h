@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string_view>
 
 namespace cleave {
@@ -12,5 +14,11 @@ enum class Policy : std::uint8_t {
   accelerator,  ///< everything that can be there has a copy on the accelerator
   host,         ///< everything on the host
 };
+
+std::string_view to_string(Policy policy);
+/// As `--placement` writes them.
+std::optional<Policy> parse_policy(std::string_view name);
+/// All of them.
+std::span<const Policy> policies();
 
 }  // namespace cleave

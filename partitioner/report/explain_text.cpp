@@ -50,16 +50,6 @@ std::string ratio(double seconds, double to, const std::string& remark = "") {
   return to > 0 ? " (" + number(std::round(seconds / to * 100) / 100) + "x" + remark + ")" : "";
 }
 
-std::string_view policy_name(Policy policy) {
-  switch (policy) {
-    case Policy::optimal: return "optimal";
-    case Policy::makespan: return "makespan";
-    case Policy::accelerator: return "accelerator";
-    case Policy::host: break;
-  }
-  return "host";
-}
-
 struct Totals {
   std::size_t operations = 0, on_accelerator = 0, sends = 0, warned = 0;
   double bytes = 0, seconds = 0;
@@ -95,8 +85,7 @@ class Report {
  private:
   void head() {
     const Placement& placement = plan_.placement;
-    out_ +=
-        "model `" + graph_.name + "`, " + machine_phrase(plan_.machine) + ", placement " + std::string(policy_name(plan_.policy)) + "\n";
+    out_ += "model `" + graph_.name + "`, " + machine_phrase(plan_.machine) + ", placement " + std::string(to_string(plan_.policy)) + "\n";
     out_ += "predicted " + format_seconds(plan_.predicted_seconds) + " a run; work and transfers add up to " +
             format_seconds(placement.objective_seconds) + " (" + bound() + ")\n";
     if (plan_.policy == Policy::makespan) {

@@ -8,7 +8,7 @@ std::string placed_text(const Plan& plan) {
   const auto sides = [&plan](NodeId node) -> std::string {
     if (is_control(plan.graph->nodes[node].kind)) return "driven by the host";
     const bool host = plan.placement.has_copy(node.index, kHost), accelerator = plan.placement.has_copy(node.index, kAccelerator);
-    return host && accelerator ? "host and accelerator:0" : host ? "host" : "accelerator:0";
+    return host && accelerator ? to_string(kHost) + " and " + to_string(kAccelerator) : to_string(host ? kHost : kAccelerator);
   };
   return print(*plan.graph, {.locations = false, .comment = sides});
 }

@@ -1,6 +1,6 @@
-// Slack: how much each execution and transfer of a placement could be late without the whole run being late. Host, accelerator and one copy
-// engine a direction each do their work in program order; a loop counts as straight code, everything in it times its executions. Coarser
-// than the schedule, but for every node: it says where to look for a better placement, the schedule says whether it is one.
+// Criticality: how much each execution and transfer of a placement could be late without the whole run being late. Host, accelerator and
+// one copy engine a direction each do their work in program order; a loop counts as straight code, everything in it times its executions.
+// Coarser than the schedule, but for every node: it says where to look for a better placement, the schedule says whether it is one.
 #pragma once
 
 #include <vector>

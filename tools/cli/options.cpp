@@ -8,8 +8,11 @@
 namespace cleave::cli {
 namespace {
 
-const std::map<std::string, Policy> kPolicies{
-    {"optimal", Policy::optimal}, {"makespan", Policy::makespan}, {"accelerator", Policy::accelerator}, {"host", Policy::host}};
+std::vector<std::string> policy_names() {
+  std::vector<std::string> names;
+  for (const Policy policy : policies()) names.emplace_back(to_string(policy));
+  return names;
+}
 
 /// `NAME=VALUE`; the name is not empty.
 std::pair<std::string, std::string> split_assignment(const std::string& text, const char* flag) {
@@ -51,8 +54,10 @@ void add_output_flags(CLI::App& app, Options& options) {
 void add_plan_flags(CLI::App& app, Options& options) {
   app.add_option("model", options.model, "a model (.yaml) or graph (.graph)")->required()->type_name("MODEL");
   app.add_option("--device", options.device, "auto, none, simulated, cuda[:N]")->type_name("DEVICE");
-  app.add_option("--placement", options.placement, "optimal, makespan, accelerator, host")
-      ->transform(CLI::CheckedTransformer(kPolicies).description(""))
+  app.add_option_function<std::string>(
+         "--placement", [&options](const std::string& name) { options.placement = parse_policy(name).value_or(Policy::optimal); },
+         "optimal, makespan, accelerator, host")
+      ->check(CLI::IsMember(policy_names()).description(""))
       ->type_name("POLICY");
   const auto passes = [&app](const char* flag, std::vector<std::string>& names, const char* help) {
     app.add_option(flag, names, help)
