@@ -266,6 +266,33 @@ TEST_F(CliTest, JsonErrorsOfFilesAndNamesSayTheirKind) {
   EXPECT_THAT(run("run model.yaml --param ww=1 --input x=1").err, HasSubstr("no input or parameter `ww`; did you mean `w`?"));
 }
 
+TEST_F(CliTest, PassesAreShownTimedAndLeftOutByName) {
+  const std::string file =
+      model("cleave: 1\nmodel: passes\ninputs: {x: \"f32[2]\"}\nprogram:\n  - y: x * sum([1.0, 4.0])\n  - z: x * sum([1.0, 4.0])\noutputs: [y, z]\n");
+  const CommandResult all = run("print " + file + " --print-after fold-constants --print-after drop-dead");
+  EXPECT_EQ(all.code, 0);
+  EXPECT_THAT(all.err, HasSubstr("# after `fold-constants`"));
+  EXPECT_THAT(all.err, HasSubstr("# after `drop-dead`"));
+  EXPECT_THAT(all.err, Not(HasSubstr("# after `merge-equal`")));
+  const auto count = [](const std::string& text, const std::string& word) {
+    std::size_t times = 0;
+    for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++times;
+    return times;
+  };
+  EXPECT_EQ(count(all.out, "multiply"), 1U) << all.out;
+  EXPECT_EQ(count(run("print " + file + " --disable-pass merge-equal").out, "multiply"), 2U);
+  EXPECT_GT(count(run("print " + file + " --disable-pass fold-constants").out, "sum("), 0U);
+  const CommandResult timed = run("explain " + file + " --time-passes --device none");
+  EXPECT_EQ(timed.code, 0);
+  for (const char* step : {"fold-constants", "merge-equal", "drop-dead", "costs", "minimum-cut", "diagnostics"})
+    EXPECT_THAT(timed.err, HasSubstr(step));
+  for (const char* flag : {"--disable-pass", "--print-after"}) {
+    const CommandResult wrong = run("explain " + file + " " + flag + " nothing");
+    EXPECT_EQ(wrong.code, 2) << flag;
+    EXPECT_THAT(wrong.err, HasSubstr("there is no pass `nothing`"));
+  }
+}
+
 TEST_F(CliTest, WhatTheSimulatedAcceleratorAloneTakesIsWrongUsageElsewhere) {
   model(kScale);
   for (const char* flag : {"--inject kernel:1", "--check-memory", "--schedule latest"}) {
