@@ -13,13 +13,13 @@ static void plant(std::span<const float> force, std::span<float> response) {
 
 int main() {
   const Graph graph = trace("controller", {{"start", "f32[256, 256]"}}, [](Tensor start) {
-    Tensor gain = for_loop(50, start, [](Tensor step, Tensor gain) {
+    Tensor last = for_loop(50, start, [](Tensor step, Tensor gain) {
       Tensor policy = tanh(matmul(gain, gain) / 16);
       Tensor response = host_call("plant", {"f32[256]"}, {.pure = true, .seconds = 2e-5}, plant, mean(policy, {.axis = 0}));
       cond(step % 25 == 0, [&] { print("response", mean(response)); });
       return named("gain", gain - 0.1 * (policy - response));
     });
-    return named("drift", mean(abs(gain)));
+    return named("drift", mean(abs(last)));
   });
 
   Result<Executable> program = compile(graph, {}, [](const Diagnostic& d) { std::fputs(to_text(d, {.source = false}).c_str(), stderr); });

@@ -2,6 +2,7 @@
 // is run, command by command from the top of the tree, and must print what stands below each `$ ` line ([...] in a line stands for
 // anything; standard error follows standard output). CLEAVE_UPDATE_GOLDEN=1 writes what is true into the documents. Also: lines of
 // prose are short, and links lead somewhere.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/base/diagnostic.h"
 #include "tests/support/command.h"
 #include "tests/support/namespaces.h"
 
@@ -177,6 +179,14 @@ INSTANTIATE_TEST_SUITE_P(All, Document, ::testing::ValuesIn(documents()), [](con
     if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
   return name;
 });
+
+TEST(DocsTest, EveryKindOfDiagnosticHasItsSection) {
+  std::vector<std::string> sections, kinds;
+  for (const std::string& line : lines_of(read_file(std::string(CLEAVE_SOURCE_DIR) + "/docs/diagnostics.md")))
+    if (line.starts_with("### ")) sections.push_back(line.substr(4));
+  for (const DiagnosticKindInfo& kind : diagnostic_kinds()) kinds.emplace_back(kind.name);
+  EXPECT_THAT(sections, ::testing::UnorderedElementsAreArray(kinds));
+}
 
 TEST(DocsTest, PatternsMatch) {
   EXPECT_TRUE(matches("a [...] c", "a bb c"));

@@ -7,11 +7,11 @@ using namespace cleave;
 
 int main() {
   const Graph graph = trace("least_squares", {{"x", "f32[4, 2]"}, {"y", "f32[4, 1]"}}, [](Tensor x, Tensor y) {
-    Tensor w = for_loop(500, zeros({2, 1}), [&](Tensor step, Tensor w) {
+    Tensor best = for_loop(500, zeros({2, 1}), [&](Tensor, Tensor w) {
       Tensor errors = matmul(x, w) - y;
       return w - 0.1 * matmul(transpose(x), errors);
     });
-    return named("w", w);
+    return named("w", best);
   });
 
   Result<Executable> program = compile(graph, {.device = "none"});  // or "simulated", "cuda"
