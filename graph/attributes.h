@@ -23,9 +23,9 @@ class Attributes {
   Attributes() = default;
   Attributes(std::initializer_list<std::pair<std::string, AttributeValue>> items);
 
-  void set(std::string name, AttributeValue value);
+  void set(std::string name, AttributeValue value);  ///< replaces what the name had
   void erase(std::string_view name);
-  [[nodiscard]] const AttributeValue* find(std::string_view name) const;
+  [[nodiscard]] const AttributeValue* find(std::string_view name) const;  ///< null if there is none
   /// The attribute, which must exist and hold a T.
   template <class T>
   [[nodiscard]] const T& get(std::string_view name) const {
@@ -33,6 +33,7 @@ class Attributes {
     CLEAVE_CHECK(value && std::holds_alternative<T>(*value), "missing attribute or wrong kind");
     return *std::get_if<T>(value);
   }
+  /// The attribute, or null if there is none or it holds something else.
   template <class T>
   [[nodiscard]] const T* get_if(std::string_view name) const {
     const AttributeValue* value = find(name);

@@ -125,10 +125,11 @@ class Graph {
   static Result<Graph> load(const std::string& path);
 };
 
-/// Executions of each region a run, with the trips and probabilities of `graph` (placement.h's profiles override them).
-/// A while's condition runs trips + 1 times for each execution of the region that holds the loop, its body trips times.
+/// How often each region is executed in one run, by the trips and probabilities in `graph`. (Observed ones are put into the graph first:
+/// apply_profile in partitioner/machine/costs.h.) A while's condition runs trips + 1 times for each execution of the region that holds the
+/// loop, its body trips times.
 IdVector<RegionId, double> region_frequencies(const Graph& graph);
-/// True where the region's frequency depends on an assumed trip count or probability of its own owner.
+/// Whether the loop or branch that owns `region` has a trip count or probability that cleave assumed.
 bool frequency_assumed(const Graph& graph, RegionId region);
 
 }  // namespace cleave

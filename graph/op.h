@@ -1,5 +1,5 @@
 // OpDef: everything cleave knows about one operation, in one record. The vocabulary is graph/ops; the one list is ops/op_table.h.
-// Fast kernels live with their device, keyed by the record's address. Nothing here knows a device.
+// Fast kernels live with their device, in a table by the op's name. Nothing here knows a device.
 #pragma once
 
 #include <functional>
@@ -46,7 +46,7 @@ struct TypeError {
 };
 using TypeResult = std::variant<std::vector<TensorType>, TypeError>;
 
-/// What a meaning may touch beside its operands.
+/// What the meaning of an op may use beside its operands.
 struct OpContext {
   std::function<void(std::string_view)> print;  ///< one whole line without the newline; never null
 };

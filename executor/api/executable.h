@@ -1,5 +1,5 @@
-// compile(): from a Graph to something that runs, in one call: plan it (partitioner), ready it on its devices (executor), run it, once or
-// many times, one after the other or several at once.
+// compile(): from a Graph to something that runs, in one call: plans it (partitioner), opens its devices and prepares them (executor). What
+// it gives runs once or many times, one run after the other or several at once.
 //
 //   Result<Executable> program = compile(graph, {.device = "simulated"});
 //   if (!program) return complain(program.error());

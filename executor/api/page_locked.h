@@ -9,7 +9,7 @@
 //   options.results.emplace("scores", *scores);  // page-locked too: the device writes the output there
 //   Result<RunResult> result = program->run(options);
 //
-// Such memory is dear: allocate it once, before the loop, and use it again.
+// Such memory is slow to allocate: make it once, before the loop, and use it again.
 #pragma once
 
 #include <string_view>

@@ -1,6 +1,6 @@
-// CallerMemory: arrays of the caller's that a run works on where they lie. Devices copy arguments out of page-locked ones, and results into
-// them, without a detour through staging memory; every other result is copied into the array that the caller gave for it. The run holds the
-// arrays, so that they outlive each copy.
+// CallerMemory: arrays of the caller that are used in place, without staging. Devices copy arguments out of page-locked ones, and results
+// into them; every other result is copied into the array that the caller gave for it. The run holds the arrays, so that they outlive each
+// copy.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
 // Prepared: one Program made ready to run: memory planned, channels and devices open, host functions bound, costs known. Fixed once made,
-// but for the state of rings and control streams and what the caller lends, which each run begins anew.
+// but for the state of rings and control streams and the caller's arrays, which each run begins anew.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // Array: typed host data, row-major and contiguous. Copying an Array shares its buffer; writing to a shared one clones it first.
-// Reading and writing files: npy.h, csv.h.
+// Reading and writing files: npy.h.
 #pragma once
 
 #include <cstddef>
@@ -49,8 +49,8 @@ class Array {
   }
   /// Uses the caller's memory without copying; `release` runs when the last Array on it is gone.
   static Array borrow(TensorType type, const void* data, std::function<void()> release = nullptr);
-  /// Memory that somebody else allocated, as this Array's own: written in place. Page-locked memory of a device:
-  /// executor/api/page_locked.h.
+  /// Takes over memory that somebody else allocated: the Array reads and writes it in place, and `release` runs when the last Array on it
+  /// is gone. For page-locked memory of a device call page_locked() (executor/api/page_locked.h) instead.
   static Array own(TensorType type, void* data, std::function<void()> release, PageLock lock = PageLock::none);
   /// As the constructor, but an Error (machine) instead of an abort where memory is short.
   static Result<Array> allocate(TensorType type);
@@ -69,10 +69,11 @@ class Array {
   [[nodiscard]] const std::byte* bytes() const { return data_.get(); }
   [[nodiscard]] std::byte* mutable_bytes();
 
-  /// Copies share the memory and this with it; the clone that writing to a shared Array makes lies in ordinary memory.
+  /// Whether the data lie in page-locked memory. A copy of the Array shares the data, so it says the same; but writing to an Array that is
+  /// shared clones the data into ordinary memory first.
   [[nodiscard]] bool page_locked() const { return lock_ != PageLock::none; }
   [[nodiscard]] PageLock page_lock() const { return lock_; }
-  /// The memory belongs to somebody who lets it be read only.
+  /// Made by borrow(): the memory belongs to somebody else and is only read; writing clones it first.
   [[nodiscard]] bool borrowed() const { return borrowed_; }
 
   /// Typed access. T must be the native type of dtype().
@@ -90,7 +91,7 @@ class Array {
   [[nodiscard]] std::span<const T> values() const {
     return {data<T>(), static_cast<std::size_t>(size())};
   }
-  /// Any element as a double (bool as 0 or 1).
+  /// The element at a row-major position, as a double (bool as 0 or 1): `array.at(2 * columns + 1)`.
   [[nodiscard]] double at(std::int64_t flat_index) const;
 
  private:

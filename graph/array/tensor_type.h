@@ -31,7 +31,8 @@ struct BFloat16 {
 [[nodiscard]] std::optional<DType> parse_dtype(std::string_view text);
 [[nodiscard]] bool is_floating(DType type);
 [[nodiscard]] bool is_integer(DType type);  ///< i32, i64, u8; not bool
-/// The common type of two strong types: bool < u8 < i32 < i64 < f16, bf16 < f32 < f64; f16 with bf16 gives f32.
+/// The type to which two operands are converted where their types differ: bool < u8 < i32 < i64 < f16, bf16 < f32 < f64; f16 with bf16
+/// gives f32.
 [[nodiscard]] DType promote(DType a, DType b);
 
 /// The C++ element type of a DType, and back.
@@ -104,7 +105,7 @@ struct DTypeOf<bool> {
   static constexpr DType value = DType::boolean;
 };
 
-/// Calls `f(T{})` with the native type of `type`.
+/// Calls `f` with a value of the C++ element type of `type`: `dispatch(type, [&](auto zero) { using T = decltype(zero); … });`
 template <class F>
 decltype(auto) dispatch(DType type, F&& f) {
   switch (type) {
@@ -128,7 +129,7 @@ struct TensorType {
 
   [[nodiscard]] int rank() const { return static_cast<int>(shape.size()); }
   [[nodiscard]] bool scalar() const { return shape.empty(); }
-  /// Number of elements. Only for types that passed `checked_bytes`; every Graph holds none other.
+  /// Number of elements; 1 for a scalar. Only for types that `checked_bytes` accepts; all types in a Graph are such.
   [[nodiscard]] std::int64_t elements() const;
   [[nodiscard]] std::int64_t bytes() const { return elements() * size_of(dtype); }
   friend bool operator==(const TensorType&, const TensorType&) = default;

@@ -1,4 +1,4 @@
-// What is said to the user: kinds (one table), severities, one diagnostic, and the list that a step fills.
+// What is said to the user: the kinds of messages (one table), how severe they are, one message, and the list that a step fills.
 // Rendering as text with source line and caret: diagnostic_text.h.
 #pragma once
 
@@ -17,23 +17,23 @@ std::string_view to_string(Severity severity);
 
 /// Every kind that exists. Errors cannot be silenced; the others have a default severity or are off.
 enum class DiagnosticKind {
-  syntax,        ///< malformed YAML or expression
-  unknown,       ///< an unknown name, op, key or attribute (with the nearest one)
-  type,          ///< element types or number of operands do not fit
-  shape,         ///< shapes do not fit, or a size overflows
-  value,         ///< an attribute or number outside its range
-  carried,       ///< a carried value changes its type
-  predicate,     ///< a condition that is no scalar bool
-  endless_loop,  ///< a loop that cannot end
-  file,          ///< a missing, truncated or unreadable file
-  placement,     ///< pins that contradict each other or cannot be met
-  unsupported,   ///< valid, but not in this version
-  limit,         ///< a limit of the model or options is exceeded
-  machine,       ///< the machine failed: out of memory, a device lost
-  round_trip,
-  implicit_copy,
-  transfer_bound,
-  fallback,
+  syntax,          ///< malformed YAML or expression
+  unknown,         ///< an unknown name, op, key or attribute (with the nearest one)
+  type,            ///< element types or number of operands do not fit
+  shape,           ///< shapes do not fit, or a size overflows
+  value,           ///< an attribute or number outside its range
+  carried,         ///< a carried value changes its type
+  predicate,       ///< a condition that is no scalar bool
+  endless_loop,    ///< a loop that cannot end
+  file,            ///< a missing, truncated or unreadable file
+  placement,       ///< pins that contradict each other or cannot be met
+  unsupported,     ///< valid, but not in this version
+  limit,           ///< a limit of the model or options is exceeded
+  machine,         ///< the machine failed: out of memory, a device lost
+  round_trip,      ///< the accelerator waits while the host computes with its values
+  implicit_copy,   ///< a transfer that is not marked as meant
+  transfer_bound,  ///< the accelerator waits for transfers or the host more than a tenth of the time
+  fallback,        ///< on the host only because the accelerator has no kernel
 };
 
 struct DiagnosticKindInfo {

@@ -1,4 +1,5 @@
-// Dense typed indices. A NodeId cannot be mistaken for a ValueId; an id without a target is `none`.
+// Indices with a type of their own, so that a NodeId cannot be mistaken for a ValueId. A default-made id stands for nothing
+// (`!id.valid()`).
 #pragma once
 
 #include <compare>

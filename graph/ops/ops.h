@@ -1,7 +1,8 @@
 // The functions of the tracing API, one an operation; names and meaning follow the Python array API standard where it has them. Each
 // records one operation with the caller's place and gives its result. A mistake is reported there, once, with the types involved: kind
-// `type` (element types or numbers of operands), `shape` (shapes that do not fit), `value` (an axis or number out of range); the result is
-// then void and silences what follows. Numbers stand for Tensors everywhere: `maximum(x, 0)`. Operators are in graph/trace/tensor.h.
+// `type` (element types or numbers of operands), `shape` (shapes that do not fit), `value` (an axis or number out of range). The result is
+// then void: nothing more is reported about what is computed from it. Numbers stand for Tensors everywhere: `maximum(x, 0)`. Operators are
+// in graph/trace/tensor.h.
 #pragma once
 
 #include <cstdint>

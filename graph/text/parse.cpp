@@ -1,4 +1,4 @@
-// Text form -> Graph; the form is described in text_print.cpp. Line by line, with an explicit stack of open blocks.
+// Text form -> Graph; the form is described in print.cpp. Line by line, with an explicit stack of open blocks.
 #include <array>
 
 #include "graph/base/spelling.h"

@@ -12,7 +12,7 @@
 //   }
 //   output "w" %w.3
 //
-// A while is `while … { condition, test %7 } do { body }`, a branch `if(%3) … { } else { }`. text_parse.cpp reads it.
+// A while is `while … { condition, test %7 } do { body }`, a branch `if(%3) … { } else { }`. parse.cpp reads it.
 #include <unordered_map>
 
 #include "graph/passes/renumber.h"

@@ -1,4 +1,5 @@
-// The text form of a Graph: `.graph` files and `cleave print`. Versioned; parse(print(g)) equals g in everything, locations included.
+// The text form of a Graph: `.graph` files and `cleave print`. Versioned; Printing a graph and parsing that gives the same graph,
+// locations included.
 #pragma once
 
 #include <functional>

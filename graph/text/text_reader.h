@@ -1,4 +1,4 @@
-// Reads the tokens, numbers, types and attributes of the text form, with line and column. Internal to text_parse.cpp.
+// Reads the tokens, numbers, types and attributes of the text form, with line and column. Internal to parse.cpp.
 // Every method that can fail returns false after `fail` has recorded the first error; nothing is allocated that the text does not hold.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Loops and branches of a traced program: recorded as regions, never unrolled (a plain C++ loop unrolls). State and results are nests
-// (nest.h); the templates only take them apart, the recording is in control_flow.cpp.
+// (nest.h): one Tensor, a tuple, a vector, a struct. The templates take a nest apart; control_flow.cpp records.
 #pragma once
 
 #include <concepts>
@@ -13,7 +13,7 @@
 namespace cleave {
 
 struct LoopOptions {
-  std::optional<double> expect = {};  ///< trips to reckon with where the count is not known
+  std::optional<double> expect = {};  ///< how many trips the plan assumes where the count is not known
 };
 struct BranchOptions {
   std::optional<double> probability = {};  ///< of the first arm
@@ -133,8 +133,8 @@ void for_loop(const Tensor& count, F&& body, const LoopOptions& options = {}, He
   }
 }
 
-/// `while (condition(state)) state = body(state)`. The condition is a scalar bool, tested before each trip; `expect` says how many trips to
-/// reckon with (else 10, shown as assumed). A condition that nothing in the loop changes is an error (`endless_loop`).
+/// `while (condition(state)) state = body(state)`. The condition is a scalar bool, tested before each trip; `expect` says how many trips
+/// the plan assumes (else 10, shown as assumed). A condition that nothing in the loop changes is an error (`endless_loop`).
 ///
 ///   Tensor x = while_loop([](Tensor x) { return x > 1; }, x0, [](Tensor x) { return x / 2; });
 template <class C, class S, class F>

@@ -1,5 +1,5 @@
-// Host functions in a traced program: opaque C++ code that runs on the host between other operations. This header turns a callable into a
-// HostFunction and records the call; running it is the executor's matter.
+// Host functions in a traced program: C++ code that cleave does not look into and that runs on the host between other operations. This
+// header turns a callable into a HostFunction and records the call; the executor runs it.
 #pragma once
 
 #include <array>

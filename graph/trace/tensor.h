@@ -27,7 +27,7 @@ requires std::is_arithmetic_v<T> Literal make_literal(T number) {
   return {Literal::Type::integer, static_cast<std::int64_t>(number), 0};
 }
 
-/// What picks along one axis in `x.slice(...)`: an index (the axis goes away), a range, or `all`. Negative numbers count from the end.
+/// What `x.slice(...)` takes from one axis: an index (the axis goes away), a range, or `all`. Negative numbers count from the end.
 struct Pick {
   std::optional<std::int64_t> start, stop;
   std::int64_t step = 1;
@@ -40,7 +40,8 @@ struct Pick {
 inline const Pick all_of_axis{};
 
 /// A handle on a value of the trace in progress: copying it copies no data, assigning to it binds the name to another value. Numbers
-/// convert to it as literals. After a mistake (which is reported once, at its line) the handle is void and silences what follows from it.
+/// convert to it as literals. After a mistake (which is reported once, at its line) the handle is void: nothing more is reported about what
+/// is computed from it.
 ///
 ///   Graph g = trace("axpy", {{"x", "f32[4]"}, {"y", "f32[4]"}}, [](Tensor x, Tensor y) { return 2 * x + y; });
 ///

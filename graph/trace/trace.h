@@ -7,8 +7,10 @@
 //       return named("w", w - 0.01 * matmul(transpose(x), matmul(x, w) - y));
 //     });
 //   });
-//   // Each statement records in its turn; C++ leaves open in which order the parts of one expression are recorded.
 //   if (!graph.ok()) std::fputs(to_text(graph.diagnostics).c_str(), stderr);
+//
+// Statements are recorded in their order. Within one expression C++ leaves the order of the operands open: where it matters (effects),
+// write two statements.
 #pragma once
 
 #include <concepts>
@@ -71,7 +73,7 @@ struct Init {
 };
 
 struct TraceOptions {
-  std::vector<std::string> outputs = {};  ///< names of what the function returns, in order; else member names, `named` names or `output0`…
+  std::vector<std::string> outputs = {};  ///< of what the function returns, in order; empty: names of members, of `named`, or `output0`…
   Limits limits = {};                     ///< promises on the plan, as `limits:` of a model
   Diagnostics* diagnostics = nullptr;     ///< gets a copy of `graph.diagnostics`
 };

@@ -1,6 +1,6 @@
-// Tracer: builds a Graph, one call an op, for both faces (C++ functions and YAML). It checks arity, attributes and types at the call,
-// inserts the promotions of interfaces.md, gives literals their type, and reports a mistake once: a poisoned operand silences what follows
-// from it.
+// Tracer: builds a Graph, one call an op, for C++ functions and YAML models alike. It checks number, attributes and types of the operands
+// at the call, converts mixed element types (docs/ops.md says how), gives literals their type, and reports a mistake once: its result is
+// poison, and nothing is reported about what is computed from that.
 #pragma once
 
 #include <memory>

@@ -16,13 +16,13 @@ struct RoundTrip {
   std::vector<std::size_t> out;   ///< transfers to the host, indices into Transfers
   std::vector<std::size_t> back;  ///< transfers to the accelerator; may be empty where the way back is control
   std::vector<NodeId> controls;   ///< control nodes that its predicates decide
-  bool via_control = false;       ///< only decisions go back, and at most values behind them that the host computes as well
+  bool via_control = false;       ///< the accelerator waits for a decision (does the loop go on, which arm is taken), not for a value
   double frequency = 0;           ///< how often a run
   std::int64_t bytes = 0;         ///< out and back, a run
   double seconds = 0;             ///< predicted, a run
   Cause cause = Cause::cheaper;   ///< of `blamed`
   NodeId blamed;                  ///< the node whose line is named
-  bool meant = false;             ///< all ways out, or all ways back, are marked as meant
+  bool meant = false;             ///< the user marked all transfers out, or all transfers back, as meant
   std::string allowed;            ///< reason of an `allow`, or empty
 
   [[nodiscard]] bool caused_by_user() const { return cause != Cause::cheaper && cause != Cause::none; }

@@ -15,7 +15,7 @@
 
 namespace cleave::planner {
 
-/// Whether an accelerator can run this operation with these types. Given by whoever knows the devices.
+/// Whether an accelerator can run this operation with these types. The executor gives it, as it knows the devices.
 using KernelSupport = std::function<bool(const Graph& graph, NodeId node)>;
 
 /// Why a node has a host copy. The JSON spellings are `pinned`, `no-kernel`, `effect`, `memory`, `cheaper`.

@@ -1,5 +1,5 @@
-// Machine: what a machine can do, as plain numbers, from a machine file (interfaces.md) or a shipped one by name. Knows no op:
-// tables are keyed by text such as `matmul/f32`.
+// Machine: what a machine can do, as plain numbers, from a machine file (docs/machine-files.md) or a shipped one by name. Knows no op:
+// tables have keys of text such as `matmul/f32`.
 #pragma once
 
 #include <array>
@@ -31,9 +31,9 @@ struct LinkDirection {
 
 struct DeviceRates {
   std::string name;
-  std::array<double, kDTypeCount> flops{};  ///< per second by element type; types not given take that of a near one (see machine.cpp)
+  std::array<double, kDTypeCount> flops{};  ///< per second by element type; types not given take that of a near one (docs/machine-files.md)
   double bytes_per_second = 1;
-  double overhead_seconds = 0;  ///< per op
+  double overhead_seconds = 0;  ///< of every operation
   double memory_bytes = 0;
   std::string control_flow = "none";
   std::map<std::string, PointTable> points;                ///< by op and type: [flops or bytes, seconds]

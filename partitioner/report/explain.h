@@ -1,4 +1,4 @@
-// What a plan says: the report of `cleave explain`, its JSON (interfaces.md), the one-line summary of `run`, and the picture.
+// What a plan says: the report of `cleave explain`, its JSON, the one-line summary of `run`, and the picture.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Placement: which side each node has a copy on, with its cost and the proof that none is cheaper. decide() is the one way from numbers to
-// a plan.
+// Placement: which side each node has a copy on, with its cost and the proof that none is cheaper. solve() is the one way from numbers to
+// a placement.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,8 @@ struct SolveOptions {
 /// An Error only for a malformed problem, pins that contradict each other, or pins that do not fit into the memory.
 Result<Placement> solve(const PlacementProblem& problem, const SolveOptions& options = {});
 
-/// Completes given sides to a Placement: transfers as the tree minimum of each value (ties: outermost), costs recomputed.
+/// The Placement for given sides: for each value the cheapest transfers that reach its uses (of equally cheap ones the outermost), and
+/// what all of it costs.
 Placement evaluate(const PlacementProblem& problem, std::vector<std::uint8_t> on_host, std::vector<std::uint8_t> on_accelerator);
 
 /// Rules that a placement breaks (a node without a copy, a violated pin, a use that nothing reaches), as sentences; empty if none.

@@ -21,8 +21,8 @@ inline constexpr int kDone = 0, kUserError = 1, kUsageError = 2, kMachineError =
 
 int exit_code(const Error& error);
 
-/// Standard output and standard error as interfaces.md wants them: under --json one document on standard output and no words of ours
-/// elsewhere.
+/// Standard output and standard error as docs/guide/running.md wants them: under --json one document on standard output and no words of
+/// ours elsewhere.
 class Console {
  public:
   explicit Console(const Options& options);

@@ -21,7 +21,7 @@ struct Index {
 enum Access { kRead, kWrite, kAtomic };
 enum Collective { kSyncWarp, kExchange, kBallot };
 
-/// Mirrored in block_runner.h.
+/// Mirrored in grid_runner.h.
 struct Hooks {
   const Index *thread, *block, *block_size, *grid_size;
   void (*access)(const void* address, unsigned long bytes, int access);
