@@ -1,16 +1,25 @@
 // Graph, the first waist: what is to be computed. Typed values, nodes in program order inside a tree of regions (loops, branches),
 // ordered effects, a source location on everything. Built by a Tracer or a reader, never changed afterwards; knows no machine.
 //
-// How control flow is written (it mirrors the placement problem one to one):
-//   for_loop    inputs [count] if the count is a runtime value, else attribute `count`; regions {body}; the body's `predicate`, if any, is
-//   `until` while_loop  regions {condition, body}; the body is a child of the condition region; the condition's `predicate` is tested
-//   before each trip branch      inputs [predicate]; regions {then, otherwise} counter     first node of a for body; result 0: the i32 trip
-//   number from 0 carried     in the for body or the while condition region; inputs [initial, yielded]; result 0 `inside` lives in its
-//   region,
-//               result 1 `after` lives in the region that holds the loop (the initial value, if there were no trips)
-//   merge       right behind its branch, in the holding region; inputs [from then, from otherwise]; one result
-// Control nodes themselves have no results. A node may read any value that lives in its region or one above and stands earlier;
-// only a carried node reads a later one (its `yielded`). Region 0 is the root.
+// How control flow is written (region 0 is the root; the placement problem has the same regions and carried nodes):
+//
+// clang-format off
+//   kind        inputs                    what belongs to it
+//   for_loop    [count] if the count is   regions {body}; else the attribute `count` holds it. The body's `predicate`, if it has
+//               a value of the program    one, is tested after each trip: true ends the loop (`until`)
+//   while_loop  none                      regions {condition, body}; the body is a child of the condition region. The condition's
+//                                         `predicate` is tested before each trip: false ends the loop
+//   branch      [predicate]               regions {then, otherwise}
+//   counter     none                      first node of a for body; its result is the number of the trip, an i32 scalar from 0
+//   carried     [initial, yielded]        a value that a loop carries from trip to trip; stands in the for body or the while
+//                                         condition region. Result 0 `inside` lives there, result 1 `after` in the region that
+//                                         holds the loop (the initial value, if there were no trips)
+//   merge       [from then,               right behind its branch, in the region that holds it: a value that both arms give
+//                from otherwise]
+// clang-format on
+//
+// Control nodes (for_loop, while_loop, branch) have no results. A node may read any value that lives in its region or in one
+// that holds it, and that stands earlier; only a carried node reads a later one (its `yielded`).
 #pragma once
 
 #include <optional>

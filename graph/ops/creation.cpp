@@ -22,8 +22,7 @@ void fill(Array& result, const AttributeValue& value) {
   });
 }
 
-// --- zeros, ones, full
-// ---------------------------------------------------------------------------------------------------------------------
+// --- zeros, ones, full -----------------------------------------------------------------------------------------------
 
 template <Name op>
 TypeResult constant_type(Types, const Attributes& attributes) {
@@ -70,8 +69,7 @@ Status full_meaning(const OpCall& call) {
   return {};
 }
 
-// --- arange
-// --------------------------------------------------------------------------------------------------------------------------------
+// --- arange ----------------------------------------------------------------------------------------------------------
 
 /// start, stop and step as written: all integers, or computed in double.
 struct Progression {

@@ -22,8 +22,7 @@ Status write_npy_meaning(const OpCall& call) {
   return write_npy(call.inputs[0], call.attributes.get<std::string>("path"));
 }
 
-// --- host_call
-// -----------------------------------------------------------------------------------------------------------------------------
+// --- host_call -------------------------------------------------------------------------------------------------------
 
 std::string in_backticks(const HostFunction& function) {
   return "`" + function.name + "`";

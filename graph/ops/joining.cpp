@@ -111,8 +111,7 @@ Status pad_meaning(const OpCall& call) {
   return {};
 }
 
-// --- repeat, tile: the result with one more axis, split off each repeated one, is a view with stride 0
-// ---------------------------------------
+// --- repeat, tile: the result with one more axis, split off each repeated one, is a view with stride 0 ---------------
 
 TypeResult repeat_type(Types inputs, const Attributes& attributes) {
   TensorType result = inputs[0];

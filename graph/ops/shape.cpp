@@ -101,8 +101,7 @@ TypeResult squeeze_type(Types inputs, const Attributes& attributes) {
   return give("squeeze", inputs, std::move(result));
 }
 
-// --- broadcast_to, flip
-// --------------------------------------------------------------------------------------------------------------------
+// --- broadcast_to, flip ----------------------------------------------------------------------------------------------
 
 TypeResult broadcast_to_type(Types inputs, const Attributes& attributes) {
   const TensorType result{inputs[0].dtype, attributes.get<Integers>("shape")};

@@ -79,8 +79,7 @@ class Samples {
   }
 };
 
-// --- element-wise ops: every element type that the type rule accepts
-// ----------------------------------------------------------------------
+// --- element-wise ops: every element type that the type rule accepts -------------------------------------------------
 
 /// The ends of a type, paired each with each: element i of operand `which`.
 Array special_values(DType dtype, int which, int operands) {
@@ -142,8 +141,7 @@ void add_elementwise(Samples& samples, const OpDef& op) {
   }
 }
 
-// --- the others
-// ----------------------------------------------------------------------------------------------------------------------------
+// --- the others ------------------------------------------------------------------------------------------------------
 
 void add_products(Samples& s) {
   for (const DType dtype : {f32, f64, f16, bf16, i32, i64, u8}) {

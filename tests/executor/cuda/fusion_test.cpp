@@ -233,8 +233,7 @@ TEST(Fusion, VerifyModeNamesTheOperationThatDiffers) {
   }
 }
 
-// --- the kernels of groups
-// -----------------------------------------------------------------------------------------------------------------
+// --- the kernels of groups -------------------------------------------------------------------------------------------
 
 /// The meanings of the group's steps, one after the other: all results, each rounded to its type.
 std::vector<Array> meaning_of(const KernelRequest& request, const std::vector<Array>& inputs) {

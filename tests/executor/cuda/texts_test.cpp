@@ -111,8 +111,7 @@ TEST_F(CudaTexts, RandomProgramsEqualTheOracle) {
   EXPECT_GT(emulator_.launches(), static_cast<std::int64_t>(2 * seeds()));
 }
 
-// --- failures: softmax(take(x, index)), twice, with its take in line 5
-// ---------------------------------------------------------------------
+// --- failures: softmax(take(x, index)), twice, with its take in line 5 -----------------------------------------------
 
 std::shared_ptr<const Graph> small_program() {
   const auto line = [](int number) { return SourceLocation{std::make_shared<const std::string>("model.yaml"), number, 3, nullptr}; };

@@ -218,8 +218,7 @@ TEST(Npy, WritesThroughLinksAndToDevices) {
   EXPECT_FALSE(std::filesystem::is_regular_file("/dev/null"));
 }
 
-// --- data of a declared type
-// --------------------------------------------------------------------------------------------------------------
+// --- data of a declared type -----------------------------------------------------------------------------------------
 
 Result<Array> as(const Array& array, const TensorType& type) {
   const TemporaryFolder folder;

@@ -170,8 +170,7 @@ TEST(Sarif, HoldsRulesResultsAndLocations) {
   EXPECT_EQ(nlohmann::json::parse(to_sarif({}))["runs"][0]["results"], nlohmann::json::array());
 }
 
-// --- kinds and flags
-// ----------------------------------------------------------------------------------------------------------------------
+// --- kinds and flags -------------------------------------------------------------------------------------------------
 
 TEST(Kinds, TableIsInOrderAndNamesAreUnique) {
   for (const DiagnosticKindInfo& entry : diagnostic_kinds()) {

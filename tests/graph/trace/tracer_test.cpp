@@ -186,8 +186,7 @@ TEST_F(TracerTest, ValuesStayInTheirLoop) {
   EXPECT_EQ(t.graph().diagnostics.begin()->notes.at(0).location.line, 4);
 }
 
-// --- loops
-// --------------------------------------------------------------------------------------------------------------------------------
+// --- loops -----------------------------------------------------------------------------------------------------------
 
 TEST_F(TracerTest, ForLoop) {
   const Operand w = input("w", {DType::f32, {2}});
@@ -370,8 +369,7 @@ TEST_F(TracerTest, PredicatesAreScalarBools) {
   EXPECT_EQ(reported, (std::vector<int>{41, 42, 44, 46}));
 }
 
-// --- branches
-// -----------------------------------------------------------------------------------------------------------------------------
+// --- branches --------------------------------------------------------------------------------------------------------
 
 TEST_F(TracerTest, BranchesMergeAndNumberInProgramOrder) {
   const Operand c = input("c", {DType::boolean, {}}), x = input("x", {DType::f32, {}});
@@ -428,8 +426,7 @@ TEST_F(TracerTest, ProbabilityOfEveryKthTrip) {
             (std::vector<std::pair<double, bool>>{{0.01, false}, {0.125, false}, {0, false}, {0.75, false}, {0.5, true}, {1, false}}));
 }
 
-// --- scopes
-// -------------------------------------------------------------------------------------------------------------------------------
+// --- scopes ----------------------------------------------------------------------------------------------------------
 
 TEST_F(TracerTest, ScopesHoldForWhatIsMadeInside) {
   const Operand x = input("x", {DType::f32, {}});

@@ -165,8 +165,7 @@ TEST(RoundTrips, HostDataAndPrintsAreNone) {
   EXPECT_TRUE(plan.diagnostics.empty()) << to_text(plan.diagnostics);
 }
 
-// --- what is said
-// ---------------------------------------------------------------------------------------------------------------------------
+// --- what is said ----------------------------------------------------------------------------------------------------
 
 const char* const kOneTrip = "  - for: i in 10\n    do:\n      - w: matmul(f(matmul(w, w)), w)\n  - print(\"w\", w)\n";
 
