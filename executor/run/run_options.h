@@ -21,14 +21,15 @@ struct RunOptions {
   /// (page_locked.h) are reached by the device directly. Undefined after a run that failed.
   std::map<std::string, Array> results;
   std::function<void(std::string_view)> print;  ///< a line of `print`; null: standard output
-  /// Told each output as soon as the host has its value, long before the end maybe, from one of the executor's threads; of a run that fails
-  /// only what came before. Null: nobody asks.
+  /// Called with each output as soon as the host has its value, which may be long before the end of the run; from one of the executor's
+  /// threads. A run that fails gives only the outputs that came before the failure. May be null.
   std::function<void(std::string_view name, const Array& array)> on_output;
-  bool verify = false;  ///< every node against its meaning; the first difference is an Error at its line
-  /// Verifying, told each node before it is checked, and how many operations that takes; from any of the executor's threads. May be null.
+  bool verify = false;  ///< computes every node a second time by its meaning; the first difference is an Error at its line
+  /// With `verify`: called with each node before it is checked, and the number of operations that takes; from any of the executor's
+  /// threads. May be null.
   std::function<void(std::string_view name, double operations)> on_verify;
-  bool timeline = false;
-  bool observe = false;  ///< fill RunResult::observed
+  bool timeline = false;  ///< fill RunResult::timeline
+  bool observe = false;   ///< fill RunResult::observed
 };
 
 struct TransferCount {
