@@ -53,7 +53,7 @@ set(executor_headers
   executor/api/specialized.h
   executor/options.h
   executor/report/timeline.h
-  executor/run/run_options.h)
+  executor/arguments/run_options.h)
 set(models_headers
   models/model.h)
 

@@ -15,8 +15,8 @@
 #include <optional>
 #include <string>
 
+#include "executor/arguments/run_options.h"
 #include "executor/options.h"
-#include "executor/run/run_options.h"
 #include "graph/base/diagnostic.h"
 #include "graph/base/result.h"
 #include "graph/graph.h"

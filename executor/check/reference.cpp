@@ -4,9 +4,9 @@
 #include <chrono>
 #include <exception>
 
+#include "executor/arguments/bindings.h"
+#include "executor/arguments/caller_memory.h"
 #include "executor/report/observation.h"
-#include "executor/run/bindings.h"
-#include "executor/run/caller_memory.h"
 
 namespace cleave::runtime {
 namespace {

@@ -2,7 +2,7 @@
 // executor.
 #pragma once
 
-#include "executor/run/run_options.h"
+#include "executor/arguments/run_options.h"
 #include "graph/graph.h"
 
 namespace cleave::runtime {

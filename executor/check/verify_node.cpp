@@ -1,15 +1,15 @@
 // Verify mode: one executed node, or a group that ran as one kernel, against the meanings of its ops.
+#include "executor/check/verify_node.h"
+
 #include <algorithm>
 #include <cmath>
 
 #include "executor/check/compare.h"
-#include "executor/run/prepared.h"
 
 namespace cleave::runtime {
 namespace {
 
-Result<std::vector<Array>> meaning_of(const Prepared& prepared, NodeId id, std::span<const Array> inputs) {
-  const Graph& graph = prepared.graph();
+Result<std::vector<Array>> meaning_of(const Graph& graph, const BoundAttributes& bound, NodeId id, std::span<const Array> inputs) {
   const Node& node = graph.nodes[id];
   std::vector<Array> expected;
   for (const ValueId result : node.results) {
@@ -18,7 +18,7 @@ Result<std::vector<Array>> meaning_of(const Prepared& prepared, NodeId id, std::
     expected.push_back(std::move(*array));
   }
   const OpContext silent{[](std::string_view) {}};
-  if (Status status = node.op->meaning({prepared.attributes(id), inputs, expected, silent}); !status)
+  if (Status status = node.op->meaning({attributes_of(graph, bound, id), inputs, expected, silent}); !status)
     return at_node(graph, id, status.error());
   return expected;
 }
@@ -48,20 +48,19 @@ void announce_check(const Graph& graph, NodeId id, const std::function<void(std:
   tell(graph.display_name(id), node.op->cost(inputs, results, node.attributes).flops);
 }
 
-std::optional<Error> check_against_meaning(const Prepared& prepared, NodeId id, std::span<const Array> inputs,
+std::optional<Error> check_against_meaning(const Graph& graph, const BoundAttributes& bound, NodeId id, std::span<const Array> inputs,
                                            std::span<const Array> results) {
-  const Result<std::vector<Array>> expected = meaning_of(prepared, id, inputs);
+  const Result<std::vector<Array>> expected = meaning_of(graph, bound, id, inputs);
   if (!expected) return expected.error();
-  const double length = reduction_length(*prepared.graph().nodes[id].op, prepared.attributes(id), inputs, results);
+  const double length = reduction_length(*graph.nodes[id].op, attributes_of(graph, bound, id), inputs, results);
   for (std::size_t i = 0; i < expected->size(); ++i) {
-    if (std::optional<std::string> what = difference(results[i], (*expected)[i], length)) return differs(prepared.graph(), id, *what);
+    if (std::optional<std::string> what = difference(results[i], (*expected)[i], length)) return differs(graph, id, *what);
   }
   return std::nullopt;
 }
 
-std::optional<Error> check_against_meanings(const Prepared& prepared, const FusionGroup& group, std::span<const Array> inputs,
-                                            std::span<const Array> results) {
-  const Graph& graph = prepared.graph();
+std::optional<Error> check_against_meanings(const Graph& graph, const BoundAttributes& bound, const FusionGroup& group,
+                                            std::span<const Array> inputs, std::span<const Array> results) {
   std::vector<std::pair<ValueId, Array>> known;
   for (std::size_t i = 0; i < inputs.size(); ++i) known.emplace_back(group.inputs[i], inputs[i]);
   // What an operation in front may be off by counts as much as its elements are large, like the terms of a sum.
@@ -71,10 +70,10 @@ std::optional<Error> check_against_meanings(const Prepared& prepared, const Fusi
     std::vector<Array> operands;
     for (const ValueId input : node.inputs)
       operands.push_back(std::find_if(known.begin(), known.end(), [&](const auto& each) { return each.first == input; })->second);
-    Result<std::vector<Array>> expected = meaning_of(prepared, id, operands);
+    Result<std::vector<Array>> expected = meaning_of(graph, bound, id, operands);
     if (!expected) return expected.error();
     const double size = is_floating((*expected)[0].dtype()) ? largest((*expected)[0]) : 1;
-    length = std::max(length, reduction_length(*node.op, prepared.attributes(id), operands, *expected)) + size * size;
+    length = std::max(length, reduction_length(*node.op, attributes_of(graph, bound, id), operands, *expected)) + size * size;
     const auto written = std::find(group.results.begin(), group.results.end(), node.results[0]) - group.results.begin();
     if (static_cast<std::size_t>(written) < results.size()) {
       if (auto what = difference(results[static_cast<std::size_t>(written)], (*expected)[0], length)) return differs(graph, id, *what);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "executor/check/verify_node.h"
 #include "executor/memory/segments.h"
 
 namespace cleave::runtime {
@@ -237,8 +238,8 @@ bool DeviceSide::launch(const Node& node, const Origin& here) {
   if (!results) return false;
   RunState::Executing executing(*run_);
   announce_check(graph_, here.node, on_verify_);
-  std::optional<Error> error =
-      group ? check_against_meanings(prepared_, *group, *inputs, *results) : check_against_meaning(prepared_, here.node, *inputs, *results);
+  std::optional<Error> error = group ? check_against_meanings(prepared_.graph(), prepared_.bound, *group, *inputs, *results)
+                                     : check_against_meaning(prepared_.graph(), prepared_.bound, here.node, *inputs, *results);
   return error ? fail(here, std::move(*error)) : true;
 }
 

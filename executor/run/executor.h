@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "executor/arguments/run_options.h"
 #include "executor/device/back_end.h"
-#include "executor/run/run_options.h"
 #include "executor/runtime.h"
 #include "graph/base/result.h"
 #include "partitioner/apply/program.h"

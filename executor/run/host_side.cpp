@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "executor/check/verify_node.h"
 #include "executor/device/step_mark.h"
 
 namespace cleave::runtime {
@@ -142,7 +143,7 @@ bool HostSide::operation(const Node& node, const Origin& here) {
   RunState::Executing executing(*run_);
   for (const TensorView& view : results) after.push_back(snapshot(view));
   announce_check(graph_, here.node, options_.on_verify);
-  std::optional<Error> error = check_against_meaning(prepared_, here.node, before, after);
+  std::optional<Error> error = check_against_meaning(prepared_.graph(), prepared_.bound, here.node, before, after);
   return error ? fail(here, std::move(*error)) : true;
 }
 

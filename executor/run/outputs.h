@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "executor/run/run_options.h"
+#include "executor/arguments/run_options.h"
 #include "graph/graph.h"
 
 namespace cleave::runtime {

@@ -5,11 +5,11 @@
 #include <memory>
 #include <vector>
 
+#include "executor/arguments/bindings.h"
+#include "executor/arguments/caller_memory.h"
 #include "executor/device/back_end.h"
 #include "executor/device/device.h"
 #include "executor/memory/memory_plan.h"
-#include "executor/run/bindings.h"
-#include "executor/run/caller_memory.h"
 #include "executor/run/channel.h"
 #include "executor/runtime.h"
 #include "partitioner/apply/step_costs.h"
@@ -29,24 +29,12 @@ struct Prepared {
   CallerMemory caller_memory;  ///< by the caller, to the run in progress
 
   [[nodiscard]] const Graph& graph() const { return *program->graph; }
-  [[nodiscard]] const Attributes& attributes(NodeId node) const {
-    auto found = bound.find(node);
-    return found == bound.end() ? graph().nodes[node].attributes : found->second;
-  }
+  [[nodiscard]] const Attributes& attributes(NodeId node) const { return attributes_of(graph(), bound, node); }
   [[nodiscard]] const Channel& channel(ChannelId id) const { return program->channels[id]; }
 };
 
 /// Plans memory, opens devices and channels, loads host functions. An Error says what is missing or does not fit.
 Result<std::unique_ptr<Prepared>> prepare(std::shared_ptr<const Program> program, const StepCosts& costs, const ExecutorSetup& setup);
-
-/// Verifying, before a node is checked: tells whoever listens.
-void announce_check(const Graph& graph, NodeId node, const std::function<void(std::string_view, double)>& tell);
-/// What verify mode says of a node whose kernel and meaning disagree; nothing if they agree. `results` were computed from `inputs`.
-std::optional<Error> check_against_meaning(const Prepared& prepared, NodeId node, std::span<const Array> inputs,
-                                           std::span<const Array> results);
-/// The same of a group that ran as one kernel: names the first node whose result differs.
-std::optional<Error> check_against_meanings(const Prepared& prepared, const FusionGroup& group, std::span<const Array> inputs,
-                                            std::span<const Array> results);
 
 /// What one thread notes of a run, for the timeline. Times are seconds from the start, virtual or of the wall clock.
 struct Track {

@@ -4,7 +4,7 @@
 #include <map>
 #include <optional>
 
-#include "executor/run/bindings.h"
+#include "executor/arguments/bindings.h"
 #include "tests/support/namespaces.h"
 
 namespace cleave::testing {

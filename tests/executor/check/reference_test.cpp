@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "executor/run/bindings.h"
+#include "executor/arguments/bindings.h"
 #include "graph/array/npy.h"
 #include "graph/trace/tracer.h"
 #include "tests/support/namespaces.h"

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "executor/api/back_ends.h"
+#include "executor/check/verify_node.h"
 #include "executor/device/step_mark.h"
 #include "executor/run/prepared.h"
 #include "executor/simulated/faults.h"
@@ -246,8 +247,8 @@ TEST(Failures, VerifyModeStopsAtANodeThatDiffersFromItsMeaning) {
   const Array x = Array::of<float>({4}, {1, 2, 3, 4});
   const std::vector<Array> operands = {x, x};
   const std::vector<Array> right = {Array::of<float>({4}, {1, 4, 9, 16})}, wrong = {Array::of<float>({4}, {1, 4, 9.01F, 16})};
-  EXPECT_FALSE(check_against_meaning(**prepared, node, operands, right));
-  const auto error = check_against_meaning(**prepared, node, operands, wrong);
+  EXPECT_FALSE(check_against_meaning((*prepared)->graph(), (*prepared)->bound, node, operands, right));
+  const auto error = check_against_meaning((*prepared)->graph(), (*prepared)->bound, node, operands, wrong);
   ASSERT_TRUE(error);
   EXPECT_EQ(error->location.line, 2);
   EXPECT_NE(error->message.find("element 2"), std::string::npos) << error->message;

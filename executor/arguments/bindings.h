@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "executor/run/run_options.h"
+#include "executor/arguments/run_options.h"
 #include "graph/graph.h"
 
 namespace cleave::runtime {
@@ -20,6 +20,11 @@ Result<std::map<NodeId, Array>> bind_leaves(const Graph& graph, const RunOptions
 
 /// Attributes of nodes that call a function from a shared library, with the function bound. Loads the libraries.
 using BoundAttributes = std::map<NodeId, Attributes>;
+/// Those of one node.
+[[nodiscard]] inline const Attributes& attributes_of(const Graph& graph, const BoundAttributes& bound, NodeId node) {
+  const auto found = bound.find(node);
+  return found == bound.end() ? graph.nodes[node].attributes : found->second;
+}
 Result<BoundAttributes> load_host_functions(const Graph& graph, const std::vector<std::string>& library_paths);
 
 /// The trips of a `for` with a runtime count, read from its scalar at `count`: none if negative, an Error beyond what the counter holds.

@@ -1,4 +1,4 @@
-#include "executor/run/caller_memory.h"
+#include "executor/arguments/caller_memory.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,11 +1,11 @@
-#include "executor/run/bindings.h"
+#include "executor/arguments/bindings.h"
 
 #include <cstdio>
 #include <cstring>
 #include <limits>
 
+#include "executor/arguments/random_parameter.h"
 #include "executor/host/library.h"
-#include "executor/run/random_parameter.h"
 #include "graph/array/npy.h"
 
 namespace cleave::runtime {

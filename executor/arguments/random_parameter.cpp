@@ -1,4 +1,4 @@
-#include "executor/run/random_parameter.h"
+#include "executor/arguments/random_parameter.h"
 
 #include "graph/op.h"
 
