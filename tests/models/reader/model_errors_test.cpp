@@ -76,7 +76,7 @@ TEST(ModelErrors, AMissingFileIsAnErrorWithItsName) {
   const Graph graph = read_model("/nowhere/model.yaml");
   ASSERT_EQ(graph.diagnostics.size(), 1u);
   EXPECT_EQ(graph.diagnostics.begin()->kind, DiagnosticKind::file);
-  EXPECT_EQ(graph.diagnostics.begin()->message, "cannot read `/nowhere/model.yaml`");
+  EXPECT_EQ(graph.diagnostics.begin()->message, "cannot read `/nowhere/model.yaml`: No such file or directory");
   EXPECT_FALSE(read_model(kFolder.string()).ok());
 }
 
