@@ -43,7 +43,7 @@ class Reader {
   }
 
   /// A map with no keys but the known ones, none twice, and all of the required ones.
-  bool map(const YAML::Node& node, const std::string& what, const MachineKeys& keys) {
+  bool map(const YAML::Node& node, const std::string& what, const planner::MachineKeys& keys) {
     const Keys& known = keys.known;
     if (error_) return false;
     if (!node.IsMap()) {
@@ -118,7 +118,7 @@ class Reader {
   }
 
   void read_machine(const YAML::Node& root, Machine& machine) {
-    if (!map(root, "the machine file", machine_file_keys())) return;
+    if (!map(root, "the machine file", planner::machine_file_keys())) return;
     machine.name = text(root["machine"], "`machine`");
     machine.provenance = one_of(root["provenance"], "`provenance`", {"measured", "datasheet", "assumed"});
     read_host(root["host"], machine.host);
@@ -133,25 +133,25 @@ class Reader {
   }
 
   void read_host(const YAML::Node& node, DeviceRates& rates) {
-    if (!map(node, "`host`", host_keys())) return;
+    if (!map(node, "`host`", planner::host_keys())) return;
     rates.name = node["name"] ? text(node["name"], "`name`") : "host";
     read_rates(node, rates);
   }
 
   void read_accelerator(const YAML::Node& node, const YAML::Node& outer_link, DeviceRates& rates) {
-    if (!map(node, "an accelerator", accelerator_keys())) return;
+    if (!map(node, "an accelerator", planner::accelerator_keys())) return;
     rates.name = node["name"] ? text(node["name"], "`name`") : "accelerator";
     if (node["control_flow"]) rates.control_flow = one_of(node["control_flow"], "`control_flow`", {"none", "device_loops"});
     read_rates(node, rates);
     const YAML::Node link = node["link"] ? node["link"] : outer_link;
     if (!link) return fail(node.Mark(), "an accelerator lacks `link`");
-    if (!map(link, "`link`", link_keys())) return;
+    if (!map(link, "`link`", planner::link_keys())) return;
     read_direction(link["host_to_accelerator"], "`host_to_accelerator`", rates.host_to_accelerator);
     read_direction(link["accelerator_to_host"], "`accelerator_to_host`", rates.accelerator_to_host);
   }
 
   void read_direction(const YAML::Node& node, const std::string& what, LinkDirection& direction) {
-    if (!map(node, what, link_direction_keys())) return;
+    if (!map(node, what, planner::link_direction_keys())) return;
     direction.latency_seconds = number(node["latency_seconds"], "`latency_seconds`", true);
     direction.bytes_per_second = number(node["bytes_per_second"], "`bytes_per_second`");
     if (node["points"]) direction.points = points(node["points"], "`points`");
@@ -177,7 +177,7 @@ class Reader {
   }
 
   void read_flops(const YAML::Node& node, DeviceRates& rates) {
-    if (!map(node, "`flops`", flops_keys())) return;
+    if (!map(node, "`flops`", planner::flops_keys())) return;
     for (const auto& entry : node) {
       const auto type = parse_dtype(entry.first.Scalar());
       rates.flops[static_cast<std::size_t>(*type)] = number(entry.second, "`" + entry.first.Scalar() + "`");

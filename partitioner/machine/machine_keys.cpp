@@ -2,7 +2,7 @@
 
 #include "graph/array/tensor_type.h"
 
-namespace cleave {
+namespace cleave::planner {
 
 const MachineKeys& machine_file_keys() {
   static const MachineKeys keys = {{"machine", "provenance", "host", "accelerator", "accelerators", "link"},
@@ -44,4 +44,4 @@ const MachineKeys& link_direction_keys() {
   return keys;
 }
 
-}  // namespace cleave
+}  // namespace cleave::planner

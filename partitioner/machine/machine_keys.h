@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace cleave {
+namespace cleave::planner {
 
 /// One map of a machine file.
 struct MachineKeys {
@@ -18,4 +18,4 @@ const MachineKeys& flops_keys();  ///< of `host` and of an accelerator
 const MachineKeys& link_keys();
 const MachineKeys& link_direction_keys();
 
-}  // namespace cleave
+}  // namespace cleave::planner
