@@ -18,6 +18,7 @@ namespace cleave {
 using AttributeValue = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>, DType, Array,
                                     std::vector<TensorType>, std::shared_ptr<const HostFunction>>;
 
+/// `Attributes a{{"axis", std::int64_t{0}}}; a.get<std::int64_t>("axis")`
 class Attributes {
  public:
   Attributes() = default;

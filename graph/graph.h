@@ -49,6 +49,7 @@ struct Allowance {
   friend bool operator==(const Allowance&, const Allowance&) = default;
 };
 
+/// What a node produces, and what others read.
 struct Value {
   TensorType type;
   NodeId producer;
@@ -57,6 +58,7 @@ struct Value {
   std::string name;          ///< the user's name, or empty
 };
 
+/// An operation, an input, parameter or constant, or a piece of control flow (see above).
 struct Node {
   NodeKind kind = NodeKind::operation;
   const OpDef* op = nullptr;  ///< operation only
@@ -82,6 +84,7 @@ struct Node {
 enum class RegionKind : std::uint8_t { root, for_body, while_condition, while_body, then_arm, else_arm };
 std::string_view to_string(RegionKind kind);  ///< "root", "for", "condition", "while", "then", "else" (the body of a while is "while")
 
+/// A list of nodes that run together: the program itself, the body of a loop, an arm of a branch.
 struct Region {
   RegionKind kind = RegionKind::root;
   RegionId parent;            ///< none for the root; a while body's parent is its condition region
@@ -90,6 +93,7 @@ struct Region {
   ValueId predicate;          ///< while condition: go on?  for body: stop after this trip (`until`), or none
 };
 
+/// A value that a run gives back, by name.
 struct Output {
   std::string name;
   ValueId value;
@@ -102,6 +106,10 @@ struct Limits {
   SourceLocation location;
 };
 
+/// A whole program. trace(), read_model() and load() give one, compile() takes one.
+///
+///   Graph graph = read_model("model.yaml");
+///   if (!graph.ok()) std::fputs(to_text(graph.diagnostics).c_str(), stderr);
 class Graph {
  public:
   Graph();  ///< an empty program: a root region and nothing in it
@@ -129,7 +137,7 @@ class Graph {
   [[nodiscard]] bool within(RegionId inner, RegionId outer) const;
   [[nodiscard]] int depth(RegionId region) const;
 
-  // Text form (graph/text/text.h): versioned, round-trips exactly.
+  // Text form (graph/text/text.h). An Error (file) names the path; one in the text has line and column.
   [[nodiscard]] Status save(const std::string& path) const;
   static Result<Graph> load(const std::string& path);
 };

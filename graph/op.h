@@ -51,6 +51,7 @@ struct OpContext {
   std::function<void(std::string_view)> print;  ///< one whole line without the newline; never null
 };
 
+/// One execution of an op on the host.
 struct OpCall {
   const Attributes& attributes;
   std::span<const Array> inputs;
@@ -67,6 +68,7 @@ struct AttributeDef {
   bool required = false;                   ///< neither required nor fallback: absent is a meaning of its own (`axis`)
 };
 
+/// One operation. The families' tables are in graph/ops; find_op("sum") finds one.
 struct OpDef {
   std::string name;  ///< also its spelling in models and pictures; array API standard names where one exists
   int min_inputs = 0;

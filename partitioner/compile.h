@@ -52,6 +52,7 @@ struct PlanOptions {
   FindPeak find_peak = nullptr;  ///< null: as if no two values shared storage
 };
 
+/// Decides everything. What is wrong is in the plan's diagnostics; a plan that is not complete() has no program.
 Plan plan(const Graph& graph, const PlanOptions& options);
 
 }  // namespace planner

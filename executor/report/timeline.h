@@ -19,6 +19,7 @@ struct TimelineEvent {
   std::int64_t bytes = 0;  ///< transfers
 };
 
+/// RunResult::timeline, where RunOptions::timeline asked for it.
 struct Timeline {
   std::vector<TimelineEvent> events;
   bool simulated = false;  ///< times are of the virtual clock

@@ -24,6 +24,11 @@ enum class PageLock : std::uint8_t {
   accelerator,  ///< locked by the driver of an accelerator
 };
 
+/// Values of one element type in a shape, in row-major order.
+///
+///   Array a = Array::of<float>({2, 3}, {1, 2, 3, 4, 5, 6});
+///   a.mutable_data<float>()[5] = 7;
+///   std::puts(to_string(a).c_str());  // [[1, 2, 3], [4, 5, 7]]
 class Array {
  public:
   /// A scalar f32 zero.
@@ -47,7 +52,8 @@ class Array {
   static Array scalar(T value) {
     return of<T>({}, {value});
   }
-  /// Uses the caller's memory without copying; `release` runs when the last Array on it is gone.
+  /// Uses the caller's memory without copying, and only reads it; it must stay as it is until `release` runs, when the last Array on it is
+  /// gone.
   static Array borrow(TensorType type, const void* data, std::function<void()> release = nullptr);
   /// Takes over memory that somebody else allocated: the Array reads and writes it in place, and `release` runs when the last Array on it
   /// is gone. For page-locked memory of a device call page_locked() (executor/api/page_locked.h) instead.

@@ -1,4 +1,8 @@
 // NumPy's .npy format, versions 1 to 3 (numpy.lib.format), little endian, C and Fortran order; and csv tables of numbers.
+//
+//   Result<Array> x = read_npy("x.npy");
+//   if (!x) return complain(x.error());  // names the file
+//   Status written = write_npy(*x, "copy.npy");
 #pragma once
 
 #include <string>

@@ -1,4 +1,10 @@
 // Failure as a value. Result<T> is a T or an Error; Status is nothing or an Error. cleave throws nothing.
+//
+//   Result<Array> x = read_npy("x.npy");
+//   if (!x) return std::fputs(to_text(x.error()).c_str(), stderr), 1;
+//   use(*x);
+//
+// Looking at the value of a failed Result is a bug of the caller's and ends the program, as a failed assert does.
 #pragma once
 
 #include <optional>

@@ -10,6 +10,7 @@
 
 namespace cleave {
 
+/// `print(graph, {.locations = false})`
 struct PrintOptions {
   bool locations = true;                       ///< false: for golden files and people; such text still parses
   std::function<std::string(NodeId)> comment;  ///< put behind each node; null: none

@@ -20,6 +20,7 @@ using PointTable = std::vector<std::pair<double, double>>;
 /// Seconds for `size` by the table, which must not be empty.
 double seconds_at(const PointTable& points, double size);
 
+/// What copies in one direction cost: `latency_seconds` plus bytes over rate, or what a table says.
 struct LinkDirection {
   double latency_seconds = 0;
   double bytes_per_second = 1;
@@ -29,6 +30,7 @@ struct LinkDirection {
   [[nodiscard]] double seconds(double bytes) const;
 };
 
+/// What one device can do.
 struct DeviceRates {
   std::string name;
   std::array<double, kDTypeCount> flops{};  ///< per second by element type; types not given take that of a near one (docs/machine-files.md)
@@ -40,6 +42,7 @@ struct DeviceRates {
   LinkDirection host_to_accelerator, accelerator_to_host;  ///< accelerators only
 };
 
+/// A host, its accelerator and the link between them: `Result<Machine> machine = Machine::find("h200");`
 struct Machine {
   std::string name;
   std::string provenance;  ///< measured, datasheet or assumed

@@ -14,6 +14,7 @@ struct Profile {
   std::map<std::string, double> expected;      ///< "file:line:column" of a loop or branch -> trips or probability of `then`
   std::map<std::string, double> host_seconds;  ///< of an op on the host, a time a single execution took
 
+  // A JSON file. Errors (file) name the path.
   [[nodiscard]] Status save(const std::string& path) const;
   static Result<Profile> load(const std::string& path);
 };
