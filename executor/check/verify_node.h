@@ -19,7 +19,7 @@ void announce_check(const Graph& graph, NodeId node, const std::function<void(st
 std::optional<Error> check_against_meaning(const Graph& graph, const BoundAttributes& bound, NodeId node, std::span<const Array> inputs,
                                            std::span<const Array> results);
 /// The same of a group that ran as one kernel: names the first node whose result differs.
-std::optional<Error> check_against_meanings(const Graph& graph, const BoundAttributes& bound, const FusionGroup& group, std::span<const Array> inputs,
-                                            std::span<const Array> results);
+std::optional<Error> check_against_meanings(const Graph& graph, const BoundAttributes& bound, const FusionGroup& group,
+                                            std::span<const Array> inputs, std::span<const Array> results);
 
 }  // namespace cleave::runtime

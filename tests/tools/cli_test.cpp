@@ -267,8 +267,9 @@ TEST_F(CliTest, JsonErrorsOfFilesAndNamesSayTheirKind) {
 }
 
 TEST_F(CliTest, PassesAreShownTimedAndLeftOutByName) {
-  const std::string file =
-      model("cleave: 1\nmodel: passes\ninputs: {x: \"f32[2]\"}\nprogram:\n  - y: x * sum([1.0, 4.0])\n  - z: x * sum([1.0, 4.0])\noutputs: [y, z]\n");
+  const std::string file = model(
+      "cleave: 1\nmodel: passes\ninputs: {x: \"f32[2]\"}\nprogram:\n  - y: x * sum([1.0, 4.0])\n  - z: x * sum([1.0, 4.0])\noutputs: [y, "
+      "z]\n");
   const CommandResult all = run("print " + file + " --print-after fold-constants --print-after drop-dead");
   EXPECT_EQ(all.code, 0);
   EXPECT_THAT(all.err, HasSubstr("# after `fold-constants`"));
