@@ -1,4 +1,4 @@
-// OpDef: everything cleave knows about one operation, in one record. The vocabulary is graph/ops; the one list is ops/op_table.h.
+// OpDef: everything cleave knows about one operation, in one record. The vocabulary is graph/ops; the one list is graph/ops/op_table.cpp.
 // Fast kernels live with their device, in a table by the op's name. Nothing here knows a device.
 #pragma once
 
@@ -89,9 +89,9 @@ struct OpDef {
 
   /// Element-wise ops only: the scalar expression in C over operands `a`, `b`, `c`, from which host and device code come; else empty.
   /// The spelling uses C math names (`exp(a)`), `?:`, casts, and `T`, the compute type of the operands (f16 and bf16 compute in f32; the
-  /// condition of `where` is a bool). Integers wrap. The result is converted to the type rule's element type (ops/convert.h).
+  /// condition of `where` is a bool), and the prelude of graph/ops/scalars.h. Integers wrap. graph/ops/convert.h converts the result.
   std::string scalar;
-  /// The expression for i32, i64 and u8 operands where it differs, else equal to `scalar`. May call what ops/scalars.h has in its prelude.
+  /// The expression for i32, i64 and u8 operands where it differs, else equal to `scalar`.
   std::string scalar_integer;
   [[nodiscard]] bool elementwise() const { return !scalar.empty(); }
 
@@ -108,7 +108,7 @@ struct OpDef {
 /// `integers` are meant becomes a list of one, where a `number` is meant a double. Before type_rule, cost and meaning, which rely on it.
 std::optional<TypeError> normalize_call(const OpDef& op, std::size_t input_count, Attributes& attributes);
 
-/// Looks up the vocabulary; null if there is no such op. The table is graph/ops/op_table.cpp.
+/// Looks up the vocabulary; null if there is no such op. The list is graph/ops/op_table.cpp.
 const OpDef* find_op(std::string_view name);
 /// All ops, by name.
 std::span<const OpDef* const> all_ops();

@@ -13,8 +13,9 @@ std::span<const OpDef> arithmetic_ops() {
       elementwise<Subtract, numeric>(common, "`x1 - x2`"),
       elementwise<Multiply, numeric>(common, "`x1 * x2`"),
       elementwise<Divide, Domain::floating>(floating, "`x1 / x2`, true division: integers give f32"),
-      elementwise<FloorDivide, numeric>(common, "`x1 // x2`, rounded down; an integer by zero gives 0"),
-      elementwise<Remainder, numeric>(common, "`x1 % x2`, with the sign of the divisor; an integer by zero gives 0"),
+      elementwise<FloorDivide, numeric>(
+          common, "`x1 // x2`, rounded down so that it fits `x1 % x2`, as in Python: `1.0 // 0.1` is 9; an integer by zero gives 0"),
+      elementwise<Remainder, numeric>(common, "`x1 % x2`, with the sign of the divisor, a zero too; an integer by zero gives 0"),
       elementwise<Pow, numeric, false, 10>(common, "`x1 ** x2`; integers with a negative exponent round towards zero"),
       elementwise<Negative, numeric>(none, "`-x`"),
       elementwise<Abs, numeric>(none, "magnitude"),

@@ -95,7 +95,7 @@ Tensor isfinite(const Tensor& x, Here here = Here::now());
 Tensor isinf(const Tensor& x, Here here = Here::now());
 Tensor logical_not(const Tensor& x, Here here = Here::now());
 Tensor bitwise_invert(const Tensor& x, Here here = Here::now());
-/// The elements converted: to integers towards zero (too large: the nearest end; NaN: 0), to bool by `!= 0`.
+/// Converts: floating point to integers towards zero (too large: the nearest end; NaN: 0), wide to narrow integers by wrapping.
 Tensor astype(const Tensor& x, DType dtype, Here here = Here::now());
 
 // --- element by element, two or three operands: shapes broadcast as in NumPy, mixed types are promoted -----------------------------------
@@ -104,7 +104,7 @@ Tensor add(const Tensor& a, const Tensor& b, Here here = Here::now());
 Tensor subtract(const Tensor& a, const Tensor& b, Here here = Here::now());
 Tensor multiply(const Tensor& a, const Tensor& b, Here here = Here::now());
 Tensor divide(const Tensor& a, const Tensor& b, Here here = Here::now());        ///< true division; integers give f32
-Tensor floor_divide(const Tensor& a, const Tensor& b, Here here = Here::now());  ///< rounds to minus infinity
+Tensor floor_divide(const Tensor& a, const Tensor& b, Here here = Here::now());  ///< rounded down, as in Python
 Tensor remainder(const Tensor& a, const Tensor& b, Here here = Here::now());     ///< has the sign of `b`
 Tensor pow(const Tensor& a, const Tensor& b, Here here = Here::now());
 Tensor minimum(const Tensor& a, const Tensor& b, Here here = Here::now());

@@ -9,10 +9,15 @@
 
 namespace cleave::scalars {
 
+struct PreludeFunction {
+  std::string_view name, text;
+};
+
 // NOLINTBEGIN(cppcoreguidelines-macro-usage): text and code from one expression need a macro.
-#define CLEAVE_PRELUDE(...)                                  \
-  inline constexpr std::string_view kPrelude = #__VA_ARGS__; \
-  __VA_ARGS__
+/// A function that expressions may call, as code and as text.
+#define CLEAVE_PRELUDE(function, ...) \
+  __VA_ARGS__                         \
+  inline constexpr PreludeFunction prelude_##function{#function, #__VA_ARGS__};
 
 /// `name` of `operands` operands: the expression over a, b, c of type T (the `a` of `where` is a bool).
 #define CLEAVE_SCALAR(Struct, op_name, operands, ...)                                                 \
@@ -45,12 +50,15 @@ namespace cleave::scalars {
   };
 // NOLINTEND(cppcoreguidelines-macro-usage)
 
-using std::acos, std::asin, std::atan, std::atan2, std::ceil, std::cos, std::cosh, std::erf, std::exp, std::expm1, std::fabs, std::floor,
-    std::fmod, std::log, std::log1p, std::log2, std::pow, std::rint, std::sin, std::sinh, std::sqrt, std::tan, std::tanh, std::trunc;
+using std::acos, std::asin, std::atan, std::atan2, std::ceil, std::copysign, std::cos, std::cosh, std::erf, std::exp, std::expm1, std::fabs,
+    std::floor, std::fmod, std::log, std::log1p, std::log2, std::pow, std::rint, std::sin, std::sinh, std::sqrt, std::tan, std::tanh,
+    std::trunc;
 
-// What expressions may call beside the C math library. A negative exponent rounds towards zero, like a division.
+// What expressions may call beside the C math library.
 // clang-format off
-CLEAVE_PRELUDE(
+
+// A negative exponent rounds towards zero, like a division.
+CLEAVE_PRELUDE(integer_power,
 template <class T> T integer_power(T base, T exponent) {
   if (exponent < 0) return base == 1 ? (T)1 : base == -1 ? (exponent % 2 == 0 ? (T)1 : (T)-1) : (T)0;
   T power = 1;
@@ -62,20 +70,42 @@ template <class T> T integer_power(T base, T exponent) {
 }
 )
 
+// Of floating-point numbers as in Python and NumPy: the rest is exact and has the sign of the divisor, zero included; the quotient is the
+// whole number nearest to (a - rest) / b. The quotient a / b rounded down would not do: 1.0 / 0.1 is 10, though 0.1 fits only nine times.
+CLEAVE_PRELUDE(floor_remainder,
+template <class T> T floor_remainder(T a, T b) {
+  const T rest = fmod(a, b);
+  if (rest == 0) return copysign((T)0, b);
+  return (rest < 0) != (b < 0) ? rest + b : rest;
+}
+)
+CLEAVE_PRELUDE(floor_quotient,
+template <class T> T floor_quotient(T a, T b) {
+  if (b == 0) return a / b;
+  const T rest = fmod(a, b);
+  T quotient = (a - rest) / b;
+  if (rest != 0 && (rest < 0) != (b < 0)) quotient = quotient - 1;
+  if (quotient == 0) return copysign((T)0, a / b);
+  const T whole = floor(quotient);
+  return quotient - whole > (T)0.5 ? whole + 1 : whole;
+}
+)
+inline constexpr PreludeFunction kPrelude[] = {prelude_integer_power, prelude_floor_remainder, prelude_floor_quotient};
+
 // Arithmetic. An integer divided by zero gives 0 and the smallest one divided by -1 wraps: nothing traps on any device.
 CLEAVE_SCALAR(Add, "add", 2, a + b)
 CLEAVE_SCALAR(Subtract, "subtract", 2, a - b)
 CLEAVE_SCALAR(Multiply, "multiply", 2, a * b)
 CLEAVE_SCALAR(Divide, "divide", 2, a / b)
-CLEAVE_SCALAR_SPLIT(FloorDivide, "floor_divide", 2, floor(a / b),
+CLEAVE_SCALAR_SPLIT(FloorDivide, "floor_divide", 2, floor_quotient<T>(a, b),
     b == 0 ? (T)0 : b < 0 && b == -1 ? (T)-a : (T)(a / b - (a % b != 0 && (a % b < 0) != (b < 0))))
 CLEAVE_SCALAR_SPLIT(Remainder, "remainder", 2,
-    fmod(a, b) != 0 && (fmod(a, b) < 0) != (b < 0) ? fmod(a, b) + b : fmod(a, b),
+    floor_remainder<T>(a, b),
     b == 0 || (b < 0 && b == -1) ? (T)0 : a % b != 0 && (a % b < 0) != (b < 0) ? (T)(a % b + b) : (T)(a % b))
 CLEAVE_SCALAR_SPLIT(Pow, "pow", 2, pow(a, b), integer_power<T>(a, b))
 CLEAVE_SCALAR(Negative, "negative", 1, -a)
 CLEAVE_SCALAR_SPLIT(Abs, "abs", 1, fabs(a), a < 0 ? (T)-a : a)
-CLEAVE_SCALAR(Sign, "sign", 1, a > 0 ? (T)1 : a < 0 ? (T)-1 : a)
+CLEAVE_SCALAR(Sign, "sign", 1, a > 0 ? (T)1 : a < 0 ? (T)-1 : a == 0 ? (T)0 : a)
 CLEAVE_SCALAR(Minimum, "minimum", 2, a < b || a != a ? a : b)
 CLEAVE_SCALAR(Maximum, "maximum", 2, a > b || a != a ? a : b)
 CLEAVE_SCALAR(Square, "square", 1, a * a)

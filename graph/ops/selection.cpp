@@ -72,7 +72,9 @@ OpDef astype_op() {
           .max_inputs = 1,
           .attributes = {required("dtype", AttributeDef::Type::dtype)},
           .signature = "astype(x, dtype)",
-          .summary = "converts the elements: to integers towards zero (too large: the nearest end, NaN: 0), to bool by `!= 0`",
+          .summary =
+              "converts the elements: from floating point to integers towards zero (too large: the nearest end, NaN: 0), from integers to "
+              "narrower ones modulo 2^bits (300 to u8: 44), to bool by `!= 0`",
           .type_rule = astype_type,
           .cost = elementwise_cost<1>,
           .meaning = astype_meaning,

@@ -44,7 +44,10 @@ std::string Expression::functions() const {
       parameters += (op.promote_from > k ? "bool " : "T ") + std::string(1, static_cast<char>('a' + k));
     }
     const std::string& expression = on_integers(step) ? op.scalar_integer : op.scalar;
-    if (expression.find("integer_power") != std::string::npos) text += std::string(scalars::kPrelude) + "\n";
+    for (const scalars::PreludeFunction& function : scalars::kPrelude) {
+      if (expression.find(function.name) == std::string::npos || text.find(function.text) != std::string::npos) continue;
+      text += std::string(function.text) + "\n";
+    }
     text += "template <class T>\ninline auto " + name + "(" + parameters + ") {\n  return " + expression + ";\n}\n";
     names.push_back(std::move(name));
   }

@@ -11,6 +11,7 @@
 #include "executor/run/executor.h"
 #include "graph/ops/convert.h"
 #include "graph/trace/tracer.h"
+#include "tests/support/division_table.h"
 #include "tests/support/kernel_emulator/kernel_emulator.h"
 #include "tests/support/kernel_request.h"
 #include "tests/support/namespaces.h"
@@ -180,6 +181,25 @@ TEST(CudaKernels, KeepNanAndTheOrderOfZeros) {
     kernels.add(sample(op, {Array::of<std::int64_t>({2}, {std::numeric_limits<std::int64_t>::max(), 2})}));
   }
   EXPECT_GT(kernels.check(), 30U);
+}
+
+template <class T, int n>
+void expect_divisions(const char* op, const DivisionTable<T>& table, const T (&expected)[n][n]) {
+  const OpSample each = sample(op, operands_of(table));
+  std::vector<Array> computed = results_for(each);
+  KernelEmulator emulator;
+  const cuda::KernelSource source = cuda::kernel_source(request_for(each), {9, 0, 132}).value();
+  emulator.add(source);
+  ASSERT_TRUE(emulator.run(source, each.inputs, computed, Order::forward).ok());
+  EXPECT_EQ(first_wrong(computed[0], expected), "") << op;
+}
+
+TEST(CudaKernels, DivideAsInNumPyToTheSignOfZeros) {
+  CLEAVE_NEEDS_EMULATOR;
+  expect_divisions("floor_divide", kDivisionF32, kDivisionF32.quotients);
+  expect_divisions("remainder", kDivisionF32, kDivisionF32.remainders);
+  expect_divisions("floor_divide", kDivisionF64, kDivisionF64.quotients);
+  expect_divisions("remainder", kDivisionF64, kDivisionF64.remainders);
 }
 
 TEST(CudaKernels, MoveWholePiecesAndTiles) {

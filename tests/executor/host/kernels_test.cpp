@@ -6,6 +6,7 @@
 #include "executor/check/compare.h"
 #include "executor/device/kernel.h"
 #include "executor/host/kernels.h"
+#include "tests/support/division_table.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/op_samples.h"
 
@@ -79,6 +80,25 @@ TEST(Kernels, ElementwiseKernelsMayOverwriteAnOperand) {
       EXPECT_EQ(difference(copies[target], expected[0]).value_or(""), "") << "on operand " << target;
     }
   }
+}
+
+template <class T, int n>
+void expect_divisions(const char* op, const DivisionTable<T>& table, const T (&expected)[n][n]) {
+  std::vector<Array> inputs = operands_of(table);
+  Array result(TensorType{DTypeOf<T>::value, {n, n}});
+  const TensorView operands[] = {{&inputs[0].type(), inputs[0].mutable_bytes()}, {&inputs[1].type(), inputs[1].mutable_bytes()}};
+  const TensorView target{&result.type(), result.mutable_bytes()};
+  const OpContext context{[](std::string_view) {}};
+  const OpDef& def = *find_op(op);
+  ASSERT_TRUE(host_kernel(def)({def, {}, operands, std::span(&target, 1), context}).ok());
+  EXPECT_EQ(first_wrong(result, expected), "") << op;
+}
+
+TEST(Kernels, DivideAsInNumPyToTheSignOfZeros) {
+  expect_divisions("floor_divide", kDivisionF32, kDivisionF32.quotients);
+  expect_divisions("remainder", kDivisionF32, kDivisionF32.remainders);
+  expect_divisions("floor_divide", kDivisionF64, kDivisionF64.quotients);
+  expect_divisions("remainder", kDivisionF64, kDivisionF64.remainders);
 }
 
 TEST(Kernels, EveryRowOfTheTableNamesAnOp) {

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "graph/ops/scalars.h"
+#include "tests/support/division_table.h"
 #include "tests/support/op_call.h"
 
 namespace cleave::testing {
@@ -76,9 +77,16 @@ TEST(ElementwiseOps, FloatsDivideLikePython) {
   const Array a = Array::of<float>({8}, {7.5F, -7.5F, 7.5F, -7.5F, 1, -1, 0, INFINITY});
   const Array b = Array::of<float>({8}, {2, 2, -2, -2, 0, 0, 0, 3});
   expect_near(call_op("divide", {a, b}), {3.75, -3.75, -3.75, 3.75, kInf, -kInf, NAN, kInf}, 0, "divide");
-  // The array API asks for floor(a / b): infinity by a number stays infinite (NumPy: NaN).
-  expect_near(call_op("floor_divide", {a, b}), {3, -4, -4, 3, kInf, -kInf, NAN, kInf}, 0, "floor_divide");
+  expect_near(call_op("floor_divide", {a, b}), {3, -4, -4, 3, kInf, -kInf, NAN, NAN}, 0, "floor_divide");
   expect_near(call_op("remainder", {a, b}), {1.5, 0.5, -0.5, -1.5, NAN, NAN, NAN, NAN}, 0, "remainder");
+}
+
+TEST(ElementwiseOps, FloatsDivideAsInNumPyToTheSignOfZeros) {
+  EXPECT_EQ(first_wrong(call_op("floor_divide", operands_of(kDivisionF32)), kDivisionF32.quotients), "");
+  EXPECT_EQ(first_wrong(call_op("remainder", operands_of(kDivisionF32)), kDivisionF32.remainders), "");
+  EXPECT_EQ(first_wrong(call_op("floor_divide", operands_of(kDivisionF64)), kDivisionF64.quotients), "");
+  EXPECT_EQ(first_wrong(call_op("remainder", operands_of(kDivisionF64)), kDivisionF64.remainders), "");
+  for (const double zero : {0.0, -0.0}) EXPECT_FALSE(std::signbit(call_op("sign", {Array::scalar<double>(zero)}).at(0)));
 }
 
 TEST(ElementwiseOps, NanGoesThrough) {
@@ -234,7 +242,9 @@ TEST(ElementwiseOps, ScalarTexts) {
   EXPECT_EQ(find_op("pow")->scalar, "pow(a, b)");
   EXPECT_EQ(find_op("pow")->scalar_integer, "integer_power<T>(a, b)");
   EXPECT_EQ(find_op("relu")->scalar_integer, find_op("relu")->scalar);
-  EXPECT_EQ(scalars::kPrelude.substr(0, 20), "template <class T> T");
+  EXPECT_EQ(find_op("floor_divide")->scalar, "floor_quotient<T>(a, b)");
+  for (const scalars::PreludeFunction& function : scalars::kPrelude)
+    EXPECT_TRUE(function.text.starts_with("template <class T> T " + std::string(function.name) + "(")) << function.text;
 }
 
 }  // namespace
