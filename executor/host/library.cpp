@@ -36,6 +36,15 @@ Result<std::shared_ptr<void>> open(const HostFunction& declared, const std::vect
   return Error{message};
 }
 
+/// What the C interface calls an element type is what cleave calls it, number for number.
+constexpr bool named(DType type, int in_c) {
+  return static_cast<int>(type) == in_c;
+}
+static_assert(named(DType::f32, CLEAVE_F32) && named(DType::f64, CLEAVE_F64) && named(DType::f16, CLEAVE_F16) &&
+              named(DType::bf16, CLEAVE_BF16) && named(DType::i32, CLEAVE_I32) && named(DType::i64, CLEAVE_I64) &&
+              named(DType::u8, CLEAVE_U8) && named(DType::boolean, CLEAVE_BOOL));
+static_assert(kDTypeCount == 8, "a new element type needs a name in <cleave/host_function.h>");
+
 cleave_array describe(const Array& array, void* data) {
   return {static_cast<int>(array.dtype()), array.type().rank(), array.shape().data(), data};
 }

@@ -1,4 +1,6 @@
 // Ops that reach outside: print, write_npy and calls of the user's host functions.
+#include <algorithm>
+
 #include "graph/array/npy.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
@@ -45,10 +47,22 @@ TypeResult host_call_type(Types inputs, const Attributes& attributes) {
   return give("host_call", inputs, function.returns);
 }
 
+/// What a user's code wrote as bool may be any byte, and C counts each but 0 as true; as a C++ bool only 0 and 1 exist.
+void normalize_bools(Array& result) {
+  const auto* bytes = reinterpret_cast<const unsigned char*>(result.bytes());
+  if (result.dtype() != DType::boolean || std::all_of(bytes, bytes + result.size(), [](unsigned char byte) { return byte <= 1; })) return;
+  std::byte* written = result.mutable_bytes();
+  for (std::int64_t i = 0; i < result.size(); ++i) written[i] = std::byte{written[i] != std::byte{0}};
+}
+
+/// Every host function's results come in here: of C libraries and of C++, completed at once or through a token.
 Status host_call_meaning(const OpCall& call) {
   const HostFunction& function = *call.attributes.get<Function>("function");
   if (!function.call) return Error{in_backticks(function) + " is declared but not bound to code"};
-  return function.call(call.inputs, call.results);
+  const Status status = function.call(call.inputs, call.results);
+  if (!status) return status;
+  for (Array& result : call.results) normalize_bools(result);
+  return {};
 }
 
 Purity host_call_purity(const Attributes& attributes) {

@@ -4,9 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <cstring>
+#include <thread>
 
 #include "graph/array/array.h"
+#include "graph/trace/host_call.h"
+#include "graph/trace/trace.h"
 #include "tests/support/namespaces.h"
+#include "tests/support/op_call.h"
 #include "tests/support/temporary_folder.h"
 
 namespace cleave::testing {
@@ -22,6 +27,11 @@ int twice(int version, const cleave_array *in, int n, cleave_array *out, int m, 
     return 7;
   }
   for (int i = 0; i < 6; ++i) ((float *)out[0].data)[i] = 2 * ((const float *)in[0].data)[i];
+  return 0;
+}
+int bytes(int version, const cleave_array *in, int n, cleave_array *out, int m, char *error, size_t size) {
+  if (out[0].dtype != CLEAVE_BOOL) return 1;
+  for (int i = 0; i < 6; ++i) ((unsigned char *)out[0].data)[i] = (unsigned char)(i % 2 ? 0 : 1 << i | 2);
   return 0;
 }
 int silent(int version, const cleave_array *in, int n, cleave_array *out, int m, char *error, size_t size) { return 3; }
@@ -72,6 +82,54 @@ TEST_F(Library, ErrorsCarryTheFunctionsText) {
   EXPECT_EQ(silent.error().message, "the host function failed with code 3");
   const Status chatty = call(*load_host_function(declared("chatty"), {}), input, result);
   EXPECT_EQ(chatty.error().message, std::string(511, 'x'));
+}
+
+/// The bytes of a result after the op took it over.
+std::vector<int> bytes_of(const HostFunction& function) {
+  const auto results = call_op(*find_op("host_call"), {Array::of<float>({2, 3}, {1, 2, 3, 4, 5, 6})},
+                               {{"function", std::make_shared<const HostFunction>(function)}});
+  if (!results) return {};
+  std::vector<int> bytes;
+  for (std::int64_t i = 0; i < results->at(0).size(); ++i) bytes.push_back(static_cast<int>(results->at(0).bytes()[i]));
+  return bytes;
+}
+
+TEST_F(Library, AnyByteButZeroIsTrueInABoolResult) {
+  HostFunction function = declared("bytes");
+  function.returns = {TensorType{DType::boolean, {2, 3}}};
+  Result<HostFunction> bound = load_host_function(function, {});
+  ASSERT_TRUE(bound.ok()) << bound.error().message;
+  EXPECT_EQ(bytes_of(*bound), std::vector<int>({1, 0, 1, 0, 1, 0}));
+}
+
+/// The function of the only host_call that `record` makes of a f32[2, 3].
+HostFunction traced(const std::function<Tensor(Tensor)>& record) {
+  const Graph graph = trace("t", {{"x", "f32[2, 3]"}}, record);
+  for (const Node& node : graph.nodes) {
+    if (node.op && node.op->name == "host_call") return *node.attributes.get<std::shared_ptr<const HostFunction>>("function");
+  }
+  return {};
+}
+
+TEST(HostCallBools, AreNormalisedFromCppSoonerOrLater) {
+  const auto write = [](Array& out) { std::memset(out.mutable_bytes(), 2, 6); };
+  EXPECT_EQ(bytes_of(traced([=](Tensor x) {
+              return host_call(
+                  "f", {"bool[2, 3]"}, [=](const Array&, Array& out) { write(out); }, x);
+            })),
+            std::vector<int>(6, 1));
+  EXPECT_EQ(bytes_of(traced([=](Tensor x) {
+              return host_call(
+                  "f", {"bool[2, 3]"},
+                  [=](const Array&, Array& out, HostToken token) {
+                    std::thread([&out, token, write] {
+                      write(out);
+                      token.done();
+                    }).detach();
+                  },
+                  x);
+            })),
+            std::vector<int>(6, 1));
 }
 
 TEST_F(Library, IsFoundInTheFurtherFoldersByItsFileName) {
