@@ -15,6 +15,7 @@
 namespace cleave {
 
 class Array;
+struct CallLimits;
 
 struct HostFunction {
   std::string name;               ///< as the user wrote it
@@ -22,10 +23,13 @@ struct HostFunction {
   std::vector<TensorType> returns;
   bool pure = false;              ///< deterministic and without effects
   std::optional<double> seconds;  ///< declared cost of one call
-  std::string library, symbol;    ///< of a shared library (absolute or as resolved from the model file); empty: C++ callable
+  /// Seconds that one call may take. An asynchronous call is ended there; what keeps its thread is not, and found out once it is back.
+  std::optional<double> deadline;
+  std::string library, symbol;  ///< of a shared library (absolute or as resolved from the model file); empty: C++ callable
 
-  /// Fills the results (allocated by the caller, of the types `returns`). Null until bound.
-  std::function<Status(std::span<const Array> inputs, std::span<Array> results)> call;
+  /// Fills the results (allocated by the caller, of the types `returns`). What it waits for, it waits for within the limits. Null until
+  /// bound.
+  std::function<Status(std::span<const Array> inputs, std::span<Array> results, const CallLimits& limits)> call;
 };
 
 /// Same declaration (the callable itself is not compared).

@@ -46,9 +46,12 @@ struct TypeError {
 };
 using TypeResult = std::variant<std::vector<TensorType>, TypeError>;
 
+struct CallLimits;
+
 /// What the meaning of an op may use beside its operands.
 struct OpContext {
   std::function<void(std::string_view)> print;  ///< one whole line without the newline; never null
+  const CallLimits* limits = nullptr;           ///< of what has none of its own (call_limits.h); null: none
 };
 
 /// One execution of an op on the host.

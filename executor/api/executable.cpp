@@ -6,6 +6,7 @@
 #include "executor/api/executable_state.h"
 #include "executor/api/wiring.h"
 #include "graph/base/diagnostic_text.h"
+#include "graph/base/exceptions.h"
 #include "graph/base/spelling.h"
 #include "partitioner/report/explain.h"
 
@@ -84,6 +85,15 @@ Result<RunResult> Executable::run(const RunOptions& options) const {
   return state_->run(options);
 }
 
+Status runtime::tell(const DiagnosticSink& sink, const Diagnostic& diagnostic) {
+  try {
+    if (sink) sink(diagnostic);
+  } catch (...) {
+    return thrown_by("the sink of the diagnostics");
+  }
+  return {};
+}
+
 // --- compile ---------------------------------------------------------------------------------------------------------------------------
 
 namespace {
@@ -105,7 +115,7 @@ Result<Executable> compile(const Graph& graph, const CompileOptions& options, co
   state->idle_executors = static_cast<std::size_t>(std::max(options.idle_executors, 0));
   state->queue = std::make_shared<runtime::RunQueue>(static_cast<std::size_t>(std::max(options.runs_at_once, 1)));
   for (const Diagnostic& diagnostic : state->plan.diagnostics)
-    if (sink) sink(diagnostic);
+    if (Status told = runtime::tell(sink, diagnostic); !told) return told.error();
   if (!state->plan.ok()) return first_error(state->plan.diagnostics);
   Result<std::unique_ptr<Executor>> first = state->take();
   if (!first) return first.error();

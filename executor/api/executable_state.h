@@ -31,4 +31,10 @@ struct Executable::State {
   [[nodiscard]] Status know(const std::map<std::string, Array>& inputs) const;
 };
 
+namespace runtime {
+
+/// Tells the sink, if there is one. An Error if it throws.
+Status tell(const DiagnosticSink& sink, const Diagnostic& diagnostic);
+
+}  // namespace runtime
 }  // namespace cleave

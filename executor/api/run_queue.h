@@ -1,6 +1,6 @@
-// RunQueue: submitted runs, in the order of submission. So many at once have a thread; the others wait for one of these to be done.
-// Somebody who waits for a run that has no thread yet gets it one at once, beyond the limit: runs that wait for each other cannot block
-// each other. Knows nothing of what a run does.
+// RunQueue: submitted runs, in the order of submission. At most `at_once` of them are under way at a time, each on a thread; the others
+// wait for their turn. When somebody waits for a run whose turn has not come, it gets a thread at once, beyond the limit: runs that wait
+// for each other cannot block each other. Knows nothing of what a run does.
 #pragma once
 
 #include <deque>

@@ -5,6 +5,8 @@
 #include <mutex>
 #include <optional>
 
+#include "executor/api/executable_state.h"
+
 namespace cleave {
 namespace {
 
@@ -50,15 +52,11 @@ struct Specialized::State {
     return compile(record(typed), options, sink);
   }
 
-  void report_many(std::size_t count, const SourceLocation& caller) const {
-    if (!sink) return;
-    sink({DiagnosticKind::value,
-          Severity::remark,
-          "`" + name + "` was compiled for " + std::to_string(count) +
-              " different tuples of input types; pad the inputs to a few fixed sizes if more are to come",
-          caller,
-          0,
-          {{"each new size of an input traces and compiles the function given here once more", SourceLocation::from(here), 0}}});
+  Status report_many(std::size_t count, const SourceLocation& caller) const {
+    const std::string text = "`" + name + "` was compiled for " + std::to_string(count) +
+                             " different tuples of input types; pad the inputs to a few fixed sizes if more are to come";
+    const char* note = "each new size of an input traces and compiles the function given here once more";
+    return runtime::tell(sink, {DiagnosticKind::value, Severity::remark, text, caller, 0, {{note, SourceLocation::from(here), 0}}});
   }
 
   [[nodiscard]] Error wrong_number(std::size_t given, const SourceLocation& caller) const {
@@ -89,7 +87,8 @@ Result<Executable> Specialized::find_or_make(const std::vector<TensorType>& type
   const std::lock_guard lock(state_->making);
   if (std::optional<Executable> known = state_->find(key)) return *std::move(known);  // another thread was first
   Result<Executable> program = state_->make(types);
-  if (program && state_->keep(key, *program) == kFew + 1) state_->report_many(kFew + 1, caller);
+  if (!program || state_->keep(key, *program) != kFew + 1) return program;
+  if (Status told = state_->report_many(kFew + 1, caller); !told) return told.error();
   return program;
 }
 

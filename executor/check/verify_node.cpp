@@ -5,11 +5,13 @@
 #include <cmath>
 
 #include "executor/check/compare.h"
+#include "graph/base/exceptions.h"
 
 namespace cleave::runtime {
 namespace {
 
-Result<std::vector<Array>> meaning_of(const Graph& graph, const BoundAttributes& bound, NodeId id, std::span<const Array> inputs) {
+Result<std::vector<Array>> meaning_of(const Graph& graph, const BoundAttributes& bound, NodeId id, std::span<const Array> inputs,
+                                      const CallLimits* limits = nullptr) {
   const Node& node = graph.nodes[id];
   std::vector<Array> expected;
   for (const ValueId result : node.results) {
@@ -17,7 +19,7 @@ Result<std::vector<Array>> meaning_of(const Graph& graph, const BoundAttributes&
     if (!array) return at_node(graph, id, array.error());
     expected.push_back(std::move(*array));
   }
-  const OpContext silent{[](std::string_view) {}};
+  const OpContext silent{[](std::string_view) {}, limits};
   if (Status status = node.op->meaning({attributes_of(graph, bound, id), inputs, expected, silent}); !status)
     return at_node(graph, id, status.error());
   return expected;
@@ -39,18 +41,23 @@ double largest(const Array& array) {
 
 }  // namespace
 
-void announce_check(const Graph& graph, NodeId id, const std::function<void(std::string_view, double)>& tell) {
-  if (!tell) return;
+Status announce_check(const Graph& graph, NodeId id, const std::function<void(std::string_view, double)>& tell) {
+  if (!tell) return {};
   const Node& node = graph.nodes[id];
   std::vector<TensorType> inputs, results;
   for (const ValueId input : node.inputs) inputs.push_back(graph.values[input].type);
   for (const ValueId result : node.results) results.push_back(graph.values[result].type);
-  tell(graph.display_name(id), node.op->cost(inputs, results, node.attributes).flops);
+  try {
+    tell(graph.display_name(id), node.op->cost(inputs, results, node.attributes).flops);
+  } catch (...) {
+    return thrown_by("`on_verify`");
+  }
+  return {};
 }
 
 std::optional<Error> check_against_meaning(const Graph& graph, const BoundAttributes& bound, NodeId id, std::span<const Array> inputs,
-                                           std::span<const Array> results) {
-  const Result<std::vector<Array>> expected = meaning_of(graph, bound, id, inputs);
+                                           std::span<const Array> results, const CallLimits* limits) {
+  const Result<std::vector<Array>> expected = meaning_of(graph, bound, id, inputs, limits);
   if (!expected) return expected.error();
   const double length = reduction_length(*graph.nodes[id].op, attributes_of(graph, bound, id), inputs, results);
   for (std::size_t i = 0; i < expected->size(); ++i) {

@@ -42,7 +42,7 @@ Status Context::check(const char* call, CUresult result) const {
   Error error = cuda::check(api_, call, result).error();
   if (is_sticky(result)) {
     lost_.store(true, std::memory_order_release);
-    error.message += "; the GPU's context is lost, open it anew to go on";
+    error.message += "; the GPU is lost, and only a new process can use it again";
   }
   return error;
 }
@@ -66,6 +66,16 @@ Result<std::unique_ptr<Context>> Context::open(const DriverApi& api, int ordinal
   if (!status) return status.error();
   context->context_ = primary;
   if (status = context->enter(); !status) return status.error();
+  // An earlier loss shows in any call on the context that is shared by all of the process.
+  std::size_t free = 0, total = 0;
+  const CUresult healthy = api.cuMemGetInfo(&free, &total);
+  if (is_sticky(healthy)) {
+    context->lost_ = true;
+    return Error{"GPU " + std::to_string(ordinal) + " was lost earlier in this process, and only a new process can use it again (" +
+                     cuda::check(api, "cuMemGetInfo", healthy).error().message + ")",
+                 {},
+                 ErrorKind::machine};
+  }
   return context;
 }
 
@@ -92,7 +102,8 @@ Status Context::describe() {
 }
 
 Context::~Context() {
-  if (context_ && !stuck()) api_.cuDevicePrimaryCtxRelease(device_);
+  // A lost one stays: released by its last user it would be made anew, and NVIDIA says that a process cannot go on after such an error.
+  if (context_ && !lost()) api_.cuDevicePrimaryCtxRelease(device_);
 }
 
 }  // namespace cleave::runtime::cuda

@@ -1,5 +1,5 @@
 // Context: one GPU, its primary context, and the check that every call of the driver goes through. An error that the driver will repeat
-// for ever after marks the device lost.
+// for ever after marks the device lost: to this process, for good.
 #pragma once
 
 #include <atomic>

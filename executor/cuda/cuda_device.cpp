@@ -202,7 +202,7 @@ Status CudaDevice::allocate_scratch() {
 }
 
 Status CudaDevice::begin_run(RunState& run) {
-  if (context_->lost()) return Error{"the GPU was lost in an earlier run; open it anew to go on", {}, ErrorKind::machine};
+  if (context_->lost()) return Error{"the GPU was lost in an earlier run; only a new process can use it again", {}, ErrorKind::machine};
   if (Status status = context_->enter(); !status) return status;
   if (Status status = finish_preparing(); !status) return status;
   for (const FaultWords& fault : faults_) fault.words[0] = 0;

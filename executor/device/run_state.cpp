@@ -4,6 +4,7 @@ namespace cleave::runtime {
 
 void RunState::fail(const Origin& origin, Error error) {
   if (describe_ && origin.node.valid()) error = describe_(origin.node, std::move(error));
+  std::stop_source told(std::nostopstate);
   {
     std::lock_guard lock(mutex_);
     if (!error_ || origin.position < failed_at_) {
@@ -11,18 +12,39 @@ void RunState::fail(const Origin& origin, Error error) {
       failed_at_ = origin.position;
     }
     failed_.store(true, std::memory_order_release);
+    told = interrupted();
   }
+  told.request_stop();
   changed_.notify_all();
 }
 
 void RunState::end(const Error& error) {
+  std::stop_source told(std::nostopstate);
   {
     std::lock_guard lock(mutex_);
     if (!error_) error_ = error;
     failed_at_.clear();
     failed_.store(true, std::memory_order_release);
+    told = interrupted();
   }
+  told.request_stop();
   changed_.notify_all();
+}
+
+RunState::Interruptible::Interruptible(RunState& run, const Origin& origin) : run_(run), at_(origin.position) {
+  std::lock_guard lock(run_.mutex_);
+  run_.interruptible_ = this;
+  run_.interrupted().request_stop();  // nobody listens yet
+}
+
+RunState::Interruptible::~Interruptible() {
+  std::lock_guard lock(run_.mutex_);
+  run_.interruptible_ = nullptr;
+}
+
+std::stop_source RunState::interrupted() const {
+  const bool wanted = !failed() || !interruptible_ || interruptible_->at_ < failed_at_;
+  return wanted ? std::stop_source(std::nostopstate) : interruptible_->source_;
 }
 
 bool RunState::stops(const Position& at) const {

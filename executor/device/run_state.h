@@ -1,5 +1,5 @@
 // RunState: what the threads of one run share: one lock, one way to wait, the first error in program order, and what is being executed.
-// A wait ends when what it waits for is there, or when an error precedes it: then it can never come.
+// A wait ends when what it waits for is there, or when an error stands before it in program order, since then that can never come.
 #pragma once
 
 #include <atomic>
@@ -9,6 +9,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 
 #include "executor/device/position.h"
 #include "graph/base/result.h"
@@ -52,26 +53,56 @@ class RunState {
   /// The nodes that somebody waits for, host first.
   [[nodiscard]] std::vector<std::pair<DeviceId, NodeId>> waiting() const;
 
+  /// While this lives, work done for `origin` that waits for somebody outside of the run can be told that nobody waits for it any more:
+  /// an error stands there or before it. One at a time.
+  class Interruptible {
+   public:
+    Interruptible(RunState& run, const Origin& origin);
+    Interruptible(const Interruptible&) = delete;
+    Interruptible& operator=(const Interruptible&) = delete;
+    ~Interruptible();
+    [[nodiscard]] std::stop_token token() const { return source_.get_token(); }
+
+   private:
+    friend class RunState;
+    RunState& run_;
+    const Position& at_;
+    std::stop_source source_;
+  };
+
   // --- what the watchdog looks at ---------------------------------------------------------------------------------------------------
   void progress() { progress_.fetch_add(1, std::memory_order_relaxed); }
   [[nodiscard]] std::uint64_t progressed() const { return progress_.load(std::memory_order_relaxed); }
   [[nodiscard]] bool executing() const { return executing_.load(std::memory_order_relaxed) > 0; }
-  /// A step is being executed while this lives.
+  /// What the host is executing, if anything.
+  [[nodiscard]] std::optional<NodeId> computing() const {
+    const NodeId node = computing_.load(std::memory_order_relaxed);
+    return node.valid() ? std::optional(node) : std::nullopt;
+  }
+  /// A step is being executed while this lives: `node`, if by the host.
   class Executing {
    public:
-    explicit Executing(RunState& run) : run_(run) { run_.executing_.fetch_add(1, std::memory_order_relaxed); }
+    explicit Executing(RunState& run, NodeId node = {}) : run_(run), node_(node) {
+      run_.executing_.fetch_add(1, std::memory_order_relaxed);
+      if (node_.valid()) run_.computing_.store(node_, std::memory_order_relaxed);
+    }
     Executing(const Executing&) = delete;
     Executing& operator=(const Executing&) = delete;
     ~Executing() {
+      if (node_.valid()) run_.computing_.store({}, std::memory_order_relaxed);
       run_.progress();
       run_.executing_.fetch_sub(1, std::memory_order_relaxed);
     }
 
    private:
     RunState& run_;
+    const NodeId node_;
   };
 
  private:
+  /// Under the lock: what is to be told, once the lock is released.
+  [[nodiscard]] std::stop_source interrupted() const;
+
   std::function<Error(NodeId, Error)> describe_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -79,7 +110,9 @@ class RunState {
   Position failed_at_;
   std::optional<Error> error_;
   std::map<DeviceId, NodeId> waiting_;
+  const Interruptible* interruptible_ = nullptr;
   std::atomic<int> executing_ = 0;
+  std::atomic<NodeId> computing_ = NodeId();
   std::atomic<std::uint64_t> progress_ = 0;
 };
 

@@ -1,5 +1,4 @@
-// StepMark: which node of which graph this thread is working on, for whoever must say so when all else is lost (a trap in a signal
-// handler).
+// StepMark: which node of which graph this thread is working on, for a signal handler that has to name it.
 #pragma once
 
 #include <atomic>

@@ -74,7 +74,7 @@ Result<HostFunction> load_host_function(const HostFunction& declared, const std:
   if (!symbol) return Error{"the library `" + declared.library + "` has no function `" + declared.symbol + "`"};
   auto function = reinterpret_cast<cleave_host_function>(symbol);
   HostFunction bound = declared;
-  bound.call = [library = *library, function](std::span<const Array> inputs, std::span<Array> results) {
+  bound.call = [library = *library, function](std::span<const Array> inputs, std::span<Array> results, const CallLimits&) {
     return call(function, inputs, results);
   };
   return bound;

@@ -237,7 +237,7 @@ bool DeviceSide::launch(const Node& node, const Origin& here) {
   std::optional<std::vector<Array>> results = fetch(group ? group->results : node.results, here);
   if (!results) return false;
   RunState::Executing executing(*run_);
-  announce_check(graph_, here.node, on_verify_);
+  if (Status told = announce_check(graph_, here.node, on_verify_); !told) return fail(here, told.error());
   std::optional<Error> error = group ? check_against_meanings(prepared_.graph(), prepared_.bound, *group, *inputs, *results)
                                      : check_against_meaning(prepared_.graph(), prepared_.bound, here.node, *inputs, *results);
   return error ? fail(here, std::move(*error)) : true;

@@ -36,7 +36,7 @@ class DeviceSide final : public Worker {
   bool discard(const std::vector<StorageIndex>& dead, const Origin& here) override;
   std::optional<std::int64_t> decide(const Step& step, ValueId value, const Origin& here) override;
   void outcome(NodeId, std::int64_t) override {}
-  void leave(const Step&) override {}
+  bool leave(const Step&, const Origin&) override { return true; }
 
  private:
   /// Memory that one command touches, and how long it takes.

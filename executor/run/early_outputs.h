@@ -1,5 +1,5 @@
 // EarlyOutputs: waits for the outputs that an accelerator sends, on a thread of its own, and hands them in before the host, busy or not,
-// comes to receive them. It takes nothing from a channel: such a value is sent once a run, and its slot keeps it.
+// comes to receive them. It looks at the channel's slot and takes nothing: such a value is sent once a run, so the slot keeps it.
 #pragma once
 
 #include <vector>

@@ -82,11 +82,15 @@ class AsynchronousExecutor final : public Executor {
     return result;
   }
 
-  bool cancel() override {
+  bool end(const Error& why) override {
     const std::lock_guard lock(current_mutex_);
     if (!current_) return false;
-    end(*current_, Error{"cancelled", {}, ErrorKind::user});
+    end(*current_, why);
     return true;
+  }
+  [[nodiscard]] std::optional<NodeId> computing() const override {
+    const std::lock_guard lock(current_mutex_);
+    return current_ ? current_->computing() : std::nullopt;
   }
 
   [[nodiscard]] bool lost() const override {
@@ -192,7 +196,7 @@ class AsynchronousExecutor final : public Executor {
   const bool simulated_;  ///< times are the virtual clock's, also of a program that leaves the simulated accelerator idle
   std::unique_ptr<HostSide> host_;
   std::vector<std::unique_ptr<DeviceSide>> drivers_;
-  std::mutex current_mutex_;
+  mutable std::mutex current_mutex_;
   RunState* current_ = nullptr;         ///< of the run whose steps are being taken
   std::unique_ptr<Watchdog> watchdog_;  ///< null: no accelerator to wait for
   std::vector<std::unique_ptr<WorkerThread>> driver_threads_;

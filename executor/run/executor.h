@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "executor/arguments/run_options.h"
 #include "executor/device/back_end.h"
@@ -21,9 +22,12 @@ class Executor {
                                                   const ExecutorSetup& setup);
   virtual ~Executor() = default;
   virtual Result<RunResult> run(const RunOptions& options) = 0;
-  /// Ends the run under way, from any thread: no further step starts, every wait is woken, and run() gives the Error "cancelled". False if
-  /// there is none, or it has not got as far as its first step. The next run starts afresh.
-  virtual bool cancel() = 0;
+  /// Ends the run under way, from any thread: no further step starts, every wait is woken, and run() gives the Error `why`, unless there
+  /// is one already. False if there is none, or it has not got as far as its first step. The next run starts afresh.
+  virtual bool end(const Error& why) = 0;
+  bool cancel() { return end({"cancelled", {}, ErrorKind::user}); }
+  /// What the host computes in the run under way, if anything: this alone cannot be ended.
+  [[nodiscard]] virtual std::optional<NodeId> computing() const = 0;
   /// Whether its accelerator was lost: every later run is an Error.
   [[nodiscard]] virtual bool lost() const = 0;
   /// Bytes of a device's memory that the plan takes at its peak, stated before any run; and what runs so far really touched.

@@ -4,6 +4,7 @@
 
 #include "executor/check/verify_node.h"
 #include "executor/device/step_mark.h"
+#include "graph/call_limits.h"
 
 namespace cleave::runtime {
 
@@ -29,7 +30,8 @@ void HostSide::prepare_operations() {
       const Node& node = graph_.nodes[step.node];
       if (step.kind != StepKind::compute || node.kind != NodeKind::operation) continue;
       Operation& operation = operations_[step.node];
-      operation = {host_kernel(*node.op), &prepared_.attributes(step.node), static_cast<std::uint32_t>(views_.size())};
+      operation = {host_kernel(*node.op), &prepared_.attributes(step.node), static_cast<std::uint32_t>(views_.size()),
+                   node.host_function() != nullptr};
       for (ValueId input : node.inputs) views_.push_back({&graph_.values[input].type, data(input)});
       for (ValueId result : node.results) views_.push_back({&graph_.values[result].type, data(result)});
     }
@@ -65,15 +67,15 @@ void HostSide::begin(RunState& run, const RunOptions& options, std::map<NodeId, 
   start_ = RunState::Clock::now();
   observation_ = {};
   track_ = {options.timeline, {}};
-  // The run reads the caller's arrays where they are. Kernels never write their inputs, so the constness is only caller_memory.
-  auto lend = [&](NodeId node, const Array& array) {
+  // The caller's arrays and the program's constants are read in place. No kernel writes its inputs: casting `const` away is safe.
+  auto use_in_place = [&](NodeId node, const Array& array) {
     StorageIndex storage = plan_.storage_of[graph_.nodes[node].results[0]];
     if (storage != kNoStorage && plan_.storages[static_cast<std::size_t>(storage)].external)
       addresses_[static_cast<std::size_t>(storage)] = const_cast<std::byte*>(array.bytes());
   };
-  for (const auto& [node, array] : leaves_) lend(node, array);
+  for (const auto& [node, array] : leaves_) use_in_place(node, array);
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-    if (graph_.nodes[NodeId(i)].kind == NodeKind::constant) lend(NodeId(i), graph_.nodes[NodeId(i)].attributes.get<Array>("value"));
+    if (graph_.nodes[NodeId(i)].kind == NodeKind::constant) use_in_place(NodeId(i), graph_.nodes[NodeId(i)].attributes.get<Array>("value"));
   }
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
     const Node& node = graph_.nodes[NodeId(i)];
@@ -115,7 +117,8 @@ bool HostSide::compute(const Step& step, const Origin& here, std::int64_t trip) 
     auto number = static_cast<std::int32_t>(trip);
     std::memcpy(data(node.results[0]), &number, sizeof number);
   }
-  for (ValueId result : node.results) hand_in(result);
+  for (ValueId result : node.results)
+    if (!hand_in(result, here)) return false;
   if (node.kind != NodeKind::operation && node.kind != NodeKind::counter) return true;  // inputs, parameters and constants were there
   now_ += prepared_.costs.host_seconds[step.node];
   if (track_.on) track_.add(TimelineEvent::What::compute, kHost, step.node, start, time());
@@ -123,6 +126,13 @@ bool HostSide::compute(const Step& step, const Origin& here, std::int64_t trip) 
 }
 
 bool HostSide::operation(const Node& node, const Origin& here) {
+  if (!operations_[here.node].calls_user) return operation(node, here, nullptr);
+  const RunState::Interruptible interruptible(*run_, here);
+  const CallLimits limits{interruptible.token(), prepared_.patience};
+  return operation(node, here, &limits);
+}
+
+bool HostSide::operation(const Node& node, const Origin& here, const CallLimits* limits) {
   const Operation& operation = operations_[here.node];
   std::span<const TensorView> inputs(views_.data() + operation.first_view, node.inputs.size());
   std::span<const TensorView> results(views_.data() + operation.first_view + node.inputs.size(), node.results.size());
@@ -131,8 +141,9 @@ bool HostSide::operation(const Node& node, const Origin& here) {
   if (verify) {
     for (const TensorView& view : inputs) before.push_back(snapshot(view));
   }
+  context_.limits = limits;
   {
-    RunState::Executing executing(*run_);
+    RunState::Executing executing(*run_, here.node);
     StepMark mark(graph_, here.node);
     auto start = options_.observe ? RunState::Clock::now() : RunState::Clock::time_point();
     Status status = run_guarded(operation.kernel, {*node.op, *operation.attributes, inputs, results, context_});
@@ -140,10 +151,10 @@ bool HostSide::operation(const Node& node, const Origin& here) {
     if (options_.observe) observation_.seconds(here.node, std::chrono::duration<double>(RunState::Clock::now() - start).count());
   }
   if (!verify) return true;
-  RunState::Executing executing(*run_);
+  RunState::Executing executing(*run_, here.node);
   for (const TensorView& view : results) after.push_back(snapshot(view));
-  announce_check(graph_, here.node, options_.on_verify);
-  std::optional<Error> error = check_against_meaning(prepared_.graph(), prepared_.bound, here.node, before, after);
+  if (Status told = announce_check(graph_, here.node, options_.on_verify); !told) return fail(here, told.error());
+  std::optional<Error> error = check_against_meaning(prepared_.graph(), prepared_.bound, here.node, before, after, limits);
   return error ? fail(here, std::move(*error)) : true;
 }
 
@@ -189,8 +200,7 @@ bool HostSide::receive(const Step& step, const Origin& here) {
   if (there) given_.insert(step.value);
   slot->free = {{}, now_};
   ring.release(*run_);
-  hand_in(step.value);
-  return true;
+  return hand_in(step.value, here);
 }
 
 bool HostSide::move(const std::vector<Move>& moves, const Origin&) {
@@ -225,9 +235,12 @@ void HostSide::outcome(NodeId control, std::int64_t value) {
   if (options_.observe) observation_.control(control, static_cast<double>(value));
 }
 
-void HostSide::leave(const Step& control) {
-  for (NodeId carried : control.carried) hand_in(graph_.nodes[carried].results[1]);
-  for (NodeId merge : control.merges) hand_in(graph_.nodes[merge].results[0]);
+bool HostSide::leave(const Step& control, const Origin& here) {
+  for (NodeId carried : control.carried)
+    if (!hand_in(graph_.nodes[carried].results[1], here)) return false;
+  for (NodeId merge : control.merges)
+    if (!hand_in(graph_.nodes[merge].results[0], here)) return false;
+  return true;
 }
 
 }  // namespace cleave::runtime

@@ -37,13 +37,14 @@ class HostSide final : public Worker {
   bool discard(const std::vector<StorageIndex>&, const Origin&) override { return true; }
   std::optional<std::int64_t> decide(const Step& step, ValueId value, const Origin& here) override;
   void outcome(NodeId control, std::int64_t value) override;
-  void leave(const Step& control) override;
+  bool leave(const Step& control, const Origin& here) override;
 
  private:
   struct Operation {
     Kernel kernel = nullptr;
     const Attributes* attributes = nullptr;
     std::uint32_t first_view = 0;  ///< of views_: the inputs, then the results
+    bool calls_user = false;       ///< a host function, which may make us wait
   };
   HostSide(Prepared& prepared, Outputs& outputs)
       : prepared_(prepared), graph_(prepared.graph()), plan_(prepared.plans[kHost]), outputs_(outputs) {}
@@ -51,6 +52,7 @@ class HostSide final : public Worker {
   void find_read();
 
   bool operation(const Node& node, const Origin& here);
+  bool operation(const Node& node, const Origin& here, const CallLimits* limits);
   bool fail(const Origin& here, Error error);
   /// Waits for a device's event on behalf of `here`.
   bool synchronize(DeviceId device, const Point& point, const Origin& here);
@@ -58,8 +60,10 @@ class HostSide final : public Worker {
   [[nodiscard]] double time() const;
   [[nodiscard]] std::byte* data(ValueId value) const { return addresses_[static_cast<std::size_t>(plan_.storage_of[value])]; }
   [[nodiscard]] Array snapshot(const TensorView& view) const;
-  void hand_in(ValueId value) {
-    if (outputs_.listening()) outputs_.hand_in(value, [&] { return output(value); });
+  bool hand_in(ValueId value, const Origin& here) {
+    if (!outputs_.listening()) return true;
+    const Status told = outputs_.hand_in(value, [&] { return output(value); });
+    return told.ok() || fail(here, told.error());
   }
 
   Prepared& prepared_;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "executor/arguments/run_options.h"
+#include "graph/base/exceptions.h"
 #include "graph/graph.h"
 
 namespace cleave::runtime {
@@ -29,13 +30,18 @@ class Outputs {
   [[nodiscard]] bool listening() const { return static_cast<bool>(tell_); }
   [[nodiscard]] bool has(ValueId value) const { return item_of_[value] != kNone; }
 
-  /// `copy()` gives the Array of `value`. From any thread.
+  /// `copy()` gives the Array of `value`. From any thread. An Error if whoever listens throws.
   template <class Copy>
-  void hand_in(ValueId value, Copy&& copy) {
-    if (!listening() || !has(value) || !claim(item(value))) return;
-    const Array& array = item(value).array.emplace(copy());
-    for (const Output& output : graph_.outputs)
-      if (output.value == value) tell_(output.name, array);
+  Status hand_in(ValueId value, Copy&& copy) {
+    if (!listening() || !has(value) || !claim(item(value))) return {};
+    try {
+      const Array& array = item(value).array.emplace(copy());
+      for (const Output& output : graph_.outputs)
+        if (output.value == value) tell_(output.name, array);
+    } catch (...) {
+      return thrown_by("`on_output`");
+    }
+    return {};
   }
   /// What was handed in, if anything; once all who hand in are done.
   [[nodiscard]] const std::optional<Array>& array(ValueId value) const { return items_[static_cast<std::size_t>(item_of_[value])].array; }

@@ -79,6 +79,7 @@ Result<std::unique_ptr<Prepared>> prepare(std::shared_ptr<const Program> program
   Result<BoundAttributes> bound = load_host_functions(prepared->graph(), setup.library_paths);
   if (!bound) return bound.error();
   prepared->bound = std::move(*bound);
+  prepared->patience = setup.watchdog_seconds;
   find_walked(*prepared);
   if (Status status = open_devices(*prepared, setup); !status) return status.error();
   if (Status status = open_channels(*prepared, setup.channel_capacity); !status) return status.error();

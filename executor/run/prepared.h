@@ -26,7 +26,8 @@ struct Prepared {
   IdVector<DeviceId, ControlStream> controls;                ///< from the host
   IdVector<DeviceId, IdVector<NodeId, std::uint8_t>> walks;  ///< whether a device walks a control node
   IdVector<ChannelId, Ring> rings;
-  CallerMemory caller_memory;  ///< by the caller, to the run in progress
+  double patience = 0;         ///< seconds that an asynchronous host function is waited for which has no deadline of its own
+  CallerMemory caller_memory;  ///< of the run in progress
 
   [[nodiscard]] const Graph& graph() const { return *program->graph; }
   [[nodiscard]] const Attributes& attributes(NodeId node) const { return attributes_of(graph(), bound, node); }

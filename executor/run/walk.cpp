@@ -106,8 +106,7 @@ class Walker {
   /// The control step is behind us.
   bool finish(const Step& step, const StepPlan& plan, std::int64_t trips) {
     if (step.kind != StepKind::branch) side_.outcome(step.node, trips);
-    side_.leave(step);
-    return side_.discard(plan.dies, here_);
+    return side_.leave(step, here_) && side_.discard(plan.dies, here_);
   }
 
   /// The end of the top frame's block.

@@ -28,7 +28,7 @@ class Worker {
   /// A loop ended after so many trips; a branch took `then` (1) or not (0).
   virtual void outcome(NodeId control, std::int64_t value) = 0;
   /// The loop or branch is behind us; what it leaves is there.
-  virtual void leave(const Step& control) = 0;
+  virtual bool leave(const Step& control, const Origin& here) = 0;
 };
 
 /// True if the program was walked to its end.

@@ -1,5 +1,5 @@
-// Watchdog: ends a run in which for so many seconds nothing executes and nothing moves. Its thread is kept between runs and is woken by
-// none of them but the first after a rest.
+// Watchdog: ends a run in which nothing has executed and nothing has moved for a given number of seconds. Its thread is kept between runs;
+// a run only wakes it where the one before has long been over.
 #pragma once
 
 #include <condition_variable>

@@ -1,5 +1,6 @@
 // SimulatedMemory: memory that the host cannot read by mistake. One file in memory, mapped twice: the device's own addresses without any
-// access, and an alias for its kernels and copies. What is fresh or dead holds poison; on request, who wrote which byte is remembered.
+// access, and an alias for its kernels and copies. Memory that is new, or not needed any more, is filled with poison; on request, which
+// bytes were written is remembered.
 #pragma once
 
 #include <atomic>

@@ -13,7 +13,7 @@ Error machine_error(std::string message) {
 }
 
 Error lost_error() {
-  return machine_error("the simulated accelerator is lost (injected); open it anew to go on");
+  return machine_error("the simulated accelerator is lost (injected)");
 }
 
 std::uint64_t checksum(const std::byte* data, std::int64_t bytes) {

@@ -1,5 +1,5 @@
 // SimulatedStreams: three queues, a thread each. Commands of one queue run in order; between queues only waits for events order them. When
-// a command runs that may run is the schedule's choice: at once, only when somebody needs it, or by a seeded coin.
+// a command that may run does run is the schedule's choice: at once, only when somebody needs it, or at random from a seed.
 #pragma once
 
 #include <array>

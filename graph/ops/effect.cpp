@@ -1,7 +1,10 @@
 // Ops that reach outside: print, write_npy and calls of the user's host functions.
 #include <algorithm>
+#include <chrono>
 
 #include "graph/array/npy.h"
+#include "graph/base/units.h"
+#include "graph/call_limits.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
 
@@ -59,10 +62,20 @@ void normalize_bools(Array& result) {
 Status host_call_meaning(const OpCall& call) {
   const HostFunction& function = *call.attributes.get<Function>("function");
   if (!function.call) return Error{in_backticks(function) + " is declared but not bound to code"};
-  const Status status = function.call(call.inputs, call.results);
-  if (!status) return status;
+  CallLimits limits = call.context.limits ? *call.context.limits : CallLimits();
+  if (function.deadline) {
+    limits.seconds = function.deadline;
+    limits.declared = true;
+  }
+  const auto start = std::chrono::steady_clock::now();
+  if (Status status = function.call(call.inputs, call.results, limits); !status) return status;
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   for (Array& result : call.results) normalize_bools(result);
-  return {};
+  if (!function.deadline || taken.count() <= *function.deadline) return {};
+  return Error{in_backticks(function) + " took " + format_seconds(taken.count()) + ", longer than its deadline of " +
+                   format_seconds(*function.deadline) + "; it could not be ended before it came back",
+               {},
+               ErrorKind::machine};
 }
 
 Purity host_call_purity(const Attributes& attributes) {

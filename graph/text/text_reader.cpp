@@ -332,6 +332,7 @@ bool TextReader::function(AttributeValue& out) {
   if (!expect_word("returns") || !tensor_types(function->returns)) return false;
   function->pure = accept_word("pure");
   if (accept_word("seconds") && !floating(function->seconds.emplace())) return false;
+  if (accept_word("deadline") && !floating(function->deadline.emplace())) return false;
   if (accept_word("library")) {
     if (!quoted(function->library) || !expect_word("symbol") || !quoted(function->symbol)) return false;
   }

@@ -131,6 +131,10 @@ void put_function(std::string& out, const HostFunction& function) {
     out += " seconds ";
     put_shortest(out, *function.seconds);
   }
+  if (function.deadline) {
+    out += " deadline ";
+    put_shortest(out, *function.deadline);
+  }
   if (function.library.empty() && function.symbol.empty()) return;
   out += " library ";
   put_quoted(out, function.library);

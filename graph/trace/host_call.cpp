@@ -1,16 +1,24 @@
 #include "graph/trace/host_call.h"
 
+#include <algorithm>
+#include <chrono>
 #include <condition_variable>
-#include <exception>
+#include <cstring>
+#include <iterator>
 #include <mutex>
 
+#include "graph/base/exceptions.h"
+#include "graph/base/units.h"
+#include "graph/call_limits.h"
 #include "graph/trace/trace_context.h"
 
 namespace cleave {
 
+/// One call under way. It owns the memory that the function works on: of a call that nobody waits for any more, only this is left.
 struct HostTokenState {
+  std::vector<Array> inputs, results;
   std::mutex mutex;
-  std::condition_variable changed;
+  std::condition_variable_any changed;
   std::optional<Status> outcome;
 
   void complete(Status status) {
@@ -18,10 +26,27 @@ struct HostTokenState {
     if (!outcome) outcome = std::move(status);
     changed.notify_all();
   }
-  Status wait() {
+  /// The outcome, or that the limits were reached first; what comes later is ignored.
+  Status wait(const CallLimits& limits) {
     std::unique_lock lock(mutex);
-    changed.wait(lock, [&] { return outcome.has_value(); });
+    const auto completed = [this] { return outcome.has_value(); };
+    if (!limits.seconds) {
+      changed.wait(lock, limits.stop, completed);
+    } else {
+      // No clock counts as far as a double.
+      const std::chrono::duration<double> patience(std::min(*limits.seconds, 1e9));
+      const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::nanoseconds>(patience);
+      changed.wait_until(lock, limits.stop, deadline, completed);
+    }
+    if (!outcome) outcome = limits.stop.stop_requested() ? Error{"the run was ended", {}, ErrorKind::machine} : late(limits);
     return *outcome;
+  }
+  static Error late(const CallLimits& limits) {
+    const std::string limit = format_seconds(*limits.seconds);
+    return {"the asynchronous host function did not complete its token within " +
+                (limits.declared ? "its deadline of " + limit : limit + "; if it may take longer, give it a `deadline` of its own"),
+            {},
+            ErrorKind::machine};
   }
   static HostToken token(const std::shared_ptr<HostTokenState>& state) { return HostToken(state); }
 };
@@ -47,11 +72,15 @@ template <class Call>
 Status without_exceptions(Call&& call) {
   try {
     return call();
-  } catch (const std::exception& e) {
-    return Error{std::string("the host function threw: ") + e.what(), {}, ErrorKind::user};
   } catch (...) {
-    return Error{"the host function threw an exception", {}, ErrorKind::user};
+    return thrown_by("the host function");
   }
+}
+
+Result<Array> copied(const Array& array) {
+  Result<Array> copy = Array::allocate(array.type());
+  if (copy && array.type().bytes() > 0) std::memcpy(copy->mutable_bytes(), array.bytes(), static_cast<std::size_t>(array.type().bytes()));
+  return copy;
 }
 
 std::string ordinal(std::size_t i) {
@@ -77,17 +106,28 @@ std::string mismatch(const HostCallable& callable, std::span<const TensorType> r
 
 }  // namespace
 
-std::function<Status(HostInputs, HostResults)> guarded(std::function<Status(HostInputs, HostResults)> f) {
-  return [f = std::move(f)](HostInputs inputs, HostResults results) { return without_exceptions([&] { return f(inputs, results); }); };
+std::function<Status(HostInputs, HostResults, const CallLimits&)> guarded(std::function<Status(HostInputs, HostResults)> f) {
+  return [f = std::move(f)](HostInputs inputs, HostResults results, const CallLimits&) {
+    return without_exceptions([&] { return f(inputs, results); });
+  };
 }
 
-std::function<Status(HostInputs, HostResults)> guarded(std::function<Status(HostInputs, HostResults, HostToken)> f) {
-  return [f = std::move(f)](HostInputs inputs, HostResults results) {
+std::function<Status(HostInputs, HostResults, const CallLimits&)> guarded(std::function<Status(HostInputs, HostResults, HostToken)> f) {
+  return [f = std::move(f)](HostInputs inputs, HostResults results, const CallLimits& limits) -> Status {
     auto state = std::make_shared<HostTokenState>();
-    Status started = without_exceptions([&] { return f(inputs, results, HostTokenState::token(state)); });
+    // The inputs may be views of memory that goes on to other values once the run does not wait any more.
+    for (const Array& input : inputs) {
+      Result<Array> copy = copied(input);
+      if (!copy) return copy.error();
+      state->inputs.push_back(*std::move(copy));
+    }
+    std::move(results.begin(), results.end(), std::back_inserter(state->results));
+    Status started = without_exceptions([&] { return f(state->inputs, state->results, HostTokenState::token(state)); });
     // Where it failed to start, the token may still be held by work that writes to the results: wait for its end too.
-    Status finished = state->wait();
-    return started.ok() ? finished : started;
+    Status finished = state->wait(limits);
+    if (!started) return started;
+    if (finished) std::move(state->results.begin(), state->results.end(), results.begin());
+    return finished;
   };
 }
 
@@ -104,7 +144,13 @@ std::vector<Tensor> record_host_call(const HostName& name, std::span<const TypeS
   function.name = name.name;
   function.pure = options.pure;
   function.seconds = options.seconds;
+  function.deadline = options.deadline;
   bool good = true;
+  if (options.deadline && !(*options.deadline > 0)) {
+    TraceContext::report(DiagnosticKind::value, here,
+                         "the `deadline` of host function `" + name.name + "` is no positive number of seconds");
+    good = false;
+  }
   for (const TypeSpec& spec : results) {
     std::optional<TensorType> type = resolve(spec, here);
     good = good && type;

@@ -22,9 +22,15 @@ namespace cleave {
 struct HostOptions {
   bool pure = false;                   ///< deterministic and without effects: may be merged or dropped; else calls keep their program order
   std::optional<double> seconds = {};  ///< declared cost of one call
+  /// Seconds that one call may take; longer is an Error (machine) of its line. An asynchronous call is ended there; a function that keeps
+  /// its thread cannot be, and is found out once it comes back. Without a deadline an asynchronous call is waited for as long as the
+  /// executor's watchdog waits, any other one for ever.
+  std::optional<double> deadline = {};
 };
 
 /// Completes one call of an asynchronous host function, from any thread, once. If all copies are gone before that, the call is an Error.
+/// The memory of inputs and results lives as long as a copy does: where the run did not wait (it was cancelled, or past the deadline),
+/// completing the call is too late but harmless.
 class HostToken {
  public:
   void done() const;
@@ -44,14 +50,14 @@ using HostResults = std::span<Array>;
 
 /// A callable with what its parameters say about inputs and results.
 struct HostCallable {
-  std::function<Status(HostInputs, HostResults)> call;
+  std::function<Status(HostInputs, HostResults, const CallLimits&)> call;
   bool typed = false;                                 ///< the two lists below hold; else it takes whatever it is given
   std::vector<std::optional<DType>> inputs, results;  ///< nothing: an Array of any type
 };
 
-/// Turns exceptions into Errors; with a token, waits until the call is completed.
-std::function<Status(HostInputs, HostResults)> guarded(std::function<Status(HostInputs, HostResults)> f);
-std::function<Status(HostInputs, HostResults)> guarded(std::function<Status(HostInputs, HostResults, HostToken)> f);
+/// Turns exceptions into Errors; with a token, waits within the limits until the call is completed.
+std::function<Status(HostInputs, HostResults, const CallLimits&)> guarded(std::function<Status(HostInputs, HostResults)> f);
+std::function<Status(HostInputs, HostResults, const CallLimits&)> guarded(std::function<Status(HostInputs, HostResults, HostToken)> f);
 
 /// What a parameter of a typed host function is bound to.
 struct HostBinding {
@@ -166,9 +172,9 @@ std::vector<Tensor> record_host_call(const HostName& name, std::span<const TypeS
 ///
 /// The function takes a `std::span<const T>` (or `const Array&`) for each input, then a `std::span<T>` (or `Array&`) for each result, all
 /// row-major; or `(std::span<const Array> inputs, std::span<Array> results)`. Results come zero-filled. A last parameter `HostToken` makes
-/// it asynchronous: the call is over when the token is completed, and the spans stay valid until then. It returns nothing or a Status; an
-/// Error or an exception ends the run with an Error that names the call's line. Element types that do not fit are an error here (`type`).
-/// The function is copied; it may be called from another thread than this one.
+/// it asynchronous: the call is over when the token is completed, and the spans stay valid as long as a copy of the token. It returns
+/// nothing or a Status; an Error or an exception ends the run with an Error that names the call's line. Element types that do not fit are
+/// an error here (`type`). The function is copied; it may be called from another thread than this one.
 template <std::size_t n, class F, class... Inputs>
 requires(std::convertible_to<const Inputs&, Tensor>&&...) auto host_call(const HostName& name, const TypeSpec (&results)[n],
                                                                          const HostOptions& options, F function, const Inputs&... inputs) {

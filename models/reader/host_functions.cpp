@@ -35,7 +35,8 @@ class HostFunctionReader {
 
   /// Returns a function even after a mistake inside, as long as its types are known, so that its calls are checked.
   std::shared_ptr<const HostFunction> read(const YamlEntry& entry, const Name& name) {
-    if (!check_keys(entry, {"library", "symbol", "takes", "returns", "seconds", "pure"}, "a host function", errors_)) return nullptr;
+    if (!check_keys(entry, {"library", "symbol", "takes", "returns", "seconds", "pure", "deadline"}, "a host function", errors_))
+      return nullptr;
     function_.name = function_.symbol = name.text;
     if (const YamlEntry* library = entry.value.find("library")) {
       if (const auto path = text_of(*library, errors_)) function_.library = errors_.source().resolve(*path);
@@ -48,6 +49,7 @@ class HostFunctionReader {
     }
     if (const YamlEntry* pure = entry.value.find("pure")) read_pure(pure->value);
     if (const YamlEntry* seconds = entry.value.find("seconds")) read_seconds(seconds->value);
+    if (const YamlEntry* deadline = entry.value.find("deadline")) read_deadline(deadline->value);
     return read_types(entry, name) ? std::make_shared<const HostFunction>(std::move(function_)) : nullptr;
   }
 
@@ -84,6 +86,15 @@ class HostFunctionReader {
     if (!(*seconds >= 0 && *seconds < 1e9))
       errors_.add(DiagnosticKind::value, node.span, "`seconds` is the duration of one call, at least 0");
     function_.seconds = *seconds;
+  }
+
+  void read_deadline(const YamlNode& node) {
+    const auto expression = parse_expression(node, errors_, "a number of seconds");
+    const auto seconds = expression ? evaluator_.number(*expression, "`deadline`") : std::nullopt;
+    if (!seconds) return;
+    if (!(*seconds > 0 && *seconds < 1e9))
+      errors_.add(DiagnosticKind::value, node.span, "`deadline` is how long one call may take, a positive number of seconds");
+    function_.deadline = *seconds;
   }
 
   Evaluator& evaluator_;

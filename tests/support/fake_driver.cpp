@@ -106,7 +106,8 @@ std::int64_t FakeDriver::count(const std::string& call) const {
 
 std::string FakeDriver::leaks() const {
   std::string text;
-  const std::pair<const char*, std::size_t> live[] = {{"context", static_cast<std::size_t>(contexts_)},
+  const std::size_t contexts = sticky_ == CUDA_SUCCESS ? static_cast<std::size_t>(contexts_) : 0;  // a lost one is kept on purpose
+  const std::pair<const char*, std::size_t> live[] = {{"context", contexts},
                                                       {"stream", streams_.size()},
                                                       {"event", events_.size()},
                                                       {"module", modules_.size()},
@@ -133,10 +134,11 @@ CUresult FakeDriver::enter(const char* call, bool needs_context) {
   }
   if (calls_ == fail_call_) {
     failed_ = call;
-    if (cuda::is_sticky(failure_) && failed_.starts_with("cu")) sticky_ = failure_;
+    const bool on_context = needs_context || failed_ == "cuCtxSetCurrent";
+    if (on_context && cuda::is_sticky(failure_) && failed_.starts_with("cu")) sticky_ = failure_;
     return failure_;
   }
-  return sticky_;
+  return needs_context ? sticky_ : CUDA_SUCCESS;
 }
 
 // --- memory ----------------------------------------------------------------------------------------------------------------------------
@@ -404,6 +406,7 @@ void FakeCalls::fill_device(cuda::DriverApi& t) {
           if (--d.contexts_ < 0) d.misuse("a context released twice");
           const bool empty = d.streams_.empty() && d.events_.empty() && d.device_memory_.empty() && d.host_memory_.empty();
           if (d.contexts_ == 0 && !empty) d.misuse("a context released before what is in it");
+          if (d.contexts_ == 0) d.sticky_ = CUDA_SUCCESS;  // the next one is made anew
           return CUDA_SUCCESS;
         },
         false);

@@ -304,7 +304,7 @@ void add_effects(Samples& s) {
     doubled->name = "doubled";
     doubled->takes = doubled->returns = {{f32, {n}}};
     doubled->pure = true;
-    doubled->call = [](std::span<const Array> inputs, std::span<Array> results) -> Status {
+    doubled->call = [](std::span<const Array> inputs, std::span<Array> results, const CallLimits&) -> Status {
       for (std::int64_t i = 0; i < inputs[0].size(); ++i) results[0].mutable_data<float>()[i] = 2 * inputs[0].data<float>()[i];
       return {};
     };

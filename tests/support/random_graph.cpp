@@ -288,8 +288,9 @@ class Generator {
     function->returns = {of};
     function->pure = pure;
     if (random_.chance(0.3)) function->seconds = 1e-5;
-    function->call = [log = pure ? nullptr : options_.log, name = function->name](std::span<const Array> inputs,
-                                                                                  std::span<Array> results) -> Status {
+    if (function->seconds) function->deadline = 1e4;
+    function->call = [log = pure ? nullptr : options_.log, name = function->name](std::span<const Array> inputs, std::span<Array> results,
+                                                                                  const CallLimits&) -> Status {
       if (log) {
         const std::scoped_lock lock(log->mutex);
         log->lines.push_back(name + " " + to_string(inputs[0].type()));

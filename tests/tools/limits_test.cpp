@@ -34,5 +34,71 @@ TEST(Limits, NoThreadIsAnErrorOfTheMachine) {
   }
 }
 
+// --- time --------------------------------------------------------------------------------------------------------------------------------
+
+/// A model of which a run takes as long as its host function sleeps; on the accelerator around it.
+constexpr const char* kSleeper = R"(cleave: 1
+model: sleeper
+inputs:
+  x: {type: "f32[]", value: 1}
+host_functions:
+  nap: {library: ./libnap.so, takes: ["f32[]"], returns: "f32[]"}
+program:
+  - for: i in 1000000
+    do:
+      - x: nap(x)
+outputs: [x]
+)";
+
+class TimeLimit : public ::testing::Test {
+ protected:
+  /// The host function sleeps for so long in every call.
+  void build(const std::string& seconds) {
+    write_file(folder_.path("model.yaml"), kSleeper);
+    write_file(folder_.path("nap.c"),
+               "#include <unistd.h>\n#include \"executor/host/cleave_host_function.h\"\n"
+               "int nap(int v, const cleave_array* i, int n, cleave_array* o, int m, char* e, size_t s) {\n"
+               "  (void)v, (void)n, (void)m, (void)e, (void)s;\n"
+               "  usleep(" +
+                   seconds +
+                   " * 1000000);\n"
+                   "  *(float*)o[0].data = *(float*)i[0].data;\n  return 0;\n}\n");
+    const CommandResult built = run_command("cc -shared -fPIC -I '" CLEAVE_SOURCE_DIR "' nap.c -o libnap.so", folder_.path(""));
+    ASSERT_EQ(built.code, 0) << built.err;
+  }
+  CommandResult run(const std::string& flags) { return run_command("timeout -s KILL 60 cleave run model.yaml " + flags, folder_.path("")); }
+  TemporaryFolder folder_;
+};
+
+TEST_F(TimeLimit, EndsARunThatTakesLonger) {
+  build("0.001");
+  for (const char* device : {"none", "simulated"}) {
+    const CommandResult result = run(std::string("--time-limit 0.3 --device ") + device);
+    EXPECT_EQ(result.code, 3) << result.err;
+    EXPECT_THAT(result.err, HasSubstr("error: "));
+    EXPECT_THAT(result.err, HasSubstr("the time limit of 0.30 s (`--time-limit`) is over"));
+    EXPECT_EQ(result.out, "");
+  }
+}
+
+TEST_F(TimeLimit, EndsTheProcessWhereAHostFunctionDoesNotComeBack) {
+  build("1000");
+  for (const char* flags : {"--time-limit 0.3", "--time-limit 0.3 --json"}) {
+    const CommandResult result = run(flags);
+    EXPECT_EQ(result.code, 3) << result.err;
+    EXPECT_THAT(result.err + result.out, HasSubstr("model.yaml"));
+    EXPECT_THAT(result.err + result.out,
+                HasSubstr("the time limit of 0.30 s (`--time-limit`) is over, and the host function `nap` does not come back"));
+  }
+  EXPECT_THAT(run("--time-limit 0.3").err, HasSubstr("model.yaml:10:"));
+}
+
+TEST_F(TimeLimit, CountsForAllRunsTogetherAndNotWhatIsFasterThanIt) {
+  const std::string run = "timeout -s KILL 60 cleave run models/linear_regression.yaml --quiet --device simulated ";
+  EXPECT_EQ(run_command(run + "--time-limit 50").code, 0);
+  EXPECT_EQ(run_command(run + "--time-limit 0.5 --runs 1000000").code, 3);
+  for (const char* wrong : {"0", "-1", "soon"}) EXPECT_EQ(run_command(run + "--time-limit " + wrong).code, 2) << wrong;
+}
+
 }  // namespace
 }  // namespace cleave::testing

@@ -112,6 +112,9 @@ void add_run_flags(CLI::App& app, Options& options) {
   app.add_option("--runs", options.runs, "run N times")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}).description(""))
       ->type_name("N");
+  app.add_option("--time-limit", options.time_limit, "end all runs together after so many seconds")
+      ->check(CLI::PositiveNumber.description(""))
+      ->type_name("SECONDS");
   app.add_flag("--verify", options.verify, "check every node against the oracle");
   app.add_option("--trace", options.trace, "timeline for Perfetto or chrome://tracing")->type_name("FILE");
   app.add_option_function<std::string>(

@@ -38,6 +38,7 @@ struct Options {
 
   // run
   std::int64_t runs = 1;
+  std::optional<double> time_limit;  ///< seconds, of all runs together
   bool verify = false;
   bool profile = false;
   std::string profile_file;

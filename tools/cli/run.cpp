@@ -17,6 +17,7 @@
 #include "graph/base/units.h"
 #include "partitioner/report/explain.h"
 #include "tools/cli/session.h"
+#include "tools/cli/time_limit.h"
 #include "tools/cli/values.h"
 
 namespace cleave::cli {
@@ -204,6 +205,12 @@ int run_command(const Options& options) {
 
   auto executor = make_executor(*plan, wiring->executor);
   if (!executor) return console.fail(executor.error());
+  std::unique_ptr<TimeLimit> limit;
+  if (options.time_limit) {
+    auto started = TimeLimit::start(*options.time_limit, **executor, *plan->graph, console);
+    if (!started) return console.fail(started.error());
+    limit = *std::move(started);
+  }
   std::optional<RunResult> last;
   for (std::int64_t i = 0; i < options.runs; ++i) {
     auto result = (*executor)->run(run_options);
@@ -211,6 +218,7 @@ int run_command(const Options& options) {
     if (!result) return console.fail(result.error());
     last = *std::move(result);
   }
+  limit.reset();
   const Status delivered = deliver(*plan, *last, options, device_name(wiring->executor), console);
   return delivered ? kDone : console.fail(delivered.error());
 }

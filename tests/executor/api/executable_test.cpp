@@ -344,6 +344,52 @@ TEST(Executable, ManyThreadsMayRunIt) {
   for (int i = 0; i < 8; ++i) EXPECT_EQ(runs[i].get("output0")->at(0), 2 * i + 1);
 }
 
+// --- functions of the caller that throw
+// ----------------------------------------------------------------------------------------------------
+
+TEST(ExecutableCallbacks, WhatTheyThrowIsTheErrorOfTheRun) {
+  const Executable program = compiled(early_and_late([](std::span<const float> in, std::span<float> out) -> Status {
+                                        std::copy(in.begin(), in.end(), out.begin());
+                                        return {};
+                                      }),
+                                      {.device = "simulated"});
+  for (const char* output : {"early", "late", "x"}) {
+    RunOptions options;
+    options.inputs = four();
+    options.on_output = [output](std::string_view name, const Array&) {
+      if (name == output) throw std::runtime_error("disk full");
+    };
+    const Result<RunResult> result = program.run(options);
+    ASSERT_FALSE(result.ok()) << output;
+    EXPECT_THAT(result.error().message, HasSubstr("`on_output` threw: disk full"));
+    EXPECT_TRUE(result.error().location.known());
+    EXPECT_THAT(program.submit(options).wait().error().message, HasSubstr("`on_output` threw: disk full"));
+    options.on_output = nullptr;
+    EXPECT_TRUE(program.run(options).ok());
+  }
+  for (const Policy policy : {Policy::host, Policy::accelerator}) {
+    const Executable verified = compiled(regression(), {.device = "simulated", .placement = policy});
+    RunOptions options;
+    options.inputs = data();
+    options.verify = true;
+    options.print = [](std::string_view) {};
+    options.on_verify = [](std::string_view, double) { throw 42; };  // NOLINT
+    const Result<RunResult> result = verified.run(options);
+    ASSERT_FALSE(result.ok());
+    EXPECT_THAT(result.error().message, HasSubstr("`on_verify` threw an exception"));
+    options.verify = false;
+    options.print = [](std::string_view) { throw std::runtime_error("no paper"); };
+    EXPECT_THAT(verified.run(options).error().message, HasSubstr("no paper"));
+  }
+}
+
+TEST(ExecutableCallbacks, AThrowingSinkIsAnErrorOfCompiling) {
+  const Graph graph = trace("t", {{"x", "f32[2]"}}, [](Tensor x) { return x[7]; });
+  const Result<Executable> program = compile(graph, {}, [](const Diagnostic&) { throw std::runtime_error("no log"); });
+  ASSERT_FALSE(program.ok());
+  EXPECT_EQ(program.error().message, "the sink of the diagnostics threw: no log");
+}
+
 // --- errors ------------------------------------------------------------------------------------------------------------------------------
 
 TEST(ExecutableError, MistakesOfTheTraceReachTheSinkAndTheResult) {

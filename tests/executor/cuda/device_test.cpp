@@ -22,7 +22,7 @@ std::shared_ptr<const HostFunction> halving() {
   function->name = "halve";
   function->returns = {TensorType{DType::f32, {4}}};
   function->pure = true;
-  function->call = [](std::span<const Array> inputs, std::span<Array> results) -> Status {
+  function->call = [](std::span<const Array> inputs, std::span<Array> results, const CallLimits&) -> Status {
     for (int i = 0; i < 4; ++i) results[0].mutable_data<float>()[i] = inputs[0].data<float>()[i] / 2;
     return {};
   };
@@ -189,6 +189,24 @@ TEST(CudaDevice, EndsWhereACommandFailsOnTheDevice) {
     ASSERT_LT(n, 1000);
     if (HasFailure()) return;
   }
+}
+
+TEST(CudaDevice, IsLostToTheWholeProcess) {
+  const Planned planned = plan_for(program(3), Where::accelerator);
+  FakeDriver driver;
+  driver.fail_command(4);
+  const ExecutorSetup setup = executor_options(driver);
+  std::unique_ptr<Executor> executor;
+  ASSERT_FALSE(open_and_run(planned, setup, executor).ok());
+  for (const bool closed : {false, true}) {
+    if (closed) executor.reset();
+    const Result<std::unique_ptr<Executor>> again = Executor::create(planned.program, planned.costs, setup);
+    ASSERT_FALSE(again.ok());
+    EXPECT_EQ(again.error().kind, ErrorKind::machine);
+    EXPECT_THAT(again.error().message, HasSubstr("GPU 0 was lost earlier in this process, and only a new process can use it again"));
+  }
+  EXPECT_EQ(driver.leaks(), "");
+  EXPECT_THAT(driver.misuses(), ::testing::IsEmpty());
 }
 
 TEST(CudaDevice, GivesUpOnACommandThatNeverEnds) {

@@ -266,7 +266,7 @@ TEST(Attributes, HostFunctionsCompareByDeclaration) {
   const auto f = std::make_shared<HostFunction>();
   const auto g = std::make_shared<HostFunction>();
   f->name = g->name = "f";
-  g->call = [](std::span<const Array>, std::span<Array>) { return Status(); };
+  g->call = [](std::span<const Array>, std::span<Array>, const CallLimits&) { return Status(); };
   using Function = std::shared_ptr<const HostFunction>;
   EXPECT_TRUE((Attributes{{"f", Function(f)}} == Attributes{{"f", Function(g)}}));
   g->pure = true;

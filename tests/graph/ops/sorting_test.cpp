@@ -85,7 +85,7 @@ TEST(HostCall, CallsAndChecks) {
   HostFunction twice;
   twice.name = "twice";
   twice.returns = {{DType::i32, {}}, {DType::i32, {}}};
-  twice.call = [](std::span<const Array> inputs, std::span<Array> results) -> Status {
+  twice.call = [](std::span<const Array> inputs, std::span<Array> results, const CallLimits&) -> Status {
     if (inputs[0].at(0) < 0) return Error{"`twice` wants no negative number"};
     for (Array& result : results) *result.mutable_data<std::int32_t>() = 2 * *inputs[0].data<std::int32_t>();
     return {};

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "graph/call_limits.h"
 #include "graph/ops/ops.h"
 #include "graph/passes/verify.h"
 #include "graph/trace/host_call.h"
@@ -391,7 +392,7 @@ TEST(TraceScope, ErrorsCannotBeAllowed) {
 Status call(const Graph& graph, std::vector<Array> inputs, std::vector<Array>& results) {
   const Node* node = find(graph, "host_call");
   EXPECT_TRUE(node);
-  return node->attributes.get<std::shared_ptr<const HostFunction>>("function")->call(inputs, results);
+  return node->attributes.get<std::shared_ptr<const HostFunction>>("function")->call(inputs, results, CallLimits());
 }
 
 TEST(HostCall, BindsTypedSpansAndArrays) {

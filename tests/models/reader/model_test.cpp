@@ -201,13 +201,15 @@ TEST(Model, FunctionsAreInlinedWithTheirChain) {
 TEST(Model, HostFunctionsAreDeclaredUnbound) {
   const Graph graph = read(
       "dims: {b: 4}\nhost_functions:\n"
-      "  step: {library: ./lib/libsim.so, takes: [\"f32[b]\", \"f32[]\"], returns: [\"f32[b]\", \"i32[]\"], seconds: 0.002, pure: true}\n"
+      "  step: {library: ./lib/libsim.so, takes: [\"f32[b]\", \"f32[]\"], returns: [\"f32[b]\", \"i32[]\"], seconds: 0.002, pure: true, "
+      "deadline: 10}\n"
       "inputs:\n  x: f32[b]\nprogram:\n  - \"y, k\": step(x, 1)\noutputs: [y, k]\n");
   const Node& call = graph.producer(graph.outputs[0].value);
   const auto function = call.attributes.get<std::shared_ptr<const HostFunction>>("function");
   EXPECT_EQ(function->library, "models/lib/libsim.so");
   EXPECT_EQ(function->symbol, "step");
   EXPECT_EQ(function->seconds, 0.002);
+  EXPECT_EQ(function->deadline, 10);
   EXPECT_TRUE(function->pure);
   EXPECT_FALSE(function->call);
   EXPECT_EQ(to_string(graph.values[call.inputs[1]].type), "f32[]");
