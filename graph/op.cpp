@@ -72,9 +72,7 @@ std::string arity_text(const OpDef& op) {
 TypeError unknown_attribute(const OpDef& op, const std::string& name) {
   std::vector<std::string> names;
   for (const AttributeDef& def : op.attributes) names.push_back(def.name);
-  std::string message = "`" + op.name + "` has no attribute `" + name + "`";
-  if (const auto suggestion = nearest_name(name, names)) message += "; did you mean `" + *suggestion + "`?";
-  return {DiagnosticKind::unknown, std::move(message)};
+  return {DiagnosticKind::unknown, "`" + op.name + "` has no attribute `" + name + "`" + did_you_mean(name, names)};
 }
 
 }  // namespace

@@ -26,6 +26,7 @@ int run(const Options& options) {
     case Command::plan: return plan_command(options);
     case Command::devices: return devices_command(options);
     case Command::calibrate: return calibrate_command(options);
+    case Command::completion: return completion_command(options);
   }
   return kUsageError;
 }

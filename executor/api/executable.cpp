@@ -40,9 +40,7 @@ Status Executable::State::know(const std::map<std::string, Array>& inputs) const
     if (node.kind == NodeKind::input || node.kind == NodeKind::parameter) names.push_back(plan.graph->values[node.results[0]].name);
   for (const auto& [name, array] : inputs) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-    const std::optional<std::string> near = nearest_name(name, names);
-    const std::string advice = near ? "; did you mean `" + *near + "`?" : "";
-    return Error{"the program has no input or parameter `" + name + "`" + advice, {}, ErrorKind::unknown};
+    return Error{"the program has no input or parameter `" + name + "`" + did_you_mean_or_has(name, names), {}, ErrorKind::unknown};
   }
   return {};
 }

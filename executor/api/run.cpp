@@ -6,6 +6,7 @@
 
 #include "executor/api/executable.h"
 #include "executor/api/executable_state.h"
+#include "graph/base/spelling.h"
 
 namespace cleave {
 
@@ -81,9 +82,12 @@ struct Run::State final : RunQueue::Job {
     news.wait(lock, [this] { return outcome.has_value(); });
   }
   [[nodiscard]] Status know(std::string_view name) const {
-    for (const Output& output : graph->outputs)
+    std::vector<std::string> names;
+    for (const Output& output : graph->outputs) {
       if (output.name == name) return {};
-    return Error{"the program has no output `" + std::string(name) + "`", {}, ErrorKind::usage};
+      names.push_back(output.name);
+    }
+    return Error{"the program has no output `" + std::string(name) + "`" + did_you_mean_or_has(name, names), {}, ErrorKind::usage};
   }
   /// Under the lock.
   [[nodiscard]] std::optional<Result<Array>> output(std::string_view name) const {

@@ -24,8 +24,7 @@ const Output* find_output(const Graph& graph, const std::string& name) {
 Error no_output(const Graph& graph, const std::string& name) {
   std::vector<std::string> names;
   for (const Output& output : graph.outputs) names.push_back(output.name);
-  const std::optional<std::string> near = nearest_name(name, names);
-  return {"the program has no output `" + name + "`" + (near ? "; did you mean `" + *near + "`?" : ""), {}, ErrorKind::unknown};
+  return {"the program has no output `" + name + "`" + did_you_mean_or_has(name, names), {}, ErrorKind::unknown};
 }
 
 /// Whether devices copy from and to this array directly.

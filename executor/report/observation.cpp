@@ -1,5 +1,7 @@
 #include "executor/report/observation.h"
 
+#include "partitioner/machine/profile_position.h"
+
 namespace cleave::runtime {
 
 std::map<std::string, double> Observation::averages(const Graph& graph, const std::map<NodeId, Mean>& by_node) {
@@ -7,7 +9,7 @@ std::map<std::string, double> Observation::averages(const Graph& graph, const st
   for (const auto& [node, mean] : by_node) {
     const SourceLocation& location = graph.nodes[node].location;
     if (!location.known()) continue;
-    Mean& total = by_position[to_string(location)];
+    Mean& total = by_position[profile_position(location)];
     total.sum += mean.sum;
     total.count += mean.count;
   }

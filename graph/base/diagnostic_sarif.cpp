@@ -1,13 +1,12 @@
 // SARIF 2.1.0 (https://docs.oasis-open.org/sarif/sarif/v2.1.0). Columns are counted in code points, as the document declares.
-#include <nlohmann/json.hpp>
+#include <algorithm>
 
 #include "graph/base/diagnostic_text.h"
+#include "graph/base/json_writer.h"
 #include "graph/base/source_lines.h"
 
 namespace cleave {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// A path as a URI reference: percent-encoded, with the scheme if it is absolute.
 std::string uri_of(std::string_view path) {
@@ -35,72 +34,105 @@ std::string_view level_of(Severity severity) {
 
 class Writer {
  public:
-  Json result(const Diagnostic& diagnostic) {
-    Json result{{"ruleId", info(diagnostic.kind).name}, {"ruleIndex", static_cast<int>(diagnostic.kind)}};
-    result["level"] = level_of(diagnostic.severity);
-    result["message"]["text"] = diagnostic.message;
-    if (diagnostic.location.file) result["locations"].push_back(location(diagnostic.location, diagnostic.length));
-    Json related = Json::array();
-    chain(diagnostic.location, related);
-    for (const Note& note : diagnostic.notes) {
-      related.push_back(location(note.location, note.length, &note.message));
-      if (note.location.via != diagnostic.location.via) chain(note.location, related);
-    }
-    if (!related.empty()) result["relatedLocations"] = std::move(related);
-    if (diagnostic.severity == Severity::allowed) result["suppressions"].push_back({{"kind", "inSource"}});
-    return result;
+  explicit Writer(JsonWriter& json) : json_(json) {}
+
+  void document(const Diagnostics& diagnostics) {
+    json_.object([&] {
+      json_.field("$schema", "https://json.schemastore.org/sarif-2.1.0.json");
+      json_.field("version", "2.1.0");
+      json_.list("runs", [&] {
+        json_.object([&] {
+          json_.object("tool", [&] { json_.object("driver", [&] { driver(); }); });
+          json_.field("columnKind", "unicodeCodePoints");
+          json_.list("results", [&] {
+            for (const Diagnostic& diagnostic : diagnostics) json_.object([&] { result(diagnostic); });
+          });
+        });
+      });
+    });
   }
 
  private:
-  Json location(const SourceLocation& where, int length, const std::string* message = nullptr) {
-    Json location = Json::object();
-    if (where.file) {
-      Json& physical = location["physicalLocation"];
-      physical["artifactLocation"]["uri"] = uri_of(where.file_name());
-      if (where.line > 0) physical["region"] = region(where, length);
-    }
-    if (message) location["message"]["text"] = *message;
-    return location;
+  void driver() {
+    json_.field("name", "cleave");
+    json_.list("rules", [&] {
+      for (const DiagnosticKindInfo& kind : diagnostic_kinds()) {
+        json_.object([&] {
+          json_.field("id", kind.name);
+          json_.object("shortDescription", [&] { json_.field("text", kind.summary); });
+          json_.object("defaultConfiguration", [&] {
+            json_.field("enabled", kind.severity.has_value());
+            json_.field("level", level_of(kind.severity.value_or(Severity::warning)));
+          });
+        });
+      }
+    });
   }
 
-  Json region(const SourceLocation& where, int length) {
-    Json region{{"startLine", where.line}};
-    if (where.column <= 0) return region;
+  void result(const Diagnostic& diagnostic) {
+    json_.field("ruleId", info(diagnostic.kind).name);
+    json_.field("ruleIndex", static_cast<int>(diagnostic.kind));
+    json_.field("level", level_of(diagnostic.severity));
+    json_.object("message", [&] { json_.field("text", diagnostic.message); });
+    if (diagnostic.location.file) {
+      json_.list("locations", [&] { location(diagnostic.location, diagnostic.length); });
+    }
+    if (diagnostic.location.via || !diagnostic.notes.empty()) {
+      json_.list("relatedLocations", [&] { related(diagnostic); });
+    }
+    if (diagnostic.severity != Severity::allowed) return;
+    json_.list("suppressions", [&] { json_.object([&] { json_.field("kind", "inSource"); }); });
+  }
+
+  void related(const Diagnostic& diagnostic) {
+    chain(diagnostic.location);
+    for (const Note& note : diagnostic.notes) {
+      location(note.location, note.length, &note.message);
+      if (note.location.via != diagnostic.location.via) chain(note.location);
+    }
+  }
+
+  void location(const SourceLocation& where, int length, const std::string* message = nullptr) {
+    json_.object([&] {
+      if (where.file) {
+        json_.object("physicalLocation", [&] {
+          json_.object("artifactLocation", [&] { json_.field("uri", uri_of(where.file_name())); });
+          if (where.line > 0) json_.object("region", [&] { region(where, length); });
+        });
+      }
+      if (message) json_.object("message", [&] { json_.field("text", *message); });
+    });
+  }
+
+  void region(const SourceLocation& where, int length) {
+    json_.field("startLine", where.line);
+    if (where.column <= 0) return;
     const auto begin = static_cast<std::size_t>(where.column) - 1;
     const std::size_t end = begin + static_cast<std::size_t>(std::max(length, 0));
     const std::string* line = lines_.line(where.file_name(), where.line);
-    auto column = [&](std::size_t bytes) { return 1 + (line && bytes <= line->size() ? count_characters(*line, bytes) : bytes); };
-    region["startColumn"] = column(begin);
-    if (length > 0) region["endColumn"] = column(end);
-    return region;
+    const auto column = [&](std::size_t bytes) { return 1 + (line && bytes <= line->size() ? count_characters(*line, bytes) : bytes); };
+    json_.field("startColumn", column(begin));
+    if (length > 0) json_.field("endColumn", column(end));
   }
 
-  void chain(const SourceLocation& where, Json& related) {
+  void chain(const SourceLocation& where) {
     for (const SourceFrame* frame = where.via.get(); frame; frame = frame->location.via.get()) {
       const std::string message = "in `" + frame->label + "`, from here";
-      related.push_back(location(frame->location, 0, &message));
+      location(frame->location, 0, &message);
     }
   }
 
+  JsonWriter& json_;
   SourceLines lines_;
 };
 
 }  // namespace
 
 std::string to_sarif(const Diagnostics& diagnostics) {
-  Json driver{{"name", "cleave"}, {"rules", Json::array()}};
-  for (const DiagnosticKindInfo& kind : diagnostic_kinds()) {
-    Json rule{{"id", kind.name}, {"shortDescription", {{"text", kind.summary}}}};
-    rule["defaultConfiguration"] = {{"enabled", kind.severity.has_value()}, {"level", level_of(kind.severity.value_or(Severity::warning))}};
-    driver["rules"].push_back(std::move(rule));
-  }
-  Writer writer;
-  Json results = Json::array();
-  for (const Diagnostic& diagnostic : diagnostics) results.push_back(writer.result(diagnostic));
-  Json run{{"tool", {{"driver", std::move(driver)}}}, {"columnKind", "unicodeCodePoints"}, {"results", std::move(results)}};
-  Json document{
-      {"$schema", "https://json.schemastore.org/sarif-2.1.0.json"}, {"version", "2.1.0"}, {"runs", Json::array({std::move(run)})}};
-  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  std::string text;
+  JsonWriter json(text, 2);
+  Writer(json).document(diagnostics);
+  return text + "\n";
 }
 
 }  // namespace cleave

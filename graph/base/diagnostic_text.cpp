@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "graph/base/source_lines.h"
+#include "graph/base/utf8.h"
 
 namespace cleave {
 namespace {
@@ -68,12 +69,12 @@ class Writer {
   void head(const SourceLocation& location, std::string_view label, std::string_view color, std::string_view message,
             std::string_view flag) {
     if (location.file) {
-      paint(kBold, to_string(location) + ":");
+      paint(kBold, escape_controls_one_line(to_string(location)) + ":");
       text_ += ' ';
     }
     paint(color, std::string(label) + ":");
     text_ += ' ';
-    text_ += message;
+    text_ += escape_controls(message);
     text_ += flag;
     text_ += '\n';
   }

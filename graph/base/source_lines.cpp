@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "graph/base/file.h"
+#include "graph/base/utf8.h"
 
 namespace cleave {
 namespace {
@@ -30,34 +31,17 @@ bool continues(char c) {
   return (static_cast<unsigned char>(c) & 0xc0u) == 0x80u;
 }
 
-/// Bytes of the well-formed UTF-8 character at `at`, or 0. (Overlong forms pass: this is for display.)
-std::size_t character_length(std::string_view text, std::size_t at) {
-  auto first = static_cast<unsigned char>(text[at]);
-  std::size_t length = first < 0x80                    ? 1
-                       : first >= 0xc2 && first < 0xe0 ? 2
-                       : first >= 0xe0 && first < 0xf0 ? 3
-                       : first >= 0xf0 && first < 0xf5 ? 4
-                                                       : 0;
-  if (at + length > text.size()) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if (!continues(text[at + i])) return 0;
-  }
-  return length;
-}
-
 std::string printable(std::string_view text) {
   std::string result;
   for (std::size_t at = 0; at < text.size();) {
-    std::size_t length = character_length(text, at);
-    if (length == 1) {
-      auto c = static_cast<unsigned char>(text[at]);
-      result += c < 0x20 || c == 0x7f ? ' ' : text[at];
-    } else if (length == 0) {
+    const Utf8Piece piece = utf8_piece(text, at);
+    if (!piece.well_formed)
       result += "\xef\xbf\xbd";
-    } else {
-      result.append(text.substr(at, length));
-    }
-    at += std::max<std::size_t>(length, 1);
+    else if (is_control_character(piece.character))
+      result += ' ';
+    else
+      result += text.substr(at, piece.length);
+    at += piece.length;
   }
   return result;
 }
@@ -78,7 +62,7 @@ const std::string* SourceLines::line(std::string_view file, int line) {
 std::size_t count_characters(std::string_view line, std::size_t bytes) {
   bytes = std::min(bytes, line.size());
   std::size_t count = 0;
-  for (std::size_t at = 0; at < bytes; ++count) at += std::max<std::size_t>(character_length(line, at), 1);
+  for (std::size_t at = 0; at < bytes; ++count) at += utf8_piece(line, at).length;
   return count;
 }
 

@@ -9,6 +9,7 @@ namespace {
 
 /// Words beyond this length are no misspelt names, and comparing them would take long.
 constexpr std::size_t kLongest = 128;
+constexpr std::size_t kMostListed = 6;
 
 /// Optimal string alignment distance: insertions, deletions, substitutions, and swaps of neighbours.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -48,6 +49,19 @@ std::optional<std::string> nearest_name(std::string_view word, const std::vector
     best_distance = distance;
   }
   return best ? std::optional(*best) : std::nullopt;
+}
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {
+  const std::optional<std::string> near = nearest_name(word, candidates);
+  return near ? "; did you mean `" + *near + "`?" : "";
+}
+
+std::string did_you_mean_or_has(std::string_view word, const std::vector<std::string>& candidates) {
+  std::string text = did_you_mean(word, candidates);
+  if (!text.empty() || candidates.empty() || candidates.size() > kMostListed) return text;
+  text = "; it has";
+  for (const std::string& name : candidates) text += (&name == &candidates.front() ? " `" : ", `") + name + "`";
+  return text;
 }
 
 }  // namespace cleave

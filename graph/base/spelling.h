@@ -1,4 +1,4 @@
-// Spelling: the name that a misspelt one was meant to be.
+// Spelling: the name that a misspelt one was meant to be, and how an error says so.
 #pragma once
 
 #include <optional>
@@ -10,5 +10,10 @@ namespace cleave {
 
 /// The nearest of `candidates` to a misspelt `word`, if near enough to suggest.
 std::optional<std::string> nearest_name(std::string_view word, const std::vector<std::string>& candidates);
+
+/// What is put behind an error about an unknown name: "; did you mean `matmul`?", or nothing if no candidate is near.
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
+/// The same; where none is near but there are few, these: "; it has `x`, `w`".
+std::string did_you_mean_or_has(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace cleave

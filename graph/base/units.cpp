@@ -78,8 +78,8 @@ std::string suggest_byte_unit(std::string_view unit) {
     if (same_letters(name, unit)) return "; did you mean `" + std::string(name) + "`?";
     names.emplace_back(name);
   }
-  const auto near = nearest_name(unit, names);
-  return near ? "; did you mean `" + *near + "`?" : "; units are `B`, `kB`, `MB`, `GB`, `TB` and `KiB`, `MiB`, `GiB`, `TiB`";
+  const std::string near = did_you_mean(unit, names);
+  return !near.empty() ? near : "; units are `B`, `kB`, `MB`, `GB`, `TB` and `KiB`, `MiB`, `GiB`, `TiB`";
 }
 
 }  // namespace cleave

@@ -29,12 +29,18 @@ std::string describe(const Graph& graph, RegionId region) {
 
 }  // namespace detail
 
-std::vector<std::string> verify(const Graph& graph) {
+std::vector<Finding> find_broken_rules(const Graph& graph) {
   detail::Findings findings;
   detail::verify_structure(graph, findings);
   if (findings.none()) detail::verify_nodes(graph, findings);
   if (findings.none()) detail::verify_order(graph, findings);
   return findings.take();
+}
+
+std::vector<std::string> verify(const Graph& graph) {
+  std::vector<std::string> sentences;
+  for (Finding& finding : find_broken_rules(graph)) sentences.push_back(std::move(finding.sentence));
+  return sentences;
 }
 
 }  // namespace cleave

@@ -8,7 +8,16 @@
 
 namespace cleave {
 
-/// The rules that `graph` breaks, as sentences that name nodes; empty if it is well formed.
+/// A rule that a graph breaks, as a sentence that names nodes, and what stands nearest to it in the program.
+struct Finding {
+  std::string sentence;
+  NodeId node;      ///< none: an output, or the graph as a whole
+  int output = -1;  ///< index into Graph::outputs
+};
+/// All that is found, at most a hundred; empty if `graph` is well formed.
+std::vector<Finding> find_broken_rules(const Graph& graph);
+
+/// The sentences alone.
 std::vector<std::string> verify(const Graph& graph);
 
 }  // namespace cleave

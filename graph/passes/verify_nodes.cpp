@@ -1,4 +1,5 @@
 #include <cmath>
+#include <set>
 
 #include "graph/passes/verify_rules.h"
 
@@ -12,16 +13,18 @@ class Nodes {
   void verify() {
     for (std::size_t i = 0; i < graph_.values.size(); ++i) {
       if (!checked_bytes(graph_.values[ValueId(i)].type)) {
-        findings_.add(describe(graph_, ValueId(i)) + " has a type of impossible size, " + to_string(graph_.values[ValueId(i)].type));
+        findings_.add(describe(graph_, ValueId(i)) + " has a type of impossible size, " + to_string(graph_.values[ValueId(i)].type),
+                      graph_.values[ValueId(i)].producer);
       }
     }
     if (!findings_.none()) return;  // type rules multiply extents
     for (std::size_t i = 0; i < graph_.nodes.size() && !findings_.full(); ++i) check(NodeId(i));
     for (std::size_t i = 0; i < graph_.regions.size(); ++i) check_predicate(RegionId(i));
+    check_outputs();
   }
 
  private:
-  void say(NodeId id, const std::string& what) { findings_.add(describe(graph_, id) + " " + what); }
+  void say(NodeId id, const std::string& what) { findings_.add(describe(graph_, id) + " " + what, id); }
   const TensorType& type(ValueId value) const { return graph_.values[value].type; }
 
   /// True if the node has so many inputs and results; says so if not.
@@ -37,9 +40,10 @@ class Nodes {
     const Node& node = graph_.nodes[id];
     if (node.kind == NodeKind::operation) return check_operation(id);
     if (node.op) say(id, "is no operation but has an op");
+    if (node.pin != Side::none) say(id, "is no operation but has a pin");
     switch (node.kind) {
       case NodeKind::input:
-      case NodeKind::parameter: counts(id, 0, 1); break;
+      case NodeKind::parameter: check_leaf(id); break;
       case NodeKind::constant: check_constant(id); break;
       case NodeKind::for_loop: check_for(id); break;
       case NodeKind::while_loop:
@@ -63,7 +67,9 @@ class Nodes {
 
   void check_operation(NodeId id) {
     const Node& node = graph_.nodes[id];
-    if (!node.op) return findings_.add("node " + std::to_string(id.index) + " is an operation without an op");
+    if (!node.op) return findings_.add("node " + std::to_string(id.index) + " is an operation without an op", id);
+    if (node.op->moves_to != Side::none && node.pin != Side::none && node.pin != node.op->moves_to)
+      say(id, "is pinned to the side that it moves its operand away from");
     Attributes normal = node.attributes;
     if (std::optional<TypeError> error = normalize_call(*node.op, node.inputs.size(), normal))
       return say(id, "is ill-formed: " + error->message);
@@ -81,6 +87,23 @@ class Nodes {
       if (types[k] == type(node.results[k])) continue;
       say(id, "gives " + to_string(types[k]) + " as result " + std::to_string(k) + ", but " + describe(graph_, node.results[k]) + " is " +
                   to_string(type(node.results[k])));
+    }
+  }
+
+  /// Inputs and parameters are there before anything runs, and are told apart by name.
+  void check_leaf(NodeId id) {
+    if (!counts(id, 0, 1)) return;
+    if (graph_.nodes[id].region != Graph::kRoot) say(id, "must stand in the root region, not in a loop or branch");
+    const std::string& name = graph_.values[graph_.nodes[id].results[0]].name;
+    if (name.empty()) say(id, "has no name");
+    if (!leaves_.insert(name).second) say(id, "is the second input or parameter named `" + name + "`");
+  }
+
+  void check_outputs() {
+    std::set<std::string_view> names;
+    for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
+      const std::string& name = graph_.outputs[i].name;
+      if (!names.insert(name).second) findings_.add_output("a second output is named `" + name + "`", i);
     }
   }
 
@@ -138,16 +161,17 @@ class Nodes {
     const Region& region = graph_.regions[id];
     const bool required = region.kind == RegionKind::while_condition;
     const bool possible = required || region.kind == RegionKind::for_body;
-    if (required && !region.predicate.valid()) findings_.add(describe(graph_, id) + " has no predicate");
+    if (required && !region.predicate.valid()) findings_.add(describe(graph_, id) + " has no predicate", region.owner);
     if (!region.predicate.valid()) return;
-    if (!possible) findings_.add(describe(graph_, id) + " must not have a predicate");
+    if (!possible) findings_.add(describe(graph_, id) + " must not have a predicate", region.owner);
     if (type(region.predicate) != TensorType{DType::boolean, {}}) {
-      findings_.add(describe(graph_, id) + " needs a bool[] as its predicate, not " + to_string(type(region.predicate)));
+      findings_.add(describe(graph_, id) + " needs a bool[] as its predicate, not " + to_string(type(region.predicate)), region.owner);
     }
   }
 
   const Graph& graph_;
   Findings& findings_;
+  std::set<std::string_view> leaves_;  ///< names of inputs and parameters
 };
 
 }  // namespace

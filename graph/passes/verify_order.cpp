@@ -56,13 +56,14 @@ class Order {
   void check_behind_branch(const std::vector<NodeId>& nodes, std::size_t position) {
     const NodeId owner = graph_.nodes[nodes[position]].owner;
     const bool behind = position > 0 && (nodes[position - 1] == owner || graph_.nodes[nodes[position - 1]].owner == owner);
-    if (!behind) findings_.add(describe(graph_, nodes[position]) + " must stand right behind its branch, " + describe(graph_, owner));
+    if (!behind)
+      findings_.add(describe(graph_, nodes[position]) + " must stand right behind its branch, " + describe(graph_, owner), nodes[position]);
   }
 
   void end(RegionId id) {
     const Region& region = graph_.regions[id];
     if (region.predicate.valid() && state_[region.predicate] != State::readable) {
-      findings_.add(describe(graph_, id) + " tests " + describe(graph_, region.predicate) + ", which cannot be read there");
+      findings_.add(describe(graph_, id) + " tests " + describe(graph_, region.predicate) + ", which cannot be read there", region.owner);
     }
     switch (region.kind) {
       case RegionKind::root: return end_program();
@@ -88,10 +89,11 @@ class Order {
   }
 
   void end_program() {
-    for (const Output& output : graph_.outputs) {
-      if (state_[output.value] != State::readable) {
-        findings_.add("the output `" + output.name + "` is " + describe(graph_, output.value) + ", which does not live in the root region");
-      }
+    for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
+      const Output& output = graph_.outputs[i];
+      if (state_[output.value] == State::readable) continue;
+      findings_.add_output(
+          "the output `" + output.name + "` is " + describe(graph_, output.value) + ", which does not live in the root region", i);
     }
     open_.pop_back();
   }
@@ -106,7 +108,8 @@ class Order {
   void read(NodeId reader, ValueId value) {
     if (state_[value] == State::readable) return;
     findings_.add(describe(graph_, reader) + " reads " + describe(graph_, value) +
-                  (state_[value] == State::gone ? " outside the region where it lives" : " before it is there"));
+                      (state_[value] == State::gone ? " outside the region where it lives" : " before it is there"),
+                  reader);
   }
 
   void show(ValueId value) { state_[value] = State::readable; }

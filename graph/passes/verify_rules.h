@@ -5,22 +5,26 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "graph/passes/verify.h"
 
 namespace cleave::detail {
 
 /// What was found, shortened: a graph that is broken everywhere needs no million sentences.
 class Findings {
  public:
-  void add(std::string sentence) {
-    if (sentences_.size() < kMost) sentences_.push_back(std::move(sentence));
+  void add(std::string sentence, NodeId node = {}) {
+    if (!full()) findings_.push_back({std::move(sentence), node, -1});
   }
-  [[nodiscard]] bool none() const { return sentences_.empty(); }
-  [[nodiscard]] bool full() const { return sentences_.size() == kMost; }
-  std::vector<std::string> take() { return std::move(sentences_); }
+  void add_output(std::string sentence, std::size_t output) {
+    if (!full()) findings_.push_back({std::move(sentence), {}, static_cast<int>(output)});
+  }
+  [[nodiscard]] bool none() const { return findings_.empty(); }
+  [[nodiscard]] bool full() const { return findings_.size() == kMost; }
+  std::vector<Finding> take() { return std::move(findings_); }
 
  private:
   static constexpr std::size_t kMost = 100;
-  std::vector<std::string> sentences_;
+  std::vector<Finding> findings_;
 };
 
 /// How sentences name things: "node 3 (`matmul`)", "value 5 (`w`)", "region 1 (for)". Ids may be out of range.
@@ -30,7 +34,7 @@ std::string describe(const Graph& graph, RegionId region);
 
 /// Ids in range, each value of one producer, each node in one region, regions a tree in order, control nodes and their regions.
 void verify_structure(const Graph& graph, Findings& findings);
-/// Each node by itself: operands, attributes, types. Expects a sound structure.
+/// Each node by itself: operands, attributes, types, names, pins. Expects a sound structure.
 void verify_nodes(const Graph& graph, Findings& findings);
 /// Who may read what: every operand is there when its reader runs. Expects sound nodes, too.
 void verify_order(const Graph& graph, Findings& findings);

@@ -1,5 +1,6 @@
 // Text form -> Graph; the form is described in print.cpp. Line by line, with an explicit stack of open blocks.
 #include <array>
+#include <set>
 
 #include "graph/base/spelling.h"
 #include "graph/passes/verify.h"
@@ -34,9 +35,9 @@ class Parser {
 
   Result<Graph> parse() {
     if (!header() || !statements() || !check_uses()) return *in_.error();
-    const std::vector<std::string> broken = verify(graph_);
-    if (!broken.empty()) return Error{"malformed graph: " + broken.front(), in_.location(0), ErrorKind::user};
-    return std::move(graph_);
+    const std::vector<Finding> broken = find_broken_rules(graph_);
+    if (broken.empty()) return std::move(graph_);
+    return Error{"malformed graph: " + broken.front().sentence, in_.location(position_of(broken.front())), ErrorKind::user};
   }
 
  private:
@@ -71,6 +72,10 @@ class Parser {
   bool location(SourceLocation& out);
   bool optional_location(SourceLocation& out) { return in_.peek() != '@' || location(out); }
   bool check_uses();
+  [[nodiscard]] std::size_t position_of(const Finding& finding) const {
+    if (finding.output >= 0) return output_positions_[static_cast<std::size_t>(finding.output)];
+    return finding.node.valid() ? node_positions_[finding.node] : 0;
+  }
 
   RegionId add_region(RegionKind kind, RegionId parent, NodeId node) {
     RegionId id = graph_.regions.push_back(Region{kind, parent, node, {}, {}});
@@ -85,6 +90,8 @@ class Parser {
   std::vector<std::shared_ptr<const std::string>> files_;
   std::vector<std::shared_ptr<const SourceFrame>> scopes_;
   std::vector<Use> forward_;
+  IdVector<NodeId, std::size_t> node_positions_;  ///< in the text
+  std::vector<std::size_t> output_positions_;
 };
 
 bool Parser::header() {
@@ -166,6 +173,7 @@ bool Parser::limits() {
                                          : name == "bytes_per_run" ? &limits.bytes_per_run
                                                                    : nullptr;
     if (!limit) return in_.fail("unknown limit `" + std::string(name) + "`");
+    if (*limit) return in_.fail_at(in_.mark() - name.size(), "`" + std::string(name) + "` is given twice");
     if (!in_.integer(limit->emplace())) return false;
   }
   return optional_location(limits.location);
@@ -173,6 +181,8 @@ bool Parser::limits() {
 
 bool Parser::output() {
   Output output;
+  in_.skip_spaces();
+  output_positions_.push_back(in_.mark());
   if (!in_.quoted(output.name) || !use(output.value, false) || !optional_location(output.location)) return false;
   graph_.outputs.push_back(std::move(output));
   return true;
@@ -251,6 +261,7 @@ bool Parser::node() {
   }
   if (!operand_count(node, position)) return false;
   const NodeId id = graph_.nodes.push_back(std::move(node));
+  node_positions_.push_back(position);
   graph_.regions[here()].nodes.push_back(id);
   if (!results(id, defined) || (!opened && !clauses(graph_.nodes[id]))) return false;
   if (!has_block) return true;
@@ -287,8 +298,7 @@ bool Parser::node_kind(Node& node, std::size_t results) {
   if (node.op) return true;
   std::vector<std::string> names;
   for (const OpDef* op : all_ops()) names.push_back(op->name);
-  const std::optional<std::string> near = nearest_name(word, names);
-  return in_.fail_at(position, "unknown op `" + word + "`" + (near ? "; did you mean `" + *near + "`?" : ""));
+  return in_.fail_at(position, "unknown op `" + word + "`" + did_you_mean(word, names));
 }
 
 /// The control node that a counter, carried or merge node belongs to: that of its block, or the branch it stands behind.
@@ -349,7 +359,10 @@ bool Parser::results(NodeId id, const std::vector<Definition>& defined) {
 }
 
 bool Parser::clauses(Node& node) {
+  std::set<std::string_view> seen;
   for (std::string_view clause = in_.word(); !clause.empty(); clause = in_.word()) {
+    if (clause != "allow" && !seen.insert(clause).second)
+      return in_.fail_at(in_.mark() - clause.size(), "`" + std::string(clause) + "` is given twice");
     if (clause == "pin") {
       if (in_.accept_word("host"))
         node.pin = Side::host;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "graph/base/utf8.h"
+
 namespace cleave {
 
 bool is_identifier(std::string_view text) {
@@ -15,20 +17,12 @@ bool is_identifier(std::string_view text) {
 }
 
 void put_quoted(std::string& out, std::string_view text) {
-  constexpr std::string_view kHex = "0123456789abcdef";
   out += '"';
-  for (char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (byte < 0x20 || byte == 0x7f) {
-      out += "\\x";
-      out += kHex[byte >> 4];
-      out += kHex[byte & 15];
-    } else {
-      out += c;
-    }
+  for (std::size_t at = 0; at < text.size();) {
+    const std::string_view piece = text.substr(at, utf8_piece(text, at).length);
+    if (piece == "\"" || piece == "\\") out += '\\';
+    out += escape_controls_one_line(piece);
+    at += piece.size();
   }
   out += '"';
 }

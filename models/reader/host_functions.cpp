@@ -84,7 +84,7 @@ class HostFunctionReader {
     const auto seconds = expression ? evaluator_.number(*expression, "`seconds`") : std::nullopt;
     if (!seconds) return;
     if (!(*seconds >= 0 && *seconds < 1e9))
-      errors_.add(DiagnosticKind::value, node.span, "`seconds` is the duration of one call, at least 0");
+      errors_.add(DiagnosticKind::value, node.span, "`seconds` is the duration of one call, from 0 to 1e9");
     function_.seconds = *seconds;
   }
 

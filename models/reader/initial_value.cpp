@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "graph/array/range.h"
 #include "models/reader/declarations.h"
 
 namespace cleave::models {
@@ -35,8 +36,13 @@ void read_value(const YamlNode& node, const Name& name, const TensorType& type, 
   if (!one_for_all && list->shape != type.shape) {
     return evaluator.fail(DiagnosticKind::shape, node.span, described + " cannot begin as a list of shape " + to_string(list->shape));
   }
+  const auto too_large = [&](const Literal& literal) {
+    return literal.type != Literal::Type::boolean && out_of_range(to_double(literal), type.dtype);
+  };
+  const bool range = type.dtype != DType::boolean && std::any_of(list->values.begin(), list->values.end(), too_large);
   const auto misfit = [&](const std::string& number) {
-    evaluator.fail(DiagnosticKind::value, node.span, "`" + number + "` is no value of " + described);
+    evaluator.fail(DiagnosticKind::value, node.span,
+                   "`" + number + "` is no value of " + described + (range ? "; " + range_text(type.dtype) : ""));
   };
   const Literal* one = one_for_all ? &list->values.front() : nullptr;
   if (one && !fits(*one, type.dtype)) return misfit(spelled(*one));
@@ -65,6 +71,11 @@ void read_distribution(const YamlEntry& entry, const Name& name, const TensorTyp
   }
   if (!is_floating(type.dtype)) {
     return evaluator.fail(DiagnosticKind::type, entry.key.span, "random numbers are floating; `" + name.text + "` is " + to_string(type));
+  }
+  for (const Literal& literal : list->values) {
+    if (fits(literal, type.dtype)) continue;
+    return evaluator.fail(DiagnosticKind::value, entry.value.span,
+                          "`" + spelled(literal) + "` in " + form + " is out of range; " + range_text(type.dtype));
   }
   attributes.set(entry.key.text, std::vector<double>{first, second});
 }

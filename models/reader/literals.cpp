@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <limits>
 
+#include "graph/array/range.h"
+
 namespace cleave::models {
 
 bool append(LiteralList& list, const LiteralList& part) {
@@ -32,7 +34,7 @@ std::optional<DType> common_dtype(const std::vector<Literal>& values) {
 bool fits(const Literal& literal, DType dtype) {
   if (dtype == DType::boolean) return literal.type == Literal::Type::boolean;
   if (literal.type == Literal::Type::boolean) return false;
-  if (is_floating(dtype)) return true;
+  if (is_floating(dtype)) return !out_of_range(to_double(literal), dtype);
   if (literal.type == Literal::Type::floating) return false;
   switch (dtype) {
     case DType::u8: return literal.integer >= 0 && literal.integer <= 255;

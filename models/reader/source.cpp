@@ -56,8 +56,7 @@ void Errors::add_at(DiagnosticKind kind, SourceLocation location, int length, st
 }
 
 std::string Errors::suggest(std::string_view word, const std::vector<std::string>& candidates) const {
-  const auto best = nearest_name(word, candidates);
-  return best ? "; did you mean `" + *best + "`?" : "";
+  return did_you_mean(word, candidates);
 }
 
 Note Errors::note(Span span, std::string message) const {

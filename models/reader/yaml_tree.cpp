@@ -9,6 +9,8 @@
 #include <map>
 #include <sstream>
 
+#include "graph/base/utf8.h"
+
 namespace cleave::models {
 namespace {
 
@@ -228,19 +230,20 @@ bool check_bytes(const Source& source, Errors& errors) {
                   "a model may have 1 MiB; this file has " + std::to_string(text.size()) + " bytes");
     return false;
   }
-  int following = 0;  // continuation bytes of UTF-8 still to come
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const bool continues = (byte & 0xC0U) == 0x80U;
-    const bool control = (byte < 0x20 && byte != '\n' && byte != '\t' && !(byte == '\r' && text[i + 1] == '\n')) || byte == 0x7F;
-    if (control || continues != (following > 0) || byte >= 0xF8) {
-      errors.add(DiagnosticKind::syntax, {i, i + 1}, "this byte is no text; a model is UTF-8 without control characters");
+  for (std::size_t i = 0; i < text.size();) {
+    const Utf8Piece piece = utf8_piece(text, i);
+    const char32_t c = piece.character;
+    const bool line_end = c == '\r' && text[i + 1] == '\n';
+    const bool control = c != '\n' && c != '\t' && !line_end && (c < 0x20 || (c >= 0x7f && c < 0xa0));
+    if (!piece.well_formed || control) {
+      const bool broken_off = !piece.well_formed && i + piece.length == text.size() && static_cast<unsigned char>(text[i]) >= 0xc2;
+      errors.add(DiagnosticKind::syntax, {i, i + 1},
+                 broken_off ? "the file ends within a character" : "this byte is no text; a model is UTF-8 without control characters");
       return false;
     }
-    following = continues ? following - 1 : byte >= 0xF0 ? 3 : byte >= 0xE0 ? 2 : byte >= 0xC0 ? 1 : 0;
+    i += piece.length;
   }
-  if (following > 0) errors.add(DiagnosticKind::syntax, {text.size() - 1, text.size()}, "the file ends within a character");
-  return following == 0;
+  return true;
 }
 
 }  // namespace

@@ -2,11 +2,16 @@
 #include "partitioner/machine/costs.h"
 
 #include <algorithm>
+#include <cstdio>
+
+#include "partitioner/machine/profile_position.h"
 
 namespace cleave::planner {
 namespace {
 
 using Pin = PlacementProblem::Pin;
+
+constexpr double kMostPlanned = 1e100;  ///< executions a run, and seconds of one
 
 /// For each node: scalars in, scalars out, and it follows from scalars alone (or decides control, for which the host needs it anyway). Such
 /// work is cheap enough to be done on both sides whatever the policy.
@@ -89,11 +94,35 @@ class ProblemMaker {
     problem().nodes.back().pin = Pin::host;  // outputs and control
     add_values();
     add_uses();
+    check_amounts();
     return std::move(result_);
   }
 
  private:
   PlacementProblem& problem() { return result_.problem; }
+  /// Expected trips and declared times may multiply to what no sum of costs holds.
+  void check_amounts() {
+    const auto refuse = [&](NodeId id, const std::string& what) {
+      diagnostics_.error(DiagnosticKind::value, graph_.nodes[id].location, what + "; what can be planned ends at 1e100");
+    };
+    const auto number = [](double value) {
+      char text[32];
+      std::snprintf(text, sizeof text, "%.3g", value);
+      return std::string(text);
+    };
+    for (std::size_t i = 0; i < graph_.regions.size(); ++i) {
+      const double frequency = result_.frequency[RegionId(i)];
+      if (frequency <= kMostPlanned) continue;
+      return refuse(graph_.regions[RegionId(i)].owner,
+                    "by what is expected here and around, this runs " + number(frequency) + " times a run");
+    }
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const double seconds = std::max(problem().nodes[i].host_seconds, problem().nodes[i].accelerator_seconds);
+      if (seconds <= kMostPlanned) continue;
+      return refuse(NodeId(i), "`" + graph_.display_name(NodeId(i)) + "` is said to take " + number(seconds) + " s");
+    }
+  }
+
   [[nodiscard]] std::int32_t outside() const { return static_cast<std::int32_t>(graph_.nodes.size()); }
 
   void add_regions() {
@@ -213,7 +242,7 @@ class ProblemMaker {
 
   [[nodiscard]] double host_seconds(const Node& node) const {
     if (!model_.profile.host_seconds.empty() && node.location.known()) {
-      const auto observed = model_.profile.host_seconds.find(to_string(node.location));
+      const auto observed = model_.profile.host_seconds.find(profile_position(node.location));
       if (observed != model_.profile.host_seconds.end()) return observed->second;
     }
     const HostFunction* function = node.host_function();

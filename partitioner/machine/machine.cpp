@@ -43,9 +43,7 @@ Result<Machine> Machine::shipped(std::string_view name) {
   for (const EmbeddedText& machine : shipped_machines()) {
     if (machine.name == name) return parse(machine.text, std::string(name) + ".yaml");
   }
-  std::string message = "there is no machine `" + std::string(name) + "`";
-  if (const auto similar = nearest_name(name, shipped_names())) message += "; did you mean `" + *similar + "`?";
-  return Error{message, {}, ErrorKind::usage};
+  return Error{"there is no machine `" + std::string(name) + "`" + did_you_mean(name, shipped_names()), {}, ErrorKind::usage};
 }
 
 Result<Machine> Machine::find(const std::string& name_or_path) {
@@ -53,9 +51,10 @@ Result<Machine> Machine::find(const std::string& name_or_path) {
   if (std::find(names.begin(), names.end(), name_or_path) != names.end()) return shipped(name_or_path);
   const Result<std::string> text = read_file(name_or_path);
   if (text) return parse(*text, name_or_path);
-  std::string message = "`" + name_or_path + "` is neither a shipped machine nor a file that can be read (" + text.error().message + ")";
-  if (const auto similar = nearest_name(name_or_path, names)) message += "; did you mean `" + *similar + "`?";
-  return Error{message, {}, ErrorKind::usage};
+  return Error{"`" + name_or_path + "` is neither a shipped machine nor a file that can be read (" + text.error().message + ")" +
+                   did_you_mean(name_or_path, names),
+               {},
+               ErrorKind::usage};
 }
 
 }  // namespace cleave

@@ -15,6 +15,8 @@
 namespace cleave {
 namespace {
 
+constexpr double kSmallest = 1e-30, kLargest = 1e30;  ///< of rates, sizes and times: what can be multiplied and added up
+
 /// Walks the document; after the first mistake every call does nothing.
 class Reader {
  public:
@@ -54,8 +56,7 @@ class Reader {
     for (const auto& entry : node) {
       const std::string key = entry.first.IsScalar() ? entry.first.Scalar() : std::string();
       if (std::find(known.begin(), known.end(), key) == known.end()) {
-        const auto similar = nearest_name(key, known);
-        fail(entry.first.Mark(), "unknown key `" + key + "` in " + what + (similar ? "; did you mean `" + *similar + "`?" : ""));
+        fail(entry.first.Mark(), "unknown key `" + key + "` in " + what + did_you_mean(key, known));
         return false;
       }
       if (std::find(seen.begin(), seen.end(), key) != seen.end()) fail(entry.first.Mark(), "`" + key + "` is given twice");
@@ -93,7 +94,11 @@ class Reader {
       return 1;
     }
     const double value = unit ? split->number * *unit : 0;
-    if (unit && (bytes || split->digits == word) && std::isfinite(value) && (value > 0 || (may_be_zero && value == 0))) return value;
+    if (unit && (bytes || split->digits == word) && std::isfinite(value) && (value > 0 || (may_be_zero && value == 0))) {
+      if (value != 0 && (value < kSmallest || value > kLargest))
+        fail(node.Mark(), what + " must lie between 1e-30 and 1e30, not `" + word + "`");
+      return value;
+    }
     fail(node.Mark(), what + " must be a " + (may_be_zero ? "number that is not negative" : "positive number") +
                           (bytes ? ", as in `16GiB`" : "") + (word.empty() ? "" : ", not `" + word + "`"));
     return 1;

@@ -3,7 +3,10 @@
 #include <nlohmann/json.hpp>
 
 #include "graph/base/file.h"
+#include "graph/base/json_writer.h"
+#include "graph/base/utf8.h"
 #include "partitioner/machine/profile.h"
+#include "partitioner/machine/profile_position.h"
 
 namespace cleave {
 namespace {
@@ -27,12 +30,19 @@ Result<std::map<std::string, double>> read_numbers(const Json& document, const c
 
 }  // namespace
 
+std::string profile_position(const SourceLocation& location) {
+  return replace_ill_formed(to_string(location));
+}
+
 Status Profile::save(const std::string& path) const {
-  Json document;
-  document["cleave_profile"] = 1;
-  document["expected"] = expected;
-  document["host_seconds"] = host_seconds;
-  return write_file(path, {document.dump(2, ' ', false, Json::error_handler_t::replace), "\n"});
+  std::string text;
+  JsonWriter json(text, 2);
+  json.object([&] {
+    json.field("cleave_profile", 1);
+    json.field("expected", expected);
+    json.field("host_seconds", host_seconds);
+  });
+  return write_file(path, {text, "\n"});
 }
 
 Result<Profile> Profile::load(const std::string& path) {
@@ -58,7 +68,7 @@ Graph apply_profile(const Graph& graph, const Profile& profile) {
   if (profile.expected.empty()) return result;
   for (Node& node : result.nodes) {
     if (!is_control(node.kind) || !node.location.known()) continue;
-    const auto found = profile.expected.find(to_string(node.location));
+    const auto found = profile.expected.find(profile_position(node.location));
     if (found == profile.expected.end()) continue;
     node.expected = node.kind == NodeKind::branch ? std::min(found->second, 1.0) : found->second;
     node.assumed = false;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "graph/base/units.h"
+#include "graph/base/utf8.h"
 #include "partitioner/apply/deliveries.h"
 #include "partitioner/machine/value_uses.h"
 #include "partitioner/report/explain.h"
@@ -18,7 +19,7 @@ constexpr std::string_view kBlue = "#0055aa";
 
 std::string quoted(std::string_view text) {
   std::string out = "\"";
-  for (const char c : text) {
+  for (const char c : escape_controls(text)) {
     if (c == '\n') {
       out += "\\n";
     } else if (static_cast<unsigned char>(c) >= 0x20) {

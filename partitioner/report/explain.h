@@ -10,8 +10,6 @@ namespace cleave::planner {
 std::string explain_text(const Plan& plan);
 /// The document of `explain --json`; a plan with errors gives {cleave, diagnostics}.
 std::string explain_json(const Plan& plan);
-/// {cleave, diagnostics}, for errors before there is a plan.
-std::string diagnostics_json(const Diagnostics& diagnostics);
 /// "21 of 30 nodes on the accelerator, 2 sends ..., predicted 0.4 s (...)".
 std::string summary_line(const Plan& plan);
 /// The program's text form with the sides of each node behind it, as a comment.

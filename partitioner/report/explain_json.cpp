@@ -1,8 +1,9 @@
 // `explain --json`: the fields that docs fix, in their order. Numbers that are no numbers become null, never NaN.
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "graph/base/diagnostic_json.h"
+#include "graph/base/json_writer.h"
 #include "graph/base/version.h"
 #include "partitioner/report/explain.h"
 #include "partitioner/report/wording.h"
@@ -10,179 +11,166 @@
 namespace cleave::planner {
 namespace {
 
-using Json = nlohmann::ordered_json;
+/// The document, a member function a part of it.
+class Document {
+ public:
+  Document(const Plan& plan, JsonWriter& json) : plan_(plan), graph_(*plan.graph), json_(json) {}
 
-Json finite(double value) {
-  return std::isfinite(value) ? Json(value) : Json(nullptr);
-}
-
-/// A count that is whole stays an integer.
-Json count(double value) {
-  if (value == std::floor(value) && std::abs(value) < 9e15) return Json(static_cast<std::int64_t>(value));
-  return finite(value);
-}
-
-Json location_json(const SourceLocation& location) {
-  if (!location.file) return nullptr;
-  return {{"file", std::string(location.file_name())}, {"line", location.line}, {"column", location.column}};
-}
-
-Json id_or_null(std::uint32_t index, bool valid) {
-  return valid ? Json(index) : Json(nullptr);
-}
-
-Json diagnostic_list(const Diagnostics& diagnostics) {
-  Json list = Json::array();
-  for (const Diagnostic& d : diagnostics) {
-    Json notes = Json::array();
-    for (const Note& note : d.notes) notes.push_back({{"message", note.message}, {"location", location_json(note.location)}});
-    list.push_back({{"kind", std::string(info(d.kind).name)},
-                    {"severity", std::string(to_string(d.severity))},
-                    {"message", d.message},
-                    {"location", location_json(d.location)},
-                    {"notes", std::move(notes)}});
+  void write() {
+    json_.object([&] {
+      json_.field("cleave", kVersion);
+      json_.field("model", graph_.name);
+      json_.object("machine", [&] {
+        json_.field("name", plan_.machine.name);
+        json_.field("provenance", plan_.machine.provenance);
+      });
+      placement();
+      records("regions", graph_.regions.size(), [&](std::size_t i) { region(i); });
+      records("nodes", graph_.nodes.size(), [&](std::size_t i) { node(NodeId(i)); });
+      records("transfers", plan_.transfers.items.size(), [&](std::size_t i) { transfer(i); });
+      records("round_trips", plan_.round_trips.size(), [&](std::size_t i) { round_trip(i); });
+      json_.key("diagnostics");
+      write_json(json_, plan_.diagnostics);
+      totals();
+    });
   }
-  return list;
-}
 
-Json placement_json(const Plan& plan) {
-  return {
-      {"objective_seconds", finite(plan.placement.objective_seconds)},
-      {"bound_seconds", finite(plan.placement.bound_seconds)},
-      {"gap", finite(plan.placement.gap)},
-      {"capacity_bytes",
-       plan.costed.problem.accelerator_memory_bytes > 0 ? count(std::floor(plan.costed.problem.accelerator_memory_bytes)) : Json(nullptr)},
-      {"predicted_seconds", finite(plan.predicted_seconds)},
-      {"all_host_seconds", finite(plan.all_host_seconds)},
-      {"all_accelerator_seconds", finite(plan.all_accelerator_seconds)}};
-}
+ private:
+  template <class F>
+  void records(const char* name, std::size_t size, F&& fields) {
+    json_.list(name, [&] {
+      for (std::size_t i = 0; i < size; ++i) json_.object([&] { fields(i); });
+    });
+  }
 
-Json regions_json(const Plan& plan) {
-  const Graph& graph = *plan.graph;
-  Json list = Json::array();
-  for (std::size_t i = 0; i < graph.regions.size(); ++i) {
+  /// A count that is whole stays an integer.
+  void count(const char* name, double value) {
+    if (value == std::floor(value) && std::abs(value) < 9e15)
+      json_.field(name, static_cast<std::int64_t>(value));
+    else
+      json_.field(name, value);
+  }
+
+  void location(const SourceLocation& location) {
+    json_.key("location");
+    write_json(json_, location);
+  }
+
+  void placement() {
+    json_.object("placement", [&] {
+      json_.field("objective_seconds", plan_.placement.objective_seconds);
+      json_.field("bound_seconds", plan_.placement.bound_seconds);
+      json_.field("gap", plan_.placement.gap);
+      const double capacity = plan_.costed.problem.accelerator_memory_bytes;
+      if (capacity > 0)
+        count("capacity_bytes", std::floor(capacity));
+      else
+        json_.field("capacity_bytes", nullptr);
+      json_.field("predicted_seconds", plan_.predicted_seconds);
+      json_.field("all_host_seconds", plan_.all_host_seconds);
+      json_.field("all_accelerator_seconds", plan_.all_accelerator_seconds);
+    });
+  }
+
+  void region(std::size_t i) {
     const RegionId id(i);
-    const Region& region = graph.regions[id];
-    list.push_back({{"id", i},
-                    {"parent", id_or_null(region.parent.index, region.parent.valid())},
-                    {"kind", std::string(to_string(region.kind))},
-                    {"frequency", count(plan.costed.frequency[id])},
-                    {"assumed", any_assumed(graph, id)},
-                    {"location", region.owner ? location_json(graph.nodes[region.owner].location) : Json(nullptr)}});
+    const Region& region = graph_.regions[id];
+    json_.field("id", i);
+    json_.field("parent", region.parent.valid() ? std::optional(region.parent.index) : std::nullopt);
+    json_.field("kind", to_string(region.kind));
+    count("frequency", plan_.costed.frequency[id]);
+    json_.field("assumed", any_assumed(graph_, id));
+    location(region.owner ? graph_.nodes[region.owner].location : SourceLocation());
   }
-  return list;
-}
 
-Json node_json(const Plan& plan, NodeId id) {
-  const Graph& graph = *plan.graph;
-  const Node& node = graph.nodes[id];
-  const PlacementProblem::Node& cost = plan.costed.problem.nodes[id.index];
-  Json on = Json::array();
-  for (const DeviceProgram& device : plan.program.devices)
-    if (plan.placement.has_copy(id.index, device.device)) on.push_back(to_string(device.device));
-  Json cause = nullptr;
-  if (plan.placement.has_copy(id.index, kHost)) {
-    const Cause forced = plan.costed.forced[id.index];
-    cause = std::string(to_string(forced == Cause::none ? Cause::cheaper : forced));
+  void node(NodeId id) {
+    const Node& node = graph_.nodes[id];
+    const bool on_host = plan_.placement.on_host[id.index];
+    json_.field("id", id.index);
+    json_.field("name", graph_.display_name(id));
+    json_.field("op", graph_.op_name(id));
+    json_.list("on", [&] {
+      if (on_host) json_.value(to_string(kHost));
+      if (plan_.placement.on_accelerator[id.index]) json_.value(to_string(kAccelerator));
+    });
+    json_.field("region", node.region.index);
+    count("frequency", plan_.costed.frequency[node.region]);
+    json_.field("host_seconds", plan_.costed.problem.nodes[id.index].host_seconds);
+    json_.field("accelerator_seconds", plan_.costed.problem.nodes[id.index].accelerator_seconds);
+    const Cause forced = plan_.costed.forced[id.index];
+    json_.field("cause", on_host ? std::optional(to_string(forced == Cause::none ? Cause::cheaper : forced)) : std::nullopt);
+    location(node.location);
   }
-  return {{"id", id.index},
-          {"name", graph.display_name(id)},
-          {"op", std::string(graph.op_name(id))},
-          {"on", std::move(on)},
-          {"region", node.region.index},
-          {"frequency", count(plan.costed.frequency[node.region])},
-          {"host_seconds", finite(cost.host_seconds)},
-          {"accelerator_seconds", finite(cost.accelerator_seconds)},
-          {"cause", std::move(cause)},
-          {"location", location_json(node.location)}};
-}
 
-Json transfer_json(const Plan& plan, std::size_t i) {
-  const Transfer& t = plan.transfers.items[i];
-  const std::string& name = plan.graph->values[t.value].name;
-  return {{"id", i},
-          {"value", t.value.index},
-          {"name", name.empty() ? plan.graph->display_name(plan.graph->values[t.value].producer) : name},
-          {"direction", t.to == kHost ? "accelerator_to_host" : "host_to_accelerator"},
-          {"from", to_string(t.from)},
-          {"to", to_string(t.to)},
-          {"kind", std::string(to_string(t.kind))},
-          {"bytes", t.bytes},
-          {"frequency", count(t.frequency)},
-          {"seconds", finite(t.seconds)},
-          {"region", t.region.index},
-          {"explicit", t.is_explicit},
-          {"round_trip", t.round_trip < 0 ? Json(nullptr) : Json(t.round_trip)},
-          {"location", location_json(t.location)}};
-}
-
-Json round_trip_json(const Plan& plan, std::size_t i) {
-  const RoundTrip& trip = plan.round_trips[i];
-  Json through = Json::array();
-  for (NodeId node : trip.through) through.push_back(node.index);
-  return {{"id", i},
-          {"through", std::move(through)},
-          {"out", trip.out},
-          {"back", trip.back},
-          {"via", trip.via_control ? "control" : "data"},
-          {"frequency", count(trip.frequency)},
-          {"bytes", trip.bytes},
-          {"seconds", finite(trip.seconds)},
-          {"location", location_json(plan.graph->nodes[trip.blamed].location)},
-          {"cause", std::string(to_string(trip.cause))},
-          {"meant", trip.meant},
-          {"allowed", trip.allowed.empty() ? Json(nullptr) : Json(trip.allowed)},
-          {"warned", trip.warned()}};
-}
-
-Json totals_json(const Plan& plan) {
-  double bytes = 0, seconds = 0;
-  std::size_t sends = 0, round_trips = 0;
-  for (const Transfer& t : plan.transfers.items) {
-    bytes += static_cast<double>(t.bytes) * t.frequency;
-    seconds += t.seconds;
-    sends += t.kind == TransferKind::send ? 1 : 0;
+  void transfer(std::size_t i) {
+    const Transfer& t = plan_.transfers.items[i];
+    const std::string& name = graph_.values[t.value].name;
+    json_.field("id", i);
+    json_.field("value", t.value.index);
+    json_.field("name", name.empty() ? graph_.display_name(graph_.values[t.value].producer) : name);
+    json_.field("direction", t.to == kHost ? "accelerator_to_host" : "host_to_accelerator");
+    json_.field("from", to_string(t.from));
+    json_.field("to", to_string(t.to));
+    json_.field("kind", to_string(t.kind));
+    json_.field("bytes", t.bytes);
+    count("frequency", t.frequency);
+    json_.field("seconds", t.seconds);
+    json_.field("region", t.region.index);
+    json_.field("explicit", t.is_explicit);
+    json_.field("round_trip", t.round_trip < 0 ? std::nullopt : std::optional(t.round_trip));
+    location(t.location);
   }
-  for (const RoundTrip& trip : plan.round_trips) round_trips += trip.warned() ? 1 : 0;
-  return {{"transfers", plan.transfers.items.size()},
-          {"sends", sends},
-          {"bytes_per_run", count(bytes)},
-          {"transfer_seconds", finite(seconds)},
-          {"round_trips", round_trips}};
-}
 
-/// Names may hold any bytes; what is no UTF-8 is replaced.
-std::string text(const Json& document) {
-  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
+  void round_trip(std::size_t i) {
+    const RoundTrip& trip = plan_.round_trips[i];
+    json_.field("id", i);
+    json_.list("through", [&] {
+      for (const NodeId node : trip.through) json_.value(node.index);
+    });
+    json_.field("out", trip.out);
+    json_.field("back", trip.back);
+    json_.field("via", trip.via_control ? "control" : "data");
+    count("frequency", trip.frequency);
+    json_.field("bytes", trip.bytes);
+    json_.field("seconds", trip.seconds);
+    location(graph_.nodes[trip.blamed].location);
+    json_.field("cause", to_string(trip.cause));
+    json_.field("meant", trip.meant);
+    json_.field("allowed", trip.allowed.empty() ? std::nullopt : std::optional(trip.allowed));
+    json_.field("warned", trip.warned());
+  }
 
-template <class F>
-Json list(std::size_t size, F&& item) {
-  Json list = Json::array();
-  for (std::size_t i = 0; i < size; ++i) list.push_back(item(i));
-  return list;
-}
+  void totals() {
+    double bytes = 0, seconds = 0;
+    std::size_t sends = 0, round_trips = 0;
+    for (const Transfer& t : plan_.transfers.items) {
+      bytes += static_cast<double>(t.bytes) * t.frequency;
+      seconds += t.seconds;
+      sends += t.kind == TransferKind::send ? 1 : 0;
+    }
+    for (const RoundTrip& trip : plan_.round_trips) round_trips += trip.warned() ? 1 : 0;
+    json_.object("totals", [&] {
+      json_.field("transfers", plan_.transfers.items.size());
+      json_.field("sends", sends);
+      count("bytes_per_run", bytes);
+      json_.field("transfer_seconds", seconds);
+      json_.field("round_trips", round_trips);
+    });
+  }
+
+  const Plan& plan_;
+  const Graph& graph_;
+  JsonWriter& json_;
+};
 
 }  // namespace
 
-std::string diagnostics_json(const Diagnostics& diagnostics) {
-  return text({{"cleave", kVersion}, {"diagnostics", diagnostic_list(diagnostics)}});
-}
-
 std::string explain_json(const Plan& plan) {
   if (!plan.complete()) return diagnostics_json(plan.diagnostics);
-  Json document;
-  document["cleave"] = kVersion;
-  document["model"] = plan.graph->name;
-  document["machine"] = {{"name", plan.machine.name}, {"provenance", plan.machine.provenance}};
-  document["placement"] = placement_json(plan);
-  document["regions"] = regions_json(plan);
-  document["nodes"] = list(plan.graph->nodes.size(), [&](std::size_t i) { return node_json(plan, NodeId(i)); });
-  document["transfers"] = list(plan.transfers.items.size(), [&](std::size_t i) { return transfer_json(plan, i); });
-  document["round_trips"] = list(plan.round_trips.size(), [&](std::size_t i) { return round_trip_json(plan, i); });
-  document["diagnostics"] = diagnostic_list(plan.diagnostics);
-  document["totals"] = totals_json(plan);
-  return text(document);
+  std::string text;
+  JsonWriter json(text, 2);
+  Document(plan, json).write();
+  return text + "\n";
 }
 
 }  // namespace cleave::planner

@@ -3,14 +3,48 @@
 
 #include <algorithm>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "graph/base/diagnostic.h"
 #include "graph/base/spelling.h"
 
 namespace cleave::planner {
 
+struct JsonRecords::Events final : nlohmann::json_sax<nlohmann::json> {
+  explicit Events(JsonRecords& all) : records(all) {}
+
+  bool null() override { return records.scalar({}); }
+  bool boolean(bool value) override { return records.scalar({JsonScalar::Type::boolean, value ? 1 : 0, 0, {}}); }
+  bool number_integer(number_integer_t value) override {
+    return records.scalar({JsonScalar::Type::integer, value, static_cast<double>(value), {}});
+  }
+  bool number_unsigned(number_unsigned_t value) override {
+    if (value > static_cast<number_unsigned_t>(std::numeric_limits<std::int64_t>::max()))
+      return number_float(static_cast<double>(value), {});
+    return number_integer(static_cast<std::int64_t>(value));
+  }
+  bool number_float(number_float_t value, const string_t&) override { return records.scalar({JsonScalar::Type::real, 0, value, {}}); }
+  bool string(string_t& value) override { return records.scalar({JsonScalar::Type::text, 0, 0, std::move(value)}); }
+  bool binary(binary_t&) override { return false; }
+  bool start_object(std::size_t) override { return records.start_object(); }
+  bool key(string_t& name) override { return records.key(name); }
+  bool end_object() override { return records.end_object(); }
+  bool start_array(std::size_t) override { return records.start_array(); }
+  bool end_array() override { return records.end_array(); }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& exception) override {
+    std::string what = exception.what();
+    if (const std::size_t bracket = what.find("] "); what.starts_with('[') && bracket != std::string::npos) what.erase(0, bracket + 2);
+    const std::string where = records.path();
+    if (!records.error_) records.error_ = Error{where.empty() ? what : where + ": " + what};
+    return false;
+  }
+
+  JsonRecords& records;
+};
+
 Status JsonRecords::read(std::istream& in) {
-  const bool complete = nlohmann::json::sax_parse(in, static_cast<nlohmann::json_sax<nlohmann::json>*>(this));
+  Events events(*this);
+  const bool complete = nlohmann::json::sax_parse(in, static_cast<nlohmann::json_sax<nlohmann::json>*>(&events));
   if (error_) return *error_;
   CLEAVE_CHECK(complete, "the reader stopped without a reason");
   return {};
@@ -28,31 +62,6 @@ bool JsonRecords::fail(const std::string& what) {
   const std::string where = path();
   if (!error_) error_ = Error{where.empty() ? what : where + " " + what};
   return false;
-}
-
-bool JsonRecords::parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& exception) {
-  std::string what = exception.what();
-  if (const std::size_t bracket = what.find("] "); what.starts_with('[') && bracket != std::string::npos) what.erase(0, bracket + 2);
-  const std::string where = path();
-  if (!error_) error_ = Error{where.empty() ? what : where + ": " + what};
-  return false;
-}
-
-bool JsonRecords::boolean(bool value) {
-  return scalar({JsonScalar::Type::boolean, value ? 1 : 0, 0, {}});
-}
-bool JsonRecords::number_integer(number_integer_t value) {
-  return scalar({JsonScalar::Type::integer, value, static_cast<double>(value), {}});
-}
-bool JsonRecords::number_unsigned(number_unsigned_t value) {
-  if (value > static_cast<number_unsigned_t>(std::numeric_limits<std::int64_t>::max())) return number_float(static_cast<double>(value), {});
-  return number_integer(static_cast<std::int64_t>(value));
-}
-bool JsonRecords::number_float(number_float_t value, const string_t&) {
-  return scalar({JsonScalar::Type::real, 0, value, {}});
-}
-bool JsonRecords::string(string_t& value) {
-  return scalar({JsonScalar::Type::text, 0, 0, std::move(value)});
 }
 
 bool JsonRecords::scalar(const JsonScalar& scalar) {
@@ -73,7 +82,7 @@ bool JsonRecords::scalar(const JsonScalar& scalar) {
   return true;
 }
 
-bool JsonRecords::start_object(std::size_t) {
+bool JsonRecords::start_object() {
   if (skipping_ > 0 || !unknown_.empty()) {
     ++skipping_;
     return true;
@@ -91,7 +100,7 @@ bool JsonRecords::start_object(std::size_t) {
   return true;
 }
 
-bool JsonRecords::key(string_t& name) {
+bool JsonRecords::key(const std::string& name) {
   if (skipping_ > 0) return true;
   if (place_ == Place::document) {
     for (std::size_t list = 1; list < schemas_.size(); ++list) {
@@ -120,10 +129,9 @@ bool JsonRecords::key(string_t& name) {
   if (place_ == Place::document) {
     for (std::size_t list = 1; list < schemas_.size(); ++list) known.push_back(schemas_[list].list);
   }
-  const auto similar = nearest_name(name, known);
   const std::string where = path();
   return fail((where.empty() ? "the document" : "") + std::string(where.empty() ? " " : "") + "has an unknown key `" + name + "`" +
-              (similar ? "; did you mean `" + *similar + "`?" : ""));
+              did_you_mean(name, known));
 }
 
 bool JsonRecords::complete(const JsonSchema& schema) {
@@ -155,7 +163,7 @@ bool JsonRecords::end_object() {
   return true;
 }
 
-bool JsonRecords::start_array(std::size_t) {
+bool JsonRecords::start_array() {
   if (skipping_ > 0 || !unknown_.empty()) {
     ++skipping_;
     return true;

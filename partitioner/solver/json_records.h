@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <istream>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,10 +29,12 @@ struct JsonSchema {
   std::uint32_t required = 0;  ///< bit i: fields[i]
 };
 
-class JsonRecords : public nlohmann::json_sax<nlohmann::json> {
+class JsonRecords {
  public:
   /// `schemas[0]` describes the document's own scalars and bears no list name. Not strict: unknown keys and what they hold are skipped.
   JsonRecords(std::vector<JsonSchema> schemas, bool strict) : schemas_(std::move(schemas)), strict_(strict), seen_lists_(schemas_.size()) {}
+
+  virtual ~JsonRecords() = default;
 
   Status read(std::istream& in);
 
@@ -46,19 +47,12 @@ class JsonRecords : public nlohmann::json_sax<nlohmann::json> {
   virtual void pause() {}
 
  private:
-  bool null() override { return scalar({}); }
-  bool boolean(bool value) override;
-  bool number_integer(number_integer_t value) override;
-  bool number_unsigned(number_unsigned_t value) override;
-  bool number_float(number_float_t value, const string_t&) override;
-  bool string(string_t& value) override;
-  bool binary(binary_t&) override { return false; }
-  bool start_object(std::size_t) override;
-  bool key(string_t& name) override;
-  bool end_object() override;
-  bool start_array(std::size_t) override;
-  bool end_array() override;
-  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& exception) override;
+  struct Events;  ///< what the parser calls
+  bool start_object();
+  bool key(const std::string& name);
+  bool end_object();
+  bool start_array();
+  bool end_array();
 
   enum class Place : std::uint8_t { outside, document, list, record };
   bool scalar(const JsonScalar& scalar);

@@ -1,7 +1,7 @@
 // Problems and placements as JSON text, numbers with all their digits.
 #include <charconv>
-#include <nlohmann/json.hpp>
 
+#include "graph/base/json_writer.h"
 #include "partitioner/solver/problem_json.h"
 
 namespace cleave::planner {
@@ -57,7 +57,8 @@ std::string problem_json(const PlacementProblem& problem) {
     field(out, "host_seconds", node.host_seconds);
     field(out, "accelerator_seconds", node.accelerator_seconds);
     if (!problem.names.empty()) {
-      out += ", \"name\": " + nlohmann::json(problem.names[i]).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+      out += ", \"name\": ";
+      JsonWriter(out).value(problem.names[i]);
     }
     if (node.pin != PlacementProblem::Pin::none)
       out += node.pin == PlacementProblem::Pin::host ? ", \"pin\": \"host\"" : ", \"pin\": \"accelerator\"";

@@ -39,7 +39,7 @@ class CliTest : public ::testing::Test {
 };
 
 TEST_F(CliTest, HelpFitsOnAScreenAndHasAnExample) {
-  for (const char* command : {"", "run", "explain", "check", "dot", "print", "plan", "devices"}) {
+  for (const char* command : {"", "run", "explain", "check", "dot", "print", "plan", "devices", "calibrate", "completion"}) {
     const CommandResult help = run(std::string(command) + " --help");
     EXPECT_EQ(help.code, 0) << command;
     EXPECT_LE(std::count(help.out.begin(), help.out.end(), '\n'), 40) << help.out;
@@ -50,10 +50,31 @@ TEST_F(CliTest, HelpFitsOnAScreenAndHasAnExample) {
 
 TEST_F(CliTest, WrongUsageExitsWith2) {
   model(kScale);
-  for (const char* arguments :
-       {"", "fly", "run", "run model.yaml --colour", "run model.yaml --placement best", "run model.yaml --dim n",
-        "run model.yaml --dim n=x", "run model.yaml -Wnonsense", "dot model.yaml -o picture.gif", "print model.yaml --stage final",
-        "run model.yaml --device tpu", "run model.yaml --schedule never", "run model.yaml --runs 0"}) {
+  for (const char* arguments : {"",
+                                "fly",
+                                "run",
+                                "run model.yaml --colour",
+                                "run model.yaml --placement best",
+                                "run model.yaml --dim n",
+                                "run model.yaml --dim n=x",
+                                "run model.yaml -Wnonsense",
+                                "dot model.yaml -o picture.gif",
+                                "print model.yaml --stage final",
+                                "run model.yaml --device tpu",
+                                "run model.yaml --schedule never",
+                                "run model.yaml --runs 0",
+                                "run model.yaml --schedule randomfoo",
+                                "run model.yaml --schedule random:",
+                                "run model.yaml --schedule random:1x",
+                                "run model.yaml --schedule random:99999999999999999999",
+                                "run model.yaml --seed 99999999999999999999",
+                                "run model.yaml --seed 1x",
+                                "run model.yaml --seed ''",
+                                "run model.yaml --dim n=99999999999999999999",
+                                "run model.yaml --runs 1e3",
+                                "run model.yaml --precision tf32 --device none",
+                                "explain model.yaml --precision bf16 --device simulated",
+                                "completion tcsh"}) {
     const CommandResult result = run(arguments);
     EXPECT_EQ(result.code, 2) << arguments << result.err;
     EXPECT_NE(result.err, "") << arguments;
@@ -98,6 +119,9 @@ TEST_F(CliTest, InputsComeFromFilesAndAreChecked) {
       {"--input x=hello", "neither"},
       {"--input 'x=[[1,2,3]]'", "f32[3]"},
       {"--input 'x={\"a\": 1}'", "no value"},
+      {"--input x=1e39", "`1e+39` is no value of type f32; f32 holds -3.4028235e+38 to 3.4028235e+38"},
+      {"--input x=1e400", "`1e400` is no value of type f32; f32 holds"},
+      {"--input x=[1,-1e39,0]", "`-1e+39` is no value of type f32"},
       {"", "`x`"},
   };
   for (const auto& [arguments, message] : wrong) {
@@ -151,6 +175,50 @@ TEST_F(CliTest, ErrorsOfTheModelNameTheLine) {
   }
   EXPECT_EQ(run("run nowhere.yaml").code, 1);
   EXPECT_EQ(run("run nowhere.graph").code, 1);
+}
+
+TEST_F(CliTest, ValuesThatCommandsWithoutARunAreGivenAreChecked) {
+  model(kScale);
+  for (const std::string command : {"explain", "check", "dot", "print", "print --stage placed"}) {
+    EXPECT_EQ(run(command + " model.yaml --input x=1 --param w=2 --seed 3").code, 0) << command;
+    EXPECT_EQ(run(command + " model.yaml --input x=[1,2]").code, 1) << command;
+    EXPECT_EQ(run(command + " model.yaml --input xx=1").code, 1) << command;
+  }
+}
+
+TEST_F(CliTest, PicturesAndStagesAreDocumentsToo) {
+  model(kScale);
+  EXPECT_THAT(json::parse(run("dot model.yaml --json").out)["dot"].get<std::string>(), HasSubstr("digraph"));
+  EXPECT_EQ(json::parse(run("dot model.yaml --json -o m.dot").out)["file"], "m.dot");
+  for (const char* stage : {"traced", "simplified", "placed", "partitioned"}) {
+    const json document = json::parse(run(std::string("print model.yaml --json --stage ") + stage).out);
+    EXPECT_THAT(document["text"].get<std::string>(), HasSubstr("multiply")) << stage;
+    EXPECT_TRUE(document["diagnostics"].empty());
+  }
+}
+
+TEST_F(CliTest, WhatIsTooMuchToBePlannedNamesTheLine) {
+  model("cleave: 1\ninputs: {x: \"f32[]\"}\nprogram:\n  - while: x > 0\n    expect: 1e308\n    do:\n      - x: x - 1\noutputs: [x]\n");
+  const CommandResult often = run("check model.yaml");
+  EXPECT_EQ(often.code, 1);
+  EXPECT_THAT(often.err, HasSubstr("model.yaml:4:5: error: by what is expected here and around, this runs 1e+308 times a run"));
+  write_file(
+      folder_.path("slow.graph"),
+      "cleave-graph 1\nname \"g\"\nfile 0 \"a.yaml\"\n%x.0 = input : f32[]\n"
+      "%1 = host_call(%x.0) {function=function \"f\" takes (f32[]) returns (f32[]) seconds 1e200} : f32[] @0:7:3\noutput \"y\" %1\n");
+  const CommandResult slow = run("check slow.graph");
+  EXPECT_EQ(slow.code, 1);
+  EXPECT_THAT(slow.err, HasSubstr("a.yaml:7:3: error: `f` is said to take 1e+200 s"));
+  model(kScale);
+  write_file(folder_.path("machine.yaml"), read_file(CLEAVE_SOURCE_DIR "/partitioner/machine/machines/simulated.yaml") + "\n");
+  for (const char* rate : {"1e-300", "1e300", "1e-320"}) {
+    std::string machine = read_file(folder_.path("machine.yaml"));
+    machine.replace(machine.find("bytes_per_second: 1.0e10"), 24, std::string("bytes_per_second: ") + rate);
+    write_file(folder_.path("odd.yaml"), machine);
+    const CommandResult odd = run("check model.yaml --machine odd.yaml");
+    EXPECT_EQ(odd.code, 1) << rate;
+    EXPECT_THAT(odd.err, HasSubstr("odd.yaml:6:21: error: `bytes_per_second` must")) << rate;
+  }
 }
 
 TEST_F(CliTest, ExplainRunsWithoutInputs) {
@@ -317,6 +385,36 @@ TEST_F(CliTest, NpyFilesAreWrittenWhereItRuns) {
   EXPECT_EQ(run("run model.yaml --input 'x=[1, 2]' --quiet").code, 0);
   EXPECT_EQ(*read_npy(folder_.path("a.npy")), Array::of<float>({2}, {1, 2}));
   EXPECT_EQ(*read_npy(folder_.path("b.npy")), Array::of<float>({2}, {2, 3}));
+}
+
+TEST_F(CliTest, AnyBytesInNamesAndPathsGiveADocument) {
+  write_file(folder_.path("bytes.graph"),
+             "cleave-graph 1\nname \"g\\x1b[31m\"\nfile 0 \"a.yaml\"\n%0 = constant {value=f32[] (1.0)} : f32[] @0:1:1\n"
+             "output \"\xff\xfe\x1b[2J\" %0 @0:1:1\n");
+  const CommandResult result = run("run bytes.graph --json");
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(json::parse(result.out)["outputs"].begin().key(), "\xef\xbf\xbd\xef\xbf\xbd\x1b[2J");
+  const CommandResult shown = run("run bytes.graph");
+  EXPECT_THAT(shown.out, HasSubstr("\\xff\\xfe\\x1b[2J: 1"));
+  for (const char* command : {"run bytes.graph", "explain bytes.graph", "print bytes.graph", "print bytes.graph --stage placed",
+                              "print bytes.graph --stage partitioned", "dot bytes.graph"}) {
+    const CommandResult text = run(command);
+    EXPECT_EQ(text.out.find_first_of("\x1b\xff\xfe"), std::string::npos) << command << text.out;
+  }
+  const CommandResult printed = run("print bytes.graph --stage traced > again.graph; cleave run again.graph --json");
+  EXPECT_EQ(json::parse(printed.out)["outputs"], json::parse(result.out)["outputs"]) << "what is escaped reads back";
+  const std::string while_loop = "cleave: 1\ninputs: {x: \"f32[]\"}\nprogram:\n  - while: x > 0\n    do:\n      - x: x - 1\noutputs: [x]\n";
+  ASSERT_EQ(run("--help > /dev/null; mkdir $'d\\xff'").code, 0);
+  write_file(folder_.path("d\xff/loop.yaml"), while_loop);
+  const CommandResult profile = run("run $'d\\xff/loop.yaml' --json --profile --input x=5");
+  ASSERT_EQ(profile.code, 0) << profile.err;
+  EXPECT_EQ(json::parse(profile.out)["profile"]["expected"], json({{"d\xef\xbf\xbd/loop.yaml:4:5", 5}}));
+  ASSERT_EQ(run("run $'d\\xff/loop.yaml' --profile=seen.json --input x=5").code, 0);
+  EXPECT_EQ(json::parse(run("explain $'d\\xff/loop.yaml' --use-profile seen.json --json").out)["regions"][1]["frequency"], 6);
+  const CommandResult broken = run("run $'d\\xff/no\\x1b.yaml'");
+  EXPECT_EQ(broken.code, 1);
+  EXPECT_THAT(broken.err, HasSubstr("d\\xff/no\\x1b.yaml"));
+  EXPECT_TRUE(json::accept(run("run $'d\\xff/no.yaml' --json").out));
 }
 
 TEST_F(CliTest, PlanSolvesBareProblems) {

@@ -3,10 +3,10 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "executor/api/back_ends.h"
 #include "graph/base/file.h"
+#include "graph/base/json_writer.h"
 #include "graph/base/units.h"
 #include "graph/base/version.h"
 #include "tools/calibration/calibration.h"
@@ -14,8 +14,6 @@
 
 namespace cleave::cli {
 namespace {
-
-using nlohmann::ordered_json;
 
 /// A simulated one has nothing to measure.
 bool measures_accelerator(const ExecutorSetup& device) {
@@ -81,6 +79,20 @@ std::string rate(double per_second, const char* unit) {
   return text;
 }
 
+std::string calibration_json(const Calibration& calibration, const std::string& file) {
+  std::string text;
+  JsonWriter json(text);
+  json.object([&] {
+    json.field("cleave", kVersion);
+    json.field("file", file);
+    json.field("provenance", calibration.machine.provenance);
+    json.object("latencies", [&] {
+      for (const auto& [what, seconds] : calibration.latencies) json.field(what, seconds);
+    });
+  });
+  return text;
+}
+
 void summarize(const Calibration& calibration, const Console& console) {
   const auto describe = [&](const DeviceRates& rates) {
     console.note(rates.name + ": " + rate(rates.flops[static_cast<std::size_t>(DType::f32)], "f32 flop") + ", " +
@@ -114,10 +126,7 @@ int calibrate_command(const Options& options) {
   if (Status status = write_file(file, {comment(*calibration, *device), to_yaml(calibration->machine)}); !status)
     return console.fail(status.error());
   if (options.json) {
-    ordered_json document{
-        {"cleave", kVersion}, {"file", file}, {"provenance", calibration->machine.provenance}, {"latencies", ordered_json::object()}};
-    for (const auto& [what, seconds] : calibration->latencies) document["latencies"][what] = seconds;
-    console.line(document.dump());
+    console.document(calibration_json(*calibration, file) + "\n");
     return kDone;
   }
   summarize(*calibration, console);

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <fstream>
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <thread>
+#include <vector>
 
 #include "executor/api/back_ends.h"
+#include "graph/base/json_writer.h"
 #include "graph/base/units.h"
 #include "graph/base/version.h"
 #include "partitioner/machine/machine.h"
@@ -15,8 +17,6 @@
 
 namespace cleave::cli {
 namespace {
-
-using nlohmann::ordered_json;
 
 std::string processor_name() {
   std::ifstream file("/proc/cpuinfo");
@@ -28,59 +28,79 @@ std::string processor_name() {
   return uname(&name) == 0 ? name.machine : "unknown";
 }
 
-ordered_json host_json() {
-  const double bytes = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-  return {{"name", "host"},
-          {"kind", "processor"},
-          {"usable", true},
-          {"description", processor_name()},
-          {"threads", std::thread::hardware_concurrency()},
-          {"memory_bytes", bytes}};
+/// A row of the list.
+struct Row {
+  FoundDevice device;
+  std::optional<unsigned> threads;
+  std::optional<DeviceRates> link;
+};
+
+Row host_row() {
+  FoundDevice host{"host", "processor", {}, processor_name(), {}, 0};
+  host.memory_bytes = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  return {std::move(host), std::thread::hardware_concurrency(), {}};
 }
 
-ordered_json device_json(const FoundDevice& found, const BackEnd& back_end) {
-  ordered_json device{{"name", found.name}, {"kind", found.kind}, {"usable", found.why.empty()}};
-  if (!found.why.empty()) device["why"] = found.why;
-  if (!found.description.empty()) device["description"] = found.description;
-  if (!found.versions.empty()) device["versions"] = found.versions;
-  if (found.memory_bytes > 0) device["memory_bytes"] = found.memory_bytes;
-  if (!back_end.simulates) return device;
-  if (const Result<Machine> machine = Machine::shipped(back_end.machine)) {
-    const DeviceRates& rates = machine->accelerators.front();
-    device["link_bytes_per_second"] = {{"host_to_accelerator", rates.host_to_accelerator.bytes_per_second},
-                                       {"accelerator_to_host", rates.accelerator_to_host.bytes_per_second}};
-  }
-  return device;
+Row device_row(const FoundDevice& found, const BackEnd& back_end) {
+  Row row{found, {}, {}};
+  if (!back_end.simulates) return row;
+  if (const Result<Machine> machine = Machine::shipped(back_end.machine)) row.link = machine->accelerators.front();
+  return row;
+}
+
+void write_json(JsonWriter& json, const Row& row) {
+  const FoundDevice& device = row.device;
+  json.object([&] {
+    json.field("name", device.name);
+    json.field("kind", device.kind);
+    json.field("usable", device.why.empty());
+    if (!device.why.empty()) json.field("why", device.why);
+    if (!device.description.empty()) json.field("description", device.description);
+    if (!device.versions.empty()) json.field("versions", device.versions);
+    if (row.threads) json.field("threads", *row.threads);
+    if (device.memory_bytes > 0) json.field("memory_bytes", device.memory_bytes);
+    if (!row.link) return;
+    json.object("link_bytes_per_second", [&] {
+      json.field("host_to_accelerator", row.link->host_to_accelerator.bytes_per_second);
+      json.field("accelerator_to_host", row.link->accelerator_to_host.bytes_per_second);
+    });
+  });
+}
+
+std::string text(const Row& row) {
+  const FoundDevice& device = row.device;
+  std::string line = device.name + ": " + device.kind;
+  if (!device.description.empty()) line += ", " + device.description;
+  if (!device.why.empty()) return line + ", not usable: " + device.why;
+  if (row.threads) line += ", " + std::to_string(*row.threads) + " threads";
+  line += ", " + format_bytes(device.memory_bytes) + " of memory";
+  if (row.link) line += ", link " + format_bytes(row.link->host_to_accelerator.bytes_per_second) + "/s";
+  if (!device.versions.empty()) line += ", " + device.versions;
+  return line;
 }
 
 }  // namespace
 
 int devices_command(const Options& options) {
   const Console console(options);
-  ordered_json document{{"cleave", kVersion}, {"devices", {host_json()}}};
+  std::vector<Row> rows{host_row()};
   std::vector<BackEnd> known = back_ends();
   std::stable_sort(known.begin(), known.end(), [](const BackEnd& a, const BackEnd& b) { return a.simulates && !b.simulates; });
   for (const BackEnd& back_end : known)
-    for (const FoundDevice& found : back_end.find()) document["devices"].push_back(device_json(found, back_end));
-  if (options.json) {
-    console.line(document.dump());
+    for (const FoundDevice& found : back_end.find()) rows.push_back(device_row(found, back_end));
+  if (!options.json) {
+    for (const Row& row : rows) console.line(text(row));
     return kDone;
   }
-  for (const ordered_json& device : document["devices"]) {
-    std::string line = device["name"].get<std::string>() + ": " + device["kind"].get<std::string>();
-    if (device["usable"] == false) {
-      if (device.contains("description")) line += ", " + device["description"].get<std::string>();
-      console.line(line + ", not usable: " + device["why"].get<std::string>());
-      continue;
-    }
-    line += ", " + device["description"].get<std::string>();
-    if (device.contains("threads")) line += ", " + std::to_string(device["threads"].get<unsigned>()) + " threads";
-    line += ", " + format_bytes(device["memory_bytes"].get<double>()) + " of memory";
-    if (device.contains("link_bytes_per_second"))
-      line += ", link " + format_bytes(device["link_bytes_per_second"]["host_to_accelerator"].get<double>()) + "/s";
-    if (device.contains("versions")) line += ", " + device["versions"].get<std::string>();
-    console.line(line);
-  }
+  std::string document;
+  JsonWriter json(document);
+  json.object([&] {
+    json.field("cleave", kVersion);
+    json.list("devices", [&] {
+      for (const Row& row : rows) write_json(json, row);
+    });
+  });
+  console.document(document + "\n");
   return kDone;
 }
 

@@ -2,11 +2,19 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
+#include <limits>
 
 #include "graph/base/version.h"
+#include "graph/passes/pass_table.h"
+#include "tools/cli/manual.h"
 
 namespace cleave::cli {
 namespace {
+
+constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min(), kMost = std::numeric_limits<std::int64_t>::max();
+constexpr const char* kDescription = "cleave places a whole dataflow graph on host and accelerator by an exact minimum cut, and runs it.";
+constexpr const char* kExitCodes = "Exit codes: 0 done, 1 an error in the program or data, 2 wrong usage, 3 the machine failed.";
 
 std::vector<std::string> policy_names() {
   std::vector<std::string> names;
@@ -21,114 +29,280 @@ std::pair<std::string, std::string> split_assignment(const std::string& text, co
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
-void add_diagnostic_flags(CLI::App& app, Options& options) {
-  const auto flag = [&options](const char* letter) {
-    return [&options, letter](const std::vector<std::string>& values) {
-      for (const std::string& value : values)
-        if (!options.diagnostics.parse(letter + value))
-          throw CLI::ValidationError("-" + (letter + value), "there is no such diagnostic flag");
-      return true;
-    };
+std::int64_t whole_number(const std::string& text, const char* flag, std::int64_t least, std::int64_t most) {
+  std::int64_t number = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = code != std::errc::invalid_argument && end == text.data() + text.size();
+  if (!whole) throw CLI::ValidationError(flag, "`" + text + "` is no whole number");
+  if (code == std::errc() && number >= least && number <= most) return number;
+  throw CLI::ValidationError(flag, "`" + text + "` is not between " + std::to_string(least) + " and " + std::to_string(most));
+}
+
+std::string listed(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : &word == &words.back() ? " or " : ", ") + word;
+  return text;
+}
+
+/// All commands and flags, each defined once: parsed by CLI11, and told to others as a Manual.
+class Definitions {
+ public:
+  explicit Definitions(Options& options) : options_(options) {
+    app.set_version_flag("--version", std::string("cleave ") + kVersion);
+    app.set_help_flag("-h,--help", "this help");
+    app.require_subcommand(1);
+    app.footer(std::string("Example: cleave run models/kmeans.yaml\n`cleave COMMAND --help` says more.\n") + kExitCodes);
+    app.get_formatter()->column_width(36);
+    add_commands();
+  }
+
+  [[nodiscard]] Manual manual() const;
+
+  CLI::App app{kDescription, "cleave"};
+
+ private:
+  /// What completions know of a flag beyond what CLI11 does.
+  struct Hint {
+    std::vector<std::string> choices;
+    bool file = false, attached = false;
   };
-  app.add_option("-W", CLI::callback_t(flag("W")), "kind, no-kind, error, error=kind, all, extra")
-      ->type_name("FLAG")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->allow_extra_args(false);
-  app.add_option("-R", CLI::callback_t(flag("R")), "remarks: round-trip")->type_name("FLAG")->expected(1)->allow_extra_args(false);
-  app.add_flag_callback(
-      "-w", [&options] { options.diagnostics.no_warnings = true; }, "no warnings");
-  app.add_option("--diagnostics", options.diagnostics_format, "text or sarif (SARIF 2.1.0)")
-      ->check(CLI::IsMember({"text", "sarif"}).description(""))
-      ->type_name("FORM");
-}
 
-void add_output_flags(CLI::App& app, Options& options) {
-  app.add_flag("--json", options.json, "one JSON document on standard output");
-  app.add_flag("--quiet", options.quiet, "no summary and no warnings");
-  app.add_option("--color", options.color, "auto, always or never")
-      ->check(CLI::IsMember({"auto", "always", "never"}).description(""))
-      ->type_name("WHEN");
-}
+  CLI::Option* hint(CLI::Option* option, Hint hint) {
+    hints_[option] = std::move(hint);
+    return option;
+  }
+  CLI::Option* add_file(CLI::App& sub, const char* flag, std::string& target, const char* description, const char* type = "FILE") {
+    return hint(sub.add_option(flag, target, description)->type_name(type), {{}, true});
+  }
+  /// One of the words.
+  void add_choice(CLI::App& sub, const char* flag, std::string& target, std::vector<std::string> words, std::string description,
+                  const char* type) {
+    sub.add_option(flag, target, description.empty() ? listed(words) : description + ": " + listed(words))
+        ->check(CLI::IsMember(words).description(""))
+        ->type_name(type);
+    hint(sub.get_option(flag), {std::move(words)});
+  }
+  void add_number(CLI::App& sub, const char* flag, std::int64_t& target, std::int64_t least, std::int64_t most, const char* description) {
+    sub.add_option_function<std::string>(
+           flag, [&target, flag, least, most](const std::string& text) { target = whole_number(text, flag, least, most); }, description)
+        ->type_name("N");
+  }
+  void add_assignments(CLI::App& sub, const char* flag, std::vector<std::pair<std::string, std::string>>& target, const char* description,
+                       const char* type) {
+    sub.add_option_function<std::vector<std::string>>(
+           flag,
+           [&target, flag](const std::vector<std::string>& items) {
+             for (const std::string& item : items) target.push_back(split_assignment(item, flag));
+           },
+           description)
+        ->type_name(type)
+        ->allow_extra_args(false);
+  }
 
-void add_plan_flags(CLI::App& app, Options& options) {
-  app.add_option("model", options.model, "a model (.yaml) or graph (.graph)")->required()->type_name("MODEL");
-  app.add_option("--device", options.device, "auto, none, simulated, cuda[:N]")->type_name("DEVICE");
-  app.add_option_function<std::string>(
-         "--placement", [&options](const std::string& name) { options.placement = parse_policy(name).value_or(Policy::optimal); },
-         "optimal, makespan, accelerator, host")
-      ->check(CLI::IsMember(policy_names()).description(""))
-      ->type_name("POLICY");
-  const auto passes = [&app](const char* flag, std::vector<std::string>& names, const char* help) {
-    app.add_option(flag, names, help)
+  void add_passes(CLI::App& sub, const char* flag, std::vector<std::string>& names, const std::string& description) {
+    std::vector<std::string> known;
+    for (const Pass& pass : pass_table()) known.emplace_back(pass.name);
+    sub.add_option(flag, names, description + ": " + listed(known))
         ->type_name("PASS")
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
         ->allow_extra_args(false);
+    hint(sub.get_option(flag), {std::move(known)});
+  }
+
+  void add_diagnostic_flags(CLI::App& sub);
+  void add_output_flags(CLI::App& sub);
+  void add_device_flags(CLI::App& sub);
+  void add_plan_flags(CLI::App& sub);
+  void add_run_flags(CLI::App& sub);
+  void add_commands();
+  CLI::App* command(const char* name, Command value, const char* description, const char* example);
+  [[nodiscard]] FlagInfo flag_info(const CLI::Option& option) const;
+  [[nodiscard]] std::vector<FlagInfo> flags_of(const CLI::App& sub) const;
+
+  Options& options_;
+  std::map<const CLI::Option*, Hint> hints_;
+};
+
+void Definitions::add_diagnostic_flags(CLI::App& sub) {
+  const auto flag = [this](const char* letter) {
+    return [this, letter](const std::vector<std::string>& values) {
+      for (const std::string& value : values)
+        if (!options_.diagnostics.parse(letter + value))
+          throw CLI::ValidationError("-" + (letter + value), "there is no such diagnostic flag");
+      return true;
+    };
   };
-  passes("--disable-pass", options.disabled_passes, "leave a pass over the graph out: fold-constants, merge-equal, drop-dead");
-  passes("--print-after", options.print_after, "the graph after that pass, on standard error");
-  app.add_flag("--time-passes", options.time_passes, "how long passes and planning took, on standard error");
-  app.add_option("--machine", options.machine, "machine file, or simulated, h200")->type_name("FILE|NAME");
-  app.add_option_function<std::vector<std::string>>(
+  std::vector<std::string> words{"all", "extra", "error", "no-error"};
+  for (const DiagnosticKindInfo& kind : diagnostic_kinds()) {
+    if (kind.always_error) continue;
+    for (const char* prefix : {"", "no-", "error=", "no-error="}) words.push_back(prefix + std::string(kind.name));
+  }
+  hint(sub.add_option("-W", CLI::callback_t(flag("W")), "kind, no-kind, error, error=kind, all, extra")
+           ->type_name("FLAG")
+           ->expected(1)
+           ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+           ->allow_extra_args(false),
+       {std::move(words), false, true});
+  hint(sub.add_option("-R", CLI::callback_t(flag("R")), "remarks: round-trip")->type_name("FLAG")->expected(1)->allow_extra_args(false),
+       {{"round-trip", "no-round-trip"}, false, true});
+  sub.add_flag_callback(
+      "-w", [this] { options_.diagnostics.no_warnings = true; }, "no warnings");
+  add_choice(sub, "--diagnostics", options_.diagnostics_format, {"text", "sarif"}, "how diagnostics are written", "FORM");
+}
+
+void Definitions::add_output_flags(CLI::App& sub) {
+  sub.add_flag("--json", options_.json, "one JSON document on standard output");
+  sub.add_flag("--quiet", options_.quiet, "no summary and no warnings");
+  add_choice(sub, "--color", options_.color, {"auto", "always", "never"}, "", "WHEN");
+}
+
+void Definitions::add_device_flags(CLI::App& sub) {
+  hint(sub.add_option("--device", options_.device, "auto, none, simulated, cuda[:N]")->type_name("DEVICE"),
+       {{"auto", "none", "simulated", "cuda", "cuda:0"}});
+  add_choice(sub, "--precision", options_.precision, {"f32", "tf32", "bf16"}, "of matrix products", "TYPE");
+}
+
+void Definitions::add_plan_flags(CLI::App& sub) {
+  sub.add_option("model", options_.model, "a model (.yaml) or graph (.graph)")->required()->type_name("MODEL");
+  add_device_flags(sub);
+  hint(sub.add_option_function<std::string>(
+              "--placement", [this](const std::string& name) { options_.placement = parse_policy(name).value_or(Policy::optimal); },
+              listed(policy_names()))
+           ->check(CLI::IsMember(policy_names()).description(""))
+           ->type_name("POLICY"),
+       {policy_names()});
+  hint(sub.add_option("--machine", options_.machine, "machine file, or simulated, h200")->type_name("FILE|NAME"), {{}, true});
+  add_passes(sub, "--disable-pass", options_.disabled_passes, "leave a pass over the graph out");
+  add_passes(sub, "--print-after", options_.print_after, "the graph after that pass, on standard error");
+  sub.add_flag("--time-passes", options_.time_passes, "how long passes and planning took, on standard error");
+  sub.add_option_function<std::vector<std::string>>(
          "--dim",
-         [&options](const std::vector<std::string>& items) {
+         [this](const std::vector<std::string>& items) {
            for (const std::string& item : items) {
              const auto [name, value] = split_assignment(item, "--dim");
-             std::int64_t number = 0;
-             if (!CLI::detail::lexical_cast(value, number)) throw CLI::ValidationError("--dim", "`" + value + "` is no whole number");
-             options.dims[name] = number;
+             options_.dims[name] = whole_number(value, "--dim", kLeast, kMost);
            }
          },
          "size of a symbolic dimension")
       ->type_name("NAME=N")
       ->allow_extra_args(false);
-  app.add_option("--seed", options.seed, "added to every seed of the model")->type_name("N");
-  app.add_option("--use-profile", options.use_profile, "observed trip counts and times")->type_name("FILE");
+  add_assignments(sub, "--input", options_.inputs, ".npy, .csv or JSON value of an input", "NAME=VALUE");
+  add_assignments(sub, "--param", options_.inputs, "the same for a parameter", "NAME=VALUE");
+  add_number(sub, "--seed", options_.seed, kLeast, kMost, "added to every seed of the model");
+  add_file(sub, "--use-profile", options_.use_profile, "observed trip counts and times");
 }
 
-void add_assignments(CLI::App& app, const char* flag, std::vector<std::pair<std::string, std::string>>& target, const char* description,
-                     const char* type) {
-  app.add_option_function<std::vector<std::string>>(
-         flag,
-         [&target, flag](const std::vector<std::string>& items) {
-           for (const std::string& item : items) target.push_back(split_assignment(item, flag));
-         },
-         description)
-      ->type_name(type)
-      ->allow_extra_args(false);
-}
-
-void add_precision_flag(CLI::App& app, Options& options) {
-  app.add_option("--precision", options.precision, "of matrix products: f32, tf32, bf16")
-      ->check(CLI::IsMember({"f32", "tf32", "bf16"}).description(""))
-      ->type_name("TYPE");
-}
-
-void add_run_flags(CLI::App& app, Options& options) {
-  add_assignments(app, "--input", options.inputs, ".npy, .csv or JSON value of an input", "NAME=VALUE");
-  add_assignments(app, "--param", options.inputs, "the same for a parameter", "NAME=VALUE");
-  add_assignments(app, "--output", options.outputs, "write an output as .npy", "NAME=FILE");
-  app.add_option("--runs", options.runs, "run N times")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}).description(""))
-      ->type_name("N");
-  app.add_option("--time-limit", options.time_limit, "end all runs together after so many seconds")
+void Definitions::add_run_flags(CLI::App& sub) {
+  add_assignments(sub, "--output", options_.outputs, "write an output as .npy", "NAME=FILE");
+  add_number(sub, "--runs", options_.runs, 1, 10'000'000, "run N times; how long the shortest, median, longest took");
+  sub.add_option("--time-limit", options_.time_limit, "end all runs together after so many seconds")
       ->check(CLI::PositiveNumber.description(""))
       ->type_name("SECONDS");
-  app.add_flag("--verify", options.verify, "check every node against the oracle");
-  app.add_option("--trace", options.trace, "timeline for Perfetto or chrome://tracing")->type_name("FILE");
-  app.add_option_function<std::string>(
-         "--profile",
-         [&options](const std::string& file) {
-           options.profile = true;
-           options.profile_file = file == "-" ? "" : file;
-         },
-         "print, or write, observed counts and times")
-      ->type_name("[FILE]");
-  add_precision_flag(app, options);
-  app.add_flag("--check-memory", options.check_memory, "simulated: find reads of unwritten bytes");
-  app.add_option("--schedule", options.schedule, "simulated: eager, latest, random[:SEED]")->type_name("ORDER");
-  app.add_option("--inject", options.inject, "simulated: a fault, such as kernel:3")->type_name("FAULT");
+  sub.add_flag("--verify", options_.verify, "check every node against the oracle");
+  add_file(sub, "--trace", options_.trace, "timeline for Perfetto or chrome://tracing");
+  hint(sub.add_option_function<std::string>(
+              "--profile",
+              [this](const std::string& file) {
+                options_.profile = true;
+                options_.profile_file = file == "-" ? "" : file;
+              },
+              "print, or write, observed counts and times")
+           ->type_name("[FILE]"),
+       {{}, true});
+  sub.add_flag("--check-memory", options_.check_memory, "simulated: find reads of unwritten bytes");
+  hint(sub.add_option("--schedule", options_.schedule, "simulated: eager, latest, random[:SEED]")->type_name("ORDER"),
+       {{"eager", "latest", "random"}});
+  sub.add_option("--inject", options_.inject, "simulated: a fault, such as kernel:3")->type_name("FAULT");
+}
+
+CLI::App* Definitions::command(const char* name, Command value, const char* description, const char* example) {
+  CLI::App* sub = app.add_subcommand(name, description);
+  sub->callback([this, value] { options_.command = value; });
+  sub->footer(std::string("Example: ") + example);
+  return sub;
+}
+
+void Definitions::add_commands() {
+  CLI::App* run = command("run", Command::run, "Compiles and runs a model; prints its outputs.",
+                          "cleave run models/linear_regression.yaml --dim batch=64 --output w=w.npy");
+  CLI::App* explain = command("explain", Command::explain, "Prints the plan: nodes, transfers, round trips, costs, causes. Runs nothing.",
+                              "cleave explain models/kmeans.yaml --machine h200");
+  CLI::App* check = command("check", Command::check, "Diagnostics and limits only, for continuous integration. Runs nothing.",
+                            "cleave check model.yaml -Werror=round-trip --json");
+  CLI::App* dot =
+      command("dot", Command::dot, "Draws the partition with Graphviz. Runs nothing.", "cleave dot models/kmeans.yaml -o kmeans.svg");
+  CLI::App* print =
+      command("print", Command::print, "Prints the program at a stage of compilation.", "cleave print model.yaml --stage partitioned");
+  for (CLI::App* sub : {run, explain, check, dot, print}) add_plan_flags(*sub);
+  add_run_flags(*run);
+  add_file(*dot, "-o", options_.output_file, ".svg, .png, .pdf or .dot; default: dot source to standard output");
+  add_choice(*print, "--stage", options_.stage, {"traced", "simplified", "placed", "partitioned"}, "", "STAGE");
+  for (CLI::App* sub : {run, explain, check, dot, print}) add_diagnostic_flags(*sub);
+
+  CLI::App* plan = command("plan", Command::plan, "Solves a bare placement problem; writes the placement as JSON.",
+                           "cleave plan workload.json --format device-placement --accelerator-memory 50%");
+  plan->add_option("problem", options_.model, "a problem file (.json)")->required()->type_name("PROBLEM");
+  add_choice(*plan, "--format", options_.format, {"cleave", "device-placement"}, "", "FORM");
+  add_choice(*plan, "--solver", options_.solver, {"flat", "boost"}, "both give the same plan", "SOLVER");
+  plan->add_option("--accelerator-memory", options_.accelerator_memory, "capacity: BYTES, or PERCENT of the nodes' total")
+      ->type_name("SIZE");
+  CLI::App* devices =
+      command("devices", Command::devices, "Lists what can run a program here, and why something can not.", "cleave devices --json");
+  CLI::App* calibrate = command("calibrate", Command::calibrate, "Measures this machine and writes its machine file.",
+                                "cleave calibrate --device cuda -o machine.yaml");
+  add_file(*calibrate, "-o", options_.output_file, "default: where `run` looks for it");
+  add_device_flags(*calibrate);
+  calibrate->add_option("--seconds", options_.seconds, "spent on each point of a table")
+      ->check(CLI::Range(0.0, 60.0).description(""))
+      ->type_name("S");
+  for (CLI::App* sub : {run, explain, check, dot, print, plan, devices, calibrate}) add_output_flags(*sub);
+
+  CLI::App* completion = command("completion", Command::completion, "Writes the completions of a shell, or the manual page.",
+                                 "cleave completion bash > /etc/bash_completion.d/cleave");
+  add_choice(*completion, "shell", options_.shell, {"bash", "zsh", "fish", "man"}, "", "SHELL");
+  completion->get_option("shell")->required();
+}
+
+// --- as a Manual ------------------------------------------------------------------------------------------------------------------
+
+FlagInfo Definitions::flag_info(const CLI::Option& option) const {
+  FlagInfo flag;
+  for (const std::string& name : option.get_snames()) flag.names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) flag.names.push_back("--" + name);
+  flag.value = option.get_type_size() == 0 ? "" : option.get_type_name();
+  flag.description = option.get_description();
+  const auto found = hints_.find(&option);
+  if (found == hints_.end()) return flag;
+  flag.choices = found->second.choices;
+  flag.file = found->second.file;
+  flag.attached = found->second.attached;
+  return flag;
+}
+
+std::vector<FlagInfo> Definitions::flags_of(const CLI::App& sub) const {
+  std::vector<FlagInfo> flags;
+  for (const CLI::Option* option : sub.get_options())
+    if (!option->get_positional()) flags.push_back(flag_info(*option));
+  return flags;
+}
+
+Manual Definitions::manual() const {
+  Manual manual;
+  manual.description = app.get_description();
+  manual.exit_codes = kExitCodes;
+  manual.flags = flags_of(app);
+  for (const CLI::App* sub : app.get_subcommands(nullptr)) {
+    CommandInfo command{sub->get_name(), sub->get_description(), sub->get_footer(), {}, {}, flags_of(*sub)};
+    command.example.erase(0, command.example.find("cleave"));
+    for (const CLI::Option* option : sub->get_options()) {
+      if (!option->get_positional()) continue;
+      command.operand = option->get_type_name();
+      command.operands = flag_info(*option).choices;
+    }
+    manual.commands.push_back(std::move(command));
+  }
+  return manual;
 }
 
 /// `--profile` takes a file only if one follows: `run --profile model.yaml` must not take the model for it.
@@ -147,77 +321,22 @@ std::vector<std::string> preprocess(int argc, const char* const* argv) {
   return words;
 }
 
-void add_commands(CLI::App& app, Options& options) {
-  const auto command = [&](const char* name, Command value, const char* description, const char* example) {
-    CLI::App* sub = app.add_subcommand(name, description);
-    sub->callback([&options, value] { options.command = value; });
-    sub->footer(std::string("Example: ") + example);
-    return sub;
-  };
-  CLI::App* run = command("run", Command::run, "Compiles and runs a model; prints its outputs.",
-                          "cleave run models/linear_regression.yaml --dim batch=64 --output w=w.npy");
-  add_plan_flags(*run, options);
-  add_run_flags(*run, options);
-  CLI::App* explain = command("explain", Command::explain, "Prints the plan: nodes, transfers, round trips, costs, causes. Runs nothing.",
-                              "cleave explain models/kmeans.yaml --machine h200");
-  add_plan_flags(*explain, options);
-  CLI::App* check = command("check", Command::check, "Diagnostics and limits only, for continuous integration. Runs nothing.",
-                            "cleave check model.yaml -Werror=round-trip --json");
-  add_plan_flags(*check, options);
-  CLI::App* dot =
-      command("dot", Command::dot, "Draws the partition with Graphviz. Runs nothing.", "cleave dot models/kmeans.yaml -o kmeans.svg");
-  add_plan_flags(*dot, options);
-  dot->add_option("-o", options.output_file, ".svg, .png, .pdf or .dot; default: dot source to standard output")->type_name("FILE");
-  CLI::App* print =
-      command("print", Command::print, "Prints the program at a stage of compilation.", "cleave print model.yaml --stage partitioned");
-  add_plan_flags(*print, options);
-  print->add_option("--stage", options.stage, "traced, simplified, placed or partitioned")
-      ->check(CLI::IsMember({"traced", "simplified", "placed", "partitioned"}).description(""))
-      ->type_name("STAGE");
-  CLI::App* plan = command("plan", Command::plan, "Solves a bare placement problem; writes the placement as JSON.",
-                           "cleave plan workload.json --format device-placement --accelerator-memory 50%");
-  plan->add_option("problem", options.model, "a problem file (.json)")->required()->type_name("PROBLEM");
-  plan->add_option("--format", options.format, "cleave or device-placement")
-      ->check(CLI::IsMember({"cleave", "device-placement"}).description(""))
-      ->type_name("FORM");
-  plan->add_option("--solver", options.solver, "flat (our own) or boost; both give the same plan")
-      ->check(CLI::IsMember({"flat", "boost"}).description(""))
-      ->type_name("SOLVER");
-  plan->add_option("--accelerator-memory", options.accelerator_memory, "capacity: BYTES, or PERCENT of the nodes' total")
-      ->type_name("SIZE");
-  CLI::App* devices =
-      command("devices", Command::devices, "Lists what can run a program here, and why something can not.", "cleave devices --json");
-  CLI::App* calibrate = command("calibrate", Command::calibrate, "Measures this machine and writes its machine file.",
-                                "cleave calibrate --device cuda -o machine.yaml");
-  calibrate->add_option("-o", options.output_file, "default: where `run` looks for it")->type_name("FILE");
-  calibrate->add_option("--device", options.device, "auto, none, simulated, cuda[:N]")->type_name("DEVICE");
-  calibrate->add_option("--seconds", options.seconds, "spent on each point of a table")
-      ->check(CLI::Range(0.0, 60.0).description(""))
-      ->type_name("S");
-  add_precision_flag(*calibrate, options);
-  for (CLI::App* sub : {run, explain, check, dot, print}) add_diagnostic_flags(*sub, options);
-  for (CLI::App* sub : {run, explain, check, dot, print, plan, devices, calibrate}) add_output_flags(*sub, options);
-}
-
 }  // namespace
 
+Manual manual() {
+  Options ignored;
+  return Definitions(ignored).manual();
+}
+
 std::optional<Exit> parse(int argc, const char* const* argv, Options& options) {
-  CLI::App app{"cleave places a whole dataflow graph on host and accelerator by an exact minimum cut, and runs it.", "cleave"};
-  app.set_version_flag("--version", std::string("cleave ") + kVersion);
-  app.set_help_flag("-h,--help", "this help");
-  app.require_subcommand(1);
-  app.footer(
-      "Example: cleave run models/kmeans.yaml\n`cleave COMMAND --help` says more. Exit codes: 0 done, 1 an error in the program or data,\n"
-      "2 wrong usage, 3 the machine failed.");
-  app.get_formatter()->column_width(36);
-  add_commands(app, options);
+  Definitions definitions(options);
   try {
-    app.parse(preprocess(argc, argv));
+    definitions.app.parse(preprocess(argc, argv));
   } catch (const CLI::ParseError& error) {
     const bool fine = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success);
     if (!fine) return Exit{2, std::string("cleave: ") + error.what() + "\nRun with --help for more.\n"};
     std::ostringstream out, ignored;
-    app.exit(error, out, ignored);
+    definitions.app.exit(error, out, ignored);
     return Exit{0, out.str()};
   }
   return std::nullopt;

@@ -14,7 +14,7 @@
 
 namespace cleave::cli {
 
-enum class Command { run, explain, check, dot, print, plan, devices, calibrate };
+enum class Command { run, explain, check, dot, print, plan, devices, calibrate, completion };
 
 struct Options {
   Command command = Command::run;
@@ -57,6 +57,9 @@ struct Options {
   std::string format = "cleave";
   std::string solver;
   std::string accelerator_memory;
+
+  // completion
+  std::string shell;
 };
 
 /// The options, or what to print and the exit code (help and version: 0, wrong usage: 2).

@@ -51,18 +51,21 @@ int dot_command(const Options& options) {
   if (!options.output_file.empty() && extension != "svg" && extension != "png" && extension != "pdf" && extension != "dot")
     return console.fail(
         Error{"-o " + options.output_file + ": expected a file that ends in .svg, .png, .pdf or .dot", {}, ErrorKind::usage});
-  const Graph graph = load_graph(options);
-  if (!graph.ok()) return console.fail(graph.diagnostics);
-  const auto plan = make_plan(graph, options);
-  if (!plan) return console.fail(plan.error());
+  int code = kDone;
+  const auto plan = load_and_plan(options, console, code);
+  if (!plan) return code;
   if (!plan->ok() && plan->program.graph == nullptr) return console.fail(plan->diagnostics);
   const std::string source = dot(*plan);
-  if (options.output_file.empty()) {
+  if (!options.output_file.empty()) {
+    const Status done = extension == "dot" ? write_file(options.output_file, {source}) : render(source, extension, options.output_file);
+    if (!done) return console.fail(done.error());
+    if (options.json) console.document("file", options.output_file, plan->diagnostics);
+  } else if (options.json) {
+    console.document("dot", source, plan->diagnostics);
+  } else {
     console.out(source);
-    return kDone;
   }
-  const Status done = extension == "dot" ? write_file(options.output_file, {source}) : render(source, extension, options.output_file);
-  return done ? kDone : console.fail(done.error());
+  return kDone;
 }
 
 }  // namespace cleave::cli

@@ -32,7 +32,7 @@ int plan_command(const Options& options) {
     if (Status set = set_accelerator_memory(loaded->problem, options.accelerator_memory); !set) return console.fail(set.error());
   const auto placement = solve(loaded->problem, {.solver = options.solver == "boost" ? Solver::boost : Solver::flat});
   if (!placement) return console.fail(placement.error());
-  console.line(placement_json(*loaded, *placement));
+  console.document(placement_json(*loaded, *placement) + "\n");
   return kDone;
 }
 

@@ -3,24 +3,33 @@
 #include "graph/text/text.h"
 #include "partitioner/report/explain.h"
 #include "tools/cli/session.h"
+#include "tools/cli/values.h"
 
 namespace cleave::cli {
 
 int print_command(const Options& options) {
   const Console console(options);
-  const Graph graph = load_graph(options);
-  if (!graph.ok()) return console.fail(graph.diagnostics);
-  if (options.stage == "traced") return console.out(print(graph)), kDone;
-  if (options.stage == "simplified") {
+  const auto say = [&](const std::string& text, const Diagnostics& diagnostics) {
+    if (options.json)
+      console.document("text", text, diagnostics);
+    else
+      console.out(text);
+    return kDone;
+  };
+  if (options.stage == "traced" || options.stage == "simplified") {
+    const Graph graph = load_graph(options);
+    if (!graph.ok()) return console.fail(graph.diagnostics);
+    if (const auto inputs = read_inputs(graph, options); !inputs) return console.fail(inputs.error());
+    if (options.stage == "traced") return say(print(graph), graph.diagnostics);
     const Result<Wiring> wiring = wire(options);
     if (!wiring) return console.fail(wiring.error());
-    return console.out(print(run_passes(graph, wiring->plan.passes))), kDone;
+    return say(print(run_passes(graph, wiring->plan.passes)), graph.diagnostics);
   }
-  const auto plan = make_plan(graph, options);
-  if (!plan) return console.fail(plan.error());
+  int code = kDone;
+  const auto plan = load_and_plan(options, console, code);
+  if (!plan) return code;
   if (plan->program.graph == nullptr) return console.fail(plan->diagnostics);
-  console.out(options.stage == "placed" ? placed_text(*plan) : print(plan->program));
-  return kDone;
+  return say(options.stage == "placed" ? placed_text(*plan) : print(plan->program), plan->diagnostics);
 }
 
 }  // namespace cleave::cli

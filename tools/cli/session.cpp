@@ -3,16 +3,20 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 
+#include "graph/base/diagnostic_json.h"
 #include "graph/base/diagnostic_text.h"
 #include "graph/base/units.h"
+#include "graph/base/utf8.h"
+#include "graph/base/version.h"
 #include "graph/passes/seed.h"
 #include "graph/text/text.h"
 #include "models/model.h"
-#include "partitioner/report/explain.h"
+#include "tools/cli/values.h"
 
 namespace cleave::cli {
 namespace {
@@ -54,6 +58,16 @@ std::vector<std::string> library_folders() {
   return {(root / "lib").string(), (root / CLEAVE_LIBRARY_FOLDER).string()};
 }
 
+/// The seed of `random` or `random:SEED`.
+std::optional<std::uint64_t> random_seed(std::string_view schedule) {
+  if (schedule == "random") return 0;
+  if (!schedule.starts_with("random:")) return std::nullopt;
+  const std::string_view digits = schedule.substr(7);
+  std::uint64_t seed = 0;
+  const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), seed);
+  return code == std::errc() && end == digits.data() + digits.size() ? std::optional(seed) : std::nullopt;
+}
+
 Status read_executor_flags(const Options& options, ExecutorOptions& result) {
   result.check_memory = options.check_memory;
   result.inject = options.inject;
@@ -62,11 +76,13 @@ Status read_executor_flags(const Options& options, ExecutorOptions& result) {
   if (options.precision == "bf16") result.precision = Precision::bf16;
   if (options.schedule == "latest") {
     result.schedule = ExecutorOptions::Schedule::latest;
-  } else if (options.schedule.starts_with("random")) {
+  } else if (const auto seed = random_seed(options.schedule)) {
     result.schedule = ExecutorOptions::Schedule::random;
-    if (options.schedule.size() > 7) result.schedule_seed = std::strtoull(options.schedule.c_str() + 7, nullptr, 10);
+    result.schedule_seed = *seed;
   } else if (options.schedule != "eager") {
-    return Error{"--schedule " + options.schedule + ": expected eager, latest or random[:SEED]", {}, ErrorKind::usage};
+    return Error{"--schedule " + options.schedule + ": expected eager, latest or random[:SEED], where SEED is a whole number of 64 bits",
+                 {},
+                 ErrorKind::usage};
   }
   return {};
 }
@@ -117,11 +133,27 @@ int exit_code(const Error& error) {
 Console::Console(const Options& options) : options_(options), color_(wants_color(options)) {}
 
 void Console::line(std::string_view text) const {
-  write(stdout, std::string(text) + "\n");
+  write(stdout, escape_controls(text) + "\n");
 }
 
 void Console::out(std::string_view text) const {
-  write(stdout, text);
+  write(stdout, escape_controls(text));
+}
+
+void Console::document(std::string_view json) const {
+  write(stdout, json);
+}
+
+void Console::document(std::string_view key, std::string_view text, const Diagnostics& diagnostics) const {
+  std::string out;
+  JsonWriter json(out, 2);
+  json.object([&] {
+    json.field("cleave", kVersion);
+    json.field(key, text);
+    json.key("diagnostics");
+    write_json(json, diagnostics);
+  });
+  document(out + "\n");
 }
 
 void Console::note(std::string_view text) const {
@@ -141,14 +173,14 @@ void Console::report(const Diagnostics& diagnostics) const {
 
 int Console::fail(const Error& error) const {
   if (options_.json)
-    out(diagnostics_json(as_diagnostics(error)));
+    document(diagnostics_json(as_diagnostics(error)));
   else
     write(stderr, to_text(error, {.color = color_, .source = true}));
   return exit_code(error);
 }
 
 int Console::fail(const Diagnostics& diagnostics) const {
-  if (options_.json) out(diagnostics_json(diagnostics));
+  if (options_.json) document(diagnostics_json(diagnostics));
   report(diagnostics);
   return kUserError;
 }
@@ -200,6 +232,20 @@ Result<Plan> make_plan(const Graph& graph, const Options& options) {
   Plan made = plan(graph, wiring->plan);
   if (options.time_passes) write(stderr, times_text(made.times));
   return made;
+}
+
+std::optional<Plan> load_and_plan(const Options& options, const Console& console, int& code) {
+  const auto failed = [&](const auto& error) {
+    code = console.fail(error);
+    return std::nullopt;
+  };
+  const Graph graph = load_graph(options);
+  if (!graph.ok()) return failed(graph.diagnostics);
+  if (const auto inputs = read_inputs(graph, options); !inputs) return failed(inputs.error());
+  auto plan = make_plan(graph, options);
+  if (!plan) return failed(plan.error());
+  code = plan->ok() ? kDone : kUserError;
+  return *std::move(plan);
 }
 
 }  // namespace cleave::cli

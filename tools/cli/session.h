@@ -27,8 +27,11 @@ class Console {
  public:
   explicit Console(const Options& options);
 
-  void line(std::string_view text) const;  ///< to standard output
-  void out(std::string_view text) const;   ///< as it stands
+  void line(std::string_view text) const;      ///< to standard output
+  void out(std::string_view text) const;       ///< the same without a line break
+  void document(std::string_view json) const;  ///< the one of --json, byte for byte
+  /// The document {cleave, KEY: text, diagnostics}.
+  void document(std::string_view key, std::string_view text, const Diagnostics& diagnostics) const;
   void note(std::string_view text) const;  ///< a line about the run; left out by --quiet and --json
   void report(const Diagnostics& diagnostics) const;
   /// Reports an error and returns its exit code; under --json as the document {cleave, diagnostics}.
@@ -46,6 +49,9 @@ Graph load_graph(const Options& options);
 /// The command line's flags as compile() would be told them, and wired like there. An Error for a device, machine or profile that cannot be
 /// had, or flags that mean nothing to the device.
 Result<Wiring> wire(const Options& options);
+/// Loads the graph, reads the values given for its inputs, and plans; where that fails it is reported and nothing comes back, but `code`
+/// says how. The plan may have errors.
+std::optional<Plan> load_and_plan(const Options& options, const Console& console, int& code);
 /// The plan for the graph; shows passes and times where they are asked for.
 Result<Plan> make_plan(const Graph& graph, const Options& options);
 
@@ -57,5 +63,6 @@ int print_command(const Options& options);
 int plan_command(const Options& options);
 int devices_command(const Options& options);
 int calibrate_command(const Options& options);
+int completion_command(const Options& options);
 
 }  // namespace cleave::cli

@@ -3,20 +3,23 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <type_traits>
 #include <vector>
 
 #include "graph/array/npy.h"
+#include "graph/array/range.h"
+#include "graph/base/spelling.h"
 
 namespace cleave::cli {
 namespace {
 
-using nlohmann::json;
-using nlohmann::ordered_json;
+using Json = nlohmann::json;
 
 /// One JSON scalar as a double or integer; nothing if it is neither number, bool nor one of the three words.
 template <class T>
-std::optional<T> convert(const json& item) {
+std::optional<T> convert(const Json& item) {
   if (item.is_string()) {
     if constexpr (std::is_integral_v<T>) return std::nullopt;
     const auto& word = item.get_ref<const std::string&>();
@@ -43,16 +46,18 @@ std::optional<T> convert(const json& item) {
     return static_cast<T>(value);
   } else {
     if (!item.is_number()) return std::nullopt;
+    const auto value = item.get<double>();
+    if (out_of_range(value, DTypeOf<T>::value)) return std::nullopt;
     if constexpr (std::is_same_v<T, double>)
-      return item.get<double>();
+      return value;
     else
-      return T(static_cast<float>(item.get<double>()));
+      return T(static_cast<float>(value));
   }
 }
 
 /// The scalars of a nested list in row-major order, if it is exactly of `shape`. Walks with a stack, not the machine's.
-std::optional<std::string> flatten(const json& value, const Shape& shape, std::vector<const json*>& items) {
-  std::vector<std::pair<const json*, std::size_t>> open{{&value, 0}};
+std::optional<std::string> flatten(const Json& value, const Shape& shape, std::vector<const Json*>& items) {
+  std::vector<std::pair<const Json*, std::size_t>> open{{&value, 0}};
   while (!open.empty()) {
     const auto [item, depth] = open.back();
     open.pop_back();
@@ -69,8 +74,8 @@ std::optional<std::string> flatten(const json& value, const Shape& shape, std::v
   return std::nullopt;
 }
 
-Result<Array> from_json(const json& value, const TensorType& type) {
-  std::vector<const json*> items;
+Result<Array> from_json(const Json& value, const TensorType& type) {
+  std::vector<const Json*> items;
   const bool fill = !value.is_array();
   if (fill)
     items.push_back(&value);
@@ -78,14 +83,14 @@ Result<Array> from_json(const json& value, const TensorType& type) {
     return Error{*problem, {}, ErrorKind::user};
   auto array = Array::allocate(type);
   if (!array) return array;
-  const json* refused = nullptr;
+  const Json* refused = nullptr;
   dispatch(type.dtype, [&](auto zero) {
     using T = decltype(zero);
     T* out = array->template mutable_data<T>();
     const std::int64_t count = array->size();
     std::vector<T> converted;
     converted.reserve(items.size());
-    for (const json* item : items) {
+    for (const Json* item : items) {
       const auto element = convert<T>(*item);
       if (!element) {
         refused = item;
@@ -95,58 +100,81 @@ Result<Array> from_json(const json& value, const TensorType& type) {
     }
     for (std::int64_t i = 0; i < count; ++i) out[i] = converted[fill ? 0 : static_cast<std::size_t>(i)];
   });
-  if (refused) return Error{"`" + refused->dump() + "` is no value of type " + std::string(to_string(type.dtype)), {}, ErrorKind::user};
+  if (refused)
+    return Error{"`" + refused->dump() + "` is no value of type " + std::string(to_string(type.dtype)) +
+                     (refused->is_number() && out_of_range(refused->get<double>(), type.dtype) ? "; " + range_text(type.dtype) : ""),
+                 {},
+                 ErrorKind::user};
   return array;
 }
 
-ordered_json number_json(double value) {
-  if (std::isnan(value)) return "NaN";
-  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
-  return value;
-}
-
 template <class T>
-ordered_json element_json(T value) {
+void write_element(JsonWriter& json, T value) {
   if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
-    return number_json(static_cast<float>(value));
-  } else if constexpr (std::is_same_v<T, float>) {
-    if (!std::isfinite(value)) return number_json(static_cast<double>(value));
-    char text[32];  // the shortest decimal that reads back as this float, so that 0.1f prints as 0.1
-    const auto end = std::to_chars(text, text + sizeof text, value).ptr;
-    double shortest = 0;
-    std::from_chars(text, end, shortest);
-    return shortest;
-  } else if constexpr (std::is_same_v<T, double>) {
-    return number_json(value);
+    write_element(json, static_cast<double>(static_cast<float>(value)));
+  } else if constexpr (std::is_floating_point_v<T>) {
+    if (std::isfinite(value)) return json.value(value);
+    json.value(std::isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity");
   } else {
-    return value;
+    json.value(value);
   }
 }
 
 /// The list of dimension `depth` from element `offset` on. Recursion is bounded by the rank, which type rules bound.
 template <class T>
-ordered_json nested(const T* data, const Shape& shape, const std::vector<std::int64_t>& strides, std::size_t depth, std::int64_t offset) {
-  if (depth == shape.size()) return element_json(data[offset]);
-  ordered_json list = ordered_json::array();
-  for (std::int64_t i = 0; i < shape[depth]; ++i) list.push_back(nested(data, shape, strides, depth + 1, offset + i * strides[depth]));
-  return list;
+void write_nested(JsonWriter& json, const T* data, const Shape& shape, const std::vector<std::int64_t>& strides, std::size_t depth,
+                  std::int64_t offset) {
+  if (depth == shape.size()) return write_element(json, data[offset]);
+  json.list([&] {
+    for (std::int64_t i = 0; i < shape[depth]; ++i) write_nested(json, data, shape, strides, depth + 1, offset + i * strides[depth]);
+  });
 }
 
 }  // namespace
 
 Result<Array> read_value(const std::string& text, const TensorType& type) {
   if (text.ends_with(".npy") || text.ends_with(".csv")) return read_array(text, type);
+  double number = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (code == std::errc::result_out_of_range && end == text.data() + text.size())
+    return Error{
+        "`" + text + "` is no value of type " + std::string(to_string(type.dtype)) + "; " + range_text(type.dtype), {}, ErrorKind::user};
   int depth = 0;
   for (const char c : text) depth += c == '[';
-  const json value = depth > 1'000'000 ? json(json::value_t::discarded) : json::parse(text, nullptr, false);
+  const Json value = depth > 1'000'000 ? Json(Json::value_t::discarded) : Json::parse(text, nullptr, false);
   if (value.is_discarded()) return Error{"`" + text + "` is neither an .npy or .csv file nor a JSON value", {}, ErrorKind::user};
   return from_json(value, type);
 }
 
-ordered_json data_json(const Array& array) {
-  return dispatch(array.dtype(), [&](auto zero) {
+/// The values given on the command line, each read with the type that the model declares.
+Result<std::map<std::string, Array>> read_inputs(const Graph& graph, const Options& options) {
+  std::map<std::string, const Value*> declared;
+  std::vector<std::string> names;
+  for (const Node& node : graph.nodes) {
+    if (node.kind != NodeKind::input && node.kind != NodeKind::parameter) continue;
+    const Value& value = graph.values[node.results[0]];
+    declared[value.name] = &value;
+    names.push_back(value.name);
+  }
+  std::map<std::string, Array> arrays;
+  for (const auto& [name, text] : options.inputs) {
+    const auto found = declared.find(name);
+    if (found == declared.end()) {
+      return Error{"the model has no input or parameter `" + name + "`" + did_you_mean_or_has(name, names), {}, ErrorKind::unknown};
+    }
+    auto array = read_value(text, found->second->type);
+    if (!array)
+      return Error{"`" + name + "` (" + to_string(found->second->type) + "): " + array.error().message, array.error().location,
+                   array.error().kind};
+    arrays.insert_or_assign(name, *std::move(array));
+  }
+  return arrays;
+}
+
+void write_json(JsonWriter& json, const Array& array) {
+  dispatch(array.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    return nested(array.template data<T>(), array.shape(), row_major_strides(array.shape()), 0, 0);
+    write_nested(json, array.template data<T>(), array.shape(), row_major_strides(array.shape()), 0, 0);
   });
 }
 

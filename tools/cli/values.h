@@ -1,11 +1,14 @@
 // Values between the command line, JSON and arrays.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <map>
 #include <string>
 
 #include "graph/array/array.h"
+#include "graph/base/json_writer.h"
 #include "graph/base/result.h"
+#include "graph/graph.h"
+#include "tools/cli/options.h"
 
 namespace cleave::cli {
 
@@ -13,7 +16,10 @@ namespace cleave::cli {
 /// length; "NaN", "Infinity", "-Infinity" as strings). A single value fills the shape. Integers must fit the element type.
 Result<Array> read_value(const std::string& text, const TensorType& type);
 
+/// The values of --input and --param, each read with the type that the model declares.
+Result<std::map<std::string, Array>> read_inputs(const Graph& graph, const Options& options);
+
 /// Nested lists of an array's elements, a bare number or bool at rank 0; what JSON cannot hold as "NaN", "Infinity", "-Infinity".
-nlohmann::ordered_json data_json(const Array& array);
+void write_json(JsonWriter& json, const Array& array);
 
 }  // namespace cleave::cli

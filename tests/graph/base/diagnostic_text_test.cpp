@@ -261,6 +261,12 @@ TEST(Nearest, SuggestsWhatIsNear) {
   EXPECT_EQ(nearest_name("", ops), std::nullopt);
   EXPECT_EQ(nearest_name("sum", {}), std::nullopt);
   EXPECT_EQ(nearest_name(std::string(1000, 'a'), {std::string(1000, 'a')}), std::nullopt);
+  EXPECT_EQ(did_you_mean("smu", ops), "; did you mean `sum`?");
+  EXPECT_EQ(did_you_mean("convolution", ops), "");
+  EXPECT_EQ(did_you_mean_or_has("smu", ops), "; did you mean `sum`?");
+  EXPECT_EQ(did_you_mean_or_has("convolution", ops), "") << "too many to list";
+  EXPECT_EQ(did_you_mean_or_has("convolution", {"x", "w"}), "; it has `x`, `w`");
+  EXPECT_EQ(did_you_mean_or_has("x", {}), "");
 }
 
 }  // namespace

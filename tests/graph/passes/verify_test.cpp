@@ -106,6 +106,34 @@ TEST(Verify, RegionsAreATreeInOrder) {
   breaks([](Sample& s) { std::swap(s.at(s.choice).regions[0], s.at(s.choice).regions[1]); }, "must be a region of kind \"then\"");
 }
 
+TEST(Verify, InputsAndOutputsAreToldApart) {
+  breaks([](Sample& s) { s.graph.outputs.push_back({"out", s.x, {}}); }, "a second output is named `out`");
+  breaks([](Sample& s) { s.at(s.p).name = "x"; }, "is the second input or parameter named `x`");
+  breaks([](Sample& s) { s.at(s.p).name.clear(); }, "has no name");
+  breaks([](Sample& s) { s.graph.values[s.result(s.node(NodeKind::input, s.inside(s.loop), {}, {kInt}))].name = "n"; },
+         "must stand in the root region, not in a loop or branch");
+}
+
+TEST(Verify, PinsDoNotContradict) {
+  breaks([](Sample& s) { s.at(s.loop).pin = Side::host; }, "is no operation but has a pin");
+  breaks(
+      [](Sample& s) {
+        const ValueId moved = s.call("to_host", Graph::kRoot, {s.x}, kVector);
+        s.at(s.producer(moved)).pin = Side::accelerator;
+      },
+      "is pinned to the side that it moves its operand away from");
+}
+
+TEST(Verify, SaysWhereInTheProgram) {
+  Sample sample;
+  sample.at(sample.loop).pin = Side::host;
+  sample.graph.outputs.push_back({"out", sample.x, {}});
+  const std::vector<Finding> findings = find_broken_rules(sample.graph);
+  ASSERT_EQ(findings.size(), 2u);
+  EXPECT_EQ(findings[0].node, sample.loop);
+  EXPECT_EQ(findings[1].output, 1);
+}
+
 TEST(Verify, EveryNodeStandsInOneRegion) {
   breaks([](Sample& s) { s.list(Graph::kRoot).pop_back(); }, "is in no region's list");
   breaks([](Sample& s) { s.list(Graph::kRoot).push_back(s.constant); }, "is listed twice");

@@ -8,6 +8,7 @@
 #include <limits>
 #include <random>
 
+#include "graph/base/utf8.h"
 #include "graph/passes/verify.h"
 #include "graph/trace/tracer.h"
 #include "tests/support/random_graph.h"
@@ -144,11 +145,41 @@ TEST(Text, SaysWhereAndWhatIsWrong) {
   expect_error("cleave-graph 1\nwhile expected 10.0 {\n", 3, "not closed");
   expect_error("cleave-graph 1\n%0 = merge(%0, %0) : f32[]\n", 2, "behind its branch");
   expect_error("cleave-graph 1\n%0 = input : f32[]\noutput \"a\" %0 @0:1:1\n", 3, "unknown file");
+  const std::string inputs = "cleave-graph 1\n%x.0 = input : f32[]\n";
+  expect_error(inputs + "output \"a\" %0\noutput \"a\" %0\n", 4, "a second output is named `a`");
+  expect_error(inputs + "%x.1 = parameter {value=1.0} : f32[]\n", 3, "the second input or parameter named `x`");
+  expect_error(inputs + "%1 = input : f32[]\n", 3, "has no name");
+  expect_error(inputs + "for {count=2} {\n  %i.1 = counter : i32[]\n  %y.2 = input : f32[]\n}\n", 5, "must stand in the root region");
+  expect_error(inputs + "%1 = exp(%0) : f32[] pin host pin accelerator\n", 3, "`pin` is given twice");
+  expect_error(inputs + "%1 = to_accelerator(%0) : f32[] pin host\n", 3, "pinned to the side that it moves its operand away from");
+  expect_error(inputs + "%y.1 = input : f32[] pin accelerator\n", 3, "is no operation but has a pin");
+  expect_error(inputs + "for {count=2} expected 1.0 expected 2.0 {\n}\n", 3, "`expected` is given twice");
+  expect_error(inputs + "while expected inf {\n  %b.1 = constant {value=bool[] (false)} : bool[]\n  test %1\n} do {\n}\n", 3,
+               "impossible number of trips");
+  expect_error(inputs + "limits transfers 1 transfers 2\n", 3, "`transfers` is given twice");
+  expect_error(inputs + "%1 = exp(%0) : i32[]\n", 3, "gives f32[] as result 0");
   std::string deep = "cleave-graph 1\n";
   for (int i = 0; i < 100000; ++i) deep += "for {count=1} {\n";
   const Result<Graph> read = parse_graph(deep, "deep.graph");
   ASSERT_FALSE(read.ok());
   EXPECT_NE(read.error().message.find("too deeply"), std::string::npos);
+}
+
+TEST(Text, TheColumnIsThatOfTheNode) {
+  const Result<Graph> read = parse_graph("cleave-graph 1\n%x.0 = input : f32[]\n  %y.1 = input : f32[] pin host\n", "bad.graph");
+  ASSERT_FALSE(read.ok());
+  EXPECT_EQ(to_string(read.error().location), "bad.graph:3:10");
+}
+
+TEST(Text, AnyBytesInNamesReadBack) {
+  Graph graph;
+  for (int byte = 1; byte < 256; ++byte) graph.name += static_cast<char>(byte);
+  graph.name += "\xc2\x9b caf\xc3\xa9 \xe2\x80\xae";
+  const std::string text = print(graph);
+  EXPECT_TRUE(is_utf8(text));
+  const Result<Graph> read = parse_graph(text, "bytes.graph");
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(read->name, graph.name);
 }
 
 TEST(Text, RoundTripsRandomPrograms) {

@@ -74,6 +74,18 @@ TEST(Robustness, EveryMutantIsReadOrRefused) {
   }
 }
 
+TEST(Robustness, TextThatIsNoUtf8IsRefusedWhereItStands) {
+  for (const std::string bytes : {"\xc0\xaf", "\xe0\x80\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xf8\x88\x80\x80\x80", "\x80", "\xc3",
+                                  "\x1b", "\x7f", "\xc2\x9b"}) {
+    const Graph graph = parse_model("cleave: 1\nmodel: a" + bytes + "b\nprogram: []\n", "m.yaml");
+    ASSERT_EQ(graph.diagnostics.size(), 1u) << bytes;
+    EXPECT_EQ(to_text(graph.diagnostics), "m.yaml:2:9: error: this byte is no text; a model is UTF-8 without control characters\n");
+  }
+  const Graph cut = parse_model("cleave: 1\nmodel: a\xe2\x82", "m.yaml");
+  EXPECT_EQ(to_text(cut.diagnostics), "m.yaml:2:9: error: the file ends within a character\n");
+  EXPECT_TRUE(parse_model("cleave: 1\nmodel: caf\xc3\xa9 \xf0\x9f\x98\x80\nprogram: []\n", "m.yaml").ok());
+}
+
 TEST(Robustness, SizeAndDepthAreBounded) {
   for (const std::string unit : {"[", "{", "- ", "a: [", "? ", "!", "&a ", "*a ", "'", "\"", "{a: ", "[a, ", "x: y\n", "- - "}) {
     std::string text;

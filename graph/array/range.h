@@ -1,0 +1,15 @@
+// Range: which numbers an element type holds, for messages about those that it does not.
+#pragma once
+
+#include <string>
+
+#include "graph/array/tensor_type.h"
+
+namespace cleave {
+
+/// Whether a finite number would become infinite, or lies beyond the ends of an integer type.
+[[nodiscard]] bool out_of_range(double value, DType dtype);
+/// "f32 holds -3.4028235e+38 to 3.4028235e+38", "u8 holds 0 to 255".
+[[nodiscard]] std::string range_text(DType dtype);
+
+}  // namespace cleave

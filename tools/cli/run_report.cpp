@@ -1,0 +1,201 @@
+#include "tools/cli/run_report.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <set>
+
+#include "executor/report/profile_report.h"
+#include "graph/array/npy.h"
+#include "graph/base/diagnostic_json.h"
+#include "graph/base/units.h"
+#include "partitioner/machine/profile_position.h"
+#include "partitioner/report/explain.h"
+#include "tools/cli/values.h"
+
+namespace cleave::cli {
+namespace {
+
+constexpr std::int64_t kMostJsonElements = 10'000;
+
+/// The shortest, the median and the longest of several runs.
+struct Spread {
+  double min = 0, median = 0, max = 0;
+};
+
+Spread spread(std::vector<double> seconds) {
+  std::sort(seconds.begin(), seconds.end());
+  const std::size_t middle = seconds.size() / 2;
+  const double median = seconds.size() % 2 == 1 ? seconds[middle] : (seconds[middle - 1] + seconds[middle]) / 2;
+  return {seconds.front(), median, seconds.back()};
+}
+
+std::string spread_text(const std::vector<double>& seconds) {
+  const Spread of = spread(seconds);
+  return "min " + format_seconds(of.min) + ", median " + format_seconds(of.median) + ", max " + format_seconds(of.max);
+}
+
+void write_json(JsonWriter& json, const char* name, const std::vector<double>& seconds) {
+  const Spread of = spread(seconds);
+  json.object(name, [&] {
+    json.field("min", of.min);
+    json.field("median", of.median);
+    json.field("max", of.max);
+  });
+}
+
+/// A line a place in the program, in its order.
+std::string profile_text(const Graph& graph, const Profile& profile) {
+  std::vector<std::pair<std::string, std::string>> lines;
+  std::set<std::string> seen;
+  std::size_t width = 0;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = graph.nodes[NodeId(i)];
+    const std::string where = profile_position(node.location);
+    const auto expected = profile.expected.find(where);
+    const auto seconds = profile.host_seconds.find(where);
+    std::string what;
+    if (is_control(node.kind) && expected != profile.expected.end()) {
+      char number[64];
+      const bool branch = node.kind == NodeKind::branch;
+      std::snprintf(number, sizeof number, branch ? "`then` in %.3g %% of all cases" : "%.6g trips", expected->second * (branch ? 100 : 1));
+      what = number;
+    } else if (node.kind == NodeKind::operation && seconds != profile.host_seconds.end()) {
+      what = format_seconds(seconds->second) + " on the host, `" + graph.display_name(NodeId(i)) + "`";
+    }
+    if (what.empty() || !seen.insert(where).second) continue;
+    width = std::max(width, where.size());
+    lines.emplace_back(where, what);
+  }
+  std::string text = "observed:\n";
+  for (const auto& [where, what] : lines) text += "  " + where + std::string(width - where.size() + 2, ' ') + what + "\n";
+  return text;
+}
+
+bool uses_accelerator(const Program& program) {
+  const std::vector<Block>& blocks = program.devices[DeviceId(1)].blocks;
+  return !blocks.empty() && !blocks[0].steps.empty();
+}
+
+}  // namespace
+
+void Verified::tell(std::string_view name, double operations, StatusLine& line) {
+  const std::lock_guard lock(mutex_);
+  ++executions;
+  if (!line.on()) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (operations < 1e8 && now - shown_ < std::chrono::milliseconds(100)) return;
+  shown_ = now;
+  char text[64];
+  std::snprintf(text, sizeof text, " (%.3g operations), %lld checked before", operations, static_cast<long long>(executions - 1));
+  line.show("verifying `" + std::string(name) + "`" + text);
+}
+
+RunReport::RunReport(const Plan& plan, const Options& options, std::string device)
+    : plan_(plan), options_(options), device_(std::move(device)) {}
+
+void RunReport::add(RunResult result) {
+  seconds_.push_back(result.seconds);
+  simulated_seconds_.push_back(result.simulated_seconds);
+  last_ = std::move(result);
+}
+
+Status RunReport::deliver(const Console& console) const {
+  if (Status written = write_files(); !written) return written;
+  if (options_.json) {
+    console.document(json() + "\n");
+    return {};
+  }
+  print(console);
+  note(console);
+  return {};
+}
+
+Status RunReport::write_files() const {
+  for (const auto& [name, file] : options_.outputs)
+    for (const auto& [output, array] : last_->outputs)
+      if (output == name)
+        if (Status written = write_npy(array, file); !written) return written;
+  if (!options_.trace.empty())
+    if (Status written = write_chrome_trace(last_->timeline, *plan_.graph, options_.trace); !written) return written;
+  return options_.profile_file.empty() ? Status() : last_->observed.save(options_.profile_file);
+}
+
+std::string RunReport::json() const {
+  std::string text;
+  JsonWriter json(text);
+  const auto moved = [&](const char* direction, const TransferCount& count) {
+    json.object(direction, [&] {
+      json.field("count", count.count);
+      json.field("bytes", count.bytes);
+    });
+  };
+  json.object([&] {
+    json.field("device", device_);
+    json.object("outputs", [&] {
+      for (const auto& [name, array] : last_->outputs) {
+        json.object(name, [&] {
+          json.field("type", to_string(array.type()));
+          json.field("shape", array.shape());
+          if (array.size() > kMostJsonElements) return;
+          json.key("data");
+          cli::write_json(json, array);
+        });
+      }
+    });
+    json.object("transfers", [&] {
+      moved("host_to_accelerator", last_->host_to_accelerator);
+      moved("accelerator_to_host", last_->accelerator_to_host);
+    });
+    json.field("seconds", last_->seconds);
+    json.field("simulated_seconds", last_->simulated_seconds);
+    if (seconds_.size() > 1) {
+      json.object("runs", [&] {
+        json.field("count", seconds_.size());
+        write_json(json, "seconds", seconds_);
+        write_json(json, "simulated_seconds", simulated_seconds_);
+      });
+    }
+    if (verified_) {
+      json.object("verified", [&] { json.field("executions", verified_->executions); });
+    }
+    json.key("diagnostics");
+    cleave::write_json(json, plan_.diagnostics);
+    if (!options_.profile) return;
+    json.object("profile", [&] {
+      json.field("expected", last_->observed.expected);
+      json.field("host_seconds", last_->observed.host_seconds);
+    });
+  });
+  return text;
+}
+
+/// The outputs that did not go into files, and the profile.
+void RunReport::print(const Console& console) const {
+  std::set<std::string> in_files;
+  for (const auto& [name, file] : options_.outputs) in_files.insert(name);
+  for (const auto& [name, array] : last_->outputs)
+    if (!in_files.contains(name)) console.line(name + ": " + to_string(array));
+  if (!options_.profile || !options_.profile_file.empty()) return;
+  console.out(profile_text(*plan_.graph, last_->observed));
+  const ProfileReport measured = profile_report(last_->timeline, *plan_.graph, plan_.costed, plan_.transfers);
+  console.out(std::string(last_->timeline.simulated ? "simulated" : "measured") + " beside predicted, for a run:\n" +
+              to_text(measured, *plan_.graph));
+}
+
+void RunReport::note(const Console& console) const {
+  console.note(summary_line(plan_));
+  if (verified_)
+    console.note("verified: " + std::to_string(verified_->executions) + " executions of operations, each against its meaning: all agree, " +
+                 "integers and bool exactly, f32 within rtol 1e-5 and atol 1e-6 times the root of a reduction's length");
+  const bool simulated = last_->simulated_seconds > 0;
+  if (seconds_.size() > 1) {
+    console.note(std::to_string(seconds_.size()) + " runs: " + spread_text(seconds_) + " of wall clock");
+    if (simulated) console.note("  simulated: " + spread_text(simulated_seconds_));
+  }
+  if (!simulated) return;
+  console.note(std::string(uses_accelerator(plan_.program) ? "ran" : "nothing to do") +
+               " on the simulated accelerator: results are real, times are simulated (" + format_seconds(last_->simulated_seconds) +
+               " simulated, " + format_seconds(last_->seconds) + " of wall clock)");
+}
+
+}  // namespace cleave::cli
