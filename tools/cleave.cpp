@@ -1,8 +1,10 @@
 // The command line of cleave: reads the flags, hands over to one command, and sees that what it said arrived. Nothing else is decided here.
 #include <fcntl.h>
 
+#include <csignal>
 #include <cstdio>
 
+#include "graph/base/output_file.h"
 #include "tools/cli/options.h"
 #include "tools/cli/session.h"
 
@@ -14,6 +16,18 @@ using namespace cleave::cli;
 void keep_standard_streams() {
   for (int stream = 0; stream <= 2; ++stream)
     if (::fcntl(stream, F_GETFD) < 0) (void)::open("/dev/null", O_RDONLY);
+}
+
+/// A signal that ends us leaves no unfinished file behind. What we were told to ignore (nohup) stays ignored.
+void clean_up_on_signals() {
+  struct sigaction action = {}, before = {};
+  action.sa_handler = [](int signal) {
+    cleave::remove_unfinished_files();
+    (void)::raise(signal);  // which ends us now
+  };
+  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER);
+  for (const int signal : {SIGHUP, SIGINT, SIGTERM})
+    if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_DFL) ::sigaction(signal, &action, nullptr);
 }
 
 int run(const Options& options) {
@@ -35,6 +49,7 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
   keep_standard_streams();
+  clean_up_on_signals();
   Options options;
   int code = kDone;
   if (const auto exit = parse(argc, argv, options)) {

@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <new>
+#include <utility>
 
+#include "graph/base/output_file.h"
 #include "graph/base/units.h"
 
 namespace cleave {
@@ -18,34 +18,12 @@ namespace {
 
 constexpr std::int64_t kFirstBlock = 1 << 16;  ///< of a file of unknown size
 
-Error file_error(const char* what, const std::string& path, int code) {
-  return {std::string("cannot ") + what + " `" + path + "`: " + std::strerror(code), {}, ErrorKind::file};
+Error read_error(const std::string& path, int code) {
+  return {"cannot read `" + path + "`: " + std::strerror(code), {}, ErrorKind::file};
 }
 
 Error too_large(const std::string& path, std::int64_t limit) {
   return {"cannot read `" + path + "`: the file is larger than " + format_bytes(static_cast<double>(limit)), {}, ErrorKind::file};
-}
-
-/// 0, or the errno of what failed.
-int write_all(int file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    ssize_t written = ::write(file, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return errno;
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return 0;
-}
-
-/// Opens a file that did not exist: `path` with a suffix, which is added to it. -1 with errno if that fails.
-int open_fresh(std::string& path) {
-  const std::string stem = path + ".tmp" + std::to_string(::getpid());
-  for (int attempt = 0; attempt < 1000; ++attempt) {
-    path = stem + "-" + std::to_string(attempt);
-    int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (file >= 0 || errno != EEXIST) return file;
-  }
-  return -1;
 }
 
 }  // namespace
@@ -53,8 +31,8 @@ int open_fresh(std::string& path) {
 Result<InputFile> InputFile::open(const std::string& path, std::int64_t limit) {
   InputFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC), path, limit);
   struct stat status;
-  if (file.descriptor_ < 0 || ::fstat(file.descriptor_, &status) != 0) return file_error("read", path, errno);
-  if (S_ISDIR(status.st_mode)) return file_error("read", path, EISDIR);
+  if (file.descriptor_ < 0 || ::fstat(file.descriptor_, &status) != 0) return read_error(path, errno);
+  if (S_ISDIR(status.st_mode)) return read_error(path, EISDIR);
   if (S_ISREG(status.st_mode) && status.st_size > 0) file.size_ = status.st_size;
   if (file.size_ && *file.size_ > limit) return too_large(path, limit);
   return file;
@@ -76,7 +54,7 @@ Result<std::size_t> InputFile::read(void* into, std::size_t count) {
   while (done < count) {
     const ssize_t got = ::read(descriptor_, static_cast<char*>(into) + done, count - done);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return file_error("read", path_, errno);
+    if (got < 0) return read_error(path_, errno);
     if (got == 0) break;
     done += static_cast<std::size_t>(got);
     position_ += got;
@@ -106,25 +84,11 @@ Result<std::string> read_file(const std::string& path, std::int64_t limit) {
 }
 
 Status write_file(const std::string& path, std::initializer_list<std::string_view> parts) {
-  std::error_code ignored;
-  std::string target = std::filesystem::is_symlink(path, ignored) ? std::filesystem::weakly_canonical(path, ignored).string() : path;
-  if (target.empty()) target = path;
-  struct stat status;
-  const bool exists = ::stat(target.c_str(), &status) == 0;
-  if (exists && S_ISDIR(status.st_mode)) return file_error("write", path, EISDIR);
-  const bool direct = exists && !S_ISREG(status.st_mode);
-  std::string temporary = target;
-  int file = direct ? ::open(target.c_str(), O_WRONLY | O_CLOEXEC) : open_fresh(temporary);
-  if (file < 0) return file_error("write", path, errno);
-  int failed = 0;
-  for (std::string_view part : parts) {
-    if (failed == 0) failed = write_all(file, part);
-  }
-  if (::close(file) != 0 && failed == 0) failed = errno;
-  if (failed == 0 && !direct && ::rename(temporary.c_str(), target.c_str()) != 0) failed = errno;
-  if (failed != 0 && !direct) ::unlink(temporary.c_str());
-  if (failed != 0) return file_error("write", path, failed);
-  return {};
+  Result<OutputFile> file = OutputFile::create(path);
+  if (!file) return file.error();
+  for (const std::string_view part : parts)
+    if (Status written = file->write(part); !written) return written;
+  return file->commit();
 }
 
 }  // namespace cleave

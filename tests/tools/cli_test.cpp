@@ -461,5 +461,50 @@ TEST_F(CliTest, WhatIsReadIsBounded) {
   }
 }
 
+TEST_F(CliTest, OutputPathsAreTestedBeforeTheRun) {
+  model(kScale);
+  std::filesystem::create_directory(folder_.path("folder"));
+  write_file(folder_.path("locked.npy"), "old");
+  std::filesystem::permissions(folder_.path("locked.npy"), std::filesystem::perms::owner_read);
+  const auto files = folder_.files();
+  for (const char* flag : {"--output y=", "--trace ", "--profile "}) {
+    for (const auto& [path, why] : {std::pair("none/y.npy", "No such file or directory"),
+                                    {"folder", "Is a directory"},
+                                    {"locked.npy", "Permission denied"},
+                                    {"model.yaml/y", "Not a directory"}}) {
+      const CommandResult result = run(std::string("run model.yaml --input x=1 ") + flag + path);
+      EXPECT_EQ(result.code, 1) << flag << path;
+      EXPECT_EQ(result.out, "") << "it ran";
+      EXPECT_EQ(result.err, std::string("error: cannot write `") + path + "`: " + why + "\n");
+    }
+  }
+  EXPECT_EQ(run("dot model.yaml -o none/a.svg").err, "error: cannot write `none/a.svg`: No such file or directory\n");
+  EXPECT_EQ(run("dot model.yaml -o none/a.dot").err, "error: cannot write `none/a.dot`: No such file or directory\n");
+  EXPECT_EQ(run("calibrate -o folder").err, "error: cannot write `folder`: Is a directory\n");
+  // A run that fails leaves nothing where its output would have been.
+  EXPECT_EQ(run("run model.yaml --output y=y.npy --trace t.json").code, 1);
+  EXPECT_EQ(folder_.files(), files);
+}
+
+TEST_F(CliTest, OutputsGoToStandardOutputBetweenItsLines) {
+  model(kScale);
+  const CommandResult result =
+      run("run model.yaml --input x=1 --output y=/dev/stdout --quiet >all; echo end >>all; wc -c <all; head -c 9 all");
+  EXPECT_EQ(result.out, std::to_string(9 + 128 + 12 + 4) + "\nsum: 6.0\n") << read_file(folder_.path("all"));
+}
+
+TEST_F(CliTest, APictureIsWholeOrNotThere) {
+  model(kScale);
+  std::filesystem::create_directory(folder_.path("bin"));
+  write_file(folder_.path("bin/dot"), "#!/bin/sh\necho half\nexit 1\n");
+  std::filesystem::permissions(folder_.path("bin/dot"), std::filesystem::perms::owner_all);
+  const auto files = folder_.files();
+  const CommandResult failed = run_command("PATH=$PWD/bin:$PATH cleave dot model.yaml -o a.svg", folder_.path(""));
+  EXPECT_EQ(failed.code, 3);
+  EXPECT_EQ(failed.err, "error: Graphviz could not draw `a.svg`\n");
+  EXPECT_EQ(run_command("PATH=${PATH%%:*} cleave dot model.yaml -o a.svg", folder_.path("")).code, 3);
+  EXPECT_EQ(folder_.files(), files);
+}
+
 }  // namespace
 }  // namespace cleave::testing

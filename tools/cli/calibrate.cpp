@@ -7,6 +7,7 @@
 #include "executor/api/back_ends.h"
 #include "graph/base/file.h"
 #include "graph/base/json_writer.h"
+#include "graph/base/output_file.h"
 #include "graph/base/units.h"
 #include "graph/base/version.h"
 #include "tools/calibration/calibration.h"
@@ -55,7 +56,7 @@ Status folder_for(const std::string& file, bool make) {
   const std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
   std::error_code failure;
   if (make) std::filesystem::create_directories(folder, failure);
-  if (std::filesystem::is_directory(folder, failure)) return {};
+  if (std::filesystem::is_directory(folder, failure)) return check_writable(file);
   return Error{"cannot write `" + file + "`: there is no folder `" + folder.string() + "`", {}, ErrorKind::file};
 }
 

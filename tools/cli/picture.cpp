@@ -1,45 +1,65 @@
 // `cleave dot`: the partition as Graphviz source, or rendered by the `dot` program.
-#include <fcntl.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
+#include <optional>
 
 #include "graph/base/file.h"
+#include "graph/base/output_file.h"
 #include "partitioner/report/explain.h"
 #include "tools/cli/session.h"
 
 namespace cleave::cli {
 namespace {
 
-/// Runs `dot -Tformat -o path source`; the picture replaces `path` only once it is whole.
-Status render(const std::string& source, const std::string& format, const std::string& path) {
-  const std::string partial = path + "." + std::to_string(getpid()) + ".tmp", input = partial + ".dot";
-  if (!write_file(input, {source})) return Error{"cannot write `" + path + "`: its folder takes no files", {}, ErrorKind::user};
+/// A file descriptor from which `text` can be read, or -1.
+int readable(std::string_view text) {
+  const int file = ::memfd_create("cleave", MFD_CLOEXEC);
+  while (file >= 0 && !text.empty()) {
+    const ssize_t written = ::write(file, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) break;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  if (file >= 0 && text.empty() && ::lseek(file, 0, SEEK_SET) == 0) return file;
+  if (file >= 0) ::close(file);
+  return -1;
+}
+
+/// The exit status of `dot -Tformat`, which reads from `source` and writes to `picture`; nothing if it cannot be run.
+std::optional<int> run_graphviz(const std::string& format, int source, int picture) {
   const std::string type = "-T" + format;
-  const char* arguments[] = {"dot", type.c_str(), "-o", partial.c_str(), input.c_str(), nullptr};
+  const char* arguments[] = {"dot", type.c_str(), nullptr};
+  posix_spawn_file_actions_t streams;
+  if (posix_spawn_file_actions_init(&streams) != 0) return std::nullopt;
+  posix_spawn_file_actions_adddup2(&streams, source, STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&streams, picture, STDOUT_FILENO);
   pid_t child = 0;
-  const int failure = posix_spawnp(&child, "dot", nullptr, nullptr, const_cast<char* const*>(arguments), environ);
+  const int failure = posix_spawnp(&child, "dot", &streams, nullptr, const_cast<char* const*>(arguments), environ);
+  posix_spawn_file_actions_destroy(&streams);
+  if (failure != 0) return std::nullopt;
   int status = -1;
-  if (failure == 0)
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
-  std::remove(input.c_str());
-  if (failure != 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 127))
-    return Error{"cannot run Graphviz (`dot`): install the package graphviz, or write a .dot file", {}, ErrorKind::machine};
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    std::remove(partial.c_str());
-    return Error{"Graphviz could not draw `" + path + "`", {}, ErrorKind::machine};
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  if (std::rename(partial.c_str(), path.c_str()) != 0) {
-    const std::string reason = std::strerror(errno);
-    std::remove(partial.c_str());
-    return Error{"cannot write `" + path + "`: " + reason, {}, ErrorKind::user};
-  }
-  return {};
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 127) return std::nullopt;
+  return status;
+}
+
+/// The picture replaces `path` only once it is whole.
+Status render(const std::string& source, const std::string& format, const std::string& path) {
+  Result<OutputFile> picture = OutputFile::create(path);
+  if (!picture) return picture.error();
+  const int input = readable(source);
+  if (input < 0) return Error{"cannot pass the program to Graphviz: " + std::string(std::strerror(errno)), {}, ErrorKind::machine};
+  const std::optional<int> status = run_graphviz(format, input, picture->descriptor());
+  ::close(input);
+  if (!status) return Error{"cannot run Graphviz (`dot`): install the package graphviz, or write a .dot file", {}, ErrorKind::machine};
+  if (!WIFEXITED(*status) || WEXITSTATUS(*status) != 0) return Error{"Graphviz could not draw `" + path + "`", {}, ErrorKind::machine};
+  return picture->commit();
 }
 
 }  // namespace
@@ -51,6 +71,7 @@ int dot_command(const Options& options) {
   if (!options.output_file.empty() && extension != "svg" && extension != "png" && extension != "pdf" && extension != "dot")
     return console.fail(
         Error{"-o " + options.output_file + ": expected a file that ends in .svg, .png, .pdf or .dot", {}, ErrorKind::usage});
+  if (Status writable = check_output_files(options); !writable) return console.fail(writable.error());
   int code = kDone;
   const auto plan = load_and_plan(options, console, code);
   if (!plan) return code;

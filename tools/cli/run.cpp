@@ -50,6 +50,7 @@ int run_command(const Options& options) {
   const Console console(options);
   const Result<Wiring> wiring = wire(options);
   if (!wiring) return console.fail(wiring.error());
+  if (Status writable = check_output_files(options); !writable) return console.fail(writable.error());
   const Graph graph = load_graph(options);
   if (!graph.ok()) return console.fail(graph.diagnostics);
   auto plan = make_plan(graph, options);

@@ -10,6 +10,7 @@
 
 #include "graph/base/diagnostic_json.h"
 #include "graph/base/diagnostic_text.h"
+#include "graph/base/output_file.h"
 #include "graph/base/units.h"
 #include "graph/base/utf8.h"
 #include "graph/base/version.h"
@@ -183,6 +184,16 @@ int Console::fail(const Diagnostics& diagnostics) const {
   if (options_.json) document(diagnostics_json(diagnostics));
   report(diagnostics);
   return kUserError;
+}
+
+Status check_output_files(const Options& options) {
+  std::vector<std::string> files{options.trace, options.profile_file, options.output_file};
+  for (const auto& [name, file] : options.outputs) files.push_back(file);
+  for (const std::string& file : files) {
+    if (file.empty()) continue;
+    if (Status writable = check_writable(file); !writable) return writable;
+  }
+  return {};
 }
 
 Graph load_graph(const Options& options) {

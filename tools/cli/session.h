@@ -44,6 +44,8 @@ class Console {
   bool color_;
 };
 
+/// Whether every file that the options want written can be, or the first that cannot, and why.
+Status check_output_files(const Options& options);
 /// The model or `.graph` file, traced; its mistakes are in its diagnostics.
 Graph load_graph(const Options& options);
 /// The command line's flags as compile() would be told them, and wired like there. An Error for a device, machine or profile that cannot be
