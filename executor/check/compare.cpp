@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
+
+#include "graph/base/number_text.h"
 
 namespace cleave::runtime {
 namespace {
@@ -22,9 +23,7 @@ Tolerance tolerance_of(DType type) {
 }
 
 std::string number(double value) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.9g", value);
-  return text;
+  return general_text(value, 9);
 }
 
 /// The largest magnitude among finite elements.

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <map>
 #include <tuple>
 
+#include "graph/base/number_text.h"
 #include "graph/base/units.h"
 #include "graph/graph.h"
 
@@ -119,8 +119,7 @@ std::string to_text(const ProfileReport& measured, const Graph& graph, std::size
   }
   if (all > rows.size()) text += "  and " + std::to_string(all - rows.size()) + " that took less\n";
   if (measured.transfer_seconds > 0) {
-    char share[16];
-    std::snprintf(share, sizeof share, "%.0f %%", 100 * measured.hidden_seconds / measured.transfer_seconds);
+    const std::string share = fixed_text(100 * measured.hidden_seconds / measured.transfer_seconds, 0) + " %";
     text += "  transfers took " + format_seconds(measured.transfer_seconds) + ", " + share + " of it hidden behind work\n";
   }
   return text;

@@ -110,7 +110,8 @@ class Array {
 /// Same type and same bits.
 bool operator==(const Array& a, const Array& b);
 
-/// Values as NumPy prints them: nested brackets, arrays of more than 1000 elements shortened with `...`.
+/// Values as NumPy prints them: nested brackets, arrays of more than 1000 elements shortened with `...`. Every number has the fewest digits
+/// that read back as itself.
 std::string to_string(const Array& array);
 
 }  // namespace cleave

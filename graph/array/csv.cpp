@@ -7,6 +7,7 @@
 
 #include "graph/array/npy.h"
 #include "graph/base/file.h"
+#include "graph/base/number_text.h"
 
 namespace cleave {
 namespace {
@@ -15,9 +16,13 @@ bool blank(char c) {
   return c == ' ' || c == '\t' || c == '\r';
 }
 
+std::string_view without_plus(std::string_view text) {
+  return text.starts_with('+') && !text.starts_with("+-") ? text.substr(1) : text;
+}
+
 template <class Number>
 std::optional<Number> parse_whole(std::string_view text) {
-  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+  text = without_plus(text);
   Number number{};
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
@@ -34,16 +39,17 @@ std::optional<T> parse_field(std::string_view text) {
     return number && *number <= 1 ? std::optional(*number == 1) : std::nullopt;
   } else if constexpr (std::is_integral_v<T>) {
     if (std::optional<T> number = parse_whole<T>(text)) return number;
-    std::optional<double> number = parse_whole<double>(text);
+    std::optional<double> number = read_double(without_plus(text));
     const bool exact = number && *number == std::trunc(*number) && std::abs(*number) <= 0x1p53 &&
                        *number >= static_cast<double>(std::numeric_limits<T>::min()) &&
                        *number <= static_cast<double>(std::numeric_limits<T>::max());
     return exact ? std::optional(static_cast<T>(*number)) : std::nullopt;
   } else if constexpr (std::is_floating_point_v<T>) {
-    if (std::optional<T> number = parse_whole<T>(text)) return number;
-    // Out of T's range: tiny numbers are zero, huge ones are refused.
-    std::optional<long double> number = parse_whole<long double>(text);
-    return number && std::abs(*number) < 1 ? std::optional(static_cast<T>(*number)) : std::nullopt;
+    text = without_plus(text);
+    if constexpr (std::is_same_v<T, float>)
+      return read_float(text);
+    else
+      return read_double(text);
   } else {
     std::optional<float> number = parse_field<float>(text);
     return number ? std::optional(T(*number)) : std::nullopt;

@@ -5,9 +5,9 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <vector>
 
+#include "graph/base/number_text.h"
 #include "graph/base/spelling.h"
 
 namespace cleave {
@@ -23,22 +23,17 @@ bool same_letters(std::string_view a, std::string_view b) {
 }
 
 std::string with_digits(double value, const char* unit) {
-  const char* format = value >= 9.95 ? "%.0f %s" : value >= 0.995 ? "%.1f %s" : "%.2f %s";
-  std::array<char, 400> text;
-  std::snprintf(text.data(), text.size(), format, value, unit);
-  return text.data();
+  return fixed_text(value, value >= 9.95 ? 0 : value >= 0.995 ? 1 : 2) + " " + unit;
 }
 
 }  // namespace
 
 std::string format_bytes(double bytes) {
-  if (std::isnan(bytes) || std::isinf(bytes)) return std::to_string(bytes) + " B";
+  if (std::isnan(bytes) || std::isinf(bytes)) return shortest_text(bytes) + " B";
   if (bytes < 0) return "-" + format_bytes(-bytes);
   if (bytes < 1024) {
-    bool whole = bytes == std::floor(bytes) || bytes >= 9.95;
-    std::array<char, 32> text;
-    std::snprintf(text.data(), text.size(), whole ? "%.0f B" : "%.2g B", bytes);
-    return text.data();
+    const bool whole = bytes == std::floor(bytes) || bytes >= 9.95;
+    return (whole ? fixed_text(bytes, 0) : general_text(bytes, 2)) + " B";
   }
   constexpr std::array<const char*, 6> kUnits{"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   std::size_t unit = 0;
@@ -48,7 +43,7 @@ std::string format_bytes(double bytes) {
 
 std::string format_seconds(double seconds) {
   if (seconds == 0) return "0 s";
-  if (std::isnan(seconds) || std::isinf(seconds)) return std::to_string(seconds) + " s";
+  if (std::isnan(seconds) || std::isinf(seconds)) return shortest_text(seconds) + " s";
   if (seconds < 0) return "-" + format_seconds(-seconds);
   if (seconds >= 0.0995) return with_digits(seconds, "s");
   if (seconds >= 0.0995e-3) return with_digits(seconds * 1e3, "ms");

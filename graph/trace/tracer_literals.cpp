@@ -1,8 +1,8 @@
 // Literals of the Tracer: weakly typed numbers that take their type where they meet a value, and fold among themselves.
 #include <cmath>
-#include <cstdio>
 #include <limits>
 
+#include "graph/base/number_text.h"
 #include "graph/trace/tracer_state.h"
 
 namespace cleave {
@@ -65,9 +65,7 @@ DType default_dtype(const Literal& literal) {
 std::string to_string(const Literal& literal) {
   if (literal.type == Literal::Type::boolean) return literal.integer ? "true" : "false";
   if (literal.type == Literal::Type::integer) return std::to_string(literal.integer);
-  char text[32];
-  std::snprintf(text, sizeof text, "%.9g", literal.floating);
-  return text;
+  return general_text(literal.floating, 9);
 }
 
 bool adapts(const Literal& literal, DType dtype) {

@@ -4,6 +4,9 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <optional>
+
+#include "graph/base/number_text.h"
 
 namespace cleave::models {
 namespace {
@@ -111,12 +114,10 @@ class Lexer {
     }
     const char* first = text_.data() + begin;
     const char* last = text_.data() + at_;
-    const auto error = floating ? std::from_chars(first, last, token.floating).ec : std::from_chars(first, last, token.integer).ec;
-    // from_chars calls what is too small for a double out of range, too; such a number is 0.
-    if (floating && error == std::errc::result_out_of_range && std::abs(std::strtod(text_.c_str() + begin, nullptr)) < 1)
-      token.floating = 0;
-    else if (error != std::errc())
+    const std::optional<double> number = floating ? read_double({first, last}) : 0.0;
+    if (!number || (!floating && std::from_chars(first, last, token.integer).ec != std::errc()))
       return fail(DiagnosticKind::value, begin, at_, "this number is too large");
+    token.floating = *number;
     token.kind = floating ? Token::Kind::floating : Token::Kind::integer;
     return true;
   }

@@ -1,10 +1,10 @@
 #include "models/reader/literals.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <limits>
 
 #include "graph/array/range.h"
+#include "graph/base/number_text.h"
 
 namespace cleave::models {
 
@@ -70,9 +70,7 @@ std::optional<Array> to_array(const LiteralList& list, DType dtype, std::string*
 std::string spelled(const Literal& literal) {
   if (literal.type == Literal::Type::boolean) return literal.integer ? "true" : "false";
   if (literal.type == Literal::Type::integer) return std::to_string(literal.integer);
-  char text[32];
-  std::snprintf(text, sizeof text, "%.9g", literal.floating);
-  return text;
+  return general_text(literal.floating, 9);
 }
 
 }  // namespace cleave::models

@@ -1,9 +1,7 @@
 #include "models/reader/statement.h"
 
 #include <algorithm>
-#include <iterator>
 #include <set>
-#include <sstream>
 #include <string_view>
 
 namespace cleave::models {
@@ -36,13 +34,23 @@ bool is_head(std::string_view key) {
   return key == "for" || key == "while" || key == "if" || key == "call";
 }
 
+std::vector<std::string> words(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  std::vector<std::string> found;
+  for (std::size_t begin = text.find_first_not_of(kBlanks); begin < text.size(); begin = text.find_first_not_of(kBlanks, begin)) {
+    const std::size_t end = std::min(text.find_first_of(kBlanks, begin), text.size());
+    found.emplace_back(text.substr(begin, end - begin));
+    begin = end;
+  }
+  return found;
+}
+
 /// The names in `a, b`, and the words of `a b`: what a statement that is wrong otherwise would have bound.
 void add_names(std::string_view text, Span span, std::vector<Name>& names) {
   const auto& reserved = reserved_words();
   while (!text.empty()) {
     const std::size_t comma = std::min(text.find(','), text.size());
-    std::istringstream words{std::string(text.substr(0, comma))};
-    const std::vector<std::string> all{std::istream_iterator<std::string>(words), {}};
+    const std::vector<std::string> all = words(text.substr(0, comma));
     text.remove_prefix(std::min(comma + 1, text.size()));
     if (!std::all_of(all.begin(), all.end(), is_name)) continue;
     for (const std::string& word : all) {

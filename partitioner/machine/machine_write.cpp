@@ -1,5 +1,6 @@
 // Writes a machine file: what Machine::parse reads back as the same numbers.
-#include <cstdio>
+#include <array>
+#include <charconv>
 
 #include "partitioner/machine/machine.h"
 
@@ -8,12 +9,8 @@ namespace {
 
 /// The shortest decimal that reads back as the same double.
 std::string number(double value) {
-  char text[40];
-  for (int digits = 1; digits <= 17; ++digits) {
-    std::snprintf(text, sizeof text, "%.*g", digits, value);
-    if (std::strtod(text, nullptr) == value) break;
-  }
-  return text;
+  std::array<char, 40> text;
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
 }
 
 /// Double quotes, as names come from drivers and may hold anything.

@@ -1,8 +1,8 @@
 #include "partitioner/report/wording.h"
 
 #include <cmath>
-#include <cstdio>
 
+#include "graph/base/number_text.h"
 #include "graph/base/units.h"
 
 namespace cleave::planner {
@@ -23,10 +23,8 @@ std::string culprit_name(const Graph& graph, NodeId node) {
 }
 
 std::string number(double value) {
-  char text[64];
   const bool whole = value == std::floor(value) && std::abs(value) < 1e15;
-  std::snprintf(text, sizeof text, whole ? "%.0f" : "%.3g", value);
-  return text;
+  return whole ? fixed_text(value, 0) : general_text(value, 3);
 }
 
 std::string times_phrase(const Graph& graph, RegionId region, double frequency) {

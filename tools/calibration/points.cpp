@@ -1,9 +1,8 @@
 #include "tools/calibration/points.h"
 
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
 
+#include "graph/base/number_text.h"
 #include "graph/op.h"
 
 namespace cleave::calibration {
@@ -11,9 +10,7 @@ namespace {
 
 /// Four digits: more would only be noise.
 double rounded(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4g", value);
-  return std::strtod(text, nullptr);
+  return read_double(general_text(value, 4)).value_or(value);
 }
 
 void round_all(PointTable& points) {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 
 #include "executor/cuda/kernels/device_texts.h"
@@ -65,9 +65,9 @@ std::string literal(std::int64_t value) {
 std::string literal(double value) {
   if (std::isnan(value)) return "__longlong_as_double(0x7ff8000000000000LL)";
   if (std::isinf(value)) return value > 0 ? "__longlong_as_double(0x7ff0000000000000LL)" : "(-__longlong_as_double(0x7ff0000000000000LL))";
-  char text[40];
-  std::snprintf(text, sizeof text, "(%a)", value);
-  return text;
+  char text[40];  // hexadecimal: every bit
+  char* end = std::to_chars(text, text + sizeof text, std::abs(value), std::chars_format::hex).ptr;
+  return (std::signbit(value) ? "(-0x" : "(0x") + std::string(text, end) + ")";
 }
 
 std::string_view device_text(std::string_view name) {
