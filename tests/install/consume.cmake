@@ -1,5 +1,6 @@
 # Run by ctest. Copies the consumer out of the source tree, builds it and runs it.
-#   WAY=install  installs BUILD to a prefix of its own; the consumer finds it there, and also compiles every installed header on its own
+#   WAY=install  installs BUILD to a prefix of its own; the consumer finds it there, and also compiles every installed header on its own;
+#                then it is built once more with what pkg-config says
 #   WAY=fetch    the example of docs/guide/cpp.md, word for word: cleave is fetched (from SOURCE) and built with it
 set(consumer ${CMAKE_CURRENT_LIST_DIR}/consumer)
 set(program consumer)
@@ -11,22 +12,15 @@ set(work ${BUILD}/${WAY}-test)
 file(REMOVE_RECURSE ${work}/source ${work}/prefix ${work}/build)
 file(COPY ${consumer}/ DESTINATION ${work}/source)
 
-function(run)
-  execute_process(COMMAND ${ARGN} RESULT_VARIABLE failed OUTPUT_VARIABLE output ERROR_VARIABLE output)
-  if(failed)
-    string(JOIN " " command ${ARGN})
-    message(FATAL_ERROR "${command}\n${output}")
-  endif()
-  set(output "${output}" PARENT_SCOPE)
-endfunction()
+include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 
 set(options -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${CXX})
 if(WAY STREQUAL install)
   run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${work}/prefix)
-  list(APPEND options -DCMAKE_BUILD_TYPE=${BUILD_TYPE} -DCMAKE_PREFIX_PATH=${work}/prefix -DHEADERS=${work}/prefix/include)
+  list(APPEND options -DCMAKE_BUILD_TYPE=${BUILD_TYPE} -DCMAKE_PREFIX_PATH=${work}/prefix -DHEADERS=${work}/prefix/include -DVERSION=${VERSION})
 else()
   # All of cleave is built once more, as fast as that goes.
-  list(APPEND options -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DFETCHCONTENT_SOURCE_DIR_CLEAVE=${SOURCE}
+  list(APPEND options -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DFETCHCONTENT_SOURCE_DIR_CLEAVE=${SOURCE} -DCLEAVE_PCH=ON
        -DCMAKE_PROJECT_least_squares_INCLUDE=${CMAKE_CURRENT_LIST_DIR}/no_extras.cmake)
   find_program(CCACHE ccache)
   if(CCACHE)
@@ -37,3 +31,6 @@ run(${CMAKE_COMMAND} -S ${work}/source -B ${work}/build ${options})
 run(${CMAKE_COMMAND} --build ${work}/build)
 run(${work}/build/${program})
 message(STATUS "${output}")
+if(WAY STREQUAL install)
+  consume_with_pkg_config(${work}/prefix ${work})
+endif()
