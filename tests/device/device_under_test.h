@@ -8,6 +8,7 @@
 #include "executor/api/back_ends.h"
 #include "tests/executor/run_support.h"
 #include "tests/support/namespaces.h"
+#include "tests/support/places.h"
 
 namespace cleave::testing {
 
@@ -16,7 +17,7 @@ inline Result<ExecutorSetup> device_under_test() {
   const char* name = std::getenv("CLEAVE_TEST_DEVICE");
   ExecutorOptions options;
   options.watchdog_seconds = 60;
-  options.library_paths = {CLEAVE_BINARY_DIR "/lib"};
+  options.library_paths = {binary_dir() + "/lib"};
   if (const char* libraries = std::getenv("CLEAVE_TEST_LIBRARIES")) options.library_paths.emplace_back(libraries);
   return choose_device(name ? name : "cuda", options);
 }
@@ -29,7 +30,7 @@ inline std::uint64_t seeds_to_test(std::uint64_t usual) {
 /// Where models and other files of the source tree are: the tree that was built, or CLEAVE_TEST_SOURCE where that is elsewhere.
 inline std::string source_folder() {
   const char* folder = std::getenv("CLEAVE_TEST_SOURCE");
-  return folder ? folder : CLEAVE_SOURCE_DIR;
+  return folder ? folder : source_dir();
 }
 
 inline CostModel costs_for(const ExecutorSetup& setup) {

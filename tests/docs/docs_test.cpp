@@ -14,6 +14,7 @@
 #include "graph/base/diagnostic.h"
 #include "tests/support/command.h"
 #include "tests/support/namespaces.h"
+#include "tests/support/places.h"
 
 namespace cleave::testing {
 namespace {
@@ -81,7 +82,7 @@ std::vector<std::string> true_document(const std::vector<std::string>& lines) {
     std::size_t end = i + 1;
     for (; end < lines.size() && lines[end] != "```"; ++end) block.push_back(lines[end]);
     if (!file.empty()) {
-      const std::string path = std::string(CLEAVE_SOURCE_DIR) + "/" + file;
+      const std::string path = source_dir() + "/" + file;
       EXPECT_TRUE(std::filesystem::exists(path)) << path;
       block = lines_of(read_file(path));
     } else if (lines[i] == "```console") {
@@ -101,7 +102,7 @@ std::vector<std::string> true_document(const std::vector<std::string>& lines) {
 class Document : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Document, TellsTheTruth) {
-  const std::string path = std::string(CLEAVE_SOURCE_DIR) + "/" + GetParam();
+  const std::string path = source_dir() + "/" + GetParam();
   const std::vector<std::string> lines = lines_of(read_file(path));
   ASSERT_FALSE(lines.empty()) << path;
   const std::vector<std::string> truth = true_document(lines);
@@ -123,14 +124,13 @@ void collect(const std::filesystem::path& folder, std::vector<std::string>& foun
     const std::string name = entry.path().filename().string();
     const bool ours = !name.starts_with("build") && (!name.starts_with(".") || name == ".github");
     if (entry.is_directory() && ours) collect(entry.path(), found);
-    if (entry.is_regular_file() && name.ends_with(".md"))
-      found.push_back(std::filesystem::relative(entry.path(), CLEAVE_SOURCE_DIR).string());
+    if (entry.is_regular_file() && name.ends_with(".md")) found.push_back(std::filesystem::relative(entry.path(), source_dir()).string());
   }
 }
 
 std::vector<std::string> documents() {
   std::vector<std::string> result;
-  collect(CLEAVE_SOURCE_DIR, result);
+  collect(source_dir(), result);
   std::sort(result.begin(), result.end());
   return result;
 }
@@ -143,7 +143,7 @@ std::size_t columns(const std::string& line) {
 TEST_P(Document, HasShortLinesOfProse) {
   bool code = false;
   std::size_t number = 0;
-  for (const std::string& line : lines_of(read_file(std::string(CLEAVE_SOURCE_DIR) + "/" + GetParam()))) {
+  for (const std::string& line : lines_of(read_file(source_dir() + "/" + GetParam()))) {
     ++number;
     if (line.starts_with("```")) code = !code;
     const bool prose = !code && !line.starts_with("|") && !line.starts_with("    ") && !line.starts_with("![") && !line.starts_with("<!--");
@@ -168,7 +168,7 @@ std::vector<std::string> links_of(const std::vector<std::string>& lines) {
 }
 
 TEST_P(Document, LinksToWhatIsThere) {
-  const std::filesystem::path path = std::string(CLEAVE_SOURCE_DIR) + "/" + GetParam();
+  const std::filesystem::path path = source_dir() + "/" + GetParam();
   for (const std::string& link : links_of(lines_of(read_file(path.string()))))
     EXPECT_TRUE(std::filesystem::exists(path.parent_path() / link)) << GetParam() << " links to " << link;
 }
@@ -182,7 +182,7 @@ INSTANTIATE_TEST_SUITE_P(All, Document, ::testing::ValuesIn(documents()), [](con
 
 TEST(DocsTest, EveryKindOfDiagnosticHasItsSection) {
   std::vector<std::string> sections, kinds;
-  for (const std::string& line : lines_of(read_file(std::string(CLEAVE_SOURCE_DIR) + "/docs/diagnostics.md")))
+  for (const std::string& line : lines_of(read_file(source_dir() + "/docs/diagnostics.md")))
     if (line.starts_with("### ")) sections.push_back(line.substr(4));
   for (const DiagnosticKindInfo& kind : diagnostic_kinds()) kinds.emplace_back(kind.name);
   EXPECT_THAT(sections, ::testing::UnorderedElementsAreArray(kinds));

@@ -10,6 +10,7 @@
 #include "partitioner/machine/machine.h"
 #include "partitioner/machine/machine_keys.h"
 #include "tests/support/command.h"
+#include "tests/support/places.h"
 
 namespace cleave::testing {
 namespace {
@@ -28,7 +29,7 @@ std::string trimmed(const std::string& text) {
 /// The tables whose first column is `key`, by the heading above them.
 std::map<std::string, std::vector<Row>> tables() {
   std::map<std::string, std::vector<Row>> result;
-  std::istringstream document(read_file(std::string(CLEAVE_SOURCE_DIR) + "/docs/machine-files.md"));
+  std::istringstream document(read_file(source_dir() + "/docs/machine-files.md"));
   std::string heading;
   for (std::string line; std::getline(document, line);) {
     if (line.starts_with("## ")) heading = line.substr(3);
@@ -69,7 +70,7 @@ TEST(MachineFiles, EveryKeyIsInTheDocumentAndInTheReader) {
 }
 
 TEST(MachineFiles, DefaultsAreThoseOfTheReader) {
-  const std::string path = std::string(CLEAVE_SOURCE_DIR) + "/docs/examples/machine.yaml";
+  const std::string path = source_dir() + "/docs/examples/machine.yaml";
   const Result<Machine> machine = Machine::find(path);
   ASSERT_TRUE(machine.ok()) << machine.error().message;
   const std::map<std::string, std::string> defaults = {
@@ -91,7 +92,7 @@ TEST(MachineFiles, DefaultsAreThoseOfTheReader) {
 
 /// A file in which `flops` gives one type beside f32.
 double rate(DType given, DType wanted) {
-  std::string text = read_file(std::string(CLEAVE_SOURCE_DIR) + "/docs/examples/machine.yaml");
+  std::string text = read_file(source_dir() + "/docs/examples/machine.yaml");
   const std::string flops = "f32: 2.0e11";
   text.replace(text.find(flops), flops.size(), flops + ", " + std::string(to_string(given)) + ": 7");
   const Result<Machine> machine = Machine::parse(text, "machine.yaml");

@@ -8,11 +8,12 @@
 #include "models/model.h"
 #include "tests/executor/run_support.h"
 #include "tests/support/namespaces.h"
+#include "tests/support/places.h"
 
 namespace cleave::testing {
 
 /// Where the host functions of the examples are built.
-inline const std::vector<std::string> kHostFunctions = {CLEAVE_BINARY_DIR "/lib"};
+inline const std::vector<std::string> kHostFunctions = {binary_dir() + "/lib"};
 
 struct ProjectModel {
   std::string path;
@@ -32,7 +33,7 @@ inline std::vector<ProjectModel> project_models() {
       {"resident_embedding_before", {{"words", 64}, {"width", 8}, {"batch", 16}}},
       {"simulator_loop", {{"cranes", 8}, {"hidden", 16}}}};
   std::vector<ProjectModel> models;
-  for (const auto& entry : std::filesystem::directory_iterator(CLEAVE_SOURCE_DIR "/models")) {
+  for (const auto& entry : std::filesystem::directory_iterator(source_dir() + "/models")) {
     if (entry.path().extension() != ".yaml") continue;
     const auto dims = small.find(entry.path().stem().string());
     const ModelOptions options{dims == small.end() ? std::map<std::string, std::int64_t>() : dims->second};

@@ -11,13 +11,14 @@
 #include "models/model.h"
 #include "partitioner/compile.h"
 #include "tests/support/namespaces.h"
+#include "tests/support/places.h"
 
 namespace cleave::testing {
 namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kModels = fs::path(CLEAVE_SOURCE_DIR) / "models";
+const fs::path kModels = fs::path(source_dir()) / "models";
 
 Graph read(const std::string& name, const std::map<std::string, std::int64_t>& dims = {}) {
   Graph graph = read_model((kModels / (name + ".yaml")).string(), {dims});
@@ -36,7 +37,7 @@ RunResult run(const Graph& graph, std::vector<std::string>* lines = nullptr) {
   options.print = [&](std::string_view line) {
     if (lines) lines->emplace_back(line);
   };
-  Result<RunResult> result = run_reference(graph, options, {std::string(CLEAVE_BINARY_DIR) + "/lib"});
+  Result<RunResult> result = run_reference(graph, options, {binary_dir() + "/lib"});
   EXPECT_TRUE(result.ok()) << (result.ok() ? "" : result.error().message);
   return result.ok() ? *result : RunResult{};
 }

@@ -1,5 +1,6 @@
 #include "tests/support/command.h"
 #include "tests/support/namespaces.h"
+#include "tests/support/places.h"
 
 #include <sys/wait.h>
 
@@ -24,7 +25,7 @@ void write_file(const std::string& path, const std::string& text) {
 CommandResult run_command(const std::string& command, const std::string& folder) {
   const TemporaryFolder scratch;
   write_file(scratch.path("command"), "cd '" + folder + "' && { " + command + "\n}");
-  const std::string line = "PATH='" CLEAVE_BINARY_DIR "/tools:" CLEAVE_BINARY_DIR "/examples':$PATH NO_COLOR= bash '" +
+  const std::string line = "PATH='" + binary_dir() + "/tools:" + binary_dir() + "/examples':$PATH NO_COLOR= bash '" +
                            scratch.path("command") + "' </dev/null >'" + scratch.path("out") + "' 2>'" + scratch.path("err") + "'";
   const int status = std::system(line.c_str());
   CommandResult result;

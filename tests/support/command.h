@@ -4,6 +4,7 @@
 #include <string>
 
 #include "tests/support/namespaces.h"
+#include "tests/support/places.h"
 #include "tests/support/temporary_folder.h"
 
 namespace cleave::testing {
@@ -14,7 +15,7 @@ struct CommandResult {
 };
 
 /// `bash -c command` in `folder`, with the built `cleave` first on PATH and no terminal.
-CommandResult run_command(const std::string& command, const std::string& folder = CLEAVE_SOURCE_DIR);
+CommandResult run_command(const std::string& command, const std::string& folder = source_dir());
 
 std::string read_file(const std::string& path);
 void write_file(const std::string& path, const std::string& text);

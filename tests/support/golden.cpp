@@ -1,5 +1,6 @@
 #include "tests/support/golden.h"
 #include "tests/support/namespaces.h"
+#include "tests/support/places.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +11,7 @@
 namespace cleave::testing {
 
 void expect_golden(const std::string& name, const std::string& text) {
-  const std::string path = std::string(CLEAVE_SOURCE_DIR) + "/tests/golden/" + name;
+  const std::string path = source_dir() + "/tests/golden/" + name;
   if (const char* update = std::getenv("CLEAVE_UPDATE_GOLDEN"); update && std::string(update) == "1") {
     std::ofstream(path, std::ios::binary) << text;
     return;

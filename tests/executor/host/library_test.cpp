@@ -12,6 +12,7 @@
 #include "graph/trace/trace.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/op_call.h"
+#include "tests/support/places.h"
 #include "tests/support/temporary_folder.h"
 
 namespace cleave::testing {
@@ -45,8 +46,8 @@ class Library : public ::testing::Test {
  protected:
   void SetUp() override {
     const std::string source = folder.write("functions.c", kSource);
-    const std::string command = std::string("cc -shared -fPIC -I ") + CLEAVE_SOURCE_DIR + "/executor/host/include -o " +
-                                folder.path("libfunctions.so") + " " + source;
+    const std::string command =
+        std::string("cc -shared -fPIC -I ") + source_dir() + "/executor/host/include -o " + folder.path("libfunctions.so") + " " + source;
     if (std::system(command.c_str()) != 0) GTEST_SKIP() << "no C compiler";
   }
   HostFunction declared(const std::string& symbol) {

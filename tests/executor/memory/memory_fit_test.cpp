@@ -15,6 +15,7 @@
 #include "models/model.h"
 #include "partitioner/report/explain.h"
 #include "tests/support/namespaces.h"
+#include "tests/support/places.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/temporary_folder.h"
 
@@ -175,7 +176,7 @@ TEST(MemoryFit, RandomProgramsFitOrAreRefused) {
 }
 
 TEST(MemoryFit, AMachineFileWithLittleMemoryRuns) {
-  std::ifstream file(std::string(CLEAVE_SOURCE_DIR) + "/partitioner/machine/machines/simulated.yaml");
+  std::ifstream file(source_dir() + "/partitioner/machine/machines/simulated.yaml");
   std::stringstream text;
   text << file.rdbuf();
   std::string machine = text.str();

@@ -14,6 +14,7 @@
 #include "models/model.h"
 #include "tests/executor/run_support.h"
 #include "tests/support/namespaces.h"
+#include "tests/support/places.h"
 #include "tests/support/temporary_folder.h"
 
 namespace cleave::testing {
@@ -58,7 +59,7 @@ TEST(Timeline, OfTheModelsTakesAsLongAsPredicted) {
                            "resident_embedding_before"}) {
     PlanOptions options;
     options.costs = simulated_costs();
-    const Plan planned = plan(read_model(std::string(CLEAVE_SOURCE_DIR) + "/models/" + name + ".yaml"), options);
+    const Plan planned = plan(read_model(source_dir() + "/models/" + name + ".yaml"), options);
     ASSERT_TRUE(planned.ok()) << name;
     const auto executor = executor_for(as_planned(planned));
     RunOptions run;
@@ -116,7 +117,7 @@ TEST(ProfileReport, OnTheVirtualClockEqualsThePrediction) {
   PlanOptions options;
   options.costs = simulated_costs();
   options.costs.policy = Policy::accelerator;
-  const Plan planned = plan(read_model(std::string(CLEAVE_SOURCE_DIR) + "/models/naive_transfer.yaml"), options);
+  const Plan planned = plan(read_model(source_dir() + "/models/naive_transfer.yaml"), options);
   ASSERT_TRUE(planned.ok());
   RunOptions run;
   run.timeline = true;

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "graph/base/spelling.h"
+#include "tests/support/places.h"
 #include "tests/support/temporary_folder.h"
 
 namespace cleave {
@@ -183,7 +184,7 @@ TEST(Kinds, TableIsInOrderAndNamesAreUnique) {
 }
 
 TEST(Kinds, EachHasASectionInTheReference) {
-  std::ifstream stream(std::string(CLEAVE_SOURCE_DIR) + "/docs/diagnostics.md");
+  std::ifstream stream(testing::source_dir() + "/docs/diagnostics.md");
   const std::string text{std::istreambuf_iterator<char>(stream), {}};
   for (const DiagnosticKindInfo& entry : diagnostic_kinds())
     EXPECT_NE(text.find("\n### " + std::string(entry.name) + "\n"), std::string::npos) << entry.name;

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "graph/ops/op_table.h"
+#include "tests/support/places.h"
 
 namespace cleave {
 namespace {
@@ -60,7 +61,7 @@ TEST(OpsReference, IsUpToDate) {
   }
   EXPECT_EQ(shown, std::set<const OpDef*>(all_ops().begin(), all_ops().end())) << "an op without a family here, or not in the table";
 
-  const std::string path = std::string(CLEAVE_SOURCE_DIR) + "/docs/ops.md", expected = reference(families);
+  const std::string path = testing::source_dir() + "/docs/ops.md", expected = reference(families);
   if (std::getenv("CLEAVE_UPDATE_GOLDEN")) {
     std::ofstream(path, std::ios::binary) << expected;
     return;

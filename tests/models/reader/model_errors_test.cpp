@@ -11,13 +11,14 @@
 #include "graph/base/diagnostic_text.h"
 #include "models/model.h"
 #include "tests/support/namespaces.h"
+#include "tests/support/places.h"
 
 namespace cleave::testing {
 namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kFolder = fs::path(CLEAVE_SOURCE_DIR) / "tests" / "golden" / "model_errors";
+const fs::path kFolder = fs::path(source_dir()) / "tests" / "golden" / "model_errors";
 
 std::string read(const fs::path& path) {
   std::ifstream stream(path, std::ios::binary);

@@ -10,6 +10,7 @@
 #include "graph/passes/verify.h"
 #include "models/model.h"
 #include "tests/support/namespaces.h"
+#include "tests/support/places.h"
 
 namespace cleave::testing {
 namespace {
@@ -19,11 +20,11 @@ namespace fs = std::filesystem;
 /// All the models of the project, and a few of the malformed ones.
 std::vector<std::string> samples() {
   std::vector<fs::path> paths;
-  for (const auto& entry : fs::directory_iterator(fs::path(CLEAVE_SOURCE_DIR) / "models")) {
+  for (const auto& entry : fs::directory_iterator(fs::path(source_dir()) / "models")) {
     if (entry.path().extension() == ".yaml") paths.push_back(entry.path());
   }
   for (const char* name : {"functions_calls", "host_functions", "statement_carried_type", "section_parameters"}) {
-    paths.push_back(fs::path(CLEAVE_SOURCE_DIR) / "tests" / "golden" / "model_errors" / (std::string(name) + ".yaml"));
+    paths.push_back(fs::path(source_dir()) / "tests" / "golden" / "model_errors" / (std::string(name) + ".yaml"));
   }
   std::sort(paths.begin(), paths.end());
   std::vector<std::string> texts;

@@ -12,13 +12,14 @@
 #include "partitioner/report/explain.h"
 #include "tests/support/golden.h"
 #include "tests/support/namespaces.h"
+#include "tests/support/places.h"
 
 namespace cleave::testing {
 namespace {
 
 Plan plan_case(const std::string& name) {
   // Messages name the file as the user would: without a path, from its own folder.
-  std::filesystem::current_path(std::string(CLEAVE_SOURCE_DIR) + "/tests/golden/cases");
+  std::filesystem::current_path(source_dir() + "/tests/golden/cases");
   PlanOptions options;
   options.costs.machine = *Machine::shipped("simulated");
   options.costs.policy = Policy::accelerator;

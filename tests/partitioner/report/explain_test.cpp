@@ -11,6 +11,7 @@
 #include "models/model.h"
 #include "tests/support/command.h"
 #include "tests/support/namespaces.h"
+#include "tests/support/places.h"
 #include "tests/support/random_graph.h"
 
 namespace cleave::testing {
@@ -27,7 +28,7 @@ Plan plan_of(const Graph& graph, Policy policy = Policy::accelerator) {
 }
 
 Plan case_plan(const std::string& name) {
-  return plan_of(read_model(std::string(CLEAVE_SOURCE_DIR) + "/tests/golden/cases/" + name + ".yaml"));
+  return plan_of(read_model(source_dir() + "/tests/golden/cases/" + name + ".yaml"));
 }
 
 /// What each field must be: `n`umber, `s`tring, `b`ool, `l`ist, `o`bject; a following `?`: or null.

@@ -6,6 +6,7 @@
 #include "partitioner/solver/problem_json.h"
 #include "tests/support/command.h"
 #include "tests/support/namespaces.h"
+#include "tests/support/places.h"
 
 namespace cleave::testing {
 namespace {
@@ -21,7 +22,7 @@ class Workloads : public ::testing::TestWithParam<Workload> {};
 TEST_P(Workloads, AreSolvedToAThousandthWithACertifiedGap) {
   const std::string file = GetParam().file;
   const auto text =
-      testing::run_command((file.ends_with(".gz") ? "gzip -dc " : "cat ") + file, CLEAVE_SOURCE_DIR "/tests/data/device_placement");
+      testing::run_command((file.ends_with(".gz") ? "gzip -dc " : "cat ") + file, source_dir() + "/tests/data/device_placement");
   ASSERT_EQ(text.code, 0) << text.err;
   auto loaded = parse_problem(text.out, ProblemFormat::device_placement);
   ASSERT_TRUE(loaded.ok()) << loaded.error().message;

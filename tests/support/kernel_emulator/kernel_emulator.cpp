@@ -9,6 +9,7 @@
 
 #include "tests/support/command.h"
 #include "tests/support/namespaces.h"
+#include "tests/support/places.h"
 
 namespace cleave::testing {
 namespace {
@@ -75,7 +76,7 @@ void KernelEmulator::add(const cuda::KernelSource& source) {
 }
 
 std::string KernelEmulator::translation_unit(std::span<const std::string* const> texts) const {
-  std::string unit = "#include \"" CLEAVE_SOURCE_DIR "/tests/support/kernel_emulator/shim.h\"\n";
+  std::string unit = "#include \"" + source_dir() + "/tests/support/kernel_emulator/shim.h\"\n";
   unit += "extern char __ehdr_start, _end;\nCLEAVE_VISIBLE char* const cleave_image[2] = {&__ehdr_start, &_end};\n";
   for (const std::string* text : texts) {
     const auto& [number, compiled, entries] = texts_.at(*text);
