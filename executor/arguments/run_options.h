@@ -15,6 +15,8 @@
 
 namespace cleave {
 
+class RunProgress;  // executor/report/progress.h
+
 struct RunOptions {
   std::map<std::string, Array> inputs;  ///< by name, inputs and parameters alike; the rest takes the model's default data or is an Error
   /// Arrays that outputs are written into, by name, in place: RunResult gives them back, and whoever shares one sees it. Page-locked ones
@@ -28,6 +30,8 @@ struct RunOptions {
   /// With `verify`: called with each node before it is checked, and the number of operations that takes; from any of the executor's
   /// threads. May be null.
   std::function<void(std::string_view name, double operations)> on_verify;
+  /// Told how far the run is as it goes, and read by whoever wants to know; outlives the run. Null: nobody looks.
+  RunProgress* progress = nullptr;
   bool timeline = false;  ///< fill RunResult::timeline
   bool observe = false;   ///< fill RunResult::observed
 };

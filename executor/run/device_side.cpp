@@ -136,6 +136,7 @@ Status DeviceSide::begin(RunState& run, const RunOptions& options, const std::ma
   run_ = &run;
   verify_ = options.verify;
   on_verify_ = options.on_verify;
+  progress_ = options.progress;
   driver_ = 0;
   clock_ = {};
   waited_ = {};
@@ -160,7 +161,7 @@ Status DeviceSide::begin(RunState& run, const RunOptions& options, const std::ma
 }
 
 void DeviceSide::drive() {
-  walk(*prepared_.program, id_, plan_, *run_, *this);
+  walk(*prepared_.program, id_, plan_, *run_, *this, progress_);
   for (int s = 0; s < kStreamCount; ++s) {
     Status status = device_.synchronize(device_.record(static_cast<Stream>(s)));
     if (!status && !run_->failed()) run_->end(status.error());

@@ -93,6 +93,7 @@ class DeviceSide final : public Worker {
   RunState* run_ = nullptr;
   bool verify_ = false;
   std::function<void(std::string_view, double)> on_verify_;
+  RunProgress* progress_ = nullptr;
   double driver_ = 0;                                                           ///< virtual: what the driver has waited for so far
   std::array<double, kStreamCount> clock_{};                                    ///< virtual: when each stream is free
   std::array<std::array<std::uint64_t, kStreamCount>, kStreamCount> waited_{};  ///< what a stream has already waited for

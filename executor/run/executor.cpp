@@ -68,7 +68,7 @@ class AsynchronousExecutor final : public Executor {
     }
     outputs_.begin(options.on_output);
     set_current(&run);
-    work(run);
+    work(run, options.progress);
     set_current(nullptr);
     Result<RunResult> result = RunResult();
     if (std::optional<Error> error = run.error()) {
@@ -129,12 +129,12 @@ class AsynchronousExecutor final : public Executor {
   }
 
   /// Walks all programs to their ends, or to an error.
-  void work(RunState& run) {
+  void work(RunState& run, RunProgress* progress) {
     const bool carries = outputs_.listening() && early_outputs_.needed();
     if (watchdog_) watchdog_->begin(run, [this, &run] { give_up(run); });
     for (std::size_t i = 0; i < drivers_.size(); ++i) driver_threads_[i]->start([driver = drivers_[i].get()] { driver->drive(); });
     if (carries) early_thread_->start([this, &run] { early_outputs_.work(run); });
-    walk(*prepared_->program, kHost, prepared_->plans[kHost], run, *host_);
+    walk(*prepared_->program, kHost, prepared_->plans[kHost], run, *host_, progress);
     for (const auto& thread : driver_threads_) thread->wait();
     if (carries) early_thread_->wait();
     if (watchdog_) watchdog_->end();

@@ -20,8 +20,14 @@ struct Frame {
 
 class Walker {
  public:
-  Walker(const Program& program, DeviceId device, const MemoryPlan& plan, RunState& run, Worker& side)
-      : graph_(*program.graph), program_(program.devices[device]), plan_(plan), run_(run), side_(side) {}
+  Walker(const Program& program, DeviceId device, const MemoryPlan& plan, RunState& run, Worker& side, RunProgress* progress)
+      : graph_(*program.graph),
+        device_(device),
+        program_(program.devices[device]),
+        plan_(plan),
+        run_(run),
+        side_(side),
+        progress_(progress) {}
 
   bool walk() {
     if (program_.blocks.empty()) return true;
@@ -91,6 +97,7 @@ class Walker {
     if (!side_.move(plan.entry, here_)) return false;
     if (count <= 0) return finish(step, plan, 0);
     enter({step.blocks[0], 0, &step, &plan, 0, 0, count});
+    if (loops_++ == 0 && progress_) progress_->enter(device_, step.node, count);
     return true;
   }
 
@@ -140,9 +147,11 @@ class Walker {
     if (!side_.move(frame.plan->trip, here_)) return false;
     if (stop == 0 && frame.trip + 1 < frame.count) {
       again(frames_.back());
+      if (loops_ == 1 && progress_) progress_->trip(device_, frame.trip + 1);
       return true;
     }
     pop();
+    if (--loops_ == 0 && progress_) progress_->leave(device_);
     return finish(step, *frame.plan, frame.trip + 1);
   }
 
@@ -166,18 +175,21 @@ class Walker {
   }
 
   const Graph& graph_;
+  const DeviceId device_;
   const DeviceProgram& program_;
   const MemoryPlan& plan_;
   RunState& run_;
   Worker& side_;
+  RunProgress* const progress_;
+  int loops_ = 0;  ///< of known count that are being walked
   std::vector<Frame> frames_;
   Origin here_;
 };
 
 }  // namespace
 
-bool walk(const Program& program, DeviceId device, const MemoryPlan& plan, RunState& run, Worker& side) {
-  return Walker(program, device, plan, run, side).walk();
+bool walk(const Program& program, DeviceId device, const MemoryPlan& plan, RunState& run, Worker& side, RunProgress* progress) {
+  return Walker(program, device, plan, run, side, progress).walk();
 }
 
 }  // namespace cleave::runtime

@@ -9,6 +9,7 @@
 #include "executor/device/position.h"
 #include "executor/device/run_state.h"
 #include "executor/memory/memory_plan.h"
+#include "executor/report/progress.h"
 #include "executor/runtime.h"
 #include "partitioner/apply/program.h"
 
@@ -31,7 +32,7 @@ class Worker {
   virtual bool leave(const Step& control, const Origin& here) = 0;
 };
 
-/// True if the program was walked to its end.
-bool walk(const Program& program, DeviceId device, const MemoryPlan& plan, RunState& run, Worker& side);
+/// True if the program was walked to its end. `progress`, unless null, is told how far the outermost loops are.
+bool walk(const Program& program, DeviceId device, const MemoryPlan& plan, RunState& run, Worker& side, RunProgress* progress);
 
 }  // namespace cleave::runtime

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "graph/base/diagnostic_json.h"  // diagnostics_json, for errors before there is a plan
 #include "partitioner/compile.h"
 
 namespace cleave::planner {

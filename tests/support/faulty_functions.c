@@ -6,25 +6,25 @@
 
 #include "cleave/host_function.h"
 
-int crash(int version, const cleave_array *inputs, int input_count, cleave_array *results, int result_count, char *error,
+int crash(int version, const cleave_array* inputs, int input_count, cleave_array* results, int result_count, char* error,
           size_t error_size) {
   (void)version, (void)inputs, (void)input_count, (void)results, (void)result_count, (void)error, (void)error_size;
-  volatile int *nowhere = NULL;
+  volatile int* nowhere = NULL;
   *nowhere = 1;
   return 0;
 }
 
-int give_up(int version, const cleave_array *inputs, int input_count, cleave_array *results, int result_count, char *error,
+int give_up(int version, const cleave_array* inputs, int input_count, cleave_array* results, int result_count, char* error,
             size_t error_size) {
   (void)version, (void)inputs, (void)input_count, (void)results, (void)result_count, (void)error, (void)error_size;
   abort();
 }
 
 /* 20 milliseconds; the result is the input. */
-int nap(int version, const cleave_array *inputs, int input_count, cleave_array *results, int result_count, char *error, size_t error_size) {
+int nap(int version, const cleave_array* inputs, int input_count, cleave_array* results, int result_count, char* error, size_t error_size) {
   (void)version, (void)input_count, (void)result_count, (void)error, (void)error_size;
   const struct timespec time = {0, 20000000};
   nanosleep(&time, NULL);
-  *(float *)results[0].data = *(const float *)inputs[0].data;
+  *(float*)results[0].data = *(const float*)inputs[0].data;
   return 0;
 }

@@ -64,7 +64,7 @@ TEST(MachineFile, ReadsBackWhatWasWritten) {
   odd.name = "a \"machine\": #1 \\";
   odd.accelerators[0].name = "- NVIDIA {x}";
   odd.accelerators[0].points["matmul/f32"] = {{1, 0.1}, {3, 1.0 / 3}};
-  odd.accelerators[0].host_to_accelerator.pageable_points = {{4096, 1e-300}, {8192, 2.5e-6}};
+  odd.accelerators[0].host_to_accelerator.pageable_points = {{4096, 1e-20}, {8192, 2.5e-6}};
   expect_reads_back(odd);
 }
 

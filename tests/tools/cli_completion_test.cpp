@@ -6,6 +6,7 @@
 #include <set>
 
 #include "tests/support/command.h"
+#include "tests/support/places.h"
 
 namespace cleave::testing {
 namespace {
@@ -113,10 +114,10 @@ TEST(Manual, NamesEverythingAndIsWellFormed) {
 }
 
 TEST(Manual, IsInstalledWithTheCompletions) {
-  EXPECT_EQ(read_file(CLEAVE_BINARY_DIR "/tools/share/man/cleave.1"), cleave_command("completion man").out);
-  EXPECT_EQ(read_file(CLEAVE_BINARY_DIR "/tools/share/cleave.bash"), cleave_command("completion bash").out);
-  EXPECT_EQ(read_file(CLEAVE_BINARY_DIR "/tools/share/_cleave"), cleave_command("completion zsh").out);
-  EXPECT_EQ(read_file(CLEAVE_BINARY_DIR "/tools/share/cleave.fish"), cleave_command("completion fish").out);
+  EXPECT_EQ(read_file(binary_dir() + "/tools/share/man/cleave.1"), cleave_command("completion man").out);
+  EXPECT_EQ(read_file(binary_dir() + "/tools/share/cleave.bash"), cleave_command("completion bash").out);
+  EXPECT_EQ(read_file(binary_dir() + "/tools/share/_cleave"), cleave_command("completion zsh").out);
+  EXPECT_EQ(read_file(binary_dir() + "/tools/share/cleave.fish"), cleave_command("completion fish").out);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/command.h"
+#include "tests/support/places.h"
 
 namespace cleave::testing {
 namespace {
@@ -27,7 +28,7 @@ outputs: [x]
 
 /// A loop of a host function from tests/support/faulty_functions.c.
 std::string calling(const std::string& symbol, const std::string& trips) {
-  return "cleave: 1\nhost_functions:\n  f: {library: " CLEAVE_BINARY_DIR "/tests/libcleave_faulty_functions.so, symbol: " + symbol +
+  return "cleave: 1\nhost_functions:\n  f: {library: " + binary_dir() + "/tests/libcleave_faulty_functions.so, symbol: " + symbol +
          ", takes: [\"f32[]\"], returns: \"f32[]\"}\nprogram:\n  - y: 1.0\n  - for: i in " + trips +
          "\n    do:\n      - y: f(y)\noutputs: [y]\n";
 }
@@ -43,7 +44,7 @@ OnTerminal on_terminal(const std::string& command, const std::string& folder) {
   int terminal = -1;
   const pid_t child = forkpty(&terminal, nullptr, nullptr, &size);
   if (child == 0) {
-    const std::string line = "cd '" + folder + "' && PATH='" CLEAVE_BINARY_DIR "/tools':$PATH NO_COLOR=1 exec " + command;
+    const std::string line = "cd '" + folder + "' && PATH='" + binary_dir() + "/tools':$PATH NO_COLOR=1 exec " + command;
     execl("/bin/bash", "bash", "-c", line.c_str(), nullptr);
     _exit(127);
   }

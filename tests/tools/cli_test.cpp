@@ -7,6 +7,7 @@
 #include "graph/array/npy.h"
 #include "tests/support/command.h"
 #include "tests/support/namespaces.h"
+#include "tests/support/places.h"
 
 namespace cleave::testing {
 namespace {
@@ -210,7 +211,7 @@ TEST_F(CliTest, WhatIsTooMuchToBePlannedNamesTheLine) {
   EXPECT_EQ(slow.code, 1);
   EXPECT_THAT(slow.err, HasSubstr("a.yaml:7:3: error: `f` is said to take 1e+200 s"));
   model(kScale);
-  write_file(folder_.path("machine.yaml"), read_file(CLEAVE_SOURCE_DIR "/partitioner/machine/machines/simulated.yaml") + "\n");
+  write_file(folder_.path("machine.yaml"), read_file(source_dir() + "/partitioner/machine/machines/simulated.yaml") + "\n");
   for (const char* rate : {"1e-300", "1e300", "1e-320"}) {
     std::string machine = read_file(folder_.path("machine.yaml"));
     machine.replace(machine.find("bytes_per_second: 1.0e10"), 24, std::string("bytes_per_second: ") + rate);

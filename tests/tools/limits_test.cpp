@@ -5,6 +5,7 @@
 
 #include "tests/support/command.h"
 #include "tests/support/namespaces.h"
+#include "tests/support/places.h"
 
 namespace cleave::testing {
 namespace {
@@ -39,7 +40,7 @@ TEST(Limits, NoThreadIsAnErrorOfTheMachine) {
 /// A model of which a run takes as long as its host function sleeps; on the accelerator around it.
 constexpr const char* kSleeper = R"(cleave: 1
 model: sleeper
-inputs:
+parameters:
   x: {type: "f32[]", value: 1}
 host_functions:
   nap: {library: ./libnap.so, takes: ["f32[]"], returns: "f32[]"}
@@ -56,14 +57,15 @@ class TimeLimit : public ::testing::Test {
   void build(const std::string& seconds) {
     write_file(folder_.path("model.yaml"), kSleeper);
     write_file(folder_.path("nap.c"),
-               "#include <unistd.h>\n#include \"executor/host/cleave_host_function.h\"\n"
+               "#include <unistd.h>\n#include <cleave/host_function.h>\n"
                "int nap(int v, const cleave_array* i, int n, cleave_array* o, int m, char* e, size_t s) {\n"
                "  (void)v, (void)n, (void)m, (void)e, (void)s;\n"
                "  usleep(" +
                    seconds +
                    " * 1000000);\n"
                    "  *(float*)o[0].data = *(float*)i[0].data;\n  return 0;\n}\n");
-    const CommandResult built = run_command("cc -shared -fPIC -I '" CLEAVE_SOURCE_DIR "' nap.c -o libnap.so", folder_.path(""));
+    const CommandResult built =
+        run_command("cc -shared -fPIC -I '" + source_dir() + "/executor/host/include' nap.c -o libnap.so", folder_.path(""));
     ASSERT_EQ(built.code, 0) << built.err;
   }
   CommandResult run(const std::string& flags) { return run_command("timeout -s KILL 60 cleave run model.yaml " + flags, folder_.path("")); }

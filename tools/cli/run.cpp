@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "executor/api/back_ends.h"
+#include "executor/report/progress.h"
 #include "graph/base/spelling.h"
 #include "graph/base/utf8.h"
 #include "tools/cli/crash.h"
@@ -40,6 +41,7 @@ RunOptions run_options(const Options& options, std::map<std::string, Array> inpu
   if (options.verify) run.on_verify = [&](std::string_view name, double operations) { verified.tell(name, operations, line); };
   run.timeline = !options.trace.empty() || options.profile;
   run.observe = options.profile;
+  if (line.on() && !options.verify) run.progress = &progress;
   return run;
 }
 

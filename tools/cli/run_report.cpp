@@ -133,7 +133,7 @@ std::string RunReport::json() const {
     json.field("device", device_);
     json.object("outputs", [&] {
       for (const auto& [name, array] : last_->outputs) {
-        json.object(name, [&] {
+        json.object(name, [&, &array = array] {
           json.field("type", to_string(array.type()));
           json.field("shape", array.shape());
           if (array.size() > kMostJsonElements) return;

@@ -1,4 +1,4 @@
-// What follows a successful run: files, outputs, one line of summary; with --json the document of interfaces.md.
+// What follows a successful run: files, outputs, one line of summary; with --json the document of docs/guide/running.md.
 #pragma once
 
 #include <mutex>

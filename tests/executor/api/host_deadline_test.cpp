@@ -206,7 +206,7 @@ TEST(Deadlines, HoldInVerifyModeAndInTheReferenceToo) {
   ASSERT_FALSE(verified.ok());
   expect_late(verified.error(), "its deadline of 0.10 s");
   EXPECT_EQ(calls, 2);
-  const Result<RunResult> reference = run_reference(graph, options);
+  const Result<RunResult> reference = runtime::run_reference(graph, options);
   ASSERT_FALSE(reference.ok());
   expect_late(reference.error(), "its deadline of 0.10 s");
 }

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "graph/array/array.h"
+#include "graph/call_limits.h"
 #include "graph/trace/host_call.h"
 #include "graph/trace/trace.h"
 #include "tests/support/namespaces.h"
@@ -59,7 +60,7 @@ class Library : public ::testing::Test {
     return function;
   }
   static Status call(const HostFunction& function, const Array& input, Array& result) {
-    return function.call(std::span(&input, 1), std::span(&result, 1));
+    return function.call(std::span(&input, 1), std::span(&result, 1), CallLimits());
   }
   test::TemporaryFolder folder;
   const Array input = Array::of<float>({2, 3}, {1, 2, 3, 4, 5, 6});

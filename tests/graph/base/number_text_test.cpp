@@ -34,7 +34,7 @@ TEST(NumberText, IsLaidOutAsNumPyDoes) {
   EXPECT_EQ(shortest_text(0.1F), "0.1");
   EXPECT_EQ(shortest_text(3.1415927F), "3.1415927");
   EXPECT_EQ(shortest_text(16777217.0F), "16777216.0");
-  EXPECT_EQ(shortest_text(8.5899346e9F), "8589934600.0");
+  EXPECT_EQ(shortest_text(8.5899346e9F), "8589935000.0");
 }
 
 TEST(NumberText, TheShortestTextReadsBack) {

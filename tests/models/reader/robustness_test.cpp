@@ -84,7 +84,7 @@ TEST(Robustness, TextThatIsNoUtf8IsRefusedWhereItStands) {
   }
   const Graph cut = parse_model("cleave: 1\nmodel: a\xe2\x82", "m.yaml");
   EXPECT_EQ(to_text(cut.diagnostics), "m.yaml:2:9: error: the file ends within a character\n");
-  EXPECT_TRUE(parse_model("cleave: 1\nmodel: caf\xc3\xa9 \xf0\x9f\x98\x80\nprogram: []\n", "m.yaml").ok());
+  EXPECT_TRUE(parse_model("cleave: 1\nmodel: caf\xc3\xa9 \xf0\x9f\x98\x80\nprogram:\n  - print(\"x\", 1.0)\n", "m.yaml").ok());
 }
 
 TEST(Robustness, SizeAndDepthAreBounded) {
