@@ -35,10 +35,10 @@ std::string format_bytes(double bytes) {
     const bool whole = bytes == std::floor(bytes) || bytes >= 9.95;
     return (whole ? fixed_text(bytes, 0) : general_text(bytes, 2)) + " B";
   }
-  constexpr std::array<const char*, 6> kUnits{"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  constexpr std::array<const char*, 6> kPowers{"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   std::size_t unit = 0;
-  for (bytes /= 1024; bytes >= 999.5 && unit + 1 < kUnits.size(); ++unit) bytes /= 1024;
-  return with_digits(bytes, kUnits[unit]);
+  for (bytes /= 1024; bytes >= 999.5 && unit + 1 < kPowers.size(); ++unit) bytes /= 1024;
+  return with_digits(bytes, kPowers[unit]);
 }
 
 std::string format_seconds(double seconds) {
