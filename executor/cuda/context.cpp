@@ -76,6 +76,7 @@ Result<std::unique_ptr<Context>> Context::open(const DriverApi& api, int ordinal
                  {},
                  ErrorKind::machine};
   }
+  if (status = context->check("cuMemGetInfo", healthy); !status) return status.error();
   return context;
 }
 

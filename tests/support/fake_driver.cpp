@@ -424,8 +424,10 @@ void FakeCalls::fill_device(cuda::DriverApi& t) {
 
 void FakeCalls::fill_memory(cuda::DriverApi& t) {
   t.cuMemGetInfo = [](std::size_t* available, std::size_t* total) {
-    *available = *total = std::size_t{1} << 30;
-    return CUDA_SUCCESS;
+    return call("cuMemGetInfo", [&](D&) {
+      *available = *total = std::size_t{1} << 30;
+      return CUDA_SUCCESS;
+    });
   };
   t.cuMemAlloc = [](CUdeviceptr* address, std::size_t bytes) {
     return call("cuMemAlloc", [&](D& d) {

@@ -203,7 +203,7 @@ TEST(CudaDevice, IsLostToTheWholeProcess) {
     const Result<std::unique_ptr<Executor>> again = Executor::create(planned.program, planned.costs, setup);
     ASSERT_FALSE(again.ok());
     EXPECT_EQ(again.error().kind, ErrorKind::machine);
-    EXPECT_THAT(again.error().message, HasSubstr("lost"));
+    EXPECT_THAT(again.error().message, HasSubstr("GPU 0 was lost earlier in this process, and only a new process can use it again"));
   }
   EXPECT_EQ(driver.leaks(), "");
   EXPECT_THAT(driver.misuses(), ::testing::IsEmpty());
