@@ -1,8 +1,6 @@
 // Tests see the planner's and the executor's inner names as if they were their own.
 #pragma once
 
-#include "tests/support/namespaces.h"
-
 namespace cleave::planner {}
 namespace cleave::runtime {}
 
