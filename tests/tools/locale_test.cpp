@@ -16,6 +16,11 @@
 #include "partitioner/solver/problem_json.h"
 #include "tests/support/command.h"
 
+/// The C library keeps the folders of LOCPATH, split, until the process ends, and nothing points to them.
+extern "C" const char* __lsan_default_suppressions() {
+  return "leak:__argz_add_sep";
+}  // NOLINT(bugprone-reserved-identifier)
+
 namespace cleave::testing {
 namespace {
 
