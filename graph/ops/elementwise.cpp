@@ -1,19 +1,11 @@
+// The families of elementwise.def: arithmetic, math, comparison and logic.
 #include "graph/ops/elementwise.h"
 
 #include <array>
 
-namespace cleave::ops {
+#include "graph/ops/op_table.h"
 
-bool accepts(Domain domain, DType type) {
-  switch (domain) {
-    case Domain::numeric: return type != DType::boolean;
-    case Domain::floating: return is_floating(type);
-    case Domain::any: return true;
-    case Domain::boolean: return type == DType::boolean;
-    case Domain::bits: return !is_floating(type);
-  }
-  return false;
-}
+namespace cleave::ops {
 
 namespace {
 
@@ -65,6 +57,39 @@ void run_elementwise(const OpCall& call, ElementLoop loop) {
     for (std::size_t k = 0; k < 3; ++k) operands[k] = data[k] + offsets[k] * sizes[k];
     loop(operands, steps.data(), out + offsets[3] * out_size, count);
   });
+}
+
+namespace {
+
+enum class Family : std::uint8_t { arithmetic, math, comparison, logic, selection };
+
+template <Family family>
+std::vector<OpDef> records() {
+  std::vector<OpDef> ops;
+// NOLINTNEXTLINE(cppcoreguidelines-macro-usage)
+#define CLEAVE_OP(of, Struct, ...) \
+  if constexpr (family == Family::of) ops.push_back(elementwise<scalars::Struct>());
+#include "graph/ops/elementwise.def"
+  return ops;
+}
+
+}  // namespace
+
+std::span<const OpDef> arithmetic_ops() {
+  static const std::vector<OpDef> ops = records<Family::arithmetic>();
+  return ops;
+}
+std::span<const OpDef> math_ops() {
+  static const std::vector<OpDef> ops = records<Family::math>();
+  return ops;
+}
+std::span<const OpDef> comparison_ops() {
+  static const std::vector<OpDef> ops = records<Family::comparison>();
+  return ops;
+}
+std::span<const OpDef> logic_ops() {
+  static const std::vector<OpDef> ops = records<Family::logic>();
+  return ops;
 }
 
 }  // namespace cleave::ops

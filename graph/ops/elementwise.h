@@ -1,4 +1,4 @@
-// One OpDef from one scalar struct (scalars.h): type rule, cost and meaning of an element-wise op.
+// One OpDef from one scalar type (scalars.h): type rule, cost and meaning of an element-wise op.
 #pragma once
 
 #include "graph/ops/rules.h"
@@ -6,10 +6,6 @@
 #include "graph/ops/strided.h"
 
 namespace cleave::ops {
-
-/// Which element types an op computes on.
-enum class Domain : std::uint8_t { numeric, floating, any, boolean, bits };
-[[nodiscard]] bool accepts(Domain domain, DType type);
 
 struct ElementwiseRule {
   std::string_view op;
@@ -23,16 +19,16 @@ using ElementLoop = void (*)(const std::byte* const* operands, const std::int64_
 /// Broadcasts the operands to the result and runs `loop` on each run of elements.
 void run_elementwise(const OpCall& call, ElementLoop loop);
 
-template <class Op, class T, bool predicate>
+template <class Op, class T>
 void element_loop(const std::byte* const* operands, const std::int64_t* steps, std::byte* results, std::int64_t count) {
   const auto* a = reinterpret_cast<const T*>(operands[0]);
   const auto* b = reinterpret_cast<const T*>(operands[1]);
   const auto* c = reinterpret_cast<const T*>(operands[2]);
-  using Result = std::conditional_t<predicate, bool, T>;
+  using Result = std::conditional_t<Op::predicate, bool, T>;
   auto* out = reinterpret_cast<Result*>(results);
   for (std::int64_t i = 0; i < count; ++i) {
     const auto value = Op::template apply<Compute<T>>(load(a[i * steps[0]]), load(b[i * steps[1]]), load(c[i * steps[2]]));
-    if constexpr (predicate) {
+    if constexpr (Op::predicate) {
       out[i] = static_cast<bool>(value);
     } else {
       out[i] = store<T>(static_cast<Compute<T>>(value));
@@ -40,16 +36,9 @@ void element_loop(const std::byte* const* operands, const std::int64_t* steps, s
   }
 }
 
-template <class Op, Domain domain, bool predicate>
+template <class Op>
 Status elementwise_meaning(const OpCall& call) {
-  dispatch(call.inputs[0].dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    constexpr bool is_float = !std::is_integral_v<T>;
-    constexpr bool is_bool = std::is_same_v<T, bool>;
-    constexpr bool fits = domain == Domain::any || (domain == Domain::numeric && !is_bool) || (domain == Domain::floating && is_float) ||
-                          (domain == Domain::boolean && is_bool) || (domain == Domain::bits && !is_float);
-    if constexpr (fits) run_elementwise(call, element_loop<Op, T, predicate>);
-  });
+  dispatch_in<Op::domain>(call.inputs[0].dtype(), [&](auto zero) { run_elementwise(call, element_loop<Op, decltype(zero)>); });
   return {};
 }
 
@@ -58,18 +47,18 @@ Cost elementwise_cost(Types inputs, Types results, const Attributes&) {
   return {flops * static_cast<double>(results[0].elements()), traffic(inputs, results)};
 }
 
-/// `flops`: arithmetic operations an element, roughly.
-template <class Op, Domain domain, bool predicate = false, int flops = 1>
-OpDef elementwise(Promotion promotion, std::string summary) {
+/// The record of an op of elementwise.def.
+template <class Op>
+OpDef elementwise() {
   OpDef op;
   op.name = Op::name;
   op.min_inputs = op.max_inputs = Op::arity;
-  op.promotion = promotion;
+  op.promotion = Op::promotion;
   op.signature = op.name + (Op::arity == 1 ? "(x)" : "(x1, x2)");
-  op.summary = std::move(summary);
-  op.type_rule = [](Types inputs, const Attributes&) { return elementwise_type({Op::name, domain, predicate}, inputs); };
-  op.cost = elementwise_cost<flops>;
-  op.meaning = elementwise_meaning<Op, domain, predicate>;
+  op.summary = Op::summary;
+  op.type_rule = [](Types inputs, const Attributes&) { return elementwise_type({Op::name, Op::domain, Op::predicate}, inputs); };
+  op.cost = elementwise_cost<Op::flops>;
+  op.meaning = elementwise_meaning<Op>;
   op.scalar = Op::text;
   op.scalar_integer = Op::integer_text;
   return op;

@@ -47,181 +47,10 @@ Tensor reduce(std::string_view op, const Tensor& x, const ReduceOptions& options
 
 }  // namespace
 
-Tensor negative(const Tensor& x, Here here) {
-  return call("negative", {x}, {}, here);
-}
-Tensor abs(const Tensor& x, Here here) {
-  return call("abs", {x}, {}, here);
-}
-Tensor sign(const Tensor& x, Here here) {
-  return call("sign", {x}, {}, here);
-}
-Tensor square(const Tensor& x, Here here) {
-  return call("square", {x}, {}, here);
-}
-Tensor exp(const Tensor& x, Here here) {
-  return call("exp", {x}, {}, here);
-}
-Tensor expm1(const Tensor& x, Here here) {
-  return call("expm1", {x}, {}, here);
-}
-Tensor log(const Tensor& x, Here here) {
-  return call("log", {x}, {}, here);
-}
-Tensor log1p(const Tensor& x, Here here) {
-  return call("log1p", {x}, {}, here);
-}
-Tensor log2(const Tensor& x, Here here) {
-  return call("log2", {x}, {}, here);
-}
-Tensor sqrt(const Tensor& x, Here here) {
-  return call("sqrt", {x}, {}, here);
-}
-Tensor rsqrt(const Tensor& x, Here here) {
-  return call("rsqrt", {x}, {}, here);
-}
-Tensor reciprocal(const Tensor& x, Here here) {
-  return call("reciprocal", {x}, {}, here);
-}
-Tensor sin(const Tensor& x, Here here) {
-  return call("sin", {x}, {}, here);
-}
-Tensor cos(const Tensor& x, Here here) {
-  return call("cos", {x}, {}, here);
-}
-Tensor tan(const Tensor& x, Here here) {
-  return call("tan", {x}, {}, here);
-}
-Tensor asin(const Tensor& x, Here here) {
-  return call("asin", {x}, {}, here);
-}
-Tensor acos(const Tensor& x, Here here) {
-  return call("acos", {x}, {}, here);
-}
-Tensor atan(const Tensor& x, Here here) {
-  return call("atan", {x}, {}, here);
-}
-Tensor sinh(const Tensor& x, Here here) {
-  return call("sinh", {x}, {}, here);
-}
-Tensor cosh(const Tensor& x, Here here) {
-  return call("cosh", {x}, {}, here);
-}
-Tensor tanh(const Tensor& x, Here here) {
-  return call("tanh", {x}, {}, here);
-}
-Tensor erf(const Tensor& x, Here here) {
-  return call("erf", {x}, {}, here);
-}
-Tensor sigmoid(const Tensor& x, Here here) {
-  return call("sigmoid", {x}, {}, here);
-}
-Tensor relu(const Tensor& x, Here here) {
-  return call("relu", {x}, {}, here);
-}
-Tensor gelu(const Tensor& x, Here here) {
-  return call("gelu", {x}, {}, here);
-}
-Tensor floor(const Tensor& x, Here here) {
-  return call("floor", {x}, {}, here);
-}
-Tensor ceil(const Tensor& x, Here here) {
-  return call("ceil", {x}, {}, here);
-}
-Tensor round(const Tensor& x, Here here) {
-  return call("round", {x}, {}, here);
-}
-Tensor trunc(const Tensor& x, Here here) {
-  return call("trunc", {x}, {}, here);
-}
-Tensor isnan(const Tensor& x, Here here) {
-  return call("isnan", {x}, {}, here);
-}
-Tensor isfinite(const Tensor& x, Here here) {
-  return call("isfinite", {x}, {}, here);
-}
-Tensor isinf(const Tensor& x, Here here) {
-  return call("isinf", {x}, {}, here);
-}
-Tensor logical_not(const Tensor& x, Here here) {
-  return call("logical_not", {x}, {}, here);
-}
-Tensor bitwise_invert(const Tensor& x, Here here) {
-  return call("bitwise_invert", {x}, {}, here);
-}
 Tensor astype(const Tensor& x, DType dtype, Here here) {
   return call("astype", {x}, {{"dtype", dtype}}, here);
 }
 
-Tensor add(const Tensor& a, const Tensor& b, Here here) {
-  return call("add", {a, b}, {}, here);
-}
-Tensor subtract(const Tensor& a, const Tensor& b, Here here) {
-  return call("subtract", {a, b}, {}, here);
-}
-Tensor multiply(const Tensor& a, const Tensor& b, Here here) {
-  return call("multiply", {a, b}, {}, here);
-}
-Tensor divide(const Tensor& a, const Tensor& b, Here here) {
-  return call("divide", {a, b}, {}, here);
-}
-Tensor floor_divide(const Tensor& a, const Tensor& b, Here here) {
-  return call("floor_divide", {a, b}, {}, here);
-}
-Tensor remainder(const Tensor& a, const Tensor& b, Here here) {
-  return call("remainder", {a, b}, {}, here);
-}
-Tensor pow(const Tensor& a, const Tensor& b, Here here) {
-  return call("pow", {a, b}, {}, here);
-}
-Tensor minimum(const Tensor& a, const Tensor& b, Here here) {
-  return call("minimum", {a, b}, {}, here);
-}
-Tensor maximum(const Tensor& a, const Tensor& b, Here here) {
-  return call("maximum", {a, b}, {}, here);
-}
-Tensor atan2(const Tensor& a, const Tensor& b, Here here) {
-  return call("atan2", {a, b}, {}, here);
-}
-Tensor equal(const Tensor& a, const Tensor& b, Here here) {
-  return call("equal", {a, b}, {}, here);
-}
-Tensor not_equal(const Tensor& a, const Tensor& b, Here here) {
-  return call("not_equal", {a, b}, {}, here);
-}
-Tensor less(const Tensor& a, const Tensor& b, Here here) {
-  return call("less", {a, b}, {}, here);
-}
-Tensor less_equal(const Tensor& a, const Tensor& b, Here here) {
-  return call("less_equal", {a, b}, {}, here);
-}
-Tensor greater(const Tensor& a, const Tensor& b, Here here) {
-  return call("greater", {a, b}, {}, here);
-}
-Tensor greater_equal(const Tensor& a, const Tensor& b, Here here) {
-  return call("greater_equal", {a, b}, {}, here);
-}
-Tensor logical_and(const Tensor& a, const Tensor& b, Here here) {
-  return call("logical_and", {a, b}, {}, here);
-}
-Tensor logical_or(const Tensor& a, const Tensor& b, Here here) {
-  return call("logical_or", {a, b}, {}, here);
-}
-Tensor logical_xor(const Tensor& a, const Tensor& b, Here here) {
-  return call("logical_xor", {a, b}, {}, here);
-}
-Tensor bitwise_and(const Tensor& a, const Tensor& b, Here here) {
-  return call("bitwise_and", {a, b}, {}, here);
-}
-Tensor bitwise_or(const Tensor& a, const Tensor& b, Here here) {
-  return call("bitwise_or", {a, b}, {}, here);
-}
-Tensor bitwise_xor(const Tensor& a, const Tensor& b, Here here) {
-  return call("bitwise_xor", {a, b}, {}, here);
-}
-Tensor clip(const Tensor& x, const Tensor& min, const Tensor& max, Here here) {
-  return call("clip", {x, min, max}, {}, here);
-}
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b, Here here) {
   return call("where", {condition, a, b}, {}, here);
 }
@@ -432,3 +261,21 @@ Tensor to_accelerator(const Tensor& x, Here here) {
 }
 
 }  // namespace cleave
+
+// NOLINTBEGIN(cppcoreguidelines-macro-usage): a function of each line of elementwise.def, with as many operands. They stand outside the
+// namespace so that one that ops.h does not declare is an error.
+#define CLEAVE_FUNCTION_1(name)                             \
+  cleave::Tensor cleave::name(const Tensor& x, Here here) { \
+    return call(#name, {x}, {}, here);                      \
+  }
+#define CLEAVE_FUNCTION_2(name)                                              \
+  cleave::Tensor cleave::name(const Tensor& a, const Tensor& b, Here here) { \
+    return call(#name, {a, b}, {}, here);                                    \
+  }
+#define CLEAVE_FUNCTION_3(name)                                                               \
+  cleave::Tensor cleave::name(const Tensor& a, const Tensor& b, const Tensor& c, Here here) { \
+    return call(#name, {a, b, c}, {}, here);                                                  \
+  }
+#define CLEAVE_OP(family, Struct, name, operands, ...) CLEAVE_FUNCTION_##operands(name)
+#include "graph/ops/elementwise.def"
+// NOLINTEND(cppcoreguidelines-macro-usage)

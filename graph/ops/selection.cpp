@@ -25,7 +25,7 @@ void where_loop(const std::byte* const* operands, const std::int64_t* steps, std
   const auto* c = reinterpret_cast<const T*>(operands[2]);
   auto* out = reinterpret_cast<T*>(results);
   for (std::int64_t i = 0; i < count; ++i) {
-    out[i] = store<T>(scalars::Where::apply<Compute<T>, bool>(a[i * steps[0]], load(b[i * steps[1]]), load(c[i * steps[2]])));
+    out[i] = store<T>(scalars::Where::apply<Compute<T>>(a[i * steps[0]], load(b[i * steps[1]]), load(c[i * steps[2]])));
   }
 }
 
@@ -46,7 +46,7 @@ OpDef where_op() {
           .cost = elementwise_cost<1>,
           .meaning = where_meaning,
           .scalar = scalars::Where::text,
-          .scalar_integer = scalars::Where::integer_text};
+          .scalar_integer = scalars::Where::text};
 }
 
 TypeResult astype_type(Types inputs, const Attributes& attributes) {
@@ -79,11 +79,11 @@ OpDef astype_op() {
           .cost = elementwise_cost<1>,
           .meaning = astype_meaning,
           .scalar = scalars::AsType::text,
-          .scalar_integer = scalars::AsType::integer_text};
+          .scalar_integer = scalars::AsType::text};
 }
 
 OpDef clip_op() {
-  OpDef op = elementwise<scalars::Clip, Domain::numeric>(Promotion::common, "`minimum(maximum(x, min), max)`");
+  OpDef op = elementwise<scalars::Clip>();
   op.signature = "clip(x, min, max)";
   return op;
 }

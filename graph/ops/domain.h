@@ -1,0 +1,31 @@
+// Domain: which element types an op computes on. Stated once, in the op's record; its type rule, its meaning and its kernels ask here.
+#pragma once
+
+#include "graph/array/tensor_type.h"
+
+namespace cleave::ops {
+
+enum class Domain : std::uint8_t { numeric, floating, any, boolean, bits };  ///< numeric: all but bool; bits: integers and bool
+
+[[nodiscard]] constexpr bool accepts(Domain domain, DType type) {
+  const bool truth = type == DType::boolean;
+  const bool whole = type == DType::i32 || type == DType::i64 || type == DType::u8;
+  switch (domain) {
+    case Domain::numeric: return !truth;
+    case Domain::floating: return !truth && !whole;
+    case Domain::any: return true;
+    case Domain::boolean: return truth;
+    case Domain::bits: return truth || whole;
+  }
+  return false;
+}
+
+/// `f(T{})` with the native type of `type`, which the type rule has found to be in the domain; there is no code for others.
+template <Domain domain, class F>
+void dispatch_in(DType type, F&& f) {
+  dispatch(type, [&](auto zero) {
+    if constexpr (accepts(domain, DTypeOf<decltype(zero)>::value)) f(zero);
+  });
+}
+
+}  // namespace cleave::ops
