@@ -13,9 +13,8 @@ constexpr KernelRow kElementwise{"", build_elementwise};
 
 const KernelRow* find_row(const OpDef& op) {
   if (op.elementwise()) return &kElementwise;
-  for (const auto family : {creation_kernels, joining_kernels, movement_kernels, picking_kernels, product_kernels, random_kernels,
-                            reduction_kernels, scan_kernels, softmax_kernels}) {
-    for (const KernelRow& row : family()) {
+  for (const KernelFamily& family : kernel_families()) {
+    for (const KernelRow& row : family.rows()) {
       if (row.op == op.name) return &row;
     }
   }
@@ -23,6 +22,14 @@ const KernelRow* find_row(const OpDef& op) {
 }
 
 }  // namespace
+
+std::span<const KernelFamily> kernel_families() {
+  static constexpr KernelFamily families[] = {
+      {"creation", creation_kernels}, {"indexing", indexing_kernels},   {"joining", joining_kernels}, {"matmul", matmul_kernels},
+      {"random", random_kernels},     {"reduction", reduction_kernels}, {"scan", scan_kernels},       {"shape", shape_kernels},
+      {"softmax", softmax_kernels},   {"transfer", transfer_kernels}};
+  return families;
+}
 
 bool has_kernel(const KernelRequest& request) {
   if (has_matmul(request)) return false;  // cuBLASLt's, with all that is done around it

@@ -3,10 +3,16 @@
 
 namespace cleave::runtime {
 
+std::span<const host::KernelFamily> host::kernel_families() {
+  static constexpr KernelFamily families[] = {
+      {"elementwise", elementwise_kernels}, {"joining", joining_kernels}, {"matmul", matmul_kernels},    {"reduction", reduction_kernels},
+      {"selection", selection_kernels},     {"shape", shape_kernels},     {"transfer", transfer_kernels}};
+  return families;
+}
+
 Kernel host_kernel(const OpDef& op) {
-  using namespace host;
-  for (const auto family : {elementwise_kernels, selection_kernels, matmul_kernels, reduction_kernels, movement_kernels}) {
-    for (const KernelRow& row : family()) {
+  for (const host::KernelFamily& family : host::kernel_families()) {
+    for (const host::KernelRow& row : family.rows()) {
       if (row.op == op.name) return row.kernel;
     }
   }

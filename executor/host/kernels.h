@@ -1,5 +1,5 @@
-// The rows of the host's kernel table, one function a family (kernel_table.cpp joins them). A family's file knows its ops' names; nobody
-// else does.
+// The rows of the host's kernel table, one function a family of ops (graph/ops/op_table.h); kernel_table.cpp joins them. A family's file
+// knows its ops' names; nobody else does.
 #pragma once
 
 #include <span>
@@ -14,10 +14,21 @@ struct KernelRow {
   Kernel kernel;
 };
 
+struct KernelFamily {
+  std::string_view name;
+  std::span<const KernelRow> (*rows)();
+};
+std::span<const KernelFamily> kernel_families();
+
 std::span<const KernelRow> elementwise_kernels();
-std::span<const KernelRow> selection_kernels();
+std::span<const KernelRow> joining_kernels();
 std::span<const KernelRow> matmul_kernels();
 std::span<const KernelRow> reduction_kernels();
-std::span<const KernelRow> movement_kernels();
+std::span<const KernelRow> selection_kernels();
+std::span<const KernelRow> shape_kernels();
+std::span<const KernelRow> transfer_kernels();
+
+/// Of ops whose results are the operand's elements in their order.
+Status copy_kernel(const KernelCall& call);
 
 }  // namespace cleave::runtime::host

@@ -4,7 +4,7 @@
 
 #include "executor/host/kernels.h"
 #include "graph/ops/rules.h"
-#include "graph/ops/wrapping.h"
+#include "graph/ops/sums.h"
 
 namespace cleave::runtime::host {
 namespace {
@@ -76,15 +76,8 @@ Status sum_kernel(const KernelCall& call) {
   if (!n) return run_meaning(call);
   dispatch(call.inputs[0].type->dtype, [&](auto zero) {
     using T = decltype(zero);
-    if constexpr (!mean || !std::is_integral_v<T>) {
-      dispatch(call.results[0].type->dtype, [&](auto result) {
-        using R = decltype(result);
-        constexpr bool narrow = std::is_same_v<T, bool> || std::is_same_v<T, std::uint8_t>;
-        if constexpr (std::is_same_v<R, T> || (narrow && std::is_same_v<R, std::int32_t>)) {
-          sum_into<mean>(*n, call.inputs[0].as<T>(), call.results[0].as<R>());
-        }
-      });
-    }
+    using R = std::conditional_t<mean, T, ops::SumOf<T>>;
+    sum_into<mean>(*n, call.inputs[0].as<T>(), call.results[0].as<R>());
   });
   return {};
 }

@@ -61,7 +61,7 @@ void run_elementwise(const OpCall& call, ElementLoop loop) {
 
 namespace {
 
-enum class Family : std::uint8_t { arithmetic, math, comparison, logic, selection };
+enum class Family : std::uint8_t { arithmetic, math, comparison, logic };
 
 template <Family family>
 std::vector<OpDef> records() {

@@ -54,7 +54,8 @@ OpDef elementwise() {
   op.name = Op::name;
   op.min_inputs = op.max_inputs = Op::arity;
   op.promotion = Op::promotion;
-  op.signature = op.name + (Op::arity == 1 ? "(x)" : "(x1, x2)");
+  constexpr const char* kParameters[] = {"(x)", "(x1, x2)", "(x, min, max)"};  // of three there is `clip` alone
+  op.signature = std::string(Op::name) + kParameters[Op::arity - 1];
   op.summary = Op::summary;
   op.type_rule = [](Types inputs, const Attributes&) { return elementwise_type({Op::name, Op::domain, Op::predicate}, inputs); };
   op.cost = elementwise_cost<Op::flops>;

@@ -4,14 +4,36 @@
 #include <algorithm>
 
 namespace cleave {
+
+std::span<const ops::OpFamily> ops::op_families() {
+  static constexpr OpFamily families[] = {
+      {"elementwise", "Arithmetic", arithmetic_ops},
+      {"elementwise", "Math", math_ops},
+      {"elementwise", "Comparison", comparison_ops},
+      {"elementwise", "Logic", logic_ops},
+      {"selection", "Selection and conversion", selection_ops},
+      {"matmul", "Matrix products", matmul_ops},
+      {"reduction", "Reductions", reduction_ops},
+      {"scan", "Running sums", scan_ops},
+      {"softmax", "Softmax", softmax_ops},
+      {"shape", "Shapes", shape_ops},
+      {"indexing", "Indexing", indexing_ops},
+      {"joining", "Joining and repeating", joining_ops},
+      {"creation", "Creation", creation_ops},
+      {"random", "Random numbers", random_ops},
+      {"sorting", "Sorting", sorting_ops},
+      {"effect", "Effects and host functions", effect_ops},
+      {"transfer", "Transfers", transfer_ops},
+  };
+  return families;
+}
+
 namespace {
 
 std::vector<const OpDef*> collect() {
   std::vector<const OpDef*> all;
-  for (const auto family : {ops::arithmetic_ops, ops::math_ops, ops::comparison_ops, ops::logic_ops, ops::selection_ops, ops::product_ops,
-                            ops::reduction_ops, ops::softmax_ops, ops::shape_ops, ops::indexing_ops, ops::joining_ops, ops::creation_ops,
-                            ops::random_ops, ops::sorting_ops, ops::effect_ops, ops::transfer_ops}) {
-    for (const OpDef& op : family()) all.push_back(&op);
+  for (const ops::OpFamily& family : ops::op_families()) {
+    for (const OpDef& op : family.ops()) all.push_back(&op);
   }
   std::sort(all.begin(), all.end(), [](const OpDef* a, const OpDef* b) { return a->name < b->name; });
   return all;

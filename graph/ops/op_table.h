@@ -7,13 +7,23 @@
 
 namespace cleave::ops {
 
-std::span<const OpDef> arithmetic_ops();  ///< add … square
+/// Ops that are alike. A family's name is that of its file here and of the files with its kernels (executor/host, executor/cuda/kernels).
+struct OpFamily {
+  std::string_view name;
+  std::string_view title;  ///< in documents; a large family has several parts
+  std::span<const OpDef> (*ops)();
+};
+/// All of them, in the order of documents.
+std::span<const OpFamily> op_families();
+
+std::span<const OpDef> arithmetic_ops();  ///< add … square, clip
 std::span<const OpDef> math_ops();        ///< exp … isinf
 std::span<const OpDef> comparison_ops();  ///< equal … greater_equal
 std::span<const OpDef> logic_ops();       ///< logical_and … bitwise_invert
-std::span<const OpDef> selection_ops();   ///< where, clip, astype
-std::span<const OpDef> product_ops();     ///< matmul
-std::span<const OpDef> reduction_ops();   ///< sum … argmin, cumulative_sum
+std::span<const OpDef> selection_ops();   ///< where, astype
+std::span<const OpDef> matmul_ops();      ///< matmul
+std::span<const OpDef> reduction_ops();   ///< sum … argmin
+std::span<const OpDef> scan_ops();        ///< cumulative_sum
 std::span<const OpDef> softmax_ops();     ///< softmax, log_softmax
 std::span<const OpDef> shape_ops();       ///< transpose … flip
 std::span<const OpDef> indexing_ops();    ///< slice, take, one_hot

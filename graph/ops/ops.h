@@ -170,7 +170,7 @@ Tensor pad(const Tensor& x, const std::vector<std::pair<std::int64_t, std::int64
 Tensor repeat(const Tensor& x, std::int64_t repeats, const AxisOptions& options = {}, Here here = Here::now());
 Tensor tile(const Tensor& x, std::vector<std::int64_t> repetitions, Here here = Here::now());
 
-// --- picking ---------------------------------------------------------------------------------------------------------------------------
+// --- indexing --------------------------------------------------------------------------------------------------------------------------
 /// `slice(x, {{0, 10}, all_of_axis, 3})` is `x[0:10, :, 3]`: ranges keep their axis, an index removes it. Error `value`: index out of
 /// range.
 Tensor slice(const Tensor& x, std::initializer_list<Pick> picks, Here here = Here::now());

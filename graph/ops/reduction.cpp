@@ -1,15 +1,15 @@
-// sum … argmin over some or all axes, and cumulative_sum. Floating-point numbers accumulate in double, integers wrap in i64.
+// sum … argmin over some or all axes. Floating-point numbers accumulate in double, integers wrap in i64.
 #include <limits>
 
+#include "graph/ops/domain.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
 #include "graph/ops/strided.h"
-#include "graph/ops/wrapping.h"
+#include "graph/ops/sums.h"
 
 namespace cleave::ops {
 namespace {
 
-enum class Takes : std::uint8_t { numbers, floating, anything };
 enum class Gives : std::uint8_t { same, sum, index, truth };
 
 /// The result's shape without the marked axes, or with extent 1 in their place.
@@ -25,7 +25,7 @@ Shape reduced(const Shape& shape, const std::vector<bool>& marked, bool keepdims
 DType result_dtype(Gives gives, DType from) {
   switch (gives) {
     case Gives::same: break;
-    case Gives::sum: return from == DType::boolean || from == DType::u8 ? DType::i32 : from;
+    case Gives::sum: return sum_dtype(from);
     case Gives::index: return DType::i32;
     case Gives::truth: return DType::boolean;
   }
@@ -35,7 +35,7 @@ DType result_dtype(Gives gives, DType from) {
 /// What a reduction computes: how it starts, takes one element in, and ends.
 struct Sum {
   static constexpr Name name{"sum"};
-  static constexpr Takes takes = Takes::anything;
+  static constexpr Domain takes = Domain::any;
   static constexpr Gives gives = Gives::sum;
   static constexpr bool needs_elements = false;
   template <class A>
@@ -56,7 +56,7 @@ struct Prod : Sum {
 };
 struct Mean : Sum {
   static constexpr Name name{"mean"};
-  static constexpr Takes takes = Takes::floating;
+  static constexpr Domain takes = Domain::floating;
   static constexpr Gives gives = Gives::same;
   template <class A>
   struct State {
@@ -67,7 +67,7 @@ struct Mean : Sum {
 };
 struct Any {
   static constexpr Name name{"any"};
-  static constexpr Takes takes = Takes::anything;
+  static constexpr Domain takes = Domain::any;
   static constexpr Gives gives = Gives::truth;
   static constexpr bool needs_elements = false;
   template <class A>
@@ -100,7 +100,7 @@ struct Extreme {
 };
 template <bool largest>
 struct Best {
-  static constexpr Takes takes = Takes::numbers;
+  static constexpr Domain takes = Domain::numeric;
   static constexpr Gives gives = Gives::same;
   static constexpr bool needs_elements = true;
   template <class A>
@@ -131,18 +131,17 @@ struct ArgMin : Place<false> {
 
 struct ReductionRule {
   std::string_view op;
-  Takes takes;
+  Domain takes;
   Gives gives;
   bool needs_elements;
 };
 
 TypeResult reduction_type(const ReductionRule& rule, Types inputs, const Attributes& attributes) {
   const TensorType& x = inputs[0];
-  if (rule.takes == Takes::numbers && x.dtype == DType::boolean) {
-    return refuse(DiagnosticKind::type, rule.op, inputs, "needs numbers, not bool; use `any` or `all`");
-  }
-  if (rule.takes == Takes::floating && !is_floating(x.dtype)) {
-    return refuse(DiagnosticKind::type, rule.op, inputs, "needs floating-point elements; convert with astype");
+  if (!accepts(rule.takes, x.dtype)) {
+    return refuse(DiagnosticKind::type, rule.op, inputs,
+                  rule.takes == Domain::numeric ? "needs numbers, not bool; use `any` or `all`"
+                                                : "needs floating-point elements; convert with astype");
   }
   auto axes = find_axes(rule.op, inputs, attributes, x.rank());
   if (auto* error = std::get_if<TypeError>(&axes)) return std::move(*error);
@@ -190,7 +189,7 @@ template <class Op>
 Status reduction_meaning(const OpCall& call) {
   const Array& x = call.inputs[0];
   const std::vector<bool> marked = marked_axes(call.attributes, x.type().rank());
-  dispatch(x.dtype(), [&](auto zero) { reduce<Op, decltype(zero)>(x, call.results[0], marked); });
+  dispatch_in<Op::takes>(x.dtype(), [&](auto zero) { reduce<Op, decltype(zero)>(x, call.results[0], marked); });
   return {};
 }
 
@@ -200,7 +199,7 @@ OpDef reduction(std::string summary) {
           .min_inputs = 1,
           .max_inputs = 1,
           .attributes = {optional("axis", AttributeDef::Type::integers), with_default("keepdims", AttributeDef::Type::boolean, false)},
-          .promotion = Op::takes == Takes::floating ? Promotion::floating : Promotion::none,
+          .promotion = Op::takes == Domain::floating ? Promotion::floating : Promotion::none,
           .signature = std::string(Op::name.view()) + "(x, axis?, keepdims?)",
           .summary = std::move(summary),
           .type_rule =
@@ -209,45 +208,6 @@ OpDef reduction(std::string summary) {
               },
           .cost = linear_cost,
           .meaning = reduction_meaning<Op>};
-}
-
-TypeResult cumulative_sum_type(Types inputs, const Attributes& attributes) {
-  const TensorType& x = inputs[0];
-  const auto* axis = attributes.get_if<std::int64_t>("axis");
-  if (!axis && x.rank() != 1) return refuse(DiagnosticKind::value, "cumulative_sum", inputs, "needs an axis unless x has exactly one");
-  if (axis && !find_axis(*axis, x.rank())) return no_axis("cumulative_sum", inputs, *axis, x.rank());
-  return give("cumulative_sum", inputs, {result_dtype(Gives::sum, x.dtype), x.shape});
-}
-
-template <class T, class R>
-void cumulate(const Array& x, Array& result, int along) {
-  const Shape& shape = x.shape();
-  std::int64_t before = 1, after = 1;
-  for (int axis = 0; axis < along; ++axis) before *= shape[axis];
-  for (int axis = along + 1; axis < x.type().rank(); ++axis) after *= shape[axis];
-  const T* in = x.data<T>();
-  R* out = result.mutable_data<R>();
-  for (std::int64_t i = 0; i < before; ++i) {
-    for (std::int64_t j = 0; j < after; ++j) {
-      Accumulator<T> sum = 0;
-      for (std::int64_t k = 0; k < shape[along]; ++k) {
-        const std::int64_t at = (i * shape[along] + k) * after + j;
-        sum = sum + widen(in[at]);
-        out[at] = store<R>(sum);
-      }
-    }
-  }
-}
-
-Status cumulative_sum_meaning(const OpCall& call) {
-  const Array& x = call.inputs[0];
-  const auto along = find_axis(call.attributes.get_or<std::int64_t>("axis", 0), x.type().rank());
-  dispatch(x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    using R = std::conditional_t<std::is_same_v<T, bool> || std::is_same_v<T, std::uint8_t>, std::int32_t, T>;
-    cumulate<T, R>(x, call.results[0], *along);
-  });
-  return {};
 }
 
 }  // namespace
@@ -263,15 +223,6 @@ std::span<const OpDef> reduction_ops() {
       reduction<All>("are all elements not zero?"),
       reduction<ArgMax>("i32 index of the first largest element, row-major over the axes"),
       reduction<ArgMin>("i32 index of the first smallest element, row-major over the axes"),
-      {.name = "cumulative_sum",
-       .min_inputs = 1,
-       .max_inputs = 1,
-       .attributes = {optional("axis", AttributeDef::Type::integer)},
-       .signature = "cumulative_sum(x, axis?)",
-       .summary = "running sum along an axis, each element included; bool and u8 give i32",
-       .type_rule = cumulative_sum_type,
-       .cost = linear_cost,
-       .meaning = cumulative_sum_meaning},
   };
   return ops;
 }

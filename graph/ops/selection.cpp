@@ -1,4 +1,4 @@
-// where, clip and astype: element-wise ops whose operands or results are not all of one type or role.
+// where and astype: element-wise ops whose operands or results are not all of one type.
 #include "graph/ops/convert.h"
 #include "graph/ops/elementwise.h"
 #include "graph/ops/op_table.h"
@@ -82,16 +82,10 @@ OpDef astype_op() {
           .scalar_integer = scalars::AsType::text};
 }
 
-OpDef clip_op() {
-  OpDef op = elementwise<scalars::Clip>();
-  op.signature = "clip(x, min, max)";
-  return op;
-}
-
 }  // namespace
 
 std::span<const OpDef> selection_ops() {
-  static const std::vector<OpDef> ops = {where_op(), clip_op(), astype_op()};
+  static const std::vector<OpDef> ops = {where_op(), astype_op()};
   return ops;
 }
 

@@ -2,17 +2,21 @@
 #include <cmath>
 #include <limits>
 
+#include "graph/ops/domain.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
-#include "graph/ops/wrapping.h"
+#include "graph/ops/sums.h"
 
 namespace cleave::ops {
 namespace {
 
+constexpr Domain kTakes = Domain::floating;
+
 template <Name op>
 TypeResult softmax_type(Types inputs, const Attributes& attributes) {
   const TensorType& x = inputs[0];
-  if (!is_floating(x.dtype)) return refuse(DiagnosticKind::type, op.view(), inputs, "needs floating-point elements; convert with astype");
+  if (!accepts(kTakes, x.dtype))
+    return refuse(DiagnosticKind::type, op.view(), inputs, "needs floating-point elements; convert with astype");
   const auto axis = attributes.get_or<std::int64_t>("axis", -1);
   if (!find_axis(axis, x.rank())) return no_axis(op.view(), inputs, axis, x.rank());
   return give(op.view(), inputs, x);
@@ -38,15 +42,13 @@ Status softmax_meaning(const OpCall& call) {
   for (int axis = *along + 1; axis < x.type().rank(); ++axis) after *= x.shape()[axis];
   const std::int64_t count = x.shape()[*along];
   if (x.size() == 0) return {};
-  dispatch(x.dtype(), [&](auto zero) {
+  dispatch_in<kTakes>(x.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    if constexpr (!std::is_integral_v<T>) {
-      const T* in = x.data<T>();
-      T* out = call.results[0].mutable_data<T>();
-      for (std::int64_t i = 0; i < x.size() / count; ++i) {
-        const std::int64_t start = i / after * after * count + i % after;
-        softmax_line<logarithm>(in + start, out + start, count, after);
-      }
+    const T* in = x.data<T>();
+    T* out = call.results[0].mutable_data<T>();
+    for (std::int64_t i = 0; i < x.size() / count; ++i) {
+      const std::int64_t start = i / after * after * count + i % after;
+      softmax_line<logarithm>(in + start, out + start, count, after);
     }
   });
   return {};

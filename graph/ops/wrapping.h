@@ -56,21 +56,9 @@ struct ComputeOf<bool> {
 template <class T>
 using Compute = typename ComputeOf<T>::type;
 
-/// What a reduction accumulates in: double for floating types, wrapping i64 for the others.
-template <class T>
-using Accumulator = std::conditional_t<std::is_integral_v<T>, Wrapping<std::int64_t>, double>;
-
 template <class T>
 Compute<T> load(T element) {
   return static_cast<Compute<T>>(element);
-}
-template <class T>
-Accumulator<T> widen(T element) {
-  if constexpr (std::is_integral_v<T>) {
-    return Accumulator<T>(element);
-  } else {
-    return static_cast<double>(load(element));
-  }
 }
 template <class R, class C>
 R store(C value) {

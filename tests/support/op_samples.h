@@ -21,5 +21,7 @@ struct OpSample {
 std::vector<OpSample> op_samples();
 /// "matmul(f32[4, 3], f32[3, 2])"
 std::string describe(const OpSample& sample);
+/// The name of the family that an op stands in (graph/ops/op_table.h); empty: there is no such op.
+std::string_view family_of(std::string_view op);
 
 }  // namespace cleave::testing

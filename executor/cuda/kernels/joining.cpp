@@ -1,7 +1,7 @@
-// concat, stack and pad: larger tensors from copies of their operands, a piece of the result a thread.
+// concat, stack, pad, repeat and tile: larger tensors from copies of their operands, a piece of the result a thread.
 #include <algorithm>
 
-#include "executor/cuda/kernels/kernels.h"
+#include "executor/cuda/kernels/moved.h"
 #include "executor/cuda/kernels/pieces.h"
 #include "graph/ops/rules.h"
 
@@ -136,10 +136,36 @@ KernelSource build_pad(const KernelRequest& request, const Architecture& archite
   return assemble(of_bytes(request), kernel);
 }
 
+// --- repeat, tile -----------------------------------------------------------------------------------------------------------------------
+
+/// The result of repeat and tile with one more axis split off each repeated one is a view with stride 0.
+Moved repeat(const KernelRequest& request) {
+  const TensorType& x = request.input_types[0];
+  const int along = *ops::find_axis(request.attributes->get_or<std::int64_t>("axis", 0), x.rank());
+  Moved moved{x.shape, {0, row_major_strides(x.shape)}};
+  moved.shape.insert(moved.shape.begin() + along + 1, request.attributes->get<std::int64_t>("repeats"));
+  moved.from.strides.insert(moved.from.strides.begin() + along + 1, 0);
+  return moved;
+}
+
+Moved tile(const KernelRequest& request) {
+  const Shape &narrow = request.input_types[0].shape, &wide = request.result_types[0].shape;
+  const ops::Strides own = row_major_strides(narrow);
+  const std::size_t lead = wide.size() - narrow.size();
+  Moved moved;
+  for (std::size_t axis = 0; axis < wide.size(); ++axis) {
+    const std::int64_t extent = axis < lead ? 1 : narrow[axis - lead];
+    moved.shape.insert(moved.shape.end(), {wide[axis] / extent, extent});
+    moved.from.strides.insert(moved.from.strides.end(), {0, axis < lead ? 0 : own[axis - lead]});
+  }
+  return moved;
+}
+
 }  // namespace
 
 std::span<const KernelRow> joining_kernels() {
-  static constexpr KernelRow rows[] = {{"concat", build_concat}, {"pad", build_pad}, {"stack", build_stack}};
+  static constexpr KernelRow rows[] = {
+      {"concat", build_concat}, {"pad", build_pad}, {"repeat", build_moved<repeat>}, {"stack", build_stack}, {"tile", build_moved<tile>}};
   return rows;
 }
 

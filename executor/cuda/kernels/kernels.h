@@ -1,5 +1,5 @@
-// The rows of the CUDA kernel table, one function a family (kernel_table.cpp joins them). A family's file knows its ops' names; nobody
-// else does.
+// The rows of the CUDA kernel table, one function a family of ops (graph/ops/op_table.h); kernel_table.cpp joins them. A family's file
+// knows its ops' names; nobody else does.
 #pragma once
 
 #include <span>
@@ -18,16 +18,25 @@ struct KernelRow {
   bool (*takes)(const KernelRequest& request) = nullptr;  ///< null: whatever the op's type rule takes
 };
 
+/// Element-wise ops, selection among them, are known by their scalar expressions; the others by their rows.
 KernelSource build_elementwise(const KernelRequest& request, const Architecture& architecture);
+
+struct KernelFamily {
+  std::string_view name;
+  std::span<const KernelRow> (*rows)();
+};
+std::span<const KernelFamily> kernel_families();
+
 std::span<const KernelRow> creation_kernels();
+std::span<const KernelRow> indexing_kernels();
 std::span<const KernelRow> joining_kernels();
-std::span<const KernelRow> movement_kernels();
-std::span<const KernelRow> picking_kernels();
-std::span<const KernelRow> product_kernels();
+std::span<const KernelRow> matmul_kernels();
 std::span<const KernelRow> random_kernels();
 std::span<const KernelRow> reduction_kernels();
 std::span<const KernelRow> scan_kernels();
+std::span<const KernelRow> shape_kernels();
 std::span<const KernelRow> softmax_kernels();
+std::span<const KernelRow> transfer_kernels();
 /// Whether `reduction_kernels` has the op: it may have element-wise steps in front of it.
 bool reduces(const OpDef& op);
 

@@ -7,6 +7,7 @@
 
 #include "executor/check/compare.h"
 #include "executor/cuda/back_end.h"
+#include "executor/cuda/kernels/kernels.h"
 #include "executor/cuda/matmul/matmul.h"
 #include "executor/run/executor.h"
 #include "graph/ops/convert.h"
@@ -15,6 +16,7 @@
 #include "tests/support/kernel_emulator/kernel_emulator.h"
 #include "tests/support/kernel_request.h"
 #include "tests/support/namespaces.h"
+#include "tests/support/op_samples.h"
 
 namespace cleave::testing {
 namespace {
@@ -340,6 +342,12 @@ TEST(CudaKernels, HasKernelSaysWhatKernelSourceDoes) {
   for (const OpSample& each : op_samples()) {
     const KernelRequest request = request_for(each);
     EXPECT_EQ(cuda::has_kernel(request), cuda::kernel_source(request, {}).has_value()) << describe(each);
+  }
+}
+
+TEST(CudaKernels, StandInTheFamiliesOfTheirOps) {
+  for (const cuda::KernelFamily& family : cuda::kernel_families()) {
+    for (const cuda::KernelRow& row : family.rows()) EXPECT_EQ(family_of(row.op), family.name) << row.op;
   }
 }
 

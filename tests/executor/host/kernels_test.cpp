@@ -101,10 +101,9 @@ TEST(Kernels, DivideAsInNumPyToTheSignOfZeros) {
   expect_divisions("remainder", kDivisionF64, kDivisionF64.remainders);
 }
 
-TEST(Kernels, EveryRowOfTheTableNamesAnOp) {
-  for (const auto family :
-       {host::elementwise_kernels, host::selection_kernels, host::matmul_kernels, host::reduction_kernels, host::movement_kernels}) {
-    for (const host::KernelRow& row : family()) EXPECT_TRUE(find_op(row.op)) << row.op;
+TEST(Kernels, StandInTheFamiliesOfTheirOps) {
+  for (const host::KernelFamily& family : host::kernel_families()) {
+    for (const host::KernelRow& row : family.rows()) EXPECT_EQ(family_of(row.op), family.name) << row.op;
   }
 }
 

@@ -5,7 +5,7 @@
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
 #include "graph/ops/strided.h"
-#include "graph/ops/wrapping.h"
+#include "graph/ops/sums.h"
 
 namespace cleave::ops {
 namespace {
@@ -95,7 +95,7 @@ Status matmul_meaning(const OpCall& call) {
 
 }  // namespace
 
-std::span<const OpDef> product_ops() {
+std::span<const OpDef> matmul_ops() {
   static const std::vector<OpDef> ops = {{.name = "matmul",
                                           .min_inputs = 2,
                                           .max_inputs = 2,

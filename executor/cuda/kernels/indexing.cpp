@@ -1,10 +1,11 @@
-// take and one_hot: elements by position. A position that does not exist is told by the words of `fault`; nothing is read or written for
-// it.
+// slice, take and one_hot: elements by position. A position that does not exist is told by the words of `fault`; nothing is read or
+// written for it. A slice is a view (moved.h).
 #include <algorithm>
 
-#include "executor/cuda/kernels/kernels.h"
+#include "executor/cuda/kernels/moved.h"
 #include "executor/cuda/kernels/pieces.h"
 #include "graph/ops/rules.h"
+#include "graph/ops/views.h"
 
 namespace cleave::runtime::cuda {
 namespace {
@@ -59,10 +60,14 @@ KernelSource build_one_hot(const KernelRequest& request, const Architecture& arc
   return assemble(bytes, kernel);
 }
 
+Moved slice(const KernelRequest& request) {
+  return {request.result_types[0].shape, ops::slice_view(request.input_types[0], *request.attributes)};
+}
+
 }  // namespace
 
-std::span<const KernelRow> picking_kernels() {
-  static constexpr KernelRow rows[] = {{"one_hot", build_one_hot}, {"take", build_take}};
+std::span<const KernelRow> indexing_kernels() {
+  static constexpr KernelRow rows[] = {{"one_hot", build_one_hot}, {"slice", build_moved<slice>}, {"take", build_take}};
   return rows;
 }
 

@@ -1,12 +1,8 @@
-// Kernels of the ops whose result is another view of their operand: reshape, transpose, slice, flip, broadcast_to, repeat, tile …. A view
-// is copied in pieces as wide as its rows allow; where it exchanges axes, through tiles in shared memory, so that reading and writing both
-// go along neighbours.
+#include "executor/cuda/kernels/moved.h"
+
 #include <algorithm>
 
-#include "executor/cuda/kernels/kernels.h"
 #include "executor/cuda/kernels/pieces.h"
-#include "graph/ops/rules.h"
-#include "graph/ops/views.h"
 
 namespace cleave::runtime::cuda {
 namespace {
@@ -14,78 +10,6 @@ namespace {
 constexpr std::int64_t kTile = 32, kTileRows = 8;  ///< a block of kTile x kTileRows threads moves kTile x kTile elements
 constexpr std::int64_t kBlocksOnAMultiprocessor = 8;
 constexpr std::int64_t kLeastToTile = 8;  ///< an axis shorter than that is not worth a tile
-
-/// The result's elements in row-major order are those of x that `from` leads to along `shape`.
-struct Moved {
-  Shape shape;
-  ops::View from;
-};
-
-// --- the views ---------------------------------------------------------------------------------------------------------------------------
-
-Moved same_order(const KernelRequest& request) {
-  return {{request.input_types[0].elements()}, {0, {1}}};
-}
-
-Moved transpose(const KernelRequest& request) {
-  ops::Strides strides = row_major_strides(request.input_types[0].shape);
-  std::swap(strides[strides.size() - 1], strides[strides.size() - 2]);
-  return {request.result_types[0].shape, {0, std::move(strides)}};
-}
-
-Moved permute_dims(const KernelRequest& request) {
-  const ops::Strides own = row_major_strides(request.input_types[0].shape);
-  Moved moved{request.result_types[0].shape, {}};
-  for (const std::int64_t axis : request.attributes->get<ops::Integers>("axes"))
-    moved.from.strides.push_back(own[static_cast<std::size_t>(*ops::find_axis(axis, request.input_types[0].rank()))]);
-  return moved;
-}
-
-Moved broadcast_to(const KernelRequest& request) {
-  const Shape& shape = request.result_types[0].shape;
-  return {shape, {0, ops::broadcast_strides(request.input_types[0].shape, shape)}};
-}
-
-Moved flip(const KernelRequest& request) {
-  const TensorType& x = request.input_types[0];
-  const std::vector<bool> marked = ops::marked_axes(*request.attributes, x.rank());
-  Moved moved{x.shape, {0, row_major_strides(x.shape)}};
-  for (std::size_t axis = 0; axis < marked.size(); ++axis) {
-    if (!marked[axis]) continue;
-    moved.from.offset += (x.shape[axis] - 1) * moved.from.strides[axis];
-    moved.from.strides[axis] = -moved.from.strides[axis];
-  }
-  return moved;
-}
-
-Moved slice(const KernelRequest& request) {
-  return {request.result_types[0].shape, ops::slice_view(request.input_types[0], *request.attributes)};
-}
-
-/// The result of repeat and tile with one more axis split off each repeated one is a view with stride 0.
-Moved repeat(const KernelRequest& request) {
-  const TensorType& x = request.input_types[0];
-  const int along = *ops::find_axis(request.attributes->get_or<std::int64_t>("axis", 0), x.rank());
-  Moved moved{x.shape, {0, row_major_strides(x.shape)}};
-  moved.shape.insert(moved.shape.begin() + along + 1, request.attributes->get<std::int64_t>("repeats"));
-  moved.from.strides.insert(moved.from.strides.begin() + along + 1, 0);
-  return moved;
-}
-
-Moved tile(const KernelRequest& request) {
-  const Shape &narrow = request.input_types[0].shape, &wide = request.result_types[0].shape;
-  const ops::Strides own = row_major_strides(narrow);
-  const std::size_t lead = wide.size() - narrow.size();
-  Moved moved;
-  for (std::size_t axis = 0; axis < wide.size(); ++axis) {
-    const std::int64_t extent = axis < lead ? 1 : narrow[axis - lead];
-    moved.shape.insert(moved.shape.end(), {wide[axis] / extent, extent});
-    moved.from.strides.insert(moved.from.strides.end(), {0, axis < lead ? 0 : own[axis - lead]});
-  }
-  return moved;
-}
-
-// --- the kernels -------------------------------------------------------------------------------------------------------------------------
 
 std::string plus(KernelText& kernel, std::int64_t offset) {
   return offset == 0 ? "" : " + " + kernel.index(offset);
@@ -172,12 +96,14 @@ KernelText copy_exchanged(const Architecture& architecture, bool wide, Walk walk
   return kernel;
 }
 
-template <Moved (*view)(const KernelRequest&)>
-KernelSource build(const KernelRequest& request, const Architecture& architecture) {
-  const TensorType& result = request.result_types[0];
-  if (result.elements() == 0) return {};
-  const Moved moved = view(request);
-  const std::int64_t size = size_of(result.dtype), offset = moved.from.offset;
+}  // namespace
+
+Moved same_order(const KernelRequest& request) {
+  return {{request.input_types[0].elements()}, {0, {1}}};
+}
+
+KernelSource build_copy(const KernelRequest& request, const Architecture& architecture, const Moved& moved) {
+  const std::int64_t size = size_of(request.result_types[0].dtype), offset = moved.from.offset;
   const std::vector<ops::Strides> strides = {moved.from.strides, row_major_strides(moved.shape)};
   const Walk walk = make_walk(moved.shape, strides);
   const bool wide = needs_wide_indices(request, architecture);
@@ -188,24 +114,6 @@ KernelSource build(const KernelRequest& request, const Architecture& architectur
     return copy_view(architecture, wide, walk, offset, size);
   };
   return assemble(of_bytes(request), kernel());
-}
-
-}  // namespace
-
-std::span<const KernelRow> movement_kernels() {
-  static constexpr KernelRow rows[] = {{"broadcast_to", build<broadcast_to>},
-                                       {"expand_dims", build<same_order>},
-                                       {"flip", build<flip>},
-                                       {"permute_dims", build<permute_dims>},
-                                       {"repeat", build<repeat>},
-                                       {"reshape", build<same_order>},
-                                       {"slice", build<slice>},
-                                       {"squeeze", build<same_order>},
-                                       {"tile", build<tile>},
-                                       {"to_accelerator", build<same_order>},
-                                       {"to_host", build<same_order>},
-                                       {"transpose", build<transpose>}};
-  return rows;
 }
 
 }  // namespace cleave::runtime::cuda

@@ -93,7 +93,7 @@ KernelSource build_product(const KernelRequest& request, const Architecture& arc
 
 }  // namespace
 
-std::span<const KernelRow> product_kernels() {
+std::span<const KernelRow> matmul_kernels() {
   static constexpr KernelRow rows[] = {{"matmul", build_product, takes_product}};
   return rows;
 }

@@ -1,0 +1,49 @@
+// reshape, transpose, flip, broadcast_to and their like: each result is another view of its operand, copied (moved.h).
+#include "executor/cuda/kernels/moved.h"
+#include "graph/ops/rules.h"
+
+namespace cleave::runtime::cuda {
+namespace {
+
+Moved transpose(const KernelRequest& request) {
+  ops::Strides strides = row_major_strides(request.input_types[0].shape);
+  std::swap(strides[strides.size() - 1], strides[strides.size() - 2]);
+  return {request.result_types[0].shape, {0, std::move(strides)}};
+}
+
+Moved permute_dims(const KernelRequest& request) {
+  const ops::Strides own = row_major_strides(request.input_types[0].shape);
+  Moved moved{request.result_types[0].shape, {}};
+  for (const std::int64_t axis : request.attributes->get<ops::Integers>("axes"))
+    moved.from.strides.push_back(own[static_cast<std::size_t>(*ops::find_axis(axis, request.input_types[0].rank()))]);
+  return moved;
+}
+
+Moved broadcast_to(const KernelRequest& request) {
+  const Shape& shape = request.result_types[0].shape;
+  return {shape, {0, ops::broadcast_strides(request.input_types[0].shape, shape)}};
+}
+
+Moved flip(const KernelRequest& request) {
+  const TensorType& x = request.input_types[0];
+  const std::vector<bool> marked = ops::marked_axes(*request.attributes, x.rank());
+  Moved moved{x.shape, {0, row_major_strides(x.shape)}};
+  for (std::size_t axis = 0; axis < marked.size(); ++axis) {
+    if (!marked[axis]) continue;
+    moved.from.offset += (x.shape[axis] - 1) * moved.from.strides[axis];
+    moved.from.strides[axis] = -moved.from.strides[axis];
+  }
+  return moved;
+}
+
+}  // namespace
+
+std::span<const KernelRow> shape_kernels() {
+  static constexpr KernelRow rows[] = {
+      {"broadcast_to", build_moved<broadcast_to>}, {"expand_dims", build_moved<same_order>}, {"flip", build_moved<flip>},
+      {"permute_dims", build_moved<permute_dims>}, {"reshape", build_moved<same_order>},     {"squeeze", build_moved<same_order>},
+      {"transpose", build_moved<transpose>}};
+  return rows;
+}
+
+}  // namespace cleave::runtime::cuda
