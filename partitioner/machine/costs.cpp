@@ -17,7 +17,7 @@ constexpr double kMostPlanned = 1e100;  ///< executions a run, and seconds of on
 /// work is cheap enough to be done on both sides whatever the policy.
 class ScalarWork {
  public:
-  explicit ScalarWork(const Graph& graph) : graph_(graph), scalar_(graph.nodes.size(), 1) {
+  ScalarWork(const Graph& graph, const ValueUses& uses) : graph_(graph), uses_(uses), scalar_(graph.nodes.size(), 1) {
     spread_from_tensors();
     follow_predicates_back();
   }
@@ -30,23 +30,21 @@ class ScalarWork {
   }
 
   void spread_from_tensors() {
-    std::vector<std::vector<std::uint32_t>> readers(graph_.nodes.size());
-    std::vector<std::uint32_t> pending;
-    for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i) {
-      const Node& node = graph_.nodes[NodeId(i)];
-      if (!touches_scalars_only(node)) {
-        scalar_[i] = 0;
-        pending.push_back(i);
-        continue;  // no need to hear of its inputs
-      }
-      for (ValueId value : node.inputs) readers[graph_.values[value].producer.index].push_back(i);
+    std::vector<NodeId> pending;
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (touches_scalars_only(graph_.nodes[NodeId(i)])) continue;
+      scalar_[i] = 0;
+      pending.emplace_back(i);
     }
     while (!pending.empty()) {
-      const std::uint32_t tensor = pending.back();
+      const Node& tensor = graph_.nodes[pending.back()];
       pending.pop_back();
-      for (const std::uint32_t reader : readers[tensor]) {
-        if (scalar_[reader]) pending.push_back(reader);
-        scalar_[reader] = 0;
+      for (const ValueId result : tensor.results) {
+        for (const ValueUse& use : uses_.of(result)) {
+          if (use.kind == UseKind::output || !scalar_[use.node.index]) continue;
+          scalar_[use.node.index] = 0;
+          pending.push_back(use.node);
+        }
       }
     }
   }
@@ -70,6 +68,7 @@ class ScalarWork {
   }
 
   const Graph& graph_;
+  const ValueUses& uses_;
   std::vector<std::uint8_t> scalar_;
 };
 
@@ -88,7 +87,7 @@ class ProblemMaker {
     result_.forced.assign(graph_.nodes.size(), Cause::none);
     add_regions();
     const bool everything_scalar_too = !all_on_host_ && model_.policy == Policy::accelerator;
-    if (everything_scalar_too) scalar_work_.emplace(graph_);
+    if (everything_scalar_too) scalar_work_.emplace(graph_, *result_.uses);
     problem().nodes.resize(graph_.nodes.size() + 1);
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) add_node(NodeId(i));
     problem().nodes.back().pin = Pin::host;  // outputs and control
