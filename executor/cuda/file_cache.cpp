@@ -1,14 +1,12 @@
 #include "executor/cuda/file_cache.h"
 
-#include <unistd.h>
-
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <thread>
 
 #include "graph/base/file.h"
+#include "graph/base/output_file.h"
 
 namespace cleave::runtime::cuda {
 namespace {
@@ -24,11 +22,11 @@ std::string hash(const std::string& text) {
   return digits;
 }
 
-bool write(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  return file.good();
+bool keep_if_first(const std::string& path, const std::string& text) {
+  Result<OutputFile> file = OutputFile::create(path);
+  if (!file || !file->write(text)) return false;
+  const Result<bool> first = file->commit_if_first();
+  return first && *first;
 }
 
 }  // namespace
@@ -59,21 +57,11 @@ std::optional<std::string> FileCache::keep(const std::string& key, const std::st
   if (!on()) return std::nullopt;
   std::error_code failed;
   std::filesystem::create_directories(folder_, failed);
-  const std::string target = path(key);
-  const std::size_t thread = std::hash<std::thread::id>()(std::this_thread::get_id());
-  const std::string unfinished = target + "." + std::to_string(getpid()) + "." + std::to_string(thread);
-  std::optional<std::string> kept;
-  if (write(unfinished, key + content + hash(key + content))) {
-    // The first to come stays, so that all processes go by one; what cannot be read gives way.
-    if (link(unfinished.c_str(), target.c_str()) == 0) {
-      kept = content;
-    } else if (kept = find(key); !kept) {
-      std::filesystem::rename(unfinished, target, failed);
-      if (!failed) return content;
-    }
-  }
-  std::filesystem::remove(unfinished, failed);
-  return kept;
+  const std::string text = key + content + hash(key + content);
+  if (keep_if_first(path(key), text)) return content;
+  // The first to come stays, so that all processes go by one; what cannot be read gives way.
+  if (std::optional<std::string> kept = find(key)) return kept;
+  return write_file(path(key), {text}) ? std::optional(content) : std::nullopt;
 }
 
 }  // namespace cleave::runtime::cuda

@@ -166,6 +166,13 @@ struct OutputFile::State {
     return 0;
   }
 
+  /// errno, EEXIST where a file is there, or 0.
+  [[nodiscard]] int commit_if_first() {
+    const std::string source = temporary.path().empty() ? descriptor_path(descriptor) : temporary.path();
+    if (::linkat(AT_FDCWD, source.c_str(), AT_FDCWD, place.path.c_str(), AT_SYMLINK_FOLLOW) != 0) return errno;
+    return close();
+  }
+
   int close() { return ::close(std::exchange(descriptor, -1)) == 0 ? 0 : errno; }
 };
 
@@ -198,6 +205,13 @@ Status OutputFile::write(std::string_view bytes) {
 Status OutputFile::commit() {
   const int failure = state_->commit();
   return failure == 0 ? Status() : state_->error(failure);
+}
+
+Result<bool> OutputFile::commit_if_first() {
+  if (state_->place.direct()) return state_->error(EEXIST);
+  const int failure = state_->commit_if_first();
+  if (failure == 0 || failure == EEXIST) return failure == 0;
+  return state_->error(failure);
 }
 
 int OutputFile::descriptor() const {

@@ -26,6 +26,8 @@ class OutputFile {
   Status write(std::string_view bytes);
   /// Puts the file in its place, whole. Nothing may be written afterwards.
   Status commit();
+  /// The same, unless a file has come to lie there meanwhile: that one stays, false is the answer, and this one was never there.
+  Result<bool> commit_if_first();
   /// Where a child process writes what belongs into the file.
   [[nodiscard]] int descriptor() const;
 

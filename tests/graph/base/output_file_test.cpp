@@ -71,6 +71,25 @@ TEST_P(OutputFileTest, WhatIsNotCommittedWasNeverThere) {
   EXPECT_EQ(folder_.files(), 1U);
 }
 
+TEST_P(OutputFileTest, TheFirstOfSeveralStaysWhereThatIsWanted) {
+  const std::string path = folder_.path("a");
+  std::vector<OutputFile> files;
+  for (const char* text : {"first", "second"}) {
+    Result<OutputFile> file = OutputFile::create(path, GetParam());
+    ASSERT_TRUE(file && file->write(text));
+    files.push_back(*std::move(file));
+  }
+  for (const bool first : {true, false}) {
+    const Result<bool> committed = files[first ? 0 : 1].commit_if_first();
+    ASSERT_TRUE(committed) << committed.error().message;
+    EXPECT_EQ(*committed, first);
+    EXPECT_EQ(folder_.read("a"), "first");
+  }
+  files.clear();
+  EXPECT_EQ(folder_.files(), 1U);
+  EXPECT_EQ(mode(path) & 0600, 0600U);
+}
+
 TEST_P(OutputFileTest, KeepsTheModeOfWhatItReplaces) {
   const std::string path = folder_.write("a", "old");
   for (const mode_t wanted : {0600, 0755, 0644, 0200}) {
