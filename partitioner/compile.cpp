@@ -3,6 +3,7 @@
 #include <chrono>
 #include <limits>
 
+#include "graph/base/exceptions.h"
 #include "partitioner/apply/refine.h"
 #include "partitioner/apply/worked_out_plan.h"
 #include "partitioner/report/transfer_diagnostics.h"
@@ -79,7 +80,8 @@ Status fit(Plan& plan, WorkedOutPlan& chosen, const PlanOptions& options, double
 }
 
 void refuse(Plan& plan, const Error& error) {
-  plan.diagnostics.error(DiagnosticKind::placement, error.location, error.message);
+  plan.diagnostics.error(error.kind == ErrorKind::machine ? DiagnosticKind::machine : DiagnosticKind::placement, error.location,
+                         error.message);
 }
 
 void adopt(Plan& plan, WorkedOutPlan& chosen) {
@@ -91,9 +93,7 @@ void adopt(Plan& plan, WorkedOutPlan& chosen) {
   if (plan.policy == Policy::accelerator) plan.all_accelerator_seconds = plan.placement.objective_seconds;
 }
 
-}  // namespace
-
-Plan plan(const Graph& graph, const PlanOptions& options) {
+Plan make_plan(const Graph& graph, const PlanOptions& options) {
   Plan plan;
   plan.machine = options.costs.machine;
   plan.policy = options.costs.policy;
@@ -137,6 +137,22 @@ Plan plan(const Graph& graph, const PlanOptions& options) {
   plan.diagnostics.append(diagnose(plan, chosen.schedule, options.diagnostics));
   timer.done("diagnostics");
   return plan;
+}
+
+/// Nothing was planned.
+Plan without_memory(const PlanOptions& options) {
+  Plan plan;
+  plan.graph = std::make_shared<const Graph>();
+  plan.machine = options.costs.machine;
+  plan.policy = options.costs.policy;
+  plan.diagnostics.error(DiagnosticKind::machine, {}, detail::out_of_memory().message);
+  return plan;
+}
+
+}  // namespace
+
+Plan plan(const Graph& graph, const PlanOptions& options) {
+  return detail::guard_memory_or([&] { return make_plan(graph, options); }, [&] { return without_memory(options); });
 }
 
 }  // namespace cleave::planner

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdio>
 
+#include "graph/base/exceptions.h"
 #include "graph/base/output_file.h"
 #include "tools/cli/options.h"
 #include "tools/cli/session.h"
@@ -45,19 +46,30 @@ int run(const Options& options) {
   return kUsageError;
 }
 
+int read_and_run(int argc, char** argv, Options& options) {
+  const auto exit = parse(argc, argv, options);
+  if (!exit) return run(options);
+  std::fputs(exit->text.c_str(), exit->code == kDone ? stdout : stderr);
+  return exit->code;
+}
+
+/// What was taken until then has been given back. If even these few words find no room, they are printed from where they lie.
+int without_memory(const Options& options) {
+  const auto printed = [] {
+    std::fputs("error: out of memory\n", stderr);
+    return kMachineError;
+  };
+  return cleave::detail::guard_memory_or([&] { return Console(options).fail(cleave::detail::out_of_memory()); }, printed);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   keep_standard_streams();
   clean_up_on_signals();
   Options options;
-  int code = kDone;
-  if (const auto exit = parse(argc, argv, options)) {
-    std::fputs(exit->text.c_str(), exit->code == kDone ? stdout : stderr);
-    code = exit->code;
-  } else {
-    code = run(options);
-  }
+  const int code =
+      cleave::detail::guard_memory_or([&] { return read_and_run(argc, argv, options); }, [&] { return without_memory(options); });
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
   std::fputs("error: cannot write to standard output\n", stderr);
   return code == kDone ? kUserError : code;

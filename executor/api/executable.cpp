@@ -30,7 +30,12 @@ Result<std::unique_ptr<Executor>> Executable::State::take() {
 
 void Executable::State::put_back(std::unique_ptr<Executor> executor) {
   const std::lock_guard lock(mutex);
-  if (!executor->lost() && idle.size() < idle_executors) idle.push_back(std::move(executor));
+  if (executor->lost() || idle.size() >= idle_executors) return;
+  // Without memory to keep it, it is let go.
+  (void)detail::guard_memory([&] {
+    idle.push_back(std::move(executor));
+    return Status();
+  });
 }
 
 /// A name that no input or parameter bears is a misspelt one.
@@ -58,38 +63,48 @@ Result<RunResult> Executable::State::run(const RunOptions& run_options, const st
 
 // --- Executable ------------------------------------------------------------------------------------------------------------------------
 
+namespace {
+
+/// A text says by itself that there was no memory for it.
+template <class F>
+std::string said(F&& text) {
+  return detail::guard_memory_or(text, [] { return detail::out_of_memory().message; });
+}
+
+}  // namespace
+
 const Plan& Executable::plan() const {
   return state_->plan;
 }
 std::string Executable::explain() const {
-  return planner::explain_text(plan());
+  return said([&] { return planner::explain_text(plan()); });
 }
 std::string Executable::json() const {
-  return planner::explain_json(plan());
+  return said([&] { return planner::explain_json(plan()); });
 }
 std::string Executable::dot() const {
-  return planner::dot(plan());
+  return said([&] { return planner::dot(plan()); });
 }
 std::string Executable::sarif() const {
-  return to_sarif(plan().diagnostics);
+  return said([&] { return to_sarif(plan().diagnostics); });
 }
 
 Result<RunResult> Executable::run(std::map<std::string, Array> inputs) const {
-  RunOptions options;
-  options.inputs = std::move(inputs);
-  return state_->run(options);
+  return detail::guard_memory([&]() -> Result<RunResult> {
+    RunOptions options;
+    options.inputs = std::move(inputs);
+    return state_->run(options);
+  });
 }
 Result<RunResult> Executable::run(const RunOptions& options) const {
-  return state_->run(options);
+  return detail::guard_memory([&] { return state_->run(options); });
 }
 
 Status runtime::tell(const DiagnosticSink& sink, const Diagnostic& diagnostic) {
-  try {
+  return detail::guard_user("the sink of the diagnostics", [&]() -> Status {
     if (sink) sink(diagnostic);
-  } catch (...) {
-    return thrown_by("the sink of the diagnostics");
-  }
-  return {};
+    return {};
+  });
 }
 
 // --- compile ---------------------------------------------------------------------------------------------------------------------------
@@ -98,27 +113,30 @@ namespace {
 
 Error first_error(const Diagnostics& diagnostics) {
   for (const Diagnostic& diagnostic : diagnostics)
-    if (diagnostic.severity == Severity::error) return {diagnostic.message, diagnostic.location, ErrorKind::user};
+    if (diagnostic.severity == Severity::error)
+      return {diagnostic.message, diagnostic.location, diagnostic.kind == DiagnosticKind::machine ? ErrorKind::machine : ErrorKind::user};
   return {"the program cannot be planned", {}, ErrorKind::user};
 }
 
 }  // namespace
 
 Result<Executable> compile(const Graph& graph, const CompileOptions& options, const DiagnosticSink& sink) {
-  Result<runtime::Wiring> wiring = runtime::wire(options);
-  if (!wiring) return wiring.error();
-  auto state = std::make_shared<Executable::State>();
-  state->plan = planner::plan(graph, wiring->plan);
-  state->setup = std::move(wiring->executor);
-  state->idle_executors = static_cast<std::size_t>(std::max(options.idle_executors, 0));
-  state->queue = std::make_shared<runtime::RunQueue>(static_cast<std::size_t>(std::max(options.runs_at_once, 1)));
-  for (const Diagnostic& diagnostic : state->plan.diagnostics)
-    if (Status told = runtime::tell(sink, diagnostic); !told) return told.error();
-  if (!state->plan.ok()) return first_error(state->plan.diagnostics);
-  Result<std::unique_ptr<Executor>> first = state->take();
-  if (!first) return first.error();
-  state->put_back(std::move(*first));
-  return Executable(std::move(state));
+  return detail::guard_memory([&]() -> Result<Executable> {
+    Result<runtime::Wiring> wiring = runtime::wire(options);
+    if (!wiring) return wiring.error();
+    auto state = std::make_shared<Executable::State>();
+    state->plan = planner::plan(graph, wiring->plan);
+    state->setup = std::move(wiring->executor);
+    state->idle_executors = static_cast<std::size_t>(std::max(options.idle_executors, 0));
+    state->queue = std::make_shared<runtime::RunQueue>(static_cast<std::size_t>(std::max(options.runs_at_once, 1)));
+    for (const Diagnostic& diagnostic : state->plan.diagnostics)
+      if (Status told = runtime::tell(sink, diagnostic); !told) return told.error();
+    if (!state->plan.ok()) return first_error(state->plan.diagnostics);
+    Result<std::unique_ptr<Executor>> first = state->take();
+    if (!first) return first.error();
+    state->put_back(std::move(*first));
+    return Executable(std::move(state));
+  });
 }
 
 }  // namespace cleave

@@ -6,6 +6,7 @@
 
 #include "executor/api/executable.h"
 #include "executor/api/executable_state.h"
+#include "graph/base/exceptions.h"
 #include "graph/base/spelling.h"
 
 namespace cleave {
@@ -39,13 +40,15 @@ struct Run::State final : RunQueue::Job {
   }
 
   void submit() {
-    if (Status submitted = queue->submit(*this); !submitted) end(submitted.error());
+    if (Status submitted = detail::guard_memory([&] { return queue->submit(*this); }); !submitted) end(submitted.error());
   }
   void work() override {
-    result = executable->run(options, [this](Executor* runs) {
-      const std::lock_guard lock(mutex);
-      executor = runs;
-      return !cancelled;
+    result = detail::guard_memory([this] {
+      return executable->run(options, [this](Executor* runs) {
+        const std::lock_guard lock(mutex);
+        executor = runs;
+        return !cancelled;
+      });
     });
     options = {};
     executable.reset();
@@ -54,8 +57,12 @@ struct Run::State final : RunQueue::Job {
 
   void end(Result<RunResult> with) {
     const std::lock_guard lock(mutex);
-    if (with)
-      for (const auto& [name, array] : with->outputs) outputs.emplace(name, array);
+    const Status kept = detail::guard_memory([&] {
+      if (with)
+        for (const auto& [name, array] : with->outputs) outputs.emplace(name, array);
+      return Status();
+    });
+    if (!kept) with = kept.error();
     outcome = std::move(with);
     news.notify_all();
   }
@@ -90,6 +97,8 @@ struct Run::State final : RunQueue::Job {
     return Error{"the program has no output `" + std::string(name) + "`" + did_you_mean_or_has(name, names), {}, ErrorKind::usage};
   }
   /// Under the lock.
+  [[nodiscard]] bool has_output(std::string_view name) const { return (outcome && !outcome->ok()) || outputs.find(name) != outputs.end(); }
+  /// Under the lock.
   [[nodiscard]] std::optional<Result<Array>> output(std::string_view name) const {
     if (outcome && !outcome->ok()) return Result<Array>(outcome->error());
     if (const auto found = outputs.find(name); found != outputs.end()) return Result<Array>(found->second);
@@ -107,40 +116,57 @@ Run::Run(Run&&) noexcept = default;
 Run& Run::operator=(Run&&) noexcept = default;
 Run::~Run() = default;
 
+/// Of a run for which there was not even the memory to submit it; also what one that was moved away says.
+static const Result<RunResult>& outcome_of_none() {
+  static const Result<RunResult> outcome = detail::out_of_memory();
+  return outcome;
+}
+
 bool Run::ready() const {
+  if (!state_) return true;
   const std::lock_guard lock(state_->mutex);
   return state_->outcome.has_value();
 }
 
 bool Run::wait_until(std::chrono::steady_clock::time_point deadline) const {
+  if (!state_) return true;
   state_->queue->hurry(*state_);
   std::unique_lock lock(state_->mutex);
   return state_->news.wait_until(lock, deadline, [&] { return state_->outcome.has_value(); });
 }
 
 const Result<RunResult>& Run::wait() const {
+  if (!state_) return outcome_of_none();
   state_->wait();
   return *state_->outcome;
 }
 
 void Run::cancel() {
-  state_->cancel();
+  if (state_) state_->cancel();
 }
 
 Result<Array> Run::get(std::string_view name) const {
-  if (Status known = state_->know(name); !known) return known.error();
-  state_->queue->hurry(*state_);
-  std::unique_lock lock(state_->mutex);
-  state_->news.wait(lock, [&] { return state_->output(name).has_value(); });
-  return *state_->output(name);
+  if (!state_) return outcome_of_none().error();
+  return detail::guard_memory([&]() -> Result<Array> {
+    if (Status known = state_->know(name); !known) return known.error();
+    state_->queue->hurry(*state_);
+    std::unique_lock lock(state_->mutex);
+    state_->news.wait(lock, [&] { return state_->has_output(name); });
+    return *state_->output(name);
+  });
 }
 
 std::optional<Result<Array>> Run::get_until(std::string_view name, std::chrono::steady_clock::time_point deadline) const {
-  if (Status known = state_->know(name); !known) return Result<Array>(known.error());
-  state_->queue->hurry(*state_);
-  std::unique_lock lock(state_->mutex);
-  state_->news.wait_until(lock, deadline, [&] { return state_->output(name).has_value(); });
-  return state_->output(name);
+  if (!state_) return Result<Array>(outcome_of_none().error());
+  return detail::guard_memory_or(
+      [&]() -> std::optional<Result<Array>> {
+        if (Status known = state_->know(name); !known) return Result<Array>(known.error());
+        state_->queue->hurry(*state_);
+        std::unique_lock lock(state_->mutex);
+        state_->news.wait_until(lock, deadline, [&] { return state_->has_output(name); });
+        return state_->output(name);
+      },
+      [] { return std::optional(Result<Array>(detail::out_of_memory())); });
 }
 
 Run Executable::submit(std::map<std::string, Array> inputs) const {
@@ -150,9 +176,13 @@ Run Executable::submit(std::map<std::string, Array> inputs) const {
 }
 
 Run Executable::submit(RunOptions options) const {
-  auto state = std::make_unique<Run::State>(state_, std::move(options));
-  state->submit();
-  return Run(std::move(state));
+  return detail::guard_memory_or(
+      [&] {
+        auto state = std::make_unique<Run::State>(state_, std::move(options));
+        state->submit();
+        return Run(std::move(state));
+      },
+      [] { return Run(nullptr); });
 }
 
 }  // namespace cleave

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "graph/base/exceptions.h"
+
 namespace cleave::runtime {
 
 Status RunQueue::submit(Job& job) {
@@ -16,10 +18,7 @@ Status RunQueue::submit(Job& job) {
 
 void RunQueue::hurry(Job& job) {
   const std::lock_guard lock(mutex_);
-  if (!remove(job)) return;
-  if (start(job)) return;
-  waiting_.push_front(&job);  // its turn comes when another is done
-  job.waits_ = true;
+  if (job.waits_ && start(job)) remove(job);  // else its turn comes when another is done
 }
 
 bool RunQueue::withdraw(Job& job) {
@@ -29,7 +28,8 @@ bool RunQueue::withdraw(Job& job) {
 
 /// Under the lock, so that the job has its thread before anybody passes it on.
 Status RunQueue::start(Job& job) {
-  Result<Thread> thread = Thread::start([queue = shared_from_this(), first = &job] { queue->drive(first); });
+  Result<Thread> thread =
+      detail::guard_memory([&] { return Thread::start([queue = shared_from_this(), first = &job] { queue->drive(first); }); });
   if (!thread) return thread.error();
   job.thread_ = *std::move(thread);
   ++threads_;

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "executor/api/executable_state.h"
+#include "graph/base/exceptions.h"
 
 namespace cleave {
 namespace {
@@ -93,30 +94,34 @@ Result<Executable> Specialized::find_or_make(const std::vector<TensorType>& type
 }
 
 Result<Executable> Specialized::executable(const std::vector<TensorType>& types, Here here) const {
-  return find_or_make(types, SourceLocation::from(here.of("executable")));
+  return detail::guard_memory([&] { return find_or_make(types, SourceLocation::from(here.of("executable"))); });
 }
 
 Result<RunResult> Specialized::run(std::map<std::string, Array> inputs, Here here) const {
-  const SourceLocation caller = SourceLocation::from(here.of("run"));
-  std::vector<TensorType> types;
-  for (const std::string& name : state_->inputs) {
-    const auto given = inputs.find(name);
-    if (given == inputs.end()) return Error{"input `" + name + "` of `" + state_->name + "` is missing", caller, ErrorKind::usage};
-    types.push_back(given->second.type());
-  }
-  Result<Executable> program = find_or_make(types, caller);
-  if (!program) return program.error();
-  return program->run(std::move(inputs));
+  return detail::guard_memory([&]() -> Result<RunResult> {
+    const SourceLocation caller = SourceLocation::from(here.of("run"));
+    std::vector<TensorType> types;
+    for (const std::string& name : state_->inputs) {
+      const auto given = inputs.find(name);
+      if (given == inputs.end()) return Error{"input `" + name + "` of `" + state_->name + "` is missing", caller, ErrorKind::usage};
+      types.push_back(given->second.type());
+    }
+    Result<Executable> program = find_or_make(types, caller);
+    if (!program) return program.error();
+    return program->run(std::move(inputs));
+  });
 }
 
 Result<RunResult> Specialized::run_in_order(std::vector<Array> arrays, Here here) const {
-  std::vector<TensorType> types;
-  for (const Array& array : arrays) types.push_back(array.type());
-  Result<Executable> program = find_or_make(types, SourceLocation::from(here));
-  if (!program) return program.error();
-  std::map<std::string, Array> inputs;
-  for (std::size_t i = 0; i < arrays.size(); ++i) inputs.emplace(state_->inputs[i], std::move(arrays[i]));
-  return program->run(std::move(inputs));
+  return detail::guard_memory([&]() -> Result<RunResult> {
+    std::vector<TensorType> types;
+    for (const Array& array : arrays) types.push_back(array.type());
+    Result<Executable> program = find_or_make(types, SourceLocation::from(here));
+    if (!program) return program.error();
+    std::map<std::string, Array> inputs;
+    for (std::size_t i = 0; i < arrays.size(); ++i) inputs.emplace(state_->inputs[i], std::move(arrays[i]));
+    return program->run(std::move(inputs));
+  });
 }
 
 std::size_t Specialized::specializations() const {

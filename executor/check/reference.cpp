@@ -2,11 +2,11 @@
 #include "executor/check/reference.h"
 
 #include <chrono>
-#include <exception>
 
 #include "executor/arguments/bindings.h"
 #include "executor/arguments/caller_memory.h"
 #include "executor/report/observation.h"
+#include "graph/base/exceptions.h"
 
 namespace cleave::runtime {
 namespace {
@@ -90,13 +90,7 @@ class Walk {
 
   /// The meaning, with what a user's function throws as an Error.
   static Status call(const OpDef& op, const OpCall& call) {
-    try {
-      return op.meaning(call);
-    } catch (const std::exception& thrown) {
-      return Error{std::string("threw an exception: ") + thrown.what()};
-    } catch (...) {
-      return Error{"threw an exception"};
-    }
+    return detail::guard_user("the host function", [&] { return op.meaning(call); });
   }
 
   Status begin_for(NodeId id) {
@@ -198,21 +192,23 @@ class Walk {
 }  // namespace
 
 Result<RunResult> run_reference(const Graph& graph, const RunOptions& options, const std::vector<std::string>& library_paths) {
-  CLEAVE_CHECK(graph.ok(), "running a graph with errors");
-  auto start = std::chrono::steady_clock::now();
-  Result<BoundAttributes> bound = load_host_functions(graph, library_paths);
-  if (!bound) return bound.error();
-  Result<std::map<NodeId, Array>> leaves = bind_leaves(graph, options);
-  if (!leaves) return leaves.error();
-  if (Status status = check_results(graph, options, *leaves); !status) return status.error();
-  Walk walk(graph, options, std::move(*leaves), std::move(*bound));
-  if (Status status = walk.run(); !status) return status.error();
-  RunResult result;
-  for (const Output& output : graph.outputs)
-    result.outputs.emplace_back(output.name, deliver(options, output.name, walk.value(output.value)));
-  if (options.observe) result.observed = walk.observed();
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return result;
+  return detail::guard_memory([&]() -> Result<RunResult> {
+    CLEAVE_CHECK(graph.ok(), "running a graph with errors");
+    auto start = std::chrono::steady_clock::now();
+    Result<BoundAttributes> bound = load_host_functions(graph, library_paths);
+    if (!bound) return bound.error();
+    Result<std::map<NodeId, Array>> leaves = bind_leaves(graph, options);
+    if (!leaves) return leaves.error();
+    if (Status status = check_results(graph, options, *leaves); !status) return status.error();
+    Walk walk(graph, options, std::move(*leaves), std::move(*bound));
+    if (Status status = walk.run(); !status) return status.error();
+    RunResult result;
+    for (const Output& output : graph.outputs)
+      result.outputs.emplace_back(output.name, deliver(options, output.name, walk.value(output.value)));
+    if (options.observe) result.observed = walk.observed();
+    result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return result;
+  });
 }
 
 }  // namespace cleave::runtime

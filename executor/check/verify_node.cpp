@@ -47,12 +47,10 @@ Status announce_check(const Graph& graph, NodeId id, const std::function<void(st
   std::vector<TensorType> inputs, results;
   for (const ValueId input : node.inputs) inputs.push_back(graph.values[input].type);
   for (const ValueId result : node.results) results.push_back(graph.values[result].type);
-  try {
+  return detail::guard_user("`on_verify`", [&]() -> Status {
     tell(graph.display_name(id), node.op->cost(inputs, results, node.attributes).flops);
-  } catch (...) {
-    return thrown_by("`on_verify`");
-  }
-  return {};
+    return {};
+  });
 }
 
 std::optional<Error> check_against_meaning(const Graph& graph, const BoundAttributes& bound, NodeId id, std::span<const Array> inputs,

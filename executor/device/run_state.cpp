@@ -1,15 +1,26 @@
 #include "executor/device/run_state.h"
 
+#include "graph/base/exceptions.h"
+
 namespace cleave::runtime {
 
 void RunState::fail(const Origin& origin, Error error) {
-  if (describe_ && origin.node.valid()) error = describe_(origin.node, std::move(error));
+  Position position;
+  const bool known = detail::guard_memory_or(
+      [&] {
+        position = origin.position;
+        if (describe_ && origin.node.valid()) error = describe_(origin.node, error);
+        return true;
+      },
+      [] { return false; });
+  // Without memory to say where: everything ends, and whoever says where it was is not heard.
+  if (!known) return end(detail::out_of_memory());
   std::stop_source told(std::nostopstate);
   {
     std::lock_guard lock(mutex_);
-    if (!error_ || origin.position < failed_at_) {
+    if (!error_ || position < failed_at_) {
       error_ = std::move(error);
-      failed_at_ = origin.position;
+      failed_at_ = std::move(position);
     }
     failed_.store(true, std::memory_order_release);
     told = interrupted();
@@ -22,7 +33,7 @@ void RunState::end(const Error& error) {
   std::stop_source told(std::nostopstate);
   {
     std::lock_guard lock(mutex_);
-    if (!error_) error_ = error;
+    if (!error_) error_ = detail::guard_memory_or([&] { return error; }, [] { return detail::out_of_memory(); });
     failed_at_.clear();
     failed_.store(true, std::memory_order_release);
     told = interrupted();

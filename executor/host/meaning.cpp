@@ -1,8 +1,8 @@
 // The kernel of last resort: the op's meaning on the call's memory; and the guard between kernels and what user functions throw.
 #include <cstring>
-#include <exception>
 
 #include "executor/device/kernel.h"
+#include "graph/base/exceptions.h"
 
 namespace cleave::runtime {
 
@@ -27,13 +27,7 @@ Status run_meaning(const KernelCall& call) {
 }
 
 Status run_guarded(Kernel kernel, const KernelCall& call) {
-  try {
-    return kernel(call);
-  } catch (const std::exception& thrown) {
-    return Error{std::string("threw an exception: ") + thrown.what()};
-  } catch (...) {
-    return Error{"threw an exception"};
-  }
+  return detail::guard_user("the host function", [&] { return kernel(call); });
 }
 
 }  // namespace cleave::runtime

@@ -5,6 +5,7 @@
 
 #include "executor/check/verify_node.h"
 #include "executor/memory/segments.h"
+#include "graph/base/exceptions.h"
 
 namespace cleave::runtime {
 namespace {
@@ -152,7 +153,7 @@ Status DeviceSide::begin(RunState& run, const RunOptions& options, const std::ma
   }
   if (Status status = device_.begin_run(run); !status) return status;
   for (NodeId leaf : leaves_) {
-    if (Status status = upload(leaf, leaves.at(leaf)); !status) {
+    if (Status status = detail::guard_memory([&] { return upload(leaf, leaves.at(leaf)); }); !status) {
       device_.end_run();
       return status;
     }
@@ -163,7 +164,7 @@ Status DeviceSide::begin(RunState& run, const RunOptions& options, const std::ma
 void DeviceSide::drive() {
   walk(*prepared_.program, id_, plan_, *run_, *this, progress_);
   for (int s = 0; s < kStreamCount; ++s) {
-    Status status = device_.synchronize(device_.record(static_cast<Stream>(s)));
+    Status status = detail::guard_memory([&] { return device_.synchronize(device_.record(static_cast<Stream>(s))); });
     if (!status && !run_->failed()) run_->end(status.error());
   }
   device_.end_run();

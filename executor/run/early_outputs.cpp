@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "graph/base/exceptions.h"
+
 namespace cleave::runtime {
 
 EarlyOutputs::EarlyOutputs(Prepared& prepared, Outputs& outputs) : prepared_(prepared), outputs_(outputs) {
@@ -20,6 +22,14 @@ EarlyOutputs::EarlyOutputs(Prepared& prepared, Outputs& outputs) : prepared_(pre
 }
 
 void EarlyOutputs::work(RunState& run) {
+  const Status done = detail::guard_memory([&] {
+    carry(run);
+    return Status();
+  });
+  if (!done) run.end(done.error());
+}
+
+void EarlyOutputs::carry(RunState& run) {
   for (const Errand& errand : errands_) {
     const Step& step = *errand.receive;
     // Where the host receives it: what fails behind that place does not concern it.

@@ -19,6 +19,8 @@ class EarlyOutputs {
   void work(RunState& run);
 
  private:
+  void carry(RunState& run);
+
   struct Errand {
     std::int64_t sent = 0;  ///< when, in the program's order
     const Step* receive = nullptr;

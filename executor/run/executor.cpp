@@ -12,6 +12,7 @@
 #include "executor/run/prepared.h"
 #include "executor/run/watchdog.h"
 #include "executor/run/worker_thread.h"
+#include "graph/base/exceptions.h"
 #include "graph/base/units.h"
 
 namespace cleave::runtime {
@@ -54,29 +55,7 @@ class AsynchronousExecutor final : public Executor {
   }
 
   Result<RunResult> run(const RunOptions& options) override {
-    auto start = RunState::Clock::now();
-    Result<std::map<NodeId, Array>> leaves = bind_leaves(graph(), options);
-    if (!leaves) return leaves.error();
-    if (Status status = check_results(graph(), options, *leaves); !status) return status.error();
-    if (options.on_output && early_outputs_.needed() && !early_thread_)
-      if (Status status = add_worker(early_thread_); !status) return status.error();
-    prepared_->caller_memory.begin(graph(), options, *leaves, simulated_);
-    RunState run([this](NodeId node, Error error) { return at_node(graph(), node, std::move(error)); });
-    if (Status status = begin(run, options, *leaves); !status) {
-      let_go();
-      return status.error();
-    }
-    outputs_.begin(options.on_output);
-    set_current(&run);
-    work(run, options.progress);
-    set_current(nullptr);
-    Result<RunResult> result = RunResult();
-    if (std::optional<Error> error = run.error()) {
-      result = *std::move(error);
-    } else {
-      result = collect(options);
-      result->seconds = std::chrono::duration<double>(RunState::Clock::now() - start).count();
-    }
+    Result<RunResult> result = detail::guard_memory([&] { return run_once(options); });
     outputs_.begin(nullptr);  // keeps nothing of this run
     let_go();
     return result;
@@ -110,6 +89,24 @@ class AsynchronousExecutor final : public Executor {
     worker = *std::move(created);
     return {};
   }
+  Result<RunResult> run_once(const RunOptions& options) {
+    auto start = RunState::Clock::now();
+    Result<std::map<NodeId, Array>> leaves = bind_leaves(graph(), options);
+    if (!leaves) return leaves.error();
+    if (Status status = check_results(graph(), options, *leaves); !status) return status.error();
+    if (options.on_output && early_outputs_.needed() && !early_thread_)
+      if (Status status = add_worker(early_thread_); !status) return status.error();
+    prepared_->caller_memory.begin(graph(), options, *leaves, simulated_);
+    RunState run([this](NodeId node, Error error) { return at_node(graph(), node, std::move(error)); });
+    if (Status status = begin(run, options, *leaves); !status) return status.error();
+    set_current(&run);
+    work(run, options.progress);
+    set_current(nullptr);
+    if (std::optional<Error> error = run.error()) return *std::move(error);
+    Result<RunResult> result = collect(options);
+    if (result) result->seconds = std::chrono::duration<double>(RunState::Clock::now() - start).count();
+    return result;
+  }
   /// Whoever writes to an array after the run finds it his own again.
   void let_go() {
     host_->end();
@@ -118,14 +115,16 @@ class AsynchronousExecutor final : public Executor {
   Status begin(RunState& run, const RunOptions& options, const std::map<NodeId, Array>& leaves) {
     for (Ring& ring : prepared_->rings) ring.reset();
     for (ControlStream& control : prepared_->controls) control.reset();
-    for (std::size_t i = 0; i < drivers_.size(); ++i) {
-      Status status = drivers_[i]->begin(run, options, leaves);
-      if (status) continue;
-      for (std::size_t j = 0; j < i; ++j) drivers_[j]->end();
-      return status;
-    }
-    host_->begin(run, options, leaves, simulated_);
-    return {};
+    std::size_t begun = 0;
+    Status status = detail::guard_memory([&]() -> Status {
+      for (; begun < drivers_.size(); ++begun)
+        if (Status driver = drivers_[begun]->begin(run, options, leaves); !driver) return driver;
+      host_->begin(run, options, leaves, simulated_);
+      outputs_.begin(options.on_output);
+      return {};
+    });
+    for (std::size_t i = 0; !status && i < begun; ++i) drivers_[i]->end();
+    return status;
   }
 
   /// Walks all programs to their ends, or to an error.
@@ -141,6 +140,9 @@ class AsynchronousExecutor final : public Executor {
   }
 
   void give_up(RunState& run) const {
+    end(run, detail::guard_memory_or([&] { return standstill(run); }, [] { return detail::out_of_memory(); }));
+  }
+  [[nodiscard]] Error standstill(const RunState& run) const {
     Error error;
     error.kind = ErrorKind::machine;
     error.message = "nothing has run for " + format_seconds(watchdog_seconds_) + ", and the run was ended";
@@ -149,7 +151,7 @@ class AsynchronousExecutor final : public Executor {
       if (!error.location.known()) error.location = graph().nodes[node].location;
       error.message += "; " + to_string(device) + " waits for `" + graph().display_name(node) + "`";
     }
-    end(run, error);
+    return error;
   }
 
   void end(RunState& run, const Error& error) const {
@@ -164,11 +166,14 @@ class AsynchronousExecutor final : public Executor {
     current_ = run;
   }
 
-  [[nodiscard]] RunResult collect(const RunOptions& options) const {
+  [[nodiscard]] Result<RunResult> collect(const RunOptions& options) const {
     RunResult result;
     for (const Output& output : graph().outputs) {
       const std::optional<Array>& early = outputs_.array(output.value);
-      result.outputs.emplace_back(output.name, deliver(options, output.name, early ? *early : host_->output(output.value)));
+      const auto copied = [&]() -> Result<Array> { return deliver(options, output.name, early ? *early : host_->output(output.value)); };
+      Result<Array> array = detail::guard_memory(copied);
+      if (!array) return at_node(graph(), graph().values[output.value].producer, array.error());
+      result.outputs.emplace_back(output.name, *std::move(array));
     }
     double end = host_->now();
     result.timeline.events = std::move(host_->track().events);
@@ -207,7 +212,7 @@ class AsynchronousExecutor final : public Executor {
 
 Result<std::unique_ptr<Executor>> Executor::create(std::shared_ptr<const Program> program, const StepCosts& costs,
                                                    const ExecutorSetup& setup) {
-  return AsynchronousExecutor::create(std::move(program), costs, setup);
+  return detail::guard_memory([&] { return AsynchronousExecutor::create(std::move(program), costs, setup); });
 }
 
 }  // namespace cleave::runtime

@@ -34,14 +34,12 @@ class Outputs {
   template <class Copy>
   Status hand_in(ValueId value, Copy&& copy) {
     if (!listening() || !has(value) || !claim(item(value))) return {};
-    try {
-      const Array& array = item(value).array.emplace(copy());
+    const Array& array = item(value).array.emplace(copy());
+    return detail::guard_user("`on_output`", [&]() -> Status {
       for (const Output& output : graph_.outputs)
         if (output.value == value) tell_(output.name, array);
-    } catch (...) {
-      return thrown_by("`on_output`");
-    }
-    return {};
+      return {};
+    });
   }
   /// What was handed in, if anything; once all who hand in are done.
   [[nodiscard]] const std::optional<Array>& array(ValueId value) const { return items_[static_cast<std::size_t>(item_of_[value])].array; }

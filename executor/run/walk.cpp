@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "graph/base/exceptions.h"
+
 namespace cleave::runtime {
 namespace {
 
@@ -29,7 +31,19 @@ class Walker {
         side_(side),
         progress_(progress) {}
 
+  /// False: an error ended it; also where memory ended, at the step that it ended at.
   bool walk() {
+    bool done = false;
+    const Status walked = detail::guard_memory([&] {
+      done = take_steps();
+      return Status();
+    });
+    if (!walked) run_.fail(here_, walked.error());
+    return done;
+  }
+
+ private:
+  bool take_steps() {
     if (program_.blocks.empty()) return true;
     frames_.push_back({});
     here_.position = {0};
@@ -42,7 +56,6 @@ class Walker {
     return true;
   }
 
- private:
   bool advance(Frame& frame) {
     auto block = static_cast<std::size_t>(frame.block);
     const Step& step = program_.blocks[block].steps[frame.next];

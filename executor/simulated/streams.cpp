@@ -1,5 +1,7 @@
 #include "executor/simulated/streams.h"
 
+#include "graph/base/exceptions.h"
+
 namespace cleave::runtime {
 namespace {
 
@@ -123,7 +125,15 @@ void SimulatedStreams::work(std::size_t stream) {
     if (quitting_) return;
     Command command = std::move(q.commands.front());
     q.commands.pop_front();
-    if (!aborted_) execute(q, command, lock);
+    const Status executed = detail::guard_memory([&] {
+      if (!aborted_) execute(q, command, lock);
+      return Status();
+    });
+    if (!executed) {
+      if (!lock.owns_lock()) lock.lock();
+      q.poison = executed.error();
+      q.poisoned_from = q.completed + 1;
+    }
     ++q.completed;
     if (run_) run_->progress();
     changed_.notify_all();
@@ -149,7 +159,7 @@ void SimulatedStreams::execute(Queue& q, Command& command, std::unique_lock<std:
   Status status;
   {
     RunState::Executing executing(run);
-    status = command.action();
+    status = detail::guard_memory(command.action);
   }
   if (!status) run.fail(command.origin, status.error());
   lock.lock();

@@ -8,6 +8,7 @@
 #include <new>
 #include <type_traits>
 
+#include "graph/base/exceptions.h"
 #include "graph/base/units.h"
 
 namespace cleave {
@@ -40,7 +41,7 @@ Array::Array(TensorType type) : type_(std::move(type)) {
   std::optional<std::int64_t> bytes = checked_bytes(type_);
   CLEAVE_CHECK(bytes.has_value(), "tensor type of impossible size");
   data_ = allocate_zeroed(*bytes);
-  CLEAVE_CHECK(data_ != nullptr, "out of memory");
+  if (!data_) throw detail::OutOfMemory(*bytes);
 }
 
 Result<Array> Array::allocate(TensorType type) {

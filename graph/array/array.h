@@ -33,7 +33,7 @@ class Array {
  public:
   /// A scalar f32 zero.
   Array() : Array(TensorType{}) {}
-  /// Zero-filled, 64-byte aligned.
+  /// Zero-filled, 64-byte aligned. Throws std::bad_alloc where memory is short, as a vector does.
   explicit Array(TensorType type);
 
   /// Takes `values` in row-major order. Their number must equal the shape's element count.
@@ -58,12 +58,12 @@ class Array {
   /// Takes over memory that somebody else allocated: the Array reads and writes it in place, and `release` runs when the last Array on it
   /// is gone. For page-locked memory of a device call page_locked() (executor/api/page_locked.h) instead.
   static Array own(TensorType type, void* data, std::function<void()> release, PageLock lock = PageLock::none);
-  /// As the constructor, but an Error (machine) instead of an abort where memory is short.
+  /// As the constructor, but an Error (machine) where memory is short.
   static Result<Array> allocate(TensorType type);
 
   /// DLPack 0.6 (https://dmlc.github.io/dlpack): a new DLManagedTensor* that shares this buffer, and an Array on one (taking it over).
   /// The tensor must lie in CPU memory and be contiguous row-major, else an Error and the caller keeps it. Page-locked memory is given
-  /// away as CPU memory, which every reader takes; one of type kDLCUDAHost is known to be page-locked.
+  /// away as CPU memory, which every reader takes; one of type kDLCUDAHost is known to be page-locked. Null where memory is short.
   [[nodiscard]] void* to_dlpack() const;
   static Result<Array> from_dlpack(void* managed_tensor);
 

@@ -2,6 +2,7 @@
 #include <cstdint>
 
 #include "graph/array/array.h"
+#include "graph/base/exceptions.h"
 
 namespace cleave {
 namespace {
@@ -84,7 +85,12 @@ bool only_zero_and_one(const void* data, std::int64_t count) {
 }  // namespace
 
 void* Array::to_dlpack() const {
-  auto* exported = new Exported{{}, *this, type_.shape, row_major_strides(type_.shape)};
+  auto* exported = detail::guard_memory_or(
+      [&] {
+        return new Exported{{}, *this, type_.shape, row_major_strides(type_.shape)};
+      },
+      []() -> Exported* { return nullptr; });
+  if (!exported) return nullptr;
   DlTensor& tensor = exported->managed.tensor;
   tensor.data = exported->array.data_.get();
   tensor.device = {kCpu, 0};
@@ -99,37 +105,41 @@ void* Array::to_dlpack() const {
 }
 
 Result<Array> Array::from_dlpack(void* managed_tensor) {
-  auto* managed = static_cast<DlManagedTensor*>(managed_tensor);
-  if (!managed) return Error{"the DLPack tensor is null", {}};
-  const DlTensor& tensor = managed->tensor;
-  if (tensor.device.type != kCpu && tensor.device.type != kCudaHost) {
-    return Error{"the DLPack tensor lies on a device of type " + std::to_string(tensor.device.type) + ", not in host memory", {}};
-  }
-  std::optional<DType> dtype = from_dl_type(tensor.dtype);
-  if (!dtype) {
-    return Error{"the DLPack tensor has element type code " + std::to_string(tensor.dtype.code) + " with " +
-                     std::to_string(tensor.dtype.bits) + " bits and " + std::to_string(tensor.dtype.lanes) +
-                     " lanes, which is not supported",
-                 {}};
-  }
-  if (tensor.ndim < 0 || (tensor.ndim > 0 && !tensor.shape)) return Error{"the DLPack tensor has no shape", {}};
-  TensorType type{*dtype, Shape(tensor.shape, tensor.shape + tensor.ndim)};
-  if (!checked_bytes(type)) return Error{"the DLPack tensor `" + to_string(type) + "` has an impossible size", {}};
-  if (!row_major(tensor, type)) return Error{"the DLPack tensor `" + to_string(type) + "` is not contiguous in row-major order", {}};
-  const bool empty = type.elements() == 0;
-  if (!tensor.data && !empty) return Error{"the DLPack tensor `" + to_string(type) + "` has no data", {}};
-  const void* data = empty ? nullptr : static_cast<const std::byte*>(tensor.data) + tensor.byte_offset;
-  if (reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(size_of(*dtype)) != 0) {
-    return Error{"the data of the DLPack tensor `" + to_string(type) + "` is not aligned", {}};
-  }
-  if (*dtype == DType::boolean && !only_zero_and_one(data, type.elements())) {
-    return Error{"the DLPack tensor `" + to_string(type) + "` holds bytes other than 0 and 1", {}};
-  }
-  Array array = borrow(std::move(type), data, [managed] {
-    if (managed->deleter) managed->deleter(managed);
+  return detail::guard_memory([&]() -> Result<Array> {
+    auto* managed = static_cast<DlManagedTensor*>(managed_tensor);
+    if (!managed) return Error{"the DLPack tensor is null", {}};
+    const DlTensor& tensor = managed->tensor;
+    if (tensor.device.type != kCpu && tensor.device.type != kCudaHost) {
+      return Error{"the DLPack tensor lies on a device of type " + std::to_string(tensor.device.type) + ", not in host memory", {}};
+    }
+    std::optional<DType> dtype = from_dl_type(tensor.dtype);
+    if (!dtype) {
+      return Error{"the DLPack tensor has element type code " + std::to_string(tensor.dtype.code) + " with " +
+                       std::to_string(tensor.dtype.bits) + " bits and " + std::to_string(tensor.dtype.lanes) +
+                       " lanes, which is not supported",
+                   {}};
+    }
+    if (tensor.ndim < 0 || (tensor.ndim > 0 && !tensor.shape)) return Error{"the DLPack tensor has no shape", {}};
+    TensorType type{*dtype, Shape(tensor.shape, tensor.shape + tensor.ndim)};
+    if (!checked_bytes(type)) return Error{"the DLPack tensor `" + to_string(type) + "` has an impossible size", {}};
+    if (!row_major(tensor, type)) return Error{"the DLPack tensor `" + to_string(type) + "` is not contiguous in row-major order", {}};
+    const bool empty = type.elements() == 0;
+    if (!tensor.data && !empty) return Error{"the DLPack tensor `" + to_string(type) + "` has no data", {}};
+    const void* data = empty ? nullptr : static_cast<const std::byte*>(tensor.data) + tensor.byte_offset;
+    if (reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(size_of(*dtype)) != 0) {
+      return Error{"the data of the DLPack tensor `" + to_string(type) + "` is not aligned", {}};
+    }
+    if (*dtype == DType::boolean && !only_zero_and_one(data, type.elements())) {
+      return Error{"the DLPack tensor `" + to_string(type) + "` holds bytes other than 0 and 1", {}};
+    }
+    const auto taken = std::make_shared<bool>(false);  // what cannot be taken over stays the caller's
+    Array array = borrow(std::move(type), data, [managed, taken] {
+      if (*taken && managed->deleter) managed->deleter(managed);
+    });
+    *taken = true;
+    if (tensor.device.type == kCudaHost) array.lock_ = PageLock::accelerator;
+    return array;
   });
-  if (tensor.device.type == kCudaHost) array.lock_ = PageLock::accelerator;
-  return array;
 }
 
 }  // namespace cleave

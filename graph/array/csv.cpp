@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "graph/array/npy.h"
+#include "graph/base/exceptions.h"
 #include "graph/base/file.h"
 #include "graph/base/number_text.h"
 
@@ -148,14 +149,16 @@ class Reader {
 }  // namespace
 
 Result<Array> read_csv(const std::string& path, const TensorType& type) {
-  if (!checked_bytes(type)) return Error{"cannot read `" + path + "` as `" + to_string(type) + "`: too large", {}};
-  // Blanks and empty lines aside, no number is longer than this.
-  constexpr std::int64_t kMostAValue = 128, kMostBeside = 1 << 20;
-  const std::int64_t most = std::numeric_limits<std::int64_t>::max() - kMostBeside;
-  const std::int64_t limit = type.elements() > most / kMostAValue ? most : type.elements() * kMostAValue + kMostBeside;
-  Result<std::string> text = read_file(path, limit);
-  if (!text) return text.error();
-  return Reader(path, *text, type).read();
+  return detail::guard_memory([&]() -> Result<Array> {
+    if (!checked_bytes(type)) return Error{"cannot read `" + path + "` as `" + to_string(type) + "`: too large", {}};
+    // Blanks and empty lines aside, no number is longer than this.
+    constexpr std::int64_t kMostAValue = 128, kMostBeside = 1 << 20;
+    const std::int64_t most = std::numeric_limits<std::int64_t>::max() - kMostBeside;
+    const std::int64_t limit = type.elements() > most / kMostAValue ? most : type.elements() * kMostAValue + kMostBeside;
+    Result<std::string> text = read_file(path, limit);
+    if (!text) return text.error();
+    return Reader(path, *text, type).read();
+  });
 }
 
 }  // namespace cleave

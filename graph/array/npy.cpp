@@ -9,6 +9,7 @@
 #include <limits>
 #include <optional>
 
+#include "graph/base/exceptions.h"
 #include "graph/base/file.h"
 
 namespace cleave {
@@ -269,47 +270,56 @@ Error detail::holds_another(const std::string& path, const TensorType& type, con
 }
 
 Result<Array> read_npy(const std::string& path) {
-  Result<Opened> opened = open_npy(path);
-  if (!opened) return opened.error();
-  return read_opened(*opened, path);
+  return detail::guard_memory([&]() -> Result<Array> {
+    Result<Opened> opened = open_npy(path);
+    if (!opened) return opened.error();
+    return read_opened(*opened, path);
+  });
 }
 
 Result<Array> read_npy(const std::string& path, const TensorType& wanted) {
-  Result<Opened> opened = open_npy(path);
-  if (!opened) return opened.error();
-  if (opened->type.shape != wanted.shape) return detail::holds_another(path, opened->type, wanted);
-  return read_opened(*opened, path);
+  return detail::guard_memory([&]() -> Result<Array> {
+    Result<Opened> opened = open_npy(path);
+    if (!opened) return opened.error();
+    if (opened->type.shape != wanted.shape) return detail::holds_another(path, opened->type, wanted);
+    return read_opened(*opened, path);
+  });
 }
 
 Status read_npy(const std::string& path, Array& into) {
-  Result<Opened> opened = open_npy(path);
-  if (!opened) return opened.error();
-  if (opened->type != into.type()) return detail::holds_another(path, opened->type, into.type());
-  return read_into(*opened, path, into);
+  return detail::guard_memory([&]() -> Status {
+    Result<Opened> opened = open_npy(path);
+    if (!opened) return opened.error();
+    if (opened->type != into.type()) return detail::holds_another(path, opened->type, into.type());
+    return read_into(*opened, path, into);
+  });
 }
 
 Status write_npy(const Array& array, const std::string& path) {
-  if (array.dtype() == DType::bf16) {
-    Array wide(TensorType{DType::f32, array.shape()});
-    std::transform(array.data<BFloat16>(), array.data<BFloat16>() + array.size(), wide.mutable_data<float>(),
-                   [](BFloat16 x) { return static_cast<float>(x); });
-    return write_npy(wide, path);
-  }
-  const auto descriptor =
-      std::find_if(kDescriptors.begin(), kDescriptors.end(), [&](const Descriptor& d) { return d.dtype == array.dtype(); });
-  std::string header = "{'descr': '" + std::string(descriptor->text) + "', 'fortran_order': False, 'shape': (";
-  for (std::int64_t extent : array.shape()) header += std::to_string(extent) + (array.shape().size() == 1 ? "," : ", ");
-  if (array.shape().size() > 1) header.resize(header.size() - 2);
-  header += "), }";
-  const bool wide = header.size() + 128 > 0xffff;  // version 2 has a longer length field
-  const std::size_t width = wide ? 4 : 2;
-  header.append(63 - (kMagic.size() + 2 + width + header.size()) % 64, ' ');  // the data starts at a multiple of 64
-  header += '\n';
-  std::string start(kMagic);
-  start += wide ? '\2' : '\1';
-  start += '\0';
-  for (std::size_t i = 0; i < width; ++i) start += static_cast<char>(header.size() >> (8 * i) & 0xffu);
-  return write_file(path, {start, header, {reinterpret_cast<const char*>(array.bytes()), static_cast<std::size_t>(array.type().bytes())}});
+  return detail::guard_memory([&]() -> Status {
+    if (array.dtype() == DType::bf16) {
+      Array wide(TensorType{DType::f32, array.shape()});
+      std::transform(array.data<BFloat16>(), array.data<BFloat16>() + array.size(), wide.mutable_data<float>(),
+                     [](BFloat16 x) { return static_cast<float>(x); });
+      return write_npy(wide, path);
+    }
+    const auto descriptor =
+        std::find_if(kDescriptors.begin(), kDescriptors.end(), [&](const Descriptor& d) { return d.dtype == array.dtype(); });
+    std::string header = "{'descr': '" + std::string(descriptor->text) + "', 'fortran_order': False, 'shape': (";
+    for (std::int64_t extent : array.shape()) header += std::to_string(extent) + (array.shape().size() == 1 ? "," : ", ");
+    if (array.shape().size() > 1) header.resize(header.size() - 2);
+    header += "), }";
+    const bool wide = header.size() + 128 > 0xffff;  // version 2 has a longer length field
+    const std::size_t width = wide ? 4 : 2;
+    header.append(63 - (kMagic.size() + 2 + width + header.size()) % 64, ' ');  // the data starts at a multiple of 64
+    header += '\n';
+    std::string start(kMagic);
+    start += wide ? '\2' : '\1';
+    start += '\0';
+    for (std::size_t i = 0; i < width; ++i) start += static_cast<char>(header.size() >> (8 * i) & 0xffu);
+    return write_file(path,
+                      {start, header, {reinterpret_cast<const char*>(array.bytes()), static_cast<std::size_t>(array.type().bytes())}});
+  });
 }
 
 }  // namespace cleave

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "graph/array/npy.h"
+#include "graph/base/exceptions.h"
 
 namespace cleave {
 namespace {
@@ -70,15 +71,17 @@ std::optional<Array> converted(const Array& array, Array result) {
 }  // namespace
 
 Result<Array> read_array(const std::string& path, const TensorType& type) {
-  if (path.ends_with(".csv")) return read_csv(path, type);
-  if (!path.ends_with(".npy")) return Error{"cannot read `" + path + "`: the name must end in .npy or .csv", {}};
-  Result<Array> array = read_npy(path, type);
-  if (!array || array->type() == type) return array;
-  Result<Array> target = Array::allocate(type);
-  if (!target) return target.error();
-  std::optional<Array> result = converted(*array, *std::move(target));
-  if (!result) return Error{detail::holds_another(path, array->type(), type).message + ", and not all values fit", {}};
-  return *std::move(result);
+  return detail::guard_memory([&]() -> Result<Array> {
+    if (path.ends_with(".csv")) return read_csv(path, type);
+    if (!path.ends_with(".npy")) return Error{"cannot read `" + path + "`: the name must end in .npy or .csv", {}};
+    Result<Array> array = read_npy(path, type);
+    if (!array || array->type() == type) return array;
+    Result<Array> target = Array::allocate(type);
+    if (!target) return target.error();
+    std::optional<Array> result = converted(*array, *std::move(target));
+    if (!result) return Error{detail::holds_another(path, array->type(), type).message + ", and not all values fit", {}};
+    return *std::move(result);
+  });
 }
 
 }  // namespace cleave

@@ -4,19 +4,29 @@
 #include <new>
 #include <string>
 
-namespace cleave {
+#include "graph/base/units.h"
+
+namespace cleave::detail {
+
+Error out_of_memory(const std::bad_alloc& thrown) {
+  const auto* sized = dynamic_cast<const OutOfMemory*>(&thrown);
+  if (!sized) return out_of_memory();
+  const auto with_size = [&] {
+    return Error{"out of memory: " + format_bytes(static_cast<double>(sized->bytes)) + " could not be had", {}, ErrorKind::machine};
+  };
+  return guard_memory_or(with_size, [] { return out_of_memory(); });
+}
 
 Error thrown_by(std::string_view who) {
-  const std::string name(who);
   try {
     throw;
-  } catch (const std::bad_alloc&) {
-    return {name + " threw: out of memory", {}, ErrorKind::machine};
+  } catch (const std::bad_alloc& thrown) {
+    return out_of_memory(thrown);
   } catch (const std::exception& thrown) {
-    return {name + " threw: " + thrown.what(), {}, ErrorKind::user};
+    return {std::string(who) + " threw: " + thrown.what(), {}, ErrorKind::user};
   } catch (...) {
-    return {name + " threw an exception", {}, ErrorKind::user};
+    return {std::string(who) + " threw an exception", {}, ErrorKind::user};
   }
 }
 
-}  // namespace cleave
+}  // namespace cleave::detail

@@ -2,6 +2,7 @@
 #include <array>
 #include <set>
 
+#include "graph/base/exceptions.h"
 #include "graph/base/spelling.h"
 #include "graph/passes/verify.h"
 #include "graph/text/text.h"
@@ -391,7 +392,7 @@ bool Parser::clauses(Node& node) {
 }  // namespace
 
 Result<Graph> parse_graph(std::string_view text, const std::string& file) {
-  return Parser(text, file).parse();
+  return detail::guard_memory([&] { return Parser(text, file).parse(); });
 }
 
 }  // namespace cleave

@@ -54,7 +54,9 @@ struct HostTokenState {
 HostToken::HostToken(std::shared_ptr<HostTokenState> state)
     : alive_(state.get(),
              [state](void*) {
-               state->complete(Error{"the asynchronous host function dropped its token without completing it", {}, ErrorKind::user});
+               state->complete(detail::guard_memory([]() -> Status {
+                 return Error{"the asynchronous host function dropped its token without completing it", {}, ErrorKind::user};
+               }));
              }),
       state_(std::move(state)) {}
 
@@ -70,11 +72,7 @@ namespace {
 
 template <class Call>
 Status without_exceptions(Call&& call) {
-  try {
-    return call();
-  } catch (...) {
-    return thrown_by("the host function");
-  }
+  return guard_user("the host function", std::forward<Call>(call));
 }
 
 Result<Array> copied(const Array& array) {

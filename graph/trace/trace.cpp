@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "graph/base/exceptions.h"
 #include "graph/trace/trace_context.h"
 
 namespace cleave {
@@ -64,6 +65,14 @@ Tensor named(std::string_view name, const Tensor& x, Here here) {
 }
 
 namespace detail {
+
+Graph without_memory(const std::string& name, const Here& here, const TraceOptions& options) {
+  Graph graph;
+  graph.name = name;
+  graph.diagnostics.error(DiagnosticKind::machine, SourceLocation::from(here.of("trace")), out_of_memory().message);
+  if (options.diagnostics) options.diagnostics->append(graph.diagnostics);
+  return graph;
+}
 
 TraceRecorder::TraceRecorder(std::string name, const Here& here)
     : context_(std::make_shared<TraceContext>(std::move(name))), before_(TraceContext::enter(context_.get())), here_(here.of("trace")) {}

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <concepts>
+#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -108,6 +109,19 @@ class TraceRecorder {
   Here here_;
 };
 
+/// What a trace gives where memory ended.
+Graph without_memory(const std::string& name, const Here& here, const TraceOptions& options);
+
+/// What `work` gives, which traces; what the traced function throws goes on to its caller, but not that memory has ended.
+template <class F>
+Graph guarded_trace(const std::string& name, const Here& here, const TraceOptions& options, F&& work) {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    return without_memory(name, here, options);
+  }
+}
+
 template <class Call>
 Graph record(TraceRecorder& recorder, Call&& call, const TraceOptions& options) {
   if constexpr (std::is_void_v<std::invoke_result_t<Call&>>) {
@@ -124,31 +138,37 @@ Graph record(TraceRecorder& recorder, Call&& call, const TraceOptions& options) 
 /// Records `body`, which takes one Tensor an input and returns a nest of Tensors, the outputs (or nothing: a program for its effects).
 template <std::size_t n, class F>
 Graph trace(std::string name, const Input (&inputs)[n], F&& body, const TraceOptions& options = {}, Here here = Here::now()) {
-  detail::TraceRecorder recorder(std::move(name), here);
-  const std::vector<Tensor> tensors = recorder.inputs(inputs, n);
-  auto call = [&]<std::size_t... i>(std::index_sequence<i...>) {
-    static_assert(std::invocable<F&, decltype((void)i, Tensor())...>, "the traced function must take one Tensor an input");
-    return detail::record(
-        recorder, [&] { return body(tensors[i]...); }, options);
-  };
-  return call(std::make_index_sequence<n>());
+  return detail::guarded_trace(name, here, options, [&] {
+    detail::TraceRecorder recorder(name, here);
+    const std::vector<Tensor> tensors = recorder.inputs(inputs, n);
+    auto call = [&]<std::size_t... i>(std::index_sequence<i...>) {
+      static_assert(std::invocable<F&, decltype((void)i, Tensor())...>, "the traced function must take one Tensor an input");
+      return detail::record(
+          recorder, [&] { return body(tensors[i]...); }, options);
+    };
+    return call(std::make_index_sequence<n>());
+  });
 }
 
 /// The same where the number of inputs is known at run time only: `body` takes a `const std::vector<Tensor>&`.
 template <class F>
 requires std::invocable < F&, const std::vector<Tensor>
 & > Graph trace(std::string name, const std::vector<Input>& inputs, F&& body, const TraceOptions& options = {}, Here here = Here::now()) {
-  detail::TraceRecorder recorder(std::move(name), here);
-  const std::vector<Tensor> tensors = recorder.inputs(inputs.data(), inputs.size());
-  return detail::record(
-      recorder, [&] { return body(tensors); }, options);
+  return detail::guarded_trace(name, here, options, [&] {
+    detail::TraceRecorder recorder(name, here);
+    const std::vector<Tensor> tensors = recorder.inputs(inputs.data(), inputs.size());
+    return detail::record(
+        recorder, [&] { return body(tensors); }, options);
+  });
 }
 
 /// The same without inputs.
 template <class F>
 requires std::invocable<F&> Graph trace(std::string name, F&& body, const TraceOptions& options = {}, Here here = Here::now()) {
-  detail::TraceRecorder recorder(std::move(name), here);
-  return detail::record(recorder, body, options);
+  return detail::guarded_trace(name, here, options, [&] {
+    detail::TraceRecorder recorder(name, here);
+    return detail::record(recorder, body, options);
+  });
 }
 
 }  // namespace cleave

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "graph/base/exceptions.h"
 #include "graph/base/file.h"
 #include "models/reader/declarations.h"
 #include "models/reader/limits.h"
@@ -137,9 +138,13 @@ Graph failed(const std::string& file, Diagnostics diagnostics) {
   return graph;
 }
 
-}  // namespace
+Graph without_memory(const std::string& file) {
+  Diagnostics diagnostics;
+  diagnostics.error(DiagnosticKind::machine, {std::make_shared<const std::string>(file), 0, 0, nullptr}, detail::out_of_memory().message);
+  return failed(file, std::move(diagnostics));
+}
 
-Graph parse_model(std::string_view text, const std::string& file, const ModelOptions& options) {
+Graph parse(std::string_view text, const std::string& file, const ModelOptions& options) {
   const Source source(text, file);
   Errors errors(source);
   const auto root = parse_yaml(source, errors);
@@ -155,9 +160,9 @@ Graph parse_model(std::string_view text, const std::string& file, const ModelOpt
   return failed(file, std::move(all));
 }
 
-Graph read_model(const std::string& path, const ModelOptions& options) {
+Graph read(const std::string& path, const ModelOptions& options) {
   const Result<std::string> text = read_file(path);
-  if (text) return parse_model(*text, path, options);
+  if (text) return parse(*text, path, options);
   std::error_code error;
   const bool folder = std::filesystem::is_directory(path, error);
   Diagnostics diagnostics;
@@ -165,6 +170,16 @@ Graph read_model(const std::string& path, const ModelOptions& options) {
   diagnostics.error(text.error().kind == ErrorKind::machine ? DiagnosticKind::machine : DiagnosticKind::file, location,
                     folder ? "`" + path + "` is a folder, not a model" : text.error().message);
   return failed(path, std::move(diagnostics));
+}
+
+}  // namespace
+
+Graph parse_model(std::string_view text, const std::string& file, const ModelOptions& options) {
+  return detail::guard_memory_or([&] { return parse(text, file, options); }, [&] { return without_memory(file); });
+}
+
+Graph read_model(const std::string& path, const ModelOptions& options) {
+  return detail::guard_memory_or([&] { return read(path, options); }, [&] { return without_memory(path); });
 }
 
 }  // namespace cleave

@@ -267,6 +267,8 @@ std::optional<YamlNode> parse_yaml(const Source& source, Errors& errors) {
   } catch (const Stop&) {
   } catch (const YAML::Exception& error) {
     explain_yaml_error(error.msg, static_cast<std::size_t>(std::max(error.mark.pos, 0)), errors);
+  } catch (const std::bad_alloc&) {
+    throw;  // said at the door
   } catch (const std::exception& error) {
     errors.add_at(DiagnosticKind::syntax, source.whole_file(), 0, std::string("this file cannot be read as YAML: ") + error.what());
   }

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "graph/base/diagnostic.h"
+#include "graph/base/exceptions.h"
 #include "graph/base/file.h"
 #include "graph/base/spelling.h"
 #include "partitioner/machine/shipped_machines.h"
@@ -40,21 +41,26 @@ std::vector<std::string> Machine::shipped_names() {
 }
 
 Result<Machine> Machine::shipped(std::string_view name) {
-  for (const EmbeddedText& machine : shipped_machines()) {
-    if (machine.name == name) return parse(machine.text, std::string(name) + ".yaml");
-  }
-  return Error{"there is no machine `" + std::string(name) + "`" + did_you_mean(name, shipped_names()), {}, ErrorKind::usage};
+  return detail::guard_memory([&]() -> Result<Machine> {
+    for (const EmbeddedText& machine : shipped_machines()) {
+      if (machine.name == name) return parse(machine.text, std::string(name) + ".yaml");
+    }
+    return Error{"there is no machine `" + std::string(name) + "`" + did_you_mean(name, shipped_names()), {}, ErrorKind::usage};
+  });
 }
 
 Result<Machine> Machine::find(const std::string& name_or_path) {
-  const std::vector<std::string> names = shipped_names();
-  if (std::find(names.begin(), names.end(), name_or_path) != names.end()) return shipped(name_or_path);
-  const Result<std::string> text = read_file(name_or_path);
-  if (text) return parse(*text, name_or_path);
-  return Error{"`" + name_or_path + "` is neither a shipped machine nor a file that can be read (" + text.error().message + ")" +
-                   did_you_mean(name_or_path, names),
-               {},
-               ErrorKind::usage};
+  return detail::guard_memory([&]() -> Result<Machine> {
+    const std::vector<std::string> names = shipped_names();
+    if (std::find(names.begin(), names.end(), name_or_path) != names.end()) return shipped(name_or_path);
+    const Result<std::string> text = read_file(name_or_path);
+    if (text) return parse(*text, name_or_path);
+    if (text.error().kind == ErrorKind::machine) return text.error();
+    return Error{"`" + name_or_path + "` is neither a shipped machine nor a file that can be read (" + text.error().message + ")" +
+                     did_you_mean(name_or_path, names),
+                 {},
+                 ErrorKind::usage};
+  });
 }
 
 }  // namespace cleave

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "graph/base/diagnostic.h"
+#include "graph/base/exceptions.h"
 #include "graph/base/spelling.h"
 #include "graph/base/units.h"
 #include "partitioner/machine/machine.h"
@@ -208,7 +209,7 @@ class Reader {
 }  // namespace
 
 Result<Machine> Machine::parse(std::string_view text, const std::string& file) {
-  return Reader(file).read(text);
+  return detail::guard_memory([&]() -> Result<Machine> { return Reader(file).read(text); });
 }
 
 }  // namespace cleave

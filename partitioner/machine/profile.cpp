@@ -2,6 +2,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "graph/base/exceptions.h"
 #include "graph/base/file.h"
 #include "graph/base/json_writer.h"
 #include "graph/base/utf8.h"
@@ -35,32 +36,36 @@ std::string profile_position(const SourceLocation& location) {
 }
 
 Status Profile::save(const std::string& path) const {
-  std::string text;
-  JsonWriter json(text, 2);
-  json.object([&] {
-    json.field("cleave_profile", 1);
-    json.field("expected", expected);
-    json.field("host_seconds", host_seconds);
+  return detail::guard_memory([&]() -> Status {
+    std::string text;
+    JsonWriter json(text, 2);
+    json.object([&] {
+      json.field("cleave_profile", 1);
+      json.field("expected", expected);
+      json.field("host_seconds", host_seconds);
+    });
+    return write_file(path, {text, "\n"});
   });
-  return write_file(path, {text, "\n"});
 }
 
 Result<Profile> Profile::load(const std::string& path) {
-  Result<std::string> text = read_file(path);
-  if (!text) return text.error();
-  const Json document = Json::parse(*text, nullptr, false);
-  if (document.is_discarded() || !document.is_object()) return Error{path + ": not a JSON object", {}, ErrorKind::file};
-  const auto version = document.find("cleave_profile");
-  if (version == document.end() || *version != 1)
-    return Error{path + ": not a profile of this version (`cleave_profile: 1` is missing)", {}, ErrorKind::file};
-  Profile profile;
-  auto expected = read_numbers(document, "expected", path);
-  if (!expected) return expected.error();
-  profile.expected = std::move(*expected);
-  auto host_seconds = read_numbers(document, "host_seconds", path);
-  if (!host_seconds) return host_seconds.error();
-  profile.host_seconds = std::move(*host_seconds);
-  return profile;
+  return detail::guard_memory([&]() -> Result<Profile> {
+    Result<std::string> text = read_file(path);
+    if (!text) return text.error();
+    const Json document = Json::parse(*text, nullptr, false);
+    if (document.is_discarded() || !document.is_object()) return Error{path + ": not a JSON object", {}, ErrorKind::file};
+    const auto version = document.find("cleave_profile");
+    if (version == document.end() || *version != 1)
+      return Error{path + ": not a profile of this version (`cleave_profile: 1` is missing)", {}, ErrorKind::file};
+    Profile profile;
+    auto expected = read_numbers(document, "expected", path);
+    if (!expected) return expected.error();
+    profile.expected = std::move(*expected);
+    auto host_seconds = read_numbers(document, "host_seconds", path);
+    if (!host_seconds) return host_seconds.error();
+    profile.host_seconds = std::move(*host_seconds);
+    return profile;
+  });
 }
 
 Graph apply_profile(const Graph& graph, const Profile& profile) {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "graph/base/exceptions.h"
 #include "graph/base/units.h"
 #include "partitioner/solver/contract.h"
 #include "partitioner/solver/memory_capacity.h"
@@ -227,20 +228,22 @@ Side per_node(const Contraction& contraction, const Side& side) {
 }  // namespace
 
 Result<Placement> solve(const PlacementProblem& problem, const SolveOptions& options) {
-  const auto begin = std::chrono::steady_clock::now();
-  if (Status status = verify(problem); !status) return status.error();
-  Result<Contraction> contraction = contract(problem);
-  if (!contraction) return contraction.error();
-  const UsesByValue uses(problem);
-  const CapacityScale scale(problem, uses);
-  if (options.reduce) reduce(problem, uses, scale, {.to_accelerator = problem.accelerator_memory_bytes <= 0}, *contraction);
-  Result<Answer> answer = cut(problem, *contraction, uses, scale, options);
-  if (!answer) return answer.error();
-  drop_unread_replicas(problem, *contraction, answer->host, answer->accelerator);
-  Placement result = evaluate(problem, uses, per_node(*contraction, answer->host), per_node(*contraction, answer->accelerator));
-  certify(scale, *answer, result);
-  result.solve_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  return result;
+  return detail::guard_memory([&]() -> Result<Placement> {
+    const auto begin = std::chrono::steady_clock::now();
+    if (Status status = verify(problem); !status) return status.error();
+    Result<Contraction> contraction = contract(problem);
+    if (!contraction) return contraction.error();
+    const UsesByValue uses(problem);
+    const CapacityScale scale(problem, uses);
+    if (options.reduce) reduce(problem, uses, scale, {.to_accelerator = problem.accelerator_memory_bytes <= 0}, *contraction);
+    Result<Answer> answer = cut(problem, *contraction, uses, scale, options);
+    if (!answer) return answer.error();
+    drop_unread_replicas(problem, *contraction, answer->host, answer->accelerator);
+    Placement result = evaluate(problem, uses, per_node(*contraction, answer->host), per_node(*contraction, answer->accelerator));
+    certify(scale, *answer, result);
+    result.solve_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return result;
+  });
 }
 
 Placement evaluate(const PlacementProblem& problem, std::vector<std::uint8_t> on_host, std::vector<std::uint8_t> on_accelerator) {

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <unordered_map>
 
+#include "graph/base/exceptions.h"
 #include "graph/base/file.h"
 #include "graph/base/units.h"
 #include "partitioner/solver/device_placement.h"
@@ -258,24 +259,28 @@ Result<LoadedProblem> read(std::istream& in, ProblemFormat format, const std::fu
 }  // namespace
 
 Result<LoadedProblem> parse_problem(std::string_view text, ProblemFormat format) {
-  std::istringstream in{std::string(text)};
-  return read(in, format, nullptr);
+  return detail::guard_memory([&]() -> Result<LoadedProblem> {
+    std::istringstream in{std::string(text)};
+    return read(in, format, nullptr);
+  });
 }
 
 Result<LoadedProblem> load_problem(const std::string& path, ProblemFormat format, const ReadProgress& progress) {
-  Result<InputFile> file = InputFile::open(path, file_limit::kProblem);
-  if (!file) return file.error();
-  FileBuffer buffer(*file);
-  std::istream in(&buffer);
-  in.peek();
-  if (buffer.failure()) return *buffer.failure();
-  if (!in) return Error{"`" + path + "` is empty", {}, ErrorKind::file};
-  std::function<void()> pause;
-  if (progress && file->size()) pause = [&] { progress(static_cast<double>(file->position()) / static_cast<double>(*file->size())); };
-  Result<LoadedProblem> loaded = read(in, format, pause);
-  if (buffer.failure()) return *buffer.failure();  // and not what the text lacks from there on
-  if (!loaded) return Error{path + ": " + loaded.error().message};
-  return loaded;
+  return detail::guard_memory([&]() -> Result<LoadedProblem> {
+    Result<InputFile> file = InputFile::open(path, file_limit::kProblem);
+    if (!file) return file.error();
+    FileBuffer buffer(*file);
+    std::istream in(&buffer);
+    in.peek();
+    if (buffer.failure()) return *buffer.failure();
+    if (!in) return Error{"`" + path + "` is empty", {}, ErrorKind::file};
+    std::function<void()> pause;
+    if (progress && file->size()) pause = [&] { progress(static_cast<double>(file->position()) / static_cast<double>(*file->size())); };
+    Result<LoadedProblem> loaded = read(in, format, pause);
+    if (buffer.failure()) return *buffer.failure();  // and not what the text lacks from there on
+    if (!loaded) return Error{path + ": " + loaded.error().message};
+    return loaded;
+  });
 }
 
 Status set_accelerator_memory(PlacementProblem& problem, std::string_view capacity) {

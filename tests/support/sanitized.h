@@ -1,18 +1,21 @@
-// Whether this is a build by a sanitizer that maps terabytes of addresses for itself: no program of it lives under `ulimit -v`.
+// Whether this is a build by a sanitizer that brings its own allocator and maps terabytes of addresses for itself: no program of it lives
+// under `ulimit -v`, and none may replace `operator new`.
 #pragma once
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define CLEAVE_SANITIZED true
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define CLEAVE_SANITIZED true
+#endif
+#ifndef CLEAVE_SANITIZED
+#define CLEAVE_SANITIZED false
+#endif
 
 namespace cleave::testing {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-inline constexpr bool kSanitized = true;
-#else
-inline constexpr bool kSanitized = false;
-#endif
-#else
-inline constexpr bool kSanitized = false;
-#endif
+inline constexpr bool kSanitized = CLEAVE_SANITIZED;
 
 }  // namespace cleave::testing

@@ -1,11 +1,17 @@
 // The command line where the system gives little: the machine failed (exit code 3), in one line, and nothing crashes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include <array>
+#include <sstream>
 
 #include "tests/support/command.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/places.h"
+#include "tests/support/sanitized.h"
 
 namespace cleave::testing {
 namespace {
@@ -103,6 +109,125 @@ TEST_F(TimeLimit, CountsForAllRunsTogetherAndNotWhatIsFasterThanIt) {
   EXPECT_EQ(run_command(run + "--time-limit 0.5 --runs 1000000").code, 3);
   for (const char* wrong : {"0", "-1", "soon"}) EXPECT_EQ(run_command(run + "--time-limit " + wrong).code, 2) << wrong;
 }
+// --- memory ---------------------------------------------------------------------------------------------------------------------------
+
+struct Ended {
+  int code = -1;    ///< exit status; 128 + signal if one ended it
+  std::string out;  ///< standard output and error, as they came
+};
+
+/// `cleave arguments` in `folder` with `bytes` of address space. Not by way of a shell, which needs memory itself.
+Ended run_within(std::size_t bytes, const std::vector<std::string>& arguments, const std::string& folder) {
+  int ends[2];
+  EXPECT_EQ(::pipe(ends), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::vector<char*> argv;
+    std::string program = binary_dir() + "/tools/cleave";
+    argv.push_back(program.data());
+    for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+    argv.push_back(nullptr);
+    ::dup2(ends[1], 1);
+    ::dup2(ends[1], 2);
+    const rlimit limit{bytes, bytes}, no_core{0, 0};
+    if (::chdir(folder.c_str()) != 0 || ::setrlimit(RLIMIT_CORE, &no_core) != 0 || ::setrlimit(RLIMIT_AS, &limit) != 0) ::_exit(126);
+    ::execv(program.c_str(), argv.data());
+    ::_exit(127);
+  }
+  ::close(ends[1]);
+  Ended ended;
+  std::array<char, 4096> block;
+  for (ssize_t n = 0; (n = ::read(ends[0], block.data(), block.size())) > 0;) ended.out.append(block.data(), static_cast<std::size_t>(n));
+  ::close(ends[0]);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  ended.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return ended;
+}
+
+constexpr std::size_t kMiB = 1 << 20;
+
+/// Of address space, from which on the program itself can be loaded and started.
+std::size_t needed_to_start(const std::string& folder) {
+  std::size_t bytes = 2 * kMiB;
+  while (bytes < 4096 * kMiB && run_within(bytes, {"--version"}, folder).code != 0) bytes += kMiB / 2;
+  return bytes + kMiB;
+}
+
+int count(const std::string& text, const std::string& word) {
+  int found = 0;
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++found;
+  return found;
+}
+
+struct Case {
+  const char* line;
+  int code = 0;            ///< with enough memory
+  bool needs_more = true;  ///< than it takes to start
+};
+class MemoryLimits : public ::testing::TestWithParam<Case> {};
+
+TEST_P(MemoryLimits, EndWellOrWithOneErrorOfTheMachine) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers reserve more address space than there is";
+  const TemporaryFolder folder;
+  write_file(folder.path("small.yaml"),
+             "cleave: 1\nmodel: small\ninputs: {x: \"f32[64]\"}\nparameters: {w: {type: \"f32[64]\", uniform: [-1, 1], seed: 1}}\n"
+             "program:\n  - for: i in 20\n    do:\n      - w: tanh(w * x) + 0.5\n      - if: i % 5 == 0\n        then:\n"
+             "          - print(\"w\", sum(w))\noutputs: [w]\n");
+  write_file(folder.path("concat.yaml"),
+             "cleave: 1\nmodel: c\ndims: {n: 2000}\ninputs: {x: \"f32[]\"}\nprogram:\n"
+             "  - y: \"concat([zeros([n, n]) + x, zeros([n, n])])\"\n  - s: sum(y)\noutputs: [s]\n");
+  write_file(folder.path("unique.yaml"),
+             "cleave: 1\nmodel: u\ndims: {n: 1000}\nparameters: {w: {type: \"f32[n, n]\", normal: [0, 1], seed: 1}}\nprogram:\n"
+             "  - \"u, c\": unique(w)\n  - k: cumulative_sum(sort(w, axis=1), axis=0)\n  - s: sum(c) + sum(argsort(w))\noutputs: [s]\n");
+  std::string items = "{\"region\": 0, \"host_seconds\": 1, \"accelerator_seconds\": 2}", nodes = items;
+  for (int i = 1; i < 20000; ++i) nodes += ", " + items;
+  write_file(folder.path("problem.json"),
+             "{\"regions\": [{\"parent\": null, \"frequency\": 1}], \"values\": [], \"uses\": [], \"nodes\": [" + nodes + "]}");
+  std::string statements;
+  for (int i = 0; i < 3000; ++i) statements += "  - x: x + 1.5\n";
+  write_file(folder.path("long.yaml"), "cleave: 1\nmodel: l\ninputs: {x: \"f32[4]\"}\nprogram:\n" + statements + "outputs: [x]\n");
+  ASSERT_EQ(run_command("cleave print long.yaml --stage traced > long.graph", folder.path("")).code, 0);
+
+  const auto& [line, done, needs_more] = GetParam();
+  std::vector<std::string> arguments;
+  std::istringstream words{std::string(line)};
+  for (std::string word; words >> word;) arguments.push_back(word);
+  const bool json = std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();
+  int enough = 0, short_of_memory = 0;
+  for (double bytes = static_cast<double>(needed_to_start(folder.path(""))); enough < 2; bytes *= 1.09) {
+    ASSERT_LT(bytes, 8e9) << "it never has enough";
+    const Ended ended = run_within(static_cast<std::size_t>(bytes), arguments, folder.path(""));
+    const std::string where = std::string(line) + " within " + std::to_string(static_cast<long>(bytes) / 1024) + " KiB:\n" + ended.out;
+    if (ended.code == done) {
+      ++enough;
+      continue;
+    }
+    enough = 0;
+    ++short_of_memory;
+    ASSERT_EQ(ended.code, 3) << where;
+    ASSERT_EQ(ended.out.find("bug"), std::string::npos) << where;
+    ASSERT_EQ(count(ended.out, json ? "\"severity\"" : "error: "), 1) << where;
+  }
+  EXPECT_TRUE(short_of_memory > 0 || !needs_more) << line << " was never short of memory";
+}
+
+INSTANTIATE_TEST_SUITE_P(Commands, MemoryLimits,
+                         ::testing::Values(Case{"run small.yaml --input x=1", 0, false},
+                                           Case{"run small.yaml --input x=1 --device none --json", 0, false},
+                                           Case{"run small.yaml --input x=1 --verify --profile --placement accelerator --trace t.json"},
+                                           Case{"run concat.yaml --input x=1 --device none"}, Case{"run concat.yaml --input x=1"},
+                                           Case{"run unique.yaml"}, Case{"run long.graph --input x=1"}, Case{"explain long.yaml --json"},
+                                           Case{"explain long.yaml"}, Case{"check long.graph"}, Case{"dot long.yaml -o long.dot"},
+                                           Case{"print long.graph --stage partitioned"}, Case{"plan problem.json"},
+                                           Case{"devices", 0, false}, Case{"completion bash", 0, false},
+                                           Case{"calibrate --device none -o none/machine.yaml", 1, false}),
+                         [](const auto& test) {
+                           std::string name;
+                           for (const char c : std::string(test.param.line))
+                             if (std::isalnum(static_cast<unsigned char>(c)) != 0) name += c;
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace cleave::testing

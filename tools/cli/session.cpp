@@ -131,6 +131,12 @@ int exit_code(const Error& error) {
   return kMachineError;
 }
 
+int exit_code(const Diagnostics& diagnostics) {
+  for (const Diagnostic& diagnostic : diagnostics)
+    if (diagnostic.severity == Severity::error && diagnostic.kind == DiagnosticKind::machine) return kMachineError;
+  return kUserError;
+}
+
 Console::Console(const Options& options) : options_(options), color_(wants_color(options)) {}
 
 void Console::line(std::string_view text) const {
@@ -183,7 +189,7 @@ int Console::fail(const Error& error) const {
 int Console::fail(const Diagnostics& diagnostics) const {
   if (options_.json) document(diagnostics_json(diagnostics));
   report(diagnostics);
-  return kUserError;
+  return exit_code(diagnostics);
 }
 
 Status check_output_files(const Options& options) {
@@ -205,7 +211,8 @@ Graph load_graph(const Options& options) {
   if (loaded && options.dims.empty()) return options.seed == 0 ? *loaded : add_seed(*loaded, options.seed);
   Graph broken;
   if (!loaded)
-    broken.diagnostics.error(DiagnosticKind::file, loaded.error().location, loaded.error().message);
+    broken.diagnostics.error(loaded.error().kind == ErrorKind::machine ? DiagnosticKind::machine : DiagnosticKind::file,
+                             loaded.error().location, loaded.error().message);
   else
     broken.diagnostics.error(DiagnosticKind::unknown, {std::make_shared<const std::string>(options.model), 0, 0, nullptr},
                              "a graph file has no symbolic dimensions; --dim needs a model");
@@ -255,7 +262,8 @@ std::optional<Plan> load_and_plan(const Options& options, const Console& console
   if (const auto inputs = read_inputs(graph, options); !inputs) return failed(inputs.error());
   auto plan = make_plan(graph, options);
   if (!plan) return failed(plan.error());
-  code = plan->ok() ? kDone : kUserError;
+  code = plan->ok() ? kDone : exit_code(plan->diagnostics);
+  if (code == kMachineError) return failed(plan->diagnostics);  // there is nothing to show
   return *std::move(plan);
 }
 

@@ -20,6 +20,8 @@ using namespace runtime;
 inline constexpr int kDone = 0, kUserError = 1, kUsageError = 2, kMachineError = 3;
 
 int exit_code(const Error& error);
+/// Of what has errors: kMachineError if the machine failed.
+int exit_code(const Diagnostics& diagnostics);
 
 /// Standard output and standard error as docs/guide/running.md wants them: under --json one document on standard output and no words of
 /// ours elsewhere.

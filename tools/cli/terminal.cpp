@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "graph/base/exceptions.h"
 #include "graph/base/units.h"
 #include "graph/base/utf8.h"
 
@@ -99,6 +100,14 @@ void ProgressWatch::end() {
 }
 
 void ProgressWatch::watch() {
+  // Without memory nothing is shown, and the run goes on.
+  (void)detail::guard_memory([this] {
+    show();
+    return Status();
+  });
+}
+
+void ProgressWatch::show() {
   ProgressText text(ProgressText::Clock::now());
   std::unique_lock lock(mutex_);
   for (auto pause = kSilence / 2; !over_.wait_for(lock, pause, [&] { return done_; }); pause = kBetween) {

@@ -64,6 +64,7 @@ class ProgressWatch {
 
  private:
   void watch();
+  void show();
 
   StatusLine& line_;
   const RunProgress& progress_;

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "executor/arguments/bindings.h"
+#include "graph/base/exceptions.h"
 #include "graph/base/units.h"
 
 namespace cleave::cli {
@@ -47,15 +48,20 @@ Error TimeLimit::over(const std::string& more) const {
 
 void TimeLimit::watch() {
   if (done_in(seconds_)) return;
-  while (!executor_.end(over("")))
+  const Error why = detail::guard_memory_or([this] { return over(""); }, [] { return detail::out_of_memory(); });
+  while (!executor_.end(why))
     if (done_in(kNextTry)) return;
   if (done_in(kGrace)) return;
+  const int code = detail::guard_memory_or([this] { return give_up(); }, [] { return kMachineError; });
+  std::fflush(nullptr);
+  std::_Exit(code);
+}
+
+int TimeLimit::give_up() const {
   const std::optional<NodeId> node = executor_.computing();
   const HostFunction* function = node ? graph_.nodes[*node].host_function() : nullptr;
   const std::string what = function ? "the host function `" + function->name + "`" : node ? "this operation" : "the accelerator";
-  const int code = console_.fail(over(", and " + what + " does not come back"));
-  std::fflush(nullptr);
-  std::_Exit(code);
+  return console_.fail(over(", and " + what + " does not come back"));
 }
 
 }  // namespace cleave::cli

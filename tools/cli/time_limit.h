@@ -26,6 +26,8 @@ class TimeLimit {
   TimeLimit(double seconds, runtime::Executor& executor, const Graph& graph, const Console& console)
       : seconds_(seconds), executor_(executor), graph_(graph), console_(console) {}
   void watch();
+  /// Says that the run did not end when it was told to; gives the exit code.
+  [[nodiscard]] int give_up() const;
   /// True if all was done before so many seconds are over.
   bool done_in(double seconds);
   /// Says at which node, if the host computes one.

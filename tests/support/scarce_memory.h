@@ -1,0 +1,21 @@
+// ScarceMemory: a system that is short of memory, for tests. It stands in for `operator new` and `calloc` in the program that it is linked
+// into: to be named in tests/CMakeLists.txt by each test that uses it.
+#pragma once
+
+#include <cstdint>
+
+namespace cleave::testing {
+
+/// While this lives, memory can be had `more` times in this process, by any thread; then once, or for ever, not.
+class ScarceMemory {
+ public:
+  enum class Shortage : std::uint8_t { once, lasting };
+  ScarceMemory(std::int64_t more, Shortage shortage);
+  ScarceMemory(const ScarceMemory&) = delete;
+  ScarceMemory& operator=(const ScarceMemory&) = delete;
+  ~ScarceMemory();
+  /// Whether it came to that.
+  [[nodiscard]] bool refused() const;
+};
+
+}  // namespace cleave::testing
