@@ -2,7 +2,6 @@
 #include "graph/base/diagnostic.h"
 
 #include <algorithm>
-#include <array>
 
 namespace cleave {
 namespace {
@@ -19,37 +18,10 @@ std::optional<DiagnosticKind> parse_optional_kind(std::string_view name) {
   return kind && !info(*kind).always_error ? kind : std::nullopt;
 }
 
-constexpr Severity kError = Severity::error;
-constexpr std::array kKinds{
-    DiagnosticKindInfo{DiagnosticKind::syntax, "syntax", kError, true, "malformed YAML or expression"},
-    DiagnosticKindInfo{DiagnosticKind::unknown, "unknown", kError, true, "an unknown name, op, key or attribute"},
-    DiagnosticKindInfo{DiagnosticKind::type, "type", kError, true, "element types or the number of operands do not fit"},
-    DiagnosticKindInfo{DiagnosticKind::shape, "shape", kError, true, "shapes do not fit, or a size overflows"},
-    DiagnosticKindInfo{DiagnosticKind::value, "value", kError, true, "an attribute or number outside its range"},
-    DiagnosticKindInfo{DiagnosticKind::carried, "carried", kError, true, "a carried value changes its type"},
-    DiagnosticKindInfo{DiagnosticKind::predicate, "predicate", kError, true, "a condition that is no scalar bool"},
-    DiagnosticKindInfo{DiagnosticKind::endless_loop, "endless-loop", kError, true, "a loop that cannot end"},
-    DiagnosticKindInfo{DiagnosticKind::file, "file", kError, true, "a missing, truncated or unreadable file"},
-    DiagnosticKindInfo{DiagnosticKind::placement, "placement", kError, true, "pins that contradict each other or cannot be met"},
-    DiagnosticKindInfo{DiagnosticKind::unsupported, "unsupported", kError, true, "valid, but not supported in this version"},
-    DiagnosticKindInfo{DiagnosticKind::limit, "limit", kError, true, "a limit of the model or of the options is exceeded"},
-    DiagnosticKindInfo{DiagnosticKind::machine, "machine", kError, true, "the machine failed: out of memory, a device lost"},
-    DiagnosticKindInfo{DiagnosticKind::round_trip, "round-trip", Severity::warning, false,
-                       "the accelerator waits for a host computation on its own values"},
-    DiagnosticKindInfo{DiagnosticKind::implicit_copy, "implicit-copy", std::nullopt, false, "a send that is not marked as meant"},
-    DiagnosticKindInfo{DiagnosticKind::transfer_bound, "transfer-bound", std::nullopt, false,
-                       "transfers or a slow host keep the accelerator waiting"},
-    DiagnosticKindInfo{DiagnosticKind::fallback, "fallback", std::nullopt, false,
-                       "an op runs on the host for want of an accelerator kernel"},
-};
-
-/// A row an enumerator, in their order.
-constexpr bool matches_enumeration() {
-  for (std::size_t i = 0; i < kKinds.size(); ++i)
-    if (static_cast<std::size_t>(kKinds[i].kind) != i) return false;
-  return kKinds.size() == static_cast<std::size_t>(DiagnosticKind::fallback) + 1;
+/// The words for severities in the list of kinds.
+namespace defaults {
+constexpr std::optional<Severity> error = Severity::error, warning = Severity::warning, off = std::nullopt;
 }
-static_assert(matches_enumeration(), "the table of kinds and the enumeration differ");
 
 }  // namespace
 
@@ -64,7 +36,13 @@ std::string_view to_string(Severity severity) {
 }
 
 const std::vector<DiagnosticKindInfo>& diagnostic_kinds() {
-  static const std::vector<DiagnosticKindInfo> table(kKinds.begin(), kKinds.end());
+  static const std::vector<DiagnosticKindInfo> table = {
+// NOLINTNEXTLINE(cppcoreguidelines-macro-usage)
+#define CLEAVE_ROW(kind, name, severity, summary) \
+  {DiagnosticKind::kind, name, defaults::severity, defaults::severity == Severity::error, summary},
+      CLEAVE_DIAGNOSTIC_KINDS(CLEAVE_ROW)
+#undef CLEAVE_ROW
+  };
   return table;
 }
 

@@ -15,26 +15,33 @@ namespace cleave {
 enum class Severity { error, warning, remark, allowed };
 std::string_view to_string(Severity severity);
 
-/// Every kind that exists. Errors cannot be silenced; the others have a default severity or are off.
-enum class DiagnosticKind {
-  syntax,          ///< malformed YAML or expression
-  unknown,         ///< an unknown name, op, key or attribute (with the nearest one)
-  type,            ///< element types or number of operands do not fit
-  shape,           ///< shapes do not fit, or a size overflows
-  value,           ///< an attribute or number outside its range
-  carried,         ///< a carried value changes its type
-  predicate,       ///< a condition that is no scalar bool
-  endless_loop,    ///< a loop that cannot end
-  file,            ///< a missing, truncated or unreadable file
-  placement,       ///< pins that contradict each other or cannot be met
-  unsupported,     ///< valid, but not in this version
-  limit,           ///< a limit of the model or options is exceeded
-  machine,         ///< the machine failed: out of memory, a device lost
-  round_trip,      ///< the accelerator waits while the host computes with its values
-  implicit_copy,   ///< a transfer that is not marked as meant
-  transfer_bound,  ///< the accelerator waits for transfers or the host more than a tenth of the time
-  fallback,        ///< on the host only because the accelerator has no kernel
-};
+// NOLINTBEGIN(cppcoreguidelines-macro-usage): names and table from one list need a macro.
+/// Every kind that exists, once: X(enumerator, name as in `-Wround-trip`, severity by default, one line for the reference). Errors cannot
+/// be silenced; the others are warnings, or `off` unless a flag asks for them.
+#define CLEAVE_DIAGNOSTIC_KINDS(X)                                                                       \
+  X(syntax, "syntax", error, "malformed YAML or expression")                                             \
+  X(unknown, "unknown", error, "an unknown name, op, key or attribute")                                  \
+  X(type, "type", error, "element types or the number of operands do not fit")                           \
+  X(shape, "shape", error, "shapes do not fit, or a size overflows")                                     \
+  X(value, "value", error, "an attribute or number outside its range")                                   \
+  X(carried, "carried", error, "a carried value changes its type")                                       \
+  X(predicate, "predicate", error, "a condition that is no scalar bool")                                 \
+  X(endless_loop, "endless-loop", error, "a loop that cannot end")                                       \
+  X(file, "file", error, "a missing, truncated or unreadable file")                                      \
+  X(placement, "placement", error, "pins that contradict each other or cannot be met")                   \
+  X(unsupported, "unsupported", error, "valid, but not supported in this version")                       \
+  X(limit, "limit", error, "a limit of the model or of the options is exceeded")                         \
+  X(machine, "machine", error, "the machine failed: out of memory, a device lost")                       \
+  X(round_trip, "round-trip", warning, "the accelerator waits for a host computation on its own values") \
+  X(implicit_copy, "implicit-copy", off, "a send that is not marked as meant")                           \
+  X(transfer_bound, "transfer-bound", off, "transfers or a slow host keep the accelerator waiting")      \
+  X(fallback, "fallback", off, "an op runs on the host for want of an accelerator kernel")
+
+/// The kinds of messages: CLEAVE_DIAGNOSTIC_KINDS says what each is.
+#define CLEAVE_DIAGNOSTIC_ENUMERATOR(kind, ...) kind,
+enum class DiagnosticKind { CLEAVE_DIAGNOSTIC_KINDS(CLEAVE_DIAGNOSTIC_ENUMERATOR) };
+#undef CLEAVE_DIAGNOSTIC_ENUMERATOR
+// NOLINTEND(cppcoreguidelines-macro-usage)
 
 struct DiagnosticKindInfo {
   DiagnosticKind kind;
@@ -43,7 +50,7 @@ struct DiagnosticKindInfo {
   bool always_error;                 ///< cannot be silenced
   std::string_view summary;          ///< one line for the reference
 };
-/// The one table of kinds, in the order of the enumeration.
+/// The kinds as a table, in their order.
 const DiagnosticKindInfo& info(DiagnosticKind kind);
 const std::vector<DiagnosticKindInfo>& diagnostic_kinds();
 std::optional<DiagnosticKind> parse_diagnostic_kind(std::string_view name);
