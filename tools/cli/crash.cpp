@@ -53,10 +53,10 @@ class Line {
 };
 
 void put_culprit(Line& line, const Graph& graph, const Node& node) {
-  const auto* function = node.attributes.get_if<std::shared_ptr<const HostFunction>>("function");
-  if (function && *function) {
+  const HostFunction* function = node.host_function();
+  if (function) {
     line.put("the host function `");
-    line.put((*function)->name);
+    line.put(function->name);
   } else {
     line.put("`");
     line.put(node.op ? std::string_view(node.op->name) : std::string_view("a node"));
