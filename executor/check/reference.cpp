@@ -90,7 +90,7 @@ class Walk {
 
   /// The meaning, with what a user's function throws as an Error.
   static Status call(const OpDef& op, const OpCall& call) {
-    return detail::guard_user("the host function", [&] { return op.meaning(call); });
+    return detail::guard_user("the called function", [&] { return op.meaning(call); });
   }
 
   Status begin_for(NodeId id) {

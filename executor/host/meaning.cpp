@@ -27,7 +27,7 @@ Status run_meaning(const KernelCall& call) {
 }
 
 Status run_guarded(Kernel kernel, const KernelCall& call) {
-  return detail::guard_user("the host function", [&] { return kernel(call); });
+  return detail::guard_user("the called function", [&] { return kernel(call); });
 }
 
 }  // namespace cleave::runtime
