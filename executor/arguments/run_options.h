@@ -33,7 +33,10 @@ struct RunOptions {
   /// Told how far the run is as it goes, and read by whoever wants to know; outlives the run. Null: nobody looks.
   RunProgress* progress = nullptr;
   bool timeline = false;  ///< fill RunResult::timeline
-  bool observe = false;   ///< fill RunResult::observed
+  /// What RunResult::timeline would hold, told while it happens, also of a run that fails; for runs that are too long to keep it. May be
+  /// null.
+  TimelineSink on_timeline;
+  bool observe = false;  ///< fill RunResult::observed
 };
 
 struct TransferCount {

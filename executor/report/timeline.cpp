@@ -1,13 +1,17 @@
 #include "executor/report/timeline.h"
 
-#include <nlohmann/json.hpp>
+#include <mutex>
 
 #include "graph/base/device_name.h"
-#include "graph/base/file.h"
+#include "graph/base/exceptions.h"
+#include "graph/base/json_writer.h"
+#include "graph/base/output_file.h"
 #include "graph/graph.h"
 
 namespace cleave {
 namespace {
+
+constexpr std::size_t kBlock = 1 << 16;  ///< bytes that are written at once
 
 std::string_view to_string(TimelineEvent::What what) {
   switch (what) {
@@ -24,47 +28,133 @@ int track(TimelineEvent::What what) {
   return what == TimelineEvent::What::wait ? 2 : 0;
 }
 
-nlohmann::ordered_json name_of(const char* kind, std::uint32_t process, int thread, const std::string& name) {
-  return {{"name", kind}, {"ph", "M"}, {"pid", process}, {"tid", thread}, {"args", {{"name", name}}}};
-}
+/// The document, piece by piece behind what a text holds already.
+class TraceText {
+ public:
+  explicit TraceText(const Graph& graph) : graph_(graph) {}
+
+  static void begin(std::string& out) { out += R"({"displayTimeUnit":"ns","traceEvents":[)"; }
+
+  void event(std::string& out, const TimelineEvent& event) {
+    for (; devices_ <= event.device.index; ++devices_) name_device(out, DeviceId(std::size_t{devices_}));
+    JsonWriter json = item(out);
+    json.object([&] {
+      json.field("name", event.node.valid() ? graph_.display_name(event.node) : "run");
+      json.field("cat", to_string(event.what));
+      json.field("ph", "X");
+      json.field("ts", event.start_seconds * 1e6);
+      json.field("dur", (event.end_seconds - event.start_seconds) * 1e6);
+      json.field("pid", event.device.index);
+      json.field("tid", track(event.what));
+      json.object("args", [&] {
+        if (event.node.valid()) {
+          json.field("op", graph_.op_name(event.node));
+          json.field("location", cleave::to_string(graph_.nodes[event.node].location));
+        }
+        if (event.bytes > 0) json.field("bytes", event.bytes);
+      });
+    });
+  }
+
+  static void end(std::string& out, bool simulated) {
+    out += "\n],\"otherData\":{\"simulated\":";
+    out += simulated ? "true}}\n" : "false}}\n";
+  }
+
+ private:
+  /// On a line of its own.
+  JsonWriter item(std::string& out) {
+    out += first_ ? "\n" : ",\n";
+    first_ = false;
+    return JsonWriter(out);
+  }
+
+  void name_device(std::string& out, DeviceId device) {
+    const auto name = [&](const char* kind, int thread, const std::string& text) {
+      JsonWriter json = item(out);
+      json.object([&] {
+        json.field("name", kind);
+        json.field("ph", "M");
+        json.field("pid", device.index);
+        json.field("tid", thread);
+        json.object("args", [&] { json.field("name", text); });
+      });
+    };
+    name("process_name", 0, to_string(device));
+    int thread = 0;
+    for (const char* each : {"steps", "transfers", "waits"}) name("thread_name", thread++, each);
+  }
+
+  const Graph& graph_;
+  std::uint32_t devices_ = 0;  ///< that have a name
+  bool first_ = true;
+};
 
 }  // namespace
 
 std::string to_chrome_trace(const Timeline& timeline, const Graph& graph) {
-  nlohmann::ordered_json events = nlohmann::ordered_json::array();
-  std::uint32_t devices = 0;
-  for (const TimelineEvent& event : timeline.events) devices = std::max(devices, event.device.index + 1);
-  for (std::uint32_t device = 0; device < devices; ++device) {
-    events.push_back(name_of("process_name", device, 0, to_string(DeviceId(std::size_t{device}))));
-    for (int thread = 0; thread < 3; ++thread) {
-      const char* names[] = {"steps", "transfers", "waits"};
-      events.push_back(name_of("thread_name", device, thread, names[thread]));
-    }
-  }
-  for (const TimelineEvent& event : timeline.events) {
-    nlohmann::ordered_json item = {{"name", event.node.valid() ? graph.display_name(event.node) : "run"},
-                                   {"cat", to_string(event.what)},
-                                   {"ph", "X"},
-                                   {"ts", event.start_seconds * 1e6},
-                                   {"dur", (event.end_seconds - event.start_seconds) * 1e6},
-                                   {"pid", event.device.index},
-                                   {"tid", track(event.what)}};
-    nlohmann::ordered_json arguments = nlohmann::ordered_json::object();
-    if (event.node.valid()) {
-      arguments["op"] = graph.op_name(event.node);
-      arguments["location"] = to_string(graph.nodes[event.node].location);
-    }
-    if (event.bytes > 0) arguments["bytes"] = event.bytes;
-    item["args"] = std::move(arguments);
-    events.push_back(std::move(item));
-  }
-  nlohmann::ordered_json document = {{"displayTimeUnit", "ns"}, {"otherData", {{"simulated", timeline.simulated}}}};
-  document["traceEvents"] = std::move(events);
-  return document.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  std::string text;
+  TraceText::begin(text);
+  TraceText trace(graph);
+  for (const TimelineEvent& event : timeline.events) trace.event(text, event);
+  TraceText::end(text, timeline.simulated);
+  return text;
 }
 
 Status write_chrome_trace(const Timeline& timeline, const Graph& graph, const std::string& path) {
-  return write_file(path, {to_chrome_trace(timeline, graph)});
+  Result<ChromeTrace> trace = ChromeTrace::create(path, graph);
+  if (!trace) return trace.error();
+  trace->add(timeline.events);
+  return trace->finish(timeline.simulated);
+}
+
+struct ChromeTrace::State {
+  OutputFile file;
+  TraceText trace;
+  std::mutex mutex;
+  std::string text;  ///< that is not in the file yet
+  Status written;    ///< the first failure
+
+  State(OutputFile to, const Graph& graph) : file(std::move(to)), trace(graph) { TraceText::begin(text); }
+
+  void write() {
+    if (written) written = file.write(text);
+    text.clear();
+  }
+};
+
+ChromeTrace::ChromeTrace(std::unique_ptr<State> state) : state_(std::move(state)) {}
+ChromeTrace::ChromeTrace(ChromeTrace&&) noexcept = default;
+ChromeTrace& ChromeTrace::operator=(ChromeTrace&&) noexcept = default;
+ChromeTrace::~ChromeTrace() = default;
+
+Result<ChromeTrace> ChromeTrace::create(const std::string& path, const Graph& graph) {
+  return detail::guard_memory([&]() -> Result<ChromeTrace> {
+    Result<OutputFile> file = OutputFile::create(path);
+    if (!file) return file.error();
+    return ChromeTrace(std::make_unique<State>(*std::move(file), graph));
+  });
+}
+
+void ChromeTrace::add(std::span<const TimelineEvent> events) {
+  const std::lock_guard lock(state_->mutex);
+  const Status added = detail::guard_memory([&] {
+    for (const TimelineEvent& event : events) {
+      state_->trace.event(state_->text, event);
+      if (state_->text.size() >= kBlock) state_->write();
+    }
+    return Status();
+  });
+  if (!added) state_->written = added;  // what follows would not fit to a piece of text that is missing
+}
+
+Status ChromeTrace::finish(bool simulated) {
+  const std::lock_guard lock(state_->mutex);
+  return detail::guard_memory([&] {
+    TraceText::end(state_->text, simulated);
+    state_->write();
+    return state_->written ? state_->file.commit() : state_->written;
+  });
 }
 
 }  // namespace cleave

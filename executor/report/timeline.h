@@ -2,6 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,8 +30,30 @@ struct Timeline {
 
 class Graph;
 
+/// Told what ran, in batches, in place of keeping it all; by the threads that ran it, several at once.
+using TimelineSink = std::function<void(std::span<const TimelineEvent>)>;
+
 /// Chrome trace event format (chrome://tracing, ui.perfetto.dev): a track a device for steps, one for transfers and one for waits.
 [[nodiscard]] std::string to_chrome_trace(const Timeline& timeline, const Graph& graph);
 Status write_chrome_trace(const Timeline& timeline, const Graph& graph, const std::string& path);
+
+/// The same of a run under way: what it is told goes to the file, not into memory.
+class ChromeTrace {
+ public:
+  /// The graph is to live as long.
+  static Result<ChromeTrace> create(const std::string& path, const Graph& graph);
+  ChromeTrace(ChromeTrace&&) noexcept;
+  ChromeTrace& operator=(ChromeTrace&&) noexcept;
+  ~ChromeTrace();
+
+  void add(std::span<const TimelineEvent> events);  ///< from any thread
+  /// Puts the file in its place, a whole document however the run ended; or says what went wrong on the way.
+  Status finish(bool simulated);
+
+ private:
+  struct State;
+  explicit ChromeTrace(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace cleave

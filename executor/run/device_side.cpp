@@ -143,7 +143,7 @@ Status DeviceSide::begin(RunState& run, const RunOptions& options, const std::ma
   waited_ = {};
   hazards_.reset();
   received_ = sent_ = {};
-  track_ = {options.timeline && device_.simulated(), {}};
+  track_.begin(options, device_.simulated());
   if (verify_ && !fetched_) {
     std::int64_t largest = 0;
     for (const MemoryPlan::Storage& each : plan_.storages) largest = std::max(largest, each.range.bytes);

@@ -102,10 +102,22 @@ class AsynchronousExecutor final : public Executor {
     set_current(&run);
     work(run, options.progress);
     set_current(nullptr);
+    const Status told = tell_rest();
     if (std::optional<Error> error = run.error()) return *std::move(error);
+    if (!told) return told.error();
     Result<RunResult> result = collect(options);
     if (result) result->seconds = std::chrono::duration<double>(RunState::Clock::now() - start).count();
     return result;
+  }
+  /// What the tracks have not told yet, or the first failure to tell.
+  Status tell_rest() {
+    host_->track().tell_rest();
+    Status told = host_->track().told();
+    for (const std::unique_ptr<DeviceSide>& driver : drivers_) {
+      driver->track().tell_rest();
+      if (told) told = driver->track().told();
+    }
+    return told;
   }
   /// Whoever writes to an array after the run finds it his own again.
   void let_go() {
@@ -176,14 +188,14 @@ class AsynchronousExecutor final : public Executor {
       result.outputs.emplace_back(output.name, *std::move(array));
     }
     double end = host_->now();
-    result.timeline.events = std::move(host_->track().events);
+    result.timeline.events = std::move(host_->track().events());
     for (const std::unique_ptr<DeviceSide>& driver : drivers_) {
       end = std::max(end, driver->now());
       result.host_to_accelerator.count += driver->received().count;
       result.host_to_accelerator.bytes += driver->received().bytes;
       result.accelerator_to_host.count += driver->sent().count;
       result.accelerator_to_host.bytes += driver->sent().bytes;
-      const std::vector<TimelineEvent>& events = driver->track().events;
+      const std::vector<TimelineEvent>& events = driver->track().events();
       result.timeline.events.insert(result.timeline.events.end(), events.begin(), events.end());
     }
     std::stable_sort(result.timeline.events.begin(), result.timeline.events.end(),

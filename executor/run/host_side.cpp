@@ -66,7 +66,7 @@ void HostSide::begin(RunState& run, const RunOptions& options, std::map<NodeId, 
   now_ = 0;
   start_ = RunState::Clock::now();
   observation_ = {};
-  track_ = {options.timeline, {}};
+  track_.begin(options, true);
   // The caller's arrays and the program's constants are read in place. No kernel writes its inputs: casting `const` away is safe.
   auto use_in_place = [&](NodeId node, const Array& array) {
     StorageIndex storage = plan_.storage_of[graph_.nodes[node].results[0]];
@@ -110,7 +110,7 @@ Array HostSide::output(ValueId value) const {
 
 bool HostSide::compute(const Step& step, const Origin& here, std::int64_t trip) {
   const Node& node = graph_.nodes[step.node];
-  double start = track_.on ? time() : 0;
+  double start = track_.on() ? time() : 0;
   if (node.kind == NodeKind::operation) {
     if (!operation(node, here)) return false;
   } else if (node.kind == NodeKind::counter) {
@@ -121,7 +121,7 @@ bool HostSide::compute(const Step& step, const Origin& here, std::int64_t trip) 
     if (!hand_in(result, here)) return false;
   if (node.kind != NodeKind::operation && node.kind != NodeKind::counter) return true;  // inputs, parameters and constants were there
   now_ += prepared_.costs.host_seconds[step.node];
-  if (track_.on) track_.add(TimelineEvent::What::compute, kHost, step.node, start, time());
+  if (track_.on()) track_.add(TimelineEvent::What::compute, kHost, step.node, start, time());
   return true;
 }
 
@@ -189,7 +189,7 @@ bool HostSide::send(const Step& step, const Origin& here) {
 
 bool HostSide::receive(const Step& step, const Origin& here) {
   Ring& ring = prepared_.rings[step.channel];
-  double start = track_.on ? time() : 0;
+  double start = track_.on() ? time() : 0;
   Ring::Slot* slot = ring.front(*run_, kHost, here);
   if (!slot || !synchronize(prepared_.channel(step.channel).from, slot->ready, here)) return false;
   if (!virtual_time_) track_.add(TimelineEvent::What::wait, kHost, here.node, start, time());

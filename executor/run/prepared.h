@@ -12,6 +12,7 @@
 #include "executor/memory/memory_plan.h"
 #include "executor/run/channel.h"
 #include "executor/runtime.h"
+#include "graph/base/exceptions.h"
 #include "partitioner/apply/step_costs.h"
 
 namespace cleave::runtime {
@@ -38,13 +39,44 @@ struct Prepared {
 Result<std::unique_ptr<Prepared>> prepare(std::shared_ptr<const Program> program, const StepCosts& costs, const ExecutorSetup& setup);
 
 /// What one thread notes of a run, for the timeline. Times are seconds from the start, virtual or of the wall clock.
-struct Track {
-  bool on = false;
-  std::vector<TimelineEvent> events;
-
-  void add(TimelineEvent::What what, DeviceId device, NodeId node, double start, double end, std::int64_t bytes = 0) {
-    if (on && (what == TimelineEvent::What::compute || end > start)) events.push_back({what, device, node, start, end, bytes});
+class Track {
+ public:
+  /// Before each run. `measures`: whether there are times to note.
+  void begin(const RunOptions& options, bool measures) {
+    keeps_ = measures && options.timeline;
+    tell_ = measures ? options.on_timeline : nullptr;
+    told_ = {};
+    events_.clear();
+    batch_.clear();
   }
+  [[nodiscard]] bool on() const { return keeps_ || tell_; }
+  void add(TimelineEvent::What what, DeviceId device, NodeId node, double start, double end, std::int64_t bytes = 0) {
+    if (!on() || (what != TimelineEvent::What::compute && end <= start)) return;
+    const TimelineEvent event{what, device, node, start, end, bytes};
+    if (keeps_) events_.push_back(event);
+    if (!tell_) return;
+    batch_.push_back(event);
+    if (batch_.size() >= kBatch) tell_rest();
+  }
+  /// After each run, however it ended.
+  void tell_rest() {
+    if (tell_ && told_ && !batch_.empty())
+      told_ = detail::guard_user("`on_timeline`", [this]() -> Status {
+        tell_(batch_);
+        return {};
+      });
+    batch_.clear();
+  }
+  /// Whether it could be told, or what `on_timeline` threw.
+  [[nodiscard]] const Status& told() const { return told_; }
+  [[nodiscard]] std::vector<TimelineEvent>& events() { return events_; }
+
+ private:
+  static constexpr std::size_t kBatch = 1024;
+  bool keeps_ = false;
+  TimelineSink tell_;
+  Status told_;
+  std::vector<TimelineEvent> events_, batch_;
 };
 
 }  // namespace cleave::runtime

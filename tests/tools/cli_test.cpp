@@ -508,5 +508,23 @@ TEST_F(CliTest, APictureIsWholeOrNotThere) {
   EXPECT_EQ(folder_.files(), files);
 }
 
+TEST_F(CliTest, ATraceIsWholeAlsoOfARunThatFails) {
+  model(kScale);
+  const CommandResult failed = run("run model.yaml --input x=1 --placement accelerator --inject kernel:1 --trace t.json");
+  EXPECT_EQ(failed.code, 3);
+  EXPECT_TRUE(json::parse(read_file(folder_.path("t.json")), nullptr, false).contains("traceEvents")) << read_file(folder_.path("t.json"));
+}
+
+TEST_F(CliTest, ASignalInTheMiddleOfATraceLeavesTheOldOne) {
+  model("cleave: 1\nmodel: long\nprogram:\n  - n: 0\n  - while: n >= 0\n    do:\n      - n: (n + 1) % 1000\n      - print(\"n\", n)\n");
+  write_file(folder_.path("t.json"), "old");
+  const auto files = folder_.files();
+  const CommandResult signalled =
+      run_command("cleave run model.yaml --trace t.json --device none >/dev/null & sleep 1; kill -TERM $!; wait $!; echo $?; cat t.json",
+                  folder_.path(""));
+  EXPECT_EQ(signalled.out, "143\nold");
+  EXPECT_EQ(folder_.files(), files);
+}
+
 }  // namespace
 }  // namespace cleave::testing

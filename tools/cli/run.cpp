@@ -1,5 +1,6 @@
 // `cleave run`: plans and runs. What came out and what moved is said in run_report.cpp.
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 
 #include "executor/api/back_ends.h"
@@ -39,10 +40,28 @@ RunOptions run_options(const Options& options, std::map<std::string, Array> inpu
   };
   run.verify = options.verify;
   if (options.verify) run.on_verify = [&](std::string_view name, double operations) { verified.tell(name, operations, line); };
-  run.timeline = !options.trace.empty() || options.profile;
+  run.timeline = options.profile;
   run.observe = options.profile;
   if (line.on() && !options.verify) run.progress = &progress;
   return run;
+}
+
+/// Runs, and writes the timeline to `file`, if there is one, on the way: of a run that fails up to there, if it came to its first step.
+Result<RunResult> run_traced(Executor& executor, const RunOptions& options, const std::string& file, const Plan& plan, bool simulated) {
+  if (file.empty()) return executor.run(options);
+  Result<ChromeTrace> trace = ChromeTrace::create(file, *plan.graph);
+  if (!trace) return trace.error();
+  RunOptions traced = options;
+  std::atomic<bool> begun = false;
+  traced.on_timeline = [&](std::span<const TimelineEvent> events) {
+    begun = true;
+    trace->add(events);
+  };
+  Result<RunResult> result = executor.run(traced);
+  if (!result && !begun) return result;
+  const Status written = trace->finish(simulated);
+  if (result && !written) return written.error();
+  return result;
 }
 
 }  // namespace
@@ -80,7 +99,7 @@ int run_command(const Options& options) {
     ProgressWatch watch(line, progress, options.runs, !options.verify);
     for (std::int64_t i = 0; i < options.runs; ++i) {
       watch.begin_run(i);
-      auto result = (*executor)->run(run);
+      auto result = run_traced(**executor, run, options.trace, *plan, wiring->executor.back_end.simulates);
       if (!result) {
         watch.end();
         return console.fail(result.error());

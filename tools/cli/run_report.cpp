@@ -115,8 +115,6 @@ Status RunReport::write_files() const {
     for (const auto& [output, array] : last_->outputs)
       if (output == name)
         if (Status written = write_npy(array, file); !written) return written;
-  if (!options_.trace.empty())
-    if (Status written = write_chrome_trace(last_->timeline, *plan_.graph, options_.trace); !written) return written;
   return options_.profile_file.empty() ? Status() : last_->observed.save(options_.profile_file);
 }
 

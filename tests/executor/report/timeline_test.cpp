@@ -3,7 +3,9 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <map>
+#include <mutex>
 #include <nlohmann/json.hpp>
 
 #include "executor/api/executable.h"
@@ -111,6 +113,46 @@ TEST(Timeline, IsWrittenAsAChromeTrace) {
   EXPECT_EQ(complete, result.timeline.events.size());
   EXPECT_EQ(folder.files(), 1U);
   EXPECT_FALSE(write_chrome_trace(result.timeline, *graph, folder.path("no/such/folder/trace.json")).ok());
+}
+
+TEST(Timeline, IsToldWhileItHappens) {
+  const auto graph = std::make_shared<const Graph>(random_graph(3));
+  RunOptions options;
+  options.inputs = random_inputs(*graph, 3);
+  options.print = [](std::string_view) {};
+  options.timeline = true;
+  std::mutex mutex;
+  std::vector<TimelineEvent> told;
+  options.on_timeline = [&](std::span<const TimelineEvent> events) {
+    const std::lock_guard lock(mutex);
+    told.insert(told.end(), events.begin(), events.end());
+  };
+  const Result<RunResult> result = executor_for(plan_for(graph, Where::accelerator, 3))->run(options);
+  ASSERT_TRUE(result) << result.error().message;
+  const auto all = [](std::vector<TimelineEvent> events) {
+    std::vector<std::string> lines;
+    for (const TimelineEvent& e : events)
+      lines.push_back(std::to_string(static_cast<int>(e.what)) + " " + std::to_string(e.device.index) + " " + std::to_string(e.node.index) +
+                      " " + std::to_string(e.start_seconds) + " " + std::to_string(e.end_seconds) + " " + std::to_string(e.bytes));
+    std::sort(lines.begin(), lines.end());
+    return lines;
+  };
+  EXPECT_EQ(all(told), all(result->timeline.events));
+  // The last run alone is kept in the file, and nothing at all of one that is not finished.
+  const test::TemporaryFolder folder;
+  for (int run = 0; run < 2; ++run) {
+    Result<ChromeTrace> trace = ChromeTrace::create(folder.path("trace.json"), *graph);
+    ASSERT_TRUE(trace);
+    trace->add(told);
+    ASSERT_TRUE(trace->finish(true));
+  }
+  const std::string whole = folder.read("trace.json");
+  Result<ChromeTrace> unfinished = ChromeTrace::create(folder.path("trace.json"), *graph);
+  unfinished->add(told);
+  unfinished = Error{"given up"};
+  EXPECT_EQ(folder.read("trace.json"), whole);
+  EXPECT_EQ(folder.files(), 1U);
+  EXPECT_EQ(ChromeTrace::create("/dev/full", *graph)->finish(true).error().message, "cannot write `/dev/full`: No space left on device");
 }
 
 TEST(ProfileReport, OnTheVirtualClockEqualsThePrediction) {
