@@ -1,6 +1,7 @@
 #include "tests/support/scarce_memory.h"
 
 #include <atomic>
+#include <cstddef>
 #include <cstdlib>
 #include <limits>
 #include <new>
