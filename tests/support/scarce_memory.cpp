@@ -50,7 +50,7 @@ void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
   std::free(memory);
 }
 
-extern "C" void* __libc_calloc(std::size_t count, std::size_t size);
+extern "C" void* __libc_calloc(std::size_t count, std::size_t size);  // NOLINT(bugprone-reserved-identifier): the C library's own name
 extern "C" void* calloc(std::size_t count, std::size_t size) {
   return refuse() ? nullptr : __libc_calloc(count, size);
 }
