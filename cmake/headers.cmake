@@ -9,6 +9,7 @@ endfunction()
 set(graph_headers
   graph/array/array.h
   graph/array/npy.h
+  graph/array/precision.h
   graph/array/tensor_type.h
   graph/attributes.h
   graph/base/check.h

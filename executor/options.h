@@ -5,13 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "graph/array/precision.h"
+
 namespace cleave {
 
-/// In which matrix products of f32 are computed: true f32, or with operands rounded to ten or seven bits of mantissa.
-enum class Precision : std::uint8_t { f32, tf32, bf16 };
-
 struct ExecutorOptions {
-  Precision precision = Precision::f32;  ///< cuda
+  Precision precision = Precision::f32;  ///< of the accelerator's matrix products of f32; without an accelerator only f32
   bool fuse = true;                      ///< neighbouring operations run as one kernel where the device has one
   bool stream_mode = false;              ///< cuda: every operation launched by itself, to find where an error of the device comes from
   enum class Schedule : std::uint8_t { eager, latest, random } schedule = Schedule::eager;  ///< of the simulated accelerator's streams

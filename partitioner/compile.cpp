@@ -97,6 +97,7 @@ Plan make_plan(const Graph& graph, const PlanOptions& options) {
   Plan plan;
   plan.machine = options.costs.machine;
   plan.policy = options.costs.policy;
+  plan.precision = options.costs.precision;
   plan.diagnostics = graph.diagnostics;
   plan.graph = std::make_shared<const Graph>(graph);
   if (!graph.ok()) return plan;

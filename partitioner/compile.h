@@ -24,6 +24,7 @@ struct Plan {
   std::shared_ptr<const Graph> graph;  ///< simplified, with the profile applied
   Machine machine;
   Policy policy = Policy::optimal;
+  Precision precision = Precision::f32;  ///< of the accelerator's matrix products of f32
   planner::CostedProblem costed;
   planner::Placement placement;
   planner::Transfers transfers;

@@ -10,6 +10,15 @@
 namespace cleave::runtime {
 namespace {
 
+/// Precision is what the accelerator may do with less; without one it could only be ignored.
+Status check_without_accelerator(const ExecutorOptions& options) {
+  if (options.precision == Precision::f32) return {};
+  return Error{"matrix products in " + std::string(to_string(options.precision)) +
+                   " are the accelerator's, and there is none (`--device none`): the host computes them in f32",
+               {},
+               ErrorKind::usage};
+}
+
 /// No accelerator at all.
 BackEnd none() {
   BackEnd record;
@@ -18,6 +27,7 @@ BackEnd none() {
   record.calibrated = "host";
   record.usable = [] { return Status(); };
   record.find = [] { return std::vector<FoundDevice>(); };
+  record.check = check_without_accelerator;
   record.supports = [](const Graph&, NodeId) { return false; };
   record.page_locked = [](TensorType type, int) { return Array::allocate(std::move(type)); };
   return record;

@@ -19,6 +19,8 @@ Result<Wiring> wire(const CompileOptions& options) {
   wiring.plan.costs.policy = options.placement;
   wiring.plan.costs.has_accelerator = static_cast<bool>(setup->back_end.open);
   wiring.plan.costs.profile = options.profile;
+  wiring.plan.costs.precision = options.executor.precision;
+  wiring.plan.costs.in_precision = setup->back_end.in_precision;
   wiring.plan.diagnostics = options.diagnostics;
   wiring.plan.simplify = options.simplify;
   wiring.plan.passes = options.passes;

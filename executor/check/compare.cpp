@@ -56,7 +56,7 @@ double reduction_length(const OpDef& op, const Attributes& attributes, std::span
   return std::max({1.0, most / least, flops / least}) * term * term;
 }
 
-std::optional<std::string> difference(const Array& computed, const Array& expected, double reduction_length) {
+std::optional<std::string> difference(const Array& computed, const Array& expected, double reduction_length, const Array* slack) {
   if (computed.type() != expected.type()) return to_string(computed.type()) + " instead of " + to_string(expected.type());
   if (computed == expected) return std::nullopt;
   auto differs = [&](std::int64_t i, const std::string& is, const std::string& should) {
@@ -73,7 +73,8 @@ std::optional<std::string> difference(const Array& computed, const Array& expect
   for (std::int64_t i = 0; i < computed.size(); ++i) {
     double a = computed.at(i), b = expected.at(i);
     if (a == b || (std::isnan(a) && std::isnan(b))) continue;
-    if (std::isfinite(a) && std::isfinite(b) && std::fabs(a - b) <= absolute + tolerance.relative * std::fabs(b)) continue;
+    const double allowed = absolute + tolerance.relative * std::fabs(b) + (slack ? slack->at(i) : 0);
+    if (std::isfinite(a) && std::isfinite(b) && std::fabs(a - b) <= allowed) continue;
     return differs(i, number(a), number(b));
   }
   return std::nullopt;

@@ -13,7 +13,9 @@ namespace cleave::runtime {
 double reduction_length(const OpDef& op, const Attributes& attributes, std::span<const Array> inputs, std::span<const Array> results);
 
 /// Nothing, or what differs first ("element 7 is 1.5 instead of 2"). Integers and bool exactly; floating types within a relative and an
-/// absolute tolerance, the latter times the square root of `reduction_length`. NaN agrees with NaN.
-std::optional<std::string> difference(const Array& computed, const Array& expected, double reduction_length = 1);
+/// absolute tolerance, the latter times the square root of `reduction_length`. NaN agrees with NaN. `slack`: how much more each element may
+/// be off, where operands were rounded; null: nothing.
+std::optional<std::string> difference(const Array& computed, const Array& expected, double reduction_length = 1,
+                                      const Array* slack = nullptr);
 
 }  // namespace cleave::runtime

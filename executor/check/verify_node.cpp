@@ -39,6 +39,28 @@ double largest(const Array& array) {
   return result;
 }
 
+/// By how much each element of a product may be off when its operands are rounded, or cut, to the precision: with |a| and |b| in their
+/// place it is the sum of all |a b|, of which two relative errors are that part. Nothing in f32, and of what is no product.
+Result<std::optional<Array>> slack_of(const Graph& graph, const BoundAttributes& bound, NodeId id, std::span<const Array> inputs,
+                                      const PrecisionOf& precision_of) {
+  const Precision precision = precision_of ? precision_of(id) : Precision::f32;
+  if (precision == Precision::f32) return std::optional<Array>();
+  std::vector<Array> magnitudes;
+  for (const Array& input : inputs) {
+    Result<Array> array = Array::allocate(input.type());
+    if (!array) return array.error();
+    std::transform(input.data<float>(), input.data<float>() + input.size(), array->mutable_data<float>(),
+                   [](float x) { return std::fabs(x); });
+    magnitudes.push_back(*std::move(array));
+  }
+  Result<std::vector<Array>> sums = meaning_of(graph, bound, id, magnitudes);
+  if (!sums) return sums.error();
+  const float each = precision == Precision::tf32 ? 0x1p-10F : 0x1p-7F;
+  Array& slack = sums->front();
+  for (std::int64_t i = 0; i < slack.size(); ++i) slack.mutable_data<float>()[i] *= (2 + each) * each;
+  return std::optional(std::move(slack));
+}
+
 }  // namespace
 
 Status announce_check(const Graph& graph, NodeId id, const std::function<void(std::string_view, double)>& tell) {
@@ -54,22 +76,26 @@ Status announce_check(const Graph& graph, NodeId id, const std::function<void(st
 }
 
 std::optional<Error> check_against_meaning(const Graph& graph, const BoundAttributes& bound, NodeId id, std::span<const Array> inputs,
-                                           std::span<const Array> results, const CallLimits* limits) {
+                                           std::span<const Array> results, const CallLimits* limits, const PrecisionOf& precision) {
   const Result<std::vector<Array>> expected = meaning_of(graph, bound, id, inputs, limits);
   if (!expected) return expected.error();
+  const Result<std::optional<Array>> slack = slack_of(graph, bound, id, inputs, precision);
+  if (!slack) return slack.error();
   const double length = reduction_length(*graph.nodes[id].op, attributes_of(graph, bound, id), inputs, results);
   for (std::size_t i = 0; i < expected->size(); ++i) {
-    if (std::optional<std::string> what = difference(results[i], (*expected)[i], length)) return differs(graph, id, *what);
+    if (std::optional<std::string> what = difference(results[i], (*expected)[i], length, *slack ? &**slack : nullptr))
+      return differs(graph, id, *what);
   }
   return std::nullopt;
 }
 
 std::optional<Error> check_against_meanings(const Graph& graph, const BoundAttributes& bound, const FusionGroup& group,
-                                            std::span<const Array> inputs, std::span<const Array> results) {
+                                            std::span<const Array> inputs, std::span<const Array> results, const PrecisionOf& precision) {
   std::vector<std::pair<ValueId, Array>> known;
   for (std::size_t i = 0; i < inputs.size(); ++i) known.emplace_back(group.inputs[i], inputs[i]);
   // What an operation in front may be off by counts as much as its elements are large, like the terms of a sum.
   double length = 1;
+  std::optional<Array> slack;  // of the product, and with it of the bias and the relu behind it, which make no error larger
   for (const NodeId id : group.nodes) {
     const Node& node = graph.nodes[id];
     std::vector<Array> operands;
@@ -79,9 +105,14 @@ std::optional<Error> check_against_meanings(const Graph& graph, const BoundAttri
     if (!expected) return expected.error();
     const double size = is_floating((*expected)[0].dtype()) ? largest((*expected)[0]) : 1;
     length = std::max(length, reduction_length(*node.op, attributes_of(graph, bound, id), operands, *expected)) + size * size;
+    Result<std::optional<Array>> more = slack_of(graph, bound, id, operands, precision);
+    if (!more) return more.error();
+    if (*more) slack = **more;
+    const Array* allowed = slack && slack->size() == (*expected)[0].size() ? &*slack : nullptr;
     const auto written = std::find(group.results.begin(), group.results.end(), node.results[0]) - group.results.begin();
     if (static_cast<std::size_t>(written) < results.size()) {
-      if (auto what = difference(results[static_cast<std::size_t>(written)], (*expected)[0], length)) return differs(graph, id, *what);
+      if (auto what = difference(results[static_cast<std::size_t>(written)], (*expected)[0], length, allowed))
+        return differs(graph, id, *what);
     }
     known.emplace_back(node.results[0], std::move((*expected)[0]));
   }

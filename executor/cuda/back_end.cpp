@@ -120,14 +120,27 @@ Result<Array> page_locked_by(TensorType type, int ordinal) {
   return page_locked(*driver, std::move(type), ordinal);
 }
 
+KernelRequest request_for(const Graph& graph, NodeId id) {
+  const Node& node = graph.nodes[id];
+  KernelRequest request{id, node.op, &node.attributes, {}, {}, {}, {}};
+  for (const ValueId input : node.inputs) request.input_types.push_back(graph.values[input].type);
+  for (const ValueId result : node.results) request.result_types.push_back(graph.values[result].type);
+  return request;
+}
+
 bool supports(const Graph& graph, NodeId id) {
   const Node& node = graph.nodes[id];
   if (node.kind != NodeKind::operation) return true;
   if (graph.purity(id) != Purity::pure || node.op->moves_to == Side::host) return false;
-  KernelRequest request{id, node.op, &node.attributes, {}, {}, {}, {}};
-  for (const ValueId input : node.inputs) request.input_types.push_back(graph.values[input].type);
-  for (const ValueId result : node.results) request.result_types.push_back(graph.values[result].type);
+  const KernelRequest request = request_for(graph, id);
   return has_kernel(request) || has_matmul(request);
+}
+
+/// Of the products that are cuBLASLt's.
+bool in_precision(const Graph& graph, NodeId id) {
+  const Node& node = graph.nodes[id];
+  if (node.kind != NodeKind::operation || node.results.empty()) return false;
+  return graph.values[node.results[0]].type.dtype == DType::f32 && has_matmul(request_for(graph, id));
 }
 
 }  // namespace
@@ -142,6 +155,7 @@ BackEnd back_end() {
   record.find = find;
   record.open = open;
   record.supports = supports;
+  record.in_precision = in_precision;
   record.fuses = fuses;
   record.page_locked = page_locked_by;
   return record;

@@ -40,7 +40,8 @@ struct BackEnd {
   std::function<Status(const ExecutorOptions& options)> check;
   /// Null: there is no accelerator, all work is the host's.
   std::function<Result<std::unique_ptr<Device>>(int ordinal, const ExecutorOptions& options)> open;
-  KernelSupport supports;                           ///< whether there is a kernel for a node
+  KernelSupport supports;      ///< whether there is a kernel for a node
+  KernelSupport in_precision;  ///< whether a node is a product that `ExecutorOptions::precision` is about; null: none is
   std::function<bool(const KernelRequest&)> fuses;  ///< whether several steps have one kernel (memory/fusion.h); null: never
   /// An array in memory that the device copies from and to directly.
   std::function<Result<Array>(TensorType type, int ordinal)> page_locked;

@@ -240,8 +240,9 @@ bool DeviceSide::launch(const Node& node, const Origin& here) {
   if (!results) return false;
   RunState::Executing executing(*run_);
   if (Status told = announce_check(graph_, here.node, on_verify_); !told) return fail(here, told.error());
-  std::optional<Error> error = group ? check_against_meanings(prepared_.graph(), prepared_.bound, *group, *inputs, *results)
-                                     : check_against_meaning(prepared_.graph(), prepared_.bound, here.node, *inputs, *results);
+  std::optional<Error> error =
+      group ? check_against_meanings(prepared_.graph(), prepared_.bound, *group, *inputs, *results, prepared_.precision)
+            : check_against_meaning(prepared_.graph(), prepared_.bound, here.node, *inputs, *results, nullptr, prepared_.precision);
   return error ? fail(here, std::move(*error)) : true;
 }
 

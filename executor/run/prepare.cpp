@@ -80,6 +80,9 @@ Result<std::unique_ptr<Prepared>> prepare(std::shared_ptr<const Program> program
   if (!bound) return bound.error();
   prepared->bound = std::move(*bound);
   prepared->patience = setup.watchdog_seconds;
+  if (setup.precision != Precision::f32 && setup.back_end.in_precision)
+    prepared->precision = [graph = prepared->program->graph, wanted = setup.precision, concerns = setup.back_end.in_precision](
+                              NodeId node) { return concerns(*graph, node) ? wanted : Precision::f32; };
   find_walked(*prepared);
   if (Status status = open_devices(*prepared, setup); !status) return status.error();
   if (Status status = open_channels(*prepared, setup.channel_capacity); !status) return status.error();

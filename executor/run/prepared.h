@@ -7,6 +7,7 @@
 
 #include "executor/arguments/bindings.h"
 #include "executor/arguments/caller_memory.h"
+#include "executor/check/verify_node.h"
 #include "executor/device/back_end.h"
 #include "executor/device/device.h"
 #include "executor/memory/memory_plan.h"
@@ -27,6 +28,7 @@ struct Prepared {
   IdVector<DeviceId, ControlStream> controls;                ///< from the host
   IdVector<DeviceId, IdVector<NodeId, std::uint8_t>> walks;  ///< whether a device walks a control node
   IdVector<ChannelId, Ring> rings;
+  PrecisionOf precision;       ///< of the accelerator's products; null: f32
   double patience = 0;         ///< seconds that an asynchronous host function is waited for which has no deadline of its own
   CallerMemory caller_memory;  ///< of the run in progress
 

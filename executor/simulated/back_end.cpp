@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "executor/simulated/rounded_product.h"
 #include "executor/simulated/simulated_device.h"
 
 namespace cleave::runtime::simulated {
@@ -62,6 +63,7 @@ BackEnd back_end() {
   record.check = check;
   record.open = open;
   record.supports = supports;
+  record.in_precision = in_precision;
   record.page_locked = page_locked;
   return record;
 }

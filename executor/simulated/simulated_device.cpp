@@ -3,6 +3,7 @@
 #include <cstring>
 #include <new>
 
+#include "executor/simulated/rounded_product.h"
 #include "graph/base/units.h"
 
 namespace cleave::runtime {
@@ -32,7 +33,7 @@ std::uint64_t checksum(const std::byte* data, std::int64_t bytes) {
 }  // namespace
 
 Result<std::unique_ptr<Device>> SimulatedDevice::open(const ExecutorOptions& options, const Faults& faults) {
-  std::unique_ptr<SimulatedDevice> device(new SimulatedDevice(options.check_memory, faults));
+  std::unique_ptr<SimulatedDevice> device(new SimulatedDevice(options, faults));
   Result<std::unique_ptr<SimulatedStreams>> streams = SimulatedStreams::create(options.schedule, options.schedule_seed);
   if (!streams) return streams.error();
   device->streams_ = *std::move(streams);
@@ -60,7 +61,7 @@ Result<KernelId> SimulatedDevice::prepare(KernelRequest request) {
   auto prepared = std::make_unique<PreparedKernel>();
   prepared->request = std::move(request);
   KernelRequest& r = prepared->request;
-  prepared->kernel = host_kernel(*r.op);
+  prepared->kernel = simulated::kernel_in(precision_, *r.op, r.result_types[0].dtype);
   for (std::size_t i = 0; i < r.inputs.size(); ++i) prepared->views.push_back({&r.input_types[i], memory_->alias(r.inputs[i].offset)});
   for (std::size_t i = 0; i < r.results.size(); ++i) prepared->views.push_back({&r.result_types[i], memory_->alias(r.results[i].offset)});
   kernels_.push_back(std::move(prepared));

@@ -43,7 +43,8 @@ class SimulatedDevice final : public Device {
   [[nodiscard]] std::int64_t measured_peak() const override { return memory_->touched(); }
 
  private:
-  SimulatedDevice(bool check, const Faults& faults) : check_(check), faults_(faults) {}
+  SimulatedDevice(const ExecutorOptions& options, const Faults& faults)
+      : check_(options.check_memory), precision_(options.precision), faults_(faults) {}
   struct PreparedKernel {
     KernelRequest request;
     Kernel kernel = nullptr;
@@ -59,6 +60,7 @@ class SimulatedDevice final : public Device {
   [[nodiscard]] Status check_written(const Range& range) const;
 
   const bool check_;
+  const Precision precision_;
   const Faults faults_;
   std::unique_ptr<SimulatedMemory> memory_;
   std::vector<std::unique_ptr<std::byte[]>> staging_;

@@ -180,7 +180,7 @@ class ProblemMaker {
     const Purity purity = graph_.purity(id);
     const bool supported = purity != Purity::effect && !node.host_function() && (!model_.supported || model_.supported(graph_, id));
     out.host_seconds = host_seconds(node);
-    if (!model_.machine.accelerators.empty()) out.accelerator_seconds = seconds(node, model_.machine.accelerators[0]);
+    if (!model_.machine.accelerators.empty()) out.accelerator_seconds = accelerator_seconds(id);
     out.replicable = purity == Purity::pure;
     const Side side = node.op->moves_to != Side::none ? node.op->moves_to : node.pin;
     if (node.pin == Side::accelerator && !supported && !all_on_host_) refuse_pin(id, purity);
@@ -228,15 +228,36 @@ class ProblemMaker {
     return node.inputs.empty() ? DType::f32 : graph_.values[node.inputs[0]].type.dtype;
   }
 
+  static double by_rate(const Cost& cost, double rate, const DeviceRates& rates) {
+    return rates.overhead_seconds + std::max(rate > 0 ? cost.flops / rate : 0, cost.bytes / rates.bytes_per_second);
+  }
+
+  /// By the table of the op and a type, where the machine has one.
+  static std::optional<double> by_table(const Node& node, std::string_view type, const Cost& cost, const DeviceRates& rates) {
+    if (rates.points.empty()) return std::nullopt;
+    const auto table = rates.points.find(node.op->name + "/" + std::string(type));
+    if (table == rates.points.end()) return std::nullopt;
+    return seconds_at(table->second, cost.flops > 0 ? cost.flops : cost.bytes);
+  }
+
   [[nodiscard]] double seconds(const Node& node, const DeviceRates& rates) const {
     const Cost cost = work(node);
     const DType type = working_type(node);
-    if (!rates.points.empty()) {
-      const auto table = rates.points.find(node.op->name + "/" + std::string(to_string(type)));
-      if (table != rates.points.end()) return seconds_at(table->second, cost.flops > 0 ? cost.flops : cost.bytes);
+    if (const auto measured = by_table(node, to_string(type), cost, rates)) return *measured;
+    return by_rate(cost, rates.flops[static_cast<std::size_t>(type)], rates);
+  }
+
+  /// A product that is computed in less than f32 takes what the machine says of that; where it says nothing, what f32 takes.
+  [[nodiscard]] double accelerator_seconds(NodeId id) const {
+    const Node& node = graph_.nodes[id];
+    const DeviceRates& rates = model_.machine.accelerators[0];
+    if (model_.precision != Precision::f32 && model_.in_precision && model_.in_precision(graph_, id)) {
+      const Cost cost = work(node);
+      if (const auto measured = by_table(node, to_string(model_.precision), cost, rates)) return *measured;
+      const double rate = rates.product_flops(model_.precision);
+      if (rate != rates.product_flops(Precision::f32)) return by_rate(cost, rate, rates);
     }
-    const double rate = rates.flops[static_cast<std::size_t>(type)];
-    return rates.overhead_seconds + std::max(rate > 0 ? cost.flops / rate : 0, cost.bytes / rates.bytes_per_second);
+    return seconds(node, rates);
   }
 
   [[nodiscard]] double host_seconds(const Node& node) const {

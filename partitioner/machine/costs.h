@@ -28,6 +28,9 @@ struct CostModel {
   Policy policy = Policy::optimal;
   bool has_accelerator = true;
   Profile profile;  ///< host_seconds replace modelled costs
+  /// Of the accelerator's matrix products; which operations that concerns the executor says too (null: none).
+  Precision precision = Precision::f32;
+  KernelSupport in_precision = nullptr;
 };
 
 struct CostedProblem {

@@ -29,6 +29,11 @@ double LinkDirection::seconds(double bytes) const {
   return points.empty() ? latency_seconds + bytes / bytes_per_second : seconds_at(points, bytes);
 }
 
+double DeviceRates::product_flops(Precision precision) const {
+  if (precision == Precision::tf32 && tf32_flops > 0) return tf32_flops;
+  return flops[static_cast<std::size_t>(precision == Precision::bf16 ? DType::bf16 : DType::f32)];
+}
+
 const LinkDirection& Machine::link(bool to_accelerator) const {
   CLEAVE_CHECK(!accelerators.empty(), "a machine without accelerator has no link");
   return to_accelerator ? accelerators[0].host_to_accelerator : accelerators[0].accelerator_to_host;

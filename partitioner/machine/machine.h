@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/array/precision.h"
 #include "graph/array/tensor_type.h"
 #include "graph/base/result.h"
 
@@ -34,12 +35,16 @@ struct LinkDirection {
 struct DeviceRates {
   std::string name;
   std::array<double, kDTypeCount> flops{};  ///< per second by element type; types not given take that of a near one (docs/machine-files.md)
+  double tf32_flops = 0;                    ///< accelerators only: of matrix products of f32 in tf32; 0: as f32
   double bytes_per_second = 1;
   double overhead_seconds = 0;  ///< of every operation
   double memory_bytes = 0;
   std::string control_flow = "none";
   std::map<std::string, PointTable> points;                ///< by op and type: [flops or bytes, seconds]
   LinkDirection host_to_accelerator, accelerator_to_host;  ///< accelerators only
+
+  /// Operations a second of matrix products of f32.
+  [[nodiscard]] double product_flops(Precision precision) const;
 };
 
 /// A host, its accelerator and the link between them: `Result<Machine> machine = Machine::find("h200");`

@@ -141,14 +141,14 @@ class Reader {
   void read_host(const YAML::Node& node, DeviceRates& rates) {
     if (!map(node, "`host`", planner::host_keys())) return;
     rates.name = node["name"] ? text(node["name"], "`name`") : "host";
-    read_rates(node, rates);
+    read_rates(node, rates, planner::flops_keys());
   }
 
   void read_accelerator(const YAML::Node& node, const YAML::Node& outer_link, DeviceRates& rates) {
     if (!map(node, "an accelerator", planner::accelerator_keys())) return;
     rates.name = node["name"] ? text(node["name"], "`name`") : "accelerator";
     if (node["control_flow"]) rates.control_flow = one_of(node["control_flow"], "`control_flow`", {"none", "device_loops"});
-    read_rates(node, rates);
+    read_rates(node, rates, planner::accelerator_flops_keys());
     const YAML::Node link = node["link"] ? node["link"] : outer_link;
     if (!link) return fail(node.Mark(), "an accelerator lacks `link`");
     if (!map(link, "`link`", planner::link_keys())) return;
@@ -164,8 +164,8 @@ class Reader {
     if (node["pageable_points"]) direction.pageable_points = points(node["pageable_points"], "`pageable_points`");
   }
 
-  void read_rates(const YAML::Node& node, DeviceRates& rates) {
-    read_flops(node["flops"], rates);
+  void read_rates(const YAML::Node& node, DeviceRates& rates, const planner::MachineKeys& flops) {
+    read_flops(node["flops"], rates, flops);
     rates.bytes_per_second = number(node["bytes_per_second"], "`bytes_per_second`");
     if (node["overhead_seconds"]) rates.overhead_seconds = number(node["overhead_seconds"], "`overhead_seconds`", true);
     if (node["memory_bytes"]) rates.memory_bytes = number(node["memory_bytes"], "`memory_bytes`", true, true);
@@ -174,7 +174,9 @@ class Reader {
     for (const auto& entry : node["points"]) {
       const std::string key = entry.first.IsScalar() ? entry.first.Scalar() : std::string();
       const std::size_t slash = key.find('/');
-      if (slash == 0 || slash == std::string::npos || !parse_dtype(std::string_view(key).substr(slash + 1))) {
+      const std::string_view type = slash == std::string::npos ? std::string_view() : std::string_view(key).substr(slash + 1);
+      const bool rounded = &flops == &planner::accelerator_flops_keys() && type == to_string(Precision::tf32);
+      if (slash == 0 || (!rounded && !parse_dtype(type))) {
         return fail(entry.first.Mark(), "`" + key + "` is not of the form `op/type`, as in `matmul/f32`");
       }
       if (rates.points.contains(key)) return fail(entry.first.Mark(), "`" + key + "` is given twice");
@@ -182,11 +184,11 @@ class Reader {
     }
   }
 
-  void read_flops(const YAML::Node& node, DeviceRates& rates) {
-    if (!map(node, "`flops`", planner::flops_keys())) return;
+  void read_flops(const YAML::Node& node, DeviceRates& rates, const planner::MachineKeys& keys) {
+    if (!map(node, "`flops`", keys)) return;
     for (const auto& entry : node) {
       const auto type = parse_dtype(entry.first.Scalar());
-      rates.flops[static_cast<std::size_t>(*type)] = number(entry.second, "`" + entry.first.Scalar() + "`");
+      (type ? rates.flops[static_cast<std::size_t>(*type)] : rates.tf32_flops) = number(entry.second, "`" + entry.first.Scalar() + "`");
     }
     complete_flops(rates);
   }

@@ -1,5 +1,6 @@
 #include "partitioner/machine/machine_keys.h"
 
+#include "graph/array/precision.h"
 #include "graph/array/tensor_type.h"
 
 namespace cleave::planner {
@@ -28,6 +29,15 @@ const MachineKeys& flops_keys() {
     MachineKeys all;
     for (int i = 0; i < kDTypeCount; ++i) all.known.emplace_back(to_string(static_cast<DType>(i)));
     all.required = {std::string(to_string(DType::f32))};
+    return all;
+  }();
+  return keys;
+}
+
+const MachineKeys& accelerator_flops_keys() {
+  static const MachineKeys keys = [] {
+    MachineKeys all = flops_keys();
+    all.known.emplace_back(to_string(Precision::tf32));
     return all;
   }();
   return keys;

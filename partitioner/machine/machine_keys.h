@@ -14,7 +14,8 @@ struct MachineKeys {
 const MachineKeys& machine_file_keys();  ///< the file itself
 const MachineKeys& host_keys();
 const MachineKeys& accelerator_keys();
-const MachineKeys& flops_keys();  ///< of `host` and of an accelerator
+const MachineKeys& flops_keys();              ///< of `host`
+const MachineKeys& accelerator_flops_keys();  ///< the same, and `tf32`
 const MachineKeys& link_keys();
 const MachineKeys& link_direction_keys();
 

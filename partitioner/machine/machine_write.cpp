@@ -38,6 +38,7 @@ std::string rates(const DeviceRates& device, const std::string& indent) {
     text += (first ? "" : ", ") + std::string(to_string(static_cast<DType>(i))) + ": " + number(rate);
     first = false;
   }
+  if (device.tf32_flops > 0) text += ", " + std::string(to_string(Precision::tf32)) + ": " + number(device.tf32_flops);
   text += "}\n" + indent + "bytes_per_second: " + number(device.bytes_per_second) + "\n";
   text += indent + "overhead_seconds: " + number(device.overhead_seconds) + "\n";
   text += indent + "memory_bytes: " + number(device.memory_bytes) + "\n";

@@ -85,7 +85,8 @@ class Report {
  private:
   void head() {
     const Placement& placement = plan_.placement;
-    out_ += "model `" + graph_.name + "`, " + machine_phrase(plan_.machine) + ", placement " + std::string(to_string(plan_.policy)) + "\n";
+    out_ += "model `" + graph_.name + "`, " + machine_phrase(plan_.machine) + ", placement " + std::string(to_string(plan_.policy)) +
+            (plan_.precision == Precision::f32 ? "" : ", matrix products in " + std::string(to_string(plan_.precision))) + "\n";
     out_ += "predicted " + format_seconds(plan_.predicted_seconds) + " a run; work and transfers add up to " +
             format_seconds(placement.objective_seconds) + " (" + bound() + ")\n";
     if (plan_.policy == Policy::makespan) {

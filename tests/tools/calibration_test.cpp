@@ -34,6 +34,7 @@ CalibrationOptions small_options(const std::string& inject = "") {
 void expect_same(const DeviceRates& a, const DeviceRates& b) {
   EXPECT_EQ(a.name, b.name);
   EXPECT_EQ(a.flops, b.flops);
+  EXPECT_EQ(a.tf32_flops, b.tf32_flops);
   EXPECT_EQ(a.bytes_per_second, b.bytes_per_second);
   EXPECT_EQ(a.overhead_seconds, b.overhead_seconds);
   EXPECT_EQ(a.memory_bytes, b.memory_bytes);
@@ -63,6 +64,8 @@ TEST(MachineFile, ReadsBackWhatWasWritten) {
   Machine odd = *Machine::shipped("simulated");
   odd.name = "a \"machine\": #1 \\";
   odd.accelerators[0].name = "- NVIDIA {x}";
+  odd.accelerators[0].tf32_flops = 1.0 / 3e-14;
+  odd.accelerators[0].points["matmul/tf32"] = {{1, 0.1}};
   odd.accelerators[0].points["matmul/f32"] = {{1, 0.1}, {3, 1.0 / 3}};
   odd.accelerators[0].host_to_accelerator.pageable_points = {{4096, 1e-20}, {8192, 2.5e-6}};
   expect_reads_back(odd);

@@ -75,7 +75,8 @@ TEST_F(CliTest, WrongUsageExitsWith2) {
                                 "run model.yaml --dim n=99999999999999999999",
                                 "run model.yaml --runs 1e3",
                                 "run model.yaml --precision tf32 --device none",
-                                "explain model.yaml --precision bf16 --device simulated",
+                                "explain model.yaml --precision bf16 --device none",
+                                "run model.yaml --precision f16",
                                 "completion tcsh"}) {
     const CommandResult result = run(arguments);
     EXPECT_EQ(result.code, 2) << arguments << result.err;
@@ -92,6 +93,23 @@ TEST_F(CliTest, RunPrintsOutputsAndSummary) {
   EXPECT_THAT(result.out, HasSubstr("y: [2"));
   EXPECT_THAT(result.out, HasSubstr("simulated"));
   EXPECT_EQ(result.err, "");
+}
+
+TEST_F(CliTest, PrecisionChangesProductsOfTheAcceleratorAndSaysSo) {
+  model(R"(cleave: 1
+model: product
+inputs: {x: "f32[1, 1]"}
+program:
+  - y: matmul(x, x)
+outputs: [y]
+)");
+  const std::string flags = " --input x=1.001953125 --placement accelerator --device simulated --json";  // 1 + 2^-9
+  EXPECT_THAT(run("run model.yaml --precision tf32" + flags).out, HasSubstr("1.0039"));
+  const CommandResult less = run("run model.yaml --precision bf16 --verify" + flags);
+  EXPECT_EQ(less.code, 0) << less.err;
+  EXPECT_EQ(json::parse(less.out)["outputs"]["y"]["data"], json({{1.0}}));
+  EXPECT_THAT(run("explain model.yaml --precision bf16").out, HasSubstr("placement optimal, matrix products in bf16\n"));
+  EXPECT_THAT(run("explain model.yaml --precision tf32 --device none").err, HasSubstr("the host computes them in f32"));
 }
 
 TEST_F(CliTest, RunJsonIsOneDocument) {

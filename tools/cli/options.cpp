@@ -160,7 +160,7 @@ void Definitions::add_output_flags(CLI::App& sub) {
 void Definitions::add_device_flags(CLI::App& sub) {
   hint(sub.add_option("--device", options_.device, "auto, none, simulated, cuda[:N]")->type_name("DEVICE"),
        {{"auto", "none", "simulated", "cuda", "cuda:0"}});
-  add_choice(sub, "--precision", options_.precision, {"f32", "tf32", "bf16"}, "of matrix products", "TYPE");
+  add_choice(sub, "--precision", options_.precision, {"f32", "tf32", "bf16"}, "of the accelerator's matrix products of f32", "TYPE");
 }
 
 void Definitions::add_plan_flags(CLI::App& sub) {

@@ -182,9 +182,12 @@ void RunReport::print(const Console& console) const {
 
 void RunReport::note(const Console& console) const {
   console.note(summary_line(plan_));
+  const std::string rounded = plan_.precision == Precision::f32 ? ""
+                                                                : "; the accelerator's matrix products within what " +
+                                                                      std::string(to_string(plan_.precision)) + " rounds";
   if (verified_)
     console.note("verified: " + std::to_string(verified_->executions) + " executions of operations, each against its meaning: all agree, " +
-                 "integers and bool exactly, f32 within rtol 1e-5 and atol 1e-6 times the root of a reduction's length");
+                 "integers and bool exactly, f32 within rtol 1e-5 and atol 1e-6 times the root of a reduction's length" + rounded);
   const bool simulated = last_->simulated_seconds > 0;
   if (seconds_.size() > 1) {
     console.note(std::to_string(seconds_.size()) + " runs: " + spread_text(seconds_) + " of wall clock");

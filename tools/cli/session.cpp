@@ -90,8 +90,6 @@ Status read_executor_flags(const Options& options, ExecutorOptions& result) {
 
 /// What means something to one kind of device only is a mistake elsewhere.
 Status check_simulated_only(const Options& options, const ExecutorSetup& setup) {
-  if (options.precision != "f32" && (setup.back_end.simulates || !setup.back_end.open))
-    return Error{"--precision " + options.precision + ": this device computes matrix products in f32 only", {}, ErrorKind::usage};
   if (setup.back_end.simulates) return {};
   const std::pair<const char*, bool> flags[] = {
       {"--inject", !options.inject.empty()}, {"--check-memory", options.check_memory}, {"--schedule", options.schedule != "eager"}};

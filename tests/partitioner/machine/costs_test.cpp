@@ -84,6 +84,32 @@ TEST(Costs, TablesOfTheMachineComeFirst) {
   EXPECT_LT(node(c, find(graph, "matmul")).accelerator_seconds, 1);
 }
 
+TEST(Costs, ProductsInLessThanF32TakeTheirOwnFigure) {
+  const Graph graph = trace("m", {{"x", "f32[1000, 1000]"}}, [](Tensor x) { return matmul(x, x) + matmul(x, x + 1); });
+  const NodeId first = find(graph, "matmul"), second = find(graph, "matmul", 1);
+  CostModel model{kMachine, nullptr, Policy::optimal, true, {}, Precision::bf16, nullptr};
+  const auto seconds = [&](NodeId id) {
+    Diagnostics diagnostics;
+    return node(make_problem(graph, model, diagnostics), id);
+  };
+  DeviceRates& card = model.machine.accelerators[0];
+  const double bytes = 12e6 / 1e12, f32 = 5e-6 + 2e9 / 1e13;
+  EXPECT_DOUBLE_EQ(seconds(first).accelerator_seconds, f32) << "no op is said to be computed in it";
+  model.in_precision = [&](const Graph&, NodeId id) { return id == first; };
+  EXPECT_DOUBLE_EQ(seconds(first).accelerator_seconds, 5e-6 + 2e9 / 1e14);
+  EXPECT_DOUBLE_EQ(seconds(first).host_seconds, 5e-7 + 2e9 / 1e11);
+  EXPECT_DOUBLE_EQ(seconds(second).accelerator_seconds, f32);
+  model.precision = Precision::tf32;
+  EXPECT_DOUBLE_EQ(seconds(first).accelerator_seconds, f32) << "the machine has no figure for it";
+  card.points["matmul/f32"] = {{1e9, 0.125}};
+  EXPECT_DOUBLE_EQ(seconds(first).accelerator_seconds, 0.25) << "the machine has no figure for it";
+  card.tf32_flops = 1e20;
+  EXPECT_DOUBLE_EQ(seconds(first).accelerator_seconds, 5e-6 + bytes) << "never faster than its memory";
+  card.points["matmul/tf32"] = {{2e9, 0.5}};
+  EXPECT_DOUBLE_EQ(seconds(first).accelerator_seconds, 0.5);
+  EXPECT_DOUBLE_EQ(seconds(second).accelerator_seconds, 0.25);
+}
+
 TEST(Costs, ALoopAndABranchAreUsedWhereThePlacementProblemSaysSo) {
   const Graph graph = trace("m", {{"x", "f32[8]"}, {"n", "i32[]"}, {"c", "bool[]"}}, [](Tensor x, Tensor n, Tensor c) {
     return for_loop(n, x,

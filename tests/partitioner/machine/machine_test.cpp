@@ -46,6 +46,9 @@ TEST(Machine, ShippedOnesAreRead) {
   const auto h200 = Machine::find("h200");
   ASSERT_TRUE(h200.ok()) << h200.error().message;
   EXPECT_EQ(h200->provenance, "datasheet");
+  EXPECT_EQ(h200->accelerators[0].product_flops(Precision::tf32), 4.945e14);
+  EXPECT_EQ(h200->accelerators[0].product_flops(Precision::bf16), rate(h200->accelerators[0], DType::bf16));
+  EXPECT_EQ(h200->accelerators[0].product_flops(Precision::f32), rate(h200->accelerators[0], DType::f32));
   EXPECT_GT(rate(h200->accelerators[0], DType::f32), rate(h200->host, DType::f32));
 }
 
@@ -127,6 +130,8 @@ TEST(Machine, EveryMistakeHasItsPlace) {
       {"{f32: 1.0e11, i32: 4e10}", "{i32: 1.0e11}", "`flops` lacks `f32`", 4, 10},
       {"{f32: 1.0e11, i32: 4e10}", "{f32: 1, f32: 2}", "`f32` is given twice", 4, 19},
       {"{f32: 1.0e11, i32: 4e10}", "[1, 2]", "`flops` must be a map", 4, 10},
+      {"{f32: 1.0e11, i32: 4e10}", "{f32: 1, tf32: 2}", "unknown key `tf32` in `flops`", 4, 19},
+      {"matmul/f32:", "matmul/tf32:", "`matmul/tf32` is not of the form `op/type`", 7, 12},
       {"matmul/f32:", "matmul:", "`matmul` is not of the form `op/type`", 7, 12},
       {"[100000, 1e-4]", "[10, 1e-4]", "the sizes of `matmul/f32` must grow", 7, 39},
       {"[100000, 1e-4]", "[10]", "`matmul/f32` must hold pairs", 7, 39},
