@@ -1,9 +1,9 @@
 // Observed trip counts, probabilities and times: to a JSON file, back, and into a graph.
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "graph/base/exceptions.h"
 #include "graph/base/file.h"
+#include "graph/base/json_reader.h"
 #include "graph/base/json_writer.h"
 #include "graph/base/utf8.h"
 #include "partitioner/machine/profile.h"
@@ -12,19 +12,18 @@
 namespace cleave {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// The numbers of one object of the file. An Error names the key.
-Result<std::map<std::string, double>> read_numbers(const Json& document, const char* key, const std::string& path) {
+Result<std::map<std::string, double>> read_numbers(const JsonTree& document, const char* key, const std::string& path) {
   std::map<std::string, double> numbers;
-  const auto found = document.find(key);
-  if (found == document.end()) return numbers;
-  if (!found->is_object()) return Error{path + ": `" + key + "` must be an object"};
-  for (const auto& [position, value] : found->items()) {
-    const double number = value.is_number() ? value.get<double>() : -1;
+  const std::optional<std::size_t> found = document.find(0, key);
+  if (!found) return numbers;
+  if (document.items[*found].kind != JsonTree::Kind::object) return Error{path + ": `" + key + "` must be an object"};
+  for (const std::size_t child : document.children(*found)) {
+    const JsonTree::Item& item = document.items[child];
+    const double number = item.scalar.is_number() ? item.scalar.number : -1;
     if (!std::isfinite(number) || number < 0)
-      return Error{path + ": `" + key + "[\"" + position + "\"]` must be a number that is not negative"};
-    numbers[position] = number;
+      return Error{path + ": `" + key + "[\"" + item.key + "\"]` must be a number that is not negative"};
+    numbers[item.key] = number;
   }
   return numbers;
 }
@@ -52,16 +51,16 @@ Result<Profile> Profile::load(const std::string& path) {
   return detail::guard_memory([&]() -> Result<Profile> {
     Result<std::string> text = read_file(path);
     if (!text) return text.error();
-    const Json document = Json::parse(*text, nullptr, false);
-    if (document.is_discarded() || !document.is_object()) return Error{path + ": not a JSON object", {}, ErrorKind::file};
-    const auto version = document.find("cleave_profile");
-    if (version == document.end() || *version != 1)
+    const std::optional<JsonTree> document = JsonTree::parse(*text);
+    if (!document || document->items[0].kind != JsonTree::Kind::object) return Error{path + ": not a JSON object", {}, ErrorKind::file};
+    const std::optional<std::size_t> version = document->find(0, "cleave_profile");
+    if (!version || !document->items[*version].scalar.is_number() || document->items[*version].scalar.number != 1)
       return Error{path + ": not a profile of this version (`cleave_profile: 1` is missing)", {}, ErrorKind::file};
     Profile profile;
-    auto expected = read_numbers(document, "expected", path);
+    auto expected = read_numbers(*document, "expected", path);
     if (!expected) return expected.error();
     profile.expected = std::move(*expected);
-    auto host_seconds = read_numbers(document, "host_seconds", path);
+    auto host_seconds = read_numbers(*document, "host_seconds", path);
     if (!host_seconds) return host_seconds.error();
     profile.host_seconds = std::move(*host_seconds);
     return profile;

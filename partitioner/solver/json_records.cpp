@@ -2,52 +2,31 @@
 #include "partitioner/solver/json_records.h"
 
 #include <algorithm>
-#include <limits>
-#include <nlohmann/json.hpp>
 
-#include "graph/base/diagnostic.h"
 #include "graph/base/spelling.h"
 
 namespace cleave::planner {
 
-struct JsonRecords::Events final : nlohmann::json_sax<nlohmann::json> {
+struct JsonRecords::Events final : JsonEvents {
   explicit Events(JsonRecords& all) : records(all) {}
 
-  bool null() override { return records.scalar({}); }
-  bool boolean(bool value) override { return records.scalar({JsonScalar::Type::boolean, value ? 1 : 0, 0, {}}); }
-  bool number_integer(number_integer_t value) override {
-    return records.scalar({JsonScalar::Type::integer, value, static_cast<double>(value), {}});
-  }
-  bool number_unsigned(number_unsigned_t value) override {
-    if (value > static_cast<number_unsigned_t>(std::numeric_limits<std::int64_t>::max()))
-      return number_float(static_cast<double>(value), {});
-    return number_integer(static_cast<std::int64_t>(value));
-  }
-  bool number_float(number_float_t value, const string_t&) override { return records.scalar({JsonScalar::Type::real, 0, value, {}}); }
-  bool string(string_t& value) override { return records.scalar({JsonScalar::Type::text, 0, 0, std::move(value)}); }
-  bool binary(binary_t&) override { return false; }
-  bool start_object(std::size_t) override { return records.start_object(); }
-  bool key(string_t& name) override { return records.key(name); }
+  bool scalar(JsonScalar&& scalar) override { return records.scalar(scalar); }
+  bool start_object() override { return records.start_object(); }
+  bool key(std::string&& name) override { return records.key(name); }
   bool end_object() override { return records.end_object(); }
-  bool start_array(std::size_t) override { return records.start_array(); }
-  bool end_array() override { return records.end_array(); }
-  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& exception) override {
-    std::string what = exception.what();
-    if (const std::size_t bracket = what.find("] "); what.starts_with('[') && bracket != std::string::npos) what.erase(0, bracket + 2);
-    const std::string where = records.path();
-    if (!records.error_) records.error_ = Error{where.empty() ? what : where + ": " + what};
-    return false;
-  }
+  bool start_list() override { return records.start_array(); }
+  bool end_list() override { return records.end_array(); }
 
   JsonRecords& records;
 };
 
 Status JsonRecords::read(std::istream& in) {
   Events events(*this);
-  const bool complete = nlohmann::json::sax_parse(in, static_cast<nlohmann::json_sax<nlohmann::json>*>(&events));
+  const Status read = read_json(in, events);
   if (error_) return *error_;
-  CLEAVE_CHECK(complete, "the reader stopped without a reason");
-  return {};
+  if (read) return {};
+  const std::string where = path();
+  return Error{where.empty() ? read.error().message : where + ": " + read.error().message};
 }
 
 std::string JsonRecords::path() const {

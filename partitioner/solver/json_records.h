@@ -9,18 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "graph/base/result.h"
+#include "graph/base/json_reader.h"
 
 namespace cleave::planner {
-
-struct JsonScalar {
-  enum class Type : std::uint8_t { null, boolean, integer, real, text } type = Type::null;
-  std::int64_t integer = 0;  ///< also a boolean as 0 or 1
-  double number = 0;         ///< of integers and reals
-  std::string text;
-
-  [[nodiscard]] bool is_number() const { return type == Type::integer || type == Type::real; }
-};
 
 /// What a list's objects may hold. Unknown keys are errors where a schema is strict.
 struct JsonSchema {
@@ -47,7 +38,7 @@ class JsonRecords {
   virtual void pause() {}
 
  private:
-  struct Events;  ///< what the parser calls
+  struct Events;  ///< what the reader calls
   bool start_object();
   bool key(const std::string& name);
   bool end_object();
