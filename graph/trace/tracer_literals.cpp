@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "graph/array/range.h"
 #include "graph/base/number_text.h"
 #include "graph/trace/tracer_state.h"
 
@@ -25,10 +26,13 @@ std::optional<Array> scalar(const Literal& literal, DType dtype) {
     } else if constexpr (std::is_integral_v<T>) {
       if (!in_range<T>(literal.integer)) return std::nullopt;
       return Array::scalar(static_cast<T>(literal.integer));
-    } else if constexpr (std::is_same_v<T, double>) {
-      return Array::scalar(floating ? literal.floating : static_cast<double>(literal.integer));
     } else {
-      return Array::scalar(static_cast<T>(floating ? static_cast<float>(literal.floating) : static_cast<float>(literal.integer)));
+      const double value = floating ? literal.floating : static_cast<double>(literal.integer);
+      if (out_of_range(value, dtype)) return std::nullopt;
+      if constexpr (std::is_same_v<T, double>)
+        return Array::scalar(value);
+      else
+        return Array::scalar(static_cast<T>(floating ? static_cast<float>(literal.floating) : static_cast<float>(literal.integer)));
     }
   });
 }
@@ -118,7 +122,8 @@ ValueId Tracer::State_::materialize(const Operand& operand, const SourceLocation
   if (std::optional<Array> value = scalar(literal, dtype)) return add_constant(std::move(*value), where, location);
   const bool range = adapts(literal, dtype);
   std::string message = "`" + to_string(literal) + "` does not " + (range ? "fit in " : "become ") + std::string(to_string(dtype));
-  if (range && !wanted) message += "; write `astype(" + to_string(literal) + ", i64)`";
+  if (range && is_floating(dtype)) message += "; " + range_text(dtype);
+  if (range && !wanted) message += "; write `astype(" + to_string(literal) + (is_floating(dtype) ? ", f64)`" : ", i64)`");
   // Where the number stands, not where it is used; that place has its own chain of scopes.
   graph.diagnostics.error(range ? DiagnosticKind::value : DiagnosticKind::type, operand.written.file ? operand.written : chained(location),
                           std::move(message));

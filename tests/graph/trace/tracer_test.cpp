@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "graph/passes/verify.h"
 #include "graph/text/text.h"
 
@@ -118,6 +121,31 @@ TEST_F(TracerTest, LiteralsThatDoNotFit) {
   const Operand x = input("x", {DType::u8, {}});
   EXPECT_TRUE(op("add", {x, number(300)}).poisoned());
   expect_error(DiagnosticKind::value, "`300` does not fit in u8", 10);
+}
+
+TEST_F(TracerTest, LiteralsThatWouldBecomeInfinite) {
+  const Operand x = input("x", {DType::f32, {}}), half = input("half", {DType::f16, {}}), wide = input("wide", {DType::f64, {}});
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(type(op("add", {wide, real(1e39)})), "f64[]");
+  EXPECT_EQ(type(op("add", {x, real(3.4e38)})), "f32[]");
+  EXPECT_EQ(type(op("add", {x, real(inf)})), "f32[]") << "what is meant";
+  EXPECT_EQ(type(op("add", {x, real(std::nan(""))})), "f32[]");
+  EXPECT_EQ(type(op("add", {half, number(65504)})), "f16[]");
+  EXPECT_FALSE(t.has_errors());
+  EXPECT_TRUE(op("add", {x, real(1e39)}, {}, 12).poisoned());
+  expect_error(DiagnosticKind::value, "`1e+39` does not fit in f32; f32 holds -3.4028235e+38 to 3.4028235e+38", 12);
+}
+
+TEST_F(TracerTest, IntegersThatWouldBecomeInfinite) {
+  EXPECT_TRUE(op("multiply", {input("half", {DType::f16, {}}), number(70000)}, {}, 13).poisoned());
+  expect_error(DiagnosticKind::value, "`70000` does not fit in f16; f16 holds -65504 to 65504", 13);
+}
+
+TEST_F(TracerTest, BareLiteralsThatWouldBecomeInfinite) {
+  EXPECT_EQ(type(op("astype", {real(1e39)}, {{"dtype", DType::f64}})), "f64[]");
+  EXPECT_FALSE(t.has_errors());
+  EXPECT_TRUE(t.materialize(real(-1e39), at(14)).poisoned());
+  expect_error(DiagnosticKind::value, "holds -3.4028235e+38 to 3.4028235e+38; write `astype(-1e+39, f64)`", 14);
 }
 
 TEST_F(TracerTest, BareLiteralsAreNarrow) {
