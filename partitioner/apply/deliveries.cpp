@@ -7,17 +7,16 @@
 namespace cleave::planner {
 namespace {
 
-using Key = std::tuple<ValueId, bool, RegionId>;
+using Key = std::tuple<ValueId, DeviceId, RegionId>;
 
 Key key_of(const Transfer& t) {
-  return {t.value, t.to == kAccelerator, t.region};
+  return {t.value, t.to, t.region};
 }
 
 }  // namespace
 
-bool reads_on(const Placement& placement, const ValueUse& use, bool accelerator) {
-  if (use.host_only()) return !accelerator;
-  return (accelerator ? placement.on_accelerator : placement.on_host)[use.node.index] != 0;
+bool reads_on(const Placement& placement, const ValueUse& use, DeviceId device) {
+  return use.host_only() ? device == kHost : placement.has_copy(use.node.index, device);
 }
 
 Deliveries::Deliveries(const Graph& graph, const ValueUses& uses, const Placement& placement, const std::vector<Transfer>& transfers) {
@@ -28,15 +27,15 @@ Deliveries::Deliveries(const Graph& graph, const ValueUses& uses, const Placemen
 
   std::vector<std::pair<std::size_t, const ValueUse*>> served;
   for (auto group = index.begin(); group != index.end();) {
-    const auto [value, to_accelerator, first_region] = group->first;
+    const auto [value, to, first_region] = group->first;
     const auto next = std::find_if(group, index.end(), [&](const auto& entry) {
       return std::get<0>(entry.first) != std::get<0>(group->first) || std::get<1>(entry.first) != std::get<1>(group->first);
     });
     const RegionId top = graph.values[value].region;
     for (const ValueUse& use : uses.of(value)) {
-      if (!reads_on(placement, use, to_accelerator)) continue;
+      if (!reads_on(placement, use, to)) continue;
       for (RegionId region = use.region;; region = graph.regions[region].parent) {
-        const auto found = std::lower_bound(group, next, std::pair(Key{value, to_accelerator, region}, std::size_t{0}));
+        const auto found = std::lower_bound(group, next, std::pair(Key{value, to, region}, std::size_t{0}));
         if (found != next && std::get<2>(found->first) == region) {
           served.emplace_back(found->second, &use);
           break;

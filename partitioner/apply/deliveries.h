@@ -23,7 +23,7 @@ class Deliveries {
   std::vector<ValueUse> uses_;
 };
 
-/// Whether the reader of `use` is on that side.
-bool reads_on(const Placement& placement, const ValueUse& use, bool accelerator);
+/// Whether the reader of `use` is on that device.
+bool reads_on(const Placement& placement, const ValueUse& use, DeviceId device);
 
 }  // namespace cleave::planner

@@ -67,18 +67,18 @@ class MarkedReadings {
  public:
   MarkedReadings(const Graph& graph, const ValueUses& uses, const Placement& placement, Side side)
       : graph_(graph), side_(side), unmarked_(graph.nodes.size(), 0), marked_(graph.nodes.size(), 0) {
-    const bool accelerator = side == Side::accelerator;
+    const DeviceId device = side == Side::accelerator ? kAccelerator : kHost;
     std::vector<std::pair<NodeId, bool>> found;
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       if (!hands_on(NodeId(i))) continue;
       for (ValueId value : graph.nodes[NodeId(i)].results) {
         for (const ValueUse& use : uses.of(value)) {
-          if (use.kind == UseKind::output || !reads_on(placement, use, accelerator) || hands_on(use.node)) continue;
+          if (use.kind == UseKind::output || !reads_on(placement, use, device) || hands_on(use.node)) continue;
           found.emplace_back(NodeId(i), moves(graph, use.node, side));
         }
       }
     }
-    const std::vector<std::uint8_t>& copies = accelerator ? placement.on_accelerator : placement.on_host;
+    const std::vector<std::uint8_t>& copies = device == kHost ? placement.on_host : placement.on_accelerator;
     while (!found.empty()) {
       const auto [node, is_marked] = found.back();
       found.pop_back();
@@ -124,7 +124,7 @@ std::vector<char> merges_into_outputs(const Graph& graph, const ValueUses& uses,
     if (!only_outputs[i]) continue;
     const auto readings = uses.of(graph.nodes[NodeId(i)].results[0]);
     const auto otherwise = [&](const ValueUse& use) {
-      return use.kind != UseKind::output && use.kind != UseKind::arm && reads_on(placement, use, false);
+      return use.kind != UseKind::output && use.kind != UseKind::arm && reads_on(placement, use, kHost);
     };
     if (std::any_of(readings.begin(), readings.end(), otherwise)) refuse(NodeId(i));
   }

@@ -276,8 +276,8 @@ class ProblemMaker {
     for (const Value& value : graph_.values) {
       const auto bytes = static_cast<double>(value.type.bytes());
       problem().values.push_back({static_cast<std::int32_t>(value.producer.index), static_cast<std::int32_t>(value.region.index),
-                                  linked ? model_.machine.link(true).seconds(bytes) : 0,
-                                  linked ? model_.machine.link(false).seconds(bytes) : 0});
+                                  linked ? model_.machine.link(kHost, kAccelerator).seconds(bytes) : 0,
+                                  linked ? model_.machine.link(kAccelerator, kHost).seconds(bytes) : 0});
     }
   }
 

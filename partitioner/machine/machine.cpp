@@ -34,9 +34,10 @@ double DeviceRates::product_flops(Precision precision) const {
   return flops[static_cast<std::size_t>(precision == Precision::bf16 ? DType::bf16 : DType::f32)];
 }
 
-const LinkDirection& Machine::link(bool to_accelerator) const {
-  CLEAVE_CHECK(!accelerators.empty(), "a machine without accelerator has no link");
-  return to_accelerator ? accelerators[0].host_to_accelerator : accelerators[0].accelerator_to_host;
+const LinkDirection& Machine::link(DeviceId from, DeviceId to) const {
+  const std::size_t far = (from == kHost ? to : from).index - std::size_t{1};
+  CLEAVE_CHECK((from == kHost) != (to == kHost) && far < accelerators.size(), "no link joins these devices");
+  return from == kHost ? accelerators[far].host_to_accelerator : accelerators[far].accelerator_to_host;
 }
 
 std::vector<std::string> Machine::shipped_names() {

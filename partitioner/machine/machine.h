@@ -11,6 +11,7 @@
 
 #include "graph/array/precision.h"
 #include "graph/array/tensor_type.h"
+#include "graph/base/id.h"
 #include "graph/base/result.h"
 
 namespace cleave {
@@ -54,7 +55,8 @@ struct Machine {
   DeviceRates host;
   std::vector<DeviceRates> accelerators;  ///< one, today
 
-  [[nodiscard]] const LinkDirection& link(bool to_accelerator) const;
+  /// What copies cost from one device to another: of the host and an accelerator.
+  [[nodiscard]] const LinkDirection& link(DeviceId from, DeviceId to) const;
 
   /// A shipped machine: `simulated` or `h200`. The files are compiled in.
   static Result<Machine> shipped(std::string_view name);

@@ -186,7 +186,7 @@ class Picture {
       for (DeviceId device : {kHost, kAccelerator}) {
         if (!has_copy(producer, device)) continue;
         for (const ValueUse& use : uses_.of(value)) {
-          if (!reads_on(plan_.placement, use, device == kAccelerator)) continue;
+          if (!reads_on(plan_.placement, use, device)) continue;
           const std::string from = name_of(producer, device), to = reader(use, value, device);
           if (to.empty() || !done.insert({from, to}).second) continue;
           edge(from, to, style(use));

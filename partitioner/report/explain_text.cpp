@@ -123,22 +123,22 @@ class Report {
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       const NodeId id(i);
       const Node& node = graph_.nodes[id];
-      if (!(host ? plan_.placement.on_host : plan_.placement.on_accelerator)[i] || !shown(node.kind)) continue;
+      if (!plan_.placement.has_copy(i, device) || !shown(node.kind)) continue;
       const PlacementProblem::Node& cost = plan_.costed.problem.nodes[i];
       const double seconds = plan_.costed.frequency[node.region] * (host ? cost.host_seconds : cost.accelerator_seconds);
       total += seconds;
       ++count;
       table.add({place(node.location), std::string(graph_.op_name(id)), graph_.display_name(id), type(node),
-                 times_phrase(graph_, node.region, plan_.costed.frequency[node.region]), format_seconds(seconds), why(id, host)});
+                 times_phrase(graph_, node.region, plan_.costed.frequency[node.region]), format_seconds(seconds), why(id, device)});
     }
     out_ += "\n" + to_string(device) + ": " + plural(count, "node") + ", " + format_seconds(total) + "\n" + table.text();
   }
 
   std::string type(const Node& node) const { return node.results.empty() ? "" : to_string(graph_.values[node.results[0]].type); }
 
-  std::string why(NodeId id, bool host) const {
+  std::string why(NodeId id, DeviceId device) const {
     const bool both = plan_.placement.has_copy(id.index, kHost) && plan_.placement.has_copy(id.index, kAccelerator);
-    if (!host || both) return both ? "both sides" : "";
+    if (device != kHost || both) return both ? "both sides" : "";
     const Cause forced = plan_.costed.forced[id.index];
     if (graph_.nodes[id].kind != NodeKind::operation) return "given on the host";
     return std::string(to_string(forced == Cause::none ? Cause::cheaper : forced));

@@ -103,7 +103,8 @@ void summarize(const Calibration& calibration, const Console& console) {
   if (calibration.latencies.empty()) return;
   describe(calibration.machine.accelerators.front());
   for (const bool to_accelerator : {true, false}) {
-    const LinkDirection& link = calibration.machine.link(to_accelerator);
+    const LinkDirection& link =
+        to_accelerator ? calibration.machine.link(kHost, kAccelerator) : calibration.machine.link(kAccelerator, kHost);
     console.note(std::string(to_accelerator ? "host to accelerator: " : "accelerator to host: ") + format_bytes(link.bytes_per_second) +
                  "/s, " + format_seconds(link.latency_seconds) + " latency");
   }

@@ -41,7 +41,7 @@ TEST(Machine, ShippedOnesAreRead) {
   ASSERT_TRUE(simulated.ok()) << simulated.error().message;
   EXPECT_EQ(simulated->provenance, "assumed");
   EXPECT_DOUBLE_EQ(rate(simulated->host, DType::f32), 1e11);
-  EXPECT_DOUBLE_EQ(simulated->link(true).seconds(1.2e10), 1 + 1e-5);
+  EXPECT_DOUBLE_EQ(simulated->link(kHost, kAccelerator).seconds(1.2e10), 1 + 1e-5);
   EXPECT_DOUBLE_EQ(simulated->accelerators[0].memory_bytes, 17179869184.0);
   const auto h200 = Machine::find("h200");
   ASSERT_TRUE(h200.ok()) << h200.error().message;
@@ -61,8 +61,8 @@ TEST(Machine, ReadsWhatAFileSays) {
   EXPECT_EQ(machine->accelerators[0].name, "card");
   EXPECT_DOUBLE_EQ(machine->accelerators[0].memory_bytes, 141e9);
   EXPECT_EQ(machine->accelerators[0].control_flow, "none");
-  EXPECT_DOUBLE_EQ(machine->link(true).latency_seconds, 1e-5);
-  EXPECT_DOUBLE_EQ(machine->link(false).latency_seconds, 2e-5);
+  EXPECT_DOUBLE_EQ(machine->link(kHost, kAccelerator).latency_seconds, 1e-5);
+  EXPECT_DOUBLE_EQ(machine->link(kAccelerator, kHost).latency_seconds, 2e-5);
   EXPECT_EQ(machine->host.points.at("matmul/f32").size(), 2u);
 }
 
@@ -86,7 +86,7 @@ TEST(Machine, OneAcceleratorNeedsNoListAndTheLinkMayStandOutside) {
   }
   const auto machine = Machine::parse(text + outside, "box.yaml");
   ASSERT_TRUE(machine.ok()) << machine.error().message << text << outside;
-  EXPECT_DOUBLE_EQ(machine->link(false).latency_seconds, 2e-5);
+  EXPECT_DOUBLE_EQ(machine->link(kAccelerator, kHost).latency_seconds, 2e-5);
 }
 
 TEST(Machine, TablesAreReadOnALogarithmicScale) {
@@ -100,8 +100,8 @@ TEST(Machine, TablesAreReadOnALogarithmicScale) {
   EXPECT_DOUBLE_EQ(seconds_at(table, 0), 1e-6);
   EXPECT_DOUBLE_EQ(seconds_at({{10, 2}}, 5), 1);
   const auto machine = Machine::parse(kGood, "box.yaml");
-  EXPECT_DOUBLE_EQ(machine->link(false).seconds(1000), 1e-5);
-  EXPECT_DOUBLE_EQ(machine->link(true).seconds(1000), 1e-5 + 1e-7);
+  EXPECT_DOUBLE_EQ(machine->link(kAccelerator, kHost).seconds(1000), 1e-5);
+  EXPECT_DOUBLE_EQ(machine->link(kHost, kAccelerator).seconds(1000), 1e-5 + 1e-7);
 }
 
 struct Mistake {
