@@ -10,6 +10,7 @@
 #include "graph/base/exceptions.h"
 #include "graph/base/spelling.h"
 #include "graph/base/units.h"
+#include "graph/op.h"
 #include "partitioner/machine/machine.h"
 #include "partitioner/machine/machine_keys.h"
 
@@ -178,6 +179,12 @@ class Reader {
       const bool rounded = &flops == &planner::accelerator_flops_keys() && type == to_string(Precision::tf32);
       if (slash == 0 || (!rounded && !parse_dtype(type))) {
         return fail(entry.first.Mark(), "`" + key + "` is not of the form `op/type`, as in `matmul/f32`");
+      }
+      const std::string op = key.substr(0, slash);
+      if (!find_op(op)) {
+        Keys ops;
+        for (const OpDef* known : all_ops()) ops.push_back(known->name);
+        return fail(entry.first.Mark(), "`" + key + "`: there is no operation `" + op + "`" + did_you_mean(op, ops));
       }
       if (rates.points.contains(key)) return fail(entry.first.Mark(), "`" + key + "` is given twice");
       rates.points[key] = points(entry.second, "`" + key + "`");

@@ -132,6 +132,7 @@ TEST(Machine, EveryMistakeHasItsPlace) {
       {"{f32: 1.0e11, i32: 4e10}", "[1, 2]", "`flops` must be a map", 4, 10},
       {"{f32: 1.0e11, i32: 4e10}", "{f32: 1, tf32: 2}", "unknown key `tf32` in `flops`", 4, 19},
       {"matmul/f32:", "matmul/tf32:", "`matmul/tf32` is not of the form `op/type`", 7, 12},
+      {"matmul/f32:", "matmull/f32:", "`matmull/f32`: there is no operation `matmull`; did you mean `matmul`?", 7, 12},
       {"matmul/f32:", "matmul:", "`matmul` is not of the form `op/type`", 7, 12},
       {"[100000, 1e-4]", "[10, 1e-4]", "the sizes of `matmul/f32` must grow", 7, 39},
       {"[100000, 1e-4]", "[10]", "`matmul/f32` must hold pairs", 7, 39},
