@@ -56,6 +56,13 @@ Result<Array> Array::allocate(TensorType type) {
   return array;
 }
 
+Status Array::check_count(const TensorType& type, std::size_t values) {
+  if (!checked_bytes(type)) return Error{"`" + to_string(type) + "` is too large or has a negative extent", {}, ErrorKind::user};
+  if (static_cast<std::int64_t>(values) == type.elements()) return {};
+  return Error{
+      "`" + to_string(type) + "` takes " + std::to_string(type.elements()) + " values, not " + std::to_string(values), {}, ErrorKind::user};
+}
+
 Array Array::borrow(TensorType type, const void* data, std::function<void()> release) {
   // The buffer is never written through this pointer: `borrowed_` makes mutable_bytes clone it.
   Array array = own(std::move(type), const_cast<void*>(data), std::move(release));

@@ -36,7 +36,8 @@ class Array {
   /// Zero-filled, 64-byte aligned. Throws std::bad_alloc where memory is short, as a vector does.
   explicit Array(TensorType type);
 
-  /// Takes `values` in row-major order. Their number must equal the shape's element count.
+  /// Takes `values` in row-major order. Their number must be the shape's element count, as the program that writes them down knows;
+  /// `copy_of` is for values whose number it does not.
   template <class T>
   static Array of(Shape shape, std::span<const T> values) {
     Array array(TensorType{DTypeOf<T>::value, std::move(shape)});
@@ -47,6 +48,15 @@ class Array {
   template <class T>
   static Array of(Shape shape, std::initializer_list<T> values) {
     return of<T>(std::move(shape), std::span<const T>(values.begin(), values.size()));
+  }
+  /// The same, but an Error (user) where the number of values is not the shape's, an Error (machine) where memory is short.
+  template <class T>
+  static Result<Array> copy_of(Shape shape, std::span<const T> values) {
+    TensorType type{DTypeOf<T>::value, std::move(shape)};
+    if (Status fits = check_count(type, values.size()); !fits) return fits.error();
+    Result<Array> array = allocate(std::move(type));
+    if (array) std::copy(values.begin(), values.end(), array->mutable_data<T>());
+    return array;
   }
   template <class T>
   static Array scalar(T value) {
@@ -101,6 +111,8 @@ class Array {
   [[nodiscard]] double at(std::int64_t flat_index) const;
 
  private:
+  static Status check_count(const TensorType& type, std::size_t values);
+
   TensorType type_;
   std::shared_ptr<std::byte> data_;
   bool borrowed_ = false;

@@ -75,6 +75,7 @@ TEST(Array, AllocateRefusesWhatTheMachineLacks) {
   EXPECT_EQ(huge.error().kind, ErrorKind::machine);
   EXPECT_EQ(huge.error().message, "out of memory: `u8[4611686018427387904]` needs 4.0 EiB");
   EXPECT_FALSE(Array::allocate({DType::f32, {-1}}));
+  EXPECT_FALSE(Array::copy_of<float>({-1}, {}));
   EXPECT_TRUE(Array::allocate({DType::f32, {10, 10}}));
 }
 
@@ -271,6 +272,17 @@ TEST(Attributes, HostFunctionsCompareByDeclaration) {
   EXPECT_TRUE((Attributes{{"f", Function(f)}} == Attributes{{"f", Function(g)}}));
   g->pure = true;
   EXPECT_FALSE((Attributes{{"f", Function(f)}} == Attributes{{"f", Function(g)}}));
+}
+
+TEST(Array, CopiesOfTheWrongNumberOfValuesAreErrors) {
+  const std::vector<float> five = {1, 2, 3, 4, 5}, six = {1, 2, 3, 4, 5, 6};
+  const Result<Array> wrong = Array::copy_of<float>({2, 3}, five);
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().kind, ErrorKind::user);
+  EXPECT_EQ(wrong.error().message, "`f32[2, 3]` takes 6 values, not 5");
+  const Result<Array> right = Array::copy_of<float>({2, 3}, six);
+  ASSERT_TRUE(right);
+  EXPECT_TRUE(*right == Array::of<float>({2, 3}, {1, 2, 3, 4, 5, 6}));
 }
 
 }  // namespace
