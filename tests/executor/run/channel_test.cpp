@@ -176,7 +176,9 @@ TEST(Watchdog, WatchesOneRunAfterTheOther) {
     watchdog->end();
     const bool fast = RunState::Clock::now() - start < kPatience;
     short_runs += fast ? 1 : 0;
-    if (fast) EXPECT_EQ(fired, 0);
+    if (fast) {
+      EXPECT_EQ(fired, 0);
+    }
     fired = 0;
   }
   EXPECT_GT(short_runs, 0);
