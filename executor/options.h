@@ -11,6 +11,7 @@ namespace cleave {
 
 struct ExecutorOptions {
   Precision precision = Precision::f32;  ///< of the accelerator's matrix products of f32; without an accelerator only f32
+  int threads = 0;                       ///< of the host's kernels, the caller's included; 0: the cores that the process is given
   bool fuse = true;                      ///< neighbouring operations run as one kernel where the device has one
   bool stream_mode = false;              ///< cuda: every operation launched by itself, to find where an error of the device comes from
   enum class Schedule : std::uint8_t { eager, latest, random } schedule = Schedule::eager;  ///< of the simulated accelerator's streams

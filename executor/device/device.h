@@ -9,39 +9,12 @@
 #include <vector>
 
 #include "executor/device/event.h"
+#include "executor/device/kernel_request.h"
 #include "executor/device/position.h"
 #include "executor/device/run_state.h"
-#include "graph/attributes.h"
-#include "graph/op.h"
 
 namespace cleave::runtime {
 
-/// A piece of the device's arena.
-struct Range {
-  std::int64_t offset = 0;
-  std::int64_t bytes = 0;
-};
-
-/// One of several operations that run as one kernel.
-struct FusedStep {
-  NodeId node;
-  const OpDef* op = nullptr;
-  const Attributes* attributes = nullptr;
-  std::vector<std::size_t> operands;  ///< the request's inputs, then the results of the steps before this one
-  TensorType type;                    ///< of its one result
-};
-
-/// An operation with its operands where they will always be.
-struct KernelRequest {
-  NodeId node;
-  const OpDef* op = nullptr;
-  const Attributes* attributes = nullptr;
-  std::vector<TensorType> input_types, result_types;
-  std::vector<Range> inputs, results;
-  /// Fused: what is done, in order; `node`, `op` and `attributes` are the last one's. Empty: `op` alone.
-  std::vector<FusedStep> steps;
-  std::vector<std::size_t> written;  ///< fused: the steps whose results are `results`
-};
 using KernelId = Id<struct KernelTag>;
 
 /// A launch, or a copy inside the arena: one of several that are prepared as one.

@@ -19,4 +19,26 @@ Kernel host_kernel(const OpDef& op) {
   return run_meaning;
 }
 
+namespace {
+
+/// A kernel of which nothing is made in advance.
+class PlainKernel final : public HostKernel {
+ public:
+  explicit PlainKernel(Kernel kernel) : kernel_(kernel) {}
+  Status run(const KernelCall& call) override { return kernel_(call); }
+
+ private:
+  Kernel kernel_;
+};
+
+}  // namespace
+
+std::unique_ptr<HostKernel> prepare_host_kernel(const KernelRequest& request) {
+  return std::make_unique<PlainKernel>(host_kernel(*request.op));
+}
+
+bool host_fuses(const KernelRequest&) {
+  return false;
+}
+
 }  // namespace cleave::runtime

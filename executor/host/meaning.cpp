@@ -30,4 +30,8 @@ Status run_guarded(Kernel kernel, const KernelCall& call) {
   return detail::guard_user("the called function", [&] { return kernel(call); });
 }
 
+Status run_guarded(HostKernel& kernel, const KernelCall& call) {
+  return detail::guard_user("the called function", [&] { return kernel.run(call); });
+}
+
 }  // namespace cleave::runtime

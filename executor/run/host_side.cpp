@@ -24,18 +24,45 @@ Result<std::unique_ptr<HostSide>> HostSide::create(Prepared& prepared, Outputs& 
 }
 
 void HostSide::prepare_operations() {
-  operations_.resize(graph_.nodes.size());
+  operations_.reserve(graph_.nodes.size());
+  while (operations_.size() < graph_.nodes.size()) operations_.push_back({});
   for (const Block& block : prepared_.program->devices[kHost].blocks) {
     for (const Step& step : block.steps) {
-      const Node& node = graph_.nodes[step.node];
-      if (step.kind != StepKind::compute || node.kind != NodeKind::operation) continue;
-      Operation& operation = operations_[step.node];
-      operation = {host_kernel(*node.op), &prepared_.attributes(step.node), static_cast<std::uint32_t>(views_.size()),
-                   node.host_function() != nullptr};
-      for (ValueId input : node.inputs) views_.push_back({&graph_.values[input].type, data(input)});
-      for (ValueId result : node.results) views_.push_back({&graph_.values[result].type, data(result)});
+      const FusionGroup* group = fusion_.group(step.node);
+      const bool runs = step.kind == StepKind::compute && graph_.nodes[step.node].kind == NodeKind::operation;
+      if (runs && (!group || group->nodes.back() == step.node)) prepare_operation(step.node);
     }
   }
+}
+
+void HostSide::prepare_operation(NodeId id) {
+  const Node& node = graph_.nodes[id];
+  const FusionGroup* group = fusion_.group(id);
+  KernelRequest request{id, node.op, &prepared_.attributes(id), {}, {}, {}, {}, {}, {}};
+  if (group) {
+    request = request_for(graph_, *group);
+  } else {
+    for (const ValueId input : node.inputs) request.input_types.push_back(graph_.values[input].type);
+    for (const ValueId result : node.results) request.result_types.push_back(graph_.values[result].type);
+  }
+  Operation& operation = operations_[id];
+  operation.kernel = prepare_host_kernel(request);
+  operation.attributes = &prepared_.attributes(id);
+  operation.first_view = static_cast<std::uint32_t>(views_.size());
+  operation.calls_user = node.host_function() != nullptr;
+  for (const auto* values : {&reads(id), &writes(id)}) {
+    for (const ValueId value : *values) views_.push_back({&graph_.values[value].type, data(value)});
+  }
+}
+
+const std::vector<ValueId>& HostSide::reads(NodeId id) const {
+  const FusionGroup* group = fusion_.group(id);
+  return group ? group->inputs : graph_.nodes[id].inputs;
+}
+
+const std::vector<ValueId>& HostSide::writes(NodeId id) const {
+  const FusionGroup* group = fusion_.group(id);
+  return group ? group->results : graph_.nodes[id].results;
 }
 
 /// Values that some step here reads: all others are received only to be handed out.
@@ -78,10 +105,11 @@ void HostSide::begin(RunState& run, const RunOptions& options, std::map<NodeId, 
     if (graph_.nodes[NodeId(i)].kind == NodeKind::constant) use_in_place(NodeId(i), graph_.nodes[NodeId(i)].attributes.get<Array>("value"));
   }
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-    const Node& node = graph_.nodes[NodeId(i)];
     if (!operations_[NodeId(i)].kernel) continue;
     std::size_t view = operations_[NodeId(i)].first_view;
-    for (ValueId input : node.inputs) views_[view++].data = data(input);
+    for (const auto* values : {&reads(NodeId(i)), &writes(NodeId(i))}) {
+      for (const ValueId value : *values) views_[view++].data = data(value);
+    }
   }
 }
 
@@ -117,8 +145,10 @@ bool HostSide::compute(const Step& step, const Origin& here, std::int64_t trip) 
     auto number = static_cast<std::int32_t>(trip);
     std::memcpy(data(node.results[0]), &number, sizeof number);
   }
-  for (ValueId result : node.results)
-    if (!hand_in(result, here)) return false;
+  if (node.kind != NodeKind::operation || operations_[step.node].kernel) {
+    for (const ValueId result : writes(step.node))
+      if (!hand_in(result, here)) return false;
+  }
   if (node.kind != NodeKind::operation && node.kind != NodeKind::counter) return true;  // inputs, parameters and constants were there
   now_ += prepared_.costs.host_seconds[step.node];
   if (track_.on()) track_.add(TimelineEvent::What::compute, kHost, step.node, start, time());
@@ -126,6 +156,7 @@ bool HostSide::compute(const Step& step, const Origin& here, std::int64_t trip) 
 }
 
 bool HostSide::operation(const Node& node, const Origin& here) {
+  if (!operations_[here.node].kernel) return true;  // it runs with a later one
   if (!operations_[here.node].calls_user) return operation(node, here, nullptr);
   const RunState::Interruptible interruptible(*run_, here);
   const CallLimits limits{interruptible.token(), prepared_.patience};
@@ -134,8 +165,9 @@ bool HostSide::operation(const Node& node, const Origin& here) {
 
 bool HostSide::operation(const Node& node, const Origin& here, const CallLimits* limits) {
   const Operation& operation = operations_[here.node];
-  std::span<const TensorView> inputs(views_.data() + operation.first_view, node.inputs.size());
-  std::span<const TensorView> results(views_.data() + operation.first_view + node.inputs.size(), node.results.size());
+  const std::size_t read = reads(here.node).size();
+  std::span<const TensorView> inputs(views_.data() + operation.first_view, read);
+  std::span<const TensorView> results(views_.data() + operation.first_view + read, writes(here.node).size());
   bool verify = options_.verify && graph_.purity(here.node) == Purity::pure;
   std::vector<Array> before, after;
   if (verify) {
@@ -146,7 +178,7 @@ bool HostSide::operation(const Node& node, const Origin& here, const CallLimits*
     RunState::Executing executing(*run_, here.node);
     StepMark mark(graph_, here.node);
     auto start = options_.observe ? RunState::Clock::now() : RunState::Clock::time_point();
-    Status status = run_guarded(operation.kernel, {*node.op, *operation.attributes, inputs, results, context_});
+    Status status = run_guarded(*operation.kernel, {*node.op, *operation.attributes, inputs, results, context_, *prepared_.workers});
     if (!status) return fail(here, status.error());
     if (options_.observe) observation_.seconds(here.node, std::chrono::duration<double>(RunState::Clock::now() - start).count());
   }
@@ -154,7 +186,9 @@ bool HostSide::operation(const Node& node, const Origin& here, const CallLimits*
   RunState::Executing executing(*run_, here.node);
   for (const TensorView& view : results) after.push_back(snapshot(view));
   if (Status told = announce_check(graph_, here.node, options_.on_verify); !told) return fail(here, told.error());
-  std::optional<Error> error = check_against_meaning(prepared_.graph(), prepared_.bound, here.node, before, after, limits);
+  const FusionGroup* group = fusion_.group(here.node);
+  std::optional<Error> error = group ? check_against_meanings(prepared_.graph(), prepared_.bound, *group, before, after)
+                                     : check_against_meaning(prepared_.graph(), prepared_.bound, here.node, before, after, limits);
   return error ? fail(here, std::move(*error)) : true;
 }
 

@@ -41,14 +41,18 @@ class HostSide final : public Worker {
 
  private:
   struct Operation {
-    Kernel kernel = nullptr;
+    std::unique_ptr<HostKernel> kernel;  ///< null: it runs with a later one
     const Attributes* attributes = nullptr;
     std::uint32_t first_view = 0;  ///< of views_: the inputs, then the results
     bool calls_user = false;       ///< a host function, which may make us wait
   };
   HostSide(Prepared& prepared, Outputs& outputs)
-      : prepared_(prepared), graph_(prepared.graph()), plan_(prepared.plans[kHost]), outputs_(outputs) {}
+      : prepared_(prepared), graph_(prepared.graph()), fusion_(prepared.fusions[kHost]), plan_(prepared.plans[kHost]), outputs_(outputs) {}
   void prepare_operations();
+  void prepare_operation(NodeId id);
+  /// What a node's kernel reads and writes: the whole group's, where it is the last of one.
+  [[nodiscard]] const std::vector<ValueId>& reads(NodeId id) const;
+  [[nodiscard]] const std::vector<ValueId>& writes(NodeId id) const;
   void find_read();
 
   bool operation(const Node& node, const Origin& here);
@@ -68,6 +72,7 @@ class HostSide final : public Worker {
 
   Prepared& prepared_;
   const Graph& graph_;
+  const Fusion& fusion_;
   const MemoryPlan& plan_;
   Outputs& outputs_;
   Array arena_;

@@ -1,3 +1,4 @@
+#include "executor/device/kernel.h"
 #include "executor/run/prepared.h"
 
 namespace cleave::runtime {
@@ -20,11 +21,12 @@ bool has_steps(const DeviceProgram& device) {
   return !device.blocks.empty() && !device.blocks[0].steps.empty();
 }
 
-/// What of the accelerator's work runs as one kernel, and where its values lie. Fused, values may have to be held for longer: what does
+/// What of a device's work runs as one kernel, and where its values lie. Fused, values may have to be held for longer: what does
 /// not fit then may fit without.
 void plan_device(Prepared& prepared, DeviceId id, const ExecutorSetup& setup, double capacity) {
   const Program& program = *prepared.program;
-  Fusion fusion = find_fusion(program, id, id != kHost && setup.fuse ? setup.back_end.fuses : nullptr);
+  const FusionRule rule = id == kHost ? host_fuses : setup.back_end.fuses;
+  Fusion fusion = find_fusion(program, id, setup.fuse ? rule : nullptr);
   MemoryPlan plan = plan_memory(program, id, id == kHost, fusion);
   if (capacity > 0 && static_cast<double>(plan.arena_bytes) > capacity && !fusion.groups.empty()) {
     fusion = {};
@@ -72,6 +74,7 @@ Status open_channels(Prepared& prepared, int capacity) {
 
 Result<std::unique_ptr<Prepared>> prepare(std::shared_ptr<const Program> program, const StepCosts& costs, const ExecutorSetup& setup) {
   if (setup.channel_capacity < 1) return Error{"a channel needs a capacity of at least one", {}, ErrorKind::usage};
+  if (setup.threads < 0) return Error{"the number of threads is not negative", {}, ErrorKind::usage};
   if (!(setup.watchdog_seconds > 0)) return Error{"the watchdog needs a positive number of seconds", {}, ErrorKind::usage};
   auto prepared = std::make_unique<Prepared>();
   prepared->program = std::move(program);
@@ -83,6 +86,7 @@ Result<std::unique_ptr<Prepared>> prepare(std::shared_ptr<const Program> program
   if (setup.precision != Precision::f32 && setup.back_end.in_precision)
     prepared->precision = [graph = prepared->program->graph, wanted = setup.precision, concerns = setup.back_end.in_precision](
                               NodeId node) { return concerns(*graph, node) ? wanted : Precision::f32; };
+  prepared->workers = Workers::of(setup.threads);
   find_walked(*prepared);
   if (Status status = open_devices(*prepared, setup); !status) return status.error();
   if (Status status = open_channels(*prepared, setup.channel_capacity); !status) return status.error();

@@ -10,6 +10,7 @@
 #include "executor/check/verify_node.h"
 #include "executor/device/back_end.h"
 #include "executor/device/device.h"
+#include "executor/device/workers.h"
 #include "executor/memory/memory_plan.h"
 #include "executor/run/channel.h"
 #include "executor/runtime.h"
@@ -21,7 +22,8 @@ namespace cleave::runtime {
 struct Prepared {
   std::shared_ptr<const Program> program;
   BoundAttributes bound;
-  StepCosts costs;  ///< the plan's; what the virtual clock replays
+  std::shared_ptr<Workers> workers;  ///< of the host's kernels
+  StepCosts costs;                   ///< the plan's; what the virtual clock replays
   IdVector<DeviceId, Fusion> fusions;
   IdVector<DeviceId, MemoryPlan> plans;
   IdVector<DeviceId, std::unique_ptr<Device>> devices;       ///< null: the host, or nothing to do there

@@ -21,17 +21,25 @@ float rounded(float value) {
 }
 
 template <int Bits>
-Status rounded_product(const KernelCall& call) {
-  std::array<std::vector<float>, 2> operands;
-  std::array<TensorView, 2> views;
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    const TensorView& given = call.inputs[i];
-    operands[i].resize(static_cast<std::size_t>(given.type->elements()));
-    for (std::size_t e = 0; e < operands[i].size(); ++e) operands[i][e] = rounded<Bits>(given.as<float>()[e]);
-    views[i] = {given.type, reinterpret_cast<std::byte*>(operands[i].data())};
+class RoundedProduct final : public HostKernel {
+ public:
+  explicit RoundedProduct(const KernelRequest& request) : product_(prepare_host_kernel(request)) {
+    for (std::size_t i = 0; i < operands_.size(); ++i) operands_[i].resize(static_cast<std::size_t>(request.input_types[i].elements()));
   }
-  return host_kernel(call.op)({call.op, call.attributes, views, call.results, call.context});
-}
+  Status run(const KernelCall& call) override {
+    std::array<TensorView, 2> views;
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      const TensorView& given = call.inputs[i];
+      for (std::size_t e = 0; e < operands_[i].size(); ++e) operands_[i][e] = rounded<Bits>(given.as<float>()[e]);
+      views[i] = {given.type, reinterpret_cast<std::byte*>(operands_[i].data())};
+    }
+    return product_->run({call.op, call.attributes, views, call.results, call.context, call.workers});
+  }
+
+ private:
+  std::unique_ptr<HostKernel> product_;
+  std::array<std::vector<float>, 2> operands_;
+};
 
 }  // namespace
 
@@ -40,12 +48,12 @@ bool in_precision(const Graph& graph, NodeId id) {
   return node.kind == NodeKind::operation && node.op->name == kProduct && graph.values[node.results[0]].type.dtype == DType::f32;
 }
 
-Kernel kernel_in(Precision precision, const OpDef& op, DType type) {
-  if (op.name == kProduct && type == DType::f32) {
-    if (precision == Precision::tf32) return rounded_product<10>;
-    if (precision == Precision::bf16) return rounded_product<7>;
+std::unique_ptr<HostKernel> kernel_in(Precision precision, const KernelRequest& request) {
+  if (request.op->name == kProduct && request.result_types[0].dtype == DType::f32) {
+    if (precision == Precision::tf32) return std::make_unique<RoundedProduct<10>>(request);
+    if (precision == Precision::bf16) return std::make_unique<RoundedProduct<7>>(request);
   }
-  return host_kernel(op);
+  return prepare_host_kernel(request);
 }
 
 }  // namespace cleave::runtime::simulated

@@ -10,7 +10,7 @@ namespace cleave::runtime::simulated {
 
 /// Whether a node is a matrix product of f32.
 bool in_precision(const Graph& graph, NodeId node);
-/// The kernel for an operation with results of this type: the host's, or for products that the precision is about one that rounds first.
-Kernel kernel_in(Precision precision, const OpDef& op, DType type);
+/// The kernel for a request: the host's, or for products that the precision is about one that rounds first.
+std::unique_ptr<HostKernel> kernel_in(Precision precision, const KernelRequest& request);
 
 }  // namespace cleave::runtime::simulated

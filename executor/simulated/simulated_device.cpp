@@ -37,6 +37,7 @@ Result<std::unique_ptr<Device>> SimulatedDevice::open(const ExecutorOptions& opt
   Result<std::unique_ptr<SimulatedStreams>> streams = SimulatedStreams::create(options.schedule, options.schedule_seed);
   if (!streams) return streams.error();
   device->streams_ = *std::move(streams);
+  device->workers_ = Workers::of(options.threads);
   return std::unique_ptr<Device>(std::move(device));
 }
 
@@ -61,7 +62,7 @@ Result<KernelId> SimulatedDevice::prepare(KernelRequest request) {
   auto prepared = std::make_unique<PreparedKernel>();
   prepared->request = std::move(request);
   KernelRequest& r = prepared->request;
-  prepared->kernel = simulated::kernel_in(precision_, *r.op, r.result_types[0].dtype);
+  prepared->kernel = simulated::kernel_in(precision_, r);
   for (std::size_t i = 0; i < r.inputs.size(); ++i) prepared->views.push_back({&r.input_types[i], memory_->alias(r.inputs[i].offset)});
   for (std::size_t i = 0; i < r.results.size(); ++i) prepared->views.push_back({&r.result_types[i], memory_->alias(r.results[i].offset)});
   kernels_.push_back(std::move(prepared));
@@ -116,8 +117,8 @@ Status SimulatedDevice::run_kernel(const PreparedKernel& prepared) {
   }
   OpContext context{[](std::string_view) {}};
   std::span<const TensorView> views = prepared.views;
-  Status status =
-      run_guarded(prepared.kernel, {*r.op, *r.attributes, views.first(r.inputs.size()), views.subspan(r.inputs.size()), context});
+  Status status = run_guarded(*prepared.kernel,
+                              {*r.op, *r.attributes, views.first(r.inputs.size()), views.subspan(r.inputs.size()), context, *workers_});
   if (!status) return status;
   for (const Range& result : r.results) memory_->mark_written(result);
   return {};

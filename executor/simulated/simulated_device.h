@@ -47,7 +47,7 @@ class SimulatedDevice final : public Device {
       : check_(options.check_memory), precision_(options.precision), faults_(faults) {}
   struct PreparedKernel {
     KernelRequest request;
-    Kernel kernel = nullptr;
+    std::unique_ptr<HostKernel> kernel;
     std::vector<TensorView> views;  ///< inputs, then results
   };
   enum class Work : std::uint8_t { kernel, transfer };
@@ -65,6 +65,7 @@ class SimulatedDevice final : public Device {
   std::unique_ptr<SimulatedMemory> memory_;
   std::vector<std::unique_ptr<std::byte[]>> staging_;
   std::vector<std::unique_ptr<PreparedKernel>> kernels_;
+  std::shared_ptr<Workers> workers_;
   std::int64_t issued_kernels_ = 0, issued_transfers_ = 0;
   bool losing_ = false;                        ///< the loss is enqueued
   std::atomic<bool> lost_ = false;             ///< it has happened

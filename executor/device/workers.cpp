@@ -1,0 +1,143 @@
+#include "executor/device/workers.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <utility>
+
+namespace cleave::runtime {
+namespace {
+
+constexpr int kMostThreads = 128;  ///< what fits into the state
+/// How long a thread looks for the next job before it sleeps: about what waking it costs.
+constexpr std::chrono::microseconds kSpin{50};
+
+void pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+/// Cores' worth of time that the control group has (cpu.max of version 2, the quota of version 1); 0: no limit is known.
+double control_group_cores() {
+  double quota = 0, period = 0;
+  if (std::ifstream file("/sys/fs/cgroup/cpu.max"); file >> quota >> period && period > 0) return quota / period;  // "max": no number
+  std::ifstream of_quota("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"), of_period("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
+  return of_quota >> quota && of_period >> period && quota > 0 && period > 0 ? quota / period : 0;
+}
+
+}  // namespace
+
+int Workers::available() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  int count = sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : static_cast<int>(std::thread::hardware_concurrency());
+  if (const double limit = control_group_cores(); limit > 0) count = std::min(count, static_cast<int>(std::ceil(limit)));
+  return std::clamp(count, 1, kMostThreads);
+}
+
+std::shared_ptr<Workers> Workers::of(int threads) {
+  static std::mutex mutex;
+  static std::map<int, std::weak_ptr<Workers>> pools;
+  threads = threads <= 0 ? available() : std::min(threads, kMostThreads);
+  const std::lock_guard lock(mutex);
+  std::weak_ptr<Workers>& pool = pools[threads];
+  std::shared_ptr<Workers> found = pool.lock();
+  if (!found) pool = found = std::shared_ptr<Workers>(new Workers(threads));
+  return found;
+}
+
+Workers& Workers::none() {
+  static Workers alone(1);
+  return alone;
+}
+
+Workers::Workers(int threads) {
+  for (int i = 1; i < threads; ++i) {
+    Result<Thread> thread = Thread::start([this] { work(); });
+    if (!thread) break;
+    pool_.push_back(*std::move(thread));
+  }
+}
+
+Workers::~Workers() {
+  over_ = true;
+  state_.store((state_.load() + 1) & kNumberMask);  // another number, so that nobody sleeps on
+  state_.notify_all();
+}
+
+void Workers::run(const Job& job) {
+  if (busy_.exchange(true, std::memory_order_acquire)) {
+    for (std::int64_t piece = 0; piece < job.pieces; ++piece) job.piece(job.body, piece);
+    return;
+  }
+  job_ = job;
+  next_.store(0, std::memory_order_relaxed);
+  failed_.store(false, std::memory_order_relaxed);
+  const std::uint32_t number = (state_.load(std::memory_order_relaxed) + 1) & kNumberMask;
+  state_.store(kOpen | number, std::memory_order_release);
+  state_.notify_all();
+  take_pieces();
+  std::uint32_t state = state_.fetch_and(~kOpen, std::memory_order_acq_rel) & ~kOpen;
+  // Each of those who are still at it does its last piece.
+  for (int spins = 0; (state & kInsideMask) != 0; state = state_.load(std::memory_order_acquire)) {
+    if (++spins < 1000) {
+      pause();
+    } else {
+      state_.wait(state, std::memory_order_acquire);
+    }
+  }
+  const std::exception_ptr failure = failed_.load(std::memory_order_relaxed) ? std::exchange(failure_, nullptr) : nullptr;
+  busy_.store(false, std::memory_order_release);
+  if (failure) std::rethrow_exception(failure);
+}
+
+void Workers::take_pieces() noexcept {
+  for (;;) {
+    const std::int64_t piece = next_.fetch_add(1, std::memory_order_relaxed);
+    if (piece >= job_.pieces) return;
+    try {
+      job_.piece(job_.body, piece);
+    } catch (...) {
+      if (!failed_.exchange(true)) failure_ = std::current_exception();
+      next_.store(job_.pieces, std::memory_order_relaxed);
+    }
+  }
+}
+
+/// Until the state is another than `seen`.
+void Workers::wait_on_job(std::uint32_t seen) {
+  const auto begin = std::chrono::steady_clock::now();
+  for (;;) {
+    for (int i = 0; i < 64; ++i) {
+      if (state_.load(std::memory_order_relaxed) != seen) return;
+      pause();
+    }
+    if (std::chrono::steady_clock::now() - begin > kSpin) break;
+  }
+  state_.wait(seen, std::memory_order_relaxed);
+}
+
+void Workers::work() {
+  std::uint32_t done = 0;  // the number of the job that this thread was last at
+  for (std::uint32_t state = state_.load(); !over_.load(); state = state_.load(std::memory_order_acquire)) {
+    if ((state & kOpen) == 0 || (state & kNumberMask) == done) {
+      wait_on_job(state);
+      continue;
+    }
+    if (!state_.compare_exchange_weak(state, state + kInside, std::memory_order_acq_rel)) continue;
+    done = state & kNumberMask;
+    take_pieces();
+    const std::uint32_t left = state_.fetch_sub(kInside, std::memory_order_acq_rel) - kInside;
+    if ((left & (kOpen | kInsideMask)) == 0) state_.notify_all();
+  }
+}
+
+}  // namespace cleave::runtime
