@@ -27,7 +27,7 @@ void known_loop(const std::byte* const* operands, std::byte* results, std::int64
 
 /// Where the function itself costs more than the way to its operands, one loop for all steps will do.
 template <class Op, class T>
-void row_loop(const std::byte* const* operands, const std::int64_t* steps, std::byte* results, std::int64_t count) {
+void loop(const std::byte* const* operands, const std::int64_t* steps, std::byte* results, std::int64_t count) {
   constexpr bool worth = std::is_arithmetic_v<T> && Op::flops == 1;
   if constexpr (worth && Op::arity == 1) {
     if (steps[0] == 1) return known_loop<Op, T, 1, 1>(operands, results, count);
@@ -41,17 +41,41 @@ void row_loop(const std::byte* const* operands, const std::int64_t* steps, std::
 }
 
 template <class Op>
+RowLoop loop_on(DType operand) {
+  RowLoop found = nullptr;
+  ops::dispatch_in<Op::domain>(operand, [&](auto zero) { found = loop<Op, decltype(zero)>; });
+  return found;
+}
+
+struct LoopRow {
+  std::string_view op;
+  RowLoop (*on)(DType operand);
+};
+
+constexpr LoopRow kLoops[] = {
+// NOLINTNEXTLINE(cppcoreguidelines-macro-usage)
+#define CLEAVE_OP(family, Struct, name, ...) {#name, loop_on<scalars::Struct>},
+#include "graph/ops/elementwise.def"
+};
+
 Status kernel(const KernelCall& call) {
-  ops::dispatch_in<Op::domain>(call.inputs[0].type->dtype, [&](auto zero) { run_rows(call, row_loop<Op, decltype(zero)>); });
+  run_rows(call, row_loop(call.op, call.inputs[0].type->dtype));
   return {};
 }
 
 }  // namespace
 
+RowLoop row_loop(const OpDef& op, DType operand) {
+  for (const LoopRow& row : kLoops) {
+    if (row.op == op.name) return row.on(operand);
+  }
+  return op.name == "where" ? where_loop(operand) : nullptr;
+}
+
 std::span<const KernelRow> elementwise_kernels() {
   static constexpr KernelRow rows[] = {
 // NOLINTNEXTLINE(cppcoreguidelines-macro-usage)
-#define CLEAVE_OP(family, Struct, name, ...) {#name, kernel<scalars::Struct>},
+#define CLEAVE_OP(family, Struct, name, ...) {#name, kernel},
 #include "graph/ops/elementwise.def"
   };
   return rows;

@@ -1,14 +1,23 @@
-// Broadcasting on raw memory: the operands of an element-wise kernel as runs of equal steps, the longest that their shapes allow.
+// Element-wise work on raw memory: the loop of an op over neighbouring results, and broadcasting, which cuts operands into runs of equal
+// steps, the longest that their shapes allow. Fused tiles use the same loops.
 #pragma once
 
 #include <array>
 
 #include "executor/device/kernel.h"
+#include "graph/array/tensor_type.h"
 
 namespace cleave::runtime::host {
 
-/// Fills `count` results from three strided operands; steps in elements. As graph/ops/elementwise.h has it.
+/// Fills `count` neighbouring results from three operands (those that the op has not repeat another); steps in elements: 0 or 1 is fast,
+/// others work. Any alignment; a result may lie on top of an operand of its size.
 using RowLoop = void (*)(const std::byte* const* operands, const std::int64_t* steps, std::byte* results, std::int64_t count);
+
+/// The loop of an element-wise op whose operands from `op.promote_from` on have this element type. Null: the op is not element-wise there.
+/// Of `astype`, whose result is not given by its operand: `convert_loop`.
+RowLoop row_loop(const OpDef& op, DType operand);
+RowLoop convert_loop(DType from, DType to);
+RowLoop where_loop(DType choice);
 
 /// Runs `loop` over the whole result. Operands that the op has not repeat the first.
 void run_rows(const KernelCall& call, RowLoop loop);
