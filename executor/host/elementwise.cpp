@@ -72,6 +72,11 @@ RowLoop row_loop(const OpDef& op, DType operand) {
   return op.name == "where" ? where_loop(operand) : nullptr;
 }
 
+RowLoop loop_for(const OpDef& op, std::span<const TensorType> operands, const TensorType& result) {
+  if (op.name == "astype") return convert_loop(operands[0].dtype, result.dtype);
+  return row_loop(op, operands[static_cast<std::size_t>(op.promote_from)].dtype);
+}
+
 std::span<const KernelRow> elementwise_kernels() {
   static constexpr KernelRow rows[] = {
 // NOLINTNEXTLINE(cppcoreguidelines-macro-usage)

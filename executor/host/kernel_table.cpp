@@ -1,7 +1,37 @@
-// The host's kernels, by op. What has no row runs its meaning.
+// The host's kernels, by op. What has no row runs its meaning; several steps at once run as their fused kernel.
+#include "executor/host/fused.h"
 #include "executor/host/kernels.h"
+#include "executor/host/rows.h"
 
 namespace cleave::runtime {
+namespace host {
+namespace {
+
+/// A kernel of which nothing is made in advance.
+class PlainKernel final : public HostKernel {
+ public:
+  explicit PlainKernel(Kernel kernel) : kernel_(kernel) {}
+  Status run(const KernelCall& call) override { return kernel_(call); }
+
+ private:
+  Kernel kernel_;
+};
+
+/// The same with the loop looked up once.
+class ElementwiseKernel final : public HostKernel {
+ public:
+  explicit ElementwiseKernel(RowLoop loop) : loop_(loop) {}
+  Status run(const KernelCall& call) override {
+    run_rows(call, loop_);
+    return {};
+  }
+
+ private:
+  RowLoop loop_;
+};
+
+}  // namespace
+}  // namespace host
 
 std::span<const host::KernelFamily> host::kernel_families() {
   static constexpr KernelFamily families[] = {
@@ -19,26 +49,15 @@ Kernel host_kernel(const OpDef& op) {
   return run_meaning;
 }
 
-namespace {
-
-/// A kernel of which nothing is made in advance.
-class PlainKernel final : public HostKernel {
- public:
-  explicit PlainKernel(Kernel kernel) : kernel_(kernel) {}
-  Status run(const KernelCall& call) override { return kernel_(call); }
-
- private:
-  Kernel kernel_;
-};
-
-}  // namespace
-
 std::unique_ptr<HostKernel> prepare_host_kernel(const KernelRequest& request) {
-  return std::make_unique<PlainKernel>(host_kernel(*request.op));
+  if (!request.steps.empty()) return host::prepare_fused(request);
+  if (request.op->elementwise())
+    return std::make_unique<host::ElementwiseKernel>(host::loop_for(*request.op, request.input_types, request.result_types[0]));
+  return std::make_unique<host::PlainKernel>(host_kernel(*request.op));
 }
 
-bool host_fuses(const KernelRequest&) {
-  return false;
+bool host_fuses(const KernelRequest& request) {
+  return host::fuses_elementwise(request);
 }
 
 }  // namespace cleave::runtime

@@ -19,6 +19,9 @@ RowLoop row_loop(const OpDef& op, DType operand);
 RowLoop convert_loop(DType from, DType to);
 RowLoop where_loop(DType choice);
 
+/// Any of them, by what a call's operands and its result are.
+RowLoop loop_for(const OpDef& op, std::span<const TensorType> operands, const TensorType& result);
+
 /// Runs `loop` over the whole result. Operands that the op has not repeat the first.
 void run_rows(const KernelCall& call, RowLoop loop);
 

@@ -9,7 +9,11 @@ namespace {
 class Finder {
  public:
   Finder(const Program& program, DeviceId device, const FusionRule& takes)
-      : graph_(*program.graph), program_(program.devices[device]), takes_(takes), uses_(graph_.values.size(), 0) {}
+      : graph_(*program.graph),
+        program_(program.devices[device]),
+        is_host_(device == kHost),
+        takes_(takes),
+        uses_(graph_.values.size(), 0) {}
 
   Fusion run() {
     count_uses();
@@ -32,6 +36,8 @@ class Finder {
         for (const NodeId merge : step.merges) use_inputs(merge);
       }
     }
+    if (!is_host_) return;  // what leaves from elsewhere is sent
+    for (const Output& output : graph_.outputs) use(output.value);
   }
   void use_inputs(NodeId node) {
     for (const ValueId input : graph_.nodes[node].inputs) ++uses_[input.index];
@@ -116,6 +122,7 @@ class Finder {
 
   const Graph& graph_;
   const DeviceProgram& program_;
+  bool is_host_;
   const FusionRule& takes_;
   std::vector<int> uses_;     ///< by value: how often the device's steps read it
   std::vector<NodeId> lone_;  ///< of one operand and one reader, not element-wise

@@ -6,6 +6,7 @@
 #include "executor/check/compare.h"
 #include "executor/device/kernel.h"
 #include "executor/host/kernels.h"
+#include "executor/host/rows.h"
 #include "tests/support/division_table.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/op_samples.h"
@@ -104,6 +105,15 @@ TEST(Kernels, DivideAsInNumPyToTheSignOfZeros) {
 TEST(Kernels, StandInTheFamiliesOfTheirOps) {
   for (const host::KernelFamily& family : host::kernel_families()) {
     for (const host::KernelRow& row : family.rows()) EXPECT_EQ(family_of(row.op), family.name) << row.op;
+  }
+}
+
+TEST(Kernels, EveryElementwiseOpHasALoop) {
+  for (const OpSample& sample : op_samples()) {
+    if (!sample.op->elementwise()) continue;
+    std::vector<TensorType> types;
+    for (const Array& input : sample.inputs) types.push_back(input.type());
+    EXPECT_TRUE(host::loop_for(*sample.op, types, results_for(sample)[0].type())) << describe(sample);
   }
 }
 

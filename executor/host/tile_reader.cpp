@@ -1,0 +1,68 @@
+#include "executor/host/tile_reader.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "graph/ops/strided.h"
+
+namespace cleave::runtime::host {
+
+TileReader::TileReader(const TensorType& from, const Shape& to) : size_(size_of(from.dtype)) {
+  const ops::Strides strides = ops::broadcast_strides(from.shape, to);
+  for (std::size_t axis = to.size(); axis-- > 0;) {
+    if (to[axis] == 1) continue;
+    if (count_ > 0 && strides[axis] == step_[count_ - 1] * extent_[count_ - 1]) {
+      extent_[count_ - 1] *= to[axis];
+    } else {
+      extent_[count_] = to[axis];
+      step_[count_++] = strides[axis];
+    }
+  }
+  if (count_ == 0) extent_[count_++] = 1;
+}
+
+TileOperand TileReader::read(const std::byte* data, std::int64_t begin, std::int64_t count, std::byte* scratch) const {
+  if (count_ == 1) return {data + begin * step_[0] * size_, step_[0]};  // broadcasting gives steps of 0 and 1 along a single axis
+  const std::int64_t inside = begin % extent_[0];
+  if (inside + count <= extent_[0]) {
+    std::int64_t offset = inside * step_[0], rest = begin / extent_[0];
+    for (std::size_t axis = 1; axis < count_; rest /= extent_[axis++]) offset += rest % extent_[axis] * step_[axis];
+    return {data + offset * size_, step_[0]};
+  }
+  gather(data, begin, count, scratch);
+  return {scratch, 1};
+}
+
+void TileReader::gather(const std::byte* data, std::int64_t begin, std::int64_t count, std::byte* scratch) const {
+  std::array<std::int64_t, ops::kMaxRank + 1> index{};
+  std::int64_t rest = begin, offset = 0;
+  for (std::size_t axis = 0; axis < count_; ++axis) {
+    index[axis] = rest % extent_[axis];
+    rest /= extent_[axis];
+    offset += index[axis] * step_[axis];
+  }
+  while (count > 0) {
+    const std::int64_t row = std::min(count, extent_[0] - index[0]);
+    const std::byte* from = data + offset * size_;
+    const std::size_t bytes = static_cast<std::size_t>(row * size_);
+    if (step_[0] == 1) {
+      std::memcpy(scratch, from, bytes);
+    } else {  // one element over and over: doubled until the row is full
+      std::memcpy(scratch, from, static_cast<std::size_t>(size_));
+      for (std::size_t done = static_cast<std::size_t>(size_); done < bytes; done *= 2)
+        std::memcpy(scratch + done, scratch, std::min(done, bytes - done));
+    }
+    scratch += bytes;
+    count -= row;
+    offset -= index[0] * step_[0];
+    index[0] = 0;
+    for (std::size_t axis = 1; axis < count_; ++axis) {
+      offset += step_[axis];
+      if (++index[axis] < extent_[axis]) break;
+      offset -= extent_[axis] * step_[axis];
+      index[axis] = 0;
+    }
+  }
+}
+
+}  // namespace cleave::runtime::host

@@ -1,0 +1,81 @@
+#include "executor/device/workers.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <stdexcept>
+#include <thread>
+
+#include "tests/support/namespaces.h"
+
+namespace cleave::testing {
+namespace {
+
+TEST(Workers, DoEveryPieceOnce) {
+  for (const int threads : {1, 2, 3, 8}) {
+    const std::shared_ptr<Workers> workers = Workers::of(threads);
+    EXPECT_EQ(workers->threads(), threads);
+    for (const std::int64_t pieces : {0, 1, 2, 3, 7, 1000}) {
+      std::vector<std::atomic<int>> done(static_cast<std::size_t>(pieces));
+      for (int repeat = 0; repeat < 50; ++repeat)
+        workers->each(pieces, [&](std::int64_t piece) { ++done[static_cast<std::size_t>(piece)]; });
+      for (const auto& count : done) ASSERT_EQ(count, 50);
+    }
+  }
+}
+
+TEST(Workers, CutWorkTheSameWayForAnyNumberOfThreads) {
+  for (const int threads : {1, 4}) {
+    std::vector<std::int64_t> ends(4);
+    Workers::of(threads)->each_part(10, 3, [&](std::int64_t begin, std::int64_t end) { ends[static_cast<std::size_t>(begin / 3)] = end; });
+    EXPECT_EQ(ends, (std::vector<std::int64_t>{3, 6, 9, 10}));
+  }
+}
+
+TEST(Workers, AreSharedByThoseWhoAskForAsMany) {
+  EXPECT_EQ(Workers::of(2), Workers::of(2));
+  EXPECT_NE(Workers::of(2), Workers::of(3));
+  EXPECT_EQ(Workers::of(0)->threads(), Workers::available());
+  EXPECT_GE(Workers::available(), 1);
+}
+
+TEST(Workers, SeveralCallersAndPiecesWithinPiecesDoTheirOwn) {
+  const std::shared_ptr<Workers> workers = Workers::of(3);
+  std::atomic<std::int64_t> sum = 0;
+  std::vector<std::thread> callers;
+  for (int caller = 0; caller < 4; ++caller) {
+    callers.emplace_back([&] {
+      for (int repeat = 0; repeat < 200; ++repeat)
+        workers->each(10, [&](std::int64_t i) { workers->each(3, [&](std::int64_t k) { sum += i * k; }); });
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(sum, 4 * 200 * 45 * 3);
+}
+
+TEST(Workers, WhatAPieceThrowsReachesTheCallerAndTheNextJobIsDone) {
+  const std::shared_ptr<Workers> workers = Workers::of(2);
+  for (int repeat = 0; repeat < 100; ++repeat) {
+    EXPECT_THROW(workers->each(20,
+                               [](std::int64_t piece) {
+                                 if (piece == 7) throw std::runtime_error("seven");
+                               }),
+                 std::runtime_error);
+    std::atomic<int> done = 0;
+    workers->each(20, [&](std::int64_t) { ++done; });
+    EXPECT_EQ(done, 20);
+  }
+}
+
+TEST(Workers, SleepAndWakeUp) {
+  const std::shared_ptr<Workers> workers = Workers::of(2);
+  for (int repeat = 0; repeat < 20; ++repeat) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::atomic<int> done = 0;
+    workers->each(4, [&](std::int64_t) { ++done; });
+    EXPECT_EQ(done, 4);
+  }
+}
+
+}  // namespace
+}  // namespace cleave::testing

@@ -1,0 +1,151 @@
+// Groups of element-wise steps as one kernel of the host, against the meanings run one after the other; equal to the bit for every number
+// of threads, and when a result lies on top of an input.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "executor/check/compare.h"
+#include "executor/device/kernel.h"
+#include "tests/support/namespaces.h"
+
+namespace cleave::testing {
+namespace {
+
+/// A request with what its operands are and what its results should be.
+struct Group {
+  KernelRequest request;
+  std::vector<Array> inputs, expected;
+};
+
+class Generator {
+ public:
+  explicit Generator(unsigned seed) : random_(seed) {}
+
+  Group next() {
+    group_ = {};
+    values_.clear();
+    static const Shape shapes[] = {{}, {1}, {7}, {3, 5}, {2047}, {2048}, {2049}, {70000}, {300, 129}, {4, 33, 65}, {2, 1, 3000}, {0, 4}};
+    shape_ = shapes[pick(std::size(shapes))];
+    for (std::size_t i = 0, count = 1 + pick(4); i < count; ++i) add_input(i == 0);
+    const std::size_t steps = 2 + pick(12);
+    while (group_.request.steps.size() < steps) add_step();
+    const std::size_t first = group_.inputs.size();
+    for (std::size_t s = 0; s < steps; ++s) {
+      if (s + 1 < steps && pick(4) > 0) continue;
+      group_.request.written.push_back(s);
+      group_.request.result_types.push_back(values_[first + s].type());
+      group_.expected.push_back(values_[first + s]);
+    }
+    return std::move(group_);
+  }
+
+ private:
+  std::size_t pick(std::size_t count) { return std::uniform_int_distribution<std::size_t>(0, count - 1)(random_); }
+
+  /// One of the full shape, or one that broadcasts to it.
+  void add_input(bool full) {
+    Shape shape = shape_;
+    if (!full) {
+      for (std::int64_t& size : shape) size = pick(2) ? size : 1;
+      shape.erase(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(pick(shape.size() + 1)));
+    }
+    const DType dtype = std::array{DType::f32, DType::f32, DType::f64, DType::i32, DType::u8}[pick(5)];
+    Array array(TensorType{dtype, shape});
+    dispatch(dtype, [&](auto zero) {
+      auto* elements = reinterpret_cast<decltype(zero)*>(array.mutable_bytes());
+      for (std::int64_t i = 0; i < array.type().elements(); ++i)
+        elements[i] = static_cast<decltype(zero)>(static_cast<float>(pick(200)) / 16);
+    });
+    group_.request.input_types.push_back(array.type());
+    group_.inputs.push_back(array);
+    values_.push_back(std::move(array));
+  }
+
+  void add_step() {
+    static const char* const ops[] = {"add",  "multiply", "subtract",    "minimum",      "maximum", "negative", "abs",
+                                      "tanh", "less",     "logical_not", "floor_divide", "where",   "astype",   "clip"};
+    const OpDef& op = *find_op(ops[pick(std::size(ops))]);
+    FusedStep step{{}, &op, &attributes_.emplace_back(), {}, {}};
+    Attributes& attributes = attributes_.back();
+    std::vector<TensorType> types;
+    std::vector<Array> operands;
+    for (int i = 0; i < op.max_inputs; ++i) {
+      step.operands.push_back(pick(3) ? values_.size() - 1 - pick(std::min<std::size_t>(3, values_.size())) : pick(values_.size()));
+      types.push_back(values_[step.operands.back()].type());
+      operands.push_back(values_[step.operands.back()]);
+    }
+    if (op.name == "astype") attributes.set("dtype", std::array{DType::f32, DType::i32, DType::boolean, DType::u8}[pick(4)]);
+    if (normalize_call(op, operands.size(), attributes)) return;
+    const TypeResult typed = op.type_rule(types, attributes);
+    const auto* results = std::get_if<std::vector<TensorType>>(&typed);
+    if (!results || (*results)[0].shape != shape_) return;
+    std::vector<Array> made{Array((*results)[0])};
+    const OpContext context{[](std::string_view) {}};
+    ASSERT_TRUE(op.meaning({attributes, operands, made, context}).ok());
+    step.type = made[0].type();
+    group_.request.steps.push_back(std::move(step));
+    group_.request.op = &op;
+    group_.request.attributes = &attributes;
+    values_.push_back(std::move(made[0]));
+  }
+
+  std::mt19937 random_;
+  Shape shape_;
+  Group group_;
+  std::vector<Array> values_;
+  std::deque<Attributes> attributes_;
+};
+
+/// The results; `on_top`: the first input of a result's type is where the result goes, if nothing else goes there.
+std::vector<Array> run(const Group& group, Workers& workers, bool on_top) {
+  std::vector<Array> inputs = group.inputs, results;
+  std::vector<TensorView> in, out;
+  for (Array& input : inputs) in.push_back({&input.type(), input.mutable_bytes()});
+  std::vector<std::byte*> taken;
+  results.reserve(group.expected.size());
+  for (const TensorType& type : group.request.result_types) {
+    results.emplace_back(type);
+    out.push_back({&results.back().type(), results.back().mutable_bytes()});
+    std::memset(out.back().data, 0xFF, static_cast<std::size_t>(type.bytes()));
+    for (const TensorView& input : in) {
+      if (!on_top || *input.type != type || std::find(taken.begin(), taken.end(), input.data) != taken.end()) continue;
+      taken.push_back(out.back().data = input.data);
+      break;
+    }
+  }
+  const OpContext context{[](std::string_view) {}};
+  const std::unique_ptr<HostKernel> kernel = prepare_host_kernel(group.request);
+  for (int repeat = 0; repeat < (on_top ? 1 : 2); ++repeat) {
+    const Status status = run_guarded(*kernel, {*group.request.op, *group.request.attributes, in, out, context, workers});
+    EXPECT_TRUE(status.ok());
+  }
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (out[i].data != results[i].bytes() && results[i].type().bytes() > 0)
+      std::memcpy(results[i].mutable_bytes(), out[i].data, static_cast<std::size_t>(results[i].type().bytes()));
+  }
+  return results;
+}
+
+TEST(Fused, GroupsEqualTheMeaningsOfTheirSteps) {
+  const std::shared_ptr<Workers> three = Workers::of(3);
+  for (unsigned seed = 0; seed < 600; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Generator generator(seed);
+    const Group group = generator.next();
+    ASSERT_TRUE(host_fuses(group.request));
+    const std::vector<Array> alone = run(group, Workers::none(), false);
+    const std::vector<Array> together = run(group, *three, false), on_top = run(group, *three, true);
+    for (std::size_t i = 0; i < alone.size(); ++i) {
+      EXPECT_EQ(difference(alone[i], group.expected[i], 10).value_or(""), "") << "result " << i;
+      const auto bytes = static_cast<std::size_t>(alone[i].type().bytes());
+      if (bytes == 0) continue;
+      EXPECT_EQ(std::memcmp(alone[i].bytes(), together[i].bytes(), bytes), 0) << "result " << i << " by three threads";
+      EXPECT_EQ(std::memcmp(alone[i].bytes(), on_top[i].bytes(), bytes), 0) << "result " << i << " on top of an input";
+    }
+    if (HasFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace cleave::testing
