@@ -82,13 +82,20 @@ Result<Array> bind_leaf(const Graph& graph, NodeId id, const RunOptions& options
   return array;
 }
 
-Result<std::map<NodeId, Array>> bind_leaves(const Graph& graph, const RunOptions& options) {
+Result<std::map<NodeId, Array>> bind_leaves(const Graph& graph, const RunOptions& options, std::map<NodeId, Array>* kept) {
   std::map<NodeId, Array> leaves;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     NodeKind kind = graph.nodes[NodeId(i)].kind;
     if (kind != NodeKind::input && kind != NodeKind::parameter) continue;
+    const Node& node = graph.nodes[NodeId(i)];
+    const bool keeps = kept && !options.inputs.contains(graph.values[node.results[0]].name) && !node.attributes.find("file");
+    if (keeps && kept->contains(NodeId(i))) {
+      leaves.emplace(NodeId(i), kept->at(NodeId(i)));
+      continue;
+    }
     Result<Array> array = bind_leaf(graph, NodeId(i), options);
     if (!array) return array.error();
+    if (keeps) kept->emplace(NodeId(i), *array);
     leaves.emplace(NodeId(i), std::move(*array));
   }
   return leaves;

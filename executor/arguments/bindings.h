@@ -15,8 +15,9 @@ namespace cleave::runtime {
 /// An Error at the node's line if there is none, or if its type is another.
 Result<Array> bind_leaf(const Graph& graph, NodeId node, const RunOptions& options);
 
-/// The arrays of all inputs and parameters, by node.
-Result<std::map<NodeId, Array>> bind_leaves(const Graph& graph, const RunOptions& options);
+/// The arrays of all inputs and parameters, by node. `kept`: what the model draws or fills for itself is taken from there, or left there
+/// for the next run.
+Result<std::map<NodeId, Array>> bind_leaves(const Graph& graph, const RunOptions& options, std::map<NodeId, Array>* kept = nullptr);
 
 /// Attributes of nodes that call a function from a shared library, with the function bound. Loads the libraries.
 using BoundAttributes = std::map<NodeId, Attributes>;

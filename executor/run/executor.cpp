@@ -91,7 +91,7 @@ class AsynchronousExecutor final : public Executor {
   }
   Result<RunResult> run_once(const RunOptions& options) {
     auto start = RunState::Clock::now();
-    Result<std::map<NodeId, Array>> leaves = bind_leaves(graph(), options);
+    Result<std::map<NodeId, Array>> leaves = bind_leaves(graph(), options, &kept_);
     if (!leaves) return leaves.error();
     if (Status status = check_results(graph(), options, *leaves); !status) return status.error();
     if (options.on_output && early_outputs_.needed() && !early_thread_)
@@ -207,6 +207,7 @@ class AsynchronousExecutor final : public Executor {
   }
 
   std::unique_ptr<Prepared> prepared_;
+  std::map<NodeId, Array> kept_;  ///< what the model draws or fills for itself, the same in every run
   Outputs outputs_;
   EarlyOutputs early_outputs_;
   const double watchdog_seconds_;

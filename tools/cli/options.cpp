@@ -160,6 +160,7 @@ void Definitions::add_output_flags(CLI::App& sub) {
 void Definitions::add_device_flags(CLI::App& sub) {
   hint(sub.add_option("--device", options_.device, "auto, none, simulated, cuda[:N]")->type_name("DEVICE"),
        {{"auto", "none", "simulated", "cuda", "cuda:0"}});
+  add_number(sub, "--threads", options_.threads, 1, 128, "of the host's work; default: the cores it is given");
   add_choice(sub, "--precision", options_.precision, {"f32", "tf32", "bf16"}, "of the accelerator's matrix products of f32", "TYPE");
 }
 

@@ -46,6 +46,7 @@ struct Options {
   bool check_memory = false;
   std::string inject;
   std::string schedule = "eager";
+  std::int64_t threads = 0;
   std::string precision = "f32";
 
   // calibrate

@@ -72,6 +72,7 @@ std::optional<std::uint64_t> random_seed(std::string_view schedule) {
 Status read_executor_flags(const Options& options, ExecutorOptions& result) {
   result.check_memory = options.check_memory;
   result.inject = options.inject;
+  result.threads = static_cast<int>(options.threads);
   result.library_paths = library_folders();
   if (options.precision == "tf32") result.precision = Precision::tf32;
   if (options.precision == "bf16") result.precision = Precision::bf16;
