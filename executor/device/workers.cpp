@@ -59,8 +59,9 @@ Workers& Workers::none() {
   return alone;
 }
 
-Workers::Workers(int threads) {
-  for (int i = 1; i < threads; ++i) {
+void Workers::start() {
+  started_ = true;
+  for (int i = 1; i < threads_; ++i) {
     Result<Thread> thread = Thread::start([this] { work(); });
     if (!thread) break;
     pool_.push_back(*std::move(thread));
@@ -78,6 +79,7 @@ void Workers::run(const Job& job) {
     for (std::int64_t piece = 0; piece < job.pieces; ++piece) job.piece(job.body, piece);
     return;
   }
+  if (!started_) start();
   job_ = job;
   next_.store(0, std::memory_order_relaxed);
   failed_.store(false, std::memory_order_relaxed);

@@ -22,7 +22,8 @@ class Workers {
 
   /// How many threads this process is given: the cores of its affinity, or less where its control group has less time.
   static int available();
-  /// The pool of `threads`, the caller's included; 0: as many as are available. Where the system gives fewer, they are fewer.
+  /// The pool of `threads`, the caller's included; 0: as many as are available. They start with the first work that is worth it; where the
+  /// system gives fewer, fewer do all the work.
   static std::shared_ptr<Workers> of(int threads);
   /// The caller alone.
   static Workers& none();
@@ -31,12 +32,12 @@ class Workers {
   Workers& operator=(const Workers&) = delete;
   ~Workers();
 
-  [[nodiscard]] int threads() const { return 1 + static_cast<int>(pool_.size()); }
+  [[nodiscard]] int threads() const { return threads_; }
 
   /// `body(piece)` for each of `pieces`, on any thread in any order, and returns when all are done. What a piece throws, it throws.
   template <class Body>
   void each(std::int64_t pieces, const Body& body) {
-    if (pieces <= 1 || pool_.empty()) {
+    if (pieces <= 1 || threads_ == 1) {
       for (std::int64_t piece = 0; piece < pieces; ++piece) body(piece);
       return;
     }
@@ -58,12 +59,15 @@ class Workers {
   /// One word says all: whether a job is open (top bit), how many threads of the pool are at it (next seven), and its number.
   static constexpr std::uint32_t kOpen = 1U << 31, kInside = 1U << 24, kInsideMask = 127U << 24, kNumberMask = kInside - 1;
 
-  explicit Workers(int threads);
+  explicit Workers(int threads) : threads_(threads) {}
+  void start();
   void run(const Job& job);
   void work();
   void wait_on_job(std::uint32_t seen);
   void take_pieces() noexcept;
 
+  const int threads_;
+  bool started_ = false;
   std::atomic<bool> busy_{false};  ///< with the one job that it has at a time
   Job job_;
   std::atomic<std::uint32_t> state_{0};

@@ -68,10 +68,10 @@ class Classes {
 
 class Planner {
  public:
-  Planner(const Program& program, DeviceId device, bool leaves_external, const Fusion& fusion)
+  Planner(const Program& program, DeviceId device, bool arrays_external, const Fusion& fusion)
       : graph_(*program.graph),
         program_(program.devices[device]),
-        leaves_external_(leaves_external),
+        arrays_external_(arrays_external),
         liveness_(find_liveness(program, device, fusion)) {}
 
   MemoryPlan run() {
@@ -100,7 +100,7 @@ class Planner {
       StorageIndex& storage = of_class[classes.find(value.index)];
       if (storage == kNoStorage) {
         storage = add_storage(graph_.values[value].type.bytes());
-        plan_.storages.back().external = leaves_external_ && life(value).whole_run;
+        plan_.storages.back().external = arrays_external_ && life(value).whole_run;
       }
       Interval& held = held_[static_cast<std::size_t>(storage)];
       held.include(life(value).held.start, life(value).held.end);
@@ -108,10 +108,15 @@ class Planner {
       plan_.storages[static_cast<std::size_t>(storage)].values.push_back(value);
       plan_.storage_of[value] = storage;
     }
+    for (const Output& output : graph_.outputs) {
+      const StorageIndex s = plan_.storage_of[output.value];
+      if (!arrays_external_ || s == kNoStorage || plan_.storages[static_cast<std::size_t>(s)].external) continue;
+      plan_.storages[static_cast<std::size_t>(s)].external = plan_.storages[static_cast<std::size_t>(s)].leaves = true;
+    }
   }
 
   StorageIndex add_storage(std::int64_t bytes) {
-    plan_.storages.push_back({{0, bytes}, false, {}});
+    plan_.storages.push_back({{0, bytes}, false, false, {}});
     held_.emplace_back();
     return static_cast<StorageIndex>(plan_.storages.size() - 1);
   }
@@ -225,7 +230,7 @@ class Planner {
 
   const Graph& graph_;
   const DeviceProgram& program_;
-  bool leaves_external_;
+  bool arrays_external_;
   Liveness liveness_;
   MemoryPlan plan_;
   std::vector<Interval> held_;  ///< by storage
@@ -234,8 +239,8 @@ class Planner {
 
 }  // namespace
 
-MemoryPlan plan_memory(const Program& program, DeviceId device, bool leaves_external, const Fusion& fusion) {
-  return Planner(program, device, leaves_external, fusion).run();
+MemoryPlan plan_memory(const Program& program, DeviceId device, bool arrays_external, const Fusion& fusion) {
+  return Planner(program, device, arrays_external, fusion).run();
 }
 
 MemoryPeak accelerator_peak(const Program& program) {

@@ -35,7 +35,8 @@ struct StepPlan {
 struct MemoryPlan {
   struct Storage {
     Range range;                  ///< in the arena
-    bool external = false;        ///< not in the arena: arrays that the run is given
+    bool external = false;        ///< not in the arena: arrays that the run is given, or gives
+    bool leaves = false;          ///< at the end of a run an output lies here
     std::vector<ValueId> values;  ///< that lie here; none: needed by moves only
   };
   std::vector<Storage> storages;
@@ -47,8 +48,8 @@ struct MemoryPlan {
   [[nodiscard]] const Range& range(ValueId value) const { return storages[static_cast<std::size_t>(storage_of[value])].range; }
 };
 
-/// `leaves_external`: inputs, parameters and constants lie outside the arena (the host), else in it for the whole run.
-MemoryPlan plan_memory(const Program& program, DeviceId device, bool leaves_external, const Fusion& fusion = {});
+/// `arrays_external`: inputs, parameters, constants and outputs lie outside the arena, in arrays (the host), else in it for the whole run.
+MemoryPlan plan_memory(const Program& program, DeviceId device, bool arrays_external, const Fusion& fusion = {});
 
 /// What plan_memory() takes of the accelerator; for the planner.
 MemoryPeak accelerator_peak(const Program& program);

@@ -131,7 +131,7 @@ class AsynchronousExecutor final : public Executor {
     Status status = detail::guard_memory([&]() -> Status {
       for (; begun < drivers_.size(); ++begun)
         if (Status driver = drivers_[begun]->begin(run, options, leaves); !driver) return driver;
-      host_->begin(run, options, leaves, simulated_);
+      if (Status host = host_->begin(run, options, leaves, simulated_); !host) return host;
       outputs_.begin(options.on_output);
       return {};
     });

@@ -11,7 +11,7 @@ namespace cleave::runtime {
 Result<std::unique_ptr<HostSide>> HostSide::create(Prepared& prepared, Outputs& outputs) {
   std::unique_ptr<HostSide> side(new HostSide(prepared, outputs));
   const MemoryPlan& plan = side->plan_;
-  Result<Array> arena = Array::allocate({DType::u8, {plan.arena_bytes}});
+  Result<Array> arena = allocate_block(plan.arena_bytes);
   if (!arena) return does_not_fit(*prepared.program, kHost, plan, 0);
   side->arena_ = std::move(*arena);
   std::byte* base = side->arena_.mutable_bytes();
@@ -83,7 +83,7 @@ void HostSide::find_read() {
   }
 }
 
-void HostSide::begin(RunState& run, const RunOptions& options, std::map<NodeId, Array> leaves, bool virtual_time) {
+Status HostSide::begin(RunState& run, const RunOptions& options, std::map<NodeId, Array> leaves, bool virtual_time) {
   run_ = &run;
   options_ = options;
   context_.print = print_or_stdout(options);
@@ -104,6 +104,7 @@ void HostSide::begin(RunState& run, const RunOptions& options, std::map<NodeId, 
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
     if (graph_.nodes[NodeId(i)].kind == NodeKind::constant) use_in_place(NodeId(i), graph_.nodes[NodeId(i)].attributes.get<Array>("value"));
   }
+  if (Status status = take_leaving(); !status) return status;
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
     if (!operations_[NodeId(i)].kernel) continue;
     std::size_t view = operations_[NodeId(i)].first_view;
@@ -111,6 +112,22 @@ void HostSide::begin(RunState& run, const RunOptions& options, std::map<NodeId, 
       for (const ValueId value : *values) views_[view++].data = data(value);
     }
   }
+  return {};
+}
+
+/// Outputs are computed in the arrays that are given out.
+Status HostSide::take_leaving() {
+  for (const Output& output : graph_.outputs) {
+    const StorageIndex storage = plan_.storage_of[output.value];
+    if (storage == kNoStorage || !plan_.storages[static_cast<std::size_t>(storage)].leaves || leaving_.contains(storage)) continue;
+    const auto given = options_.results.find(output.name);
+    Result<Array> array =
+        given != options_.results.end() ? Result<Array>(given->second) : result_memory_.take(graph_.values[output.value].type);
+    if (!array) return at_node(graph_, graph_.values[output.value].producer, array.error());
+    addresses_[static_cast<std::size_t>(storage)] = writable(*array);
+    leaving_.emplace(storage, *std::move(array));
+  }
+  return {};
 }
 
 double HostSide::time() const {
@@ -133,6 +150,8 @@ Array HostSide::output(ValueId value) const {
   if (auto leaf = leaves_.find(graph_.values[value].producer); leaf != leaves_.end()) return leaf->second;
   if (producer.kind == NodeKind::constant) return producer.attributes.get<Array>("value");
   if (given_.contains(value)) return *prepared_.caller_memory.target(value);
+  const auto leaving = leaving_.find(plan_.storage_of[value]);
+  if (leaving != leaving_.end() && leaving->second.type() == graph_.values[value].type) return leaving->second;
   return snapshot({&graph_.values[value].type, data(value)});
 }
 

@@ -9,6 +9,7 @@
 #include "executor/report/observation.h"
 #include "executor/run/outputs.h"
 #include "executor/run/prepared.h"
+#include "executor/run/result_memory.h"
 #include "executor/run/walk.h"
 
 namespace cleave::runtime {
@@ -18,11 +19,12 @@ class HostSide final : public Worker {
   /// Takes the host's arena. An Error where memory is short. Hands in outputs as it comes to them.
   static Result<std::unique_ptr<HostSide>> create(Prepared& prepared, Outputs& outputs);
 
-  /// Before each run.
-  void begin(RunState& run, const RunOptions& options, std::map<NodeId, Array> leaves, bool virtual_time);
+  /// Before each run. An Error where memory for its results is short.
+  Status begin(RunState& run, const RunOptions& options, std::map<NodeId, Array> leaves, bool virtual_time);
   /// Lets go of the caller's arrays.
   void end() {
     leaves_.clear();
+    leaving_.clear();
     options_ = {};
   }
   [[nodiscard]] Array output(ValueId value) const;
@@ -54,6 +56,7 @@ class HostSide final : public Worker {
   [[nodiscard]] const std::vector<ValueId>& reads(NodeId id) const;
   [[nodiscard]] const std::vector<ValueId>& writes(NodeId id) const;
   void find_read();
+  Status take_leaving();
 
   bool operation(const Node& node, const Origin& here);
   bool operation(const Node& node, const Origin& here, const CallLimits* limits);
@@ -85,7 +88,9 @@ class HostSide final : public Worker {
   RunOptions options_;
   OpContext context_;
   std::map<NodeId, Array> leaves_;
-  std::set<ValueId> given_;  ///< results that lie in the caller's memory only
+  ResultMemory result_memory_;
+  std::map<StorageIndex, Array> leaving_;  ///< where outputs are computed: the caller's arrays, or new ones
+  std::set<ValueId> given_;                ///< results that lie in the caller's memory only
   bool virtual_time_ = false;
   double now_ = 0;  ///< virtual
   RunState::Clock::time_point start_;

@@ -1,0 +1,66 @@
+#include "executor/run/result_memory.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace cleave::runtime {
+namespace {
+
+constexpr std::int64_t kSmall = 4 << 10;  ///< what is smaller is quickly had
+constexpr std::uintptr_t kHugePage = 2 << 20;
+
+}  // namespace
+
+Result<Array> allocate_block(std::int64_t bytes) {
+  Result<Array> block = Array::allocate({DType::u8, {bytes}});
+  if (!block) return block;
+  const auto begin = (reinterpret_cast<std::uintptr_t>(block->bytes()) + kHugePage - 1) / kHugePage * kHugePage;
+  const auto end = (reinterpret_cast<std::uintptr_t>(block->bytes()) + static_cast<std::uintptr_t>(bytes)) / kHugePage * kHugePage;
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);  // a hint: what it says does not matter
+  return block;
+}
+
+/// Blocks that nobody holds: at most one for each that was taken at once.
+class ResultMemory::Spare {
+ public:
+  Array take(std::int64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::find_if(blocks_.begin(), blocks_.end(), [&](const Array& block) { return block.size() == bytes; });
+    if (found == blocks_.end()) return {};
+    Array block = std::move(*found);
+    blocks_.erase(found);
+    return block;
+  }
+  void give_back(Array block) {
+    const std::lock_guard lock(mutex_);
+    if (blocks_.size() >= kMost) blocks_.erase(blocks_.begin());
+    blocks_.push_back(std::move(block));
+  }
+
+ private:
+  static constexpr std::size_t kMost = 16;
+  std::mutex mutex_;
+  std::vector<Array> blocks_;  ///< the longest unused first
+};
+
+ResultMemory::ResultMemory() : spare_(std::make_shared<Spare>()) {}
+
+Result<Array> ResultMemory::take(const TensorType& type) {
+  if (type.bytes() < kSmall) return Array::allocate(type);
+  Array block = spare_->take(type.bytes());
+  if (block.size() != type.bytes()) {
+    Result<Array> fresh = allocate_block(type.bytes());
+    if (!fresh) return fresh;
+    block = *std::move(fresh);
+  }
+  std::byte* data = block.mutable_bytes();
+  return Array::own(type, data, [spare = std::weak_ptr(spare_), block = std::move(block)]() mutable {
+    if (const std::shared_ptr<Spare> all = spare.lock()) all->give_back(std::move(block));
+  });
+}
+
+}  // namespace cleave::runtime
