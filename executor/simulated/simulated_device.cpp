@@ -81,28 +81,29 @@ Status SimulatedDevice::begin_run(RunState& run) {
   return {};
 }
 
-void SimulatedDevice::issue(Work work, Stream stream, const Origin& origin, std::function<Status(bool)> action) {
-  std::int64_t of_kind = ++(work == Work::kernel ? issued_kernels_ : issued_transfers_);
-  std::int64_t of_all = issued_kernels_ + issued_transfers_;
+template <class F>
+void SimulatedDevice::issue(Work work, Stream stream, const Origin& origin, F action) {
+  const std::int64_t of_kind = ++(work == Work::kernel ? issued_kernels_ : issued_transfers_);
+  const std::int64_t of_all = issued_kernels_ + issued_transfers_;
   SimulatedStreams::Command command;
   command.origin = origin;
   command.stalls = of_all == faults_.stall;
   losing_ = losing_ || of_all == faults_.lost;
-  bool corrupt = work == Work::transfer && of_kind == faults_.corrupt;
   if (losing_) {
     command.action = [this]() -> Status {
       lost_ = true;
       return lost_error();
     };
   } else if (of_kind == (work == Work::kernel ? faults_.kernel : faults_.transfer)) {
-    std::string what = work == Work::kernel ? "kernel " : "transfer ";
-    command.action = [message = what + std::to_string(of_kind) + " failed on the simulated accelerator (injected)"]() -> Status {
-      return machine_error(message);
+    command.action = [work, of_kind]() -> Status {
+      return machine_error((work == Work::kernel ? "kernel " : "transfer ") + std::to_string(of_kind) +
+                           " failed on the simulated accelerator (injected)");
     };
   } else {
-    command.action = [action = std::move(action), corrupt] { return action(corrupt); };
+    const bool corrupt = work == Work::transfer && of_kind == faults_.corrupt;
+    command.action = [action, corrupt] { return action(corrupt); };
   }
-  streams_->enqueue(stream, std::move(command));
+  streams_->enqueue(stream, command);
 }
 
 Status SimulatedDevice::check_written(const Range& range) const {
@@ -166,7 +167,7 @@ Status SimulatedDevice::copy_inside(Range to, Range from, const Origin& origin) 
     memory_->mark_written(to);
     return {};
   };
-  streams_->enqueue(Stream::compute, std::move(command));
+  streams_->enqueue(Stream::compute, command);
   return {};
 }
 
@@ -178,7 +179,7 @@ Status SimulatedDevice::fill(Range to, std::int32_t value, const Origin& origin)
     memory_->mark_written(to);
     return {};
   };
-  streams_->enqueue(Stream::compute, std::move(command));
+  streams_->enqueue(Stream::compute, command);
   return {};
 }
 
@@ -189,7 +190,7 @@ Status SimulatedDevice::discard(Range what, const Origin& origin) {
     memory_->poison(what);
     return {};
   };
-  streams_->enqueue(Stream::compute, std::move(command));
+  streams_->enqueue(Stream::compute, command);
   return {};
 }
 
@@ -197,7 +198,7 @@ Status SimulatedDevice::wait(Stream stream, Event event) {
   if (event.sequence == 0 || event.stream == stream) return {};
   SimulatedStreams::Command command;
   command.after = event;
-  streams_->enqueue(stream, std::move(command));
+  streams_->enqueue(stream, command);
   return {};
 }
 

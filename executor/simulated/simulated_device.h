@@ -53,7 +53,8 @@ class SimulatedDevice final : public Device {
   enum class Work : std::uint8_t { kernel, transfer };
 
   /// Enqueues work that faults may hit. `corrupt`, where given, damages what a transfer wrote.
-  void issue(Work work, Stream stream, const Origin& origin, std::function<Status(bool corrupt)> action);
+  template <class F>
+  void issue(Work work, Stream stream, const Origin& origin, F action);
   Status run_kernel(const PreparedKernel& prepared);
   /// Copies, and compares what arrived with what was sent when transfers are checked.
   Status transfer(std::byte* to, const std::byte* from, std::int64_t bytes, bool corrupt) const;

@@ -18,6 +18,7 @@ std::uint64_t mixed(std::uint64_t x) {
 Result<std::unique_ptr<SimulatedStreams>> SimulatedStreams::create(ExecutorOptions::Schedule schedule, std::uint64_t seed) {
   std::unique_ptr<SimulatedStreams> streams(new SimulatedStreams(schedule, seed));
   for (std::size_t s = 0; s < kStreamCount; ++s) {
+    streams->queues_[s].commands.resize(kLongest);
     Result<Thread> thread = Thread::start([all = streams.get(), s] { all->work(s); });
     if (!thread) return thread.error();
     streams->queues_[s].thread = *std::move(thread);
@@ -53,15 +54,14 @@ void SimulatedStreams::end() {
   run_ = nullptr;
 }
 
-void SimulatedStreams::enqueue(Stream stream, Command command) {
+void SimulatedStreams::enqueue(Stream stream, const Command& command) {
   std::unique_lock lock(mutex_);
   Queue& q = queue(stream);
-  while (q.enqueued - q.completed >= kLongest && !aborted_) {
+  while (q.enqueued - q.completed >= kLongest) {  // a run that is given up goes through what is there at once
     demand(q, q.completed + kLongest / 2);
     changed_.wait(lock);
   }
-  q.commands.push_back(std::move(command));
-  ++q.enqueued;
+  q.commands[q.enqueued++ % kLongest] = command;
   lock.unlock();
   changed_.notify_all();
 }
@@ -106,11 +106,11 @@ bool SimulatedStreams::eager(std::size_t stream, std::uint64_t sequence) const {
 
 bool SimulatedStreams::startable(std::size_t stream) {
   Queue& q = queues_[stream];
-  if (q.commands.empty()) return false;
+  if (q.completed == q.enqueued) return false;
   if (aborted_) return true;
   std::uint64_t sequence = q.completed + 1;
   if (!eager(stream, sequence) && q.demanded < sequence) return false;
-  const Command& head = q.commands.front();
+  const Command& head = q.commands[q.completed % kLongest];
   if (head.action || head.stalls) return true;
   Queue& other = queue(head.after.stream);
   demand(other, head.after.sequence);
@@ -123,10 +123,8 @@ void SimulatedStreams::work(std::size_t stream) {
   while (true) {
     changed_.wait(lock, [&] { return quitting_ || startable(stream); });
     if (quitting_) return;
-    Command command = std::move(q.commands.front());
-    q.commands.pop_front();
     const Status executed = detail::guard_memory([&] {
-      if (!aborted_) execute(q, command, lock);
+      if (!aborted_) execute(q, q.commands[q.completed % kLongest], lock);
       return Status();
     });
     if (!executed) {
@@ -140,7 +138,7 @@ void SimulatedStreams::work(std::size_t stream) {
   }
 }
 
-void SimulatedStreams::execute(Queue& q, Command& command, std::unique_lock<std::mutex>& lock) {
+void SimulatedStreams::execute(Queue& q, Command command, std::unique_lock<std::mutex>& lock) {
   std::uint64_t sequence = q.completed + 1;
   if (q.poison) return;
   if (command.stalls) {

@@ -4,15 +4,15 @@
 
 #include <array>
 #include <condition_variable>
-#include <deque>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "executor/device/event.h"
 #include "executor/device/run_state.h"
 #include "executor/options.h"
+#include "executor/simulated/action.h"
 #include "graph/base/thread.h"
 
 namespace cleave::runtime {
@@ -20,8 +20,8 @@ namespace cleave::runtime {
 class SimulatedStreams {
  public:
   struct Command {
-    std::function<Status()> action;  ///< null: a wait
-    Event after;                     ///< waits: for what
+    Action action;  ///< null: a wait
+    Event after;    ///< waits: for what
     Origin origin;
     bool stalls = false;  ///< never ends
   };
@@ -35,14 +35,14 @@ class SimulatedStreams {
   void begin(RunState& run);
   /// Returns when nothing is left to do.
   void end();
-  void enqueue(Stream stream, Command command);
+  void enqueue(Stream stream, const Command& command);
   Event record(Stream stream);
   Status synchronize(Event event);
   void abort();
 
  private:
   struct Queue {
-    std::deque<Command> commands;
+    std::vector<Command> commands;  ///< a ring; the next one is the `completed`th
     std::uint64_t enqueued = 0, completed = 0;
     std::uint64_t demanded = 0;   ///< somebody waits for all up to this
     std::optional<Error> poison;  ///< why everything from `poisoned_from` on failed
@@ -57,7 +57,7 @@ class SimulatedStreams {
   [[nodiscard]] bool eager(std::size_t stream, std::uint64_t sequence) const;
   bool startable(std::size_t stream);
   void work(std::size_t stream);
-  void execute(Queue& queue, Command& command, std::unique_lock<std::mutex>& lock);
+  void execute(Queue& queue, Command command, std::unique_lock<std::mutex>& lock);
 
   const ExecutorOptions::Schedule schedule_;
   const std::uint64_t seed_;
