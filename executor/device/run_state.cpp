@@ -1,5 +1,7 @@
 #include "executor/device/run_state.h"
 
+#include <algorithm>
+
 #include "graph/base/exceptions.h"
 
 namespace cleave::runtime {
@@ -34,7 +36,7 @@ void RunState::end(const Error& error) {
   {
     std::lock_guard lock(mutex_);
     if (!error_) error_ = detail::guard_memory_or([&] { return error; }, [] { return detail::out_of_memory(); });
-    failed_at_.clear();
+    failed_at_ = {};
     failed_.store(true, std::memory_order_release);
     told = interrupted();
   }
@@ -73,7 +75,7 @@ RunState::Waited RunState::wait(DeviceId who, const Origin& origin, const std::f
                                 std::optional<Clock::time_point> deadline) {
   std::unique_lock lock(mutex_);
   if (ready()) return Waited::ready;
-  if (who.valid()) waiting_[who] = origin.node;
+  if (who.valid()) note_waiting(who, origin.node);
   Waited result = Waited::stopped;
   while (true) {
     if (ready()) {
@@ -88,23 +90,36 @@ RunState::Waited RunState::wait(DeviceId who, const Origin& origin, const std::f
       break;
     }
   }
-  if (who.valid()) waiting_.erase(who);
+  if (who.valid()) forget_waiting(who);
   return result;
 }
 
 void RunState::set_waiting(DeviceId who, NodeId node) {
   std::lock_guard lock(mutex_);
-  waiting_[who] = node;
+  note_waiting(who, node);
 }
 
 void RunState::clear_waiting(DeviceId who) {
   std::lock_guard lock(mutex_);
-  waiting_.erase(who);
+  forget_waiting(who);
+}
+
+void RunState::note_waiting(DeviceId who, NodeId node) {
+  const auto place = std::find_if(waiting_.begin(), waiting_.end(), [&](const auto& each) { return !(each.first < who); });
+  if (place != waiting_.end() && place->first == who) {
+    place->second = node;
+  } else {
+    waiting_.insert(place, {who, node});
+  }
+}
+
+void RunState::forget_waiting(DeviceId who) {
+  std::erase_if(waiting_, [&](const auto& each) { return each.first == who; });
 }
 
 std::vector<std::pair<DeviceId, NodeId>> RunState::waiting() const {
   std::lock_guard lock(mutex_);
-  return {waiting_.begin(), waiting_.end()};
+  return waiting_;
 }
 
 }  // namespace cleave::runtime

@@ -6,10 +6,10 @@
 #include <chrono>
 #include <condition_variable>
 #include <functional>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <stop_token>
+#include <utility>
 
 #include "executor/device/position.h"
 #include "graph/base/result.h"
@@ -100,6 +100,9 @@ class RunState {
   };
 
  private:
+  // Under the lock.
+  void note_waiting(DeviceId who, NodeId node);
+  void forget_waiting(DeviceId who);
   /// Under the lock: what is to be told, once the lock is released.
   [[nodiscard]] std::stop_source interrupted() const;
 
@@ -109,7 +112,7 @@ class RunState {
   std::atomic<bool> failed_ = false;
   Position failed_at_;
   std::optional<Error> error_;
-  std::map<DeviceId, NodeId> waiting_;
+  std::vector<std::pair<DeviceId, NodeId>> waiting_;  ///< by device
   const Interruptible* interruptible_ = nullptr;
   std::atomic<int> executing_ = 0;
   std::atomic<NodeId> computing_ = NodeId();

@@ -179,7 +179,7 @@ bool DeviceSide::fail(const Origin& here, Error error) {
   return false;
 }
 
-bool DeviceSide::wait_for(Stream stream, const Work& work, double& start, const Origin& here) {
+bool DeviceSide::wait_for(Stream stream, const WorkView& work, double& start, const Origin& here) {
   waits_.clear();
   for (StorageIndex s : work.reads) hazards_.before(stream, s, false, waits_);
   for (StorageIndex s : work.writes) hazards_.before(stream, s, true, waits_);
@@ -194,8 +194,8 @@ bool DeviceSide::wait_for(Stream stream, const Work& work, double& start, const 
 }
 
 template <class F>
-std::optional<Point> DeviceSide::issue(Stream stream, const Work& work, const Origin& here, TimelineEvent::What what, std::int64_t bytes,
-                                       F&& enqueue) {
+std::optional<Point> DeviceSide::issue(Stream stream, const WorkView& work, const Origin& here, TimelineEvent::What what,
+                                       std::int64_t bytes, F&& enqueue) {
   double& clock = clock_[static_cast<std::size_t>(stream)];
   double start = std::max(clock, driver_);
   if (!wait_for(stream, work, start, here)) return std::nullopt;
@@ -216,7 +216,7 @@ bool DeviceSide::compute(const Step& step, const Origin& here, std::int64_t trip
   if (node.kind == NodeKind::operation) return launch(node, here);
   if (node.kind != NodeKind::counter) return true;  // constants and leaves are there
   StorageIndex to = storage(node.results[0]);
-  Work work{{}, {to}, prepared_.costs.accelerator_seconds[step.node]};
+  const WorkView work{{}, {&to, 1}, prepared_.costs.accelerator_seconds[step.node]};
   return issue(Stream::compute, work, here, TimelineEvent::What::compute, 0,
                [&] { return device_.fill(range(to), static_cast<std::int32_t>(trip), here); })
       .has_value();
@@ -253,7 +253,8 @@ std::optional<std::vector<Array>> DeviceSide::fetch(const std::vector<ValueId>& 
   for (ValueId value : values) {
     Array array(graph_.values[value].type);
     if (status) {
-      std::optional<Point> point = issue(Stream::to_host, {{storage(value)}, {}, 0}, here, TimelineEvent::What::transfer, 0,
+      const StorageIndex from = storage(value);
+      std::optional<Point> point = issue(Stream::to_host, {{&from, 1}, {}, 0}, here, TimelineEvent::What::transfer, 0,
                                          [&] { return device_.copy_to_host(fetched_, range(storage(value)), here); });
       if (!point) return std::nullopt;
       status = device_.synchronize(point->event);
@@ -274,7 +275,7 @@ bool DeviceSide::receive(const Step& step, const Origin& here) {
   driver_ = std::max(driver_, slot->ready.time);
   if (driver_ > before) track_.add(TimelineEvent::What::wait, id_, here.node, before, driver_);
   StorageIndex to = storage(step.value);
-  Work work{{}, {to}, prepared_.costs.channel_seconds[step.channel]};
+  const WorkView work{{}, {&to, 1}, prepared_.costs.channel_seconds[step.channel]};
   std::optional<Point> point = issue(Stream::to_device, work, here, TimelineEvent::What::transfer, range(to).bytes,
                                      [&] { return device_.copy_to_device(range(to), slot->at, here); });
   if (!point) return false;
@@ -294,7 +295,7 @@ bool DeviceSide::send(const Step& step, const Origin& here) {
   const bool at_root = prepared_.channel(step.channel).region == Graph::kRoot;  // elsewhere it may be overtaken by a later trip
   const Array* given = at_root ? prepared_.caller_memory.target(step.value) : nullptr;
   std::byte* to = given ? writable(*given) : slot->data;
-  Work work{{from}, {}, prepared_.costs.channel_seconds[step.channel]};
+  const WorkView work{{&from, 1}, {}, prepared_.costs.channel_seconds[step.channel]};
   std::optional<Point> point = issue(Stream::to_host, work, here, TimelineEvent::What::transfer, range(from).bytes,
                                      [&] { return device_.copy_to_host(to, range(from), here); });
   if (!point) return false;
@@ -309,7 +310,7 @@ bool DeviceSide::send(const Step& step, const Origin& here) {
 bool DeviceSide::move(const std::vector<Move>& moves, const Origin& here) {
   if (!verify_ && prepared_moves_.contains(&moves)) return true;
   for (const Move& m : moves) {
-    if (!issue(Stream::compute, {{m.from}, {m.to}, 0}, here, TimelineEvent::What::compute, 0,
+    if (!issue(Stream::compute, {{&m.from, 1}, {&m.to, 1}, 0}, here, TimelineEvent::What::compute, 0,
                [&] { return device_.copy_inside(range(m.to), range(m.from), here); })) {
       return false;
     }

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <set>
+#include <span>
 
 #include "executor/run/hazards.h"
 #include "executor/run/prepared.h"
@@ -44,6 +45,13 @@ class DeviceSide final : public Worker {
     std::vector<StorageIndex> reads, writes;
     double seconds = 0;
   };
+  struct WorkView {
+    std::span<const StorageIndex> reads, writes;
+    double seconds = 0;
+    WorkView(std::span<const StorageIndex> read, std::span<const StorageIndex> written, double takes)
+        : reads(read), writes(written), seconds(takes) {}
+    WorkView(const Work& work) : WorkView(work.reads, work.writes, work.seconds) {}  // NOLINT(google-explicit-constructor)
+  };
   DeviceSide(Prepared& prepared, DeviceId id);
   static Hazards watch_transfers(const Prepared& prepared, DeviceId id);
   Status prepare_steps();
@@ -64,9 +72,9 @@ class DeviceSide final : public Worker {
 
   /// Puts one command into `stream` behind all that it must wait for. `enqueue` does it; nothing if it failed.
   template <class F>
-  std::optional<Point> issue(Stream stream, const Work& work, const Origin& here, TimelineEvent::What what, std::int64_t bytes,
+  std::optional<Point> issue(Stream stream, const WorkView& work, const Origin& here, TimelineEvent::What what, std::int64_t bytes,
                              F&& enqueue);
-  bool wait_for(Stream stream, const Work& work, double& start, const Origin& here);
+  bool wait_for(Stream stream, const WorkView& work, double& start, const Origin& here);
   bool fail(const Origin& here, Error error);
   bool launch(const Node& node, const Origin& here);
   /// The contents of `values`, brought to the host for verification.
