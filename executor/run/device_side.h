@@ -45,6 +45,7 @@ class DeviceSide final : public Worker {
     std::vector<StorageIndex> reads, writes;
     double seconds = 0;
   };
+  /// The same where it is only read.
   struct WorkView {
     std::span<const StorageIndex> reads, writes;
     double seconds = 0;
