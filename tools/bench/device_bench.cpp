@@ -128,7 +128,7 @@ int main(int argc, char** argv) {
   const Arguments arguments = parse(argc, argv);
   ordered_json document{{"cleave", cleave::kVersion}, {"device", arguments.device}, {"programs", ordered_json::array()}};
   bool failed = false;
-  for (const DeviceProgram& program : device_programs(arguments.small)) {
+  for (const cleave::bench::DeviceProgram& program : device_programs(arguments.small)) {
     if (!arguments.only.empty() && program.name != arguments.only) continue;
     document["programs"].push_back(run_one(program, arguments));
     const ordered_json& row = document["programs"].back();
