@@ -1,0 +1,154 @@
+"""The cases of one operation, or one chain of them: matrix products, element by element, rows, order."""
+import numpy as np
+
+from peers.case import Case, Target
+
+try:
+    import torch
+    from torch.nn import functional
+except ImportError:  # prediction needs the models alone
+    torch = functional = None
+
+LARGE = 16 * 1024 * 1024
+SQRT_HALF = np.float32(0.5**0.5)
+
+
+def numbers(*shape, seed=1, low=-1.0, high=1.0):
+    return np.random.default_rng(seed).random(shape, np.float32) * np.float32(high - low) + np.float32(low)
+
+
+def product(name, left, right, *, program="- y: matmul(a, b)", onnx="y = MatMul(a, b)", view_a=lambda a: a, view_b=lambda b: b,
+            in_torch=None, target=Target(best=0.97), multiply_adds=0):
+    shape = left if len(left) == len(right) else (4096,)
+    return Case(name, lambda: {"a": numbers(*left), "b": numbers(*right, seed=2)}, program,
+                lambda a, b, out: np.matmul(view_a(a), view_b(b), out=out), target,
+                torch=in_torch or (lambda a, b, out: torch.matmul(view_a(a), view_b(b), out=out)), onnx=onnx, shape=shape,
+                multiply_adds=multiply_adds)
+
+
+def products():
+    for n in (64, 128, 256, 512, 2048):
+        yield product(f"matmul {n}", (n, n), (n, n))
+    yield product("matmul 1024", (1024, 1024), (1024, 1024), target=Target(best=0.97, roof=0.9, threads=1.8), multiply_adds=1024**3)
+    yield product("matmul 32x128x128x128", (32, 128, 128), (32, 128, 128))
+    yield product("matmul 1024, first transposed", (1024, 1024), (1024, 1024), program="- y: matmul(transpose(a), b)",
+                  onnx="t = Transpose <perm = [1, 0]> (a) y = MatMul(t, b)", view_a=lambda a: a.T)
+    yield product("matmul 1024, second transposed", (1024, 1024), (1024, 1024), program="- y: matmul(a, transpose(b))",
+                  onnx="t = Transpose <perm = [1, 0]> (b) y = MatMul(a, t)", view_b=lambda b: b.T)
+    yield product("matrix 4096 times vector", (4096, 4096), (4096,), in_torch=lambda a, b, out: torch.mv(a, b, out=out))
+    yield product("vector times matrix 4096", (4096,), (4096, 4096), in_torch=lambda a, b, out: torch.mv(b.T, a, out=out))
+
+
+def chain_numpy(x, out):
+    np.multiply(x, np.float32(0.5), out=out)
+    np.add(out, np.float32(1), out=out)
+    np.multiply(out, x, out=out)
+    np.subtract(out, np.float32(0.25), out=out)
+    np.abs(out, out=out)
+    np.maximum(out, np.float32(0.1), out=out)
+    np.minimum(out, np.float32(2), out=out)
+    np.square(out, out=out)
+    np.multiply(out, np.float32(3), out=out)
+    return np.add(out, x, out=out)
+
+
+def chain_torch(x, out):
+    y = torch.abs((x * 0.5 + 1) * x - 0.25)
+    return out.copy_(torch.square(torch.clamp(y, 0.1, 2)) * 3 + x)
+
+
+CHAIN_ONNX = """
+half = Constant <value = float {0.5}> () one = Constant <value = float {1.0}> () quarter = Constant <value = float {0.25}> ()
+low = Constant <value = float {0.1}> () high = Constant <value = float {2.0}> () three = Constant <value = float {3.0}> ()
+c1 = Mul(x, half) c2 = Add(c1, one) c3 = Mul(c2, x) c4 = Sub(c3, quarter) c5 = Abs(c4) c6 = Max(c5, low) c7 = Min(c6, high)
+c8 = Mul(c7, c7) c9 = Mul(c8, three) y = Add(c9, x)"""
+
+
+def gelu_numpy(x, out):
+    from scipy.special import erf
+    np.multiply(x, SQRT_HALF, out=out)
+    erf(out, out=out)
+    np.add(out, np.float32(1), out=out)
+    np.multiply(out, x, out=out)
+    return np.multiply(out, np.float32(0.5), out=out)
+
+
+def sigmoid_numpy(x, out):
+    np.negative(x, out=out)
+    np.exp(out, out=out)
+    np.add(out, np.float32(1), out=out)
+    return np.reciprocal(out, out=out)
+
+
+def elementwise():
+    yield Case("chain of ten, 16M", lambda: {"x": numbers(LARGE)},
+               "- y: square(minimum(maximum(abs((x * 0.5 + 1.0) * x - 0.25), 0.1), 2.0)) * 3.0 + x", chain_numpy,
+               Target(roof=1 / 1.3, numpy=3, compiled=1), torch=chain_torch, onnx=CHAIN_ONNX, compiled=True, copied="x")
+    for name, in_numpy, in_torch, in_onnx in (
+            ("exp", lambda x, out: np.exp(x, out=out), lambda x, out: torch.exp(x, out=out), "Exp"),
+            ("tanh", lambda x, out: np.tanh(x, out=out), lambda x, out: torch.tanh(x, out=out), "Tanh"),
+            ("gelu", gelu_numpy, lambda x: functional.gelu(x), "Gelu"),
+            ("sigmoid", sigmoid_numpy, lambda x, out: torch.sigmoid(x, out=out), "Sigmoid")):
+        yield Case(f"{name}, 16M", lambda: {"x": numbers(LARGE, low=-4, high=4)}, f"- y: {name}(x)", in_numpy, Target(best=1),
+                   torch=in_torch, onnx=f"y = {in_onnx}(x)", tolerance=2e-6)
+
+
+def softmax_numpy(x, out):
+    np.subtract(x, x.max(axis=-1, keepdims=True), out=out)
+    np.exp(out, out=out)
+    return np.divide(out, out.sum(axis=-1, keepdims=True), out=out)
+
+
+def layer_norm_numpy(x, scale, shift, out):
+    np.subtract(x, x.mean(axis=-1, keepdims=True), out=out)
+    deviation = np.sqrt(np.einsum("ij,ij->i", out, out)[:, None] / np.float32(x.shape[-1]) + np.float32(1e-5))
+    np.divide(out, deviation, out=out)
+    np.multiply(out, scale, out=out)
+    return np.add(out, shift, out=out)
+
+
+LAYER_NORM = """
+- centred: x - mean(x, axis=-1, keepdims=true)
+- y: centred * rsqrt(mean(square(centred), axis=-1, keepdims=true) + 1.0e-5) * scale + shift"""
+
+
+def rows():
+    target = Target(best=0.9)
+    yield Case("softmax 8192x1024", lambda: {"x": numbers(8192, 1024, low=-4, high=4)}, "- y: softmax(x)", softmax_numpy, target,
+               torch=lambda x, out: torch.softmax(x, -1, out=out), onnx="y = Softmax <axis = -1> (x)")
+    yield Case("layer norm 8192x1024",
+               lambda: {"x": numbers(8192, 1024), "scale": numbers(1024, seed=2), "shift": numbers(1024, seed=3)}, LAYER_NORM,
+               layer_norm_numpy, target, torch=lambda x, scale, shift: functional.layer_norm(x, (1024,), scale, shift, 1e-5),
+               onnx="y = LayerNormalization <axis = -1, epsilon = 1e-5> (x, scale, shift)", constants=("scale", "shift"))
+    for axis in (0, 1):
+        yield Case(f"sum 4096x4096, axis {axis}", lambda: {"x": numbers(4096, 4096, low=0)}, f"- y: sum(x, axis={axis})",
+                   lambda x, axis=axis: x.sum(axis=axis), target, torch=lambda x, axis=axis: x.sum(axis),
+                   onnx=f"axes = Constant <value_ints = [{axis}]> () y = ReduceSum <keepdims = 0> (x, axes)")
+    yield Case("argmax 4096x4096", lambda: {"x": numbers(4096, 4096)}, "- y: argmax(x, axis=1)", lambda x: x.argmax(axis=1), target,
+               torch=lambda x: x.argmax(1), onnx="y = ArgMax <axis = 1, keepdims = 0> (x)", tolerance=0)
+    yield Case("cumulative sum 4096x4096", lambda: {"x": numbers(4096, 4096)}, "- y: cumulative_sum(x, axis=1)",
+               lambda x, out: np.cumsum(x, axis=1, out=out), target, torch=lambda x, out: torch.cumsum(x, 1, out=out),
+               onnx="axis = Constant <value_int = 1> () y = CumSum(x, axis)")
+
+
+def top_k_numpy(x):
+    largest = x[np.argpartition(x, -100)[-100:]]
+    return np.sort(largest)[::-1]
+
+
+def order():
+    target = Target(best=0.9)
+    yield Case("sort 1M", lambda: {"x": numbers(1000000)}, "- y: sort(x)", lambda x: np.sort(x), target, torch=lambda x: torch.sort(x)[0],
+               tolerance=0)
+    yield Case("top_k 100 of 1M", lambda: {"x": numbers(1000000)}, '- "y, places": top_k(x, 100)', top_k_numpy, target,
+               torch=lambda x: torch.topk(x, 100)[0], onnx="k = Constant <value_ints = [100]> () y, i = TopK(x, k)", tolerance=0)
+    yield Case("take 65536 of 100000x64",
+               lambda: {"x": numbers(100000, 64), "i": np.random.default_rng(2).integers(0, 100000, 65536).astype(np.int32)},
+               "- y: take(x, i, axis=0)", lambda x, i, out: np.take(x, i, axis=0, out=out, mode="clip"), target,
+               torch=lambda x, i, out: torch.index_select(x, 0, i, out=out), onnx="y = Gather <axis = 0> (x, i)", shape=(65536, 64),
+               tolerance=0)
+
+
+def primitives():
+    for family in (products, elementwise, rows, order):
+        yield from family()
