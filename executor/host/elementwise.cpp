@@ -1,49 +1,25 @@
-// Element-wise kernels, one of each line of graph/ops/elementwise.def: scalar meanings in loops whose steps the compiler knows, so that it
-// can vectorise them.
+// Element-wise kernels, one of each line of graph/ops/elementwise.def: the loop for the machine's instruction set (simd/), or else the
+// scalar meaning in a loop for any machine.
 #include "graph/ops/elementwise.h"
 #include "executor/host/kernels.h"
 #include "executor/host/rows.h"
+#include "executor/host/simd/loops.h"
 
 namespace cleave::runtime::host {
 namespace {
 
-/// One run with steps known when compiled: 0 or 1 element.
-template <class Op, class T, int step_a, int step_b>
-void known_loop(const std::byte* const* operands, std::byte* results, std::int64_t count) {
-  const auto* a = reinterpret_cast<const T*>(operands[0]);
-  const auto* b = reinterpret_cast<const T*>(operands[1]);
-  using Out = std::conditional_t<Op::predicate, bool, T>;
-  using C = ops::Compute<T>;
-  auto* out = reinterpret_cast<Out*>(results);
-  for (std::int64_t i = 0; i < count; ++i) {
-    const auto value = Op::template apply<C>(ops::load(a[step_a * i]), ops::load(b[step_b * i]));
-    if constexpr (Op::predicate) {
-      out[i] = static_cast<bool>(value);
-    } else {
-      out[i] = ops::store<T>(static_cast<C>(value));
-    }
-  }
-}
+#include "executor/host/plain_loops-inl.h"
 
 /// Where the function itself costs more than the way to its operands, one loop for all steps will do.
 template <class Op, class T>
-void loop(const std::byte* const* operands, const std::int64_t* steps, std::byte* results, std::int64_t count) {
-  constexpr bool worth = std::is_arithmetic_v<T> && Op::flops == 1;
-  if constexpr (worth && Op::arity == 1) {
-    if (steps[0] == 1) return known_loop<Op, T, 1, 1>(operands, results, count);
-  }
-  if constexpr (worth && Op::arity == 2) {
-    if (steps[0] == 1 && steps[1] == 1) return known_loop<Op, T, 1, 1>(operands, results, count);
-    if (steps[0] == 1 && steps[1] == 0) return known_loop<Op, T, 1, 0>(operands, results, count);
-    if (steps[0] == 0 && steps[1] == 1) return known_loop<Op, T, 0, 1>(operands, results, count);
-  }
-  ops::element_loop<Op, T>(operands, steps, results, count);
+constexpr RowLoop best_loop() {
+  return std::is_arithmetic_v<T> && Op::flops == 1 ? plain_loop<Op, T> : ops::element_loop<Op, T>;
 }
 
 template <class Op>
 RowLoop loop_on(DType operand) {
   RowLoop found = nullptr;
-  ops::dispatch_in<Op::domain>(operand, [&](auto zero) { found = loop<Op, decltype(zero)>; });
+  ops::dispatch_in<Op::domain>(operand, [&](auto zero) { found = best_loop<Op, decltype(zero)>(); });
   return found;
 }
 
@@ -66,6 +42,9 @@ Status kernel(const KernelCall& call) {
 }  // namespace
 
 RowLoop row_loop(const OpDef& op, DType operand) {
+  if (!levels().empty()) {
+    if (const RowLoop fast = simd_loop(levels().front(), op.name, operand)) return fast;
+  }
   for (const LoopRow& row : kLoops) {
     if (row.op == op.name) return row.on(operand);
   }

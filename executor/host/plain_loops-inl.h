@@ -1,0 +1,74 @@
+// The loops that the compiler can vectorise by itself, from the scalar expressions of graph/ops/elementwise.def, with steps that it knows:
+// 0 or 1. Included inside a namespace, once for the instruction set of the whole program and once for each of simd/, so it includes
+// nothing: whoever does has read <type_traits>, graph/ops/scalars.h and executor/host/rows.h.
+
+// Nothing but a result itself may lie on top of an operand, so no turn of a loop waits on another.
+#ifdef __clang__
+#define CLEAVE_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")  // NOLINT(cppcoreguidelines-macro-usage)
+#else
+#define CLEAVE_INDEPENDENT _Pragma("GCC ivdep")  // NOLINT(cppcoreguidelines-macro-usage)
+#endif
+
+template <class Op, class T, int step_a, int step_b, int step_c>
+void known_loop(const std::byte* const* operands, std::byte* results, std::int64_t count) {
+  const auto* a = reinterpret_cast<const T*>(operands[0]);
+  [[maybe_unused]] const auto* b = reinterpret_cast<const T*>(operands[1]);
+  [[maybe_unused]] const auto* c = reinterpret_cast<const T*>(operands[2]);
+  using Out = std::conditional_t<Op::predicate, bool, T>;
+  using C = ops::Compute<T>;
+  auto* out = reinterpret_cast<Out*>(results);
+  CLEAVE_INDEPENDENT
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto value = [&] {
+      if constexpr (Op::arity == 1) {
+        return Op::template apply<C>(ops::load(a[step_a * i]));
+      } else if constexpr (Op::arity == 2) {
+        return Op::template apply<C>(ops::load(a[step_a * i]), ops::load(b[step_b * i]));
+      } else {
+        return Op::template apply<C>(ops::load(a[step_a * i]), ops::load(b[step_b * i]), ops::load(c[step_c * i]));
+      }
+    }();
+    if constexpr (Op::predicate) {
+      out[i] = static_cast<bool>(value);
+    } else {
+      out[i] = ops::store<T>(static_cast<C>(value));
+    }
+  }
+}
+
+/// Whether all steps are those that there are loops for; runs that loop.
+template <class Op, class T>
+bool run_known_loop(const std::byte* const* operands, const std::int64_t* steps, std::byte* results, std::int64_t count) {
+  const auto is = [&](std::int64_t a, std::int64_t b, std::int64_t c) {
+    return steps[0] == a && (Op::arity < 2 || steps[1] == b) && (Op::arity < 3 || steps[2] == c);
+  };
+  if (is(1, 1, 1)) {
+    known_loop<Op, T, 1, 1, 1>(operands, results, count);
+    return true;
+  }
+  if constexpr (Op::arity == 2) {
+    if (is(1, 0, 0)) {
+      known_loop<Op, T, 1, 0, 0>(operands, results, count);
+      return true;
+    }
+    if (is(0, 1, 0)) {
+      known_loop<Op, T, 0, 1, 0>(operands, results, count);
+      return true;
+    }
+  }
+  if constexpr (Op::arity == 3) {
+    if (is(1, 0, 0)) {
+      known_loop<Op, T, 1, 0, 0>(operands, results, count);
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Any steps: what has no loop of its own is done one by one.
+template <class Op, class T>
+void plain_loop(const std::byte* const* operands, const std::int64_t* steps, std::byte* results, std::int64_t count) {
+  if (!run_known_loop<Op, T>(operands, steps, results, count)) ops::element_loop<Op, T>(operands, steps, results, count);
+}
+
+#undef CLEAVE_INDEPENDENT

@@ -1,0 +1,19 @@
+// The doors of this room: the loops of element-wise ops by level, one function a file. Null: that level has none, and the compiler's loop
+// for any machine (executor/host/elementwise.cpp) is as good or all there is. Calls are those of RowLoop (rows.h).
+#pragma once
+
+#include <string_view>
+
+#include "executor/host/rows.h"
+#include "executor/host/simd/level.h"
+
+namespace cleave::runtime::host {
+
+RowLoop math_loop(Level level, std::string_view op, DType operand);
+RowLoop arithmetic_loop(Level level, std::string_view op, DType operand);
+RowLoop comparison_loop(Level level, std::string_view op, DType operand);
+
+/// The level's loop for an op, of any family.
+RowLoop simd_loop(Level level, std::string_view op, DType operand);
+
+}  // namespace cleave::runtime::host

@@ -1,0 +1,430 @@
+// The functions of math on vectors of f32 and f64: one each, straight from argument to result, no table and no branch. Coefficients are
+// minimax fits (exchange algorithm), rounded one after another where that pays. Special values are those of the C library; how far results
+// are from the exact ones is measured by tests/executor/host/math_test.cpp, which states the bounds. Compiled once for each target.
+#if defined(CLEAVE_SIMD_MATH_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef CLEAVE_SIMD_MATH_INL_H
+#undef CLEAVE_SIMD_MATH_INL_H
+#else
+#define CLEAVE_SIMD_MATH_INL_H
+#endif
+
+#include <hwy/highway.h>
+
+#include <limits>
+
+#if CLEAVE_SIMD
+HWY_BEFORE_NAMESPACE();
+namespace cleave::runtime::host::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <class D>
+using Bits = hn::RebindToSigned<D>;
+
+template <class T>
+inline constexpr bool kSingle = std::is_same_v<T, float>;
+template <class T>
+inline constexpr int kMantissa = std::numeric_limits<T>::digits - 1;
+template <class T>
+inline constexpr T kInfinity = std::numeric_limits<T>::infinity();
+template <class T>
+inline constexpr T kNaN = std::numeric_limits<T>::quiet_NaN();
+/// The integer whose bits are those of 1.0.
+template <class T>
+inline constexpr auto kOneBits = std::conditional_t<kSingle<T>, std::int32_t, std::int64_t>(std::numeric_limits<T>::max_exponent - 1)
+                                 << kMantissa<T>;
+
+/// c0 + x (c1 + x (c2 + …)), by Horner.
+template <class D, class V>
+HWY_INLINE V polynomial(D d, V, hn::TFromD<D> last) {
+  return hn::Set(d, last);
+}
+template <class D, class V, class... More>
+HWY_INLINE V polynomial(D d, V x, hn::TFromD<D> first, More... more) {
+  return hn::MulAdd(polynomial(d, x, more...), x, hn::Set(d, first));
+}
+
+/// x = n ln 2 + r with n whole and |r| at most ln 2 / 2.
+template <class V, class VI>
+struct Reduced {
+  V r, n;
+  VI bits;  ///< of n + magic: its low bits are n
+};
+
+template <class D, class V>
+HWY_INLINE auto reduce_by_ln2(D d, V x) {
+  using T = hn::TFromD<D>;
+  const Bits<D> di;
+  constexpr T magic = kSingle<T> ? T(0x1.8p23) : T(0x1.8p52);  // adding it rounds to a whole number, which its low bits then are
+  constexpr T high = kSingle<T> ? T(0x1.62e43p-1) : T(0x1.62e42fefa39efp-1),
+              low = kSingle<T> ? T(-0x1.05c61p-29) : T(0x1.abc9e3b39803fp-56);
+  const V shifted = hn::MulAdd(x, hn::Set(d, T(0x1.71547652b82fep+0)), hn::Set(d, magic));
+  const V n = hn::Sub(shifted, hn::Set(d, magic));
+  const V r = hn::NegMulAdd(n, hn::Set(d, low), hn::NegMulAdd(n, hn::Set(d, high), x));
+  return Reduced<V, hn::Vec<Bits<D>>>{r, n, hn::BitCast(di, shifted)};
+}
+
+/// exp(r) - 1 for |r| at most ln 2 / 2.
+template <class D, class V>
+HWY_INLINE V small_expm1(D d, V r) {
+  V tail;
+  if constexpr (kSingle<hn::TFromD<D>>) {
+    tail = polynomial(d, r, 0x1p-1f, 0x1.5554aep-3f, 0x1.555486p-5f, 0x1.12290ep-7f, 0x1.6d9a86p-10f);
+  } else {
+    tail = polynomial(d, r, 0x1p-1, 0x1.5555555555559p-3, 0x1.555555555555ap-5, 0x1.111111110f647p-7, 0x1.6c16c16c143adp-10,
+                      0x1.a01a01b0138d2p-13, 0x1.a01a01b0e9f12p-16, 0x1.71ddf7d2911b4p-19, 0x1.27e4c533d1eafp-22, 0x1.af5fb36e1b673p-26,
+                      0x1.1f960ba03db95p-29);
+  }
+  return hn::MulAdd(hn::Mul(r, r), tail, r);
+}
+
+/// 2^n where that is a normal number, from the bits of the reduction, with `less` taken from n.
+template <int less = 0, class D, class VI>
+HWY_INLINE auto power_of_two(D d, VI bits) {
+  using T = hn::TFromD<D>;
+  const Bits<D> di;
+  return hn::BitCast(d, hn::Add(hn::ShiftLeft<kMantissa<T>>(bits), hn::Set(di, kOneBits<T> - (hn::TFromD<Bits<D>>(less) << kMantissa<T>))));
+}
+
+/// x 2^n, rounded once, for every n that a reduction of a clamped argument gives.
+template <class D, class V, class VI>
+HWY_INLINE V scale(D d, V x, V n, VI bits) {
+#if HWY_TARGET == HWY_AVX3
+  (void)bits;
+  if constexpr (sizeof(V) == 64) {
+    if constexpr (kSingle<hn::TFromD<D>>) {
+      return V{_mm512_scalef_ps(x.raw, n.raw)};
+    } else {
+      return V{_mm512_scalef_pd(x.raw, n.raw)};
+    }
+  }
+#endif
+  using T = hn::TFromD<D>;
+  const Bits<D> di;
+  (void)n;
+  // In two steps, the first of which is exact: the bits of the reduction are n + magic, and half of n is enough for both.
+  const VI whole = hn::Sub(bits, hn::Set(di, kSingle<T> ? hn::TFromD<Bits<D>>(0x4B400000) : hn::TFromD<Bits<D>>(0x4338000000000000)));
+  const VI half = hn::ShiftRight<1>(whole);
+  return hn::Mul(hn::Mul(x, power_of_two(d, half)), power_of_two(d, hn::Sub(whole, half)));
+}
+
+/// The bounds beyond which exp is infinite and zero.
+template <class T>
+inline constexpr T kExpHigh = kSingle<T> ? T(89) : T(710);
+template <class T>
+inline constexpr T kExpLow = kSingle<T> ? T(-104) : T(-746);
+
+/// What passes NaN as the second operand: the limit where x is beyond it, else x.
+template <class D, class V>
+HWY_INLINE V at_most(D d, hn::TFromD<D> limit, V x) {
+  return hn::Min(hn::Set(d, limit), x);
+}
+template <class D, class V>
+HWY_INLINE V at_least(D d, hn::TFromD<D> limit, V x) {
+  return hn::Max(hn::Set(d, limit), x);
+}
+
+/// exp(x) for x within the bounds.
+template <class D, class V>
+HWY_INLINE V bounded_exp(D d, V x) {
+  const auto by = reduce_by_ln2(d, x);
+  return scale(d, hn::Add(hn::Set(d, hn::TFromD<D>(1)), small_expm1(d, by.r)), by.n, by.bits);
+}
+/// factor * exp(x + more), also where exp(x) alone would lose digits to its smallness.
+template <class D, class V>
+HWY_INLINE V bounded_exp(D d, V x, V more, V factor) {
+  auto by = reduce_by_ln2(d, x);
+  by.r = hn::Add(by.r, more);
+  return scale(d, hn::MulAdd(factor, small_expm1(d, by.r), factor), by.n, by.bits);
+}
+
+struct ExpFunction {
+  template <class D, class V>
+  static HWY_INLINE V of(D d, V x) {
+    using T = hn::TFromD<D>;
+    return bounded_exp(d, at_least(d, kExpLow<T>, at_most(d, kExpHigh<T>, x)));
+  }
+};
+
+/// expm1 of an x that is neither so low that the result is -1 nor beyond the bound of exp: half of it, so that it does not overflow early.
+template <class D, class V>
+HWY_INLINE V half_expm1(D d, V x) {
+  using T = hn::TFromD<D>;
+  const auto by = reduce_by_ln2(d, x);
+  const V power = power_of_two<1>(d, by.bits);
+  return hn::MulAdd(small_expm1(d, by.r), power, hn::Sub(power, hn::Set(d, T(0.5))));
+}
+
+struct Expm1Function {
+  template <class D, class V>
+  static HWY_INLINE V of(D d, V x) {
+    using T = hn::TFromD<D>;
+    const V half = half_expm1(d, at_least(d, kSingle<T> ? T(-20) : T(-40), at_most(d, kExpHigh<T>, x)));
+    return hn::CopySign(hn::Add(half, half), x);
+  }
+};
+
+/// From m = expm1(2|x|): m / (m + 2).
+struct TanhFunction {
+  template <class D, class V>
+  static HWY_INLINE V of(D d, V x) {
+    using T = hn::TFromD<D>;
+    const V magnitude = at_most(d, kSingle<T> ? T(10) : T(20), hn::Abs(x));
+    const V half = half_expm1(d, hn::Add(magnitude, magnitude));
+    return hn::CopySign(hn::Div(half, hn::Add(half, hn::Set(d, T(1)))), x);
+  }
+};
+
+/// 1 / (1 + e) or e / (1 + e) with e = exp(-|x|), so that nothing overflows.
+struct SigmoidFunction {
+  template <class D, class V>
+  static HWY_INLINE V of(D d, V x) {
+    using T = hn::TFromD<D>;
+    const V one = hn::Set(d, T(1));
+    const V e = bounded_exp(d, at_least(d, kExpLow<T>, hn::Neg(hn::Abs(x))));
+    return hn::Div(hn::IfThenElse(hn::Lt(x, hn::Zero(d)), e, one), hn::Add(one, e));
+  }
+};
+
+/// x = 2^e (1 + f) with 1 + f from sqrt(1/2) to sqrt(2), for normal x.
+template <class V>
+struct Split {
+  V e, f;
+};
+template <class D, class V>
+HWY_INLINE Split<V> split(D d, V x) {
+  using T = hn::TFromD<D>;
+  const Bits<D> di;
+  using I = hn::TFromD<Bits<D>>;
+  constexpr I root = kSingle<T> ? I(0x3F3504F3) : I(0x3FE6A09E667F3BCD);  // sqrt(1/2)
+  const hn::RebindToUnsigned<D> du;
+  const auto above = hn::Add(hn::BitCast(di, x), hn::Set(di, kOneBits<T> - root));
+  const auto e =
+      hn::Sub(hn::BitCast(di, hn::ShiftRight<kMantissa<T>>(hn::BitCast(du, above))), hn::Set(di, I(kOneBits<T> >> kMantissa<T>)));
+  const auto m = hn::Add(hn::And(above, hn::Set(di, (I(1) << kMantissa<T>)-1)), hn::Set(di, root));
+  return {hn::ConvertTo(d, e), hn::Sub(hn::BitCast(d, m), hn::Set(d, T(1)))};
+}
+
+/// log(1 + f) - f for f as `split` gives it.
+template <class D, class V>
+HWY_INLINE V log_tail(D d, V f) {
+  using T = hn::TFromD<D>;
+  const V square = hn::Mul(f, f);
+  if constexpr (kSingle<T>) {
+    const V p = polynomial(d, f, 0x1.555546p-2f, -0x1.ffffeep-3f, 0x1.99a55ap-3f, -0x1.5562fep-3f, 0x1.23310ap-3f, -0x1.fb3d5ep-4f,
+                           0x1.e6663cp-4f, -0x1.e316aep-4f, 0x1.1b4606p-4f);
+    return hn::NegMulAdd(square, hn::Set(d, 0.5F), hn::Mul(hn::Mul(square, f), p));
+  } else {
+    const V half = hn::Mul(square, hn::Set(d, 0.5)), s = hn::Div(f, hn::Add(f, hn::Set(d, 2.0))), z = hn::Mul(s, s);
+    const V p = polynomial(d, z, 0x1.5555555555593p-1, 0x1.999999997fb31p-2, 0x1.2492494217acdp-2, 0x1.c71c51e7eb5fdp-3,
+                           0x1.7466462f25544p-3, 0x1.39a0f4beab3a7p-3, 0x1.2f0d91465de9bp-3);
+    return hn::MulSub(s, hn::MulAdd(p, z, half), half);
+  }
+}
+
+/// What a logarithm gives where its argument is not positive and finite.
+template <class D, class V>
+HWY_INLINE V log_special(D d, V x, V zero_at, V result) {
+  using T = hn::TFromD<D>;
+  result = hn::IfThenElse(hn::Lt(x, hn::Set(d, kInfinity<T>)), result, x);  // infinity and NaN
+  result = hn::IfThenElse(hn::Lt(x, zero_at), hn::Set(d, kNaN<T>), result);
+  return hn::IfThenElse(hn::Eq(x, zero_at), hn::Set(d, -kInfinity<T>), result);
+}
+
+/// e ln 2 + f + tail + more
+template <class D, class V>
+HWY_INLINE V log_sum(D d, V e, V f, V tail) {
+  using T = hn::TFromD<D>;
+  // The high part has so few digits that its product with e is exact.
+  constexpr T high = kSingle<T> ? T(0x1.62e4p-1) : T(0x1.62e42feep-1), low = kSingle<T> ? T(0x1.7f7d1cp-20) : T(0x1.a39ef35793c76p-33);
+  return hn::MulAdd(e, hn::Set(d, high), hn::Add(f, hn::MulAdd(e, hn::Set(d, low), tail)));
+}
+
+/// Split of any positive number, however small.
+template <class D, class V>
+HWY_INLINE Split<V> split_any(D d, V x) {
+  using T = hn::TFromD<D>;
+  const auto tiny = hn::Lt(x, hn::Set(d, std::numeric_limits<T>::min()));
+  constexpr T shift = T(kMantissa<T> + 2);
+  constexpr T factor = kSingle<T> ? T(0x1p25) : T(0x1p54);
+  const Split<V> of = split(d, hn::IfThenElse(tiny, hn::Mul(x, hn::Set(d, factor)), x));
+  return {hn::Sub(of.e, hn::IfThenElseZero(tiny, hn::Set(d, shift))), of.f};
+}
+
+struct LogFunction {
+  template <class D, class V>
+  static HWY_INLINE V of(D d, V x) {
+    const Split<V> at = split_any(d, x);
+    return log_special(d, x, hn::Zero(d), log_sum(d, at.e, at.f, log_tail(d, at.f)));
+  }
+};
+
+struct Log2Function {
+  template <class D, class V>
+  static HWY_INLINE V of(D d, V x) {
+    using T = hn::TFromD<D>;
+    constexpr T high = kSingle<T> ? T(0x1.715476p+0) : T(0x1.71547652b82fep+0),
+                low = kSingle<T> ? T(0x1.4ae0cp-26) : T(0x1.777d0ffda0d24p-56);
+    const Split<V> at = split_any(d, x);
+    const V tail = hn::MulAdd(at.f, hn::Set(d, low), hn::Mul(log_tail(d, at.f), hn::Set(d, high)));
+    const V product = hn::Mul(at.f, hn::Set(d, high));
+    const V error = hn::MulSub(at.f, hn::Set(d, high), product);
+    // e + product, the larger of which is e unless that is zero: what the sum loses goes to the tail.
+    const V sum = hn::Add(at.e, product), lost = hn::Sub(product, hn::Sub(sum, at.e));
+    return log_special(d, x, hn::Zero(d), hn::Add(sum, hn::Add(tail, hn::Add(error, lost))));
+  }
+};
+
+struct Log1pFunction {
+  template <class D, class V>
+  static HWY_INLINE V of(D d, V x) {
+    using T = hn::TFromD<D>;
+    const V one = hn::Set(d, T(1)), u = hn::Add(x, one);
+    const Split<V> at = split(d, u);
+    const auto near = hn::Eq(at.e, hn::Zero(d));
+    const V f = hn::IfThenElse(near, x, at.f);
+    // What u lost of x: of the smaller of both, so that it is exact.
+    const V larger = hn::Max(one, x), smaller = hn::Min(one, x);
+    const V lost = hn::Div(hn::Sub(smaller, hn::Sub(u, larger)), u);
+    const V tail = hn::Add(log_tail(d, f), hn::IfThenZeroElse(near, lost));
+    const V result = log_special(d, x, hn::Set(d, T(-1)), log_sum(d, at.e, f, tail));
+    return hn::IfThenElse(hn::Eq(x, hn::Zero(d)), x, result);
+  }
+};
+
+/// (1 + 2 z) exp(z^2) erfc(z), for z from 0 to about 10, and what divides it.
+struct ScaledErfc {
+  template <class D, class V>
+  static HWY_INLINE V of(D d, V z) {
+    const V two = hn::Set(d, 2.0F), a = hn::Add(z, two), b = hn::MulAdd(z, two, hn::Set(d, 1.0F));
+    const V inverse = hn::Div(hn::Set(d, 1.0F), hn::Mul(a, b));
+    const V q = hn::Mul(hn::Sub(z, two), hn::Mul(b, inverse));
+    const V p = polynomial(d, q, 0x1.46e80ep+0f, -0x1.7bf5fap-4f, -0x1.54085cp-3f, 0x1.4ffacep-3f, -0x1.bc07a6p-5f, -0x1.076dd4p-7f,
+                           0x1.1ad744p-7f, 0x1.48de3ep-10f, -0x1.4826d6p-10f, -0x1.67bf72p-12f, 0x1.37eb0ep-15f);
+    return hn::Mul(p, hn::Mul(a, inverse));
+  }
+};
+
+/// s = |x| times the probability that a normal number is beyond |x|; the result is x - s or -s. So small results keep their digits, which
+/// 1 + erf(x) would not leave them.
+struct GeluFunction {
+  template <class D, class V>
+  static HWY_INLINE V of(D d, V x) {
+    const V magnitude = at_most(d, 14.5F, hn::Abs(x)), square = hn::Mul(magnitude, magnitude), half = hn::Set(d, 0.5F);
+    const V rest = hn::MulSub(magnitude, magnitude, square);
+    const V factor = hn::Mul(hn::Mul(magnitude, half), ScaledErfc::of(d, hn::Mul(magnitude, hn::Set(d, 0x1.6a09e6p-1F))));
+    const V s = bounded_exp(d, hn::Neg(hn::Mul(square, half)), hn::Neg(hn::Mul(rest, half)), factor);
+    return hn::Sub(hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Mul(x, hn::Zero(d)), x), s);  // NaN at minus infinity, as the meaning
+  }
+};
+
+/// Near zero an odd polynomial, beyond 15/16: 1 - exp of a polynomial.
+struct ErfFunction {
+  template <class D, class V>
+  static HWY_INLINE V of(D d, V x) {
+    const V square = hn::Mul(x, x);
+    const V near = hn::MulAdd(x,
+                              polynomial(d, square, 0x1.06eba8p-3f, -0x1.812742p-2f, 0x1.ce2df4p-4f, -0x1.b80cb4p-6f, 0x1.54b5e2p-8f,
+                                         -0x1.a99ee8p-11f, 0x1.5ac304p-14f),
+                              x);
+    const V z = at_most(d, 4.0F, hn::Abs(x));
+    const V log_rest = polynomial(d, z, 0x1.6e5640p-13f, -0x1.2127e4p+0f, -0x1.44460ap-1f, -0x1.bb840ep-4f, 0x1.9b8f44p-6f, -0x1.115cb2p-8f,
+                                  0x1.c79a44p-12f, -0x1.61fb7cp-16f);
+    const V far = hn::Sub(hn::Set(d, 1.0F), bounded_exp(d, log_rest));
+    return hn::IfThenElse(hn::Lt(z, hn::Set(d, 0x1.ep-1F)), near, hn::CopySign(far, x));
+  }
+};
+
+/// What sine and cosine share: x less a whole number of quarter turns, in double so that nothing is lost, and that number.
+template <class V, class VI>
+struct Turned {
+  V r;
+  VI quarter;
+};
+
+/// Beyond this the quarter turns of an f32 would no longer be counted exactly.
+inline constexpr float kMostTurned = 0x1p20F;
+
+template <class D, class V>
+HWY_INLINE auto turn(D d, V x) {
+  const Bits<D> di;
+  const hn::Half<D> dh;
+  const hn::Half<Bits<D>> dih;
+  const hn::Repartition<double, D> dd;
+  const auto magic = hn::Set(dd, 0x1.8p52);
+  const auto low = hn::PromoteTo(dd, hn::LowerHalf(dh, x)), high = hn::PromoteTo(dd, hn::UpperHalf(dh, x));
+  const auto turns = hn::Set(dd, 0x1.45f306dc9c883p-1), big = hn::Set(dd, 0x1.921fb54442d18p+0), small = hn::Set(dd, 0x1.1a62633145c07p-54);
+  const auto low_shifted = hn::MulAdd(low, turns, magic), high_shifted = hn::MulAdd(high, turns, magic);
+  const auto low_n = hn::Sub(low_shifted, magic), high_n = hn::Sub(high_shifted, magic);
+  const auto low_r = hn::NegMulAdd(low_n, small, hn::NegMulAdd(low_n, big, low));
+  const auto high_r = hn::NegMulAdd(high_n, small, hn::NegMulAdd(high_n, big, high));
+  return Turned<V, hn::Vec<Bits<D>>>{hn::Combine(d, hn::DemoteTo(dh, high_r), hn::DemoteTo(dh, low_r)),
+                                     hn::Combine(di, hn::DemoteTo(dih, high_n), hn::DemoteTo(dih, low_n))};
+}
+
+/// sin(x + quarters * pi / 2)
+template <int quarters>
+struct SineFunction {
+  template <class D, class V>
+  static HWY_INLINE V of(D d, V x) {
+    const Bits<D> di;
+    const auto at = turn(d, x);
+    const V z = hn::Mul(at.r, at.r), one = hn::Set(d, 1.0F);
+    const V sine = hn::MulAdd(hn::Mul(at.r, z), polynomial(d, z, -0x1.555546p-3f, 0x1.11077ap-7f, -0x1.9954a4p-13f), at.r);  // +0 at -0
+    const V cosine = hn::MulAdd(hn::Mul(z, z), polynomial(d, z, 0x1.55554ap-5f, -0x1.6c0c28p-10f, 0x1.99e86ap-16f),
+                                hn::NegMulAdd(z, hn::Set(d, 0.5F), one));
+    const auto quarter = hn::Add(at.quarter, hn::Set(di, quarters));
+    const auto odd = hn::MaskFromVec(hn::BitCast(d, hn::Neg(hn::And(quarter, hn::Set(di, 1)))));
+    const auto sign = hn::ShiftLeft<30>(hn::And(quarter, hn::Set(di, 2)));
+    return hn::Xor(hn::IfThenElse(odd, cosine, hn::CopySign(sine, at.r)), hn::BitCast(d, sign));
+  }
+  template <class D, class V>
+  static HWY_INLINE auto takes(D d, V x) {
+    return hn::Le(hn::Abs(x), hn::Set(d, kMostTurned));
+  }
+};
+
+/// 2^(b log2 a) in double, so that the result is nearly the nearest f32. Takes all finite a but zero, and finite b.
+struct PowFunction {
+  template <class D, class V>
+  static HWY_INLINE V of(D d, V a, V b) {
+    const hn::Half<D> dh;
+    const hn::Repartition<double, D> dd;
+    const V magnitude = hn::Abs(a);
+    const auto power = [&](auto base, auto exponent) HWY_ATTR {
+      const auto at = split(dd, base);
+      const auto s = hn::Div(at.f, hn::Add(at.f, hn::Set(dd, 2.0))), z = hn::Mul(s, s);
+      const auto log2 = hn::MulAdd(s,
+                                   polynomial(dd, z, 0x1.71547652b82fep+1, 0x1.ec709dc4c3795p-1, 0x1.2776c2ee4803fp-1, 0x1.a619f780d3663p-2,
+                                              0x1.479ca4c709693p-2, 0x1.21574006dea74p-2),
+                                   at.e);
+      const auto y = hn::Min(hn::Max(hn::Mul(exponent, log2), hn::Set(dd, -1000.0)), hn::Set(dd, 1000.0));
+      const auto shifted = hn::Add(y, hn::Set(dd, 0x1.8p52));
+      const auto r = hn::Sub(y, hn::Sub(shifted, hn::Set(dd, 0x1.8p52)));
+      const auto p =
+          polynomial(dd, r, 0x1.ffffffffff79fp-1, 0x1.62e42fef8609fp-1, 0x1.ebfbdff931fc2p-3, 0x1.c6b08dd48bc33p-5, 0x1.3b2ab5c4d941fp-7,
+                     0x1.5d87481329534p-10, 0x1.430acce4941c2p-13, 0x1.00daeb56b07fap-16, 0x1.61afcc97885f3p-20);
+      return hn::Mul(p, power_of_two(dd, hn::BitCast(Bits<decltype(dd)>(), shifted)));
+    };
+    const auto low = power(hn::PromoteTo(dd, hn::LowerHalf(dh, magnitude)), hn::PromoteTo(dd, hn::LowerHalf(dh, b)));
+    const auto high = power(hn::PromoteTo(dd, hn::UpperHalf(dh, magnitude)), hn::PromoteTo(dd, hn::UpperHalf(dh, b)));
+    const V result = hn::Combine(d, hn::DemoteTo(dh, high), hn::DemoteTo(dh, low));
+    // A negative base has a power only where the exponent is whole, and a negative one where it is odd.
+    const auto negative = hn::Lt(a, hn::Zero(d));
+    const V half = hn::Mul(b, hn::Set(d, 0.5F));
+    const auto whole = hn::Eq(hn::Round(b), b), odd = hn::Ne(hn::Round(half), half);
+    const V with_sign = hn::IfThenElse(odd, hn::Neg(result), result);
+    return hn::IfThenElse(negative, hn::IfThenElse(whole, with_sign, hn::Set(d, kNaN<float>)), result);
+  }
+  template <class D, class V>
+  static HWY_INLINE auto takes(D d, V a, V b) {
+    const V infinity = hn::Set(d, kInfinity<float>), magnitude = hn::Abs(a);
+    const auto base = hn::And(hn::Lt(magnitude, infinity), hn::Gt(magnitude, hn::Zero(d)));
+    return hn::And(base, hn::Lt(hn::Abs(b), infinity));
+  }
+};
+
+}  // namespace cleave::runtime::host::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif
+
+#endif
