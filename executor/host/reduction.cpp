@@ -1,13 +1,21 @@
 // Reductions over neighbouring axes, the common case: the operand as [outer, count, inner]. Sums run in double or wrapping i64, as the
-// meanings do. Other shapes and ops run their meaning.
+// meanings do. Other shapes run their meaning. How work is cut depends on the shape alone, so results do not depend on the threads.
+#include <algorithm>
+#include <array>
+#include <limits>
 #include <optional>
 
 #include "executor/host/kernels.h"
+#include "executor/host/simd/reducers.h"
 #include "graph/ops/rules.h"
 #include "graph/ops/sums.h"
 
 namespace cleave::runtime::host {
 namespace {
+
+template <class T>
+constexpr bool kLoopsFor = true;
+#include "executor/host/reducers-inl.h"
 
 struct Extents {
   std::int64_t outer = 1, count = 1, inner = 1;
@@ -29,107 +37,221 @@ std::optional<Extents> extents_of(const KernelCall& call) {
   return extents;
 }
 
-/// Sums in lanes that the compiler can keep apart; the same order in every run. Why they must not change their sign on the way: Wrapping.
-template <class T>
-ops::Accumulator<T> sum_of(const T* elements, std::int64_t count) {
-  constexpr std::int64_t kLanes = 8;
-  ops::Accumulator<T> lanes[kLanes] = {};
-  std::int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    for (std::int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] = lanes[lane] + ops::widen(elements[i + lane]);
-  }
-  ops::Accumulator<T> sum = 0;
-  for (const auto& lane : lanes) sum = sum + lane;
-  for (; i < count; ++i) sum = sum + ops::widen(elements[i]);
-  return sum;
+template <class Made, class OfLevel, class OfAny>
+const Made& best(OfLevel of_level, OfAny of_any, std::string_view op, DType element) {
+  const Made* found = levels().empty() ? nullptr : of_level(levels().front(), op, element);
+  return found != nullptr ? *found : *of_any(op, element);
 }
 
-template <bool mean, class T, class R>
-void sum_into(const Extents& n, const T* in, R* out) {
-  using A = ops::Accumulator<T>;
-  auto finish = [&](A sum) {
-    if constexpr (mean) {
-      return ops::store<R>(sum / static_cast<A>(n.count));
-    } else {
-      return ops::store<R>(sum);
-    }
-  };
-  if (n.inner == 1) {
-    for (std::int64_t o = 0; o < n.outer; ++o) out[o] = finish(sum_of(in + o * n.count, n.count));
+constexpr std::int64_t kMostPieces = 64;  ///< of one row, or of the rows of few columns
+constexpr std::int64_t kPiece = 1 << 15;  ///< elements at least
+constexpr std::int64_t kWidth = 1024;     ///< columns whose states are taken at once: they stay in the first-level cache
+constexpr std::int64_t kStateBytes = 8;   ///< at most
+
+/// Of how many elements each piece of `count` is.
+std::int64_t piece_of(std::int64_t count, std::int64_t least, std::int64_t most_pieces) {
+  return std::max(least, (count + most_pieces - 1) / most_pieces);
+}
+
+/// What becomes of `width` states.
+using Finish = void (*)(const std::byte* states, std::int64_t width, std::int64_t count, std::byte* out);
+
+struct Reduction {
+  const KernelCall& call;
+  const Reducer& by;
+  Finish finish;
+  Extents n;
+  std::int64_t element, result;  ///< bytes of one
+
+  [[nodiscard]] const std::byte* in(std::int64_t index) const { return call.inputs[0].data + index * element; }
+  [[nodiscard]] std::byte* out(std::int64_t index) const { return call.results[0].data + index * result; }
+  [[nodiscard]] bool small() const { return n.outer * n.count * n.inner * element < Workers::kWorthwhileBytes; }
+  Workers& workers() const { return small() ? Workers::none() : call.workers; }
+};
+
+/// One row in pieces, one after another or side by side.
+void reduce_row(const Reduction& of, std::int64_t row, Workers& workers) {
+  const std::int64_t piece = piece_of(of.n.count, kPiece, kMostPieces), pieces = (of.n.count + piece - 1) / piece;
+  alignas(64) std::byte states[kMostPieces * kStateBytes];
+  of.by.start(states, std::max<std::int64_t>(1, pieces));
+  workers.each_part(of.n.count, piece, [&](std::int64_t begin, std::int64_t end) {
+    of.by.take_row(of.in(row * of.n.count + begin), end - begin, states + begin / piece * of.by.state_size);
+  });
+  for (std::int64_t p = 1; p < pieces; ++p) of.by.join(states, states + p * of.by.state_size, 1);
+  of.finish(states, 1, of.n.count, of.out(row));
+}
+
+void reduce_rows(const Reduction& of) {
+  if (of.n.outer * 8 < of.n.count / kPiece) {  // few and long
+    for (std::int64_t row = 0; row < of.n.outer; ++row) reduce_row(of, row, of.workers());
     return;
   }
-  std::vector<A> sums(static_cast<std::size_t>(n.inner));
-  for (std::int64_t o = 0; o < n.outer; ++o) {
-    std::fill(sums.begin(), sums.end(), A(0));
-    for (std::int64_t c = 0; c < n.count; ++c) {
-      const T* line = in + (o * n.count + c) * n.inner;
-      for (std::int64_t i = 0; i < n.inner; ++i)
-        sums[static_cast<std::size_t>(i)] = sums[static_cast<std::size_t>(i)] + ops::widen(line[i]);
-    }
-    for (std::int64_t i = 0; i < n.inner; ++i) out[o * n.inner + i] = finish(sums[static_cast<std::size_t>(i)]);
-  }
+  of.workers().each_part(of.n.outer, std::max<std::int64_t>(1, kPiece / std::max<std::int64_t>(1, of.n.count)),
+                         [&](std::int64_t begin, std::int64_t end) {
+                           for (std::int64_t row = begin; row < end; ++row) reduce_row(of, row, Workers::none());
+                         });
 }
 
-template <bool mean>
-Status sum_kernel(const KernelCall& call) {
+/// Few columns: several rows of them are taken as one, wide enough for vectors, and become one at the end. Pieces of rows side by side.
+void reduce_few_columns(const Reduction& of, std::int64_t outer, Workers& workers) {
+  constexpr std::int64_t wide = 128, pieces_at_most = 16;
+  const std::int64_t inner = of.n.inner, group = std::max<std::int64_t>(1, wide / inner), width = group * inner;
+  alignas(64) std::byte states[pieces_at_most * wide * kStateBytes];
+  const std::int64_t piece = (piece_of(of.n.count, kPiece / inner, pieces_at_most) + group - 1) / group * group;
+  const std::int64_t pieces = std::max<std::int64_t>(1, (of.n.count + piece - 1) / piece);
+  of.by.start(states, pieces * width);
+  workers.each_part(of.n.count, piece, [&](std::int64_t begin, std::int64_t end) {
+    std::byte* mine = states + begin / piece * width * of.by.state_size;
+    const std::int64_t whole = (end - begin) / group, first = outer * of.n.count + begin;
+    of.by.take_rows(of.in(first * inner), whole, width, width, mine);
+    of.by.take_rows(of.in((first + whole * group) * inner), 1, (end - begin - whole * group) * inner, 0, mine);
+    for (std::int64_t g = 1; g < group; ++g) of.by.join(mine, mine + g * inner * of.by.state_size, inner);
+  });
+  for (std::int64_t p = 1; p < pieces; ++p) of.by.join(states, states + p * width * of.by.state_size, inner);
+  of.finish(states, inner, of.n.count, of.out(outer * inner));
+}
+
+/// Columns side by side, in pieces of rows.
+void reduce_panel(const Reduction& of, std::int64_t outer, std::int64_t column, Workers& workers) {
+  constexpr std::int64_t pieces_at_most = 8;
+  alignas(64) std::byte states[pieces_at_most * kWidth * kStateBytes];
+  const std::int64_t width = std::min(kWidth, of.n.inner - column), first = outer * of.n.count;
+  const std::int64_t piece = piece_of(of.n.count, kPiece / 32, pieces_at_most);
+  const std::int64_t pieces = std::max<std::int64_t>(1, (of.n.count + piece - 1) / piece);
+  of.by.start(states, pieces * width);
+  workers.each_part(of.n.count, piece, [&](std::int64_t begin, std::int64_t end) {
+    of.by.take_rows(of.in((first + begin) * of.n.inner + column), end - begin, width, of.n.inner,
+                    states + begin / piece * width * of.by.state_size);
+  });
+  for (std::int64_t p = 1; p < pieces; ++p) of.by.join(states, states + p * width * of.by.state_size, width);
+  of.finish(states, width, of.n.count, of.out(outer * of.n.inner + column));
+}
+
+void reduce_columns(const Reduction& of) {
+  const bool few_columns = of.n.inner <= 64;
+  const std::int64_t panels = (of.n.inner + kWidth - 1) / kWidth, tasks = of.n.outer * panels;
+  const auto run = [&](std::int64_t task, Workers& workers) {
+    if (few_columns) {
+      reduce_few_columns(of, task, workers);
+    } else {
+      reduce_panel(of, task / panels, task % panels * kWidth, workers);
+    }
+  };
+  if (tasks < 4) {
+    for (std::int64_t task = 0; task < tasks; ++task) run(task, of.workers());
+    return;
+  }
+  const std::int64_t work = std::max<std::int64_t>(1, of.n.count * std::min(of.n.inner, kWidth));
+  of.workers().each_part(tasks, std::max<std::int64_t>(1, kPiece / work), [&](std::int64_t begin, std::int64_t end) {
+    for (; begin < end; ++begin) run(begin, Workers::none());
+  });
+}
+
+Status reduce(const KernelCall& call, const Reducer& by, Finish finish) {
   const std::optional<Extents> n = extents_of(call);
   if (!n) return run_meaning(call);
-  dispatch(call.inputs[0].type->dtype, [&](auto zero) {
-    using T = decltype(zero);
-    using R = std::conditional_t<mean, T, ops::SumOf<T>>;
-    sum_into<mean>(*n, call.inputs[0].as<T>(), call.results[0].as<R>());
-  });
+  if (call.results[0].type->elements() == 0) return {};
+  const Reduction of{call, by, finish, *n, size_of(call.inputs[0].type->dtype), size_of(call.results[0].type->dtype)};
+  if (n->inner == 1) {
+    reduce_rows(of);
+  } else {
+    reduce_columns(of);
+  }
   return {};
 }
 
-/// The first extreme of `count` elements `step` apart; a NaN beats every number.
-template <bool largest, class T>
-std::int64_t extreme_of(const T* elements, std::int64_t count, std::int64_t step) {
-  std::int64_t best = 0;
-  auto value = ops::load(elements[0]);
-  for (std::int64_t i = 1; i < count && value == value; ++i) {
-    const auto x = ops::load(elements[i * step]);
-    if (x != x || (largest ? x > value : x < value)) {
-      value = x;
-      best = i;
+template <class S, class R, bool mean = false>
+void finish(const std::byte* states, std::int64_t width, std::int64_t count, std::byte* out) {
+  const auto* from = reinterpret_cast<const S*>(states);
+  auto* to = reinterpret_cast<R*>(out);
+  for (std::int64_t j = 0; j < width; ++j) {
+    if constexpr (mean) {
+      to[j] = ops::store<R>(from[j] / static_cast<S>(count));
+    } else {
+      to[j] = ops::store<R>(from[j]);
     }
   }
-  return best;
 }
 
-template <bool largest, bool place>
-Status extreme_kernel(const KernelCall& call) {
-  const std::optional<Extents> n = extents_of(call);
-  if (!n || n->count == 0) return run_meaning(call);
-  dispatch(call.inputs[0].type->dtype, [&](auto zero) {
+/// `give(zero)` for the element type of the operand.
+template <bool mean>
+Status sum_kernel(const KernelCall& call) {
+  const DType element = call.inputs[0].type->dtype;
+  const auto finish_with = dispatch(element, [](auto zero) -> Finish {
     using T = decltype(zero);
-    const T* in = call.inputs[0].as<T>();
-    for (std::int64_t o = 0; o < n->outer; ++o) {
-      for (std::int64_t i = 0; i < n->inner; ++i) {
-        const T* elements = in + o * n->count * n->inner + i;
-        const std::int64_t best = extreme_of<largest>(elements, n->count, n->inner);
-        if constexpr (place) {
-          call.results[0].as<std::int32_t>()[o * n->inner + i] = static_cast<std::int32_t>(best);
-        } else {
-          call.results[0].as<T>()[o * n->inner + i] = elements[best * n->inner];
-        }
-      }
+    if constexpr (mean && std::is_integral_v<T>) {
+      return nullptr;  // the type rule has made them f32
+    } else {
+      return finish<ops::Accumulator<T>, ops::SumOf<T>, mean>;
     }
   });
+  return reduce(call, best<Reducer>(sum_reducer, find_sum, call.op.name, element), finish_with);
+}
+
+Status truth_kernel(const KernelCall& call) {
+  return reduce(call, best<Reducer>(sum_reducer, find_sum, call.op.name, call.inputs[0].type->dtype), finish<std::uint8_t, std::uint8_t>);
+}
+
+Status extreme_kernel(const KernelCall& call) {
+  const DType element = call.inputs[0].type->dtype;
+  const auto finish_with = dispatch(element, [](auto zero) -> Finish {
+    using T = decltype(zero);
+    if constexpr (std::is_same_v<T, bool>) {
+      return nullptr;
+    } else {
+      return finish<typename ExtremeElement<T, true>::State, T>;
+    }
+  });
+  return reduce(call, best<Reducer>(extreme_reducer, find_extreme, call.op.name, element), finish_with);
+}
+
+/// The place in a long row, from those of its pieces.
+std::int32_t place_in_row(const Finder& by, const std::byte* in, std::int64_t count, std::int64_t element, Workers& workers) {
+  const std::int64_t piece = piece_of(count, kPiece, kMostPieces), pieces = (count + piece - 1) / piece;
+  std::array<std::int64_t, kMostPieces> places{};
+  workers.each_part(count, piece, [&](std::int64_t begin, std::int64_t end) {
+    places[static_cast<std::size_t>(begin / piece)] = begin + by.in_row(in + begin * element, end - begin);
+  });
+  std::int64_t place = places[0];
+  for (std::int64_t p = 1; p < pieces; ++p) {
+    const std::int64_t other = places[static_cast<std::size_t>(p)];
+    if (by.beats(in + other * element, in + place * element)) place = other;
+  }
+  return static_cast<std::int32_t>(place);
+}
+
+Status place_kernel(const KernelCall& call) {
+  const std::optional<Extents> n = extents_of(call);
+  if (!n || n->count == 0) return run_meaning(call);
+  if (call.results[0].type->elements() == 0) return {};
+  const Finder& by = best<Finder>(finder, find_place, call.op.name, call.inputs[0].type->dtype);
+  const std::int64_t element = size_of(call.inputs[0].type->dtype);
+  Workers& workers = n->outer * n->count * n->inner * element < Workers::kWorthwhileBytes ? Workers::none() : call.workers;
+  auto* out = call.results[0].as<std::int32_t>();
+  const auto in = [&](std::int64_t index) { return call.inputs[0].data + index * element; };
+  if (n->inner == 1 && n->outer * 8 < n->count / kPiece) {
+    for (std::int64_t row = 0; row < n->outer; ++row) out[row] = place_in_row(by, in(row * n->count), n->count, element, workers);
+  } else if (n->inner == 1) {
+    workers.each_part(n->outer, std::max<std::int64_t>(1, kPiece / n->count), [&](std::int64_t begin, std::int64_t end) {
+      for (; begin < end; ++begin) out[begin] = place_in_row(by, in(begin * n->count), n->count, element, Workers::none());
+    });
+  } else {
+    const std::int64_t panels = (n->inner + Finder::kMostWidth - 1) / Finder::kMostWidth;
+    workers.each(n->outer * panels, [&](std::int64_t task) {
+      const std::int64_t outer = task / panels, column = task % panels * Finder::kMostWidth;
+      by.in_columns(in(outer * n->count * n->inner + column), n->count, std::min(Finder::kMostWidth, n->inner - column), n->inner,
+                    out + outer * n->inner + column);
+    });
+  }
   return {};
 }
 
 }  // namespace
 
 std::span<const KernelRow> reduction_kernels() {
-  static constexpr KernelRow rows[] = {
-      {"sum", sum_kernel<false>},
-      {"mean", sum_kernel<true>},
-      {"max", extreme_kernel<true, false>},
-      {"min", extreme_kernel<false, false>},
-      {"argmax", extreme_kernel<true, true>},
-      {"argmin", extreme_kernel<false, true>},
-  };
+  static constexpr KernelRow rows[] = {{"sum", sum_kernel<false>}, {"mean", sum_kernel<true>}, {"prod", sum_kernel<false>},
+                                       {"any", truth_kernel},      {"all", truth_kernel},      {"max", extreme_kernel},
+                                       {"min", extreme_kernel},    {"argmax", place_kernel},   {"argmin", place_kernel}};
   return rows;
 }
 

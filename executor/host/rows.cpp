@@ -1,11 +1,14 @@
 #include "executor/host/rows.h"
 
+#include <algorithm>
+
 #include "graph/ops/rules.h"
 
 namespace cleave::runtime::host {
 namespace {
 
 constexpr std::size_t kOperands = 3;
+constexpr std::int64_t kPartBytes = 32 << 10;  ///< of the widest operand, or the result: what a thread takes at once
 
 /// Axes of the result, innermost first, with each operand's step along them. Axes that all operands walk as one are merged.
 struct Axes {
@@ -44,35 +47,63 @@ Axes axes_of(const KernelCall& call) {
   return axes;
 }
 
+/// The operands of a call, and where its axes stand.
+struct Walk {
+  const KernelCall& call;
+  RowLoop loop;
+  Axes axes;
+  std::array<std::int64_t, kOperands> sizes{};
+  std::int64_t result_size;
+
+  /// The results from `begin` to `end`, row by row.
+  void run(std::int64_t begin, std::int64_t end) const {
+    std::array<std::int64_t, ops::kMaxRank + 1> index{};
+    std::array<const std::byte*, kOperands> operands{};
+    std::array<std::int64_t, kOperands> inner{};
+    for (std::size_t k = 0; k < kOperands; ++k) {
+      operands[k] = call.inputs[k < call.inputs.size() ? k : 0].data;
+      inner[k] = axes.step[k][0];
+    }
+    std::int64_t rest = begin;
+    for (std::size_t axis = 0; axis < axes.count; rest /= axes.extent[axis++]) {
+      index[axis] = rest % axes.extent[axis];
+      for (std::size_t k = 0; k < kOperands; ++k) operands[k] += sizes[k] * axes.step[k][axis] * index[axis];
+    }
+    while (begin < end) {
+      const std::int64_t row = std::min(end - begin, axes.extent[0] - index[0]);
+      loop(operands.data(), inner.data(), call.results[0].data + begin * result_size, row);
+      begin += row;
+      for (std::size_t k = 0; k < kOperands; ++k) operands[k] -= sizes[k] * inner[k] * index[0];
+      index[0] = 0;
+      for (std::size_t axis = 1; axis < axes.count; ++axis) {
+        const bool wraps = ++index[axis] == axes.extent[axis];
+        for (std::size_t k = 0; k < kOperands; ++k) {
+          operands[k] += sizes[k] * axes.step[k][axis] * (wraps ? 1 - axes.extent[axis] : 1);
+        }
+        if (!wraps) break;
+        index[axis] = 0;
+      }
+    }
+  }
+};
+
 }  // namespace
 
 void run_rows(const KernelCall& call, RowLoop loop) {
-  std::int64_t total = call.results[0].type->elements();
+  const TensorType& result = *call.results[0].type;
+  const std::int64_t total = result.elements();
   if (total == 0) return;
-  Axes axes = axes_of(call);
-  if (axes.count == 0) axes.extent[axes.count++] = 1;
-  std::array<const std::byte*, kOperands> operands{};
-  std::array<std::int64_t, kOperands> sizes{}, inner{};
+  Walk walk{call, loop, axes_of(call), {}, size_of(result.dtype)};
+  if (walk.axes.count == 0) walk.axes.extent[walk.axes.count++] = 1;
+  std::int64_t widest = walk.result_size, bytes = result.bytes();
   for (std::size_t k = 0; k < kOperands; ++k) {
-    const TensorView& operand = call.inputs[k < call.inputs.size() ? k : 0];
-    operands[k] = operand.data;
-    sizes[k] = size_of(operand.type->dtype);
-    inner[k] = axes.step[k][0];
+    const TensorType& operand = *call.inputs[k < call.inputs.size() ? k : 0].type;
+    walk.sizes[k] = size_of(operand.dtype);
+    widest = std::max(widest, walk.sizes[k]);
+    if (k < call.inputs.size()) bytes += operand.bytes();
   }
-  std::byte* out = call.results[0].data;
-  const std::int64_t row = axes.extent[0], row_bytes = row * size_of(call.results[0].type->dtype);
-  std::array<std::int64_t, ops::kMaxRank + 1> index{};
-  for (std::int64_t done = 0; done < total; done += row, out += row_bytes) {
-    loop(operands.data(), inner.data(), out, row);
-    for (std::size_t axis = 1; axis < axes.count; ++axis) {
-      bool wraps = ++index[axis] == axes.extent[axis];
-      for (std::size_t k = 0; k < kOperands; ++k) {
-        operands[k] += sizes[k] * axes.step[k][axis] * (wraps ? 1 - axes.extent[axis] : 1);
-      }
-      if (!wraps) break;
-      index[axis] = 0;
-    }
-  }
+  const bool alone = bytes < Workers::kWorthwhileBytes;
+  call.workers.each_part(total, alone ? total : kPartBytes / widest, [&](std::int64_t begin, std::int64_t end) { walk.run(begin, end); });
 }
 
 }  // namespace cleave::runtime::host

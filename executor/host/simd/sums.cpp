@@ -1,0 +1,45 @@
+// sum, prod, any and all, for each instruction set: the loops of reducers-inl.h.
+#ifdef CLEAVE_HAS_HIGHWAY
+#include "executor/host/simd/targets.h"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "executor/host/simd/sums.cpp"
+#include <hwy/foreach_target.h>
+#endif
+
+#include <algorithm>
+#include <limits>
+
+#include "executor/host/simd/reducers.h"
+#include "graph/ops/sums.h"
+
+#ifdef CLEAVE_HAS_HIGHWAY
+#include <hwy/highway.h>
+
+#if CLEAVE_SIMD
+HWY_BEFORE_NAMESPACE();
+namespace cleave::runtime::host::HWY_NAMESPACE {
+namespace {
+
+template <class T>
+constexpr bool kLoopsFor = std::is_arithmetic_v<T>;
+#include "executor/host/reducers-inl.h"
+
+}  // namespace
+}  // namespace cleave::runtime::host::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif
+#endif
+
+#if !defined(CLEAVE_HAS_HIGHWAY) || HWY_ONCE
+namespace cleave::runtime::host {
+
+const Reducer* sum_reducer([[maybe_unused]] Level level, [[maybe_unused]] std::string_view op, [[maybe_unused]] DType element) {
+#ifdef CLEAVE_HAS_HIGHWAY
+  CLEAVE_SIMD_RETURN(level, find_sum(op, element));
+#else
+  return nullptr;
+#endif
+}
+
+}  // namespace cleave::runtime::host
+#endif
