@@ -34,9 +34,15 @@ class ElementwiseKernel final : public HostKernel {
 }  // namespace host
 
 std::span<const host::KernelFamily> host::kernel_families() {
-  static constexpr KernelFamily families[] = {
-      {"elementwise", elementwise_kernels}, {"joining", joining_kernels}, {"matmul", matmul_kernels},    {"reduction", reduction_kernels},
-      {"selection", selection_kernels},     {"shape", shape_kernels},     {"transfer", transfer_kernels}};
+  static constexpr KernelFamily families[] = {{"elementwise", elementwise_kernels},
+                                              {"joining", joining_kernels},
+                                              {"matmul", matmul_kernels},
+                                              {"reduction", reduction_kernels},
+                                              {"scan", scan_kernels},
+                                              {"selection", selection_kernels},
+                                              {"shape", shape_kernels},
+                                              {"softmax", softmax_kernels},
+                                              {"transfer", transfer_kernels}};
   return families;
 }
 

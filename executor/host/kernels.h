@@ -24,8 +24,10 @@ std::span<const KernelRow> elementwise_kernels();
 std::span<const KernelRow> joining_kernels();
 std::span<const KernelRow> matmul_kernels();
 std::span<const KernelRow> reduction_kernels();
+std::span<const KernelRow> scan_kernels();
 std::span<const KernelRow> selection_kernels();
 std::span<const KernelRow> shape_kernels();
+std::span<const KernelRow> softmax_kernels();
 std::span<const KernelRow> transfer_kernels();
 
 /// Of ops whose results are the operand's elements in their order.

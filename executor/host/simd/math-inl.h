@@ -10,6 +10,7 @@
 
 #include <hwy/highway.h>
 
+#include <cstring>
 #include <limits>
 
 #if CLEAVE_SIMD
@@ -32,6 +33,21 @@ inline constexpr T kNaN = std::numeric_limits<T>::quiet_NaN();
 template <class T>
 inline constexpr auto kOneBits = std::conditional_t<kSingle<T>, std::int32_t, std::int64_t>(std::numeric_limits<T>::max_exponent - 1)
                                  << kMantissa<T>;
+
+/// A vector's worth of the last elements, and the filling behind them.
+template <class D, class T>
+HWY_INLINE hn::Vec<D> load_part(D d, const T* from, std::size_t count, T filling = T(0)) {
+  HWY_ALIGN T part[HWY_MAX_BYTES / sizeof(T)];
+  hn::Store(hn::Set(d, filling), d, part);
+  std::memcpy(part, from, count * sizeof(T));
+  return hn::Load(d, part);
+}
+template <class D, class T>
+HWY_INLINE void store_part(D d, hn::Vec<D> vector, T* to, std::size_t count) {
+  HWY_ALIGN T part[HWY_MAX_BYTES / sizeof(T)];
+  hn::Store(vector, d, part);
+  std::memcpy(to, part, count * sizeof(T));
+}
 
 /// c0 + x (c1 + x (c2 + …)), by Horner.
 template <class D, class V>

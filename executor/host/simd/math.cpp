@@ -21,20 +21,6 @@ HWY_BEFORE_NAMESPACE();
 namespace cleave::runtime::host::HWY_NAMESPACE {
 namespace {
 
-/// A vector's worth of the last elements, and zeros behind them.
-template <class D, class T>
-HWY_INLINE hn::Vec<D> load_part(D d, const T* from, std::size_t count) {
-  HWY_ALIGN T part[HWY_MAX_BYTES / sizeof(T)] = {};
-  std::memcpy(part, from, count * sizeof(T));
-  return hn::Load(d, part);
-}
-template <class D, class T>
-HWY_INLINE void store_part(D d, hn::Vec<D> vector, T* to, std::size_t count) {
-  HWY_ALIGN T part[HWY_MAX_BYTES / sizeof(T)];
-  hn::Store(vector, d, part);
-  std::memcpy(to, part, count * sizeof(T));
-}
-
 template <class T>
 inline constexpr std::size_t kPiece = 512 / sizeof(T) * 4;  ///< elements that are gathered at once
 

@@ -1,0 +1,156 @@
+// cumulative_sum. A running sum waits on itself, so a row goes in blocks of several parts whose sums are taken first, by vectors: then each
+// part runs from where the one before it ends, all at once. How rows are cut depends on their length alone, never on the threads.
+#include <algorithm>
+#include <array>
+
+#include "executor/host/kernels.h"
+#include "executor/host/simd/reducers.h"
+#include "graph/ops/rules.h"
+#include "graph/ops/sums.h"
+
+namespace cleave::runtime::host {
+namespace {
+
+constexpr std::int64_t kParts = 8;
+constexpr std::int64_t kPart = 520;  ///< elements; no power of two, or the parts would share lines of the cache
+constexpr std::int64_t kPiece = kParts * kPart * 8, kMostPieces = 64;
+constexpr std::int64_t kWidth = 512;  ///< columns at once
+
+template <class T>
+class Scan {
+ public:
+  using A = ops::Accumulator<T>;
+  using R = ops::SumOf<T>;
+  explicit Scan(const Reducer* reducer) : reducer_(reducer) {}
+
+  /// The sum of a piece, as `run_piece` comes to it.
+  [[nodiscard]] A sum_of_piece(const T* in, std::int64_t count) const {
+    A sum = 0;
+    for (std::int64_t begin = 0; begin < count; begin += kPart) sum = sum + sum_of(in + begin, std::min(kPart, count - begin));
+    return sum;
+  }
+
+  /// Running sums from `base` on; returns the sum of the piece alone.
+  A run_piece(const T* in, R* out, std::int64_t count, A base) const {
+    A sum = 0;
+    std::int64_t begin = 0;
+    for (; begin + kParts * kPart <= count; begin += kParts * kPart) {
+      A running[kParts];
+      for (std::int64_t k = 0; k < kParts; ++k) {
+        running[k] = base + sum;
+        sum = sum + sum_of(in + begin + k * kPart, kPart);
+      }
+      for (std::int64_t i = 0; i < kPart; ++i) {
+        for (std::int64_t k = 0; k < kParts; ++k) {
+          const std::int64_t at = begin + k * kPart + i;
+          running[k] = running[k] + ops::widen(in[at]);
+          out[at] = ops::store<R>(running[k]);
+        }
+      }
+    }
+    for (; begin < count; begin += kPart) {
+      const std::int64_t end = std::min(begin + kPart, count);
+      A running = base + sum;
+      for (std::int64_t at = begin; at < end; ++at) {
+        running = running + ops::widen(in[at]);
+        out[at] = ops::store<R>(running);
+      }
+      sum = sum + sum_of(in + begin, end - begin);
+    }
+    return sum;
+  }
+
+  void run_row(const T* in, R* out, std::int64_t count, Workers& workers) const {
+    const std::int64_t piece = std::max(kPiece, (count + kMostPieces - 1) / kMostPieces), pieces = (count + piece - 1) / piece;
+    if (workers.threads() == 1 || pieces == 1) {
+      A base = 0;
+      for (std::int64_t begin = 0; begin < count; begin += piece) {
+        base = base + run_piece(in + begin, out + begin, std::min(piece, count - begin), base);
+      }
+      return;
+    }
+    std::array<A, kMostPieces> sums{};
+    workers.each_part(count, piece, [&](std::int64_t begin, std::int64_t end) {
+      sums[static_cast<std::size_t>(begin / piece)] = sum_of_piece(in + begin, end - begin);
+    });
+    A base = 0;
+    for (A& sum : sums) {
+      const A next = base + sum;
+      sum = base;
+      base = next;
+    }
+    workers.each_part(count, piece, [&](std::int64_t begin, std::int64_t end) {
+      run_piece(in + begin, out + begin, end - begin, sums[static_cast<std::size_t>(begin / piece)]);
+    });
+  }
+
+  /// Columns side by side.
+  void run_columns(const T* in, R* out, std::int64_t count, std::int64_t width, std::int64_t stride) const {
+    A running[kWidth];
+    for (std::int64_t j = 0; j < width; ++j) running[j] = 0;
+    for (std::int64_t row = 0; row < count; ++row, in += stride, out += stride) {
+      for (std::int64_t j = 0; j < width; ++j) running[j] = running[j] + ops::widen(in[j]);
+      for (std::int64_t j = 0; j < width; ++j) out[j] = ops::store<R>(running[j]);
+    }
+  }
+
+ private:
+  [[nodiscard]] A sum_of(const T* in, std::int64_t count) const {
+    A sum = 0;
+    if (reducer_ != nullptr) {
+      reducer_->take_row(reinterpret_cast<const std::byte*>(in), count, reinterpret_cast<std::byte*>(&sum));
+    } else {
+      for (std::int64_t i = 0; i < count; ++i) sum = sum + ops::widen(in[i]);
+    }
+    return sum;
+  }
+  const Reducer* reducer_;
+};
+
+struct Extents {
+  std::int64_t outer, count, inner;
+};
+
+template <class T>
+void scan(const KernelCall& call, const Extents& n) {
+  const Scan<T> by(levels().empty() ? nullptr : sum_reducer(levels().front(), "sum", DTypeOf<T>::value));
+  const T* in = call.inputs[0].as<T>();
+  auto* out = call.results[0].as<ops::SumOf<T>>();
+  Workers& workers = call.results[0].type->bytes() < Workers::kWorthwhileBytes ? Workers::none() : call.workers;
+  if (n.inner == 1 && n.outer < 8) {
+    for (std::int64_t row = 0; row < n.outer; ++row) by.run_row(in + row * n.count, out + row * n.count, n.count, workers);
+  } else if (n.inner == 1) {
+    workers.each_part(n.outer, std::max<std::int64_t>(1, kPiece / 4 / n.count), [&](std::int64_t begin, std::int64_t end) {
+      for (; begin < end; ++begin) by.run_row(in + begin * n.count, out + begin * n.count, n.count, Workers::none());
+    });
+  } else {
+    const std::int64_t panels = (n.inner + kWidth - 1) / kWidth, work = n.count * std::min(n.inner, kWidth);
+    workers.each_part(n.outer * panels, std::max<std::int64_t>(1, kPiece / 4 / work), [&](std::int64_t begin, std::int64_t end) {
+      for (; begin < end; ++begin) {
+        const std::int64_t column = begin % panels * kWidth, at = begin / panels * n.count * n.inner + column;
+        by.run_columns(in + at, out + at, n.count, std::min(kWidth, n.inner - column), n.inner);
+      }
+    });
+  }
+}
+
+Status cumulative_sum_kernel(const KernelCall& call) {
+  const TensorType& type = *call.inputs[0].type;
+  if (type.elements() == 0) return {};
+  const std::optional<int> axis = ops::find_axis(call.attributes.get_or<std::int64_t>("axis", 0), type.rank());
+  if (!axis) return run_meaning(call);
+  Extents n{1, type.shape[static_cast<std::size_t>(*axis)], 1};
+  for (auto i = static_cast<std::size_t>(*axis) + 1; i < type.shape.size(); ++i) n.inner *= type.shape[i];
+  n.outer = type.elements() / n.count / n.inner;
+  dispatch(type.dtype, [&](auto zero) { scan<decltype(zero)>(call, n); });
+  return {};
+}
+
+}  // namespace
+
+std::span<const KernelRow> scan_kernels() {
+  static constexpr KernelRow rows[] = {{"cumulative_sum", cumulative_sum_kernel}};
+  return rows;
+}
+
+}  // namespace cleave::runtime::host

@@ -1,0 +1,22 @@
+// Softmax of f32 and f64 by vectors: exponentials in the elements' type, their sum in double.
+#pragma once
+
+#include <cstdint>
+
+#include "executor/host/simd/level.h"
+#include "graph/array/tensor_type.h"
+
+namespace cleave::runtime::host {
+
+struct SoftmaxLoops {
+  /// Over `count` neighbouring elements, at least one.
+  void (*row)(const std::byte* in, std::byte* out, std::int64_t count) = nullptr;
+  /// Over `count` rows, `stride` elements apart, for each of `width` columns, at most `kMostWidth`.
+  void (*columns)(const std::byte* in, std::byte* out, std::int64_t count, std::int64_t width, std::int64_t stride) = nullptr;
+  static constexpr std::int64_t kMostWidth = 128;
+};
+
+/// Null: the level has none for these elements.
+const SoftmaxLoops* softmax_loops(Level level, bool logarithm, DType element);
+
+}  // namespace cleave::runtime::host
