@@ -24,7 +24,7 @@ struct Extents {
 /// Nothing if the reduced axes are not neighbours.
 std::optional<Extents> extents_of(const KernelCall& call) {
   const Shape& shape = call.inputs[0].type->shape;
-  const std::vector<bool> marked = ops::marked_axes(call.attributes, call.inputs[0].type->rank());
+  const ops::AxisMarks marked = ops::marked_axes(call.attributes, call.inputs[0].type->rank());
   Extents extents;
   int part = 0;  // 0: before the reduced axes, 1: in them, 2: behind
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {

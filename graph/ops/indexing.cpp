@@ -35,7 +35,7 @@ Range python_range(std::int64_t start, std::int64_t stop, std::int64_t step, std
 
 struct Slice {
   std::vector<Range> ranges;  ///< one an axis
-  std::vector<bool> squeezed;
+  AxisMarks squeezed;
 };
 
 std::variant<Slice, TypeError> slice_of(Types inputs, const Attributes& attributes) {
@@ -55,7 +55,7 @@ std::variant<Slice, TypeError> slice_of(Types inputs, const Attributes& attribut
   }
   auto squeezed = find_axes("slice", inputs, {{"axis", list("squeeze")}}, x.rank());
   if (auto* error = std::get_if<TypeError>(&squeezed)) return std::move(*error);
-  Slice slice{{}, std::get<0>(std::move(squeezed))};
+  Slice slice{{}, std::get<0>(squeezed)};
   for (int axis = 0; axis < x.rank(); ++axis) {
     const std::int64_t extent = x.shape[axis];
     const auto k = static_cast<std::size_t>(axis);

@@ -13,7 +13,7 @@ namespace {
 enum class Gives : std::uint8_t { same, sum, index, truth };
 
 /// The result's shape without the marked axes, or with extent 1 in their place.
-Shape reduced(const Shape& shape, const std::vector<bool>& marked, bool keepdims) {
+Shape reduced(const Shape& shape, const AxisMarks& marked, bool keepdims) {
   Shape result;
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
     if (!marked[axis]) result.push_back(shape[axis]);
@@ -156,7 +156,7 @@ TypeResult reduction_type(const ReductionRule& rule, Types inputs, const Attribu
 }
 
 /// Row-major strides over the kept (or else the marked) axes of `shape`, 0 along the others.
-Strides strides_along(const Shape& shape, const std::vector<bool>& marked, bool along_marked) {
+Strides strides_along(const Shape& shape, const AxisMarks& marked, bool along_marked) {
   Strides strides(shape.size(), 0);
   std::int64_t stride = 1;
   for (std::size_t axis = shape.size(); axis-- > 0;) {
@@ -168,7 +168,7 @@ Strides strides_along(const Shape& shape, const std::vector<bool>& marked, bool 
 }
 
 template <class Op, class T>
-void reduce(const Array& x, Array& result, const std::vector<bool>& marked) {
+void reduce(const Array& x, Array& result, const AxisMarks& marked) {
   std::vector<typename Op::template State<Accumulator<T>>> states(static_cast<std::size_t>(result.size()));
   const T* elements = x.data<T>();
   const Strides strides[] = {row_major_strides(x.shape()), strides_along(x.shape(), marked, false), strides_along(x.shape(), marked, true)};
@@ -188,7 +188,7 @@ void reduce(const Array& x, Array& result, const std::vector<bool>& marked) {
 template <class Op>
 Status reduction_meaning(const OpCall& call) {
   const Array& x = call.inputs[0];
-  const std::vector<bool> marked = marked_axes(call.attributes, x.type().rank());
+  const AxisMarks marked = marked_axes(call.attributes, x.type().rank());
   dispatch_in<Op::takes>(x.dtype(), [&](auto zero) { reduce<Op, decltype(zero)>(x, call.results[0], marked); });
   return {};
 }

@@ -42,10 +42,10 @@ TypeError no_axis(std::string_view op, Types inputs, std::int64_t axis, int rank
   return refuse(DiagnosticKind::shape, op, inputs, "there is no axis " + std::to_string(axis) + " among " + axes);
 }
 
-std::variant<std::vector<bool>, TypeError> find_axes(std::string_view op, Types inputs, const Attributes& attributes, int rank) {
+std::variant<AxisMarks, TypeError> find_axes(std::string_view op, Types inputs, const Attributes& attributes, int rank) {
   const auto* axes = attributes.get_if<Integers>("axis");
-  std::vector<bool> marked(static_cast<std::size_t>(rank), axes == nullptr);
-  if (!axes) return marked;
+  AxisMarks marked;
+  if (!axes) return marked.set();
   for (const std::int64_t axis : *axes) {
     const auto found = find_axis(axis, rank);
     if (!found) return no_axis(op, inputs, axis, rank);
@@ -55,10 +55,10 @@ std::variant<std::vector<bool>, TypeError> find_axes(std::string_view op, Types 
   return marked;
 }
 
-std::vector<bool> marked_axes(const Attributes& attributes, int rank) {
-  auto marked = find_axes({}, {}, attributes, rank);
+AxisMarks marked_axes(const Attributes& attributes, int rank) {
+  const auto marked = find_axes({}, {}, attributes, rank);
   CLEAVE_CHECK(marked.index() == 0, "the type rule was not asked");
-  return std::get<0>(std::move(marked));
+  return std::get<0>(marked);
 }
 
 AttributeDef required(std::string name, AttributeDef::Type type) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bitset>
 #include <optional>
 #include <span>
 #include <string>
@@ -34,10 +35,11 @@ TypeResult give(std::string_view op, Types inputs, TensorType result);
 std::optional<int> find_axis(std::int64_t axis, int rank);
 /// "axis 3 of 2 axes does not exist"
 TypeError no_axis(std::string_view op, Types inputs, std::int64_t axis, int rank);
+using AxisMarks = std::bitset<kMaxRank>;  ///< by axis, from the front
 /// Marks the axes; an Error for one that does not exist or is named twice. Absent attribute: all.
-std::variant<std::vector<bool>, TypeError> find_axes(std::string_view op, Types inputs, const Attributes& attributes, int rank);
+std::variant<AxisMarks, TypeError> find_axes(std::string_view op, Types inputs, const Attributes& attributes, int rank);
 /// The marks of a call that passed find_axes.
-std::vector<bool> marked_axes(const Attributes& attributes, int rank);
+AxisMarks marked_axes(const Attributes& attributes, int rank);
 
 using Integers = std::vector<std::int64_t>;
 

@@ -125,10 +125,10 @@ TypeResult flip_type(Types inputs, const Attributes& attributes) {
 
 Status flip_meaning(const OpCall& call) {
   const Array& x = call.inputs[0];
-  const std::vector<bool> marked = marked_axes(call.attributes, x.type().rank());
+  const AxisMarks marked = marked_axes(call.attributes, x.type().rank());
   View view{0, row_major_strides(x.shape())};
   if (x.size() == 0) return {};
-  for (std::size_t axis = 0; axis < marked.size(); ++axis) {
+  for (std::size_t axis = 0; axis < x.shape().size(); ++axis) {
     if (!marked[axis]) continue;
     view.offset += (x.shape()[axis] - 1) * view.strides[axis];
     view.strides[axis] = -view.strides[axis];

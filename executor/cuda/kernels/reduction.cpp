@@ -59,16 +59,16 @@ class Writer {
   static constexpr std::int64_t kPartBytes = 8;  ///< room for a number of any type
 
   void find_walks() {
-    const std::vector<bool> marked = ops::marked_axes(*request_.attributes, element_.rank());
+    const ops::AxisMarks marked = ops::marked_axes(*request_.attributes, element_.rank());
     Shape kept, reduced;
     std::vector<ops::Strides> kept_strides(types_.size()), reduced_strides(types_.size());
-    for (std::size_t axis = 0; axis < marked.size(); ++axis) {
+    for (std::size_t axis = 0; axis < element_.shape.size(); ++axis) {
       (marked[axis] ? reduced : kept).push_back(element_.shape[axis]);
       if (element_.shape[axis] != 1) last_is_reduced_ = marked[axis];
     }
     for (std::size_t k = 0; k < types_.size(); ++k) {
       const ops::Strides strides = ops::broadcast_strides(request_.input_types[k].shape, element_.shape);
-      for (std::size_t axis = 0; axis < marked.size(); ++axis) (marked[axis] ? reduced_strides : kept_strides)[k].push_back(strides[axis]);
+      for (std::size_t axis = 0; axis < element_.shape.size(); ++axis) (marked[axis] ? reduced_strides : kept_strides)[k].push_back(strides[axis]);
     }
     kept_ = make_walk(kept, kept_strides);
     reduced_ = make_walk(reduced, reduced_strides);

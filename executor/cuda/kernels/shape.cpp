@@ -26,9 +26,9 @@ Moved broadcast_to(const KernelRequest& request) {
 
 Moved flip(const KernelRequest& request) {
   const TensorType& x = request.input_types[0];
-  const std::vector<bool> marked = ops::marked_axes(*request.attributes, x.rank());
+  const ops::AxisMarks marked = ops::marked_axes(*request.attributes, x.rank());
   Moved moved{x.shape, {0, row_major_strides(x.shape)}};
-  for (std::size_t axis = 0; axis < marked.size(); ++axis) {
+  for (std::size_t axis = 0; axis < x.shape.size(); ++axis) {
     if (!marked[axis]) continue;
     moved.from.offset += (x.shape[axis] - 1) * moved.from.strides[axis];
     moved.from.strides[axis] = -moved.from.strides[axis];
