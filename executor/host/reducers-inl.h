@@ -45,7 +45,7 @@ struct ExtremeElement {
     return largest ? Limits::lowest() : Limits::max();
   }
   static State lift(T x) { return static_cast<State>(x); }
-  static bool beats(State b, State a) { return (largest ? b > a : b < a) || b != b; }
+  static bool beats(State b, State a) { return static_cast<bool>(static_cast<int>(largest ? b > a : b < a) | static_cast<int>(b != b)); }
   static State join(State a, State b) { return beats(b, a) ? b : a; }
 };
 

@@ -13,7 +13,11 @@ RowLoop math_loop(Level level, std::string_view op, DType operand);
 RowLoop arithmetic_loop(Level level, std::string_view op, DType operand);
 RowLoop comparison_loop(Level level, std::string_view op, DType operand);
 
-/// The level's loop for an op, of any family.
+/// Of `where` and `astype`, by the types that count there.
+RowLoop choosing_loop(Level level, DType choice);
+RowLoop converting_loop(Level level, DType from, DType to);
+
+/// The level's loop for an op of the other families.
 RowLoop simd_loop(Level level, std::string_view op, DType operand);
 
 }  // namespace cleave::runtime::host

@@ -1,6 +1,6 @@
 // The vectorised functions of math, for every instruction set that this machine has: how far from the exact results they are, in units in
 // the last place of the result (ulp), against the C library in a wider type; and special values, which are the meaning's.
-// docs/host.md has the bounds. CLEAVE_SWEEP_ALL=1 in the environment sweeps all 2^32 numbers of f32 instead of a dense choice.
+// docs/guide/running.md has the bounds. CLEAVE_SWEEP_ALL=1 in the environment sweeps all 2^32 numbers of f32 instead of a dense choice.
 #include <gtest/gtest.h>
 
 #include <bit>

@@ -1,0 +1,247 @@
+// Every loop of executor/host/simd for every instruction set that this machine has, not only the best: element-wise loops against the op's
+// meaning at each length up to some vectors, with steps 0, 1 and 2, at odd places and in place; reductions against those of the slow way.
+// And kernels that split work among threads: equal to the bit for every number of them.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "executor/check/compare.h"
+#include "executor/device/kernel.h"
+#include "executor/host/simd/loops.h"
+#include "executor/host/simd/reducers.h"
+#include "executor/host/simd/softmax.h"
+#include "graph/ops/convert.h"
+#include "tests/support/namespaces.h"
+
+namespace cleave::testing {
+namespace {
+
+using namespace runtime::host;  // NOLINT: its rooms' names are what is tested
+
+constexpr std::int64_t kRoom = 512;  ///< elements of an operand
+constexpr DType kTypes[] = {DType::f32, DType::f64, DType::i32, DType::i64, DType::u8, DType::boolean};
+const OpContext kNoOutput{[](std::string_view) {}};
+
+Array random_array(const TensorType& type, std::mt19937_64& random) {
+  Array array(type);
+  dispatch(type.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    for (std::int64_t i = 0; i < array.size(); ++i) {
+      const double x = std::uniform_real_distribution<double>(-4, 4)(random);
+      array.mutable_data<T>()[i] = ops::convert<T>(i % 97 == 41              ? std::numeric_limits<double>::quiet_NaN()
+                                                   : std::is_same_v<T, bool> ? x > 0
+                                                                             : x);
+    }
+  });
+  return array;
+}
+
+struct Steps {
+  std::int64_t step[3];
+};
+
+/// Elements of `from` as a loop reads them.
+Array read(const Array& from, std::int64_t offset, std::int64_t step, std::int64_t count) {
+  Array array({from.dtype(), {count}});
+  const auto size = static_cast<std::size_t>(size_of(from.dtype()));
+  for (std::int64_t i = 0; i < count; ++i)
+    std::memcpy(array.mutable_bytes() + i * static_cast<std::int64_t>(size),
+                from.bytes() + (offset + i * step) * static_cast<std::int64_t>(size), size);
+  return array;
+}
+
+void check_loop(const OpDef& op, RowLoop loop, const std::vector<Array>& operands, const Attributes& attributes, Level level) {
+  for (const Steps& steps : {Steps{{1, 1, 1}}, Steps{{1, 0, 0}}, Steps{{0, 1, 0}}, Steps{{0, 0, 1}}, Steps{{2, 1, 2}}, Steps{{1, 2, 0}}}) {
+    for (std::int64_t count = 0; count < 70; count += count < 40 ? 1 : 7) {
+      const std::int64_t offset = count % 5;
+      std::vector<Array> inputs;
+      std::vector<TensorType> types;
+      const std::byte* data[3];
+      for (std::size_t k = 0; k < 3; ++k) {
+        const std::size_t operand = k < operands.size() ? k : 0;
+        data[k] = operands[operand].bytes() + offset * size_of(operands[operand].dtype());
+        if (k < operands.size()) inputs.push_back(read(operands[k], offset, steps.step[k], count));
+        if (k < operands.size()) types.push_back(inputs.back().type());
+      }
+      std::int64_t by[3] = {steps.step[0], operands.size() > 1 ? steps.step[1] : steps.step[0],
+                            operands.size() > 2 ? steps.step[2] : steps.step[0]};
+      const TypeResult type = op.type_rule(types, attributes);
+      ASSERT_EQ(type.index(), 0U) << op.name;
+      std::vector<Array> expected = {Array(std::get<0>(type)[0])};
+      ASSERT_TRUE(op.meaning({attributes, inputs, expected, kNoOutput}).ok());
+      std::vector<std::byte> out(static_cast<std::size_t>(kRoom * 8), std::byte{0x5A});
+      const std::int64_t size = size_of(expected[0].dtype());
+      loop(data, by, out.data() + offset * size, count);
+      const Array result = Array::borrow(expected[0].type(), out.data() + offset * size);
+      ASSERT_EQ(difference(result, expected[0]).value_or(""), "")
+          << op.name << " of " << to_string(types[0]) << " by " << to_string(level) << " with steps " << by[0] << by[1] << by[2];
+      ASSERT_TRUE(out[static_cast<std::size_t>((offset + count) * size)] == std::byte{0x5A}) << op.name << " writes too far";
+    }
+  }
+}
+
+TEST(Levels, ElementwiseLoopsAgreeWithTheMeaning) {
+  if (levels().empty()) GTEST_SKIP() << "no vectorised loops";
+  std::mt19937_64 random(3);
+  std::size_t loops = 0;
+  for (const Level level : levels()) {
+    for (const OpDef* op : all_ops()) {
+      if (!op->elementwise()) continue;
+      for (const DType dtype : kTypes) {
+        std::vector<Array> operands;
+        for (int k = 0; k < op->min_inputs; ++k)
+          operands.push_back(random_array({k < op->promote_from ? DType::boolean : dtype, {kRoom}}, random));
+        if (op->name == "astype") {
+          for (const DType to : kTypes) check_loop(*op, converting_loop(level, dtype, to), operands, {{"dtype", to}}, level);
+          continue;
+        }
+        const RowLoop loop = op->name == "where" ? choosing_loop(level, dtype) : simd_loop(level, op->name, dtype);
+        if (loop == nullptr) continue;
+        ++loops;
+        check_loop(*op, loop, operands, {}, level);
+      }
+    }
+  }
+  EXPECT_GT(loops, 150U);
+}
+
+TEST(Levels, ReducersAgreeWithTheMeaning) {
+  if (levels().empty()) GTEST_SKIP() << "no vectorised loops";
+  std::mt19937_64 random(4);
+  for (const Level level : levels()) {
+    for (const char* name : {"sum", "prod", "any", "all", "max", "min", "argmax", "argmin"}) {
+      const OpDef& op = *find_op(name);
+      for (const DType dtype : kTypes) {
+        for (const std::int64_t count : {1, 2, 31, 63, 64, 65, 127, 129, 300}) {
+          const Array x = random_array({dtype, {count}}, random);
+          const std::vector<TensorType> types = {x.type()};
+          Attributes attributes;
+          ASSERT_FALSE(normalize_call(op, 1, attributes));
+          const TypeResult type = op.type_rule(types, attributes);
+          if (type.index() != 0) continue;
+          std::vector<Array> expected = {Array(std::get<0>(type)[0])};
+          ASSERT_TRUE(op.meaning({attributes, std::span(&x, 1), expected, kNoOutput}).ok());
+          const double length = reduction_length(op, attributes, std::span(&x, 1), expected);
+          Array result(expected[0].type());
+          if (const Finder* by = finder(level, name, dtype)) {
+            result.mutable_data<std::int32_t>()[0] = static_cast<std::int32_t>(by->in_row(x.bytes(), count));
+          } else {
+            const Reducer* reducer = sum_reducer(level, name, dtype);
+            if (reducer == nullptr) reducer = extreme_reducer(level, name, dtype);
+            ASSERT_NE(reducer, nullptr) << name;
+            alignas(8) std::byte state[8];
+            reducer->start(state, 1);
+            reducer->take_row(x.bytes(), count, state);
+            const auto give = [&](auto value) {
+              dispatch(result.dtype(), [&](auto zero) { result.mutable_data<decltype(zero)>()[0] = ops::convert<decltype(zero)>(value); });
+            };
+            const bool extreme = extreme_reducer(level, name, dtype) != nullptr;
+            if (extreme || reducer->state_size == 1) {
+              std::memcpy(result.mutable_bytes(), state, static_cast<std::size_t>(reducer->state_size));
+            } else if (is_floating(dtype)) {
+              double value = 0;
+              std::memcpy(&value, state, 8);
+              give(value);
+            } else {
+              std::int64_t value = 0;
+              std::memcpy(&value, state, 8);
+              give(value);
+            }
+          }
+          EXPECT_EQ(difference(result, expected[0], length).value_or(""), "")
+              << name << " of " << to_string(x.type()) << " by " << to_string(level);
+        }
+      }
+    }
+  }
+}
+
+TEST(Levels, SoftmaxAgreesWithTheMeaning) {
+  if (levels().empty()) GTEST_SKIP() << "no vectorised loops";
+  std::mt19937_64 random(5);
+  for (const Level level : levels()) {
+    for (const DType dtype : {DType::f32, DType::f64}) {
+      for (const bool logarithm : {false, true}) {
+        const OpDef& op = *find_op(logarithm ? "log_softmax" : "softmax");
+        const SoftmaxLoops* loops = softmax_loops(level, logarithm, dtype);
+        ASSERT_NE(loops, nullptr);
+        for (const std::int64_t count : {1, 3, 8, 17, 40, 100}) {
+          for (const std::int64_t width : {1, 5, 16, 33, 128}) {
+            const Array x = random_array({dtype, {count, width}}, random);
+            Attributes attributes{{"axis", std::int64_t{0}}};
+            std::vector<Array> expected = {Array(x.type())};
+            ASSERT_TRUE(op.meaning({attributes, std::span(&x, 1), expected, kNoOutput}).ok());
+            Array result(x.type());
+            loops->columns(x.bytes(), result.mutable_bytes(), count, width, width);
+            EXPECT_EQ(difference(result, expected[0], 10).value_or(""), "") << op.name << " by " << to_string(level);
+            if (width != 1) continue;
+            loops->row(x.bytes(), result.mutable_bytes(), count);
+            EXPECT_EQ(difference(result, expected[0], 10).value_or(""), "") << op.name << " of a row by " << to_string(level);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Threads, ResultsAreEqualToTheBitForEveryNumber) {
+  std::mt19937_64 random(6);
+  struct Case {
+    const char* op;
+    std::vector<Shape> shapes;
+    Attributes attributes;
+  };
+  using Axes = std::vector<std::int64_t>;
+  const Case cases[] = {
+      {"sum", {{300007}}, {}},
+      {"sum", {{70, 5003}}, {{"axis", Axes{1}}}},
+      {"sum", {{3, 100003}}, {{"axis", Axes{1}}}},
+      {"sum", {{2003, 1100}}, {{"axis", Axes{0}}}},
+      {"sum", {{100003, 3}}, {{"axis", Axes{0}}}},
+      {"mean", {{40, 701, 9}}, {{"axis", Axes{1}}}},
+      {"prod", {{2, 80001}}, {}},
+      {"max", {{1000003}}, {}},
+      {"argmax", {{1000003}}, {}},
+      {"argmin", {{900, 1300}}, {{"axis", Axes{0}}}},
+      {"softmax", {{300, 401}}, {}},
+      {"softmax", {{300, 401}}, {{"axis", std::int64_t{0}}}},
+      {"cumulative_sum", {{500009}}, {}},
+      {"cumulative_sum", {{40, 5003}}, {{"axis", std::int64_t{1}}}},
+      {"cumulative_sum", {{5003, 40}}, {{"axis", std::int64_t{0}}}},
+      {"add", {{500, 403}, {403}}, {}},
+      {"exp", {{300007}}, {}},
+      {"where", {{700, 403}, {403}, {}}, {}},
+  };
+  for (const Case& of : cases) {
+    const OpDef& op = *find_op(of.op);
+    Attributes attributes = of.attributes;
+    ASSERT_FALSE(normalize_call(op, of.shapes.size(), attributes)) << of.op;
+    std::vector<Array> inputs;
+    std::vector<TensorType> types;
+    for (const Shape& shape : of.shapes) {
+      types.push_back({static_cast<int>(types.size()) < op.promote_from ? DType::boolean : DType::f32, shape});
+      inputs.push_back(random_array(types.back(), random));
+    }
+    std::vector<TensorView> views;
+    for (std::size_t k = 0; k < inputs.size(); ++k) views.push_back({&inputs[k].type(), inputs[k].mutable_bytes()});
+    const TensorType type = std::get<0>(op.type_rule(types, attributes))[0];
+    std::vector<Array> expected = {Array(type)};
+    ASSERT_TRUE(op.meaning({attributes, inputs, expected, kNoOutput}).ok());
+    Array first(type);
+    for (const int threads : {1, 2, 3, 5}) {
+      Array result(type);
+      const TensorView view{&result.type(), result.mutable_bytes()};
+      ASSERT_TRUE(host_kernel(op)({op, attributes, views, std::span(&view, 1), kNoOutput, *Workers::of(threads)}).ok());
+      if (threads == 1) {
+        EXPECT_EQ(difference(result, expected[0], reduction_length(op, attributes, inputs, expected)).value_or(""), "") << of.op;
+        first = result;
+      }
+      EXPECT_EQ(std::memcmp(result.bytes(), first.bytes(), static_cast<std::size_t>(type.bytes())), 0)
+          << of.op << " of " << to_string(types[0]) << " by " << threads << " threads";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cleave::testing
