@@ -1,5 +1,7 @@
 #include "executor/cuda/matmul/matmul.h"
 
+#include <limits>
+
 #include "executor/cuda/matmul/matmul_choice.h"
 
 namespace cleave::runtime::cuda {
@@ -153,6 +155,14 @@ class PreparedMatmul final : public Matmul {
 };
 
 }  // namespace
+
+bool has_matmul(const KernelRequest& request) {
+  const std::optional<MatmulRequest> found = find_matmul(request);
+  if (!found || !is_floating(found->c_type.dtype)) return false;
+  if (found->epilogue != Epilogue::none && found->c_type.dtype == DType::f64) return false;
+  constexpr std::int64_t kMostMatrices = std::numeric_limits<std::int32_t>::max();  // that cuBLASLt counts
+  return found->c_type.elements() > 0 && found->a_type.shape.back() > 0 && matmul_plan(*found).batch <= kMostMatrices;
+}
 
 Result<MatmulDescription> MatmulDescription::make(const BlasApi& api, const MatmulPlan& plan, Precision precision) {
   const Types types = types_of(plan.dtype, precision);

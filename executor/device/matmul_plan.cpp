@@ -1,11 +1,10 @@
-// The plan of a matrix product, from its types alone.
-#include <algorithm>
-#include <limits>
+#include "executor/device/matmul_plan.h"
 
-#include "executor/cuda/matmul/matmul.h"
+#include <algorithm>
+
 #include "graph/ops/strided.h"
 
-namespace cleave::runtime::cuda {
+namespace cleave::runtime {
 namespace {
 
 Shape batch_of(const TensorType& type) {
@@ -124,14 +123,6 @@ std::optional<MatmulRequest> find_matmul(const KernelRequest& request) {
   return request.steps.empty() ? alone(request) : FusedMatmul(request).find();
 }
 
-bool has_matmul(const KernelRequest& request) {
-  const std::optional<MatmulRequest> found = find_matmul(request);
-  if (!found || !is_floating(found->c_type.dtype)) return false;
-  if (found->epilogue != Epilogue::none && found->c_type.dtype == DType::f64) return false;
-  constexpr std::int64_t kMostMatrices = std::numeric_limits<std::int32_t>::max();  // that cuBLASLt counts
-  return found->c_type.elements() > 0 && found->a_type.shape.back() > 0 && matmul_plan(*found).batch <= kMostMatrices;
-}
-
 MatmulPlan matmul_plan(const MatmulRequest& product) {
   MatmulPlan plan = matrices(product.a_type, product.b_type);
   std::vector<MatmulPlan::Repeat> axes = batch_axes(plan, product.a_type, product.b_type);
@@ -168,4 +159,4 @@ std::string to_string(const MatmulPlan& plan) {
   return text + kEpilogues[static_cast<std::size_t>(plan.epilogue)];
 }
 
-}  // namespace cleave::runtime::cuda
+}  // namespace cleave::runtime

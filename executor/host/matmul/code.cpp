@@ -1,0 +1,72 @@
+#include "executor/host/matmul/code.h"
+
+#include <type_traits>
+
+namespace cleave::runtime::host {
+
+#define CLEAVE_CODE_DECLARE(name)                  \
+  namespace name {                                 \
+  const ProductCode<float>& code_f32();            \
+  const ProductCode<double>& code_f64();           \
+  const ProductCode<std::uint32_t>& code_u32();    \
+  const ProductCode<std::uint64_t>& code_u64();    \
+  }
+CLEAVE_CODE_DECLARE(portable)
+#if defined(__x86_64__)
+CLEAVE_CODE_DECLARE(avx2)
+CLEAVE_CODE_DECLARE(avx512)
+#endif
+#undef CLEAVE_CODE_DECLARE
+
+namespace {
+
+enum class Instructions { portable, avx2, avx512 };
+
+Instructions instructions() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")) return Instructions::avx512;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return Instructions::avx2;
+#endif
+  return Instructions::portable;
+}
+
+template <class T>
+const ProductCode<T>& choose(const ProductCode<T>& portable, [[maybe_unused]] const ProductCode<T>& avx2, [[maybe_unused]] const ProductCode<T>& avx512) {
+  switch (instructions()) {
+    case Instructions::avx512: return avx512;
+    case Instructions::avx2: return avx2;
+    default: return portable;
+  }
+}
+
+}  // namespace
+
+#if defined(__x86_64__)
+#define CLEAVE_CODE_CHOOSE(name) choose(portable::name(), avx2::name(), avx512::name())
+#else
+#define CLEAVE_CODE_CHOOSE(name) choose(portable::name(), portable::name(), portable::name())
+#endif
+
+template <>
+const ProductCode<float>& product_code() {
+  return CLEAVE_CODE_CHOOSE(code_f32);
+}
+template <>
+const ProductCode<double>& product_code() {
+  return CLEAVE_CODE_CHOOSE(code_f64);
+}
+template <>
+const ProductCode<std::uint32_t>& product_code() {
+  return CLEAVE_CODE_CHOOSE(code_u32);
+}
+template <>
+const ProductCode<std::uint64_t>& product_code() {
+  return CLEAVE_CODE_CHOOSE(code_u64);
+}
+
+const char* product_instructions() {
+  constexpr const char* kNames[] = {"portable", "avx2", "avx512"};
+  return kNames[static_cast<int>(instructions())];
+}
+
+}  // namespace cleave::runtime::host

@@ -1,0 +1,339 @@
+// The loops behind ProductCode, written with vectors of CLEAVE_CODE_BYTES and compiled once for each set of instructions: code_*.cpp say which,
+// in a namespace CLEAVE_CODE_NAME, and include this. Includes nothing with inline functions of its own: the linker would keep one copy of them
+// for all, perhaps one with instructions that a machine lacks.
+//
+// Strict arithmetic but for one thing: a product and the sum it goes into are rounded once (fused), where the processor can.
+
+#include <utility>
+
+#include "executor/host/matmul/code.h"
+
+namespace cleave::runtime::host::CLEAVE_CODE_NAME {
+namespace {
+
+constexpr int kBytes = CLEAVE_CODE_BYTES;
+constexpr int kRows = CLEAVE_CODE_ROWS;  // with 3 registers a row, and 4 to read, the registers there are
+
+template <class T, int Bytes = kBytes>
+struct VectorOf {
+  typedef T type __attribute__((vector_size(Bytes)));
+};
+template <class T, int Bytes = kBytes>
+using Vector = typename VectorOf<T, Bytes>::type;
+
+template <class T>
+constexpr std::int64_t kWidth = kBytes / static_cast<int>(sizeof(T));
+
+template <class V, class T>
+inline __attribute__((always_inline)) V load(const T* from) {
+  V value;
+  __builtin_memcpy(&value, from, sizeof value);
+  return value;
+}
+template <class V, class T>
+inline __attribute__((always_inline)) void store(T* to, const V& value) {
+  __builtin_memcpy(to, &value, sizeof value);
+}
+
+/// A tile of R rows and N registers, in registers all through `inner`.
+template <class T, int R, int N>
+inline __attribute__((always_inline)) void tile(std::int64_t inner, const T* a, std::int64_t a_row, std::int64_t a_inner, const T* b,
+                                                std::int64_t b_inner, T* c, std::int64_t c_row, std::int64_t columns, bool add) {
+  using V = Vector<T>;
+  constexpr std::int64_t w = kWidth<T>;
+  V sum[R][N] = {};
+  for (std::int64_t k = 0; k < inner; ++k) {
+    V right[N];
+#pragma GCC unroll 4
+    for (int n = 0; n < N; ++n) right[n] = load<V>(b + n * w);
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) {
+      const T left = a[r * a_row];
+#pragma GCC unroll 4
+      for (int n = 0; n < N; ++n) sum[r][n] += left * right[n];
+    }
+    a += a_inner;
+    b += b_inner;
+  }
+  if (columns == N * w) {
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 4
+      for (int n = 0; n < N; ++n) {
+        T* to = c + r * c_row + n * w;
+        store(to, add ? V(load<V>(to) + sum[r][n]) : sum[r][n]);
+      }
+    }
+    return;
+  }
+  T edge[R][N * w];
+  __builtin_memcpy(edge, sum, sizeof edge);
+  for (int r = 0; r < R; ++r) {
+    T* to = c + r * c_row;
+    for (std::int64_t j = 0; j < columns; ++j) to[j] = add ? to[j] + edge[r][j] : edge[r][j];
+  }
+}
+
+template <class T, int N>
+__attribute__((noinline)) void column_of_tiles(const BlockCall<T>& call, const T* b, std::int64_t b_inner, T* c, std::int64_t columns) {
+  constexpr std::int64_t w = kWidth<T>;
+  const T* a = call.a.at;
+  std::int64_t i = 0;
+  const std::int64_t a_row = call.packed_a ? 1 : call.a.row, a_inner = call.packed_a ? kRows : call.a.column;
+  const std::int64_t a_panel = call.packed_a ? kRows * call.inner : kRows * call.a.row;
+  for (; i + kRows <= call.rows; i += kRows, a += a_panel) {
+    for (int r = 0; r < kRows; ++r) {
+      for (std::int64_t n = 0; n < N; ++n) __builtin_prefetch(c + (i + r) * call.c.row + n * w, 1);
+    }
+    tile<T, kRows, N>(call.inner, a, a_row, a_inner, b, b_inner, c + i * call.c.row, call.c.row, columns, call.add);
+  }
+  const auto rest = [&]<int R>() {
+    tile<T, R, N>(call.inner, a, a_row, a_inner, b, b_inner, c + i * call.c.row, call.c.row, columns, call.add);
+  };
+  switch (call.rows - i) {
+    case 1: return rest.template operator()<1>();
+    case 2: return rest.template operator()<2>();
+    case 3: return rest.template operator()<3>();
+    case 4: return rest.template operator()<(kRows > 4 ? 4 : 1)>();
+    case 5: return rest.template operator()<(kRows > 4 ? 5 : 1)>();
+    case 6: return rest.template operator()<(kRows > 4 ? 6 : 1)>();
+    case 7: return rest.template operator()<(kRows > 4 ? 7 : 1)>();
+    default: return;
+  }
+}
+
+template <class T>
+void block(const BlockCall<T>& call) {
+  constexpr std::int64_t w = kWidth<T>;
+  const T* b = call.b.at;
+  for (std::int64_t j = 0; j < call.columns;) {
+    const std::int64_t panel = panel_width(call.columns - j, w);
+    const std::int64_t columns = call.columns - j < panel ? call.columns - j : panel;
+    const std::int64_t b_inner = call.packed_b ? panel : call.b.row;
+    switch (panel / w) {
+      case 1: column_of_tiles<T, 1>(call, b, b_inner, call.c.at + j, columns); break;
+      case 2: column_of_tiles<T, 2>(call, b, b_inner, call.c.at + j, columns); break;
+      default: column_of_tiles<T, 3>(call, b, b_inner, call.c.at + j, columns); break;
+    }
+    b += call.packed_b ? panel * call.inner : panel;
+    j += panel;
+  }
+}
+
+/// Elements of two vectors in turn: of their lower halves, or of their upper ones.
+template <class V, std::int64_t Base, std::size_t... I>
+inline __attribute__((always_inline)) V interleave(V x, V y, std::index_sequence<I...>) {
+  constexpr std::int64_t w = sizeof...(I);
+  return __builtin_shufflevector(x, y, (Base + static_cast<std::int64_t>(I) / 2 + (I % 2 == 0 ? 0 : w))...);
+}
+
+/// A square of registers, rows to columns: each round deals the elements out as one does cards.
+template <class T>
+inline __attribute__((always_inline)) void transpose(Vector<T> (&square)[kWidth<T>]) {
+  constexpr int w = static_cast<int>(kWidth<T>);
+  using Indices = std::make_index_sequence<static_cast<std::size_t>(w)>;
+#pragma GCC unroll 4
+  for (int round = 1; round < w; round *= 2) {
+    Vector<T> dealt[w];
+#pragma GCC unroll 16
+    for (int i = 0; i < w / 2; ++i) {
+      dealt[2 * i] = interleave<Vector<T>, 0>(square[i], square[i + w / 2], Indices());
+      dealt[2 * i + 1] = interleave<Vector<T>, w / 2>(square[i], square[i + w / 2], Indices());
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < w; ++i) square[i] = dealt[i];
+  }
+}
+
+/// to[k * stride + line] = line `line` at k, of lines that have their k side by side. Writes a whole register for each k.
+template <class T>
+void pack_across(const T* from, std::int64_t line_stride, std::int64_t lines, std::int64_t inner, T* to, std::int64_t stride) {
+  constexpr int w = static_cast<int>(kWidth<T>);
+  using V = Vector<T>;
+  std::int64_t k = 0;
+  for (; k + w <= inner; k += w) {
+    V square[w];
+#pragma GCC unroll 16
+    for (int line = 0; line < w; ++line) square[line] = line < lines ? load<V>(from + line * line_stride + k) : V{};
+    transpose<T>(square);
+#pragma GCC unroll 16
+    for (int i = 0; i < w; ++i) store(to + (k + i) * stride, square[i]);
+  }
+  for (; k < inner; ++k) {
+    for (int line = 0; line < w; ++line) to[k * stride + line] = line < lines ? from[line * line_stride + k] : T(0);
+  }
+}
+
+/// `to[k][0 .. panel)`: `lines` of them, then zeros.
+template <class T>
+void pack_panel(const Matrix<const T>& lines_by_inner, std::int64_t lines, std::int64_t inner, T* to, std::int64_t panel) {
+  const auto [from, line_stride, inner_stride] = lines_by_inner;
+  constexpr std::int64_t w = kWidth<T>;
+  using V = Vector<T>;
+  if (inner_stride == 1 && lines > 1) {
+    for (std::int64_t line = 0; line < lines; line += w)
+      pack_across(from + line * line_stride, line_stride, lines - line < w ? lines - line : w, inner, to + line, panel);
+    return;
+  }
+  if (line_stride == 1 && lines == panel && panel % w == 0) {
+    for (std::int64_t k = 0; k < inner; ++k) {
+      for (std::int64_t line = 0; line < panel; line += w) store(to + k * panel + line, load<V>(from + k * inner_stride + line));
+    }
+    return;
+  }
+  for (std::int64_t k = 0; k < inner; ++k) {
+    for (std::int64_t line = 0; line < lines; ++line) to[k * panel + line] = from[k * inner_stride + line * line_stride];
+    for (std::int64_t line = lines; line < panel; ++line) to[k * panel + line] = T(0);
+  }
+}
+
+template <class T>
+void pack_a(const Matrix<const T>& a, std::int64_t count, std::int64_t inner, T* to) {
+  for (std::int64_t i = 0; i < count; i += kRows, to += kRows * inner)
+    pack_panel<T>(a.from(i, 0), count - i < kRows ? count - i : kRows, inner, to, kRows);
+}
+
+template <class T>
+void pack_b(const Matrix<const T>& b, std::int64_t count, std::int64_t inner, T* to) {
+  for (std::int64_t j = 0; j < count;) {
+    const std::int64_t panel = panel_width(count - j, kWidth<T>);
+    pack_panel<T>({b.at + j * b.column, b.column, b.row}, count - j < panel ? count - j : panel, inner, to, panel);
+    to += panel * inner;
+    j += panel;
+  }
+}
+
+template <class T, int R, int C>
+inline __attribute__((always_inline)) void dot_tile(std::int64_t inner, const Matrix<const T>& left, const Matrix<const T>& right,
+                                                    const Matrix<T>& result) {
+  using V = Vector<T>;
+  constexpr std::int64_t w = kWidth<T>;
+  constexpr int kTurns = R * C >= 8 ? 1 : R * C >= 4 ? 2 : 4;  // sums at work at a time: an addition takes four times as long as its turn
+  V sum[kTurns][R][C] = {};
+  std::int64_t k = 0;
+  const auto step = [&](V(&into)[R][C]) __attribute__((always_inline)) {
+    V x[C];
+#pragma GCC unroll 8
+    for (int c = 0; c < C; ++c) x[c] = load<V>(right.at + c * right.row + k);
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) {
+      const V y = load<V>(left.at + r * left.row + k);
+#pragma GCC unroll 8
+      for (int c = 0; c < C; ++c) into[r][c] += x[c] * y;
+    }
+    k += w;
+  };
+  while (k + kTurns * w <= inner) {
+#pragma GCC unroll 4
+    for (int turn = 0; turn < kTurns; ++turn) step(sum[turn]);
+  }
+  while (k + w <= inner) step(sum[0]);
+  for (int r = 0; r < R; ++r) {
+    for (int c = 0; c < C; ++c) {
+      V all = sum[0][r][c];
+      for (int turn = 1; turn < kTurns; ++turn) all += sum[turn][r][c];
+      T parts[w];
+      store(parts, all);
+      for (std::int64_t half = w / 2; half > 0; half /= 2) {
+        for (std::int64_t i = 0; i < half; ++i) parts[i] += parts[i + half];
+      }
+      for (std::int64_t i = k; i < inner; ++i) parts[0] += left.at[r * left.row + i] * right.at[c * right.row + i];
+      result.at[r * result.row + c * result.column] = parts[0];
+    }
+  }
+}
+
+/// Eight lines of the larger operand at a time, each with a part of the other that stays in the first cache.
+template <class T, int R>
+void dot_rows(std::int64_t columns, std::int64_t inner, const Matrix<const T>& left, const Matrix<const T>& right, const Matrix<T>& result) {
+  constexpr int kLines = R == 1 ? 8 : 4;
+  std::int64_t j = 0;
+  for (; j + kLines <= columns; j += kLines) dot_tile<T, R, kLines>(inner, left, right.from(j, 0), result.from(0, j));
+  for (; j < columns; ++j) dot_tile<T, R, 1>(inner, left, right.from(j, 0), result.from(0, j));
+}
+
+template <class T>
+void dots(std::int64_t rows, std::int64_t columns, std::int64_t inner, const Matrix<const T>& left, const Matrix<const T>& right,
+          const Matrix<T>& result) {
+  constexpr int kMost = kRows > 4 ? 4 : 2;
+  std::int64_t i = 0;
+  for (; i + kMost <= rows; i += kMost) dot_rows<T, kMost>(columns, inner, left.from(i, 0), right, result.from(i, 0));
+  for (; i + 2 <= rows; i += 2) dot_rows<T, 2>(columns, inner, left.from(i, 0), right, result.from(i, 0));
+  for (; i < rows; ++i) dot_rows<T, 1>(columns, inner, left.from(i, 0), right, result.from(i, 0));
+}
+
+/// K lines times their factors into R rows of the result, by registers of `Bytes` and then narrower ones.
+template <class T, int R, int K, int Bytes>
+inline __attribute__((always_inline)) void combine_lines(std::int64_t j, std::int64_t columns, const Matrix<const T>& factors,
+                                                         const Matrix<const T>& lines, const Matrix<T>& result, bool add) {
+  using V = Vector<T, Bytes>;
+  constexpr std::int64_t w = Bytes / static_cast<int>(sizeof(T));
+  for (; j + w <= columns; j += w) {
+    V sum[R];
+#pragma GCC unroll 4
+    for (int r = 0; r < R; ++r) sum[r] = add ? load<V>(result.at + r * result.row + j) : V{};
+#pragma GCC unroll 8
+    for (int k = 0; k < K; ++k) {
+      const V line = load<V>(lines.at + k * lines.row + j);
+#pragma GCC unroll 4
+      for (int r = 0; r < R; ++r) sum[r] += factors.at[r * factors.row + k * factors.column] * line;
+    }
+#pragma GCC unroll 4
+    for (int r = 0; r < R; ++r) store(result.at + r * result.row + j, sum[r]);
+  }
+  if constexpr (Bytes > 16) {
+    combine_lines<T, R, K, Bytes / 2>(j, columns, factors, lines, result, add);
+  } else {
+    for (; j < columns; ++j) {
+      for (int r = 0; r < R; ++r) {
+        T sum = add ? result.at[r * result.row + j] : T(0);
+        for (int k = 0; k < K; ++k) sum += factors.at[r * factors.row + k * factors.column] * lines.at[k * lines.row + j];
+        result.at[r * result.row + j] = sum;
+      }
+    }
+  }
+}
+
+template <class T, int R>
+void combine_rows(std::int64_t columns, std::int64_t inner, const Matrix<const T>& factors, const Matrix<const T>& lines,
+                  const Matrix<T>& result) {
+  constexpr int kLines = 8;
+  std::int64_t k = 0;
+  for (; k + kLines <= inner; k += kLines)
+    combine_lines<T, R, kLines, kBytes>(0, columns, factors.from(0, k), lines.from(k, 0), result, k > 0);
+  for (; k < inner; ++k) combine_lines<T, R, 1, kBytes>(0, columns, factors.from(0, k), lines.from(k, 0), result, k > 0);
+}
+
+template <class T>
+void combine(std::int64_t rows, std::int64_t columns, std::int64_t inner, const Matrix<const T>& factors, const Matrix<const T>& lines,
+             const Matrix<T>& result) {
+  std::int64_t i = 0;
+  for (; i + 4 <= rows; i += 4) combine_rows<T, 4>(columns, inner, factors.from(i, 0), lines, result.from(i, 0));
+  for (; i + 2 <= rows; i += 2) combine_rows<T, 2>(columns, inner, factors.from(i, 0), lines, result.from(i, 0));
+  for (; i < rows; ++i) combine_rows<T, 1>(columns, inner, factors.from(i, 0), lines, result.from(i, 0));
+}
+
+template <class T>
+void finish(std::int64_t rows, std::int64_t columns, const Matrix<T>& c, const Finish<T>& finish) {
+  for (std::int64_t i = 0; i < rows; ++i) {
+    T* row = c.at + i * c.row;
+    if (finish.bias) {
+      for (std::int64_t j = 0; j < columns; ++j) row[j] += finish.bias[j];
+    }
+    if (finish.relu) {
+      for (std::int64_t j = 0; j < columns; ++j) row[j] = row[j] < T(0) ? T(0) : row[j];
+    }
+  }
+}
+
+template <class T>
+constexpr ProductCode<T> kCode = {kRows, kWidth<T>, block<T>, pack_a<T>, pack_b<T>, dots<T>, combine<T>, finish<T>};
+
+}  // namespace
+
+const ProductCode<float>& code_f32() { return kCode<float>; }
+const ProductCode<double>& code_f64() { return kCode<double>; }
+const ProductCode<std::uint32_t>& code_u32() { return kCode<std::uint32_t>; }
+const ProductCode<std::uint64_t>& code_u64() { return kCode<std::uint64_t>; }
+
+}  // namespace cleave::runtime::host::CLEAVE_CODE_NAME

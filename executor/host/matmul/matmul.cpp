@@ -1,0 +1,116 @@
+#include "executor/host/matmul/matmul.h"
+
+#include <algorithm>
+#include <type_traits>
+#include <vector>
+
+#include "executor/host/kernels.h"
+#include "executor/host/matmul/product.h"
+
+namespace cleave::runtime::host {
+namespace {
+
+bool has_code(DType dtype) {
+  return is_floating(dtype) || dtype == DType::i32 || dtype == DType::i64;
+}
+
+/// Where the elements of the operands are, in the request's order.
+struct Places {
+  std::size_t a = 0, b = 1, bias = 0;
+};
+
+/// Of a type that is computed with as it is stored; integers wrap, as unsigned ones.
+template <class T>
+class MatmulKernel final : public HostKernel {
+ public:
+  MatmulKernel(const Places& places, const MatmulPlan& plan) : places_(places), has_bias_(has_bias(plan.epilogue)), product_(plan) {}
+
+  Status run(const KernelCall& call) override {
+    const T* bias = has_bias_ ? call.inputs[places_.bias].template as<const T>() : nullptr;
+    product_.run(call.workers, call.inputs[places_.a].template as<const T>(), call.inputs[places_.b].template as<const T>(),
+                 call.results[0].template as<T>(), bias);
+    return {};
+  }
+
+ private:
+  Places places_;
+  bool has_bias_;
+  Product<T> product_;
+};
+
+/// Of a type with half the bits of float: the operands are widened, and the result is rounded once.
+template <class T>
+class NarrowMatmulKernel final : public HostKernel {
+ public:
+  NarrowMatmulKernel(const Places& places, const MatmulPlan& plan) : places_(places), product_(plan) {}
+
+  Status run(const KernelCall& call) override {
+    const float* a = widen(call, call.inputs[places_.a], wide_[0]);
+    const float* b = widen(call, call.inputs[places_.b], wide_[1]);
+    const std::int64_t count = call.results[0].type->elements();
+    wide_[2].resize(static_cast<std::size_t>(count));
+    product_.run(call.workers, a, b, wide_[2].data(), nullptr);
+    T* result = call.results[0].template as<T>();
+    call.workers.each_part(count, kGrain, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) result[i] = T(wide_[2][static_cast<std::size_t>(i)]);
+    });
+    return {};
+  }
+
+ private:
+  static constexpr std::int64_t kGrain = Workers::kWorthwhileBytes / 2;
+
+  static const float* widen(const KernelCall& call, const TensorView& view, std::vector<float>& wide) {
+    const std::int64_t count = view.type->elements();
+    wide.resize(static_cast<std::size_t>(count));
+    const T* narrow = view.as<const T>();
+    call.workers.each_part(count, kGrain, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) wide[static_cast<std::size_t>(i)] = static_cast<float>(narrow[i]);
+    });
+    return wide.data();
+  }
+
+  Places places_;
+  Product<float> product_;
+  std::vector<float> wide_[3];
+};
+
+Status matmul_kernel(const KernelCall& call) {
+  KernelRequest request{{}, &call.op, &call.attributes, {}, {}, {}, {}, {}, {}};
+  for (const TensorView& input : call.inputs) request.input_types.push_back(*input.type);
+  for (const TensorView& result : call.results) request.result_types.push_back(*result.type);
+  const std::unique_ptr<HostKernel> kernel = prepare_matmul(request);
+  return kernel ? kernel->run(call) : run_meaning(call);
+}
+
+}  // namespace
+
+bool has_matmul(const KernelRequest& request) {
+  const std::optional<MatmulRequest> found = find_matmul(request);
+  if (!found || !has_code(found->c_type.dtype)) return false;
+  const bool narrow = is_floating(found->c_type.dtype) && size_of(found->c_type.dtype) < 4;
+  return found->epilogue == Epilogue::none || !narrow;  // a narrow product is rounded before anything is added to it
+}
+
+std::unique_ptr<HostKernel> prepare_matmul(const KernelRequest& request) {
+  if (!has_matmul(request)) return nullptr;
+  const MatmulRequest found = *find_matmul(request);
+  const MatmulPlan plan = matmul_plan(found);
+  const Places places{found.a, found.b, found.bias};
+  switch (plan.dtype) {
+    case DType::f32: return std::make_unique<MatmulKernel<float>>(places, plan);
+    case DType::f64: return std::make_unique<MatmulKernel<double>>(places, plan);
+    case DType::f16: return std::make_unique<NarrowMatmulKernel<Half>>(places, plan);
+    case DType::bf16: return std::make_unique<NarrowMatmulKernel<BFloat16>>(places, plan);
+    case DType::i32: return std::make_unique<MatmulKernel<std::uint32_t>>(places, plan);
+    case DType::i64: return std::make_unique<MatmulKernel<std::uint64_t>>(places, plan);
+    default: return nullptr;
+  }
+}
+
+std::span<const KernelRow> matmul_kernels() {
+  static constexpr KernelRow rows[] = {{"matmul", matmul_kernel}};
+  return rows;
+}
+
+}  // namespace cleave::runtime::host

@@ -1,0 +1,295 @@
+#include "executor/host/matmul/product.h"
+
+#include <algorithm>
+#include <new>
+
+namespace cleave::runtime::host {
+namespace {
+
+// Measured on Zen 4 and Skylake's kind of caches: 32 to 48 KiB, 1 to 2 MiB, and a share of the rest.
+constexpr std::int64_t kInnerBlock = 512;           ///< of packed panels: one of three registers, 96 KiB, is read from the second cache
+constexpr std::int64_t kRowBlock = 96;              ///< rows at most that one packed panel meets while it is there
+constexpr std::int64_t kPanels = 48;                ///< columns: whole panels of every code
+constexpr std::int64_t kColumnBlock = 11 * kPanels;  ///< of a piece, at most
+constexpr std::int64_t kBlocksAtOnce = 4;           ///< of columns that are packed: 4 MiB
+constexpr std::int64_t kFirstCache = 32 << 10, kSecondCache = 1 << 20;  ///< bytes
+constexpr std::int64_t kPiece = 1 << 21;            ///< multiplications worth a piece of their own: some 40 us
+constexpr std::int64_t kPieceBytes = 128 << 10;     ///< the same for what memory bounds
+constexpr std::int64_t kMostParts = 8;              ///< of the inner axis
+constexpr std::int64_t kLeastPart = 128;
+
+constexpr std::int64_t ceil_div(std::int64_t x, std::int64_t y) { return (x + y - 1) / y; }
+constexpr std::int64_t round_up(std::int64_t x, std::int64_t to) { return ceil_div(x, to) * to; }
+
+template <class T>
+Matrix<T> transposed(const Matrix<T>& matrix) {
+  return {matrix.at, matrix.column, matrix.row};
+}
+
+}  // namespace
+
+template <class T>
+void Scratch<T>::reserve(int threads, std::int64_t elements) {
+  if (threads <= threads_ || elements == 0) return;
+  auto parts = std::make_unique<Piece[]>(static_cast<std::size_t>(threads));
+  for (int i = 0; i < threads; ++i) {
+    const std::size_t bytes = static_cast<std::size_t>(elements) * sizeof(T);
+    parts[static_cast<std::size_t>(i)].memory.reset(static_cast<T*>(::operator new[](bytes, std::align_val_t(kAlignment))));
+  }
+  parts_ = std::move(parts);
+  threads_ = threads;
+}
+
+template <class T>
+Scratch<T>::Part::Part(Scratch& scratch) {
+  for (int i = 0;; i = i + 1 < scratch.threads_ ? i + 1 : 0) {
+    part_ = &scratch.parts_[static_cast<std::size_t>(i)];
+    if (!part_->taken.exchange(true, std::memory_order_acquire)) return;
+  }
+}
+
+template <class T>
+Product<T>::Product(const MatmulPlan& plan) : plan_(plan), code_(product_code<T>()) {
+  matrices_ = plan.batch;
+  for (const MatmulPlan::Repeat& repeat : plan.repeats) matrices_ *= repeat.count;
+  choose();
+  cut();
+}
+
+/// Result and operands of one product, by its number among all.
+template <class T>
+typename Product<T>::Operands Product<T>::operands(std::int64_t index, const T* a, const T* b, T* c) const {
+  const auto step = [&](std::int64_t count, std::int64_t stride_a, std::int64_t stride_b, std::int64_t stride_c) {
+    const std::int64_t i = index % count;
+    index /= count;
+    a += i * stride_a;
+    b += i * stride_b;
+    c += i * stride_c;
+  };
+  step(plan_.batch, plan_.stride_a, plan_.stride_b, plan_.stride_c);
+  for (const MatmulPlan::Repeat& repeat : plan_.repeats) step(repeat.count, repeat.stride_a, repeat.stride_b, repeat.stride_c);
+  Operands all{plan_.m, plan_.n, plan_.k, {a, plan_.k, 1}, {b, plan_.n, 1}, {c, plan_.n, 1}};
+  if (plan_.transpose_a) all.a = {a, 1, plan_.m};
+  if (plan_.transpose_b) all.b = {b, 1, plan_.k};
+  if (!swapped_) return all;
+  return {all.columns, all.rows, all.inner, transposed(all.b), transposed(all.a), transposed(all.c)};
+}
+
+template <class T>
+void Product<T>::choose() {
+  const bool dots = !plan_.transpose_a && plan_.transpose_b;  // both have their inner axis side by side
+  constexpr std::int64_t kFew = 8;
+  // A column of results is a row of the transposed product; and dots like their few rows on the left.
+  swapped_ = (plan_.n == 1 && plan_.m > 1) || (dots && plan_.n <= kFew && plan_.n < plan_.m);
+  rows_ = swapped_ ? plan_.n : plan_.m;
+  columns_ = swapped_ ? plan_.m : plan_.n;
+  const Operands view = operands(0, nullptr, nullptr, nullptr);
+  const bool a_by_row = view.a.column == 1 || plan_.k == 1, b_by_row = view.b.column == 1;
+  const std::int64_t b_bytes = columns_ * plan_.k * static_cast<std::int64_t>(sizeof(T));
+  if (plan_.k == 0) {
+    method_ = Method::dots;  // of nothing: zeros
+  } else if (b_by_row && (rows_ <= 2 || (rows_ <= 2 * kFew && b_bytes > kSecondCache)) && (view.c.column == 1 || rows_ == 1)) {
+    method_ = Method::combine;
+  } else if (view.b.row == 1 && ((a_by_row && rows_ <= kFew) || rows_ == 1)) {
+    method_ = Method::dots;
+  } else {
+    pack_a_ = !a_by_row && columns_ > 6 * code_.width;
+    pack_b_ = !b_by_row || (rows_ > 128 && b_bytes > kSecondCache / 2);
+  }
+}
+
+template <class T>
+void Product<T>::cut() {
+  constexpr std::int64_t size = sizeof(T);
+  const std::int64_t inner = std::max<std::int64_t>(1, plan_.k), width = std::max<std::int64_t>(1, columns_);
+  double pieces = 0;  // that the work of one product is worth
+  if (method_ == Method::tiles) {
+    column_block_ = round_up(ceil_div(width, ceil_div(width, kColumnBlock)), kPanels);
+    const std::int64_t deep = std::min(column_block_, width) * std::min(inner, kInnerBlock);
+    row_block_ = std::clamp(round_up(kPiece / deep, code_.rows), code_.rows, kRowBlock);
+    pieces = static_cast<double>(rows_) * static_cast<double>(width) * static_cast<double>(inner) / kPiece;
+  } else {
+    row_block_ = std::max<std::int64_t>(1, rows_);
+    // Lines are combined in blocks whose results stay in the first cache; of dots a piece takes as many as are worth it.
+    column_block_ = method_ == Method::combine ? std::max<std::int64_t>(64, round_up(kFirstCache / size / row_block_, 64))
+                                               : round_up(ceil_div(kPieceBytes, inner * size), 8);
+    pieces = static_cast<double>(width) * static_cast<double>(inner) * size / kPieceBytes;
+  }
+  const std::int64_t blocks = ceil_div(rows_, row_block_) * ceil_div(width, column_block_);
+  if (matrices_ == 1 && blocks < kMostParts && pieces >= 4.0 * static_cast<double>(blocks) && inner >= 2 * kLeastPart)
+    parts_ = std::min({kMostParts / blocks, static_cast<std::int64_t>(pieces) / (2 * blocks), inner / kLeastPart});
+  // Many small ones are left whole, several to a piece; a few large ones are cut.
+  const bool whole = pieces <= 2 || (matrices_ >= 16 && pieces <= 64);
+  together_ = whole ? std::clamp<std::int64_t>(static_cast<std::int64_t>(1 / std::max(pieces, 1e-9)), 1, matrices_) : 0;
+}
+
+template <class T>
+void Product<T>::run(Workers& workers, const T* a, const T* b, T* c, const T* bias) {
+  if (rows_ == 0 || columns_ == 0 || matrices_ == 0) return;
+  if (method_ == Method::tiles) {
+    const std::int64_t width = packed_columns(std::min(columns_, kBlocksAtOnce * column_block_), code_.width);
+    scratch_.reserve(workers.threads(), (width + kRowBlock) * std::min(kInnerBlock, plan_.k) + code_.width);
+  }
+  if (together_ == 0) {
+    for (std::int64_t i = 0; i < matrices_; ++i) one(workers, operands(i, a, b, c), bias);
+    return;
+  }
+  workers.each_part(matrices_, together_, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const Operands all = operands(i, a, b, c);
+      alone(all);
+      finish(all, 0, 0, bias);
+    }
+  });
+}
+
+template <class T>
+typename Product<T>::Operands Product<T>::part(const Operands& all, std::int64_t row, std::int64_t rows, std::int64_t column,
+                                               std::int64_t columns) {
+  rows = std::min(rows, all.rows - row);
+  columns = std::min(columns, all.columns - column);
+  return {rows, columns, all.inner, all.a.from(row, 0), all.b.from(0, column), all.c.from(row, column)};
+}
+
+/// `body(row, column)` for each block of the result.
+template <class T>
+template <class Body>
+void Product<T>::each_block(Workers& workers, std::int64_t columns, const Body& body) {
+  const std::int64_t down = ceil_div(rows_, row_block_), across = ceil_div(columns, column_block_);
+  workers.each(down * across, [&](std::int64_t piece) { body(piece % down * row_block_, piece / down * column_block_); });
+}
+
+template <class T>
+void Product<T>::one(Workers& workers, const Operands& all, const T* bias) {
+  if (parts_ > 1) return in_parts(workers, all, bias);
+  if (pack_b_) return packed(workers, all, bias);
+  each_block(workers, columns_, [&](std::int64_t row, std::int64_t column) {
+    const Operands block = part(all, row, row_block_, column, column_block_);
+    alone(block);
+    finish(block, row, column, bias);
+  });
+}
+
+/// Sums over parts of the inner axis, added up in order: there are few blocks of results and much to add.
+template <class T>
+void Product<T>::in_parts(Workers& workers, const Operands& all, const T* bias) {
+  const std::int64_t deep = round_up(ceil_div(all.inner, parts_), 16), size = rows_ * columns_;
+  const std::int64_t parts = ceil_div(all.inner, deep);
+  shared_.reserve(1, parts * size);
+  const typename Scratch<T>::Part sums(shared_);
+  const std::int64_t down = ceil_div(rows_, row_block_), across = ceil_div(columns_, column_block_);
+  workers.each(parts * down * across, [&](std::int64_t piece) {
+    const std::int64_t row = piece % down * row_block_, column = piece / down % across * column_block_, p = piece / down / across;
+    Operands slice = all;
+    slice.inner = std::min(deep, all.inner - p * deep);
+    slice.a = all.a.from(0, p * deep);
+    slice.b = all.b.from(p * deep, 0);
+    slice.c = {sums.data() + p * size, columns_, 1};
+    alone(part(slice, row, row_block_, column, column_block_));
+  });
+  for (std::int64_t i = 0; i < rows_; ++i) {
+    for (std::int64_t j = 0; j < columns_; ++j) {
+      const T* at = sums.data() + i * columns_ + j;
+      T sum = at[0];
+      for (std::int64_t p = 1; p < parts; ++p) sum += at[p * size];
+      all.c.at[i * all.c.row + j * all.c.column] = sum;
+    }
+  }
+  finish(all, 0, 0, bias);
+}
+
+/// Panels of the right operand are packed once, by all, and then read by all.
+template <class T>
+void Product<T>::packed(Workers& workers, const Operands& all, const T* bias) {
+  const std::int64_t at_once = std::min(kBlocksAtOnce * column_block_, packed_columns(columns_, code_.width));
+  shared_.reserve(1, at_once * std::min(kInnerBlock, all.inner));
+  const typename Scratch<T>::Part panels(shared_);
+  for (std::int64_t first = 0; first < columns_; first += at_once) {
+    const Operands strip = part(all, 0, rows_, first, at_once);
+    for (std::int64_t k = 0; k < all.inner; k += kInnerBlock) {
+      Operands slice = strip;
+      slice.inner = std::min(kInnerBlock, all.inner - k);
+      slice.a = strip.a.from(0, k);
+      slice.b = strip.b.from(k, 0);
+      workers.each_part(strip.columns, column_block_, [&](std::int64_t begin, std::int64_t end) {
+        code_.pack_b(slice.b.from(0, begin), end - begin, slice.inner, panels.data() + begin * slice.inner);
+      });
+      each_block(workers, strip.columns, [&](std::int64_t row, std::int64_t column) {
+        const typename Scratch<T>::Part scratch(scratch_);
+        const Operands piece = part(slice, row, row_block_, column, column_block_);
+        block(piece, panels.data() + column * slice.inner, k > 0, scratch.data());
+        if (k + slice.inner == all.inner) finish(piece, row, first + column, bias);
+      });
+    }
+  }
+}
+
+template <class T>
+void Product<T>::alone(const Operands& part) {
+  switch (method_) {
+    case Method::dots: return code_.dots(part.rows, part.columns, part.inner, part.a, transposed(part.b), part.c);
+    case Method::combine:
+      for (std::int64_t j = 0; j < part.columns; j += column_block_)
+        code_.combine(part.rows, std::min(column_block_, part.columns - j), part.inner, part.a, part.b.from(0, j), part.c.from(0, j));
+      return;
+    case Method::tiles: return tiles(part, typename Scratch<T>::Part(scratch_).data());
+  }
+}
+
+/// A part on one thread: the right operand's panels packed, or read as they lie but for a narrow one at its edge.
+template <class T>
+void Product<T>::tiles(const Operands& all, T* scratch) const {
+  const std::int64_t at_once = kBlocksAtOnce * column_block_;
+  for (std::int64_t first = 0; first < all.columns; first += at_once) {
+    const Operands strip = part(all, 0, all.rows, first, at_once);
+    for (std::int64_t k = 0; k < all.inner; k += kInnerBlock) {
+      Operands slice = strip;
+      slice.inner = std::min(kInnerBlock, all.inner - k);
+      slice.a = strip.a.from(0, k);
+      slice.b = strip.b.from(k, 0);
+      const std::int64_t edge = pack_b_ ? 0 : strip.columns - strip.columns % code_.width;
+      T* rest = scratch + packed_columns(strip.columns - edge, code_.width) * slice.inner;
+      if (edge < strip.columns) {
+        code_.pack_b(slice.b.from(0, edge), strip.columns - edge, slice.inner, scratch);
+        block(part(slice, 0, all.rows, edge, strip.columns), scratch, k > 0, rest);
+      }
+      if (edge > 0) block(part(slice, 0, all.rows, 0, edge), nullptr, k > 0, rest);
+    }
+  }
+}
+
+/// At most kInnerBlock of the inner axis.
+template <class T>
+void Product<T>::block(const Operands& all, const T* packed_b, bool add, T* scratch) const {
+  const std::int64_t rows = pack_a_ ? kRowBlock : all.rows;
+  for (std::int64_t row = 0; row < all.rows; row += rows) {
+    const Operands each = part(all, row, rows, 0, all.columns);
+    BlockCall<T> call{each.rows, each.columns, each.inner, each.a, pack_a_, each.b, packed_b != nullptr, each.c, add};
+    if (packed_b) call.b.at = packed_b;
+    if (pack_a_) {
+      code_.pack_a(each.a, each.rows, each.inner, scratch);
+      call.a.at = scratch;
+    }
+    code_.block(call);
+  }
+}
+
+/// `row` and `column` are where the part begins.
+template <class T>
+void Product<T>::finish(const Operands& part, std::int64_t row, std::int64_t column, const T* bias) const {
+  const bool relu = plan_.epilogue == Epilogue::relu || plan_.epilogue == Epilogue::bias_relu;
+  if (!has_bias(plan_.epilogue) && !relu) return;
+  if (bias) bias += swapped_ ? row : column;
+  if (swapped_) {
+    code_.finish(part.columns, part.rows, transposed(part.c), {bias, relu});
+  } else {
+    code_.finish(part.rows, part.columns, part.c, {bias, relu});
+  }
+}
+
+template class Product<float>;
+template class Product<double>;
+template class Product<std::uint32_t>;
+template class Product<std::uint64_t>;
+
+}  // namespace cleave::runtime::host
