@@ -1,5 +1,5 @@
-// MatmulPlan: what a matrix product computes, from its types alone, and how a product is found in a request: with what is done to its operands
-// and its result in the same go. Knows no library and no device: executor/host/matmul and executor/cuda/matmul do what it says.
+// MatmulPlan: what a matrix product computes, from its types alone, and how a product is found in a request: with what is done to its
+// operands and its result in the same go. Knows no library and no device: executor/host/matmul and executor/cuda/matmul do what it says.
 #pragma once
 
 #include <optional>

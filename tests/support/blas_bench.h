@@ -29,7 +29,7 @@ class BlasBench {
   cuda::MatmulSetting setting;
 
   /// With each operand at a place of its own.
-  Result<std::unique_ptr<cuda::Matmul>> prepare(const cuda::MatmulPlan& plan) {
+  Result<std::unique_ptr<cuda::Matmul>> prepare(const runtime::MatmulPlan& plan) {
     cuda::MatmulTrial trial;
     if (setting.kept.on()) {
       trial = {addresses(), workspace_.get(), [this](const auto& product) { return watch_->seconds(product); }};
@@ -38,7 +38,7 @@ class BlasBench {
   }
 
   /// The product of the arrays as they lie.
-  Result<Array> run(const cuda::MatmulPlan& plan, const Array& a, const Array& b, const Array& bias, const TensorType& result) {
+  Result<Array> run(const runtime::MatmulPlan& plan, const Array& a, const Array& b, const Array& bias, const TensorType& result) {
     Result<std::unique_ptr<cuda::Matmul>> matmul = prepare(plan);
     if (!matmul) return matmul.error();
     return run(**matmul, a, b, bias, result);

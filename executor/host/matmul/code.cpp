@@ -4,12 +4,12 @@
 
 namespace cleave::runtime::host {
 
-#define CLEAVE_CODE_DECLARE(name)                  \
-  namespace name {                                 \
-  const ProductCode<float>& code_f32();            \
-  const ProductCode<double>& code_f64();           \
-  const ProductCode<std::uint32_t>& code_u32();    \
-  const ProductCode<std::uint64_t>& code_u64();    \
+#define CLEAVE_CODE_DECLARE(name)               \
+  namespace name {                              \
+  const ProductCode<float>& code_f32();         \
+  const ProductCode<double>& code_f64();        \
+  const ProductCode<std::uint32_t>& code_u32(); \
+  const ProductCode<std::uint64_t>& code_u64(); \
   }
 CLEAVE_CODE_DECLARE(portable)
 #if defined(__x86_64__)
@@ -24,14 +24,17 @@ enum class Instructions { portable, avx2, avx512 };
 
 Instructions instructions() {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")) return Instructions::avx512;
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512bw"))
+    return Instructions::avx512;
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return Instructions::avx2;
 #endif
   return Instructions::portable;
 }
 
 template <class T>
-const ProductCode<T>& choose(const ProductCode<T>& portable, [[maybe_unused]] const ProductCode<T>& avx2, [[maybe_unused]] const ProductCode<T>& avx512) {
+const ProductCode<T>& choose(const ProductCode<T>& portable, [[maybe_unused]] const ProductCode<T>& avx2,
+                             [[maybe_unused]] const ProductCode<T>& avx512) {
   switch (instructions()) {
     case Instructions::avx512: return avx512;
     case Instructions::avx2: return avx2;

@@ -23,9 +23,9 @@ template <class T>
 struct BlockCall {
   std::int64_t rows = 0, columns = 0, inner = 0;
   Matrix<const T> a;
-  bool packed_a = false;      ///< panels of `ProductCode::rows` rows, each [inner][rows]
-  Matrix<const T> b;          ///< its columns lie side by side, if not packed
-  bool packed_b = false;      ///< panels of `panel_width` columns, each [inner][width]
+  bool packed_a = false;  ///< panels of `ProductCode::rows` rows, each [inner][rows]
+  Matrix<const T> b;      ///< its columns lie side by side, if not packed
+  bool packed_b = false;  ///< panels of `panel_width` columns, each [inner][width]
   Matrix<T> c;
   bool add = false;
 };
@@ -48,7 +48,8 @@ struct ProductCode {
   /// result[i, j] = sum over k of left[i, k] * right[j, k]: both have their k side by side. For few rows of `left`.
   void (*dots)(std::int64_t rows, std::int64_t columns, std::int64_t inner, const Matrix<const T>& left, const Matrix<const T>& right,
                const Matrix<T>& result) = nullptr;
-  /// result[i, j] = sum over k of factors[i, k] * lines[k, j]: the result and the lines have their j side by side. For few rows, line by line.
+  /// result[i, j] = sum over k of factors[i, k] * lines[k, j]: the result and the lines have their j side by side. For few rows, line by
+  /// line.
   void (*combine)(std::int64_t rows, std::int64_t columns, std::int64_t inner, const Matrix<const T>& factors, const Matrix<const T>& lines,
                   const Matrix<T>& result) = nullptr;
   void (*finish)(std::int64_t rows, std::int64_t columns, const Matrix<T>& c, const Finish<T>& finish) = nullptr;
@@ -60,7 +61,9 @@ constexpr std::int64_t panel_width(std::int64_t left, std::int64_t width) {
   return (registers == 4 ? 2 : registers < 3 ? registers : 3) * width;
 }
 /// Elements that a packed b has a row.
-constexpr std::int64_t packed_columns(std::int64_t columns, std::int64_t width) { return (columns + width - 1) / width * width; }
+constexpr std::int64_t packed_columns(std::int64_t columns, std::int64_t width) {
+  return (columns + width - 1) / width * width;
+}
 
 /// The code for this processor; float, double, std::uint32_t, std::uint64_t (integers wrap).
 template <class T>

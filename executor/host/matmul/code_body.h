@@ -1,6 +1,6 @@
-// The loops behind ProductCode, written with vectors of CLEAVE_CODE_BYTES and compiled once for each set of instructions: code_*.cpp say which,
-// in a namespace CLEAVE_CODE_NAME, and include this. Includes nothing with inline functions of its own: the linker would keep one copy of them
-// for all, perhaps one with instructions that a machine lacks.
+// The loops behind ProductCode, written with vectors of CLEAVE_CODE_BYTES and compiled once for each set of instructions: code_*.cpp say
+// which, in a namespace CLEAVE_CODE_NAME, and include this. Includes nothing with inline functions of its own: the linker would keep one
+// copy of them for all, perhaps one with instructions that a machine lacks.
 //
 // Strict arithmetic but for one thing: a product and the sum it goes into are rounded once (fused), where the processor can.
 
@@ -245,7 +245,8 @@ inline __attribute__((always_inline)) void dot_tile(std::int64_t inner, const Ma
 
 /// Eight lines of the larger operand at a time, each with a part of the other that stays in the first cache.
 template <class T, int R>
-void dot_rows(std::int64_t columns, std::int64_t inner, const Matrix<const T>& left, const Matrix<const T>& right, const Matrix<T>& result) {
+void dot_rows(std::int64_t columns, std::int64_t inner, const Matrix<const T>& left, const Matrix<const T>& right,
+              const Matrix<T>& result) {
   constexpr int kLines = R == 1 ? 8 : 4;
   std::int64_t j = 0;
   for (; j + kLines <= columns; j += kLines) dot_tile<T, R, kLines>(inner, left, right.from(j, 0), result.from(0, j));
@@ -331,9 +332,17 @@ constexpr ProductCode<T> kCode = {kRows, kWidth<T>, block<T>, pack_a<T>, pack_b<
 
 }  // namespace
 
-const ProductCode<float>& code_f32() { return kCode<float>; }
-const ProductCode<double>& code_f64() { return kCode<double>; }
-const ProductCode<std::uint32_t>& code_u32() { return kCode<std::uint32_t>; }
-const ProductCode<std::uint64_t>& code_u64() { return kCode<std::uint64_t>; }
+const ProductCode<float>& code_f32() {
+  return kCode<float>;
+}
+const ProductCode<double>& code_f64() {
+  return kCode<double>;
+}
+const ProductCode<std::uint32_t>& code_u32() {
+  return kCode<std::uint32_t>;
+}
+const ProductCode<std::uint64_t>& code_u64() {
+  return kCode<std::uint64_t>;
+}
 
 }  // namespace cleave::runtime::host::CLEAVE_CODE_NAME

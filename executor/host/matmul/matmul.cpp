@@ -88,8 +88,9 @@ Status matmul_kernel(const KernelCall& call) {
 bool has_matmul(const KernelRequest& request) {
   const std::optional<MatmulRequest> found = find_matmul(request);
   if (!found || !has_code(found->c_type.dtype)) return false;
-  const bool narrow = is_floating(found->c_type.dtype) && size_of(found->c_type.dtype) < 4;
-  return found->epilogue == Epilogue::none || !narrow;  // a narrow product is rounded before anything is added to it
+  // A narrow product is rounded before anything is added to it, and what wraps as unsigned has no sign that relu could see.
+  const bool finishes = found->c_type.dtype == DType::f32 || found->c_type.dtype == DType::f64;
+  return finishes || found->epilogue == Epilogue::none;
 }
 
 std::unique_ptr<HostKernel> prepare_matmul(const KernelRequest& request) {

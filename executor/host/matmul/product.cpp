@@ -7,19 +7,23 @@ namespace cleave::runtime::host {
 namespace {
 
 // Measured on Zen 4 and Skylake's kind of caches: 32 to 48 KiB, 1 to 2 MiB, and a share of the rest.
-constexpr std::int64_t kInnerBlock = 512;           ///< of packed panels: one of three registers, 96 KiB, is read from the second cache
-constexpr std::int64_t kRowBlock = 96;              ///< rows at most that one packed panel meets while it is there
-constexpr std::int64_t kPanels = 48;                ///< columns: whole panels of every code
+constexpr std::int64_t kInnerBlock = 512;            ///< of packed panels: one of three registers, 96 KiB, is read from the second cache
+constexpr std::int64_t kRowBlock = 96;               ///< rows at most that one packed panel meets while it is there
+constexpr std::int64_t kPanels = 48;                 ///< columns: whole panels of every code
 constexpr std::int64_t kColumnBlock = 11 * kPanels;  ///< of a piece, at most
-constexpr std::int64_t kBlocksAtOnce = 4;           ///< of columns that are packed: 4 MiB
+constexpr std::int64_t kBlocksAtOnce = 4;            ///< of columns that are packed: 4 MiB
 constexpr std::int64_t kFirstCache = 32 << 10, kSecondCache = 1 << 20;  ///< bytes
-constexpr std::int64_t kPiece = 1 << 21;            ///< multiplications worth a piece of their own: some 40 us
-constexpr std::int64_t kPieceBytes = 128 << 10;     ///< the same for what memory bounds
-constexpr std::int64_t kMostParts = 8;              ///< of the inner axis
+constexpr std::int64_t kPiece = 1 << 21;                                ///< multiplications worth a piece of their own: some 40 us
+constexpr std::int64_t kPieceBytes = 128 << 10;                         ///< the same for what memory bounds
+constexpr std::int64_t kMostParts = 8;                                  ///< of the inner axis
 constexpr std::int64_t kLeastPart = 128;
 
-constexpr std::int64_t ceil_div(std::int64_t x, std::int64_t y) { return (x + y - 1) / y; }
-constexpr std::int64_t round_up(std::int64_t x, std::int64_t to) { return ceil_div(x, to) * to; }
+constexpr std::int64_t ceil_div(std::int64_t x, std::int64_t y) {
+  return (x + y - 1) / y;
+}
+constexpr std::int64_t round_up(std::int64_t x, std::int64_t to) {
+  return ceil_div(x, to) * to;
+}
 
 template <class T>
 Matrix<T> transposed(const Matrix<T>& matrix) {

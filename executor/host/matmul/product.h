@@ -1,5 +1,6 @@
-// Product: matrix products of one plan, on the code for this processor. Decides, from the shape alone, how operands are read, what is packed
-// and into which pieces the work is cut: so results are equal to the bit for every number of threads. Memory is taken at the first run.
+// Product: matrix products of one plan, on the code for this processor. Decides, from the shape alone, how operands are read, what is
+// packed and into which pieces the work is cut: so results are equal to the bit for every number of threads. Memory is taken at the first
+// run.
 #pragma once
 
 #include <atomic>

@@ -17,8 +17,7 @@
 namespace cleave::testing {
 namespace {
 
-using cuda::Epilogue;
-using cuda::MatmulPlan;
+using Epilogue;
 using enum DType;
 using test::TemporaryFolder;
 
@@ -29,12 +28,12 @@ KernelRequest request(const TensorType& a, const TensorType& b) {
 }
 
 MatmulPlan plan_for(const KernelRequest& request) {
-  return cuda::matmul_plan(*cuda::find_matmul(request));
+  return matmul_plan(*find_matmul(request));
 }
 
 std::string plan_of(const char* a, const char* b) {
   const KernelRequest product = request(*parse_tensor_type(a), *parse_tensor_type(b));
-  return cuda::has_matmul(product) ? to_string(cuda::matmul_plan(*cuda::find_matmul(product))) : "none";
+  return cuda::has_matmul(product) ? to_string(matmul_plan(*find_matmul(product))) : "none";
 }
 
 Array converted(const Array& array, DType dtype) {
@@ -89,10 +88,10 @@ class Cases {
     c.a = numbers(dtype, a);
     c.b = numbers(dtype, b);
     c.bias = numbers(dtype, {column ? 1 : n});
-    cuda::MatmulRequest product = *cuda::find_matmul(request(c.a.type(), c.b.type()));
+    MatmulRequest product = *find_matmul(request(c.a.type(), c.b.type()));
     product.transpose_a = !row && below(2) == 0;
     product.transpose_b = !column && below(2) == 0;
-    c.plan = cuda::matmul_plan(product);
+    c.plan = matmul_plan(product);
     if (dtype != f64) c.plan.epilogue = static_cast<Epilogue>(below(6));
     if (column && has_bias(c.plan.epilogue)) c.plan.epilogue = Epilogue::none;  // a result without its axis
     return c;
@@ -202,8 +201,8 @@ struct Fused {
     const KernelRequest fused = request();
     if (!cuda::has_matmul(fused)) return "none";
     EXPECT_FALSE(cuda::has_kernel(fused));
-    const cuda::MatmulRequest found = *cuda::find_matmul(fused);
-    return std::to_string(found.a) + "*" + std::to_string(found.b) + ": " + to_string(cuda::matmul_plan(found));
+    const MatmulRequest found = *find_matmul(fused);
+    return std::to_string(found.a) + "*" + std::to_string(found.b) + ": " + to_string(matmul_plan(found));
   }
 };
 
