@@ -46,7 +46,11 @@ struct ExtremeElement {
   }
   static State lift(T x) { return static_cast<State>(x); }
   static bool beats(State b, State a) { return static_cast<bool>(static_cast<int>(largest ? b > a : b < a) | static_cast<int>(b != b)); }
-  static State join(State a, State b) { return beats(b, a) ? b : a; }
+  /// As two choices, each of which is one instruction.
+  static State join(State a, State b) {
+    const State number = largest ? (b > a ? b : a) : (b < a ? b : a);
+    return b != b ? b : number;
+  }
 };
 
 template <class Of, class T, class S>
