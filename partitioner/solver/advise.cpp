@@ -25,10 +25,11 @@ double transfer_seconds(const PlacementProblem& problem, const Placement& placem
 Choice choice(const PlacementProblem& problem, const Placement& placement, std::int32_t node, bool accelerator) {
   const auto& of = problem.nodes[node];
   Choice result;
-  result.execution_seconds = problem.regions[of.region].frequency * (accelerator ? of.accelerator_seconds : of.host_seconds);
   std::vector<std::uint8_t> on_host = placement.on_host, on_accelerator = placement.on_accelerator;
   on_host[node] = !accelerator;
   on_accelerator[node] = accelerator;
+  result.execution_seconds =
+      problem.regions[of.region].frequency * execution_seconds(problem, on_host, on_accelerator, accelerator ? kAccelerator : kHost)[node];
   const Placement alone = evaluate(problem, std::move(on_host), std::move(on_accelerator));
   result.seconds_if_alone = alone.objective_seconds;
   result.transfer_seconds_if_alone = transfer_seconds(problem, alone);

@@ -8,13 +8,18 @@ namespace {
 
 constexpr std::int64_t kLimit = std::int64_t{1} << 62;
 
-/// Calls `visit(seconds)` for everything that can be paid once.
+/// Calls `visit(seconds)` for everything that can be paid, or saved, once.
 template <class Visit>
 void for_each_cost(const PlacementProblem& problem, const UsesByValue& uses, Visit visit) {
   for (const auto& node : problem.nodes) {
     const double frequency = problem.regions[node.region].frequency;
     visit(frequency * node.host_seconds);
     visit(frequency * node.accelerator_seconds);
+  }
+  for (const auto& saving : problem.savings) {
+    const double frequency = problem.regions[problem.nodes[saving.node].region].frequency;
+    visit(frequency * saving.host_seconds);
+    visit(frequency * saving.accelerator_seconds);
   }
   RegionSpan span(problem.regions);
   for (std::size_t v = 0; v < problem.values.size(); ++v) {

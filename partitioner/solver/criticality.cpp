@@ -12,6 +12,8 @@ class Finder {
  public:
   Finder(const PlacementProblem& problem, const UsesByValue& uses, const Placement& placement)
       : problem_(problem), uses_(uses), copies_{&placement.on_host, &placement.on_accelerator} {
+    for (std::size_t side = 0; side < 2; ++side)
+      seconds_of_[side] = execution_seconds(problem, placement.on_host, placement.on_accelerator, DeviceId(side));
     for (std::size_t side = 0; side < 2; ++side) {
       end_[side].assign(problem.nodes.size(), 0);
       arrival_[side].assign(problem.values.size(), 0);
@@ -53,8 +55,7 @@ class Finder {
   }
 
   [[nodiscard]] double work(std::size_t node, std::size_t side) const {
-    const auto& n = problem_.nodes[node];
-    return problem_.regions[n.region].frequency * (side == 0 ? n.host_seconds : n.accelerator_seconds);
+    return problem_.regions[problem_.nodes[node].region].frequency * seconds_of_[side][node];
   }
 
   void forward() {
@@ -130,9 +131,10 @@ class Finder {
   const UsesByValue& uses_;
   const std::vector<std::uint8_t>* copies_[2];
   std::vector<std::int32_t> value_start_, values_, read_start_, reads_;
-  std::vector<double> end_[2];      ///< of nodes
-  std::vector<double> arrival_[2];  ///< of values on a side
-  std::vector<double> moving_[2];   ///< of values to a side, in all
+  std::vector<double> seconds_of_[2];  ///< one execution of each node
+  std::vector<double> end_[2];         ///< of nodes
+  std::vector<double> arrival_[2];     ///< of values on a side
+  std::vector<double> moving_[2];      ///< of values to a side, in all
   double seconds_ = 0;
   Criticality result_;
 };

@@ -37,6 +37,10 @@ std::string JsonRecords::path() const {
   return text.empty() ? schema.fields[*field_] : text + "." + schema.fields[*field_];
 }
 
+bool JsonRecords::holds_list() const {
+  return place_ == Place::record && (schemas_[list_].lists >> *field_ & 1) != 0;
+}
+
 bool JsonRecords::fail(const std::string& what) {
   const std::string where = path();
   if (!error_) error_ = Error{where.empty() ? what : where + " " + what};
@@ -55,9 +59,10 @@ bool JsonRecords::scalar(const JsonScalar& scalar) {
     return fail("must be an object");
   }
   if (!field_) return fail("must be a list of objects");
+  if (holds_list() && !in_field_) return fail("must be a list");
   const std::string wrong = set(list_, *field_, scalar);
   if (!wrong.empty()) return fail(wrong);
-  field_.reset();
+  if (!in_field_) field_.reset();
   return true;
 }
 
@@ -136,7 +141,7 @@ bool JsonRecords::end_object() {
   for (std::size_t list = 1; document && list < schemas_.size(); ++list) {
     list_ = list;
     index_ = -1;
-    if (seen_lists_[list] == 0) return fail("is missing");
+    if (seen_lists_[list] == 0 && !schemas_[list].optional) return fail("is missing");
   }
   list_ = document ? 0 : list_;
   return true;
@@ -152,6 +157,7 @@ bool JsonRecords::start_array() {
     ++index_;
     return fail("must be an object");
   }
+  if (field_ && place_ == Place::record && holds_list() && !in_field_) return in_field_ = true;
   if (field_ || place_ == Place::record) return fail("must not be a list");
   place_ = Place::list;
   return true;
@@ -160,6 +166,11 @@ bool JsonRecords::start_array() {
 bool JsonRecords::end_array() {
   if (skipping_ > 0) {
     if (--skipping_ == 0) unknown_.clear();
+    return true;
+  }
+  if (in_field_) {
+    in_field_ = false;
+    field_.reset();
     return true;
   }
   place_ = Place::document;

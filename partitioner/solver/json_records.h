@@ -1,4 +1,5 @@
-// A reader of JSON documents of one shape: an object with scalars and with lists of flat objects. It streams: nothing is kept but what the
+// A reader of JSON documents of one shape: an object with scalars and with lists of objects, which hold
+// scalars and lists of scalars. It streams: nothing is kept but what the
 // derived class stores. Internal to the readers of placement problems.
 #pragma once
 
@@ -18,6 +19,8 @@ struct JsonSchema {
   std::string list;
   std::vector<std::string> fields;
   std::uint32_t required = 0;  ///< bit i: fields[i]
+  std::uint32_t lists = 0;     ///< likewise: holds a list of scalars
+  bool optional = false;       ///< the list itself may be missing
 };
 
 class JsonRecords {
@@ -32,7 +35,7 @@ class JsonRecords {
  protected:
   /// A new object of list `list` (a schema's index) begins.
   virtual void begin_record(std::size_t list) = 0;
-  /// Stores a field of the object at hand; what is wrong with it, or an empty text.
+  /// Stores a field of the object at hand, of a list one element after the other; what is wrong with it, or an empty text.
   virtual std::string set(std::size_t list, std::size_t field, const JsonScalar& scalar) = 0;
   /// Now and then, between two objects.
   virtual void pause() {}
@@ -49,6 +52,7 @@ class JsonRecords {
   bool scalar(const JsonScalar& scalar);
   bool fail(const std::string& what);
   [[nodiscard]] std::string path() const;
+  [[nodiscard]] bool holds_list() const;
   bool complete(const JsonSchema& schema);
 
   std::vector<JsonSchema> schemas_;
@@ -57,6 +61,7 @@ class JsonRecords {
   Place place_ = Place::outside;
   std::size_t list_ = 0;              ///< the schema in force
   std::optional<std::size_t> field_;  ///< in it, behind a key
+  bool in_field_ = false;             ///< inside the list that it holds
   std::string unknown_;               ///< a key to be skipped
   int skipping_ = 0;                  ///< depth inside what is skipped
   std::int64_t index_ = -1;           ///< of the object at hand

@@ -1,4 +1,5 @@
-// Builds the network in three sweeps: variables of the classes, execution costs, and the transfers value by value, both directions.
+// Builds the network in sweeps: variables of the classes, the transfers value by value, both directions, execution costs, and what
+// neighbours save.
 #include "partitioner/solver/network.h"
 
 #include <algorithm>
@@ -54,6 +55,7 @@ class Builder {
 
   void variables();
   void executions();
+  void savings();
   void transfers();
   /// No copy on the accelerator implies one on the host. `infinite(vertex)`: what can certainly not leave the host's vertex.
   template <class Infinite>
@@ -93,6 +95,9 @@ class Builder {
                         (to_accelerator ? value.host_to_accelerator_seconds : value.accelerator_to_host_seconds));
   }
   std::int32_t vertex(std::int32_t node, bool to_accelerator);
+  bool saving_members(const PlacementProblem::Saving& saving, bool on_accelerator, std::vector<std::int32_t>& members);
+  void add_saving(bool on_accelerator, const std::vector<std::int32_t>& members, std::int64_t saved);
+  void add_saving(const std::vector<std::int32_t>& members, std::int64_t on_host, std::int64_t on_accelerator);
 
   const PlacementProblem& problem_;
   const Contraction& contraction_;
@@ -153,6 +158,70 @@ void Builder<Network>::executions() {
     const auto index = static_cast<std::int32_t>(i);
     arc(vertex(index, false), PlacementVariables::kSink, scale_.units(frequency * node.host_seconds));
     arc(PlacementVariables::kSource, vertex(index, true), scale_.units(frequency * node.accelerator_seconds));
+  }
+}
+
+/// The vertices that must all lie on one side for the saving to be had. False: some certainly do not.
+template <class Network>
+bool Builder<Network>::saving_members(const PlacementProblem::Saving& saving, bool on_accelerator, std::vector<std::int32_t>& members) {
+  const std::int32_t never = on_accelerator ? PlacementVariables::kSource : PlacementVariables::kSink;
+  members.clear();
+  bool possible = true;
+  const auto add_vertex = [&](std::int32_t at) {
+    possible &= at != never;
+    if (at >= 0) members.push_back(at);
+  };
+  const auto add_node = [&](std::int32_t node) {
+    add_vertex(vertex(node, on_accelerator));
+    if (saving.alone) add_vertex(vertex(node, !on_accelerator));
+  };
+  add_node(saving.node);
+  for (const std::int32_t node : saving.with) add_node(node);
+  std::sort(members.begin(), members.end());
+  members.erase(std::unique(members.begin(), members.end()), members.end());
+  return possible;
+}
+
+/// What is saved where all members lie on one side (the host's: the source's) is a constant, and a price wherever one of them does not:
+/// paid at once by the only one; halved between two and an arc both ways; behind an auxiliary vertex of three or more.
+template <class Network>
+void Builder<Network>::add_saving(bool on_accelerator, const std::vector<std::int32_t>& members, std::int64_t saved) {
+  result_.constant -= saved;
+  const std::int32_t terminal = on_accelerator ? PlacementVariables::kSink : PlacementVariables::kSource;
+  if (members.size() == 1) return directed(!on_accelerator, terminal, members[0], saved);
+  if (members.size() == 2) {
+    for (const std::int32_t member : members) directed(!on_accelerator, terminal, member, saved / 2);
+    return arc(members[0], members[1], saved / 2, saved / 2);
+  }
+  if (members.empty()) return;
+  const std::int32_t auxiliary = network_.add_vertex();
+  directed(!on_accelerator, terminal, auxiliary, saved);
+  for (const std::int32_t member : members) directed(!on_accelerator, auxiliary, member, saved);
+}
+
+/// The same for two on either side, with one arc between them.
+template <class Network>
+void Builder<Network>::add_saving(const std::vector<std::int32_t>& members, std::int64_t on_host, std::int64_t on_accelerator) {
+  result_.constant -= on_host + on_accelerator;
+  for (const std::int32_t member : members) network_.add_terminals(member, on_host / 2, on_accelerator / 2);
+  arc(members[0], members[1], (on_host + on_accelerator) / 2, (on_host + on_accelerator) / 2);
+}
+
+template <class Network>
+void Builder<Network>::savings() {
+  std::vector<std::int32_t> host, accelerator;
+  for (const auto& saving : problem_.savings) {
+    const double frequency = problem_.regions[problem_.nodes[saving.node].region].frequency;
+    const std::int64_t on_host = scale_.units(frequency * saving.host_seconds);
+    const std::int64_t on_accelerator = scale_.units(frequency * saving.accelerator_seconds);
+    const bool on_the_host = on_host > 0 && saving_members(saving, false, host);
+    const bool on_the_accelerator = on_accelerator > 0 && saving_members(saving, true, accelerator);
+    if (on_the_host && on_the_accelerator && host.size() == 2 && host == accelerator) {
+      add_saving(host, on_host, on_accelerator);
+      continue;
+    }
+    if (on_the_host) add_saving(false, host, on_host);
+    if (on_the_accelerator) add_saving(true, accelerator, on_accelerator);
   }
 }
 
@@ -291,6 +360,7 @@ PlacementNetwork make_network(const PlacementProblem& problem, const Contraction
   builder.variables();
   builder.transfers();
   builder.executions();
+  builder.savings();
   std::vector<std::int64_t> leaving = result.cut.sink_capacity;
   for (const CutNetwork::Arc& arc : result.cut.arcs) {
     add(leaving[arc.from], arc.capacity);
@@ -310,6 +380,7 @@ PlacementFlow make_flow(const PlacementProblem& problem, const Contraction& cont
     builder.variables();
     builder.transfers();
     builder.executions();
+    builder.savings();
     builder.at_least_one_copy([](std::int32_t) { return kLimit; });
   }
   result.flow = flow.finish();

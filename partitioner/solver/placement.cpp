@@ -81,13 +81,21 @@ class TransferTree {
   std::vector<std::uint8_t> served_;
 };
 
+/// Whether all members of a saving are where it is had; `at` says which number of each node stands for it in the sides.
+template <class At>
+bool together(const PlacementProblem::Saving& saving, const Side& here, const Side& there, At at) {
+  const auto is_here = [&](std::int32_t node) { return here[at(node)] && !(saving.alone && there[at(node)]); };
+  return is_here(saving.node) && std::all_of(saving.with.begin(), saving.with.end(), is_here);
+}
+
 Placement evaluate(const PlacementProblem& problem, const UsesByValue& uses, Side on_host, Side on_accelerator) {
   Placement result;
+  const std::vector<double> host = execution_seconds(problem, on_host, on_accelerator, kHost);
+  const std::vector<double> accelerator = execution_seconds(problem, on_host, on_accelerator, kAccelerator);
   for (std::size_t i = 0; i < problem.nodes.size(); ++i) {
-    const auto& node = problem.nodes[i];
-    const double frequency = problem.regions[node.region].frequency;
-    if (on_host[i]) result.objective_seconds += frequency * node.host_seconds;
-    if (on_accelerator[i]) result.objective_seconds += frequency * node.accelerator_seconds;
+    const double frequency = problem.regions[problem.nodes[i].region].frequency;
+    if (on_host[i]) result.objective_seconds += frequency * host[i];
+    if (on_accelerator[i]) result.objective_seconds += frequency * accelerator[i];
   }
   TransferTree tree(problem);
   for (std::size_t v = 0; v < problem.values.size(); ++v) {
@@ -137,6 +145,17 @@ void drop_unread(const ReadsByClass& reads, const Side& must_stay, Side& side, c
   side = std::move(live);
 }
 
+/// Marks the classes whose copies on `here` save something there: to drop one would cost more than it spares.
+void mark_savers(const PlacementProblem& problem, const Contraction& contraction, const Side& here, const Side& there, bool on_host,
+                 Side& marked) {
+  const auto class_of = [&](std::int32_t node) { return contraction.class_of[node]; };
+  for (const auto& saving : problem.savings) {
+    if ((on_host ? saving.host_seconds : saving.accelerator_seconds) <= 0 || !together(saving, here, there, class_of)) continue;
+    marked[class_of(saving.node)] = 1;
+    for (const std::int32_t node : saving.with) marked[class_of(node)] = 1;
+  }
+}
+
 /// The accelerator first, so that of two copies that nothing reads the one on the host stays.
 void drop_unread_replicas(const PlacementProblem& problem, const Contraction& contraction, Side& host, Side& accelerator) {
   bool any = false;
@@ -145,8 +164,10 @@ void drop_unread_replicas(const PlacementProblem& problem, const Contraction& co
   const ReadsByClass reads(problem, contraction);
   Side must_stay(host.size(), 0);
   for (std::size_t i = 0; i < host.size(); ++i) must_stay[i] = contraction.classes[i].keep_accelerator_copy;
+  mark_savers(problem, contraction, accelerator, host, false, must_stay);
   drop_unread(reads, must_stay, accelerator, host);
   must_stay.assign(host.size(), 0);
+  mark_savers(problem, contraction, host, accelerator, true, must_stay);
   drop_unread(reads, must_stay, host, accelerator);
 }
 
@@ -205,10 +226,22 @@ Result<Answer> cut(const PlacementProblem& problem, const Contraction& contracti
   return read(network, cut.source_side, cut.value, static_cast<double>(cut.value));
 }
 
-/// What is claimed is checked against the problem itself, always.
-void certify(const CapacityScale& scale, const Answer& cut, Placement& placement) {
+/// What neighbours save in all.
+double saved_seconds(const PlacementProblem& problem, const Placement& placement) {
+  double saved = 0;
+  for (const auto& saving : problem.savings) {
+    const double frequency = problem.regions[problem.nodes[saving.node].region].frequency;
+    const auto node_itself = [](std::int32_t node) { return node; };
+    if (together(saving, placement.on_host, placement.on_accelerator, node_itself)) saved += frequency * saving.host_seconds;
+    if (together(saving, placement.on_accelerator, placement.on_host, node_itself)) saved += frequency * saving.accelerator_seconds;
+  }
+  return saved;
+}
+
+/// What is claimed is checked against the problem itself, always. Where savings leave little of the costs, the costs' own rounding counts.
+void certify(const PlacementProblem& problem, const CapacityScale& scale, const Answer& cut, Placement& placement) {
   const double claimed = scale.seconds(cut.value + cut.constant);
-  const double rounding = 2 * scale.rounding() + 1e-9 * placement.objective_seconds;
+  const double rounding = 2 * scale.rounding() + 1e-9 * (placement.objective_seconds + saved_seconds(problem, placement));
   const bool exact = cut.bound >= static_cast<double>(cut.value);
   // Under a capacity a copy that nothing reads may have been paid for and dropped since.
   CLEAVE_CHECK(placement.objective_seconds <= claimed + rounding && (!exact || placement.objective_seconds >= claimed - rounding),
@@ -240,10 +273,23 @@ Result<Placement> solve(const PlacementProblem& problem, const SolveOptions& opt
     if (!answer) return answer.error();
     drop_unread_replicas(problem, *contraction, answer->host, answer->accelerator);
     Placement result = evaluate(problem, uses, per_node(*contraction, answer->host), per_node(*contraction, answer->accelerator));
-    certify(scale, *answer, result);
+    certify(problem, scale, *answer, result);
     result.solve_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return result;
   });
+}
+
+std::vector<double> execution_seconds(const PlacementProblem& problem, const Side& on_host, const Side& on_accelerator, DeviceId side) {
+  std::vector<double> seconds(problem.nodes.size());
+  for (std::size_t i = 0; i < seconds.size(); ++i)
+    seconds[i] = side == kHost ? problem.nodes[i].host_seconds : problem.nodes[i].accelerator_seconds;
+  const Side &here = side == kHost ? on_host : on_accelerator, &there = side == kHost ? on_accelerator : on_host;
+  for (const auto& saving : problem.savings) {
+    if (!together(saving, here, there, [](std::int32_t node) { return node; })) continue;
+    // Sums may exceed the node's seconds by their rounding.
+    seconds[saving.node] = std::max(0.0, seconds[saving.node] - (side == kHost ? saving.host_seconds : saving.accelerator_seconds));
+  }
+  return seconds;
 }
 
 Placement evaluate(const PlacementProblem& problem, std::vector<std::uint8_t> on_host, std::vector<std::uint8_t> on_accelerator) {

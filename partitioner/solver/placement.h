@@ -50,6 +50,10 @@ Result<Placement> solve(const PlacementProblem& problem, const SolveOptions& opt
 /// what all of it costs.
 Placement evaluate(const PlacementProblem& problem, std::vector<std::uint8_t> on_host, std::vector<std::uint8_t> on_accelerator);
 
+/// What an execution of each node takes on a side if it has a copy there: its own seconds less what its neighbours there save it.
+std::vector<double> execution_seconds(const PlacementProblem& problem, const std::vector<std::uint8_t>& on_host,
+                                      const std::vector<std::uint8_t>& on_accelerator, DeviceId side);
+
 /// Rules that a placement breaks (a node without a copy, a violated pin, a use that nothing reaches), as sentences; empty if none.
 std::vector<std::string> verify(const PlacementProblem& problem, const Placement& placement);
 

@@ -87,6 +87,29 @@ Status verify_uses(const Problem& problem) {
   return {};
 }
 
+/// No copy may ever cost less than nothing. Sums are forgiven their rounding.
+Status verify_savings(const Problem& problem) {
+  std::vector<double> host(problem.savings.empty() ? 0 : problem.nodes.size()), accelerator(host.size());
+  for (std::size_t i = 0; i < problem.savings.size(); ++i) {
+    const Problem::Saving& saving = problem.savings[i];
+    const std::size_t nodes = problem.nodes.size();
+    if (!in_range(saving.node, nodes)) return fail("savings", i, "node", out_of_range(saving.node, nodes, "nodes"));
+    if (saving.with.empty()) return fail("savings", i, "with", "must name a node");
+    for (const std::int32_t other : saving.with) {
+      if (!in_range(other, nodes)) return fail("savings", i, "with", out_of_range(other, nodes, "nodes"));
+    }
+    if (!amount(saving.host_seconds)) return fail("savings", i, "host_seconds", kAmount);
+    if (!amount(saving.accelerator_seconds)) return fail("savings", i, "accelerator_seconds", kAmount);
+    const auto exceeds = [](double& sum, double saved, double cost) { return (sum += saved) > cost * (1 + 1e-9); };
+    const Problem::Node& node = problem.nodes[saving.node];
+    const std::string what = "saves more of node " + std::to_string(saving.node) + " than it costs";
+    if (exceeds(host[saving.node], saving.host_seconds, node.host_seconds)) return fail("savings", i, "host_seconds", what);
+    if (exceeds(accelerator[saving.node], saving.accelerator_seconds, node.accelerator_seconds))
+      return fail("savings", i, "accelerator_seconds", what);
+  }
+  return {};
+}
+
 /// All that could ever be paid, so that no sum of a solver overflows.
 double total_seconds(const Problem& problem) {
   double most = 0, total = 0;
@@ -100,13 +123,15 @@ double total_seconds(const Problem& problem) {
 
 Status verify(const PlacementProblem& problem) {
   constexpr auto kMost = static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()) / 4;
-  if (problem.nodes.size() > kMost || problem.values.size() > kMost || problem.uses.size() > kMost || problem.regions.size() > kMost) {
+  if (problem.nodes.size() > kMost || problem.values.size() > kMost || problem.uses.size() > kMost || problem.regions.size() > kMost ||
+      problem.savings.size() > kMost) {
     return Error{"the problem is too large: more than " + std::to_string(kMost) + " elements of one kind"};
   }
   if (Status status = verify_regions(problem.regions); !status) return status;
   if (Status status = verify_nodes(problem); !status) return status;
   if (Status status = verify_values(problem); !status) return status;
   if (Status status = verify_uses(problem); !status) return status;
+  if (Status status = verify_savings(problem); !status) return status;
   if (!amount(problem.accelerator_memory_bytes)) return Error{std::string("accelerator_memory_bytes ") + kAmount};
   if (problem.accelerator_memory_bytes > 0 && problem.accelerator_memory_bytes < 1) {
     return Error{"accelerator_memory_bytes must be 0 (no limit) or at least 1"};

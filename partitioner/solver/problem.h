@@ -48,10 +48,21 @@ struct PlacementProblem {
     std::int32_t region = 0;  ///< where the value must be available; at or below where it lives
   };
 
+  /// What an execution of `node` takes less on a side where it and all of `with` have a copy, as neighbours that run as one kernel there.
+  /// `alone`: only if none of them has a copy on the other side too. All savings of a node together are at most what it costs there.
+  struct Saving {
+    std::int32_t node = 0;
+    std::vector<std::int32_t> with;
+    bool alone = false;
+    double host_seconds = 0;
+    double accelerator_seconds = 0;
+  };
+
   std::vector<Region> regions;
   std::vector<Node> nodes;
   std::vector<Value> values;
   std::vector<Use> uses;
+  std::vector<Saving> savings;
   double accelerator_memory_bytes = 0;  ///< 0: unlimited
   std::vector<std::string> names;       ///< of nodes, for messages; may be empty
 };

@@ -29,7 +29,8 @@ class ProblemReader : public JsonRecords {
                        "keep_accelerator_copy"},
                       0b1110},
                      {"values", {"node", "region", "host_to_accelerator_seconds", "accelerator_to_host_seconds"}, 0b1111},
-                     {"uses", {"value", "node", "region"}, 0b111}},
+                     {"uses", {"value", "node", "region"}, 0b111},
+                     {"savings", {"node", "with", "alone", "host_seconds", "accelerator_seconds"}, 0b11, 0b10, true}},
                     true),
         pause_(std::move(pause)) {}
 
@@ -45,7 +46,8 @@ class ProblemReader : public JsonRecords {
       case 1: problem.regions.emplace_back(); break;
       case 2: problem.nodes.emplace_back(); break;
       case 3: problem.values.emplace_back(); break;
-      default: problem.uses.emplace_back(); break;
+      case 4: problem.uses.emplace_back(); break;
+      default: problem.savings.emplace_back(); break;
     }
   }
 
@@ -55,7 +57,8 @@ class ProblemReader : public JsonRecords {
       case 1: return set_region(problem.regions.back(), field, scalar);
       case 2: return set_node(problem.nodes.back(), field, scalar);
       case 3: return set_value(problem.values.back(), field, scalar);
-      default: return set_use(problem.uses.back(), field, scalar);
+      case 4: return set_use(problem.uses.back(), field, scalar);
+      default: return set_saving(problem.savings.back(), field, scalar);
     }
   }
 
@@ -144,6 +147,16 @@ class ProblemReader : public JsonRecords {
       case 0: return index(scalar, use.value);
       case 1: return index(scalar, use.node);
       default: return index(scalar, use.region);
+    }
+  }
+
+  static std::string set_saving(Problem::Saving& saving, std::size_t field, const JsonScalar& scalar) {
+    switch (field) {
+      case 0: return index(scalar, saving.node);
+      case 1: return index(scalar, saving.with.emplace_back());
+      case 2: return flag(scalar, saving.alone);
+      case 3: return amount(scalar, saving.host_seconds);
+      default: return amount(scalar, saving.accelerator_seconds);
     }
   }
 

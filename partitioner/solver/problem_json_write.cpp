@@ -78,6 +78,17 @@ std::string problem_json(const PlacementProblem& problem) {
     field(out, "node", use.node);
     field(out, "region", use.region);
   });
+  if (!problem.savings.empty()) {
+    list(out, "savings", problem.savings, [&](std::size_t, const PlacementProblem::Saving& saving) {
+      field(out, "node", saving.node);
+      out += ", \"with\": [";
+      for (std::size_t i = 0; i < saving.with.size(); ++i) out += (i == 0 ? "" : ", ") + std::to_string(saving.with[i]);
+      out += "]";
+      if (saving.alone) out += ", \"alone\": true";
+      field(out, "host_seconds", saving.host_seconds);
+      field(out, "accelerator_seconds", saving.accelerator_seconds);
+    });
+  }
   if (problem.accelerator_memory_bytes > 0) {
     out += ",\n ";
     out += "\"accelerator_memory_bytes\": ";

@@ -6,6 +6,7 @@
 #include "partitioner/solver/reduce.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace cleave::planner {
 namespace {
@@ -28,6 +29,7 @@ class Reducer {
     index_by_class();
     add_executions();
     add_transfers();
+    add_savings();
     drop_useless_replicas();
     for (std::int32_t c = 0; c < static_cast<std::int32_t>(sums_.size()); ++c) {
       if (contraction_.classes[c].pin != Pin::none) pending_.push_back(c);
@@ -56,14 +58,27 @@ class Reducer {
     bool single = false;  ///< one use only
   };
 
+  /// What neighbours save on one side.
+  struct SavedThere {
+    std::int64_t saved = 0;  ///< 0: surely not to be had
+    std::int32_t open = 0;   ///< classes that are not decided
+  };
+  struct SavingState {
+    SavedThere host, accelerator;
+    bool alone = false;
+  };
+
   void index_by_class();
   void add_executions();
   void add_transfers();
+  void add_savings();
+  void index_savings();
   void drop_useless_replicas();
   void consider(std::int32_t c);
   void cascade();
   void producer_decided(std::int32_t v, bool on_host);
   void consumer_decided(const PlacementProblem::Use& use, bool on_host);
+  void member_decided(std::int32_t saving, std::int32_t member, bool on_host);
 
   [[nodiscard]] std::int32_t class_of(std::int32_t node) const { return contraction_.class_of[node]; }
   /// What the transfer for one use costs at most: in the cheapest region on the way.
@@ -84,6 +99,11 @@ class Reducer {
   std::vector<Sums> sums_;
   std::vector<ValueState> values_;
   std::vector<std::int32_t> first_value_, value_order_, first_use_, use_order_;  ///< of each class
+  std::vector<SavingState> savings_;
+  std::vector<std::int32_t> first_member_, members_;       ///< classes of each saving, each once
+  std::vector<std::int32_t> first_saving_, saving_order_;  ///< of each class
+  std::vector<std::uint8_t> decided_;                      ///< classes whose decision the savings know
+  std::vector<std::uint8_t> replicable_;                   ///< classes that were when the savings were added
   std::vector<std::int32_t> pending_;
 };
 
@@ -150,6 +170,54 @@ void Reducer::add_transfers() {
   }
 }
 
+/// Bounds as if every saving were possible. What all members of a saving must do is done by x alone on the host and by y alone on the
+/// accelerator, but for copies that must not be on the other side either.
+void Reducer::add_savings() {
+  if (problem_.savings.empty()) return;
+  decided_.assign(sums_.size(), 0);
+  for (const Contraction::Class& group : contraction_.classes) replicable_.push_back(group.replicable);
+  first_member_.push_back(0);
+  for (const auto& saving : problem_.savings) {
+    const double frequency = problem_.regions[problem_.nodes[saving.node].region].frequency;
+    const auto first = members_.insert(members_.end(), class_of(saving.node));
+    const std::ptrdiff_t begin = first - members_.begin();
+    for (const std::int32_t node : saving.with) members_.push_back(class_of(node));
+    std::sort(members_.begin() + begin, members_.end());
+    members_.erase(std::unique(members_.begin() + begin, members_.end()), members_.end());
+    first_member_.push_back(static_cast<std::int32_t>(members_.size()));
+    const auto open = static_cast<std::int32_t>(members_.size()) - static_cast<std::int32_t>(begin);
+    SavingState state{
+        {scale_.units(frequency * saving.host_seconds), open}, {scale_.units(frequency * saving.accelerator_seconds), open}, saving.alone};
+    for (auto member = members_.begin() + begin; member != members_.end(); ++member) {
+      Sums& sums = sums_[*member];
+      const bool twice = saving.alone && replicable_[*member];
+      sums.x.in += state.host.saved;
+      sums.y.out += state.accelerator.saved;
+      if (twice) {
+        sums.y.in += state.host.saved;
+        sums.x.out += state.accelerator.saved;
+      } else if (open == 1) {
+        sums.x.source += state.host.saved;
+        sums.y.sink += state.accelerator.saved;
+      }
+    }
+    savings_.push_back(state);
+  }
+  index_savings();
+}
+
+void Reducer::index_savings() {
+  first_saving_.assign(sums_.size() + 1, 0);
+  for (const std::int32_t member : members_) ++first_saving_[member + 1];
+  for (std::size_t c = 0; c < sums_.size(); ++c) first_saving_[c + 1] += first_saving_[c];
+  saving_order_.resize(members_.size());
+  std::vector<std::int32_t> next(first_saving_.begin(), first_saving_.end() - 1);
+  for (std::size_t s = 0; s < savings_.size(); ++s) {
+    for (std::int32_t i = first_member_[s]; i < first_member_[s + 1]; ++i)
+      saving_order_[next[members_[i]]++] = static_cast<std::int32_t>(s);
+  }
+}
+
 /// A second copy saves at most the transfers of the class's own values in one direction.
 void Reducer::drop_useless_replicas() {
   for (std::size_t c = 0; c < sums_.size(); ++c) {
@@ -186,6 +254,9 @@ void Reducer::cascade() {
       const auto& use = problem_.uses[use_order_[i]];
       if (class_of(problem_.values[use.value].node) != c) consumer_decided(use, on_host);
     }
+    if (savings_.empty()) continue;
+    decided_[c] = 1;
+    for (std::int32_t i = first_saving_[c]; i < first_saving_[c + 1]; ++i) member_decided(saving_order_[i], c, on_host);
   }
 }
 
@@ -220,6 +291,27 @@ void Reducer::consumer_decided(const PlacementProblem::Use& use, bool on_host) {
   needed.certain = certain;
   if (--spared.open == 0) (on_host ? sums.y.out : sums.x.in) -= spared.most;
   consider(producer);
+}
+
+/// On the other side the saving is lost. On this one it is certain once one member alone is left to join.
+void Reducer::member_decided(std::int32_t saving, std::int32_t member, bool on_host) {
+  SavingState& state = savings_[saving];
+  SavedThere& lost = on_host ? state.accelerator : state.host;
+  SavedThere& kept = on_host ? state.host : state.accelerator;
+  const bool last = --kept.open == 1 && kept.saved > 0;
+  const std::int64_t gone = std::exchange(lost.saved, 0);
+  if (!last && gone == 0) return;
+  for (std::int32_t i = first_member_[saving]; i < first_member_[saving + 1]; ++i) {
+    const std::int32_t other = members_[i];
+    if (other == member || decided_[other]) continue;
+    Sums& sums = sums_[other];
+    (on_host ? sums.y.out : sums.x.in) -= gone;
+    // What was replicable when the bounds were made may have lost its second copy since: then the rest of the bound is only loose.
+    const bool twice = state.alone && replicable_[other];
+    if (twice) (on_host ? sums.x.out : sums.y.in) -= gone;
+    if (last && !twice) (on_host ? sums.x.source : sums.y.sink) += kept.saved;
+    consider(other);
+  }
 }
 
 }  // namespace

@@ -35,6 +35,10 @@ class Family {
       node.host_seconds *= rest;
       node.accelerator_seconds *= rest;
     }
+    for (auto& saving : result.savings) {
+      saving.host_seconds *= rest;
+      saving.accelerator_seconds *= rest;
+    }
     for (auto& value : result.values) {
       for (const bool to_accelerator : {false, true}) {
         const Parts parts = split(value, to_accelerator);

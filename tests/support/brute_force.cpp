@@ -55,6 +55,17 @@ class Costs {
       sum +=
           frequency * ((on_host[i] ? problem_.nodes[i].host_seconds : 0) + (on_accelerator[i] ? problem_.nodes[i].accelerator_seconds : 0));
     }
+    for (const auto& saving : problem_.savings) {
+      std::vector<std::int32_t> members = saving.with;
+      members.push_back(saving.node);
+      bool host = true, accelerator = true;
+      for (const std::int32_t member : members) {
+        host = host && on_host[member] && (!saving.alone || !on_accelerator[member]);
+        accelerator = accelerator && on_accelerator[member] && (!saving.alone || !on_host[member]);
+      }
+      const double frequency = problem_.regions[problem_.nodes[saving.node].region].frequency;
+      sum -= frequency * ((host ? saving.host_seconds : 0) + (accelerator ? saving.accelerator_seconds : 0));
+    }
     for (std::size_t v = 0; v < problem_.values.size(); ++v) {
       const auto& value = problem_.values[v];
       if (!on_host[value.node]) sum += transfer(v, false, value.accelerator_to_host_seconds, on_host);

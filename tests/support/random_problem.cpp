@@ -22,6 +22,7 @@ class Generator {
     nodes();
     values_and_uses();
     if (options_.memory) memory();
+    if (options_.savings) savings();
     return std::move(problem_);
   }
 
@@ -106,6 +107,31 @@ class Generator {
     problem_.accelerator_memory_bytes = std::max(1.0, total * below(11) / 10);
   }
 
+  /// Each of what is left of a node's cost, so that none is saved twice.
+  void savings() {
+    const int nodes = static_cast<int>(problem_.nodes.size());
+    std::vector<double> host, accelerator;
+    for (const auto& node : problem_.nodes) {
+      host.push_back(node.host_seconds);
+      accelerator.push_back(node.accelerator_seconds);
+    }
+    const auto take = [&](double& left) {
+      if (chance(25)) return 0.0;
+      const double taken = options_.ties && chance(20) ? left : options_.ties ? std::min(left, below(5) * 0.25) : left * below(100) / 100;
+      left -= taken;
+      return taken;
+    };
+    for (int count = below(2 * nodes + 1); count > 0; --count) {
+      Problem::Saving saving;
+      saving.node = below(nodes);
+      for (int members = chance(60) ? 1 : 1 + below(3); members > 0; --members) saving.with.push_back(below(nodes));
+      saving.alone = chance(30);
+      saving.host_seconds = take(host[saving.node]);
+      saving.accelerator_seconds = take(accelerator[saving.node]);
+      problem_.savings.push_back(std::move(saving));
+    }
+  }
+
   std::mt19937_64 random_;
   RandomProblemOptions options_;
   Problem problem_;
@@ -138,6 +164,12 @@ Problem permuted(const Problem& problem, std::uint64_t seed, std::vector<std::in
   }
   for (auto& use : result.uses) use = {value_at[use.value], node_at[use.node], use.region};
   std::shuffle(result.uses.begin(), result.uses.end(), random);
+  for (auto& saving : result.savings) {
+    saving.node = node_at[saving.node];
+    for (std::int32_t& node : saving.with) node = node_at[node];
+    std::shuffle(saving.with.begin(), saving.with.end(), random);
+  }
+  std::shuffle(result.savings.begin(), result.savings.end(), random);
   return result;
 }
 
@@ -156,6 +188,11 @@ std::string describe(const Problem& problem) {
         << " a2h=" << v.accelerator_to_host_seconds << "\n";
   }
   for (const auto& u : problem.uses) out << "use value=" << u.value << " node=" << u.node << " region=" << u.region << "\n";
+  for (const auto& s : problem.savings) {
+    out << "saving node=" << s.node << " with=";
+    for (const std::int32_t node : s.with) out << node << " ";
+    out << "host=" << s.host_seconds << " accelerator=" << s.accelerator_seconds << (s.alone ? " alone" : "") << "\n";
+  }
   out << "memory=" << problem.accelerator_memory_bytes << "\n";
   return out.str();
 }

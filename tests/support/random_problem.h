@@ -17,6 +17,7 @@ struct RandomProblemOptions {
   bool groups = true;
   bool keep = true;  ///< keep_accelerator_copy
   bool memory = false;
+  bool savings = false;  ///< of nodes together on one side
 };
 
 PlacementProblem random_problem(std::uint64_t seed, const RandomProblemOptions& options = {});

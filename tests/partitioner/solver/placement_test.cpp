@@ -45,8 +45,9 @@ void expect_optimal(const Problem& problem, std::uint64_t seed, const SolveOptio
   }
   for (std::size_t i = 0; i < problem.nodes.size(); ++i) {
     const auto& node = problem.nodes[i];
+    const auto seconds = [&](DeviceId side) { return execution_seconds(problem, solved->on_host, solved->on_accelerator, side)[i]; };
     transfers += problem.regions[node.region].frequency *
-                 ((solved->on_host[i] ? node.host_seconds : 0) + (solved->on_accelerator[i] ? node.accelerator_seconds : 0));
+                 ((solved->on_host[i] ? seconds(kHost) : 0) + (solved->on_accelerator[i] ? seconds(kAccelerator) : 0));
   }
   EXPECT_NEAR(transfers, expected.seconds, 1e-9);
 }
@@ -68,6 +69,16 @@ TEST(Placement, EqualsExhaustiveSearchWithinAMemoryCapacity) {
   options.memory = true;
   for (std::uint64_t seed = 0; seed < 2500 && !::testing::Test::HasFailure(); ++seed) {
     options.ties = seed % 3 != 0;
+    expect_optimal(testing::random_problem(seed, options), seed, {.tolerance = 0});
+  }
+}
+
+TEST(Placement, EqualsExhaustiveSearchWhereNeighboursSave) {
+  RandomProblemOptions options;
+  options.savings = true;
+  for (std::uint64_t seed = 0; seed < 4000 && !::testing::Test::HasFailure(); ++seed) {
+    options.ties = seed % 2 == 0;
+    options.memory = seed % 5 == 0;
     expect_optimal(testing::random_problem(seed, options), seed, {.tolerance = 0});
   }
 }
@@ -177,6 +188,7 @@ TEST(Placement, IsTheSameForEveryNumbering) {
   options.max_regions = 9;
   for (std::uint64_t seed = 0; seed < 400 && !::testing::Test::HasFailure(); ++seed) {
     options.ties = seed % 2 == 0;
+    options.savings = seed % 4 >= 2;
     const Problem problem = testing::random_problem(seed, options);
     std::vector<std::int32_t> node_at, value_at;
     const Problem other = testing::permuted(problem, seed, node_at, value_at);
@@ -198,6 +210,7 @@ TEST(Placement, IsTheSameFromBothSolvers) {
   options.max_regions = 12;
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     options.ties = seed % 2 == 0;
+    options.savings = seed % 4 >= 2;
     const Problem problem = testing::random_problem(seed, options);
     const auto ours = solve(problem, {.solver = Solver::flat}), boost = solve(problem, {.solver = Solver::boost});
     ASSERT_TRUE(ours.ok() && boost.ok());
@@ -214,6 +227,7 @@ TEST(Placement, IsTheSameWithoutReductions) {
     options.max_nodes = seed % 2 == 0 ? 12 : 100;
     options.max_regions = seed % 5 == 0 ? 1 : 8;
     options.ties = seed % 3 != 0;
+    options.savings = seed % 4 >= 2;
     const Problem problem = testing::random_problem(seed, options);
     const auto reduced = solve(problem), whole = solve(problem, {.reduce = false});
     ASSERT_TRUE(reduced.ok() && whole.ok());
@@ -313,6 +327,35 @@ TEST(Placement, ComputesACounterOnBothSidesInsteadOfMovingIt) {
   EXPECT_THAT(solved->transfers, IsEmpty());
 }
 
+/// Three operations that run as one kernel on the accelerator: by themselves each is cheaper on the host.
+Problem with_a_row() {
+  Problem problem = with_loop();
+  problem.nodes = {node(0, 0, 0, Problem::Pin::accelerator), node(0, 3, 4), node(0, 3, 4), node(0, 3, 4)};
+  for (int i = 0; i < 4; ++i) problem.values.push_back({i, 0, 0.5, 0.5});
+  for (int i = 0; i < 3; ++i) problem.uses.push_back({i, i + 1, 0});
+  problem.savings = {{2, {1}, false, 0, 2.5}, {3, {2}, false, 0, 2.5}};
+  return problem;
+}
+
+TEST(Placement, NeighboursThatSaveStayTogether) {
+  Problem problem = with_a_row();
+  const auto whole = solve(problem);
+  ASSERT_TRUE(whole.ok());
+  EXPECT_THAT(whole->on_accelerator, ElementsAre(1, 1, 1, 1));
+  EXPECT_DOUBLE_EQ(whole->objective_seconds, 7);
+  EXPECT_THAT(execution_seconds(problem, whole->on_host, whole->on_accelerator, kAccelerator), ElementsAre(0, 4, 1.5, 1.5));
+  problem.nodes[3].pin = Problem::Pin::host;  // what is left of the row saves what it saves
+  const auto part = solve(problem);
+  ASSERT_TRUE(part.ok());
+  EXPECT_THAT(part->on_accelerator, ElementsAre(1, 1, 1, 0));
+  EXPECT_DOUBLE_EQ(part->objective_seconds, 9);
+  problem.nodes[2].pin = Problem::Pin::host;  // and nothing if none has a neighbour
+  const auto none = solve(problem);
+  ASSERT_TRUE(none.ok());
+  EXPECT_THAT(none->on_accelerator, ElementsAre(1, 0, 0, 0));
+  EXPECT_DOUBLE_EQ(none->objective_seconds, 9.5);
+}
+
 TEST(Placement, PinsThatContradictEachOtherNameTheirChain) {
   Problem problem = with_loop();
   problem.nodes = {node(0, 1, 1, Problem::Pin::accelerator), node(0, 1, 1), node(0, 1, 1, Problem::Pin::host)};
@@ -390,6 +433,26 @@ TEST(Problem, EveryBrokenRuleIsNamed) {
          p.uses[0] = {1, 0, 0};
        },
        "uses[0].region does not see value 1, which lives neither"},
+      {[](Problem& p) {
+         p.savings = {{2, {0}, false, 0, 0}};
+       },
+       "savings[0].node is 2, but there are 2 nodes"},
+      {[](Problem& p) {
+         p.savings = {{0, {}, false, 0, 0}};
+       },
+       "savings[0].with must name a node"},
+      {[](Problem& p) {
+         p.savings = {{0, {1, -1}, false, 0, 0}};
+       },
+       "savings[0].with is -1"},
+      {[](Problem& p) {
+         p.savings = {{0, {1}, false, NAN, 0}};
+       },
+       "savings[0].host_seconds must be a finite number"},
+      {[](Problem& p) {
+         p.savings = {{0, {1}, false, 0.75, 0}, {0, {1}, true, 0.75, 0}};
+       },
+       "savings[1].host_seconds saves more of node 0 than it costs"},
       {[](Problem& p) { p.accelerator_memory_bytes = -1; }, "accelerator_memory_bytes"},
       {[](Problem& p) { p.accelerator_memory_bytes = 0.5; }, "accelerator_memory_bytes must be 0 (no limit) or at least 1"},
       {[](Problem& p) { p.nodes[0].accelerator_bytes = p.nodes[1].accelerator_bytes = 1e308; }, "the accelerator_bytes add up"},

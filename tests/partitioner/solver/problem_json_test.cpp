@@ -92,6 +92,7 @@ TEST(ProblemJson, WrittenProblemsAreReadBackTheSame) {
     testing::RandomProblemOptions options;
     options.ties = seed % 2 == 0;
     options.memory = seed % 3 == 0;
+    options.savings = seed % 5 == 0;
     Problem problem = testing::random_problem(seed, options);
     if (seed % 4 == 0) problem.names.assign(problem.nodes.size(), "a \"quoted\"\n name");
     const auto loaded = parse_problem(problem_json(problem), ProblemFormat::cleave);
@@ -133,6 +134,30 @@ TEST(ProblemJson, GroupsMayBeNumbersOrTexts) {
   loaded = parse_problem(document.dump(), ProblemFormat::cleave);
   ASSERT_TRUE(loaded.ok());
   EXPECT_NE(loaded->problem.nodes[0].group, loaded->problem.nodes[1].group);
+}
+
+TEST(ProblemJson, MistakesInSavingsHaveTheirPath) {
+  const std::pair<json, const char*> mistakes[] = {
+      {{{"node", 1}}, "savings[0].with is missing"},
+      {{{"with", {0}}}, "savings[0].node is missing"},
+      {{{"node", 2}, {"with", {0}}}, "savings[0].node is 2, but there are 2 nodes"},
+      {{{"node", 1}, {"with", {7}}}, "savings[0].with is 7, but there are 2 nodes"},
+      {{{"node", 1}, {"with", 0}}, "savings[0].with must be a list"},
+      {{{"node", 1}, {"with", json::array()}}, "savings[0].with must name a node"},
+      {{{"node", 1}, {"with", {json::array({0})}}}, "savings[0].with must not be a list"},
+      {{{"node", 1}, {"with", {"f"}}}, "savings[0].with must be an index"},
+      {{{"node", 1}, {"with", {0}}, {"alone", 1}}, "savings[0].alone must be true or false"},
+      {{{"node", 1}, {"with", {0}}, {"host_seconds", -1}}, "savings[0].host_seconds must be a finite number"},
+      {{{"node", 1}, {"with", {0}}, {"accelerator_seconds", 1e9}}, "savings[0].accelerator_seconds saves more of node 1 than it costs"},
+      {{{"node", 1}, {"with", {0}}, {"saved", 1}}, "savings[0] has an unknown key `saved`"},
+  };
+  for (const auto& [saving, message] : mistakes) {
+    json document = small();
+    document["savings"] = json::array({saving});
+    const auto loaded = parse_problem(document.dump(), ProblemFormat::cleave);
+    ASSERT_FALSE(loaded.ok()) << message;
+    EXPECT_THAT(loaded.error().message, StartsWith(message));
+  }
 }
 
 TEST(ProblemJson, EveryMistakeHasItsPath) {
