@@ -42,6 +42,8 @@ set(partitioner_headers
   partitioner/compile.h
   partitioner/flow/min_cut.h
   partitioner/machine/costs.h
+  partitioner/machine/fusion.h
+  partitioner/machine/kernel_request.h
   partitioner/machine/machine.h
   partitioner/machine/policy.h
   partitioner/machine/profile.h

@@ -16,6 +16,7 @@ Result<Wiring> wire(const CompileOptions& options) {
   Wiring wiring;
   wiring.plan.costs.machine = *std::move(machine);
   wiring.plan.costs.supported = setup->back_end.supports;
+  if (options.executor.fuse) wiring.plan.costs.accelerator_fuses = setup->back_end.fuses;
   wiring.plan.costs.policy = options.placement;
   wiring.plan.costs.has_accelerator = static_cast<bool>(setup->back_end.open);
   wiring.plan.costs.profile = options.profile;

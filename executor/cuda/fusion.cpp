@@ -10,7 +10,7 @@ namespace cleave::runtime::cuda {
 namespace {
 
 constexpr std::size_t kMostSteps = 32;
-constexpr std::size_t kMostOperands = 32;
+constexpr std::size_t kMostOperands = 64;  ///< if all that the steps compute is written: then what is taken is taken in every part too
 
 /// `steps` compute elements of one and the same shape.
 bool elementwise(std::span<const FusedStep> steps) {
@@ -29,7 +29,7 @@ bool ends_in_reduction(const KernelRequest& request) {
 
 bool fuses(const KernelRequest& request) {
   const std::span<const FusedStep> steps = request.steps;
-  if (steps.size() > kMostSteps || request.input_types.size() + request.result_types.size() > kMostOperands) return false;
+  if (steps.size() > kMostSteps || request.input_types.size() + steps.size() > kMostOperands) return false;
   if (elementwise(steps) || has_matmul(request)) return true;
   return elementwise(steps.first(steps.size() - 1)) && ends_in_reduction(request);
 }

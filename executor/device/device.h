@@ -9,9 +9,10 @@
 #include <vector>
 
 #include "executor/device/event.h"
-#include "executor/device/kernel_request.h"
 #include "executor/device/position.h"
 #include "executor/device/run_state.h"
+#include "executor/runtime.h"
+#include "partitioner/machine/kernel_request.h"
 
 namespace cleave::runtime {
 

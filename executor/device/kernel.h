@@ -5,9 +5,9 @@
 #include <memory>
 #include <span>
 
-#include "executor/device/kernel_request.h"
 #include "executor/device/workers.h"
 #include "graph/op.h"
+#include "partitioner/machine/kernel_request.h"
 
 namespace cleave::runtime {
 

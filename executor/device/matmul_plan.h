@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "executor/device/kernel_request.h"
+#include "partitioner/machine/kernel_request.h"
 
 namespace cleave::runtime {
 

@@ -18,7 +18,11 @@ struct Time {
 class CriticalPath {
  public:
   CriticalPath(const Graph& graph, const CostedProblem& costed, const Placement& placement)
-      : graph_(graph), problem_(costed.problem), copies_{&placement.on_host, &placement.on_accelerator} {
+      : graph_(graph),
+        problem_(costed.problem),
+        copies_{&placement.on_host, &placement.on_accelerator},
+        seconds_{execution_seconds(problem_, placement.on_host, placement.on_accelerator, kHost),
+                 execution_seconds(problem_, placement.on_host, placement.on_accelerator, kAccelerator)} {
     for (std::size_t side = 0; side < 2; ++side) {
       times_[side].resize(graph.values.size());
       initial_[side].resize(graph.nodes.size());
@@ -81,8 +85,7 @@ class CriticalPath {
         const Time there = time_of(input, side);
         if (there.at > time.at || (there.at == time.at && time.origin == kNowhere)) time = there;
       }
-      const PlacementProblem::Node& cost = problem_.nodes[id.index];
-      time.at += side == 0 ? cost.host_seconds : cost.accelerator_seconds;
+      time.at += seconds_[side][id.index];
     }
     for (const ValueId result : node.results) times_[side][result.index] = time;
     if (node.region == Graph::kRoot) reach(time);
@@ -113,6 +116,7 @@ class CriticalPath {
   const Graph& graph_;
   const PlacementProblem& problem_;
   const std::vector<std::uint8_t>* copies_[2];
+  const std::vector<double> seconds_[2];     ///< one execution of each node
   std::vector<Time> times_[2];               ///< of values, where there is a copy
   std::vector<Time> initial_[2];             ///< of carried nodes
   std::vector<std::vector<NodeId>> ending_;  ///< by the last node before
@@ -133,11 +137,10 @@ std::string_view to_string(Resource resource) {
 
 ElapsedBounds find_elapsed_bounds(const Graph& graph, const CostedProblem& costed, const Placement& placement, const Transfers& transfers) {
   double busy[4]{};
-  for (std::size_t i = 0; i < placement.on_host.size(); ++i) {
-    const PlacementProblem::Node& node = costed.problem.nodes[i];
-    const double frequency = costed.problem.regions[node.region].frequency;
-    if (placement.has_copy(i, kHost)) busy[0] += frequency * node.host_seconds;
-    if (placement.has_copy(i, kAccelerator)) busy[1] += frequency * node.accelerator_seconds;
+  for (const DeviceId side : {kHost, kAccelerator}) {
+    const std::vector<double> seconds = execution_seconds(costed.problem, placement.on_host, placement.on_accelerator, side);
+    for (std::size_t i = 0; i < seconds.size(); ++i)
+      if (placement.has_copy(i, side)) busy[side.index] += costed.problem.regions[costed.problem.nodes[i].region].frequency * seconds[i];
   }
   for (const Transfer& t : transfers.items) busy[t.to == kHost ? 3 : 2] += t.seconds;
   ElapsedBounds bounds;

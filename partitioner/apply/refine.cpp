@@ -85,6 +85,10 @@ class Refiner {
       problem.nodes[i].host_seconds *= weight(now.node[0][i], 0);
       problem.nodes[i].accelerator_seconds *= weight(now.node[1][i], 1);
     }
+    for (auto& saving : problem.savings) {
+      saving.host_seconds *= weight(now.node[0][saving.node], 0);
+      saving.accelerator_seconds *= weight(now.node[1][saving.node], 1);
+    }
     for (std::size_t v = 0; v < problem.values.size(); ++v) {
       problem.values[v].accelerator_to_host_seconds *= weight(now.value[0][v], 2);
       problem.values[v].host_to_accelerator_seconds *= weight(now.value[1][v], 3);

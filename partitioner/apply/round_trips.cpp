@@ -23,6 +23,7 @@ class Finder {
         costed_(costed),
         placement_(placement),
         transfers_(transfers),
+        host_seconds_(execution_seconds(costed.problem, placement.on_host, placement.on_accelerator, kHost)),
         uses_(*costed.uses),
         deliveries_(graph, uses_, placement, transfers.items) {}
 
@@ -304,9 +305,7 @@ class Finder {
         trip.seconds += transfers_.items[t].seconds;
       }
     }
-    for (NodeId id : trip.through) {
-      trip.seconds += regions[graph_.nodes[id].region.index].frequency * costed_.problem.nodes[id.index].host_seconds;
-    }
+    for (NodeId id : trip.through) trip.seconds += regions[graph_.nodes[id].region.index].frequency * host_seconds_[id.index];
     trip.bytes = std::llround(std::min(bytes, 9e18));
     trip.frequency = regions[graph_.nodes[trip.blamed].region.index].frequency;
   }
@@ -331,6 +330,7 @@ class Finder {
   const CostedProblem& costed_;
   const Placement& placement_;
   Transfers& transfers_;
+  const std::vector<double> host_seconds_;  ///< by node, one execution
   const ValueUses& uses_;
   const Deliveries deliveries_;
   Marks decides_;   ///< control nodes that decide accelerator work

@@ -7,6 +7,8 @@
 #include <array>
 #include <cmath>
 
+#include "partitioner/apply/step_costs.h"
+
 namespace cleave::planner {
 namespace {
 
@@ -33,6 +35,7 @@ class Simulator {
         graph_(*program.graph),
         transfers_(transfers),
         costed_(costed),
+        seconds_{step_seconds(program, kHost, costed), step_seconds(program, kAccelerator, costed)},
         sent_(program.channels.size(), 0),
         arrival_(program.channels.size(), 0),
         coming_(graph_.values.size()),
@@ -152,8 +155,7 @@ class Simulator {
       case StepKind::compute: {
         if (device == 1)
           for (ValueId input : graph_.nodes[step.node].inputs) read(input);
-        const PlacementProblem::Node& cost = costed_.problem.nodes[step.node.index];
-        state_.at[device] += device == 0 ? cost.host_seconds : cost.accelerator_seconds;
+        state_.at[device] += seconds_[device][step.node];
         break;
       }
       case StepKind::send: send(step, device); break;
@@ -282,6 +284,7 @@ class Simulator {
   const Graph& graph_;
   const Transfers& transfers_;
   const CostedProblem& costed_;
+  const std::array<IdVector<NodeId, double>, 2> seconds_;  ///< of each device's steps
   State state_;
   std::vector<double> sent_, arrival_;                   ///< of the value last sent, per channel
   IdVector<ValueId, ChannelId> coming_;                  ///< received by the accelerator, not read yet: through which channel

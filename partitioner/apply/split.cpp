@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <map>
 #include <tuple>
 
 #include "partitioner/apply/deliveries.h"
@@ -37,7 +38,8 @@ class Splitter {
     }
   }
 
-  void run() {
+  void run(const FusibleGroups& fusible) {
+    find_rows(fusible);
     make_channels();
     schedule_events();
     find_walked();
@@ -63,6 +65,38 @@ class Splitter {
            (node.kind == NodeKind::input || node.kind == NodeKind::parameter || node.kind == NodeKind::constant);
   }
 
+  /// Rows of operations that run as one kernel are brought together at the first one's place. All that they read from outside exists there,
+  /// but for constants, which are then taken first of all in their region.
+  void find_rows(const FusibleGroups& fusible) {
+    constants_first_.resize(graph_.regions.size(), 0);
+    for (std::size_t d = 0; d < fusible.size(); ++d) {
+      first_of_row_[d].resize(fusible[DeviceId(d)].empty() ? 0 : graph_.nodes.size());
+      for (const FusibleGroup& group : fusible[DeviceId(d)]) {
+        for (const FusibleGroup& part : parts_of(group, [&](NodeId node) { return has_copy(node, d); })) {
+          const auto first = part.nodes.begin() + static_cast<std::ptrdiff_t>(part.pulled);
+          std::vector<NodeId>& row = rows_[d][*first];
+          row.assign(first, part.nodes.end());
+          for (const NodeId node : row) first_of_row_[d][node] = *first;
+          constants_first_[graph_.nodes[*first].region] = 1;
+        }
+      }
+    }
+  }
+  /// Where a device comes to `node`.
+  [[nodiscard]] NodeId met_at(NodeId node, std::size_t device) const {
+    if (!node || first_of_row_[device].empty() || !first_of_row_[device][node]) return node;
+    return first_of_row_[device][node];
+  }
+  /// Where a reading is met.
+  [[nodiscard]] ValueUse met(ValueUse use, std::size_t device) const {
+    const NodeId at = met_at(use.node, device);
+    if (at != use.node) use.position = uses_.position(at);
+    return use;
+  }
+  [[nodiscard]] bool comes_first(NodeId id) const {
+    return graph_.nodes[id].kind == NodeKind::constant && constants_first_[graph_.nodes[id].region] && !is_leaf(id);
+  }
+
   void make_channels() {
     for (std::size_t i = 0; i < transfers_.items.size(); ++i) {
       const Transfer& t = transfers_.items[i];
@@ -77,7 +111,8 @@ class Splitter {
       const Transfer& t = transfers_.items[i];
       Event first{t.region, static_cast<std::int32_t>(graph_.regions[t.region].nodes.size()), true, 0, i};
       std::int64_t read = std::numeric_limits<std::int64_t>::max();
-      for (const ValueUse& use : deliveries.of(i)) {
+      for (const ValueUse& reading : deliveries.of(i)) {
+        const ValueUse use = met(reading, t.to.index);
         first.slot = std::min(first.slot, uses_.position_within(t.region, use.region, use.position));
         read = std::min(read, uses_.reached(use));
       }
@@ -86,7 +121,9 @@ class Splitter {
         arguments.push_back(first);
         continue;
       }
-      events_.push_back({t.region, uses_.exists_from(t.value, t.region), false, 0, i});
+      const NodeId producer = graph_.values[t.value].producer;
+      const bool at_once = constants_first_[graph_.nodes[producer].region] && (is_leaf(producer) || comes_first(producer));
+      events_.push_back({t.region, at_once ? 0 : uses_.exists_from(t.value, t.region), false, 0, i});
       events_.push_back(first);
     }
     schedule_arguments(std::move(arguments));
@@ -150,6 +187,10 @@ class Splitter {
     while (!stack.empty()) {
       Frame& frame = stack.back();
       const auto& nodes = graph_.regions[frame.region].nodes;
+      if (frame.next == 0 && constants_first_[frame.region]) {
+        for (const NodeId id : nodes)
+          if (comes_first(id)) emit_compute(id, frame);
+      }
       emit_events(frame);
       if (frame.next == nodes.size()) {
         stack.pop_back();
@@ -159,7 +200,7 @@ class Splitter {
       const NodeKind kind = graph_.nodes[id].kind;
       if (is_control(kind)) {
         enter(id, stack);
-      } else if (computes(kind) && !is_leaf(id)) {
+      } else if (computes(kind) && !is_leaf(id) && !comes_first(id)) {
         emit_compute(id, frame);
       }
     }
@@ -168,10 +209,15 @@ class Splitter {
   void emit_compute(NodeId id, const Frame& frame) {
     for (std::size_t d = 0; d < kDevices; ++d) {
       if (!has_copy(id, d)) continue;
-      Step step;
-      step.node = id;
-      step.order = order_++;
-      emit(d, frame.blocks[d], std::move(step));
+      const NodeId first = met_at(id, d);
+      if (first != id) continue;  // it stands there
+      const auto row = rows_[d].find(id);
+      for (const NodeId node : row == rows_[d].end() ? std::vector{id} : row->second) {
+        Step step;
+        step.node = node;
+        step.order = order_++;
+        emit(d, frame.blocks[d], std::move(step));
+      }
     }
   }
 
@@ -247,6 +293,9 @@ class Splitter {
   const std::size_t ahead_;
   const ValueUses& uses_;
   Program& program_;
+  std::array<IdVector<NodeId, NodeId>, kDevices> first_of_row_;       ///< by operation in a row; empty: there are no rows
+  std::array<std::map<NodeId, std::vector<NodeId>>, kDevices> rows_;  ///< by their first
+  IdVector<RegionId, char> constants_first_;
   std::vector<Event> events_;  ///< by region, slot, sends first, arguments by first reading
   std::array<IdVector<RegionId, char>, kDevices> walks_region_;
   std::array<IdVector<NodeId, char>, kDevices> walks_control_;
@@ -256,12 +305,12 @@ class Splitter {
 }  // namespace
 
 Program split(std::shared_ptr<const Graph> graph, const ValueUses& uses, const Placement& placement, const Transfers& transfers,
-              std::size_t ahead) {
+              std::size_t ahead, const FusibleGroups& fusible) {
   Program program;
   program.graph = graph;
   program.devices.push_back({kHost, {}});
   program.devices.push_back({kAccelerator, {}});
-  Splitter(*graph, uses, placement, transfers, ahead, program).run();
+  Splitter(*graph, uses, placement, transfers, ahead, program).run(fusible);
   return program;
 }
 

@@ -8,6 +8,7 @@
 #include "graph/graph.h"
 #include "partitioner/apply/program.h"
 #include "partitioner/apply/transfers.h"
+#include "partitioner/machine/fusion.h"
 #include "partitioner/machine/value_uses.h"
 #include "partitioner/solver/placement.h"
 
@@ -17,7 +18,8 @@ namespace cleave::planner {
 /// when it comes to the first reading of the one that is `ahead` places before, the first `ahead` at once: copies overlap with work that
 /// does not need them, and what has not been received takes no memory there.
 inline constexpr std::size_t kAllAhead = std::numeric_limits<std::size_t>::max();
+/// What runs as one kernel of the `fusible` groups stands side by side, where the first of it stands in the graph.
 Program split(std::shared_ptr<const Graph> graph, const ValueUses& uses, const Placement& placement, const Transfers& transfers,
-              std::size_t ahead = kAllAhead);
+              std::size_t ahead = kAllAhead, const FusibleGroups& fusible = {});
 
 }  // namespace cleave::planner

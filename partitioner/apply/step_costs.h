@@ -8,10 +8,14 @@
 namespace cleave::planner {
 
 struct StepCosts {
-  IdVector<NodeId, double> host_seconds, accelerator_seconds;  ///< one execution
+  IdVector<NodeId, double> host_seconds, accelerator_seconds;  ///< one execution; of what runs as one kernel all with the last
   IdVector<ChannelId, double> channel_seconds;                 ///< one transfer
   IdVector<DeviceId, double> memory_bytes;                     ///< 0: not known
 };
+
+/// One execution of each node that `device` computes, less what its neighbours there save it; what runs as one kernel takes its time with
+/// its last operation.
+IdVector<NodeId, double> step_seconds(const Program& program, DeviceId device, const CostedProblem& costed);
 
 /// `costed` as the plan has it, with everything that a profile observed.
 StepCosts step_costs(const Program& program, const CostedProblem& costed, const Machine& machine);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "partitioner/machine/fusion_savings.h"
 #include "partitioner/machine/profile_position.h"
 
 namespace cleave::planner {
@@ -94,6 +95,7 @@ class ProblemMaker {
     add_values();
     add_uses();
     check_amounts();
+    add_savings();
     return std::move(result_);
   }
 
@@ -260,11 +262,15 @@ class ProblemMaker {
     return seconds(node, rates);
   }
 
+  /// What the profile says it takes on the host.
+  [[nodiscard]] std::optional<double> observed_seconds(const Node& node) const {
+    if (model_.profile.host_seconds.empty() || !node.location.known()) return std::nullopt;
+    const auto observed = model_.profile.host_seconds.find(profile_position(node.location));
+    return observed == model_.profile.host_seconds.end() ? std::nullopt : std::optional(observed->second);
+  }
+
   [[nodiscard]] double host_seconds(const Node& node) const {
-    if (!model_.profile.host_seconds.empty() && node.location.known()) {
-      const auto observed = model_.profile.host_seconds.find(profile_position(node.location));
-      if (observed != model_.profile.host_seconds.end()) return observed->second;
-    }
+    if (const std::optional<double> observed = observed_seconds(node)) return *observed;
     const HostFunction* function = node.host_function();
     if (function && function->seconds) return *function->seconds;
     return seconds(node, model_.machine.host);
@@ -289,6 +295,30 @@ class ProblemMaker {
         problem().uses.push_back({static_cast<std::int32_t>(i), reader, static_cast<std::int32_t>(use.region.index)});
       }
     }
+  }
+
+  void add_savings() {
+    result_.fusible.push_back(find_fusible(graph_, kHost, model_.host_fuses));
+    const bool accelerator = !all_on_host_;
+    result_.fusible.push_back(accelerator ? find_fusible(graph_, kAccelerator, model_.accelerator_fuses) : std::vector<FusibleGroup>());
+    FusionSavings savings(graph_);
+    for (const DeviceId side : {kHost, kAccelerator}) {
+      if (result_.fusible[side].empty()) continue;
+      const DeviceRates& rates = side == kHost ? model_.machine.host : model_.machine.accelerators[0];
+      savings.add(side, result_.fusible[side], rates, [&](NodeId id) { return spare_seconds(id, side, rates); });
+    }
+    problem().savings = savings.take();
+  }
+
+  /// What of a node's seconds is no computing: starting the kernel and waiting for memory. Nothing where they were observed, as part of
+  /// whatever it ran in.
+  [[nodiscard]] double spare_seconds(NodeId id, DeviceId side, const DeviceRates& rates) const {
+    const Node& node = graph_.nodes[id];
+    const PlacementProblem::Node& cost = result_.problem.nodes[id.index];
+    if (side == kHost && observed_seconds(node)) return 0;
+    const double rate = rates.flops[static_cast<std::size_t>(working_type(node))];
+    const double computing = rate > 0 ? work(node).flops / rate : 0;
+    return std::max(0.0, (side == kHost ? cost.host_seconds : cost.accelerator_seconds) - computing);
   }
 
   const Graph& graph_;

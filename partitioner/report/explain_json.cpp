@@ -5,6 +5,7 @@
 #include "graph/base/diagnostic_json.h"
 #include "graph/base/json_writer.h"
 #include "graph/base/version.h"
+#include "partitioner/apply/fused_kernels.h"
 #include "partitioner/report/explain.h"
 #include "partitioner/report/wording.h"
 
@@ -14,7 +15,8 @@ namespace {
 /// The document, a member function a part of it.
 class Document {
  public:
-  Document(const Plan& plan, JsonWriter& json) : plan_(plan), graph_(*plan.graph), json_(json) {}
+  Document(const Plan& plan, JsonWriter& json)
+      : plan_(plan), graph_(*plan.graph), fused_(fused_kernels(plan.costed, plan.placement)), json_(json) {}
 
   void write() {
     json_.object([&] {
@@ -27,6 +29,7 @@ class Document {
       placement();
       records("regions", graph_.regions.size(), [&](std::size_t i) { region(i); });
       records("nodes", graph_.nodes.size(), [&](std::size_t i) { node(NodeId(i)); });
+      records("fused", fused_.size(), [&](std::size_t i) { fused(fused_[i]); });
       records("transfers", plan_.transfers.items.size(), [&](std::size_t i) { transfer(i); });
       records("round_trips", plan_.round_trips.size(), [&](std::size_t i) { round_trip(i); });
       json_.key("diagnostics");
@@ -102,6 +105,14 @@ class Document {
     location(node.location);
   }
 
+  void fused(const FusedKernel& kernel) {
+    json_.field("on", to_string(kernel.device));
+    json_.list("nodes", [&] {
+      for (const NodeId node : kernel.nodes) json_.value(node.index);
+    });
+    json_.field("saved_seconds", kernel.saved_seconds);
+  }
+
   void transfer(std::size_t i) {
     const Transfer& t = plan_.transfers.items[i];
     const std::string& name = graph_.values[t.value].name;
@@ -160,6 +171,7 @@ class Document {
 
   const Plan& plan_;
   const Graph& graph_;
+  const std::vector<FusedKernel> fused_;
   JsonWriter& json_;
 };
 

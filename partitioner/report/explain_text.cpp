@@ -4,6 +4,7 @@
 
 #include "graph/base/units.h"
 #include "partitioner/apply/elapsed_bounds.h"
+#include "partitioner/apply/fused_kernels.h"
 #include "partitioner/report/explain.h"
 #include "partitioner/report/wording.h"
 
@@ -71,7 +72,7 @@ struct Totals {
 
 class Report {
  public:
-  explicit Report(const Plan& plan) : plan_(plan), graph_(*plan.graph), totals_(plan) {}
+  explicit Report(const Plan& plan) : plan_(plan), graph_(*plan.graph), fused_(fused_kernels(plan.costed, plan.placement)), totals_(plan) {}
 
   std::string run() {
     head();
@@ -120,18 +121,52 @@ class Report {
     Table table;
     std::size_t count = 0;
     double total = 0;
+    const std::vector<double> once =
+        execution_seconds(plan_.costed.problem, plan_.placement.on_host, plan_.placement.on_accelerator, device);
+    const std::vector<std::string> remarks = fused_remarks(device);
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       const NodeId id(i);
       const Node& node = graph_.nodes[id];
       if (!plan_.placement.has_copy(i, device) || !shown(node.kind)) continue;
-      const PlacementProblem::Node& cost = plan_.costed.problem.nodes[i];
-      const double seconds = plan_.costed.frequency[node.region] * (host ? cost.host_seconds : cost.accelerator_seconds);
+      const double seconds = plan_.costed.frequency[node.region] * once[i];
       total += seconds;
       ++count;
       table.add({place(node.location), std::string(graph_.op_name(id)), graph_.display_name(id), type(node),
-                 times_phrase(graph_, node.region, plan_.costed.frequency[node.region]), format_seconds(seconds), why(id, device)});
+                 times_phrase(graph_, node.region, plan_.costed.frequency[node.region]), format_seconds(seconds),
+                 remark(why(id, device), remarks[i])});
     }
-    out_ += "\n" + to_string(device) + ": " + plural(count, "node") + ", " + format_seconds(total) + "\n" + table.text();
+    out_ +=
+        "\n" + to_string(device) + ": " + plural(count, "node") + ", " + format_seconds(total) + fused_phrase(device) + "\n" + table.text();
+  }
+
+  static std::string remark(const std::string& one, const std::string& other) {
+    return one + (one.empty() || other.empty() ? "" : ", ") + other;
+  }
+
+  /// By node: in which kernel of several operations.
+  std::vector<std::string> fused_remarks(DeviceId device) const {
+    std::vector<std::string> remarks(graph_.nodes.size());
+    std::size_t number = 0;
+    for (const FusedKernel& kernel : fused_) {
+      if (kernel.device != device) continue;
+      ++number;
+      for (const NodeId node : kernel.nodes) remarks[node.index] = "kernel " + std::to_string(number);
+    }
+    return remarks;
+  }
+
+  /// What the costs are less than those of all operations by themselves.
+  std::string fused_phrase(DeviceId device) const {
+    std::size_t kernels = 0, nodes = 0;
+    double saved = 0;
+    for (const FusedKernel& kernel : fused_) {
+      if (kernel.device != device) continue;
+      ++kernels;
+      nodes += kernel.nodes.size();
+      saved += kernel.saved_seconds;
+    }
+    if (kernels == 0) return "";
+    return "; " + std::to_string(nodes) + " of them run as " + plural(kernels, "kernel") + ", which saves " + format_seconds(saved);
   }
 
   std::string type(const Node& node) const { return node.results.empty() ? "" : to_string(graph_.values[node.results[0]].type); }
@@ -175,6 +210,7 @@ class Report {
 
   const Plan& plan_;
   const Graph& graph_;
+  const std::vector<FusedKernel> fused_;
   const Totals totals_;
   std::string out_;
 };

@@ -60,7 +60,7 @@ inline Planned plan_with(const CostModel& model, std::shared_ptr<const Graph> gr
   const Placement placement = place(costed.problem, where, seed);
   Planned planned;
   planned.transfers = make_transfers(*graph, costed, placement);
-  planned.program = std::make_shared<const Program>(split(graph, *costed.uses, placement, planned.transfers, ahead));
+  planned.program = std::make_shared<const Program>(split(graph, *costed.uses, placement, planned.transfers, ahead, costed.fusible));
   planned.costs = step_costs(*planned.program, costed, model.machine);
   return planned;
 }

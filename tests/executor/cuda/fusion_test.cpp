@@ -36,6 +36,13 @@ class Model {
   Tracer tracer_{"model"};
 };
 
+/// Of a planner that knows what the accelerator fuses.
+CostModel fused_costs() {
+  CostModel model = simulated_costs();
+  model.accelerator_fuses = cuda::fuses;
+  return model;
+}
+
 /// Each group as "multiply add -> add": its operations, and those whose results others read.
 std::vector<std::string> groups_of(const std::shared_ptr<const Graph>& graph) {
   const Planned planned = plan_for(graph, Where::accelerator);
@@ -158,6 +165,58 @@ TEST(Fusion, GroupsAreClosedNeighboursWithAllTheirReaders) {
   EXPECT_GT(hidden, 50U);
 }
 
+/// So a plan may count on each part of a group.
+TEST(Fusion, TheRuleTakesEveryPartOfWhatItTakes) {
+  std::size_t parts = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Graph graph = random_graph(seed);
+    const std::vector<int> uses = count_uses(graph);
+    for (const FusibleGroup& group : find_fusible(graph, kAccelerator, cuda::fuses)) {
+      const auto begin = group.nodes.begin();
+      for (std::size_t first = 0; first < group.nodes.size(); ++first) {
+        for (std::size_t end = std::max(first, group.pulled) + 2; end <= group.nodes.size(); ++end) {
+          if (first > 0 && first < group.pulled) continue;
+          const std::vector<NodeId> part(begin + static_cast<std::ptrdiff_t>(first), begin + static_cast<std::ptrdiff_t>(end));
+          EXPECT_TRUE(cuda::fuses(request_for(graph, make_group(graph, part, uses))));
+          ++parts;
+        }
+      }
+    }
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(parts, 200U);
+}
+
+/// Every saving that a placement has is one that a kernel of the executor's makes.
+TEST(Fusion, IsWhatThePlanCountedOn) {
+  std::size_t counted = 0, partial = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const auto graph = std::make_shared<const Graph>(random_graph(seed));
+    Diagnostics diagnostics;
+    const CostedProblem costed = make_problem(*graph, fused_costs(), diagnostics);
+    const Placement placement = place(costed.problem, seed % 3 == 0 ? Where::optimal : Where::random, seed);
+    const Transfers transfers = make_transfers(*graph, costed, placement);
+    const Program program = split(graph, *costed.uses, placement, transfers, seed % 3, costed.fusible);
+    const Fusion fusion = find_fusion(program, kAccelerator, cuda::fuses);
+    for (const PlacementProblem::Saving& saving : costed.problem.savings) {
+      const auto there = [&](std::int32_t node) { return placement.on_accelerator[node] && !(saving.alone && placement.on_host[node]); };
+      if (!there(saving.node) || !std::all_of(saving.with.begin(), saving.with.end(), there)) continue;
+      const FusionGroup* group = fusion.group(NodeId(static_cast<std::size_t>(saving.node)));
+      ASSERT_TRUE(group) << print(program);
+      for (const std::int32_t node : saving.with) ASSERT_EQ(fusion.group(NodeId(static_cast<std::size_t>(node))), group) << print(program);
+      ++counted;
+    }
+    for (const FusibleGroup& group : costed.fusible[kAccelerator]) {
+      const auto kernels = std::count_if(group.nodes.begin(), group.nodes.end(), [&](NodeId node) { return fusion.group(node); });
+      partial += kernels > 0 && static_cast<std::size_t>(kernels) < group.nodes.size() ? 1 : 0;
+    }
+  }
+  EXPECT_GT(counted, 300U);
+  EXPECT_GT(partial, 20U);
+}
+
 /// The launches of a run, and its result.
 std::pair<std::int64_t, RunResult> run_on_fake(const Planned& planned, const RunOptions& options, bool fuse, std::uint64_t seed) {
   FakeDriver driver(static_cast<FakeDriver::Schedule>(seed % 3), seed);
@@ -193,7 +252,7 @@ TEST(Fusion, ChangesNoBitOfTheResultsAndSavesLaunches) {
     options.inputs = random_inputs(*graph, seed);
     if (!run_reference(*graph, options).ok()) continue;
     for (const Where where : {Where::accelerator, Where::random}) {
-      const Planned planned = plan_for(graph, where, seed);
+      const Planned planned = plan_with(fused_costs(), graph, where, seed);
       const auto [more, unfused] = run_on_fake(planned, options, false, seed);
       const auto [fewer, fused] = run_on_fake(planned, options, true, seed);
       ASSERT_EQ(fused.outputs.size(), unfused.outputs.size());

@@ -4,11 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "executor/check/reference.h"
 #include "graph/passes/simplify.h"
 #include "partitioner/apply/schedule.h"
+#include "partitioner/apply/step_costs.h"
 #include "partitioner/compile.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/random_graph.h"
@@ -19,8 +21,16 @@ namespace {
 
 using Bits = std::vector<std::uint8_t>;
 
-CostModel costs() {
+/// Element-wise operations of one shape, with a last one that is not if nobody else reads what goes into it.
+bool takes(const KernelRequest& request) {
+  const auto& steps = request.steps;
+  const auto plain = [&](const FusedStep& step) { return step.op->elementwise() && step.type.shape == steps[0].type.shape; };
+  return std::all_of(steps.begin(), steps.end() - 1, plain) && (plain(steps.back()) || request.result_types.size() == 1);
+}
+
+CostModel costs(bool fused) {
   CostModel model;
+  if (fused) model.host_fuses = model.accelerator_fuses = takes;
   model.machine = *Machine::shipped("simulated");
   return model;
 }
@@ -45,16 +55,17 @@ struct Parts {
   Program program;
 };
 
+/// Every other seed with rows that run as one kernel.
 Parts split_randomly(std::uint64_t seed, std::size_t ahead = kAllAhead) {
   Parts parts;
   parts.graph = std::make_shared<const Graph>(testing::random_graph(seed));
   Diagnostics diagnostics;
-  const CostModel model = costs();
+  const CostModel model = costs(seed % 2 == 1);
   parts.costed = make_problem(*parts.graph, model, diagnostics);
   std::mt19937_64 random(seed);
   parts.placement = random_placement(parts.costed.problem, random);
   parts.transfers = make_transfers(*parts.graph, parts.costed, parts.placement);
-  parts.program = split(parts.graph, *parts.costed.uses, parts.placement, parts.transfers, ahead);
+  parts.program = split(parts.graph, *parts.costed.uses, parts.placement, parts.transfers, ahead, parts.costed.fusible);
   return parts;
 }
 
@@ -124,12 +135,46 @@ TEST(Split, MovesAsOftenAsTheFrequenciesOfKnownLoopsSay) {
   EXPECT_GT(checked, 100);
 }
 
+/// What runs as one kernel stands side by side, and the steps take together what the placement says.
+TEST(Split, RowsAreTogetherAndTakeWhatThePlanSays) {
+  std::size_t rows = 0;
+  for (std::uint64_t seed = 1; seed < 400; seed += 2) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Parts parts = split_randomly(seed, seed % 3);
+    for (const DeviceId device : {kHost, kAccelerator}) {
+      IdVector<NodeId, std::int64_t> place(parts.graph->nodes.size(), -1);
+      std::int64_t now = 0;
+      for (const Block& block : parts.program.devices[device].blocks)
+        for (const Step& step : block.steps) {
+          ++now;
+          if (step.kind == StepKind::compute) place[step.node] = now;
+        }
+      const IdVector<NodeId, double> steps = step_seconds(parts.program, device, parts.costed);
+      const std::vector<double> nodes =
+          execution_seconds(parts.costed.problem, parts.placement.on_host, parts.placement.on_accelerator, device);
+      for (const FusibleGroup& group : parts.costed.fusible[device]) {
+        for (const FusibleGroup& part : parts_of(group, [&](NodeId node) { return parts.placement.has_copy(node.index, device); })) {
+          double sum = 0;
+          for (std::size_t i = part.pulled; i < part.nodes.size(); ++i) {
+            EXPECT_EQ(place[part.nodes[i]], place[part.nodes[part.pulled]] + static_cast<std::int64_t>(i - part.pulled));
+            sum += nodes[part.nodes[i].index];
+          }
+          EXPECT_NEAR(steps[part.nodes.back()], sum, 1e-12 * sum);
+          ++rows;
+        }
+      }
+    }
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(rows, 100U);
+}
+
 TEST(Split, PolicyPlansVerifyToo) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     for (const Policy policy : {Policy::optimal, Policy::accelerator, Policy::host}) {
       SCOPED_TRACE("seed " + std::to_string(seed));
       PlanOptions options;
-      options.costs = costs();
+      options.costs = costs(seed % 2 == 1);
       options.costs.policy = policy;
       testing::RandomGraphOptions without_pins;
       without_pins.pins = false;

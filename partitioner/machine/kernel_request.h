@@ -1,17 +1,19 @@
-// KernelRequest: what a kernel is asked for before the first run: an operation, or several that run as one, with everything about them that
-// stays the same.
+// KernelRequest: an operation, or several that run as one kernel, as those who have kernels are asked for it: whether there is one, when a
+// program is planned; to make it, when a run is prepared, and only then with the places of its operands. Knows no device.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <vector>
 
-#include "executor/runtime.h"
 #include "graph/attributes.h"
 #include "graph/base/id.h"
+#include "graph/graph.h"
 #include "graph/op.h"
 
-namespace cleave::runtime {
+namespace cleave::planner {
 
-/// A piece of the device's arena.
+/// A piece of a device's arena.
 struct Range {
   std::int64_t offset = 0;
   std::int64_t bytes = 0;
@@ -38,4 +40,8 @@ struct KernelRequest {
   std::vector<std::size_t> written;  ///< fused: the steps whose results are `results`
 };
 
-}  // namespace cleave::runtime
+/// Whether a side has one kernel for a request of several steps, whose ranges are not read. Null: never. What it takes it takes in every
+/// part too: what is left of a group without its first or last steps, with as many results written or fewer.
+using FusionRule = std::function<bool(const KernelRequest&)>;
+
+}  // namespace cleave::planner

@@ -1,0 +1,20 @@
+// Which operations of a placement run as one kernel, and what that saves: what explain shows of fusion. Decides nothing.
+#pragma once
+
+#include <vector>
+
+#include "partitioner/machine/costs.h"
+#include "partitioner/solver/placement.h"
+
+namespace cleave::planner {
+
+struct FusedKernel {
+  DeviceId device;
+  std::vector<NodeId> nodes;  ///< in program order
+  double saved_seconds = 0;   ///< a run
+};
+
+/// Of the host, then of the accelerator, in program order.
+std::vector<FusedKernel> fused_kernels(const CostedProblem& costed, const Placement& placement);
+
+}  // namespace cleave::planner

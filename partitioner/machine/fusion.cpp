@@ -1,0 +1,208 @@
+// One walk over the regions: a group is open, and each operation joins it, or closes it and opens the next.
+#include "partitioner/machine/fusion.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace cleave::planner {
+namespace {
+
+class Finder {
+ public:
+  Finder(const Graph& graph, DeviceId side, const FusionRule& takes)
+      : graph_(graph), side_(side), takes_(takes), uses_(count_uses(graph)), lone_(graph.nodes.size(), 0), taken_(graph.nodes.size(), 0) {}
+
+  std::vector<FusibleGroup> run() {
+    for (const Region& region : graph_.regions) {
+      for (const NodeId id : region.nodes) visit(id);
+      close();
+    }
+    return std::move(groups_);
+  }
+
+ private:
+  [[nodiscard]] bool fusible(NodeId id) const { return graph_.nodes[id].results.size() == 1 && graph_.purity(id) == Purity::pure; }
+
+  /// Never on this side.
+  [[nodiscard]] bool elsewhere(NodeId id) const {
+    const Node& node = graph_.nodes[id];
+    const Side pinned = node.op->moves_to != Side::none ? node.op->moves_to : node.pin;
+    if (side_ == kHost) return pinned == Side::accelerator;
+    return pinned == Side::host || node.host_function() || graph_.purity(id) == Purity::effect;
+  }
+
+  void visit(NodeId id) {
+    const Node& node = graph_.nodes[id];
+    if (is_control(node.kind) || node.kind == NodeKind::counter) return close();
+    if (node.kind != NodeKind::operation) return;  // it is there already
+    if (elsewhere(id)) {
+      passed_.insert(passed_.end(), node.results.begin(), node.results.end());
+      return;
+    }
+    if (pulls(id)) return;
+    if (!fits(id)) close();
+    if (!fusible(id)) return;
+    if (open_.nodes.empty()) passed_.clear();
+    open_.nodes.push_back(id);
+    lone_[id.index] = !node.op->elementwise() && node.inputs.size() == 1 && uses_[node.results[0].index] == 1;
+  }
+
+  /// Opens a group of `id` and earlier operations that only it reads, wherever they stand, if there is one kernel for them (a transpose
+  /// that a matrix product reads as it lies): their own operands are read later instead.
+  bool pulls(NodeId id) {
+    if (!fusible(id)) return false;
+    FusibleGroup pulling;
+    for (const ValueId input : graph_.nodes[id].inputs) {
+      const NodeId earlier = graph_.values[input].producer;
+      const bool taken = taken_[earlier.index] || (open_.nodes.size() > 1 && contains(open_.nodes, earlier));
+      if (lone_[earlier.index] && !taken && !contains(pulling.nodes, earlier)) pulling.nodes.push_back(earlier);
+    }
+    if (pulling.nodes.empty()) return false;
+    std::sort(pulling.nodes.begin(), pulling.nodes.end());
+    pulling.pulled = pulling.nodes.size();
+    pulling.nodes.push_back(id);
+    if (!takes(pulling.nodes)) return false;
+    if (open_.nodes.size() == 1 && contains(pulling.nodes, open_.nodes[0])) open_ = {};
+    close();
+    pulling.must_hide.assign(pulling.nodes.size(), 1);
+    open_ = std::move(pulling);
+    return true;
+  }
+
+  /// Whether the open group may go on with `id`; notes on what terms.
+  bool fits(NodeId id) {
+    if (open_.nodes.empty()) return true;
+    if (!fusible(id) || !connected(graph_.nodes[id])) return false;
+    std::vector<NodeId> nodes = open_.nodes;
+    nodes.push_back(id);
+    if (!takes(nodes)) return false;
+    open_.must_hide.resize(nodes.size(), 0);
+    open_.must_hide.back() = !takes_all_written(nodes);
+    return true;
+  }
+  [[nodiscard]] bool connected(const Node& node) const {
+    if (std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return contains(passed_, input); })) return false;
+    return std::any_of(open_.nodes.begin(), open_.nodes.end(), [&](NodeId member) {
+      const Node& other = graph_.nodes[member];
+      return std::any_of(node.inputs.begin(), node.inputs.end(),
+                         [&](ValueId input) { return input == other.results[0] || contains(other.inputs, input); });
+    });
+  }
+
+  [[nodiscard]] bool takes(const std::vector<NodeId>& nodes) const { return takes_(request_for(graph_, make_group(graph_, nodes, uses_))); }
+  [[nodiscard]] bool takes_all_written(const std::vector<NodeId>& nodes) const {
+    FusionGroup group = make_group(graph_, nodes, uses_);
+    group.results.clear();
+    for (const NodeId node : nodes) group.results.push_back(graph_.nodes[node].results[0]);
+    return takes_(request_for(graph_, group));
+  }
+
+  template <class T>
+  static bool contains(const std::vector<T>& all, const T& one) {
+    return std::find(all.begin(), all.end(), one) != all.end();
+  }
+
+  void close() {
+    FusibleGroup group = std::exchange(open_, {});
+    passed_.clear();
+    if (group.nodes.size() < 2) return;
+    for (const NodeId node : group.nodes) taken_[node.index] = 1;
+    groups_.push_back(std::move(group));
+  }
+
+  const Graph& graph_;
+  const DeviceId side_;
+  const FusionRule& takes_;
+  const std::vector<int> uses_;
+  std::vector<char> lone_;   ///< by node: of one operand and one reader, not element-wise
+  std::vector<char> taken_;  ///< by node: in a group that is closed
+  FusibleGroup open_;
+  std::vector<ValueId> passed_;  ///< made elsewhere since the group was opened
+  std::vector<FusibleGroup> groups_;
+};
+
+}  // namespace
+
+std::vector<int> count_uses(const Graph& graph) {
+  std::vector<int> uses(graph.values.size(), 0);
+  for (const Node& node : graph.nodes)
+    for (const ValueId input : node.inputs) ++uses[input.index];
+  for (const Region& region : graph.regions)
+    if (region.predicate) ++uses[region.predicate.index];
+  for (const Output& output : graph.outputs) ++uses[output.value.index];
+  return uses;
+}
+
+std::vector<FusibleGroup> find_fusible(const Graph& graph, DeviceId side, const FusionRule& takes) {
+  return takes ? Finder(graph, side, takes).run() : std::vector<FusibleGroup>();
+}
+
+std::vector<FusibleGroup> parts_of(const FusibleGroup& group, const std::function<bool(NodeId)>& on_side) {
+  std::vector<FusibleGroup> parts;
+  FusibleGroup open;
+  const auto close = [&] {
+    if (open.nodes.size() > 1) parts.push_back(std::move(open));
+    open = {};
+  };
+  const auto join = [&](std::size_t i) {
+    open.nodes.push_back(group.nodes[i]);
+    open.must_hide.push_back(group.must_hide[i]);
+  };
+  for (std::size_t i = group.pulled; i < group.nodes.size(); ++i) {
+    if (!on_side(group.nodes[i])) {
+      close();
+      continue;
+    }
+    if (i == group.pulled) {
+      for (std::size_t k = 0; k < group.pulled; ++k)
+        if (on_side(group.nodes[k])) join(k);
+      open.pulled = open.nodes.size();
+    }
+    join(i);
+  }
+  close();
+  return parts;
+}
+
+FusionGroup make_group(const Graph& graph, const std::vector<NodeId>& nodes, const std::vector<int>& uses) {
+  FusionGroup group{nodes, {}, {}};
+  std::vector<std::pair<ValueId, int>> own;  // results and how often the group itself reads them
+  for (const NodeId id : nodes) {
+    for (const ValueId input : graph.nodes[id].inputs) {
+      const auto found = std::find_if(own.begin(), own.end(), [&](const auto& each) { return each.first == input; });
+      if (found != own.end()) {
+        ++found->second;
+      } else if (std::find(group.inputs.begin(), group.inputs.end(), input) == group.inputs.end()) {
+        group.inputs.push_back(input);
+      }
+    }
+    own.emplace_back(graph.nodes[id].results[0], 0);
+  }
+  for (const auto& [value, reads] : own) {
+    if (uses[value.index] > reads || value == own.back().first) group.results.push_back(value);
+  }
+  return group;
+}
+
+KernelRequest request_for(const Graph& graph, const FusionGroup& group) {
+  const Node& last = graph.nodes[group.nodes.back()];
+  KernelRequest request{group.nodes.back(), last.op, &last.attributes, {}, {}, {}, {}, {}, {}};
+  for (const ValueId input : group.inputs) request.input_types.push_back(graph.values[input].type);
+  std::vector<ValueId> operands = group.inputs;
+  for (const NodeId id : group.nodes) {
+    const Node& node = graph.nodes[id];
+    FusedStep step{id, node.op, &node.attributes, {}, graph.values[node.results[0]].type};
+    for (const ValueId input : node.inputs)
+      step.operands.push_back(static_cast<std::size_t>(std::find(operands.begin(), operands.end(), input) - operands.begin()));
+    operands.push_back(node.results[0]);
+    request.steps.push_back(std::move(step));
+  }
+  for (const ValueId result : group.results) {
+    request.result_types.push_back(graph.values[result].type);
+    const auto place = std::find(operands.begin(), operands.end(), result) - operands.begin();
+    request.written.push_back(static_cast<std::size_t>(place) - group.inputs.size());
+  }
+  return request;
+}
+
+}  // namespace cleave::planner

@@ -1,0 +1,50 @@
+// Fusion: which neighbouring operations run as one kernel where they have copies on one side. Found here, from the Graph and what the side
+// has kernels for, by whoever asks: the plan counts what they save (machine/costs.h) and puts their steps side by side (apply/split.h), the
+// executor makes their kernels. So none of them can mean other groups than the others. Knows no placement.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "graph/base/device_name.h"
+#include "graph/graph.h"
+#include "partitioner/machine/kernel_request.h"
+
+namespace cleave::planner {
+
+/// Operations of one region, each connected with those before it, with nothing between them that makes what they read. In front may stand
+/// some from anywhere before (transposes) that only the first of the others reads.
+struct FusibleGroup {
+  std::vector<NodeId> nodes;    ///< in program order; two at least
+  std::size_t pulled = 0;       ///< so many stand in front
+  std::vector<char> must_hide;  ///< by node: there is a kernel with it only if nobody else reads what the others make
+};
+
+/// By side.
+using FusibleGroups = IdVector<DeviceId, std::vector<FusibleGroup>>;
+
+/// By value: how often it is read in the whole program, by control and outputs too.
+std::vector<int> count_uses(const Graph& graph);
+
+/// Groups are grown one operation at a time for as long as `takes` agrees, as if all the program ran on `side`, but for operations that
+/// certainly do not: effects, host functions, what is pinned elsewhere.
+std::vector<FusibleGroup> find_fusible(const Graph& graph, DeviceId side, const FusionRule& takes);
+
+/// What runs as one kernel of a group of which a side has some operations only: each row of neighbours without a gap, the first of them
+/// with what it pulls. Rows of one are left out.
+std::vector<FusibleGroup> parts_of(const FusibleGroup& group, const std::function<bool(NodeId)>& on_side);
+
+/// A group as it meets the rest of a program.
+struct FusionGroup {
+  std::vector<NodeId> nodes;     ///< in program order; two at least
+  std::vector<ValueId> inputs;   ///< from outside, each once
+  std::vector<ValueId> results;  ///< what others read, each a node's one result
+};
+
+/// `uses`: by value, how often it is read in all.
+FusionGroup make_group(const Graph& graph, const std::vector<NodeId>& nodes, const std::vector<int>& uses);
+
+/// The request for a group, without ranges.
+KernelRequest request_for(const Graph& graph, const FusionGroup& group);
+
+}  // namespace cleave::planner

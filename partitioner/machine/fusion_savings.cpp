@@ -1,0 +1,133 @@
+#include "partitioner/machine/fusion_savings.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace cleave::planner {
+
+using Saving = PlacementProblem::Saving;
+
+/// One group on one side: finds what each of its operations saves, and with which neighbours.
+class FusionSavings::Group {
+ public:
+  Group(FusionSavings& all, DeviceId side, const FusibleGroup& group, const DeviceRates& rates, const std::function<double(NodeId)>& spare)
+      : all_(all), graph_(all.graph_), side_(side), group_(group), rates_(rates) {
+    for (const NodeId node : group.nodes) spare_.push_back(spare(node));
+    saved_.resize(group.nodes.size());
+  }
+
+  void add() {
+    for (std::size_t i = 0; i < group_.pulled; ++i) pull(i);
+    for (std::size_t i = group_.pulled + 1; i < group_.nodes.size(); ++i) save(i, i - 1, i, false, rates_.overhead_seconds);
+    for (std::size_t i = group_.pulled; i < group_.nodes.size(); ++i) {
+      hide(i);
+      read(i);
+    }
+    for (std::size_t i = 0; i < saved_.size(); ++i)
+      for (const auto& [needs, seconds] : saved_[i]) all_.add(side_, group_.nodes[i], row(needs), std::get<2>(needs), seconds);
+  }
+
+ private:
+  /// From where to where neighbours must be together, and whether they must be on that side alone.
+  using Needs = std::tuple<std::size_t, std::size_t, bool>;
+
+  [[nodiscard]] const Node& node(std::size_t i) const { return graph_.nodes[group_.nodes[i]]; }
+  [[nodiscard]] double moving(ValueId value) const {
+    return static_cast<double>(graph_.values[value].type.bytes()) / rates_.bytes_per_second;
+  }
+  [[nodiscard]] bool reads(std::size_t i, ValueId value) const {
+    return std::find(node(i).inputs.begin(), node(i).inputs.end(), value) != node(i).inputs.end();
+  }
+
+  /// Of what `i` may save, at most what is left.
+  void save(std::size_t i, std::size_t first, std::size_t last, bool alone, double seconds) {
+    seconds = std::min(seconds, spare_[i]);
+    if (seconds <= 0) return;
+    spare_[i] -= seconds;
+    for (std::size_t k = first + 1; k <= last; ++k) alone = alone || group_.must_hide[k] != 0;
+    saved_[i][{first, last, alone}] += seconds;
+  }
+
+  /// What is pulled is not done at all: who reads it reads its operand instead.
+  void pull(std::size_t i) {
+    const double seconds = std::min(spare_[i], rates_.overhead_seconds + 2 * moving(node(i).results[0]));
+    if (seconds > 0) saved_[i][{i, group_.pulled, true}] += seconds;
+  }
+
+  /// What only later ones of the group read need not be written, unless one of them reads it on the other side too.
+  void hide(std::size_t i) {
+    const ValueId value = node(i).results[0];
+    int read = 0;
+    std::size_t last = i;
+    for (std::size_t k = i + 1; k < group_.nodes.size(); ++k) {
+      if (!reads(k, value)) continue;
+      read += static_cast<int>(std::count(node(k).inputs.begin(), node(k).inputs.end(), value));
+      last = k;
+    }
+    if (last > i && read == all_.readers_[value.index]) save(i, i, last, true, moving(value));
+  }
+
+  /// What one before has made or read already need not be read again.
+  void read(std::size_t i) {
+    std::vector<ValueId> done;
+    for (const ValueId value : node(i).inputs) {
+      if (std::find(done.begin(), done.end(), value) != done.end()) continue;
+      done.push_back(value);
+      for (std::size_t k = i; k-- > group_.pulled;) {
+        if (node(k).results[0] != value && !reads(k, value)) continue;
+        save(i, k, i, false, moving(value));
+        break;
+      }
+    }
+  }
+
+  /// A pulled one, which stands anywhere before, needs the one that pulls it and none between.
+  [[nodiscard]] std::vector<NodeId> row(const Needs& needs) const {
+    const auto [first, last, alone] = needs;
+    const auto begin = group_.nodes.begin();
+    if (first < group_.pulled) return {group_.nodes[first], group_.nodes[last]};
+    return {begin + static_cast<std::ptrdiff_t>(first), begin + static_cast<std::ptrdiff_t>(last) + 1};
+  }
+
+  FusionSavings& all_;
+  const Graph& graph_;
+  const DeviceId side_;
+  const FusibleGroup& group_;
+  const DeviceRates& rates_;
+  std::vector<double> spare_;                   ///< by operation: what may yet be saved of it
+  std::vector<std::map<Needs, double>> saved_;  ///< by operation
+};
+
+void FusionSavings::add(DeviceId side, NodeId node, const std::vector<NodeId>& together, bool alone, double seconds) {
+  Saving saving;
+  saving.node = static_cast<std::int32_t>(node.index);
+  for (const NodeId other : together)
+    if (other != node) saving.with.push_back(static_cast<std::int32_t>(other.index));
+  saving.alone = alone;
+  (side == kHost ? saving.host_seconds : saving.accelerator_seconds) = seconds;
+  savings_.push_back(std::move(saving));
+}
+
+void FusionSavings::add(DeviceId side, const std::vector<FusibleGroup>& groups, const DeviceRates& rates,
+                        const std::function<double(NodeId)>& spare) {
+  for (const FusibleGroup& group : groups) Group(*this, side, group, rates, spare).add();
+}
+
+std::vector<Saving> FusionSavings::take() {
+  const auto needs = [](const Saving& saving) { return std::tie(saving.node, saving.with, saving.alone); };
+  std::stable_sort(savings_.begin(), savings_.end(), [&](const Saving& a, const Saving& b) { return needs(a) < needs(b); });
+  std::vector<Saving> merged;
+  for (Saving& saving : savings_) {
+    if (merged.empty() || needs(merged.back()) != needs(saving)) {
+      merged.push_back(std::move(saving));
+      continue;
+    }
+    merged.back().host_seconds += saving.host_seconds;
+    merged.back().accelerator_seconds += saving.accelerator_seconds;
+  }
+  return merged;
+}
+
+}  // namespace cleave::planner

@@ -1,0 +1,33 @@
+// What groups that run as one kernel save, as numbers: each saving belongs to one operation and needs a row of neighbours on its side, so
+// that what is left of a group in parts saves what the parts do. docs/placement.md says why.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "graph/graph.h"
+#include "partitioner/machine/fusion.h"
+#include "partitioner/machine/machine.h"
+#include "partitioner/solver/problem.h"
+
+namespace cleave::planner {
+
+class FusionSavings {
+ public:
+  explicit FusionSavings(const Graph& graph) : graph_(graph), readers_(count_uses(graph)) {}
+
+  /// `spare`: the seconds of a node's execution there that may be saved at all.
+  void add(DeviceId side, const std::vector<FusibleGroup>& groups, const DeviceRates& rates, const std::function<double(NodeId)>& spare);
+  /// All of them, those of both sides as one where they need the same.
+  std::vector<PlacementProblem::Saving> take();
+
+ private:
+  class Group;
+  void add(DeviceId side, NodeId node, const std::vector<NodeId>& together, bool alone, double seconds);
+
+  const Graph& graph_;
+  std::vector<int> readers_;  ///< by value
+  std::vector<PlacementProblem::Saving> savings_;
+};
+
+}  // namespace cleave::planner

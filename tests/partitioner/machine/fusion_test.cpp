@@ -1,0 +1,174 @@
+// Fusion as the planner counts on it: which operations form a group, and that what is left of one costs what one kernel does.
+#include "partitioner/machine/fusion.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+
+#include "graph/ops/ops.h"
+#include "graph/trace/scope.h"
+#include "graph/trace/trace.h"
+#include "partitioner/machine/costs.h"
+#include "partitioner/solver/placement.h"
+#include "tests/support/namespaces.h"
+#include "tests/support/random_graph.h"
+
+namespace cleave::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+/// Element-wise operations of one shape, with a last one that is not if nobody else reads what goes into it.
+bool takes(const KernelRequest& request) {
+  const auto& steps = request.steps;
+  const auto plain = [&](const FusedStep& step) { return step.op->elementwise() && step.type.shape == steps[0].type.shape; };
+  return std::all_of(steps.begin(), steps.end() - 1, plain) && (plain(steps.back()) || request.result_types.size() == 1);
+}
+
+std::vector<std::string> groups(const Graph& graph, DeviceId side) {
+  std::vector<std::string> texts;
+  for (const FusibleGroup& group : find_fusible(graph, side, takes)) {
+    std::string text;
+    for (const NodeId node : group.nodes) text += (text.empty() ? "" : " ") + graph.nodes[node].op->name;
+    texts.push_back(text);
+  }
+  return texts;
+}
+
+TEST(FindFusible, PassesOverWhatTheSideNeverRuns) {
+  const Graph graph = trace("m", {{"x", "f32[8]"}}, [](Tensor x) {
+    const Tensor a = exp(x);
+    print("a", a);
+    return tanh(a);
+  });
+  EXPECT_THAT(groups(graph, kAccelerator), ElementsAre("exp tanh"));
+}
+
+TEST(FindFusible, EndsAtWhatItWouldHaveToWaitFor) {
+  const Graph graph = trace("m", {{"x", "f32[8]"}}, [](Tensor x) {
+    const Tensor a = exp(x);
+    Tensor b;
+    {
+      const auto pin = place(Device::host);
+      b = sin(a);
+    }
+    return tanh(a + b);
+  });
+  EXPECT_THAT(groups(graph, kAccelerator), ElementsAre("add tanh"));
+  EXPECT_THAT(groups(graph, kHost), ElementsAre("exp sin add tanh"));
+}
+
+TEST(FindFusible, NothingWithoutARule) {
+  const Graph graph = trace("m", {{"x", "f32[8]"}}, [](Tensor x) { return tanh(exp(x)); });
+  EXPECT_THAT(find_fusible(graph, kAccelerator, nullptr), IsEmpty());
+}
+
+TEST(PartsOf, RowsWithoutAGap) {
+  const auto id = [](std::size_t i) { return NodeId(i); };
+  const FusibleGroup group{{id(0), id(1), id(4), id(5), id(6), id(7)}, 2, {1, 1, 1, 0, 0, 0}};
+  const auto parts = [&](std::set<std::uint32_t> here) {
+    std::vector<std::vector<std::uint32_t>> rows;
+    for (const FusibleGroup& part : parts_of(group, [&](NodeId node) { return here.contains(node.index); })) {
+      rows.emplace_back();
+      for (const NodeId node : part.nodes) rows.back().push_back(node.index);
+    }
+    return rows;
+  };
+  using Row = std::vector<std::uint32_t>;
+  EXPECT_THAT(parts({0, 1, 4, 5, 6, 7}), ElementsAre(Row{0, 1, 4, 5, 6, 7}));
+  EXPECT_THAT(parts({1, 4, 6, 7}), ElementsAre(Row{1, 4}, Row{6, 7}));
+  EXPECT_THAT(parts({0, 1, 5, 6}), ElementsAre(Row{5, 6}));
+  EXPECT_THAT(parts({0, 1, 5, 7}), IsEmpty());
+}
+
+/// Seconds of one kernel that reads and writes what the operations of `nodes` do not keep to themselves.
+double kernel_seconds(const Graph& graph, const std::vector<NodeId>& nodes, const DeviceRates& rates) {
+  const auto inside = [&](NodeId node) { return std::find(nodes.begin(), nodes.end(), node) != nodes.end(); };
+  std::set<std::uint32_t> moved;
+  double bytes = 0;
+  for (const NodeId id : nodes) {
+    std::set<std::uint32_t> seen;
+    for (const ValueId value : graph.nodes[id].inputs) {
+      const auto size = static_cast<double>(graph.values[value].type.bytes());
+      if (!seen.insert(value.index).second) bytes += size;  // an operand twice is counted twice, together or not
+      if (!inside(graph.values[value].producer) && moved.insert(value.index).second) bytes += size;
+    }
+  }
+  std::set<std::uint32_t> read_outside;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (inside(NodeId(i))) continue;
+    for (const ValueId value : graph.nodes[NodeId(i)].inputs) read_outside.insert(value.index);
+  }
+  for (const Region& region : graph.regions)
+    if (region.predicate) read_outside.insert(region.predicate.index);
+  for (const Output& output : graph.outputs) read_outside.insert(output.value.index);
+  for (const NodeId id : nodes) {
+    const ValueId result = graph.nodes[id].results[0];
+    if (id == nodes.back() || read_outside.contains(result.index)) bytes += static_cast<double>(graph.values[result].type.bytes());
+  }
+  return rates.overhead_seconds + bytes / rates.bytes_per_second;
+}
+
+double alone_seconds(const Graph& graph, const Node& node, const DeviceRates& rates) {
+  double bytes = 0;
+  for (const ValueId value : node.inputs) bytes += static_cast<double>(graph.values[value].type.bytes());
+  for (const ValueId value : node.results) bytes += static_cast<double>(graph.values[value].type.bytes());
+  return rates.overhead_seconds + bytes / rates.bytes_per_second;
+}
+
+/// Whatever lands on the other side: each part costs what one kernel with its operands and results costs.
+TEST(FusionSavings, LeaveThePartsOfAGroupTheCostOfOneKernel) {
+  CostModel model;
+  model.machine = *Machine::shipped("simulated");
+  model.machine.host.flops.fill(1e30);
+  model.machine.accelerators[0].flops.fill(1e30);
+  model.host_fuses = model.accelerator_fuses = takes;
+  std::size_t compared = 0, partial = 0, shared = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Graph graph = random_graph(seed);
+    Diagnostics diagnostics;
+    const CostedProblem costed = make_problem(graph, model, diagnostics);
+    ASSERT_TRUE(verify(costed.problem).ok()) << verify(costed.problem).error().message;
+    const std::vector<int> uses = count_uses(graph);
+    std::mt19937_64 random(seed);
+    std::vector<std::uint8_t> host, accelerator;
+    for (const PlacementProblem::Node& node : costed.problem.nodes) {
+      host.push_back(node.pin == PlacementProblem::Pin::host || (node.pin == PlacementProblem::Pin::none && random() % 4 == 0));
+      accelerator.push_back(!host.back());
+    }
+    for (const DeviceId side : {kHost, kAccelerator}) {
+      const DeviceRates& rates = side == kHost ? model.machine.host : model.machine.accelerators[0];
+      const std::vector<double> seconds = execution_seconds(costed.problem, host, accelerator, side);
+      for (const FusibleGroup& group : costed.fusible[side]) {
+        for (const FusibleGroup& part : parts_of(group, [&](NodeId id) { return (side == kHost ? host : accelerator)[id.index] != 0; })) {
+          double together = 0;
+          bool by_traffic = true;  // alone they cost what they move, and none is dead
+          for (const NodeId id : part.nodes) {
+            const PlacementProblem::Node& node = costed.problem.nodes[id.index];
+            const double cost = side == kHost ? node.host_seconds : node.accelerator_seconds;
+            const double expected = alone_seconds(graph, graph.nodes[id], rates);
+            by_traffic = by_traffic && std::abs(cost - expected) < 1e-12 * expected && uses[graph.nodes[id].results[0].index] > 0;
+            together += seconds[id.index];
+          }
+          if (!by_traffic) continue;
+          EXPECT_NEAR(together, kernel_seconds(graph, part.nodes, rates), 1e-9 * together);
+          ++compared;
+          partial += part.nodes.size() < group.nodes.size() ? 1 : 0;
+          shared += part.nodes.size() > 2 ? 1 : 0;
+        }
+      }
+    }
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(compared, 100U);
+  EXPECT_GT(partial, 20U);
+  EXPECT_GT(shared, 30U);
+}
+
+}  // namespace
+}  // namespace cleave::testing
