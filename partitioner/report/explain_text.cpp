@@ -117,7 +117,6 @@ class Report {
   static bool shown(NodeKind kind) { return kind == NodeKind::operation || kind == NodeKind::input || kind == NodeKind::parameter; }
 
   void device(DeviceId device) {
-    const bool host = device == kHost;
     Table table;
     std::size_t count = 0;
     double total = 0;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -52,10 +53,16 @@ void expect_fields(const json& object, const Fields& fields, const std::string& 
 }
 
 void expect_document(const json& document) {
-  expect_fields(
-      document,
-      {{"cleave", "s"}, {"model", "s"}, {"regions", "l"}, {"nodes", "l"}, {"transfers", "l"}, {"round_trips", "l"}, {"diagnostics", "l"}},
-      "document");
+  expect_fields(document,
+                {{"cleave", "s"},
+                 {"model", "s"},
+                 {"regions", "l"},
+                 {"nodes", "l"},
+                 {"transfers", "l"},
+                 {"round_trips", "l"},
+                 {"diagnostics", "l"},
+                 {"fused", "l"}},
+                "document");
   expect_fields(document.at("machine"), {{"name", "s"}, {"provenance", "s"}}, "machine");
   expect_fields(document.at("placement"),
                 {{"objective_seconds", "n"},
@@ -119,6 +126,39 @@ void expect_document(const json& document) {
   for (const json& t : document.at("transfers")) bytes += t.at("bytes").get<double>() * t.at("frequency").get<double>();
   EXPECT_NEAR(document.at("totals").at("bytes_per_run").get<double>(), bytes, 1e-9 * bytes);
   EXPECT_EQ(document.at("totals").at("transfers").get<std::size_t>(), document.at("transfers").size());
+}
+
+/// Executions and transfers, less what runs as one kernel saves, are the objective; of all programs, some have such kernels.
+TEST(ExplainJson, CostsAddUpWithWhatKernelsSave) {
+  PlanOptions options;
+  options.costs.machine = *Machine::shipped("simulated");
+  options.costs.host_fuses = options.costs.accelerator_fuses = [](const KernelRequest& request) {
+    return std::all_of(request.steps.begin(), request.steps.end(),
+                       [&](const FusedStep& step) { return step.op->elementwise() && step.type.shape == request.steps[0].type.shape; });
+  };
+  std::size_t kernels = 0;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    options.costs.policy = seed % 2 ? Policy::accelerator : Policy::optimal;
+    const Plan made = plan(testing::random_graph(seed), options);
+    if (!made.complete()) continue;
+    const json document = json::parse(explain_json(made));
+    double sum = document.at("totals").at("transfer_seconds").get<double>(), gross = sum;
+    for (const json& node : document.at("nodes")) {
+      for (const json& side : node.at("on"))
+        gross += node.at("frequency").get<double>() * node.at(side == "host" ? "host_seconds" : "accelerator_seconds").get<double>();
+    }
+    sum = gross;
+    for (const json& kernel : document.at("fused")) {
+      EXPECT_GE(kernel.at("nodes").size(), 2U);
+      sum -= kernel.at("saved_seconds").get<double>();
+      ++kernels;
+    }
+    EXPECT_NEAR(sum, document.at("placement").at("objective_seconds").get<double>(), 1e-9 * gross);
+    const bool said = explain_text(made).find("of them run as") != std::string::npos;
+    EXPECT_EQ(said, !document.at("fused").empty());
+  }
+  EXPECT_GT(kernels, 30U);
 }
 
 TEST(ExplainJson, HasItsFieldsOnRandomPrograms) {
