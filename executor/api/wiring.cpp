@@ -1,6 +1,7 @@
 #include "executor/api/wiring.h"
 
 #include "executor/api/back_ends.h"
+#include "executor/device/kernel.h"
 #include "executor/memory/memory_plan.h"
 
 namespace cleave::runtime {
@@ -16,7 +17,10 @@ Result<Wiring> wire(const CompileOptions& options) {
   Wiring wiring;
   wiring.plan.costs.machine = *std::move(machine);
   wiring.plan.costs.supported = setup->back_end.supports;
-  if (options.executor.fuse) wiring.plan.costs.accelerator_fuses = setup->back_end.fuses;
+  if (options.executor.fuse) {
+    wiring.plan.costs.host_fuses = host_fuses;
+    wiring.plan.costs.accelerator_fuses = setup->back_end.fuses;
+  }
   wiring.plan.costs.policy = options.placement;
   wiring.plan.costs.has_accelerator = static_cast<bool>(setup->back_end.open);
   wiring.plan.costs.profile = options.profile;

@@ -14,7 +14,8 @@
 namespace cleave::runtime::host {
 namespace {
 
-constexpr std::size_t kMostSteps = 32, kMostOperands = 32;
+constexpr std::size_t kMostSteps = 32;
+constexpr std::size_t kMostValues = 64;       ///< inputs and what the steps compute
 constexpr std::int64_t kTileBytes = 8 << 10;  ///< of the widest value in a tile: three of them fit into any first-level cache
 constexpr std::int64_t kTilesAPiece = 16;     ///< what a thread takes at once
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
@@ -153,7 +154,7 @@ Status FusedKernel::run(const KernelCall& call) {
 }
 
 void FusedKernel::run_tile(const KernelCall& call, std::int64_t begin, std::int64_t count, std::byte* scratch) const {
-  std::array<TileOperand, kMostOperands + kMostSteps> parts;
+  std::array<TileOperand, kMostValues> parts;
   const auto slot = [&](std::size_t value) { return scratch + values_[value].slot * static_cast<std::size_t>(kTileBytes); };
   const auto home = [&](std::size_t value) { return call.results[values_[value].result].data + begin * values_[value].size; };
   for (std::size_t i = 0; i < readers_.size(); ++i)
@@ -181,7 +182,7 @@ void FusedKernel::run_tile(const KernelCall& call, std::int64_t begin, std::int6
 
 bool fuses_elementwise(const KernelRequest& request) {
   const std::span<const FusedStep> steps = request.steps;
-  if (steps.empty() || steps.size() > kMostSteps || request.input_types.size() + request.result_types.size() > kMostOperands) return false;
+  if (steps.empty() || steps.size() > kMostSteps || request.input_types.size() + steps.size() > kMostValues) return false;
   return std::all_of(steps.begin(), steps.end(),
                      [&](const FusedStep& step) { return step.op->elementwise() && step.type.shape == steps[0].type.shape; });
 }
