@@ -114,6 +114,16 @@ template <class T, bool largest>
 struct FinderOf {
   using Of = ExtremeElement<T, largest>;
   using S = typename Of::State;
+  static constexpr std::int64_t kGroup = 64;
+  static int same(T x, S sought) {
+    const S a = Of::lift(x);
+    return static_cast<int>(a == sought) | (static_cast<int>(a != a) & static_cast<int>(sought != sought));
+  }
+  static bool holds(const T* group, S sought) {
+    int found = 0;
+    for (std::int64_t k = 0; k < kGroup; ++k) found |= same(group[k], sought);
+    return found != 0;
+  }
   /// Block by block: its extreme, and only where that beats what was found, where it is.
   static std::int64_t in_row(const std::byte* bytes, std::int64_t count) {
     constexpr std::int64_t kBlock = 2048;
@@ -126,7 +136,8 @@ struct FinderOf {
       if (!Of::beats(here, best)) continue;
       best = here;
       place = begin;
-      while (!(Of::lift(in[place]) == here || (here != here && Of::lift(in[place]) != Of::lift(in[place])))) ++place;
+      while (place + kGroup <= begin + size && !holds(in + place, here)) place += kGroup;
+      while (!same(in[place], here)) ++place;
     }
     return place;
   }
