@@ -6,6 +6,7 @@
 #include <span>
 
 #include "executor/device/workers.h"
+#include "executor/runtime.h"
 #include "graph/op.h"
 #include "partitioner/machine/kernel_request.h"
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "executor/runtime.h"
 #include "partitioner/machine/kernel_request.h"
 
 namespace cleave::runtime {
