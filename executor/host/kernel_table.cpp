@@ -35,25 +35,30 @@ class ElementwiseKernel final : public HostKernel {
 }  // namespace host
 
 std::span<const host::KernelFamily> host::kernel_families() {
-  static constexpr KernelFamily families[] = {{"elementwise", elementwise_kernels},
-                                              {"joining", joining_kernels},
-                                              {"matmul", matmul_kernels},
-                                              {"reduction", reduction_kernels},
-                                              {"scan", scan_kernels},
-                                              {"selection", selection_kernels},
-                                              {"shape", shape_kernels},
-                                              {"softmax", softmax_kernels},
-                                              {"transfer", transfer_kernels}};
+  static constexpr KernelFamily families[] = {
+      {"creation", creation_kernels},   {"elementwise", elementwise_kernels}, {"indexing", indexing_kernels},
+      {"joining", joining_kernels},     {"matmul", matmul_kernels},           {"random", random_kernels},
+      {"reduction", reduction_kernels}, {"scan", scan_kernels},               {"selection", selection_kernels},
+      {"shape", shape_kernels},         {"softmax", softmax_kernels},         {"sorting", sorting_kernels},
+      {"transfer", transfer_kernels}};
   return families;
 }
 
-Kernel host_kernel(const OpDef& op) {
+namespace {
+
+host::KernelRow row_of(const OpDef& op) {
   for (const host::KernelFamily& family : host::kernel_families()) {
     for (const host::KernelRow& row : family.rows()) {
-      if (row.op == op.name) return row.kernel;
+      if (row.op == op.name) return row;
     }
   }
-  return run_meaning;
+  return {op.name, run_meaning};
+}
+
+}  // namespace
+
+Kernel host_kernel(const OpDef& op) {
+  return row_of(op).kernel;
 }
 
 std::unique_ptr<HostKernel> prepare_host_kernel(const KernelRequest& request) {
@@ -61,7 +66,9 @@ std::unique_ptr<HostKernel> prepare_host_kernel(const KernelRequest& request) {
   if (!request.steps.empty()) return host::prepare_fused(request);
   if (request.op->elementwise())
     return std::make_unique<host::ElementwiseKernel>(host::loop_for(*request.op, request.input_types, request.result_types[0]));
-  return std::make_unique<host::PlainKernel>(host_kernel(*request.op));
+  const host::KernelRow row = row_of(*request.op);
+  if (row.prepare) return row.prepare(request);
+  return std::make_unique<host::PlainKernel>(row.kernel);
 }
 
 bool host_fuses(const KernelRequest& request) {

@@ -2,6 +2,7 @@
 // knows its ops' names; nobody else does.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string_view>
 
@@ -12,6 +13,7 @@ namespace cleave::runtime::host {
 struct KernelRow {
   std::string_view op;
   Kernel kernel;
+  std::unique_ptr<HostKernel> (*prepare)(const KernelRequest& request) = nullptr;  ///< of kernels that keep something from call to call
 };
 
 struct KernelFamily {
@@ -20,14 +22,18 @@ struct KernelFamily {
 };
 std::span<const KernelFamily> kernel_families();
 
+std::span<const KernelRow> creation_kernels();
 std::span<const KernelRow> elementwise_kernels();
+std::span<const KernelRow> indexing_kernels();
 std::span<const KernelRow> joining_kernels();
 std::span<const KernelRow> matmul_kernels();
+std::span<const KernelRow> random_kernels();
 std::span<const KernelRow> reduction_kernels();
 std::span<const KernelRow> scan_kernels();
 std::span<const KernelRow> selection_kernels();
 std::span<const KernelRow> shape_kernels();
 std::span<const KernelRow> softmax_kernels();
+std::span<const KernelRow> sorting_kernels();
 std::span<const KernelRow> transfer_kernels();
 
 /// Of ops whose results are the operand's elements in their order.

@@ -1,51 +1,64 @@
-// Shapes: results in the operand's order are one copy; transpose goes in blocks that stay in the cache.
-#include <algorithm>
+// Shapes: results in the operand's order are one copy, the others a strided one.
+#include <utility>
 
-#include "executor/host/kernels.h"
+#include "executor/host/movement.h"
+#include "graph/ops/rules.h"
+#include "graph/ops/strided.h"
 
 namespace cleave::runtime::host {
 namespace {
 
-template <class T>
-void transpose(const T* in, T* out, std::int64_t rows, std::int64_t columns) {
-  constexpr std::int64_t kBlock = 32;
-  for (std::int64_t r = 0; r < rows; r += kBlock) {
-    for (std::int64_t c = 0; c < columns; c += kBlock) {
-      const std::int64_t r_end = std::min(rows, r + kBlock), c_end = std::min(columns, c + kBlock);
-      for (std::int64_t i = r; i < r_end; ++i) {
-        for (std::int64_t j = c; j < c_end; ++j) out[j * rows + i] = in[i * columns + j];
-      }
-    }
-  }
+using Integers = std::vector<std::int64_t>;
+
+/// The result's elements in their order, read by these strides.
+Movement reading(const Shape& shape, const ops::Strides& strides) {
+  const ops::Strides own = row_major_strides(shape);
+  Movement movement;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) movement.copy.add(shape[axis], strides[axis], own[axis]);
+  return movement;
 }
 
-template <class T>
-void transpose_all(const KernelCall& call) {
-  const TensorType& type = *call.inputs[0].type;
-  const std::int64_t columns = type.shape.back(), rows = type.shape[type.shape.size() - 2];
-  if (rows == 0 || columns == 0) return;
-  const std::int64_t matrices = type.elements() / (rows * columns);
-  for (std::int64_t m = 0; m < matrices; ++m) {
-    transpose(call.inputs[0].as<T>() + m * rows * columns, call.results[0].as<T>() + m * rows * columns, rows, columns);
-  }
+Movement transpose_plan(const TensorType& x, const TensorType& result, const Attributes&) {
+  ops::Strides strides = row_major_strides(x.shape);
+  std::swap(strides[strides.size() - 1], strides[strides.size() - 2]);
+  return reading(result.shape, strides);
 }
 
-Status transpose_kernel(const KernelCall& call) {
-  if (call.inputs[0].type->rank() < 2) return run_meaning(call);
-  switch (size_of(call.results[0].type->dtype)) {
-    case 1: transpose_all<std::uint8_t>(call); break;
-    case 2: transpose_all<std::uint16_t>(call); break;
-    case 4: transpose_all<std::uint32_t>(call); break;
-    default: transpose_all<std::uint64_t>(call);
+Movement permute_dims_plan(const TensorType& x, const TensorType& result, const Attributes& attributes) {
+  const ops::Strides own = row_major_strides(x.shape);
+  ops::Strides strides;
+  for (const std::int64_t axis : attributes.get<Integers>("axes")) strides.push_back(own[*ops::find_axis(axis, x.rank())]);
+  return reading(result.shape, strides);
+}
+
+Movement broadcast_to_plan(const TensorType& x, const TensorType& result, const Attributes&) {
+  return reading(result.shape, ops::broadcast_strides(x.shape, result.shape));
+}
+
+Movement flip_plan(const TensorType& x, const TensorType& result, const Attributes& attributes) {
+  const std::vector<bool> marked = ops::marked_axes(attributes, x.rank());
+  ops::Strides strides = row_major_strides(x.shape);
+  std::int64_t from = 0;
+  for (std::size_t axis = 0; axis < marked.size(); ++axis) {
+    if (!marked[axis]) continue;
+    from += (x.shape[axis] - 1) * strides[axis];
+    strides[axis] = -strides[axis];
   }
-  return {};
+  Movement movement = reading(result.shape, strides);
+  if (x.elements() > 0) movement.from = from;
+  return movement;
 }
 
 }  // namespace
 
 std::span<const KernelRow> shape_kernels() {
-  static constexpr KernelRow rows[] = {
-      {"reshape", copy_kernel}, {"expand_dims", copy_kernel}, {"squeeze", copy_kernel}, {"transpose", transpose_kernel}};
+  static constexpr KernelRow rows[] = {{"reshape", copy_kernel},
+                                       {"expand_dims", copy_kernel},
+                                       {"squeeze", copy_kernel},
+                                       movement<transpose_plan>("transpose"),
+                                       movement<permute_dims_plan>("permute_dims"),
+                                       movement<broadcast_to_plan>("broadcast_to"),
+                                       movement<flip_plan>("flip")};
   return rows;
 }
 

@@ -26,7 +26,7 @@ struct Call {
   const OpDef* op;
   std::vector<TensorType> inputs;
   Attributes attributes;
-  TensorType result;
+  std::vector<TensorType> results;
 };
 
 /// The calls of one op with one element type and one length that its type rule accepts.
@@ -43,7 +43,7 @@ class Calls {
     if (normalize_call(op_, shapes.size(), call.attributes)) return;
     const TypeResult results = op_.type_rule(call.inputs, call.attributes);
     if (results.index() != 0) return;
-    call.result = std::get<0>(results)[0];
+    call.results = std::get<0>(results);
     all.push_back(std::move(call));
   }
 
@@ -71,11 +71,39 @@ class Calls {
       add({{n_, 3}, {1, 3}});
     } else if (name == "reshape") {
       add({{n_}}, {{"shape", Integers{1, n_}}});
+    } else if (name == "take" || name == "one_hot" || name == "slice" || name == "top_k") {
+      add_chosen();
+    } else if (name == "broadcast_to") {
+      for (const Shape& shape : {Shape{n_}, Shape{1}, Shape{2, 1}}) add({shape}, {{"shape", Integers{2, n_}}});
+    } else if (name == "permute_dims") {
+      add({{2, n_, 3}}, {{"axes", Integers{2, 0, 1}}});
+      add({{n_, 3}}, {{"axes", Integers{1, 0}}});
+    } else if (name == "pad") {
+      add({{n_}}, {{"widths", Integers{2}}, {"value", 3.0}});
+      add({{2, n_}}, {{"widths", Integers{1, 0, 0, 3}}});
+    } else if (name == "repeat" || name == "tile") {
+      for (const Shape& shape : {Shape{n_}, Shape{2, n_}, Shape{n_, 3}}) {
+        add({shape}, {{"repeats", std::int64_t{3}}});
+        add({shape}, {{"repetitions", Integers{2, 3}}});
+      }
+    } else if (op_.min_inputs == 0) {
+      add({}, {{"shape", Integers{n_}}, {"dtype", dtype_}});
+      add({}, {{"shape", Integers{2, n_}}, {"value", 2.5}, {"dtype", dtype_}});
     } else if (op_.min_inputs == 1) {
       for (const Attributes& attributes : {Attributes{}, Attributes{{"axis", Integers{0}}}, Attributes{{"axis", std::int64_t{0}}}}) {
         for (const Shape& shape : {Shape{n_}, Shape{1, n_}, Shape{n_, 3}, Shape{3, n_}, Shape{2, n_, 35}}) add({shape}, attributes);
       }
     }
+  }
+
+  void add_chosen() {
+    // Indices are drawn like other operands: only u8 stays inside of a table of 256 rows.
+    if (dtype_ == DType::u8) add({{256}, {n_}});
+    if (dtype_ == DType::u8) add({{2, 256, 3}, {n_}}, {{"axis", std::int64_t{1}}});
+    add({{n_}}, {{"depth", std::int64_t{9}}});
+    add({{n_}}, {{"starts", Integers{1}}, {"stops", Integers{n_}}, {"steps", Integers{2}}});
+    add({{2, n_}}, {{"starts", Integers{0, -1}}, {"stops", Integers{2, 0}}, {"steps", Integers{1, -1}}});
+    for (const std::int64_t k : {std::int64_t{1}, n_ / 3, n_}) add({{2, n_}}, {{"k", k}});
   }
 
   void add_elementwise() {
@@ -147,30 +175,35 @@ const OpContext kNoOutput{[](std::string_view) {}};
 std::string describe(const Call& call, std::int64_t offset) {
   std::string text = call.op->name + "(";
   for (std::size_t i = 0; i < call.inputs.size(); ++i) text += (i > 0 ? ", " : "") + to_string(call.inputs[i]);
-  return text + ") -> " + to_string(call.result) + " at offset " + std::to_string(offset);
+  return text + ") -> " + to_string(call.results[0]) + " at offset " + std::to_string(offset);
 }
 
 /// The kernel on operands `offset` elements behind aligned places; `over`: the operand that the result is written over, or -1.
-void check_kernel(const Call& call, const std::vector<std::vector<std::byte>>& data, const Array& expected, double length,
+void check_kernel(const Call& call, const std::vector<std::vector<std::byte>>& data, const std::vector<Array>& expected, double length,
                   std::int64_t offset, int over) {
-  std::vector<Place> places;
-  std::vector<TensorView> views;
-  places.reserve(call.inputs.size() + 1);
+  std::vector<Place> places, own;
+  std::vector<TensorView> views, outputs;
+  places.reserve(call.inputs.size());
+  own.reserve(call.results.size());
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     places.emplace_back(call.inputs[i], offset + static_cast<std::int64_t>(i));
     places.back().set(data[i]);
     views.push_back(places.back().view());
   }
-  if (over < 0) places.emplace_back(call.result, offset);
-  Place& result = over < 0 ? places.back() : places[static_cast<std::size_t>(over)];
-  const TensorView view = result.view();
-  const Status status = host_kernel(*call.op)({*call.op, call.attributes, views, std::span(&view, 1), kNoOutput});
+  for (const TensorType& type : call.results) own.emplace_back(type, offset);
+  std::vector<Place>& results = over < 0 ? own : places;
+  const std::size_t first = over < 0 ? 0 : static_cast<std::size_t>(over);
+  for (std::size_t i = 0; i < call.results.size(); ++i) outputs.push_back(results[first + i].view());
+  const Status status = host_kernel(*call.op)({*call.op, call.attributes, views, outputs, kNoOutput});
   ASSERT_TRUE(status.ok()) << describe(call, offset);
-  EXPECT_EQ(difference(result.array(), expected, length).value_or(""), "") << describe(call, offset) << (over < 0 ? "" : ", in place");
+  for (std::size_t i = 0; i < call.results.size(); ++i) {
+    EXPECT_EQ(difference(results[first + i].array(), expected[i], length).value_or(""), "")
+        << describe(call, offset) << (over < 0 ? "" : ", in place");
+    EXPECT_TRUE(results[first + i].guards_whole()) << describe(call, offset) << " writes outside of its result";
+  }
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     EXPECT_TRUE(places[i].guards_whole() && (static_cast<int>(i) == over || places[i].holds(data[i]))) << describe(call, offset);
   }
-  EXPECT_TRUE(result.guards_whole()) << describe(call, offset) << " writes outside of its result";
 }
 
 /// The meaning against its naive twin, and the kernel against the meaning.
@@ -181,17 +214,18 @@ void check(const Call& call, std::set<std::string>& twins) {
     data.push_back(data_for(type, data.size() + 7));
     inputs.push_back(Array::borrow(type, data.back().data()));
   }
-  std::vector<Array> expected = {Array(call.result)};
+  std::vector<Array> expected;
+  for (const TensorType& type : call.results) expected.emplace_back(type);
   ASSERT_TRUE(call.op->meaning({call.attributes, inputs, expected, kNoOutput}).ok()) << describe(call, 0);
   const double length = reduction_length(*call.op, call.attributes, inputs, expected);
-  if (const std::optional<Array> naive = naive_result(*call.op, call.attributes, inputs, call.result)) {
+  if (const std::optional<Array> naive = naive_result(*call.op, call.attributes, inputs, call.results[0])) {
     twins.insert(call.op->name);
     EXPECT_EQ(difference(expected[0], *naive, length).value_or(""), "") << "meaning of " << describe(call, 0);
   }
   if (host_kernel(*call.op) == run_meaning) return;
-  for (const std::int64_t offset : {0, 1, 3}) check_kernel(call, data, expected[0], length, offset, -1);
+  for (const std::int64_t offset : {0, 1, 3}) check_kernel(call, data, expected, length, offset, -1);
   for (std::size_t i = 0; i < call.inputs.size() && call.op->elementwise(); ++i) {
-    if (call.inputs[i] == call.result) check_kernel(call, data, expected[0], length, 1, static_cast<int>(i));
+    if (call.inputs[i] == call.results[0]) check_kernel(call, data, expected, length, 1, static_cast<int>(i));
   }
 }
 

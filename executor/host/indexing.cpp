@@ -1,0 +1,155 @@
+// slice, take and one_hot. Of take, rows to come are fetched ahead, as they lie anywhere.
+#include <algorithm>
+#include <cstring>
+
+#include "executor/host/movement.h"
+#include "graph/ops/views.h"
+#include "graph/ops/wrapping.h"
+
+namespace cleave::runtime::host {
+namespace {
+
+/// Bytes of a piece of the work.
+constexpr std::int64_t kPiece = 256 << 10;
+
+Movement slice_plan(const TensorType& x, const TensorType& result, const Attributes& attributes) {
+  const ops::View view = ops::slice_view(x, attributes);
+  const auto own = row_major_strides(result.shape);
+  Movement movement;
+  if (result.elements() > 0) movement.from = view.offset;
+  for (std::size_t axis = 0; axis < own.size(); ++axis) movement.copy.add(result.shape[axis], view.strides[axis], own[axis]);
+  return movement;
+}
+
+// --- take --------------------------------------------------------------------------------------------------------------------------------
+
+/// The operand as `before` tables of `extent` rows of `run` bytes.
+struct Table {
+  std::int64_t before = 1, extent = 1, run = 1;
+};
+
+Table table_of(const TensorType& x, std::int64_t axis) {
+  Table table{1, 1, size_of(x.dtype)};
+  if (axis < 0) axis += x.rank();
+  for (std::int64_t i = 0; i < x.rank(); ++i)
+    (i < axis ? table.before : i == axis ? table.extent : table.run) *= x.shape[static_cast<std::size_t>(i)];
+  return table;
+}
+
+template <class Index>
+const Index* first_outside(const Index* indices, std::int64_t count, std::int64_t extent) {
+  unsigned outside = 0;
+  const auto limit = static_cast<std::uint64_t>(extent);
+  for (std::int64_t i = 0; i < count; ++i) outside |= static_cast<unsigned>(static_cast<std::uint64_t>(indices[i]) >= limit);
+  if (outside == 0) return nullptr;
+  return std::find_if(indices, indices + count, [&](Index index) { return static_cast<std::uint64_t>(index) >= limit; });
+}
+
+template <class Element, class Index>
+void take_elements(const std::byte* table, const Index* indices, std::byte* out, std::int64_t count) {
+  const auto* from = reinterpret_cast<const Element*>(table);
+  auto* to = reinterpret_cast<Element*>(out);
+  for (std::int64_t i = 0; i < count; ++i) to[i] = from[indices[i]];
+}
+
+/// Rows of a size that the compiler knows; 0: of any.
+template <std::int64_t size, class Index>
+void take_rows(const std::byte* table, std::int64_t any, const Index* indices, std::byte* out, std::int64_t count) {
+  constexpr std::int64_t kAhead = 12, kLine = 64, kMostLines = 16;
+  const std::int64_t run = size > 0 ? size : any, fetched = std::min(run, kMostLines * kLine);
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (i + kAhead < count) {
+      const std::byte* later = table + static_cast<std::int64_t>(indices[i + kAhead]) * run;
+      for (std::int64_t at = 0; at < fetched; at += kLine) __builtin_prefetch(later + at);
+    }
+    std::memcpy(out + i * run, table + static_cast<std::int64_t>(indices[i]) * run, static_cast<std::size_t>(run));
+  }
+}
+
+template <class Index>
+void take_part(const std::byte* table, std::int64_t run, const Index* indices, std::byte* out, std::int64_t count) {
+  switch (run) {
+    case 1: return take_elements<std::uint8_t>(table, indices, out, count);
+    case 2: return take_elements<std::uint16_t>(table, indices, out, count);
+    case 4: return take_elements<std::uint32_t>(table, indices, out, count);
+    case 8: return take_elements<std::uint64_t>(table, indices, out, count);
+    case 16: return take_rows<16>(table, run, indices, out, count);
+    case 64: return take_rows<64>(table, run, indices, out, count);
+    case 128: return take_rows<128>(table, run, indices, out, count);
+    case 256: return take_rows<256>(table, run, indices, out, count);
+    default: return take_rows<0>(table, run, indices, out, count);
+  }
+}
+
+template <class Index>
+Status take(const KernelCall& call, const Table& table) {
+  const auto* indices = call.inputs[1].as<Index>();
+  const std::int64_t count = call.inputs[1].type->elements();
+  if (const Index* wrong = first_outside(indices, count, table.extent)) {
+    return Error{"`take`: the index " + std::to_string(*wrong) + " is outside the axis of extent " + std::to_string(table.extent)};
+  }
+  if (call.results[0].type->elements() == 0) return {};
+  const std::int64_t grain = std::clamp<std::int64_t>(kPiece / table.run, 1, count), parts = (count + grain - 1) / grain;
+  const auto piece = [&](std::int64_t which) {
+    const std::int64_t begin = which % parts * grain, end = std::min(count, begin + grain), before = which / parts;
+    take_part(call.inputs[0].data + before * table.extent * table.run, table.run, indices + begin,
+              call.results[0].data + (before * count + begin) * table.run, end - begin);
+  };
+  const std::int64_t pieces = table.before * parts;
+  if (call.results[0].type->bytes() >= Workers::kWorthwhileBytes) {
+    const std::int64_t together = std::max<std::int64_t>(1, kPiece / (grain * table.run));
+    call.workers.each_part(pieces, together, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t which = begin; which < end; ++which) piece(which);
+    });
+  } else {
+    for (std::int64_t which = 0; which < pieces; ++which) piece(which);
+  }
+  return {};
+}
+
+Status take_kernel(const KernelCall& call) {
+  const Table table = table_of(*call.inputs[0].type, call.attributes.get_or<std::int64_t>("axis", 0));
+  return dispatch(call.inputs[1].type->dtype, [&](auto zero) -> Status {
+    using Index = decltype(zero);
+    if constexpr (std::is_integral_v<Index> && !std::is_same_v<Index, bool>) return take<Index>(call, table);
+    return run_meaning(call);
+  });
+}
+
+// --- one_hot -----------------------------------------------------------------------------------------------------------------------------
+
+template <class Index, class T>
+void one_hot(const KernelCall& call, std::int64_t depth) {
+  const auto* indices = call.inputs[0].as<Index>();
+  const std::int64_t grain = std::max<std::int64_t>(1, kPiece / (depth * static_cast<std::int64_t>(sizeof(T))));
+  const auto one = ops::store<T>(true);
+  call.workers.each_part(call.inputs[0].type->elements(), grain, [&](std::int64_t begin, std::int64_t end) {
+    T* out = call.results[0].as<T>() + begin * depth;
+    std::memset(static_cast<void*>(out), 0, static_cast<std::size_t>((end - begin) * depth) * sizeof(T));
+    for (std::int64_t i = begin; i < end; ++i, out += depth) {
+      const auto index = static_cast<std::int64_t>(indices[i]);
+      if (index >= 0 && index < depth) out[index] = one;
+    }
+  });
+}
+
+Status one_hot_kernel(const KernelCall& call) {
+  const TensorType& result = *call.results[0].type;
+  if (result.elements() == 0) return {};
+  dispatch(call.inputs[0].type->dtype, [&](auto index) {
+    dispatch(result.dtype, [&](auto zero) {
+      using Index = decltype(index);
+      if constexpr (std::is_integral_v<Index>) one_hot<Index, decltype(zero)>(call, result.shape.back());
+    });
+  });
+  return {};
+}
+
+}  // namespace
+
+std::span<const KernelRow> indexing_kernels() {
+  static constexpr KernelRow rows[] = {movement<slice_plan>("slice"), {"take", take_kernel}, {"one_hot", one_hot_kernel}};
+  return rows;
+}
+
+}  // namespace cleave::runtime::host

@@ -1,0 +1,108 @@
+// A stable sort of items by their keys, a digit of eight bits at a time, the lowest first. A digit that all keys share costs no pass. Long
+// sequences are split among workers; there is one stable order, so the result does not depend on how.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "executor/device/workers.h"
+#include "executor/host/sorting/keys.h"
+
+namespace cleave::runtime::host {
+
+/// Memory that is kept from call to call, and grows where a call needs more.
+class Scratch {
+ public:
+  template <class T>
+  T* get(std::int64_t count) {
+    const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(T);
+    if (bytes > size_) {
+      memory_.reset();
+      size_ = 0;
+      memory_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
+      size_ = bytes;
+    }
+    return reinterpret_cast<T*>(memory_.get());
+  }
+
+ private:
+  std::unique_ptr<std::byte[]> memory_;
+  std::size_t size_ = 0;
+};
+
+using Counts = std::array<std::uint32_t, 256>;
+
+/// From it on, one sequence is split among workers.
+inline constexpr std::int64_t kSplitFrom = 1 << 16;
+
+template <class Kind>
+class RadixSort {
+ public:
+  using Item = typename Kind::Item;
+  using Key = decltype(Kind::key(Item{}));
+
+  /// Sorts `items` and returns where they are then: there or at `other`, which is as long. `counts` is kept for the next call.
+  static Item* run(Item* items, Item* other, std::int64_t count, Workers& workers, std::vector<Counts>& counts) {
+    if (count < 10 * kDigits) {  // comparing is faster
+      std::sort(items, items + count, Kind::less);
+      return items;
+    }
+    return workers.threads() > 1 && count >= kSplitFrom ? split(items, other, count, workers, counts) : alone(items, other, count);
+  }
+
+ private:
+  static constexpr int kDigits = static_cast<int>(sizeof(Key));
+  static unsigned digit(const Item& item, int which) { return static_cast<unsigned>(Kind::key(item) >> (8 * which)) & 255U; }
+
+  static void scatter(const Item* from, const Item* end, Item* to, int which, Counts& next) {
+    for (; from < end; ++from) to[next[digit(*from, which)]++] = *from;
+  }
+
+  static Item* alone(Item* items, Item* other, std::int64_t count) {
+    std::array<Counts, kDigits> counts{};
+    for (std::int64_t i = 0; i < count; ++i) {
+      for (int which = 0; which < kDigits; ++which) ++counts[which][digit(items[i], which)];
+    }
+    for (int which = 0; which < kDigits; ++which) {
+      if (counts[which][digit(items[0], which)] == count) continue;
+      std::uint32_t place = 0;
+      for (std::uint32_t& number : counts[which]) place += std::exchange(number, place);
+      scatter(items, items + count, other, which, counts[which]);
+      std::swap(items, other);
+    }
+    return items;
+  }
+
+  /// A part for each thread: the place of an item is behind those of smaller digits, and behind those of its own in earlier parts.
+  static Item* split(Item* items, Item* other, std::int64_t count, Workers& workers, std::vector<Counts>& counts) {
+    const std::int64_t parts = workers.threads();
+    const auto begin = [&](std::int64_t part) { return count * part / parts; };
+    counts.resize(static_cast<std::size_t>(parts));
+    for (int which = 0; which < kDigits; ++which) {
+      workers.each(parts, [&](std::int64_t part) {
+        Counts own{};
+        for (std::int64_t i = begin(part); i < begin(part + 1); ++i) ++own[digit(items[i], which)];
+        counts[static_cast<std::size_t>(part)] = own;
+      });
+      std::uint32_t place = 0;
+      bool shared = false;
+      for (std::size_t value = 0; value < 256; ++value) {
+        const std::uint32_t before = place;
+        for (Counts& of_part : counts) place += std::exchange(of_part[value], place);
+        shared = shared || place - before == count;
+      }
+      if (shared) continue;
+      workers.each(parts, [&](std::int64_t part) {
+        scatter(items + begin(part), items + begin(part + 1), other, which, counts[static_cast<std::size_t>(part)]);
+      });
+      std::swap(items, other);
+    }
+    return items;
+  }
+};
+
+}  // namespace cleave::runtime::host

@@ -1,0 +1,134 @@
+// What the kernels of sorting share: lines along an axis, brought into memory of their own as items, sorted, and given to who writes them.
+#pragma once
+
+#include "executor/device/kernel.h"
+#include "executor/host/sorting/radix.h"
+
+namespace cleave::runtime::host {
+
+/// Element k of line i along `axis` stands at start(i) + k * step.
+struct Lines {
+  std::int64_t extent = 1, step = 1, count = 1;
+
+  Lines() = default;
+  Lines(const Shape& shape, std::int64_t axis) {
+    if (axis < 0) axis += static_cast<std::int64_t>(shape.size());
+    for (std::int64_t a = 0; a < static_cast<std::int64_t>(shape.size()); ++a) {
+      const std::int64_t size = shape[static_cast<std::size_t>(a)];
+      if (a == axis) {
+        extent = size;
+      } else {
+        count *= size;
+        if (a > axis) step *= size;
+      }
+    }
+  }
+  [[nodiscard]] std::int64_t start(std::int64_t line) const { return line / step * step * extent + line % step; }
+};
+
+/// Writes -0 and NaN, which have lost their bits as keys, where they belong: in the order in which they stand in the line.
+template <class T>
+void restore_twins(const T* line, T* out, std::int64_t extent, std::int64_t step, bool descending) {
+  const auto range = [&](KeyOf<T> key) {
+    std::int64_t low = 0, high = extent;  // of those before `key`
+    while (low < high) {
+      const std::int64_t middle = (low + high) / 2;
+      const KeyOf<T> other = key_of(out[middle * step]);
+      (descending ? other > key : other < key) ? low = middle + 1 : high = middle;
+    }
+    return low;
+  };
+  std::int64_t zero = range(kZeroKey<T>), nan = range(kNaNKey<T>);
+  for (std::int64_t k = 0; k < extent; ++k) {
+    const KeyOf<T> key = key_of(line[k * step]);
+    if (key == kZeroKey<T>) out[zero++ * step] = line[k * step];
+    if (key == kNaNKey<T>) out[nan++ * step] = line[k * step];
+  }
+}
+
+/// Whether the key has not all the bits of the element.
+template <class T>
+bool loses_bits(T element) {
+  if constexpr (!kHasTwins<T>) return false;
+  const auto bits = std::bit_cast<KeyOf<T>>(element);
+  return bits == kSign<T> || key_of(element) == kNaNKey<T>;
+}
+
+/// The memory of a kernel that sorts: a piece for each part of the work that runs by itself.
+struct SortMemory {
+  std::vector<Scratch> pieces;
+  std::vector<Counts> counts;
+};
+
+/// Sorts every line and writes its elements, or their positions.
+template <class T, bool gives_positions>
+class LineSort {
+ public:
+  static constexpr bool kValues = !gives_positions;
+  using Out = std::conditional_t<gives_positions, std::int32_t, T>;
+  using Kind = std::conditional_t<kValues, KeyItem<KeyOf<T>>, PlacedItem<KeyOf<T>>>;
+  using Item = typename Kind::Item;
+
+  LineSort(const T* in, Out* out, Lines lines, bool descending) : in_(in), out_(out), lines_(lines), descending_(descending) {}
+
+  void run(Workers& workers, SortMemory& memory) const {
+    // Lines that lie side by side are read and written together, as they share their cache lines.
+    const std::int64_t side = std::min<std::int64_t>({lines_.step, 16, std::max<std::int64_t>(1, (1 << 18) / lines_.extent)});
+    const std::int64_t groups = (lines_.step + side - 1) / side, tasks = lines_.count / lines_.step * groups;
+    const bool few = tasks < workers.threads() && lines_.extent >= kSplitFrom;
+    const bool small = lines_.count * lines_.extent * static_cast<std::int64_t>(sizeof(T)) < Workers::kWorthwhileBytes;
+    const std::int64_t pieces = few || small ? 1 : std::min<std::int64_t>(tasks, workers.threads());
+    if (static_cast<std::int64_t>(memory.pieces.size()) < pieces) memory.pieces.resize(static_cast<std::size_t>(pieces));
+    workers.each(pieces, [&](std::int64_t piece) {
+      Item* items = memory.pieces[static_cast<std::size_t>(piece)].template get<Item>((side + 1) * lines_.extent);
+      for (std::int64_t task = tasks * piece / pieces; task < tasks * (piece + 1) / pieces; ++task) {
+        const std::int64_t first = task / groups * lines_.step + task % groups * side;
+        const std::int64_t wide = std::min(side, lines_.step - task % groups * side);
+        sort_group(items, first, wide, few ? workers : Workers::none(), memory.counts);
+      }
+    });
+  }
+
+ private:
+  void sort_group(Item* items, std::int64_t first, std::int64_t wide, Workers& workers, std::vector<Counts>& counts) const {
+    const std::int64_t extent = lines_.extent, step = lines_.step, start = lines_.start(first);
+    const KeyOf<T> flip = descending_ ? kNaNKey<T> : KeyOf<T>{0};
+    Item* const other = items + wide * extent;
+    bool lossy = false;
+    for (std::int64_t k = 0; k < extent; ++k) {
+      for (std::int64_t side = 0; side < wide; ++side) {
+        const T element = in_[start + k * step + side];
+        items[side * extent + k] = Kind::make(static_cast<KeyOf<T>>(key_of(element) ^ flip), static_cast<std::uint32_t>(k));
+        if constexpr (kValues) lossy |= loses_bits(element);
+      }
+    }
+    const Item* sorted = items;
+    for (std::int64_t side = 0; side < wide; ++side) {
+      Item* line = items + side * extent;
+      sorted = RadixSort<Kind>::run(line, other, extent, workers, counts);
+      if (wide > 1 && sorted != line) std::copy(sorted, sorted + extent, line);
+    }
+    if (wide > 1) sorted = items;
+    for (std::int64_t k = 0; k < extent; ++k) {
+      for (std::int64_t side = 0; side < wide; ++side) {
+        Out& out = out_[start + k * step + side];
+        if constexpr (kValues) {
+          out = element_of<T>(static_cast<KeyOf<T>>(sorted[side * extent + k] ^ flip));
+        } else {
+          out = static_cast<Out>(Kind::position(sorted[side * extent + k]));
+        }
+      }
+    }
+    if constexpr (kValues && kHasTwins<T>) {
+      for (std::int64_t side = 0; side < wide && lossy; ++side)
+        restore_twins(in_ + start + side, out_ + start + side, extent, step, descending_);
+    }
+  }
+
+  const T* in_;
+  Out* out_;
+  Lines lines_;
+  bool descending_;
+};
+
+}  // namespace cleave::runtime::host
