@@ -35,12 +35,13 @@ class ElementwiseKernel final : public HostKernel {
 }  // namespace host
 
 std::span<const host::KernelFamily> host::kernel_families() {
-  static constexpr KernelFamily families[] = {
-      {"creation", creation_kernels},   {"elementwise", elementwise_kernels}, {"indexing", indexing_kernels},
-      {"joining", joining_kernels},     {"matmul", matmul_kernels},           {"random", random_kernels},
-      {"reduction", reduction_kernels}, {"scan", scan_kernels},               {"selection", selection_kernels},
-      {"shape", shape_kernels},         {"softmax", softmax_kernels},         {"sorting", sorting_kernels},
-      {"transfer", transfer_kernels}};
+  static constexpr KernelFamily families[] = {{"creation", creation_kernels},   {"elementwise", elementwise_kernels},
+                                              {"indexing", indexing_kernels},   {"joining", joining_kernels},
+                                              {"matmul", matmul_kernels},       {"random", random_kernels},
+                                              {"reduction", reduction_kernels}, {"scan", scan_kernels},
+                                              {"selection", selection_kernels}, {"shape", shape_kernels},
+                                              {"softmax", softmax_kernels},     {"sorting", sorting_kernels},
+                                              {"transfer", transfer_kernels}};
   return families;
 }
 

@@ -68,7 +68,8 @@ class Writer {
     }
     for (std::size_t k = 0; k < types_.size(); ++k) {
       const ops::Strides strides = ops::broadcast_strides(request_.input_types[k].shape, element_.shape);
-      for (std::size_t axis = 0; axis < element_.shape.size(); ++axis) (marked[axis] ? reduced_strides : kept_strides)[k].push_back(strides[axis]);
+      for (std::size_t axis = 0; axis < element_.shape.size(); ++axis)
+        (marked[axis] ? reduced_strides : kept_strides)[k].push_back(strides[axis]);
     }
     kept_ = make_walk(kept, kept_strides);
     reduced_ = make_walk(reduced, reduced_strides);
