@@ -36,10 +36,10 @@ Movement broadcast_to_plan(const TensorType& x, const TensorType& result, const 
 }
 
 Movement flip_plan(const TensorType& x, const TensorType& result, const Attributes& attributes) {
-  const std::vector<bool> marked = ops::marked_axes(attributes, x.rank());
+  const ops::AxisMarks marked = ops::marked_axes(attributes, x.rank());
   ops::Strides strides = row_major_strides(x.shape);
   std::int64_t from = 0;
-  for (std::size_t axis = 0; axis < marked.size(); ++axis) {
+  for (std::size_t axis = 0; axis < x.shape.size(); ++axis) {
     if (!marked[axis]) continue;
     from += (x.shape[axis] - 1) * strides[axis];
     strides[axis] = -strides[axis];
