@@ -153,8 +153,7 @@ template <class Kind, class Float>
   draw_numbers<Kind>(draw, out, begin, end);
 }
 template <class Kind, class Float>
-[[gnu::target("avx512f,avx512dq,avx512vl,avx512bw,prefer-vector-width=512")]] void draw_avx512(const Draw& draw, Float* out,
-                                                                                               std::int64_t begin, std::int64_t end) {
+[[gnu::target("avx512f,avx512dq,avx512vl,avx512bw")]] void draw_avx512(const Draw& draw, Float* out, std::int64_t begin, std::int64_t end) {
   draw_numbers<Kind>(draw, out, begin, end);
 }
 #endif

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "executor/device/kernel.h"
+#include "executor/host/sorting/network.h"
 #include "executor/host/sorting/radix.h"
 
 namespace cleave::runtime::host {
@@ -72,13 +73,16 @@ class LineSort {
   LineSort(const T* in, Out* out, Lines lines, bool descending) : in_(in), out_(out), lines_(lines), descending_(descending) {}
 
   void run(Workers& workers, SortMemory& memory) const {
+    if constexpr (std::is_integral_v<Item>) {
+      // Two lines at least for each comparison that is made for all lanes.
+      if (lines_.count * 4 >= kLanes<Item> && lines_.extent <= longest_lanes(sizeof(Item))) return run_lanes(workers, memory);
+    }
     // Lines that lie side by side are read and written together, as they share their cache lines.
     const std::int64_t side = std::min<std::int64_t>({lines_.step, 16, std::max<std::int64_t>(1, (1 << 18) / lines_.extent)});
     const std::int64_t groups = (lines_.step + side - 1) / side, tasks = lines_.count / lines_.step * groups;
     const bool few = tasks < workers.threads() && lines_.extent >= kSplitFrom;
-    const bool small = lines_.count * lines_.extent * static_cast<std::int64_t>(sizeof(T)) < Workers::kWorthwhileBytes;
-    const std::int64_t pieces = few || small ? 1 : std::min<std::int64_t>(tasks, workers.threads());
-    if (static_cast<std::int64_t>(memory.pieces.size()) < pieces) memory.pieces.resize(static_cast<std::size_t>(pieces));
+    const std::int64_t pieces = few ? 1 : pieces_of(tasks, workers, memory);
+    if (memory.pieces.empty()) memory.pieces.resize(1);
     workers.each(pieces, [&](std::int64_t piece) {
       Item* items = memory.pieces[static_cast<std::size_t>(piece)].template get<Item>((side + 1) * lines_.extent);
       for (std::int64_t task = tasks * piece / pieces; task < tasks * (piece + 1) / pieces; ++task) {
@@ -90,6 +94,66 @@ class LineSort {
   }
 
  private:
+  /// Parts of the work that run by themselves, with memory for each.
+  std::int64_t pieces_of(std::int64_t tasks, const Workers& workers, SortMemory& memory) const {
+    const bool small = lines_.count * lines_.extent * static_cast<std::int64_t>(sizeof(T)) < Workers::kWorthwhileBytes;
+    const std::int64_t pieces = small ? 1 : std::min<std::int64_t>(tasks, workers.threads());
+    if (static_cast<std::int64_t>(memory.pieces.size()) < pieces) memory.pieces.resize(static_cast<std::size_t>(pieces));
+    return pieces;
+  }
+
+  /// Short lines side by side.
+  void run_lanes(Workers& workers, SortMemory& memory) const {
+    const std::int64_t tasks = (lines_.count + kLanes<Item> - 1) / kLanes<Item>, pieces = pieces_of(tasks, workers, memory);
+    workers.each(pieces, [&](std::int64_t piece) {
+      Item* items = memory.pieces[static_cast<std::size_t>(piece)].template get<Item>(kLanes<Item> * lines_.extent);
+      for (std::int64_t task = tasks * piece / pieces; task < tasks * (piece + 1) / pieces; ++task) {
+        sort_together(items, task * kLanes<Item>, std::min(kLanes<Item>, lines_.count - task * kLanes<Item>));
+      }
+    });
+  }
+
+  /// `body(k, lane, place)` for each element of `wide` lines, neighbours in memory one after the other.
+  template <class Body>
+  void each_element(std::int64_t first, std::int64_t wide, const Body& body) const {
+    std::array<std::int64_t, kLanes<Item>> starts{};
+    for (std::int64_t lane = 0; lane < wide; ++lane) starts[lane] = lines_.start(first + lane);
+    if (lines_.step == 1) {
+      for (std::int64_t lane = 0; lane < wide; ++lane) {
+        for (std::int64_t k = 0; k < lines_.extent; ++k) body(k, lane, starts[lane] + k);
+      }
+    } else {
+      for (std::int64_t k = 0; k < lines_.extent; ++k) {
+        for (std::int64_t lane = 0; lane < wide; ++lane) body(k, lane, starts[lane] + k * lines_.step);
+      }
+    }
+  }
+
+  void sort_together(Item* items, std::int64_t first, std::int64_t wide) const {
+    const KeyOf<T> flip = descending_ ? kNaNKey<T> : KeyOf<T>{0};
+    if (wide < kLanes<Item>) std::fill_n(items, kLanes<Item> * lines_.extent, Item{0});
+    bool lossy = false;
+    each_element(first, wide, [&](std::int64_t k, std::int64_t lane, std::int64_t place) {
+      items[k * kLanes<Item> + lane] = Kind::make(static_cast<KeyOf<T>>(key_of(in_[place]) ^ flip), static_cast<std::uint32_t>(k));
+      if constexpr (kValues) lossy |= loses_bits(in_[place]);
+    });
+    sort_lanes(items, lines_.extent);
+    each_element(first, wide, [&](std::int64_t k, std::int64_t lane, std::int64_t place) {
+      const Item item = items[k * kLanes<Item> + lane];
+      if constexpr (kValues) {
+        out_[place] = element_of<T>(static_cast<KeyOf<T>>(item ^ flip));
+      } else {
+        out_[place] = static_cast<Out>(Kind::position(item));
+      }
+    });
+    if constexpr (kValues && kHasTwins<T>) {
+      for (std::int64_t lane = 0; lane < wide && lossy; ++lane) {
+        const std::int64_t start = lines_.start(first + lane);
+        restore_twins(in_ + start, out_ + start, lines_.extent, lines_.step, descending_);
+      }
+    }
+  }
+
   void sort_group(Item* items, std::int64_t first, std::int64_t wide, Workers& workers, std::vector<Counts>& counts) const {
     const std::int64_t extent = lines_.extent, step = lines_.step, start = lines_.start(first);
     const KeyOf<T> flip = descending_ ? kNaNKey<T> : KeyOf<T>{0};

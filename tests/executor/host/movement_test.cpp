@@ -103,8 +103,8 @@ int expect_as_meant(const char* name, std::vector<Array> inputs, Attributes attr
 /// Every length where something begins or ends, and some that are split among threads.
 std::vector<std::int64_t> lengths() {
   std::vector<std::int64_t> all;
-  for (std::int64_t n = 0; n <= 130; ++n) all.push_back(n);
-  for (const std::int64_t n : {255, 256, 257, 511, 1000, 1023, 1024, 1025, 1088, 1089, 2500, 4095, 4096, 4097}) all.push_back(n);
+  for (std::int64_t n = 0; n <= 66; ++n) all.push_back(n);
+  for (const std::int64_t n : {79, 80, 81, 129, 192, 193, 256, 257, 1024, 1025, 4096, 4097}) all.push_back(n);
   return all;
 }
 
@@ -112,14 +112,14 @@ class Movement : public ::testing::TestWithParam<DType> {};
 
 TEST_P(Movement, LinesAreSortedAsMeant) {
   for (const std::int64_t n : lengths()) {
-    for (const std::uint64_t variety : {0, 3, 50, 100000}) {
+    for (const std::uint64_t variety : {0, 5, 1000}) {
       const Array x = elements_of(GetParam(), {n}, variety, static_cast<std::uint64_t>(n) + variety);
       for (const bool descending : {false, true}) {
         EXPECT_EQ(expect_as_meant("sort", {x}, {{"descending", descending}}), 1);
         EXPECT_EQ(expect_as_meant("argsort", {x}, {{"descending", descending}}), 1);
       }
       EXPECT_EQ(expect_as_meant("unique", {x}, {}), 2);
-      for (const std::int64_t k : {std::int64_t{0}, std::int64_t{1}, std::int64_t{5}, n / 9, n / 2, n}) {
+      for (const std::int64_t k : {std::int64_t{0}, std::int64_t{1}, n / 9, n / 2, n}) {
         EXPECT_EQ(expect_as_meant("top_k", {x}, {{"k", k}}), k <= n ? 2 : 0);
       }
     }
@@ -129,8 +129,8 @@ TEST_P(Movement, LinesAreSortedAsMeant) {
 
 TEST_P(Movement, AxesAreSortedAsMeant) {
   for (const Shape& shape :
-       {Shape{3, 40, 5}, Shape{2, 100, 33}, Shape{700, 1, 3}, Shape{4, 3, 700}, Shape{0, 4, 2}, Shape{4, 0, 2}, Shape{90, 7, 20}}) {
-    for (const std::uint64_t variety : {0, 4, 1000}) {
+       {Shape{3, 40, 5}, Shape{2, 100, 33}, Shape{700, 1, 3}, Shape{4, 3, 700}, Shape{0, 4, 2}, Shape{4, 0, 2}, Shape{50, 7, 9}}) {
+    for (const std::uint64_t variety : {0, 4}) {
       const Array x = elements_of(GetParam(), shape, variety, 5 + variety);
       for (std::int64_t axis = -3; axis < 3; ++axis) {
         for (const bool descending : {false, true}) {
