@@ -9,13 +9,15 @@
 
 namespace cleave::runtime::host {
 
+// All inline here is always inlined: no copy that was compiled for one set of instructions may serve others.
+
 /// Where element (row, column) of a matrix lies: `at + row * row_stride + column * column_stride`.
 template <class T>
 struct Matrix {
   T* at = nullptr;
   std::int64_t row = 0, column = 0;  ///< strides in elements
 
-  [[nodiscard]] Matrix from(std::int64_t r, std::int64_t c) const { return {at + r * row + c * column, row, column}; }
+  [[nodiscard, gnu::always_inline]] Matrix from(std::int64_t r, std::int64_t c) const { return {at + r * row + c * column, row, column}; }
 };
 
 /// c = a x b, or c += a x b; c's columns lie side by side.
@@ -56,12 +58,12 @@ struct ProductCode {
 };
 
 /// Width of the panel of b that begins with `left` columns to go: three registers, but for no narrow one at the end.
-constexpr std::int64_t panel_width(std::int64_t left, std::int64_t width) {
+[[gnu::always_inline]] constexpr std::int64_t panel_width(std::int64_t left, std::int64_t width) {
   const std::int64_t registers = (left + width - 1) / width;
   return (registers == 4 ? 2 : registers < 3 ? registers : 3) * width;
 }
 /// Elements that a packed b has a row.
-constexpr std::int64_t packed_columns(std::int64_t columns, std::int64_t width) {
+[[gnu::always_inline]] constexpr std::int64_t packed_columns(std::int64_t columns, std::int64_t width) {
   return (columns + width - 1) / width * width;
 }
 

@@ -17,7 +17,6 @@
 namespace cleave::testing {
 namespace {
 
-using Epilogue;
 using enum DType;
 using test::TemporaryFolder;
 
