@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <optional>
 #include <vector>
 
 #include "executor/host/rows.h"
+#include "executor/host/scratch.h"
 #include "executor/host/tile_reader.h"
 
 namespace cleave::runtime::host {
@@ -19,16 +19,6 @@ constexpr std::size_t kMostValues = 64;       ///< inputs and what the steps com
 constexpr std::int64_t kTileBytes = 8 << 10;  ///< of the widest value in a tile: three of them fit into any first-level cache
 constexpr std::int64_t kTilesAPiece = 16;     ///< what a thread takes at once
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
-
-/// A thread's slots; they grow, and stay.
-std::byte* scratch_of(std::size_t bytes) {
-  struct alignas(64) Line {
-    std::byte bytes[64];
-  };
-  static thread_local std::vector<Line> lines;
-  if (lines.size() * sizeof(Line) < bytes) lines.resize(bytes / sizeof(Line) + 1);
-  return lines.data()->bytes;
-}
 
 class FusedKernel final : public HostKernel {
  public:
@@ -59,6 +49,7 @@ class FusedKernel final : public HostKernel {
   std::vector<std::uint8_t> held_;  ///< by step, of the call under way: its result goes to a slot first, since its memory is still read
   std::int64_t total_ = 0, tile_ = 0;
   std::size_t slots_ = 0;
+  Scratch<std::byte> scratch_;
 };
 
 class FusedKernel::Slots {
@@ -144,11 +135,11 @@ Status FusedKernel::run(const KernelCall& call) {
     const std::size_t value = readers_.size() + s;
     held_[s] = values_[value].result == kNone || overwritten_early(call, value);
   }
-  const std::size_t bytes = slots_ * static_cast<std::size_t>(kTileBytes);
+  scratch_.reserve(call.workers.threads(), static_cast<std::int64_t>(std::max<std::size_t>(1, slots_)) * kTileBytes);
   call.workers.each_part(total_, total_ * kTileBytes / tile_ < Workers::kWorthwhileBytes ? total_ : tile_ * kTilesAPiece,
                          [&](std::int64_t begin, std::int64_t end) {
-                           std::byte* scratch = scratch_of(bytes);
-                           for (; begin < end; begin += tile_) run_tile(call, begin, std::min(tile_, end - begin), scratch);
+                           const Scratch<std::byte>::Part part(scratch_);
+                           for (; begin < end; begin += tile_) run_tile(call, begin, std::min(tile_, end - begin), part.data());
                          });
   return {};
 }

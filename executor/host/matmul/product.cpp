@@ -1,7 +1,6 @@
 #include "executor/host/matmul/product.h"
 
 #include <algorithm>
-#include <new>
 
 namespace cleave::runtime::host {
 namespace {
@@ -31,26 +30,6 @@ Matrix<T> transposed(const Matrix<T>& matrix) {
 }
 
 }  // namespace
-
-template <class T>
-void Scratch<T>::reserve(int threads, std::int64_t elements) {
-  if (threads <= threads_ || elements == 0) return;
-  auto parts = std::make_unique<Piece[]>(static_cast<std::size_t>(threads));
-  for (int i = 0; i < threads; ++i) {
-    const std::size_t bytes = static_cast<std::size_t>(elements) * sizeof(T);
-    parts[static_cast<std::size_t>(i)].memory.reset(static_cast<T*>(::operator new[](bytes, std::align_val_t(kAlignment))));
-  }
-  parts_ = std::move(parts);
-  threads_ = threads;
-}
-
-template <class T>
-Scratch<T>::Part::Part(Scratch& scratch) {
-  for (int i = 0;; i = i + 1 < scratch.threads_ ? i + 1 : 0) {
-    part_ = &scratch.parts_[static_cast<std::size_t>(i)];
-    if (!part_->taken.exchange(true, std::memory_order_acquire)) return;
-  }
-}
 
 template <class T>
 Product<T>::Product(const MatmulPlan& plan) : plan_(plan), code_(product_code<T>()) {

@@ -3,48 +3,15 @@
 // run.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <vector>
 
 #include "executor/device/matmul_plan.h"
 #include "executor/device/workers.h"
 #include "executor/host/matmul/code.h"
+#include "executor/host/scratch.h"
 
 namespace cleave::runtime::host {
-
-/// Memory of pieces at work: one part for each thread, taken for as long as a piece takes.
-template <class T>
-class Scratch {
- public:
-  static constexpr std::size_t kAlignment = 64;
-
-  /// For so many threads, each with so many elements.
-  void reserve(int threads, std::int64_t elements);
-  class Part {
-   public:
-    explicit Part(Scratch& scratch);
-    Part(const Part&) = delete;
-    Part& operator=(const Part&) = delete;
-    ~Part() { part_->taken.store(false, std::memory_order_release); }
-    [[nodiscard]] T* data() const { return part_->memory.get(); }
-
-   private:
-    friend class Scratch;
-    typename Scratch::Piece* part_ = nullptr;
-  };
-
- private:
-  struct Free {
-    void operator()(T* memory) const { ::operator delete[](memory, std::align_val_t(kAlignment)); }
-  };
-  struct Piece {
-    std::unique_ptr<T[], Free> memory;
-    std::atomic<bool> taken{false};
-  };
-  int threads_ = 0;
-  std::unique_ptr<Piece[]> parts_;
-};
 
 template <class T>
 class Product {
