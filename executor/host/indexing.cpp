@@ -139,7 +139,11 @@ Status one_hot_kernel(const KernelCall& call) {
   dispatch(call.inputs[0].type->dtype, [&](auto index) {
     dispatch(result.dtype, [&](auto zero) {
       using Index = decltype(index);
-      if constexpr (std::is_integral_v<Index>) one_hot<Index, decltype(zero)>(call, result.shape.back());
+      if constexpr (std::is_integral_v<Index>) {
+        one_hot<Index, decltype(zero)>(call, result.shape.back());
+      } else {
+        (void)zero;  // the type rule takes no other positions
+      }
     });
   });
   return {};

@@ -8,6 +8,7 @@
 
 #include "executor/host/matmul/code.h"
 
+// NOLINTBEGIN(misc-definitions-in-headers): in another namespace in each file.
 namespace cleave::runtime::host::CLEAVE_CODE_NAME {
 namespace {
 
@@ -223,11 +224,13 @@ inline __attribute__((always_inline)) void dot_tile(std::int64_t inner, const Ma
     }
     k += w;
   };
+  // NOLINTBEGIN(bugprone-infinite-loop): `step` goes on.
   while (k + kTurns * w <= inner) {
 #pragma GCC unroll 4
     for (int turn = 0; turn < kTurns; ++turn) step(sum[turn]);
   }
   while (k + w <= inner) step(sum[0]);
+  // NOLINTEND(bugprone-infinite-loop)
   for (int r = 0; r < R; ++r) {
     for (int c = 0; c < C; ++c) {
       V all = sum[0][r][c];
@@ -346,3 +349,4 @@ const ProductCode<std::uint64_t>& code_u64() {
 }
 
 }  // namespace cleave::runtime::host::CLEAVE_CODE_NAME
+// NOLINTEND(misc-definitions-in-headers)
