@@ -2,7 +2,9 @@
 // the executor, so that both start from the same bits.
 #pragma once
 
+#include <array>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,9 +17,26 @@ namespace cleave::runtime {
 /// An Error at the node's line if there is none, or if its type is another.
 Result<Array> bind_leaf(const Graph& graph, NodeId node, const RunOptions& options);
 
-/// The arrays of all inputs and parameters, by node. `kept`: what the model draws or fills for itself is taken from there, or left there
-/// for the next run.
-Result<std::map<NodeId, Array>> bind_leaves(const Graph& graph, const RunOptions& options, std::map<NodeId, Array>* kept = nullptr);
+/// What the model itself gives nodes, from run to run: drawn or filled once, read again only when its file has changed.
+class KeptLeaves {
+ public:
+  /// The array of `node`, if it is still what the model gives.
+  [[nodiscard]] const Array* find(const Graph& graph, NodeId node) const;
+  void keep(const Graph& graph, NodeId node, const Array& array);
+
+ private:
+  /// By which a file is known to be as it was: its identity, size and times. Empty: it is not there, or so new that it may change unseen.
+  using FileState = std::array<std::int64_t, 6>;
+  static std::optional<FileState> state_of(const Node& node);
+  struct Leaf {
+    Array array;
+    std::optional<FileState> file;
+  };
+  std::map<NodeId, Leaf> leaves_;
+};
+
+/// The arrays of all inputs and parameters, by node. `kept`: from earlier runs, and for later ones; null: nothing is.
+Result<std::map<NodeId, Array>> bind_leaves(const Graph& graph, const RunOptions& options, KeptLeaves* kept = nullptr);
 
 /// Attributes of nodes that call a function from a shared library, with the function bound. Loads the libraries.
 using BoundAttributes = std::map<NodeId, Attributes>;

@@ -207,7 +207,7 @@ class AsynchronousExecutor final : public Executor {
   }
 
   std::unique_ptr<Prepared> prepared_;
-  std::map<NodeId, Array> kept_;  ///< what the model draws or fills for itself, the same in every run
+  KeptLeaves kept_;  ///< what the model itself gives
   Outputs outputs_;
   EarlyOutputs early_outputs_;
   const double watchdog_seconds_;

@@ -6,15 +6,18 @@
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <latch>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "executor/check/reference.h"
+#include "graph/array/npy.h"
 #include "graph/ops/ops.h"
 #include "graph/trace/host_call.h"
 #include "graph/trace/trace.h"
 #include "tests/support/namespaces.h"
+#include "tests/support/temporary_folder.h"
 
 namespace cleave::testing {
 namespace {
@@ -97,6 +100,25 @@ TEST(Executable, SaysWhatItPlanned) {
   EXPECT_EQ(json["model"], "regression");
   EXPECT_EQ(json["totals"]["transfers"], program.plan().transfers.items.size());
   EXPECT_EQ(nlohmann::json::parse(program.sarif())["version"], "2.1.0");
+}
+
+TEST(Executable, ReadsAFileAgainWhenItHasChanged) {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path("w.npy");
+  ASSERT_TRUE(write_npy(Array::of<float>({2}, {1, 2}), path).ok());
+  const Executable program =
+      compiled(trace("files", [&] { return named("y", parameter("w", "f32[2]", Init::file(path)) * 2); }), {.device = "none"});
+  const auto run = [&] { return program.run(RunOptions())->output("y")->at(1); };
+  EXPECT_EQ(run(), 4);
+  ASSERT_TRUE(write_npy(Array::of<float>({2}, {1, 5}), path).ok());
+  EXPECT_EQ(run(), 10);
+  std::this_thread::sleep_for(std::chrono::milliseconds(2100));  // from now on it is kept
+  EXPECT_EQ(run(), 10);
+  EXPECT_EQ(run(), 10);
+  ASSERT_TRUE(write_npy(Array::of<float>({2}, {1, 7}), path).ok());
+  EXPECT_EQ(run(), 14);
+  std::filesystem::remove(path);
+  EXPECT_FALSE(program.run(RunOptions()).ok());
 }
 
 TEST(Executable, TwoRunsOfOneSubmissionEachAreInFlightAtOnce) {
