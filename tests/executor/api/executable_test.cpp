@@ -112,7 +112,7 @@ TEST(Executable, ReadsAFileAgainWhenItHasChanged) {
   EXPECT_EQ(run(), 4);
   ASSERT_TRUE(write_npy(Array::of<float>({2}, {1, 5}), path).ok());
   EXPECT_EQ(run(), 10);
-  std::this_thread::sleep_for(std::chrono::milliseconds(2100));  // from now on it is kept
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // from now on it is kept
   EXPECT_EQ(run(), 10);
   EXPECT_EQ(run(), 10);
   ASSERT_TRUE(write_npy(Array::of<float>({2}, {1, 7}), path).ok());
