@@ -71,7 +71,7 @@ class Finder {
       open.pop_back();
       close(std::exchange(open, {part.nodes[i]}));
     }
-    close(std::move(open));
+    close(open);
   }
 
   [[nodiscard]] bool takes(const std::vector<NodeId>& nodes) const { return takes_(request_for(graph_, make_group(graph_, nodes, uses_))); }
