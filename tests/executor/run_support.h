@@ -85,6 +85,7 @@ inline Planned as_planned(const Plan& plan) {
 struct Outcome {
   Result<RunResult> result = Error{"not run", {}, ErrorKind::user};
   std::vector<std::string> lines;
+  double reduction_length = 1000;  ///< by which numbers that need not be exact may be off, as executor/check/compare.h has it
 };
 
 template <class Run>
@@ -128,7 +129,7 @@ inline void expect_equal(const Outcome& is, const Outcome& should, bool exact) {
     if (exact) {
       EXPECT_TRUE(array == other) << name << ": " << to_string(array) << " instead of " << to_string(other);
     } else {
-      EXPECT_EQ(difference(array, other, 1000).value_or(""), "") << name;
+      EXPECT_EQ(difference(array, other, should.reduction_length).value_or(""), "") << name;
     }
   }
 }
