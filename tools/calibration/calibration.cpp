@@ -52,8 +52,9 @@ class HostCalibration {
     const OpContext silent{[](std::string_view) {}};
     const std::span<const TensorView> all = views;
     const KernelCall call{op, attributes, all.first(2), all.last(1), silent};
-    const Kernel kernel = host_kernel(op);
-    return median_seconds(options_.seconds_a_point, [&] { return run_guarded(kernel, call); });
+    const KernelRequest request{{}, &op, &attributes, {type, type}, {type}, {}, {}, {}, {}};
+    const std::unique_ptr<HostKernel> kernel = prepare_host_kernel(request);
+    return median_seconds(options_.seconds_a_point, [&] { return run_guarded(*kernel, call); });
   }
 
   const CalibrationOptions& options_;

@@ -67,9 +67,4 @@ const ProductCode<std::uint64_t>& product_code() {
   return CLEAVE_CODE_CHOOSE(code_u64);
 }
 
-const char* product_instructions() {
-  constexpr const char* kNames[] = {"portable", "avx2", "avx512"};
-  return kNames[static_cast<int>(instructions())];
-}
-
 }  // namespace cleave::runtime::host

@@ -71,7 +71,5 @@ struct ProductCode {
 /// The code for this processor; float, double, std::uint32_t, std::uint64_t (integers wrap).
 template <class T>
 const ProductCode<T>& product_code();
-/// "avx512", "avx2" or "portable".
-const char* product_instructions();
 
 }  // namespace cleave::runtime::host
