@@ -57,12 +57,12 @@ Result<Profile> Profile::load(const std::string& path) {
     if (!version || !document->items[*version].scalar.is_number() || document->items[*version].scalar.number != 1)
       return Error{path + ": not a profile of this version (`cleave_profile: 1` is missing)", {}, ErrorKind::file};
     Profile profile;
-    auto expected = read_numbers(*document, "expected", path);
-    if (!expected) return expected.error();
-    profile.expected = std::move(*expected);
-    auto host_seconds = read_numbers(*document, "host_seconds", path);
-    if (!host_seconds) return host_seconds.error();
-    profile.host_seconds = std::move(*host_seconds);
+    auto expectations = read_numbers(*document, "expected", path);
+    if (!expectations) return expectations.error();
+    profile.expected = *std::move(expectations);
+    auto times = read_numbers(*document, "host_seconds", path);
+    if (!times) return times.error();
+    profile.host_seconds = *std::move(times);
     return profile;
   });
 }

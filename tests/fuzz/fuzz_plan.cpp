@@ -8,6 +8,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace cleave;
+  using namespace cleave::planner;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   for (const ProblemFormat format : {ProblemFormat::cleave, ProblemFormat::device_placement}) {
     const auto loaded = parse_problem(text, format);
