@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 
+#include "executor/host/instructions.h"
 #include "executor/host/kernels.h"
 #include "graph/ops/random_bits.h"
 
@@ -161,9 +162,8 @@ template <class Kind, class Float>
 template <class Kind, class Float>
 auto fastest() {
 #if CLEAVE_SEVERAL_SETS
-  if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw"))
-    return draw_avx512<Kind, Float>;
-  if (__builtin_cpu_supports("avx2")) return draw_avx2<Kind, Float>;
+  if (instructions() >= Instructions::avx512) return draw_avx512<Kind, Float>;
+  if (instructions() >= Instructions::avx2) return draw_avx2<Kind, Float>;
 #endif
   return draw_anywhere<Kind, Float>;
 }

@@ -1,6 +1,6 @@
 #include "executor/host/matmul/code.h"
 
-#include <type_traits>
+#include "executor/host/instructions.h"
 
 namespace cleave::runtime::host {
 
@@ -19,18 +19,6 @@ CLEAVE_CODE_DECLARE(avx512)
 #undef CLEAVE_CODE_DECLARE
 
 namespace {
-
-enum class Instructions { portable, avx2, avx512 };
-
-Instructions instructions() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("avx512bw"))
-    return Instructions::avx512;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return Instructions::avx2;
-#endif
-  return Instructions::portable;
-}
 
 template <class T>
 const ProductCode<T>& choose(const ProductCode<T>& portable, [[maybe_unused]] const ProductCode<T>& avx2,

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "executor/host/instructions.h"
+
 #if defined(__x86_64__) && defined(__GNUC__)
 #define CLEAVE_SEVERAL_SETS 1
 #endif
@@ -61,20 +63,11 @@ template <class Item>
 }
 #endif
 
-/// Of the instruction sets: 0: what every processor has, 1: AVX2, 2: AVX-512.
-int level() {
-#if CLEAVE_SEVERAL_SETS
-  if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")) return 2;
-  if (__builtin_cpu_supports("avx2")) return 1;
-#endif
-  return 0;
-}
-
 template <class Item>
 auto fastest() {
 #if CLEAVE_SEVERAL_SETS
-  if (level() == 2) return sort_avx512<Item>;
-  if (level() == 1) return sort_avx2<Item>;
+  if (instructions() >= Instructions::avx512) return sort_avx512<Item>;
+  if (instructions() >= Instructions::avx2) return sort_avx2<Item>;
 #endif
   return sort_anywhere<Item>;
 }
@@ -92,10 +85,9 @@ template void sort_lanes(std::uint32_t* items, std::int64_t count);
 template void sort_lanes(std::uint64_t* items, std::int64_t count);
 
 std::int64_t longest_lanes(std::int64_t item_bytes) {
-  static const int of_here = level();
-  if (of_here == 0) return 32;
+  if (instructions() == Instructions::portable) return 32;
   if (item_bytes == 4) return 1024;
-  return item_bytes == 8 && of_here == 2 ? 512 : 64;
+  return item_bytes == 8 && instructions() == Instructions::avx512 ? 512 : 64;
 }
 
 }  // namespace cleave::runtime::host
