@@ -1,11 +1,13 @@
 // Graph + Machine -> numbers, in one sweep over the nodes. Which nodes are scalar work is found first; everything else is local to a node.
+// What a node costs is node_costs.h's to say.
 #include "partitioner/machine/costs.h"
 
 #include <algorithm>
 #include <cstdio>
 
 #include "partitioner/machine/fusion_savings.h"
-#include "partitioner/machine/profile_position.h"
+#include "partitioner/machine/node_costs.h"
+#include "partitioner/machine/scalar_work.h"
 
 namespace cleave::planner {
 namespace {
@@ -14,70 +16,12 @@ using Pin = PlacementProblem::Pin;
 
 constexpr double kMostPlanned = 1e100;  ///< executions a run, and seconds of one
 
-/// For each node: scalars in, scalars out, and it follows from scalars alone (or decides control, for which the host needs it anyway). Such
-/// work is cheap enough to be done on both sides whatever the policy.
-class ScalarWork {
- public:
-  ScalarWork(const Graph& graph, const ValueUses& uses) : graph_(graph), uses_(uses), scalar_(graph.nodes.size(), 1) {
-    spread_from_tensors();
-    follow_predicates_back();
-  }
-  [[nodiscard]] bool operator[](std::size_t node) const { return scalar_[node] != 0; }
-
- private:
-  [[nodiscard]] bool touches_scalars_only(const Node& node) const {
-    auto scalar = [&](ValueId value) { return graph_.values[value].type.scalar(); };
-    return std::all_of(node.inputs.begin(), node.inputs.end(), scalar) && std::all_of(node.results.begin(), node.results.end(), scalar);
-  }
-
-  void spread_from_tensors() {
-    std::vector<NodeId> pending;
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-      if (touches_scalars_only(graph_.nodes[NodeId(i)])) continue;
-      scalar_[i] = 0;
-      pending.emplace_back(i);
-    }
-    while (!pending.empty()) {
-      const Node& tensor = graph_.nodes[pending.back()];
-      pending.pop_back();
-      for (const ValueId result : tensor.results) {
-        for (const ValueUse& use : uses_.of(result)) {
-          if (use.kind == UseKind::output || !scalar_[use.node.index]) continue;
-          scalar_[use.node.index] = 0;
-          pending.push_back(use.node);
-        }
-      }
-    }
-  }
-
-  void follow_predicates_back() {
-    std::vector<ValueId> wanted;
-    for (const Region& region : graph_.regions) {
-      if (region.predicate.valid()) wanted.push_back(region.predicate);
-    }
-    for (const Node& node : graph_.nodes) {
-      if (is_control(node.kind)) wanted.insert(wanted.end(), node.inputs.begin(), node.inputs.end());
-    }
-    while (!wanted.empty()) {
-      const NodeId producer = graph_.values[wanted.back()].producer;
-      wanted.pop_back();
-      const Node& node = graph_.nodes[producer];
-      if (scalar_[producer.index] || node.kind != NodeKind::operation || !touches_scalars_only(node)) continue;
-      scalar_[producer.index] = 1;
-      wanted.insert(wanted.end(), node.inputs.begin(), node.inputs.end());
-    }
-  }
-
-  const Graph& graph_;
-  const ValueUses& uses_;
-  std::vector<std::uint8_t> scalar_;
-};
-
 class ProblemMaker {
  public:
   ProblemMaker(const Graph& graph, const CostModel& model, std::shared_ptr<const ValueUses> uses, Diagnostics& diagnostics)
       : graph_(graph),
         model_(model),
+        costs_(graph, model),
         diagnostics_(diagnostics),
         all_on_host_(model.policy == Policy::host || !model.has_accelerator || model.machine.accelerators.empty()) {
     result_.uses = uses ? std::move(uses) : std::make_shared<const ValueUses>(graph);
@@ -181,8 +125,8 @@ class ProblemMaker {
     const Node& node = graph_.nodes[id];
     const Purity purity = graph_.purity(id);
     const bool supported = purity != Purity::effect && !node.host_function() && (!model_.supported || model_.supported(graph_, id));
-    out.host_seconds = host_seconds(node);
-    if (!model_.machine.accelerators.empty()) out.accelerator_seconds = accelerator_seconds(id);
+    out.host_seconds = costs_.host_seconds(id);
+    if (!model_.machine.accelerators.empty()) out.accelerator_seconds = costs_.accelerator_seconds(id);
     out.replicable = purity == Purity::pure;
     const Side side = node.op->moves_to != Side::none ? node.op->moves_to : node.pin;
     if (node.pin == Side::accelerator && !supported && !all_on_host_) refuse_pin(id, purity);
@@ -208,72 +152,6 @@ class ProblemMaker {
                        purity == Purity::effect
                            ? "`" + name + "` is pinned to the accelerator, but has an effect, which only the host can have"
                            : "`" + name + "` is pinned to the accelerator, which has no kernel for it");
-  }
-
-  [[nodiscard]] Cost work(const Node& node) const {
-    std::vector<TensorType> inputs, results;
-    for (ValueId value : node.inputs) inputs.push_back(graph_.values[value].type);
-    for (ValueId value : node.results) results.push_back(graph_.values[value].type);
-    if (node.op->cost) return node.op->cost(inputs, results, node.attributes);
-    Cost cost;
-    for (const TensorType& type : inputs) cost.bytes += static_cast<double>(type.bytes());
-    for (const TensorType& type : results) cost.bytes += static_cast<double>(type.bytes());
-    return cost;
-  }
-
-  /// The element type that decides the rate: of the first floating operand, else of the first result, else of the first operand.
-  [[nodiscard]] DType working_type(const Node& node) const {
-    for (ValueId value : node.inputs) {
-      if (is_floating(graph_.values[value].type.dtype)) return graph_.values[value].type.dtype;
-    }
-    if (!node.results.empty()) return graph_.values[node.results[0]].type.dtype;
-    return node.inputs.empty() ? DType::f32 : graph_.values[node.inputs[0]].type.dtype;
-  }
-
-  static double by_rate(const Cost& cost, double rate, const DeviceRates& rates) {
-    return rates.overhead_seconds + std::max(rate > 0 ? cost.flops / rate : 0, cost.bytes / rates.bytes_per_second);
-  }
-
-  /// By the table of the op and a type, where the machine has one.
-  static std::optional<double> by_table(const Node& node, std::string_view type, const Cost& cost, const DeviceRates& rates) {
-    if (rates.points.empty()) return std::nullopt;
-    const auto table = rates.points.find(node.op->name + "/" + std::string(type));
-    if (table == rates.points.end()) return std::nullopt;
-    return seconds_at(table->second, cost.flops > 0 ? cost.flops : cost.bytes);
-  }
-
-  [[nodiscard]] double seconds(const Node& node, const DeviceRates& rates) const {
-    const Cost cost = work(node);
-    const DType type = working_type(node);
-    if (const auto measured = by_table(node, to_string(type), cost, rates)) return *measured;
-    return by_rate(cost, rates.flops[static_cast<std::size_t>(type)], rates);
-  }
-
-  /// A product that is computed in less than f32 takes what the machine says of that; where it says nothing, what f32 takes.
-  [[nodiscard]] double accelerator_seconds(NodeId id) const {
-    const Node& node = graph_.nodes[id];
-    const DeviceRates& rates = model_.machine.accelerators[0];
-    if (model_.precision != Precision::f32 && model_.in_precision && model_.in_precision(graph_, id)) {
-      const Cost cost = work(node);
-      if (const auto measured = by_table(node, to_string(model_.precision), cost, rates)) return *measured;
-      const double rate = rates.product_flops(model_.precision);
-      if (rate != rates.product_flops(Precision::f32)) return by_rate(cost, rate, rates);
-    }
-    return seconds(node, rates);
-  }
-
-  /// What the profile says it takes on the host.
-  [[nodiscard]] std::optional<double> observed_seconds(const Node& node) const {
-    if (model_.profile.host_seconds.empty() || !node.location.known()) return std::nullopt;
-    const auto observed = model_.profile.host_seconds.find(profile_position(node.location));
-    return observed == model_.profile.host_seconds.end() ? std::nullopt : std::optional(observed->second);
-  }
-
-  [[nodiscard]] double host_seconds(const Node& node) const {
-    if (const std::optional<double> observed = observed_seconds(node)) return *observed;
-    const HostFunction* function = node.host_function();
-    if (function && function->seconds) return *function->seconds;
-    return seconds(node, model_.machine.host);
   }
 
   void add_values() {
@@ -305,24 +183,17 @@ class ProblemMaker {
     for (const DeviceId side : {kHost, kAccelerator}) {
       if (result_.fusible[side].empty()) continue;
       const DeviceRates& rates = side == kHost ? model_.machine.host : model_.machine.accelerators[0];
-      savings.add(side, result_.fusible[side], rates, [&](NodeId id) { return spare_seconds(id, side, rates); });
+      savings.add(side, result_.fusible[side], rates, [&](NodeId id) {
+        const PlacementProblem::Node& cost = problem().nodes[id.index];
+        return costs_.spare_seconds(id, side, side == kHost ? cost.host_seconds : cost.accelerator_seconds);
+      });
     }
     problem().savings = savings.take();
   }
 
-  /// What of a node's seconds is no computing: starting the kernel and waiting for memory. Nothing where they were observed, as part of
-  /// whatever it ran in.
-  [[nodiscard]] double spare_seconds(NodeId id, DeviceId side, const DeviceRates& rates) const {
-    const Node& node = graph_.nodes[id];
-    const PlacementProblem::Node& cost = result_.problem.nodes[id.index];
-    if (side == kHost && observed_seconds(node)) return 0;
-    const double rate = rates.flops[static_cast<std::size_t>(working_type(node))];
-    const double computing = rate > 0 ? work(node).flops / rate : 0;
-    return std::max(0.0, (side == kHost ? cost.host_seconds : cost.accelerator_seconds) - computing);
-  }
-
   const Graph& graph_;
   const CostModel& model_;
+  const NodeCosts costs_;
   Diagnostics& diagnostics_;
   const bool all_on_host_;
   std::optional<ScalarWork> scalar_work_;
