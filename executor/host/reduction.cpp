@@ -2,6 +2,7 @@
 // meanings do. Other shapes run their meaning. How work is cut depends on the shape alone, so results do not depend on the threads.
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <limits>
 #include <optional>
 
@@ -47,6 +48,7 @@ constexpr std::int64_t kMostPieces = 64;  ///< of one row, or of the rows of few
 constexpr std::int64_t kPiece = 1 << 15;  ///< elements at least
 constexpr std::int64_t kWidth = 1024;     ///< columns whose states are taken at once: they stay in the first-level cache
 constexpr std::int64_t kStateBytes = 8;   ///< at most
+constexpr std::int64_t kShortRow = 64, kRowsAtOnce = 64;
 
 /// Of how many elements each piece of `count` is.
 std::int64_t piece_of(std::int64_t count, std::int64_t least, std::int64_t most_pieces) {
@@ -220,6 +222,29 @@ std::int32_t place_in_row(const Finder& by, const std::byte* in, std::int64_t co
   return static_cast<std::int32_t>(place);
 }
 
+/// Places in rows so short that a search in each would begin and end all the time: some rows are turned into columns, and searched at once.
+void places_in_short_rows(const Finder& by, const std::byte* in, std::int64_t rows, std::int64_t count, std::int64_t element,
+                          std::int32_t* out) {
+  alignas(64) std::byte columns[kShortRow * kRowsAtOnce * sizeof(double)];
+  const auto turn = [&](auto zero, std::int64_t many) {
+    constexpr std::int64_t size = sizeof zero;
+    for (std::int64_t r = 0; r < many; ++r) {
+      for (std::int64_t k = 0; k < count; ++k)
+        std::memcpy(columns + (k * kRowsAtOnce + r) * size, in + (r * count + k) * size, sizeof zero);
+    }
+  };
+  for (; rows > 0; rows -= kRowsAtOnce, in += kRowsAtOnce * count * element, out += kRowsAtOnce) {
+    const std::int64_t many = std::min(rows, kRowsAtOnce);
+    switch (element) {
+      case 1: turn(std::uint8_t{}, many); break;
+      case 2: turn(std::uint16_t{}, many); break;
+      case 4: turn(std::uint32_t{}, many); break;
+      default: turn(std::uint64_t{}, many);
+    }
+    by.in_columns(columns, count, many, kRowsAtOnce, out);
+  }
+}
+
 Status place_kernel(const KernelCall& call) {
   const std::optional<Extents> n = extents_of(call);
   if (!n || n->count == 0) return run_meaning(call);
@@ -233,6 +258,7 @@ Status place_kernel(const KernelCall& call) {
     for (std::int64_t row = 0; row < n->outer; ++row) out[row] = place_in_row(by, in(row * n->count), n->count, element, workers);
   } else if (n->inner == 1) {
     workers.each_part(n->outer, std::max<std::int64_t>(1, kPiece / n->count), [&](std::int64_t begin, std::int64_t end) {
+      if (n->count <= kShortRow) return places_in_short_rows(by, in(begin * n->count), end - begin, n->count, element, out + begin);
       for (; begin < end; ++begin) out[begin] = place_in_row(by, in(begin * n->count), n->count, element, Workers::none());
     });
   } else {

@@ -95,6 +95,34 @@ void expect_divisions(const char* op, const DivisionTable<T>& table, const T (&e
   EXPECT_EQ(first_wrong(result, expected), "") << op;
 }
 
+/// Many equal elements, and NaNs: of several extremes the first is found, in every row.
+TEST(Kernels, FindTheFirstExtremeOfRowsOfEveryLength) {
+  const OpContext context{[](std::string_view) {}};
+  for (const DType dtype : {DType::u8, DType::f16, DType::i32, DType::f32, DType::f64}) {
+    for (const std::int64_t rows : {1, 63, 64, 65, 200}) {
+      for (std::int64_t count = 1; count <= 70; ++count) {
+        Array f64({DType::f64, {rows, count}});
+        for (std::int64_t i = 0; i < f64.size(); ++i) {
+          const bool nan = is_floating(dtype) && i % 53 == 7;
+          f64.mutable_data<double>()[i] = nan ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>((i * i + 3 * count) % 11);
+        }
+        OpSample sample{find_op("astype"), {f64}, {}};
+        sample.attributes.set("dtype", dtype);
+        std::vector<Array> converted = results_for(sample);
+        ASSERT_TRUE(sample.op->meaning({sample.attributes, sample.inputs, converted, context}).ok());
+        for (const char* name : {"argmax", "argmin"}) {
+          sample = {find_op(name), converted, {}};
+          sample.attributes.set("axis", std::vector<std::int64_t>{1});
+          std::vector<Array> computed = results_for(sample), expected = results_for(sample);
+          ASSERT_TRUE(sample.op->meaning({sample.attributes, sample.inputs, expected, context}).ok());
+          ASSERT_TRUE(run_kernel(sample, computed).ok());
+          ASSERT_TRUE(computed[0] == expected[0]) << name << " of " << to_string(converted[0].type());
+        }
+      }
+    }
+  }
+}
+
 TEST(Kernels, DivideAsInNumPyToTheSignOfZeros) {
   expect_divisions("floor_divide", kDivisionF32, kDivisionF32.quotients);
   expect_divisions("remainder", kDivisionF32, kDivisionF32.remainders);
