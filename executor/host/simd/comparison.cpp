@@ -6,6 +6,8 @@
 #include <hwy/foreach_target.h>
 #endif
 
+#include <span>
+
 #include "executor/host/simd/loops.h"
 #include "graph/ops/elementwise.h"
 
@@ -18,25 +20,7 @@ namespace cleave::runtime::host::HWY_NAMESPACE {
 namespace {
 
 #include "executor/host/plain_loops-inl.h"
-
-template <class Op>
-RowLoop loop_on(DType operand) {
-  RowLoop found = nullptr;
-  ops::dispatch_in<Op::domain>(operand, [&](auto zero) {
-    using T = decltype(zero);
-    if constexpr (std::is_arithmetic_v<T>) found = plain_loop<Op, T>;
-  });
-  return found;
-}
-
-struct Row {
-  std::string_view op;
-  RowLoop (*on)(DType operand);
-};
-template <class Op>
-constexpr Row row_of() {
-  return {Op::name, loop_on<Op>};
-}
+#include "executor/host/simd/plain_rows-inl.h"
 
 RowLoop find(std::string_view op, DType operand) {
   static constexpr Row rows[] = {
@@ -46,10 +30,7 @@ RowLoop find(std::string_view op, DType operand) {
       row_of<scalars::LogicalNot>(),    row_of<scalars::BitwiseAnd>(),   row_of<scalars::BitwiseOr>(), row_of<scalars::BitwiseXor>(),
       row_of<scalars::BitwiseInvert>(),
   };
-  for (const Row& row : rows) {
-    if (row.op == op) return row.on(operand);
-  }
-  return nullptr;
+  return find_in(rows, op, operand);
 }
 
 }  // namespace
