@@ -46,7 +46,7 @@ const Made& best(OfLevel of_level, OfAny of_any, std::string_view op, DType elem
 
 constexpr std::int64_t kMostPieces = 64;  ///< of one row, or of the rows of few columns
 constexpr std::int64_t kPiece = 1 << 15;  ///< elements at least
-constexpr std::int64_t kWidth = 1024;     ///< columns whose states are taken at once: they stay in the first-level cache
+constexpr std::int64_t kWidth = 2048;     ///< columns whose states are taken at once: they stay in the first-level cache
 constexpr std::int64_t kStateBytes = 8;   ///< at most
 constexpr std::int64_t kShortRow = 64, kRowsAtOnce = 64;
 
@@ -77,7 +77,7 @@ void reduce_row(const Reduction& of, std::int64_t row, Workers& workers) {
   alignas(64) std::byte states[kMostPieces * kStateBytes];
   of.by.start(states, std::max<std::int64_t>(1, pieces));
   workers.each_part(of.n.count, piece, [&](std::int64_t begin, std::int64_t end) {
-    of.by.take_row(of.in(row * of.n.count + begin), end - begin, states + begin / piece * of.by.state_size);
+    of.by.take_blocks(of.in(row * of.n.count + begin), of.element, end - begin, states + begin / piece * of.by.state_size);
   });
   for (std::int64_t p = 1; p < pieces; ++p) of.by.join(states, states + p * of.by.state_size, 1);
   of.finish(states, 1, of.n.count, of.out(row));

@@ -1,10 +1,11 @@
-// cumulative_sum. A running sum waits on itself, so a row goes in blocks of several parts whose sums are taken first, by vectors: then each
-// part runs from where the one before it ends, all at once. How rows are cut depends on their length alone, never on the threads.
+// cumulative_sum. A running sum waits on itself, so a row goes in parts whose sums are taken first, by vectors: then each part runs from
+// where the one before it ends, by vectors too, or several at once. How rows are cut depends on their length alone, never on the threads.
 #include <algorithm>
 #include <array>
 
 #include "executor/host/kernels.h"
 #include "executor/host/simd/reducers.h"
+#include "executor/host/simd/scan.h"
 #include "graph/ops/rules.h"
 #include "graph/ops/sums.h"
 
@@ -21,7 +22,7 @@ class Scan {
  public:
   using A = ops::Accumulator<T>;
   using R = ops::SumOf<T>;
-  explicit Scan(const Reducer* reducer) : reducer_(reducer) {}
+  Scan(const Reducer* reducer, RunningSums by_vectors) : reducer_(reducer), by_vectors_(by_vectors) {}
 
   /// The sum of a piece, as `run_piece` comes to it.
   [[nodiscard]] A sum_of_piece(const T* in, std::int64_t count) const {
@@ -34,6 +35,13 @@ class Scan {
   A run_piece(const T* in, R* out, std::int64_t count, A base) const {
     A sum = 0;
     std::int64_t begin = 0;
+    if constexpr (std::is_same_v<A, double>) {
+      for (; by_vectors_ != nullptr && begin < count; begin += kPart) {
+        const std::int64_t size = std::min(kPart, count - begin);
+        by_vectors_(reinterpret_cast<const std::byte*>(in + begin), reinterpret_cast<std::byte*>(out + begin), size, base + sum);
+        sum = sum + sum_of(in + begin, size);
+      }
+    }
     for (; begin + kParts * kPart <= count; begin += kParts * kPart) {
       A running[kParts];
       for (std::int64_t k = 0; k < kParts; ++k) {
@@ -105,6 +113,7 @@ class Scan {
     return sum;
   }
   const Reducer* reducer_;
+  RunningSums by_vectors_;
 };
 
 struct Extents {
@@ -113,7 +122,9 @@ struct Extents {
 
 template <class T>
 void scan(const KernelCall& call, const Extents& n) {
-  const Scan<T> by(levels().empty() ? nullptr : sum_reducer(levels().front(), "sum", DTypeOf<T>::value));
+  const Scan<T> by = levels().empty() ? Scan<T>(nullptr, nullptr)
+                                      : Scan<T>(sum_reducer(levels().front(), "sum", DTypeOf<T>::value),
+                                                running_sums(levels().front(), DTypeOf<T>::value));
   const T* in = call.inputs[0].as<T>();
   auto* out = call.results[0].as<ops::SumOf<T>>();
   Workers& workers = call.results[0].type->bytes() < Workers::kWorthwhileBytes ? Workers::none() : call.workers;

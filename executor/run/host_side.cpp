@@ -11,7 +11,7 @@ namespace cleave::runtime {
 Result<std::unique_ptr<HostSide>> HostSide::create(Prepared& prepared, Outputs& outputs) {
   std::unique_ptr<HostSide> side(new HostSide(prepared, outputs));
   const MemoryPlan& plan = side->plan_;
-  Result<Array> arena = allocate_block(plan.arena_bytes);
+  Result<Array> arena = Array::allocate({DType::u8, {plan.arena_bytes}});
   if (!arena) return does_not_fit(*prepared.program, kHost, plan, 0);
   side->arena_ = std::move(*arena);
   std::byte* base = side->arena_.mutable_bytes();

@@ -1,7 +1,5 @@
 #include "executor/run/result_memory.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <mutex>
 #include <utility>
@@ -11,18 +9,8 @@ namespace cleave::runtime {
 namespace {
 
 constexpr std::int64_t kSmall = 4 << 10;  ///< what is smaller is quickly had
-constexpr std::uintptr_t kHugePage = 2 << 20;
 
 }  // namespace
-
-Result<Array> allocate_block(std::int64_t bytes) {
-  Result<Array> block = Array::allocate({DType::u8, {bytes}});
-  if (!block) return block;
-  const auto begin = (reinterpret_cast<std::uintptr_t>(block->bytes()) + kHugePage - 1) / kHugePage * kHugePage;
-  const auto end = (reinterpret_cast<std::uintptr_t>(block->bytes()) + static_cast<std::uintptr_t>(bytes)) / kHugePage * kHugePage;
-  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);  // a hint: what it says does not matter
-  return block;
-}
 
 /// Blocks that nobody holds: at most one for each that was taken at once.
 class ResultMemory::Spare {
@@ -53,7 +41,7 @@ Result<Array> ResultMemory::take(const TensorType& type) {
   if (type.bytes() < kSmall) return Array::allocate(type);
   Array block = spare_->take(type.bytes());
   if (block.size() != type.bytes()) {
-    Result<Array> fresh = allocate_block(type.bytes());
+    Result<Array> fresh = Array::allocate({DType::u8, {type.bytes()}});
     if (!fresh) return fresh;
     block = *std::move(fresh);
   }

@@ -10,9 +10,6 @@
 
 namespace cleave::runtime {
 
-/// A block of `bytes`, in huge pages where the system gives them. Contents undefined. An Error (machine) where memory is short.
-Result<Array> allocate_block(std::int64_t bytes);
-
 class ResultMemory {
  public:
   ResultMemory();

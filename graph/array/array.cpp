@@ -1,6 +1,7 @@
 // Array's memory: allocation, sharing, cloning on write. Text: array_text.cpp; DLPack: array_dlpack.cpp.
 #include "graph/array/array.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -16,6 +17,16 @@ namespace {
 
 constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kLarge = 64 << 20;  ///< blocks below are not compared with the machine's memory
+constexpr std::uintptr_t kHugePage = 2 << 20;
+
+/// Asks for huge pages in what is to be touched yet: a stream over small ones is a quarter slower. A hint: what it says does not matter.
+void advise_huge_pages([[maybe_unused]] std::uintptr_t begin, [[maybe_unused]] std::uintptr_t end) {
+#ifdef MADV_HUGEPAGE
+  begin = (begin + kHugePage - 1) / kHugePage * kHugePage;
+  end = end / kHugePage * kHugePage;
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+#endif
+}
 
 /// Zero-filled memory, or null. calloc leaves large blocks to be zeroed page by page on first touch, which aligned_alloc cannot.
 std::shared_ptr<std::byte> allocate_zeroed(std::int64_t bytes) {
@@ -26,7 +37,8 @@ std::shared_ptr<std::byte> allocate_zeroed(std::int64_t bytes) {
   }
   void* base = std::calloc(1, wanted + kAlignment);
   if (!base) return nullptr;
-  auto address = reinterpret_cast<std::uintptr_t>(base);
+  const auto address = reinterpret_cast<std::uintptr_t>(base);
+  advise_huge_pages(address, address + wanted);
   auto* aligned = static_cast<std::byte*>(base) + (kAlignment - address % kAlignment) % kAlignment;
   try {
     return {aligned, [base](std::byte*) { std::free(base); }};  // calls the deleter itself if it throws

@@ -1,4 +1,4 @@
-// max, min, argmax and argmin, for each instruction set: the loops of reducers-inl.h.
+// max, min, argmax and argmin, for each instruction set: the loops of reducers-inl.h, and those for rows of row_reducers-inl.h.
 #ifdef CLEAVE_HAS_HIGHWAY
 #include "executor/host/simd/targets.h"
 #undef HWY_TARGET_INCLUDE
@@ -23,6 +23,27 @@ namespace {
 template <class T>
 constexpr bool kLoopsFor = std::is_arithmetic_v<T>;
 #include "executor/host/reducers-inl.h"
+#include "executor/host/simd/row_reducers-inl.h"
+
+template <bool largest>
+const Reducer* row_extreme(DType element) {
+  if (element == DType::f32) return &kRowExtreme<float, largest>;
+  return element == DType::f64 ? &kRowExtreme<double, largest> : extreme_on<largest>(element);
+}
+template <bool largest>
+const Finder* row_finder(DType element) {
+  if (element == DType::f32) return &kRowFinder<float, largest>;
+  return element == DType::f64 ? &kRowFinder<double, largest> : finder_on<largest>(element);
+}
+
+const Reducer* find_row_extreme(std::string_view op, DType element) {
+  if (op == "max") return row_extreme<true>(element);
+  return op == "min" ? row_extreme<false>(element) : nullptr;
+}
+const Finder* find_row_place(std::string_view op, DType element) {
+  if (op == "argmax") return row_finder<true>(element);
+  return op == "argmin" ? row_finder<false>(element) : nullptr;
+}
 
 }  // namespace
 }  // namespace cleave::runtime::host::HWY_NAMESPACE
@@ -35,7 +56,7 @@ namespace cleave::runtime::host {
 
 const Reducer* extreme_reducer([[maybe_unused]] Level level, [[maybe_unused]] std::string_view op, [[maybe_unused]] DType element) {
 #ifdef CLEAVE_HAS_HIGHWAY
-  CLEAVE_SIMD_RETURN(level, find_extreme(op, element));
+  CLEAVE_SIMD_RETURN(level, find_row_extreme(op, element));
 #else
   return nullptr;
 #endif
@@ -43,7 +64,7 @@ const Reducer* extreme_reducer([[maybe_unused]] Level level, [[maybe_unused]] st
 
 const Finder* finder([[maybe_unused]] Level level, [[maybe_unused]] std::string_view op, [[maybe_unused]] DType element) {
 #ifdef CLEAVE_HAS_HIGHWAY
-  CLEAVE_SIMD_RETURN(level, find_place(op, element));
+  CLEAVE_SIMD_RETURN(level, find_row_place(op, element));
 #else
   return nullptr;
 #endif

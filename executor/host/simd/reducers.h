@@ -20,6 +20,13 @@ struct Reducer {
   void (*take_rows)(const std::byte* in, std::int64_t rows, std::int64_t width, std::int64_t stride, std::byte* states) = nullptr;
   /// Takes `width` states of later elements into those of earlier ones.
   void (*join)(std::byte* states, const std::byte* later, std::int64_t width) = nullptr;
+
+  /// `take_row` block by block, so that who has the elements in tiles of whole blocks comes to the same.
+  static constexpr std::int64_t kBlock = 2048;
+  void take_blocks(const std::byte* in, std::int64_t element, std::int64_t count, std::byte* state) const {
+    for (; count > kBlock; count -= kBlock, in += kBlock * element) take_row(in, kBlock, state);
+    take_row(in, count, state);
+  }
 };
 
 /// Where the first extreme element is.

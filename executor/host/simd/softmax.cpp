@@ -36,13 +36,6 @@ HWY_INLINE void add_to(D d, hn::Vec<D> x, double* sums) {
   }
   (void)d;
 }
-template <class D>
-HWY_INLINE double total_of(D d, const double* sums) {
-  double total = 0;
-  for (std::size_t i = 0; i < hn::Lanes(d); ++i) total += sums[i];
-  return total;
-}
-
 template <class D, class T>
 HWY_INLINE T largest_of(D d, const T* in, std::size_t count) {
   const std::size_t lanes = hn::Lanes(d);
@@ -64,18 +57,28 @@ void row(const std::byte* bytes, std::byte* results, std::int64_t size) {
   auto* out = reinterpret_cast<T*>(results);
   const std::size_t lanes = hn::Lanes(d), count = static_cast<std::size_t>(size), whole = count / lanes * lanes, rest = count - whole;
   const auto largest = hn::Set(d, largest_of(d, in, count));
-  HWY_ALIGN double sums[HWY_MAX_BYTES / sizeof(T)] = {};
+  const hn::Repartition<double, decltype(d)> dd;
+  auto sums = hn::Zero(dd), more = hn::Zero(dd);  // two, or one waits on the other
+  const auto add = [&](auto e) HWY_ATTR {
+    if constexpr (kSingle<T>) {
+      const hn::Half<decltype(d)> dh;
+      sums = hn::Add(sums, hn::PromoteTo(dd, hn::LowerHalf(dh, e)));
+      more = hn::Add(more, hn::PromoteTo(dd, hn::UpperHalf(dh, e)));
+    } else {
+      sums = hn::Add(sums, e);
+    }
+  };
   for (std::size_t i = 0; i < whole; i += lanes) {
     const auto e = falling_exp(d, hn::Sub(hn::LoadU(d, in + i), largest));
-    add_to(d, e, sums);
+    add(e);
     if constexpr (!logarithm) hn::StoreU(e, d, out + i);
   }
   if (rest > 0) {
     const auto e = hn::IfThenElseZero(hn::FirstN(d, rest), falling_exp(d, hn::Sub(load_part(d, in + whole, rest), largest)));
-    add_to(d, e, sums);
+    add(e);
     if constexpr (!logarithm) store_part(d, e, out + whole, rest);
   }
-  const double sum = total_of(d, sums);
+  const double sum = hn::GetLane(hn::SumOfLanes(dd, hn::Add(sums, more)));
   const auto by = hn::Set(d, static_cast<T>(logarithm ? std::log(sum) : 1 / sum));
   const auto finish = [&](const T* from) HWY_ATTR {
     if constexpr (logarithm) return hn::Sub(hn::Sub(hn::LoadU(d, from), largest), by);

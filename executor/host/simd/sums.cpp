@@ -1,4 +1,4 @@
-// sum, prod, any and all, for each instruction set: the loops of reducers-inl.h.
+// sum, prod, any and all, for each instruction set: the loops of reducers-inl.h, and those for rows of row_reducers-inl.h.
 #ifdef CLEAVE_HAS_HIGHWAY
 #include "executor/host/simd/targets.h"
 #undef HWY_TARGET_INCLUDE
@@ -23,6 +23,14 @@ namespace {
 template <class T>
 constexpr bool kLoopsFor = std::is_arithmetic_v<T>;
 #include "executor/host/reducers-inl.h"
+#include "executor/host/simd/row_reducers-inl.h"
+
+const Reducer* find_row_sum(std::string_view op, DType element) {
+  const bool sums = op == "sum" || op == "mean";
+  if (sums && element == DType::f32) return &kRowSum<float>;
+  if (sums && element == DType::f64) return &kRowSum<double>;
+  return find_sum(op, element);
+}
 
 }  // namespace
 }  // namespace cleave::runtime::host::HWY_NAMESPACE
@@ -35,7 +43,7 @@ namespace cleave::runtime::host {
 
 const Reducer* sum_reducer([[maybe_unused]] Level level, [[maybe_unused]] std::string_view op, [[maybe_unused]] DType element) {
 #ifdef CLEAVE_HAS_HIGHWAY
-  CLEAVE_SIMD_RETURN(level, find_sum(op, element));
+  CLEAVE_SIMD_RETURN(level, find_row_sum(op, element));
 #else
   return nullptr;
 #endif
