@@ -1,5 +1,6 @@
-// Tile by tile, all steps on a tile before the next: what one step hands to another stays in the first-level cache. A value that nobody
-// else reads lies in a slot, of which there are as many as are needed at once.
+// Tile by tile, all steps on a tile before the next: what one step hands to another stays in the first-level cache. Runs of simple steps
+// are one piece of machine code (code/code.h), in which it stays in registers; every other step is the loop of its op. What one piece hands
+// to another lies in a slot, of which there are as many as are needed at once.
 #include "executor/host/fused.h"
 
 #include <algorithm>
@@ -7,6 +8,8 @@
 #include <cstring>
 #include <vector>
 
+#include "executor/host/code/code.h"
+#include "executor/host/past_cache.h"
 #include "executor/host/rows.h"
 #include "executor/host/scratch.h"
 #include "executor/host/tile_reader.h"
@@ -17,7 +20,8 @@ namespace {
 constexpr std::size_t kMostSteps = 32;
 constexpr std::size_t kMostValues = 64;       ///< inputs and what the steps compute
 constexpr std::int64_t kTileBytes = 8 << 10;  ///< of the widest value in a tile: three of them fit into any first-level cache
-constexpr std::int64_t kTilesAPiece = 16;     ///< what a thread takes at once
+constexpr std::int64_t kTilesAPart = 16;      ///< what a thread takes at once
+constexpr std::int64_t kWorthCode = 1024;     ///< elements: with fewer, code takes longer to make than its runs save
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
 class FusedKernel final : public HostKernel {
@@ -31,23 +35,31 @@ class FusedKernel final : public HostKernel {
     std::int64_t size = 0;       ///< of an element
     std::size_t slot = kNone;    ///< none: an input that is read where it lies, or a result that is written there
     std::size_t result = kNone;  ///< which of the call's results it is
-    std::size_t last_read = 0;   ///< the step
+    std::size_t last_read = 0;   ///< the piece
+    bool side_by_side = false;   ///< an input that code reads: one element for all of a tile is spread out
+    bool held = false;           ///< a result that goes to a slot first and from there past the caches
   };
-  struct Step {
+  /// A step's loop, or several steps' code.
+  struct Piece {
     RowLoop loop = nullptr;
-    std::array<std::size_t, 3> operands{};
+    std::unique_ptr<Code> code;
+    std::vector<std::size_t> reads, writes;
+    bool past_cache = false;  ///< code: writes nothing but results that go there
   };
   /// Slots for a kernel's values in the order in which they come to be.
   class Slots;
-  void assign_slots(const KernelRequest& request);
+  void make_pieces(const KernelRequest& request);
+  void choose_ways_past_cache();
+  void assign_slots();
   void run_tile(const KernelCall& call, std::int64_t begin, std::int64_t count, std::byte* scratch) const;
-  [[nodiscard]] bool overwritten_early(const KernelCall& call, std::size_t value) const;
+  void run_code(const Piece& piece, std::span<const TileOperand> parts, std::span<std::byte* const> writes, std::int64_t count) const;
+  [[nodiscard]] bool overwritten_early(const KernelCall& call, std::size_t value, std::size_t piece) const;
 
   std::vector<TileReader> readers_;  ///< one an input
   std::vector<Value> values_;
-  std::vector<Step> steps_;
-  std::vector<std::uint8_t> held_;  ///< by step, of the call under way: its result goes to a slot first, since its memory is still read
-  std::int64_t total_ = 0, tile_ = 0;
+  std::vector<Piece> pieces_;
+  std::vector<std::uint8_t> in_slot_;  ///< by value, of the call under way: it has no other place, or its memory is still read
+  std::int64_t total_ = 0, tile_ = 0, part_ = 0;
   std::size_t slots_ = 0;
   Scratch<std::byte> scratch_;
 };
@@ -71,75 +83,110 @@ class FusedKernel::Slots {
 FusedKernel::FusedKernel(const KernelRequest& request) {
   const Shape& shape = request.steps[0].type.shape;
   total_ = request.steps[0].type.elements();
-  std::int64_t widest = 1;
   for (const TensorType& input : request.input_types) {
     readers_.emplace_back(input, shape);
-    values_.push_back({size_of(input.dtype), kNone, kNone, 0});
+    values_.push_back({size_of(input.dtype)});
   }
-  for (const FusedStep& step : request.steps) {
-    Step made;
-    std::vector<TensorType> types;
-    for (std::size_t k = 0; k < 3; ++k) {
-      const std::size_t operand = made.operands[k] = step.operands[k < step.operands.size() ? k : 0];
-      types.push_back(operand < readers_.size() ? request.input_types[operand] : request.steps[operand - readers_.size()].type);
-      values_[operand].last_read = steps_.size();
-    }
-    made.loop = loop_for(*step.op, types, step.type);
-    steps_.push_back(made);
-    values_.push_back({size_of(step.type.dtype), kNone, kNone, 0});
-  }
+  for (const FusedStep& step : request.steps) values_.push_back({size_of(step.type.dtype)});
   for (std::size_t r = 0; r < request.written.size(); ++r) values_[readers_.size() + request.written[r]].result = r;
+  make_pieces(request);
+  choose_ways_past_cache();
+  assign_slots();
+  std::int64_t widest = 1;
   for (const Value& value : values_) widest = std::max(widest, value.size);
-  tile_ = kTileBytes / widest;
-  assign_slots(request);
-  held_.resize(steps_.size());
+  part_ = kTileBytes / widest * kTilesAPart;
+  tile_ = slots_ > 0 ? kTileBytes / widest : part_;
+  in_slot_.resize(values_.size());
+}
+
+void FusedKernel::make_pieces(const KernelRequest& request) {
+  std::vector<bool> repeats;
+  for (const TileReader& reader : readers_) repeats.push_back(reader.repeats());
+  for (std::size_t s = 0; s < request.steps.size();) {
+    Piece piece;
+    if (total_ >= kWorthCode) piece.code = Code::make(request, repeats, s);
+    if (piece.code) {
+      piece.reads.assign(piece.code->reads().begin(), piece.code->reads().end());
+      piece.writes.assign(piece.code->writes().begin(), piece.code->writes().end());
+      for (const std::size_t read : piece.reads) values_[read].side_by_side = read < readers_.size() && !repeats[read];
+      s += piece.code->steps();
+    } else {
+      const FusedStep& step = request.steps[s];
+      std::vector<TensorType> types;
+      for (std::size_t k = 0; k < 3; ++k) {
+        const std::size_t operand = step.operands[k < step.operands.size() ? k : 0];
+        piece.reads.push_back(operand);
+        types.push_back(operand < readers_.size() ? request.input_types[operand] : request.steps[operand - readers_.size()].type);
+      }
+      piece.loop = loop_for(*step.op, types, step.type);
+      piece.writes.push_back(readers_.size() + s++);
+    }
+    for (const std::size_t read : piece.reads) values_[read].last_read = pieces_.size();
+    pieces_.push_back(std::move(piece));
+  }
+}
+
+/// Code writes its results there itself, unless it also writes what is read again; other results are copied there.
+void FusedKernel::choose_ways_past_cache() {
+  for (std::size_t p = 0; p < pieces_.size(); ++p) {
+    Piece& piece = pieces_[p];
+    const auto goes_there = [&](std::size_t value) { return values_[value].result != kNone && past_cache(total_ * values_[value].size); };
+    piece.past_cache = piece.code && std::all_of(piece.writes.begin(), piece.writes.end(),
+                                                 [&](std::size_t value) { return goes_there(value) && values_[value].last_read <= p; });
+    for (const std::size_t value : piece.writes) values_[value].held = goes_there(value) && !piece.past_cache;
+  }
 }
 
 /// Results have a slot too, for the calls in which they are held back.
-void FusedKernel::assign_slots(const KernelRequest& request) {
+void FusedKernel::assign_slots() {
   Slots slots;
   for (std::size_t i = 0; i < readers_.size(); ++i) {
     if (readers_[i].gathers()) values_[i].slot = slots.take();
   }
-  for (std::size_t s = 0; s < steps_.size(); ++s) {
-    Value& made = values_[readers_.size() + s];
-    // A step may write on top of an operand that it is the last to read, if their elements are of one size; so these come free first.
-    const auto dies = [&](std::size_t value, bool same_size) {
-      return values_[value].slot != kNone && values_[value].last_read == s && values_[value].result == kNone &&
-             (values_[value].size == made.size) == same_size;
-    };
-    std::vector<std::size_t> operands(steps_[s].operands.begin(), steps_[s].operands.begin() + request.steps[s].operands.size());
-    std::sort(operands.begin(), operands.end());
-    operands.erase(std::unique(operands.begin(), operands.end()), operands.end());
-    for (const std::size_t operand : operands)
-      if (dies(operand, true)) slots.give_back(values_[operand].slot);
-    made.slot = slots.take();
-    for (const std::size_t operand : operands)
-      if (dies(operand, false)) slots.give_back(values_[operand].slot);
+  for (std::size_t p = 0; p < pieces_.size(); ++p) {
+    std::vector<std::size_t> dying;
+    for (const std::size_t read : pieces_[p].reads) {
+      const Value& value = values_[read];
+      const bool dies = value.slot != kNone && value.last_read == p && value.result == kNone;
+      if (dies && std::find(dying.begin(), dying.end(), read) == dying.end()) dying.push_back(read);
+    }
+    for (const std::size_t write : pieces_[p].writes) {
+      Value& made = values_[write];
+      if (made.result != kNone && !made.held && p + 1 == pieces_.size()) continue;
+      // A piece may write on top of what it is the last to read, if their elements are of one size.
+      const auto under = std::find_if(dying.begin(), dying.end(), [&](std::size_t value) { return values_[value].size == made.size; });
+      if (under == dying.end()) {
+        made.slot = slots.take();
+      } else {
+        made.slot = values_[*under].slot;
+        dying.erase(under);
+      }
+    }
+    for (const std::size_t read : dying) slots.give_back(values_[read].slot);
   }
   slots_ = slots.count();
 }
 
-/// Whether a result lies where a later step still reads an input.
-bool FusedKernel::overwritten_early(const KernelCall& call, std::size_t value) const {
-  const std::size_t step = value - readers_.size();
+/// Whether a result lies where a later piece still reads an input.
+bool FusedKernel::overwritten_early(const KernelCall& call, std::size_t value, std::size_t piece) const {
   for (std::size_t input = 0; input < readers_.size(); ++input) {
-    if (values_[input].last_read > step && call.inputs[input].data == call.results[values_[value].result].data) return true;
+    if (values_[input].last_read > piece && call.inputs[input].data == call.results[values_[value].result].data) return true;
   }
   return false;
 }
 
 Status FusedKernel::run(const KernelCall& call) {
   if (total_ == 0) return {};
-  for (std::size_t s = 0; s < steps_.size(); ++s) {
-    const std::size_t value = readers_.size() + s;
-    held_[s] = values_[value].result == kNone || overwritten_early(call, value);
+  for (std::size_t p = 0; p < pieces_.size(); ++p) {
+    for (const std::size_t value : pieces_[p].writes)
+      in_slot_[value] = values_[value].result == kNone || values_[value].held || overwritten_early(call, value, p);
   }
   scratch_.reserve(call.workers.threads(), static_cast<std::int64_t>(std::max<std::size_t>(1, slots_)) * kTileBytes);
-  call.workers.each_part(total_, total_ * kTileBytes / tile_ < Workers::kWorthwhileBytes ? total_ : tile_ * kTilesAPiece,
+  call.workers.each_part(total_, part_ * Workers::kWorthwhileBytes > total_ * kTileBytes * kTilesAPart ? total_ : part_,
                          [&](std::int64_t begin, std::int64_t end) {
                            const Scratch<std::byte>::Part part(scratch_);
                            for (; begin < end; begin += tile_) run_tile(call, begin, std::min(tile_, end - begin), part.data());
+                           finish_past_cache();
                          });
   return {};
 }
@@ -149,24 +196,42 @@ void FusedKernel::run_tile(const KernelCall& call, std::int64_t begin, std::int6
   const auto slot = [&](std::size_t value) { return scratch + values_[value].slot * static_cast<std::size_t>(kTileBytes); };
   const auto home = [&](std::size_t value) { return call.results[values_[value].result].data + begin * values_[value].size; };
   for (std::size_t i = 0; i < readers_.size(); ++i)
-    parts[i] = readers_[i].read(call.inputs[i].data, begin, count, values_[i].slot == kNone ? nullptr : slot(i));
-  for (std::size_t s = 0; s < steps_.size(); ++s) {
-    const std::size_t made = readers_.size() + s;
-    std::byte* to = held_[s] ? slot(made) : home(made);
+    parts[i] = readers_[i].read(call.inputs[i].data, begin, count, values_[i].slot == kNone ? nullptr : slot(i), values_[i].side_by_side);
+  for (const Piece& piece : pieces_) {
+    std::array<std::byte*, kMostSteps> to;
+    for (std::size_t k = 0; k < piece.writes.size(); ++k) {
+      const std::size_t made = piece.writes[k];
+      parts[made] = {to[k] = in_slot_[made] ? slot(made) : home(made), 1};
+    }
+    if (piece.code) {
+      run_code(piece, parts, std::span(to.data(), piece.writes.size()), count);
+      continue;
+    }
     std::array<const std::byte*, 3> operands;
     std::array<std::int64_t, 3> steps;
     for (std::size_t k = 0; k < 3; ++k) {
-      operands[k] = parts[steps_[s].operands[k]].data;
-      steps[k] = parts[steps_[s].operands[k]].step;
+      operands[k] = parts[piece.reads[k]].data;
+      steps[k] = parts[piece.reads[k]].step;
     }
-    steps_[s].loop(operands.data(), steps.data(), to, count);
-    parts[made] = {to, 1};
+    piece.loop(operands.data(), steps.data(), to[0], count);
   }
-  for (std::size_t s = 0; s < steps_.size(); ++s) {
-    const std::size_t made = readers_.size() + s;
-    if (held_[s] && values_[made].result != kNone)
-      std::memcpy(home(made), slot(made), static_cast<std::size_t>(count * values_[made].size));
+  for (std::size_t value = readers_.size(); value < values_.size(); ++value) {
+    if (!in_slot_[value] || values_[value].result == kNone) continue;
+    const auto bytes = static_cast<std::size_t>(count * values_[value].size);
+    if (values_[value].held) {
+      copy_past_cache(home(value), slot(value), bytes);
+    } else {
+      std::memcpy(home(value), slot(value), bytes);
+    }
   }
+}
+
+void FusedKernel::run_code(const Piece& piece, std::span<const TileOperand> parts, std::span<std::byte* const> writes,
+                           std::int64_t count) const {
+  std::array<const std::byte*, kMostValues> reads;
+  for (std::size_t k = 0; k < piece.reads.size(); ++k) reads[k] = parts[piece.reads[k]].data;
+  const bool all_home = std::none_of(piece.writes.begin(), piece.writes.end(), [&](std::size_t value) { return in_slot_[value] != 0; });
+  piece.code->run(reads.data(), writes.data(), count, piece.past_cache && all_home);
 }
 
 }  // namespace

@@ -21,10 +21,10 @@ TileReader::TileReader(const TensorType& from, const Shape& to) : size_(size_of(
   if (count_ == 0) extent_[count_++] = 1;
 }
 
-TileOperand TileReader::read(const std::byte* data, std::int64_t begin, std::int64_t count, std::byte* scratch) const {
+TileOperand TileReader::read(const std::byte* data, std::int64_t begin, std::int64_t count, std::byte* scratch, bool side_by_side) const {
   if (count_ == 1) return {data + begin * step_[0] * size_, step_[0]};  // broadcasting gives steps of 0 and 1 along a single axis
   const std::int64_t inside = begin % extent_[0];
-  if (inside + count <= extent_[0]) {
+  if (inside + count <= extent_[0] && !(side_by_side && step_[0] == 0)) {
     std::int64_t offset = inside * step_[0], rest = begin / extent_[0];
     for (std::size_t axis = 1; axis < count_; rest /= extent_[axis++]) offset += rest % extent_[axis] * step_[axis];
     return {data + offset * size_, step_[0]};

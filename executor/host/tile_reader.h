@@ -24,8 +24,11 @@ class TileReader {
 
   /// Whether tiles ever have to be put together in `scratch`.
   [[nodiscard]] bool gathers() const { return count_ > 1; }
-  /// The operand's elements for `count` results from `begin` on, where they lie or put together in `scratch`.
-  TileOperand read(const std::byte* data, std::int64_t begin, std::int64_t count, std::byte* scratch) const;
+  /// Whether one element is all there is.
+  [[nodiscard]] bool repeats() const { return count_ == 1 && step_[0] == 0; }
+  /// The operand's elements for `count` results from `begin` on, where they lie or put together in `scratch`. `side_by_side`: there, too,
+  /// where one element would do for all of them, unless that is all there is.
+  TileOperand read(const std::byte* data, std::int64_t begin, std::int64_t count, std::byte* scratch, bool side_by_side = false) const;
 
  private:
   void gather(const std::byte* data, std::int64_t begin, std::int64_t count, std::byte* scratch) const;

@@ -151,5 +151,50 @@ TEST(Fused, GroupsEqualTheirStepsOneAfterTheOther) {
   }
 }
 
+/// Results so large that they are written past the caches: by code, by loops, and where later steps and an input's readers need them.
+TEST(Fused, ResultsLargerThanTheCachesEqualTheirStepsToo) {
+  const TensorType type{DType::f32, {(9 << 20) + 5}};
+  Array x(type), factor(TensorType{DType::f32, {}});
+  for (std::int64_t i = 0; i < x.size(); ++i) x.mutable_data<float>()[i] = static_cast<float>(i % 4001) / 1000 - 2;
+  factor.mutable_data<float>()[0] = 0.75F;
+  struct Step {
+    const char* op;
+    std::vector<std::size_t> operands;
+  };
+  const std::vector<Step> steps{{"multiply", {0, 1}}, {"add", {2, 0}}, {"tanh", {3}}, {"subtract", {4, 2}}, {"abs", {5}}};
+  for (const std::vector<std::size_t>& written : {std::vector<std::size_t>{4}, {1, 2, 4}, {2}, {0, 3}}) {
+    const std::size_t count = written.back() == 2 ? 3 : steps.size();
+    const Attributes attributes;
+    const OpContext context{[](std::string_view) {}};
+    Group group{{}, {x, factor}, {}};
+    group.request.input_types = {type, factor.type()};
+    std::vector<Array> values = group.inputs;
+    for (std::size_t s = 0; s < count; ++s) {
+      const OpDef& op = *find_op(steps[s].op);
+      group.request.steps.push_back({{}, &op, &attributes, steps[s].operands, type});
+      std::vector<TensorView> views;
+      for (const std::size_t operand : steps[s].operands) views.push_back({&values[operand].type(), values[operand].mutable_bytes()});
+      Array made(type);
+      const TensorView view{&type, made.mutable_bytes()};
+      ASSERT_TRUE(run_guarded(host_kernel(op), {op, attributes, views, std::span(&view, 1), context}).ok());
+      values.push_back(std::move(made));
+    }
+    group.request.op = group.request.steps.back().op;
+    group.request.attributes = &attributes;
+    for (const std::size_t step : group.request.written = written) {
+      group.request.result_types.push_back(type);
+      group.expected.push_back(values[2 + step]);
+    }
+    values.clear();
+    for (const bool on_top : {false, true}) {
+      const std::vector<Array> results = run(group, Workers::none(), on_top);
+      for (std::size_t i = 0; i < results.size(); ++i) {
+        EXPECT_EQ(std::memcmp(results[i].bytes(), group.expected[i].bytes(), static_cast<std::size_t>(type.bytes())), 0)
+            << "result " << i << " of " << written.size() << (on_top ? ", on top" : "");
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace cleave::testing
