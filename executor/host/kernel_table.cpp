@@ -2,6 +2,7 @@
 #include "executor/host/fused.h"
 #include "executor/host/kernels.h"
 #include "executor/host/matmul/matmul.h"
+#include "executor/host/row_group.h"
 #include "executor/host/rows.h"
 
 namespace cleave::runtime {
@@ -64,7 +65,7 @@ Kernel host_kernel(const OpDef& op) {
 
 std::unique_ptr<HostKernel> prepare_host_kernel(const KernelRequest& request) {
   if (std::unique_ptr<HostKernel> product = host::prepare_matmul(request)) return product;
-  if (!request.steps.empty()) return host::prepare_fused(request);
+  if (!request.steps.empty()) return host::fuses_elementwise(request) ? host::prepare_fused(request) : host::prepare_row_group(request);
   if (request.op->elementwise())
     return std::make_unique<host::ElementwiseKernel>(host::loop_for(*request.op, request.input_types, request.result_types[0]));
   const host::KernelRow row = row_of(*request.op);
@@ -73,7 +74,7 @@ std::unique_ptr<HostKernel> prepare_host_kernel(const KernelRequest& request) {
 }
 
 bool host_fuses(const KernelRequest& request) {
-  return host::fuses_elementwise(request) || host::has_matmul(request);
+  return host::fuses_elementwise(request) || host::fuses_rows(request) || host::has_matmul(request);
 }
 
 }  // namespace cleave::runtime

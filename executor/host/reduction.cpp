@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "executor/host/kernels.h"
-#include "executor/host/simd/reducers.h"
+#include "executor/host/reductions.h"
 #include "graph/ops/rules.h"
 #include "graph/ops/sums.h"
 
@@ -18,36 +18,15 @@ template <class T>
 constexpr bool kLoopsFor = true;
 #include "executor/host/reducers-inl.h"
 
-struct Extents {
-  std::int64_t outer = 1, count = 1, inner = 1;
-};
-
-/// Nothing if the reduced axes are not neighbours.
-std::optional<Extents> extents_of(const KernelCall& call) {
-  const Shape& shape = call.inputs[0].type->shape;
-  const ops::AxisMarks marked = ops::marked_axes(call.attributes, call.inputs[0].type->rank());
-  Extents extents;
-  int part = 0;  // 0: before the reduced axes, 1: in them, 2: behind
-  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-    if (shape[axis] == 1) continue;
-    if (marked[axis] ? part == 2 : false) return std::nullopt;
-    if (marked[axis]) part = 1;
-    if (!marked[axis] && part == 1) part = 2;
-    (part == 0 ? extents.outer : part == 1 ? extents.count : extents.inner) *= shape[axis];
-  }
-  return extents;
-}
-
 template <class Made, class OfLevel, class OfAny>
 const Made& best(OfLevel of_level, OfAny of_any, std::string_view op, DType element) {
   const Made* found = levels().empty() ? nullptr : of_level(levels().front(), op, element);
   return found != nullptr ? *found : *of_any(op, element);
 }
 
-constexpr std::int64_t kMostPieces = 64;  ///< of one row, or of the rows of few columns
-constexpr std::int64_t kPiece = 1 << 15;  ///< elements at least
-constexpr std::int64_t kWidth = 2048;     ///< columns whose states are taken at once: they stay in the first-level cache
-constexpr std::int64_t kStateBytes = 8;   ///< at most
+constexpr std::int64_t kMostPieces = RowReduction::kMostPieces, kPiece = RowReduction::kPiece;
+constexpr std::int64_t kWidth = 2048;    ///< columns whose states are taken at once: they stay in the first-level cache
+constexpr std::int64_t kStateBytes = 8;  ///< at most
 constexpr std::int64_t kShortRow = 64, kRowsAtOnce = 64;
 
 /// Of how many elements each piece of `count` is.
@@ -55,14 +34,11 @@ std::int64_t piece_of(std::int64_t count, std::int64_t least, std::int64_t most_
   return std::max(least, (count + most_pieces - 1) / most_pieces);
 }
 
-/// What becomes of `width` states.
-using Finish = void (*)(const std::byte* states, std::int64_t width, std::int64_t count, std::byte* out);
-
 struct Reduction {
   const KernelCall& call;
   const Reducer& by;
-  Finish finish;
-  Extents n;
+  decltype(RowReduction::finish) finish;
+  ReducedExtents n;
   std::int64_t element, result;  ///< bytes of one
 
   [[nodiscard]] const std::byte* in(std::int64_t index) const { return call.inputs[0].data + index * element; }
@@ -149,19 +125,6 @@ void reduce_columns(const Reduction& of) {
   });
 }
 
-Status reduce(const KernelCall& call, const Reducer& by, Finish finish) {
-  const std::optional<Extents> n = extents_of(call);
-  if (!n) return run_meaning(call);
-  if (call.results[0].type->elements() == 0) return {};
-  const Reduction of{call, by, finish, *n, size_of(call.inputs[0].type->dtype), size_of(call.results[0].type->dtype)};
-  if (n->inner == 1) {
-    reduce_rows(of);
-  } else {
-    reduce_columns(of);
-  }
-  return {};
-}
-
 template <class S, class R, bool mean = false>
 void finish(const std::byte* states, std::int64_t width, std::int64_t count, std::byte* out) {
   const auto* from = reinterpret_cast<const S*>(states);
@@ -175,11 +138,11 @@ void finish(const std::byte* states, std::int64_t width, std::int64_t count, std
   }
 }
 
-/// `give(zero)` for the element type of the operand.
+using Finish = decltype(RowReduction::finish);
+
 template <bool mean>
-Status sum_kernel(const KernelCall& call) {
-  const DType element = call.inputs[0].type->dtype;
-  const auto finish_with = dispatch(element, [](auto zero) -> Finish {
+Finish sum_finish(DType element) {
+  return dispatch(element, [](auto zero) -> Finish {
     using T = decltype(zero);
     if constexpr (mean && std::is_integral_v<T>) {
       return nullptr;  // the type rule has made them f32
@@ -187,16 +150,10 @@ Status sum_kernel(const KernelCall& call) {
       return finish<ops::Accumulator<T>, ops::SumOf<T>, mean>;
     }
   });
-  return reduce(call, best<Reducer>(sum_reducer, find_sum, call.op.name, element), finish_with);
 }
 
-Status truth_kernel(const KernelCall& call) {
-  return reduce(call, best<Reducer>(sum_reducer, find_sum, call.op.name, call.inputs[0].type->dtype), finish<std::uint8_t, std::uint8_t>);
-}
-
-Status extreme_kernel(const KernelCall& call) {
-  const DType element = call.inputs[0].type->dtype;
-  const auto finish_with = dispatch(element, [](auto zero) -> Finish {
+Finish extreme_finish(DType element) {
+  return dispatch(element, [](auto zero) -> Finish {
     using T = decltype(zero);
     if constexpr (std::is_same_v<T, bool>) {
       return nullptr;
@@ -204,7 +161,21 @@ Status extreme_kernel(const KernelCall& call) {
       return finish<typename ExtremeElement<T, true>::State, T>;
     }
   });
-  return reduce(call, best<Reducer>(extreme_reducer, find_extreme, call.op.name, element), finish_with);
+}
+
+Status reduction_kernel(const KernelCall& call) {
+  const TensorType &from = *call.inputs[0].type, &to = *call.results[0].type;
+  const std::optional<ReducedExtents> n = reduced_extents(from.shape, call.attributes);
+  const std::optional<RowReduction> by = row_reduction(call.op, from.dtype, to.dtype);
+  if (!n || !by) return run_meaning(call);
+  if (to.elements() == 0) return {};
+  const Reduction of{call, *by->reducer, by->finish, *n, by->element, by->result};
+  if (n->inner == 1) {
+    reduce_rows(of);
+  } else {
+    reduce_columns(of);
+  }
+  return {};
 }
 
 /// The place in a long row, from those of its pieces.
@@ -245,8 +216,13 @@ void places_in_short_rows(const Finder& by, const std::byte* in, std::int64_t ro
   }
 }
 
+void places_in_rows(const Finder& by, const std::byte* in, std::int64_t rows, std::int64_t count, std::int64_t element, std::int32_t* out) {
+  if (count <= kShortRow) return places_in_short_rows(by, in, rows, count, element, out);
+  for (std::int64_t row = 0; row < rows; ++row) out[row] = place_in_row(by, in + row * count * element, count, element, Workers::none());
+}
+
 Status place_kernel(const KernelCall& call) {
-  const std::optional<Extents> n = extents_of(call);
+  const std::optional<ReducedExtents> n = reduced_extents(call.inputs[0].type->shape, call.attributes);
   if (!n || n->count == 0) return run_meaning(call);
   if (call.results[0].type->elements() == 0) return {};
   const Finder& by = best<Finder>(finder, find_place, call.op.name, call.inputs[0].type->dtype);
@@ -258,8 +234,7 @@ Status place_kernel(const KernelCall& call) {
     for (std::int64_t row = 0; row < n->outer; ++row) out[row] = place_in_row(by, in(row * n->count), n->count, element, workers);
   } else if (n->inner == 1) {
     workers.each_part(n->outer, std::max<std::int64_t>(1, kPiece / n->count), [&](std::int64_t begin, std::int64_t end) {
-      if (n->count <= kShortRow) return places_in_short_rows(by, in(begin * n->count), end - begin, n->count, element, out + begin);
-      for (; begin < end; ++begin) out[begin] = place_in_row(by, in(begin * n->count), n->count, element, Workers::none());
+      places_in_rows(by, in(begin * n->count), end - begin, n->count, element, out + begin);
     });
   } else {
     const std::int64_t panels = (n->inner + Finder::kMostWidth - 1) / Finder::kMostWidth;
@@ -275,10 +250,58 @@ Status place_kernel(const KernelCall& call) {
 }  // namespace
 
 std::span<const KernelRow> reduction_kernels() {
-  static constexpr KernelRow rows[] = {{"sum", sum_kernel<false>}, {"mean", sum_kernel<true>}, {"prod", sum_kernel<false>},
-                                       {"any", truth_kernel},      {"all", truth_kernel},      {"max", extreme_kernel},
-                                       {"min", extreme_kernel},    {"argmax", place_kernel},   {"argmin", place_kernel}};
+  static constexpr KernelRow rows[] = {{"sum", reduction_kernel}, {"mean", reduction_kernel}, {"prod", reduction_kernel},
+                                       {"any", reduction_kernel}, {"all", reduction_kernel},  {"max", reduction_kernel},
+                                       {"min", reduction_kernel}, {"argmax", place_kernel},   {"argmin", place_kernel}};
   return rows;
+}
+
+std::optional<ReducedExtents> reduced_extents(const Shape& shape, const Attributes& attributes) {
+  const ops::AxisMarks marked = ops::marked_axes(attributes, static_cast<int>(shape.size()));
+  ReducedExtents extents;
+  int part = 0;  // 0: before the reduced axes, 1: in them, 2: behind
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    if (shape[axis] == 1) continue;
+    if (marked[axis] ? part == 2 : false) return std::nullopt;
+    if (marked[axis]) part = 1;
+    if (!marked[axis] && part == 1) part = 2;
+    (part == 0 ? extents.outer : part == 1 ? extents.count : extents.inner) *= shape[axis];
+  }
+  return extents;
+}
+
+std::int64_t RowReduction::piece_of(std::int64_t count) {
+  return host::piece_of(count, kPiece, kMostPieces);
+}
+
+void RowReduction::rows(const std::byte* in, std::int64_t rows, std::int64_t count, std::byte* out) const {
+  if (finder != nullptr) return places_in_rows(*finder, in, rows, count, element, reinterpret_cast<std::int32_t*>(out));
+  for (std::int64_t row = 0; row < rows; ++row) {
+    alignas(8) std::byte state[kStateBytes];
+    reducer->start(state, 1);
+    reducer->take_blocks(in + row * count * element, element, count, state);
+    finish(state, 1, count, out + row * result);
+  }
+}
+
+std::optional<RowReduction> row_reduction(const OpDef& op, DType element, DType result) {
+  RowReduction by{nullptr, nullptr, nullptr, size_of(element), size_of(result)};
+  const std::string_view name = op.name;
+  if (name == "argmax" || name == "argmin") {
+    by.finder = &best<Finder>(finder, find_place, name, element);
+  } else if (name == "max" || name == "min") {
+    by.reducer = &best<Reducer>(extreme_reducer, find_extreme, name, element);
+    by.finish = extreme_finish(element);
+  } else if (name == "sum" || name == "mean" || name == "prod") {
+    by.reducer = &best<Reducer>(sum_reducer, find_sum, name, element);
+    by.finish = name == "mean" ? sum_finish<true>(element) : sum_finish<false>(element);
+  } else if (name == "any" || name == "all") {
+    by.reducer = &best<Reducer>(sum_reducer, find_sum, name, element);
+    by.finish = finish<std::uint8_t, std::uint8_t>;
+  } else {
+    return std::nullopt;
+  }
+  return by;
 }
 
 }  // namespace cleave::runtime::host

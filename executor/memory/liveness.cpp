@@ -137,7 +137,12 @@ class Finder {
     const FusionGroup* group = fusion_.group(step.node);
     if (group && step.node != group->nodes.back()) return;
     const std::vector<ValueId>& results = group ? group->results : node.results;
-    const auto elementwise = [&](NodeId id) { return graph_.nodes[id].kind == NodeKind::operation && graph_.nodes[id].op->elementwise(); };
+    // Of one shape: what is of a smaller one may be read again and again.
+    const auto elementwise = [&](NodeId id) {
+      const Node& each = graph_.nodes[id];
+      return each.kind == NodeKind::operation && each.op->elementwise() &&
+             graph_.values[each.results[0]].type.shape == graph_.values[node.results[0]].type.shape;
+    };
     bool overwrites =
         group ? std::all_of(group->nodes.begin(), group->nodes.end(), elementwise) : elementwise(step.node) && results.size() == 1;
     for (ValueId input : group ? group->inputs : node.inputs) {

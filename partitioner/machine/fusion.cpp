@@ -31,6 +31,13 @@ class Finder {
     return pinned == Side::host || node.host_function() || graph_.purity(id) == Purity::effect;
   }
 
+  /// Whether it may only move the elements of its one operand: what gives fewer is no other way to read them.
+  [[nodiscard]] bool moves(const Node& node) const {
+    if (node.op->elementwise() || node.inputs.size() != 1) return false;
+    const TensorType &from = graph_.values[node.inputs[0]].type, &to = graph_.values[node.results[0]].type;
+    return from.dtype == to.dtype && from.elements() == to.elements();
+  }
+
   void visit(NodeId id) {
     const Node& node = graph_.nodes[id];
     if (is_control(node.kind) || node.kind == NodeKind::counter) return close();
@@ -44,7 +51,7 @@ class Finder {
     if (!fusible(id)) return;
     if (open_.nodes.empty()) passed_.clear();
     open_.nodes.push_back(id);
-    lone_[id.index] = !node.op->elementwise() && node.inputs.size() == 1 && uses_[node.results[0].index] == 1;
+    lone_[id.index] = moves(node) && uses_[node.results[0].index] == 1;
   }
 
   /// Opens a group of `id` and earlier operations that only it reads, wherever they stand, if there is one kernel for them (a transpose
@@ -114,7 +121,7 @@ class Finder {
   const DeviceId side_;
   const FusionRule& takes_;
   const std::vector<int> uses_;
-  std::vector<char> lone_;   ///< by node: of one operand and one reader, not element-wise
+  std::vector<char> lone_;   ///< by node: may only move its one operand's elements, and has one reader
   std::vector<char> taken_;  ///< by node: in a group that is closed
   FusibleGroup open_;
   std::vector<ValueId> passed_;  ///< made elsewhere since the group was opened

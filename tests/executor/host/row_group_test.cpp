@@ -1,0 +1,229 @@
+// Groups of element-wise steps and reductions of rows as one kernel of the host, against the kernels of the steps run one after the other
+// (which kernels_test holds to their meanings): equal to the bit, for every number of threads and every length of a row. And every part of
+// a group is one too, on which the planner counts.
+#include "executor/host/row_group.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <deque>
+#include <random>
+
+#include "executor/check/compare.h"
+#include "executor/device/kernel.h"
+#include "tests/support/namespaces.h"
+
+namespace cleave::testing {
+namespace {
+
+/// A request with what its operands are and what its steps should give.
+struct Group {
+  KernelRequest request;
+  std::vector<Array> inputs, made;
+};
+
+class Generator {
+ public:
+  explicit Generator(unsigned seed) : random_(seed) {}
+
+  /// As many steps as there is a kernel for, of those that are drawn.
+  Group next(const Shape& shape, std::size_t row_axes) {
+    group_ = {};
+    values_.clear();
+    shape_ = shape;
+    row_axes_ = row_axes;
+    for (std::size_t i = 0, count = 1 + pick(4); i < count; ++i) add_input(i == 0);
+    const std::size_t wanted = 2 + pick(12);
+    for (std::size_t tries = 0; tries < 60 && group_.request.steps.size() < wanted; ++tries) add_step();
+    for (std::size_t s = 0; s < group_.request.steps.size(); ++s) {
+      if (s + 1 < group_.request.steps.size() && pick(4) > 0) continue;
+      group_.request.written.push_back(s);
+      group_.request.result_types.push_back(group_.request.steps[s].type);
+    }
+    group_.made.assign(values_.begin() + static_cast<std::ptrdiff_t>(group_.inputs.size()), values_.end());
+    return std::move(group_);
+  }
+
+ private:
+  std::size_t pick(std::size_t count) { return std::uniform_int_distribution<std::size_t>(0, count - 1)(random_); }
+
+  /// One of the full shape, or one that broadcasts to it.
+  void add_input(bool full) {
+    Shape shape = shape_;
+    if (!full) {
+      for (std::int64_t& size : shape) size = pick(2) ? size : 1;
+      shape.erase(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(pick(shape.size() + 1)));
+    }
+    const DType dtype = std::array{DType::f32, DType::f32, DType::f64, DType::i32, DType::u8, DType::f16}[pick(6)];
+    Array array(TensorType{dtype, shape});
+    dispatch(dtype, [&](auto zero) {
+      auto* elements = reinterpret_cast<decltype(zero)*>(array.mutable_bytes());
+      for (std::int64_t i = 0; i < array.type().elements(); ++i)
+        elements[i] = static_cast<decltype(zero)>(static_cast<float>(random_() % 200) / 16);
+    });
+    group_.request.input_types.push_back(array.type());
+    group_.inputs.push_back(array);
+    values_.push_back(std::move(array));
+  }
+
+  void add_step() {
+    static const char* const ops[] = {"add", "multiply", "subtract", "maximum", "negative", "square", "exp", "less",   "where",
+                                      "sum", "mean",     "max",      "min",     "prod",     "any",    "all", "argmax", "astype"};
+    const OpDef& op = *find_op(ops[pick(std::size(ops))]);
+    FusedStep step{{}, &op, &attributes_.emplace_back(), {}, {}};
+    Attributes& attributes = attributes_.back();
+    std::vector<TensorType> types;
+    std::vector<Array> operands;
+    for (int i = 0; i < op.max_inputs; ++i) {
+      step.operands.push_back(pick(3) ? values_.size() - 1 - pick(std::min<std::size_t>(3, values_.size())) : pick(values_.size()));
+      types.push_back(values_[step.operands.back()].type());
+      operands.push_back(values_[step.operands.back()]);
+    }
+    if (op.name == "astype") attributes.set("dtype", std::array{DType::f32, DType::i32, DType::f64}[pick(3)]);
+    if (!op.elementwise()) {
+      std::vector<std::int64_t> axes;
+      for (std::size_t axis = shape_.size() - row_axes_; axis < shape_.size(); ++axis) axes.push_back(static_cast<std::int64_t>(axis));
+      attributes.set("axis", axes);
+      attributes.set("keepdims", pick(3) > 0);
+    }
+    if (normalize_call(op, operands.size(), attributes)) return;
+    const TypeResult typed = op.type_rule(types, attributes);
+    const auto* results = std::get_if<std::vector<TensorType>>(&typed);
+    if (!results || (*results)[0].elements() > 1 << 20) return;
+    step.type = (*results)[0];
+    KernelRequest longer = group_.request;
+    longer.steps.push_back(step);
+    longer.written = {longer.steps.size() - 1};
+    longer.result_types = {step.type};
+    if (longer.steps.size() > 1 && !host_fuses(longer)) return;
+    Array made(step.type);
+    std::vector<TensorView> views;
+    for (Array& operand : operands) views.push_back({&operand.type(), const_cast<std::byte*>(operand.bytes())});
+    const TensorView view{&made.type(), made.mutable_bytes()};
+    const OpContext context{[](std::string_view) {}};
+    ASSERT_TRUE(run_guarded(host_kernel(op), {op, attributes, views, std::span(&view, 1), context}).ok());
+    group_.request.steps.push_back(std::move(step));
+    group_.request.op = &op;
+    group_.request.attributes = &attributes;
+    values_.push_back(std::move(made));
+  }
+
+  std::mt19937 random_;
+  Shape shape_;
+  std::size_t row_axes_ = 1;
+  Group group_;
+  std::vector<Array> values_;
+  std::deque<Attributes> attributes_;
+};
+
+std::vector<Array> run(const Group& group, Workers& workers) {
+  std::vector<Array> inputs = group.inputs, results;
+  std::vector<TensorView> in, out;
+  for (Array& input : inputs) in.push_back({&input.type(), input.mutable_bytes()});
+  results.reserve(group.request.result_types.size());
+  for (const TensorType& type : group.request.result_types) {
+    results.emplace_back(type);
+    out.push_back({&results.back().type(), results.back().mutable_bytes()});
+  }
+  const OpContext context{[](std::string_view) {}};
+  const std::unique_ptr<HostKernel> kernel = prepare_host_kernel(group.request);
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    for (const TensorView& view : out) std::memset(view.data, 0xFF, static_cast<std::size_t>(view.type->bytes()));
+    EXPECT_TRUE(run_guarded(*kernel, {*group.request.op, *group.request.attributes, in, out, context, workers}).ok());
+  }
+  return results;
+}
+
+/// Steps `first` to `last` alone, of which all results are written.
+Group part_of(const Group& group, std::size_t first, std::size_t last) {
+  const std::size_t inputs = group.inputs.size();
+  Group part;
+  std::vector<std::size_t> place(inputs + group.request.steps.size(), static_cast<std::size_t>(-1));
+  for (std::size_t s = first; s <= last; ++s) {
+    for (const std::size_t operand : group.request.steps[s].operands) {
+      if (operand >= inputs + first || place[operand] != static_cast<std::size_t>(-1)) continue;
+      place[operand] = part.inputs.size();
+      part.inputs.push_back(operand < inputs ? group.inputs[operand] : group.made[operand - inputs]);
+      part.request.input_types.push_back(part.inputs.back().type());
+    }
+  }
+  for (std::size_t s = first; s <= last; ++s) {
+    place[inputs + s] = part.inputs.size() + s - first;
+    FusedStep step = group.request.steps[s];
+    for (std::size_t& operand : step.operands) operand = place[operand];
+    part.request.steps.push_back(std::move(step));
+    part.request.written.push_back(s - first);
+    part.request.result_types.push_back(group.request.steps[s].type);
+    part.made.push_back(group.made[s]);
+  }
+  part.request.op = group.request.steps[last].op;
+  part.request.attributes = group.request.steps[last].attributes;
+  return part;
+}
+
+void expect_equal(const std::vector<Array>& results, const Group& group, const char* how) {
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const Array& expected = group.made[group.request.written[i]];
+    const auto bytes = static_cast<std::size_t>(expected.type().bytes());
+    if (bytes > 0 && std::memcmp(results[i].bytes(), expected.bytes(), bytes) != 0)
+      ADD_FAILURE() << how << ": result " << i << " of " << results.size() << ", `"
+                    << group.request.steps[group.request.written[i]].op->name << "` " << to_string(expected.type()) << ": "
+                    << difference(results[i], expected).value_or("other bits");
+  }
+}
+
+/// What was met.
+struct Met {
+  int groups = 0, reductions = 0;
+};
+
+void check(unsigned seed, const Shape& shape, std::size_t row_axes, Met& met) {
+  SCOPED_TRACE("seed " + std::to_string(seed) + ", " + to_string(TensorType{DType::f32, shape}));
+  Generator generator(seed);
+  const Group drawn = generator.next(shape, row_axes);
+  const std::size_t steps = drawn.request.steps.size();
+  if (steps < 2) return;
+  Group group = part_of(drawn, 0, steps - 1);  // without inputs that nobody reads
+  group.request.written = drawn.request.written;
+  group.request.result_types = drawn.request.result_types;
+  ASSERT_TRUE(host_fuses(group.request));
+  met.groups += runtime::host::fuses_rows(group.request);
+  for (const FusedStep& step : group.request.steps) met.reductions += !step.op->elementwise();
+  expect_equal(run(group, Workers::none()), group, "alone");
+  expect_equal(run(group, *Workers::of(3)), group, "by three threads");
+  for (std::size_t first = 0; first + 1 < steps; ++first) {
+    for (std::size_t last = first + 1; last < steps; ++last) {
+      const Group part = part_of(group, first, last);
+      ASSERT_TRUE(host_fuses(part.request)) << "steps " << first << " to " << last << " of " << steps;
+      if ((first + last + seed) % 5 == 0) expect_equal(run(part, Workers::none()), part, "a part");
+    }
+  }
+}
+
+TEST(RowGroup, EqualsItsStepsOneAfterTheOther) {
+  Met met;
+  for (unsigned seed = 0; seed < 774 && !HasFatalFailure() && !HasFailure(); ++seed) {
+    static constexpr std::int64_t rows[] = {1, 2, 3, 17, 70};
+    check(seed, {rows[seed % 5], static_cast<std::int64_t>(seed % 258)}, 1, met);
+  }
+  EXPECT_GT(met.groups, 300);
+  EXPECT_GT(met.reductions, 700);
+}
+
+TEST(RowGroup, OfManyAxesAndLongRows) {
+  Met met;
+  static const struct {
+    Shape shape;
+    std::size_t row_axes;
+  } cases[] = {{{4, 5, 33}, 1},      {{4, 5, 33}, 2}, {{4, 5, 33}, 3}, {{3, 1, 7, 1}, 2}, {{8, 8}, 1},     {{8, 8}, 2},
+               {{2, 3000}, 1},       {{300, 129}, 1}, {{5, 2049}, 1},  {{3, 32768}, 1},   {{2, 33000}, 1}, {{70000}, 1},
+               {{2, 5, 7, 1000}, 3}, {{3, 16385}, 1}, {{257, 257}, 2}, {{1, 1}, 1},       {{40, 1}, 1},    {{600, 1}, 1}};
+  for (unsigned seed = 0; seed < 25 * std::size(cases) && !HasFailure(); ++seed) {
+    const auto& one = cases[seed % std::size(cases)];
+    check(10000 + seed, one.shape, one.row_axes, met);
+  }
+  EXPECT_GT(met.groups, 150);
+}
+
+}  // namespace
+}  // namespace cleave::testing
