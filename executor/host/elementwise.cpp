@@ -56,6 +56,10 @@ RowLoop loop_for(const OpDef& op, std::span<const TensorType> operands, const Te
   return row_loop(op, operands[static_cast<std::size_t>(op.promote_from)].dtype);
 }
 
+RowLoop loop_past_cache_for(const OpDef& op, DType operand) {
+  return levels().empty() ? nullptr : math_loop_past_cache(levels().front(), op.name, operand);
+}
+
 std::span<const KernelRow> elementwise_kernels() {
   static constexpr KernelRow rows[] = {
 // NOLINTNEXTLINE(cppcoreguidelines-macro-usage)

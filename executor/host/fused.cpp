@@ -12,6 +12,7 @@
 #include "executor/host/past_cache.h"
 #include "executor/host/rows.h"
 #include "executor/host/scratch.h"
+#include "executor/host/slots.h"
 #include "executor/host/tile_reader.h"
 
 namespace cleave::runtime::host {
@@ -42,17 +43,15 @@ class FusedKernel final : public HostKernel {
   /// A step's loop, or several steps' code.
   struct Piece {
     RowLoop loop = nullptr;
+    RowLoop loop_past_cache = nullptr;  ///< or none
     std::unique_ptr<Code> code;
     std::vector<std::size_t> reads, writes;
-    bool past_cache = false;  ///< code: writes nothing but results that go there
+    bool past_cache = false;  ///< it can write there, and writes nothing but results that go there
   };
-  /// Slots for a kernel's values in the order in which they come to be.
-  class Slots;
   void make_pieces(const KernelRequest& request);
   void choose_ways_past_cache();
   void assign_slots();
   void run_tile(const KernelCall& call, std::int64_t begin, std::int64_t count, std::byte* scratch) const;
-  void run_code(const Piece& piece, std::span<const TileOperand> parts, std::span<std::byte* const> writes, std::int64_t count) const;
   [[nodiscard]] bool overwritten_early(const KernelCall& call, std::size_t value, std::size_t piece) const;
 
   std::vector<TileReader> readers_;  ///< one an input
@@ -62,22 +61,6 @@ class FusedKernel final : public HostKernel {
   std::int64_t total_ = 0, tile_ = 0, part_ = 0;
   std::size_t slots_ = 0;
   Scratch<std::byte> scratch_;
-};
-
-class FusedKernel::Slots {
- public:
-  std::size_t take() {
-    if (free_.empty()) return count_++;
-    const std::size_t slot = free_.back();
-    free_.pop_back();
-    return slot;
-  }
-  void give_back(std::size_t slot) { free_.push_back(slot); }
-  [[nodiscard]] std::size_t count() const { return count_; }
-
- private:
-  std::vector<std::size_t> free_;
-  std::size_t count_ = 0;
 };
 
 FusedKernel::FusedKernel(const KernelRequest& request) {
@@ -104,7 +87,8 @@ void FusedKernel::make_pieces(const KernelRequest& request) {
   for (const TileReader& reader : readers_) repeats.push_back(reader.repeats());
   for (std::size_t s = 0; s < request.steps.size();) {
     Piece piece;
-    if (total_ >= kWorthCode) piece.code = Code::make(request, repeats, s);
+    const bool large = past_cache(request.steps[s].type.bytes());
+    if (total_ >= kWorthCode) piece.code = Code::make(request, repeats, s, large ? 1 : 2);
     if (piece.code) {
       piece.reads.assign(piece.code->reads().begin(), piece.code->reads().end());
       piece.writes.assign(piece.code->writes().begin(), piece.code->writes().end());
@@ -119,6 +103,7 @@ void FusedKernel::make_pieces(const KernelRequest& request) {
         types.push_back(operand < readers_.size() ? request.input_types[operand] : request.steps[operand - readers_.size()].type);
       }
       piece.loop = loop_for(*step.op, types, step.type);
+      piece.loop_past_cache = loop_past_cache_for(*step.op, types[0].dtype);
       piece.writes.push_back(readers_.size() + s++);
     }
     for (const std::size_t read : piece.reads) values_[read].last_read = pieces_.size();
@@ -126,13 +111,14 @@ void FusedKernel::make_pieces(const KernelRequest& request) {
   }
 }
 
-/// Code writes its results there itself, unless it also writes what is read again; other results are copied there.
+/// Code and some loops write their results there themselves, unless they also write what is read again; other results are copied there.
 void FusedKernel::choose_ways_past_cache() {
   for (std::size_t p = 0; p < pieces_.size(); ++p) {
     Piece& piece = pieces_[p];
     const auto goes_there = [&](std::size_t value) { return values_[value].result != kNone && past_cache(total_ * values_[value].size); };
-    piece.past_cache = piece.code && std::all_of(piece.writes.begin(), piece.writes.end(),
-                                                 [&](std::size_t value) { return goes_there(value) && values_[value].last_read <= p; });
+    piece.past_cache = (piece.code || piece.loop_past_cache) &&
+                       std::all_of(piece.writes.begin(), piece.writes.end(),
+                                   [&](std::size_t value) { return goes_there(value) && values_[value].last_read <= p; });
     for (const std::size_t value : piece.writes) values_[value].held = goes_there(value) && !piece.past_cache;
   }
 }
@@ -203,8 +189,12 @@ void FusedKernel::run_tile(const KernelCall& call, std::int64_t begin, std::int6
       const std::size_t made = piece.writes[k];
       parts[made] = {to[k] = in_slot_[made] ? slot(made) : home(made), 1};
     }
+    const bool past_cache =
+        piece.past_cache && std::none_of(piece.writes.begin(), piece.writes.end(), [&](std::size_t value) { return in_slot_[value] != 0; });
     if (piece.code) {
-      run_code(piece, parts, std::span(to.data(), piece.writes.size()), count);
+      std::array<const std::byte*, kMostValues> reads;
+      for (std::size_t k = 0; k < piece.reads.size(); ++k) reads[k] = parts[piece.reads[k]].data;
+      piece.code->run(reads.data(), to.data(), count, past_cache);
       continue;
     }
     std::array<const std::byte*, 3> operands;
@@ -213,7 +203,7 @@ void FusedKernel::run_tile(const KernelCall& call, std::int64_t begin, std::int6
       operands[k] = parts[piece.reads[k]].data;
       steps[k] = parts[piece.reads[k]].step;
     }
-    piece.loop(operands.data(), steps.data(), to[0], count);
+    (past_cache ? piece.loop_past_cache : piece.loop)(operands.data(), steps.data(), to[0], count);
   }
   for (std::size_t value = readers_.size(); value < values_.size(); ++value) {
     if (!in_slot_[value] || values_[value].result == kNone) continue;
@@ -224,14 +214,6 @@ void FusedKernel::run_tile(const KernelCall& call, std::int64_t begin, std::int6
       std::memcpy(home(value), slot(value), bytes);
     }
   }
-}
-
-void FusedKernel::run_code(const Piece& piece, std::span<const TileOperand> parts, std::span<std::byte* const> writes,
-                           std::int64_t count) const {
-  std::array<const std::byte*, kMostValues> reads;
-  for (std::size_t k = 0; k < piece.reads.size(); ++k) reads[k] = parts[piece.reads[k]].data;
-  const bool all_home = std::none_of(piece.writes.begin(), piece.writes.end(), [&](std::size_t value) { return in_slot_[value] != 0; });
-  piece.code->run(reads.data(), writes.data(), count, piece.past_cache && all_home);
 }
 
 }  // namespace
@@ -245,6 +227,14 @@ bool fuses_elementwise(const KernelRequest& request) {
 
 std::unique_ptr<HostKernel> prepare_fused(const KernelRequest& request) {
   return std::make_unique<FusedKernel>(request);
+}
+
+std::unique_ptr<HostKernel> prepare_past_cache(const KernelRequest& request) {
+  KernelRequest one = request;
+  one.steps.push_back({request.node, request.op, request.attributes, {}, request.result_types[0]});
+  for (std::size_t k = 0; k < request.input_types.size(); ++k) one.steps[0].operands.push_back(k);
+  one.written = {0};
+  return std::make_unique<FusedKernel>(one);
 }
 
 }  // namespace cleave::runtime::host

@@ -11,5 +11,7 @@ namespace cleave::runtime::host {
 bool fuses_elementwise(const KernelRequest& request);
 /// The kernel of such steps.
 std::unique_ptr<HostKernel> prepare_fused(const KernelRequest& request);
+/// Of one element-wise operation whose results go past the caches, which such groups know how to do.
+std::unique_ptr<HostKernel> prepare_past_cache(const KernelRequest& request);
 
 }  // namespace cleave::runtime::host

@@ -2,6 +2,7 @@
 #include "executor/host/fused.h"
 #include "executor/host/kernels.h"
 #include "executor/host/matmul/matmul.h"
+#include "executor/host/past_cache.h"
 #include "executor/host/row_group.h"
 #include "executor/host/rows.h"
 
@@ -66,6 +67,7 @@ Kernel host_kernel(const OpDef& op) {
 std::unique_ptr<HostKernel> prepare_host_kernel(const KernelRequest& request) {
   if (std::unique_ptr<HostKernel> product = host::prepare_matmul(request)) return product;
   if (!request.steps.empty()) return host::fuses_elementwise(request) ? host::prepare_fused(request) : host::prepare_row_group(request);
+  if (request.op->elementwise() && host::past_cache(request.result_types[0].bytes())) return host::prepare_past_cache(request);
   if (request.op->elementwise())
     return std::make_unique<host::ElementwiseKernel>(host::loop_for(*request.op, request.input_types, request.result_types[0]));
   const host::KernelRow row = row_of(*request.op);

@@ -22,6 +22,9 @@ RowLoop where_loop(DType choice);
 /// Any of them, by what a call's operands and its result are.
 RowLoop loop_for(const OpDef& op, std::span<const TensorType> operands, const TensorType& result);
 
+/// The one that writes its results past the caches (past_cache.h), which only some ops have.
+RowLoop loop_past_cache_for(const OpDef& op, DType operand);
+
 /// Runs `loop` over the whole result. Operands that the op has not repeat the first.
 void run_rows(const KernelCall& call, RowLoop loop);
 

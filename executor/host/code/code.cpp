@@ -11,8 +11,9 @@
 
 namespace cleave::runtime::host {
 
-std::unique_ptr<Code> Code::make(const planner::KernelRequest& request, const std::vector<bool>& repeats, std::size_t first) {
-  return make(request, repeats, first, instructions());
+std::unique_ptr<Code> Code::make(const planner::KernelRequest& request, const std::vector<bool>& repeats, std::size_t first,
+                                 std::size_t fewest) {
+  return make(request, repeats, first, fewest, instructions());
 }
 
 #ifdef CLEAVE_HAS_XBYAK
@@ -41,7 +42,7 @@ std::vector<std::size_t> results_of(const planner::KernelRequest& request, std::
 }  // namespace
 
 std::unique_ptr<Code> Code::make(const planner::KernelRequest& request, const std::vector<bool>& repeats, std::size_t first,
-                                 Instructions set) {
+                                 std::size_t fewest, Instructions set) {
   if (set == Instructions::portable) return nullptr;
   std::unique_ptr<Code> code(new Code);
   Body body;
@@ -49,7 +50,7 @@ std::unique_ptr<Code> Code::make(const planner::KernelRequest& request, const st
     Lowering lowering(request, repeats, set);
     std::size_t end = first;
     while (end < most && lowering.take(end)) ++end;
-    if (end < first + 2) return nullptr;
+    if (end < first + fewest) return nullptr;
     body = lowering.body();
     code->writes_ = results_of(request, first, end);
     for (std::size_t& result : code->writes_) {
@@ -109,7 +110,7 @@ void Code::run(const std::byte* const* reads, std::byte* const* writes, std::int
   }
 }
 #else
-std::unique_ptr<Code> Code::make(const planner::KernelRequest&, const std::vector<bool>&, std::size_t, Instructions) {
+std::unique_ptr<Code> Code::make(const planner::KernelRequest&, const std::vector<bool>&, std::size_t, std::size_t, Instructions) {
   return nullptr;
 }
 void Code::run(const std::byte* const*, std::byte* const*, std::int64_t, bool) const {}

@@ -17,11 +17,12 @@ namespace cleave::runtime::host {
 class Code {
  public:
   /// Of as many of the request's steps as possible, from `first` on. `repeats`: by input, whether it is one element for all. Null: there is
-  /// none for two steps or more.
+  /// none for `fewest` steps.
   static std::unique_ptr<Code> make(const planner::KernelRequest& request, const std::vector<bool>& repeats, std::size_t first,
-                                    Instructions set);
+                                    std::size_t fewest, Instructions set);
   /// By the machine's best instructions.
-  static std::unique_ptr<Code> make(const planner::KernelRequest& request, const std::vector<bool>& repeats, std::size_t first);
+  static std::unique_ptr<Code> make(const planner::KernelRequest& request, const std::vector<bool>& repeats, std::size_t first,
+                                    std::size_t fewest);
 
   [[nodiscard]] std::size_t steps() const { return steps_; }
   /// Which of the group's values (its inputs, then the results of its steps) it reads, and which it writes: those that someone else reads.

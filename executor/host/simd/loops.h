@@ -10,6 +10,8 @@
 namespace cleave::runtime::host {
 
 RowLoop math_loop(Level level, std::string_view op, DType operand);
+/// The same, of functions of one operand, writing past the caches (executor/host/past_cache.h) where results lie at multiples of a vector.
+RowLoop math_loop_past_cache(Level level, std::string_view op, DType operand);
 RowLoop arithmetic_loop(Level level, std::string_view op, DType operand);
 RowLoop comparison_loop(Level level, std::string_view op, DType operand);
 

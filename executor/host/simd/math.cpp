@@ -42,8 +42,9 @@ HWY_INLINE bool takes_all(D d, V... v) {
   }
 }
 
-/// Side by side. Where the function does not take an argument, all of that vector are the scalar's work.
-template <class F, class Scalar, class T>
+/// Side by side. Where the function does not take an argument, all of that vector are the scalar's work. Past the caches: to a place at a
+/// multiple of a vector.
+template <class F, class Scalar, bool past_cache, class T>
 void unary(const T* in, T* out, std::size_t count) {
   const hn::ScalableTag<T> d;
   const std::size_t lanes = hn::Lanes(d);
@@ -53,7 +54,11 @@ void unary(const T* in, T* out, std::size_t count) {
     if (!takes_all<F>(d, x)) {
       for (std::size_t k = i; k < i + left; ++k) out[k] = Scalar::template apply<T>(in[k]);
     } else if (left == lanes) {
-      hn::StoreU(F::of(d, x), d, out + i);
+      if constexpr (past_cache) {
+        hn::Stream(F::of(d, x), d, out + i);
+      } else {
+        hn::StoreU(F::of(d, x), d, out + i);
+      }
     } else {
       store_part(d, F::of(d, x), out + i, left);
     }
@@ -78,9 +83,12 @@ void binary(const T* a, const T* b, T* out, std::size_t count) {
   }
 }
 
-template <class F, class Scalar, class T>
+template <class F, class Scalar, bool past_cache, class T>
 void loop(const std::byte* const* operands, const std::int64_t* steps, std::byte* results, std::int64_t count) {
   T* out = reinterpret_cast<T*>(results);
+  if constexpr (past_cache) {
+    if (reinterpret_cast<std::uintptr_t>(results) % HWY_MAX_BYTES != 0) return loop<F, Scalar, false, T>(operands, steps, results, count);
+  }
   const bool direct = steps[0] == 1 && (Scalar::arity == 1 || steps[1] == 1);
   const std::int64_t piece = direct ? count : static_cast<std::int64_t>(kPiece<T>);
   HWY_ALIGN T gathered[2][kPiece<T>];
@@ -88,7 +96,7 @@ void loop(const std::byte* const* operands, const std::int64_t* steps, std::byte
     const auto size = static_cast<std::size_t>(std::min(piece, count - begin));
     const T* a = side_by_side(operands[0], steps[0], begin, size, gathered[0]);
     if constexpr (Scalar::arity == 1) {
-      unary<F, Scalar>(a, out + begin, size);
+      unary<F, Scalar, past_cache>(a, out + begin, size);
     } else {
       binary<F, Scalar>(a, side_by_side(operands[1], steps[1], begin, size, gathered[1]), out + begin, size);
     }
@@ -98,25 +106,30 @@ void loop(const std::byte* const* operands, const std::int64_t* steps, std::byte
 struct Row {
   std::string_view op;
   RowLoop single, both;
+  RowLoop single_past_cache, both_past_cache;
 };
 
 template <class F, class Scalar>
 constexpr Row of_both() {
-  return {Scalar::name, loop<F, Scalar, float>, loop<F, Scalar, double>};
+  return {Scalar::name, loop<F, Scalar, false, float>, loop<F, Scalar, false, double>, loop<F, Scalar, true, float>,
+          loop<F, Scalar, true, double>};
 }
 template <class F, class Scalar>
 constexpr Row of_single() {
-  return {Scalar::name, loop<F, Scalar, float>, nullptr};
+  return {Scalar::name, loop<F, Scalar, false, float>, nullptr, Scalar::arity == 1 ? loop<F, Scalar, Scalar::arity == 1, float> : nullptr,
+          nullptr};
 }
 
-RowLoop find(std::string_view op, DType operand) {
+RowLoop find(std::string_view op, DType operand, bool past_cache) {
   static constexpr Row rows[] = {
       of_both<ExpFunction, scalars::Exp>(),         of_both<Expm1Function, scalars::Expm1>(),   of_both<LogFunction, scalars::Log>(),
       of_both<Log2Function, scalars::Log2>(),       of_both<Log1pFunction, scalars::Log1p>(),   of_both<TanhFunction, scalars::Tanh>(),
       of_both<SigmoidFunction, scalars::Sigmoid>(), of_single<ErfFunction, scalars::Erf>(),     of_single<GeluFunction, scalars::Gelu>(),
       of_single<SineFunction<0>, scalars::Sin>(),   of_single<SineFunction<1>, scalars::Cos>(), of_single<PowFunction, scalars::Pow>()};
   for (const Row& row : rows) {
-    if (row.op == op) return operand == DType::f32 ? row.single : operand == DType::f64 ? row.both : nullptr;
+    if (row.op != op) continue;
+    if (operand == DType::f32) return past_cache ? row.single_past_cache : row.single;
+    if (operand == DType::f64) return past_cache ? row.both_past_cache : row.both;
   }
   return nullptr;
 }
@@ -132,7 +145,15 @@ namespace cleave::runtime::host {
 
 RowLoop math_loop([[maybe_unused]] Level level, [[maybe_unused]] std::string_view op, [[maybe_unused]] DType operand) {
 #ifdef CLEAVE_HAS_HIGHWAY
-  CLEAVE_SIMD_RETURN(level, find(op, operand));
+  CLEAVE_SIMD_RETURN(level, find(op, operand, false));
+#else
+  return nullptr;
+#endif
+}
+
+RowLoop math_loop_past_cache([[maybe_unused]] Level level, [[maybe_unused]] std::string_view op, [[maybe_unused]] DType operand) {
+#ifdef CLEAVE_HAS_HIGHWAY
+  CLEAVE_SIMD_RETURN(level, find(op, operand, true));
 #else
   return nullptr;
 #endif

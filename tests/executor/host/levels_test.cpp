@@ -81,6 +81,35 @@ void check_loop(const OpDef& op, RowLoop loop, const std::vector<Array>& operand
   }
 }
 
+TEST(Levels, LoopsThatWritePastTheCachesWriteTheSame) {
+  std::mt19937_64 random(7);
+  for (const Level level : levels()) {
+    int found = 0;
+    for (const OpDef* op : all_ops()) {
+      for (const DType type : {DType::f32, DType::f64}) {
+        const RowLoop ordinary = math_loop(level, op->name, type), past_cache = math_loop_past_cache(level, op->name, type);
+        if (!past_cache) continue;
+        ++found;
+        ASSERT_TRUE(ordinary);
+        const Array in = random_array({type, {kRoom}}, random);
+        const auto size = static_cast<std::int64_t>(size_of(type));
+        for (std::int64_t count = 0; count < kRoom - 20; count += 13) {
+          for (const std::int64_t offset : {0, 1, 16}) {  // the first and the last lie at multiples of a vector
+            Array expected({type, {kRoom}}), got({type, {kRoom}});
+            const std::byte* const operands[] = {in.bytes(), in.bytes(), in.bytes()};
+            const std::int64_t steps[] = {1, 1, 1};
+            ordinary(operands, steps, expected.mutable_bytes() + offset * size, count);
+            past_cache(operands, steps, got.mutable_bytes() + offset * size, count);
+            ASSERT_EQ(std::memcmp(expected.bytes(), got.bytes(), static_cast<std::size_t>(expected.type().bytes())), 0)
+                << op->name << " of " << count << ", " << to_string(level);
+          }
+        }
+      }
+    }
+    EXPECT_GE(found, 10) << to_string(level);
+  }
+}
+
 TEST(Levels, ElementwiseLoopsAgreeWithTheMeaning) {
   if (levels().empty()) GTEST_SKIP() << "no vectorised loops";
   std::mt19937_64 random(3);
