@@ -1,12 +1,14 @@
 // Some rows at a time, all steps on them before the next: what one step hands to another stays in the cache, and a row is reduced as by a
-// kernel of its own. Rows that are too long: long_rows.cpp.
+// kernel of its own. Runs of simple steps are machine code where there is some. Rows that are too long: long_rows.cpp.
 #include "executor/host/row_group.h"
 
 #include <algorithm>
 #include <array>
 #include <vector>
 
+#include "executor/host/code/code.h"
 #include "executor/host/long_rows.h"
+#include "executor/host/past_cache.h"
 #include "executor/host/reductions.h"
 #include "executor/host/row_domain.h"
 #include "executor/host/rows.h"
@@ -23,6 +25,8 @@ constexpr std::size_t kMostValues = 64;                ///< inputs and what the 
 constexpr std::int64_t kTileBytes = 8 << 10;           ///< of the widest value in some rows: three of them fit into any first-level cache
 constexpr std::int64_t kMostRowBytes = 128 << 10;      ///< of the widest value in one row: some of them fit into any second-level cache
 constexpr std::int64_t kPieceBytes = 16 * kTileBytes;  ///< what a thread takes at once
+constexpr std::int64_t kWorthCode = 1024;              ///< elements: with fewer, code takes longer to make than its runs save
+constexpr std::int64_t kCodeColumns = 64;  ///< of what is run row by row: with fewer, what is left over of vectors is most of it
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
 bool short_enough(const RowDomain& domain) {
@@ -45,32 +49,43 @@ class RowGroupKernel final : public HostKernel {
  private:
   struct Value {
     std::int64_t size = 0;       ///< of an element
-    std::int64_t row_bytes = 0;  ///< of what a step makes in a row
+    std::int64_t row_bytes = 0;  ///< of a row
     std::size_t at = kNone;      ///< in the scratch memory; none: an input, or a result that is written where it lies
     std::size_t result = kNone;  ///< which of the call's results it is
-    std::size_t last_read = 0;   ///< the step
+    std::size_t last_read = 0;   ///< the piece
+    bool past_cache = false;     ///< a result that is not read again
   };
-  struct Step {
+  /// A step, or the code of several.
+  struct Piece {
     RowStep kind = RowStep::full;
     RowLoop loop = nullptr;
     std::optional<RowReduction> reduction;
-    std::array<Access, 3> operands;
-    bool whole = false;  ///< all operands go on from row to row as inside one
+    std::unique_ptr<Code> code;
+    std::vector<Access> reads;
+    std::vector<std::size_t> writes;
+    bool past_cache = false;  ///< code: writes nothing but results that go there
+    bool whole = false;       ///< all operands go on from row to row as inside one
   };
   struct Tile;
 
   Access access(const KernelRequest& request, std::size_t operand, RowStep kind, const Shape& to);
-  void place(const KernelRequest& request);
+  void make_pieces(const KernelRequest& request);
+  Piece step_alone(const KernelRequest& request, std::size_t s);
+  std::size_t make_code(const KernelRequest& request, std::size_t first);
+  void add(Piece piece);
+  void choose_ways_past_cache();
+  void place();
   void run_tile(const Tile& tile) const;
-  void fetch_next(const Tile& tile, std::size_t step) const;
-  void run_full(const Tile& tile, const Step& step, std::byte* to) const;
+  void fetch_next(const Tile& tile, std::size_t piece) const;
+  void run_full(const Tile& tile, const Piece& piece) const;
+  void run_on_rows(const Tile& tile, const Piece& piece) const;
 
   RowDomain domain_;
   std::size_t inputs_;
-  std::int64_t tile_rows_ = 1, piece_rows_ = 1;
+  std::int64_t tile_rows_ = 1, part_rows_ = 1;
   std::vector<TileReader> readers_;
   std::vector<Value> values_;
-  std::vector<Step> steps_;
+  std::vector<Piece> pieces_;
   std::vector<std::size_t> streams_;  ///< values outside the scratch memory that go on from row to row
   std::size_t scratch_bytes_ = 0;
   Scratch<std::byte> scratch_;
@@ -88,34 +103,16 @@ RowGroupKernel::RowGroupKernel(const KernelRequest& request, RowDomain domain)
     : domain_(std::move(domain)), inputs_(request.input_types.size()) {
   const std::int64_t row_bytes = domain_.columns * domain_.widest;
   tile_rows_ = std::clamp<std::int64_t>(kTileBytes / row_bytes, 1, domain_.rows);
-  piece_rows_ = std::max<std::int64_t>(1, kPieceBytes / (tile_rows_ * row_bytes)) * tile_rows_;
+  part_rows_ = std::max<std::int64_t>(1, kPieceBytes / (tile_rows_ * row_bytes)) * tile_rows_;
   for (const TensorType& input : request.input_types) values_.push_back({size_of(input.dtype)});
   for (std::size_t s = 0; s < request.steps.size(); ++s) {
-    const FusedStep& step = request.steps[s];
-    Step made;
-    made.kind = domain_.steps[s];
-    std::vector<TensorType> types;
-    for (std::size_t k = 0; k < 3; ++k) {
-      const std::size_t operand = step.operands[k < step.operands.size() ? k : 0];
-      types.push_back(operand < inputs_ ? request.input_types[operand] : request.steps[operand - inputs_].type);
-      made.operands[k] = access(request, operand, made.kind, step.type.shape);
-      if (operand < inputs_ && made.operands[k].step == 1) values_[operand].row_bytes = made.operands[k].row_bytes;
-      values_[operand].last_read = s;
-    }
-    if (made.kind == RowStep::reduction) {
-      made.reduction = row_reduction(*step.op, types[0].dtype, step.type.dtype);
-    } else {
-      made.loop = loop_for(*step.op, types, step.type);
-    }
-    made.whole = std::all_of(made.operands.begin(), made.operands.end(), [&](const Access& each) {
-      return each.reader == kNone && each.row_bytes == domain_.columns * each.step * values_[each.value].size;
-    });
-    const std::int64_t size = size_of(step.type.dtype);
-    values_.push_back({size, made.kind == RowStep::full ? domain_.columns * size : size});
-    steps_.push_back(std::move(made));
+    const std::int64_t size = size_of(request.steps[s].type.dtype);
+    values_.push_back({size, domain_.steps[s] == RowStep::full ? domain_.columns * size : size});
   }
   for (std::size_t r = 0; r < request.written.size(); ++r) values_[inputs_ + request.written[r]].result = r;
-  place(request);
+  make_pieces(request);
+  choose_ways_past_cache();
+  place();
 }
 
 /// How an operand of any shape is read: broadcasting goes along the rows and inside each, or it does not, and where neither is plain there
@@ -136,17 +133,15 @@ Access RowGroupKernel::access(const KernelRequest& request, std::size_t operand,
   const Shape& shape = domain_.shape;
   const ops::Strides strides =
       kind == RowStep::reduction ? ops::broadcast_strides(shape, shape) : ops::broadcast_strides(type.shape, shape);
-  // 1: as dense elements, 0: always the same, -1: neither; in a row and along rows, counted in what one step there should be.
+  // 1: as elements side by side, the innermost `unit` apart; 0: always the same; -1: neither.
   const auto along = [&](std::size_t first, std::size_t last, std::int64_t unit) {
-    std::int64_t dense = unit;
-    bool is_dense = true, is_still = true;
-    for (std::size_t axis = last; axis-- > first;) {
+    bool dense = true, still = true;
+    for (std::size_t axis = last; axis-- > first; unit *= shape[axis]) {
       if (shape[axis] == 1) continue;
-      is_dense = is_dense && strides[axis] == dense;
-      is_still = is_still && strides[axis] == 0;
-      dense *= shape[axis];
+      dense = dense && strides[axis] == unit;
+      still = still && strides[axis] == 0;
     }
-    return is_still ? 0 : is_dense ? 1 : -1;
+    return still ? 0 : dense ? 1 : -1;
   };
   int in_row = along(domain_.outer_axes, shape.size(), 1);
   if (domain_.columns == 1) in_row = along(0, domain_.outer_axes, 1) == 1 ? 1 : 0;
@@ -159,50 +154,146 @@ Access RowGroupKernel::access(const KernelRequest& request, std::size_t operand,
   }
   made.step = in_row;
   made.row_bytes = over_rows * row_elements * size;
+  if (!inside && in_row == 1) values_[operand].row_bytes = made.row_bytes;
   return made;
 }
 
+void RowGroupKernel::make_pieces(const KernelRequest& request) {
+  for (std::size_t s = 0; s < request.steps.size();) {
+    const std::size_t taken = domain_.rows * domain_.columns < kWorthCode ? 0 : make_code(request, s);
+    if (taken == 0) add(step_alone(request, s));
+    s += std::max<std::size_t>(1, taken);
+  }
+}
+
+void RowGroupKernel::add(Piece piece) {
+  piece.whole = std::all_of(piece.reads.begin(), piece.reads.end(), [&](const Access& each) {
+    return each.reader == kNone && each.row_bytes == domain_.columns * each.step * values_[each.value].size;
+  });
+  for (const Access& read : piece.reads) values_[read.value].last_read = pieces_.size();
+  pieces_.push_back(std::move(piece));
+}
+
+RowGroupKernel::Piece RowGroupKernel::step_alone(const KernelRequest& request, std::size_t s) {
+  const FusedStep& step = request.steps[s];
+  Piece made;
+  made.kind = domain_.steps[s];
+  std::vector<TensorType> types;
+  for (std::size_t k = 0; k < 3; ++k) {
+    const std::size_t operand = step.operands[k < step.operands.size() ? k : 0];
+    types.push_back(operand < inputs_ ? request.input_types[operand] : request.steps[operand - inputs_].type);
+    made.reads.push_back(access(request, operand, made.kind, step.type.shape));
+  }
+  if (made.kind == RowStep::reduction) {
+    made.reduction = row_reduction(*step.op, types[0].dtype, step.type.dtype);
+  } else {
+    made.loop = loop_for(*step.op, types, step.type);
+  }
+  made.writes = {inputs_ + s};
+  return made;
+}
+
+/// Adds the code of as many steps over whole rows as there is some for; how many.
+std::size_t RowGroupKernel::make_code(const KernelRequest& request, std::size_t first) {
+  std::size_t end = first;
+  KernelRequest run;  // these steps by themselves: what comes before them is an input
+  std::vector<Access> inputs;
+  std::vector<std::size_t> place(values_.size(), kNone);
+  for (; end < request.steps.size() && domain_.steps[end] == RowStep::full; ++end) {
+    const FusedStep& step = request.steps[end];
+    const std::size_t readers = readers_.size();
+    std::vector<Access> more;
+    for (const std::size_t operand : step.operands)
+      if (operand < inputs_ + first && place[operand] == kNone) more.push_back(access(request, operand, RowStep::full, domain_.shape));
+    if (std::any_of(more.begin(), more.end(), [](const Access& each) { return each.reader != kNone; })) {
+      readers_.resize(readers, readers_.front());
+      break;
+    }
+    for (const Access& each : more) {
+      if (place[each.value] != kNone) continue;
+      place[each.value] = inputs.size();
+      inputs.push_back(each);
+      run.input_types.push_back(each.value < inputs_ ? request.input_types[each.value] : request.steps[each.value - inputs_].type);
+    }
+  }
+  if (end < first + 2) return 0;
+  std::vector<bool> repeats;
+  for (const Access& input : inputs) repeats.push_back(input.step == 0);
+  for (std::size_t s = first; s < end; ++s) {
+    place[inputs_ + s] = inputs.size() + s - first;
+    FusedStep step = request.steps[s];
+    for (std::size_t& operand : step.operands) operand = place[operand];
+    run.steps.push_back(std::move(step));
+    const auto reads = [&](const FusedStep& later) {
+      return std::find(later.operands.begin(), later.operands.end(), inputs_ + s) != later.operands.end();
+    };
+    const auto outside = request.steps.begin() + static_cast<std::ptrdiff_t>(end);
+    if (values_[inputs_ + s].result != kNone || std::any_of(outside, request.steps.end(), reads)) run.written.push_back(s - first);
+  }
+  Piece piece;
+  piece.code = Code::make(run, repeats, 0);
+  if (!piece.code) return 0;
+  for (const std::size_t read : piece.code->reads()) piece.reads.push_back(inputs[read]);
+  for (const std::size_t write : piece.code->writes()) piece.writes.push_back(inputs_ + first + write - inputs.size());
+  const std::size_t taken = piece.code->steps();
+  const bool plain = std::all_of(piece.reads.begin(), piece.reads.end(), [&](const Access& each) {
+    return each.row_bytes == domain_.columns * each.step * values_[each.value].size;
+  });
+  if (!plain && domain_.columns < kCodeColumns) return 0;
+  add(std::move(piece));
+  return taken;
+}
+
+/// Code writes its results there itself, unless it also writes what is read again.
+void RowGroupKernel::choose_ways_past_cache() {
+  for (std::size_t p = 0; p < pieces_.size(); ++p) {
+    Piece& piece = pieces_[p];
+    piece.past_cache = piece.code && std::all_of(piece.writes.begin(), piece.writes.end(), [&](std::size_t v) {
+                         return values_[v].result != kNone && values_[v].last_read <= p && past_cache(domain_.rows * values_[v].row_bytes);
+                       });
+    for (const std::size_t v : piece.writes) values_[v].past_cache = piece.past_cache;
+  }
+}
+
 /// Scratch memory: slots for what whole rows hold, free again after the last reader, and a place each for what is small.
-void RowGroupKernel::place(const KernelRequest& request) {
+void RowGroupKernel::place() {
   const auto round = [](std::int64_t bytes) { return static_cast<std::size_t>(bytes + 63) / 64 * 64; };
   const std::size_t slot = round(tile_rows_ * domain_.columns * domain_.widest);
   Slots slots;
   std::vector<std::size_t> slot_of(values_.size(), kNone);
-  for (std::size_t s = 0; s < steps_.size(); ++s) {
-    Value& made = values_[inputs_ + s];
-    // A step may write on top of an operand that it is the last to read, if their elements are of one size; so these come free first.
-    std::vector<std::size_t> free_after;
-    std::vector<std::size_t> operands = request.steps[s].operands;
-    std::sort(operands.begin(), operands.end());
-    operands.erase(std::unique(operands.begin(), operands.end()), operands.end());
-    for (const std::size_t operand : operands) {
-      if (slot_of[operand] == kNone || values_[operand].last_read != s) continue;
-      if (steps_[s].kind == RowStep::full && values_[operand].size == made.size) {
-        slots.give_back(slot_of[operand]);
-      } else {
-        free_after.push_back(slot_of[operand]);
-      }
+  for (std::size_t p = 0; p < pieces_.size(); ++p) {
+    const Piece& piece = pieces_[p];
+    std::vector<std::size_t> dying;
+    for (const Access& read : piece.reads) {
+      const bool dies = slot_of[read.value] != kNone && values_[read.value].last_read == p;
+      if (dies && std::find(dying.begin(), dying.end(), read.value) == dying.end()) dying.push_back(read.value);
     }
-    if (steps_[s].kind == RowStep::full && made.result == kNone) slot_of[inputs_ + s] = slots.take();
-    for (const std::size_t free : free_after) slots.give_back(free);
+    for (const std::size_t made : piece.writes) {
+      if (piece.kind != RowStep::full || values_[made].result != kNone) continue;
+      // A piece may write on top of what it is the last to read, if their elements are of one size.
+      const auto under = std::find_if(dying.begin(), dying.end(), [&](std::size_t v) { return values_[v].size == values_[made].size; });
+      slot_of[made] = under == dying.end() ? slots.take() : slot_of[*under];
+      if (under != dying.end()) dying.erase(under);
+    }
+    for (const std::size_t v : dying) slots.give_back(slot_of[v]);
   }
   scratch_bytes_ = slots.count() * slot;
   for (std::size_t v = inputs_; v < values_.size(); ++v) {
     if (slot_of[v] != kNone) {
       values_[v].at = slot_of[v] * slot;
-    } else if (values_[v].result == kNone) {
+    } else if (values_[v].result == kNone && values_[v].row_bytes == values_[v].size) {
       values_[v].at = scratch_bytes_;
       scratch_bytes_ += round(tile_rows_ * values_[v].row_bytes);
     }
   }
   for (std::size_t v = 0; v < values_.size(); ++v) {
-    if (v < inputs_ ? values_[v].row_bytes > 0 : values_[v].result != kNone) streams_.push_back(v);
+    if (v < inputs_ ? values_[v].row_bytes > 0 : values_[v].result != kNone && !values_[v].past_cache) streams_.push_back(v);
   }
-  for (Step& step : steps_) {
-    for (Access& operand : step.operands) {
+  for (Piece& piece : pieces_) {
+    for (Access& operand : piece.reads) {
       if (operand.reader == kNone || !readers_[operand.reader].gathers()) continue;
       operand.scratch = scratch_bytes_;
-      scratch_bytes_ += round((step.kind == RowStep::row ? tile_rows_ : domain_.columns) * values_[operand.value].size);
+      scratch_bytes_ += round((piece.kind == RowStep::row ? tile_rows_ : domain_.columns) * values_[operand.value].size);
     }
   }
 }
@@ -210,7 +301,7 @@ void RowGroupKernel::place(const KernelRequest& request) {
 Status RowGroupKernel::run(const KernelCall& call) {
   scratch_.reserve(call.workers.threads(), static_cast<std::int64_t>(std::max<std::size_t>(1, scratch_bytes_)));
   const bool alone = domain_.rows * domain_.columns * domain_.widest < Workers::kWorthwhileBytes;
-  call.workers.each_part(domain_.rows, alone ? domain_.rows : piece_rows_, [&](std::int64_t begin, std::int64_t end) {
+  call.workers.each_part(domain_.rows, alone ? domain_.rows : part_rows_, [&](std::int64_t begin, std::int64_t end) {
     const Scratch<std::byte>::Part part(scratch_);
     Tile tile{call, 0, 0, part.data()};
     for (std::size_t i = 0; i < inputs_; ++i) tile.values[i] = call.inputs[i].data;
@@ -219,73 +310,83 @@ Status RowGroupKernel::run(const KernelCall& call) {
       tile.rows = std::min(tile_rows_, end - begin);
       for (std::size_t v = inputs_; v < values_.size(); ++v) {
         const Value& value = values_[v];
-        tile.values[v] = value.result == kNone ? tile.scratch + value.at : call.results[value.result].data + begin * value.row_bytes;
+        if (value.result != kNone) tile.values[v] = call.results[value.result].data + begin * value.row_bytes;
+        if (value.at != kNone) tile.values[v] = tile.scratch + value.at;
       }
       run_tile(tile);
     }
+    finish_past_cache();
   });
   return {};
 }
 
 void RowGroupKernel::run_tile(const Tile& tile) const {
-  for (std::size_t s = 0; s < steps_.size(); ++s) {
-    const Step& step = steps_[s];
-    std::byte* to = tile.values[inputs_ + s];
-    fetch_next(tile, s);
-    if (step.kind == RowStep::full) {
-      run_full(tile, step, to);
-    } else if (step.kind == RowStep::reduction) {
-      const Access& operand = step.operands[0];
-      const std::byte* from = tile.values[operand.value] + (operand.value < inputs_ ? tile.begin * operand.row_bytes : 0);
-      step.reduction->rows(from, tile.rows, domain_.columns, to);
-    } else {
-      std::array<const std::byte*, 3> operands;
-      std::array<std::int64_t, 3> steps;
-      for (std::size_t k = 0; k < 3; ++k) {
-        const Access& operand = step.operands[k];
-        TileOperand part{tile.values[operand.value], operand.step};
-        if (operand.reader != kNone)
-          part = readers_[operand.reader].read(part.data, tile.begin, tile.rows,
-                                               operand.scratch == kNone ? nullptr : tile.scratch + operand.scratch);
-        operands[k] = part.data;
-        steps[k] = part.step;
+  for (std::size_t p = 0; p < pieces_.size(); ++p) {
+    const Piece& piece = pieces_[p];
+    fetch_next(tile, p);
+    switch (piece.kind) {
+      case RowStep::full: run_full(tile, piece); break;
+      case RowStep::row: run_on_rows(tile, piece); break;
+      case RowStep::reduction: {
+        const Access& operand = piece.reads[0];
+        const std::byte* from = tile.values[operand.value] + (operand.value < inputs_ ? tile.begin * operand.row_bytes : 0);
+        piece.reduction->rows(from, tile.rows, domain_.columns, tile.values[piece.writes[0]]);
       }
-      step.loop(operands.data(), steps.data(), to, tile.rows);
     }
   }
 }
 
-/// A part of what the next rows read and write is asked for before each step, so that memory works while the steps compute.
-void RowGroupKernel::fetch_next(const Tile& tile, std::size_t step) const {
+/// A part of what the next rows read and write is asked for before each piece, so that memory works while the steps compute. Into the
+/// second cache: the first is full of these rows.
+void RowGroupKernel::fetch_next(const Tile& tile, std::size_t piece) const {
   constexpr std::int64_t kLine = 64;
   const std::int64_t next = std::min(tile_rows_, domain_.rows - tile.begin - tile.rows);
+  const auto pieces = static_cast<std::int64_t>(pieces_.size()), at = static_cast<std::int64_t>(piece);
   for (const std::size_t v : streams_) {
-    const std::int64_t bytes = next * values_[v].row_bytes, steps = static_cast<std::int64_t>(steps_.size());
-    const std::byte* from = v < inputs_ ? tile.values[v] + tile.begin * values_[v].row_bytes : tile.values[v];
-    from += tile.rows * values_[v].row_bytes;
-    const std::int64_t lines = (bytes + kLine - 1) / kLine, at = static_cast<std::int64_t>(step);
-    for (std::int64_t line = lines * at / steps; line < lines * (at + 1) / steps; ++line) __builtin_prefetch(from + line * kLine);
+    const std::int64_t row = values_[v].row_bytes, lines = (next * row + kLine - 1) / kLine;
+    const std::byte* from = tile.values[v] + ((v < inputs_ ? tile.begin : 0) + tile.rows) * row;
+    for (std::int64_t line = lines * at / pieces; line < lines * (at + 1) / pieces; ++line) __builtin_prefetch(from + line * kLine, 0, 2);
   }
 }
 
-void RowGroupKernel::run_full(const Tile& tile, const Step& step, std::byte* to) const {
-  std::array<const std::byte*, 3> operands;
-  std::array<std::int64_t, 3> steps;
-  const std::int64_t row_bytes = values_[inputs_ + static_cast<std::size_t>(&step - steps_.data())].row_bytes;
-  for (std::int64_t row = 0; row < tile.rows; ++row) {
-    for (std::size_t k = 0; k < 3; ++k) {
-      const Access& operand = step.operands[k];
+void RowGroupKernel::run_full(const Tile& tile, const Piece& piece) const {
+  std::array<const std::byte*, kMostValues> operands;
+  std::array<std::int64_t, 3> steps{};
+  std::array<std::byte*, kMostSteps> to;
+  const std::int64_t rows = piece.whole ? 1 : tile.rows, count = piece.whole ? tile.rows * domain_.columns : domain_.columns;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::size_t k = 0; k < piece.reads.size(); ++k) {
+      const Access& operand = piece.reads[k];
       const std::int64_t of_call = tile.begin + row;
       TileOperand part{tile.values[operand.value] + operand.row_bytes * (operand.value < inputs_ ? of_call : row), operand.step};
       if (operand.reader != kNone)
         part = readers_[operand.reader].read(tile.values[operand.value], of_call * domain_.columns, domain_.columns,
                                              operand.scratch == kNone ? nullptr : tile.scratch + operand.scratch);
       operands[k] = part.data;
-      steps[k] = part.step;
+      if (k < steps.size()) steps[k] = part.step;
     }
-    if (step.whole) return step.loop(operands.data(), steps.data(), to, tile.rows * domain_.columns);
-    step.loop(operands.data(), steps.data(), to + row * row_bytes, domain_.columns);
+    for (std::size_t k = 0; k < piece.writes.size(); ++k) to[k] = tile.values[piece.writes[k]] + row * values_[piece.writes[k]].row_bytes;
+    if (piece.code) {
+      piece.code->run(operands.data(), to.data(), count, piece.past_cache);
+    } else {
+      piece.loop(operands.data(), steps.data(), to[0], count);
+    }
   }
+}
+
+void RowGroupKernel::run_on_rows(const Tile& tile, const Piece& piece) const {
+  std::array<const std::byte*, 3> operands;
+  std::array<std::int64_t, 3> steps;
+  for (std::size_t k = 0; k < 3; ++k) {
+    const Access& operand = piece.reads[k];
+    TileOperand part{tile.values[operand.value], operand.step};
+    if (operand.reader != kNone)
+      part = readers_[operand.reader].read(part.data, tile.begin, tile.rows,
+                                           operand.scratch == kNone ? nullptr : tile.scratch + operand.scratch);
+    operands[k] = part.data;
+    steps[k] = part.step;
+  }
+  piece.loop(operands.data(), steps.data(), tile.values[piece.writes[0]], tile.rows);
 }
 
 }  // namespace
