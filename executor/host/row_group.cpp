@@ -231,7 +231,7 @@ std::size_t RowGroupKernel::make_code(const KernelRequest& request, std::size_t 
     if (values_[inputs_ + s].result != kNone || std::any_of(outside, request.steps.end(), reads)) run.written.push_back(s - first);
   }
   Piece piece;
-  piece.code = Code::make(run, repeats, 0);
+  piece.code = Code::make(run, repeats, 0, 2);
   if (!piece.code) return 0;
   for (const std::size_t read : piece.code->reads()) piece.reads.push_back(inputs[read]);
   for (const std::size_t write : piece.code->writes()) piece.writes.push_back(inputs_ + first + write - inputs.size());
