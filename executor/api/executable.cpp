@@ -5,6 +5,7 @@
 
 #include "executor/api/executable_state.h"
 #include "executor/api/wiring.h"
+#include "executor/arguments/kept_leaves.h"
 #include "graph/base/diagnostic_text.h"
 #include "graph/base/exceptions.h"
 #include "graph/base/spelling.h"
@@ -127,6 +128,7 @@ Result<Executable> compile(const Graph& graph, const CompileOptions& options, co
     auto state = std::make_shared<Executable::State>();
     state->plan = planner::plan(graph, wiring->plan);
     state->setup = std::move(wiring->executor);
+    state->setup.kept_leaves = std::make_shared<runtime::KeptLeaves>();
     state->idle_executors = static_cast<std::size_t>(std::max(options.idle_executors, 0));
     state->queue = std::make_shared<runtime::RunQueue>(static_cast<std::size_t>(std::max(options.runs_at_once, 1)));
     for (const Diagnostic& diagnostic : state->plan.diagnostics)

@@ -1,10 +1,7 @@
 #include "executor/arguments/bindings.h"
 
-#include <sys/stat.h>
-
 #include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <limits>
 
 #include "executor/arguments/random_parameter.h"
@@ -85,35 +82,6 @@ Result<Array> bind_leaf(const Graph& graph, NodeId id, const RunOptions& options
   return array;
 }
 
-std::optional<KeptLeaves::FileState> KeptLeaves::state_of(const Node& node) {
-  const auto* file = node.attributes.get_if<std::string>("file");
-  if (!file) return FileState{};
-  struct stat found {};
-  timespec now{};
-  if (stat(file->c_str(), &found) != 0 || !S_ISREG(found.st_mode) || clock_gettime(CLOCK_REALTIME, &now) != 0) return std::nullopt;
-  // Changed just now, it may change again unseen, or has since it was read: clocks of files tick every ten milliseconds, or in whole
-  // seconds.
-  const double age =
-      static_cast<double>(now.tv_sec - found.st_ctim.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec - found.st_ctim.tv_nsec);
-  if (age < (found.st_ctim.tv_nsec == 0 ? 3 : 0.05)) return std::nullopt;
-  return FileState{static_cast<std::int64_t>(found.st_dev),
-                   static_cast<std::int64_t>(found.st_ino),
-                   found.st_size,
-                   found.st_mtim.tv_sec,
-                   found.st_mtim.tv_nsec,
-                   found.st_ctim.tv_nsec};
-}
-
-const Array* KeptLeaves::find(const Graph& graph, NodeId node) const {
-  const auto found = leaves_.find(node);
-  if (found == leaves_.end()) return nullptr;
-  return found->second.file && found->second.file == state_of(graph.nodes[node]) ? &found->second.array : nullptr;
-}
-
-void KeptLeaves::keep(const Graph& graph, NodeId node, const Array& array) {
-  leaves_.insert_or_assign(node, Leaf{array, state_of(graph.nodes[node])});
-}
-
 Result<std::map<NodeId, Array>> bind_leaves(const Graph& graph, const RunOptions& options, KeptLeaves* kept) {
   std::map<NodeId, Array> leaves;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
@@ -121,14 +89,13 @@ Result<std::map<NodeId, Array>> bind_leaves(const Graph& graph, const RunOptions
     const Node& node = graph.nodes[id];
     if (node.kind != NodeKind::input && node.kind != NodeKind::parameter) continue;
     const bool keeps = kept && !options.inputs.contains(graph.values[node.results[0]].name);
-    if (const Array* earlier = keeps ? kept->find(graph, id) : nullptr) {
-      leaves.emplace(id, *earlier);
+    if (std::optional<Array> earlier = keeps ? kept->find(graph, id) : std::nullopt) {
+      leaves.emplace(id, *std::move(earlier));
       continue;
     }
     Result<Array> array = bind_leaf(graph, id, options);
     if (!array) return array.error();
-    if (keeps) kept->keep(graph, id, *array);
-    leaves.emplace(id, std::move(*array));
+    leaves.emplace(id, keeps ? kept->keep(graph, id, *std::move(array)) : *std::move(array));
   }
   return leaves;
 }

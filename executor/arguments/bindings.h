@@ -2,12 +2,12 @@
 // the executor, so that both start from the same bits.
 #pragma once
 
-#include <array>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "executor/arguments/kept_leaves.h"
 #include "executor/arguments/run_options.h"
 #include "graph/graph.h"
 
@@ -16,24 +16,6 @@ namespace cleave::runtime {
 /// The array of one input or parameter node: given in `options`, from its `file`, its `value`, or drawn from its distribution.
 /// An Error at the node's line if there is none, or if its type is another.
 Result<Array> bind_leaf(const Graph& graph, NodeId node, const RunOptions& options);
-
-/// What the model itself gives nodes, from run to run: drawn or filled once, read again only when its file has changed.
-class KeptLeaves {
- public:
-  /// The array of `node`, if it is still what the model gives.
-  [[nodiscard]] const Array* find(const Graph& graph, NodeId node) const;
-  void keep(const Graph& graph, NodeId node, const Array& array);
-
- private:
-  /// By which a file is known to be as it was: its identity, size and times. Empty: it is not there, or so new that it may change unseen.
-  using FileState = std::array<std::int64_t, 6>;
-  static std::optional<FileState> state_of(const Node& node);
-  struct Leaf {
-    Array array;
-    std::optional<FileState> file;
-  };
-  std::map<NodeId, Leaf> leaves_;
-};
 
 /// The arrays of all inputs and parameters, by node. `kept`: from earlier runs, and for later ones; null: nothing is.
 Result<std::map<NodeId, Array>> bind_leaves(const Graph& graph, const RunOptions& options, KeptLeaves* kept = nullptr);

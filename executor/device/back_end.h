@@ -16,6 +16,8 @@
 
 namespace cleave::runtime {
 
+class KeptLeaves;
+
 /// A device as `cleave devices` lists it.
 struct FoundDevice {
   std::string name;         ///< as for `--device`: "cuda:0"; "cuda" where there is nothing to number
@@ -50,7 +52,8 @@ struct BackEnd {
 /// The user's options, and the device that they are for.
 struct ExecutorSetup : ExecutorOptions {
   BackEnd back_end;
-  int ordinal = 0;  ///< which of the back end's devices
+  int ordinal = 0;                                    ///< which of the back end's devices
+  std::shared_ptr<KeptLeaves> kept_leaves = nullptr;  ///< of all executors of the program; null: this one keeps its own
 };
 
 }  // namespace cleave::runtime

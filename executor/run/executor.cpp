@@ -31,6 +31,7 @@ class AsynchronousExecutor final : public Executor {
 
   AsynchronousExecutor(std::unique_ptr<Prepared> prepared, const ExecutorSetup& setup)
       : prepared_(std::move(prepared)),
+        kept_(setup.kept_leaves ? setup.kept_leaves : std::make_shared<KeptLeaves>()),
         outputs_(prepared_->graph()),
         early_outputs_(*prepared_, outputs_),
         watchdog_seconds_(setup.watchdog_seconds),
@@ -91,7 +92,7 @@ class AsynchronousExecutor final : public Executor {
   }
   Result<RunResult> run_once(const RunOptions& options) {
     auto start = RunState::Clock::now();
-    Result<std::map<NodeId, Array>> leaves = bind_leaves(graph(), options, &kept_);
+    Result<std::map<NodeId, Array>> leaves = bind_leaves(graph(), options, kept_.get());
     if (!leaves) return leaves.error();
     if (Status status = check_results(graph(), options, *leaves); !status) return status.error();
     if (options.on_output && early_outputs_.needed() && !early_thread_)
@@ -207,7 +208,7 @@ class AsynchronousExecutor final : public Executor {
   }
 
   std::unique_ptr<Prepared> prepared_;
-  KeptLeaves kept_;  ///< what the model itself gives
+  const std::shared_ptr<KeptLeaves> kept_;
   Outputs outputs_;
   EarlyOutputs early_outputs_;
   const double watchdog_seconds_;

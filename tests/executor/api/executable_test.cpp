@@ -13,6 +13,7 @@
 
 #include "executor/check/reference.h"
 #include "graph/array/npy.h"
+#include "models/model.h"
 #include "graph/ops/ops.h"
 #include "graph/trace/host_call.h"
 #include "graph/trace/trace.h"
@@ -102,12 +103,26 @@ TEST(Executable, SaysWhatItPlanned) {
   EXPECT_EQ(nlohmann::json::parse(program.sarif())["version"], "2.1.0");
 }
 
-TEST(Executable, ReadsAFileAgainWhenItHasChanged) {
+TEST(Executable, ReadsAParametersFileOnce) {
   const test::TemporaryFolder folder;
   const std::string path = folder.path("w.npy");
   ASSERT_TRUE(write_npy(Array::of<float>({2}, {1, 2}), path).ok());
   const Executable program =
       compiled(trace("files", [&] { return named("y", parameter("w", "f32[2]", Init::file(path)) * 2); }), {.device = "none"});
+  EXPECT_EQ(program.run(RunOptions())->output("y")->at(1), 4);
+  std::filesystem::remove(path);
+  cleave::Run first = program.submit(RunOptions()), second = program.submit(RunOptions());  // on executors of their own
+  EXPECT_EQ(first.wait()->output("y")->at(1), 4);
+  EXPECT_EQ(second.wait()->output("y")->at(1), 4);
+}
+
+TEST(Executable, ReadsAnInputsFileAgainWhenItHasChanged) {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path("w.npy");
+  ASSERT_TRUE(write_npy(Array::of<float>({2}, {1, 2}), path).ok());
+  const std::string model =
+      folder.write("m.yaml", "cleave: 1\nmodel: m\ninputs: {w: {type: \"f32[2]\", file: w.npy}}\nprogram:\n  - y: w * 2\noutputs: [y]\n");
+  const Executable program = compiled(read_model(model), {.device = "none"});
   const auto run = [&] { return program.run(RunOptions())->output("y")->at(1); };
   EXPECT_EQ(run(), 4);
   ASSERT_TRUE(write_npy(Array::of<float>({2}, {1, 5}), path).ok());
