@@ -49,7 +49,7 @@ void check_machine(const PlanOptions& options, Diagnostics& diagnostics) {
 std::optional<Placement> placement_under(Policy policy, const Plan& plan, CostModel costs) {
   costs.policy = policy;
   Diagnostics ignored;
-  const CostedProblem costed = make_problem(*plan.graph, costs, ignored, plan.costed.uses);
+  const CostedProblem costed = under_policy(*plan.graph, costs, plan.costed, ignored);
   if (ignored.has_errors()) return std::nullopt;
   Result<Placement> placement = solve(costed.problem);
   return placement ? std::optional(std::move(*placement)) : std::nullopt;

@@ -18,32 +18,44 @@ constexpr double kMostPlanned = 1e100;  ///< executions a run, and seconds of on
 
 class ProblemMaker {
  public:
-  ProblemMaker(const Graph& graph, const CostModel& model, std::shared_ptr<const ValueUses> uses, Diagnostics& diagnostics)
+  ProblemMaker(const Graph& graph, const CostModel& model, Diagnostics& diagnostics)
       : graph_(graph),
         model_(model),
         costs_(graph, model),
         diagnostics_(diagnostics),
-        all_on_host_(model.policy == Policy::host || !model.has_accelerator || model.machine.accelerators.empty()) {
-    result_.uses = uses ? std::move(uses) : std::make_shared<const ValueUses>(graph);
-  }
+        has_accelerator_(model.has_accelerator && !model.machine.accelerators.empty()),
+        all_on_host_(model.policy == Policy::host || !has_accelerator_) {}
 
   CostedProblem make() {
+    result_.uses = std::make_shared<const ValueUses>(graph_);
     result_.frequency = region_frequencies(graph_);
-    result_.forced.assign(graph_.nodes.size(), Cause::none);
     add_regions();
-    const bool everything_scalar_too = !all_on_host_ && model_.policy == Policy::accelerator;
-    if (everything_scalar_too) scalar_work_.emplace(graph_, *result_.uses);
     problem().nodes.resize(graph_.nodes.size() + 1);
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) add_node(NodeId(i));
-    problem().nodes.back().pin = Pin::host;  // outputs and control
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) add_costs(NodeId(i));
     add_values();
     add_uses();
     check_amounts();
     add_savings();
+    decide_sides();
+    return std::move(result_);
+  }
+
+  CostedProblem make(const CostedProblem& same_costs) {
+    result_ = same_costs;
+    decide_sides();
     return std::move(result_);
   }
 
  private:
+  /// What goes by pins and policy alone.
+  void decide_sides() {
+    result_.forced.assign(graph_.nodes.size(), Cause::none);
+    const bool everything_scalar_too = !all_on_host_ && model_.policy == Policy::accelerator;
+    if (everything_scalar_too) scalar_work_.emplace(graph_, *result_.uses);
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) decide_side(NodeId(i));
+    problem().nodes.back().pin = Pin::host;  // outputs and control
+  }
+
   PlacementProblem& problem() { return result_.problem; }
   /// Expected trips and declared times may multiply to what no sum of costs holds.
   void check_amounts() {
@@ -78,13 +90,23 @@ class ProblemMaker {
     }
   }
 
-  void add_node(NodeId id) {
+  void add_costs(NodeId id) {
     const Node& node = graph_.nodes[id];
     PlacementProblem::Node& out = problem().nodes[id.index];
     out.region = static_cast<std::int32_t>(node.region.index);
     out.accelerator_bytes = bytes(node);
+    if (node.kind != NodeKind::operation) return;
+    out.host_seconds = costs_.host_seconds(id);
+    if (!model_.machine.accelerators.empty()) out.accelerator_seconds = costs_.accelerator_seconds(id);
+  }
+
+  void decide_side(NodeId id) {
+    const Node& node = graph_.nodes[id];
+    PlacementProblem::Node& out = problem().nodes[id.index];
+    out.pin = Pin::none;
+    out.replicable = out.keep_accelerator_copy = false;
     switch (node.kind) {
-      case NodeKind::operation: return add_operation(id, out);
+      case NodeKind::operation: return decide_operation(id, out);
       case NodeKind::counter:
       case NodeKind::carried:
       case NodeKind::merge: out.replicable = true; break;
@@ -121,12 +143,10 @@ class ProblemMaker {
     problem().nodes[id.index].replicable = false;
   }
 
-  void add_operation(NodeId id, PlacementProblem::Node& out) {
+  void decide_operation(NodeId id, PlacementProblem::Node& out) {
     const Node& node = graph_.nodes[id];
     const Purity purity = graph_.purity(id);
     const bool supported = purity != Purity::effect && !node.host_function() && (!model_.supported || model_.supported(graph_, id));
-    out.host_seconds = costs_.host_seconds(id);
-    if (!model_.machine.accelerators.empty()) out.accelerator_seconds = costs_.accelerator_seconds(id);
     out.replicable = purity == Purity::pure;
     const Side side = node.op->moves_to != Side::none ? node.op->moves_to : node.pin;
     if (node.pin == Side::accelerator && !supported && !all_on_host_) refuse_pin(id, purity);
@@ -177,8 +197,8 @@ class ProblemMaker {
 
   void add_savings() {
     result_.fusible.push_back(find_fusible(graph_, kHost, model_.host_fuses));
-    const bool accelerator = !all_on_host_;
-    result_.fusible.push_back(accelerator ? find_fusible(graph_, kAccelerator, model_.accelerator_fuses) : std::vector<FusibleGroup>());
+    result_.fusible.push_back(has_accelerator_ ? find_fusible(graph_, kAccelerator, model_.accelerator_fuses)
+                                               : std::vector<FusibleGroup>());
     FusionSavings savings(graph_);
     for (const DeviceId side : {kHost, kAccelerator}) {
       if (result_.fusible[side].empty()) continue;
@@ -195,7 +215,7 @@ class ProblemMaker {
   const CostModel& model_;
   const NodeCosts costs_;
   Diagnostics& diagnostics_;
-  const bool all_on_host_;
+  const bool has_accelerator_, all_on_host_;
   std::optional<ScalarWork> scalar_work_;
   CostedProblem result_;
 };
@@ -214,8 +234,12 @@ std::string_view to_string(Cause cause) {
   return "none";
 }
 
-CostedProblem make_problem(const Graph& graph, const CostModel& model, Diagnostics& diagnostics, std::shared_ptr<const ValueUses> uses) {
-  return ProblemMaker(graph, model, std::move(uses), diagnostics).make();
+CostedProblem make_problem(const Graph& graph, const CostModel& model, Diagnostics& diagnostics) {
+  return ProblemMaker(graph, model, diagnostics).make();
+}
+
+CostedProblem under_policy(const Graph& graph, const CostModel& model, const CostedProblem& costed, Diagnostics& diagnostics) {
+  return ProblemMaker(graph, model, diagnostics).make(costed);
 }
 
 }  // namespace cleave::planner

@@ -43,9 +43,9 @@ struct CostedProblem {
   std::shared_ptr<const ValueUses> uses;  ///< of the graph, which must outlive it
 };
 
-/// Never fails on a verified graph, except for pins that cannot be met (diagnostics). `uses` of the same graph are taken where they are
-/// known; null: found here.
-CostedProblem make_problem(const Graph& graph, const CostModel& model, Diagnostics& diagnostics,
-                           std::shared_ptr<const ValueUses> uses = nullptr);
+/// Never fails on a verified graph, except for pins that cannot be met (diagnostics).
+CostedProblem make_problem(const Graph& graph, const CostModel& model, Diagnostics& diagnostics);
+/// `costed` of the same graph and model, but for the policy, which is `model`'s: only pins and copies are decided anew.
+CostedProblem under_policy(const Graph& graph, const CostModel& model, const CostedProblem& costed, Diagnostics& diagnostics);
 
 }  // namespace cleave::planner

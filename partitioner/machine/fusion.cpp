@@ -82,9 +82,10 @@ class Finder {
     if (!fusible(id) || !connected(graph_.nodes[id])) return false;
     std::vector<NodeId> nodes = open_.nodes;
     nodes.push_back(id);
-    if (!takes(nodes)) return false;
+    KernelRequest request = request_for(graph_, make_group(graph_, nodes, uses_));
+    if (!takes_(request)) return false;
     open_.must_hide.resize(nodes.size(), 0);
-    open_.must_hide.back() = !takes_all_written(nodes);
+    open_.must_hide.back() = request.written.size() < nodes.size() && !takes_all_written(std::move(request));
     return true;
   }
   [[nodiscard]] bool connected(const Node& node) const {
@@ -97,11 +98,14 @@ class Finder {
   }
 
   [[nodiscard]] bool takes(const std::vector<NodeId>& nodes) const { return takes_(request_for(graph_, make_group(graph_, nodes, uses_))); }
-  [[nodiscard]] bool takes_all_written(const std::vector<NodeId>& nodes) const {
-    FusionGroup group = make_group(graph_, nodes, uses_);
-    group.results.clear();
-    for (const NodeId node : nodes) group.results.push_back(graph_.nodes[node].results[0]);
-    return takes_(request_for(graph_, group));
+  [[nodiscard]] bool takes_all_written(KernelRequest request) const {
+    request.written.clear();
+    request.result_types.clear();
+    for (std::size_t i = 0; i < request.steps.size(); ++i) {
+      request.written.push_back(i);
+      request.result_types.push_back(request.steps[i].type);
+    }
+    return takes_(request);
   }
 
   template <class T>

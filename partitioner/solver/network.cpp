@@ -161,19 +161,17 @@ void Builder<Network>::executions() {
   }
 }
 
-/// The vertices that must all lie on one side for the saving to be had. False: some certainly do not.
+/// The vertices that must all lie on one side for the saving to be had. Who is on a side alone has no copy on the other, and therefore one
+/// here: of his two vertices, that of the other side says both. False: some certainly do not.
 template <class Network>
 bool Builder<Network>::saving_members(const PlacementProblem::Saving& saving, bool on_accelerator, std::vector<std::int32_t>& members) {
   const std::int32_t never = on_accelerator ? PlacementVariables::kSource : PlacementVariables::kSink;
   members.clear();
   bool possible = true;
-  const auto add_vertex = [&](std::int32_t at) {
+  const auto add_node = [&](std::int32_t node) {
+    const std::int32_t at = vertex(node, on_accelerator != saving.alone);
     possible &= at != never;
     if (at >= 0) members.push_back(at);
-  };
-  const auto add_node = [&](std::int32_t node) {
-    add_vertex(vertex(node, on_accelerator));
-    if (saving.alone) add_vertex(vertex(node, !on_accelerator));
   };
   add_node(saving.node);
   for (const std::int32_t node : saving.with) add_node(node);

@@ -103,7 +103,6 @@ class Reducer {
   std::vector<std::int32_t> first_member_, members_;       ///< classes of each saving, each once
   std::vector<std::int32_t> first_saving_, saving_order_;  ///< of each class
   std::vector<std::uint8_t> decided_;                      ///< classes whose decision the savings know
-  std::vector<std::uint8_t> replicable_;                   ///< classes that were when the savings were added
   std::vector<std::int32_t> pending_;
 };
 
@@ -170,12 +169,11 @@ void Reducer::add_transfers() {
   }
 }
 
-/// Bounds as if every saving were possible. What all members of a saving must do is done by x alone on the host and by y alone on the
-/// accelerator, but for copies that must not be on the other side either.
+/// Bounds as if every saving were possible. What all members of a saving must do is done by x on the host and by y on the accelerator; who
+/// must not be on the other side either says so by the other's variable, and with it that he is here.
 void Reducer::add_savings() {
   if (problem_.savings.empty()) return;
   decided_.assign(sums_.size(), 0);
-  for (const Contraction::Class& group : contraction_.classes) replicable_.push_back(group.replicable);
   first_member_.push_back(0);
   for (const auto& saving : problem_.savings) {
     const double frequency = problem_.regions[problem_.nodes[saving.node].region].frequency;
@@ -190,16 +188,12 @@ void Reducer::add_savings() {
         {scale_.units(frequency * saving.host_seconds), open}, {scale_.units(frequency * saving.accelerator_seconds), open}, saving.alone};
     for (auto member = members_.begin() + begin; member != members_.end(); ++member) {
       Sums& sums = sums_[*member];
-      const bool twice = saving.alone && replicable_[*member];
-      sums.x.in += state.host.saved;
-      sums.y.out += state.accelerator.saved;
-      if (twice) {
-        sums.y.in += state.host.saved;
-        sums.x.out += state.accelerator.saved;
-      } else if (open == 1) {
-        sums.x.source += state.host.saved;
-        sums.y.sink += state.accelerator.saved;
-      }
+      Flow &on_host = saving.alone ? sums.y : sums.x, &on_accelerator = saving.alone ? sums.x : sums.y;
+      on_host.in += state.host.saved;
+      on_accelerator.out += state.accelerator.saved;
+      if (open > 1) continue;
+      on_host.source += state.host.saved;
+      on_accelerator.sink += state.accelerator.saved;
     }
     savings_.push_back(state);
   }
@@ -305,11 +299,9 @@ void Reducer::member_decided(std::int32_t saving, std::int32_t member, bool on_h
     const std::int32_t other = members_[i];
     if (other == member || decided_[other]) continue;
     Sums& sums = sums_[other];
-    (on_host ? sums.y.out : sums.x.in) -= gone;
-    // What was replicable when the bounds were made may have lost its second copy since: then the rest of the bound is only loose.
-    const bool twice = state.alone && replicable_[other];
-    if (twice) (on_host ? sums.x.out : sums.y.in) -= gone;
-    if (last && !twice) (on_host ? sums.x.source : sums.y.sink) += kept.saved;
+    Flow &saves_on_host = state.alone ? sums.y : sums.x, &saves_on_accelerator = state.alone ? sums.x : sums.y;
+    (on_host ? saves_on_accelerator.out : saves_on_host.in) -= gone;
+    if (last) (on_host ? saves_on_host.source : saves_on_accelerator.sink) += kept.saved;
     consider(other);
   }
 }

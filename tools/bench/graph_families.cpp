@@ -32,7 +32,8 @@ class Random {
 
 class Maker {
  public:
-  Maker(std::int32_t operations, std::uint64_t seed, double link) : operations_(operations), random_(seed), link_(link) {
+  Maker(std::int32_t operations, std::uint64_t seed, double link, bool fuses)
+      : operations_(operations), random_(seed), link_(link), fuses_(fuses) {
     problem_.regions.push_back({PlacementProblem::kNoParent, 1});
     problem_.regions.push_back({0, 1000});  // the training loop
     problem_.regions.push_back({1, 10});    // every hundredth step
@@ -70,11 +71,26 @@ class Maker {
     for (const std::int32_t input : inputs) use(input, result, 1);
     return result;
   }
+  /// Each of the nodes of `values` starts no kernel of its own, does not read what the one before it made, and that, if nobody else reads
+  /// it, is not written.
+  void fuse(std::initializer_list<std::int32_t> values, bool read_elsewhere) {
+    if (!fuses_) return;
+    for (const std::int32_t* value = values.begin() + 1; value != values.end(); ++value) {
+      const std::int32_t before = problem_.values[value[-1]].node, node = problem_.values[*value].node;
+      const double bytes = problem_.nodes[before].accelerator_bytes;
+      problem_.savings.push_back(saving(node, before, false, 1, bytes / 3));
+      if (!read_elsewhere) problem_.savings.push_back(saving(before, node, true, 0, bytes / 3));
+    }
+  }
+  static PlacementProblem::Saving saving(std::int32_t node, std::int32_t with, bool alone, double starts, double bytes) {
+    return {node, {with}, alone, starts * 5e-7 + bytes / 1e10, starts * 5e-6 + bytes / 1e12};
+  }
   [[nodiscard]] bool full() const { return static_cast<std::int32_t>(problem_.nodes.size()) >= operations_; }
 
   std::int32_t operations_;
   Random random_;
   double link_;
+  bool fuses_;
   PlacementProblem problem_;
 };
 
@@ -96,7 +112,13 @@ PlacementProblem Maker::training() {
       const std::int32_t mean = op(width, 400, {product});
       const std::int32_t centred = op(width, width, {product, mean});
       std::int32_t active = op(width, width, {centred, mask});
-      if (depth % 3 == 0) active = op(width, width, {active, x});
+      if (depth % 3 == 0) {
+        const std::int32_t with_skip = op(width, width, {active, x});
+        fuse({centred, active, with_skip}, false);
+        active = with_skip;
+      } else {
+        fuse({centred, active}, false);
+      }
       if (random_.chance(0.01)) active = op(width, width, {add(1, width, width, Pin::host), active});
       layers.push_back({x, weight, product, active});
       x = active;
@@ -108,6 +130,7 @@ PlacementProblem Maker::training() {
     for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
       const std::int32_t of_weight = op(width * 100, width, {gradient, layer->input});
       const std::int32_t updated = op(2 * width, width, {layer->weight, of_weight});
+      fuse({of_weight, updated}, false);
       use(updated, layer->weight, 1);
       gradient = op(width * 100, width, {gradient, layer->weight, layer->product, mask});
     }
@@ -175,6 +198,8 @@ PlacementProblem Maker::contested() {
 
 constexpr std::pair<Family, std::string_view> kNames[] = {{Family::training, "training"},
                                                           {Family::training_slow_link, "training-slow-link"},
+                                                          {Family::training_fused, "training-fused"},
+                                                          {Family::training_slow_link_fused, "training-slow-link-fused"},
                                                           {Family::layered, "layered"},
                                                           {Family::recurrent, "recurrent"},
                                                           {Family::contested, "contested"}};
@@ -182,7 +207,8 @@ constexpr std::pair<Family, std::string_view> kNames[] = {{Family::training, "tr
 }  // namespace
 
 std::span<const Family> all_families() {
-  static constexpr Family kAll[] = {Family::training, Family::training_slow_link, Family::layered, Family::recurrent, Family::contested};
+  static constexpr Family kAll[] = {Family::training, Family::training_slow_link, Family::training_fused, Family::training_slow_link_fused,
+                                    Family::layered,  Family::recurrent,          Family::contested};
   return kAll;
 }
 
@@ -198,10 +224,14 @@ std::optional<Family> parse_family(std::string_view name) {
 }
 
 PlacementProblem make_problem(Family family, std::int32_t operations, std::uint64_t seed) {
-  Maker maker(operations, seed, family == Family::training_slow_link ? 2e8 : 1.2e10);
+  const bool slow = family == Family::training_slow_link || family == Family::training_slow_link_fused;
+  const bool fused = family == Family::training_fused || family == Family::training_slow_link_fused;
+  Maker maker(operations, seed, slow ? 2e8 : 1.2e10, fused);
   switch (family) {
     case Family::training:
-    case Family::training_slow_link: return maker.training();
+    case Family::training_slow_link:
+    case Family::training_fused:
+    case Family::training_slow_link_fused: return maker.training();
     case Family::layered: return maker.layered();
     case Family::recurrent: return maker.recurrent();
     case Family::contested: break;

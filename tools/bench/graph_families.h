@@ -15,9 +15,11 @@ using namespace planner;
 enum class Family : std::uint8_t {
   training,  ///< a training loop: towers with skips and normalisation, shared masks, backward pass, optimizer, host input and prints
   training_slow_link,  ///< the same, bound by transfers
-  layered,             ///< random layers, costs without pattern
-  recurrent,           ///< an unrolled recurrent grid with weights shared by all steps: long paths
-  contested,           ///< transfers dominate, and pins on both sides pull: hardly anything decides itself
+  training_fused,      ///< training, its element-wise neighbours as one kernel on either side
+  training_slow_link_fused,
+  layered,    ///< random layers, costs without pattern
+  recurrent,  ///< an unrolled recurrent grid with weights shared by all steps: long paths
+  contested,  ///< transfers dominate, and pins on both sides pull: hardly anything decides itself
 };
 
 std::span<const Family> all_families();
