@@ -9,8 +9,9 @@ constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
 class Finder {
  public:
-  Finder(const Program& program, DeviceId device, const Fusion& fusion)
-      : graph_(*program.graph),
+  Finder(const Program& program, DeviceId device, const Fusion& fusion, std::int64_t slack)
+      : slack_(device == kHost ? 0 : slack),
+        graph_(*program.graph),
         program_(program.devices[device]),
         fusion_(fusion),
         host_(device == kHost),
@@ -30,6 +31,7 @@ class Finder {
     }
     // A use in a loop lasts until the loop's end, which is known only now.
     for (const PendingUse& pending : uses_) finish(pending);
+    for (const PendingUse& copied : copied_) hold_longer(copied);
     order_sharings();
     return std::move(result_);
   }
@@ -56,10 +58,19 @@ class Finder {
 
   void find_sends(const Program& program) {
     sent_.resize(program.channels.size(), 0);
+    leaves_.resize(graph_.values.size(), 0);
     for (const DeviceProgram& other : program.devices) {
       for (const Block& block : other.blocks) {
         for (const Step& step : block.steps)
           if (step.kind == StepKind::send) sent_[step.channel] = step.order;
+      }
+    }
+    if (slack_ == 0) return;
+    // What an operation computes here and then leaves by a copy is not overwritten in place: that would have to wait for the copy, and
+    // other memory is cheap. What loops carry is: there it is one storage all the time, or else a copy a trip.
+    for (const Block& block : program_.blocks) {
+      for (const Step& step : block.steps) {
+        if (step.kind == StepKind::send) leaves_[step.value] = graph_.producer(step.value).kind == NodeKind::operation;
       }
     }
   }
@@ -89,6 +100,15 @@ class Finder {
     life.held.include(time, time);
   }
 
+  /// Within its block.
+  void hold_longer(const PendingUse& copied) {
+    if (slack_ == 0) return;
+    const std::vector<Liveness::Times>& steps = result_.times[copied.block];
+    Liveness::Life& life = result_.lives[copied.value];
+    if (graph_.producer(copied.value).kind == NodeKind::operation)
+      life.held.include(std::max(steps.front().begin, copied.time - 2 * slack_), std::min(steps.back().end, copied.time + 2 * slack_));
+  }
+
   void walk() {
     tasks_.push_back({Task::block, 0, 0, 0, 0, 0});
     while (!tasks_.empty()) {
@@ -111,8 +131,14 @@ class Finder {
     times.begin = times.end = now;
     switch (step.kind) {
       case StepKind::compute: compute(step, now, block); break;
-      case StepKind::send: use(step.value, now + 1, block); break;
-      case StepKind::receive: define(step.value, arrives(step, block, index), block); break;
+      case StepKind::send:
+        use(step.value, now + 1, block);
+        copied_.push_back({step.value, now, block});
+        break;
+      case StepKind::receive:
+        define(step.value, arrives(step, block, index), block);
+        copied_.push_back({step.value, now, block});
+        break;
       case StepKind::branch: begin_branch(step, now, block, index); break;
       case StepKind::for_loop:
       case StepKind::while_loop: begin_loop(step, now, block, index); break;
@@ -148,7 +174,7 @@ class Finder {
     for (ValueId input : group ? group->inputs : node.inputs) {
       bool in_place = false;
       for (ValueId result : results) {
-        if (!overwrites || graph_.values[input].type != graph_.values[result].type) continue;
+        if (!overwrites || graph_.values[input].type != graph_.values[result].type || leaves_[input]) continue;
         in_place = true;
         in_place_.push_back({input, result});
       }
@@ -277,6 +303,7 @@ class Finder {
     }
   }
 
+  const std::int64_t slack_;
   const Graph& graph_;
   const DeviceProgram& program_;
   const Fusion& fusion_;
@@ -286,6 +313,8 @@ class Finder {
   std::vector<PendingUse> uses_;
   IdVector<ValueId, std::vector<std::uint32_t>> defined_in_;
   IdVector<ChannelId, std::int64_t> sent_;  ///< when, in the program's order
+  IdVector<ValueId, std::uint8_t> leaves_;  ///< an accelerator's: what no operation may overwrite in place
+  std::vector<PendingUse> copied_;          ///< sends and receives
   std::vector<Sharing> leaving_, yields_, initials_, merges_, in_place_;
   Time now_ = 0;
   Liveness result_;
@@ -293,8 +322,8 @@ class Finder {
 
 }  // namespace
 
-Liveness find_liveness(const Program& program, DeviceId device, const Fusion& fusion) {
-  return Finder(program, device, fusion).run();
+Liveness find_liveness(const Program& program, DeviceId device, const Fusion& fusion, std::int64_t slack) {
+  return Finder(program, device, fusion, slack).run();
 }
 
 }  // namespace cleave::runtime

@@ -50,7 +50,9 @@ struct Liveness {
   Time end = 0;                           ///< of the program
 };
 
-/// Operations of `fusion` read and write where the last one of their group stands; what only the group uses is not there at all.
-Liveness find_liveness(const Program& program, DeviceId device, const Fusion& fusion = {});
+/// Operations of `fusion` read and write where the last one of their group stands; what only the group uses is not there at all. `slack`:
+/// for so many steps before it is received, and after it is sent, an accelerator's value has its storage for itself, so that copies and
+/// operations beside them need not wait for each other.
+Liveness find_liveness(const Program& program, DeviceId device, const Fusion& fusion = {}, std::int64_t slack = 0);
 
 }  // namespace cleave::runtime

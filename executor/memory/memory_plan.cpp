@@ -68,11 +68,11 @@ class Classes {
 
 class Planner {
  public:
-  Planner(const Program& program, DeviceId device, bool arrays_external, const Fusion& fusion)
+  Planner(const Program& program, DeviceId device, bool arrays_external, const Fusion& fusion, std::int64_t slack)
       : graph_(*program.graph),
         program_(program.devices[device]),
         arrays_external_(arrays_external),
-        liveness_(find_liveness(program, device, fusion)) {}
+        liveness_(find_liveness(program, device, fusion, slack)) {}
 
   MemoryPlan run() {
     plan_.storage_of.resize(graph_.values.size(), kNoStorage);
@@ -239,8 +239,8 @@ class Planner {
 
 }  // namespace
 
-MemoryPlan plan_memory(const Program& program, DeviceId device, bool arrays_external, const Fusion& fusion) {
-  return Planner(program, device, arrays_external, fusion).run();
+MemoryPlan plan_memory(const Program& program, DeviceId device, bool arrays_external, const Fusion& fusion, std::int64_t slack) {
+  return Planner(program, device, arrays_external, fusion, slack).run();
 }
 
 MemoryPeak accelerator_peak(const Program& program) {

@@ -49,7 +49,8 @@ struct MemoryPlan {
 };
 
 /// `arrays_external`: inputs, parameters, constants and outputs lie outside the arena, in arrays (the host), else in it for the whole run.
-MemoryPlan plan_memory(const Program& program, DeviceId device, bool arrays_external, const Fusion& fusion = {});
+/// `slack`: as for find_liveness().
+MemoryPlan plan_memory(const Program& program, DeviceId device, bool arrays_external, const Fusion& fusion = {}, std::int64_t slack = 0);
 
 /// What plan_memory() takes of the accelerator; for the planner.
 MemoryPeak accelerator_peak(const Program& program);

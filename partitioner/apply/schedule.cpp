@@ -1,6 +1,7 @@
 // The steps of all devices are taken in the one global order, which is a possible order of events; four clocks say when each resource is
-// free. A device needs no clock a value: it computes in order, so only what comes through a channel can be late. The host waits for such a
-// value where it receives it; the accelerator waits there until it is sent, and where it is first read until it has come.
+// free. The host waits for a value of the accelerator where it receives it. The accelerator's driver waits there until the value is sent
+// and then orders the copy, and the accelerator waits where the value is first read until it has come; a copy to the host begins when the
+// value is made. All as the executor does it (executor/run/device_side.h), but for memory that is used again: the schedule knows none.
 #include "partitioner/apply/schedule.h"
 
 #include <algorithm>
@@ -12,10 +13,11 @@
 namespace cleave::planner {
 namespace {
 
-constexpr std::size_t kCapacity = 2;           ///< generations in flight on a channel, as the executor's default
-constexpr int kMostIterations = 4;             ///< simulated of each loop
-constexpr double kMostSteps = 4e6;             ///< simulated in all, if fewer iterations can keep to it
-constexpr std::size_t kWait = 4, kClocks = 5;  ///< host, accelerator, engine to the accelerator, engine to the host; then the time waited
+constexpr std::size_t kCapacity = 2;  ///< generations in flight on a channel, as the executor's default
+constexpr int kMostIterations = 4;    ///< simulated of each loop
+constexpr double kMostSteps = 4e6;    ///< simulated in all, if fewer iterations can keep to it
+/// Host, accelerator, engine to the accelerator, engine to the host; then the time waited, and what the driver has waited for.
+constexpr std::size_t kWait = 4, kDriver = 5, kClocks = 6;
 
 struct State {
   std::array<double, kClocks> at{};
@@ -38,6 +40,7 @@ class Simulator {
         seconds_{step_seconds(program, kHost, costed), step_seconds(program, kAccelerator, costed)},
         sent_(program.channels.size(), 0),
         arrival_(program.channels.size(), 0),
+        made_(graph_.values.size(), 0),
         coming_(graph_.values.size()),
         received_(program.channels.size()),
         channel_wait_(program.channels.size(), 0),
@@ -156,6 +159,8 @@ class Simulator {
         if (device == 1)
           for (ValueId input : graph_.nodes[step.node].inputs) read(input);
         state_.at[device] += seconds_[device][step.node];
+        if (device == 1)
+          for (const ValueId result : graph_.nodes[step.node].results) made_[result] = state_.at[1];
         break;
       }
       case StepKind::send: send(step, device); break;
@@ -168,25 +173,37 @@ class Simulator {
     const std::size_t c = step.channel.index;
     double full = 0;  // waiting for room
     wait(device, received_[c][0], &full);
-    if (device == 1) channel_wait_[c] = full;
-    const Transfer& transfer = transfers_.items[program_.channels[step.channel].transfer];
-    double& engine = state_.at[device == 0 ? 2 : 3];
-    engine = std::max(engine, state_.at[device]) + (transfer.frequency > 0 ? transfer.seconds / transfer.frequency : 0);
     sent_[c] = state_.at[device];
-    arrival_[c] = engine;
+    if (device == 0) return;  // the accelerator fetches it
+    channel_wait_[c] = full;
+    double& driver = state_.at[kDriver];
+    driver = std::max(driver, received_[c][0]);
+    const bool computed = graph_.producer(step.value).kind == NodeKind::operation;
+    copy(step.channel, 3, std::max(driver, computed ? made_[step.value] : state_.at[1]));
+  }
+  /// Over an engine, not before `start`.
+  void copy(ChannelId channel, std::size_t engine, double start) {
+    const Transfer& transfer = transfers_.items[program_.channels[channel].transfer];
+    double& at = state_.at[engine];
+    at = std::max(at, start) + (transfer.frequency > 0 ? transfer.seconds / transfer.frequency : 0);
+    arrival_[channel.index] = at;
   }
 
   void receive(const Step& step, std::size_t device) {
     const std::size_t c = step.channel.index;
     channel_wait_[c] = 0;
     wait(device, device == 0 ? arrival_[c] : sent_[c], &channel_wait_[c]);
-    if (device == 0) return take(c, device);
+    if (device == 0) return free_slot(c, state_.at[0]);
+    double& driver = state_.at[kDriver];
+    driver = std::max(driver, sent_[c]);
+    copy(step.channel, 2, driver);
+    free_slot(c, arrival_[c]);
     coming_[step.value] = step.channel;
     unread_.push_back(step.channel);
   }
-  void take(std::size_t c, std::size_t device) {
+  void free_slot(std::size_t c, double time) {
     std::rotate(received_[c].begin(), received_[c].begin() + 1, received_[c].end());
-    received_[c].back() = state_.at[device];
+    received_[c].back() = time;
   }
 
   /// The accelerator reads `value`.
@@ -195,7 +212,6 @@ class Simulator {
     if (!channel) return;
     coming_[value] = {};
     wait(1, arrival_[channel.index], &channel_wait_[channel.index]);
-    take(channel.index, 1);
   }
   /// At the end of a region what it received is read at the latest, being yielded. What the root received is there for good.
   void read_rest(RegionId region) {
@@ -214,6 +230,7 @@ class Simulator {
     if (!task.steps[1]) return;
     double& waited = decision_wait_[task.steps[0]->node.index];
     waited = 0;
+    state_.at[kDriver] = std::max(state_.at[kDriver], state_.at[0]);
     wait(1, state_.at[0], &waited);
   }
 
@@ -287,9 +304,10 @@ class Simulator {
   const std::array<IdVector<NodeId, double>, 2> seconds_;  ///< of each device's steps
   State state_;
   std::vector<double> sent_, arrival_;                   ///< of the value last sent, per channel
+  IdVector<ValueId, double> made_;                       ///< on the accelerator, the last time
   IdVector<ValueId, ChannelId> coming_;                  ///< received by the accelerator, not read yet: through which channel
   std::vector<ChannelId> unread_;                        ///< received in the open regions, whether read since or not
-  std::vector<std::array<double, kCapacity>> received_;  ///< when the last generations were taken, oldest first
+  std::vector<std::array<double, kCapacity>> received_;  ///< when the slots of the last generations were free, oldest first
   std::vector<double> channel_wait_, decision_wait_;     ///< of the accelerator, the last time
   std::vector<Task> tasks_;
   std::vector<std::size_t> loops_;  ///< open ones that the accelerator walks: indices into `waiting`
