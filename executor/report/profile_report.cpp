@@ -5,33 +5,86 @@
 #include <map>
 #include <tuple>
 
+#include "graph/base/diagnostic_json.h"
 #include "graph/base/number_text.h"
 #include "graph/base/units.h"
 #include "graph/graph.h"
+#include "partitioner/apply/step_costs.h"
 
 namespace cleave::runtime {
 namespace {
 
 using What = TimelineEvent::What;
-/// Node, what, device (of computations).
+/// Node, what, device (but of transfers, which are both's).
 using Key = std::tuple<std::size_t, int, std::size_t>;
+using Rows = std::map<Key, ProfileReportRow>;
 
-Key key_of(const TimelineEvent& event) {
-  const bool compute = event.what == What::compute;
-  return {event.node.index, compute ? 0 : 1, compute ? event.device.index : 0};
+ProfileReportRow& row_of(Rows& rows, NodeId node, What what, DeviceId device) {
+  const int order = what == What::compute ? 0 : what == What::transfer ? 1 : 2;
+  ProfileReportRow& row = rows[{node.index, order, what == What::transfer ? 0 : device.index}];
+  row.node = node;
+  row.what = what;
+  if (what != What::transfer) row.device = device;
+  return row;
 }
 
-double predicted_for(const ProfileReportRow& row, const Graph& graph, const CostedProblem& costed, const Transfers& transfers) {
-  if (!row.node.valid()) return 0;
-  if (row.what == What::compute) {
-    const PlacementProblem::Node& node = costed.problem.nodes[row.node.index];
-    const double once = row.device == kHost ? node.host_seconds : node.accelerator_seconds;
-    return once * costed.frequency[graph.nodes[row.node].region];
+/// What the plan says of a run.
+void add_predicted(Rows& rows, const Program& program, const CostedProblem& costed, const Transfers& transfers) {
+  const Graph& graph = *program.graph;
+  for (std::size_t d = 0; d < program.devices.size(); ++d) {
+    const DeviceId device{d};
+    const IdVector<NodeId, double> seconds = planner::step_seconds(program, device, costed);
+    for (const Block& block : program.devices[device].blocks) {
+      for (const Step& step : block.steps) {
+        if (step.kind != StepKind::compute || graph.nodes[step.node].kind != NodeKind::operation || seconds[step.node] <= 0) continue;
+        row_of(rows, step.node, What::compute, device).predicted_seconds =
+            seconds[step.node] * costed.frequency[graph.nodes[step.node].region];
+      }
+    }
+    for (const std::vector<NodeId>& kernel : planner::kernels_of_several(program, device, costed))
+      row_of(rows, kernel.back(), What::compute, device).members = kernel;
   }
-  double seconds = 0;
   for (const Transfer& transfer : transfers.items)
-    if (graph.values[transfer.value].producer == row.node) seconds += transfer.seconds;
-  return seconds;
+    row_of(rows, graph.values[transfer.value].producer, What::transfer, {}).predicted_seconds += transfer.seconds;
+}
+
+std::string op_name(const Graph& graph, NodeId node) {
+  return graph.nodes[node].op ? graph.nodes[node].op->name : graph.display_name(node);
+}
+
+/// The names of all that ran as one, the middle of many left out.
+std::string op_names(const Graph& graph, const ProfileReportRow& row) {
+  constexpr std::size_t kMost = 4;
+  if (row.members.empty()) return op_name(graph, row.node);
+  std::string names = op_name(graph, row.members[0]);
+  for (std::size_t i = 1; i < row.members.size(); ++i) {
+    const bool left_out = row.members.size() > kMost && i + 2 < row.members.size() && i > 1;
+    if (left_out && i > 2) continue;
+    names += left_out ? " + ..." : " + " + op_name(graph, row.members[i]);
+  }
+  return row.members.size() > kMost ? names + " (" + std::to_string(row.members.size()) + ")" : names;
+}
+
+void sum_up(ProfileReport& report, const Graph& graph) {
+  std::map<std::string, Ledger> by_op;
+  std::map<std::size_t, Ledger> by_side;  // as named below
+  static constexpr std::array<const char*, 5> kSides = {"host", "accelerator", "transfers", "host waits", "accelerator waits"};
+  for (const ProfileReportRow& row : report.rows) {
+    if (!row.node.valid()) continue;
+    const std::size_t device = std::min<std::size_t>(row.device.index, 1);
+    Ledger& side = by_side[row.what == What::compute ? device : row.what == What::transfer ? 2 : 3 + device];
+    Ledger* const op = row.what == What::compute ? &by_op[op_names(graph, row)] : nullptr;
+    for (Ledger* const sum : {&side, op}) {
+      if (!sum) continue;
+      sum->seconds += row.seconds;
+      sum->predicted_seconds += row.predicted_seconds;
+    }
+  }
+  report.by_op.assign(by_op.begin(), by_op.end());
+  const auto weight = [](const Ledger& of) { return std::max(of.seconds, of.predicted_seconds); };
+  std::stable_sort(report.by_op.begin(), report.by_op.end(),
+                   [&](const auto& a, const auto& b) { return weight(a.second) > weight(b.second); });
+  for (const auto& [side, sum] : by_side) report.by_side.emplace_back(kSides[side], sum);
 }
 
 /// Sorted, and merged where they meet.
@@ -63,34 +116,86 @@ double length_of_overlap(const Intervals& a, const Intervals& b) {
   return sum;
 }
 
-std::string padded(const std::string& text, std::size_t width) {
-  return text.size() < width ? text + std::string(width - text.size(), ' ') : text;
+using Line = std::array<std::string, 6>;
+
+/// Aligned; columns that are empty everywhere are left out.
+std::string table(const std::vector<Line>& lines) {
+  std::array<std::size_t, 6> widths{};
+  for (const Line& line : lines)
+    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
+  std::string text;
+  for (const Line& line : lines) {
+    std::string shown = " ";
+    for (std::size_t i = 0; i < line.size(); ++i) {
+      if (widths[i] == 0) continue;
+      shown += " " + line[i] + std::string(widths[i] - line[i].size() + 1, ' ');
+    }
+    shown.erase(shown.find_last_not_of(' ') + 1);
+    text += shown + "\n";
+  }
+  return text;
+}
+
+std::string ratio_text(const Ledger& of) {
+  return of.seconds > 0 && of.predicted_seconds > 0 ? fixed_text(of.predicted_seconds / of.seconds, 2) : "";
+}
+
+std::string predicted_text(double seconds) {
+  return seconds > 0 ? format_seconds(seconds) : "-";
+}
+
+Line line_of(const ProfileReportRow& row, const Graph& graph) {
+  const std::string name = "`" + graph.display_name(row.node) + "`", device = row.device == kHost ? "host" : "accelerator";
+  std::string what;
+  switch (row.what) {
+    case What::compute:
+      what = name + " on the " + device;
+      if (!row.members.empty()) what += ", as one with " + std::to_string(row.members.size() - 1) + " before";
+      break;
+    case What::transfer: what = name + " moves"; break;
+    case What::wait: what = "the " + device + " waits for " + name; break;
+  }
+  const Ledger sums{row.predicted_seconds, row.seconds};
+  return {to_string(graph.nodes[row.node].location),
+          what,
+          std::to_string(row.executions),
+          predicted_text(row.predicted_seconds),
+          format_seconds(row.seconds),
+          ratio_text(sums)};
+}
+
+std::vector<Line> lines_of(const std::vector<std::pair<std::string, Ledger>>& sums, std::size_t most) {
+  std::vector<Line> lines;
+  for (std::size_t i = 0; i < std::min(sums.size(), most); ++i) {
+    const auto& [name, sum] = sums[i];
+    lines.push_back({name, "", "", predicted_text(sum.predicted_seconds), format_seconds(sum.seconds), ratio_text(sum)});
+  }
+  return lines;
 }
 
 }  // namespace
 
-ProfileReport profile_report(const Timeline& timeline, const Graph& graph, const CostedProblem& costed, const Transfers& transfers) {
-  std::map<Key, ProfileReportRow> rows;
+ProfileReport profile_report(const Timeline& timeline, const Program& program, const CostedProblem& costed, const Transfers& transfers) {
+  Rows rows;
+  add_predicted(rows, program, costed, transfers);
   Intervals work, moving;
   for (const TimelineEvent& event : timeline.events) {
-    if (event.what == What::wait) continue;
-    (event.what == What::transfer ? moving : work).emplace_back(event.start_seconds, event.end_seconds);
-    ProfileReportRow& row = rows[key_of(event)];
-    row.node = event.node;
-    row.what = event.what;
-    row.device = event.device;
+    if (event.what != What::wait) (event.what == What::transfer ? moving : work).emplace_back(event.start_seconds, event.end_seconds);
+    ProfileReportRow& row = row_of(rows, event.node, event.what, event.device);
     ++row.executions;
     row.seconds += event.end_seconds - event.start_seconds;
   }
-  ProfileReport measured;
+  ProfileReport report;
   for (auto& [key, row] : rows) {
-    row.predicted_seconds = predicted_for(row, graph, costed, transfers);
-    measured.rows.push_back(row);
+    // Operations that run with a later one pass by in no time.
+    if (row.what == What::compute && row.predicted_seconds == 0 && row.seconds == 0) continue;
+    report.rows.push_back(std::move(row));
   }
+  sum_up(report, *program.graph);
   moving = merged(std::move(moving));
-  measured.transfer_seconds = length(moving);
-  measured.hidden_seconds = length_of_overlap(moving, merged(std::move(work)));
-  return measured;
+  report.transfer_seconds = length(moving);
+  report.hidden_seconds = length_of_overlap(moving, merged(std::move(work)));
+  return report;
 }
 
 std::string to_text(const ProfileReport& measured, const Graph& graph, std::size_t most) {
@@ -98,31 +203,72 @@ std::string to_text(const ProfileReport& measured, const Graph& graph, std::size
   std::erase_if(rows, [](const ProfileReportRow& row) { return !row.node.valid(); });
   const auto weight = [](const ProfileReportRow& row) { return std::max(row.seconds, row.predicted_seconds); };
   std::stable_sort(rows.begin(), rows.end(), [&](const auto& a, const auto& b) { return weight(a) > weight(b); });
-  const std::size_t all = rows.size();
-  rows.resize(std::min(all, most));
-  std::vector<std::array<std::string, 5>> lines{{"where", "what", "times", "predicted", "took"}};
-  for (const ProfileReportRow& row : rows) {
-    const std::string name = "`" + graph.display_name(row.node) + "`";
-    const std::string what =
-        row.what == What::transfer ? name + " moves" : name + (row.device == kHost ? " on the host" : " on the accelerator");
-    lines.push_back({to_string(graph.nodes[row.node].location), what, std::to_string(row.executions), format_seconds(row.predicted_seconds),
-                     format_seconds(row.seconds)});
+  std::vector<Line> lines{{"where", "what", "times", "predicted", "took", "ratio"}};
+  Ledger rest;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (i < most) {
+      lines.push_back(line_of(rows[i], graph));
+      continue;
+    }
+    rest.seconds += rows[i].seconds;
+    rest.predicted_seconds += rows[i].predicted_seconds;
   }
-  std::array<std::size_t, 5> widths{};
-  for (const auto& line : lines)
-    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
-  std::string text;
-  for (const auto& line : lines) {
-    std::string shown = "  ";
-    for (std::size_t i = 0; i < line.size(); ++i) shown += i + 1 < line.size() ? padded(line[i], widths[i] + 2) : line[i];
-    text += shown + "\n";
+  std::string text = table(lines);
+  if (rows.size() > most)
+    text += "  and " + std::to_string(rows.size() - most) + " that took less: predicted " + predicted_text(rest.predicted_seconds) +
+            ", took " + format_seconds(rest.seconds) + " in sum; --json has them all\n";
+  constexpr std::size_t kMostOps = 8;
+  lines.assign(1, {"in sum", "", "", "predicted", "took", "ratio"});
+  for (const auto* sums : {&measured.by_side, &measured.by_op}) {
+    const std::vector<Line> more = lines_of(*sums, kMostOps);
+    lines.insert(lines.end(), more.begin(), more.end());
   }
-  if (all > rows.size()) text += "  and " + std::to_string(all - rows.size()) + " that took less\n";
+  text += table(lines);
   if (measured.transfer_seconds > 0) {
     const std::string share = fixed_text(100 * measured.hidden_seconds / measured.transfer_seconds, 0) + " %";
     text += "  transfers took " + format_seconds(measured.transfer_seconds) + ", " + share + " of it hidden behind work\n";
   }
   return text;
+}
+
+void write_json(JsonWriter& json, const ProfileReport& measured, const Graph& graph) {
+  const auto sums = [&](const char* name, const std::vector<std::pair<std::string, Ledger>>& all) {
+    json.list(name, [&] {
+      for (const auto& [of, sum] : all) {
+        json.object([&, &of = of, &sum = sum] {
+          json.field("of", of);
+          json.field("predicted_seconds", sum.predicted_seconds);
+          json.field("seconds", sum.seconds);
+        });
+      }
+    });
+  };
+  json.object([&] {
+    json.list("rows", [&] {
+      for (const ProfileReportRow& row : measured.rows) {
+        if (!row.node.valid()) continue;
+        json.object([&] {
+          json.field("node", row.node.index);
+          json.field("name", graph.display_name(row.node));
+          json.field("op", op_names(graph, row));
+          json.field("what", row.what == What::compute ? "compute" : row.what == What::transfer ? "transfer" : "wait");
+          json.field("on", row.what == What::transfer ? std::optional<std::string>() : to_string(row.device));
+          json.list("members", [&] {
+            for (const NodeId member : row.members) json.value(member.index);
+          });
+          json.key("location");
+          cleave::write_json(json, graph.nodes[row.node].location);
+          json.field("executions", row.executions);
+          json.field("predicted_seconds", row.predicted_seconds);
+          json.field("seconds", row.seconds);
+        });
+      }
+    });
+    sums("by_op", measured.by_op);
+    sums("by_side", measured.by_side);
+    json.field("transfer_seconds", measured.transfer_seconds);
+    json.field("hidden_seconds", measured.hidden_seconds);
+  });
 }
 
 }  // namespace cleave::runtime

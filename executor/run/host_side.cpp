@@ -199,7 +199,7 @@ bool HostSide::operation(const Node& node, const Origin& here, const CallLimits*
     auto start = options_.observe ? RunState::Clock::now() : RunState::Clock::time_point();
     Status status = run_guarded(*operation.kernel, {*node.op, *operation.attributes, inputs, results, context_, *prepared_.workers});
     if (!status) return fail(here, status.error());
-    if (options_.observe) observation_.seconds(here.node, std::chrono::duration<double>(RunState::Clock::now() - start).count());
+    if (options_.observe) observe(here.node, std::chrono::duration<double>(RunState::Clock::now() - start).count());
   }
   if (!verify) return true;
   RunState::Executing executing(*run_, here.node);
@@ -209,6 +209,19 @@ bool HostSide::operation(const Node& node, const Origin& here, const CallLimits*
   std::optional<Error> error = group ? check_against_meanings(prepared_.graph(), prepared_.bound, *group, before, after)
                                      : check_against_meaning(prepared_.graph(), prepared_.bound, here.node, before, after, limits);
   return error ? fail(here, std::move(*error)) : true;
+}
+
+/// What ran as one kernel shares its time by what each of its operations would take by itself: the sum is what it took, and none seems to
+/// be had for nothing.
+void HostSide::observe(NodeId node, double seconds) {
+  const FusionGroup* group = fusion_.group(node);
+  if (!group) return observation_.seconds(node, seconds);
+  const auto& alone = prepared_.costs.host_alone;
+  const auto share = [&](NodeId member) { return member.index < alone.size() ? alone[member] : 0; };
+  double all = 0;
+  for (const NodeId member : group->nodes) all += share(member);
+  for (const NodeId member : group->nodes)
+    observation_.seconds(member, seconds * (all > 0 ? share(member) / all : 1 / static_cast<double>(group->nodes.size())));
 }
 
 bool HostSide::synchronize(DeviceId device, const Point& point, const Origin& here) {

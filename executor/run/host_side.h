@@ -61,6 +61,7 @@ class HostSide final : public Worker {
   bool operation(const Node& node, const Origin& here);
   bool operation(const Node& node, const Origin& here, const CallLimits* limits);
   bool fail(const Origin& here, Error error);
+  void observe(NodeId node, double seconds);
   /// Waits for a device's event on behalf of `here`.
   bool synchronize(DeviceId device, const Point& point, const Origin& here);
   /// The clock of the timeline: the virtual one, or seconds since the run began.

@@ -16,24 +16,34 @@ std::vector<std::uint8_t> computed(const Program& program, DeviceId device, std:
 
 }  // namespace
 
+std::vector<std::vector<NodeId>> kernels_of_several(const Program& program, DeviceId device, const CostedProblem& costed) {
+  std::vector<std::vector<NodeId>> kernels;
+  if (costed.fusible.size() <= device.index) return kernels;
+  const std::vector<std::uint8_t> here = computed(program, device, costed.problem.nodes.size());
+  const IdVector<NodeId, Node>& nodes = program.graph->nodes;
+  for (const FusibleGroup& group : costed.fusible[device]) {
+    for (const FusibleGroup& part : parts_of(group, [&](NodeId node) { return here[node.index] != 0; })) {
+      std::vector<NodeId> kernel;  // what is pulled may stand elsewhere, but then runs there
+      for (const NodeId node : part.nodes)
+        if (nodes[node].region == nodes[part.nodes.back()].region) kernel.push_back(node);
+      if (kernel.size() > 1) kernels.push_back(std::move(kernel));
+    }
+  }
+  return kernels;
+}
+
 IdVector<NodeId, double> step_seconds(const Program& program, DeviceId device, const CostedProblem& costed) {
-  const Graph& graph = *program.graph;
   const std::vector<std::uint8_t> host = computed(program, kHost, costed.problem.nodes.size());
   const std::vector<std::uint8_t> accelerator = computed(program, kAccelerator, costed.problem.nodes.size());
   const std::vector<double> single = execution_seconds(costed.problem, host, accelerator, device);
   IdVector<NodeId, double> seconds;
-  seconds.reserve(graph.nodes.size());
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) seconds.push_back(single[i]);
-  if (costed.fusible.size() <= device.index) return seconds;
-  const std::vector<std::uint8_t>& here = device == kHost ? host : accelerator;
-  for (const FusibleGroup& group : costed.fusible[device]) {
-    for (const FusibleGroup& part : parts_of(group, [&](NodeId node) { return here[node.index] != 0; })) {
-      const NodeId last = part.nodes.back();
-      for (const NodeId node : part.nodes) {
-        if (node == last || graph.nodes[node].region != graph.nodes[last].region) continue;
-        seconds[last] += seconds[node];
-        seconds[node] = 0;
-      }
+  seconds.reserve(program.graph->nodes.size());
+  for (std::size_t i = 0; i < program.graph->nodes.size(); ++i) seconds.push_back(single[i]);
+  for (const std::vector<NodeId>& kernel : kernels_of_several(program, device, costed)) {
+    for (const NodeId node : kernel) {
+      if (node == kernel.back()) continue;
+      seconds[kernel.back()] += seconds[node];
+      seconds[node] = 0;
     }
   }
   return seconds;
@@ -42,6 +52,7 @@ IdVector<NodeId, double> step_seconds(const Program& program, DeviceId device, c
 StepCosts step_costs(const Program& program, const CostedProblem& costed, const Machine& machine) {
   StepCosts costs;
   costs.host_seconds = step_seconds(program, kHost, costed);
+  for (std::size_t i = 0; i < program.graph->nodes.size(); ++i) costs.host_alone.push_back(costed.problem.nodes[i].host_seconds);
   costs.accelerator_seconds = step_seconds(program, kAccelerator, costed);
   for (const Channel& channel : program.channels)
     costs.channel_seconds.push_back(costed.problem.values[channel.value.index].seconds(channel.from, channel.to));

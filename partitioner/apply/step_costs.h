@@ -9,9 +9,13 @@ namespace cleave::planner {
 
 struct StepCosts {
   IdVector<NodeId, double> host_seconds, accelerator_seconds;  ///< one execution; of what runs as one kernel all with the last
+  IdVector<NodeId, double> host_alone;                         ///< on the host, if every operation ran by itself
   IdVector<ChannelId, double> channel_seconds;                 ///< one transfer
   IdVector<DeviceId, double> memory_bytes;                     ///< 0: not known
 };
+
+/// What a plan counts on to run as one kernel on `device`: operations of one region, in program order, by kernel.
+std::vector<std::vector<NodeId>> kernels_of_several(const Program& program, DeviceId device, const CostedProblem& costed);
 
 /// One execution of each node that `device` computes, less what its neighbours there save it; what runs as one kernel takes its time with
 /// its last operation.

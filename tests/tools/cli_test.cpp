@@ -297,11 +297,18 @@ TEST_F(CliTest, ProfilesAreObservedAndUsed) {
   EXPECT_THAT(printed.out, HasSubstr("beside predicted, for a run:\n"));
   const json observed = json::parse(run("run model.yaml --input n=7 --profile --json").out);
   EXPECT_EQ(observed["profile"]["expected"], json({{"model.yaml:6:5", 7}}));
+  const json ledger = observed["profile"]["ledger"];
+  EXPECT_EQ(ledger["rows"].size(), 2U) << ledger;  // the comparison, eight times, and the addition, seven times
+  EXPECT_EQ(ledger["by_op"].size(), 2U);
+  EXPECT_EQ(ledger["by_side"][0]["of"], "host");
   ASSERT_EQ(run("run --profile seen.json model.yaml --input n=7").code, 0);
   const json before = json::parse(run("explain model.yaml --json").out),
              after = json::parse(run("explain model.yaml --use-profile seen.json --json").out);
   EXPECT_EQ(before["regions"][1]["frequency"], 11);
   EXPECT_EQ(after["regions"][1]["frequency"], 8);
+  const json ran = json::parse(run("run model.yaml --input n=7 --use-profile seen.json --json").out);
+  const double predicted = after["placement"]["predicted_seconds"], simulated = ran["simulated_seconds"];
+  EXPECT_NEAR(predicted, simulated, 0.02 * simulated) << "costs are made once, with the profile";
   EXPECT_EQ(run("explain model.yaml --use-profile missing.json").code, 1);
 }
 

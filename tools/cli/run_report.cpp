@@ -162,6 +162,8 @@ std::string RunReport::json() const {
     json.object("profile", [&] {
       json.field("expected", last_->observed.expected);
       json.field("host_seconds", last_->observed.host_seconds);
+      json.key("ledger");
+      write_json(json, profile_report(last_->timeline, plan_.program, plan_.costed, plan_.transfers), *plan_.graph);
     });
   });
   return text;
@@ -175,7 +177,7 @@ void RunReport::print(const Console& console) const {
     if (!in_files.contains(name)) console.line(name + ": " + to_string(array));
   if (!options_.profile || !options_.profile_file.empty()) return;
   console.out(profile_text(*plan_.graph, last_->observed));
-  const ProfileReport measured = profile_report(last_->timeline, *plan_.graph, plan_.costed, plan_.transfers);
+  const ProfileReport measured = profile_report(last_->timeline, plan_.program, plan_.costed, plan_.transfers);
   console.out(std::string(last_->timeline.simulated ? "simulated" : "measured") + " beside predicted, for a run:\n" +
               to_text(measured, *plan_.graph));
 }

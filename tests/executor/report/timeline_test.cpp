@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "executor/api/executable.h"
 #include "executor/report/profile_report.h"
@@ -72,28 +73,58 @@ TEST(Timeline, OfTheModelsTakesAsLongAsPredicted) {
   }
 }
 
-// Memory may make a copy wait for a computation or a computation for a copy; the prediction knows nothing of it.
-TEST(Timeline, OfStraightProgramsTakesNoLessThanPredicted) {
+/// How much longer a program takes on the virtual clock than predicted; nothing where it cannot be planned or fails.
+std::optional<double> overtime(std::uint64_t seed, const RandomGraphOptions& random, Policy policy, const Profile& profile = {}) {
+  PlanOptions options;
+  options.costs = simulated_costs();
+  options.costs.policy = policy;
+  options.costs.profile = profile;
+  const Plan planned = plan(random_graph(seed, random), options);
+  if (!planned.complete() || planned.predicted_seconds == 0) return std::nullopt;
+  RunOptions run;
+  run.inputs = random_inputs(*planned.graph, seed);
+  run.print = [](std::string_view) {};
+  const Result<RunResult> result = executor_for(as_planned(planned))->run(run);
+  if (!result) return std::nullopt;
+  return result->simulated_seconds / planned.predicted_seconds;
+}
+
+// Left out of the prediction: memory that is used again for another value makes a copy wait for a computation, or the other way about,
+// where memory is too short for slack (executor/memory/liveness.h) or more steps lie between.
+TEST(Timeline, OfStraightProgramsTakesAsLongAsPredicted) {
   int compared = 0;
-  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
     RandomGraphOptions straight;
     straight.control_flow = false;
-    const auto graph = std::make_shared<const Graph>(random_graph(seed, straight));
-    PlanOptions options;
-    options.costs = simulated_costs();
-    options.costs.policy = seed % 2 ? Policy::accelerator : Policy::optimal;
-    const Plan planned = plan(*graph, options);
-    if (!planned.complete() || planned.predicted_seconds == 0) continue;
-    RunOptions run;
-    run.inputs = random_inputs(*planned.graph, seed);
-    run.print = [](std::string_view) {};
-    const Result<RunResult> result = executor_for(as_planned(planned))->run(run);
-    if (!result) continue;
-    const double ratio = result->simulated_seconds / planned.predicted_seconds;
-    EXPECT_GT(ratio, 0.999) << "seed " << seed;
+    const std::optional<double> ratio = overtime(seed, straight, seed % 2 ? Policy::accelerator : Policy::optimal);
+    if (!ratio) continue;
+    EXPECT_NEAR(*ratio, 1, 0.02) << "seed " << seed;
     ++compared;
   }
-  EXPECT_GT(compared, 50);
+  EXPECT_GT(compared, 100);
+}
+
+// Loops and branches whose trips and outcomes were observed. Those that differ from one execution to the next are predicted by their mean.
+TEST(Timeline, OfProgramsWithKnownTripsTakesAboutAsLongAsPredicted) {
+  std::vector<double> ratios;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    const Graph graph = random_graph(seed);
+    RunOptions once;
+    once.inputs = random_inputs(graph, seed);
+    once.print = [](std::string_view) {};
+    once.observe = true;
+    const Result<RunResult> seen = run_reference(graph, once);
+    if (!seen) continue;
+    Profile trips;
+    trips.expected = seen->observed.expected;
+    if (const auto ratio = overtime(seed, {}, seed % 2 ? Policy::accelerator : Policy::optimal, trips)) ratios.push_back(*ratio);
+  }
+  ASSERT_GT(ratios.size(), 100U);
+  const auto within = [&](double low, double high) {
+    return static_cast<double>(std::count_if(ratios.begin(), ratios.end(), [&](double ratio) { return low <= ratio && ratio <= high; }));
+  };
+  EXPECT_GE(within(0.98, 1.02), 0.9 * static_cast<double>(ratios.size()));
+  EXPECT_EQ(within(0.8, 1.35), static_cast<double>(ratios.size()));
 }
 
 TEST(Timeline, IsWrittenAsAChromeTrace) {
@@ -166,7 +197,7 @@ TEST(ProfileReport, OnTheVirtualClockEqualsThePrediction) {
   const auto executor = executor_for(as_planned(planned));
   const Result<RunResult> result = executor->run(run);
   ASSERT_TRUE(result.ok()) << result.error().message;
-  const ProfileReport measured = profile_report(result->timeline, *planned.graph, planned.costed, planned.transfers);
+  const ProfileReport measured = profile_report(result->timeline, planned.program, planned.costed, planned.transfers);
   int computed = 0, moved = 0;
   for (const ProfileReportRow& row : measured.rows) {
     if (!row.node.valid() || row.predicted_seconds == 0) continue;
@@ -197,6 +228,51 @@ TEST(ProfileReport, ObservedTimesHoldForTheVirtualClockToo) {
   }
 }
 
+TEST(ProfileReport, WhatRanAsOneIsOneRowAndSharesItsTime) {
+  const Graph graph = trace("chain", {{"x", "f32[256, 256]"}}, [](Tensor x) {
+    return for_loop(5, x, [](Tensor, Tensor state) {
+      const Tensor a = exp(state);
+      const Tensor b = a * 0.25F;
+      return tanh(b);
+    });
+  });
+  CompileOptions options{.device = "simulated", .placement = Policy::host};
+  RunOptions run;
+  run.inputs = {{"x", Array(TensorType{DType::f32, {256, 256}})}};
+  run.observe = run.timeline = true;
+  const auto ledger_of = [&](const Executable& program, const RunResult& result) {
+    ProfileReport report = profile_report(result.timeline, program.plan().program, program.plan().costed, program.plan().transfers);
+    std::erase_if(report.rows, [](const ProfileReportRow& row) { return row.members.empty(); });
+    return report;
+  };
+  const Result<Executable> modelled = compile(graph, options);
+  ASSERT_TRUE(modelled.ok()) << modelled.error().message;
+  const Result<RunResult> first = modelled->run(run);
+  ASSERT_TRUE(first.ok()) << first.error().message;
+  const ProfileReport before = ledger_of(*modelled, *first);
+  ASSERT_EQ(before.rows.size(), 1U);
+  EXPECT_EQ(before.rows[0].members.size(), 3U);
+  EXPECT_EQ(before.rows[0].executions, 5);
+  EXPECT_NEAR(before.rows[0].predicted_seconds, before.rows[0].seconds, 1e-9) << "less what fusion saves, on either clock";
+
+  ASSERT_EQ(first->observed.host_seconds.size(), 3U) << "each operation has its part";
+  double once = 0;
+  for (const auto& [position, seconds] : first->observed.host_seconds) once += seconds;
+  options.profile = first->observed;
+  const Result<Executable> observed = compile(graph, options);
+  ASSERT_TRUE(observed.ok()) << observed.error().message;
+  const Result<RunResult> second = observed->run(run);
+  ASSERT_TRUE(second.ok()) << second.error().message;
+  EXPECT_NEAR(observed->plan().predicted_seconds, 5 * once, 0.01 * 5 * once) << "counted once, not with the last one and again with each";
+  EXPECT_NEAR(second->simulated_seconds, observed->plan().predicted_seconds, 0.01 * 5 * once);
+  const ProfileReport after = ledger_of(*observed, *second);
+  ASSERT_EQ(after.rows.size(), 1U);
+  EXPECT_NEAR(after.rows[0].predicted_seconds, 5 * once, 0.01 * 5 * once);
+  ASSERT_EQ(after.by_op.size(), 1U);
+  EXPECT_EQ(after.by_op[0].first, "exp + multiply + tanh");
+  EXPECT_THAT(to_text(after, graph), ::testing::HasSubstr("on the host, as one with 2 before"));
+}
+
 TEST(ProfileReport, CountsWhatIsHiddenBehindWorkOnce) {
   using What = TimelineEvent::What;
   const NodeId node(0);
@@ -207,19 +283,21 @@ TEST(ProfileReport, CountsWhatIsHiddenBehindWorkOnce) {
       {What::wait, kAccelerator, node, 4, 6},     {What::compute, kHost, node, 5, 9}};         // and one more
   Tracer tracer("empty");
   tracer.output("y", tracer.input("x", {DType::f32, {}}, {}, {}), {});
-  const Graph graph = tracer.finish();
+  Program program;
+  program.graph = std::make_shared<const Graph>(tracer.finish());
+  const Graph& graph = *program.graph;
   Diagnostics diagnostics;
   const CostedProblem costed = make_problem(graph, simulated_costs(), diagnostics);
-  const ProfileReport measured = profile_report(timeline, graph, costed, {});
+  const ProfileReport measured = profile_report(timeline, program, costed, {});
   EXPECT_DOUBLE_EQ(measured.transfer_seconds, 6);
   EXPECT_DOUBLE_EQ(measured.hidden_seconds, 3);
-  ASSERT_EQ(measured.rows.size(), 3U);
+  ASSERT_EQ(measured.rows.size(), 4U);
   EXPECT_EQ(measured.rows[0].device, kHost);
   EXPECT_EQ(measured.rows[0].executions, 2);
   EXPECT_DOUBLE_EQ(measured.rows[0].seconds, 5.5);
   EXPECT_EQ(measured.rows[2].what, What::transfer);
   EXPECT_THAT(to_text(measured, graph), ::testing::HasSubstr("transfers took 6.0 s, 50 % of it hidden behind work"));
-  EXPECT_THAT(to_text(measured, graph, 1), ::testing::HasSubstr("and 2 that took less"));
+  EXPECT_THAT(to_text(measured, graph, 1), ::testing::HasSubstr("and 3 that took less: predicted -, took 8.5 s in sum"));
 }
 
 TEST(Timeline, ObservesTripsAsTheReferenceDoes) {
