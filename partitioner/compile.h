@@ -1,6 +1,7 @@
 // The planner as one call: Graph -> Plan. Its source reads as the table of contents of this folder.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@ namespace cleave {
 
 /// Everything that was decided about one graph, as values.
 struct Plan {
+  static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
   std::shared_ptr<const Graph> graph;  ///< simplified, with the profile applied
   Machine machine;
   Policy policy = Policy::optimal;
@@ -33,6 +35,8 @@ struct Plan {
   planner::Program program;
   double predicted_seconds = 0;
   double all_host_seconds = 0, all_accelerator_seconds = 0;  ///< of --placement host, which leaves pins aside, and accelerator
+  /// How long these two are predicted to take; compared with the optimum of the sum alone, and not a number where they cannot be had.
+  double all_host_predicted_seconds = kUnknown, all_accelerator_predicted_seconds = kUnknown;
   /// Of placements of any size. Differs from the placement's own bound where the accelerator's memory is too small for the cheapest; that
   /// one then holds for what keeps at most `costed.problem.accelerator_memory_bytes` there.
   double unlimited_bound_seconds = 0;

@@ -72,6 +72,8 @@ class Document {
       json_.field("predicted_seconds", plan_.predicted_seconds);
       json_.field("all_host_seconds", plan_.all_host_seconds);
       json_.field("all_accelerator_seconds", plan_.all_accelerator_seconds);
+      json_.field("all_host_predicted_seconds", plan_.all_host_predicted_seconds);
+      json_.field("all_accelerator_predicted_seconds", plan_.all_accelerator_predicted_seconds);
     });
   }
 

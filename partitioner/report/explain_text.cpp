@@ -101,6 +101,7 @@ class Report {
             ratio(plan_.all_host_seconds, placement.objective_seconds, pins ? ", pins to the accelerator aside" : "") +
             ", all on the accelerator " + format_seconds(plan_.all_accelerator_seconds) +
             ratio(plan_.all_accelerator_seconds, placement.objective_seconds) + "\n";
+    if (const std::string remark = faster_remark(plan_); !remark.empty()) out_ += "remark: " + remark + "\n";
   }
 
   std::string bound() const {
@@ -219,6 +220,18 @@ class Report {
 std::string explain_text(const Plan& plan) {
   if (!plan.complete()) return "no plan: the model has errors\n";
   return Report(plan).run();
+}
+
+std::string faster_remark(const Plan& plan) {
+  constexpr double kWorthSaying = 0.99;
+  const double host = plan.all_host_predicted_seconds, accelerator = plan.all_accelerator_predicted_seconds;
+  const bool on_host = !(accelerator < host);  // either may be unknown
+  const double least = on_host ? host : accelerator;
+  if (!(least < kWorthSaying * plan.predicted_seconds)) return "";
+  return "everything on the " + std::string(on_host ? "host" : "accelerator") + " is predicted to be over sooner, in " +
+         format_seconds(least) + " instead of " + format_seconds(plan.predicted_seconds) +
+         ": this placement has the least work and transfers in sum, but less of it at once; `--placement " +
+         (on_host ? "host" : "accelerator") + "` takes that one, `--placement makespan` looks for one that is sooner still";
 }
 
 std::string summary_line(const Plan& plan) {

@@ -184,6 +184,7 @@ void RunReport::print(const Console& console) const {
 
 void RunReport::note(const Console& console) const {
   console.note(summary_line(plan_));
+  if (const std::string remark = faster_remark(plan_); !remark.empty()) console.note("remark: " + remark);
   const std::string rounded = plan_.precision == Precision::f32 ? ""
                                                                 : "; the accelerator's matrix products within what " +
                                                                       std::string(to_string(plan_.precision)) + " rounds";

@@ -71,7 +71,9 @@ void expect_document(const json& document) {
                  {"predicted_seconds", "n"},
                  {"capacity_bytes", "n?"},
                  {"all_host_seconds", "n"},
-                 {"all_accelerator_seconds", "n"}},
+                 {"all_accelerator_seconds", "n"},
+                 {"all_host_predicted_seconds", "n?"},
+                 {"all_accelerator_predicted_seconds", "n?"}},
                 "placement");
   expect_fields(document.at("totals"),
                 {{"transfers", "n"}, {"sends", "n"}, {"bytes_per_run", "n"}, {"transfer_seconds", "n"}, {"round_trips", "n"}}, "totals");
