@@ -31,11 +31,14 @@ class Finder {
     return pinned == Side::host || node.host_function() || graph_.purity(id) == Purity::effect;
   }
 
-  /// Whether it may only move the elements of its one operand: what gives fewer is no other way to read them.
+  /// Whether it computes nothing: who reads what it gives may read its one operand in another way instead.
   [[nodiscard]] bool moves(const Node& node) const {
     if (node.op->elementwise() || node.inputs.size() != 1) return false;
-    const TensorType &from = graph_.values[node.inputs[0]].type, &to = graph_.values[node.results[0]].type;
-    return from.dtype == to.dtype && from.elements() == to.elements();
+    if (!node.op->cost) return true;
+    return node.op
+               ->cost(std::span(&graph_.values[node.inputs[0]].type, 1), std::span(&graph_.values[node.results[0]].type, 1),
+                      node.attributes)
+               .flops == 0;
   }
 
   void visit(NodeId id) {
@@ -125,7 +128,7 @@ class Finder {
   const DeviceId side_;
   const FusionRule& takes_;
   const std::vector<int> uses_;
-  std::vector<char> lone_;   ///< by node: may only move its one operand's elements, and has one reader
+  std::vector<char> lone_;   ///< by node: only moves its one operand's elements, and has one reader
   std::vector<char> taken_;  ///< by node: in a group that is closed
   FusibleGroup open_;
   std::vector<ValueId> passed_;  ///< made elsewhere since the group was opened
