@@ -6,98 +6,26 @@
 #include <array>
 #include <vector>
 
-#include "executor/host/code/code.h"
 #include "executor/host/long_rows.h"
 #include "executor/host/past_cache.h"
-#include "executor/host/reductions.h"
-#include "executor/host/row_domain.h"
-#include "executor/host/rows.h"
-#include "executor/host/scratch.h"
+#include "executor/host/row_group_kernel.h"
 #include "executor/host/slots.h"
-#include "executor/host/tile_reader.h"
 #include "graph/ops/strided.h"
 
 namespace cleave::runtime::host {
 namespace {
 
-constexpr std::size_t kMostSteps = 32;
-constexpr std::size_t kMostValues = 64;                ///< inputs and what the steps compute
 constexpr std::int64_t kTileBytes = 8 << 10;           ///< of the widest value in some rows: three of them fit into any first-level cache
 constexpr std::int64_t kMostRowBytes = 128 << 10;      ///< of the widest value in one row: some of them fit into any second-level cache
 constexpr std::int64_t kPieceBytes = 16 * kTileBytes;  ///< what a thread takes at once
 constexpr std::int64_t kWorthCode = 1024;              ///< elements: with fewer, code takes longer to make than its runs save
 constexpr std::int64_t kCodeColumns = 64;  ///< of what is run row by row: with fewer, what is left over of vectors is most of it
-constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
 bool short_enough(const RowDomain& domain) {
   return domain.columns <= RowReduction::kPiece && domain.columns * domain.widest <= kMostRowBytes;
 }
 
-/// How a step over whole rows reads an operand: from one row to the next, and inside a row. Irregular: by a TileReader, row by row.
-struct Access {
-  std::size_t value = 0;
-  std::int64_t row_bytes = 0, step = 0;
-  std::size_t reader = kNone;   ///< irregular, or of a step on values a row: by this one
-  std::size_t scratch = kNone;  ///< where that puts a row together
-};
-
-class RowGroupKernel final : public HostKernel {
- public:
-  RowGroupKernel(const KernelRequest& request, RowDomain domain);
-  Status run(const KernelCall& call) override;
-
- private:
-  struct Value {
-    std::int64_t size = 0;       ///< of an element
-    std::int64_t row_bytes = 0;  ///< of a row
-    std::size_t at = kNone;      ///< in the scratch memory; none: an input, or a result that is written where it lies
-    std::size_t result = kNone;  ///< which of the call's results it is
-    std::size_t last_read = 0;   ///< the piece
-    bool past_cache = false;     ///< a result that is not read again
-  };
-  /// A step, or the code of several.
-  struct Piece {
-    RowStep kind = RowStep::full;
-    RowLoop loop = nullptr;
-    std::optional<RowReduction> reduction;
-    std::unique_ptr<Code> code;
-    std::vector<Access> reads;
-    std::vector<std::size_t> writes;
-    bool past_cache = false;  ///< code: writes nothing but results that go there
-    bool whole = false;       ///< all operands go on from row to row as inside one
-  };
-  struct Tile;
-
-  Access access(const KernelRequest& request, std::size_t operand, RowStep kind, const Shape& to);
-  void make_pieces(const KernelRequest& request);
-  Piece step_alone(const KernelRequest& request, std::size_t s);
-  std::size_t make_code(const KernelRequest& request, std::size_t first);
-  void add(Piece piece);
-  void choose_ways_past_cache();
-  void place();
-  void run_tile(const Tile& tile) const;
-  void fetch_next(const Tile& tile, std::size_t piece) const;
-  void run_full(const Tile& tile, const Piece& piece) const;
-  void run_on_rows(const Tile& tile, const Piece& piece) const;
-
-  RowDomain domain_;
-  std::size_t inputs_;
-  std::int64_t tile_rows_ = 1, part_rows_ = 1;
-  std::vector<TileReader> readers_;
-  std::vector<Value> values_;
-  std::vector<Piece> pieces_;
-  std::vector<std::size_t> streams_;  ///< values outside the scratch memory that go on from row to row
-  std::size_t scratch_bytes_ = 0;
-  Scratch<std::byte> scratch_;
-};
-
-/// Some rows of a call.
-struct RowGroupKernel::Tile {
-  const KernelCall& call;
-  std::int64_t begin, rows;
-  std::byte* scratch;
-  std::array<std::byte*, kMostValues> values{};  ///< where the first row is of what steps have made, and where inputs begin
-};
+}  // namespace
 
 RowGroupKernel::RowGroupKernel(const KernelRequest& request, RowDomain domain)
     : domain_(std::move(domain)), inputs_(request.input_types.size()) {
@@ -118,7 +46,7 @@ RowGroupKernel::RowGroupKernel(const KernelRequest& request, RowDomain domain)
 /// How an operand of any shape is read: broadcasting goes along the rows and inside each, or it does not, and where neither is plain there
 /// is a reader.
 Access RowGroupKernel::access(const KernelRequest& request, std::size_t operand, RowStep kind, const Shape& to) {
-  Access made{operand, 0, 0, kNone, kNone};
+  Access made{operand, 0, 0, kNoRowPlace, kNoRowPlace};
   const bool inside = operand >= inputs_;
   const TensorType& type = inside ? request.steps[operand - inputs_].type : request.input_types[operand];
   const std::int64_t size = size_of(type.dtype);
@@ -168,7 +96,7 @@ void RowGroupKernel::make_pieces(const KernelRequest& request) {
 
 void RowGroupKernel::add(Piece piece) {
   piece.whole = std::all_of(piece.reads.begin(), piece.reads.end(), [&](const Access& each) {
-    return each.reader == kNone && each.row_bytes == domain_.columns * each.step * values_[each.value].size;
+    return each.reader == kNoRowPlace && each.row_bytes == domain_.columns * each.step * values_[each.value].size;
   });
   for (const Access& read : piece.reads) values_[read.value].last_read = pieces_.size();
   pieces_.push_back(std::move(piece));
@@ -198,19 +126,20 @@ std::size_t RowGroupKernel::make_code(const KernelRequest& request, std::size_t 
   std::size_t end = first;
   KernelRequest run;  // these steps by themselves: what comes before them is an input
   std::vector<Access> inputs;
-  std::vector<std::size_t> place(values_.size(), kNone);
+  std::vector<std::size_t> place(values_.size(), kNoRowPlace);
   for (; end < request.steps.size() && domain_.steps[end] == RowStep::full; ++end) {
     const FusedStep& step = request.steps[end];
     const std::size_t readers = readers_.size();
     std::vector<Access> more;
     for (const std::size_t operand : step.operands)
-      if (operand < inputs_ + first && place[operand] == kNone) more.push_back(access(request, operand, RowStep::full, domain_.shape));
-    if (std::any_of(more.begin(), more.end(), [](const Access& each) { return each.reader != kNone; })) {
+      if (operand < inputs_ + first && place[operand] == kNoRowPlace)
+        more.push_back(access(request, operand, RowStep::full, domain_.shape));
+    if (std::any_of(more.begin(), more.end(), [](const Access& each) { return each.reader != kNoRowPlace; })) {
       readers_.resize(readers, readers_.front());
       break;
     }
     for (const Access& each : more) {
-      if (place[each.value] != kNone) continue;
+      if (place[each.value] != kNoRowPlace) continue;
       place[each.value] = inputs.size();
       inputs.push_back(each);
       run.input_types.push_back(each.value < inputs_ ? request.input_types[each.value] : request.steps[each.value - inputs_].type);
@@ -228,7 +157,7 @@ std::size_t RowGroupKernel::make_code(const KernelRequest& request, std::size_t 
       return std::find(later.operands.begin(), later.operands.end(), inputs_ + s) != later.operands.end();
     };
     const auto outside = request.steps.begin() + static_cast<std::ptrdiff_t>(end);
-    if (values_[inputs_ + s].result != kNone || std::any_of(outside, request.steps.end(), reads)) run.written.push_back(s - first);
+    if (values_[inputs_ + s].result != kNoRowPlace || std::any_of(outside, request.steps.end(), reads)) run.written.push_back(s - first);
   }
   Piece piece;
   piece.code = Code::make(run, repeats, 0, 2);
@@ -248,9 +177,10 @@ std::size_t RowGroupKernel::make_code(const KernelRequest& request, std::size_t 
 void RowGroupKernel::choose_ways_past_cache() {
   for (std::size_t p = 0; p < pieces_.size(); ++p) {
     Piece& piece = pieces_[p];
-    piece.past_cache = piece.code && std::all_of(piece.writes.begin(), piece.writes.end(), [&](std::size_t v) {
-                         return values_[v].result != kNone && values_[v].last_read <= p && past_cache(domain_.rows * values_[v].row_bytes);
-                       });
+    piece.past_cache =
+        piece.code && std::all_of(piece.writes.begin(), piece.writes.end(), [&](std::size_t v) {
+          return values_[v].result != kNoRowPlace && values_[v].last_read <= p && past_cache(domain_.rows * values_[v].row_bytes);
+        });
     for (const std::size_t v : piece.writes) values_[v].past_cache = piece.past_cache;
   }
 }
@@ -260,16 +190,16 @@ void RowGroupKernel::place() {
   const auto round = [](std::int64_t bytes) { return static_cast<std::size_t>(bytes + 63) / 64 * 64; };
   const std::size_t slot = round(tile_rows_ * domain_.columns * domain_.widest);
   Slots slots;
-  std::vector<std::size_t> slot_of(values_.size(), kNone);
+  std::vector<std::size_t> slot_of(values_.size(), kNoRowPlace);
   for (std::size_t p = 0; p < pieces_.size(); ++p) {
     const Piece& piece = pieces_[p];
     std::vector<std::size_t> dying;
     for (const Access& read : piece.reads) {
-      const bool dies = slot_of[read.value] != kNone && values_[read.value].last_read == p;
+      const bool dies = slot_of[read.value] != kNoRowPlace && values_[read.value].last_read == p;
       if (dies && std::find(dying.begin(), dying.end(), read.value) == dying.end()) dying.push_back(read.value);
     }
     for (const std::size_t made : piece.writes) {
-      if (piece.kind != RowStep::full || values_[made].result != kNone) continue;
+      if (piece.kind != RowStep::full || values_[made].result != kNoRowPlace) continue;
       // A piece may write on top of what it is the last to read, if their elements are of one size.
       const auto under = std::find_if(dying.begin(), dying.end(), [&](std::size_t v) { return values_[v].size == values_[made].size; });
       slot_of[made] = under == dying.end() ? slots.take() : slot_of[*under];
@@ -279,120 +209,28 @@ void RowGroupKernel::place() {
   }
   scratch_bytes_ = slots.count() * slot;
   for (std::size_t v = inputs_; v < values_.size(); ++v) {
-    if (slot_of[v] != kNone) {
+    if (slot_of[v] != kNoRowPlace) {
       values_[v].at = slot_of[v] * slot;
-    } else if (values_[v].result == kNone && values_[v].row_bytes == values_[v].size) {
+    } else if (values_[v].result == kNoRowPlace && values_[v].row_bytes == values_[v].size) {
       values_[v].at = scratch_bytes_;
       scratch_bytes_ += round(tile_rows_ * values_[v].row_bytes);
     }
   }
   for (std::size_t v = 0; v < values_.size(); ++v) {
-    if (v < inputs_ ? values_[v].row_bytes > 0 : values_[v].result != kNone && !values_[v].past_cache) streams_.push_back(v);
+    if (v < inputs_ ? values_[v].row_bytes > 0 : values_[v].result != kNoRowPlace && !values_[v].past_cache) streams_.push_back(v);
   }
   for (Piece& piece : pieces_) {
     for (Access& operand : piece.reads) {
-      if (operand.reader == kNone || !readers_[operand.reader].gathers()) continue;
+      if (operand.reader == kNoRowPlace || !readers_[operand.reader].gathers()) continue;
       operand.scratch = scratch_bytes_;
       scratch_bytes_ += round((piece.kind == RowStep::row ? tile_rows_ : domain_.columns) * values_[operand.value].size);
     }
   }
 }
 
-Status RowGroupKernel::run(const KernelCall& call) {
-  scratch_.reserve(call.workers.threads(), static_cast<std::int64_t>(std::max<std::size_t>(1, scratch_bytes_)));
-  const bool alone = domain_.rows * domain_.columns * domain_.widest < Workers::kWorthwhileBytes;
-  call.workers.each_part(domain_.rows, alone ? domain_.rows : part_rows_, [&](std::int64_t begin, std::int64_t end) {
-    const Scratch<std::byte>::Part part(scratch_);
-    Tile tile{call, 0, 0, part.data()};
-    for (std::size_t i = 0; i < inputs_; ++i) tile.values[i] = call.inputs[i].data;
-    for (; begin < end; begin += tile_rows_) {
-      tile.begin = begin;
-      tile.rows = std::min(tile_rows_, end - begin);
-      for (std::size_t v = inputs_; v < values_.size(); ++v) {
-        const Value& value = values_[v];
-        if (value.result != kNone) tile.values[v] = call.results[value.result].data + begin * value.row_bytes;
-        if (value.at != kNone) tile.values[v] = tile.scratch + value.at;
-      }
-      run_tile(tile);
-    }
-    finish_past_cache();
-  });
-  return {};
-}
-
-void RowGroupKernel::run_tile(const Tile& tile) const {
-  for (std::size_t p = 0; p < pieces_.size(); ++p) {
-    const Piece& piece = pieces_[p];
-    fetch_next(tile, p);
-    switch (piece.kind) {
-      case RowStep::full: run_full(tile, piece); break;
-      case RowStep::row: run_on_rows(tile, piece); break;
-      case RowStep::reduction: {
-        const Access& operand = piece.reads[0];
-        const std::byte* from = tile.values[operand.value] + (operand.value < inputs_ ? tile.begin * operand.row_bytes : 0);
-        piece.reduction->rows(from, tile.rows, domain_.columns, tile.values[piece.writes[0]]);
-      }
-    }
-  }
-}
-
-/// A part of what the next rows read and write is asked for before each piece, so that memory works while the steps compute. Into the
-/// second cache: the first is full of these rows.
-void RowGroupKernel::fetch_next(const Tile& tile, std::size_t piece) const {
-  constexpr std::int64_t kLine = 64;
-  const std::int64_t next = std::min(tile_rows_, domain_.rows - tile.begin - tile.rows);
-  const auto pieces = static_cast<std::int64_t>(pieces_.size()), at = static_cast<std::int64_t>(piece);
-  for (const std::size_t v : streams_) {
-    const std::int64_t row = values_[v].row_bytes, lines = (next * row + kLine - 1) / kLine;
-    const std::byte* from = tile.values[v] + ((v < inputs_ ? tile.begin : 0) + tile.rows) * row;
-    for (std::int64_t line = lines * at / pieces; line < lines * (at + 1) / pieces; ++line) __builtin_prefetch(from + line * kLine, 0, 2);
-  }
-}
-
-void RowGroupKernel::run_full(const Tile& tile, const Piece& piece) const {
-  std::array<const std::byte*, kMostValues> operands;
-  std::array<std::int64_t, 3> steps{};
-  std::array<std::byte*, kMostSteps> to;
-  const std::int64_t rows = piece.whole ? 1 : tile.rows, count = piece.whole ? tile.rows * domain_.columns : domain_.columns;
-  for (std::int64_t row = 0; row < rows; ++row) {
-    for (std::size_t k = 0; k < piece.reads.size(); ++k) {
-      const Access& operand = piece.reads[k];
-      const std::int64_t of_call = tile.begin + row;
-      TileOperand part{tile.values[operand.value] + operand.row_bytes * (operand.value < inputs_ ? of_call : row), operand.step};
-      if (operand.reader != kNone)
-        part = readers_[operand.reader].read(tile.values[operand.value], of_call * domain_.columns, domain_.columns,
-                                             operand.scratch == kNone ? nullptr : tile.scratch + operand.scratch);
-      operands[k] = part.data;
-      if (k < steps.size()) steps[k] = part.step;
-    }
-    for (std::size_t k = 0; k < piece.writes.size(); ++k) to[k] = tile.values[piece.writes[k]] + row * values_[piece.writes[k]].row_bytes;
-    if (piece.code) {
-      piece.code->run(operands.data(), to.data(), count, piece.past_cache);
-    } else {
-      piece.loop(operands.data(), steps.data(), to[0], count);
-    }
-  }
-}
-
-void RowGroupKernel::run_on_rows(const Tile& tile, const Piece& piece) const {
-  std::array<const std::byte*, 3> operands;
-  std::array<std::int64_t, 3> steps;
-  for (std::size_t k = 0; k < 3; ++k) {
-    const Access& operand = piece.reads[k];
-    TileOperand part{tile.values[operand.value], operand.step};
-    if (operand.reader != kNone)
-      part = readers_[operand.reader].read(part.data, tile.begin, tile.rows,
-                                           operand.scratch == kNone ? nullptr : tile.scratch + operand.scratch);
-    operands[k] = part.data;
-    steps[k] = part.step;
-  }
-  piece.loop(operands.data(), steps.data(), tile.values[piece.writes[0]], tile.rows);
-}
-
-}  // namespace
-
 bool fuses_rows(const KernelRequest& request) {
-  if (request.steps.size() > kMostSteps || request.input_types.size() + request.steps.size() > kMostValues) return false;
+  if (request.steps.size() > RowGroupKernel::kMostSteps || request.input_types.size() + request.steps.size() > RowGroupKernel::kMostValues)
+    return false;
   const std::optional<RowDomain> domain = row_domain(request);
   return domain && (short_enough(*domain) || fuses_long_rows(*domain));
 }

@@ -1,0 +1,81 @@
+// RowGroupKernel: the kernel of steps that run row by row. Planned in row_group.cpp, run in row_group_run.cpp; nobody else includes it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "executor/device/kernel.h"
+#include "executor/host/code/code.h"
+#include "executor/host/reductions.h"
+#include "executor/host/row_domain.h"
+#include "executor/host/rows.h"
+#include "executor/host/scratch.h"
+#include "executor/host/tile_reader.h"
+
+namespace cleave::runtime::host {
+
+inline constexpr std::size_t kNoRowPlace = static_cast<std::size_t>(-1);
+
+/// How a step over whole rows reads an operand: from one row to the next, and inside a row. Irregular: by a TileReader, row by row.
+struct Access {
+  std::size_t value = 0;
+  std::int64_t row_bytes = 0, step = 0;
+  std::size_t reader = kNoRowPlace;   ///< irregular, or of a step on values a row: by this one
+  std::size_t scratch = kNoRowPlace;  ///< where that puts a row together
+};
+
+class RowGroupKernel final : public HostKernel {
+ public:
+  static constexpr std::size_t kMostSteps = 32;
+  static constexpr std::size_t kMostValues = 64;  ///< inputs and what the steps compute
+
+  RowGroupKernel(const KernelRequest& request, RowDomain domain);
+  Status run(const KernelCall& call) override;
+
+ private:
+  struct Value {
+    std::int64_t size = 0;             ///< of an element
+    std::int64_t row_bytes = 0;        ///< of a row
+    std::size_t at = kNoRowPlace;      ///< in the scratch memory; none: an input, or a result that is written where it lies
+    std::size_t result = kNoRowPlace;  ///< which of the call's results it is
+    std::size_t last_read = 0;         ///< the piece
+    bool past_cache = false;           ///< a result that is not read again
+  };
+  /// A step, or the code of several.
+  struct Piece {
+    RowStep kind = RowStep::full;
+    RowLoop loop = nullptr;
+    std::optional<RowReduction> reduction;
+    std::unique_ptr<Code> code;
+    std::vector<Access> reads;
+    std::vector<std::size_t> writes;
+    bool past_cache = false;  ///< code: writes nothing but results that go there
+    bool whole = false;       ///< all operands go on from row to row as inside one
+  };
+  struct Tile;
+
+  Access access(const KernelRequest& request, std::size_t operand, RowStep kind, const Shape& to);
+  void make_pieces(const KernelRequest& request);
+  Piece step_alone(const KernelRequest& request, std::size_t s);
+  std::size_t make_code(const KernelRequest& request, std::size_t first);
+  void add(Piece piece);
+  void choose_ways_past_cache();
+  void place();
+  void run_tile(const Tile& tile) const;
+  void fetch_next(const Tile& tile, std::size_t piece) const;
+  void run_full(const Tile& tile, const Piece& piece) const;
+  void run_on_rows(const Tile& tile, const Piece& piece) const;
+
+  RowDomain domain_;
+  std::size_t inputs_;
+  std::int64_t tile_rows_ = 1, part_rows_ = 1;
+  std::vector<TileReader> readers_;
+  std::vector<Value> values_;
+  std::vector<Piece> pieces_;
+  std::vector<std::size_t> streams_;  ///< values outside the scratch memory that go on from row to row
+  std::size_t scratch_bytes_ = 0;
+  Scratch<std::byte> scratch_;
+};
+
+}  // namespace cleave::runtime::host

@@ -1,0 +1,109 @@
+// Tile by tile: the pieces that row_group.cpp planned, one after the other on some rows, and the next rows asked for meanwhile.
+#include <algorithm>
+#include <array>
+
+#include "executor/host/past_cache.h"
+#include "executor/host/row_group_kernel.h"
+
+namespace cleave::runtime::host {
+
+/// Some rows of a call.
+struct RowGroupKernel::Tile {
+  const KernelCall& call;
+  std::int64_t begin, rows;
+  std::byte* scratch;
+  std::array<std::byte*, kMostValues> values{};  ///< where the first row is of what steps have made, and where inputs begin
+};
+
+Status RowGroupKernel::run(const KernelCall& call) {
+  scratch_.reserve(call.workers.threads(), static_cast<std::int64_t>(std::max<std::size_t>(1, scratch_bytes_)));
+  const bool alone = domain_.rows * domain_.columns * domain_.widest < Workers::kWorthwhileBytes;
+  call.workers.each_part(domain_.rows, alone ? domain_.rows : part_rows_, [&](std::int64_t begin, std::int64_t end) {
+    const Scratch<std::byte>::Part part(scratch_);
+    Tile tile{call, 0, 0, part.data()};
+    for (std::size_t i = 0; i < inputs_; ++i) tile.values[i] = call.inputs[i].data;
+    for (; begin < end; begin += tile_rows_) {
+      tile.begin = begin;
+      tile.rows = std::min(tile_rows_, end - begin);
+      for (std::size_t v = inputs_; v < values_.size(); ++v) {
+        const Value& value = values_[v];
+        if (value.result != kNoRowPlace) tile.values[v] = call.results[value.result].data + begin * value.row_bytes;
+        if (value.at != kNoRowPlace) tile.values[v] = tile.scratch + value.at;
+      }
+      run_tile(tile);
+    }
+    finish_past_cache();
+  });
+  return {};
+}
+
+void RowGroupKernel::run_tile(const Tile& tile) const {
+  for (std::size_t p = 0; p < pieces_.size(); ++p) {
+    const Piece& piece = pieces_[p];
+    fetch_next(tile, p);
+    switch (piece.kind) {
+      case RowStep::full: run_full(tile, piece); break;
+      case RowStep::row: run_on_rows(tile, piece); break;
+      case RowStep::reduction: {
+        const Access& operand = piece.reads[0];
+        const std::byte* from = tile.values[operand.value] + (operand.value < inputs_ ? tile.begin * operand.row_bytes : 0);
+        piece.reduction->rows(from, tile.rows, domain_.columns, tile.values[piece.writes[0]]);
+      }
+    }
+  }
+}
+
+/// A part of what the next rows read and write is asked for before each piece, so that memory works while the steps compute. Into the
+/// second cache: the first is full of these rows.
+void RowGroupKernel::fetch_next(const Tile& tile, std::size_t piece) const {
+  constexpr std::int64_t kLine = 64;
+  const std::int64_t next = std::min(tile_rows_, domain_.rows - tile.begin - tile.rows);
+  const auto pieces = static_cast<std::int64_t>(pieces_.size()), at = static_cast<std::int64_t>(piece);
+  for (const std::size_t v : streams_) {
+    const std::int64_t row = values_[v].row_bytes, lines = (next * row + kLine - 1) / kLine;
+    const std::byte* from = tile.values[v] + ((v < inputs_ ? tile.begin : 0) + tile.rows) * row;
+    for (std::int64_t line = lines * at / pieces; line < lines * (at + 1) / pieces; ++line) __builtin_prefetch(from + line * kLine, 0, 2);
+  }
+}
+
+void RowGroupKernel::run_full(const Tile& tile, const Piece& piece) const {
+  std::array<const std::byte*, kMostValues> operands;
+  std::array<std::int64_t, 3> steps{};
+  std::array<std::byte*, kMostSteps> to;
+  const std::int64_t rows = piece.whole ? 1 : tile.rows, count = piece.whole ? tile.rows * domain_.columns : domain_.columns;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::size_t k = 0; k < piece.reads.size(); ++k) {
+      const Access& operand = piece.reads[k];
+      const std::int64_t of_call = tile.begin + row;
+      TileOperand part{tile.values[operand.value] + operand.row_bytes * (operand.value < inputs_ ? of_call : row), operand.step};
+      if (operand.reader != kNoRowPlace)
+        part = readers_[operand.reader].read(tile.values[operand.value], of_call * domain_.columns, domain_.columns,
+                                             operand.scratch == kNoRowPlace ? nullptr : tile.scratch + operand.scratch);
+      operands[k] = part.data;
+      if (k < steps.size()) steps[k] = part.step;
+    }
+    for (std::size_t k = 0; k < piece.writes.size(); ++k) to[k] = tile.values[piece.writes[k]] + row * values_[piece.writes[k]].row_bytes;
+    if (piece.code) {
+      piece.code->run(operands.data(), to.data(), count, piece.past_cache);
+    } else {
+      piece.loop(operands.data(), steps.data(), to[0], count);
+    }
+  }
+}
+
+void RowGroupKernel::run_on_rows(const Tile& tile, const Piece& piece) const {
+  std::array<const std::byte*, 3> operands;
+  std::array<std::int64_t, 3> steps;
+  for (std::size_t k = 0; k < 3; ++k) {
+    const Access& operand = piece.reads[k];
+    TileOperand part{tile.values[operand.value], operand.step};
+    if (operand.reader != kNoRowPlace)
+      part = readers_[operand.reader].read(part.data, tile.begin, tile.rows,
+                                           operand.scratch == kNoRowPlace ? nullptr : tile.scratch + operand.scratch);
+    operands[k] = part.data;
+    steps[k] = part.step;
+  }
+  piece.loop(operands.data(), steps.data(), tile.values[piece.writes[0]], tile.rows);
+}
+
+}  // namespace cleave::runtime::host
