@@ -145,13 +145,6 @@ HWY_INLINE V bounded_exp(D d, V x) {
   const auto by = reduce_by_ln2(d, x);
   return scale(d, hn::Add(hn::Set(d, hn::TFromD<D>(1)), small_expm1(d, by.r)), by.n, by.bits);
 }
-/// factor * exp(x + more), also where exp(x) alone would lose digits to its smallness.
-template <class D, class V>
-HWY_INLINE V bounded_exp(D d, V x, V more, V factor) {
-  auto by = reduce_by_ln2(d, x);
-  by.r = hn::Add(by.r, more);
-  return scale(d, hn::MulAdd(factor, small_expm1(d, by.r), factor), by.n, by.bits);
-}
 
 struct ExpFunction {
   template <class D, class V>
@@ -307,16 +300,15 @@ struct Log1pFunction {
   }
 };
 
-/// (1 + 2 z) exp(z^2) erfc(z), for z from 0 to about 10, and what divides it.
-struct ScaledErfc {
+/// The probability that a normal number is beyond m, from 0 to about 15, times exp(m^2 / 2): what falls like 1 / (m + k), by a polynomial
+/// of (m - 1) / (m + k), small where the probability changes most.
+struct ScaledTail {
   template <class D, class V>
-  static HWY_INLINE V of(D d, V z) {
-    const V two = hn::Set(d, 2.0F), a = hn::Add(z, two), b = hn::MulAdd(z, two, hn::Set(d, 1.0F));
-    const V inverse = hn::Div(hn::Set(d, 1.0F), hn::Mul(a, b));
-    const V q = hn::Mul(hn::Sub(z, two), hn::Mul(b, inverse));
-    const V p = polynomial(d, q, 0x1.46e80ep+0f, -0x1.7bf5fap-4f, -0x1.54085cp-3f, 0x1.4ffacep-3f, -0x1.bc07a6p-5f, -0x1.076dd4p-7f,
-                           0x1.1ad744p-7f, 0x1.48de3ep-10f, -0x1.4826d6p-10f, -0x1.67bf72p-12f, 0x1.37eb0ep-15f);
-    return hn::Mul(p, hn::Mul(a, inverse));
+  static HWY_INLINE V of(D d, V m) {
+    const V one = hn::Set(d, 1.0F), inverse = hn::Div(one, hn::Add(m, hn::Set(d, 3.5F))), q = hn::Mul(hn::Sub(m, one), inverse);
+    const V p = polynomial(d, q, 0x1.2d5694p+0F, -0x1.9ac1bap+0F, 0x1.45fbdep+0F, -0x1.e74e7ap-2F, -0x1.ed1758p-5F, 0x1.9f2eb8p-4F,
+                           0x1.748906p-7F, -0x1.8ef828p-6F, -0x1.78063cp-8F, 0x1.a86f3ep-8F);
+    return hn::Mul(p, inverse);
   }
 };
 
@@ -325,10 +317,12 @@ struct ScaledErfc {
 struct GeluFunction {
   template <class D, class V>
   static HWY_INLINE V of(D d, V x) {
-    const V magnitude = at_most(d, 14.5F, hn::Abs(x)), square = hn::Mul(magnitude, magnitude), half = hn::Set(d, 0.5F);
-    const V rest = hn::MulSub(magnitude, magnitude, square);
-    const V factor = hn::Mul(hn::Mul(magnitude, half), ScaledErfc::of(d, hn::Mul(magnitude, hn::Set(d, 0x1.6a09e6p-1F))));
-    const V s = bounded_exp(d, hn::Neg(hn::Mul(square, half)), hn::Neg(hn::Mul(rest, half)), factor);
+    const V m = at_most(d, 14.5F, hn::Abs(x)), square = hn::Mul(m, m), minus_half = hn::Set(d, -0.5F);
+    const V rest = hn::MulSub(m, m, square);  // what the square lost
+    const V factor = hn::Mul(m, ScaledTail::of(d, m));
+    auto by = reduce_by_ln2(d, hn::Mul(square, minus_half));
+    by.r = hn::MulAdd(rest, minus_half, by.r);
+    const V s = scale(d, hn::MulAdd(factor, small_expm1(d, by.r), factor), by.n, by.bits);
     return hn::Sub(hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Mul(x, hn::Zero(d)), x), s);  // NaN at minus infinity, as the meaning
   }
 };
