@@ -2,7 +2,9 @@
 // holds to their meanings); equal to the bit, for every number of threads, and when a result lies on top of an input.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <deque>
 #include <random>
 
 #include "executor/check/compare.h"
