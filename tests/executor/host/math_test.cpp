@@ -68,7 +68,7 @@ const Function kFunctions[] = {
     function<scalars::Sigmoid>([](double x) { return 1 / (1 + std::exp(-x)); }, 2.5, [](long double x) { return 1 / (1 + std::exp(-x)); },
                                2.5),
     function<scalars::Erf>(OF(std::erf), 1.1),
-    function<scalars::Gelu>([](double x) { return x * 0.5 * std::erfc(-x * kRootHalf); }, 5),
+    function<scalars::Gelu>([](double x) { return x * 0.5 * std::erfc(-x * kRootHalf); }, 4.5),
     function<scalars::Sin>(OF(std::sin), 1.6),
     function<scalars::Cos>(OF(std::cos), 1.6),
 };
