@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "executor/api/executable.h"
+#include "executor/device/kernel.h"
 #include "executor/report/profile_report.h"
 #include "graph/ops/ops.h"
 #include "graph/trace/trace.h"
@@ -79,6 +80,7 @@ std::optional<double> overtime(std::uint64_t seed, const RandomGraphOptions& ran
   options.costs = simulated_costs();
   options.costs.policy = policy;
   options.costs.profile = profile;
+  options.costs.host_fuses = host_fuses;
   const Plan planned = plan(random_graph(seed, random), options);
   if (!planned.complete() || planned.predicted_seconds == 0) return std::nullopt;
   RunOptions run;
