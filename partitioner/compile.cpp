@@ -76,10 +76,12 @@ void predict_baselines(Plan& plan, const PlannedGraph& planned, std::vector<Plac
                                   [](const Node& node) { return node.kind == NodeKind::operation && node.pin == Side::accelerator; });
   for (Placement& baseline : baselines) {
     const bool host = std::none_of(baseline.on_accelerator.begin(), baseline.on_accelerator.end(), [](auto on) { return on != 0; });
-    if (host && pinned) continue;  // it leaves pins aside
+    if (host) {  // one after the other, and nothing moves; but it leaves pins aside
+      if (!pinned) plan.all_host_predicted_seconds = baseline.objective_seconds;
+      continue;
+    }
     const WorkedOutPlan worked_out = work_out(planned, std::move(baseline));
-    if (planned.fits(worked_out.program))
-      (host ? plan.all_host_predicted_seconds : plan.all_accelerator_predicted_seconds) = worked_out.schedule.seconds;
+    if (planned.fits(worked_out.program)) plan.all_accelerator_predicted_seconds = worked_out.schedule.seconds;
   }
 }
 

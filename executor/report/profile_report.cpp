@@ -28,9 +28,13 @@ ProfileReportRow& row_of(Rows& rows, NodeId node, What what, DeviceId device) {
   return row;
 }
 
+/// By node and device: the last operation of the kernel in which it runs.
+using RunsWith = std::map<std::pair<NodeId, DeviceId>, NodeId>;
+
 /// What the plan says of a run.
-void add_predicted(Rows& rows, const Program& program, const CostedProblem& costed, const Transfers& transfers) {
+RunsWith add_predicted(Rows& rows, const Program& program, const CostedProblem& costed, const Transfers& transfers) {
   const Graph& graph = *program.graph;
+  RunsWith runs_with;
   for (std::size_t d = 0; d < program.devices.size(); ++d) {
     const DeviceId device{d};
     const IdVector<NodeId, double> seconds = planner::step_seconds(program, device, costed);
@@ -41,11 +45,14 @@ void add_predicted(Rows& rows, const Program& program, const CostedProblem& cost
             seconds[step.node] * costed.frequency[graph.nodes[step.node].region];
       }
     }
-    for (const std::vector<NodeId>& kernel : planner::kernels_of_several(program, device, costed))
+    for (const std::vector<NodeId>& kernel : planner::kernels_of_several(program, device, costed)) {
       row_of(rows, kernel.back(), What::compute, device).members = kernel;
+      for (const NodeId node : kernel) runs_with[{node, device}] = kernel.back();
+    }
   }
   for (const Transfer& transfer : transfers.items)
     row_of(rows, graph.values[transfer.value].producer, What::transfer, {}).predicted_seconds += transfer.seconds;
+  return runs_with;
 }
 
 std::string op_name(const Graph& graph, NodeId node) {
@@ -177,17 +184,18 @@ std::vector<Line> lines_of(const std::vector<std::pair<std::string, Ledger>>& su
 
 ProfileReport profile_report(const Timeline& timeline, const Program& program, const CostedProblem& costed, const Transfers& transfers) {
   Rows rows;
-  add_predicted(rows, program, costed, transfers);
+  const RunsWith runs_with = add_predicted(rows, program, costed, transfers);
   Intervals work, moving;
   for (const TimelineEvent& event : timeline.events) {
     if (event.what != What::wait) (event.what == What::transfer ? moving : work).emplace_back(event.start_seconds, event.end_seconds);
-    ProfileReportRow& row = row_of(rows, event.node, event.what, event.device);
-    ++row.executions;
+    const auto kernel = event.what == What::compute ? runs_with.find({event.node, event.device}) : runs_with.end();
+    const NodeId node = kernel != runs_with.end() ? kernel->second : event.node;
+    ProfileReportRow& row = row_of(rows, node, event.what, event.device);
+    row.executions += node == event.node ? 1 : 0;
     row.seconds += event.end_seconds - event.start_seconds;
   }
   ProfileReport report;
   for (auto& [key, row] : rows) {
-    // Operations that run with a later one pass by in no time.
     if (row.what == What::compute && row.predicted_seconds == 0 && row.seconds == 0) continue;
     report.rows.push_back(std::move(row));
   }
