@@ -14,14 +14,9 @@
 #include "graph/attributes.h"
 #include "graph/base/diagnostic.h"
 #include "graph/base/result.h"
+#include "graph/work.h"
 
 namespace cleave {
-
-/// Work of one execution, without regard to any machine.
-struct Cost {
-  double flops = 0;  ///< arithmetic operations
-  double bytes = 0;  ///< memory read and written
-};
 
 /// A side that an op or a user insists on.
 enum class Side : std::uint8_t { none, host, accelerator };
@@ -87,6 +82,9 @@ struct OpDef {
 
   TypeResult (*type_rule)(std::span<const TensorType> inputs, const Attributes& attributes) = nullptr;
   Cost (*cost)(std::span<const TensorType> inputs, std::span<const TensorType> results, const Attributes& attributes) = nullptr;
+  CostClass cost_class = CostClass::bookkeeping;
+  /// Where equal amounts of work cost differently. Null: nowhere.
+  WorkForm (*form)(std::span<const TensorType> inputs, std::span<const TensorType> results, const Attributes& attributes) = nullptr;
   /// The obvious host implementation: the oracle. Data errors (an index out of range) are an Error.
   Status (*meaning)(const OpCall& call) = nullptr;
 

@@ -13,7 +13,8 @@ namespace {
 /// Where the function itself costs more than the way to its operands, one loop for all steps will do.
 template <class Op, class T>
 constexpr RowLoop best_loop() {
-  return std::is_arithmetic_v<T> && Op::flops == 1 ? plain_loop<Op, T> : ops::element_loop<Op, T>;
+  constexpr bool costs_itself = Op::work == scalars::Work::math || Op::work == scalars::Work::root;
+  return std::is_arithmetic_v<T> && !costs_itself ? plain_loop<Op, T> : ops::element_loop<Op, T>;
 }
 
 template <class Op>

@@ -165,18 +165,20 @@ std::span<const OpDef> creation_ops() {
   const AttributeDef shape = required("shape", Type::shape);
   const AttributeDef f32 = with_default("dtype", Type::dtype, DType::f32);
   const AttributeDef as_written = optional("dtype", Type::dtype);
-  static const std::vector<OpDef> ops = {
-      op_record("zeros(shape, dtype?)", 0, {shape, f32}, "all 0", constant_type<"zeros">, copy_cost, constant_meaning<0>),
-      op_record("ones(shape, dtype?)", 0, {shape, f32}, "all 1", constant_type<"ones">, copy_cost, constant_meaning<1>),
-      op_record("full(shape, value, dtype?)", 0, {shape, required("value", Type::any), as_written},
-                "all `value`; without `dtype` i32, f32 or bool as it is written", full_type, copy_cost, full_meaning),
-      op_record("arange(start, stop?, step?, dtype?)", 0,
-                {required("start", Type::any), optional("stop", Type::any), optional("step", Type::any), as_written},
-                "start, start + step, … before stop; `arange(n)` counts from 0; i32 unless a number has a point", arange_type, copy_cost,
-                arange_meaning),
-      op_record("eye(rows, columns?, dtype?)", 0, {required("rows", Type::integer), optional("columns", Type::integer), f32},
-                "1 on the diagonal, else 0", eye_type, copy_cost, eye_meaning),
-  };
+  static const std::vector<OpDef> ops =
+      of_class(CostClass::creation,
+               {
+                   op_record("zeros(shape, dtype?)", 0, {shape, f32}, "all 0", constant_type<"zeros">, copy_cost, constant_meaning<0>),
+                   op_record("ones(shape, dtype?)", 0, {shape, f32}, "all 1", constant_type<"ones">, copy_cost, constant_meaning<1>),
+                   op_record("full(shape, value, dtype?)", 0, {shape, required("value", Type::any), as_written},
+                             "all `value`; without `dtype` i32, f32 or bool as it is written", full_type, copy_cost, full_meaning),
+                   op_record("arange(start, stop?, step?, dtype?)", 0,
+                             {required("start", Type::any), optional("stop", Type::any), optional("step", Type::any), as_written},
+                             "start, start + step, … before stop; `arange(n)` counts from 0; i32 unless a number has a point", arange_type,
+                             copy_cost, arange_meaning),
+                   op_record("eye(rows, columns?, dtype?)", 0, {required("rows", Type::integer), optional("columns", Type::integer), f32},
+                             "1 on the diagonal, else 0", eye_type, copy_cost, eye_meaning),
+               });
   return ops;
 }
 

@@ -1,6 +1,7 @@
 // One OpDef from one scalar type (scalars.h): type rule, cost and meaning of an element-wise op.
 #pragma once
 
+#include "graph/ops/forms.h"
 #include "graph/ops/rules.h"
 #include "graph/ops/scalars.h"
 #include "graph/ops/strided.h"
@@ -58,7 +59,9 @@ OpDef elementwise() {
   op.signature = std::string(Op::name) + kParameters[Op::arity - 1];
   op.summary = Op::summary;
   op.type_rule = [](Types inputs, const Attributes&) { return elementwise_type({Op::name, Op::domain, Op::predicate}, inputs); };
-  op.cost = elementwise_cost<Op::flops>;
+  op.cost = elementwise_cost<scalars::flops_of(Op::work)>;
+  op.cost_class = scalars::class_of(Op::work);
+  op.form = run_of_operands;
   op.meaning = elementwise_meaning<Op>;
   op.scalar = Op::text;
   op.scalar_integer = Op::integer_text;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "graph/ops/forms.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
 #include "graph/ops/views.h"
@@ -183,6 +184,33 @@ View slice_view(const TensorType& x, const Attributes& attributes) {
   return view;
 }
 
+namespace {
+
+/// Runs of the operand that are one in the result too.
+WorkForm slice_form(Types inputs, Types results, const Attributes& attributes) {
+  const auto found = slice_of(inputs, attributes);
+  const Slice& slice = std::get<Slice>(found);
+  double run = 1;
+  for (std::size_t axis = slice.ranges.size(); axis-- > 0;) {
+    const Range& range = slice.ranges[axis];
+    if (range.count != 1 && range.step != 1) break;
+    run *= static_cast<double>(range.count);
+    if (range.count != inputs[0].shape[axis]) break;
+  }
+  return run_form(run, static_cast<double>(results[0].elements()));
+}
+
+/// What one index takes; from some number of elements on it does not matter any more how many.
+WorkForm take_form(Types inputs, Types results, const Attributes& attributes) {
+  constexpr double kLongRun = 64;
+  const auto along = static_cast<std::size_t>(*find_axis(attributes.get_or<std::int64_t>("axis", 0), inputs[0].rank()));
+  double run = 1;
+  for (std::size_t axis = along + 1; axis < inputs[0].shape.size(); ++axis) run *= static_cast<double>(inputs[0].shape[axis]);
+  return run_form(run, std::min(kLongRun, static_cast<double>(results[0].elements())));
+}
+
+}  // namespace
+
 std::span<const OpDef> indexing_ops() {
   static const std::vector<OpDef> ops = {
       {.name = "slice",
@@ -196,6 +224,8 @@ std::span<const OpDef> indexing_ops() {
        .cost = [](Types, Types results, const Attributes&) -> Cost {
          return {0, 2 * static_cast<double>(results[0].bytes())};
        },
+       .cost_class = CostClass::movement,
+       .form = slice_form,
        .meaning = slice_meaning},
       {.name = "take",
        .min_inputs = 2,
@@ -205,6 +235,8 @@ std::span<const OpDef> indexing_ops() {
        .summary = "elements of an axis by index, which must not be negative or too large; the axis gives way to those of the indices",
        .type_rule = take_type,
        .cost = take_cost,
+       .cost_class = CostClass::gather,
+       .form = take_form,
        .meaning = take_meaning},
       {.name = "one_hot",
        .min_inputs = 1,
@@ -213,7 +245,8 @@ std::span<const OpDef> indexing_ops() {
        .signature = "one_hot(x, depth, dtype?)",
        .summary = "a last axis of extent `depth` with 1 at index x; all 0 if x is outside",
        .type_rule = one_hot_type,
-       .cost = linear_cost,
+       .cost = copy_cost,
+       .cost_class = CostClass::gather,
        .meaning = one_hot_meaning},
   };
   return ops;

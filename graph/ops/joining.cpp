@@ -1,5 +1,6 @@
 // concat, stack, pad, repeat and tile: larger tensors from copies of their operands.
 #include "graph/ops/convert.h"
+#include "graph/ops/forms.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
 #include "graph/ops/strided.h"
@@ -180,6 +181,8 @@ std::span<const OpDef> joining_ops() {
        .summary = "joins the operands along an axis that they have",
        .type_rule = concat_type,
        .cost = copy_cost,
+       .cost_class = CostClass::movement,
+       .form = join_form,
        .meaning = concat_meaning},
       {.name = "stack",
        .min_inputs = 1,
@@ -190,6 +193,8 @@ std::span<const OpDef> joining_ops() {
        .summary = "joins the operands along a new axis",
        .type_rule = stack_type,
        .cost = copy_cost,
+       .cost_class = CostClass::movement,
+       .form = join_form,
        .meaning = stack_meaning},
       {.name = "pad",
        .min_inputs = 1,
@@ -199,6 +204,7 @@ std::span<const OpDef> joining_ops() {
        .summary = "puts `value` around x: `widths` is one number for every side, or before and after of each axis in turn",
        .type_rule = pad_type,
        .cost = copy_cost,
+       .cost_class = CostClass::movement,
        .meaning = pad_meaning},
       {.name = "repeat",
        .min_inputs = 1,
@@ -208,6 +214,7 @@ std::span<const OpDef> joining_ops() {
        .summary = "each element of an axis several times in a row",
        .type_rule = repeat_type,
        .cost = copy_cost,
+       .cost_class = CostClass::movement,
        .meaning = repeat_meaning},
       {.name = "tile",
        .min_inputs = 1,
@@ -217,6 +224,7 @@ std::span<const OpDef> joining_ops() {
        .summary = "the whole of x several times along its last axes, or along new leading ones",
        .type_rule = tile_type,
        .cost = copy_cost,
+       .cost_class = CostClass::movement,
        .meaning = tile_meaning},
   };
   return ops;

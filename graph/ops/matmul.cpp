@@ -1,5 +1,7 @@
 // matmul as in the array API: leading axes broadcast, a one-dimensional operand is a row on the left and a column on the right.
 #include <algorithm>
+#include <cmath>
+#include <utility>
 #include <vector>
 
 #include "graph/ops/op_table.h"
@@ -59,6 +61,22 @@ Cost matmul_cost(Types inputs, Types results, const Attributes&) {
   return {2 * inner * static_cast<double>(results[0].elements()), traffic(inputs, results)};
 }
 
+/// By its shortest side: `rows` of the left operand, `columns` of the right one, or `depth`, what is summed over. What stands in a batch on
+/// the left alone are more rows.
+WorkForm matmul_form(Types inputs, Types, const Attributes&) {
+  const Product p = product_of(inputs[0], inputs[1]);
+  double batch = 1;
+  for (const std::int64_t extent : p.batch) batch *= static_cast<double>(extent);
+  const auto columns = static_cast<double>(p.columns), depth = static_cast<double>(p.inner);
+  auto rows = static_cast<double>(p.rows);
+  const bool shared = std::all_of(p.right_batch.begin(), p.right_batch.end(), [](std::int64_t stride) { return stride == 0; });
+  if (shared) rows *= std::exchange(batch, 1);
+  const WorkForm square{{}, 0, std::cbrt(rows * columns * depth), batch};
+  const double shortest = std::min({rows, columns, depth});
+  if (shortest < 1 || shortest >= square.full) return square;
+  return {shortest == rows ? "rows" : shortest == columns ? "columns" : "depth", shortest, square.full, batch};
+}
+
 /// One matrix product, a row at a time; each sum runs over k in order, in the accumulator type. Rows of the right matrix are read as they
 /// lie: columns would take minutes where this takes seconds.
 template <class T>
@@ -104,6 +122,8 @@ std::span<const OpDef> matmul_ops() {
                                           .summary = "matrix product over the last two axes; the others broadcast",
                                           .type_rule = matmul_type,
                                           .cost = matmul_cost,
+                                          .cost_class = CostClass::product,
+                                          .form = matmul_form,
                                           .meaning = matmul_meaning}};
   return ops;
 }

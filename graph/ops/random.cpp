@@ -88,12 +88,15 @@ OpDef random(std::string name, AttributeDef first, AttributeDef second, std::str
 
 std::span<const OpDef> random_ops() {
   const auto number = [](std::string name, double fallback) { return with_default(std::move(name), Type::number, fallback); };
-  static const std::vector<OpDef> ops = {
-      random("random_uniform", number("low", 0), number("high", 1), "low?, high?",
-             "uniform on [low, high); another integer scalar `step` gives other numbers", random_type<"random_uniform">, uniform_meaning),
-      random("random_normal", number("mean", 0), number("std", 1), "mean?, std?",
-             "normally distributed; another integer scalar `step` gives other numbers", random_type<"random_normal">, normal_meaning),
-  };
+  static const std::vector<OpDef> ops = of_class(
+      CostClass::random,
+      {
+          random("random_uniform", number("low", 0), number("high", 1), "low?, high?",
+                 "uniform on [low, high); another integer scalar `step` gives other numbers", random_type<"random_uniform">,
+                 uniform_meaning),
+          random("random_normal", number("mean", 0), number("std", 1), "mean?, std?",
+                 "normally distributed; another integer scalar `step` gives other numbers", random_type<"random_normal">, normal_meaning),
+      });
   return ops;
 }
 

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "graph/ops/domain.h"
+#include "graph/ops/forms.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
 #include "graph/ops/strided.h"
@@ -207,6 +208,8 @@ OpDef reduction(std::string summary) {
                 return reduction_type({Op::name.view(), Op::takes, Op::gives, Op::needs_elements}, inputs, attributes);
               },
           .cost = linear_cost,
+          .cost_class = CostClass::reduction,
+          .form = form_of_axes,
           .meaning = reduction_meaning<Op>};
 }
 

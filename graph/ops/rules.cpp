@@ -85,6 +85,14 @@ OpDef op_record(std::string signature, int operands, std::vector<AttributeDef> a
   return op;
 }
 
+std::vector<OpDef> of_class(CostClass of, std::vector<OpDef> ops, decltype(OpDef::form) form) {
+  for (OpDef& op : ops) {
+    op.cost_class = of;
+    if (!op.form) op.form = form;
+  }
+  return ops;
+}
+
 double traffic(Types inputs, Types results) {
   double bytes = 0;
   for (const TensorType& type : inputs) bytes += static_cast<double>(type.bytes());

@@ -50,6 +50,8 @@ AttributeDef with_default(std::string name, AttributeDef::Type type, AttributeVa
 /// The record of a pure op that takes exactly `operands`; its name is what stands before the parenthesis of its signature.
 OpDef op_record(std::string signature, int operands, std::vector<AttributeDef> attributes, std::string summary,
                 decltype(OpDef::type_rule) type_rule, decltype(OpDef::cost) cost, decltype(OpDef::meaning) meaning);
+/// Says of each record what kind of work it is.
+std::vector<OpDef> of_class(CostClass of, std::vector<OpDef> ops, decltype(OpDef::form) form = nullptr);
 
 /// Bytes of all operands and results once.
 double traffic(Types inputs, Types results);

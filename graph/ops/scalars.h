@@ -22,28 +22,28 @@ struct PreludeFunction {
   inline constexpr PreludeFunction prelude_##function{#function, #__VA_ARGS__};
 
 /// A line of elementwise.def as a type: what is known of the op, and its expression over a, b, c of type T as text and as code.
-#define CLEAVE_OP_SPLIT(family, Struct, op, operands, takes, meet, result, work, about, expression, on_integers) \
-  struct Struct {                                                                                                \
-    static constexpr const char* name = #op;                                                                     \
-    static constexpr int arity = operands;                                                                       \
-    static constexpr ops::Domain domain = ops::Domain::takes;                                                    \
-    static constexpr Promotion promotion = Promotion::meet;                                                      \
-    static constexpr bool predicate = Result::result == Result::truth;                                           \
-    static constexpr int flops = work;                                                                           \
-    static constexpr const char* summary = about;                                                                \
-    static constexpr const char* text = #expression;                                                             \
-    static constexpr const char* integer_text = #on_integers;                                                    \
-    template <class T>                                                                                           \
-    static auto apply([[maybe_unused]] T a, [[maybe_unused]] T b = T(), [[maybe_unused]] T c = T()) {            \
-      if constexpr (std::is_floating_point_v<T> || std::is_same_v<T, bool>) {                                    \
-        return expression;                                                                                       \
-      } else {                                                                                                   \
-        return on_integers;                                                                                      \
-      }                                                                                                          \
-    }                                                                                                            \
+#define CLEAVE_OP_SPLIT(family, Struct, op, operands, takes, meet, result, costs, about, expression, on_integers) \
+  struct Struct {                                                                                                 \
+    static constexpr const char* name = #op;                                                                      \
+    static constexpr int arity = operands;                                                                        \
+    static constexpr ops::Domain domain = ops::Domain::takes;                                                     \
+    static constexpr Promotion promotion = Promotion::meet;                                                       \
+    static constexpr bool predicate = Result::result == Result::truth;                                            \
+    static constexpr Work work = Work::costs;                                                                     \
+    static constexpr const char* summary = about;                                                                 \
+    static constexpr const char* text = #expression;                                                              \
+    static constexpr const char* integer_text = #on_integers;                                                     \
+    template <class T>                                                                                            \
+    static auto apply([[maybe_unused]] T a, [[maybe_unused]] T b = T(), [[maybe_unused]] T c = T()) {             \
+      if constexpr (std::is_floating_point_v<T> || std::is_same_v<T, bool>) {                                     \
+        return expression;                                                                                        \
+      } else {                                                                                                    \
+        return on_integers;                                                                                       \
+      }                                                                                                           \
+    }                                                                                                             \
   };
-#define CLEAVE_OP(family, Struct, op, operands, takes, meet, result, work, about, expression) \
-  CLEAVE_OP_SPLIT(family, Struct, op, operands, takes, meet, result, work, about, expression, expression)
+#define CLEAVE_OP(family, Struct, op, operands, takes, meet, result, costs, about, expression) \
+  CLEAVE_OP_SPLIT(family, Struct, op, operands, takes, meet, result, costs, about, expression, expression)
 // NOLINTEND(cppcoreguidelines-macro-usage)
 
 using std::acos, std::asin, std::atan, std::atan2, std::ceil, std::copysign, std::cos, std::cosh, std::erf, std::exp, std::expm1, std::fabs,
@@ -89,6 +89,17 @@ template <class T> T floor_quotient(T a, T b) {
 inline constexpr PreludeFunction kPrelude[] = {prelude_integer_power, prelude_floor_remainder, prelude_floor_quotient};
 
 enum class Result : std::uint8_t { same, truth };  ///< the type of the results: the operands', or bool
+
+/// What an element costs: one operation; a division or a square root, which take several times as long; a function of many operations.
+enum class Work : std::uint8_t { simple, division, root, math, test };
+constexpr int flops_of(Work work) {
+  return work == Work::math ? 10 : work == Work::division || work == Work::root ? 4 : 1;
+}
+constexpr CostClass class_of(Work work) {
+  if (work == Work::test) return CostClass::comparison;
+  if (work == Work::division || work == Work::root) return CostClass::division;
+  return work == Work::math ? CostClass::transcendental : CostClass::arithmetic;
+}
 
 #include "graph/ops/elementwise.def"
 // clang-format on

@@ -1,4 +1,5 @@
 // cumulative_sum: running sums along an axis, accumulated as in reductions.
+#include "graph/ops/forms.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
 #include "graph/ops/sums.h"
@@ -53,6 +54,8 @@ std::span<const OpDef> scan_ops() {
        .summary = "running sum along an axis, each element included; bool and u8 give i32",
        .type_rule = cumulative_sum_type,
        .cost = linear_cost,
+       .cost_class = CostClass::scan,
+       .form = form_of_axis,
        .meaning = cumulative_sum_meaning},
   };
   return ops;

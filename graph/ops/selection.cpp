@@ -44,6 +44,8 @@ OpDef where_op() {
           .summary = "`x1` where the condition holds, else `x2`",
           .type_rule = where_type,
           .cost = elementwise_cost<1>,
+          .cost_class = CostClass::comparison,
+          .form = run_of_operands,
           .meaning = where_meaning,
           .scalar = scalars::Where::text,
           .scalar_integer = scalars::Where::text};
@@ -77,6 +79,8 @@ OpDef astype_op() {
               "narrower ones modulo 2^bits (300 to u8: 44), to bool by `!= 0`",
           .type_rule = astype_type,
           .cost = elementwise_cost<1>,
+          .cost_class = CostClass::comparison,
+          .form = run_of_operands,
           .meaning = astype_meaning,
           .scalar = scalars::AsType::text,
           .scalar_integer = scalars::AsType::text};

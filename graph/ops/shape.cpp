@@ -1,6 +1,7 @@
 // Ops that give the same elements another shape or order. Each is a strided view of its operand, copied.
 #include <numeric>
 
+#include "graph/ops/forms.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
 #include "graph/ops/strided.h"
@@ -140,21 +141,27 @@ Status flip_meaning(const OpCall& call) {
 }  // namespace
 
 std::span<const OpDef> shape_ops() {
-  static const std::vector<OpDef> ops = {
-      op_record("transpose(x)", 1, {}, "swaps the last two axes", transpose_type, copy_cost, transpose_meaning),
-      op_record("permute_dims(x, axes)", 1, {required("axes", Type::integers)}, "axis i of the result is axis `axes[i]` of x",
-                permute_dims_type, copy_cost, permute_dims_meaning),
-      op_record("reshape(x, shape)", 1, {required("shape", Type::shape)}, "the same elements in row-major order; one extent may be -1",
-                reshape_type, copy_cost, same_order_meaning),
-      op_record("expand_dims(x, axis?)", 1, {with_default("axis", Type::integer, std::int64_t{0})}, "inserts an axis of extent 1",
-                expand_dims_type, copy_cost, same_order_meaning),
-      op_record("squeeze(x, axis)", 1, {required("axis", Type::integers)}, "removes axes of extent 1", squeeze_type, copy_cost,
-                same_order_meaning),
-      op_record("broadcast_to(x, shape)", 1, {required("shape", Type::shape)}, "repeats axes of extent 1 and adds leading axes",
-                broadcast_to_type, copy_cost, broadcast_to_meaning),
-      op_record("flip(x, axis?)", 1, {optional("axis", Type::integers)}, "reverses the axes (absent: all)", flip_type, copy_cost,
-                flip_meaning),
-  };
+  static const std::vector<OpDef> ops = [] {
+    std::vector<OpDef> all =
+        of_class(CostClass::movement,
+                 {op_record("transpose(x)", 1, {}, "swaps the last two axes", transpose_type, copy_cost, transpose_meaning),
+                  op_record("permute_dims(x, axes)", 1, {required("axes", Type::integers)}, "axis i of the result is axis `axes[i]` of x",
+                            permute_dims_type, copy_cost, permute_dims_meaning),
+                  op_record("reshape(x, shape)", 1, {required("shape", Type::shape)},
+                            "the same elements in row-major order; one extent may be -1", reshape_type, copy_cost, same_order_meaning),
+                  op_record("expand_dims(x, axis?)", 1, {with_default("axis", Type::integer, std::int64_t{0})},
+                            "inserts an axis of extent 1", expand_dims_type, copy_cost, same_order_meaning),
+                  op_record("squeeze(x, axis)", 1, {required("axis", Type::integers)}, "removes axes of extent 1", squeeze_type, copy_cost,
+                            same_order_meaning),
+                  op_record("broadcast_to(x, shape)", 1, {required("shape", Type::shape)}, "repeats axes of extent 1 and adds leading axes",
+                            broadcast_to_type, copy_cost, broadcast_to_meaning),
+                  op_record("flip(x, axis?)", 1, {optional("axis", Type::integers)}, "reverses the axes (absent: all)", flip_type,
+                            copy_cost, flip_meaning)});
+    all[0].form = transpose_form;
+    all[1].form = permute_form;
+    all[5].form = run_of_operands;
+    return all;
+  }();
   return ops;
 }
 

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "graph/ops/domain.h"
+#include "graph/ops/forms.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
 #include "graph/ops/sums.h"
@@ -69,6 +70,8 @@ OpDef softmax(std::string summary) {
           .summary = std::move(summary),
           .type_rule = softmax_type<op>,
           .cost = softmax_cost,
+          .cost_class = CostClass::softmax,
+          .form = form_of_axis,
           .meaning = softmax_meaning<logarithm>};
 }
 
