@@ -237,7 +237,7 @@ TEST_F(CliTest, WhatIsTooMuchToBePlannedNamesTheLine) {
     write_file(folder_.path("odd.yaml"), machine);
     const CommandResult odd = run("check model.yaml --machine odd.yaml");
     EXPECT_EQ(odd.code, 1) << rate;
-    EXPECT_THAT(odd.err, HasSubstr("odd.yaml:6:21: error: `bytes_per_second` must")) << rate;
+    EXPECT_THAT(odd.err, HasSubstr("odd.yaml:8:21: error: `bytes_per_second` must")) << rate;
   }
 }
 
@@ -316,7 +316,12 @@ TEST_F(CliTest, DevicesAndTimeline) {
   const CommandResult devices = run("devices");
   EXPECT_EQ(devices.code, 0);
   EXPECT_THAT(devices.out, HasSubstr("simulated"));
-  EXPECT_TRUE(json::parse(run("devices --json").out)["devices"].is_array());
+  const json all = json::parse(run("devices --json").out)["devices"];
+  EXPECT_TRUE(all.is_array());
+  EXPECT_THAT(devices.out, HasSubstr("kernels for "));
+  EXPECT_TRUE(all[0]["highway"].is_boolean());
+  EXPECT_GE(all[0]["threads"].get<int>(), 1);
+  EXPECT_NE(all[0]["instructions"].get<std::string>(), "");
   model(kScale);
   ASSERT_EQ(run("run model.yaml --input x=1 --trace trace.json --placement accelerator").code, 0);
   EXPECT_FALSE(json::parse(read_file(folder_.path("trace.json")))["traceEvents"].empty());

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <fstream>
 #include <optional>
-#include <thread>
 #include <vector>
 
 #include "executor/api/back_ends.h"
+#include "executor/host/facts.h"
 #include "graph/base/json_writer.h"
 #include "graph/base/units.h"
 #include "graph/base/version.h"
@@ -31,14 +31,14 @@ std::string processor_name() {
 /// A row of the list.
 struct Row {
   FoundDevice device;
-  std::optional<unsigned> threads;
+  std::optional<host::Facts> facts;  ///< of the host
   std::optional<DeviceRates> link;
 };
 
 Row host_row() {
   FoundDevice host{"host", "processor", {}, processor_name(), {}, 0};
   host.memory_bytes = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-  return {std::move(host), std::thread::hardware_concurrency(), {}};
+  return {std::move(host), host::facts(), {}};
 }
 
 Row device_row(const FoundDevice& found, const BackEnd& back_end) {
@@ -57,7 +57,11 @@ void write_json(JsonWriter& json, const Row& row) {
     if (!device.why.empty()) json.field("why", device.why);
     if (!device.description.empty()) json.field("description", device.description);
     if (!device.versions.empty()) json.field("versions", device.versions);
-    if (row.threads) json.field("threads", *row.threads);
+    if (row.facts) {
+      json.field("threads", row.facts->threads);
+      json.field("instructions", row.facts->instructions);
+      json.field("highway", row.facts->highway);
+    }
     if (device.memory_bytes > 0) json.field("memory_bytes", device.memory_bytes);
     if (!row.link) return;
     json.object("link_bytes_per_second", [&] {
@@ -72,7 +76,10 @@ std::string text(const Row& row) {
   std::string line = device.name + ": " + device.kind;
   if (!device.description.empty()) line += ", " + device.description;
   if (!device.why.empty()) return line + ", not usable: " + device.why;
-  if (row.threads) line += ", " + std::to_string(*row.threads) + " threads";
+  if (row.facts) {
+    line += ", " + std::to_string(row.facts->threads) + (row.facts->threads == 1 ? " thread" : " threads") + ", kernels for " +
+            row.facts->instructions + (row.facts->highway ? " with Highway" : " without Highway");
+  }
   line += ", " + format_bytes(device.memory_bytes) + " of memory";
   if (row.link) line += ", link " + format_bytes(row.link->host_to_accelerator.bytes_per_second) + "/s";
   if (!device.versions.empty()) line += ", " + device.versions;
