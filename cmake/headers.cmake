@@ -31,7 +31,8 @@ set(graph_headers
   graph/trace/scope.h
   graph/trace/tensor.h
   graph/trace/trace.h
-  graph/trace/tracer.h)
+  graph/trace/tracer.h
+  graph/work.h)
 set(partitioner_headers
   partitioner/apply/memory_fit.h
   partitioner/apply/program.h
@@ -41,6 +42,7 @@ set(partitioner_headers
   partitioner/apply/worked_out_plan.h
   partitioner/compile.h
   partitioner/flow/min_cut.h
+  partitioner/machine/cost_source.h
   partitioner/machine/costs.h
   partitioner/machine/fusion.h
   partitioner/machine/kernel_request.h

@@ -2,6 +2,7 @@
 
 #include "executor/api/back_ends.h"
 #include "executor/device/kernel.h"
+#include "executor/device/workers.h"
 #include "executor/memory/memory_plan.h"
 
 namespace cleave::runtime {
@@ -23,6 +24,7 @@ Result<Wiring> wire(const CompileOptions& options) {
   }
   wiring.plan.costs.policy = options.placement;
   wiring.plan.costs.has_accelerator = static_cast<bool>(setup->back_end.open);
+  wiring.plan.costs.host_threads = options.executor.threads > 0 ? options.executor.threads : Workers::available();
   wiring.plan.costs.profile = options.profile;
   wiring.plan.costs.precision = options.executor.precision;
   wiring.plan.costs.in_precision = setup->back_end.in_precision;

@@ -28,7 +28,9 @@ class ProblemMaker {
 
   CostedProblem make() {
     result_.uses = std::make_shared<const ValueUses>(graph_);
+    result_.host_threads = model_.host_threads;
     result_.frequency = region_frequencies(graph_);
+    result_.sources.resize(graph_.nodes.size());
     add_regions();
     problem().nodes.resize(graph_.nodes.size() + 1);
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) add_costs(NodeId(i));
@@ -96,8 +98,14 @@ class ProblemMaker {
     out.region = static_cast<std::int32_t>(node.region.index);
     out.accelerator_bytes = bytes(node);
     if (node.kind != NodeKind::operation) return;
-    out.host_seconds = costs_.host_seconds(id);
-    if (!model_.machine.accelerators.empty()) out.accelerator_seconds = costs_.accelerator_seconds(id);
+    CostSources& sources = result_.sources[id];
+    const OpCost host = costs_.host_cost(id);
+    out.host_seconds = host.seconds;
+    sources.host = host.source;
+    if (model_.machine.accelerators.empty()) return;
+    const OpCost accelerator = costs_.accelerator_cost(id);
+    out.accelerator_seconds = accelerator.seconds;
+    sources.accelerator = accelerator.source;
   }
 
   void decide_side(NodeId id) {

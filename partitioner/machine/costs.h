@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "partitioner/machine/cost_source.h"
 #include "partitioner/machine/fusion.h"
 #include "partitioner/machine/machine.h"
 #include "partitioner/machine/policy.h"
@@ -32,12 +33,15 @@ struct CostModel {
   /// Of the accelerator's matrix products; which operations that concerns the executor says too (null: none).
   Precision precision = Precision::f32;
   KernelSupport in_precision = nullptr;
+  int host_threads = 0;                      ///< 0: as many as the machine's tables were measured with
   FusionRule host_fuses, accelerator_fuses;  ///< null: every operation runs by itself there
 };
 
 struct CostedProblem {
   PlacementProblem problem;               ///< nodes as in the graph, then one host node for outputs and control; values as in the graph
   std::vector<Cause> forced;              ///< per graph node: why it cannot leave the host; none: it can
+  IdVector<NodeId, CostSources> sources;  ///< per graph node: where its costs come from
+  int host_threads = 0;                   ///< that the host's costs are of; 0: as many as they were measured with
   IdVector<RegionId, double> frequency;   ///< per graph region
   FusibleGroups fusible;                  ///< what runs as one kernel where it is together; `problem.savings` are what that saves
   std::shared_ptr<const ValueUses> uses;  ///< of the graph, which must outlive it

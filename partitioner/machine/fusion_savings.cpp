@@ -15,6 +15,8 @@ class FusionSavings::Group {
   Group(FusionSavings& all, DeviceId side, const FusibleGroup& group, const DeviceRates& rates, const std::function<double(NodeId)>& spare)
       : all_(all), graph_(all.graph_), side_(side), group_(group), rates_(rates) {
     for (const NodeId node : group.nodes) spare_.push_back(spare(node));
+    double& first = spare_[group.pulled];  // it starts the kernel
+    first = std::max(0.0, first - rates.overhead_seconds);
     saved_.resize(group.nodes.size());
   }
 

@@ -21,8 +21,10 @@ double seconds_at(const PointTable& points, double size) {
   const auto index = std::clamp<std::ptrdiff_t>(above - points.begin(), 1, static_cast<std::ptrdiff_t>(points.size()) - 1);
   const auto& [low_size, low_seconds] = points[index - 1];
   const auto& [high_size, high_seconds] = points[index];
-  const double part = std::log(size / low_size) / std::log(high_size / low_size);
-  return low_seconds * std::pow(high_seconds / low_seconds, part);
+  const double seconds = low_seconds + (high_seconds - low_seconds) * (size - low_size) / (high_size - low_size);
+  // Beyond the ends never less than what a rate would say of a smaller size, or the last point of a larger one.
+  if (size < low_size) return std::clamp(seconds, low_seconds * (size / low_size), low_seconds);
+  return size > high_size ? std::max(seconds, high_seconds) : seconds;
 }
 
 double LinkDirection::seconds(double bytes) const {

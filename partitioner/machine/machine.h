@@ -13,10 +13,11 @@
 #include "graph/array/tensor_type.h"
 #include "graph/base/id.h"
 #include "graph/base/result.h"
+#include "graph/work.h"
 
 namespace cleave {
 
-/// Seconds by size, interpolated linearly between points on a log-log scale, extended beyond the ends at the rate of the outermost pair.
+/// Seconds by size, interpolated linearly between points, extended beyond the ends at the rate of the outermost pair.
 using PointTable = std::vector<std::pair<double, double>>;
 
 /// Seconds for `size` by the table, which must not be empty.
@@ -32,6 +33,11 @@ struct LinkDirection {
   [[nodiscard]] double seconds(double bytes) const;
 };
 
+/// Which part of the rates of arithmetic and of memory a class of operations reaches.
+struct Efficiency {
+  double flops = 1, bytes = 1;
+};
+
 /// What one device can do.
 struct DeviceRates {
   std::string name;
@@ -40,12 +46,15 @@ struct DeviceRates {
   double bytes_per_second = 1;
   double overhead_seconds = 0;  ///< of every operation
   double memory_bytes = 0;
+  int threads = 0;                                     ///< of a host: as many as `points` were measured with; 0: not known
+  std::array<Efficiency, kCostClassCount> efficiency;  ///< by CostClass, where there are no points
   std::string control_flow = "none";
-  std::map<std::string, PointTable> points;                ///< by op and type: [flops or bytes, seconds]
+  std::map<std::string, PointTable> points;                ///< by op, type and variant: [flops or bytes, seconds]
   LinkDirection host_to_accelerator, accelerator_to_host;  ///< accelerators only
 
   /// Operations a second of matrix products of f32.
   [[nodiscard]] double product_flops(Precision precision) const;
+  [[nodiscard]] const Efficiency& efficiency_of(CostClass of) const { return efficiency[static_cast<std::size_t>(of)]; }
 };
 
 /// A host, its accelerator and the link between them: `Result<Machine> machine = Machine::find("h200");`

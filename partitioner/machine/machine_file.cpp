@@ -10,9 +10,9 @@
 #include "graph/base/exceptions.h"
 #include "graph/base/spelling.h"
 #include "graph/base/units.h"
-#include "graph/op.h"
 #include "partitioner/machine/machine.h"
 #include "partitioner/machine/machine_keys.h"
+#include "partitioner/machine/point_key.h"
 
 namespace cleave {
 namespace {
@@ -170,24 +170,35 @@ class Reader {
     rates.bytes_per_second = number(node["bytes_per_second"], "`bytes_per_second`");
     if (node["overhead_seconds"]) rates.overhead_seconds = number(node["overhead_seconds"], "`overhead_seconds`", true);
     if (node["memory_bytes"]) rates.memory_bytes = number(node["memory_bytes"], "`memory_bytes`", true, true);
+    if (node["threads"]) read_threads(node["threads"], rates);
+    if (node["efficiency"]) read_efficiency(node["efficiency"], rates);
     if (!node["points"] || error_) return;
     if (!node["points"].IsMap()) return fail(node["points"].Mark(), "`points` must be a map from `op/type` to a list of [size, seconds]");
     for (const auto& entry : node["points"]) {
       const std::string key = entry.first.IsScalar() ? entry.first.Scalar() : std::string();
-      const std::size_t slash = key.find('/');
-      const std::string_view type = slash == std::string::npos ? std::string_view() : std::string_view(key).substr(slash + 1);
-      const bool rounded = &flops == &planner::accelerator_flops_keys() && type == to_string(Precision::tf32);
-      if (slash == 0 || (!rounded && !parse_dtype(type))) {
-        return fail(entry.first.Mark(), "`" + key + "` is not of the form `op/type`, as in `matmul/f32`");
-      }
-      const std::string op = key.substr(0, slash);
-      if (!find_op(op)) {
-        Keys ops;
-        for (const OpDef* known : all_ops()) ops.push_back(known->name);
-        return fail(entry.first.Mark(), "`" + key + "`: there is no operation `" + op + "`" + did_you_mean(op, ops));
-      }
+      const std::optional<planner::PointKey> parsed = planner::parse_point_key(key);
+      const bool rounded = parsed && !parsed->type && &flops != &planner::accelerator_flops_keys();
+      if (!parsed || rounded) return fail(entry.first.Mark(), planner::what_is_wrong_with_key(key));
       if (rates.points.contains(key)) return fail(entry.first.Mark(), "`" + key + "` is given twice");
       rates.points[key] = points(entry.second, "`" + key + "`");
+    }
+  }
+
+  void read_threads(const YAML::Node& node, DeviceRates& rates) {
+    const double threads = number(node, "`threads`");
+    if (!error_ && (threads != std::floor(threads) || threads > 65536))
+      fail(node.Mark(), "`threads` must be a whole number, at most 65536");
+    if (!error_) rates.threads = static_cast<int>(threads);
+  }
+
+  void read_efficiency(const YAML::Node& node, DeviceRates& rates) {
+    if (!map(node, "`efficiency`", planner::efficiency_keys())) return;
+    for (const auto& entry : node) {
+      const std::string name = entry.first.Scalar();
+      if (!map(entry.second, "`" + name + "`", planner::class_efficiency_keys())) return;
+      Efficiency& part = rates.efficiency[static_cast<std::size_t>(*parse_cost_class(name))];
+      if (entry.second["flops"]) part.flops = number(entry.second["flops"], "`flops`");
+      if (entry.second["bytes"]) part.bytes = number(entry.second["bytes"], "`bytes`");
     }
   }
 

@@ -2,6 +2,7 @@
 
 #include "graph/array/precision.h"
 #include "graph/array/tensor_type.h"
+#include "graph/work.h"
 
 namespace cleave::planner {
 
@@ -12,14 +13,15 @@ const MachineKeys& machine_file_keys() {
 }
 
 const MachineKeys& host_keys() {
-  static const MachineKeys keys = {{"name", "flops", "bytes_per_second", "overhead_seconds", "memory_bytes", "points"},
-                                   {"flops", "bytes_per_second"}};
+  static const MachineKeys keys = {
+      {"name", "flops", "bytes_per_second", "overhead_seconds", "memory_bytes", "threads", "efficiency", "points"},
+      {"flops", "bytes_per_second"}};
   return keys;
 }
 
 const MachineKeys& accelerator_keys() {
   static const MachineKeys keys = {
-      {"name", "flops", "bytes_per_second", "overhead_seconds", "memory_bytes", "points", "control_flow", "link"},
+      {"name", "flops", "bytes_per_second", "overhead_seconds", "memory_bytes", "efficiency", "points", "control_flow", "link"},
       {"flops", "bytes_per_second"}};
   return keys;
 }
@@ -40,6 +42,20 @@ const MachineKeys& accelerator_flops_keys() {
     all.known.emplace_back(to_string(Precision::tf32));
     return all;
   }();
+  return keys;
+}
+
+const MachineKeys& efficiency_keys() {
+  static const MachineKeys keys = [] {
+    MachineKeys all;
+    for (int i = 0; i < kCostClassCount; ++i) all.known.emplace_back(to_string(static_cast<CostClass>(i)));
+    return all;
+  }();
+  return keys;
+}
+
+const MachineKeys& class_efficiency_keys() {
+  static const MachineKeys keys = {{"flops", "bytes"}, {}};
   return keys;
 }
 

@@ -16,6 +16,8 @@ const MachineKeys& host_keys();
 const MachineKeys& accelerator_keys();
 const MachineKeys& flops_keys();              ///< of `host`
 const MachineKeys& accelerator_flops_keys();  ///< the same, and `tf32`
+const MachineKeys& efficiency_keys();         ///< by class of operations
+const MachineKeys& class_efficiency_keys();
 const MachineKeys& link_keys();
 const MachineKeys& link_direction_keys();
 

@@ -29,6 +29,20 @@ std::string list(const PointTable& points) {
   return text + "]";
 }
 
+std::string efficiency(const DeviceRates& device, const std::string& indent) {
+  std::string text;
+  for (int i = 0; i < kCostClassCount; ++i) {
+    const auto [flops, bytes] = device.efficiency[static_cast<std::size_t>(i)];
+    std::string parts;
+    if (flops != 1) parts = "flops: " + number(flops);
+    if (bytes != 1) parts += (parts.empty() ? "bytes: " : ", bytes: ") + number(bytes);
+    if (parts.empty()) continue;
+    if (text.empty()) text = indent + "efficiency:\n";
+    text += indent + "  " + std::string(to_string(static_cast<CostClass>(i))) + ": {" + parts + "}\n";
+  }
+  return text;
+}
+
 std::string rates(const DeviceRates& device, const std::string& indent) {
   std::string text = indent + "flops: {";
   bool first = true;
@@ -42,6 +56,8 @@ std::string rates(const DeviceRates& device, const std::string& indent) {
   text += "}\n" + indent + "bytes_per_second: " + number(device.bytes_per_second) + "\n";
   text += indent + "overhead_seconds: " + number(device.overhead_seconds) + "\n";
   text += indent + "memory_bytes: " + number(device.memory_bytes) + "\n";
+  if (device.threads > 0) text += indent + "threads: " + std::to_string(device.threads) + "\n";
+  text += efficiency(device, indent);
   if (device.points.empty()) return text;
   text += indent + "points:\n";
   for (const auto& [key, points] : device.points) text += indent + "  " + key + ": " + list(points) + "\n";

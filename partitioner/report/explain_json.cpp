@@ -88,6 +88,10 @@ class Document {
     location(region.owner ? graph_.nodes[region.owner].location : SourceLocation());
   }
 
+  static std::optional<std::string_view> source(CostSource source) {
+    return source == CostSource::none ? std::nullopt : std::optional(to_string(source));
+  }
+
   void node(NodeId id) {
     const Node& node = graph_.nodes[id];
     const bool on_host = plan_.placement.on_host[id.index];
@@ -102,6 +106,9 @@ class Document {
     count("frequency", plan_.costed.frequency[node.region]);
     json_.field("host_seconds", plan_.costed.problem.nodes[id.index].host_seconds);
     json_.field("accelerator_seconds", plan_.costed.problem.nodes[id.index].accelerator_seconds);
+    const CostSources& sources = plan_.costed.sources[id];
+    json_.field("host_cost", source(sources.host));
+    json_.field("accelerator_cost", source(sources.accelerator));
     const Cause forced = plan_.costed.forced[id.index];
     json_.field("cause", on_host ? std::optional(to_string(forced == Cause::none ? Cause::cheaper : forced)) : std::nullopt);
     location(node.location);

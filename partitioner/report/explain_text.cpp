@@ -5,6 +5,7 @@
 #include "graph/base/units.h"
 #include "partitioner/apply/elapsed_bounds.h"
 #include "partitioner/apply/fused_kernels.h"
+#include "partitioner/report/cost_sources.h"
 #include "partitioner/report/explain.h"
 #include "partitioner/report/wording.h"
 
@@ -102,6 +103,7 @@ class Report {
             ", all on the accelerator " + format_seconds(plan_.all_accelerator_seconds) +
             ratio(plan_.all_accelerator_seconds, placement.objective_seconds) + "\n";
     if (const std::string remark = faster_remark(plan_); !remark.empty()) out_ += "remark: " + remark + "\n";
+    out_ += cost_sources(plan_);
   }
 
   std::string bound() const {

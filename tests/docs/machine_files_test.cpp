@@ -65,9 +65,11 @@ TEST(MachineFiles, EveryKeyIsInTheDocumentAndInTheReader) {
   expect_same_keys(table["accelerators"], accelerator_keys());
   expect_same_keys(table["flops"], accelerator_flops_keys());
   EXPECT_FALSE(std::ranges::count(flops_keys().known, "tf32"));
+  expect_same_keys(table["efficiency"], efficiency_keys());
+  expect_same_keys(table["A class in efficiency"], class_efficiency_keys());
   expect_same_keys(table["link"], link_keys());
   expect_same_keys(table["host_to_accelerator and accelerator_to_host"], link_direction_keys());
-  EXPECT_EQ(table.size(), 6U) << "a table of keys that this test does not compare";
+  EXPECT_EQ(table.size(), 8U) << "a table of keys that this test does not compare";
 }
 
 TEST(MachineFiles, DefaultsAreThoseOfTheReader) {

@@ -89,14 +89,18 @@ TEST(Machine, OneAcceleratorNeedsNoListAndTheLinkMayStandOutside) {
   EXPECT_DOUBLE_EQ(machine->link(kAccelerator, kHost).latency_seconds, 2e-5);
 }
 
-TEST(Machine, TablesAreReadOnALogarithmicScale) {
+TEST(Machine, TablesAreReadInStraightLines) {
   const PointTable table = {{100, 1e-6}, {10000, 1e-4}, {1000000, 1e-3}};
   EXPECT_DOUBLE_EQ(seconds_at(table, 100), 1e-6);
   EXPECT_DOUBLE_EQ(seconds_at(table, 10000), 1e-4);
-  EXPECT_NEAR(seconds_at(table, 1000), 1e-5, 1e-12);
-  EXPECT_NEAR(seconds_at(table, 100000), std::sqrt(1e-4 * 1e-3), 1e-12);
+  EXPECT_NEAR(seconds_at(table, 5050), 5.05e-5, 1e-12);
+  EXPECT_NEAR(seconds_at(table, 505000), 5.5e-4, 1e-9);
   EXPECT_NEAR(seconds_at(table, 10), 1e-7, 1e-14);  // beyond the ends at the rate of the outermost pair
-  EXPECT_NEAR(seconds_at(table, 1e8), 1e-2, 1e-9);
+  EXPECT_NEAR(seconds_at(table, 1990000), 1.9e-3, 1e-9);
+  const PointTable started = {{100, 2e-6}, {200, 2.5e-6}, {300, 2.5e-6}};
+  EXPECT_NEAR(seconds_at(started, 50), 1.75e-6, 1e-12) << "what is there for nothing stays";
+  EXPECT_DOUBLE_EQ(seconds_at(started, 1e6), 2.5e-6);
+  EXPECT_DOUBLE_EQ(seconds_at({{100, 1e-6}, {110, 1e-3}}, 50), 5e-7) << "never less than at the rate of the first point";
   EXPECT_DOUBLE_EQ(seconds_at(table, 0), 1e-6);
   EXPECT_DOUBLE_EQ(seconds_at({{10, 2}}, 5), 1);
   const auto machine = Machine::parse(kGood, "box.yaml");
@@ -134,6 +138,13 @@ TEST(Machine, EveryMistakeHasItsPlace) {
       {"matmul/f32:", "matmul/tf32:", "`matmul/tf32` is not of the form `op/type`", 7, 12},
       {"matmul/f32:", "matmull/f32:", "`matmull/f32`: there is no operation `matmull`; did you mean `matmul`?", 7, 12},
       {"matmul/f32:", "matmul:", "`matmul` is not of the form `op/type`", 7, 12},
+      {"matmul/f32:", "matmul/f32/rows:", "`matmul/f32/rows`: there is no variant `rows`; there are `rows_N`", 7, 12},
+      {"matmul/f32:", "matmul/f32/rows_0:", "there is no variant `rows_0`", 7, 12},
+      {"matmul/f32:", "matmul/f32/rows_8/x:", "there is no variant `rows_8/x`", 7, 12},
+      {"memory_bytes: 16GiB", "threads: 1.5", "`threads` must be a whole number", 6, 12},
+      {"memory_bytes: 16GiB", "efficiency: {sorting: {flops: 1}}", "unknown key `sorting` in `efficiency`; did you mean", 6, 16},
+      {"memory_bytes: 16GiB", "efficiency: {sort: {flop: 1}}", "unknown key `flop` in `sort`; did you mean `flops`?", 6, 23},
+      {"memory_bytes: 16GiB", "efficiency: {sort: {flops: 0}}", "`flops` must be a positive number, not `0`", 6, 30},
       {"[100000, 1e-4]", "[10, 1e-4]", "the sizes of `matmul/f32` must grow", 7, 39},
       {"[100000, 1e-4]", "[10]", "`matmul/f32` must hold pairs", 7, 39},
       {"[[1000, 1e-6], [100000, 1e-4]]", "[]", "`matmul/f32` must be a list", 7, 24},
