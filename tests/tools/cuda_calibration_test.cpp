@@ -13,7 +13,6 @@ CalibrationOptions small_options(FakeDriver& driver) {
   options.given = *Machine::shipped("h200");
   options.seconds_a_point = 0;
   options.largest_copy = 1 << 14;
-  options.largest_matrix = 64;
   options.memory_bytes = 1 << 15;
   options.open = [&driver] { return driver.opener()(0, {}); };
   return options;

@@ -1,6 +1,5 @@
-// calibrate(): measures what this machine can do and gives it as a Machine. The host is measured through the host's kernels, an accelerator
-// through the Device interface, so that what is measured is what the executor will get. Knows no kind of device; names the two operations
-// that it measures with.
+// calibrate(): measures what this machine can do and gives it as a Machine. The host is measured through the host's kernels and the
+// executor, an accelerator through the Device interface, so that what is measured is what a run will get. Knows no kind of device.
 #pragma once
 
 #include <functional>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "graph/base/result.h"
+#include "partitioner/machine/costs.h"
 #include "partitioner/machine/machine.h"
 
 namespace cleave {
@@ -22,13 +22,16 @@ class Device;
 struct CalibrationOptions {
   /// Opens the accelerator; null: there is none, and the accelerators of `given` stand as they are.
   std::function<Result<std::unique_ptr<runtime::Device>>()> open;
-  /// Its name and what is not measured: memory sizes, element types without a matrix product.
+  planner::KernelSupport supports;  ///< what it has kernels for; null: everything
+  /// Its name and what is not measured: memory sizes, rates of types without a matrix product.
   Machine given;
-  double seconds_a_point = 0.03;                   ///< of repetitions; at least three are made
-  std::int64_t largest_copy = 1LL << 30;           ///< bytes; copies go from 4 KiB to this in powers of four
-  std::int64_t largest_matrix = 4096;              ///< rows of the largest square matrix product on the accelerator; the host stops at 1024
-  std::int64_t memory_bytes = 256LL << 20;         ///< read and written by the test of memory rates
-  std::function<void(std::string_view)> progress;  ///< what is measured next; null: nobody wants to know
+  int threads = 0;                          ///< of the host's kernels; 0: as many as the process is given
+  double seconds_a_point = 0.01;            ///< of repetitions, three times as long where they disagree; at least three are made
+  double most_seconds = 110;                ///< of all, after which no further table is begun
+  std::int64_t largest_copy = 1LL << 30;    ///< bytes; copies go from 4 KiB to this in powers of four
+  std::int64_t memory_bytes = 256LL << 20;  ///< of the largest call, operands and results together, about
+  /// What is measured now, and which part of all is done, from 0 to 1; null: nobody wants to know.
+  std::function<void(std::string_view what, double done)> progress;
 };
 
 struct Calibration {
@@ -36,9 +39,16 @@ struct Calibration {
   /// Seconds by what was waited for, medians: a launch enqueued, a launch waited for, an event between two streams, a round trip of eight
   /// bytes (accelerator to host and back), and a hundred launches as one graph where the device has graphs. Empty without an accelerator.
   std::vector<std::pair<std::string, double>> latencies;
+  /// How the host's tables compare with calls of sizes in between, measured afterwards: as factors, 1.1 for ten percent either way.
+  struct Fit {
+    int calls = 0;
+    double median = 1, worst = 1;
+    std::string worst_table;
+  } fit;
+  int left_out = 0;  ///< tables for which there was no time
 };
 
-/// Takes from seconds to about a minute, by the options. An Error (machine) of the device.
+/// Takes at most about two minutes. An Error (machine) of the device.
 Result<Calibration> calibrate(const CalibrationOptions& options);
 
 }  // namespace cleave

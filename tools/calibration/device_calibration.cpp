@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
+#include <map>
+#include <optional>
 
 #include "executor/device/device.h"
 #include "executor/device/run_state.h"
@@ -16,15 +19,42 @@ constexpr std::int64_t kAlignment = 256;
 constexpr int kLaunchesInARow = 200;
 constexpr std::size_t kStepsOfAGraph = 100;
 
-KernelRequest request_for(const char* op, const Attributes& attributes, const TensorType& type, Range a, Range b, Range c) {
-  return {NodeId(), find_op(op), &attributes, {type, type}, {type}, {a, b}, {c}};
+/// A program of one call, for those who are asked whether they have a kernel.
+Graph graph_of(const Sample& call, NodeId& operation) {
+  Graph graph;
+  const auto add = [&](NodeKind kind, const std::vector<TensorType>& results) {
+    Node node;
+    node.kind = kind;
+    node.region = Graph::kRoot;
+    const NodeId id = graph.nodes.push_back(std::move(node));
+    graph.regions[Graph::kRoot].nodes.push_back(id);
+    for (const TensorType& type : results) {
+      Value value;
+      value.type = type;
+      value.producer = id;
+      value.region = Graph::kRoot;
+      graph.nodes[id].results.push_back(graph.values.push_back(std::move(value)));
+    }
+    return id;
+  };
+  std::vector<ValueId> inputs;
+  for (const TensorType& type : call.inputs) inputs.push_back(graph.nodes[add(NodeKind::input, {type})].results[0]);
+  operation = add(NodeKind::operation, call.results);
+  graph.nodes[operation].op = call.op;
+  graph.nodes[operation].attributes = call.attributes;
+  graph.nodes[operation].inputs = std::move(inputs);
+  return graph;
 }
 
 /// An accelerator, by waiting for what was put on its streams.
 class DeviceCalibration {
  public:
   DeviceCalibration(const CalibrationOptions& options, Device& device, Calibration& result)
-      : options_(options), device_(device), result_(result), rates_(result.machine.accelerators.front()) {}
+      : options_(options),
+        device_(device),
+        result_(result),
+        rates_(result.machine.accelerators.front()),
+        course_(options, (1 - kShareOfHost) * options.most_seconds) {}
 
   Status measure() {
     if (Status status = make_ready(); !status) return status;
@@ -36,9 +66,10 @@ class DeviceCalibration {
   }
 
  private:
-  struct Product {
-    DType type;
-    std::int64_t rows;
+  /// A call that is ready to be launched.
+  struct Prepared {
+    Sample call;
+    std::vector<Range> inputs;
     KernelId kernel;
   };
 
@@ -46,10 +77,8 @@ class DeviceCalibration {
 
   /// Memory, staging and kernels: all there is before the run.
   Status make_ready() {
-    const std::int64_t matrix = rounded(options_.largest_matrix * options_.largest_matrix * 8);
-    const std::int64_t operand = std::max(matrix, rounded(options_.memory_bytes / 3));
-    const std::int64_t arena = std::max(3 * operand, rounded(options_.largest_copy));
-    if (Status status = device_.allocate(arena); !status) return status;
+    arena_ = std::max(rounded(options_.memory_bytes) + 5 * kAlignment, rounded(options_.largest_copy));
+    if (Status status = device_.allocate(arena_); !status) return status;
     Result<std::byte*> staging = device_.allocate_staging(options_.largest_copy);
     if (!staging) return staging.error();
     staging_ = *staging;
@@ -58,32 +87,68 @@ class DeviceCalibration {
     if (!pageable) return pageable.error();
     pageable_ = *std::move(pageable);
     std::memset(pageable_.mutable_bytes(), 0, static_cast<std::size_t>(options_.largest_copy));
-    arena_ = arena;
-    operand_ = operand;
-    const auto prepare = [&](const char* op, const TensorType& type, KernelId& kernel) -> Status {
-      const std::int64_t bytes = type.bytes();
-      Result<KernelId> made = device_.prepare(request_for(op, attributes_, type, {0, bytes}, {operand, bytes}, {2 * operand, bytes}));
-      if (!made) return made.error();
-      kernel = *made;
-      return {};
-    };
-    if (Status status = prepare("add", {DType::f32, {}}, tiny_); !status) return status;
-    for (const DType type : kTypes) {
-      for (const TensorType& vector : vectors(type, options_.memory_bytes)) {
-        KernelId kernel;
-        if (Status status = prepare("add", vector, kernel); !status) return status;
-        sums_.emplace_back(vector, kernel);
-      }
-      for (std::int64_t rows = 64; rows <= options_.largest_matrix; rows *= 2) {
-        Product product{type, rows, {}};
-        if (Status status = prepare("matmul", {type, {rows, rows}}, product.kernel); !status) return status;
-        products_.push_back(product);
+    // What is left out here is what there is no kernel for, and what there is no time for.
+    std::optional<Prepared> tiny = prepare(*sample(*find_op("add"), DType::f32, "", 0, 1));
+    if (failed_) return *failed_;
+    if (!tiny) return Error{"the accelerator has no kernel for `add`", {}, ErrorKind::machine};
+    tiny_ = tiny->kernel;
+    tables_ = tables(1, options_.memory_bytes / 16, true);
+    for (std::size_t i = 0; i < tables_.size() && !failed_; ++i) {
+      say("kernels", static_cast<double>(i) / static_cast<double>(3 * tables_.size()));
+      for (const std::int64_t elements : tables_[i].elements) {
+        if (course_.late()) break;
+        const Table& table = tables_[i];
+        std::optional<Sample> call = sample(*table.op, table.type, table.form, table.extent, elements);
+        if (!call || call->bytes() > options_.memory_bytes) continue;
+        if (std::optional<Prepared> ready = prepare(*std::move(call))) prepared_[table.key()].push_back(*std::move(ready));
       }
     }
+    if (failed_) return *failed_;
     if (device_.joins(tiny_)) {
       DeviceStep step;
       step.kernel = tiny_;
       graph_ = device_.prepare_segment(std::vector<DeviceStep>(kStepsOfAGraph, step));
+    }
+    return {};
+  }
+
+  /// Operands one after the other. Nothing: there is no kernel, or `failed_`.
+  std::optional<Prepared> prepare(Sample call) {
+    NodeId node;
+    const Graph graph = graph_of(call, node);
+    if (options_.supports && !options_.supports(graph, node)) return std::nullopt;
+    KernelRequest request{NodeId(), call.op, &attributes_.emplace_back(call.attributes), call.inputs, call.results, {}, {}, {}, {}};
+    std::int64_t end = 0;
+    const auto place = [&](const TensorType& type) {
+      const Range range{end, type.bytes()};
+      end += rounded(type.bytes());
+      return range;
+    };
+    for (const TensorType& type : call.inputs) request.inputs.push_back(place(type));
+    for (const TensorType& type : call.results) request.results.push_back(place(type));
+    if (end > arena_) return std::nullopt;
+    std::vector<Range> inputs = request.inputs;
+    Result<KernelId> made = device_.prepare(std::move(request));
+    if (!made) {
+      failed_ = made.error();
+      return std::nullopt;
+    }
+    return Prepared{std::move(call), std::move(inputs), *made};
+  }
+
+  /// What the call reads.
+  Status upload(const Prepared& prepared) {
+    for (std::size_t i = 0; i < prepared.inputs.size(); ++i) {
+      const Range& range = prepared.inputs[i];
+      const DType type = prepared.call.inputs[i].dtype;
+      const std::int64_t indices = i + 1 == prepared.inputs.size() ? prepared.call.indices : 0;
+      const std::int64_t piece = std::min(options_.largest_copy, range.bytes);
+      if (piece > 0) fill(staging_, type, piece, indices);
+      for (std::int64_t done = 0; done < range.bytes; done += piece) {
+        const Range part{range.offset + done, std::min(piece, range.bytes - done)};
+        if (Status status = device_.copy_to_device(part, staging_, {}); !status) return status;
+      }
+      if (Status status = wait(Stream::to_device); !status) return status;
     }
     return {};
   }
@@ -95,13 +160,13 @@ class DeviceCalibration {
       if (Status status = device_.copy_to_device(piece, staging_, {}); !status) return status;
       if (Status status = device_.synchronize(device_.record(Stream::to_device)); !status) return status;
     }
-    say("launches");
+    say("launches", 0.35);
+    const Range tiny{0, 4 * kAlignment};  // operands and result of the tiny kernel: nothing is read before it was written
+    if (Status status = device_.copy_to_device(tiny, staging_, {}); !status) return status;
+    if (Status status = wait(Stream::to_device); !status) return status;
     if (Status status = measure_launches(); !status) return status;
-    say("matrix products");
-    if (Status status = measure_products(); !status) return status;
-    say("memory");
-    if (Status status = measure_memory(); !status) return status;
-    say("copies");
+    if (Status status = measure_tables(); !status) return status;
+    say("copies", 0.9);
     return measure_copies();
   }
 
@@ -128,7 +193,7 @@ class DeviceCalibration {
     const Result<double> trip = seconds([&]() -> Status {
       if (Status status = device_.launch(tiny_, {}); !status) return status;
       if (Status status = device_.wait(Stream::to_host, device_.record(Stream::compute)); !status) return status;
-      if (Status status = device_.copy_to_host(staging_, {2 * operand_, 8}, {}); !status) return status;
+      if (Status status = device_.copy_to_host(staging_, {2 * kAlignment, 8}, {}); !status) return status;
       if (Status status = wait(Stream::to_host); !status) return status;
       if (Status status = device_.copy_to_device({0, 8}, staging_, {}); !status) return status;
       if (Status status = device_.wait(Stream::compute, device_.record(Stream::to_device)); !status) return status;
@@ -150,25 +215,28 @@ class DeviceCalibration {
     return {};
   }
 
-  Status measure_memory() {
-    for (const DType type : kTypes) {
-      auto seconds_of = [&](const TensorType& vector) {
-        const auto sum = std::find_if(sums_.begin(), sums_.end(), [&](const auto& each) { return each.first == vector; });
-        return seconds([&] { return launch(sum->second); });
-      };
-      if (Status status = memory_points(options_.memory_bytes, rates_, type, seconds_of); !status) return status;
-    }
-    return {};
-  }
-
-  Status measure_products() {
-    for (const DType type : kTypes) {
-      auto seconds_of = [&](std::int64_t rows) {
-        const auto product =
-            std::find_if(products_.begin(), products_.end(), [&](const Product& each) { return each.type == type && each.rows == rows; });
-        return seconds([&] { return launch(product->kernel); });
-      };
-      if (Status status = product_points(options_.largest_matrix, rates_, type, seconds_of); !status) return status;
+  Status measure_tables() {
+    const SecondsOf seconds_of = [&](const Sample& call, const Table& table) -> Result<std::optional<double>> {
+      const auto& ready = prepared_[table.key()];
+      const auto found = std::find_if(ready.begin(), ready.end(),
+                                      [&](const Prepared& each) { return each.call.work.cost.size() == call.work.cost.size(); });
+      if (found == ready.end()) return std::optional<double>();
+      if (Status status = upload(*found); !status) return status.error();
+      const Result<double> seconds = seconds_of_call(options_.seconds_a_point, [&](int calls) -> Status {
+        for (int i = 0; i < calls; ++i)
+          if (Status status = device_.launch(found->kernel, {}); !status) return status;
+        return wait(Stream::compute);
+      });
+      if (!seconds) return seconds.error();
+      return std::optional(*seconds);
+    };
+    for (std::size_t i = 0; i < tables_.size(); ++i) {
+      if (course_.late()) {
+        result_.left_out += static_cast<int>(tables_.size() - i);
+        return {};
+      }
+      say(tables_[i].op->name, 0.35 + 0.55 * static_cast<double>(i) / static_cast<double>(tables_.size()));
+      if (Status status = measure_table(tables_[i], seconds_of, 0, rates_); !status) return status;
     }
     return {};
   }
@@ -213,10 +281,14 @@ class DeviceCalibration {
   Status wait(Stream stream) { return device_.synchronize(device_.record(stream)); }
   template <class F>
   Result<double> seconds(F&& call) {
-    return median_seconds(options_.seconds_a_point, call);
+    return seconds_of_call(options_.seconds_a_point, [&](int calls) -> Status {
+      for (int i = 0; i < calls; ++i)
+        if (Status status = call(); !status) return status;
+      return {};
+    });
   }
-  void say(std::string_view what) const {
-    if (options_.progress) options_.progress(what);
+  void say(const std::string& what, double part) const {
+    course_.say(what + " on the accelerator", kShareOfHost + (1 - kShareOfHost) * part);
   }
 
   const CalibrationOptions& options_;
@@ -224,14 +296,16 @@ class DeviceCalibration {
   Calibration& result_;
   DeviceRates& rates_;
   RunState run_;
-  const Attributes attributes_;
+  Course course_;
+  std::deque<Attributes> attributes_;  ///< of the kernels, which keep pointing at them
+  std::vector<Table> tables_;
+  std::map<std::string, std::vector<Prepared>> prepared_;  ///< by table
+  std::optional<Error> failed_;
   std::byte* staging_ = nullptr;
   Array pageable_;
-  std::int64_t arena_ = 0, operand_ = 0;
+  std::int64_t arena_ = 0;
   KernelId tiny_;
   SegmentId graph_;
-  std::vector<std::pair<TensorType, KernelId>> sums_;
-  std::vector<Product> products_;
 };
 
 }  // namespace

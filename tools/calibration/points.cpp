@@ -1,16 +1,21 @@
 #include "tools/calibration/points.h"
 
+#include <time.h>
+
+#include <array>
 #include <chrono>
+#include <cmath>
+#include <cstring>
 
 #include "graph/base/number_text.h"
-#include "graph/op.h"
+#include "graph/ops/convert.h"
 
 namespace cleave::calibration {
 namespace {
 
-/// Four digits: more would only be noise.
+/// Three digits: more would only be noise.
 double rounded(double value) {
-  return read_double(general_text(value, 4)).value_or(value);
+  return read_double(general_text(value, 3)).value_or(value);
 }
 
 void round_all(PointTable& points) {
@@ -24,9 +29,21 @@ void round_all(LinkDirection& link) {
   round_all(link.pageable_points);
 }
 
-double product_flops(std::int64_t rows) {
-  const double n = static_cast<double>(rows);
-  return 2 * n * n * n;
+const PointTable* find_table(const DeviceRates& rates, const std::string& key) {
+  const auto found = rates.points.find(key);
+  return found == rates.points.end() || found->second.empty() ? nullptr : &found->second;
+}
+
+/// What the tables of products and sums say of the device as a whole.
+void take_rates(DeviceRates& rates) {
+  for (int i = 0; i < kDTypeCount; ++i) {
+    const auto type = static_cast<DType>(i);
+    const PointTable* products = find_table(rates, "matmul/" + std::string(to_string(type)));
+    if (!products) continue;
+    double& best = rates.flops[static_cast<std::size_t>(i)] = 0;
+    for (const auto& [flops, seconds] : *products) best = std::max(best, flops / seconds);
+  }
+  if (const PointTable* sums = find_table(rates, "add/f32")) rates.bytes_per_second = 12 * sums->back().first / sums->back().second;
 }
 
 }  // namespace
@@ -35,52 +52,94 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-Status product_points(std::int64_t largest, DeviceRates& rates, DType type,
-                      const std::function<Result<double>(std::int64_t rows)>& seconds_of) {
-  PointTable points;
-  for (std::int64_t rows = 64; rows <= largest; rows *= 2) {
-    Result<double> seconds = seconds_of(rows);
-    if (!seconds) return seconds.error();
-    points.emplace_back(product_flops(rows), *seconds);
-    rates.flops[static_cast<std::size_t>(type)] = product_flops(rows) / *seconds;
-    if (*seconds > 0.12) break;
-  }
-  if (!points.empty()) rates.points["matmul/" + std::string(to_string(type))] = std::move(points);
-  return {};
+double processor_time() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-std::vector<TensorType> vectors(DType type, std::int64_t memory_bytes) {
-  std::vector<TensorType> types;
-  const std::int64_t element = size_of(type);
-  for (std::int64_t bytes = 4096; bytes < memory_bytes / 3; bytes *= 8) types.push_back({type, {bytes / element}});
-  types.push_back({type, {memory_bytes / 3 / element}});
-  return types;
+double undisturbed(std::vector<double> times) {
+  const auto at = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 4);
+  std::nth_element(times.begin(), at, times.end());
+  return *at;
 }
 
-Status memory_points(std::int64_t memory_bytes, DeviceRates& rates, DType type,
-                     const std::function<Result<double>(const TensorType& vector)>& seconds_of) {
-  PointTable points;
-  for (const TensorType& vector : vectors(type, memory_bytes)) {
-    Result<double> seconds = seconds_of(vector);
-    if (!seconds) return seconds.error();
-    const std::array<TensorType, 2> operands = {vector, vector};
-    points.emplace_back(find_op("add")->cost(operands, std::span(&vector, 1), {}).flops, *seconds);
-    if (type == DType::f32) rates.bytes_per_second = static_cast<double>(3 * vector.bytes()) / *seconds;
+bool stable(std::vector<double> times) {
+  constexpr double kClose = 1.05;
+  if (times.size() < 5) return false;
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 2] < kClose * times[times.size() / 8];
+}
+
+void fill(std::byte* data, DType type, std::int64_t bytes, std::int64_t indices) {
+  const std::int64_t element = size_of(type), count = bytes / element;
+  std::uint64_t state = 20;
+  const auto next = [&] {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    return state >> 40;  // 24 bits
+  };
+  if (indices > 0) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const auto index = static_cast<std::int32_t>(((next() << 24U) ^ next()) % static_cast<std::uint64_t>(indices));
+      std::memcpy(data + i * element, &index, sizeof index);
+    }
+    return;
   }
-  rates.points["add/" + std::string(to_string(type))] = std::move(points);
+  // A piece of random numbers, and then copies of it.
+  const std::int64_t piece = std::min<std::int64_t>(count, 1 << 16);
+  dispatch(type, [&](auto zero) {
+    using T = decltype(zero);
+    for (std::int64_t i = 0; i < piece; ++i) {
+      T value;
+      if constexpr (std::is_same_v<T, bool>) {
+        value = next() % 2 == 1;
+      } else if constexpr (std::is_integral_v<T>) {
+        value = static_cast<T>(1 + next() % 9);
+      } else {
+        value = ops::convert<T>(0.1 + 0.8 * static_cast<double>(next()) * 0x1p-24);
+      }
+      std::memcpy(data + i * element, &value, sizeof value);
+    }
+  });
+  for (std::int64_t done = piece; done < count; done += piece)
+    std::memcpy(data + done * element, data, static_cast<std::size_t>(std::min(piece, count - done) * element));
+}
+
+Course::Course(const CalibrationOptions& options, double seconds) : options_(options), end_(now() + seconds) {}
+
+void Course::say(std::string_view what, double part) const {
+  if (options_.progress) options_.progress(what, part);
+}
+
+Status measure_table(const Table& table, const SecondsOf& seconds_of, double added, DeviceRates& rates) {
+  constexpr double kLong = 0.12;  ///< seconds of one call: one eight times as large would take a second
+  PointTable points;
+  for (const std::int64_t elements : table.elements) {
+    const std::optional<Sample> call = sample(*table.op, table.type, table.form, table.extent, elements);
+    if (!call) continue;
+    const double size = std::round(call->work.cost.size());
+    if (size <= 0 || (!points.empty() && size <= points.back().first)) continue;
+    const Result<std::optional<double>> seconds = seconds_of(*call, table);
+    if (!seconds) return seconds.error();
+    if (!*seconds) break;
+    points.emplace_back(size, **seconds + added);
+    if (**seconds > kLong) break;
+  }
+  for (std::size_t i = 1; i < points.size(); ++i) points[i].second = std::max(points[i].second, points[i - 1].second);
+  if (!points.empty()) rates.points[table.key()] = std::move(points);
   return {};
 }
 
 void tidy(DeviceRates& rates) {
+  take_rates(rates);
   const auto rate = [&](DType type) -> double& { return rates.flops[static_cast<std::size_t>(type)]; };
-  for (const DType type : {DType::f16, DType::bf16}) rate(type) = rate(DType::f32);
-  for (const DType type : {DType::u8, DType::boolean}) rate(type) = rate(DType::i32);
   for (double& each : rates.flops) each = rounded(each);
   rates.bytes_per_second = rounded(rates.bytes_per_second);
   rates.overhead_seconds = rounded(rates.overhead_seconds);
   for (auto& [key, points] : rates.points) round_all(points);
   round_all(rates.host_to_accelerator);
   round_all(rates.accelerator_to_host);
+  if (!find_table(rates, "matmul/bool")) rate(DType::boolean) = rate(DType::u8);
 }
 
 }  // namespace cleave::calibration

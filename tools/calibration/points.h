@@ -1,48 +1,80 @@
-// The tables that calibration fills, the same for host and accelerator: which sizes are measured, and how often. Knows no device.
+// How calibration measures, the same for host and accelerator: one time, often enough; a table of them; what is made of tables. Knows no
+// device.
 #pragma once
 
 #include <algorithm>
-#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <vector>
 
 #include "graph/base/result.h"
 #include "partitioner/machine/machine.h"
+#include "tools/calibration/calibration.h"
+#include "tools/calibration/samples.h"
 
 namespace cleave::calibration {
 
-/// The element types that have a matrix product.
-inline constexpr std::array kTypes = {DType::f32, DType::f64, DType::i32, DType::i64};
+using Clock = double (*)();  ///< seconds
+double now();
+/// Of the processor, by the whole process: what one thread takes however busy the machine is.
+double processor_time();
 
-double now();  ///< seconds
+inline constexpr double kShareOfHost = 0.6;  ///< of the time, where an accelerator is measured too
 
-/// The median of the seconds of single calls, after one that warms up; for at least `budget` seconds and three calls. `call` gives a
-/// Status.
+/// The median of the faster half: what is slower was disturbed. Of at least one time.
+double undisturbed(std::vector<double> times);
+/// Whether the faster half is close together.
+bool stable(std::vector<double> times);
+
+/// Seconds of a call, from groups of calls that are long enough to be measured, until they agree or have taken `budget` three times.
+/// `calls(n)` makes n calls and gives a Status; one warms up.
 template <class F>
-Result<double> median_seconds(double budget, F&& call) {
-  std::vector<double> times;
-  if (Status status = call(); !status) return status.error();
-  for (const double start = now(); times.size() < 3 || (now() - start < budget && times.size() < 10000);) {
-    const double before = now();
-    if (Status status = call(); !status) return status.error();
-    times.push_back(now() - before);
+Result<double> seconds_of_call(double budget, F&& calls, Clock clock = now) {
+  constexpr double kLongEnough = 1e-4;
+  double before = clock();
+  if (Status status = calls(1); !status) return status.error();
+  if (clock() - before < 0.1 * budget) {  // the first one may have made memory or woken threads
+    before = clock();
+    if (Status status = calls(1); !status) return status.error();
   }
-  std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
-  return std::max(times[times.size() / 2], 1e-9);
+  const double first = std::max(clock() - before, 1e-9);
+  const int group = budget > 0 ? static_cast<int>(std::clamp(kLongEnough / first, 1.0, 2000.0)) : 1;
+  std::vector<double> times;
+  const auto enough = [&, start = now()] {
+    const double taken = now() - start;
+    return times.size() >= 3 && (taken > 3 * budget || times.size() >= 1000 || (taken > budget && stable(times)));
+  };
+  while (!enough()) {
+    before = clock();
+    if (Status status = calls(group); !status) return status.error();
+    times.push_back((clock() - before) / group);
+  }
+  return std::max(undisturbed(std::move(times)), 1e-9);
 }
 
-/// Doubles the rows (from 64) up to `largest`, or as long as a product of the next size is expected to take less than a second.
-Status product_points(std::int64_t largest, DeviceRates& rates, DType type,
-                      const std::function<Result<double>(std::int64_t rows)>& seconds_of);
+/// What operands hold: numbers of `type` between 0 and 1, or small whole ones; of i32, if wanted, indices below `indices`.
+void fill(std::byte* data, DType type, std::int64_t bytes, std::int64_t indices = 0);
 
-/// Vectors of 4 KiB to a third of `memory_bytes`, eight times as large each.
-std::vector<TensorType> vectors(DType type, std::int64_t memory_bytes);
-/// Sums of two vectors by size. The rate of memory is that of the largest of f32.
-Status memory_points(std::int64_t memory_bytes, DeviceRates& rates, DType type,
-                     const std::function<Result<double>(const TensorType& vector)>& seconds_of);
+/// Says how far calibration is, and when it has to come to an end.
+class Course {
+ public:
+  Course(const CalibrationOptions& options, double seconds);
+  /// `part` of what this is about is done.
+  void say(std::string_view what, double part) const;
+  [[nodiscard]] bool late() const { return now() > end_; }
 
-/// Rounds what was measured, and gives the types that were not the rate of the type that they are computed in.
+ private:
+  const CalibrationOptions& options_;
+  double end_;
+};
+
+/// Fills `rates.points[table.key()]`. `seconds_of` gives nothing where memory is short: the table ends there, as it does where the next
+/// size would take very long. `added`: seconds of each call that are not measured.
+using SecondsOf = std::function<Result<std::optional<double>>(const Sample&, const Table&)>;
+Status measure_table(const Table& table, const SecondsOf& seconds_of, double added, DeviceRates& rates);
+
+/// The rates that the tables of `add` and `matmul` give; and what was measured as plain times that never fall with size, rounded.
 void tidy(DeviceRates& rates);
 
 }  // namespace cleave::calibration

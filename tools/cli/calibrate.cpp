@@ -1,6 +1,7 @@
 // `cleave calibrate`: measures this machine and writes its machine file.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
@@ -12,6 +13,7 @@
 #include "graph/base/version.h"
 #include "tools/calibration/calibration.h"
 #include "tools/cli/session.h"
+#include "tools/cli/terminal.h"
 
 namespace cleave::cli {
 namespace {
@@ -37,17 +39,30 @@ Result<Machine> machine_to_measure(const ExecutorSetup& device) {
   return machine;
 }
 
-CalibrationOptions options_for(const Options& options, const ExecutorSetup& device, Machine given) {
+/// A bar, what is measured at the moment, and how much of all is done.
+std::string progress_text(std::string_view what, double done) {
+  constexpr int kWidth = 24;
+  const int filled = std::clamp(static_cast<int>(done * kWidth), 0, kWidth);
+  char percent[16];
+  std::snprintf(percent, sizeof percent, "%3.0f %%", 100 * std::clamp(done, 0.0, 1.0));
+  return "measuring [" + std::string(static_cast<std::size_t>(filled), '#') + std::string(static_cast<std::size_t>(kWidth - filled), '.') +
+         "] " + percent + ", " + std::string(what);
+}
+
+CalibrationOptions options_for(const Options& options, const ExecutorSetup& device, Machine given, StatusLine& line) {
   CalibrationOptions calibration;
   calibration.given = std::move(given);
+  calibration.threads = static_cast<int>(options.threads);
   calibration.seconds_a_point = options.seconds;
-  const double quarter = calibration.given.host.memory_bytes / 4;
-  while (static_cast<double>(calibration.largest_copy) > quarter && calibration.largest_copy > (1 << 20)) calibration.largest_copy /= 2;
-  if (measures_accelerator(device)) calibration.open = [device] { return device.back_end.open(device.ordinal, device); };
-  if (isatty(STDERR_FILENO) != 0 && !options.quiet)
-    calibration.progress = [](std::string_view what) {
-      std::fprintf(stderr, "measuring %.*s ...\n", static_cast<int>(what.size()), what.data());
-    };
+  // As much as fits easily: what is read and written, and as much again of results and copies.
+  const double memory = std::max(calibration.given.host.memory_bytes, static_cast<double>(64 << 20));
+  while (static_cast<double>(calibration.largest_copy) > memory / 4 && calibration.largest_copy > (1 << 20)) calibration.largest_copy /= 2;
+  while (static_cast<double>(calibration.memory_bytes) > memory / 16 && calibration.memory_bytes > (4 << 20)) calibration.memory_bytes /= 2;
+  if (measures_accelerator(device)) {
+    calibration.open = [device] { return device.back_end.open(device.ordinal, device); };
+    calibration.supports = device.back_end.supports;
+  }
+  if (line.on()) calibration.progress = [&line](std::string_view what, double done) { line.show(progress_text(what, done)); };
   return calibration;
 }
 
@@ -60,12 +75,29 @@ Status folder_for(const std::string& file, bool make) {
   return Error{"cannot write `" + file + "`: there is no folder `" + folder.string() + "`", {}, ErrorKind::file};
 }
 
+std::string fit_text(const Calibration& calibration) {
+  const Calibration::Fit& fit = calibration.fit;
+  if (fit.calls == 0) return "";
+  char text[200];
+  std::snprintf(text, sizeof text, "of %d host calls in between, the tables are off by %.0f %% in the median, and by %.0f %% at most (%s)",
+                fit.calls, 100 * (fit.median - 1), 100 * (fit.worst - 1), fit.worst_table.c_str());
+  return text;
+}
+
+std::string left_out_text(const Calibration& calibration) {
+  if (calibration.left_out == 0) return "";
+  return std::to_string(calibration.left_out) +
+         " tables were left out, as time was up: their operations cost what others of their class do";
+}
+
 std::string comment(const Calibration& calibration, const ExecutorSetup& device) {
   std::string text = std::string("# Written by `cleave calibrate` ") + kVersion + ". The host is measured";
   if (measures_accelerator(device))
     text += ", the accelerator and the link too.\n";
   else
     text += "; accelerator and link are those of `simulated`, assumed.\n";
+  for (const std::string& line : {fit_text(calibration), left_out_text(calibration)})
+    if (!line.empty()) text += "# " + line + "\n";
   for (const auto& [what, seconds] : calibration.latencies) {
     char line[120];
     std::snprintf(line, sizeof line, "# %s: %.3g s\n", what.c_str(), seconds);
@@ -87,6 +119,15 @@ std::string calibration_json(const Calibration& calibration, const std::string& 
     json.field("cleave", kVersion);
     json.field("file", file);
     json.field("provenance", calibration.machine.provenance);
+    json.field("threads", calibration.machine.host.threads);
+    json.field("tables", calibration.machine.host.points.size());
+    json.field("left_out", calibration.left_out);
+    json.object("fit", [&] {
+      json.field("calls", calibration.fit.calls);
+      json.field("median", calibration.fit.median);
+      json.field("worst", calibration.fit.worst);
+      json.field("worst_table", calibration.fit.worst_table);
+    });
     json.object("latencies", [&] {
       for (const auto& [what, seconds] : calibration.latencies) json.field(what, seconds);
     });
@@ -100,6 +141,8 @@ void summarize(const Calibration& calibration, const Console& console) {
                  format_bytes(rates.bytes_per_second) + "/s of memory, " + format_seconds(rates.overhead_seconds) + " an op");
   };
   describe(calibration.machine.host);
+  for (const std::string& line : {fit_text(calibration), left_out_text(calibration)})
+    if (!line.empty()) console.note(line);
   if (calibration.latencies.empty()) return;
   describe(calibration.machine.accelerators.front());
   for (const bool to_accelerator : {true, false}) {
@@ -123,7 +166,9 @@ int calibrate_command(const Options& options) {
   if (Status ready = folder_for(file, options.output_file.empty()); !ready) return console.fail(ready.error());
   Result<Machine> given = machine_to_measure(*device);
   if (!given) return console.fail(given.error());
-  const Result<Calibration> calibration = calibrate(options_for(options, *device, *std::move(given)));
+  StatusLine line(shows_progress(options));
+  const Result<Calibration> calibration = calibrate(options_for(options, *device, *std::move(given), line));
+  line.clear();
   if (!calibration) return console.fail(calibration.error());
   if (Status status = write_file(file, {comment(*calibration, *device), to_yaml(calibration->machine)}); !status)
     return console.fail(status.error());

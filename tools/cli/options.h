@@ -50,7 +50,7 @@ struct Options {
   std::string precision = "f32";
 
   // calibrate
-  double seconds = 0.03;
+  double seconds = 0.01;
 
   // dot, print, plan, calibrate
   std::string output_file;

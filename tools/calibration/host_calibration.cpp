@@ -1,0 +1,187 @@
+#include "tools/calibration/host_calibration.h"
+
+#include <array>
+#include <cmath>
+#include <cstring>
+
+#include "executor/device/kernel.h"
+#include "tools/calibration/points.h"
+#include "tools/calibration/step_seconds.h"
+
+namespace cleave::calibration {
+
+using namespace runtime;
+namespace {
+
+constexpr int kStepsOfAGroup = 3;
+
+class HostCalibration {
+ public:
+  HostCalibration(const CalibrationOptions& options, Calibration& result)
+      : options_(options), result_(result), rates_(result.machine.host), course_(options, share() * options.most_seconds) {}
+
+  Status measure() {
+    all_ = Workers::of(options_.threads);
+    rates_.threads = all_->threads();
+    if (rates_.threads == 1) clock_ = processor_time;
+    if (Status status = measure_step(); !status) return status;
+    const std::vector<Table> wanted = tables(all_->threads(), options_.memory_bytes / 16, false);
+    const SecondsOf seconds_of = [&](const Sample& call, const Table& table) { return seconds(call, table.how); };
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      if (course_.late()) {
+        result_.left_out += static_cast<int>(wanted.size() - i);
+        break;
+      }
+      course_.say(wanted[i].op->name + " on the host", share() * static_cast<double>(i) / static_cast<double>(wanted.size()));
+      const double step = wanted[i].how == Table::How::fused ? 0 : step_;
+      if (Status status = measure_table(wanted[i], seconds_of, step, rates_); !status) return status;
+    }
+    tidy(rates_);
+    return compare(wanted);
+  }
+
+ private:
+  [[nodiscard]] double share() const { return options_.open ? kShareOfHost : 1; }
+
+  /// What a step adds to its kernel, and what the smallest step costs.
+  Status measure_step() {
+    const auto tiny = [&](const char* op) { return seconds(*sample(*find_op(op), DType::f32, "", 0, 1), Table::How::plain); };
+    const Result<double> step = seconds_a_step(10 * options_.seconds_a_point, options_.threads, clock_);
+    if (!step) return step.error();
+    const Result<std::optional<double>> kernel = tiny("cumulative_sum"), sum = tiny("add");
+    if (!kernel || !sum) return (kernel ? sum : kernel).error();
+    if (!*kernel || !*sum) return Error{"there is no memory to measure with", {}, ErrorKind::machine};
+    step_ = std::max(0.0, *step - **kernel);
+    rates_.overhead_seconds = step_ + **sum;
+    return {};
+  }
+
+  Result<std::optional<double>> seconds(const Sample& call, Table::How how) {
+    if (call.bytes() > options_.memory_bytes) return std::optional<double>();
+    Workers& workers = how == Table::How::one_thread ? Workers::none() : *all_;
+    if (how != Table::How::fused) return run(call, request_of(call), workers);
+    // Groups of one operation and of several: the difference is what one more adds.
+    const KernelRequest one = group_of(call, 1), several = group_of(call, 1 + kStepsOfAGroup);
+    if (one.steps.empty() || !host_fuses(several) || !host_fuses(group_of(call, 2))) return std::optional<double>();
+    const Result<std::optional<double>> first = run(call, group_of(call, 2), workers), last = run(call, several, workers);
+    if (!first || !last || !*first || !*last) return first ? last : first;
+    return std::optional(std::max((**last - **first) / (kStepsOfAGroup - 1), 1e-3 * **first));
+  }
+
+  static KernelRequest request_of(const Sample& call) { return {{}, call.op, &call.attributes, call.inputs, call.results, {}, {}, {}, {}}; }
+
+  /// The operation several times over, each time on what the last one made; without steps where its result cannot be its operand.
+  static KernelRequest group_of(const Sample& call, int steps) {
+    KernelRequest request = request_of(call);
+    const auto first = static_cast<std::size_t>(call.op->promote_from);
+    if (call.results[0] != call.inputs[first]) return request;
+    for (int i = 0; i < steps; ++i) {
+      FusedStep step{{}, call.op, &call.attributes, {}, call.results[0]};
+      for (std::size_t k = 0; k < call.inputs.size(); ++k)
+        step.operands.push_back(i > 0 && k == first ? call.inputs.size() + static_cast<std::size_t>(i) - 1 : k);
+      request.steps.push_back(std::move(step));
+    }
+    request.written = {static_cast<std::size_t>(steps) - 1};
+    return request;
+  }
+
+  /// Nothing: memory is short.
+  Result<std::optional<double>> run(const Sample& call, const KernelRequest& request, Workers& workers) {
+    std::vector<TensorView> views;
+    for (std::size_t i = 0; i < call.inputs.size() + call.results.size(); ++i) {
+      const bool input = i < call.inputs.size();
+      const TensorType& type = input ? call.inputs[i] : call.results[i - call.inputs.size()];
+      const std::int64_t indices = i + 1 == call.inputs.size() ? call.indices : 0;
+      std::byte* data = input ? operand(i, type, indices) : memory(results_[i - call.inputs.size()], type.bytes());
+      if (!data) return std::optional<double>();
+      views.push_back({&type, data});
+    }
+    const OpContext silent{[](std::string_view) {}};
+    const std::span<const TensorView> all = views;
+    const KernelCall kernel_call{*request.op, *request.attributes, all.first(call.inputs.size()), all.last(call.results.size()), silent,
+                                 workers};
+    const std::unique_ptr<HostKernel> kernel = prepare_host_kernel(request);
+    const auto calls = [&](int count) -> Status {
+      for (int i = 0; i < count; ++i)
+        if (Status status = run_guarded(*kernel, kernel_call); !status) return status;
+      return {};
+    };
+    // One thread alone can be timed however busy the machine is.
+    const Result<double> seconds = seconds_of_call(options_.seconds_a_point, calls, clock_);
+    if (!seconds) return seconds.error();
+    return std::optional(*seconds);
+  }
+
+  struct Memory {
+    Array array;
+    std::int64_t bytes = 0;
+    DType type = DType::f32;  ///< of what lies there, so many bytes of it
+    std::int64_t filled = 0;
+  };
+
+  /// Grown where it is too small; null: there is no more.
+  static std::byte* memory(Memory& memory, std::int64_t bytes) {
+    if (memory.bytes < bytes || memory.bytes == 0) {
+      const std::int64_t wanted = std::max<std::int64_t>(bytes, 64);
+      Result<Array> array = Array::allocate({DType::u8, {wanted}});
+      if (!array) return nullptr;
+      memory = {*std::move(array), wanted, DType::f32, 0};
+      std::memset(memory.array.mutable_bytes(), 0, static_cast<std::size_t>(wanted));
+    }
+    return memory.array.mutable_bytes();
+  }
+
+  std::byte* operand(std::size_t i, const TensorType& type, std::int64_t indices) {
+    Memory& at = operands_[i];
+    std::byte* data = memory(at, type.bytes());
+    if (!data || (indices == 0 && at.type == type.dtype && at.filled >= type.bytes())) return data;
+    fill(data, type.dtype, type.bytes(), indices);
+    at.type = type.dtype;
+    at.filled = indices > 0 ? 0 : type.bytes();
+    return data;
+  }
+
+  /// Calls of sizes between the points, of each table that was measured as it is: what the file would say of them, and what they take.
+  Status compare(const std::vector<Table>& wanted) {
+    const planner::OpCosts costs(rates_);
+    std::vector<double> factors;
+    for (const Table& table : wanted) {
+      if (course_.late() || table.how != Table::How::plain || table.type != DType::f32) continue;
+      const auto points = rates_.points.find(table.key());
+      for (const std::int64_t elements : {3 << 10, 3 << 16}) {
+        const std::optional<Sample> call = sample(*table.op, table.type, table.form, table.extent, elements);
+        if (!call || points == rates_.points.end() || call->work.cost.size() > points->second.back().first) continue;
+        const Result<std::optional<double>> taken = seconds(*call, table.how);
+        if (!taken) return taken.error();
+        if (!*taken) continue;
+        const double ratio = costs.cost(call->work).seconds / (**taken + step_);
+        factors.push_back(std::max(ratio, 1 / ratio));
+        if (factors.back() > result_.fit.worst) result_.fit.worst_table = table.key();
+        result_.fit.worst = std::max(result_.fit.worst, factors.back());
+      }
+    }
+    result_.fit.calls = static_cast<int>(factors.size());
+    if (factors.empty()) return {};
+    std::nth_element(factors.begin(), factors.begin() + static_cast<std::ptrdiff_t>(factors.size() / 2), factors.end());
+    result_.fit.median = factors[factors.size() / 2];
+    return {};
+  }
+
+  const CalibrationOptions& options_;
+  Calibration& result_;
+  DeviceRates& rates_;
+  Course course_;
+  std::shared_ptr<Workers> all_;
+  Clock clock_ = now;
+  double step_ = 0;
+  std::array<Memory, 3> operands_;
+  std::array<Memory, 2> results_;
+};
+
+}  // namespace
+
+Status measure_host(const CalibrationOptions& options, Calibration& result) {
+  return HostCalibration(options, result).measure();
+}
+
+}  // namespace cleave::calibration

@@ -1,0 +1,331 @@
+#include "tools/calibration/samples.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "partitioner/machine/point_key.h"
+
+namespace cleave::calibration {
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+
+std::int64_t root_of(double value, double degree) {
+  return std::max<std::int64_t>(1, std::llround(std::pow(value, 1 / degree)));
+}
+
+/// Makes one call; what stays without inputs and attributes is none.
+class Maker {
+ public:
+  Maker(const OpDef& op, DType type, const std::string& form, std::int64_t extent, std::int64_t elements)
+      : type_(type), form_(form), extent_(extent), elements_(elements) {
+    sample_.op = &op;
+  }
+
+  std::optional<Sample> make() {
+    if (!form_.empty() && extent_ * 2 > elements_) return std::nullopt;
+    if (!shape()) return std::nullopt;
+    const OpDef& op = *sample_.op;
+    if (normalize_call(op, sample_.inputs.size(), sample_.attributes)) return std::nullopt;
+    TypeResult results = op.type_rule(sample_.inputs, sample_.attributes);
+    if (std::holds_alternative<TypeError>(results)) return std::nullopt;
+    sample_.results = std::get<0>(std::move(results));
+    sample_.work = planner::work_of(op, sample_.inputs, sample_.results, sample_.attributes);
+    if (sample_.work.type != type_ || sample_.work.form.name != form_) return std::nullopt;
+    return std::move(sample_);
+  }
+
+ private:
+  void set(const char* name, AttributeValue value) { sample_.attributes.set(name, std::move(value)); }
+  void take(Shape shape) { sample_.inputs.push_back({type_, std::move(shape)}); }
+  [[nodiscard]] std::int64_t rows() const { return elements_ / extent_; }
+  /// `elements` with lines of `extent` side by side, or as many neighbours across.
+  [[nodiscard]] Shape lines() const { return form_.empty() ? Shape{elements_} : Shape{rows(), extent_}; }
+
+  bool shape() {
+    switch (sample_.op->cost_class) {
+      case CostClass::bookkeeping: return false;
+      case CostClass::arithmetic:
+      case CostClass::division:
+      case CostClass::transcendental:
+      case CostClass::comparison: return elementwise();
+      case CostClass::reduction:
+      case CostClass::scan:
+      case CostClass::softmax:
+      case CostClass::sort: return along_axis();
+      case CostClass::product: return product();
+      case CostClass::movement: return movement();
+      case CostClass::gather: return gather();
+      case CostClass::random: return random();
+      case CostClass::creation: return creation();
+    }
+    return false;
+  }
+
+  bool elementwise() {
+    const OpDef& op = *sample_.op;
+    if (op.name == "astype") set("dtype", type_ == DType::f32 ? DType::i32 : DType::f32);
+    if (!form_.empty() && (form_ != "run" || op.min_inputs < 2)) return false;
+    for (int i = 0; i < op.min_inputs; ++i)
+      sample_.inputs.push_back({i < op.promote_from ? DType::boolean : type_, !form_.empty() && i > 0 ? Shape{extent_} : lines()});
+    return true;
+  }
+
+  bool along_axis() {
+    const OpDef& op = *sample_.op;
+    if (!form_.empty() && form_ != "inner" && form_ != "outer") return false;
+    if (op.name == "top_k") set("k", std::min<std::int64_t>(5, form_.empty() ? elements_ : extent_));
+    if (!form_.empty()) {
+      const std::int64_t axis = form_ == "inner" ? 1 : 0;
+      const bool has_axis =
+          std::any_of(op.attributes.begin(), op.attributes.end(), [](const AttributeDef& each) { return each.name == "axis"; });
+      if (!has_axis && axis == 0) return false;
+      if (has_axis) set("axis", axis);
+    }
+    take(lines());
+    return true;
+  }
+
+  /// `elements` multiplications.
+  bool product() {
+    const auto amount = static_cast<double>(elements_);
+    std::int64_t rows = root_of(amount, 3), columns = rows, depth = rows;
+    const std::int64_t side = form_.empty() ? 0 : root_of(amount / static_cast<double>(extent_), 2);
+    if (!form_.empty()) {
+      if (side <= extent_) return false;
+      rows = columns = depth = side;
+      (form_ == "rows" ? rows : form_ == "columns" ? columns : depth) = extent_;
+    }
+    take({rows, depth});
+    take({depth, columns});
+    return true;
+  }
+
+  /// Two extents whose product is `elements`, and of which neither is much longer.
+  [[nodiscard]] Shape rectangle(std::int64_t elements) const {
+    const std::int64_t height = root_of(static_cast<double>(elements), 2);
+    return {height, std::max<std::int64_t>(1, elements / height)};
+  }
+
+  bool movement() {
+    const std::string& name = sample_.op->name;
+    if (!form_.empty() && form_ != "run") return false;
+    const bool runs = !form_.empty();
+    if (name == "transpose") {
+      take(runs ? rectangle(elements_) : Shape{1, elements_});
+      return !runs || extent_ == 1;
+    }
+    if (name == "permute_dims") {
+      Shape shape = runs ? rectangle(rows()) : Shape{elements_};
+      if (runs && extent_ > 1) shape.push_back(extent_);
+      set("axes", !runs ? Integers{0} : extent_ > 1 ? Integers{1, 0, 2} : Integers{1, 0});
+      take(std::move(shape));
+      return true;
+    }
+    if (name == "slice") {
+      take(runs ? Shape{rows(), 2 * extent_} : Shape{2 * elements_});
+      set("starts", runs ? Integers{0, 0} : Integers{0});
+      set("stops", runs ? Integers{rows(), extent_} : Integers{elements_});
+      return true;
+    }
+    if (name == "broadcast_to") {
+      set("shape", runs ? Integers{rows(), extent_} : Integers{elements_});
+      take(runs ? Shape{extent_} : Shape{1});
+      return true;
+    }
+    if (name == "concat" || name == "stack") {
+      const std::int64_t half = std::max<std::int64_t>(1, elements_ / 2);
+      const Shape shape = runs ? Shape{std::max<std::int64_t>(1, rows() / 2), extent_} : Shape{half};
+      set("axis", std::int64_t{runs ? 1 : 0});
+      for (int i = 0; i < 2; ++i) take(shape);
+      return true;
+    }
+    if (runs) return false;
+    if (name == "reshape") set("shape", Integers{elements_});
+    if (name == "squeeze") set("axis", Integers{0});
+    if (name == "pad") set("widths", Integers{1});
+    if (name == "repeat") set("repeats", std::int64_t{2});
+    if (name == "tile") set("repetitions", Integers{2});
+    const bool doubles = name == "repeat" || name == "tile";
+    take(name == "squeeze" ? Shape{1, elements_} : Shape{doubles ? std::max<std::int64_t>(1, elements_ / 2) : elements_});
+    return true;
+  }
+
+  bool gather() {
+    if (sample_.op->name == "one_hot") {
+      constexpr std::int64_t kDepth = 16;
+      set("depth", kDepth);
+      sample_.inputs.push_back({DType::i32, {std::max<std::int64_t>(1, elements_ / kDepth)}});
+      sample_.indices = kDepth;
+      return form_.empty();
+    }
+    if (!form_.empty() && form_ != "run") return false;
+    const std::int64_t run = form_.empty() ? std::min<std::int64_t>(64, elements_) : extent_, lines = elements_ / run;
+    take({lines, run});
+    sample_.inputs.push_back({DType::i32, {lines}});
+    sample_.indices = lines;
+    set("axis", std::int64_t{0});
+    return true;
+  }
+
+  bool random() {
+    set("shape", Integers{elements_});
+    set("dtype", type_);
+    return form_.empty();
+  }
+
+  bool creation() {
+    const std::string& name = sample_.op->name;
+    if (name == "eye") {
+      set("rows", root_of(static_cast<double>(elements_), 2));
+    } else if (name == "arange") {
+      set("start", elements_);
+    } else {
+      set("shape", Integers{elements_});
+      if (name == "full") set("value", 1.5);
+    }
+    if (name != "arange") set("dtype", type_);
+    return form_.empty();
+  }
+
+  const DType type_;
+  const std::string& form_;
+  const std::int64_t extent_, elements_;
+  Sample sample_;
+};
+
+// --- what is measured ------------------------------------------------------------------------------------------------------------------
+
+struct FormRow {
+  const char *op, *form;
+  std::vector<std::int64_t> extents;
+  std::vector<DType> types = {DType::f32};
+};
+
+const std::vector<FormRow>& forms() {
+  static const std::vector<FormRow> rows = {{"add", "run", {2, 8, 128}},
+                                            {"sum", "inner", {2, 8, 64, 512}},
+                                            {"sum", "outer", {8, 512}},
+                                            {"max", "inner", {8, 64}},
+                                            {"max", "outer", {8, 512}},
+                                            {"argmax", "inner", {8, 64}},
+                                            {"argmax", "outer", {512}},
+                                            {"softmax", "inner", {2, 8, 64, 1024}},
+                                            {"softmax", "outer", {64}},
+                                            {"cumulative_sum", "inner", {64}},
+                                            {"cumulative_sum", "outer", {64}},
+                                            {"sort", "inner", {16, 256}},
+                                            {"sort", "outer", {256}},
+                                            {"argsort", "inner", {16, 256}},
+                                            {"top_k", "inner", {16, 256}},
+                                            {"matmul", "rows", {1, 8, 64}, {DType::f32, DType::f64, DType::i32}},
+                                            {"matmul", "columns", {1, 8, 64}, {DType::f32, DType::f64, DType::i32}},
+                                            {"matmul", "depth", {1, 8, 64}, {DType::f32}},
+                                            {"transpose", "run", {1}, {DType::f32, DType::f64, DType::u8}},
+                                            {"permute_dims", "run", {1, 64}},
+                                            {"slice", "run", {4, 64}},
+                                            {"broadcast_to", "run", {4, 64}},
+                                            {"concat", "run", {4, 64}},
+                                            {"take", "run", {1, 8}}};
+  return rows;
+}
+
+/// The operations whose types, and one thread, stand for those of their class.
+constexpr std::array<std::string_view, 22> kExamples = {
+    "add", "pow", "floor_divide",   "any",     "multiply", "divide",  "sqrt",  "exp",  "tanh", "less",           "where",
+    "sum", "max", "cumulative_sum", "softmax", "matmul",   "reshape", "slice", "take", "sort", "random_uniform", "zeros"};
+constexpr std::array kAllTypes = {DType::f32, DType::f64, DType::i32, DType::i64, DType::f16, DType::bf16, DType::u8, DType::boolean};
+
+bool is_example(const OpDef& op) {
+  return std::find(kExamples.begin(), kExamples.end(), op.name) != kExamples.end();
+}
+
+/// From `first` in steps of eight, and one element where `first` is more.
+std::vector<std::int64_t> sizes(std::int64_t first, std::int64_t last) {
+  std::vector<std::int64_t> all = {1};
+  for (std::int64_t each = first; each <= last; each *= 8) all.push_back(each);
+  return all;
+}
+
+class Plan {
+ public:
+  Plan(int threads, std::int64_t most, bool small) : threads_(threads), most_(most), small_(small) {}
+
+  std::vector<Table> make() {
+    for (const OpDef* op : all_ops()) {
+      if (op->purity != Purity::pure) continue;
+      add_types(*op);
+      if (op->elementwise() && !small_) add_fused(*op);
+    }
+    for (const FormRow& row : forms())
+      for (const DType type : row.types)
+        for (const std::int64_t extent : row.extents)
+          add({find_op(row.op), type, row.form, extent, Table::How::plain, sizes(64, most_of(*find_op(row.op)))});
+    if (threads_ > 1 && !small_)
+      for (const std::string_view example : kExamples)
+        add({find_op(example), DType::f32, "", 0, Table::How::one_thread, sizes(4096, std::min<std::int64_t>(most_, 1 << 21))});
+    return std::move(tables_);
+  }
+
+ private:
+  /// Matrices may be larger than the caches: vectors times those cost what reading them does.
+  [[nodiscard]] std::int64_t most_of(const OpDef& op) const {
+    return op.cost_class == CostClass::product ? most_ : std::min<std::int64_t>(most_, 1 << 21);
+  }
+
+  void add(Table table) {
+    if (table.op && sample(*table.op, table.type, table.form, table.extent, 1 << 12)) tables_.push_back(std::move(table));
+  }
+
+  void add_types(const OpDef& op) {
+    const std::size_t before = tables_.size();
+    for (const DType type : kAllTypes) {
+      const bool first = tables_.size() == before;
+      if (!first && !is_example(op)) return;
+      // Products are counted in multiplications: 1024^3 and, on an accelerator, more.
+      const std::int64_t most = op.cost_class == CostClass::product ? 64 * most_ : first ? most_ : std::min<std::int64_t>(most_, 1 << 21);
+      add({&op, type, "", 0, Table::How::plain, sizes(small_ ? 4096 : first ? 512 : 4096, most)});
+    }
+  }
+
+  void add_fused(const OpDef& op) {
+    for (const DType type : {DType::f32, DType::f64, DType::i32, DType::boolean}) {
+      const std::size_t before = tables_.size();
+      add({&op, type, "", 0, Table::How::fused, {4096, 1 << 18}});
+      if (tables_.size() > before && !is_example(op)) return;
+    }
+  }
+
+  const int threads_;
+  const std::int64_t most_;
+  const bool small_;
+  std::vector<Table> tables_;
+};
+
+}  // namespace
+
+std::int64_t Sample::bytes() const {
+  std::int64_t sum = 0;
+  for (const auto* types : {&inputs, &results})
+    for (const TensorType& type : *types) sum += type.bytes();
+  return sum;
+}
+
+std::optional<Sample> sample(const OpDef& op, DType type, const std::string& form, std::int64_t extent, std::int64_t elements) {
+  return Maker(op, type, form, extent, elements).make();
+}
+
+std::string Table::key() const {
+  const std::string variant = how == How::one_thread ? "one_thread"
+                              : how == How::fused    ? "fused"
+                              : form.empty()         ? ""
+                                                     : form + "_" + std::to_string(extent);
+  return planner::point_key(*op, type, variant);
+}
+
+std::vector<Table> tables(int threads, std::int64_t most_elements, bool small) {
+  return Plan(threads, most_elements, small).make();
+}
+
+}  // namespace cleave::calibration

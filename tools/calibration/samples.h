@@ -1,0 +1,44 @@
+// Samples: calls of each operation, of any size and in each of its forms, to be measured; and which of them calibration measures. Names the
+// operations whose attributes or shapes are special. Knows no device.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graph/op.h"
+#include "partitioner/machine/op_costs.h"
+
+namespace cleave::calibration {
+
+/// A call without its data.
+struct Sample {
+  const OpDef* op = nullptr;
+  Attributes attributes;
+  std::vector<TensorType> inputs, results;
+  std::int64_t indices = 0;  ///< the last input holds whole numbers from 0 to one less; 0: it is like the others
+  planner::OpWork work;
+
+  [[nodiscard]] std::int64_t bytes() const;
+};
+
+/// The operation on so many elements (multiplications, of a product) of a type: as it is, or `variant`, a form with an extent. Nothing:
+/// there is no such call.
+std::optional<Sample> sample(const OpDef& op, DType type, const std::string& form, std::int64_t extent, std::int64_t elements);
+
+/// A table to be measured.
+struct Table {
+  const OpDef* op = nullptr;
+  DType type = DType::f32;
+  std::string form;  ///< of a variant that is one
+  std::int64_t extent = 0;
+  enum class How : std::uint8_t { plain, one_thread, fused } how = How::plain;
+  std::vector<std::int64_t> elements;  ///< of each point, growing
+  [[nodiscard]] std::string key() const;
+};
+
+/// All of them: every operation with the first type that it takes, each class's examples with every type, in their forms, with one thread
+/// (where the others are with `threads`) and fused. `small`: on a device, whose kernels take long to make.
+std::vector<Table> tables(int threads, std::int64_t most_elements, bool small);
+
+}  // namespace cleave::calibration
