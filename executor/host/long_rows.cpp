@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <vector>
 
 #include "executor/host/reductions.h"
@@ -27,11 +28,12 @@ class LongRowsKernel final : public HostKernel {
 
  private:
   struct Value {
-    std::int64_t size = 0;       ///< of an element
-    bool in_rows = true;         ///< one a row's element; else one a row
-    std::size_t at = kNone;      ///< in the scratch memory, or of values a row in `row_values_`
-    std::size_t result = kNone;  ///< which of the call's results it is
-    std::size_t last_read = 0;   ///< the step
+    std::int64_t size = 0;        ///< of an element
+    bool in_rows = true;          ///< one a row's element; else one a row
+    std::size_t at = kNone;       ///< in the scratch memory, or of values a row in `row_values_`
+    std::size_t result = kNone;   ///< which of the call's results it is
+    std::size_t last_read = 0;    ///< the step
+    std::size_t held_at = kNone;  ///< of a result that may lie on top of an input: where in the scratch memory it waits
   };
   struct Operand {
     std::size_t value = 0, reader = kNone, scratch = kNone;
@@ -61,6 +63,7 @@ class LongRowsKernel final : public HostKernel {
   std::vector<Value> values_;
   std::vector<Step> steps_;
   std::vector<std::byte> states_, row_values_;
+  std::vector<std::uint8_t> held_;  ///< by value, of the call under way: a result in whose place an input is still read
   std::size_t scratch_bytes_ = 0;
   Scratch<std::byte> scratch_;
 };
@@ -118,6 +121,15 @@ void LongRowsKernel::place(const KernelRequest& request) {
     values_[v].at = row_values_.size();
     row_values_.resize(row_values_.size() + static_cast<std::size_t>(domain_.rows * kMostBytes));
   }
+  for (std::size_t v = inputs_; v < values_.size(); ++v) {
+    bool waits = false;
+    for (std::size_t input = 0; input < inputs_; ++input)
+      waits = waits || (request.input_types[input] == request.steps[v - inputs_].type && values_[input].last_read + inputs_ > v);
+    if (!values_[v].in_rows || values_[v].result == kNone || !waits) continue;
+    values_[v].held_at = scratch_bytes_;
+    scratch_bytes_ += slot;
+  }
+  held_.resize(values_.size());
   for (Step& step : steps_) {
     for (Operand& operand : step.operands) {
       if (operand.reader == kNone || !readers_[operand.reader].gathers()) continue;
@@ -129,6 +141,12 @@ void LongRowsKernel::place(const KernelRequest& request) {
 
 Status LongRowsKernel::run(const KernelCall& call) {
   scratch_.reserve(call.workers.threads(), static_cast<std::int64_t>(std::max<std::size_t>(1, scratch_bytes_)));
+  for (std::size_t v = inputs_; v < values_.size(); ++v) {
+    held_[v] = 0;
+    for (std::size_t input = 0; input < inputs_ && values_[v].held_at != kNone; ++input) {
+      if (values_[input].last_read + inputs_ > v && call.inputs[input].data == call.results[values_[v].result].data) held_[v] = 1;
+    }
+  }
   for (const Step& step : steps_) {
     if (step.kind != RowStep::reduction) continue;
     for (std::int64_t row = 0; row < domain_.rows; ++row) step.reduction->reducer->start(state(step, row, 0), pieces_);
@@ -152,6 +170,7 @@ void LongRowsKernel::run_tile(const KernelCall& call, std::int64_t row, std::int
     const Value& value = values_[inputs_ + s];
     if (step.kind == RowStep::full) {
       std::byte* to = value.result == kNone ? scratch + value.at : call.results[value.result].data + at * value.size;
+      if (held_[inputs_ + s]) to = scratch + value.held_at;
       run_loop(call, step, at, count, made.data(), scratch, to);
       made[inputs_ + s] = to;
     } else if (step.kind == RowStep::reduction) {
@@ -159,6 +178,10 @@ void LongRowsKernel::run_tile(const KernelCall& call, std::int64_t row, std::int
       const std::byte* from = operand < inputs_ ? call.inputs[operand].data + at * values_[operand].size : made[operand];
       step.reduction->reducer->take_row(from, count, state(step, row, begin / piece_));
     }
+  }
+  for (std::size_t v = inputs_; v < values_.size(); ++v) {
+    const std::int64_t size = values_[v].size;
+    if (held_[v]) std::memcpy(call.results[values_[v].result].data + at * size, made[v], static_cast<std::size_t>(count * size));
   }
 }
 

@@ -40,7 +40,7 @@ RowGroupKernel::RowGroupKernel(const KernelRequest& request, RowDomain domain)
   for (std::size_t r = 0; r < request.written.size(); ++r) values_[inputs_ + request.written[r]].result = r;
   make_pieces(request);
   choose_ways_past_cache();
-  place();
+  place(request);
 }
 
 /// How an operand of any shape is read: broadcasting goes along the rows and inside each, or it does not, and where neither is plain there
@@ -99,6 +99,7 @@ void RowGroupKernel::add(Piece piece) {
     return each.reader == kNoRowPlace && each.row_bytes == domain_.columns * each.step * values_[each.value].size;
   });
   for (const Access& read : piece.reads) values_[read.value].last_read = pieces_.size();
+  for (const std::size_t made : piece.writes) values_[made].made_by = pieces_.size();
   pieces_.push_back(std::move(piece));
 }
 
@@ -186,7 +187,7 @@ void RowGroupKernel::choose_ways_past_cache() {
 }
 
 /// Scratch memory: slots for what whole rows hold, free again after the last reader, and a place each for what is small.
-void RowGroupKernel::place() {
+void RowGroupKernel::place(const KernelRequest& request) {
   const auto round = [](std::int64_t bytes) { return static_cast<std::size_t>(bytes + 63) / 64 * 64; };
   const std::size_t slot = round(tile_rows_ * domain_.columns * domain_.widest);
   Slots slots;
@@ -216,6 +217,17 @@ void RowGroupKernel::place() {
       scratch_bytes_ += round(tile_rows_ * values_[v].row_bytes);
     }
   }
+  for (std::size_t v = inputs_; v < values_.size(); ++v) {
+    const auto read_later = [&](std::size_t input) {
+      return request.input_types[input] == request.steps[v - inputs_].type && values_[input].last_read > values_[v].made_by;
+    };
+    bool waits = false;
+    for (std::size_t input = 0; input < inputs_; ++input) waits = waits || read_later(input);
+    if (values_[v].result == kNoRowPlace || !waits) continue;
+    values_[v].held_at = scratch_bytes_;
+    scratch_bytes_ += round(tile_rows_ * values_[v].row_bytes);
+  }
+  held_.reserve(values_.size());
   for (std::size_t v = 0; v < values_.size(); ++v) {
     if (v < inputs_ ? values_[v].row_bytes > 0 : values_[v].result != kNoRowPlace && !values_[v].past_cache) streams_.push_back(v);
   }

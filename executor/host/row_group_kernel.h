@@ -35,12 +35,13 @@ class RowGroupKernel final : public HostKernel {
 
  private:
   struct Value {
-    std::int64_t size = 0;             ///< of an element
-    std::int64_t row_bytes = 0;        ///< of a row
-    std::size_t at = kNoRowPlace;      ///< in the scratch memory; none: an input, or a result that is written where it lies
-    std::size_t result = kNoRowPlace;  ///< which of the call's results it is
-    std::size_t last_read = 0;         ///< the piece
-    bool past_cache = false;           ///< a result that is not read again
+    std::int64_t size = 0;                   ///< of an element
+    std::int64_t row_bytes = 0;              ///< of a row
+    std::size_t at = kNoRowPlace;            ///< in the scratch memory; none: an input, or a result that is written where it lies
+    std::size_t result = kNoRowPlace;        ///< which of the call's results it is
+    std::size_t made_by = 0, last_read = 0;  ///< pieces
+    std::size_t held_at = kNoRowPlace;       ///< of a result that may lie on top of an input: where in the scratch memory it waits
+    bool past_cache = false;                 ///< a result that is not read again
   };
   /// A step, or the code of several.
   struct Piece {
@@ -61,7 +62,8 @@ class RowGroupKernel final : public HostKernel {
   std::size_t make_code(const KernelRequest& request, std::size_t first);
   void add(Piece piece);
   void choose_ways_past_cache();
-  void place();
+  void hold_what_is_read(const KernelCall& call);
+  void place(const KernelRequest& request);
   void run_tile(const Tile& tile) const;
   void fetch_next(const Tile& tile, std::size_t piece) const;
   void run_full(const Tile& tile, const Piece& piece) const;
@@ -73,6 +75,7 @@ class RowGroupKernel final : public HostKernel {
   std::vector<TileReader> readers_;
   std::vector<Value> values_;
   std::vector<Piece> pieces_;
+  std::vector<std::size_t> held_;     ///< of the call under way: results in whose place an input is still read
   std::vector<std::size_t> streams_;  ///< values outside the scratch memory that go on from row to row
   std::size_t scratch_bytes_ = 0;
   Scratch<std::byte> scratch_;

@@ -1,6 +1,7 @@
 // Tile by tile: the pieces that row_group.cpp planned, one after the other on some rows, and the next rows asked for meanwhile.
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "executor/host/past_cache.h"
 #include "executor/host/row_group_kernel.h"
@@ -15,7 +16,22 @@ struct RowGroupKernel::Tile {
   std::array<std::byte*, kMostValues> values{};  ///< where the first row is of what steps have made, and where inputs begin
 };
 
+/// A result that lies where a later piece still reads an input waits until all pieces are done with some rows.
+void RowGroupKernel::hold_what_is_read(const KernelCall& call) {
+  held_.clear();
+  for (std::size_t v = inputs_; v < values_.size(); ++v) {
+    const Value& value = values_[v];
+    if (value.held_at == kNoRowPlace) continue;
+    for (std::size_t input = 0; input < inputs_; ++input) {
+      if (values_[input].last_read <= value.made_by || call.inputs[input].data != call.results[value.result].data) continue;
+      held_.push_back(v);
+      break;
+    }
+  }
+}
+
 Status RowGroupKernel::run(const KernelCall& call) {
+  hold_what_is_read(call);
   scratch_.reserve(call.workers.threads(), static_cast<std::int64_t>(std::max<std::size_t>(1, scratch_bytes_)));
   const bool alone = domain_.rows * domain_.columns * domain_.widest < Workers::kWorthwhileBytes;
   call.workers.each_part(domain_.rows, alone ? domain_.rows : part_rows_, [&](std::int64_t begin, std::int64_t end) {
@@ -30,7 +46,12 @@ Status RowGroupKernel::run(const KernelCall& call) {
         if (value.result != kNoRowPlace) tile.values[v] = call.results[value.result].data + begin * value.row_bytes;
         if (value.at != kNoRowPlace) tile.values[v] = tile.scratch + value.at;
       }
+      for (const std::size_t v : held_) tile.values[v] = tile.scratch + values_[v].held_at;
       run_tile(tile);
+      for (const std::size_t v : held_) {
+        const std::int64_t bytes = values_[v].row_bytes;
+        std::memcpy(call.results[values_[v].result].data + begin * bytes, tile.values[v], static_cast<std::size_t>(tile.rows * bytes));
+      }
     }
     finish_past_cache();
   });

@@ -1,6 +1,7 @@
 #include "executor/memory/liveness.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace cleave::runtime {
 namespace {
@@ -158,23 +159,38 @@ class Finder {
     return result_.times[block][index].begin;
   }
 
+  /// Which results of an operation or a group may lie on top of an operand: those of element-wise steps, and of the host's groups of such
+  /// steps and reductions of rows those over the whole shape. What is smaller may be read again and again.
+  [[nodiscard]] std::function<bool(ValueId)> overwritten(const Node& node, const FusionGroup* group) const {
+    const auto elementwise = [](const Node& each) { return each.kind == NodeKind::operation && each.op->elementwise(); };
+    if (!group) return [alone = elementwise(node) && node.results.size() == 1](ValueId) { return alone; };
+    const auto reduces = [](const Node& each) {
+      const auto keeps_axes = [](const AttributeDef& attribute) { return attribute.name == "keepdims"; };
+      return each.kind == NodeKind::operation && std::any_of(each.op->attributes.begin(), each.op->attributes.end(), keeps_axes);
+    };
+    std::int64_t most = 0;
+    bool fits = true;
+    for (const NodeId id : group->nodes) {
+      const Node& each = graph_.nodes[id];
+      const TensorType& made = graph_.values[each.results[0]].type;
+      const bool of_one_shape = made.shape == graph_.values[node.results[0]].type.shape;
+      fits = fits && (host_ ? elementwise(each) || reduces(each) : elementwise(each) && of_one_shape);
+      most = std::max(most, made.elements());
+    }
+    for (const ValueId input : group->inputs) most = std::max(most, graph_.values[input].type.elements());
+    return [this, fits, most](ValueId result) { return fits && graph_.values[result].type.elements() == most; };
+  }
+
   void compute(const Step& step, Time now, std::size_t block) {
     const Node& node = graph_.nodes[step.node];
     const FusionGroup* group = fusion_.group(step.node);
     if (group && step.node != group->nodes.back()) return;
     const std::vector<ValueId>& results = group ? group->results : node.results;
-    // Of one shape: what is of a smaller one may be read again and again.
-    const auto elementwise = [&](NodeId id) {
-      const Node& each = graph_.nodes[id];
-      return each.kind == NodeKind::operation && each.op->elementwise() &&
-             graph_.values[each.results[0]].type.shape == graph_.values[node.results[0]].type.shape;
-    };
-    bool overwrites =
-        group ? std::all_of(group->nodes.begin(), group->nodes.end(), elementwise) : elementwise(step.node) && results.size() == 1;
+    const auto overwrites = overwritten(node, group);
     for (ValueId input : group ? group->inputs : node.inputs) {
       bool in_place = false;
       for (ValueId result : results) {
-        if (!overwrites || graph_.values[input].type != graph_.values[result].type || leaves_[input]) continue;
+        if (!overwrites(result) || graph_.values[input].type != graph_.values[result].type || leaves_[input]) continue;
         in_place = true;
         in_place_.push_back({input, result});
       }
