@@ -56,7 +56,8 @@ RunsWith add_predicted(Rows& rows, const Program& program, const CostedProblem& 
 }
 
 std::string op_name(const Graph& graph, NodeId node) {
-  return graph.nodes[node].op ? graph.nodes[node].op->name : graph.display_name(node);
+  const Node& of = graph.nodes[node];
+  return of.op ? of.op->name : of.kind == NodeKind::counter ? "counting trips" : graph.display_name(node);
 }
 
 /// The names of all that ran as one, the middle of many left out.
