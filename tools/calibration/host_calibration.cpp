@@ -113,6 +113,7 @@ class HostCalibration {
   }
 
   struct Memory {
+    std::int64_t offset = 0;  ///< from the beginning of the array
     Array array;
     std::int64_t bytes = 0;
     DType type = DType::f32;  ///< of what lies there, so many bytes of it
@@ -123,12 +124,12 @@ class HostCalibration {
   static std::byte* memory(Memory& memory, std::int64_t bytes) {
     if (memory.bytes < bytes || memory.bytes == 0) {
       const std::int64_t wanted = std::max<std::int64_t>(bytes, 64);
-      Result<Array> array = Array::allocate({DType::u8, {wanted}});
+      Result<Array> array = Array::allocate({DType::u8, {wanted + memory.offset}});
       if (!array) return nullptr;
-      memory = {*std::move(array), wanted, DType::f32, 0};
-      std::memset(memory.array.mutable_bytes(), 0, static_cast<std::size_t>(wanted));
+      memory = {memory.offset, *std::move(array), wanted, DType::f32, 0};
+      std::memset(memory.array.mutable_bytes(), 0, static_cast<std::size_t>(wanted + memory.offset));
     }
-    return memory.array.mutable_bytes();
+    return memory.array.mutable_bytes() + memory.offset;
   }
 
   std::byte* operand(std::size_t i, const TensorType& type, std::int64_t indices) {
@@ -174,8 +175,9 @@ class HostCalibration {
   std::shared_ptr<Workers> all_;
   Clock clock_ = now;
   double step_ = 0;
-  std::array<Memory, 3> operands_;
-  std::array<Memory, 2> results_;
+  /// At different places of a page: addresses that differ by whole pages get into each other's way.
+  std::array<Memory, 3> operands_ = {Memory{0}, Memory{1088}, Memory{2176}};
+  std::array<Memory, 2> results_ = {Memory{640}, Memory{1728}};
 };
 
 }  // namespace
