@@ -13,10 +13,10 @@
 
 #include "executor/check/reference.h"
 #include "graph/array/npy.h"
-#include "models/model.h"
 #include "graph/ops/ops.h"
 #include "graph/trace/host_call.h"
 #include "graph/trace/trace.h"
+#include "models/model.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/temporary_folder.h"
 
