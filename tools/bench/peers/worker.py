@@ -24,6 +24,16 @@ def all_cases():
     return [*primitives(), *programs()]
 
 
+def settle(most=0.5):
+    """Waits until no thread of this process looks out for work any more, which would take the core of whoever comes next."""
+    end = time.perf_counter() + most
+    while time.perf_counter() < end:
+        before = time.process_time()
+        time.sleep(0.01)
+        if time.process_time() - before < 0.001:
+            return
+
+
 def interleave(entrants, seconds):
     """{name: [median of each round]} and {name: all times}, for {name: contender}. All take part in the same rounds."""
     times = {name: entrant.batch(1) for name, entrant in entrants.items()}
@@ -36,10 +46,10 @@ def interleave(entrants, seconds):
     times |= {name: [] for name in racing}
     for _ in range(rounds):
         for name in racing:
+            settle()
             taken = entrants[name].batch(max(1, min(1000, int(seconds / rounds / first[name]))))
             medians[name].append(statistics.median(taken))
             times[name] += taken
-            time.sleep(0.002)  # for threads that still look out for work
         racing = racing[1:] + racing[:1]
     return medians, times
 
