@@ -1,9 +1,10 @@
 // For which instruction sets Highway compiles a file of this room, and how a function of each is chosen. Comes before Highway's headers.
 // Only those that have a fused multiply-add: what is older gets the loops of the compiler. Highway is used by its headers alone; what the
-// machine has is asked in level.cpp, so that nobody needs its library.
+// machine has is asked in executor/host/instructions.cpp, so that nobody needs its library.
 #pragma once
 
 // NOLINTBEGIN(cppcoreguidelines-macro-usage): Highway is told by macros.
+#define HWY_IS_DEBUG_BUILD 0  // its assertions call its library, in builds without optimisation
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 #include <hwy/detect_targets.h>
 
