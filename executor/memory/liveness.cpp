@@ -164,10 +164,7 @@ class Finder {
   [[nodiscard]] std::function<bool(ValueId)> overwritten(const Node& node, const FusionGroup* group) const {
     const auto elementwise = [](const Node& each) { return each.kind == NodeKind::operation && each.op->elementwise(); };
     if (!group) return [alone = elementwise(node) && node.results.size() == 1](ValueId) { return alone; };
-    const auto reduces = [](const Node& each) {
-      const auto keeps_axes = [](const AttributeDef& attribute) { return attribute.name == "keepdims"; };
-      return each.kind == NodeKind::operation && std::any_of(each.op->attributes.begin(), each.op->attributes.end(), keeps_axes);
-    };
+    const auto reduces = [](const Node& each) { return each.kind == NodeKind::operation && each.op->cost_class == CostClass::reduction; };
     std::int64_t most = 0;
     bool fits = true;
     for (const NodeId id : group->nodes) {
