@@ -136,7 +136,7 @@ void JsonWriter::close(char bracket) {
 void JsonWriter::line_break() {
   if (indent_ < 0) return;
   out_ += '\n';
-  out_.append(static_cast<std::size_t>(depth_ * indent_), ' ');
+  out_.append(static_cast<std::size_t>(depth_) * static_cast<std::size_t>(indent_), ' ');
 }
 
 }  // namespace cleave
