@@ -1,6 +1,7 @@
 // The functions of math on vectors of f32 and f64: one each, straight from argument to result, no table and no branch. Coefficients are
 // minimax fits (exchange algorithm), rounded one after another where that pays. Special values are those of the C library; how far results
-// are from the exact ones is measured by tests/executor/host/math_test.cpp, which states the bounds. Compiled once for each target.
+// are from the exact ones is measured by tests/executor/host/math_test.cpp; tools/bench/ulp.cpp has the bounds. Compiled once for each
+// target.
 #if defined(CLEAVE_SIMD_MATH_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CLEAVE_SIMD_MATH_INL_H
 #undef CLEAVE_SIMD_MATH_INL_H
@@ -183,6 +184,42 @@ struct TanhFunction {
   }
 };
 
+/// Half of exp of an x from 0 to `kMostHyperbolic`, which does not overflow where twice as much would.
+template <class T>
+inline constexpr T kMostHyperbolic = kSingle<T> ? T(89) : T(710);
+template <class D, class V>
+HWY_INLINE V half_exp(D d, V x) {
+  const auto by = reduce_by_ln2(d, x);
+  const V power = power_of_two<1>(d, by.bits);
+  return hn::MulAdd(small_expm1(d, by.r), power, power);
+}
+
+/// From h = expm1(|x|) / 2: h + h / (2h + 1).
+struct SinhFunction {
+  template <class D, class V>
+  static HWY_INLINE V of(D d, V x) {
+    const V half = half_expm1(d, hn::Abs(x));
+    return hn::CopySign(hn::Add(half, hn::Div(half, hn::Add(hn::Add(half, half), hn::Set(d, hn::TFromD<D>(1))))), x);
+  }
+  template <class D, class V>
+  static HWY_INLINE auto takes(D d, V x) {
+    return hn::Le(hn::Abs(x), hn::Set(d, kMostHyperbolic<hn::TFromD<D>>));
+  }
+};
+
+/// From h = exp(|x|) / 2: h + 1 / 4h.
+struct CoshFunction {
+  template <class D, class V>
+  static HWY_INLINE V of(D d, V x) {
+    const V half = half_exp(d, hn::Abs(x));
+    return hn::Add(half, hn::Div(hn::Set(d, hn::TFromD<D>(0.25)), half));
+  }
+  template <class D, class V>
+  static HWY_INLINE auto takes(D d, V x) {
+    return SinhFunction::takes(d, x);
+  }
+};
+
 /// 1 / (1 + e) or e / (1 + e) with e = exp(-|x|), so that nothing overflows.
 struct SigmoidFunction {
   template <class D, class V>
@@ -297,139 +334,6 @@ struct Log1pFunction {
     const V tail = hn::Add(log_tail(d, f), hn::IfThenZeroElse(near, lost));
     const V result = log_special(d, x, hn::Set(d, T(-1)), log_sum(d, at.e, f, tail));
     return hn::IfThenElse(hn::Eq(x, hn::Zero(d)), x, result);
-  }
-};
-
-/// The probability that a normal number is beyond m, from 0 to about 15, times exp(m^2 / 2): what falls like 1 / (m + k), by a polynomial
-/// of (m - 1) / (m + k), small where the probability changes most.
-struct ScaledTail {
-  template <class D, class V>
-  static HWY_INLINE V of(D d, V m) {
-    const V one = hn::Set(d, 1.0F), inverse = hn::Div(one, hn::Add(m, hn::Set(d, 3.5F))), q = hn::Mul(hn::Sub(m, one), inverse);
-    const V p = polynomial(d, q, 0x1.2d5694p+0F, -0x1.9ac1bap+0F, 0x1.45fbdep+0F, -0x1.e74e7ap-2F, -0x1.ed1758p-5F, 0x1.9f2eb8p-4F,
-                           0x1.748906p-7F, -0x1.8ef828p-6F, -0x1.78063cp-8F, 0x1.a86f3ep-8F);
-    return hn::Mul(p, inverse);
-  }
-};
-
-/// s = |x| times the probability that a normal number is beyond |x|; the result is x - s or -s. So small results keep their digits, which
-/// 1 + erf(x) would not leave them.
-struct GeluFunction {
-  template <class D, class V>
-  static HWY_INLINE V of(D d, V x) {
-    const V m = at_most(d, 14.5F, hn::Abs(x)), square = hn::Mul(m, m), minus_half = hn::Set(d, -0.5F);
-    const V rest = hn::MulSub(m, m, square);  // what the square lost
-    const V factor = hn::Mul(m, ScaledTail::of(d, m));
-    auto by = reduce_by_ln2(d, hn::Mul(square, minus_half));
-    by.r = hn::MulAdd(rest, minus_half, by.r);
-    const V s = scale(d, hn::MulAdd(factor, small_expm1(d, by.r), factor), by.n, by.bits);
-    return hn::Sub(hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Mul(x, hn::Zero(d)), x), s);  // NaN at minus infinity, as the meaning
-  }
-};
-
-/// Near zero an odd polynomial, beyond 15/16: 1 - exp of a polynomial.
-struct ErfFunction {
-  template <class D, class V>
-  static HWY_INLINE V of(D d, V x) {
-    const V square = hn::Mul(x, x);
-    const V near = hn::MulAdd(x,
-                              polynomial(d, square, 0x1.06eba8p-3f, -0x1.812742p-2f, 0x1.ce2df4p-4f, -0x1.b80cb4p-6f, 0x1.54b5e2p-8f,
-                                         -0x1.a99ee8p-11f, 0x1.5ac304p-14f),
-                              x);
-    const V z = at_most(d, 4.0F, hn::Abs(x));
-    const V log_rest = polynomial(d, z, 0x1.6e5640p-13f, -0x1.2127e4p+0f, -0x1.44460ap-1f, -0x1.bb840ep-4f, 0x1.9b8f44p-6f, -0x1.115cb2p-8f,
-                                  0x1.c79a44p-12f, -0x1.61fb7cp-16f);
-    const V far = hn::Sub(hn::Set(d, 1.0F), bounded_exp(d, log_rest));
-    return hn::IfThenElse(hn::Lt(z, hn::Set(d, 0x1.ep-1F)), near, hn::CopySign(far, x));
-  }
-};
-
-/// What sine and cosine share: x less a whole number of quarter turns, in double so that nothing is lost, and that number.
-template <class V, class VI>
-struct Turned {
-  V r;
-  VI quarter;
-};
-
-/// Beyond this the quarter turns of an f32 would no longer be counted exactly.
-inline constexpr float kMostTurned = 0x1p20F;
-
-template <class D, class V>
-HWY_INLINE auto turn(D d, V x) {
-  const Bits<D> di;
-  const hn::Half<D> dh;
-  const hn::Half<Bits<D>> dih;
-  const hn::Repartition<double, D> dd;
-  const auto magic = hn::Set(dd, 0x1.8p52);
-  const auto low = hn::PromoteTo(dd, hn::LowerHalf(dh, x)), high = hn::PromoteTo(dd, hn::UpperHalf(dh, x));
-  const auto turns = hn::Set(dd, 0x1.45f306dc9c883p-1), big = hn::Set(dd, 0x1.921fb54442d18p+0), small = hn::Set(dd, 0x1.1a62633145c07p-54);
-  const auto low_shifted = hn::MulAdd(low, turns, magic), high_shifted = hn::MulAdd(high, turns, magic);
-  const auto low_n = hn::Sub(low_shifted, magic), high_n = hn::Sub(high_shifted, magic);
-  const auto low_r = hn::NegMulAdd(low_n, small, hn::NegMulAdd(low_n, big, low));
-  const auto high_r = hn::NegMulAdd(high_n, small, hn::NegMulAdd(high_n, big, high));
-  return Turned<V, hn::Vec<Bits<D>>>{hn::Combine(d, hn::DemoteTo(dh, high_r), hn::DemoteTo(dh, low_r)),
-                                     hn::Combine(di, hn::DemoteTo(dih, high_n), hn::DemoteTo(dih, low_n))};
-}
-
-/// sin(x + quarters * pi / 2)
-template <int quarters>
-struct SineFunction {
-  template <class D, class V>
-  static HWY_INLINE V of(D d, V x) {
-    const Bits<D> di;
-    const auto at = turn(d, x);
-    const V z = hn::Mul(at.r, at.r), one = hn::Set(d, 1.0F);
-    const V sine = hn::MulAdd(hn::Mul(at.r, z), polynomial(d, z, -0x1.555546p-3f, 0x1.11077ap-7f, -0x1.9954a4p-13f), at.r);  // +0 at -0
-    const V cosine = hn::MulAdd(hn::Mul(z, z), polynomial(d, z, 0x1.55554ap-5f, -0x1.6c0c28p-10f, 0x1.99e86ap-16f),
-                                hn::NegMulAdd(z, hn::Set(d, 0.5F), one));
-    const auto quarter = hn::Add(at.quarter, hn::Set(di, quarters));
-    const auto odd = hn::MaskFromVec(hn::BitCast(d, hn::Neg(hn::And(quarter, hn::Set(di, 1)))));
-    const auto sign = hn::ShiftLeft<30>(hn::And(quarter, hn::Set(di, 2)));
-    return hn::Xor(hn::IfThenElse(odd, cosine, hn::CopySign(sine, at.r)), hn::BitCast(d, sign));
-  }
-  template <class D, class V>
-  static HWY_INLINE auto takes(D d, V x) {
-    return hn::Le(hn::Abs(x), hn::Set(d, kMostTurned));
-  }
-};
-
-/// 2^(b log2 a) in double, so that the result is nearly the nearest f32. Takes all finite a but zero, and finite b.
-struct PowFunction {
-  template <class D, class V>
-  static HWY_INLINE V of(D d, V a, V b) {
-    const hn::Half<D> dh;
-    const hn::Repartition<double, D> dd;
-    const V magnitude = hn::Abs(a);
-    const auto power = [&](auto base, auto exponent) HWY_ATTR {
-      const auto at = split(dd, base);
-      const auto s = hn::Div(at.f, hn::Add(at.f, hn::Set(dd, 2.0))), z = hn::Mul(s, s);
-      const auto log2 = hn::MulAdd(s,
-                                   polynomial(dd, z, 0x1.71547652b82fep+1, 0x1.ec709dc4c3795p-1, 0x1.2776c2ee4803fp-1, 0x1.a619f780d3663p-2,
-                                              0x1.479ca4c709693p-2, 0x1.21574006dea74p-2),
-                                   at.e);
-      const auto y = hn::Min(hn::Max(hn::Mul(exponent, log2), hn::Set(dd, -1000.0)), hn::Set(dd, 1000.0));
-      const auto shifted = hn::Add(y, hn::Set(dd, 0x1.8p52));
-      const auto r = hn::Sub(y, hn::Sub(shifted, hn::Set(dd, 0x1.8p52)));
-      const auto p =
-          polynomial(dd, r, 0x1.ffffffffff79fp-1, 0x1.62e42fef8609fp-1, 0x1.ebfbdff931fc2p-3, 0x1.c6b08dd48bc33p-5, 0x1.3b2ab5c4d941fp-7,
-                     0x1.5d87481329534p-10, 0x1.430acce4941c2p-13, 0x1.00daeb56b07fap-16, 0x1.61afcc97885f3p-20);
-      return hn::Mul(p, power_of_two(dd, hn::BitCast(Bits<decltype(dd)>(), shifted)));
-    };
-    const auto low = power(hn::PromoteTo(dd, hn::LowerHalf(dh, magnitude)), hn::PromoteTo(dd, hn::LowerHalf(dh, b)));
-    const auto high = power(hn::PromoteTo(dd, hn::UpperHalf(dh, magnitude)), hn::PromoteTo(dd, hn::UpperHalf(dh, b)));
-    const V result = hn::Combine(d, hn::DemoteTo(dh, high), hn::DemoteTo(dh, low));
-    // A negative base has a power only where the exponent is whole, and a negative one where it is odd.
-    const auto negative = hn::Lt(a, hn::Zero(d));
-    const V half = hn::Mul(b, hn::Set(d, 0.5F));
-    const auto whole = hn::Eq(hn::Round(b), b), odd = hn::Ne(hn::Round(half), half);
-    const V with_sign = hn::IfThenElse(odd, hn::Neg(result), result);
-    return hn::IfThenElse(negative, hn::IfThenElse(whole, with_sign, hn::Set(d, kNaN<float>)), result);
-  }
-  template <class D, class V>
-  static HWY_INLINE auto takes(D d, V a, V b) {
-    const V infinity = hn::Set(d, kInfinity<float>), magnitude = hn::Abs(a);
-    const auto base = hn::And(hn::Lt(magnitude, infinity), hn::Gt(magnitude, hn::Zero(d)));
-    return hn::And(base, hn::Lt(hn::Abs(b), infinity));
   }
 };
 

@@ -14,7 +14,10 @@
 #include "graph/ops/scalars.h"
 
 #ifdef CLEAVE_HAS_HIGHWAY
+#include "executor/host/simd/erf-inl.h"
 #include "executor/host/simd/math-inl.h"
+#include "executor/host/simd/pow-inl.h"
+#include "executor/host/simd/trigonometry-inl.h"
 
 #if CLEAVE_SIMD
 HWY_BEFORE_NAMESPACE();
@@ -110,22 +113,21 @@ struct Row {
 };
 
 template <class F, class Scalar>
-constexpr Row of_both() {
-  return {Scalar::name, loop<F, Scalar, false, float>, loop<F, Scalar, false, double>, loop<F, Scalar, true, float>,
-          loop<F, Scalar, true, double>};
-}
-template <class F, class Scalar>
-constexpr Row of_single() {
-  return {Scalar::name, loop<F, Scalar, false, float>, nullptr, Scalar::arity == 1 ? loop<F, Scalar, Scalar::arity == 1, float> : nullptr,
-          nullptr};
+constexpr Row row_of() {
+  constexpr bool alone = Scalar::arity == 1;
+  return {Scalar::name, loop<F, Scalar, false, float>, loop<F, Scalar, false, double>, alone ? loop<F, Scalar, alone, float> : nullptr,
+          alone ? loop<F, Scalar, alone, double> : nullptr};
 }
 
 RowLoop find(std::string_view op, DType operand, bool past_cache) {
   static constexpr Row rows[] = {
-      of_both<ExpFunction, scalars::Exp>(),         of_both<Expm1Function, scalars::Expm1>(),   of_both<LogFunction, scalars::Log>(),
-      of_both<Log2Function, scalars::Log2>(),       of_both<Log1pFunction, scalars::Log1p>(),   of_both<TanhFunction, scalars::Tanh>(),
-      of_both<SigmoidFunction, scalars::Sigmoid>(), of_single<ErfFunction, scalars::Erf>(),     of_single<GeluFunction, scalars::Gelu>(),
-      of_single<SineFunction<0>, scalars::Sin>(),   of_single<SineFunction<1>, scalars::Cos>(), of_single<PowFunction, scalars::Pow>()};
+      row_of<ExpFunction, scalars::Exp>(),         row_of<Expm1Function, scalars::Expm1>(), row_of<LogFunction, scalars::Log>(),
+      row_of<Log2Function, scalars::Log2>(),       row_of<Log1pFunction, scalars::Log1p>(), row_of<TanhFunction, scalars::Tanh>(),
+      row_of<SigmoidFunction, scalars::Sigmoid>(), row_of<SinhFunction, scalars::Sinh>(),   row_of<CoshFunction, scalars::Cosh>(),
+      row_of<ErfFunction, scalars::Erf>(),         row_of<GeluFunction, scalars::Gelu>(),   row_of<PowFunction, scalars::Pow>(),
+      row_of<SineFunction<0>, scalars::Sin>(),     row_of<SineFunction<1>, scalars::Cos>(), row_of<TanFunction, scalars::Tan>(),
+      row_of<AsinFunction, scalars::Asin>(),       row_of<AcosFunction, scalars::Acos>(),   row_of<AtanFunction, scalars::Atan>(),
+      row_of<Atan2Function, scalars::Atan2>()};
   for (const Row& row : rows) {
     if (row.op != op) continue;
     if (operand == DType::f32) return past_cache ? row.single_past_cache : row.single;
