@@ -1,13 +1,25 @@
 #include "executor/host/instructions.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 namespace cleave::runtime::host {
 namespace {
+
+#if defined(__x86_64__)
+/// Conversions between f16 and f32, of which not every compiler lets one ask by name.
+bool has_f16c() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+#endif
 
 Instructions find() {
 #if defined(__x86_64__)
   const auto all = [](auto... has) { return (... && (has != 0)); };
   if (!all(__builtin_cpu_supports("avx2"), __builtin_cpu_supports("fma"), __builtin_cpu_supports("bmi"), __builtin_cpu_supports("bmi2"),
-           __builtin_cpu_supports("pclmul")))
+           __builtin_cpu_supports("pclmul"), has_f16c()))
     return Instructions::portable;
   if (!all(__builtin_cpu_supports("avx512f"), __builtin_cpu_supports("avx512dq"), __builtin_cpu_supports("avx512vl"),
            __builtin_cpu_supports("avx512bw")))

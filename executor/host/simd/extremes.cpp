@@ -13,7 +13,7 @@
 #include "graph/ops/sums.h"
 
 #ifdef CLEAVE_HAS_HIGHWAY
-#include <hwy/highway.h>
+#include "executor/host/simd/halves-inl.h"
 
 #if CLEAVE_SIMD
 HWY_BEFORE_NAMESPACE();
@@ -23,16 +23,19 @@ namespace {
 template <class T>
 constexpr bool kLoopsFor = std::is_arithmetic_v<T>;
 #include "executor/host/reducers-inl.h"
+#include "executor/host/simd/half_reducers-inl.h"
 #include "executor/host/simd/row_reducers-inl.h"
 
 template <bool largest>
 const Reducer* row_extreme(DType element) {
   if (element == DType::f32) return &kRowExtreme<float, largest>;
+  if (const Reducer* half = half_reducer<kRowExtreme<float, largest>>(element)) return half;
   return element == DType::f64 ? &kRowExtreme<double, largest> : extreme_on<largest>(element);
 }
 template <bool largest>
 const Finder* row_finder(DType element) {
   if (element == DType::f32) return &kRowFinder<float, largest>;
+  if (const Finder* half = half_finder<kRowFinder<float, largest>>(element)) return half;
   return element == DType::f64 ? &kRowFinder<double, largest> : finder_on<largest>(element);
 }
 

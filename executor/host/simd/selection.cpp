@@ -6,11 +6,13 @@
 #include <hwy/foreach_target.h>
 #endif
 
+#include <algorithm>
+
 #include "executor/host/simd/loops.h"
 #include "graph/ops/convert.h"
 
 #ifdef CLEAVE_HAS_HIGHWAY
-#include <hwy/highway.h>
+#include "executor/host/simd/halves-inl.h"
 
 #if CLEAVE_SIMD
 HWY_BEFORE_NAMESPACE();
@@ -28,6 +30,36 @@ RowLoop find_choosing(DType choice) {
   }
 }
 
+/// From or to f16 and bf16: through f32, as the conversion of one element goes.
+template <class From, class To>
+void convert_by_single(const std::byte* const* operands, const std::int64_t* steps, std::byte* results, std::int64_t count) {
+  constexpr std::int64_t kPiece = 1024;
+  alignas(64) float wide[kPiece];
+  From picked[kPiece];
+  for (std::int64_t begin = 0; begin < count; begin += kPiece) {
+    const std::int64_t size = std::min(kPiece, count - begin);
+    const From* from = reinterpret_cast<const From*>(operands[0]) + begin * steps[0];
+    if (steps[0] != 1) {
+      for (std::int64_t i = 0; i < size; ++i) picked[i] = from[i * steps[0]];
+      from = picked;
+    }
+    const std::int64_t one[] = {1};
+    if constexpr (halves::is_half<From>) {
+      halves::widen(from, wide, size);
+    } else {
+      const auto* source = reinterpret_cast<const std::byte*>(from);
+      convert<From, float>(&source, one, reinterpret_cast<std::byte*>(wide), size);
+    }
+    To* to = reinterpret_cast<To*>(results) + begin;
+    if constexpr (halves::is_half<To>) {
+      halves::narrow(wide, to, size);
+    } else {
+      const auto* source = reinterpret_cast<const std::byte*>(wide);
+      convert<float, To>(&source, one, reinterpret_cast<std::byte*>(to), size);
+    }
+  }
+}
+
 RowLoop find_converting(DType from, DType to) {
   return dispatch(from, [&](auto source) {
     return dispatch(to, [&](auto target) -> RowLoop {
@@ -36,7 +68,7 @@ RowLoop find_converting(DType from, DType to) {
       if constexpr (std::is_arithmetic_v<From> && std::is_arithmetic_v<To>) {
         return convert<From, To>;
       } else {
-        return nullptr;
+        return convert_by_single<From, To>;
       }
     });
   });

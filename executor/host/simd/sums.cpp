@@ -13,7 +13,7 @@
 #include "graph/ops/sums.h"
 
 #ifdef CLEAVE_HAS_HIGHWAY
-#include <hwy/highway.h>
+#include "executor/host/simd/halves-inl.h"
 
 #if CLEAVE_SIMD
 HWY_BEFORE_NAMESPACE();
@@ -23,12 +23,21 @@ namespace {
 template <class T>
 constexpr bool kLoopsFor = std::is_arithmetic_v<T>;
 #include "executor/host/reducers-inl.h"
+#include "executor/host/simd/half_reducers-inl.h"
 #include "executor/host/simd/row_reducers-inl.h"
+
+bool is_half(DType element) {
+  return element == DType::f16 || element == DType::bf16;
+}
 
 const Reducer* find_row_sum(std::string_view op, DType element) {
   const bool sums = op == "sum" || op == "mean";
   if (sums && element == DType::f32) return &kRowSum<float>;
   if (sums && element == DType::f64) return &kRowSum<double>;
+  if (sums && is_half(element)) return half_reducer<kRowSum<float>>(element);
+  if (op == "prod" && is_half(element)) return half_reducer<ReducerOf<ProductOfElements<float>, float>::reducer>(element);
+  if (op == "any" && is_half(element)) return half_reducer<ReducerOf<AnyElement<float>, float>::reducer>(element);
+  if (op == "all" && is_half(element)) return half_reducer<ReducerOf<AllElements<float>, float>::reducer>(element);
   return find_sum(op, element);
 }
 

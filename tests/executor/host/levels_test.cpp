@@ -3,6 +3,8 @@
 // And kernels that split work among threads: equal to the bit for every number of them.
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
 #include <cstring>
 #include <random>
 
@@ -20,7 +22,7 @@ namespace {
 using namespace runtime::host;  // NOLINT: its rooms' names are what is tested
 
 constexpr std::int64_t kRoom = 512;  ///< elements of an operand
-constexpr DType kTypes[] = {DType::f32, DType::f64, DType::i32, DType::i64, DType::u8, DType::boolean};
+constexpr DType kTypes[] = {DType::f32, DType::f64, DType::f16, DType::bf16, DType::i32, DType::i64, DType::u8, DType::boolean};
 const OpContext kNoOutput{[](std::string_view) {}};
 
 Array random_array(const TensorType& type, std::mt19937_64& random) {
@@ -135,6 +137,73 @@ TEST(Levels, ElementwiseLoopsAgreeWithTheMeaning) {
   EXPECT_GT(loops, 150U);
 }
 
+template <class H>
+void expect_conversions_to_the_bit(Level level, DType dtype) {
+  const std::int64_t one[3] = {1, 1, 1};
+  std::vector<std::uint16_t> halves(1 << 16), back(1 << 16);
+  for (std::size_t i = 0; i < halves.size(); ++i) halves[i] = static_cast<std::uint16_t>(i);
+  std::vector<float> singles(halves.size());
+  const auto run = [&](RowLoop loop, const void* from, void* to, std::size_t count) {
+    const auto* bytes = static_cast<const std::byte*>(from);
+    const std::byte* operands[3] = {bytes, bytes, bytes};
+    loop(operands, one, static_cast<std::byte*>(to), static_cast<std::int64_t>(count));
+  };
+  run(converting_loop(level, dtype, DType::f32), halves.data(), singles.data(), halves.size());
+  for (std::size_t i = 0; i < halves.size(); ++i) {
+    H half;
+    half.bits = halves[i];
+    ASSERT_EQ(std::bit_cast<std::uint32_t>(singles[i]), std::bit_cast<std::uint32_t>(static_cast<float>(half))) << "bits " << i;
+  }
+  // All leading bits of f32, with what follows them below, at and above the middle between two numbers, and just beside it.
+  for (const std::uint32_t rest : {0x0U, 0x1U, 0x7FFFU, 0x8000U, 0x8001U, 0xFFFFU, 0xFFFU, 0x1000U, 0x1001U, 0x2FFFU, 0x3000U, 0x3001U}) {
+    for (std::size_t i = 0; i < singles.size(); ++i) singles[i] = std::bit_cast<float>(static_cast<std::uint32_t>(i) << 16 | rest);
+    run(converting_loop(level, DType::f32, dtype), singles.data(), back.data(), singles.size());
+    for (std::size_t i = 0; i < back.size(); ++i) ASSERT_EQ(back[i], H(singles[i]).bits) << "bits " << i << ", " << rest;
+  }
+}
+
+TEST(Levels, HalvesAreConvertedToTheBit) {
+  for (const Level level : levels()) {
+    SCOPED_TRACE(to_string(level));
+    expect_conversions_to_the_bit<Half>(level, DType::f16);
+    expect_conversions_to_the_bit<BFloat16>(level, DType::bf16);
+  }
+}
+
+/// Operands of all bits: what is a number is one to the bit, what is not stays so.
+TEST(Levels, ArithmeticOfHalvesIsTheMeaningToTheBit) {
+  std::mt19937_64 random(8);
+  constexpr std::int64_t kCount = 20000;
+  for (const DType dtype : {DType::f16, DType::bf16}) {
+    std::vector<Array> operands(3, Array({dtype, {kCount}}));
+    for (Array& array : operands) {
+      for (std::int64_t i = 0; i < 2 * kCount; ++i) array.mutable_bytes()[i] = static_cast<std::byte>(random());
+    }
+    for (const OpDef* op : all_ops()) {
+      if (!op->elementwise() || op->cost_class == CostClass::transcendental || op->name == "where" || op->name == "astype") continue;
+      const std::span<const Array> inputs(operands.data(), static_cast<std::size_t>(op->min_inputs));
+      std::vector<TensorType> types(inputs.size(), operands[0].type());
+      const TypeResult type = op->type_rule(types, {});
+      if (type.index() != 0) continue;
+      std::vector<Array> expected = {Array(std::get<0>(type)[0])};
+      ASSERT_TRUE(op->meaning({{}, inputs, expected, kNoOutput}).ok());
+      for (const Level level : levels()) {
+        Array result(expected[0].type());
+        const std::byte* data[3] = {operands[0].bytes(), operands[1].bytes(), operands[2].bytes()};
+        const std::int64_t steps[3] = {1, 1, 1};
+        const RowLoop loop = simd_loop(level, op->name, dtype);
+        ASSERT_NE(loop, nullptr) << op->name;
+        loop(data, steps, result.mutable_bytes(), kCount);
+        for (std::int64_t i = 0; i < kCount; ++i) {
+          const double is = result.at(i), should = expected[0].at(i);
+          ASSERT_TRUE((is == should && std::signbit(is) == std::signbit(should)) || (std::isnan(is) && std::isnan(should)))
+              << op->name << " of " << to_string(dtype) << " by " << to_string(level) << ": " << is << " instead of " << should;
+        }
+      }
+    }
+  }
+}
+
 TEST(Levels, ReducersAgreeWithTheMeaning) {
   if (levels().empty()) GTEST_SKIP() << "no vectorised loops";
   std::mt19937_64 random(4);
@@ -142,7 +211,7 @@ TEST(Levels, ReducersAgreeWithTheMeaning) {
     for (const char* name : {"sum", "prod", "any", "all", "max", "min", "argmax", "argmin"}) {
       const OpDef& op = *find_op(name);
       for (const DType dtype : kTypes) {
-        for (const std::int64_t count : {1, 2, 31, 63, 64, 65, 127, 129, 300}) {
+        for (const std::int64_t count : {1, 2, 31, 63, 64, 65, 127, 129, 300, 5000}) {
           const Array x = random_array({dtype, {count}}, random);
           const std::vector<TensorType> types = {x.type()};
           Attributes attributes;
@@ -166,7 +235,11 @@ TEST(Levels, ReducersAgreeWithTheMeaning) {
               dispatch(result.dtype(), [&](auto zero) { result.mutable_data<decltype(zero)>()[0] = ops::convert<decltype(zero)>(value); });
             };
             const bool extreme = extreme_reducer(level, name, dtype) != nullptr;
-            if (extreme || reducer->state_size == 1) {
+            if (extreme && (dtype == DType::f16 || dtype == DType::bf16)) {
+              float value = 0;
+              std::memcpy(&value, state, 4);
+              give(value);
+            } else if (extreme || reducer->state_size == 1) {
               std::memcpy(result.mutable_bytes(), state, static_cast<std::size_t>(reducer->state_size));
             } else if (is_floating(dtype)) {
               double value = 0;

@@ -93,6 +93,52 @@ def elementwise():
                    torch=in_torch, onnx=f"y = {in_onnx}(x)", tolerance=2e-6)
 
 
+def scalars():
+    """Functions and element types beside the common ones."""
+    several = 4 * 1024 * 1024
+
+    def of_type(dtype, seed=1, low=-4.0, high=4.0):
+        return numbers(several, seed=seed, low=low, high=high).astype(dtype)
+
+    def one(op, kind, in_numpy, in_torch, *, tolerance=2e-6, **between):
+        return Case(f"{op} {kind.__name__}, 4M", lambda: {"x": of_type(kind, **between)}, f"- y: {op}(x)",
+                    lambda x, out: in_numpy(x, out=out), Target(best=1), torch=lambda x, out: in_torch(x, out=out), tolerance=tolerance)
+
+    def two(op, kind, in_numpy, in_torch, *, tolerance=2e-6, divisor=None, **between):
+        second = divisor or (lambda: of_type(kind, seed=2, **between))
+        return Case(f"{op} {kind.__name__}, 4M", lambda: {"a": of_type(kind, **between), "b": second()}, f"- y: {op}(a, b)",
+                    lambda a, b, out: in_numpy(a, b, out=out), Target(best=1), torch=lambda a, b, out: in_torch(a, b, out=out),
+                    tolerance=tolerance)
+
+    if torch is None:
+        return
+    for kind in (np.float32, np.float64):
+        for op, name, bounds in (("atan", "arctan", {}), ("asin", "arcsin", {"low": -1, "high": 1}), ("tan", "tan", {}), ("sinh", "sinh", {}),
+                                 ("cosh", "cosh", {})):
+            yield one(op, kind, getattr(np, name), getattr(torch, op), **bounds)
+        yield two("atan2", kind, np.arctan2, torch.atan2)
+        yield two("floor_divide", kind, np.floor_divide, torch.floor_divide)
+        yield two("remainder", kind, np.remainder, torch.remainder)
+    for op in ("sin", "cos", "exp", "log", "tanh"):
+        yield one(op, np.float64, getattr(np, op), getattr(torch, op), low=0.1)
+    yield one("erf", np.float64, lambda x, out: __import__("scipy.special").special.erf(x, out=out), torch.erf)
+    yield two("pow", np.float64, np.power, torch.pow, low=0.1)
+    yield two("floor_divide", np.int32, np.floor_divide, torch.floor_divide, low=-1e9, high=1e9, divisor=lambda: of_type(np.int32, 2, 1, 1000),
+              tolerance=0)
+    yield two("remainder", np.int32, np.remainder, torch.remainder, low=-1e9, high=1e9, divisor=lambda: of_type(np.int32, 2, 1, 1000),
+              tolerance=0)
+    yield two("floor_divide", np.int64, np.floor_divide, torch.floor_divide, low=-1e9, high=1e9, divisor=lambda: of_type(np.int64, 2, 1, 1000),
+              tolerance=0)
+    yield two("add", np.float16, np.add, torch.add, tolerance=2e-3)
+    yield two("multiply", np.float16, np.multiply, torch.mul, tolerance=2e-3)
+    yield one("exp", np.float16, np.exp, torch.exp, tolerance=2e-3)
+    yield one("tanh", np.float16, np.tanh, torch.tanh, tolerance=2e-3)
+    yield Case("sum float16, 4M", lambda: {"x": of_type(np.float16, low=0, high=0.01)}, "- y: sum(x)", lambda x: x.sum(), Target(best=1),
+               torch=lambda x: x.sum(), tolerance=2e-3)
+    yield Case("max float16, 4M", lambda: {"x": of_type(np.float16)}, "- y: max(x)", lambda x: x.max(), Target(best=1),
+               torch=lambda x: x.max(), tolerance=0)
+
+
 def softmax_numpy(x, out):
     np.subtract(x, x.max(axis=-1, keepdims=True), out=out)
     np.exp(out, out=out)
@@ -150,5 +196,5 @@ def order():
 
 
 def primitives():
-    for family in (products, elementwise, rows, order):
+    for family in (products, elementwise, scalars, rows, order):
         yield from family()

@@ -1,0 +1,78 @@
+// Reducers of f16 and bf16 from those of f32, whose states they share: elements become f32 piece by piece. Included behind the latter, inside
+// the namespace of an instruction set, so it includes nothing: whoever does has read halves-inl.h.
+
+template <class H, const Reducer& single>
+struct HalfReducer {
+  static void take_row(const std::byte* in, std::int64_t count, std::byte* state) {
+    alignas(64) float wide[Reducer::kBlock];
+    for (const auto* from = reinterpret_cast<const H*>(in); count > 0; from += Reducer::kBlock, count -= Reducer::kBlock) {
+      const std::int64_t size = std::min(count, Reducer::kBlock);
+      halves::widen(from, wide, size);
+      single.take_row(reinterpret_cast<const std::byte*>(wide), size, state);
+    }
+  }
+  /// Some rows of some columns at once, so that states are read and written seldom.
+  static void take_rows(const std::byte* in, std::int64_t rows, std::int64_t width, std::int64_t stride, std::byte* states) {
+    constexpr std::int64_t kRows = 8, kWidth = 512;
+    alignas(64) float wide[kRows * kWidth];
+    for (std::int64_t column = 0; column < width; column += kWidth) {
+      const std::int64_t across = std::min(kWidth, width - column);
+      for (std::int64_t row = 0; row < rows; row += kRows) {
+        const std::int64_t down = std::min(kRows, rows - row);
+        const H* from = reinterpret_cast<const H*>(in) + row * stride + column;
+        for (std::int64_t r = 0; r < down; ++r) halves::widen(from + r * stride, wide + r * across, across);
+        single.take_rows(reinterpret_cast<const std::byte*>(wide), down, across, across, states + column * single.state_size);
+      }
+    }
+  }
+  static constexpr Reducer reducer{single.state_size, single.start, take_row, take_rows, single.join};
+};
+
+template <class H, const Finder& single>
+struct HalfFinder {
+  static bool beats(const std::byte* b, const std::byte* a) {
+    const float later = static_cast<float>(*reinterpret_cast<const H*>(b)), earlier = static_cast<float>(*reinterpret_cast<const H*>(a));
+    return single.beats(reinterpret_cast<const std::byte*>(&later), reinterpret_cast<const std::byte*>(&earlier));
+  }
+  static std::int64_t in_row(const std::byte* in, std::int64_t count) {
+    constexpr std::int64_t kBlock = 2048;
+    alignas(64) float wide[kBlock];
+    const auto* from = reinterpret_cast<const H*>(in);
+    std::int64_t place = 0;
+    for (std::int64_t begin = 0; begin < count; begin += kBlock) {
+      const std::int64_t size = std::min(kBlock, count - begin);
+      halves::widen(from + begin, wide, size);
+      const std::int64_t here = begin + single.in_row(reinterpret_cast<const std::byte*>(wide), size);
+      if (beats(reinterpret_cast<const std::byte*>(from + here), reinterpret_cast<const std::byte*>(from + place))) place = here;
+    }
+    return place;
+  }
+  static void in_columns(const std::byte* in, std::int64_t rows, std::int64_t width, std::int64_t stride, std::int32_t* places) {
+    constexpr std::int64_t kRows = 16;
+    alignas(64) float wide[kRows * Finder::kMostWidth];
+    std::int32_t here[Finder::kMostWidth];
+    const auto* from = reinterpret_cast<const H*>(in);
+    for (std::int64_t row = 0; row < rows; row += kRows) {
+      const std::int64_t down = std::min(kRows, rows - row);
+      for (std::int64_t r = 0; r < down; ++r) halves::widen(from + (row + r) * stride, wide + r * width, width);
+      single.in_columns(reinterpret_cast<const std::byte*>(wide), down, width, width, row == 0 ? places : here);
+      for (std::int64_t j = 0; row > 0 && j < width; ++j) {
+        const H *found = from + (row + here[j]) * stride + j, *best = from + places[j] * stride + j;
+        if (beats(reinterpret_cast<const std::byte*>(found), reinterpret_cast<const std::byte*>(best)))
+          places[j] = static_cast<std::int32_t>(row) + here[j];
+      }
+    }
+  }
+  static constexpr Finder finder{in_row, in_columns, beats};
+};
+
+template <const Reducer& single>
+const Reducer* half_reducer(DType element) {
+  if (element == DType::f16) return &HalfReducer<Half, single>::reducer;
+  return element == DType::bf16 ? &HalfReducer<BFloat16, single>::reducer : nullptr;
+}
+template <const Finder& single>
+const Finder* half_finder(DType element) {
+  if (element == DType::f16) return &HalfFinder<Half, single>::finder;
+  return element == DType::bf16 ? &HalfFinder<BFloat16, single>::finder : nullptr;
+}
