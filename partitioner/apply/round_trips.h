@@ -1,7 +1,10 @@
-// Round trips: accelerator -> host computation -> accelerator, found on the placed graph by its data and control edges.
+// Round trips: accelerator -> host computation -> accelerator. Host operations are one round trip where one computes with what another
+// made; decisions and the order of effects lead back to the accelerator, but join nothing.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "graph/graph.h"
@@ -11,19 +14,28 @@
 
 namespace cleave::planner {
 
+/// Why accelerator work waits: for a value that comes back, for a decision (does the loop go on, which arm is taken), or because a host
+/// function whose result it needs comes after an effect. The first that holds. The JSON spellings are `data`, `control`, `effect`.
+enum class Via : std::uint8_t { data, control, effect };
+std::string_view to_string(Via via);
+
 struct RoundTrip {
   std::vector<NodeId> through;    ///< the host nodes, in program order
-  std::vector<std::size_t> out;   ///< transfers to the host, indices into Transfers
-  std::vector<std::size_t> back;  ///< transfers to the accelerator; may be empty where the way back is control
+  std::vector<std::size_t> out;   ///< transfers to the host that they read, indices into Transfers
+  std::vector<std::size_t> back;  ///< transfers to the accelerator; none where the way back is control or an effect
   std::vector<NodeId> controls;   ///< control nodes that its predicates decide
-  bool via_control = false;       ///< the accelerator waits for a decision (does the loop go on, which arm is taken), not for a value
-  double frequency = 0;           ///< how often a run
-  std::int64_t bytes = 0;         ///< out and back, a run
-  double seconds = 0;             ///< predicted, a run
-  Cause cause = Cause::cheaper;   ///< of `blamed`
-  NodeId blamed;                  ///< the node whose line is named
-  bool meant = false;             ///< the user marked all transfers out, or all transfers back, as meant
-  std::string allowed;            ///< reason of an `allow`, or empty
+  Via via = Via::data;
+  double frequency = 0;          ///< how often a run
+  double out_bytes = 0;          ///< a run
+  double back_bytes = 0;         ///< its part, where a transfer brings what others made too
+  std::int64_t bytes = 0;        ///< out and back, a run
+  double seconds = 0;            ///< predicted, a run
+  Cause cause = Cause::cheaper;  ///< of `because`
+  NodeId blamed;                 ///< the node whose line is named: it reads what the accelerator made
+  NodeId delays;                 ///< by an effect: the host function whose result the accelerator needs, and which comes after it
+  NodeId because;                ///< what keeps it on the host: itself, or what the host does with its result
+  bool meant = false;            ///< the user marked all ways out, or all ways back, as meant
+  std::string allowed;           ///< reason of an `allow`, or empty
 
   [[nodiscard]] bool caused_by_user() const { return cause != Cause::cheaper && cause != Cause::none; }
   [[nodiscard]] bool warned() const { return caused_by_user() && !meant && allowed.empty(); }

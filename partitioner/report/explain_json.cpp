@@ -149,7 +149,7 @@ class Document {
     });
     json_.field("out", trip.out);
     json_.field("back", trip.back);
-    json_.field("via", trip.via_control ? "control" : "data");
+    json_.field("via", to_string(trip.via));
     count("frequency", trip.frequency);
     json_.field("bytes", trip.bytes);
     json_.field("seconds", trip.seconds);

@@ -204,7 +204,7 @@ class Report {
       const RoundTrip& trip = plan_.round_trips[i];
       std::string state = trip.warned() ? "" : trip.meant ? "meant" : !trip.caused_by_user() ? "cheaper so" : "allowed: " + trip.allowed;
       table.add({std::to_string(i + 1), place(graph_.nodes[trip.blamed].location), "through " + culprit_name(graph_, trip.blamed),
-                 trip.via_control ? "via control" : "via data", times_phrase(graph_, graph_.nodes[trip.blamed].region, trip.frequency),
+                 "via " + std::string(to_string(trip.via)), times_phrase(graph_, graph_.nodes[trip.blamed].region, trip.frequency),
                  format_bytes(static_cast<double>(trip.bytes)), format_seconds(trip.seconds), std::string(to_string(trip.cause)), state});
     }
     out_ += table.text();

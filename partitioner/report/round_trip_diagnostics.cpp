@@ -57,12 +57,17 @@ class Writer {
     std::vector<NodeId> needed;
     for (std::size_t t : trip.back) {
       const auto uses = deliveries_.of(t);
-      if (!trip.via_control && !uses.empty()) needed.push_back(earliest(uses));
+      if (trip.via == Via::data && !uses.empty()) needed.push_back(earliest(uses));
     }
     for (std::size_t i = 0; i < std::min(needed.size(), kMostNotes); ++i) {
       notes.push_back({"accelerator work depends on the result here", graph_.nodes[needed[i]].location, 0});
     }
     add_rest(needed.size(), "go back", notes);
+    if (trip.delays) {
+      notes.push_back({"accelerator work depends on the result of `" + culprit_name(graph_, trip.delays) +
+                           "` here, which comes after it in the order of effects",
+                       graph_.nodes[trip.delays].location, 0});
+    }
     for (std::size_t i = 0; i < std::min(trip.controls.size(), kMostNotes); ++i) {
       const Node& control = graph_.nodes[trip.controls[i]];
       notes.push_back({std::string("accelerator work depends on the result here (through the ") +
@@ -82,13 +87,11 @@ class Writer {
   }
 
   std::string price(const RoundTrip& trip) const {
-    double out = 0, back = 0;
-    for (std::size_t t : trip.out) out += static_cast<double>(plan_.transfers.items[t].bytes) * plan_.transfers.items[t].frequency;
-    for (std::size_t t : trip.back) back += static_cast<double>(plan_.transfers.items[t].bytes) * plan_.transfers.items[t].frequency;
+    double back = trip.back_bytes;
     for (NodeId control : trip.controls) back += decision_bytes(control);
     // Work that overlaps may make a run shorter than the sum of its parts.
     const double whole = plan_.predicted_seconds >= trip.seconds ? plan_.predicted_seconds : plan_.placement.objective_seconds;
-    return times_phrase(graph_, graph_.nodes[trip.blamed].region, trip.frequency) + ": " + format_bytes(out) + " out, " +
+    return times_phrase(graph_, graph_.nodes[trip.blamed].region, trip.frequency) + ": " + format_bytes(trip.out_bytes) + " out, " +
            format_bytes(back) + " back, about " + format_seconds(trip.seconds) + " of " + format_seconds(whole) + " predicted (" +
            machine_phrase(plan_.machine) + ")";
   }
@@ -105,8 +108,11 @@ class Writer {
   }
 
   std::string reason(const RoundTrip& trip) const {
-    const Node& node = graph_.nodes[trip.blamed];
-    const HostFunction* function = graph_.nodes[trip.blamed].host_function();
+    const Node& node = graph_.nodes[trip.because];
+    const HostFunction* function = node.host_function();
+    if (trip.because != trip.blamed)
+      return "`" + culprit_name(graph_, trip.because) + "`, which needs its result, runs there (" + std::string(to_string(node.location)) +
+             ")";
     switch (trip.cause) {
       case Cause::pinned: return node.op && node.op->moves_to == Side::host ? "to_host() puts it there" : "it is pinned there";
       case Cause::effect: return function ? "it is a host function with effects" : "it has an effect";

@@ -78,7 +78,7 @@ TEST(Cases, ThroughControl) {
   const Plan plan = plan_case("03_through_control");
   expect_case("03_through_control", plan, {1, 1, 1});  // the predicate's operand goes back too: `==` has a copy on both sides
   ASSERT_EQ(plan.round_trips.size(), 1u);
-  EXPECT_TRUE(plan.round_trips[0].via_control);
+  EXPECT_EQ(plan.round_trips[0].via, Via::control);
   EXPECT_EQ(plan.round_trips[0].controls.size(), 1u);
 }
 
