@@ -105,6 +105,7 @@ void adopt(Plan& plan, WorkedOutPlan& chosen) {
   plan.transfers = std::move(chosen.transfers);
   plan.program = std::move(chosen.program);
   plan.predicted_seconds = chosen.schedule.seconds;
+  plan.predicted_wait_seconds = chosen.schedule.waiting.empty() ? 0 : chosen.schedule.waiting.front().wait_seconds;
   if (plan.policy == Policy::host) plan.all_host_seconds = plan.placement.objective_seconds;
   if (plan.policy == Policy::accelerator) plan.all_accelerator_seconds = plan.placement.objective_seconds;
 }

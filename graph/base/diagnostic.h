@@ -61,6 +61,16 @@ struct Note {
   int length = 0;
 };
 
+/// What something costs in a run, by prediction. Messages that are equal but for it are said as one, with what they cost together.
+struct Price {
+  double seconds = 0, out_bytes = 0, back_bytes = 0;
+  double whole_seconds = 0;  ///< what `seconds` are a part of
+  std::string how_often;     ///< "1000 times a run"
+  std::string cause;         ///< only messages of one cause are said as one
+  std::string predicted_by;  ///< "machine `h200`, datasheet"
+  std::size_t note = 0;      ///< of the message: the note that says all this
+};
+
 struct Diagnostic {
   DiagnosticKind kind;
   Severity severity;
@@ -68,6 +78,7 @@ struct Diagnostic {
   SourceLocation location;
   int length = 0;  ///< bytes to underline from the column on; 0: the word there
   std::vector<Note> notes;
+  std::optional<Price> price = std::nullopt;
 };
 
 /// The diagnostics of one step, in the order found.

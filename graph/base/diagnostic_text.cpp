@@ -47,6 +47,7 @@ class Writer {
     chain(diagnostic.location);
     for (const Note& note : diagnostic.notes) {
       head(note.location, "note", kCyan, note.message, "");
+      snippet(note.location, note.length);
       if (note.location.via != diagnostic.location.via) chain(note.location);
     }
   }

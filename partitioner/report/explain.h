@@ -15,6 +15,8 @@ std::string explain_json(const Plan& plan);
 std::string summary_line(const Plan& plan);
 /// That everything on one side is predicted to be over sooner than the optimum of the sum; nothing where it is not.
 std::string faster_remark(const Plan& plan);
+/// Behind warnings of round trips: "a run waits ..."; nothing where there are none.
+std::string waiting_line(const Plan& plan);
 /// The program's text form with the sides of each node behind it, as a comment.
 std::string placed_text(const Plan& plan);
 /// Graphviz source: a cluster a device, transfers as labelled edges, round trips in red, loops as nested clusters.

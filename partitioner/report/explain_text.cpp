@@ -246,4 +246,12 @@ std::string summary_line(const Plan& plan) {
          format_seconds(plan.all_accelerator_seconds) + "; " + machine_phrase(plan.machine) + ")";
 }
 
+std::string waiting_line(const Plan& plan) {
+  const auto warned = std::count_if(plan.round_trips.begin(), plan.round_trips.end(), [](const RoundTrip& trip) { return trip.warned(); });
+  if (warned == 0) return "";
+  return plural(static_cast<std::size_t>(warned), "round trip") + ": the accelerator waits for the host for about " +
+         format_seconds(plan.predicted_wait_seconds) + " of a run of " + format_seconds(plan.predicted_seconds) + " (" +
+         percent(plan.predicted_wait_seconds, plan.predicted_seconds) + ", predicted)";
+}
+
 }  // namespace cleave::planner

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "graph/base/diagnostic_folding.h"
 #include "graph/base/units.h"
 #include "partitioner/apply/deliveries.h"
 #include "partitioner/machine/value_uses.h"
@@ -25,7 +26,9 @@ class Writer {
     d.message = "`" + culprit_name(graph_, trip.blamed) + "` makes the accelerator wait for the host" + how_often(blamed.region);
     add_ways_out(trip, d.notes);
     add_ways_back(trip, d.notes);
-    d.notes.push_back({price(trip), {}, 0});
+    d.price = price(trip);
+    d.price->note = d.notes.size();
+    d.notes.push_back({to_text(*d.price), {}, 0});
     d.notes.push_back({"runs on the host because " + reason(trip) + "; " + advice(trip), {}, 0});
     if (severity == Severity::allowed) d.notes.push_back({"allowed: " + trip.allowed, {}, 0});
     return d;
@@ -86,14 +89,18 @@ class Writer {
         ->node;
   }
 
-  std::string price(const RoundTrip& trip) const {
+  Price price(const RoundTrip& trip) const {
     double back = trip.back_bytes;
     for (NodeId control : trip.controls) back += decision_bytes(control);
     // Work that overlaps may make a run shorter than the sum of its parts.
     const double whole = plan_.predicted_seconds >= trip.seconds ? plan_.predicted_seconds : plan_.placement.objective_seconds;
-    return times_phrase(graph_, graph_.nodes[trip.blamed].region, trip.frequency) + ": " + format_bytes(trip.out_bytes) + " out, " +
-           format_bytes(back) + " back, about " + format_seconds(trip.seconds) + " of " + format_seconds(whole) + " predicted (" +
-           machine_phrase(plan_.machine) + ")";
+    return {trip.seconds,
+            trip.out_bytes,
+            back,
+            whole,
+            times_phrase(graph_, graph_.nodes[trip.blamed].region, trip.frequency),
+            std::string(to_string(trip.cause)) + "/" + std::string(to_string(trip.via)),
+            machine_phrase(plan_.machine)};
   }
 
   /// What the host tells in a run: a predicate each time it is tested, or a count.

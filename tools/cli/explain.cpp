@@ -15,7 +15,7 @@ int explain_command(const Options& options) {
     console.document(explain_json(*plan));
   else
     console.out(explain_text(*plan));
-  console.report(plan->diagnostics);
+  console.report(*plan);
   return code;
 }
 
@@ -25,7 +25,7 @@ int check_command(const Options& options) {
   const auto plan = load_and_plan(options, console, code);
   if (!plan) return code;
   if (options.json) console.document(diagnostics_json(plan->diagnostics));
-  console.report(plan->diagnostics);
+  console.report(*plan);
   if (plan->diagnostics.empty()) console.note(options.model + ": no diagnostics");
   return code;
 }

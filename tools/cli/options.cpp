@@ -149,6 +149,8 @@ void Definitions::add_diagnostic_flags(CLI::App& sub) {
   sub.add_flag_callback(
       "-w", [this] { options_.diagnostics.no_warnings = true; }, "no warnings");
   add_choice(sub, "--diagnostics", options_.diagnostics_format, {"text", "sarif"}, "how diagnostics are written", "FORM");
+  add_number(sub, "--diagnostic-limit", options_.diagnostic_limit, 0, 1'000'000,
+             "warnings written as text, the costliest; 0: all; default: 20");
 }
 
 void Definitions::add_output_flags(CLI::App& sub) {

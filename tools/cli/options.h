@@ -29,6 +29,7 @@ struct Options {
   bool json = false;
   DiagnosticOptions diagnostics;
   std::string diagnostics_format = "text";
+  std::int64_t diagnostic_limit = 20;  ///< warnings and remarks that are written as text; 0: all
   std::string color = "auto";
   bool quiet = false;
   std::int64_t seed = 0;

@@ -77,7 +77,7 @@ int run_command(const Options& options) {
   auto plan = make_plan(graph, options);
   if (!plan) return console.fail(plan.error());
   if (!plan->ok()) return console.fail(plan->diagnostics);
-  console.report(plan->diagnostics);
+  console.report(*plan);
   if (Status known = check_outputs(graph, options); !known) return console.fail(known.error());
   auto inputs = read_inputs(graph, options);
   if (!inputs) return console.fail(inputs.error());

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "graph/base/diagnostic_folding.h"
 #include "graph/base/diagnostic_json.h"
 #include "graph/base/diagnostic_text.h"
 #include "graph/base/output_file.h"
@@ -17,6 +18,7 @@
 #include "graph/passes/seed.h"
 #include "graph/text/text.h"
 #include "models/model.h"
+#include "partitioner/report/explain.h"
 #include "tools/cli/values.h"
 
 namespace cleave::cli {
@@ -174,7 +176,16 @@ void Console::report(const Diagnostics& diagnostics) const {
   if (options_.diagnostics_format == "sarif")
     write(stderr, to_sarif(shown) + "\n");
   else
-    write(stderr, to_text(shown, {.color = color_, .source = true}));
+    write(stderr, to_text(fold(shown, static_cast<std::size_t>(options_.diagnostic_limit)), {.color = color_, .source = true}));
+}
+
+void Console::report(const Plan& plan) const {
+  report(plan.diagnostics);
+  if (options_.json || options_.quiet || options_.diagnostics_format == "sarif") return;
+  const bool said = std::any_of(plan.diagnostics.begin(), plan.diagnostics.end(), [](const Diagnostic& d) {
+    return d.kind == DiagnosticKind::round_trip && (d.severity == Severity::warning || d.severity == Severity::error);
+  });
+  if (const std::string line = planner::waiting_line(plan); said && !line.empty()) write(stderr, line + "\n");
 }
 
 int Console::fail(const Error& error) const {

@@ -36,6 +36,8 @@ class Console {
   void document(std::string_view key, std::string_view text, const Diagnostics& diagnostics) const;
   void note(std::string_view text) const;  ///< a line about the run; left out by --quiet and --json
   void report(const Diagnostics& diagnostics) const;
+  /// Of a plan; behind warnings of round trips, as text, what a run waits for all of them.
+  void report(const Plan& plan) const;
   /// Reports an error and returns its exit code; under --json as the document {cleave, diagnostics}.
   [[nodiscard]] int fail(const Error& error) const;
   /// The same for a graph or plan with errors.

@@ -29,7 +29,8 @@ std::string text(const TemporaryFolder& folder, const Diagnostic& diagnostic, co
 
 TEST(DiagnosticText, ShowsLineCaretAndNotes) {
   const TemporaryFolder folder;
-  const std::string file = folder.write("train.cpp", std::string(41, '\n') + "    auto flag = host_call(\"cpu_only\", weights);\n");
+  const std::string file = folder.write(
+      "train.cpp", std::string(38, '\n') + "      weights = start();\n\n\n" + "    auto flag = host_call(\"cpu_only\", weights);\n");
   const Diagnostic diagnostic{DiagnosticKind::round_trip,
                               Severity::warning,
                               "`cpu_only` makes the accelerator wait for the host in every iteration",
@@ -42,6 +43,8 @@ TEST(DiagnosticText, ShowsLineCaretAndNotes) {
             "   42 |     auto flag = host_call(\"cpu_only\", weights);\n"
             "      |                 ^~~~~~~~~\n"
             "train.cpp:39:7: note: `weights` (f32[1024, 1024], 4.0 MiB) leaves the accelerator here\n"
+            "   39 |       weights = start();\n"
+            "      |       ^~~~~~~\n"
             "note: 1000 times a run: 4.0 GiB out, 1000 B back\n");
 }
 
