@@ -219,16 +219,17 @@ class Finder {
     return kind == UseKind::initial ? first : 1 - first;
   }
 
-  /// The transfers that the group reads, itself or through connectors; and which of its operations reads most.
+  /// The transfers that the group reads, itself or through connectors; and which of its operations is to blame for most of that.
   void find_ways_out(RoundTrip& trip, const std::vector<Vertex>& group) {
     bool all_meant = true;
     std::tuple<bool, bool, bool, double, std::int64_t> best;
     for (const Vertex v : group) {
       double seconds = 0;
       bool reads = false;
+      const NodeId id = flow_.node(v);
       std::vector<Vertex> found = reached(v, [&](Vertex from, auto&& visit) {
         flow_.for_each_previous(from, [&](Vertex previous, UseKind) {
-          if (connector(previous) || (!marks(flow_.node(v)) && marks(flow_.node(previous)))) visit(previous);
+          if (connector(previous) || reads_for(id, previous)) visit(previous);
         });
       });
       for (const Vertex from : found) {
@@ -239,7 +240,6 @@ class Finder {
           all_meant = all_meant && (transfers_.items[t].is_explicit || marks(flow_.node(from)));
         }
       }
-      const NodeId id = flow_.node(v);
       seconds += host_seconds_[id.index] * costed_.problem.regions[graph_.nodes[id].region.index].frequency;
       const std::tuple rank(reads, !marks(id), by_user(id), seconds, -uses_.begin(id));
       if (!trip.blamed.valid() || rank > best) {
@@ -253,13 +253,16 @@ class Finder {
       trip.seconds += transfers_.items[t].seconds;
     }
     trip.meant = trip.meant || (all_meant && !trip.out.empty());
-    trip.because = trip.blamed;
-    if (!by_user(trip.blamed)) {
-      const auto keeps = std::find_if(trip.through.begin(), trip.through.end(), [&](NodeId id) { return by_user(id); });
-      if (keeps != trip.through.end()) trip.because = *keeps;
-    }
-    const Cause forced = costed_.forced[trip.because.index];
+    const Cause forced = costed_.forced[trip.blamed.index];
     trip.cause = forced == Cause::none ? Cause::cheaper : forced;
+  }
+
+  /// Whether `reader` is the cause of what `previous` reads: of what a mark reads for it, and of what is computed on the host only because
+  /// that is cheaper there, as the result is needed there.
+  [[nodiscard]] bool reads_for(NodeId reader, Vertex previous) const {
+    if (!flow_.on_path(previous)) return false;
+    const NodeId before = flow_.node(previous);
+    return !marks(reader) && (marks(before) || (by_user(reader) && !by_user(before)));
   }
 
   /// A `to_host`: what it reads is meant to come.

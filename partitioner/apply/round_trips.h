@@ -30,10 +30,9 @@ struct RoundTrip {
   double back_bytes = 0;         ///< its part, where a transfer brings what others made too
   std::int64_t bytes = 0;        ///< out and back, a run
   double seconds = 0;            ///< predicted, a run
-  Cause cause = Cause::cheaper;  ///< of `because`
-  NodeId blamed;                 ///< the node whose line is named: it reads what the accelerator made
+  Cause cause = Cause::cheaper;  ///< why `blamed` is on the host
+  NodeId blamed;                 ///< whose line is named: it reads what the accelerator made, itself or through what is as cheap there
   NodeId delays;                 ///< by an effect: the host function whose result the accelerator needs, and which comes after it
-  NodeId because;                ///< what keeps it on the host: itself, or what the host does with its result
   bool meant = false;            ///< the user marked all ways out, or all ways back, as meant
   std::string allowed;           ///< reason of an `allow`, or empty
 

@@ -115,11 +115,8 @@ class Writer {
   }
 
   std::string reason(const RoundTrip& trip) const {
-    const Node& node = graph_.nodes[trip.because];
+    const Node& node = graph_.nodes[trip.blamed];
     const HostFunction* function = node.host_function();
-    if (trip.because != trip.blamed)
-      return "`" + culprit_name(graph_, trip.because) + "`, which needs its result, runs there (" + std::string(to_string(node.location)) +
-             ")";
     switch (trip.cause) {
       case Cause::pinned: return node.op && node.op->moves_to == Side::host ? "to_host() puts it there" : "it is pinned there";
       case Cause::effect: return function ? "it is a host function with effects" : "it has an effect";
