@@ -1,5 +1,5 @@
-// Reducers of f16 and bf16 from those of f32, whose states they share: elements become f32 piece by piece. Included behind the latter, inside
-// the namespace of an instruction set, so it includes nothing: whoever does has read halves-inl.h.
+// Reducers of f16 and bf16 from those of f32, whose states they share: elements become f32 piece by piece. Included behind the latter,
+// inside the namespace of an instruction set, so it includes nothing: whoever does has read halves-inl.h.
 
 template <class H, const Reducer& single>
 struct HalfReducer {

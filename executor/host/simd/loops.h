@@ -14,6 +14,8 @@ RowLoop math_loop(Level level, std::string_view op, DType operand);
 RowLoop math_loop_past_cache(Level level, std::string_view op, DType operand);
 RowLoop arithmetic_loop(Level level, std::string_view op, DType operand);
 RowLoop comparison_loop(Level level, std::string_view op, DType operand);
+/// Of floor_divide and remainder.
+RowLoop division_loop(Level level, std::string_view op, DType operand);
 /// Of f16 and bf16 alone, every op.
 RowLoop half_loop(Level level, std::string_view op, DType operand);
 

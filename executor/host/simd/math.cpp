@@ -6,12 +6,12 @@
 #include <hwy/foreach_target.h>
 #endif
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <span>
 
 #include "executor/host/simd/loops.h"
-#include "graph/ops/scalars.h"
+#include "graph/ops/elementwise.h"
 
 #ifdef CLEAVE_HAS_HIGHWAY
 #include "executor/host/simd/erf-inl.h"
@@ -24,87 +24,7 @@ HWY_BEFORE_NAMESPACE();
 namespace cleave::runtime::host::HWY_NAMESPACE {
 namespace {
 
-template <class T>
-inline constexpr std::size_t kPiece = 512 / sizeof(T) * 4;  ///< elements that are gathered at once
-
-/// `count` elements side by side: where they lie, or gathered.
-template <class T>
-const T* side_by_side(const std::byte* from, std::int64_t step, std::int64_t begin, std::size_t count, T* gathered) {
-  const T* elements = reinterpret_cast<const T*>(from) + begin * step;
-  if (step == 1) return elements;
-  for (std::size_t i = 0; i < count; ++i) gathered[i] = elements[static_cast<std::int64_t>(i) * step];
-  return gathered;
-}
-
-template <class F, class D, class... V>
-HWY_INLINE bool takes_all(D d, V... v) {
-  if constexpr (requires { F::takes(d, v...); }) {
-    return hn::AllTrue(d, F::takes(d, v...));
-  } else {
-    return true;
-  }
-}
-
-/// Side by side. Where the function does not take an argument, all of that vector are the scalar's work. Past the caches: to a place at a
-/// multiple of a vector.
-template <class F, class Scalar, bool past_cache, class T>
-void unary(const T* in, T* out, std::size_t count) {
-  const hn::ScalableTag<T> d;
-  const std::size_t lanes = hn::Lanes(d);
-  for (std::size_t i = 0; i < count; i += lanes) {
-    const std::size_t left = std::min(lanes, count - i);
-    const auto x = left == lanes ? hn::LoadU(d, in + i) : load_part(d, in + i, left);
-    if (!takes_all<F>(d, x)) {
-      for (std::size_t k = i; k < i + left; ++k) out[k] = Scalar::template apply<T>(in[k]);
-    } else if (left == lanes) {
-      if constexpr (past_cache) {
-        hn::Stream(F::of(d, x), d, out + i);
-      } else {
-        hn::StoreU(F::of(d, x), d, out + i);
-      }
-    } else {
-      store_part(d, F::of(d, x), out + i, left);
-    }
-  }
-}
-
-template <class F, class Scalar, class T>
-void binary(const T* a, const T* b, T* out, std::size_t count) {
-  const hn::ScalableTag<T> d;
-  const std::size_t lanes = hn::Lanes(d);
-  for (std::size_t i = 0; i < count; i += lanes) {
-    const std::size_t left = std::min(lanes, count - i);
-    const auto x = left == lanes ? hn::LoadU(d, a + i) : load_part(d, a + i, left);
-    const auto y = left == lanes ? hn::LoadU(d, b + i) : load_part(d, b + i, left);
-    if (!takes_all<F>(d, x, y)) {
-      for (std::size_t k = i; k < i + left; ++k) out[k] = Scalar::template apply<T>(a[k], b[k]);
-    } else if (left == lanes) {
-      hn::StoreU(F::of(d, x, y), d, out + i);
-    } else {
-      store_part(d, F::of(d, x, y), out + i, left);
-    }
-  }
-}
-
-template <class F, class Scalar, bool past_cache, class T>
-void loop(const std::byte* const* operands, const std::int64_t* steps, std::byte* results, std::int64_t count) {
-  T* out = reinterpret_cast<T*>(results);
-  if constexpr (past_cache) {
-    if (reinterpret_cast<std::uintptr_t>(results) % HWY_MAX_BYTES != 0) return loop<F, Scalar, false, T>(operands, steps, results, count);
-  }
-  const bool direct = steps[0] == 1 && (Scalar::arity == 1 || steps[1] == 1);
-  const std::int64_t piece = direct ? count : static_cast<std::int64_t>(kPiece<T>);
-  HWY_ALIGN T gathered[2][kPiece<T>];
-  for (std::int64_t begin = 0; begin < count; begin += piece) {
-    const auto size = static_cast<std::size_t>(std::min(piece, count - begin));
-    const T* a = side_by_side(operands[0], steps[0], begin, size, gathered[0]);
-    if constexpr (Scalar::arity == 1) {
-      unary<F, Scalar, past_cache>(a, out + begin, size);
-    } else {
-      binary<F, Scalar>(a, side_by_side(operands[1], steps[1], begin, size, gathered[1]), out + begin, size);
-    }
-  }
-}
+#include "executor/host/simd/function_loops-inl.h"
 
 struct Row {
   std::string_view op;

@@ -204,6 +204,84 @@ TEST(Levels, ArithmeticOfHalvesIsTheMeaningToTheBit) {
   }
 }
 
+/// Each number by each, and random ones of all sizes: the bits of the meaning, to the sign of zeros.
+template <class T>
+void expect_divisions_to_the_bit(std::mt19937_64& random) {
+  constexpr DType dtype = DTypeOf<T>::value;
+  using Limits = std::numeric_limits<T>;
+  std::vector<T> values = {
+      T(0), T(1), T(2), T(3), T(7), T(10), T(100), Limits::max(), Limits::lowest(), T(Limits::max() / 2), T(Limits::max() / 3)};
+  if constexpr (std::is_floating_point_v<T>) {
+    for (const T x : {T(0.1), T(0.3), T(7.5), T(1e9), T(1e30), Limits::min(), Limits::denorm_min(), T(Limits::min() * T(1.5)),
+                      Limits::infinity(), Limits::quiet_NaN(), T(0x1p21), T(0x1p22), T(0x1p23), T(0x1p52), std::nextafter(T(1), T(0))})
+      values.push_back(x);
+  } else {
+    for (const int shift : {15, 16, 30, 31, 49, 50, 51, 52, 53, 62}) {
+      for (const int off : {-1, 0, 1}) {
+        if (shift < static_cast<int>(8 * sizeof(T)) - 1) values.push_back(static_cast<T>((T(1) << shift) + off));
+      }
+    }
+  }
+  const std::size_t positive = values.size();
+  for (std::size_t i = 0; i < positive; ++i) {
+    if (values[i] != Limits::lowest() || std::is_floating_point_v<T>) values.push_back(static_cast<T>(-values[i]));
+  }
+  std::vector<T> a, b;
+  const auto add = [&](T x, T y) {
+    a.push_back(x);
+    b.push_back(y);
+  };
+  for (const T x : values) {
+    for (const T y : values) {  // in a vector of its own among harmless ones, so that it is the vectors' work where it can be
+      add(x, y);
+      for (int k = 0; k < 15; ++k) add(T(9), T(2));
+    }
+  }
+  for (int i = 0; i < 100000; ++i) {
+    const auto number = [&] {
+      if constexpr (std::is_floating_point_v<T>) {
+        const T x = std::uniform_real_distribution<T>(-10, 10)(random);
+        return i % 3 == 0 ? std::round(x) : i % 3 == 1 ? x : x * std::exp2(static_cast<T>(static_cast<int>(random() % 17) - 8));
+      } else {
+        return static_cast<T>(static_cast<T>(random()) >> (random() % (8 * sizeof(T))));
+      }
+    };
+    add(number(), number());
+  }
+  const auto count = static_cast<std::int64_t>(a.size());
+  const Array operands[2] = {Array::of<T>({count}, std::span<const T>(a)), Array::of<T>({count}, std::span<const T>(b))};
+  for (const char* name : {"floor_divide", "remainder"}) {
+    const OpDef& op = *find_op(name);
+    std::vector<Array> expected = {Array(operands[0].type())};
+    ASSERT_TRUE(op.meaning({{}, operands, expected, kNoOutput}).ok());
+    for (const Level level : levels()) {
+      Array result(expected[0].type());
+      const std::byte* data[3] = {operands[0].bytes(), operands[1].bytes(), operands[0].bytes()};
+      const std::int64_t steps[3] = {1, 1, 1};
+      const RowLoop loop = simd_loop(level, name, dtype);
+      ASSERT_NE(loop, nullptr);
+      loop(data, steps, result.mutable_bytes(), count);
+      for (std::size_t i = 0; i < a.size(); ++i) {
+        const T is = result.data<T>()[i], should = expected[0].data<T>()[i];
+        bool same = is == should;
+        if constexpr (std::is_floating_point_v<T>)
+          same = (same && std::signbit(is) == std::signbit(should)) || (std::isnan(is) && std::isnan(should));
+        ASSERT_TRUE(same) << name << " of " << to_string(dtype) << " " << a[i] << " and " << b[i] << " by " << to_string(level) << " is "
+                          << is << " instead of " << should;
+      }
+    }
+  }
+}
+
+TEST(Levels, DivisionsAreTheMeaningToTheBit) {
+  if (levels().empty()) GTEST_SKIP() << "no vectorised loops";
+  std::mt19937_64 random(10);
+  expect_divisions_to_the_bit<float>(random);
+  expect_divisions_to_the_bit<double>(random);
+  expect_divisions_to_the_bit<std::int32_t>(random);
+  expect_divisions_to_the_bit<std::int64_t>(random);
+}
+
 TEST(Levels, ReducersAgreeWithTheMeaning) {
   if (levels().empty()) GTEST_SKIP() << "no vectorised loops";
   std::mt19937_64 random(4);
