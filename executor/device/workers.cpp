@@ -14,8 +14,10 @@ namespace cleave::runtime {
 namespace {
 
 constexpr int kMostThreads = 128;  ///< what fits into the state
-/// How long a thread looks for the next job before it sleeps: about what waking it costs.
-constexpr std::chrono::microseconds kSpin{50};
+/// How long a thread looks out before it sleeps. Who looks out joins a job within a microsecond; who sleeps takes 20 of them to wake on an
+/// idle core, and milliseconds where something else runs on it: as long as the other steps of a program take is waited for. Where there
+/// are more threads than cores, looking out takes the time of those who have work.
+constexpr std::chrono::microseconds kSpin{1000}, kSpinCrowded{20};
 
 void pause() {
 #if defined(__x86_64__)
@@ -23,6 +25,23 @@ void pause() {
 #elif defined(__aarch64__)
   asm volatile("yield");
 #endif
+}
+
+/// Looks out until `arrived()`; false: not within `most`.
+template <class Arrived>
+bool spin(std::chrono::microseconds most, const Arrived& arrived) {
+  for (int i = 0; i < 64; ++i) {
+    if (arrived()) return true;
+    pause();
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  do {
+    for (int i = 0; i < 64; ++i) {
+      if (arrived()) return true;
+      pause();
+    }
+  } while (std::chrono::steady_clock::now() - begin < most);
+  return false;
 }
 
 /// Cores' worth of time that the control group has (cpu.max of version 2, the quota of version 1); 0: no limit is known.
@@ -59,6 +78,11 @@ Workers& Workers::none() {
   return alone;
 }
 
+Workers::Workers(int threads) : threads_(threads), crowded_(threads > available()), spin_(crowded_ ? kSpinCrowded : kSpin) {
+  CPU_ZERO(&cores_);
+  sched_getaffinity(0, sizeof cores_, &cores_);
+}
+
 void Workers::start() {
   started_ = true;
   for (int i = 1; i < threads_; ++i) {
@@ -81,6 +105,7 @@ void Workers::run(const Job& job) {
   }
   if (!started_) start();
   job_ = job;
+  caller_core_.store(sched_getcpu(), std::memory_order_relaxed);
   next_.store(0, std::memory_order_relaxed);
   failed_.store(false, std::memory_order_relaxed);
   const std::uint32_t number = (state_.load(std::memory_order_relaxed) + 1) & kNumberMask;
@@ -89,13 +114,8 @@ void Workers::run(const Job& job) {
   take_pieces();
   std::uint32_t state = state_.fetch_and(~kOpen, std::memory_order_acq_rel) & ~kOpen;
   // Each of those who are still at it does its last piece.
-  for (int spins = 0; (state & kInsideMask) != 0; state = state_.load(std::memory_order_acquire)) {
-    if (++spins < 1000) {
-      pause();
-    } else {
-      state_.wait(state, std::memory_order_acquire);
-    }
-  }
+  const auto all_left = [&] { return ((state = state_.load(std::memory_order_acquire)) & kInsideMask) == 0; };
+  while (!spin(spin_, all_left)) state_.wait(state, std::memory_order_acquire);
   const std::exception_ptr failure = failed_.load(std::memory_order_relaxed) ? std::exchange(failure_, nullptr) : nullptr;
   busy_.store(false, std::memory_order_release);
   if (failure) std::rethrow_exception(failure);
@@ -116,15 +136,18 @@ void Workers::take_pieces() noexcept {
 
 /// Until the state is another than `seen`.
 void Workers::wait_on_job(std::uint32_t seen) {
-  const auto begin = std::chrono::steady_clock::now();
-  for (;;) {
-    for (int i = 0; i < 64; ++i) {
-      if (state_.load(std::memory_order_relaxed) != seen) return;
-      pause();
-    }
-    if (std::chrono::steady_clock::now() - begin > kSpin) break;
-  }
+  if (spin(spin_, [&] { return state_.load(std::memory_order_relaxed) != seen; })) return;
   state_.wait(seen, std::memory_order_relaxed);
+}
+
+/// A system that likes its cores asleep puts a thread that wakes beside the one that woke it, and may leave both there although another
+/// core is free: then each waits for the other. Goes elsewhere, if there are cores enough for all.
+void Workers::leave_core_of_caller() const {
+  const int core = caller_core_.load(std::memory_order_relaxed);
+  if (crowded_ || core < 0 || core >= CPU_SETSIZE || sched_getcpu() != core) return;
+  cpu_set_t others = cores_;
+  CPU_CLR(core, &others);
+  sched_setaffinity(0, sizeof others, &others);  // where that is refused, this thread stays
 }
 
 void Workers::work() {
@@ -136,6 +159,7 @@ void Workers::work() {
     }
     if (!state_.compare_exchange_weak(state, state + kInside, std::memory_order_acq_rel)) continue;
     done = state & kNumberMask;
+    leave_core_of_caller();
     take_pieces();
     const std::uint32_t left = state_.fetch_sub(kInside, std::memory_order_acq_rel) - kInside;
     if ((left & (kOpen | kInsideMask)) == 0) state_.notify_all();

@@ -3,8 +3,11 @@
 // threads, so results are equal to the bit for every number.
 #pragma once
 
+#include <sched.h>
+
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -59,17 +62,22 @@ class Workers {
   /// One word says all: whether a job is open (top bit), how many threads of the pool are at it (next seven), and its number.
   static constexpr std::uint32_t kOpen = 1U << 31, kInside = 1U << 24, kInsideMask = 127U << 24, kNumberMask = kInside - 1;
 
-  explicit Workers(int threads) : threads_(threads) {}
+  explicit Workers(int threads);
   void start();
   void run(const Job& job);
   void work();
   void wait_on_job(std::uint32_t seen);
   void take_pieces() noexcept;
+  void leave_core_of_caller() const;
 
   const int threads_;
+  const bool crowded_;                    ///< with more threads than cores
+  cpu_set_t cores_;                       ///< that the process may use
+  const std::chrono::microseconds spin_;  ///< for how long a thread looks out before it sleeps
   bool started_ = false;
   std::atomic<bool> busy_{false};  ///< with the one job that it has at a time
   Job job_;
+  std::atomic<int> caller_core_{-1};  ///< of the job
   std::atomic<std::uint32_t> state_{0};
   std::atomic<std::int64_t> next_{0};  ///< piece
   std::atomic<bool> failed_{false}, over_{false};

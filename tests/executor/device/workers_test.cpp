@@ -1,7 +1,9 @@
 #include "executor/device/workers.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
+#include <chrono>
 #include <numeric>
 #include <stdexcept>
 #include <thread>
@@ -74,6 +76,33 @@ TEST(Workers, SleepAndWakeUp) {
     std::atomic<int> done = 0;
     workers->each(4, [&](std::int64_t) { ++done; });
     EXPECT_EQ(done, 4);
+  }
+}
+
+/// Whoever calls keeps its core, and the threads of the pool use the others, if there are any.
+TEST(Workers, WorkBesideTheirCaller) {
+  if (Workers::available() < 2) GTEST_SKIP() << "one core";
+  const std::shared_ptr<Workers> workers = Workers::of(2);
+  cpu_set_t all, one;
+  ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
+  for (int repeat = 0; repeat < 20; ++repeat) {
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);  // so that it cannot go elsewhere in the meantime
+    const auto caller = std::this_thread::get_id();
+    std::atomic<int> here = 0, beside = 0, other_core = -1;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+    workers->each(2, [&](std::int64_t) {
+      if (std::this_thread::get_id() == caller) {
+        ++here;
+      } else {
+        other_core = sched_getcpu();
+        ++beside;
+      }
+      while (here + beside < 2 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+    });
+    if (beside == 1) EXPECT_NE(other_core, sched_getcpu());
+    ASSERT_EQ(sched_setaffinity(0, sizeof all, &all), 0);
   }
 }
 
