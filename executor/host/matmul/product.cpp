@@ -10,11 +10,13 @@ constexpr std::int64_t kInnerBlock = 512;            ///< of packed panels: one 
 constexpr std::int64_t kRowBlock = 96;               ///< rows at most that one packed panel meets while it is there
 constexpr std::int64_t kPanels = 48;                 ///< columns: whole panels of every code
 constexpr std::int64_t kColumnBlock = 11 * kPanels;  ///< of a piece, at most
-constexpr std::int64_t kBlocksAtOnce = 4;            ///< of columns that are packed: 4 MiB
+constexpr std::int64_t kStrip = 4 * kColumnBlock;    ///< columns that are packed at a time, at most: 4 MiB
 constexpr std::int64_t kFirstCache = 32 << 10, kSecondCache = 1 << 20;  ///< bytes
-constexpr std::int64_t kPiece = 1 << 21;                                ///< multiplications worth a piece of their own: some 40 us
-constexpr std::int64_t kPieceBytes = 128 << 10;                         ///< the same for what memory bounds
-constexpr std::int64_t kMostParts = 8;                                  ///< of the inner axis
+/// Multiplications of a piece: some 5 us, where handing one over takes less than one; of large products more, so that less is read twice.
+constexpr std::int64_t kLeastPiece = 1 << 18, kMostPiece = 1 << 22, kPieces = 128;
+constexpr std::int64_t kPart = 1 << 21;          ///< multiplications that are worth a part of the inner axis, with its additions
+constexpr std::int64_t kPieceBytes = 128 << 10;  ///< the same for what memory bounds
+constexpr std::int64_t kMostParts = 8;           ///< of the inner axis
 constexpr std::int64_t kLeastPart = 128;
 
 constexpr std::int64_t ceil_div(std::int64_t x, std::int64_t y) {
@@ -85,32 +87,48 @@ template <class T>
 void Product<T>::cut() {
   constexpr std::int64_t size = sizeof(T);
   const std::int64_t inner = std::max<std::int64_t>(1, plan_.k), width = std::max<std::int64_t>(1, columns_);
-  double pieces = 0;  // that the work of one product is worth
+  const double work = static_cast<double>(rows_) * static_cast<double>(width) * static_cast<double>(inner);
+  double parts = 0;  // that the work of one product is worth
+  strip_ = round_up(ceil_div(width, ceil_div(width, kStrip)), kPanels);
   if (method_ == Method::tiles) {
-    column_block_ = round_up(ceil_div(width, ceil_div(width, kColumnBlock)), kPanels);
-    const std::int64_t deep = std::min(column_block_, width) * std::min(inner, kInnerBlock);
-    row_block_ = std::clamp(round_up(kPiece / deep, code_.rows), code_.rows, kRowBlock);
-    pieces = static_cast<double>(rows_) * static_cast<double>(width) * static_cast<double>(inner) / kPiece;
+    cut_tiles(std::clamp(static_cast<std::int64_t>(work / kPieces), kLeastPiece, kMostPiece) / std::min(inner, kInnerBlock));
+    parts = work / kPart;
   } else {
     row_block_ = std::max<std::int64_t>(1, rows_);
     // Lines are combined in blocks whose results stay in the first cache; of dots a piece takes as many as are worth it.
     column_block_ = method_ == Method::combine ? std::max<std::int64_t>(64, round_up(kFirstCache / size / row_block_, 64))
                                                : round_up(ceil_div(kPieceBytes, inner * size), 8);
-    pieces = static_cast<double>(width) * static_cast<double>(inner) * size / kPieceBytes;
+    parts = static_cast<double>(width) * static_cast<double>(inner) * size / kPieceBytes;
   }
-  const std::int64_t blocks = ceil_div(rows_, row_block_) * ceil_div(width, column_block_);
-  if (matrices_ == 1 && blocks < kMostParts && pieces >= 4.0 * static_cast<double>(blocks) && inner >= 2 * kLeastPart)
-    parts_ = std::min({kMostParts / blocks, static_cast<std::int64_t>(pieces) / (2 * blocks), inner / kLeastPart});
+  const std::int64_t blocks = ceil_div(rows_, row_block_) * across(width);
+  if (matrices_ == 1 && blocks < kMostParts && parts >= 4.0 * static_cast<double>(blocks) && inner >= 2 * kLeastPart)
+    parts_ = std::min({kMostParts / blocks, static_cast<std::int64_t>(parts) / (2 * blocks), inner / kLeastPart});
   // Many small ones are left whole, several to a piece; a few large ones are cut.
-  const bool whole = pieces <= 2 || (matrices_ >= 16 && pieces <= 64);
-  together_ = whole ? std::clamp<std::int64_t>(static_cast<std::int64_t>(1 / std::max(pieces, 1e-9)), 1, matrices_) : 0;
+  const bool whole = work <= kLeastPiece || (matrices_ >= 4 && parts <= 2) || (matrices_ >= 16 && parts <= 64);
+  together_ = whole ? std::clamp<std::int64_t>(static_cast<std::int64_t>(1 / std::max(parts, 1e-9)), 1, matrices_) : 0;
+}
+
+/// Pieces of so many elements of the result: as narrow as panels are, and as high as remains.
+template <class T>
+void Product<T>::cut_tiles(std::int64_t elements) {
+  const std::int64_t rows = std::max<std::int64_t>(1, rows_);
+  row_block_ = std::clamp(round_up(elements / kPanels, code_.rows), code_.rows, kRowBlock);
+  row_block_ = round_up(ceil_div(rows, ceil_div(rows, row_block_)), code_.rows);
+  column_block_ = std::clamp(round_up(elements / row_block_, kPanels), kPanels, kColumnBlock);
+}
+
+/// Blocks that so many columns are cut into. The last one takes a rest of one register with it.
+template <class T>
+std::int64_t Product<T>::across(std::int64_t columns) const {
+  const std::int64_t rest = method_ == Method::tiles ? code_.width : 0;
+  return ceil_div(std::max<std::int64_t>(1, columns - rest), column_block_);
 }
 
 template <class T>
 void Product<T>::run(Workers& workers, const T* a, const T* b, T* c, const T* bias) {
   if (rows_ == 0 || columns_ == 0 || matrices_ == 0) return;
   if (method_ == Method::tiles) {
-    const std::int64_t width = packed_columns(std::min(columns_, kBlocksAtOnce * column_block_), code_.width);
+    const std::int64_t width = packed_columns(std::min(columns_, strip_), code_.width);
     scratch_.reserve(workers.threads(), (width + kRowBlock) * std::min(kInnerBlock, plan_.k) + code_.width);
   }
   if (together_ == 0) {
@@ -134,22 +152,29 @@ typename Product<T>::Operands Product<T>::part(const Operands& all, std::int64_t
   return {rows, columns, all.inner, all.a.from(row, 0), all.b.from(0, column), all.c.from(row, column)};
 }
 
-/// `body(row, column)` for each block of the result.
+/// Block number `index` across, and a row of blocks down from `row`.
+template <class T>
+typename Product<T>::Operands Product<T>::block_of(const Operands& all, std::int64_t row, std::int64_t index) const {
+  const bool last = index + 1 == across(all.columns);
+  return part(all, row, row_block_, index * column_block_, last ? all.columns : column_block_);
+}
+
+/// `body(row, block across)` for each block of the result, down and then across: neighbours read the same columns.
 template <class T>
 template <class Body>
 void Product<T>::each_block(Workers& workers, std::int64_t columns, const Body& body) {
-  const std::int64_t down = ceil_div(rows_, row_block_), across = ceil_div(columns, column_block_);
-  workers.each(down * across, [&](std::int64_t piece) { body(piece % down * row_block_, piece / down * column_block_); });
+  const std::int64_t down = ceil_div(rows_, row_block_);
+  workers.each(down * across(columns), [&](std::int64_t piece) { body(piece % down * row_block_, piece / down); });
 }
 
 template <class T>
 void Product<T>::one(Workers& workers, const Operands& all, const T* bias) {
   if (parts_ > 1) return in_parts(workers, all, bias);
   if (pack_b_) return packed(workers, all, bias);
-  each_block(workers, columns_, [&](std::int64_t row, std::int64_t column) {
-    const Operands block = part(all, row, row_block_, column, column_block_);
+  each_block(workers, columns_, [&](std::int64_t row, std::int64_t index) {
+    const Operands block = block_of(all, row, index);
     alone(block);
-    finish(block, row, column, bias);
+    finish(block, row, index * column_block_, bias);
   });
 }
 
@@ -160,15 +185,15 @@ void Product<T>::in_parts(Workers& workers, const Operands& all, const T* bias) 
   const std::int64_t parts = ceil_div(all.inner, deep);
   shared_.reserve(1, parts * size);
   const typename Scratch<T>::Part sums(shared_);
-  const std::int64_t down = ceil_div(rows_, row_block_), across = ceil_div(columns_, column_block_);
-  workers.each(parts * down * across, [&](std::int64_t piece) {
-    const std::int64_t row = piece % down * row_block_, column = piece / down % across * column_block_, p = piece / down / across;
+  const std::int64_t down = ceil_div(rows_, row_block_), wide = across(columns_);
+  workers.each(parts * down * wide, [&](std::int64_t piece) {
+    const std::int64_t p = piece / down / wide;
     Operands slice = all;
     slice.inner = std::min(deep, all.inner - p * deep);
     slice.a = all.a.from(0, p * deep);
     slice.b = all.b.from(p * deep, 0);
     slice.c = {sums.data() + p * size, columns_, 1};
-    alone(part(slice, row, row_block_, column, column_block_));
+    alone(block_of(slice, piece % down * row_block_, piece / down % wide));
   });
   for (std::int64_t i = 0; i < rows_; ++i) {
     for (std::int64_t j = 0; j < columns_; ++j) {
@@ -184,24 +209,24 @@ void Product<T>::in_parts(Workers& workers, const Operands& all, const T* bias) 
 /// Panels of the right operand are packed once, by all, and then read by all.
 template <class T>
 void Product<T>::packed(Workers& workers, const Operands& all, const T* bias) {
-  const std::int64_t at_once = std::min(kBlocksAtOnce * column_block_, packed_columns(columns_, code_.width));
-  shared_.reserve(1, at_once * std::min(kInnerBlock, all.inner));
+  shared_.reserve(1, packed_columns(std::min(strip_, columns_), code_.width) * std::min(kInnerBlock, all.inner));
   const typename Scratch<T>::Part panels(shared_);
-  for (std::int64_t first = 0; first < columns_; first += at_once) {
-    const Operands strip = part(all, 0, rows_, first, at_once);
+  for (std::int64_t first = 0; first < columns_; first += strip_) {
+    const Operands strip = part(all, 0, rows_, first, strip_);
     for (std::int64_t k = 0; k < all.inner; k += kInnerBlock) {
       Operands slice = strip;
       slice.inner = std::min(kInnerBlock, all.inner - k);
       slice.a = strip.a.from(0, k);
       slice.b = strip.b.from(k, 0);
-      workers.each_part(strip.columns, column_block_, [&](std::int64_t begin, std::int64_t end) {
-        code_.pack_b(slice.b.from(0, begin), end - begin, slice.inner, panels.data() + begin * slice.inner);
+      workers.each(across(strip.columns), [&](std::int64_t index) {
+        const Operands block = block_of(slice, 0, index);
+        code_.pack_b(block.b, block.columns, block.inner, panels.data() + index * column_block_ * block.inner);
       });
-      each_block(workers, strip.columns, [&](std::int64_t row, std::int64_t column) {
+      each_block(workers, strip.columns, [&](std::int64_t row, std::int64_t index) {
         const typename Scratch<T>::Part scratch(scratch_);
-        const Operands piece = part(slice, row, row_block_, column, column_block_);
-        block(piece, panels.data() + column * slice.inner, k > 0, scratch.data());
-        if (k + slice.inner == all.inner) finish(piece, row, first + column, bias);
+        const Operands piece = block_of(slice, row, index);
+        block(piece, panels.data() + index * column_block_ * piece.inner, k > 0, scratch.data());
+        if (k + slice.inner == all.inner) finish(piece, row, first + index * column_block_, bias);
       });
     }
   }
@@ -222,9 +247,8 @@ void Product<T>::alone(const Operands& part) {
 /// A part on one thread: the right operand's panels packed, or read as they lie but for a narrow one at its edge.
 template <class T>
 void Product<T>::tiles(const Operands& all, T* scratch) const {
-  const std::int64_t at_once = kBlocksAtOnce * column_block_;
-  for (std::int64_t first = 0; first < all.columns; first += at_once) {
-    const Operands strip = part(all, 0, all.rows, first, at_once);
+  for (std::int64_t first = 0; first < all.columns; first += strip_) {
+    const Operands strip = part(all, 0, all.rows, first, strip_);
     for (std::int64_t k = 0; k < all.inner; k += kInnerBlock) {
       Operands slice = strip;
       slice.inner = std::min(kInnerBlock, all.inner - k);

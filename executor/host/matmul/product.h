@@ -35,9 +35,12 @@ class Product {
 
   void choose();
   void cut();
+  void cut_tiles(std::int64_t elements);
+  [[nodiscard]] std::int64_t across(std::int64_t columns) const;
   [[nodiscard]] Operands operands(std::int64_t index, const T* a, const T* b, T* c) const;
   /// The part of `all` that begins at a row, a column and an index of the inner axis.
   static Operands part(const Operands& all, std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns);
+  [[nodiscard]] Operands block_of(const Operands& all, std::int64_t row, std::int64_t index) const;
   void one(Workers& workers, const Operands& all, const T* bias);
   void in_parts(Workers& workers, const Operands& all, const T* bias);
   void packed(Workers& workers, const Operands& all, const T* bias);
@@ -56,6 +59,7 @@ class Product {
   Method method_ = Method::tiles;
   bool pack_a_ = false, pack_b_ = false;
   std::int64_t row_block_ = 1, column_block_ = 1;  ///< of a piece
+  std::int64_t strip_ = 1;                         ///< columns whose panels are packed at a time
   std::int64_t parts_ = 1;                         ///< of the inner axis, whose sums are added up at the end
   Scratch<T> scratch_, shared_;
 };

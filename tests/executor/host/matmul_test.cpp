@@ -193,13 +193,36 @@ void check_matrices(std::int64_t m, std::int64_t n, std::int64_t k, DType dtype,
 }
 
 TEST(HostMatmul, EveryShapeLyingEitherWay) {
-  const std::int64_t shapes[][3] = {{0, 3, 4},     {3, 0, 4},      {3, 4, 0},      {1, 1, 1},    {1, 1, 300},    {1, 17, 5},
-                                    {17, 1, 5},    {2, 3, 4},      {3, 16, 17},    {5, 33, 64},  {8, 48, 31},    {9, 64, 100},
-                                    {13, 65, 7},   {16, 16, 3000}, {31, 49, 8},    {64, 64, 64}, {100, 37, 211}, {1, 700, 300},
-                                    {700, 1, 300}, {4, 1100, 600}, {150, 600, 530}};
+  const std::int64_t shapes[][3] = {{0, 3, 4},     {3, 0, 4},      {3, 4, 0},       {1, 1, 1},       {1, 1, 300},    {1, 17, 5},
+                                    {17, 1, 5},    {2, 3, 4},      {3, 16, 17},     {5, 33, 64},     {8, 48, 31},    {9, 64, 100},
+                                    {13, 65, 7},   {16, 16, 3000}, {31, 49, 8},     {64, 64, 64},    {100, 37, 211}, {1, 700, 300},
+                                    {700, 1, 300}, {4, 1100, 600}, {150, 600, 530}, {128, 128, 128}, {50, 112, 300}, {96, 256, 200}};
   for (const auto& [m, n, k] : shapes) {
     for (const bool transpose_a : {false, true}) {
       for (const bool transpose_b : {false, true}) check_matrices(m, n, k, DType::f32, transpose_a, transpose_b);
+    }
+  }
+}
+
+/// Of numbers whose sums are rounded, so that another order would show.
+TEST(HostMatmul, TheSameBitsForEveryNumberOfThreads) {
+  const std::int64_t shapes[][3] = {{128, 128, 128}, {64, 256, 784}, {300, 272, 600}, {1, 700, 900}, {16, 16, 20000}, {1, 60, 30000}};
+  for (const auto& [m, n, k] : shapes) {
+    for (const bool transpose : {false, true}) {
+      Product product{numbers({m, k}, DType::f32, 1), numbers(transpose ? Shape{n, k} : Shape{k, n}, DType::f32, 2), false, transpose};
+      for (Array* operand : {&product.a, &product.b}) {
+        for (std::int64_t i = 0; i < operand->type().elements(); ++i)
+          operand->mutable_data<float>()[i] += 1 / static_cast<float>(3 + i % 997);
+      }
+      const KernelRequest request = product.request();
+      const std::unique_ptr<HostKernel> kernel = host::prepare_matmul(request);
+      ASSERT_TRUE(kernel);
+      const Array alone = run(*kernel, product, request, Workers::none());
+      for (int threads = 2; threads <= 8; ++threads) {
+        const Array together = run(*kernel, product, request, *Workers::of(threads));
+        EXPECT_EQ(std::memcmp(together.bytes(), alone.bytes(), static_cast<std::size_t>(alone.type().bytes())), 0)
+            << m << "x" << n << "x" << k << ", " << threads << " threads";
+      }
     }
   }
 }
