@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
+#include "executor/host/simd/halves-inl.h"
 #include "executor/host/simd/math-inl.h"
 
 #if CLEAVE_SIMD
@@ -20,6 +22,42 @@ namespace {
 template <class D, class V>
 HWY_INLINE V falling_exp(D d, V x) {
   return bounded_exp(d, at_least(d, kExpLow<hn::TFromD<D>>, x));
+}
+
+/// Elements as numbers to compute with: f16 and bf16 as f32.
+template <class E>
+using Number = std::conditional_t<halves::is_half<E>, float, E>;
+
+template <class D, class E>
+HWY_INLINE hn::Vec<D> load_elements(D d, const E* from) {
+  if constexpr (halves::is_half<E>) {
+    return halves::widened<E>(hn::LoadU(halves::Bits16(), reinterpret_cast<const std::uint16_t*>(from)));
+  } else {
+    return hn::LoadU(d, from);
+  }
+}
+template <class D, class E>
+HWY_INLINE hn::Vec<D> load_elements(D d, const E* from, std::size_t count, Number<E> filling = 0) {
+  if constexpr (halves::is_half<E>) {
+    E part[HWY_MAX_BYTES / sizeof(float)];
+    std::fill_n(part, hn::Lanes(d), E(filling));
+    std::memcpy(part, from, count * sizeof(E));
+    return load_elements(d, static_cast<const E*>(part));
+  } else {
+    return load_part(d, from, count, filling);
+  }
+}
+template <class D, class E>
+HWY_INLINE void store_elements(D d, hn::Vec<D> v, E* to, std::size_t count) {
+  if constexpr (halves::is_half<E>) {
+    HWY_ALIGN std::uint16_t part[HWY_MAX_BYTES / sizeof(float)];
+    hn::Store(halves::narrowed<E>(v), halves::Bits16(), part);
+    std::memcpy(to, part, count * sizeof(E));
+  } else if (count == hn::Lanes(d)) {
+    hn::StoreU(v, d, to);
+  } else {
+    store_part(d, v, to, count);
+  }
 }
 
 /// Adds a vector to as many sums in double.
@@ -36,25 +74,38 @@ HWY_INLINE void add_to(D d, hn::Vec<D> x, double* sums) {
   }
   (void)d;
 }
-template <class D, class T>
-HWY_INLINE T largest_of(D d, const T* in, std::size_t count) {
+template <class D, class E>
+HWY_INLINE Number<E> largest_of(D d, const E* in, std::size_t count) {
   const std::size_t lanes = hn::Lanes(d);
-  const T lowest = -kInfinity<T>;
+  const Number<E> lowest = -kInfinity<Number<E>>;
   auto a = hn::Set(d, lowest), b = a;
   std::size_t i = 0;
   for (; i + 2 * lanes <= count; i += 2 * lanes) {
-    a = hn::Max(hn::LoadU(d, in + i), a);
-    b = hn::Max(hn::LoadU(d, in + i + lanes), b);
+    a = hn::Max(load_elements(d, in + i), a);
+    b = hn::Max(load_elements(d, in + i + lanes), b);
   }
-  for (; i < count; i += lanes) a = hn::Max(i + lanes <= count ? hn::LoadU(d, in + i) : load_part(d, in + i, count - i, lowest), a);
+  for (; i < count; i += lanes) a = hn::Max(i + lanes <= count ? load_elements(d, in + i) : load_elements(d, in + i, count - i, lowest), a);
   return hn::GetLane(hn::MaxOfLanes(d, hn::Max(a, b)));
 }
 
-template <bool logarithm, class T>
+/// Exponentials wait in the results until their sum is known, but not where those have fewer digits: there they are taken again.
+template <bool logarithm, class E>
+inline constexpr bool kReadsAgain = logarithm || halves::is_half<E>;
+
+/// What becomes of an element, or of its exponential, in the end.
+template <bool logarithm, class E, class D, class V>
+HWY_INLINE V finished(D d, V x, V largest, V by) {
+  if constexpr (logarithm) return hn::Sub(hn::Sub(x, largest), by);
+  if constexpr (halves::is_half<E>) return hn::Mul(falling_exp(d, hn::Sub(x, largest)), by);
+  return hn::Mul(x, by);
+}
+
+template <bool logarithm, class E>
 void row(const std::byte* bytes, std::byte* results, std::int64_t size) {
+  using T = Number<E>;
   const hn::ScalableTag<T> d;
-  const auto* in = reinterpret_cast<const T*>(bytes);
-  auto* out = reinterpret_cast<T*>(results);
+  const auto* in = reinterpret_cast<const E*>(bytes);
+  auto* out = reinterpret_cast<E*>(results);
   const std::size_t lanes = hn::Lanes(d), count = static_cast<std::size_t>(size), whole = count / lanes * lanes, rest = count - whole;
   const auto largest = hn::Set(d, largest_of(d, in, count));
   const hn::Repartition<double, decltype(d)> dd;
@@ -69,63 +120,55 @@ void row(const std::byte* bytes, std::byte* results, std::int64_t size) {
     }
   };
   for (std::size_t i = 0; i < whole; i += lanes) {
-    const auto e = falling_exp(d, hn::Sub(hn::LoadU(d, in + i), largest));
+    const auto e = falling_exp(d, hn::Sub(load_elements(d, in + i), largest));
     add(e);
-    if constexpr (!logarithm) hn::StoreU(e, d, out + i);
+    if constexpr (!kReadsAgain<logarithm, E>) hn::StoreU(e, d, out + i);
   }
   if (rest > 0) {
-    const auto e = hn::IfThenElseZero(hn::FirstN(d, rest), falling_exp(d, hn::Sub(load_part(d, in + whole, rest), largest)));
+    const auto e = hn::IfThenElseZero(hn::FirstN(d, rest), falling_exp(d, hn::Sub(load_elements(d, in + whole, rest), largest)));
     add(e);
-    if constexpr (!logarithm) store_part(d, e, out + whole, rest);
+    if constexpr (!kReadsAgain<logarithm, E>) store_part(d, e, out + whole, rest);
   }
   const double sum = hn::GetLane(hn::SumOfLanes(dd, hn::Add(sums, more)));
   const auto by = hn::Set(d, static_cast<T>(logarithm ? std::log(sum) : 1 / sum));
-  const auto finish = [&](const T* from) HWY_ATTR {
-    if constexpr (logarithm) return hn::Sub(hn::Sub(hn::LoadU(d, from), largest), by);
-    return hn::Mul(hn::LoadU(d, from), by);
-  };
-  const T* from = logarithm ? in : out;
-  for (std::size_t i = 0; i < whole; i += lanes) hn::StoreU(finish(from + i), d, out + i);
-  for (std::size_t i = whole; i < count; ++i) {
-    out[i] = logarithm ? from[i] - hn::GetLane(largest) - hn::GetLane(by) : from[i] * hn::GetLane(by);
-  }
+  const E* from = kReadsAgain<logarithm, E> ? in : out;
+  for (std::size_t i = 0; i < whole; i += lanes)
+    store_elements(d, finished<logarithm, E>(d, load_elements(d, from + i), largest, by), out + i, lanes);
+  if (rest > 0) store_elements(d, finished<logarithm, E>(d, load_elements(d, from + whole, rest), largest, by), out + whole, rest);
 }
 
 /// A row of a panel, which is as wide as vectors: columns behind its end are copies of nothing and are not written.
-template <class T, class F>
-HWY_INLINE void each_vector(const T* in, T* out, std::size_t width, const F& f) {
-  const hn::ScalableTag<T> d;
+template <class E, class F>
+HWY_INLINE void each_vector(const E* in, E* out, std::size_t width, const F& f) {
+  const hn::ScalableTag<Number<E>> d;
   const std::size_t lanes = hn::Lanes(d);
   for (std::size_t j = 0; j < width; j += lanes) {
     const std::size_t left = std::min(lanes, width - j);
-    const auto result = f(j, left == lanes ? hn::LoadU(d, in + j) : load_part(d, in + j, left));
-    if (out == nullptr) continue;
-    if (left == lanes) {
-      hn::StoreU(result, d, out + j);
-    } else {
-      store_part(d, result, out + j, left);
-    }
+    const auto result = f(j, left == lanes ? load_elements(d, in + j) : load_elements(d, in + j, left));
+    if (out != nullptr) store_elements(d, result, out + j, left);
   }
 }
 
-template <bool logarithm, class T>
+template <bool logarithm, class E>
 void columns(const std::byte* bytes, std::byte* results, std::int64_t count, std::int64_t size, std::int64_t stride) {
+  using T = Number<E>;
+  constexpr bool again = kReadsAgain<logarithm, E>;
   const hn::ScalableTag<T> d;
-  const auto* in = reinterpret_cast<const T*>(bytes);
-  auto* out = reinterpret_cast<T*>(results);
+  const auto* in = reinterpret_cast<const E*>(bytes);
+  auto* out = reinterpret_cast<E*>(results);
   const auto width = static_cast<std::size_t>(size);
   constexpr std::size_t most = SoftmaxLoops::kMostWidth + HWY_MAX_BYTES / sizeof(T);
   HWY_ALIGN T largest[most], by[most];
   double sums[most] = {};
   std::fill_n(largest, most, -kInfinity<T>);
   for (std::int64_t r = 0; r < count; ++r) {
-    each_vector<T>(in + r * stride, nullptr, width, [&](std::size_t j, auto x) HWY_ATTR {
+    each_vector<E>(in + r * stride, nullptr, width, [&](std::size_t j, auto x) HWY_ATTR {
       hn::StoreU(hn::Max(x, hn::LoadU(d, largest + j)), d, largest + j);
       return x;
     });
   }
   for (std::int64_t r = 0; r < count; ++r) {
-    each_vector<T>(in + r * stride, logarithm ? nullptr : out + r * stride, width, [&](std::size_t j, auto x) HWY_ATTR {
+    each_vector<E>(in + r * stride, again ? nullptr : out + r * stride, width, [&](std::size_t j, auto x) HWY_ATTR {
       const auto e = falling_exp(d, hn::Sub(x, hn::LoadU(d, largest + j)));
       add_to(d, e, sums + j);
       return e;
@@ -133,20 +176,25 @@ void columns(const std::byte* bytes, std::byte* results, std::int64_t count, std
   }
   for (std::size_t j = 0; j < width; ++j) by[j] = static_cast<T>(logarithm ? std::log(sums[j]) : 1 / sums[j]);
   for (std::int64_t r = 0; r < count; ++r) {
-    each_vector<T>((logarithm ? in : out) + r * stride, out + r * stride, width, [&](std::size_t j, auto x) HWY_ATTR {
-      const auto scale = hn::LoadU(d, by + j);
-      if constexpr (logarithm) return hn::Sub(hn::Sub(x, hn::LoadU(d, largest + j)), scale);
-      return hn::Mul(x, scale);
+    each_vector<E>((again ? in : out) + r * stride, out + r * stride, width, [&](std::size_t j, auto x) HWY_ATTR {
+      return finished<logarithm, E>(d, x, hn::LoadU(d, largest + j), hn::LoadU(d, by + j));
     });
   }
 }
 
-const SoftmaxLoops* find(bool logarithm, DType element) {
-  static constexpr SoftmaxLoops single{row<false, float>, columns<false, float>}, both{row<false, double>, columns<false, double>},
-      single_log{row<true, float>, columns<true, float>}, both_log{row<true, double>, columns<true, double>};
-  if (element == DType::f32) return logarithm ? &single_log : &single;
-  if (element == DType::f64) return logarithm ? &both_log : &both;
-  return nullptr;
+template <bool logarithm>
+const SoftmaxLoops* find_for(DType element) {
+  const auto of = []<class E>(E) {
+    static constexpr SoftmaxLoops loops{row<logarithm, E>, columns<logarithm, E>};
+    return &loops;
+  };
+  switch (element) {
+    case DType::f32: return of(float{});
+    case DType::f64: return of(double{});
+    case DType::f16: return of(Half{});
+    case DType::bf16: return of(BFloat16{});
+    default: return nullptr;
+  }
 }
 
 }  // namespace
@@ -160,7 +208,10 @@ namespace cleave::runtime::host {
 
 const SoftmaxLoops* softmax_loops([[maybe_unused]] Level level, [[maybe_unused]] bool logarithm, [[maybe_unused]] DType element) {
 #ifdef CLEAVE_HAS_HIGHWAY
-  CLEAVE_SIMD_RETURN(level, find(logarithm, element));
+  if (logarithm) {
+    CLEAVE_SIMD_RETURN(level, find_for<true>(element));
+  }
+  CLEAVE_SIMD_RETURN(level, find_for<false>(element));
 #else
   return nullptr;
 #endif

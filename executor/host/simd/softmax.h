@@ -1,4 +1,4 @@
-// Softmax of f32 and f64 by vectors: exponentials in the elements' type, their sum in double.
+// Softmax of floating numbers by vectors: exponentials in the elements' type (f16 and bf16: in f32), their sum in double.
 #pragma once
 
 #include <cstdint>

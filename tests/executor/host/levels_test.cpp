@@ -341,7 +341,7 @@ TEST(Levels, SoftmaxAgreesWithTheMeaning) {
   if (levels().empty()) GTEST_SKIP() << "no vectorised loops";
   std::mt19937_64 random(5);
   for (const Level level : levels()) {
-    for (const DType dtype : {DType::f32, DType::f64}) {
+    for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
       for (const bool logarithm : {false, true}) {
         const OpDef& op = *find_op(logarithm ? "log_softmax" : "softmax");
         const SoftmaxLoops* loops = softmax_loops(level, logarithm, dtype);
