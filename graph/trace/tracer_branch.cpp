@@ -54,8 +54,28 @@ void Tracer::begin_otherwise() {
   s.enter(s.add_region(RegionKind::else_arm, frame.outer, frame.node));
 }
 
+/// At the arm that binds the value; where both do, at the second.
+void Tracer::State_::report_arms(const Frame& frame, const State& a, const State& b, const TensorType& first, const TensorType& second) {
+  const std::string name = quoted(b.name.empty() ? a.name : b.name, "a value");
+  const DiagnosticKind kind = first.shape == second.shape ? DiagnosticKind::type : DiagnosticKind::shape;
+  const auto outside = [&](const SourceLocation& where) {
+    return where.file_name() == frame.location.file_name() && before(where, frame.location);
+  };
+  const bool kept_by_first = outside(a.location), kept_by_second = outside(b.location);
+  const State& blamed = kept_by_second && !kept_by_first ? a : b;
+  const bool blames_first = &blamed == &a;
+  const TensorType &type = blames_first ? first : second, &other = blames_first ? second : first;
+  const bool kept = kept_by_first != kept_by_second;
+  std::vector<Note> notes{{kept ? "the other arm leaves it as it was bound here" : "the first arm gives " + to_string(first) + " here",
+                           blames_first ? b.location : a.location}};
+  for (Note& note : division_notes(graph, a.operand.value, second.dtype)) notes.push_back(std::move(note));
+  for (Note& note : division_notes(graph, b.operand.value, first.dtype)) notes.push_back(std::move(note));
+  error(kind, blamed.location, name + " is " + to_string(type) + " in this arm of the branch and " + to_string(other) + " in the other",
+        std::move(notes));
+}
+
 /// The type in which two arms meet; nothing (and a report) if they do not.
-std::optional<TensorType> Tracer::State_::merged_type(const State& a, const State& b) {
+std::optional<TensorType> Tracer::State_::merged_type(const Frame& frame, const State& a, const State& b) {
   auto literal_type = [](const Literal& literal) { return TensorType{default_dtype(literal), {}}; };
   const Literal* x = a.operand.literal ? &*a.operand.literal : nullptr;
   const Literal* y = b.operand.literal ? &*b.operand.literal : nullptr;
@@ -66,10 +86,7 @@ std::optional<TensorType> Tracer::State_::merged_type(const State& a, const Stat
     if (x && adapts(*x, second.dtype)) return second;
     if (y && adapts(*y, first.dtype)) return first;
   }
-  const std::string name = quoted(b.name.empty() ? a.name : b.name, "a value");
-  error(first.shape == second.shape ? DiagnosticKind::type : DiagnosticKind::shape, b.location,
-        name + " is " + to_string(first) + " in one arm of the branch and " + to_string(second) + " in the other",
-        {Note{"the first arm gives " + to_string(first) + " here", a.location}});
+  report_arms(frame, a, b, first, second);
   return std::nullopt;
 }
 
@@ -87,7 +104,7 @@ std::vector<Operand> Tracer::end_branch(std::span<const State> then_values, std:
     const bool visible = (a.operand.literal || s.check_visible(a.operand.value, a.location, frame.first)) &&
                          (b.operand.literal || s.check_visible(b.operand.value, b.location, otherwise));
     if (!visible) continue;
-    const std::optional<TensorType> type = s.merged_type(a, b);
+    const std::optional<TensorType> type = s.merged_type(frame, a, b);
     if (!type) continue;
     if (a.operand.literal || b.operand.literal) s.out_of_order = true;
     ValueId from_then = s.materialize(a.operand, a.location, type->dtype, frame.first);

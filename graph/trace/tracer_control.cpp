@@ -9,6 +9,8 @@ namespace cleave {
 namespace {
 
 constexpr double kAssumedTrips = 10;
+/// Nodes in which a mistaken division is looked for.
+constexpr std::size_t kMostLookedAt = 64;
 
 }  // namespace
 
@@ -23,6 +25,26 @@ std::optional<std::int64_t> integer_constant(const Graph& graph, ValueId value) 
   const Array& array = node.attributes.get<Array>("value");
   if (type.dtype == DType::i64) return *array.data<std::int64_t>();
   return static_cast<std::int64_t>(array.at(0));
+}
+
+std::vector<Note> division_notes(const Graph& graph, ValueId value, DType meant) {
+  if (!is_integer(meant) || !value.valid()) return {};
+  std::vector<NodeId> work{graph.values[value].producer};
+  for (std::size_t i = 0; i < work.size() && i < kMostLookedAt; ++i) {
+    const Node& node = graph.nodes[work[i]];
+    if (node.kind != NodeKind::operation) continue;
+    for (ValueId input : node.inputs) {
+      const Node& operand = graph.producer(input);
+      const bool promoted = operand.kind == NodeKind::operation && operand.op->name == "astype" && operand.location == node.location;
+      if (node.op->name == "divide" && promoted && graph.values[operand.inputs[0]].type.dtype == meant) {
+        return {{"`/` gives " + to_string(graph.values[node.results[0]].type) + " here; floor division, `//` or floor_divide(), keeps " +
+                     std::string(to_string(meant)),
+                 node.location}};
+      }
+      if (is_floating(graph.values[input].type.dtype)) work.push_back(graph.values[input].producer);
+    }
+  }
+  return {};
 }
 
 // --- what loops and branches share ------------------------------------------------------------------------------------------------
@@ -75,7 +97,7 @@ ValueId Tracer::State_::predicate(const Operand& operand, const SourceLocation& 
   if (!value.valid()) return {};
   const TensorType& type = graph.values[value].type;
   if (type == TensorType{DType::boolean, {}}) return value;
-  error(DiagnosticKind::predicate, location, std::string(what) + " must be a scalar bool, not " + to_string(type));
+  error(DiagnosticKind::predicate, location, no_predicate(what, type));
   return {};
 }
 
@@ -126,10 +148,12 @@ ValueId Tracer::State_::yielded_value(const State& state, NodeId carried) {
   }
   const Node& node = graph.nodes[carried];
   const std::string& name = graph.values[node.results[0]].name;
+  std::vector<Note> notes{{quoted(name, "it") + " (" + to_string(type) + ") is carried from here", node.location}};
+  for (Note& note : division_notes(graph, state.operand.value, type.dtype)) notes.push_back(std::move(note));
   error(DiagnosticKind::carried, state.location,
         quoted(state.name.empty() ? name : state.name, "a carried value") + " is carried through the loop as " + to_string(type) +
             " but becomes " + to_string(given) + " here",
-        {Note{quoted(name, "it") + " (" + to_string(type) + ") is carried from here", node.location}});
+        std::move(notes));
   return {};
 }
 

@@ -8,6 +8,7 @@
 
 #include <unordered_set>
 
+#include "graph/trace/predicate_text.h"
 #include "graph/trace/tracer.h"
 
 namespace cleave {
@@ -21,6 +22,8 @@ bool adapts(const Literal& literal, DType dtype);
 std::optional<Literal> fold_literals(const OpDef& op, std::span<const Operand> inputs, const Attributes& attributes);
 /// "`w`", or the given words for what has no name.
 std::string quoted(const std::string& name, std::string_view otherwise);
+/// Where a value of integers was meant: the division `/` that made `value` a floating one, and what to write; none if it was not that.
+std::vector<Note> division_notes(const Graph& graph, ValueId value, DType meant);
 /// What an integer scalar is, if it is a constant node's value.
 std::optional<std::int64_t> integer_constant(const Graph& graph, ValueId value);
 
@@ -92,7 +95,8 @@ struct Tracer::State_ {
   void set_trips(Node& node, std::optional<double> known, std::optional<double> expect);
   [[nodiscard]] bool changes_in(NodeId loop, ValueId value) const;
   void check_ends(const Frame& frame);
-  std::optional<TensorType> merged_type(const State& a, const State& b);
+  void report_arms(const Frame& frame, const State& a, const State& b, const TensorType& first, const TensorType& second);
+  std::optional<TensorType> merged_type(const Frame& frame, const State& a, const State& b);
   void open_frame(NodeId node, RegionKind kind, const SourceLocation& location);
   Frame close_frame();
   void enter(RegionId inner);

@@ -72,6 +72,7 @@ PlannedCall Evaluation::plan(const ExpressionNode& node) {
 
 bool Evaluator::check_callee(const std::string& name, Span span) {
   if ((inliner && inliner->takes(name)) || host_functions.contains(name) || find_op(name)) return true;
+  if (unreadable.contains(name)) return false;
   if (std::find(kNotYet.begin(), kNotYet.end(), name) != kNotYet.end()) {
     fail(DiagnosticKind::unsupported, span, "`" + name + "` is not supported yet");
     return false;
@@ -83,6 +84,8 @@ bool Evaluator::check_callee(const std::string& name, Span span) {
     for (const auto& [declared, function] : host_functions) names.push_back(declared);
     for (const OpDef* op : all_ops()) names.push_back(op->name);
     suggestion = errors.suggest(name, names);
+    const std::string last = name.substr(name.rfind('_') + 1);  // of `torch_relu`
+    if (suggestion.empty() && find_op(last)) suggestion = "; did you mean `" + last + "`?";
   }
   fail(DiagnosticKind::unknown, span, "unknown operation `" + name + "`" + suggestion);
   return false;

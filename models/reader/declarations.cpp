@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "graph/base/spelling.h"
+
 namespace cleave::models {
 namespace {
 
@@ -22,6 +24,7 @@ std::optional<TensorType> declared_type(const YamlEntry& entry, const std::vecto
   if (!entry.value.map()) return read_type(entry.value, evaluator);
   check_keys(entry, keys, "`" + entry.key.text + "`", evaluator.errors);
   if (const YamlEntry* type = entry.value.find("type")) return read_type(type->value, evaluator);
+  if (may_be_misspelt(entry, "type", keys)) return std::nullopt;  // it may be there, misspelt
   evaluator.fail(DiagnosticKind::syntax, entry.key.span, "`" + entry.key.text + "` needs `type:`");
   return std::nullopt;
 }
@@ -39,6 +42,13 @@ std::optional<Name> declared_name(const YamlNode& key, Errors& errors) {
   if (names->size() == 1) return names->front();
   errors.add(DiagnosticKind::syntax, key.span, "one name is expected here");
   return std::nullopt;
+}
+
+bool may_be_misspelt(const YamlEntry& entry, const std::string& key, const std::vector<std::string>& keys) {
+  return std::any_of(entry.value.entries.begin(), entry.value.entries.end(), [&](const YamlEntry& inner) {
+    const bool known = std::find(keys.begin(), keys.end(), inner.key.text) != keys.end();
+    return !known && nearest_name(inner.key.text, keys).value_or(key) == key;
+  });
 }
 
 bool check_keys(const YamlEntry& entry, const std::vector<std::string>& keys, const std::string& what, Errors& errors) {

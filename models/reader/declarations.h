@@ -15,6 +15,8 @@ namespace cleave::models {
 const std::vector<YamlEntry>& section_entries(const YamlNode& node, const std::string& section, Errors& errors);
 /// The single name that a key declares.
 std::optional<Name> declared_name(const YamlNode& key, Errors& errors);
+/// Whether `key`, which is missing, may be there under another name: then that one was reported, and it is not missed.
+bool may_be_misspelt(const YamlEntry& entry, const std::string& key, const std::vector<std::string>& keys);
 /// Whether the value is a map with no other keys than `keys` (others are reported but do no harm). `what` is for the message.
 bool check_keys(const YamlEntry& entry, const std::vector<std::string>& keys, const std::string& what, Errors& errors);
 std::optional<TensorType> read_type(const YamlNode& node, Evaluator& evaluator);

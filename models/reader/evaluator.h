@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,7 +36,8 @@ struct Evaluator {
   Errors& errors;
   const HostFunctions& host_functions;
   Inliner* inliner = nullptr;
-  std::size_t work = 0;  ///< expression nodes evaluated
+  std::size_t work = 0;                                ///< expression nodes evaluated
+  std::set<std::string, std::less<>> unreadable = {};  ///< functions whose declaration is wrong: said there, not again at each call
 
   static constexpr std::size_t kMostWork = 250'000;
 

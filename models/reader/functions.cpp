@@ -16,14 +16,17 @@ std::optional<Function> read_function(const YamlEntry& entry, Errors& errors) {
     errors.add(DiagnosticKind::value, name->span, "`" + name->text + "` is an operation; a function needs a name of its own");
     return std::nullopt;
   }
-  if (!check_keys(entry, {"takes", "do", "returns"}, "a function", errors)) return std::nullopt;
+  const std::vector<std::string> keys = {"takes", "do", "returns"};
+  if (!check_keys(entry, keys, "a function", errors)) return std::nullopt;
   if (const YamlEntry* takes = entry.value.find("takes")) {
     if (auto names = parse_name_list(takes->value, errors)) function.takes = *std::move(names);
   }
   if (const YamlEntry* body = entry.value.find("do")) {
     function.body = parse_statements(body->value, "do", errors);
   } else {
-    errors.add(DiagnosticKind::syntax, name->span, "the function `" + name->text + "` needs `do:` with statements");
+    if (!may_be_misspelt(entry, "do", keys))
+      errors.add(DiagnosticKind::syntax, name->span, "the function `" + name->text + "` needs `do:` with statements");
+    return std::nullopt;
   }
   if (const YamlEntry* returns = entry.value.find("returns")) {
     if (auto names = parse_name_list(returns->value, errors)) function.returns = *std::move(names);

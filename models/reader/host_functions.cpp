@@ -35,12 +35,11 @@ class HostFunctionReader {
 
   /// Returns a function even after a mistake inside, as long as its types are known, so that its calls are checked.
   std::shared_ptr<const HostFunction> read(const YamlEntry& entry, const Name& name) {
-    if (!check_keys(entry, {"library", "symbol", "takes", "returns", "seconds", "pure", "deadline"}, "a host function", errors_))
-      return nullptr;
+    if (!check_keys(entry, keys(), "a host function", errors_)) return nullptr;
     function_.name = function_.symbol = name.text;
     if (const YamlEntry* library = entry.value.find("library")) {
       if (const auto path = text_of(*library, errors_)) function_.library = errors_.source().resolve(*path);
-    } else {
+    } else if (!may_be_misspelt(entry, "library", keys())) {
       errors_.add(DiagnosticKind::syntax, name.span,
                   "the host function `" + name.text + "` needs `library:`, the path of a shared library");
     }
@@ -54,8 +53,14 @@ class HostFunctionReader {
   }
 
  private:
+  static const std::vector<std::string>& keys() {
+    static const std::vector<std::string> known = {"library", "symbol", "takes", "returns", "seconds", "pure", "deadline"};
+    return known;
+  }
+
   bool read_types(const YamlEntry& entry, const Name& name) {
     const YamlEntry* takes = entry.value.find("takes");
+    if (!takes && may_be_misspelt(entry, "takes", keys())) return false;
     if (!takes) {
       errors_.add(DiagnosticKind::syntax, name.span, "the host function `" + name.text + "` needs `takes:`, the types of its arguments");
       return false;

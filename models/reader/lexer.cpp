@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "graph/base/number_text.h"
+#include "graph/op.h"
 
 namespace cleave::models {
 namespace {
@@ -37,6 +38,10 @@ constexpr std::array<Advice, 12> kAdvice = {{{"&&", "write `and`"},
                                              {"?", "write where(condition, a, b)"},
                                              {";", "one statement stands on one line"},
                                              {"{", "a list is written `[a, b]`"}}};
+
+/// What other languages put before the names of operations.
+constexpr std::array<std::string_view, 16> kModules = {"np", "numpy", "jnp", "jax", "torch", "tf", "tensorflow", "math",
+                                                       "F",  "nn",    "xp",  "cp",  "cupy",  "K",  "keras",      "scipy"};
 
 class Lexer {
  public:
@@ -152,7 +157,44 @@ class Lexer {
     return true;
   }
 
+  /// `np.tanh(x)`, `x.sum(axis=0)`, `x.T`: what to write instead.
+  bool member() {
+    std::size_t begin = at_, end = at_, last = at_;
+    while (begin > 0 && (letter(text_[begin - 1]) || digit(text_[begin - 1]))) --begin;
+    while (end + 1 < text_.size() && text_[end] == '.' && letter(text_[end + 1])) {
+      last = end++;
+      while (end < text_.size() && (letter(text_[end]) || digit(text_[end]))) ++end;
+    }
+    if (begin == at_ || end == at_) return false;
+    const std::string_view first = std::string_view(text_).substr(begin, at_ - begin);
+    const bool module = std::find(kModules.begin(), kModules.end(), first) != kModules.end();
+    const std::string owner = text_.substr(begin, last - begin), name = text_.substr(last + 1, end - last - 1);
+    const std::string arguments = call_behind(end);
+    const std::string why = module ? "there are no modules" : arguments.empty() ? "values have no members" : "there are no methods";
+    std::string advice;
+    if (module && find_op(name) && !arguments.empty()) advice = name + "(" + arguments;
+    if (!module && find_op(name) && !arguments.empty()) advice = name + "(" + owner + (arguments == ")" ? "" : ", ") + arguments;
+    if (!module && name == "T") advice = "transpose(" + owner + ")";
+    if (!module && last != at_) advice.clear();  // the owner is a member itself
+    fail(DiagnosticKind::syntax, begin, end,
+         "`" + text_.substr(begin, end - begin) + "` has no meaning in an expression: " + why +
+             (advice.empty() ? "" : "; write `" + advice + "`"));
+    return true;
+  }
+
+  /// `axis=0)` of a call `(axis=0)` that begins here; empty if there is none, or one without end.
+  [[nodiscard]] std::string call_behind(std::size_t begin) const {
+    if (begin >= text_.size() || text_[begin] != '(') return {};
+    int depth = 0;
+    for (std::size_t i = begin; i < text_.size(); ++i) {
+      depth += text_[i] == '(' ? 1 : text_[i] == ')' ? -1 : 0;
+      if (depth == 0) return text_.substr(begin + 1, i - begin);
+    }
+    return {};
+  }
+
   bool symbol(Token& token) {
+    if (peek() == '.' && member()) return false;
     const std::string_view rest = std::string_view(text_).substr(at_);
     for (const std::string_view candidate : kSymbols) {
       if (!rest.starts_with(candidate)) continue;

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "graph/base/exceptions.h"
 #include "graph/base/file.h"
+#include "graph/base/spelling.h"
 #include "models/reader/declarations.h"
 #include "models/reader/limits.h"
 #include "models/reader/program.h"
@@ -24,13 +26,55 @@ const std::vector<std::string>& sections() {
   return names;
 }
 
-void check_sections(const YamlNode& root, Errors& errors) {
+bool known_section(std::string_view key) {
+  return std::find(sections().begin(), sections().end(), key) != sections().end();
+}
+
+/// The section that an unknown key was meant to be: the nearest by its name, or `program` for a list of statements; empty: none.
+std::string meant_section(const YamlNode& root, const YamlEntry& entry) {
+  const std::optional<std::string> near = nearest_name(entry.key.text, sections());
+  if (near && !root.find(*near)) return *near;
+  const bool statements = entry.value.list() && !entry.value.flow && !root.find("program");
+  return !near && statements ? "program" : "";
+}
+
+/// `outputs [y]`, `dims {n: 4}`: for YAML a key with a blank in it. Whether it is so, which is reported: what stands there is not read.
+bool lacks_colon(const YamlNode& root, Errors& errors) {
+  for (const YamlEntry& entry : root.entries) {
+    const std::string word(entry.key.text, 0, entry.key.text.find(' '));
+    if (word.size() == entry.key.text.size() || !known_section(word)) continue;
+    errors.add(DiagnosticKind::syntax, {entry.key.span.begin, entry.key.span.begin + word.size()}, missing_colon(word));
+    return true;
+  }
+  return false;
+}
+
+/// The sections, also misspelt ones, by the names that they were meant to have: one mistake is one error.
+std::map<std::string, const YamlEntry*, std::less<>> find_sections(const YamlNode& root, Errors& errors) {
+  std::map<std::string, const YamlEntry*, std::less<>> found;
   for (const YamlEntry& entry : root.entries) {
     if (entry.key.text == "resident") errors.add(DiagnosticKind::unsupported, entry.key.span, "`resident` is not supported yet");
-    const auto& known = sections();
-    if (std::find(known.begin(), known.end(), entry.key.text) != known.end()) continue;
-    errors.add(DiagnosticKind::unknown, entry.key.span,
-               "unknown key `" + entry.key.text + "` of a model" + errors.suggest(entry.key.text, known));
+    if (known_section(entry.key.text)) {
+      found[entry.key.text] = &entry;
+      continue;
+    }
+    const std::string meant = meant_section(root, entry);
+    if (!meant.empty()) found.emplace(meant, &entry);
+    std::string advice = errors.suggest(entry.key.text, sections());
+    if (advice.empty() && !meant.empty()) advice = "; the list of statements is `" + meant + ":`";
+    errors.add(DiagnosticKind::unknown, entry.key.span, "unknown key `" + entry.key.text + "` of a model" + advice);
+  }
+  return found;
+}
+
+/// What an unknown section declares is not unknown once more where it is used.
+void bind_unknown_sections(const YamlNode& root, Evaluator& evaluator) {
+  for (const YamlEntry& entry : root.entries) {
+    if (known_section(entry.key.text)) continue;
+    for (const YamlEntry& declared : entry.value.entries) {
+      evaluator.unreadable.insert(declared.key.text);
+      if (!evaluator.scopes.find(declared.key.text)) evaluator.scopes.bind_unknown(declared.key.text, declared.key.span);
+    }
   }
 }
 
@@ -84,21 +128,28 @@ void read_sections(const YamlNode& root, const ModelOptions& options, Tracer& tr
   Scopes scopes;
   HostFunctions host_functions;
   Evaluator evaluator{tracer, scopes, errors, host_functions};
+  if (lacks_colon(root, errors)) return;
+  const auto sections = find_sections(root, errors);
   const auto section = [&](std::string_view key) {
-    const YamlEntry* entry = root.find(key);
-    return entry ? &entry->value : nullptr;
+    const auto found = sections.find(key);
+    return found != sections.end() ? &found->second->value : nullptr;
   };
-  check_sections(root, errors);
   if (const YamlEntry* version = root.find("cleave")) check_version(*version, errors);
   read_dims(section("dims"), options.dims, evaluator);
   if (const YamlNode* node = section("host_functions")) host_functions = read_host_functions(*node, evaluator);
   Functions functions;
   if (const YamlNode* node = section("functions")) functions = read_functions(*node, errors);
+  for (const char* key : {"functions", "host_functions"}) {
+    const YamlNode* node = section(key);
+    if (!node) continue;
+    for (const YamlEntry& entry : node->entries) evaluator.unreadable.insert(entry.key.text);  // those that are readable are found first
+  }
   for (const auto& [name, function] : functions) {
     if (host_functions.contains(name)) errors.add(DiagnosticKind::value, function.name.span, "`" + name + "` is a host function already");
   }
   if (const YamlNode* node = section("inputs")) read_inputs(*node, evaluator);
   if (const YamlNode* node = section("parameters")) read_parameters(*node, evaluator);
+  bind_unknown_sections(root, evaluator);
 
   Program program(evaluator, functions);
   evaluator.inliner = &program;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "graph/trace/predicate_text.h"
+
 namespace cleave::models {
 
 void Program::run(const std::vector<Statement>& statements) {
@@ -82,7 +84,7 @@ std::optional<Operand> Program::until(const Statement& statement) {
   const Operand until = placed(statement, statement.until);
   const TensorType* type = evaluator_.tracer.type(until);
   if (!type || (type->scalar() && type->dtype == DType::boolean)) return until;
-  evaluator_.fail(DiagnosticKind::predicate, statement.until->span, "`until` must be a scalar bool, not " + to_string(*type));
+  evaluator_.fail(DiagnosticKind::predicate, statement.until->span, no_predicate("`until`", *type));
   return std::nullopt;
 }
 

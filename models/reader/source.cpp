@@ -63,6 +63,10 @@ Note Errors::note(Span span, std::string message) const {
   return {std::move(message), source_.location(span.begin), static_cast<int>(span.end - span.begin)};
 }
 
+std::string missing_colon(std::string_view word) {
+  return "a `:` is missing behind `" + std::string(word) + "`";
+}
+
 std::string quoted(std::string_view text) {
   if (text.find_first_of("\"\\") == std::string_view::npos) return "\"" + std::string(text) + "\"";
   std::string result = "'";

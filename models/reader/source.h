@@ -69,6 +69,8 @@ class Errors {
   std::shared_ptr<const SourceFrame> via_;
 };
 
+/// "a `:` is missing behind `word`"
+[[nodiscard]] std::string missing_colon(std::string_view word);
 /// `text` as a YAML quoted scalar: what to write where YAML would read something else.
 [[nodiscard]] std::string quoted(std::string_view text);
 /// Without blanks at both ends.

@@ -34,6 +34,10 @@ bool is_head(std::string_view key) {
   return key == "for" || key == "while" || key == "if" || key == "call";
 }
 
+bool is_reserved(std::string_view word) {
+  return std::find(reserved_words().begin(), reserved_words().end(), word) != reserved_words().end();
+}
+
 std::vector<std::string> words(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r\n";
   std::vector<std::string> found;
@@ -47,16 +51,38 @@ std::vector<std::string> words(std::string_view text) {
 
 /// The names in `a, b`, and the words of `a b`: what a statement that is wrong otherwise would have bound.
 void add_names(std::string_view text, Span span, std::vector<Name>& names) {
-  const auto& reserved = reserved_words();
   while (!text.empty()) {
     const std::size_t comma = std::min(text.find(','), text.size());
     const std::vector<std::string> all = words(text.substr(0, comma));
     text.remove_prefix(std::min(comma + 1, text.size()));
     if (!std::all_of(all.begin(), all.end(), is_name)) continue;
     for (const std::string& word : all) {
-      if (std::find(reserved.begin(), reserved.end(), word) == reserved.end()) names.push_back({word, span});
+      if (!is_reserved(word)) names.push_back({word, span});
     }
   }
+}
+
+/// Where the names end that stand before a value without a `:` between them: `y x * 2`, `a, b top_k(x, 2)`; 0: it is not so.
+std::size_t end_of_target(std::string_view text) {
+  const auto word_from = [&](std::size_t begin) {
+    std::size_t end = begin;
+    while (end < text.size() && is_name(text.substr(begin, end + 1 - begin))) ++end;
+    return text.substr(begin, end - begin);
+  };
+  std::size_t at = 0;
+  for (;;) {
+    const std::string_view name = word_from(at);
+    at += name.size();
+    if (name.empty() || at >= text.size() || (is_reserved(name) && !is_head(name))) return 0;
+    if (text[at] != ',') break;
+    at = std::min(text.find_first_not_of(' ', at + 1), text.size());
+  }
+  const std::size_t value = text.find_first_not_of(' ', at);
+  if (value == at || value == std::string_view::npos) return 0;
+  const std::string_view next = word_from(value);
+  const bool number = text[value] >= '0' && text[value] <= '9';
+  const bool word = !next.empty() && next != "and" && next != "or" && next != "in" && next != "if" && next != "is";
+  return number || word || text[value] == '"' || text[value] == '\'' ? at : 0;
 }
 
 class StatementParser {
@@ -84,12 +110,27 @@ class StatementParser {
     if (node.map()) return from_map(node);
     Statement statement;
     statement.span = node.span;
+    if (report_missing_colon(node, statement)) return statement;
     statement.expression = parse_expression(node, errors_, "a statement");
     const std::size_t end = statement.expression ? std::string::npos : node.text.find_first_of("=:+-*/([");
     if (end == std::string::npos || (node.text[end] != ':' && node.text.find('=', end) == std::string::npos)) return statement;
     statement.kind = Type::bind;  // `x = 1` and `"x: 1"` are mistakes, but what comes later may rely on `x`
     add_names(std::string_view(node.text).substr(0, end), node.span, statement.names);
     return statement;
+  }
+
+  /// `y x * 2`, `a, b top_k(x, 2)`, `while n < 3`.
+  bool report_missing_colon(const YamlNode& node, Statement& statement) {
+    if (!node.scalar() || node.style != YamlNode::Style::plain || node.many_lines) return false;
+    const std::size_t end = end_of_target(node.text);
+    if (end == 0) return false;
+    const Span target{node.span.begin, node.span.begin + end};
+    const std::string key = node.text.substr(0, end);
+    const std::string_view all = errors_.source().at({node.span.begin, errors_.source().line_end(node.span.begin)});
+    fail(target, missing_colon(key) + "; write `" + key + ":" + std::string(all.substr(end)) + "`");
+    statement.kind = Type::bind;
+    if (!is_head(key)) add_names(key, target, statement.names);
+    return true;
   }
 
   /// Stands for a statement that was reported: binds nothing known to the names that it would have bound, so that nobody misses them.
@@ -130,12 +171,17 @@ class StatementParser {
 
   void second_head(const YamlEntry& first, const YamlEntry& second, bool key) {
     const std::string& text = second.key.text;
+    if (is_else_if(text)) return fail_else_if(second.key);
     const std::string near = suggestion(second.key, {"do", "until", "expect", "then", "else", "probability", "place", "allow"});
     if (!key && !near.empty()) return fail(second.key.span, "unknown key `" + text + "`" + near, DiagnosticKind::unknown);
     if (!key && !is_name(text)) {
       return fail(second.key.span, "YAML cuts the expression here; quote it, or write `" + first.key.text + ": …` on a line of its own");
     }
     fail(second.key.span, "a second statement begins with `" + text + "`; put it on a line of its own, after `- `");
+  }
+
+  void fail_else_if(const YamlNode& key) {
+    fail(key.span, "there is no `" + key.text + "`; write `else:`, and under it a statement of its own, `- if: …` with its `then:`");
   }
 
   std::string suggestion(const YamlNode& key, const std::vector<std::string>& candidates) const {
@@ -166,6 +212,7 @@ class StatementParser {
 
   /// What YAML takes for a key may be half an expression, or a misspelt key.
   bool check_target(const YamlEntry& head, const YamlNode& node) {
+    if (is_else_if(head.key.text)) return fail_else_if(head.key), false;
     for (const YamlEntry& entry : node.entries) {
       if (&entry == &head || entry.key.text == "place" || entry.key.text == "allow") continue;
       std::string near = suggestion(head.key, {"for", "while", "if"});
@@ -186,9 +233,8 @@ class StatementParser {
     if (statement.kind == Type::for_loop) {
       auto parsed = parse_for_head(head.value, errors_);
       if (!parsed) return;
-      if (std::find(reserved_words().begin(), reserved_words().end(), parsed->counter.text) != reserved_words().end()) {
+      if (is_reserved(parsed->counter.text))
         return fail(parsed->counter.span, "`" + parsed->counter.text + "` is reserved and cannot be a name");
-      }
       statement.names = {parsed->counter};
       statement.expression = std::move(parsed->count);
       return;

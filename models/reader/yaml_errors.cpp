@@ -2,7 +2,9 @@
 #include <yaml-cpp/exceptions.h>
 
 #include <algorithm>
+#include <optional>
 
+#include "models/reader/lexer.h"
 #include "models/reader/yaml_tree.h"
 
 namespace cleave::models {
@@ -41,6 +43,42 @@ char before(const Source& source, std::size_t offset) {
   return head.empty() ? '\0' : head.back();
 }
 
+/// The first word of the line from `begin` to `end`, behind its `- `, if it looks like a key whose `:` was forgotten.
+std::optional<Span> bare_key(const Source& source, std::size_t begin, std::size_t end) {
+  const std::string& text = source.text();
+  while (begin < end && (text[begin] == ' ' || (text[begin] == '-' && begin + 1 < end && text[begin + 1] == ' '))) ++begin;
+  const std::size_t word_end = std::min(text.find_first_of(" \t", begin), end);
+  if (!is_name(source.at({begin, word_end}))) return std::nullopt;
+  const std::size_t next = std::min(text.find_first_not_of(" \t", word_end), end);
+  const bool value =
+      next == end || std::string_view("{[\"'0123456789").find(text[next]) != std::string_view::npos || is_name(source.at({next, next + 1}));
+  return value ? std::optional(Span{begin, word_end}) : std::nullopt;
+}
+
+/// A `:` that YAML refuses may be the first one behind a line that lacks its own: `do` above statements, `inputs {x: …}`. The text that
+/// YAML took that line to begin goes on here, so it is the least indented of the lines above that have no `:`.
+std::optional<Span> forgotten_colon(const Source& source, std::size_t offset) {
+  const std::string& text = source.text();
+  const std::size_t here = source.line_begin(offset);
+  const std::optional<Span> own = bare_key(source, here, source.line_end(offset));
+  if (own && own->end < offset && text[text.find_first_not_of(" \t", own->end)] == '{') return own;
+  std::optional<Span> found;
+  std::size_t least = std::string::npos;
+  for (std::size_t begin = here; begin > 0;) {
+    const std::size_t end = source.line_end(begin - 1);
+    begin = source.line_begin(begin - 1);
+    const std::string_view whole = source.at({begin, end});
+    const std::string_view line = trimmed(whole.substr(0, whole.find(" #")));
+    if (line.empty() || line.starts_with('#')) continue;
+    if (line.find(": ") != std::string_view::npos || line.ends_with(':')) break;
+    const std::size_t indentation = text.find_first_not_of(' ', begin) - begin;
+    if (indentation >= least) continue;
+    least = indentation;
+    found = bare_key(source, begin, end);
+  }
+  return found;
+}
+
 }  // namespace
 
 void explain_yaml_error(const std::string& message, std::size_t offset, Errors& errors) {
@@ -64,6 +102,8 @@ void explain_yaml_error(const std::string& message, std::size_t offset, Errors& 
     return say({value.begin, value.begin + 1},
                "YAML reads `" + std::string(written.substr(0, 1)) + "` as the start of a block of text" + in_quotes);
   }
+  const bool refused = message == Yaml::MAP_VALUE || message == Yaml::END_OF_MAP || message == Yaml::END_OF_SEQ;
+  if (const auto key = refused ? forgotten_colon(source, offset) : std::nullopt) return say(*key, missing_colon(source.at(*key)));
   if (message == Yaml::MAP_VALUE) return say(here, "YAML reads `: ` as the end of a key here" + in_quotes);
   if (message == Yaml::BLOCK_ENTRY && before(source, offset) == ':') return say(here, "YAML begins a list with `- ` here" + in_quotes);
   if (message == Yaml::UNKNOWN_ANCHOR) return say(here, "YAML reads `*` at the start of a value as an alias" + in_quotes);

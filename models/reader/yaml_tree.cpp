@@ -208,6 +208,8 @@ class TreeBuilder final : public YAML::EventHandler {
     // The place of something missing is behind its key; YAML gives that of the next thing in the file.
     if (value.kind == YamlNode::Kind::missing) value.span = key.span;
     const auto [known, first] = top.keys.emplace(key.text, key.span);
+    const bool of_else_if = std::any_of(top.keys.begin(), top.keys.end(), [](const auto& other) { return is_else_if(other.first); });
+    if (!first && key.text == "then" && of_else_if) return;  // the mistake is the `elif`, and the statement says so
     if (!first) {
       errors_.add(DiagnosticKind::syntax, key.span, "`" + key.text + "` stands here twice", {errors_.note(known->second, "first here")});
       return;
@@ -253,6 +255,10 @@ const YamlEntry* YamlNode::find(std::string_view key) const {
     if (entry.key.text == key) return &entry;
   }
   return nullptr;
+}
+
+bool is_else_if(std::string_view key) {
+  return key == "elif" || key == "elsif" || key == "elseif" || key == "else if";
 }
 
 std::optional<YamlNode> parse_yaml(const Source& source, Errors& errors) {

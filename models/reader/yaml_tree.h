@@ -40,6 +40,9 @@ struct YamlEntry {
 /// The document, or nothing if it is not YAML (then an error was added).
 std::optional<YamlNode> parse_yaml(const Source& source, Errors& errors);
 
+/// Other languages' `elif`, which models do not have.
+[[nodiscard]] bool is_else_if(std::string_view key);
+
 /// What a yaml-cpp exception at `offset` means in a model, and what to write instead.
 void explain_yaml_error(const std::string& message, std::size_t offset, Errors& errors);
 

@@ -426,7 +426,7 @@ TEST_F(TracerTest, ArmsMustAgree) {
   const Diagnostics& all = t.graph().diagnostics;
   ASSERT_EQ(all.size(), 2U);
   EXPECT_EQ(all.begin()->kind, DiagnosticKind::type);
-  EXPECT_THAT(all.begin()->message, HasSubstr("`a` is f32[2] in one arm of the branch and i32[2] in the other"));
+  EXPECT_THAT(all.begin()->message, HasSubstr("`a` is i32[2] in this arm of the branch and f32[2] in the other"));
   EXPECT_EQ(all.begin()->location.line, 52);
   EXPECT_EQ((all.begin() + 1)->kind, DiagnosticKind::shape);
 }

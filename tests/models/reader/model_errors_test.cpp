@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <sstream>
 
 #include "graph/base/diagnostic_text.h"
@@ -71,6 +72,39 @@ TEST(ModelErrors, HavePlacesAndLengthsInTheFile) {
       EXPECT_LE(diagnostic.location.column - 1 + diagnostic.length, std::max(width, 1)) << diagnostic.message;
     }
   }
+}
+
+/// Each key of the zoo's models without its `:`, each section misspelt: one mistake is one error, at its line.
+TEST(ModelErrors, OneMistakeIsOneError) {
+  const std::regex key("^( *(?:- )*)([A-Za-z_0-9]+):(?: |$)");
+  std::size_t tried = 0;
+  const auto expect_one = [&](std::vector<std::string> lines, std::size_t at, const std::string& line) {
+    lines[at] = line;
+    std::string text;
+    for (const std::string& each : lines) text += each + "\n";
+    const Graph graph = parse_model(text, source_dir() + "/models/model.yaml");
+    ++tried;
+    EXPECT_EQ(graph.diagnostics.size(), 1u) << line << "\n" << to_text(graph.diagnostics);
+    if (!graph.diagnostics.empty()) EXPECT_EQ(graph.diagnostics.begin()->location.line, static_cast<int>(at) + 1) << line;
+  };
+  for (const auto& entry : fs::directory_iterator(fs::path(source_dir()) / "models")) {
+    if (entry.path().extension() != ".yaml") continue;
+    SCOPED_TRACE(entry.path().filename().string());
+    std::istringstream stream(read(entry.path()));
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(stream, line);) lines.push_back(line);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      std::smatch found;
+      if (!std::regex_search(lines[i], found, key)) continue;
+      const auto end = static_cast<std::size_t>(found.length(1) + found.length(2));
+      std::string line = lines[i];
+      if (line.compare(end, 3, ": (") != 0) expect_one(lines, i, line.erase(end, 1));  // `y (x)` is a call
+      line = lines[i];
+      std::swap(line[end - 1], line[end - 2]);
+      if (found.length(1) == 0 && found.length(2) > 3 && line != lines[i]) expect_one(lines, i, line);
+    }
+  }
+  EXPECT_GE(tried, 150u);
 }
 
 TEST(ModelErrors, AMissingFileIsAnErrorWithItsName) {
