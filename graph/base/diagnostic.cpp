@@ -95,6 +95,9 @@ bool DiagnosticOptions::parse(std::string_view flag) {
   std::optional<DiagnosticKind> kind = parse_optional_kind(flag);
   if (!kind) return false;
   target[*kind] = on;
+  // As in clang, the last word about a kind counts: to make it an error turns it on, to turn it off makes it none.
+  if (&target == &as_error && on) enabled[*kind] = true;
+  if (&target == &enabled && !on) std::erase_if(as_error, [&](const auto& raised) { return raised.first == *kind && raised.second; });
   if (on && &target == &enabled && kind == DiagnosticKind::implicit_copy) implicit_copy_direction.clear();
   return true;
 }

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <limits>
 
+#include "graph/base/spelling.h"
 #include "graph/base/version.h"
 #include "graph/passes/pass_table.h"
 #include "tools/cli/manual.h"
@@ -124,28 +125,43 @@ class Definitions {
   std::map<const CLI::Option*, Hint> hints_;
 };
 
-void Definitions::add_diagnostic_flags(CLI::App& sub) {
-  const auto flag = [this](const char* letter) {
-    return [this, letter](const std::vector<std::string>& values) {
-      for (const std::string& value : values)
-        if (!options_.diagnostics.parse(letter + value))
-          throw CLI::ValidationError("-" + (letter + value), "there is no such diagnostic flag");
-      return true;
-    };
-  };
+/// What may follow `-W` or `-R`.
+std::vector<std::string> diagnostic_words(std::string_view letter) {
+  if (letter == "R") return {"round-trip", "no-round-trip"};
   std::vector<std::string> words{"all", "extra", "error", "no-error"};
   for (const DiagnosticKindInfo& kind : diagnostic_kinds()) {
     if (kind.always_error) continue;
     for (const char* prefix : {"", "no-", "error=", "no-error="}) words.push_back(prefix + std::string(kind.name));
   }
+  return words;
+}
+
+/// What is wrong with `-Wround-trp`, `-Wno-shape`.
+std::string no_such_flag(const std::string& letter, std::string_view word) {
+  const std::optional<std::string> near = nearest_name(word, diagnostic_words(letter));
+  const std::optional<DiagnosticKind> kind = parse_diagnostic_kind(word.substr(word.find('=') + 1));
+  const std::optional<DiagnosticKind> silenced = word.starts_with("no-") ? parse_diagnostic_kind(word.substr(3)) : std::nullopt;
+  for (const auto& named : {kind, silenced})
+    if (named && info(*named).always_error) return "`" + std::string(info(*named).name) + "` is always an error, and no flag changes that";
+  return "there is no such diagnostic flag" + (near ? "; did you mean `-" + letter + *near + "`?" : "");
+}
+
+void Definitions::add_diagnostic_flags(CLI::App& sub) {
+  const auto flag = [this](const char* letter) {
+    return [this, letter](const std::vector<std::string>& values) {
+      for (const std::string& value : values)
+        if (!options_.diagnostics.parse(letter + value)) throw CLI::ValidationError("-" + (letter + value), no_such_flag(letter, value));
+      return true;
+    };
+  };
   hint(sub.add_option("-W", CLI::callback_t(flag("W")), "kind, no-kind, error, error=kind, all, extra")
            ->type_name("FLAG")
            ->expected(1)
            ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
            ->allow_extra_args(false),
-       {std::move(words), false, true});
+       {diagnostic_words("W"), false, true});
   hint(sub.add_option("-R", CLI::callback_t(flag("R")), "remarks: round-trip")->type_name("FLAG")->expected(1)->allow_extra_args(false),
-       {{"round-trip", "no-round-trip"}, false, true});
+       {diagnostic_words("R"), false, true});
   sub.add_flag_callback(
       "-w", [this] { options_.diagnostics.no_warnings = true; }, "no warnings");
   add_choice(sub, "--diagnostics", options_.diagnostics_format, {"text", "sarif"}, "how diagnostics are written", "FORM");

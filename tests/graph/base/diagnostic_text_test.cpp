@@ -221,6 +221,11 @@ TEST(Flags, RaiseWarningsToErrors) {
   EXPECT_EQ(with({"Werror"}, fallback), std::nullopt);
   EXPECT_EQ(with({"Werror=fallback"}, fallback), Severity::error);
   EXPECT_EQ(with({"Werror=round-trip", "Wno-round-trip"}, round_trip), std::nullopt);
+  EXPECT_EQ(with({"Wno-round-trip", "Werror=round-trip"}, round_trip), Severity::error) << "the last word counts";
+  EXPECT_EQ(with({"Wno-round-trip", "Wno-error=round-trip"}, round_trip), std::nullopt);
+  EXPECT_EQ(with({"Werror=round-trip", "Wno-round-trip", "Wround-trip"}, round_trip), Severity::warning);
+  EXPECT_EQ(with({"Werror=fallback", "Wno-error=fallback"}, fallback), Severity::warning) << "it stays on";
+  EXPECT_EQ(with({"Werror", "Wno-error=round-trip", "Wno-round-trip", "Wround-trip"}, round_trip), Severity::warning);
   EXPECT_EQ(with({"Werror", "Wno-error=round-trip"}, round_trip), Severity::warning);
   EXPECT_EQ(with({"Werror", "Wno-error"}, round_trip), Severity::warning);
   EXPECT_EQ(with({"w", "Werror"}, round_trip), std::nullopt);
