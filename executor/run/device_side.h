@@ -36,6 +36,7 @@ class DeviceSide final : public Worker {
   bool move(const std::vector<Move>& moves, const Origin& here) override;
   bool discard(const std::vector<StorageIndex>& dead, const Origin& here) override;
   std::optional<std::int64_t> decide(const Step& step, ValueId value, const Origin& here) override;
+  void enter(NodeId) override {}
   void outcome(NodeId, std::int64_t) override {}
   bool leave(const Step&, const Origin&) override { return true; }
 

@@ -90,7 +90,7 @@ Status HostSide::begin(RunState& run, const RunOptions& options, std::map<NodeId
   leaves_ = std::move(leaves);
   given_.clear();
   virtual_time_ = virtual_time;
-  now_ = 0;
+  now_ = prepared_.costs.run_seconds;
   start_ = RunState::Clock::now();
   observation_ = {};
   track_.begin(options, true);
@@ -295,6 +295,12 @@ std::optional<std::int64_t> HostSide::decide(const Step& step, ValueId value, co
     if (!prepared_.controls[DeviceId(d)].put(*run_, kHost, here, {decision, now_})) return std::nullopt;
   }
   return decision;
+}
+
+void HostSide::enter(NodeId control) {
+  const Node& node = graph_.nodes[control];
+  const double trips = node.kind == NodeKind::branch ? 1 : node.expected;  // that the plan's seconds are of
+  if (trips > 0) now_ += prepared_.costs.host_seconds[control] / trips;
 }
 
 void HostSide::outcome(NodeId control, std::int64_t value) {

@@ -38,6 +38,7 @@ class HostSide final : public Worker {
   bool move(const std::vector<Move>& moves, const Origin& here) override;
   bool discard(const std::vector<StorageIndex>&, const Origin&) override { return true; }
   std::optional<std::int64_t> decide(const Step& step, ValueId value, const Origin& here) override;
+  void enter(NodeId control) override;
   void outcome(NodeId control, std::int64_t value) override;
   bool leave(const Step& control, const Origin& here) override;
 

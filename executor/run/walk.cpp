@@ -81,6 +81,7 @@ class Walker {
 
   void enter(const Frame& frame) {
     frames_.push_back(frame);
+    if (frame.control->kind != StepKind::while_loop || frame.part == 1) side_.enter(frame.control->node);
     here_.position.push_back(frame.control->kind == StepKind::branch ? frame.part : frame.trip);
     here_.position.push_back(0);
   }
@@ -160,6 +161,7 @@ class Walker {
     if (!side_.move(frame.plan->trip, here_)) return false;
     if (stop == 0 && frame.trip + 1 < frame.count) {
       again(frames_.back());
+      side_.enter(step.node);
       if (loops_ == 1 && progress_) progress_->trip(device_, frame.trip + 1);
       return true;
     }

@@ -26,6 +26,8 @@ class Worker {
   virtual bool discard(const std::vector<StorageIndex>& dead, const Origin& here) = 0;
   /// The predicate or the runtime count of the control node `here`.
   virtual std::optional<std::int64_t> decide(const Step& step, ValueId value, const Origin& here) = 0;
+  /// A trip of a loop begins, or a branch was decided.
+  virtual void enter(NodeId control) = 0;
   /// A loop ended after so many trips; a branch took `then` (1) or not (0).
   virtual void outcome(NodeId control, std::int64_t value) = 0;
   /// The loop or branch is behind us; what it leaves is there.

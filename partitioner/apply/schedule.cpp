@@ -48,6 +48,7 @@ class Simulator {
 
   Schedule run() {
     iterations_ = choose_iterations();
+    state_.at[0] = costed_.problem.nodes.back().host_seconds;
     schedule_.waiting.emplace_back();
     push_block(0, 0);
     while (!tasks_.empty()) advance();
@@ -239,6 +240,7 @@ class Simulator {
     task.steps[0] = &host;
     task.steps[1] = accelerator;
     if (host.kind == StepKind::branch) {
+      state_.at[0] += costed_.problem.nodes[host.node.index].host_seconds;
       wait_for_decision(task);
       for (int arm = 2; arm-- > 0;) {
         task.iteration = arm;
@@ -264,6 +266,7 @@ class Simulator {
     const int count = std::clamp(static_cast<int>(std::min(trips, 1e6)), 1, iterations_);
     if (task.iteration < count) {
       task.begin = state_;
+      if (trips > 0) state_.at[0] += costed_.problem.nodes[task.steps[0]->node.index].host_seconds / trips;
       ++task.iteration;
       const Task copy = task;  // pushing moves the tasks
       if (node.kind == NodeKind::while_loop) {

@@ -56,6 +56,7 @@ StepCosts step_costs(const Program& program, const CostedProblem& costed, const 
   costs.accelerator_seconds = step_seconds(program, kAccelerator, costed);
   for (const Channel& channel : program.channels)
     costs.channel_seconds.push_back(costed.problem.values[channel.value.index].seconds(channel.from, channel.to));
+  costs.run_seconds = costed.problem.nodes.back().host_seconds;
   costs.memory_bytes.push_back(machine.host.memory_bytes);
   for (std::size_t d = 1; d < program.devices.size(); ++d)
     costs.memory_bytes.push_back(machine.accelerators.size() >= d ? machine.accelerators[d - 1].memory_bytes : 0);

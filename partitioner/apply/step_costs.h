@@ -12,6 +12,7 @@ struct StepCosts {
   IdVector<NodeId, double> host_alone;                         ///< on the host, if every operation ran by itself
   IdVector<ChannelId, double> channel_seconds;                 ///< one transfer
   IdVector<DeviceId, double> memory_bytes;                     ///< 0: not known
+  double run_seconds = 0;                                      ///< of the host, beside its steps
 };
 
 /// What a plan counts on to run as one kernel on `device`: operations of one region, in program order, by kernel.

@@ -36,6 +36,7 @@ class ProblemMaker {
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) add_costs(NodeId(i));
     add_values();
     add_uses();
+    problem().nodes.back().host_seconds = model_.machine.host.run_seconds;
     check_amounts();
     add_savings();
     decide_sides();
@@ -97,6 +98,9 @@ class ProblemMaker {
     PlacementProblem::Node& out = problem().nodes[id.index];
     out.region = static_cast<std::int32_t>(node.region.index);
     out.accelerator_bytes = bytes(node);
+    // The host walks loops and branches in every plan: the same for all of them.
+    if (is_control(node.kind))
+      out.host_seconds = model_.machine.host.trip_seconds * (node.kind == NodeKind::branch ? 1 : std::max(0.0, node.expected));
     if (node.kind != NodeKind::operation) return;
     CostSources& sources = result_.sources[id];
     const OpCost host = costs_.host_cost(id);
@@ -213,7 +217,9 @@ class ProblemMaker {
       const DeviceRates& rates = side == kHost ? model_.machine.host : model_.machine.accelerators[0];
       savings.add(side, result_.fusible[side], rates, [&](NodeId id) {
         const PlacementProblem::Node& cost = problem().nodes[id.index];
-        return costs_.spare_seconds(id, side, side == kHost ? cost.host_seconds : cost.accelerator_seconds);
+        const double all = side == kHost ? cost.host_seconds : cost.accelerator_seconds;
+        const double spare = costs_.spare_seconds(id, side, all);
+        return FusionSavings::Seconds{costs_.observed(id, side) ? 0 : all - spare, spare};
       });
     }
     problem().savings = savings.take();

@@ -12,9 +12,13 @@ using Saving = PlacementProblem::Saving;
 /// One group on one side: finds what each of its operations saves, and with which neighbours.
 class FusionSavings::Group {
  public:
-  Group(FusionSavings& all, DeviceId side, const FusibleGroup& group, const DeviceRates& rates, const std::function<double(NodeId)>& spare)
+  Group(FusionSavings& all, DeviceId side, const FusibleGroup& group, const DeviceRates& rates, const SecondsOf& seconds_of)
       : all_(all), graph_(all.graph_), side_(side), group_(group), rates_(rates) {
-    for (const NodeId node : group.nodes) spare_.push_back(spare(node));
+    for (const NodeId node : group.nodes) {
+      const Seconds seconds = seconds_of(node);
+      spare_.push_back(seconds.spare);
+      computing_.push_back(seconds.computing);
+    }
     double& first = spare_[group.pulled];  // it starts the kernel
     first = std::max(0.0, first - rates.overhead_seconds);
     saved_.resize(group.nodes.size());
@@ -27,6 +31,8 @@ class FusionSavings::Group {
       hide(i);
       read(i);
     }
+    for (std::size_t i = 0; i < group_.pulled; ++i) read_at_once(i);
+    overlap();
     for (std::size_t i = 0; i < saved_.size(); ++i)
       for (const auto& [needs, seconds] : saved_[i]) all_.add(side_, group_.nodes[i], row(needs), std::get<2>(needs), seconds);
   }
@@ -48,6 +54,9 @@ class FusionSavings::Group {
     seconds = std::min(seconds, spare_[i]);
     if (seconds <= 0) return;
     spare_[i] -= seconds;
+    note(i, first, last, alone, seconds);
+  }
+  void note(std::size_t i, std::size_t first, std::size_t last, bool alone, double seconds) {
     for (std::size_t k = first + 1; k <= last; ++k) alone = alone || group_.must_hide[k] != 0;
     saved_[i][{first, last, alone}] += seconds;
   }
@@ -56,6 +65,28 @@ class FusionSavings::Group {
   void pull(std::size_t i) {
     const double seconds = std::min(spare_[i], rates_.overhead_seconds + 2 * moving(node(i).results[0]));
     if (seconds > 0) saved_[i][{i, group_.pulled, true}] += seconds;
+  }
+
+  /// What is pulled reads what its reader reads too: once is enough.
+  void read_at_once(std::size_t i) {
+    const ValueId value = node(i).inputs[0];
+    if (reads(group_.pulled, value)) save(group_.pulled, i, group_.pulled, true, moving(value));
+  }
+
+  /// What a group's operations still wait for memory, others of it compute in the meantime: those that wait for none of their own any more.
+  void overlap() {
+    std::size_t waiting = group_.pulled;
+    for (std::size_t i = group_.pulled; i < group_.nodes.size(); ++i) {
+      if (spare_[i] > 0) continue;
+      double left = computing_[i];
+      for (; left > 0 && waiting < group_.nodes.size(); ++waiting) {
+        const double seconds = std::min(left, spare_[waiting]);
+        if (seconds > 0) note(i, std::min(i, waiting), std::max(i, waiting), false, seconds);
+        left -= seconds;
+        spare_[waiting] -= seconds;
+        if (left <= 0) break;
+      }
+    }
   }
 
   /// What only later ones of the group read need not be written, unless one of them reads it on the other side too.
@@ -99,6 +130,7 @@ class FusionSavings::Group {
   const FusibleGroup& group_;
   const DeviceRates& rates_;
   std::vector<double> spare_;                   ///< by operation: what may yet be saved of it
+  std::vector<double> computing_;               ///< by operation
   std::vector<std::map<Needs, double>> saved_;  ///< by operation
 };
 
@@ -112,9 +144,8 @@ void FusionSavings::add(DeviceId side, NodeId node, const std::vector<NodeId>& t
   savings_.push_back(std::move(saving));
 }
 
-void FusionSavings::add(DeviceId side, const std::vector<FusibleGroup>& groups, const DeviceRates& rates,
-                        const std::function<double(NodeId)>& spare) {
-  for (const FusibleGroup& group : groups) Group(*this, side, group, rates, spare).add();
+void FusionSavings::add(DeviceId side, const std::vector<FusibleGroup>& groups, const DeviceRates& rates, const SecondsOf& seconds_of) {
+  for (const FusibleGroup& group : groups) Group(*this, side, group, rates, seconds_of).add();
 }
 
 std::vector<Saving> FusionSavings::take() {

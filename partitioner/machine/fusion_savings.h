@@ -16,8 +16,13 @@ class FusionSavings {
  public:
   explicit FusionSavings(const Graph& graph) : graph_(graph), readers_(count_uses(graph)) {}
 
-  /// `spare`: the seconds of a node's execution there that may be saved at all.
-  void add(DeviceId side, const std::vector<FusibleGroup>& groups, const DeviceRates& rates, const std::function<double(NodeId)>& spare);
+  /// An execution of a node there: `computing` is done in a group too, though perhaps while memory is waited for; `spare` is what a group
+  /// may save of the rest, starting and waiting.
+  struct Seconds {
+    double computing = 0, spare = 0;
+  };
+  using SecondsOf = std::function<Seconds(NodeId)>;
+  void add(DeviceId side, const std::vector<FusibleGroup>& groups, const DeviceRates& rates, const SecondsOf& seconds_of);
   /// All of them, those of both sides as one where they need the same.
   std::vector<PlacementProblem::Saving> take();
 

@@ -44,7 +44,8 @@ struct DeviceRates {
   std::array<double, kDTypeCount> flops{};  ///< per second by element type; types not given take that of a near one (docs/machine-files.md)
   double tf32_flops = 0;                    ///< accelerators only: of matrix products of f32 in tf32; 0: as f32
   double bytes_per_second = 1;
-  double overhead_seconds = 0;  ///< of every operation
+  double overhead_seconds = 0;               ///< of every operation
+  double run_seconds = 0, trip_seconds = 0;  ///< of a host: what a run, and each trip of a loop, take beside their operations
   double memory_bytes = 0;
   int threads = 0;                                     ///< of a host: as many as `points` were measured with; 0: not known
   std::array<Efficiency, kCostClassCount> efficiency;  ///< by CostClass, where there are no points

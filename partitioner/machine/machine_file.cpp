@@ -169,6 +169,8 @@ class Reader {
     read_flops(node["flops"], rates, flops);
     rates.bytes_per_second = number(node["bytes_per_second"], "`bytes_per_second`");
     if (node["overhead_seconds"]) rates.overhead_seconds = number(node["overhead_seconds"], "`overhead_seconds`", true);
+    if (node["run_seconds"]) rates.run_seconds = number(node["run_seconds"], "`run_seconds`", true);
+    if (node["trip_seconds"]) rates.trip_seconds = number(node["trip_seconds"], "`trip_seconds`", true);
     if (node["memory_bytes"]) rates.memory_bytes = number(node["memory_bytes"], "`memory_bytes`", true, true);
     if (node["threads"]) read_threads(node["threads"], rates);
     if (node["efficiency"]) read_efficiency(node["efficiency"], rates);

@@ -13,9 +13,9 @@ const MachineKeys& machine_file_keys() {
 }
 
 const MachineKeys& host_keys() {
-  static const MachineKeys keys = {
-      {"name", "flops", "bytes_per_second", "overhead_seconds", "memory_bytes", "threads", "efficiency", "points"},
-      {"flops", "bytes_per_second"}};
+  static const MachineKeys keys = {{"name", "flops", "bytes_per_second", "overhead_seconds", "run_seconds", "trip_seconds", "memory_bytes",
+                                    "threads", "efficiency", "points"},
+                                   {"flops", "bytes_per_second"}};
   return keys;
 }
 

@@ -55,6 +55,8 @@ std::string rates(const DeviceRates& device, const std::string& indent) {
   if (device.tf32_flops > 0) text += ", " + std::string(to_string(Precision::tf32)) + ": " + number(device.tf32_flops);
   text += "}\n" + indent + "bytes_per_second: " + number(device.bytes_per_second) + "\n";
   text += indent + "overhead_seconds: " + number(device.overhead_seconds) + "\n";
+  if (device.run_seconds > 0) text += indent + "run_seconds: " + number(device.run_seconds) + "\n";
+  if (device.trip_seconds > 0) text += indent + "trip_seconds: " + number(device.trip_seconds) + "\n";
   text += indent + "memory_bytes: " + number(device.memory_bytes) + "\n";
   if (device.threads > 0) text += indent + "threads: " + std::to_string(device.threads) + "\n";
   text += efficiency(device, indent);

@@ -11,13 +11,23 @@ OpWork work_of_node(const Graph& graph, const Node& node) {
   std::vector<TensorType> inputs, results;
   for (ValueId value : node.inputs) inputs.push_back(graph.values[value].type);
   for (ValueId value : node.results) results.push_back(graph.values[value].type);
-  return work_of(*node.op, inputs, results, node.attributes);
+  OpWork work = work_of(*node.op, inputs, results, node.attributes);
+  // A value that is an operand twice is read once. What has no arithmetic is costed by what it moves, and moves it twice.
+  double again = 0;
+  for (auto value = node.inputs.begin(); value != node.inputs.end(); ++value)
+    if (std::find(node.inputs.begin(), value, *value) != value) again += static_cast<double>(graph.values[*value].type.bytes());
+  if (again > 0 && work.cost.flops > 0) {
+    if (node.op->elementwise()) work.traffic *= 1 - again / work.cost.bytes;
+    work.cost.bytes -= again;
+  }
+  return work;
 }
 
 }  // namespace
 
 NodeCosts::NodeCosts(const Graph& graph, const CostModel& model)
     : graph_(graph), model_(model), host_(model.machine.host, model.host_threads) {
+  if (!model.machine.host.points.empty()) reuse_.emplace(graph);
   if (!model.machine.accelerators.empty()) accelerator_.emplace(model.machine.accelerators[0]);
 }
 
@@ -33,7 +43,12 @@ OpCost NodeCosts::host_cost(NodeId id) const {
   if (const std::optional<double> observed = observed_seconds(node)) return {*observed, CostSource::observed};
   const HostFunction* function = node.host_function();
   if (function && function->seconds) return {*function->seconds, CostSource::given};
-  return host_.cost(work_of_node(graph_, node));
+  OpCost cost = host_.cost(work_of_node(graph_, node));
+  if (!reuse_ || cost.source == CostSource::by_rate) return cost;
+  OpCosts::Operands operands;
+  for (const Reuse::Operand& each : reuse_->of(id)) operands.emplace_back(each.bytes, each.distance);
+  cost.seconds = host_.from_memory(cost.seconds, operands);
+  return cost;
 }
 
 /// A product that is computed in less than f32 takes what the machine says of that; where it says nothing, what f32 takes.

@@ -7,6 +7,7 @@
 #include "graph/graph.h"
 #include "partitioner/machine/costs.h"
 #include "partitioner/machine/op_costs.h"
+#include "partitioner/machine/reuse.h"
 
 namespace cleave::planner {
 
@@ -20,6 +21,8 @@ class NodeCosts {
   /// What of a node's `seconds` there it does not take as one of several operations that run as one kernel: starting, and waiting for
   /// memory. Nothing where they were observed, as part of whatever it ran in.
   [[nodiscard]] double spare_seconds(NodeId id, DeviceId side, double seconds) const;
+  /// Whether a profile says what it takes.
+  [[nodiscard]] bool observed(NodeId id, DeviceId side) const { return side == kHost && observed_seconds(graph_.nodes[id]).has_value(); }
 
  private:
   [[nodiscard]] std::optional<double> observed_seconds(const Node& node) const;
@@ -28,6 +31,7 @@ class NodeCosts {
   const CostModel& model_;
   OpCosts host_;
   std::optional<OpCosts> accelerator_;
+  std::optional<Reuse> reuse_;  ///< where the host was measured
 };
 
 }  // namespace cleave::planner

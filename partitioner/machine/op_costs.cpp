@@ -73,6 +73,27 @@ double ratio_of(const std::vector<std::pair<const PointTable*, const PointTable*
   return std::exp(logarithm / static_cast<double>(std::max<std::size_t>(1, ratio.size())));
 }
 
+/// Between the two measured extents around `extent`, on a straight line: start, sides and surfaces of a product all lie on one. Beyond the
+/// last it grows in proportion; below the first nothing is cheaper.
+template <class Ends, class SecondsOf>
+double between_extents(const Ends& ends, double extent, const SecondsOf& seconds_of) {
+  const auto above = ends.lower_bound(extent);
+  if (above == ends.end()) return seconds_of(*std::prev(above)) * (extent / std::prev(above)->first);
+  if (above == ends.begin() || above->first == extent) return seconds_of(*above);
+  const auto low = std::prev(above);
+  return between(seconds_of(*low), seconds_of(*above), (extent - low->first) / (above->first - low->first));
+}
+
+/// A product of so many rows, columns and operations (`size`).
+template <class Sides>
+double by_sides(const Sides& sides, double size, const OpWork& work) {
+  const double depth = size / (work.rows * work.columns);
+  return between_extents(sides, work.rows, [&](const auto& row) {
+    return between_extents(row.second, work.columns,
+                           [&](const auto& cell) { return seconds_at(*cell.second, depth * row.first * cell.first); });
+  });
+}
+
 }  // namespace
 
 std::string_view to_string(CostSource source) {
@@ -88,8 +109,12 @@ std::string_view to_string(CostSource source) {
 }
 
 OpWork work_of(const OpDef& op, std::span<const TensorType> inputs, std::span<const TensorType> results, const Attributes& attributes) {
-  OpWork work{&op, working_type(inputs, results), cost_of(op, inputs, results, attributes), {}, 1};
+  OpWork work{&op, working_type(inputs, results), cost_of(op, inputs, results, attributes), {}, 0, 0, 1};
   if (op.form) work.form = op.form(inputs, results, attributes);
+  if (op.cost_class == CostClass::product && work.cost.flops > 0) {
+    work.columns = inputs[1].rank() > 1 ? static_cast<double>(inputs[1].shape.back()) : 1;
+    work.rows = work.cost.flops / (2 * static_cast<double>(inputs[0].shape.back()) * work.columns * std::max(1.0, work.form.repeats));
+  }
   if (op.elementwise()) {
     std::int64_t size = size_of(results[0].dtype);
     for (const TensorType& input : inputs) size += size_of(input.dtype);
@@ -107,7 +132,14 @@ void OpCosts::read_tables() {
   for (const auto& [text, points] : rates_.points) {
     const std::optional<PointKey> key = parse_point_key(text);
     if (!key || !key->type) continue;
+    if (key->rows > 0) {
+      sides_[{key->op, *key->type}][key->rows][key->columns] = &points;
+      continue;
+    }
     tables_[key->variant][{key->op, *key->type}] = &points;
+    const bool reads = key->variant.empty() && key->op->cost_class == CostClass::reduction && key->type == DType::f32 && points.size() > 3;
+    if (reads && (!reading_ || points.back().second / points.back().first < reading_->back().second / reading_->back().first))
+      reading_ = &points;
     if (!key->form.empty()) extents_[key->form][key->extent] = key->variant;
   }
 }
@@ -123,7 +155,7 @@ const PointTable* OpCosts::table(const Key& key, const std::string& variant) con
 OpCosts::Tables OpCosts::of_class(const Key& key, const std::string& variant) const {
   Tables all;
   const auto tables = tables_.find(variant);
-  if (tables == tables_.end()) return all;
+  if (tables == tables_.end() || key.first->cost_class == CostClass::bookkeeping) return all;
   for (const auto& [other, points] : tables->second)
     if (other.first->cost_class == key.first->cost_class && other.second == key.second) all.push_back(points);
   return all;
@@ -192,6 +224,7 @@ OpCosts::Known OpCosts::find(const Key& key) const {
   if (known.seconds.empty()) return known;
   find_forms(key, known);
   known.one_thread = ratio(key, kOneThread);
+  if (const auto found = sides_.find(key); found != sides_.end()) known.sides = &found->second;
   if (const PointTable* own = table(key, kFused)) known.computing = {own};
   if (known.computing.empty()) known.computing = of_class(key, kFused);
   for (const DType type : near_types(key.second))
@@ -209,7 +242,9 @@ double OpCosts::plain_seconds(const Known& known, double size) {
 }
 
 /// Between the extents that were measured by their logarithms; at `full` it is as without a form.
-double OpCosts::in_form(const Known& known, double size, const WorkForm& form) const {
+double OpCosts::in_form(const Known& known, double size, const OpWork& work) const {
+  const WorkForm& form = work.form;
+  if (known.sides && work.rows > 0) return by_sides(*known.sides, size, work);
   const double plain = plain_seconds(known, size);
   const auto found = known.forms.find(form.name);
   if (form.name.empty() || found == known.forms.end()) return plain;
@@ -240,7 +275,7 @@ OpCost OpCosts::cost(const OpWork& work) const {
   const Known& known = this->known({work.op, work.type});
   if (known.seconds.empty()) return {by_rate(work, rates_.flops[static_cast<std::size_t>(work.type)]), CostSource::by_rate};
   const double pieces = std::max(1.0, work.form.repeats), size = work.cost.size() / pieces;
-  double seconds = with_threads(known, in_form(known, size, work.form), size, threads_);
+  double seconds = with_threads(known, in_form(known, size, work), size, threads_);
   if (work.traffic < 1) {
     const double waiting = seconds - plain_seconds(known, 0) - computing(known, work);
     seconds -= std::max(0.0, waiting) * (1 - work.traffic);
@@ -250,7 +285,7 @@ OpCost OpCosts::cost(const OpWork& work) const {
     const double threads = threads_ > 0 && rates_.threads > 0 ? std::min(threads_, static_cast<double>(rates_.threads))
                                                               : std::max(1.0, static_cast<double>(rates_.threads));
     const double start = std::min(seconds, plain_seconds(known, 0));
-    const double alone = with_threads(known, in_form(known, size, work.form), size, 1);
+    const double alone = with_threads(known, in_form(known, size, work), size, 1);
     const double shared = (alone - start) / std::min(threads, pieces);
     // What one of them finds in the caches, all of them together do not.
     seconds = start + pieces * std::max(0.0, std::min(seconds - start, shared)) + work.cost.bytes / rates_.bytes_per_second;
@@ -258,18 +293,37 @@ OpCost OpCosts::cost(const OpWork& work) const {
   return {seconds, known.source};
 }
 
+/// Of reading what was read last when so many bytes had been touched since.
+double OpCosts::seconds_a_byte(double distance) const {
+  constexpr double kBytes = 4;
+  const double size = std::clamp(distance / kBytes, (*reading_)[1].first, reading_->back().first);
+  return std::max(0.0, seconds_at(*reading_, size) - seconds_at(*reading_, 0)) / (kBytes * size);
+}
+
+double OpCosts::from_memory(double seconds, const Operands& operands) const {
+  if (!reading_) return seconds;
+  double own = 0, hot = 0, cold = 0;
+  for (const auto& [bytes, distance] : operands) own += bytes;
+  for (const auto& [bytes, distance] : operands) {
+    hot += bytes * seconds_a_byte(own);
+    cold += bytes * std::max(seconds_a_byte(own), seconds_a_byte(std::max(own, distance)));
+  }
+  const double start = std::min(seconds, rates_.overhead_seconds);
+  return std::max(seconds, std::min(seconds + cold - hot, start + cold));
+}
+
 /// Seconds of one more of what size counts, beyond the first point and where they are least: where no memory is waited for.
-double OpCosts::best_rate(const Known& known, const WorkForm& form) const {
+double OpCosts::best_rate(const Known& known, const OpWork& work) const {
   const PointTable& sizes = *known.seconds.front();
-  const double first = in_form(known, sizes.front().first, form);
+  const double first = in_form(known, sizes.front().first, work);
   double best = first / sizes.front().first;
   for (std::size_t i = 1; i < sizes.size(); ++i)
-    best = std::min(best, std::max(0.0, in_form(known, sizes[i].first, form) - first) / (sizes[i].first - sizes.front().first));
+    best = std::min(best, std::max(0.0, in_form(known, sizes[i].first, work) - first) / (sizes[i].first - sizes.front().first));
   return best;
 }
 
 double OpCosts::computing(const Known& known, const OpWork& work) const {
-  if (known.computing.empty()) return work.cost.size() * best_rate(known, work.form);
+  if (known.computing.empty()) return work.cost.size() * best_rate(known, work);
   const double threads = rates_.threads > 0 && threads_ > 0 ? std::max(1.0, rates_.threads / threads_) : 1;
   return mean_of(known.computing, work.cost.size()) * threads;
 }

@@ -22,6 +22,7 @@ struct OpWork {
   DType type = DType::f32;  ///< that it works in
   Cost cost;
   WorkForm form;
+  double rows = 0, columns = 0;  ///< of a product, or each of its equal pieces (`form.repeats`); 0: it is none
   double traffic = 1;  ///< bytes as a part of those with all operands of the result's shape: an operand of one element is not read anew
 };
 OpWork work_of(const OpDef& op, std::span<const TensorType> inputs, std::span<const TensorType> results, const Attributes& attributes);
@@ -39,6 +40,10 @@ class OpCosts {
   [[nodiscard]] OpCost cost(const OpWork& work) const;
   /// The same as one of several operations that run as one kernel: its computing alone.
   [[nodiscard]] double computing_seconds(const OpWork& work) const;
+  /// `seconds` of an execution were measured again and again with the same operands. These lie where their distance (bytes and distance of
+  /// each, reuse.h) has left them: reading them takes its time, unless computing takes longer.
+  using Operands = std::vector<std::pair<double, double>>;
+  [[nodiscard]] double from_memory(double seconds, const Operands& operands) const;
   /// By a table with this key, if the machine has it: of what is no element type.
   [[nodiscard]] std::optional<double> by_key(const OpDef& op, std::string_view type, const OpWork& work) const;
   /// By a rate of arithmetic.
@@ -52,6 +57,8 @@ class OpCosts {
     double extent;
     Ratio ratio;
   };
+  /// Products by rows, then by columns: seconds by size, which is then the depth's.
+  using Sides = std::map<double, std::map<double, const PointTable*>>;
   /// What is known of an operation with a type. Of several tables the geometric mean counts.
   struct Known {
     CostSource source = CostSource::by_rate;
@@ -60,10 +67,12 @@ class OpCosts {
     Ratio one_thread;
     Tables computing;
     std::map<std::string, std::vector<Form>, std::less<>> forms;  ///< by name, extents growing
+    const Sides* sides = nullptr;                                 ///< of products, where they were measured by both
   };
   using Key = std::pair<const OpDef*, DType>;
 
   void read_tables();
+  [[nodiscard]] double seconds_a_byte(double distance) const;
   [[nodiscard]] const Known& known(const Key& key) const;
   [[nodiscard]] Known find(const Key& key) const;
   void find_seconds(const Key& key, Known& known) const;
@@ -72,15 +81,17 @@ class OpCosts {
   [[nodiscard]] Ratio ratio(const Key& key, const std::string& variant) const;
   [[nodiscard]] Tables of_class(const Key& key, const std::string& variant) const;
   [[nodiscard]] static double plain_seconds(const Known& known, double size);
-  [[nodiscard]] double in_form(const Known& known, double size, const WorkForm& form) const;
+  [[nodiscard]] double in_form(const Known& known, double size, const OpWork& work) const;
   [[nodiscard]] double computing(const Known& known, const OpWork& work) const;
-  [[nodiscard]] double best_rate(const Known& known, const WorkForm& form) const;
+  [[nodiscard]] double best_rate(const Known& known, const OpWork& work) const;
   [[nodiscard]] double with_threads(const Known& known, double seconds, double size, double threads) const;
 
   const DeviceRates& rates_;
   const double threads_;
   std::map<std::string, std::map<Key, const PointTable*>, std::less<>> tables_;  ///< by variant: what stands behind operation and type
   std::map<std::string, std::map<double, std::string>, std::less<>> extents_;    ///< of the variants that are forms, by form
+  std::map<Key, Sides> sides_;
+  const PointTable* reading_ = nullptr;  ///< of an operation that reads four bytes for each of its operations, and does little else
   mutable std::map<Key, Known> cache_;
 };
 

@@ -33,16 +33,30 @@ Parts parts_of(std::string_view text) {
   return parts;
 }
 
+/// 0: it is none.
+double read_extent(std::string_view text) {
+  const bool number = !text.empty() && text.size() <= 12 && text.find_first_not_of("0123456789") == std::string_view::npos;
+  return number ? read_double(std::string(text)).value_or(0) : 0;
+}
+
+/// `rows_4_columns_16`.
+bool read_sides(std::string_view variant, PointKey& key) {
+  constexpr std::string_view kRows = "rows_", kColumns = "_columns_";
+  const std::size_t second = variant.find(kColumns);
+  if (!variant.starts_with(kRows) || second == std::string_view::npos) return false;
+  key.rows = read_extent(variant.substr(kRows.size(), second - kRows.size()));
+  key.columns = read_extent(variant.substr(second + kColumns.size()));
+  return key.rows >= 1 && key.columns >= 1;
+}
+
 bool read_variant(std::string_view variant, PointKey& key) {
   key.variant = variant;
-  if (std::find(kOthers.begin(), kOthers.end(), variant) != kOthers.end()) return true;
+  if (std::find(kOthers.begin(), kOthers.end(), variant) != kOthers.end() || read_sides(variant, key)) return true;
   const std::size_t mark = variant.rfind('_');
   if (mark == std::string_view::npos) return false;
   key.form = variant.substr(0, mark);
-  const std::string_view extent = variant.substr(mark + 1);
-  const bool number = !extent.empty() && extent.size() <= 12 && extent.find_first_not_of("0123456789") == std::string_view::npos;
-  if (!number || std::find(kForms.begin(), kForms.end(), key.form) == kForms.end()) return false;
-  key.extent = read_double(std::string(extent)).value_or(0);
+  if (std::find(kForms.begin(), kForms.end(), key.form) == kForms.end()) return false;
+  key.extent = read_extent(variant.substr(mark + 1));
   return key.extent >= 1;
 }
 
@@ -71,7 +85,8 @@ std::string what_is_wrong_with_key(std::string_view text) {
   }
   std::string forms;
   for (const std::string_view form : kForms) forms += "`" + std::string(form) + "_N`, ";
-  return quoted + ": there is no variant `" + std::string(parts.variant) + "`; there are " + forms + "`one_thread` and `fused`";
+  return quoted + ": there is no variant `" + std::string(parts.variant) + "`; there are " + forms +
+         "`rows_N_columns_N`, `one_thread` and `fused`";
 }
 
 std::string point_key(const OpDef& op, DType type, std::string_view variant) {

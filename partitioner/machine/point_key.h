@@ -12,10 +12,11 @@ namespace cleave::planner {
 
 struct PointKey {
   const OpDef* op = nullptr;
-  std::optional<DType> type;  ///< nothing: `tf32`
-  std::string variant;        ///< `rows_8`, `one_thread`, `fused`; empty: the operation as it is
-  std::string form;           ///< of a variant that is a form (graph/work.h): its name …
-  double extent = 0;          ///< … and extent
+  std::optional<DType> type;     ///< nothing: `tf32`
+  std::string variant;           ///< `rows_8`, `rows_4_columns_16`, `one_thread`, `fused`; empty: the operation as it is
+  std::string form;              ///< of a variant that is a form (graph/work.h): its name …
+  double extent = 0;             ///< … and extent
+  double rows = 0, columns = 0;  ///< of a variant that names both
 };
 
 /// Nothing: it is none.

@@ -43,6 +43,8 @@ void expect_same(const DeviceRates& a, const DeviceRates& b) {
   EXPECT_EQ(a.tf32_flops, b.tf32_flops);
   EXPECT_EQ(a.bytes_per_second, b.bytes_per_second);
   EXPECT_EQ(a.overhead_seconds, b.overhead_seconds);
+  EXPECT_EQ(a.run_seconds, b.run_seconds);
+  EXPECT_EQ(a.trip_seconds, b.trip_seconds);
   EXPECT_EQ(a.memory_bytes, b.memory_bytes);
   EXPECT_EQ(a.threads, b.threads);
   for (std::size_t i = 0; i < a.efficiency.size(); ++i) {
@@ -77,8 +79,11 @@ TEST(MachineFile, ReadsBackWhatWasWritten) {
   odd.accelerators[0].name = "- NVIDIA {x}";
   odd.accelerators[0].tf32_flops = 1.0 / 3e-14;
   odd.host.threads = 3;
+  odd.host.run_seconds = 1.0 / 3e6;
+  odd.host.trip_seconds = 1e-9;
   odd.host.efficiency[1] = {1, 0.5};
   odd.host.points["sum/f32/inner_8"] = {{1, 0.1}};
+  odd.host.points["matmul/f32/rows_4_columns_16"] = {{1, 0.1}};
   odd.host.points["sum/f32/one_thread"] = {{1, 0.1}};
   odd.accelerators[0].points["matmul/tf32"] = {{1, 0.1}};
   odd.accelerators[0].points["matmul/f32"] = {{1, 0.1}, {3, 1.0 / 3}};
@@ -113,6 +118,10 @@ TEST(Calibration, FillsTheTablesOfHostAndAccelerator) {
   }
   for (const char* key : {"add/f32/fused", "logical_not/bool/fused"}) EXPECT_TRUE(machine.host.points.contains(key)) << key;
   EXPECT_EQ(machine.host.points.contains("exp/f32/one_thread"), machine.host.threads > 1);
+  for (const char* key : {"matmul/f32/rows_1_columns_1", "matmul/f32/rows_256_columns_4", "print/f32", "print/bool"})
+    EXPECT_TRUE(machine.host.points.contains(key)) << key;
+  EXPECT_GT(machine.host.run_seconds, 0);
+  EXPECT_LT(machine.host.trip_seconds, machine.host.run_seconds);
   EXPECT_EQ(machine.host.threads, Workers::available());
   EXPECT_LT(machine.host.points.size(), 500U) << "a file for people too";
   ASSERT_EQ(result->latencies.size(), 4U);

@@ -43,15 +43,17 @@ class HostCalibration {
  private:
   [[nodiscard]] double share() const { return options_.open ? kShareOfHost : 1; }
 
-  /// What a step adds to its kernel, and what the smallest step costs.
+  /// What a run, a trip and a step add to their kernels, and what the smallest step costs.
   Status measure_step() {
     const auto tiny = [&](const char* op) { return seconds(*sample(*find_op(op), DType::f32, "", 0, 1), Table::How::plain); };
-    const Result<double> step = seconds_a_step(10 * options_.seconds_a_point, options_.threads, clock_);
-    if (!step) return step.error();
+    const Result<StepSeconds> run = measure_steps(10 * options_.seconds_a_point, options_.threads, clock_);
+    if (!run) return run.error();
+    rates_.run_seconds = run->run;
+    rates_.trip_seconds = run->trip;
     const Result<std::optional<double>> kernel = tiny("cumulative_sum"), sum = tiny("add");
     if (!kernel || !sum) return (kernel ? sum : kernel).error();
     if (!*kernel || !*sum) return Error{"there is no memory to measure with", {}, ErrorKind::machine};
-    step_ = std::max(0.0, *step - **kernel);
+    step_ = std::max(0.0, run->step - **kernel);
     rates_.overhead_seconds = step_ + **sum;
     return {};
   }
@@ -147,10 +149,10 @@ class HostCalibration {
     const planner::OpCosts costs(rates_);
     std::vector<double> factors;
     for (const Table& table : wanted) {
-      if (course_.late() || table.how != Table::How::plain || table.type != DType::f32) continue;
+      if (course_.late() || table.how != Table::How::plain || table.type != DType::f32 || table.rows > 0) continue;
       const auto points = rates_.points.find(table.key());
       for (const std::int64_t elements : {3 << 10, 3 << 16}) {
-        const std::optional<Sample> call = sample(*table.op, table.type, table.form, table.extent, elements);
+        const std::optional<Sample> call = table.sample(elements);
         if (!call || points == rates_.points.end() || call->work.cost.size() > points->second.back().first) continue;
         const Result<std::optional<double>> taken = seconds(*call, table.how);
         if (!taken) return taken.error();

@@ -85,8 +85,8 @@ void fill(std::byte* data, DType type, std::int64_t bytes, std::int64_t indices)
     }
     return;
   }
-  // A piece of random numbers, and then copies of it.
-  const std::int64_t piece = std::min<std::int64_t>(count, 1 << 16);
+  // A piece of random numbers, more than anybody sorts here, and then copies of it.
+  const std::int64_t piece = std::min<std::int64_t>(count, 1 << 22);
   dispatch(type, [&](auto zero) {
     using T = decltype(zero);
     for (std::int64_t i = 0; i < piece; ++i) {
@@ -115,7 +115,7 @@ Status measure_table(const Table& table, const SecondsOf& seconds_of, double add
   constexpr double kLong = 0.12;  ///< seconds of one call: one eight times as large would take a second
   PointTable points;
   for (const std::int64_t elements : table.elements) {
-    const std::optional<Sample> call = sample(*table.op, table.type, table.form, table.extent, elements);
+    const std::optional<Sample> call = table.sample(elements);
     if (!call) continue;
     const double size = std::round(call->work.cost.size());
     if (size <= 0 || (!points.empty() && size <= points.back().first)) continue;
@@ -135,7 +135,7 @@ void tidy(DeviceRates& rates) {
   const auto rate = [&](DType type) -> double& { return rates.flops[static_cast<std::size_t>(type)]; };
   for (double& each : rates.flops) each = rounded(each);
   rates.bytes_per_second = rounded(rates.bytes_per_second);
-  rates.overhead_seconds = rounded(rates.overhead_seconds);
+  for (double* each : {&rates.overhead_seconds, &rates.run_seconds, &rates.trip_seconds}) *each = rounded(*each);
   for (auto& [key, points] : rates.points) round_all(points);
   round_all(rates.host_to_accelerator);
   round_all(rates.accelerator_to_host);

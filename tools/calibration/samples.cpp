@@ -26,17 +26,28 @@ class Maker {
   std::optional<Sample> make() {
     if (!form_.empty() && extent_ * 2 > elements_) return std::nullopt;
     if (!shape()) return std::nullopt;
+    std::optional<Sample> made = finish();
+    return made && made->work.form.name == form_ ? std::move(made) : std::nullopt;
+  }
+
+  std::optional<Sample> product_of(std::int64_t rows, std::int64_t columns, std::int64_t depth) {
+    take({rows, depth});
+    take({depth, columns});
+    return finish();
+  }
+
+ private:
+  std::optional<Sample> finish() {
     const OpDef& op = *sample_.op;
     if (normalize_call(op, sample_.inputs.size(), sample_.attributes)) return std::nullopt;
     TypeResult results = op.type_rule(sample_.inputs, sample_.attributes);
     if (std::holds_alternative<TypeError>(results)) return std::nullopt;
     sample_.results = std::get<0>(std::move(results));
     sample_.work = planner::work_of(op, sample_.inputs, sample_.results, sample_.attributes);
-    if (sample_.work.type != type_ || sample_.work.form.name != form_) return std::nullopt;
+    if (sample_.work.type != type_) return std::nullopt;
     return std::move(sample_);
   }
 
- private:
   void set(const char* name, AttributeValue value) { sample_.attributes.set(name, std::move(value)); }
   void take(Shape shape) { sample_.inputs.push_back({type_, std::move(shape)}); }
   [[nodiscard]] std::int64_t rows() const { return elements_ / extent_; }
@@ -45,7 +56,7 @@ class Maker {
 
   bool shape() {
     switch (sample_.op->cost_class) {
-      case CostClass::bookkeeping: return false;
+      case CostClass::bookkeeping: return printing();
       case CostClass::arithmetic:
       case CostClass::division:
       case CostClass::transcendental:
@@ -61,6 +72,13 @@ class Maker {
       case CostClass::creation: return creation();
     }
     return false;
+  }
+
+  bool printing() {
+    if (sample_.op->name != "print") return false;
+    set("label", std::string("value"));
+    take({elements_});
+    return form_.empty();
   }
 
   bool elementwise() {
@@ -241,10 +259,14 @@ bool is_example(const OpDef& op) {
   return std::find(kExamples.begin(), kExamples.end(), op.name) != kExamples.end();
 }
 
-/// From `first` in steps of eight, and one element where `first` is more.
-std::vector<std::int64_t> sizes(std::int64_t first, std::int64_t last) {
+/// Sides of products, of which every three are measured.
+constexpr std::array<std::int64_t, 9> kSides = {1, 4, 16, 64, 256, 512, 1024, 2048, 4096};
+constexpr std::int64_t kLargestProduct = std::int64_t{1} << 30;  ///< multiplications
+
+/// From `first` in steps, and one element where `first` is more.
+std::vector<std::int64_t> sizes(std::int64_t first, std::int64_t last, std::int64_t step = 8) {
   std::vector<std::int64_t> all = {1};
-  for (std::int64_t each = first; each <= last; each *= 8) all.push_back(each);
+  for (std::int64_t each = first; each <= last; each *= step) all.push_back(each);
   return all;
 }
 
@@ -258,24 +280,34 @@ class Plan {
       add_types(*op);
       if (op->elementwise() && !small_) add_fused(*op);
     }
+    if (!small_) {
+      add_sides();
+      for (const DType type : kAllTypes) add({find_op("print"), type, "", 0, 0, 0, Table::How::plain, {1, 8, 64, 512, 4096}});
+    }
     for (const FormRow& row : forms())
       for (const DType type : row.types)
         for (const std::int64_t extent : row.extents)
-          add({find_op(row.op), type, row.form, extent, Table::How::plain, sizes(64, most_of(*find_op(row.op)))});
+          add({find_op(row.op), type, row.form, extent, 0, 0, Table::How::plain, sizes(64, most_)});
     if (threads_ > 1 && !small_)
       for (const std::string_view example : kExamples)
-        add({find_op(example), DType::f32, "", 0, Table::How::one_thread, sizes(4096, std::min<std::int64_t>(most_, 1 << 21))});
+        add({find_op(example), DType::f32, "", 0, 0, 0, Table::How::one_thread, sizes(4096, std::min<std::int64_t>(most_, 1 << 21))});
     return std::move(tables_);
   }
 
  private:
-  /// Matrices may be larger than the caches: vectors times those cost what reading them does.
-  [[nodiscard]] std::int64_t most_of(const OpDef& op) const {
-    return op.cost_class == CostClass::product ? most_ : std::min<std::int64_t>(most_, 1 << 21);
+  void add(Table table) {
+    if (table.op && table.sample(1 << 12)) tables_.push_back(std::move(table));
   }
 
-  void add(Table table) {
-    if (table.op && sample(*table.op, table.type, table.form, table.extent, 1 << 12)) tables_.push_back(std::move(table));
+  void add_sides() {
+    for (const std::int64_t rows : kSides) {
+      for (const std::int64_t columns : kSides) {
+        Table table{find_op("matmul"), DType::f32, "", 0, rows, columns, Table::How::plain, {}};
+        for (const std::int64_t depth : kSides)
+          if (rows * columns * depth <= std::min(kLargestProduct, 64 * most_)) table.elements.push_back(depth);
+        add(std::move(table));
+      }
+    }
   }
 
   void add_types(const OpDef& op) {
@@ -285,14 +317,16 @@ class Plan {
       if (!first && !is_example(op)) return;
       // Products are counted in multiplications: 1024^3 and, on an accelerator, more.
       const std::int64_t most = op.cost_class == CostClass::product ? 64 * most_ : first ? most_ : std::min<std::int64_t>(most_, 1 << 21);
-      add({&op, type, "", 0, Table::How::plain, sizes(small_ ? 4096 : first ? 512 : 4096, most)});
+      // Sums say what memory and each cache give, and so where one ends.
+      const std::int64_t step = op.name == "sum" && first && !small_ ? 2 : op.cost_class == CostClass::sort ? 4 : 8;
+      add({&op, type, "", 0, 0, 0, Table::How::plain, sizes(small_ ? 4096 : first ? 512 : 4096, most, step)});
     }
   }
 
   void add_fused(const OpDef& op) {
     for (const DType type : {DType::f32, DType::f64, DType::i32, DType::boolean}) {
       const std::size_t before = tables_.size();
-      add({&op, type, "", 0, Table::How::fused, {4096, 1 << 18}});
+      add({&op, type, "", 0, 0, 0, Table::How::fused, {4096, 1 << 18}});
       if (tables_.size() > before && !is_example(op)) return;
     }
   }
@@ -316,9 +350,19 @@ std::optional<Sample> sample(const OpDef& op, DType type, const std::string& for
   return Maker(op, type, form, extent, elements).make();
 }
 
+std::optional<Sample> sample_of_sides(const OpDef& op, DType type, std::int64_t rows, std::int64_t columns, std::int64_t depth) {
+  static const std::string kNone;
+  return Maker(op, type, kNone, 0, 0).product_of(rows, columns, depth);
+}
+
+std::optional<Sample> Table::sample(std::int64_t elements) const {
+  return rows > 0 ? sample_of_sides(*op, type, rows, columns, elements) : calibration::sample(*op, type, form, extent, elements);
+}
+
 std::string Table::key() const {
   const std::string variant = how == How::one_thread ? "one_thread"
                               : how == How::fused    ? "fused"
+                              : rows > 0             ? "rows_" + std::to_string(rows) + "_columns_" + std::to_string(columns)
                               : form.empty()         ? ""
                                                      : form + "_" + std::to_string(extent);
   return planner::point_key(*op, type, variant);

@@ -25,6 +25,8 @@ struct Sample {
 /// The operation on so many elements (multiplications, of a product) of a type: as it is, or `variant`, a form with an extent. Nothing:
 /// there is no such call.
 std::optional<Sample> sample(const OpDef& op, DType type, const std::string& form, std::int64_t extent, std::int64_t elements);
+/// A product.
+std::optional<Sample> sample_of_sides(const OpDef& op, DType type, std::int64_t rows, std::int64_t columns, std::int64_t depth);
 
 /// A table to be measured.
 struct Table {
@@ -32,8 +34,10 @@ struct Table {
   DType type = DType::f32;
   std::string form;  ///< of a variant that is one
   std::int64_t extent = 0;
+  std::int64_t rows = 0, columns = 0;  ///< of products that are measured by both
   enum class How : std::uint8_t { plain, one_thread, fused } how = How::plain;
-  std::vector<std::int64_t> elements;  ///< of each point, growing
+  std::vector<std::int64_t> elements;  ///< of each point, growing; of products by rows and columns: their depth
+  [[nodiscard]] std::optional<Sample> sample(std::int64_t elements) const;
   [[nodiscard]] std::string key() const;
 };
 

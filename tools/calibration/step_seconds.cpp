@@ -10,13 +10,15 @@ namespace {
 
 constexpr int kTrips = 200, kFew = 4, kMany = 68;
 
-/// Seconds of a trip with so many steps one after the other, none of which fuses with its neighbours.
-Result<double> seconds_a_trip(int steps, double budget, int threads, Clock clock) {
+Tensor steps(int count, Tensor value) {
+  for (int i = 0; i < count; ++i) value = cumulative_sum(value);
+  return value;
+}
+
+/// Seconds of a run of so many steps one after the other, none of which fuses with its neighbours, in each of so many trips.
+Result<double> seconds_a_run(int count, int trips, double budget, int threads, Clock clock) {
   const Graph graph = trace("steps", {{"x", TypeSpec(DType::f32, {1})}}, [&](const Tensor& x) {
-    return for_loop(kTrips, x, [&](const Tensor&, Tensor value) {
-      for (int i = 0; i < steps; ++i) value = cumulative_sum(value);
-      return value;
-    });
+    return trips == 0 ? steps(count, x) : for_loop(trips, x, [&](const Tensor&, const Tensor& value) { return steps(count, value); });
   });
   CompileOptions options;
   options.device = "none";
@@ -32,19 +34,21 @@ Result<double> seconds_a_trip(int steps, double budget, int threads, Clock clock
     }
     return {};
   };
-  const Result<double> run = seconds_of_call(budget, runs, clock);
-  if (!run) return run;
-  return *run / kTrips;
+  return seconds_of_call(budget, runs, clock);
 }
 
 }  // namespace
 
-Result<double> seconds_a_step(double budget, int threads, Clock clock) {
-  const Result<double> few = seconds_a_trip(kFew, budget, threads, clock);
-  if (!few) return few;
-  const Result<double> many = seconds_a_trip(kMany, budget, threads, clock);
-  if (!many) return many;
-  return std::max(1e-9, (*many - *few) / (kMany - kFew));
+Result<StepSeconds> measure_steps(double budget, int threads, Clock clock) {
+  const Result<double> few = seconds_a_run(kFew, kTrips, budget, threads, clock);
+  const Result<double> many = few ? seconds_a_run(kMany, kTrips, budget, threads, clock) : few;
+  const Result<double> one = many ? seconds_a_run(1, 0, budget, threads, clock) : many;
+  if (!one) return one.error();
+  StepSeconds seconds;
+  seconds.step = std::max(1e-9, (*many - *few) / kTrips / (kMany - kFew));
+  seconds.run = std::max(0.0, *one - seconds.step);
+  seconds.trip = std::max(0.0, (*few - seconds.run) / kTrips - kFew * seconds.step);
+  return seconds;
 }
 
 }  // namespace cleave::calibration

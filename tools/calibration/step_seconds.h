@@ -1,4 +1,4 @@
-// What a step of a run costs beside its kernel: walking to it, and handing over its operands. Measured in runs of a program of tiny steps.
+// What a run costs beside its kernels: being started, trips of loops, and every step. Measured in runs of programs of tiny steps.
 #pragma once
 
 #include "graph/base/result.h"
@@ -6,7 +6,11 @@
 
 namespace cleave::calibration {
 
-/// Seconds a step, its kernel included, of steps that compute `cumulative_sum` of one f32.
-Result<double> seconds_a_step(double budget, int threads, Clock clock);
+struct StepSeconds {
+  double step = 0;  ///< its kernel included, of steps that compute `cumulative_sum` of one f32
+  double trip = 0;  ///< of a loop, beside its steps
+  double run = 0;   ///< beside its steps
+};
+Result<StepSeconds> measure_steps(double budget, int threads, Clock clock);
 
 }  // namespace cleave::calibration

@@ -63,6 +63,8 @@ TEST(Timeline, OfTheModelsTakesAsLongAsPredicted) {
                            "resident_embedding_before"}) {
     PlanOptions options;
     options.costs = simulated_costs();
+    options.costs.machine.host.run_seconds = 5e-6;
+    options.costs.machine.host.trip_seconds = 1e-6;
     const Plan planned = plan(read_model(source_dir() + "/models/" + name + ".yaml"), options);
     ASSERT_TRUE(planned.ok()) << name;
     const auto executor = executor_for(as_planned(planned));

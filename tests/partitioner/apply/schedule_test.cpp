@@ -60,6 +60,24 @@ TEST(Schedule, LoopsAreExtrapolated) {
   EXPECT_NEAR(plan_model("  - for: i in 1000\n    do:\n      - w: matmul(w, w)\n").predicted_seconds, 1004, 1e-6);
 }
 
+TEST(Schedule, ARunItsTripsAndItsBranchesHaveCostsOfTheirOwn) {
+  const std::string text =
+      "cleave: 1\nmodel: m\nparameters:\n  w: {type: \"f32[8, 8]\", value: 1}\nprogram:\n  - for: i in 100\n    do:\n      - for: j in 5\n"
+      "        do:\n          - w: matmul(w, w)\n      - if: i > 50\n        probability: 0.5\n        then:\n          - w: matmul(w, w)\n"
+      "outputs: [w]\n";
+  PlanOptions options;
+  options.costs.machine = round_machine();
+  options.costs.policy = Policy::host;
+  const Plan without = plan(parse_model(text, "m.yaml"), options);
+  options.costs.machine.host.run_seconds = 7;
+  options.costs.machine.host.trip_seconds = 0.5;
+  const Plan with = plan(parse_model(text, "m.yaml"), options);
+  const double own = 7 + 0.5 * (100 + 100 * 5 + 100);
+  EXPECT_NEAR(with.predicted_seconds, without.predicted_seconds + own, 1e-6);
+  EXPECT_NEAR(with.all_host_seconds, without.all_host_seconds + own, 1e-6);
+  EXPECT_NEAR(with.predicted_seconds, with.all_host_seconds, 1e-6) << "alone, one after the other";
+}
+
 TEST(Schedule, ARoundTripInALoopWaitsEveryTime) {
   // an iteration: product 1, out 2, host 10, back 2, product 1
   const Plan plan = plan_model("  - for: i in 100\n    do:\n      - w: matmul(f(matmul(w, w)), w)\n");

@@ -13,6 +13,7 @@
 #include "graph/trace/scope.h"
 #include "graph/trace/trace.h"
 #include "partitioner/machine/costs.h"
+#include "partitioner/machine/fusion_savings.h"
 #include "partitioner/solver/placement.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/random_graph.h"
@@ -129,10 +130,8 @@ double kernel_seconds(const Graph& graph, const std::vector<NodeId>& nodes, cons
   std::set<std::uint32_t> moved;
   double bytes = 0;
   for (const NodeId id : nodes) {
-    std::set<std::uint32_t> seen;
     for (const ValueId value : graph.nodes[id].inputs) {
       const auto size = static_cast<double>(graph.values[value].type.bytes());
-      if (!seen.insert(value.index).second) bytes += size;  // an operand twice is counted twice, together or not
       if (!inside(graph.values[value].producer) && moved.insert(value.index).second) bytes += size;
     }
   }
@@ -153,7 +152,8 @@ double kernel_seconds(const Graph& graph, const std::vector<NodeId>& nodes, cons
 
 double alone_seconds(const Graph& graph, const Node& node, const DeviceRates& rates) {
   double bytes = 0;
-  for (const ValueId value : node.inputs) bytes += static_cast<double>(graph.values[value].type.bytes());
+  for (const ValueId value : std::set<ValueId>(node.inputs.begin(), node.inputs.end()))
+    bytes += static_cast<double>(graph.values[value].type.bytes());
   for (const ValueId value : node.results) bytes += static_cast<double>(graph.values[value].type.bytes());
   return rates.overhead_seconds + bytes / rates.bytes_per_second;
 }
@@ -206,6 +206,49 @@ TEST(FusionSavings, LeaveThePartsOfAGroupTheCostOfOneKernel) {
   EXPECT_GT(compared, 100U);
   EXPECT_GT(partial, 20U);
   EXPECT_GT(shared, 30U);
+}
+
+/// What a group of three costs on the host, where every operation takes 10 s of computing and memory a second a byte.
+double group_seconds(const std::vector<FusionSavings::Seconds>& of, std::int64_t elements) {
+  const Graph graph = trace("chain", {{"x", TypeSpec(DType::f32, {elements})}}, [](const Tensor& x) { return exp(exp(exp(x))); });
+  FusibleGroup group;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+    if (graph.nodes[NodeId(i)].kind == NodeKind::operation) group.nodes.emplace_back(i);
+  group.must_hide.resize(group.nodes.size());
+  DeviceRates rates;
+  FusionSavings savings(graph);
+  savings.add(kHost, {group}, rates, [&](NodeId id) {
+    return of[static_cast<std::size_t>(std::find(group.nodes.begin(), group.nodes.end(), id) - group.nodes.begin())];
+  });
+  double seconds = 0;
+  for (const FusionSavings::Seconds& each : of) seconds += each.computing + each.spare;
+  for (const PlacementProblem::Saving& saving : savings.take()) seconds -= saving.host_seconds;
+  return seconds;
+}
+
+TEST(FusionSavings, AKernelComputesWhileItWaitsForMemory) {
+  // One element is read in 4 s and written in 4 s.
+  EXPECT_NEAR(group_seconds({{1, 7}, {1, 7}, {1, 7}}, 1), 8, 1e-9) << "memory takes longer: reading and writing";
+  EXPECT_NEAR(group_seconds({{2, 6}, {9, 0}, {2, 6}}, 1), 13, 1e-9) << "computing takes longer than reading and writing";
+  EXPECT_NEAR(group_seconds({{2, 6}, {3, 5}, {2, 6}}, 1), 8, 1e-9);
+}
+
+TEST(FusionSavings, AProductWithItsOwnTransposeReadsItOnce) {
+  const Graph graph = trace("gram", {{"x", TypeSpec(DType::f32, {64, 64})}}, [](const Tensor& x) { return matmul(x, transpose(x)); });
+  CostModel model;
+  model.machine = *Machine::shipped("simulated");
+  model.machine.host.flops.fill(1e30);
+  model.machine.host.efficiency = {};
+  model.host_fuses = [](const KernelRequest&) { return true; };
+  Diagnostics diagnostics;
+  const CostedProblem costed = make_problem(graph, model, diagnostics);
+  ASSERT_EQ(costed.fusible[kHost].size(), 1U);
+  double seconds = 0;
+  for (const PlacementProblem::Node& node : costed.problem.nodes) seconds += node.host_seconds;
+  for (const PlacementProblem::Saving& saving : costed.problem.savings) seconds -= saving.host_seconds;
+  const DeviceRates& rates = model.machine.host;
+  EXPECT_NEAR(seconds, rates.overhead_seconds + 2 * 64 * 64 * 4 / rates.bytes_per_second, 1e-12) << "one operand and the result";
+  EXPECT_TRUE(verify(costed.problem).ok());
 }
 
 }  // namespace

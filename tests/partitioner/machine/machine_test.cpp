@@ -139,6 +139,8 @@ TEST(Machine, EveryMistakeHasItsPlace) {
       {"matmul/f32:", "matmull/f32:", "`matmull/f32`: there is no operation `matmull`; did you mean `matmul`?", 7, 12},
       {"matmul/f32:", "matmul:", "`matmul` is not of the form `op/type`", 7, 12},
       {"matmul/f32:", "matmul/f32/rows:", "`matmul/f32/rows`: there is no variant `rows`; there are `rows_N`", 7, 12},
+      {"matmul/f32:", "matmul/f32/rows_4_columns_0:", "there is no variant `rows_4_columns_0`", 7, 12},
+      {"matmul/f32:", "matmul/f32/columns_4_rows_4:", "there is no variant `columns_4_rows_4`", 7, 12},
       {"matmul/f32:", "matmul/f32/rows_0:", "there is no variant `rows_0`", 7, 12},
       {"matmul/f32:", "matmul/f32/rows_8/x:", "there is no variant `rows_8/x`", 7, 12},
       {"memory_bytes: 16GiB", "threads: 1.5", "`threads` must be a whole number", 6, 12},

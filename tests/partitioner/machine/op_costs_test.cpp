@@ -120,6 +120,54 @@ TEST(OpCosts, ProductsAreToldByTheirShortestSide) {
   EXPECT_NEAR(rows, plain, 1e-7) << "a batch on the left alone is more rows";
 }
 
+/// Tables by rows and columns of a machine that takes `seconds(rows, columns, depth)` where it was measured.
+template <class Seconds>
+DeviceRates by_sides(const Seconds& seconds) {
+  DeviceRates machine = rates();
+  machine.points["matmul/f32"] = {{2, 1}, {2e9, 1e9}};
+  for (const double rows : {1, 16, 256}) {
+    for (const double columns : {1, 16, 256}) {
+      PointTable& points = machine.points["matmul/f32/rows_" + std::to_string(int(rows)) + "_columns_" + std::to_string(int(columns))];
+      for (const double depth : {1, 16, 256}) points.emplace_back(2 * rows * columns * depth, seconds(rows, columns, depth));
+    }
+  }
+  return machine;
+}
+
+TEST(OpCosts, ProductsMeasuredByAllTheirSidesAreReadBetweenThem) {
+  // What products take: a start, reading both operands, writing the result, multiplying.
+  const auto seconds = [](double rows, double columns, double depth) {
+    return 1e-6 + 1e-9 * rows * depth + 2e-9 * depth * columns + 4e-9 * rows * columns + 1e-10 * rows * columns * depth;
+  };
+  const DeviceRates machine = by_sides(seconds);
+  const OpCosts costs(machine);
+  for (const std::int64_t rows : {1, 2, 100, 256}) {
+    for (const std::int64_t columns : {1, 5, 256}) {
+      for (const std::int64_t depth : {1, 7, 200}) {
+        const double expected = seconds(static_cast<double>(rows), static_cast<double>(columns), static_cast<double>(depth));
+        EXPECT_NEAR(costs.cost(work("matmul", {f32({rows, depth}), f32({depth, columns})})).seconds, expected, 1e-6 * expected)
+            << rows << " x " << columns << " x " << depth;
+      }
+    }
+  }
+  const double vector = costs.cost(work("matmul", {f32({100, 7}), f32({7})})).seconds;
+  EXPECT_NEAR(vector, seconds(100, 1, 7), 1e-6 * vector);
+  const double stacked = costs.cost(work("matmul", {f32({5, 20, 7}), f32({7, 3})})).seconds;
+  EXPECT_NEAR(stacked, seconds(100, 3, 7), 1e-6 * stacked) << "more rows";
+  const double larger = costs.cost(work("matmul", {f32({512, 256}), f32({256, 256})})).seconds;
+  EXPECT_NEAR(larger, 2 * seconds(256, 256, 256), 1e-6 * larger) << "in proportion beyond the last";
+}
+
+TEST(OpCosts, WhatIsOnlyBookkeepingDoesNotCostWhatPrintingDoes) {
+  DeviceRates machine = rates();
+  machine.points["print/f32"] = {{1, 1e-3}, {8, 2e-3}};
+  const OpCosts costs(machine);
+  EXPECT_DOUBLE_EQ(costs.cost(work("print", {f32({8})}, {{"label", std::string("x")}})).seconds, 2e-3);
+  const OpCost write = costs.cost(work("write_npy", {f32({8})}, {{"path", std::string("x.npy")}}));
+  EXPECT_EQ(write.source, CostSource::by_rate);
+  EXPECT_LT(write.seconds, 1e-5);
+}
+
 TEST(OpCosts, FewerThreadsTakeLongerByWhatWasSplit) {
   DeviceRates machine = rates();
   machine.threads = 4;
