@@ -20,7 +20,22 @@ HWY_BEFORE_NAMESPACE();
 namespace cleave::runtime::host::HWY_NAMESPACE {
 namespace {
 
+#include "executor/host/plain_loops-inl.h"
 #include "executor/host/simd/function_loops-inl.h"
+
+/// Of u8, for the compiler to vectorise: what f32 makes of a quotient of bytes does not reach the next whole number by rounding.
+template <class Scalar>
+struct ByBytes {
+  static constexpr int arity = 2;
+  static constexpr bool predicate = false;
+  template <class C>
+  static C apply(C a, C b, C = C()) {
+    const int dividend = a.value(), divisor = b.value() == 0 ? 1 : b.value();
+    const int quotient = static_cast<int>(static_cast<float>(dividend) / static_cast<float>(divisor));
+    if constexpr (std::is_same_v<Scalar, scalars::Remainder>) return C(dividend - quotient * divisor);
+    return C(b.value() == 0 ? 0 : quotient);
+  }
+};
 
 template <class OfFloats, class OfIntegers, class Scalar>
 RowLoop find_for(DType operand) {
@@ -29,6 +44,7 @@ RowLoop find_for(DType operand) {
     case DType::f64: return loop<OfFloats, Scalar, false, double>;
     case DType::i32: return loop<OfIntegers, Scalar, false, std::int32_t>;
     case DType::i64: return loop<OfIntegers, Scalar, false, std::int64_t>;
+    case DType::u8: return plain_loop<ByBytes<Scalar>, std::uint8_t>;
     default: return nullptr;
   }
 }

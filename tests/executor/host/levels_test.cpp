@@ -204,6 +204,27 @@ TEST(Levels, ArithmeticOfHalvesIsTheMeaningToTheBit) {
   }
 }
 
+TEST(Levels, BytesAreDividedExactly) {
+  std::vector<std::uint8_t> a, b;
+  for (int pair = 0; pair < 65536; ++pair) {
+    a.push_back(static_cast<std::uint8_t>(pair));
+    b.push_back(static_cast<std::uint8_t>(pair >> 8));
+  }
+  const auto* first = reinterpret_cast<const std::byte*>(a.data());
+  const auto* second = reinterpret_cast<const std::byte*>(b.data());
+  const std::byte* data[3] = {first, second, first};
+  const std::int64_t steps[3] = {1, 1, 1};
+  std::vector<std::uint8_t> quotients(a.size()), rests(a.size());
+  for (const Level level : levels()) {
+    simd_loop(level, "floor_divide", DType::u8)(data, steps, reinterpret_cast<std::byte*>(quotients.data()), 65536);
+    simd_loop(level, "remainder", DType::u8)(data, steps, reinterpret_cast<std::byte*>(rests.data()), 65536);
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      ASSERT_EQ(quotients[i], b[i] == 0 ? 0 : a[i] / b[i]) << int(a[i]) << " by " << int(b[i]);
+      ASSERT_EQ(rests[i], b[i] == 0 ? 0 : a[i] % b[i]) << int(a[i]) << " by " << int(b[i]);
+    }
+  }
+}
+
 /// Each number by each, and random ones of all sizes: the bits of the meaning, to the sign of zeros.
 template <class T>
 void expect_divisions_to_the_bit(std::mt19937_64& random) {

@@ -6,8 +6,8 @@ import typing
 
 import numpy
 
-ONNX_TYPES = {"float32": "float", "float64": "double", "int32": "int32", "int64": "int64", "float16": "float16"}
-CLEAVE_TYPES = {"float32": "f32", "float64": "f64", "int32": "i32", "int64": "i64", "float16": "f16"}
+ONNX_TYPES = {"float32": "float", "float64": "double", "int32": "int32", "int64": "int64", "float16": "float16", "uint8": "uint8"}
+CLEAVE_TYPES = {"float32": "f32", "float64": "f64", "int32": "i32", "int64": "i64", "float16": "f16", "uint8": "u8"}
 
 
 @dataclasses.dataclass

@@ -129,6 +129,8 @@ def scalars():
               tolerance=0)
     yield two("floor_divide", np.int64, np.floor_divide, torch.floor_divide, low=-1e9, high=1e9, divisor=lambda: of_type(np.int64, 2, 1, 1000),
               tolerance=0)
+    yield two("floor_divide", np.uint8, np.floor_divide, torch.floor_divide, low=0, high=255, divisor=lambda: of_type(np.uint8, 2, 1, 20),
+              tolerance=0)
     yield two("add", np.float16, np.add, torch.add, tolerance=2e-3)
     yield two("multiply", np.float16, np.multiply, torch.mul, tolerance=2e-3)
     yield one("exp", np.float16, np.exp, torch.exp, tolerance=2e-3)
