@@ -84,9 +84,10 @@ Workers::Workers(int threads) : threads_(threads), crowded_(threads > available(
 }
 
 void Workers::start() {
+  ranges_ = std::make_unique<Range[]>(static_cast<std::size_t>(threads_));
   started_ = true;
-  for (int i = 1; i < threads_; ++i) {
-    Result<Thread> thread = Thread::start([this] { work(); });
+  for (; at_work_ < threads_; ++at_work_) {
+    Result<Thread> thread = Thread::start([this, self = at_work_] { work(self); });
     if (!thread) break;
     pool_.push_back(*std::move(thread));
   }
@@ -106,12 +107,15 @@ void Workers::run(const Job& job) {
   if (!started_) start();
   job_ = job;
   caller_core_.store(sched_getcpu(), std::memory_order_relaxed);
-  next_.store(0, std::memory_order_relaxed);
+  for (std::int64_t i = 0; i < at_work_; ++i) {
+    ranges_[i].next.store((job.pieces * i + at_work_ - 1) / at_work_, std::memory_order_relaxed);
+    ranges_[i].end = (job.pieces * (i + 1) + at_work_ - 1) / at_work_;
+  }
   failed_.store(false, std::memory_order_relaxed);
   const std::uint32_t number = (state_.load(std::memory_order_relaxed) + 1) & kNumberMask;
   state_.store(kOpen | number, std::memory_order_release);
   state_.notify_all();
-  take_pieces();
+  take_pieces(0);
   std::uint32_t state = state_.fetch_and(~kOpen, std::memory_order_acq_rel) & ~kOpen;
   // Each of those who are still at it does its last piece.
   const auto all_left = [&] { return ((state = state_.load(std::memory_order_acquire)) & kInsideMask) == 0; };
@@ -121,15 +125,18 @@ void Workers::run(const Job& job) {
   if (failure) std::rethrow_exception(failure);
 }
 
-void Workers::take_pieces() noexcept {
-  for (;;) {
-    const std::int64_t piece = next_.fetch_add(1, std::memory_order_relaxed);
-    if (piece >= job_.pieces) return;
-    try {
-      job_.piece(job_.body, piece);
-    } catch (...) {
-      if (!failed_.exchange(true)) failure_ = std::current_exception();
-      next_.store(job_.pieces, std::memory_order_relaxed);
+void Workers::take_pieces(int self) noexcept {
+  for (int i = 0; i < at_work_; ++i) {
+    Range& range = ranges_[(self + i) % at_work_];
+    for (;;) {
+      const std::int64_t piece = range.next.fetch_add(1, std::memory_order_relaxed);
+      if (piece >= range.end) break;
+      try {
+        job_.piece(job_.body, piece);
+      } catch (...) {
+        if (!failed_.exchange(true)) failure_ = std::current_exception();
+        for (int k = 0; k < at_work_; ++k) ranges_[k].next.store(ranges_[k].end, std::memory_order_relaxed);
+      }
     }
   }
 }
@@ -150,7 +157,7 @@ void Workers::leave_core_of_caller() const {
   sched_setaffinity(0, sizeof others, &others);  // where that is refused, this thread stays
 }
 
-void Workers::work() {
+void Workers::work(int self) {
   std::uint32_t done = 0;  // the number of the job that this thread was last at
   for (std::uint32_t state = state_.load(); !over_.load(); state = state_.load(std::memory_order_acquire)) {
     if ((state & kOpen) == 0 || (state & kNumberMask) == done) {
@@ -160,7 +167,7 @@ void Workers::work() {
     if (!state_.compare_exchange_weak(state, state + kInside, std::memory_order_acq_rel)) continue;
     done = state & kNumberMask;
     leave_core_of_caller();
-    take_pieces();
+    take_pieces(self);
     const std::uint32_t left = state_.fetch_sub(kInside, std::memory_order_acq_rel) - kInside;
     if ((left & (kOpen | kInsideMask)) == 0) state_.notify_all();
   }

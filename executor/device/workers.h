@@ -59,15 +59,21 @@ class Workers {
     const void* body = nullptr;
     std::int64_t pieces = 0;
   };
+  /// Each thread has neighbouring pieces of its own, the same ones in every job of as many: what it read and wrote there may still lie in
+  /// its core's caches. Who is done with them takes those of others.
+  struct alignas(64) Range {
+    std::atomic<std::int64_t> next{0};
+    std::int64_t end = 0;
+  };
   /// One word says all: whether a job is open (top bit), how many threads of the pool are at it (next seven), and its number.
   static constexpr std::uint32_t kOpen = 1U << 31, kInside = 1U << 24, kInsideMask = 127U << 24, kNumberMask = kInside - 1;
 
   explicit Workers(int threads);
   void start();
   void run(const Job& job);
-  void work();
+  void work(int self);
   void wait_on_job(std::uint32_t seen);
-  void take_pieces() noexcept;
+  void take_pieces(int self) noexcept;
   void leave_core_of_caller() const;
 
   const int threads_;
@@ -79,7 +85,8 @@ class Workers {
   Job job_;
   std::atomic<int> caller_core_{-1};  ///< of the job
   std::atomic<std::uint32_t> state_{0};
-  std::atomic<std::int64_t> next_{0};  ///< piece
+  std::unique_ptr<Range[]> ranges_;  ///< the caller's first
+  int at_work_ = 1;                  ///< threads that there are, the caller included
   std::atomic<bool> failed_{false}, over_{false};
   std::exception_ptr failure_;
   std::vector<Thread> pool_;

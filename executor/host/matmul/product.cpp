@@ -1,6 +1,7 @@
 #include "executor/host/matmul/product.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace cleave::runtime::host {
 namespace {
@@ -102,9 +103,11 @@ void Product<T>::cut() {
   }
   const std::int64_t blocks = ceil_div(rows_, row_block_) * across(width);
   if (matrices_ == 1 && blocks < kMostParts && parts >= 4.0 * static_cast<double>(blocks) && inner >= 2 * kLeastPart)
-    parts_ = std::min({kMostParts / blocks, static_cast<std::int64_t>(parts) / (2 * blocks), inner / kLeastPart});
+    parts_ = static_cast<std::int64_t>(std::bit_floor(
+        static_cast<std::uint64_t>(std::min({kMostParts / blocks, static_cast<std::int64_t>(parts) / (2 * blocks), inner / kLeastPart}))));
   // Many small ones are left whole, several to a piece; a few large ones are cut.
-  const bool whole = work <= kLeastPiece || (matrices_ >= 4 && parts <= 2) || (matrices_ >= 16 && parts <= 64);
+  const bool small = method_ == Method::tiles ? work <= kLeastPiece : parts <= 2;
+  const bool whole = small || (matrices_ >= 4 && parts <= 2) || (matrices_ >= 16 && parts <= 64);
   together_ = whole ? std::clamp<std::int64_t>(static_cast<std::int64_t>(1 / std::max(parts, 1e-9)), 1, matrices_) : 0;
 }
 
@@ -195,13 +198,12 @@ void Product<T>::in_parts(Workers& workers, const Operands& all, const T* bias) 
     slice.c = {sums.data() + p * size, columns_, 1};
     alone(block_of(slice, piece % down * row_block_, piece / down % wide));
   });
+  T* first = sums.data();
+  for (std::int64_t p = 1; p < parts; ++p) {
+    for (std::int64_t i = 0; i < size; ++i) first[i] += first[p * size + i];
+  }
   for (std::int64_t i = 0; i < rows_; ++i) {
-    for (std::int64_t j = 0; j < columns_; ++j) {
-      const T* at = sums.data() + i * columns_ + j;
-      T sum = at[0];
-      for (std::int64_t p = 1; p < parts; ++p) sum += at[p * size];
-      all.c.at[i * all.c.row + j * all.c.column] = sum;
-    }
+    for (std::int64_t j = 0; j < columns_; ++j) all.c.at[i * all.c.row + j * all.c.column] = first[i * columns_ + j];
   }
   finish(all, 0, 0, bias);
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include <array>
 #include <chrono>
 #include <numeric>
 #include <stdexcept>
@@ -103,6 +104,26 @@ TEST(Workers, WorkBesideTheirCaller) {
     });
     if (beside == 1) EXPECT_NE(other_core, sched_getcpu());
     ASSERT_EQ(sched_setaffinity(0, sizeof all, &all), 0);
+  }
+}
+
+/// What a thread has in its caches is of use to the next job.
+TEST(Workers, BeginWithTheSamePiecesInEveryJob) {
+  const std::shared_ptr<Workers> workers = Workers::of(2);
+  const auto caller = std::this_thread::get_id();
+  for (int repeat = 0; repeat < 20; ++repeat) {
+    std::array<std::atomic<int>, 7> by{};  // 1: the caller, 2: another
+    std::atomic<int> there = 0;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+    workers->each(7, [&](std::int64_t piece) {
+      by[static_cast<std::size_t>(piece)] = std::this_thread::get_id() == caller ? 1 : 2;
+      if (piece != 0 && piece != 4) return;
+      ++there;
+      while (there < 2 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+    });
+    if (there < 2 || std::chrono::steady_clock::now() >= end) continue;  // one of them never came to it
+    EXPECT_EQ(by[0], 1);
+    EXPECT_EQ(by[4], 2);
   }
 }
 
