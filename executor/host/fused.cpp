@@ -21,8 +21,8 @@ namespace {
 constexpr std::size_t kMostSteps = 32;
 constexpr std::size_t kMostValues = 64;       ///< inputs and what the steps compute
 constexpr std::int64_t kTileBytes = 8 << 10;  ///< of the widest value in a tile: three of them fit into any first-level cache
-constexpr std::int64_t kTilesAPart = 16;      ///< what a thread takes at once
-constexpr std::int64_t kWorthCode = 1024;     ///< elements: with fewer, code takes longer to make than its runs save
+constexpr std::int64_t kLeastTiles = 4, kMostTiles = 16, kParts = 64;  ///< what a thread takes at once
+constexpr std::int64_t kWorthCode = 1024;  ///< elements: with fewer, code takes longer to make than its runs save
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
 class FusedKernel final : public HostKernel {
@@ -77,8 +77,9 @@ FusedKernel::FusedKernel(const KernelRequest& request) {
   assign_slots();
   std::int64_t widest = 1;
   for (const Value& value : values_) widest = std::max(widest, value.size);
-  part_ = kTileBytes / widest * kTilesAPart;
+  part_ = kTileBytes / widest * std::clamp(total_ * widest / kTileBytes / kParts, kLeastTiles, kMostTiles);
   tile_ = slots_ > 0 ? kTileBytes / widest : part_;
+  if (total_ * widest < Workers::kWorthwhileBytes) part_ = std::max<std::int64_t>(1, total_);
   in_slot_.resize(values_.size());
 }
 
@@ -168,12 +169,11 @@ Status FusedKernel::run(const KernelCall& call) {
       in_slot_[value] = values_[value].result == kNone || values_[value].held || overwritten_early(call, value, p);
   }
   scratch_.reserve(call.workers.threads(), static_cast<std::int64_t>(std::max<std::size_t>(1, slots_)) * kTileBytes);
-  call.workers.each_part(total_, part_ * Workers::kWorthwhileBytes > total_ * kTileBytes * kTilesAPart ? total_ : part_,
-                         [&](std::int64_t begin, std::int64_t end) {
-                           const Scratch<std::byte>::Part part(scratch_);
-                           for (; begin < end; begin += tile_) run_tile(call, begin, std::min(tile_, end - begin), part.data());
-                           finish_past_cache();
-                         });
+  call.workers.each_part(total_, part_, [&](std::int64_t begin, std::int64_t end) {
+    const Scratch<std::byte>::Part part(scratch_);
+    for (; begin < end; begin += tile_) run_tile(call, begin, std::min(tile_, end - begin), part.data());
+    finish_past_cache();
+  });
   return {};
 }
 

@@ -15,10 +15,10 @@
 namespace cleave::runtime::host {
 namespace {
 
-constexpr std::int64_t kTileBytes = 8 << 10;           ///< of the widest value in some rows: three of them fit into any first-level cache
-constexpr std::int64_t kMostRowBytes = 128 << 10;      ///< of the widest value in one row: some of them fit into any second-level cache
-constexpr std::int64_t kPieceBytes = 16 * kTileBytes;  ///< what a thread takes at once
-constexpr std::int64_t kWorthCode = 1024;              ///< elements: with fewer, code takes longer to make than its runs save
+constexpr std::int64_t kTileBytes = 8 << 10;       ///< of the widest value in some rows: three of them fit into any first-level cache
+constexpr std::int64_t kMostRowBytes = 128 << 10;  ///< of the widest value in one row: some of them fit into any second-level cache
+constexpr std::int64_t kLeastPiece = 4 * kTileBytes, kMostPiece = 16 * kTileBytes, kPieces = 64;  ///< what a thread takes at once
+constexpr std::int64_t kWorthCode = 1024;  ///< elements: with fewer, code takes longer to make than its runs save
 constexpr std::int64_t kCodeColumns = 64;  ///< of what is run row by row: with fewer, what is left over of vectors is most of it
 
 bool short_enough(const RowDomain& domain) {
@@ -31,7 +31,8 @@ RowGroupKernel::RowGroupKernel(const KernelRequest& request, RowDomain domain)
     : domain_(std::move(domain)), inputs_(request.input_types.size()) {
   const std::int64_t row_bytes = domain_.columns * domain_.widest;
   tile_rows_ = std::clamp<std::int64_t>(kTileBytes / row_bytes, 1, domain_.rows);
-  part_rows_ = std::max<std::int64_t>(1, kPieceBytes / (tile_rows_ * row_bytes)) * tile_rows_;
+  const std::int64_t piece = std::clamp(domain_.rows * row_bytes / kPieces, kLeastPiece, kMostPiece);
+  part_rows_ = std::max<std::int64_t>(1, piece / (tile_rows_ * row_bytes)) * tile_rows_;
   for (const TensorType& input : request.input_types) values_.push_back({size_of(input.dtype)});
   for (std::size_t s = 0; s < request.steps.size(); ++s) {
     const std::int64_t size = size_of(request.steps[s].type.dtype);

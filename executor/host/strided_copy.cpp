@@ -7,8 +7,8 @@
 namespace cleave::runtime::host {
 namespace {
 
-/// Bytes of a piece of the work.
-constexpr std::int64_t kPiece = 256 << 10;
+/// Bytes of a piece of the work: so many that small copies are shared too.
+constexpr std::int64_t kLeastPiece = 32 << 10, kMostPiece = 256 << 10, kPieces = 64;
 /// Rows are split among workers so that squares stay whole.
 constexpr std::int64_t kBlock = 64;
 
@@ -92,12 +92,13 @@ void StridedCopy::run_as(const T* from, T* to, Workers& workers) const {
   const Axis last = axis(0);
   const auto bytes = static_cast<std::int64_t>(sizeof(T)), row = bytes * last.extent;
   if (elements_ * bytes < Workers::kWorthwhileBytes) return rows(from, to, 0, elements_ / last.extent);
+  const std::int64_t piece = std::clamp(elements_ * bytes / kPieces, kLeastPiece, kMostPiece);
   if (elements_ == last.extent) {  // one long row
-    return workers.each_part(last.extent, kPiece / bytes, [&](std::int64_t begin, std::int64_t end) {
+    return workers.each_part(last.extent, piece / bytes, [&](std::int64_t begin, std::int64_t end) {
       copy_row(from + begin * last.from, to + begin * last.to, end - begin, last.from, last.to);
     });
   }
-  std::int64_t grain = std::max<std::int64_t>(1, kPiece / row);
+  std::int64_t grain = std::max<std::int64_t>(1, piece / row);
   if (crosswise()) grain = (grain + kBlock - 1) / kBlock * kBlock;
   workers.each_part(elements_ / last.extent, grain, [&](std::int64_t begin, std::int64_t end) { rows(from, to, begin, end); });
 }
