@@ -355,8 +355,8 @@ std::optional<Sample> sample_of_sides(const OpDef& op, DType type, std::int64_t 
   return Maker(op, type, kNone, 0, 0).product_of(rows, columns, depth);
 }
 
-std::optional<Sample> Table::sample(std::int64_t elements) const {
-  return rows > 0 ? sample_of_sides(*op, type, rows, columns, elements) : calibration::sample(*op, type, form, extent, elements);
+std::optional<Sample> Table::sample(std::int64_t amount) const {
+  return rows > 0 ? sample_of_sides(*op, type, rows, columns, amount) : calibration::sample(*op, type, form, extent, amount);
 }
 
 std::string Table::key() const {

@@ -37,7 +37,7 @@ struct Table {
   std::int64_t rows = 0, columns = 0;  ///< of products that are measured by both
   enum class How : std::uint8_t { plain, one_thread, fused } how = How::plain;
   std::vector<std::int64_t> elements;  ///< of each point, growing; of products by rows and columns: their depth
-  [[nodiscard]] std::optional<Sample> sample(std::int64_t elements) const;
+  [[nodiscard]] std::optional<Sample> sample(std::int64_t amount) const;  ///< with one of these
   [[nodiscard]] std::string key() const;
 };
 
