@@ -6,6 +6,7 @@
 
 #include "graph/base/exceptions.h"
 #include "partitioner/apply/refine.h"
+#include "partitioner/apply/trials.h"
 #include "partitioner/apply/worked_out_plan.h"
 #include "partitioner/report/transfer_diagnostics.h"
 
@@ -157,7 +158,8 @@ Plan make_plan(const Graph& graph, const PlanOptions& options) {
   adopt(plan, chosen);
   plan.round_trips = find_round_trips(*plan.graph, plan.costed, plan.placement, plan.transfers);
   timer.done("round-trips");
-  plan.diagnostics.append(diagnose(plan, chosen.schedule, options.diagnostics));
+  Trials trials(planned, options.costs, plan.predicted_seconds);
+  plan.diagnostics.append(diagnose(plan, chosen.schedule, trials, options.diagnostics));
   timer.done("diagnostics");
   return plan;
 }

@@ -52,6 +52,10 @@ class HostFlow {
   template <class F>
   void for_each_previous(Vertex v, F&& f) const;
 
+  /// `f(vertex)` of what computes `value` on the host, if anything does.
+  template <class F>
+  void with_source(ValueId value, F&& f) const;
+
  private:
   using Marks = std::vector<std::uint8_t>;
 
@@ -63,8 +67,6 @@ class HostFlow {
   void for_each_target(const ValueUse& use, F&& f) const;
   template <class F>
   void for_each_source(NodeId name, std::uint32_t result, F&& f) const;
-  template <class F>
-  void with_source(ValueId value, F&& f) const;
   template <class F>
   void for_each_decider(NodeId control, F&& f) const;
   [[nodiscard]] bool passes_initial(NodeId carried) const;
@@ -118,7 +120,6 @@ void HostFlow::for_each_source(NodeId name, std::uint32_t result, F&& f) const {
   f(of.inputs[1], UseKind::yielded);
 }
 
-/// `f(vertex)` of what computes `value` on the host, if anything does.
 template <class F>
 void HostFlow::with_source(ValueId value, F&& f) const {
   const NodeId producer = graph_.values[value].producer;

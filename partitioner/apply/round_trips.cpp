@@ -221,27 +221,23 @@ class Finder {
 
   /// The transfers that the group reads, itself or through connectors; and which of its operations is to blame for most of that.
   void find_ways_out(RoundTrip& trip, const std::vector<Vertex>& group) {
-    bool all_meant = true;
     std::tuple<bool, bool, bool, double, std::int64_t> best;
     for (const Vertex v : group) {
-      double seconds = 0;
-      bool reads = false;
       const NodeId id = flow_.node(v);
-      std::vector<Vertex> found = reached(v, [&](Vertex from, auto&& visit) {
+      const std::vector<Vertex> found = reached(v, [&](Vertex from, auto&& visit) {
         flow_.for_each_previous(from, [&](Vertex previous, UseKind) {
           if (connector(previous) || reads_for(id, previous)) visit(previous);
         });
       });
+      double seconds = host_seconds_[id.index] * costed_.problem.regions[graph_.nodes[id].region.index].frequency;
+      const std::size_t before = trip.out.size();
       for (const Vertex from : found) {
         for (const auto& [at, t] : flow_.arrivals(from)) {
-          reads = true;
           trip.out.push_back(t);
           seconds += transfers_.items[t].seconds;
-          all_meant = all_meant && (transfers_.items[t].is_explicit || marks(flow_.node(from)));
         }
       }
-      seconds += host_seconds_[id.index] * costed_.problem.regions[graph_.nodes[id].region.index].frequency;
-      const std::tuple rank(reads, !marks(id), by_user(id), seconds, -uses_.begin(id));
+      const std::tuple rank(trip.out.size() > before, !marks(id), by_user(id), seconds, -uses_.begin(id));
       if (!trip.blamed.valid() || rank > best) {
         best = rank;
         trip.blamed = id;
@@ -252,9 +248,47 @@ class Finder {
       trip.out_bytes += static_cast<double>(transfers_.items[t].bytes) * transfers_.items[t].frequency;
       trip.seconds += transfers_.items[t].seconds;
     }
-    trip.meant = trip.meant || (all_meant && !trip.out.empty());
+    find_unmarked(trip, group);
     const Cause forced = costed_.forced[trip.blamed.index];
     trip.cause = forced == Cause::none ? Cause::cheaper : forced;
+  }
+
+  /// What is read without a mark. All ways out are meant where that is nothing.
+  void find_unmarked(RoundTrip& trip, const std::vector<Vertex>& group) {
+    bool all_meant = true, in_reach = true;  // of a mark; an operation that both sides compute is not
+    const auto unmeant = [&](Vertex from) {
+      const auto ways = flow_.arrivals(from);
+      return std::any_of(ways.begin(), ways.end(), [&](const HostFlow::Link& way) { return !transfers_.items[way.second].is_explicit; });
+    };
+    for (const Vertex v : group) {
+      const NodeId id = flow_.node(v);
+      if (marks(id)) continue;
+      if (unmeant(v)) {
+        all_meant = false;
+        in_reach = in_reach && flow_.operation(v);
+      }
+      for (const auto& [at, t] : flow_.arrivals(v)) {
+        if (!transfers_.items[t].is_explicit) trip.marks.push_back({id, transfers_.items[t].value});
+      }
+      if (!flow_.operation(v)) continue;  // of a name without computation
+      for (const ValueId operand : graph_.nodes[id].inputs) {
+        flow_.with_source(operand, [&](Vertex source) {
+          if (!connector(source)) return;
+          const std::vector<Vertex> found = reached(source, [&](Vertex from, auto&& visit) {
+            flow_.for_each_previous(from, [&](Vertex previous, UseKind) {
+              if (connector(previous)) visit(previous);
+            });
+          });
+          if (std::none_of(found.begin(), found.end(), unmeant)) return;
+          all_meant = false;
+          in_reach = in_reach && std::none_of(found.begin(), found.end(), [&](Vertex from) { return flow_.operation(from); });
+          trip.marks.push_back({id, operand});
+        });
+      }
+    }
+    trip.meant = trip.meant || (all_meant && !trip.out.empty());
+    sort_unique(trip.marks);
+    if (!in_reach) trip.marks.clear();
   }
 
   /// Whether `reader` is the cause of what `previous` reads: of what a mark reads for it, and of what is computed on the host only because

@@ -19,6 +19,13 @@ namespace cleave::planner {
 enum class Via : std::uint8_t { data, control, effect };
 std::string_view to_string(Via via);
 
+/// Where the user can write to_host() round what a node of the host reads.
+struct Reading {
+  NodeId reader;
+  ValueId value;
+  friend auto operator<=>(const Reading&, const Reading&) = default;
+};
+
 struct RoundTrip {
   std::vector<NodeId> through;    ///< the host nodes, in program order
   std::vector<std::size_t> out;   ///< transfers to the host that they read, indices into Transfers
@@ -33,6 +40,7 @@ struct RoundTrip {
   Cause cause = Cause::cheaper;  ///< why `blamed` is on the host
   NodeId blamed;                 ///< whose line is named: it reads what the accelerator made, itself or through what is as cheap there
   NodeId delays;                 ///< by an effect: the host function whose result the accelerator needs, and which comes after it
+  std::vector<Reading> marks;    ///< marking all of these would say that it is meant; none: no marks would
   bool meant = false;            ///< the user marked all ways out, or all ways back, as meant
   std::string allowed;           ///< reason of an `allow`, or empty
 

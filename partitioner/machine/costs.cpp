@@ -43,8 +43,10 @@ class ProblemMaker {
     return std::move(result_);
   }
 
-  CostedProblem make(const CostedProblem& same_costs) {
+  CostedProblem make(const CostedProblem& same_costs, std::span<const NodeId> freed = {}) {
     result_ = same_costs;
+    if (!freed.empty()) freed_.assign(graph_.nodes.size(), 0);
+    for (const NodeId id : freed) freed_[id.index] = 1;
     decide_sides();
     return std::move(result_);
   }
@@ -158,9 +160,11 @@ class ProblemMaker {
   void decide_operation(NodeId id, PlacementProblem::Node& out) {
     const Node& node = graph_.nodes[id];
     const Purity purity = graph_.purity(id);
-    const bool supported = purity != Purity::effect && !node.host_function() && (!model_.supported || model_.supported(graph_, id));
+    const bool freed = !freed_.empty() && freed_[id.index];
+    const bool supported =
+        purity != Purity::effect && (freed || (!node.host_function() && (!model_.supported || model_.supported(graph_, id))));
     out.replicable = purity == Purity::pure;
-    const Side side = node.op->moves_to != Side::none ? node.op->moves_to : node.pin;
+    const Side side = node.op->moves_to != Side::none ? node.op->moves_to : freed ? Side::none : node.pin;
     if (node.pin == Side::accelerator && !supported && !all_on_host_) refuse_pin(id, purity);
 
     if (purity == Purity::effect) return force(id, Cause::effect);
@@ -231,6 +235,7 @@ class ProblemMaker {
   Diagnostics& diagnostics_;
   const bool has_accelerator_, all_on_host_;
   std::optional<ScalarWork> scalar_work_;
+  std::vector<std::uint8_t> freed_;  ///< by node; empty: none
   CostedProblem result_;
 };
 
@@ -254,6 +259,11 @@ CostedProblem make_problem(const Graph& graph, const CostModel& model, Diagnosti
 
 CostedProblem under_policy(const Graph& graph, const CostModel& model, const CostedProblem& costed, Diagnostics& diagnostics) {
   return ProblemMaker(graph, model, diagnostics).make(costed);
+}
+
+CostedProblem as_if_free(const Graph& graph, const CostModel& model, const CostedProblem& costed, std::span<const NodeId> nodes) {
+  Diagnostics none;  // what could be pinned before still can
+  return ProblemMaker(graph, model, none).make(costed, nodes);
 }
 
 }  // namespace cleave::planner

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -51,5 +52,7 @@ struct CostedProblem {
 CostedProblem make_problem(const Graph& graph, const CostModel& model, Diagnostics& diagnostics);
 /// `costed` of the same graph and model, but for the policy, which is `model`'s: only pins and copies are decided anew.
 CostedProblem under_policy(const Graph& graph, const CostModel& model, const CostedProblem& costed, Diagnostics& diagnostics);
+/// `costed` of the same graph and model, but as if `nodes`, unless they have effects, were not pinned and had an accelerator kernel.
+CostedProblem as_if_free(const Graph& graph, const CostModel& model, const CostedProblem& costed, std::span<const NodeId> nodes);
 
 }  // namespace cleave::planner

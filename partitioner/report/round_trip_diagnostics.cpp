@@ -1,6 +1,6 @@
 // The wording of a round trip: what waits, where the values leave and are needed, what it costs, why, and what would help.
 #include <algorithm>
-#include <cmath>
+#include <map>
 
 #include "graph/base/diagnostic_folding.h"
 #include "graph/base/units.h"
@@ -13,12 +13,16 @@ namespace cleave::planner {
 namespace {
 
 constexpr std::size_t kMostNotes = 3;  ///< values named, each way
-constexpr int kMostSolves = 8;         ///< savings computed
+constexpr double kWorthIt = 0.02;      ///< of a run: what saves less is no advice
 
 class Writer {
  public:
-  Writer(const Plan& plan)
-      : plan_(plan), graph_(*plan.graph), uses_(*plan.costed.uses), deliveries_(graph_, uses_, plan.placement, plan.transfers.items) {}
+  Writer(const Plan& plan, Trials& trials)
+      : plan_(plan),
+        graph_(*plan.graph),
+        uses_(*plan.costed.uses),
+        deliveries_(graph_, uses_, plan.placement, plan.transfers.items),
+        trials_(trials) {}
 
   Diagnostic write(const RoundTrip& trip, Severity severity) {
     const Node& blamed = graph_.nodes[trip.blamed];
@@ -29,7 +33,8 @@ class Writer {
     d.price = price(trip);
     d.price->note = d.notes.size();
     d.notes.push_back({to_text(*d.price), {}, 0});
-    d.notes.push_back({"runs on the host because " + reason(trip) + "; " + advice(trip), {}, 0});
+    d.notes.push_back({"runs on the host because " + reason(trip) + advice(trip), {}, 0});
+    add_marks(trip, d.notes);
     if (severity == Severity::allowed) d.notes.push_back({"allowed: " + trip.allowed, {}, 0});
     return d;
   }
@@ -127,33 +132,54 @@ class Writer {
     return "that is cheaper by the cost model";
   }
 
+  /// What would save time, if that was tried and is so.
   std::string advice(const RoundTrip& trip) {
-    const std::string mark = "mark what it reads with to_host() if this is meant";
-    const std::string overlap = "overlap it with work that does not depend on it";
-    const std::optional<double> saving = saved(trip);
-    const std::string amount = saving ? " (saves up to " + format_seconds(*saving) + ")" : "";
-    const bool no_gain = saving && *saving <= 0;  // then moving it is no advice
-    switch (trip.cause) {
-      case Cause::pinned: return no_gain ? mark : "remove the pin" + amount + ", or " + mark;
-      case Cause::effect: return mark + ", or " + overlap;
-      case Cause::no_kernel: return mark + (no_gain ? ", or " + overlap : ", overlap it, or give it an accelerator kernel" + amount);
-      case Cause::memory: return "make room on the accelerator, or " + mark;
-      default: break;
-    }
-    return "nothing to do unless the machine file is wrong";
+    if (trip.cause != Cause::no_kernel && trip.cause != Cause::pinned) return "";
+    const std::optional<double> saved = saved_by_freeing(alike(trip.blamed));
+    if (!saved || *saved < kWorthIt * plan_.predicted_seconds) return "";
+    return std::string(trip.cause == Cause::pinned ? "; remove the pin" : "; give it an accelerator kernel") + " (saves about " +
+           format_seconds(*saved) + ")";
   }
 
-  /// Nothing where it was not computed.
-  std::optional<double> saved(const RoundTrip& trip) {
-    if ((trip.cause != Cause::no_kernel && trip.cause != Cause::pinned) || solves_++ >= kMostSolves) return std::nullopt;
-    return saved_by_kernel(plan_, trip.blamed);
+  /// What one edit sets free with `node`: all that one statement pins, all calls of a function, all nodes of an op.
+  std::vector<NodeId> alike(NodeId node) const {
+    const Cause cause = plan_.costed.forced[node.index];
+    const Node& like = graph_.nodes[node];
+    std::vector<NodeId> found;
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const Node& other = graph_.nodes[NodeId(i)];
+      if (plan_.costed.forced[i] != cause || other.kind != NodeKind::operation) continue;
+      const bool same = cause == Cause::pinned ? other.location.line == like.location.line &&
+                                                     other.location.file_name() == like.location.file_name()
+                                               : other.op == like.op && culprit_name(graph_, NodeId(i)) == culprit_name(graph_, node);
+      if (same) found.emplace_back(i);
+    }
+    return found;
+  }
+
+  std::optional<double> saved_by_freeing(const std::vector<NodeId>& nodes) {
+    const auto [known, fresh] = saved_.try_emplace(nodes.front());
+    if (fresh) known->second = trials_.saved_by_freeing(nodes);
+    return known->second;
+  }
+
+  /// Where to_host() says that it is meant; or else that `allow` does.
+  void add_marks(const RoundTrip& trip, std::vector<Note>& notes) const {
+    if (!trip.caused_by_user() || trip.marks.empty() || trip.marks.size() > kMostNotes) return;
+    const char* joint = trip.marks.size() > 1 ? "if it is meant, mark " : "mark ";
+    for (const Reading& mark : trip.marks) {
+      const std::string where = trip.marks.size() > 1 ? " with to_host() here" : " with to_host() here if this is meant";
+      notes.push_back({joint + value_phrase(graph_, mark.value) + where, graph_.nodes[mark.reader].location, 0});
+      joint = "and ";
+    }
   }
 
   const Plan& plan_;
   const Graph& graph_;
   const ValueUses& uses_;
   const Deliveries deliveries_;
-  int solves_ = 0;
+  Trials& trials_;
+  std::map<NodeId, std::optional<double>> saved_;  ///< by the first node set free
 };
 
 /// Nothing: it is not mentioned.
@@ -167,12 +193,16 @@ std::optional<Severity> severity_of(const RoundTrip& trip, const DiagnosticOptio
 
 }  // namespace
 
-void diagnose_round_trips(const Plan& plan, const DiagnosticOptions& options, Diagnostics& diagnostics) {
+void diagnose_round_trips(const Plan& plan, Trials& trials, const DiagnosticOptions& options, Diagnostics& diagnostics) {
   if (plan.round_trips.empty()) return;
-  Writer writer(plan);
+  std::vector<std::pair<const RoundTrip*, Severity>> said;
   for (const RoundTrip& trip : plan.round_trips) {
-    if (const std::optional<Severity> severity = severity_of(trip, options)) diagnostics.add(writer.write(trip, *severity));
+    if (const std::optional<Severity> severity = severity_of(trip, options)) said.emplace_back(&trip, *severity);
   }
+  // The costliest first, as there may not be time to try what would help all of them.
+  std::stable_sort(said.begin(), said.end(), [](const auto& a, const auto& b) { return a.first->seconds > b.first->seconds; });
+  Writer writer(plan, trials);
+  for (const auto& [trip, severity] : said) diagnostics.add(writer.write(*trip, severity));
 }
 
 }  // namespace cleave::planner

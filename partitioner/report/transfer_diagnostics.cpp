@@ -13,8 +13,6 @@ namespace {
 
 constexpr double kBoundShare = 0.1;         ///< of the time of the run or a loop, from which on waiting is worth a word
 constexpr std::size_t kMostNotes = 5;       ///< transfers listed under one limit
-constexpr std::size_t kMostNodes = 50'000;  ///< of a problem that is solved once more for a message
-constexpr int kMostFallbackSolves = 8;
 
 std::string direction_phrase(const Transfer& t) {
   return t.to == kHost ? "from the accelerator to the host" : "from the host to the accelerator";
@@ -63,11 +61,10 @@ void diagnose_copies(const Plan& plan, const DiagnosticOptions& options, Diagnos
 
 // --- fallback -----------------------------------------------------------------------------------------------------------------------
 
-void diagnose_fallbacks(const Plan& plan, const DiagnosticOptions& options, Diagnostics& diagnostics) {
+void diagnose_fallbacks(const Plan& plan, Trials& trials, const DiagnosticOptions& options, Diagnostics& diagnostics) {
   const std::optional<Severity> severity = options.severity_of(DiagnosticKind::fallback);
   if (!severity) return;
   const Graph& graph = *plan.graph;
-  int solves = 0;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const NodeId id(i);
     const Node& node = graph.nodes[id];
@@ -77,10 +74,8 @@ void diagnose_fallbacks(const Plan& plan, const DiagnosticOptions& options, Diag
     const double frequency = plan.costed.frequency[node.region];
     std::string cost = times_phrase(graph, node.region, frequency) + ", " +
                        format_seconds(frequency * plan.costed.problem.nodes[i].host_seconds) + " on the host";
-    if (solves++ < kMostFallbackSolves) {
-      const std::optional<double> saved = saved_by_kernel(plan, id);
-      if (saved && *saved > 0) cost += "; an accelerator kernel would save up to " + format_seconds(*saved);
-    }
+    const std::optional<double> saved = trials.saved_by_freeing({&id, 1});
+    if (saved && *saved > 0) cost += "; an accelerator kernel would save about " + format_seconds(*saved);
     d.notes.push_back({cost, {}, 0});
     if (const Allowance* allowed = allowance(graph, id, DiagnosticKind::fallback)) allow(d, *allowed);
     diagnostics.add(std::move(d));
@@ -184,22 +179,11 @@ void diagnose_waiting(const Plan& plan, const Schedule& schedule, const Diagnost
 
 }  // namespace
 
-std::optional<double> saved_by_kernel(const Plan& plan, NodeId node) {
-  if (plan.costed.problem.nodes.size() > kMostNodes) return std::nullopt;
-  PlacementProblem problem = plan.costed.problem;
-  PlacementProblem::Node& freed = problem.nodes[node.index];
-  freed.pin = PlacementProblem::Pin::none;
-  freed.keep_accelerator_copy = plan.policy == Policy::accelerator;
-  const Result<Placement> placement = solve(problem);
-  if (!placement) return std::nullopt;
-  return std::max(0.0, plan.placement.objective_seconds - placement->objective_seconds);
-}
-
-Diagnostics diagnose(const Plan& plan, const Schedule& schedule, const DiagnosticOptions& options) {
+Diagnostics diagnose(const Plan& plan, const Schedule& schedule, Trials& trials, const DiagnosticOptions& options) {
   Diagnostics diagnostics;
-  diagnose_round_trips(plan, options, diagnostics);
+  diagnose_round_trips(plan, trials, options, diagnostics);
   diagnose_copies(plan, options, diagnostics);
-  diagnose_fallbacks(plan, options, diagnostics);
+  diagnose_fallbacks(plan, trials, options, diagnostics);
   diagnose_waiting(plan, schedule, options, diagnostics);
   LimitChecker(plan, diagnostics).run();
   diagnostics.sort();

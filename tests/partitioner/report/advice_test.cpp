@@ -1,0 +1,131 @@
+// Advice is followed: of generated programs every piece is applied as the user would, and the program planned again. What was promised must
+// come true: a mark silences its cause and no other, what saves time saves what was said.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "graph/base/diagnostic_text.h"
+#include "graph/base/units.h"
+#include "models/model.h"
+#include "partitioner/compile.h"
+#include "tests/support/namespaces.h"
+#include "tests/support/planted.h"
+
+namespace cleave::testing {
+namespace {
+
+Plan plan_text(const std::string& text, const PlanOptions& options) {
+  Plan plan = planner::plan(parse_model(text, "planted.yaml"), options);
+  EXPECT_TRUE(plan.ok()) << to_text(plan.diagnostics);
+  return plan;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1) lines.push_back(text.substr(at, text.find('\n', at) - at));
+  return lines;
+}
+std::string joined(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+/// `f(x)` at a place becomes `f(to_host(x))`.
+std::string with_mark(const std::string& text, const SourceLocation& at) {
+  std::vector<std::string> lines = lines_of(text);
+  std::string& line = lines[static_cast<std::size_t>(at.line - 1)];
+  const std::size_t open = line.find('(', static_cast<std::size_t>(at.column - 1));
+  std::size_t close = open;
+  for (int depth = 0; close < line.size(); ++close) {
+    depth += line[close] == '(' ? 1 : line[close] == ')' ? -1 : 0;
+    if (depth == 0) break;
+  }
+  line.insert(close, ")");
+  line.insert(open + 1, "to_host(");
+  return joined(lines);
+}
+
+std::string without_pin(const std::string& text, int line) {
+  std::vector<std::string> lines = lines_of(text);
+  EXPECT_NE(lines[static_cast<std::size_t>(line)].find("place: host"), std::string::npos) << lines[static_cast<std::size_t>(line)];
+  lines.erase(lines.begin() + line);
+  return joined(lines);
+}
+
+using Warned = std::multiset<std::string>;
+/// What is said of each cause but for its line, which edits move.
+Warned warned(const Plan& plan) {
+  Warned result;
+  for (const Diagnostic& d : plan.diagnostics) {
+    if (d.kind == DiagnosticKind::round_trip) result.insert(d.message + " " + d.price->cause + " " + d.price->how_often);
+  }
+  return result;
+}
+
+std::optional<std::string> promised(const Diagnostic& d, const std::string& edit) {
+  for (const Note& note : d.notes) {
+    std::smatch found;
+    const std::regex wanted(edit + " \\(saves about (.*)\\)");
+    if (std::regex_search(note.message, found, wanted)) return found[1];
+  }
+  return std::nullopt;
+}
+
+struct Followed {
+  int marks = 0, pins = 0, kernels = 0;
+};
+
+/// A mark where it is offered silences this cause, and no other.
+void follow_mark(const Planted& planted, const PlanOptions& options, const Plan& before, const Diagnostic& d, Followed& followed) {
+  const auto offered = std::find_if(d.notes.begin(), d.notes.end(), [](const Note& n) { return n.message.starts_with("mark "); });
+  if (offered == d.notes.end()) return;
+  const Plan after = plan_text(with_mark(planted.text(), offered->location), options);
+  Warned rest = warned(before);
+  rest.erase(rest.find(d.message + " " + d.price->cause + " " + d.price->how_often));
+  EXPECT_EQ(warned(after), rest) << to_text(d);
+  ++followed.marks;
+}
+
+void follow_savings(const Planted& planted, const PlanOptions& options, const Plan& before, const Diagnostic& d, Followed& followed) {
+  const auto expect_saved = [&](const Plan& after, const std::string& promise) {
+    EXPECT_EQ(format_seconds(before.predicted_seconds - after.predicted_seconds), promise) << to_text(d);
+  };
+  if (const auto promise = promised(d, "remove the pin")) {
+    expect_saved(plan_text(without_pin(planted.text(), d.location.line), options), *promise);
+    ++followed.pins;
+  }
+  if (const auto promise = promised(d, "give it an accelerator kernel"); promise && d.message.starts_with("`sort`")) {
+    PlanOptions with_kernel = options;
+    with_kernel.costs.supported = nullptr;
+    expect_saved(plan_text(planted.text(), with_kernel), *promise);
+    ++followed.kernels;
+  }
+}
+
+TEST(Advice, IsTrueWhenFollowed) {
+  Followed followed;
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+    const PlanOptions options = planted_options(seed % 4 == 0 ? Policy::optimal : Policy::accelerator);
+    const Planted planted(seed);
+    SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + planted.text());
+    const Plan plan = plan_text(planted.text(), options);
+    for (const Diagnostic& d : plan.diagnostics) {
+      if (d.kind != DiagnosticKind::round_trip) continue;
+      follow_mark(planted, options, plan, d, followed);
+      follow_savings(planted, options, plan, d, followed);
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+  EXPECT_GT(followed.marks, 2000);
+  EXPECT_GT(followed.pins, 100);
+  EXPECT_GT(followed.kernels, 100);
+}
+
+}  // namespace
+}  // namespace cleave::testing

@@ -1,0 +1,54 @@
+// Models with round trips planted at known lines, among host work that is none. The generator knows the definition of
+// docs/diagnostics.md, and nothing of how they are found.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <random>
+#include <string>
+
+#include "partitioner/compile.h"
+
+namespace cleave::testing {
+
+/// The machine and the operations that planted models are planned for: there is no accelerator kernel for `sort`.
+planner::PlanOptions planted_options(Policy policy);
+
+/// A model, line by line, and what must be warned of: by line, through what the accelerator waits.
+class Planted {
+ public:
+  explicit Planted(std::uint64_t seed);
+
+  [[nodiscard]] const std::string& text() const { return text_; }
+  [[nodiscard]] const std::map<int, std::string>& expected() const { return expected_; }
+
+ private:
+  int pick(int below) { return static_cast<int>(random_() % static_cast<std::uint64_t>(below)); }
+  std::string any_tensor();
+  std::string fresh() { return "t" + std::to_string(names_++); }
+  void head();
+  int line(int depth, const std::string& statement);
+  std::string work();
+  void use(int depth, const std::string& name);
+  void block(int depth, int statements, bool in_loop);
+  void statement(int depth, bool in_loop);
+  void by_data(int depth);
+  void by_op(int depth);
+  void by_pin(int depth);
+  void by_chain(int depth);
+  void by_two_readers(int depth);
+  void by_branch(int depth);
+  void by_effect(int depth);
+  void from_host_data(int depth);
+  void not_needed(int depth);
+  void loop(int depth);
+  void host_driven_loop(int depth);
+  void given_branch(int depth);
+
+  std::mt19937_64 random_;
+  std::string text_;
+  std::map<int, std::string> expected_;
+  int names_ = 0;
+};
+
+}  // namespace cleave::testing
