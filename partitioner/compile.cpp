@@ -92,6 +92,7 @@ Status fit(Plan& plan, WorkedOutPlan& chosen, const PlanOptions& options, double
   if (!fitted) return fitted.error();
   chosen = std::move(fitted->plan);
   plan.costed.problem.accelerator_memory_bytes = fitted->capacity_bytes;
+  plan.memory_shortage = std::move(fitted->shortage);
   for (const NodeId node : fitted->kept_off) plan.costed.forced[node.index] = Cause::memory;
   return {};
 }

@@ -3,6 +3,7 @@
 
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,7 @@ struct Plan {
   double all_host_seconds = 0, all_accelerator_seconds = 0;  ///< of --placement host, which leaves pins aside, and accelerator
   /// How long these two are predicted to take; compared with the optimum of the sum alone, and not a number where they cannot be had.
   double all_host_predicted_seconds = kUnknown, all_accelerator_predicted_seconds = kUnknown;
+  std::optional<planner::MemoryShortage> memory_shortage;  ///< if part of the program left the accelerator for want of memory
   /// Of placements of any size. Differs from the placement's own bound where the accelerator's memory is too small for the cheapest; that
   /// one then holds for what keeps at most `costed.problem.accelerator_memory_bytes` there.
   double unlimited_bound_seconds = 0;

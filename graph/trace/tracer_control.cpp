@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "graph/trace/endless.h"
 #include "graph/trace/tracer_state.h"
 
 namespace cleave {
@@ -275,43 +276,14 @@ std::vector<Operand> Tracer::end_while(std::span<const State> yielded) {
   return after;
 }
 
-/// Whether `value` may differ from one test of the condition of `loop` to the next. Follows it back as far as the loop reaches.
-bool Tracer::State_::changes_in(NodeId loop, ValueId value) const {
-  std::vector<bool> seen(graph.nodes.size() - loop.index, false);
-  std::vector<NodeId> work;
-  auto visit = [&](NodeId node) {
-    if (node.index <= loop.index || seen[node.index - loop.index]) return;
-    seen[node.index - loop.index] = true;
-    work.push_back(node);
-  };
-  visit(graph.values[value].producer);
-  while (!work.empty()) {
-    const Node& node = graph.nodes[work.back()];
-    work.pop_back();
-    if (node.kind == NodeKind::operation && node.op->purity_for(node.attributes) != Purity::pure) return true;
-    if (node.kind == NodeKind::carried && node.owner == loop) {
-      // Only a value that is passed on as it is stays the same. After a mistake nothing is known.
-      if (node.inputs.size() < 2 || node.inputs[1] != node.results[0]) return true;
-      continue;
-    }
-    for (ValueId input : node.inputs) visit(graph.values[input].producer);
-    if (node.owner.valid()) visit(node.owner);
-    for (RegionId inner : node.regions)
-      if (ValueId predicate = graph.regions[inner].predicate; predicate.valid()) visit(graph.values[predicate].producer);
-  }
-  return false;
-}
-
-/// A condition that nothing in the loop changes never stops it, unless it is false from the start.
+/// A condition that is true and that nothing in the loop changes never stops it.
 void Tracer::State_::check_ends(const Frame& frame) {
-  const ValueId condition = graph.regions[frame.first].predicate;
-  if (frame.may_end || !condition.valid()) return;
-  const Node& producer = graph.producer(condition);
+  if (frame.may_end || !cannot_end(graph, frame.node)) return;
+  const Node& producer = graph.producer(graph.regions[frame.first].predicate);
   const bool constant = producer.kind == NodeKind::constant;
-  if (constant && !*producer.attributes.get<Array>("value").data<bool>()) return;
-  if (!constant && changes_in(frame.node, condition)) return;
   error(DiagnosticKind::endless_loop, frame.location,
-        std::string("this loop cannot end: ") + (constant ? "its condition is always true" : "nothing in it changes its condition"),
+        std::string("this loop cannot end: its condition is ") +
+            (constant ? "always true" : "true, and at some point nothing in the loop changes it"),
         {Note{"the condition", producer.location}});
 }
 

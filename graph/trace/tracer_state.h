@@ -93,7 +93,6 @@ struct Tracer::State_ {
   std::vector<Operand> yield(std::span<const State> yielded);
   Count checked_count(const Operand& operand, const SourceLocation& location);
   void set_trips(Node& node, std::optional<double> known, std::optional<double> expect);
-  [[nodiscard]] bool changes_in(NodeId loop, ValueId value) const;
   void check_ends(const Frame& frame);
   void report_arms(const Frame& frame, const State& a, const State& b, const TensorType& first, const TensorType& second);
   std::optional<TensorType> merged_type(const Frame& frame, const State& a, const State& b);

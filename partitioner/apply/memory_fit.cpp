@@ -88,6 +88,7 @@ Result<FittedPlan> fit_memory(const std::shared_ptr<const Graph>& graph, const C
   std::optional<FittedPlan> best;
   double fitting = 0, too_much = on_accelerator(costed.problem, unlimited.placement);
   MemoryPeak peak = peak_of(unlimited.program);
+  const MemoryShortage shortage{peak, memory_bytes, unlimited.schedule.seconds};
   double step = 0.01;  // a peak that is nearly small enough needs a small one, a peak that does not follow the capacity ever larger ones
   for (int shrinks = 1, grows = 0; shrinks <= kShrinks && grows < kGrows;) {
     double capacity = best ? (fitting + too_much) / 2 : std::max(least, too_much * std::min(1 - step, memory_bytes / peak.bytes));
@@ -107,7 +108,7 @@ Result<FittedPlan> fit_memory(const std::shared_ptr<const Graph>& graph, const C
     }
     fitting = capacity;
     if (!best || candidate.placement.objective_seconds < best->plan.placement.objective_seconds)
-      best = FittedPlan{std::move(candidate), capacity, {}};
+      best = FittedPlan{std::move(candidate), capacity, {}, shortage};
     if (found.bytes >= kFilled * memory_bytes) break;
   }
   if (!best) return does_not_fit(*graph, peak, memory_bytes);

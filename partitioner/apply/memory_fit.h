@@ -26,11 +26,19 @@ MemoryPeak peak_without_sharing(const Program& program);
 /// Whether the program surely or, where that is not sure, by `find_peak` fits.
 bool fits_memory(const Program& program, const FindPeak& find_peak, double memory_bytes);
 
+/// What a program would need of the accelerator's memory if there were enough of it, and how fast it would then be.
+struct MemoryShortage {
+  MemoryPeak peak;
+  double memory_bytes = 0;  ///< what there is
+  double seconds = 0;       ///< a run with enough, predicted
+};
+
 /// A plan whose program fits.
 struct FittedPlan {
   WorkedOutPlan plan;
   double capacity_bytes = 0;     ///< of all copies on the accelerator; the cut under it led there, and its bound and gap refer to it
   std::vector<NodeId> kept_off;  ///< what only the lack of memory keeps on the host
+  MemoryShortage shortage;
 };
 
 /// The cheapest found whose program fits, in place of `unlimited`, whose program does not. An Error that names the peak and its values if

@@ -13,7 +13,6 @@ namespace cleave::planner {
 namespace {
 
 constexpr std::size_t kMostNotes = 3;  ///< values named, each way
-constexpr double kWorthIt = 0.02;      ///< of a run: what saves less is no advice
 
 class Writer {
  public:
@@ -136,7 +135,7 @@ class Writer {
   std::string advice(const RoundTrip& trip) {
     if (trip.cause != Cause::no_kernel && trip.cause != Cause::pinned) return "";
     const std::optional<double> saved = saved_by_freeing(alike(trip.blamed));
-    if (!saved || *saved < kWorthIt * plan_.predicted_seconds) return "";
+    if (!saved || *saved < kWorthSaying * plan_.predicted_seconds) return "";
     return std::string(trip.cause == Cause::pinned ? "; remove the pin" : "; give it an accelerator kernel") + " (saves about " +
            format_seconds(*saved) + ")";
   }
@@ -149,9 +148,9 @@ class Writer {
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       const Node& other = graph_.nodes[NodeId(i)];
       if (plan_.costed.forced[i] != cause || other.kind != NodeKind::operation) continue;
-      const bool same = cause == Cause::pinned ? other.location.line == like.location.line &&
-                                                     other.location.file_name() == like.location.file_name()
-                                               : other.op == like.op && culprit_name(graph_, NodeId(i)) == culprit_name(graph_, node);
+      const bool same = cause == Cause::pinned
+                            ? other.location.line == like.location.line && other.location.file_name() == like.location.file_name()
+                            : other.op == like.op && culprit_name(graph_, NodeId(i)) == culprit_name(graph_, node);
       if (same) found.emplace_back(i);
     }
     return found;

@@ -11,8 +11,8 @@
 namespace cleave::planner {
 namespace {
 
-constexpr double kBoundShare = 0.1;         ///< of the time of the run or a loop, from which on waiting is worth a word
-constexpr std::size_t kMostNotes = 5;       ///< transfers listed under one limit
+constexpr double kBoundShare = 0.1;    ///< of the time of the run or a loop, from which on waiting is worth a word
+constexpr std::size_t kMostNotes = 5;  ///< transfers listed under one limit
 
 std::string direction_phrase(const Transfer& t) {
   return t.to == kHost ? "from the accelerator to the host" : "from the host to the accelerator";
@@ -182,6 +182,8 @@ void diagnose_waiting(const Plan& plan, const Schedule& schedule, const Diagnost
 Diagnostics diagnose(const Plan& plan, const Schedule& schedule, Trials& trials, const DiagnosticOptions& options) {
   Diagnostics diagnostics;
   diagnose_round_trips(plan, trials, options, diagnostics);
+  diagnose_invariant_work(plan, trials, options, diagnostics);
+  diagnose_memory(plan, options, diagnostics);
   diagnose_copies(plan, options, diagnostics);
   diagnose_fallbacks(plan, trials, options, diagnostics);
   diagnose_waiting(plan, schedule, options, diagnostics);

@@ -12,7 +12,14 @@ namespace cleave::planner {
 /// In source order. Kinds that are off are left out; what the user allowed is in the list with severity `allowed`.
 Diagnostics diagnose(const Plan& plan, const Schedule& schedule, Trials& trials, const DiagnosticOptions& options);
 
+constexpr double kWorthSaying = 0.02;  ///< of a run, predicted: what saves less is no advice
+
 /// Round trips alone (round_trip_diagnostics.cpp).
 void diagnose_round_trips(const Plan& plan, Trials& trials, const DiagnosticOptions& options, Diagnostics& diagnostics);
+/// Host work that loops repeat (invariant_diagnostics.cpp).
+void diagnose_invariant_work(const Plan& plan, Trials& trials, const DiagnosticOptions& options, Diagnostics& diagnostics);
+
+/// What left the accelerator for lack of memory (memory_diagnostics.cpp).
+void diagnose_memory(const Plan& plan, const DiagnosticOptions& options, Diagnostics& diagnostics);
 
 }  // namespace cleave::planner

@@ -7,6 +7,7 @@
 
 #include "graph/base/diagnostic_folding.h"
 #include "graph/base/diagnostic_text.h"
+#include "graph/base/units.h"
 #include "models/model.h"
 #include "partitioner/compile.h"
 #include "tests/support/namespaces.h"
@@ -83,6 +84,55 @@ TEST(Folding, OneMessageForOneLineHoweverOftenItIsUnrolled) {
   EXPECT_DOUBLE_EQ(folded.begin()->price->back_bytes, 200 * kMatrix);
   const std::string text = to_text(folded);
   EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 30) << text;
+}
+
+struct Invariant {
+  std::string model;
+  int line = 0, loop = 0;  ///< 0: nothing is said
+  friend void PrintTo(const Invariant& i, std::ostream* out) { *out << i.model; }
+};
+
+class InvariantWork : public ::testing::TestWithParam<Invariant> {};
+
+TEST_P(InvariantWork, IsNamedWithTheLoopThatRepeatsIt) {
+  const Plan plan = plan_model(GetParam().model);
+  ASSERT_TRUE(plan.complete()) << to_text(plan.diagnostics);
+  const auto found = std::find_if(plan.diagnostics.begin(), plan.diagnostics.end(),
+                                  [](const Diagnostic& d) { return d.kind == DiagnosticKind::invariant_host_work; });
+  ASSERT_EQ(found != plan.diagnostics.end(), GetParam().line != 0) << to_text(plan.diagnostics);
+  if (GetParam().line == 0) return;
+  EXPECT_EQ(found->location.line, GetParam().line);
+  EXPECT_EQ(found->notes[0].location.line, GetParam().loop);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, InvariantWork,
+                         ::testing::Values(Invariant{"invariant_host_function", 11, 9}, Invariant{"invariant_under_while", 11, 9},
+                                           Invariant{"invariant_in_inner_loop", 13, 11}, Invariant{"invariant_in_an_arm"},
+                                           Invariant{"changing_host_function"}),
+                         [](const auto& of) { return of.param.model; });
+
+/// What is promised comes true when the user does it.
+TEST(InvariantWorkAdvice, SavesWhatItSays) {
+  const Plan before = plan_model("invariant_host_function"), after = plan_model("invariant_moved");
+  ASSERT_EQ(before.diagnostics.size(), 1u) << to_text(before.diagnostics);
+  EXPECT_EQ(after.diagnostics.size(), 0u) << to_text(after.diagnostics);
+  const std::string promise = "once would save about " + format_seconds(before.predicted_seconds - after.predicted_seconds) + " of";
+  EXPECT_NE(before.diagnostics.begin()->notes[1].message.find(promise), std::string::npos) << promise << to_text(before.diagnostics);
+}
+
+TEST(MemoryFallback, SaysWhatTheMemoryIsFullOf) {
+  PlanOptions options;
+  options.costs.machine = *Machine::shipped("simulated");
+  options.costs.machine.accelerators[0].memory_bytes = 64.0 * (1 << 20);
+  const Plan plan = planner::plan(read_model(source_dir() + "/docs/examples/memory_fallback.yaml"), options);
+  ASSERT_TRUE(plan.complete()) << to_text(plan.diagnostics);
+  const auto said = [](const Diagnostic& d) { return d.kind == DiagnosticKind::memory_fallback; };
+  ASSERT_EQ(std::count_if(plan.diagnostics.begin(), plan.diagnostics.end(), said), 1) << to_text(plan.diagnostics);
+  options.costs.machine.accelerators[0].memory_bytes = 0;
+  const Plan roomy = planner::plan(read_model(source_dir() + "/docs/examples/memory_fallback.yaml"), options);
+  EXPECT_EQ(std::count_if(roomy.diagnostics.begin(), roomy.diagnostics.end(), said), 0);
+  ASSERT_TRUE(plan.memory_shortage.has_value());
+  EXPECT_DOUBLE_EQ(plan.memory_shortage->seconds, roomy.predicted_seconds);
 }
 
 }  // namespace
