@@ -102,7 +102,9 @@ TEST(Workers, WorkBesideTheirCaller) {
       }
       while (here + beside < 2 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
     });
-    if (beside == 1) EXPECT_NE(other_core, sched_getcpu());
+    if (beside == 1) {
+      EXPECT_NE(other_core, sched_getcpu());
+    }
     ASSERT_EQ(sched_setaffinity(0, sizeof all, &all), 0);
   }
 }

@@ -85,7 +85,9 @@ TEST(ModelErrors, OneMistakeIsOneError) {
     const Graph graph = parse_model(text, source_dir() + "/models/model.yaml");
     ++tried;
     EXPECT_EQ(graph.diagnostics.size(), 1u) << line << "\n" << to_text(graph.diagnostics);
-    if (!graph.diagnostics.empty()) EXPECT_EQ(graph.diagnostics.begin()->location.line, static_cast<int>(at) + 1) << line;
+    if (!graph.diagnostics.empty()) {
+      EXPECT_EQ(graph.diagnostics.begin()->location.line, static_cast<int>(at) + 1) << line;
+    }
   };
   for (const auto& entry : fs::directory_iterator(fs::path(source_dir()) / "models")) {
     if (entry.path().extension() != ".yaml") continue;
