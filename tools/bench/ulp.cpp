@@ -74,7 +74,7 @@ const std::vector<MathFunction>& math_functions() {
       function<scalars::Expm1>(OF(std::expm1(x)), 2, 2, {0x3EC90909}),
       function<scalars::Log>(OF(std::log(x)), 1, 1, {0x3F33C59F}),
       function<scalars::Log2>(OF(std::log2(x)), 1.2, 1.2, {0x3FB422DF}),
-      function<scalars::Log1p>(OF(std::log1p(x)), 1.1, 1.2),
+      function<scalars::Log1p>(OF(std::log1p(x)), 1.1, 1.2, {0xBE98CD4D}),
       function<scalars::Tanh>(OF(std::tanh(x)), 2.6, 2.6, {0x3D7F6679}),
       function<scalars::Sigmoid>(OF(1 / (1 + std::exp(-x))), 2.5, 2.5),
       function<scalars::Sinh>(OF(std::sinh(x)), 2.5, 2.5),
