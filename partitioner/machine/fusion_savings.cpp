@@ -63,7 +63,7 @@ class FusionSavings::Group {
 
   /// What is pulled is not done at all: who reads it reads its operand instead.
   void pull(std::size_t i) {
-    const double seconds = std::min(spare_[i], rates_.overhead_seconds + 2 * moving(node(i).results[0]));
+    const double seconds = spare_[i] + computing_[i];
     if (seconds > 0) saved_[i][{i, group_.pulled, true}] += seconds;
   }
 
@@ -73,8 +73,12 @@ class FusionSavings::Group {
     if (reads(group_.pulled, value)) save(group_.pulled, i, group_.pulled, true, moving(value));
   }
 
-  /// What a group's operations still wait for memory, others of it compute in the meantime: those that wait for none of their own any more.
+  /// While some operations of a group wait for memory, others compute: those that wait for none of their own any more. Not where values
+  /// over the whole shape wait for one a row: a row is read first, and worked on then.
   void overlap() {
+    const auto elements = [&](std::size_t i) { return graph_.values[node(i).results[0]].type.elements(); };
+    for (std::size_t i = group_.pulled; i + 1 < group_.nodes.size(); ++i)
+      if (elements(i) != elements(group_.pulled)) return;
     std::size_t waiting = group_.pulled;
     for (std::size_t i = group_.pulled; i < group_.nodes.size(); ++i) {
       if (spare_[i] > 0) continue;

@@ -325,7 +325,10 @@ double OpCosts::best_rate(const Known& known, const OpWork& work) const {
 double OpCosts::computing(const Known& known, const OpWork& work) const {
   if (known.computing.empty()) return work.cost.size() * best_rate(known, work);
   const double threads = rates_.threads > 0 && threads_ > 0 ? std::max(1.0, rates_.threads / threads_) : 1;
-  return mean_of(known.computing, work.cost.size()) * threads;
+  // In another form it takes longer by as much as it does by itself, in the caches.
+  const double small = known.computing.front()->front().first;
+  const double longer = work.form.name.empty() ? 1 : std::max(1.0, in_form(known, small, work) / plain_seconds(known, small));
+  return mean_of(known.computing, work.cost.size()) * threads * longer;
 }
 
 double OpCosts::computing_seconds(const OpWork& work) const {

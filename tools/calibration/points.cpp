@@ -125,8 +125,16 @@ Status measure_table(const Table& table, const SecondsOf& seconds_of, double add
     points.emplace_back(size, **seconds + added);
     if (**seconds > kLong) break;
   }
-  for (std::size_t i = 1; i < points.size(); ++i) points[i].second = std::max(points[i].second, points[i - 1].second);
-  if (!points.empty()) rates.points[table.key()] = std::move(points);
+  // More work does not take less time; but a product of other sides may be worked out in another way, and long arrays are printed in part.
+  const bool grows = table.rows == 0 && table.op->cost_class != CostClass::bookkeeping;
+  for (std::size_t i = 1; grows && i < points.size(); ++i) points[i].second = std::max(points[i].second, points[i - 1].second);
+  if (points.empty()) return {};
+  PointTable& known = rates.points[table.key()];
+  for (auto& [size, seconds] : points) {
+    const auto before = std::find_if(known.begin(), known.end(), [size = size](const auto& point) { return point.first == size; });
+    if (before != known.end()) seconds = std::min(seconds, before->second);
+  }
+  if (points.size() >= known.size()) known = std::move(points);
   return {};
 }
 

@@ -62,7 +62,8 @@ class Course {
   Course(const CalibrationOptions& options, double seconds);
   /// `part` of what this is about is done.
   void say(std::string_view what, double part) const;
-  [[nodiscard]] bool late() const { return now() > end_; }
+  /// Whether less than so many seconds are left.
+  [[nodiscard]] bool late(double left = 0) const { return now() > end_ - left; }
 
  private:
   const CalibrationOptions& options_;
@@ -70,7 +71,7 @@ class Course {
 };
 
 /// Fills `rates.points[table.key()]`. `seconds_of` gives nothing where memory is short: the table ends there, as it does where the next
-/// size would take very long. `added`: seconds of each call that are not measured.
+/// size would take very long. `added`: seconds of each call that are not measured. What was measured before counts where it is less.
 using SecondsOf = std::function<Result<std::optional<double>>(const Sample&, const Table&)>;
 Status measure_table(const Table& table, const SecondsOf& seconds_of, double added, DeviceRates& rates);
 

@@ -260,7 +260,7 @@ bool is_example(const OpDef& op) {
 }
 
 /// Sides of products, of which every three are measured.
-constexpr std::array<std::int64_t, 9> kSides = {1, 4, 16, 64, 256, 512, 1024, 2048, 4096};
+constexpr std::array<std::int64_t, 10> kSides = {1, 2, 4, 16, 64, 256, 512, 1024, 2048, 4096};
 constexpr std::int64_t kLargestProduct = std::int64_t{1} << 30;  ///< multiplications
 
 /// From `first` in steps, and one element where `first` is more.

@@ -208,9 +208,8 @@ TEST(FusionSavings, LeaveThePartsOfAGroupTheCostOfOneKernel) {
   EXPECT_GT(shared, 30U);
 }
 
-/// What a group of three costs on the host, where every operation takes 10 s of computing and memory a second a byte.
-double group_seconds(const std::vector<FusionSavings::Seconds>& of, std::int64_t elements) {
-  const Graph graph = trace("chain", {{"x", TypeSpec(DType::f32, {elements})}}, [](const Tensor& x) { return exp(exp(exp(x))); });
+/// What the operations of a program cost as one kernel on the host, where a byte takes memory a second.
+double group_seconds(const Graph& graph, const std::vector<FusionSavings::Seconds>& of) {
   FusibleGroup group;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i)
     if (graph.nodes[NodeId(i)].kind == NodeKind::operation) group.nodes.emplace_back(i);
@@ -227,10 +226,20 @@ double group_seconds(const std::vector<FusionSavings::Seconds>& of, std::int64_t
 }
 
 TEST(FusionSavings, AKernelComputesWhileItWaitsForMemory) {
-  // One element is read in 4 s and written in 4 s.
-  EXPECT_NEAR(group_seconds({{1, 7}, {1, 7}, {1, 7}}, 1), 8, 1e-9) << "memory takes longer: reading and writing";
-  EXPECT_NEAR(group_seconds({{2, 6}, {9, 0}, {2, 6}}, 1), 13, 1e-9) << "computing takes longer than reading and writing";
-  EXPECT_NEAR(group_seconds({{2, 6}, {3, 5}, {2, 6}}, 1), 8, 1e-9);
+  const Graph chain = trace("chain", {{"x", "f32[1]"}}, [](const Tensor& x) { return exp(exp(exp(x))); });
+  // It is read in 4 s and written in 4 s.
+  EXPECT_NEAR(group_seconds(chain, {{1, 7}, {1, 7}, {1, 7}}), 8, 1e-9) << "memory takes longer: reading and writing";
+  EXPECT_NEAR(group_seconds(chain, {{2, 6}, {9, 0}, {2, 6}}), 13, 1e-9) << "computing takes longer than reading and writing";
+  EXPECT_NEAR(group_seconds(chain, {{2, 6}, {3, 5}, {2, 6}}), 8, 1e-9);
+}
+
+TEST(FusionSavings, RowsAreReadBeforeTheyAreWorkedOn) {
+  const ReduceOptions rows{.axis = {1}, .keepdims = true};
+  const Graph once = trace("once", {{"x", "f32[4, 2]"}}, [&](const Tensor& x) { return sum(exp(exp(x)), rows); });
+  const Graph spread = trace("spread", {{"x", "f32[4, 2]"}}, [&](const Tensor& x) { return exp(x - sum(x, rows)); });
+  EXPECT_NEAR(group_seconds(once, {{10, 54}, {70, 0}, {10, 38}}), 10 + 70 + 10, 1e-9) << "one pass";
+  // 32 s of reading and 32 s of writing, of which the first and last operations compute 5 s each.
+  EXPECT_NEAR(group_seconds(spread, {{5, 43}, {20, 0}, {5, 59}}), 5 + 27 + 20 + 5 + 27, 1e-9);
 }
 
 TEST(FusionSavings, AProductWithItsOwnTransposeReadsItOnce) {
@@ -238,7 +247,6 @@ TEST(FusionSavings, AProductWithItsOwnTransposeReadsItOnce) {
   CostModel model;
   model.machine = *Machine::shipped("simulated");
   model.machine.host.flops.fill(1e30);
-  model.machine.host.efficiency = {};
   model.host_fuses = [](const KernelRequest&) { return true; };
   Diagnostics diagnostics;
   const CostedProblem costed = make_problem(graph, model, diagnostics);

@@ -199,6 +199,16 @@ TEST(OpCosts, AsPartOfAKernelItIsComputingAlone) {
   EXPECT_NEAR(OpCosts(machine).computing_seconds(work("sum", {f32({99900})})), 99900 * 1e-9, 1e-12) << "as where it waits for no memory";
 }
 
+TEST(OpCosts, ComputingTakesLongerInAFormThatDoes) {
+  DeviceRates machine = rates();
+  machine.points["add/f32"] = {{1, 1e-9}, {4096, 1e-6}, {1e6, 1e-3}};
+  machine.points["add/f32/run_8"] = {{1, 1e-9}, {4096, 4e-6}, {1e6, 1e-3}};
+  machine.points["add/f32/fused"] = {{4096, 5e-7}};
+  const OpCosts costs(machine);
+  EXPECT_NEAR(costs.computing_seconds(work("add", {f32({512, 8}), f32({512, 8})})), 5e-7, 1e-12);
+  EXPECT_NEAR(costs.computing_seconds(work("add", {f32({512, 8}), f32({8})})), 2e-6, 1e-12);
+}
+
 TEST(OpCosts, AnOperandOfOneElementIsNotReadAnew) {
   DeviceRates machine = rates();
   machine.points["add/f32"] = {{1, 1e-6}, {1001, 4e-6}};
