@@ -131,8 +131,10 @@ Result<Executable> compile(const Graph& graph, const CompileOptions& options, co
     state->setup.kept_leaves = std::make_shared<runtime::KeptLeaves>();
     state->idle_executors = static_cast<std::size_t>(std::max(options.idle_executors, 0));
     state->queue = std::make_shared<runtime::RunQueue>(static_cast<std::size_t>(std::max(options.runs_at_once, 1)));
-    for (const Diagnostic& diagnostic : state->plan.diagnostics)
+    for (const Diagnostic& diagnostic : state->plan.diagnostics) {
+      if (diagnostic.severity == Severity::allowed && !options.tell_allowed) continue;
       if (Status told = runtime::tell(sink, diagnostic); !told) return told.error();
+    }
     if (!state->plan.ok()) return first_error(state->plan.diagnostics);
     Result<std::unique_ptr<Executor>> first = state->take();
     if (!first) return first.error();

@@ -31,6 +31,7 @@ struct CompileOptions {
   Policy placement = Policy::optimal;
   std::string machine = {};            ///< a shipped machine's name or a machine file; empty: the one of the device
   DiagnosticOptions diagnostics = {};  ///< which kinds are reported, as the flags -W… of the command line
+  bool tell_allowed = false;           ///< the sink is told also what an allow() silenced (severity `allowed`)
   Profile profile = {};                ///< observed trips and times in place of assumed ones
   bool simplify = true;                ///< false: no pass runs
   PassOptions passes = {};
@@ -40,7 +41,7 @@ struct CompileOptions {
   int idle_executors = 4;  ///< how many executors are kept for later runs
 };
 
-/// Called for each diagnostic, in order, before compile() returns.
+/// Called for each diagnostic, in order, before compile() returns; not for what was allowed, unless CompileOptions::tell_allowed.
 using DiagnosticSink = std::function<void(const Diagnostic&)>;
 
 /// One run under way. Movable; the destructor waits for its end. Other threads may ask it too.

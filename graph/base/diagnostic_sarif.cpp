@@ -1,12 +1,21 @@
-// SARIF 2.1.0 (https://docs.oasis-open.org/sarif/sarif/v2.1.0). Columns are counted in code points, as the document declares.
+// SARIF 2.1.0 (https://docs.oasis-open.org/sarif/sarif/v2.1.0). Columns are counted in code points, as the document declares. The message
+// of a result is the message with those notes that have no place: what it costs, and what would help; the others are related locations.
 #include <algorithm>
+#include <cstdio>
+#include <map>
+#include <set>
+#include <tuple>
 
+#include "graph/base/diagnostic_help.h"
 #include "graph/base/diagnostic_text.h"
 #include "graph/base/json_writer.h"
 #include "graph/base/source_lines.h"
+#include "graph/base/version.h"
 
 namespace cleave {
 namespace {
+
+constexpr const char* kSchema = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
 /// A path as a URI reference: percent-encoded, with the scheme if it is absolute.
 std::string uri_of(std::string_view path) {
@@ -32,13 +41,43 @@ std::string_view level_of(Severity severity) {
   return severity == Severity::warning ? "warning" : "note";
 }
 
+/// Lines and columns from 1; 0: not known.
+struct Region {
+  std::size_t line = 0, begin = 0, end = 0;
+  friend auto operator<=>(const Region&, const Region&) = default;
+};
+
+/// FNV-1a, 64 bits: equal on all machines, and no secret.
+class Fingerprint {
+ public:
+  void add(std::string_view text) {
+    for (const char c : text) hash_ = (hash_ ^ static_cast<unsigned char>(c)) * kPrime;
+    hash_ *= kPrime;  // an end
+  }
+  [[nodiscard]] std::string text() const {
+    char digits[17];
+    std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash_));
+    return digits;
+  }
+
+ private:
+  static constexpr std::uint64_t kPrime = 0x100000001b3;
+  std::uint64_t hash_ = 0xcbf29ce484222325;
+};
+
+std::string without(std::string_view text, std::string_view characters) {
+  std::string kept;
+  std::copy_if(text.begin(), text.end(), std::back_inserter(kept), [&](char c) { return characters.find(c) == std::string_view::npos; });
+  return kept;
+}
+
 class Writer {
  public:
   explicit Writer(JsonWriter& json) : json_(json) {}
 
   void document(const Diagnostics& diagnostics) {
     json_.object([&] {
-      json_.field("$schema", "https://json.schemastore.org/sarif-2.1.0.json");
+      json_.field("$schema", kSchema);
       json_.field("version", "2.1.0");
       json_.list("runs", [&] {
         json_.object([&] {
@@ -55,75 +94,133 @@ class Writer {
  private:
   void driver() {
     json_.field("name", "cleave");
+    json_.field("version", kVersion);
+    json_.field("semanticVersion", kVersion);
     json_.list("rules", [&] {
-      for (const DiagnosticKindInfo& kind : diagnostic_kinds()) {
-        json_.object([&] {
-          json_.field("id", kind.name);
-          json_.object("shortDescription", [&] { json_.field("text", kind.summary); });
-          json_.object("defaultConfiguration", [&] {
-            json_.field("enabled", kind.severity.has_value());
-            json_.field("level", level_of(kind.severity.value_or(Severity::warning)));
-          });
-        });
-      }
+      for (const DiagnosticKindInfo& kind : diagnostic_kinds()) json_.object([&] { rule(kind); });
     });
+  }
+
+  void rule(const DiagnosticKindInfo& kind) {
+    json_.field("id", kind.name);
+    text_object("shortDescription", kind.summary);
+    text_object("help", help_of(kind.kind));
+    json_.field("helpUri", help_uri_of(kind.kind));
+    json_.object("defaultConfiguration", [&] {
+      json_.field("enabled", kind.severity.has_value());
+      json_.field("level", level_of(kind.severity.value_or(Severity::warning)));
+    });
+  }
+
+  void text_object(std::string_view key, std::string_view text) {
+    json_.object(key, [&] { json_.field("text", text); });
   }
 
   void result(const Diagnostic& diagnostic) {
     json_.field("ruleId", info(diagnostic.kind).name);
     json_.field("ruleIndex", static_cast<int>(diagnostic.kind));
     json_.field("level", level_of(diagnostic.severity));
-    json_.object("message", [&] { json_.field("text", diagnostic.message); });
+    text_object("message", message_of(diagnostic));
     if (diagnostic.location.file) {
-      json_.list("locations", [&] { location(diagnostic.location, diagnostic.length); });
+      json_.list("locations", [&] { location(diagnostic.location, region_of(diagnostic.location, diagnostic.length)); });
     }
-    if (diagnostic.location.via || !diagnostic.notes.empty()) {
-      json_.list("relatedLocations", [&] { related(diagnostic); });
-    }
+    related(diagnostic);
+    json_.object("partialFingerprints", [&] { json_.field("cleaveCause/v1", fingerprint(diagnostic)); });
     if (diagnostic.severity != Severity::allowed) return;
-    json_.list("suppressions", [&] { json_.object([&] { json_.field("kind", "inSource"); }); });
-  }
-
-  void related(const Diagnostic& diagnostic) {
-    chain(diagnostic.location);
-    for (const Note& note : diagnostic.notes) {
-      location(note.location, note.length, &note.message);
-      if (note.location.via != diagnostic.location.via) chain(note.location);
-    }
-  }
-
-  void location(const SourceLocation& where, int length, const std::string* message = nullptr) {
-    json_.object([&] {
-      if (where.file) {
-        json_.object("physicalLocation", [&] {
-          json_.object("artifactLocation", [&] { json_.field("uri", uri_of(where.file_name())); });
-          if (where.line > 0) json_.object("region", [&] { region(where, length); });
-        });
-      }
-      if (message) json_.object("message", [&] { json_.field("text", *message); });
+    json_.list("suppressions", [&] {
+      json_.object([&] {
+        json_.field("kind", "inSource");
+        json_.field("status", "accepted");
+        if (const std::string_view reason = reason_of_allowance(diagnostic); !reason.empty()) json_.field("justification", reason);
+      });
     });
   }
 
-  void region(const SourceLocation& where, int length) {
-    json_.field("startLine", where.line);
-    if (where.column <= 0) return;
-    const auto begin = static_cast<std::size_t>(where.column) - 1;
-    const std::size_t end = begin + static_cast<std::size_t>(std::max(length, 0));
-    const std::string* line = lines_.line(where.file_name(), where.line);
-    const auto column = [&](std::size_t bytes) { return 1 + (line && bytes <= line->size() ? count_characters(*line, bytes) : bytes); };
-    json_.field("startColumn", column(begin));
-    if (length > 0) json_.field("endColumn", column(end));
+  /// What was observed, then a line each: what it costs, why it is so, what would help.
+  static std::string message_of(const Diagnostic& diagnostic) {
+    std::string text = diagnostic.message;
+    for (const Note& note : diagnostic.notes)
+      if (!note.location.file) text += "\n" + note.message;
+    return text;
   }
 
-  void chain(const SourceLocation& where) {
-    for (const SourceFrame* frame = where.via.get(); frame; frame = frame->location.via.get()) {
-      const std::string message = "in `" + frame->label + "`, from here";
-      location(frame->location, 0, &message);
+  /// The chain of calls, and the notes that have a place; each once, as SARIF demands.
+  void related(const Diagnostic& diagnostic) {
+    std::vector<std::tuple<SourceLocation, Region, std::string>> places;
+    std::set<std::tuple<std::string, Region, std::string>> seen;
+    const auto add = [&](const SourceLocation& where, int length, const std::string& message) {
+      const Region region = region_of(where, length);
+      if (where.file && seen.emplace(where.file_name(), region, message).second) places.emplace_back(where, region, message);
+    };
+    const auto add_chain = [&](const SourceLocation& where) {
+      for (const SourceFrame* frame = where.via.get(); frame; frame = frame->location.via.get())
+        add(frame->location, 0, "in `" + frame->label + "`, from here");
+    };
+    add_chain(diagnostic.location);
+    for (const Note& note : diagnostic.notes) {
+      add(note.location, note.length, note.message);
+      if (note.location.via != diagnostic.location.via) add_chain(note.location);
     }
+    if (places.empty()) return;
+    json_.list("relatedLocations", [&] {
+      for (const auto& [where, region, message] : places) location(where, region, &message);
+    });
+  }
+
+  void location(const SourceLocation& where, const Region& region, const std::string* message = nullptr) {
+    json_.object([&] {
+      json_.object("physicalLocation", [&] {
+        json_.object("artifactLocation", [&] { json_.field("uri", uri_of(where.file_name())); });
+        if (region.line == 0) return;
+        json_.object("region", [&] {
+          json_.field("startLine", region.line);
+          if (region.begin > 0) json_.field("startColumn", region.begin);
+          if (region.end > 0) json_.field("endColumn", region.end);
+        });
+      });
+      if (message) text_object("message", *message);
+    });
+  }
+
+  /// Without a length: the word there. Where the file cannot be read, bytes stand for characters.
+  Region region_of(const SourceLocation& where, int length) {
+    if (!where.file || where.line <= 0) return {};
+    Region region{static_cast<std::size_t>(where.line), 0, 0};
+    if (where.column <= 0) return region;
+    const std::size_t before = static_cast<std::size_t>(where.column) - 1, bytes = static_cast<std::size_t>(std::max(length, 0));
+    const std::string* line = lines_.line(where.file_name(), where.line);
+    if (!line || before > line->size()) {
+      region.begin = before + 1;
+      if (bytes > 0) region.end = region.begin + bytes;
+      return region;
+    }
+    region.begin = 1 + count_characters(*line, before);
+    if (before == line->size())
+      region.end = region.begin;
+    else if (bytes > 0)
+      region.end = 1 + count_characters(*line, before + bytes);
+    else
+      region.end = region.begin + excerpt(*line, where.column, 0).length;
+    return region;
+  }
+
+  /// Of the kind, the message without its numbers, the names of the calls that led here and the line's text, but not of its number: lines
+  /// that are put before it change nothing. The results that are equal in all that are counted.
+  std::string fingerprint(const Diagnostic& diagnostic) {
+    Fingerprint print;
+    print.add(info(diagnostic.kind).name);
+    print.add(without(diagnostic.message, "0123456789"));
+    for (const SourceFrame* frame = diagnostic.location.via.get(); frame; frame = frame->location.via.get()) print.add(frame->label);
+    const bool known = diagnostic.location.known();
+    const std::string* line = known ? lines_.line(diagnostic.location.file_name(), diagnostic.location.line) : nullptr;
+    if (line) print.add(without(*line, " \t\r"));
+    const std::string text = print.text();
+    return text + ":" + std::to_string(++times_said_[text]);
   }
 
   JsonWriter& json_;
   SourceLines lines_;
+  std::map<std::string, int> times_said_;
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
 // The wording of host work that a loop repeats although nothing changes, and of what moving it would save: tried, or it is not said.
+#include "graph/base/diagnostic_help.h"
 #include "graph/base/units.h"
 #include "partitioner/apply/invariant_work.h"
 #include "partitioner/report/transfer_diagnostics.h"
@@ -36,7 +37,7 @@ void diagnose_invariant_work(const Plan& plan, Trials& trials, const DiagnosticO
                        0});
     if (const Allowance* allowed = allowance(graph, work.nodes)) {
       d.severity = Severity::allowed;
-      d.notes.push_back({"allowed" + (allowed->reason.empty() ? "" : ": " + allowed->reason), {}, 0});
+      d.notes.push_back(allowance_note(allowed->reason));
     }
     diagnostics.add(std::move(d));
   }

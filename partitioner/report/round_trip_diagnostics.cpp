@@ -3,6 +3,7 @@
 #include <map>
 
 #include "graph/base/diagnostic_folding.h"
+#include "graph/base/diagnostic_help.h"
 #include "graph/base/units.h"
 #include "partitioner/apply/deliveries.h"
 #include "partitioner/machine/value_uses.h"
@@ -34,7 +35,7 @@ class Writer {
     d.notes.push_back({to_text(*d.price), {}, 0});
     d.notes.push_back({"runs on the host because " + reason(trip) + advice(trip), {}, 0});
     add_marks(trip, d.notes);
-    if (severity == Severity::allowed) d.notes.push_back({"allowed: " + trip.allowed, {}, 0});
+    if (severity == Severity::allowed) d.notes.push_back(allowance_note(trip.allowed));
     return d;
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "graph/base/diagnostic_help.h"
 #include "graph/base/units.h"
 #include "partitioner/apply/deliveries.h"
 #include "partitioner/machine/value_uses.h"
@@ -27,7 +28,7 @@ const Allowance* allowance(const Graph& graph, NodeId node, DiagnosticKind kind)
 
 void allow(Diagnostic& diagnostic, const Allowance& allowance) {
   diagnostic.severity = Severity::allowed;
-  diagnostic.notes.push_back({"allowed" + (allowance.reason.empty() ? "" : ": " + allowance.reason), {}, 0});
+  diagnostic.notes.push_back(allowance_note(allowance.reason));
 }
 
 // --- implicit-copy ----------------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@
 #include "graph/base/diagnostic_folding.h"
 #include "graph/base/diagnostic_json.h"
 #include "graph/base/diagnostic_text.h"
+#include "graph/base/exceptions.h"
 #include "graph/base/output_file.h"
 #include "graph/base/units.h"
 #include "graph/base/utf8.h"
@@ -140,6 +141,12 @@ int exit_code(const Diagnostics& diagnostics) {
 
 Console::Console(const Options& options) : options_(options), color_(wants_color(options)) {}
 
+Console::~Console() {
+  if (!for_sarif_) return;
+  const auto printed = [] { return std::fputs("error: out of memory\n", stderr); };
+  (void)detail::guard_memory_or([&] { return write(stderr, to_sarif(*for_sarif_)), 0; }, printed);
+}
+
 void Console::line(std::string_view text) const {
   write(stdout, escape_controls(text) + "\n");
 }
@@ -170,13 +177,16 @@ void Console::note(std::string_view text) const {
 
 void Console::report(const Diagnostics& diagnostics) const {
   if (options_.json) return;  // they are part of the document
-  Diagnostics shown;
+  Diagnostics shown;          // SARIF has what was allowed, too, as suppressed
   for (const Diagnostic& diagnostic : diagnostics)
-    if (diagnostic.severity == Severity::error || (!options_.quiet && diagnostic.severity != Severity::allowed)) shown.add(diagnostic);
-  if (options_.diagnostics_format == "sarif")
-    write(stderr, to_sarif(shown) + "\n");
-  else
+    if (diagnostic.severity == Severity::error || (!options_.quiet && (sarif() || diagnostic.severity != Severity::allowed)))
+      shown.add(diagnostic);
+  if (sarif()) {
+    if (!for_sarif_) for_sarif_.emplace();
+    for_sarif_->append(shown);
+  } else {
     write(stderr, to_text(fold(shown, static_cast<std::size_t>(options_.diagnostic_limit)), {.color = color_, .source = true}));
+  }
 }
 
 void Console::report(const Plan& plan) const {
@@ -191,6 +201,8 @@ void Console::report(const Plan& plan) const {
 int Console::fail(const Error& error) const {
   if (options_.json)
     document(diagnostics_json(as_diagnostics(error)));
+  else if (sarif())
+    report(as_diagnostics(error));
   else
     write(stderr, to_text(error, {.color = color_, .source = true}));
   return exit_code(error);

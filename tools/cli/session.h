@@ -24,10 +24,13 @@ int exit_code(const Error& error);
 int exit_code(const Diagnostics& diagnostics);
 
 /// Standard output and standard error as docs/guide/running.md wants them: under --json one document on standard output and no words of
-/// ours elsewhere.
+/// ours elsewhere; under --diagnostics sarif one document on standard error, written at the end with all that was reported until then.
 class Console {
  public:
   explicit Console(const Options& options);
+  Console(const Console&) = delete;
+  Console& operator=(const Console&) = delete;
+  ~Console();
 
   void line(std::string_view text) const;      ///< to standard output
   void out(std::string_view text) const;       ///< the same without a line break
@@ -44,8 +47,11 @@ class Console {
   [[nodiscard]] int fail(const Diagnostics& diagnostics) const;
 
  private:
+  [[nodiscard]] bool sarif() const { return options_.diagnostics_format == "sarif" && !options_.json; }
+
   const Options& options_;
   bool color_;
+  mutable std::optional<Diagnostics> for_sarif_;  ///< once anything was reported
 };
 
 /// Whether every file that the options want written can be, or the first that cannot, and why.

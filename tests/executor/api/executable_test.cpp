@@ -440,6 +440,26 @@ TEST(ExecutableError, MistakesOfTheTraceReachTheSinkAndTheResult) {
   EXPECT_EQ(seen.size(), 2u);
 }
 
+TEST(Executable, WhatIsAllowedIsToldOnlyToThoseWhoAsk) {
+  const Graph graph = trace("t", {{"x", "f32[64, 64]"}}, [](Tensor x) {
+    const auto meant = allow(DiagnosticKind::round_trip, "it is short");
+    return for_loop(10, x, [](Tensor, Tensor w) { return matmul(sort(matmul(w, w)), w); });
+  });
+  ASSERT_TRUE(graph.ok());
+  CompileOptions options{.device = "simulated", .placement = Policy::accelerator};
+  std::vector<Diagnostic> seen;
+  const auto sink = [&](const Diagnostic& diagnostic) { seen.push_back(diagnostic); };
+  const Result<Executable> silent = compile(graph, options, sink);
+  ASSERT_TRUE(silent.ok());
+  EXPECT_TRUE(seen.empty());
+  ASSERT_EQ(silent->diagnostics().size(), 1u) << "they are in the list all the same";
+  EXPECT_EQ(silent->diagnostics().begin()->severity, Severity::allowed);
+  options.tell_allowed = true;
+  ASSERT_TRUE(compile(graph, options, sink).ok());
+  ASSERT_EQ(seen.size(), 1u);
+  EXPECT_EQ(seen[0].severity, Severity::allowed);
+}
+
 TEST(ExecutableError, UnknownDevicesAndMachinesAreUsageErrors) {
   const Graph graph = trace("t", {{"x", "f32[2]"}}, [](Tensor x) { return x + 1; });
   EXPECT_EQ(compile(graph, {.device = "abacus"}).error().kind, ErrorKind::usage);
