@@ -35,7 +35,7 @@ struct Plan {
   Diagnostics diagnostics;  ///< of tracing and planning; with errors the rest is incomplete
   planner::Program program;
   double predicted_seconds = 0;
-  double predicted_wait_seconds = 0;  ///< of these, the accelerator waits for a value or a decision of the host
+  double predicted_wait_seconds = 0;                         ///< of these, the accelerator waits for a value or a decision of the host
   double all_host_seconds = 0, all_accelerator_seconds = 0;  ///< of --placement host, which leaves pins aside, and accelerator
   /// How long these two are predicted to take; compared with the optimum of the sum alone, and not a number where they cannot be had.
   double all_host_predicted_seconds = kUnknown, all_accelerator_predicted_seconds = kUnknown;

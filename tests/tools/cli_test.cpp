@@ -87,14 +87,13 @@ TEST_F(CliTest, WrongUsageExitsWith2) {
 
 TEST_F(CliTest, AMisspeltDiagnosticFlagIsSuggested) {
   model(kScale);
-  for (const auto& [flag, said] : std::vector<std::pair<std::string, std::string>>{
-           {"-Wround-trp", "did you mean `-Wround-trip`?"},
-           {"-Wno-roundtrip", "did you mean `-Wno-round-trip`?"},
-           {"-Werror=fallbak", "did you mean `-Werror=fallback`?"},
-           {"-Wal", "did you mean `-Wall`?"},
-           {"-Rround-trips", "did you mean `-Rround-trip`?"},
-           {"-Wno-shape", "`shape` is always an error"},
-           {"-Werror=limit", "`limit` is always an error"}}) {
+  for (const auto& [flag, said] : std::vector<std::pair<std::string, std::string>>{{"-Wround-trp", "did you mean `-Wround-trip`?"},
+                                                                                   {"-Wno-roundtrip", "did you mean `-Wno-round-trip`?"},
+                                                                                   {"-Werror=fallbak", "did you mean `-Werror=fallback`?"},
+                                                                                   {"-Wal", "did you mean `-Wall`?"},
+                                                                                   {"-Rround-trips", "did you mean `-Rround-trip`?"},
+                                                                                   {"-Wno-shape", "`shape` is always an error"},
+                                                                                   {"-Werror=limit", "`limit` is always an error"}}) {
     const CommandResult result = run("check model.yaml " + flag);
     EXPECT_EQ(result.code, 2) << flag;
     EXPECT_THAT(result.err, HasSubstr(flag + ": ")) << flag;

@@ -341,13 +341,21 @@ TEST_F(EndlessTest, CarriedValueThatStaysTheSame) {
   expect_error(DiagnosticKind::endless_loop, "nothing in the loop changes it", 33);
 }
 TEST_F(EndlessTest, CarriedValueThatIsComputedToBeTheSame) {
-  loop([&](const Operand& k) { return op("less", {k, number(2)}); },
-       [&](const Operand& k) { return op("negative", {op("negative", {k})}); });
+  loop(
+      [&](const Operand& k) {
+        return op("less", {k, number(2)});
+      },
+      [&](const Operand& k) { return op("negative", {op("negative", {k})}); });
   expect_error(DiagnosticKind::endless_loop, "nothing in the loop changes it", 33);
 }
 TEST_F(EndlessTest, CarriedValueThatComesToRest) {
-  loop([&](const Operand& k) { return op("less", {k, number(20)}); },
-       [&](const Operand& k) { return op("minimum", {advance(k), number(10)}); });
+  loop(
+      [&](const Operand& k) {
+        return op("less", {k, number(20)});
+      },
+      [&](const Operand& k) {
+        return op("minimum", {advance(k), number(10)});
+      });
   expect_error(DiagnosticKind::endless_loop, "nothing in the loop changes it", 33);
 }
 TEST_F(EndlessTest, PrintDoesNotEndIt) {
