@@ -68,8 +68,9 @@ TEST(Sarif, OfEveryModelIsValidWithPlacesAndFingerprintsOfItsOwn) {
       for (const json& result : run["results"]) {
         const json place = result.value("/locations/0/physicalLocation"_json_pointer, json());
         const bool readable = place.is_object() && place.contains("region") && place["region"].contains("startColumn");
-        if (readable && path.stem() != "yaml_empty")
+        if (readable && path.stem() != "yaml_empty") {
           EXPECT_GE(place["region"].value("endColumn", 0), place["region"]["startColumn"].get<int>()) << result;
+        }
       }
     }
   }
