@@ -111,11 +111,12 @@ void Product<T>::cut() {
   together_ = whole ? std::clamp<std::int64_t>(static_cast<std::int64_t>(1 / std::max(parts, 1e-9)), 1, matrices_) : 0;
 }
 
-/// Pieces of so many elements of the result: as narrow as panels are, and as high as remains.
+/// Pieces of so many elements of the result: as narrow as panels are, and as high as remains. Where each piece packs its rows of the left
+/// operand, few of these and as many columns as remain, so that they are packed for many.
 template <class T>
 void Product<T>::cut_tiles(std::int64_t elements) {
   const std::int64_t rows = std::max<std::int64_t>(1, rows_);
-  row_block_ = std::clamp(round_up(elements / kPanels, code_.rows), code_.rows, kRowBlock);
+  row_block_ = std::clamp(pack_a_ ? 2 * code_.rows : round_up(elements / kPanels, code_.rows), code_.rows, kRowBlock);
   row_block_ = round_up(ceil_div(rows, ceil_div(rows, row_block_)), code_.rows);
   column_block_ = std::clamp(round_up(elements / row_block_, kPanels), kPanels, kColumnBlock);
 }
