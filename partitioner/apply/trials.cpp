@@ -25,21 +25,21 @@ void hoist(Graph& graph, std::span<const NodeId> nodes, NodeId loop) {
 
 }  // namespace
 
-bool Trials::may_try() {
+bool Trials::may_try() const {
   const std::size_t nodes = planned_.graph->nodes.size();
-  if (tried_ >= kMostTrials || nodes > kMostNodesAtAll || (tried_ > 0 && (tried_ + 1) * nodes > kMostNodes)) return false;
-  ++tried_;
-  return true;
+  return tried_ < kMostTrials && nodes <= kMostNodesAtAll && (tried_ == 0 || (tried_ + 1) * nodes <= kMostNodes);
 }
 
 std::optional<double> Trials::saved_by_freeing(std::span<const NodeId> nodes) {
   if (!may_try()) return std::nullopt;
+  ++tried_;
   const CostedProblem costed = as_if_free(*planned_.graph, model_, planned_.costed, nodes);
   return saved({planned_.graph, costed, planned_.fits});
 }
 
 std::optional<double> Trials::saved_by_hoisting(std::span<const NodeId> nodes, NodeId loop) {
   if (!may_try()) return std::nullopt;
+  ++tried_;
   Graph edited = *planned_.graph;
   hoist(edited, nodes, loop);
   const auto graph = std::make_shared<const Graph>(std::move(edited));

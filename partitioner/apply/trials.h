@@ -14,15 +14,15 @@ class Trials {
   /// `seconds`: that a run of the plan as it is takes, predicted. All but the number must outlive it.
   Trials(const PlannedGraph& planned, const CostModel& model, double seconds) : planned_(planned), model_(model), seconds_(seconds) {}
 
+  /// Whether one more is tried. All trials of a large program together take no longer than planning it.
+  [[nodiscard]] bool may_try() const;
   /// How much sooner a run is predicted to be over if these nodes, unless they have effects, are pinned no more and have a kernel for the
-  /// accelerator. Less than nothing: later. Nothing: there is no such plan that fits into memory, or too much was tried already, so that
-  /// all trials of a large program take no longer than planning it.
+  /// accelerator. Less than nothing: later. Nothing: there is no such plan that fits into memory, or too much was tried already.
   std::optional<double> saved_by_freeing(std::span<const NodeId> nodes);
   /// The same if these nodes of a loop's regions stand in front of it. What they read must be there, or be among them, in program order.
   std::optional<double> saved_by_hoisting(std::span<const NodeId> nodes, NodeId loop);
 
  private:
-  [[nodiscard]] bool may_try();
   [[nodiscard]] std::optional<double> saved(const PlannedGraph& edited) const;
 
   const PlannedGraph& planned_;

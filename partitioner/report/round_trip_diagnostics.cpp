@@ -1,6 +1,7 @@
 // The wording of a round trip: what waits, where the values leave and are needed, what it costs, why, and what would help.
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "graph/base/diagnostic_folding.h"
 #include "graph/base/diagnostic_help.h"
@@ -135,32 +136,32 @@ class Writer {
   /// What would save time, if that was tried and is so.
   std::string advice(const RoundTrip& trip) {
     if (trip.cause != Cause::no_kernel && trip.cause != Cause::pinned) return "";
-    const std::optional<double> saved = saved_by_freeing(alike(trip.blamed));
+    const std::optional<double> saved = saved_by_freeing(trip.blamed);
     if (!saved || *saved < kWorthSaying * plan_.predicted_seconds) return "";
     return std::string(trip.cause == Cause::pinned ? "; remove the pin" : "; give it an accelerator kernel") + " (saves about " +
            format_seconds(*saved) + ")";
   }
 
-  /// What one edit sets free with `node`: all that one statement pins, all calls of a function, all nodes of an op.
-  std::vector<NodeId> alike(NodeId node) const {
+  /// What one edit sets free with `node`: all that one statement pins, or all calls of a function, all nodes of an op. Equal for these.
+  using Edit = std::tuple<Cause, std::string, int>;
+  [[nodiscard]] Edit edit_of(NodeId node) const {
     const Cause cause = plan_.costed.forced[node.index];
-    const Node& like = graph_.nodes[node];
-    std::vector<NodeId> found;
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-      const Node& other = graph_.nodes[NodeId(i)];
-      if (plan_.costed.forced[i] != cause || other.kind != NodeKind::operation) continue;
-      const bool same = cause == Cause::pinned
-                            ? other.location.line == like.location.line && other.location.file_name() == like.location.file_name()
-                            : other.op == like.op && culprit_name(graph_, NodeId(i)) == culprit_name(graph_, node);
-      if (same) found.emplace_back(i);
-    }
-    return found;
+    const SourceLocation& location = graph_.nodes[node].location;
+    if (cause == Cause::pinned) return {cause, std::string(location.file_name()), location.line};
+    return {cause, culprit_name(graph_, node), 0};
   }
 
-  std::optional<double> saved_by_freeing(const std::vector<NodeId>& nodes) {
-    const auto [known, fresh] = saved_.try_emplace(nodes.front());
-    if (fresh) known->second = trials_.saved_by_freeing(nodes);
-    return known->second;
+  std::optional<double> saved_by_freeing(NodeId node) {
+    const Edit edit = edit_of(node);
+    const auto [known, fresh] = saved_.try_emplace(edit);
+    if (!fresh || !trials_.may_try()) return known->second;
+    std::vector<NodeId> nodes;
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const NodeId other(i);
+      if (graph_.nodes[other].kind != NodeKind::operation || plan_.costed.forced[i] != std::get<Cause>(edit)) continue;
+      if (edit_of(other) == edit) nodes.push_back(other);
+    }
+    return known->second = trials_.saved_by_freeing(nodes);
   }
 
   /// Where to_host() says that it is meant; or else that `allow` does.
@@ -179,7 +180,7 @@ class Writer {
   const ValueUses& uses_;
   const Deliveries deliveries_;
   Trials& trials_;
-  std::map<NodeId, std::optional<double>> saved_;  ///< by the first node set free
+  std::map<Edit, std::optional<double>> saved_;
 };
 
 /// Nothing: it is not mentioned.
