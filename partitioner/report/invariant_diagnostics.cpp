@@ -1,24 +1,10 @@
 // The wording of host work that a loop repeats although nothing changes, and of what moving it would save: tried, or it is not said.
-#include "graph/base/diagnostic_help.h"
 #include "graph/base/units.h"
 #include "partitioner/apply/invariant_work.h"
 #include "partitioner/report/transfer_diagnostics.h"
 #include "partitioner/report/wording.h"
 
 namespace cleave::planner {
-namespace {
-
-const Allowance* allowance(const Graph& graph, const std::vector<NodeId>& nodes) {
-  for (const NodeId id : nodes) {
-    for (const Allowance& allowed : graph.nodes[id].allowed) {
-      if (allowed.kind == DiagnosticKind::invariant_host_work) return &allowed;
-    }
-  }
-  return nullptr;
-}
-
-}  // namespace
-
 void diagnose_invariant_work(const Plan& plan, Trials& trials, const DiagnosticOptions& options, Diagnostics& diagnostics) {
   const std::optional<Severity> severity = options.severity_of(DiagnosticKind::invariant_host_work);
   if (!severity) return;
@@ -35,10 +21,7 @@ void diagnose_invariant_work(const Plan& plan, Trials& trials, const DiagnosticO
                            format_seconds(plan.predicted_seconds) + " predicted (" + machine_phrase(plan.machine) + ")",
                        {},
                        0});
-    if (const Allowance* allowed = allowance(graph, work.nodes)) {
-      d.severity = Severity::allowed;
-      d.notes.push_back(allowance_note(allowed->reason));
-    }
+    allow_as_marked(d, graph, work.nodes);
     diagnostics.add(std::move(d));
   }
 }

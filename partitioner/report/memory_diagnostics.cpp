@@ -50,6 +50,7 @@ void diagnose_memory(const Plan& plan, const DiagnosticOptions& options, Diagnos
                        {},
                        0});
   }
+  allow_as_marked(d, graph, {&*costliest, 1});
   diagnostics.add(std::move(d));
 }
 

@@ -164,7 +164,7 @@ class Writer {
     return known->second = trials_.saved_by_freeing(nodes);
   }
 
-  /// Where to_host() says that it is meant; or else that `allow` does.
+  /// Where to_host() says that it is meant; nothing where no mark would.
   void add_marks(const RoundTrip& trip, std::vector<Note>& notes) const {
     if (!trip.caused_by_user() || trip.marks.empty() || trip.marks.size() > kMostNotes) return;
     const char* joint = trip.marks.size() > 1 ? "if it is meant, mark " : "mark ";

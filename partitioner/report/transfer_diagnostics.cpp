@@ -19,18 +19,6 @@ std::string direction_phrase(const Transfer& t) {
   return t.to == kHost ? "from the accelerator to the host" : "from the host to the accelerator";
 }
 
-const Allowance* allowance(const Graph& graph, NodeId node, DiagnosticKind kind) {
-  if (!node) return nullptr;
-  const auto& allowed = graph.nodes[node].allowed;
-  const auto found = std::find_if(allowed.begin(), allowed.end(), [&](const Allowance& a) { return a.kind == kind; });
-  return found == allowed.end() ? nullptr : &*found;
-}
-
-void allow(Diagnostic& diagnostic, const Allowance& allowance) {
-  diagnostic.severity = Severity::allowed;
-  diagnostic.notes.push_back(allowance_note(allowance.reason));
-}
-
 // --- implicit-copy ----------------------------------------------------------------------------------------------------------------
 
 void diagnose_copies(const Plan& plan, const DiagnosticOptions& options, Diagnostics& diagnostics) {
@@ -46,16 +34,14 @@ void diagnose_copies(const Plan& plan, const DiagnosticOptions& options, Diagnos
     Diagnostic d{DiagnosticKind::implicit_copy, *severity, "", t.location, 0, {}};
     d.message = value_phrase(graph, t.value) + " (" + type_phrase(graph.values[t.value].type) + ") is copied " + direction_phrase(t) + " " +
                 times_phrase(graph, t.region, t.frequency);
-    const Allowance* allowed = allowance(graph, graph.values[t.value].producer, DiagnosticKind::implicit_copy);
-    for (const ValueUse& use : deliveries.of(i)) {
-      if (!allowed) allowed = allowance(graph, use.node, DiagnosticKind::implicit_copy);
-    }
+    std::vector<NodeId> ends{graph.values[t.value].producer};
+    for (const ValueUse& use : deliveries.of(i)) ends.push_back(use.node);
     if (!deliveries.of(i).empty() && deliveries.of(i)[0].node) {
       d.notes.push_back({std::string("needed on the ") + (to_host ? "host" : "accelerator") + " here",
                          graph.nodes[deliveries.of(i)[0].node].location, 0});
     }
     d.notes.push_back({std::string("mark it with ") + (to_host ? "to_host()" : "to_accelerator()") + " if it is meant", {}, 0});
-    if (allowed) allow(d, *allowed);
+    allow_as_marked(d, graph, ends);
     diagnostics.add(std::move(d));
   }
 }
@@ -78,7 +64,7 @@ void diagnose_fallbacks(const Plan& plan, Trials& trials, const DiagnosticOption
     const std::optional<double> saved = trials.saved_by_freeing({&id, 1});
     if (saved && *saved > 0) cost += "; an accelerator kernel would save about " + format_seconds(*saved);
     d.notes.push_back({cost, {}, 0});
-    if (const Allowance* allowed = allowance(graph, id, DiagnosticKind::fallback)) allow(d, *allowed);
+    allow_as_marked(d, graph, {&id, 1});
     diagnostics.add(std::move(d));
   }
 }
@@ -173,12 +159,24 @@ void diagnose_waiting(const Plan& plan, const Schedule& schedule, const Diagnost
                            (w->loop ? " an execution of the loop" : "") + " predicted (" + machine_phrase(plan.machine) + ")",
                        {},
                        0});
-    if (const Allowance* allowed = allowance(graph, node, DiagnosticKind::transfer_bound)) allow(d, *allowed);
+    allow_as_marked(d, graph, {&node, 1});
     diagnostics.add(std::move(d));
   }
 }
 
 }  // namespace
+
+void allow_as_marked(Diagnostic& diagnostic, const Graph& graph, std::span<const NodeId> nodes) {
+  for (const NodeId node : nodes) {
+    if (!node) continue;
+    for (const Allowance& allowance : graph.nodes[node].allowed) {
+      if (allowance.kind != diagnostic.kind) continue;
+      diagnostic.severity = Severity::allowed;
+      diagnostic.notes.push_back(allowance_note(allowance.reason));
+      return;
+    }
+  }
+}
 
 Diagnostics diagnose(const Plan& plan, const Schedule& schedule, Trials& trials, const DiagnosticOptions& options) {
   Diagnostics diagnostics;

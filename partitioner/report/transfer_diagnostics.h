@@ -2,6 +2,8 @@
 // Reads the plan's structures; decides nothing about the program.
 #pragma once
 
+#include <span>
+
 #include "graph/base/diagnostic.h"
 #include "partitioner/apply/schedule.h"
 #include "partitioner/apply/trials.h"
@@ -13,6 +15,9 @@ namespace cleave::planner {
 Diagnostics diagnose(const Plan& plan, const Schedule& schedule, Trials& trials, const DiagnosticOptions& options);
 
 constexpr double kWorthSaying = 0.02;  ///< of a run, predicted: what saves less is no advice
+
+/// Turns it into one that the user allowed, where one of `nodes` (none: no node) allows its kind.
+void allow_as_marked(Diagnostic& diagnostic, const Graph& graph, std::span<const NodeId> nodes);
 
 /// Round trips alone (round_trip_diagnostics.cpp).
 void diagnose_round_trips(const Plan& plan, Trials& trials, const DiagnosticOptions& options, Diagnostics& diagnostics);

@@ -7,6 +7,7 @@
 
 #include "graph/base/diagnostic_folding.h"
 #include "graph/base/diagnostic_text.h"
+#include "graph/base/file.h"
 #include "graph/base/units.h"
 #include "models/model.h"
 #include "partitioner/compile.h"
@@ -133,6 +134,26 @@ TEST(MemoryFallback, SaysWhatTheMemoryIsFullOf) {
   EXPECT_EQ(std::count_if(roomy.diagnostics.begin(), roomy.diagnostics.end(), said), 0);
   ASSERT_TRUE(plan.memory_shortage.has_value());
   EXPECT_DOUBLE_EQ(plan.memory_shortage->seconds, roomy.predicted_seconds);
+}
+
+/// `allow` silences the two kinds as it does the others, and keeps the reason.
+TEST(Allowances, HoldForWorkThatIsRepeatedAndForLackOfMemory) {
+  const auto allowed = [](std::string text, const std::string& statement, const std::string& kind, const PlanOptions& options) {
+    const std::size_t end = text.find('\n', text.find(statement));
+    text.insert(
+        end, "\n" + std::string(text.find(statement) - text.rfind('\n', text.find(statement)) + 1, ' ') + "allow: {" + kind + ": known}");
+    const Plan plan = planner::plan(parse_model(text, "allowed.yaml"), options);
+    for (const Diagnostic& d : plan.diagnostics) {
+      if (info(d.kind).name == kind) return d.severity == Severity::allowed && d.notes.back().message == "allowed: known";
+    }
+    return false;
+  };
+  PlanOptions options;
+  options.costs.machine = *Machine::shipped("simulated");
+  const std::string folder = source_dir() + "/docs/examples/";
+  EXPECT_TRUE(allowed(*cleave::read_file(folder + "invariant_host_work.yaml"), "- scaled:", "invariant-host-work", options));
+  options.costs.machine.accelerators[0].memory_bytes = 64.0 * (1 << 20);
+  EXPECT_TRUE(allowed(*cleave::read_file(folder + "memory_fallback.yaml"), "- e:", "memory-fallback", options));
 }
 
 }  // namespace
