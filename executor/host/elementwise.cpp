@@ -1,6 +1,9 @@
 // Element-wise kernels, one of each line of graph/ops/elementwise.def: the loop for the machine's instruction set (simd/), or else the
 // scalar meaning in a loop for any machine.
 #include "graph/ops/elementwise.h"
+
+#include <cstring>
+
 #include "executor/host/kernels.h"
 #include "executor/host/rows.h"
 #include "executor/host/simd/loops.h"
@@ -40,6 +43,26 @@ Status kernel(const KernelCall& call) {
   return {};
 }
 
+template <std::size_t size>
+void copy(const std::byte* const* operands, const std::int64_t* steps, std::byte* results, std::int64_t count) {
+  if (steps[0] == 1) {
+    std::memmove(results, operands[0], static_cast<std::size_t>(count) * size);
+    return;
+  }
+  const std::int64_t apart = steps[0] * static_cast<std::int64_t>(size);
+  for (std::int64_t i = 0; i < count; ++i) std::memcpy(results + i * static_cast<std::int64_t>(size), operands[0] + i * apart, size);
+}
+
+/// Bits as they are: what a group does of its own (moved_group.h).
+RowLoop copy_loop(DType of) {
+  switch (size_of(of)) {
+    case 1: return copy<1>;
+    case 2: return copy<2>;
+    case 4: return copy<4>;
+    default: return copy<8>;
+  }
+}
+
 }  // namespace
 
 RowLoop row_loop(const OpDef& op, DType operand) {
@@ -53,6 +76,7 @@ RowLoop row_loop(const OpDef& op, DType operand) {
 }
 
 RowLoop loop_for(const OpDef& op, std::span<const TensorType> operands, const TensorType& result) {
+  if (op.name == "copy") return copy_loop(result.dtype);
   if (op.name == "astype") return convert_loop(operands[0].dtype, result.dtype);
   return row_loop(op, operands[static_cast<std::size_t>(op.promote_from)].dtype);
 }

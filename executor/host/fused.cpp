@@ -25,9 +25,27 @@ constexpr std::int64_t kLeastTiles = 4, kMostTiles = 16, kParts = 64;  ///< what
 constexpr std::int64_t kWorthCode = 1024;  ///< elements: with fewer, code takes longer to make than its runs save
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
+/// The first step that reads an input.
+const FusedStep* reader_of(const KernelRequest& request, std::size_t input) {
+  for (const FusedStep& step : request.steps)
+    if (std::find(step.operands.begin(), step.operands.end(), input) != step.operands.end()) return &step;
+  return nullptr;
+}
+
+/// An input that broadcasts must do so to one shape for all.
+bool is_read_one_way(const KernelRequest& request, std::size_t input) {
+  const FusedStep* first = reader_of(request, input);
+  const std::int64_t elements = request.input_types[input].elements();
+  if (!first || elements == 1 || elements == first->type.elements()) return first != nullptr;
+  return std::all_of(request.steps.begin(), request.steps.end(), [&](const FusedStep& step) {
+    const bool reads = std::find(step.operands.begin(), step.operands.end(), input) != step.operands.end();
+    return !reads || step.type.shape == first->type.shape;
+  });
+}
+
 class FusedKernel final : public HostKernel {
  public:
-  explicit FusedKernel(const KernelRequest& request);
+  explicit FusedKernel(const MovedGroup& request);
   Status run(const KernelCall& call) override;
 
  private:
@@ -63,12 +81,13 @@ class FusedKernel final : public HostKernel {
   Scratch<std::byte> scratch_;
 };
 
-FusedKernel::FusedKernel(const KernelRequest& request) {
-  const Shape& shape = request.steps[0].type.shape;
+FusedKernel::FusedKernel(const MovedGroup& request) {
   total_ = request.steps[0].type.elements();
-  for (const TensorType& input : request.input_types) {
-    readers_.emplace_back(input, shape);
-    values_.push_back({size_of(input.dtype)});
+  for (std::size_t i = 0; i < request.input_types.size(); ++i) {
+    const std::int64_t size = size_of(request.input_types[i].dtype);
+    const Shape& shape = reader_of(request, i)->type.shape;
+    readers_.emplace_back(size, request.strides(i, shape), shape);
+    values_.push_back({size});
   }
   for (const FusedStep& step : request.steps) values_.push_back({size_of(step.type.dtype)});
   for (std::size_t r = 0; r < request.written.size(); ++r) values_[readers_.size() + request.written[r]].result = r;
@@ -221,12 +240,18 @@ void FusedKernel::run_tile(const KernelCall& call, std::int64_t begin, std::int6
 bool fuses_elementwise(const KernelRequest& request) {
   const std::span<const FusedStep> steps = request.steps;
   if (steps.empty() || steps.size() > kMostSteps || request.input_types.size() + steps.size() > kMostValues) return false;
-  return std::all_of(steps.begin(), steps.end(),
-                     [&](const FusedStep& step) { return step.op->elementwise() && step.type.shape == steps[0].type.shape; });
+  // What the steps make is read in its order, under whatever shape: broadcasting that makes no more elements moves none.
+  const std::int64_t total = steps[0].type.elements();
+  const bool fits = std::all_of(steps.begin(), steps.end(),
+                                [&](const FusedStep& step) { return step.op->elementwise() && step.type.elements() == total; });
+  if (!fits) return false;
+  for (std::size_t input = 0; input < request.input_types.size(); ++input)
+    if (!is_read_one_way(request, input)) return false;
+  return true;
 }
 
-std::unique_ptr<HostKernel> prepare_fused(const KernelRequest& request) {
-  return std::make_unique<FusedKernel>(request);
+std::unique_ptr<HostKernel> prepare_fused(const MovedGroup& group) {
+  return std::make_unique<FusedKernel>(group);
 }
 
 std::unique_ptr<HostKernel> prepare_past_cache(const KernelRequest& request) {
@@ -234,7 +259,7 @@ std::unique_ptr<HostKernel> prepare_past_cache(const KernelRequest& request) {
   one.steps.push_back({request.node, request.op, request.attributes, {}, request.result_types[0]});
   for (std::size_t k = 0; k < request.input_types.size(); ++k) one.steps[0].operands.push_back(k);
   one.written = {0};
-  return std::make_unique<FusedKernel>(one);
+  return std::make_unique<FusedKernel>(*without_movement(one));
 }
 
 }  // namespace cleave::runtime::host

@@ -1,4 +1,7 @@
 // The host's kernels, by op. What has no row runs its meaning; several steps at once run as their fused kernel.
+#include <optional>
+#include <vector>
+
 #include "executor/host/fused.h"
 #include "executor/host/kernels.h"
 #include "executor/host/matmul/matmul.h"
@@ -58,6 +61,35 @@ host::KernelRow row_of(const OpDef& op) {
   return {op.name, run_meaning};
 }
 
+/// A group's kernel with its operands from where the group reads them.
+class ReadingKernel final : public HostKernel {
+ public:
+  ReadingKernel(std::unique_ptr<HostKernel> kernel, host::MovedGroup group) : kernel_(std::move(kernel)), group_(std::move(group)) {
+    for (const TensorType& type : group_.input_types) inputs_.push_back({&type, nullptr});
+  }
+  Status run(const KernelCall& call) override {
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      const host::Reading& reading = group_.readings[i];
+      inputs_[i].data = call.inputs[reading.input].data + reading.offset * size_of(group_.input_types[i].dtype);
+    }
+    return kernel_->run({call.op, call.attributes, inputs_, call.results, call.context, call.workers});
+  }
+
+ private:
+  std::unique_ptr<HostKernel> kernel_;
+  host::MovedGroup group_;
+  std::vector<TensorView> inputs_;
+};
+
+std::unique_ptr<HostKernel> prepare_group(host::MovedGroup group) {
+  std::unique_ptr<HostKernel> kernel = host::fuses_elementwise(group) ? host::prepare_fused(group) : host::prepare_row_group(group);
+  for (std::size_t i = 0; i < group.readings.size(); ++i) {
+    if (group.readings[i].input != i || group.readings[i].offset != 0)
+      return std::make_unique<ReadingKernel>(std::move(kernel), std::move(group));
+  }
+  return kernel;
+}
+
 }  // namespace
 
 Kernel host_kernel(const OpDef& op) {
@@ -66,7 +98,7 @@ Kernel host_kernel(const OpDef& op) {
 
 std::unique_ptr<HostKernel> prepare_host_kernel(const KernelRequest& request) {
   if (std::unique_ptr<HostKernel> product = host::prepare_matmul(request)) return product;
-  if (!request.steps.empty()) return host::fuses_elementwise(request) ? host::prepare_fused(request) : host::prepare_row_group(request);
+  if (!request.steps.empty()) return prepare_group(*host::without_movement(request));
   if (request.op->elementwise() && host::past_cache(request.result_types[0].bytes())) return host::prepare_past_cache(request);
   if (request.op->elementwise())
     return std::make_unique<host::ElementwiseKernel>(host::loop_for(*request.op, request.input_types, request.result_types[0]));
@@ -76,7 +108,9 @@ std::unique_ptr<HostKernel> prepare_host_kernel(const KernelRequest& request) {
 }
 
 bool host_fuses(const KernelRequest& request) {
-  return host::fuses_elementwise(request) || host::fuses_rows(request) || host::has_matmul(request);
+  if (host::has_matmul(request)) return true;
+  const std::optional<host::MovedGroup> group = host::without_movement(request);
+  return group && (host::fuses_elementwise(*group) || host::fuses_rows(*group));
 }
 
 }  // namespace cleave::runtime

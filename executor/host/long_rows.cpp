@@ -23,7 +23,7 @@ constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
 class LongRowsKernel final : public HostKernel {
  public:
-  LongRowsKernel(const KernelRequest& request, RowDomain domain);
+  LongRowsKernel(const MovedGroup& request, RowDomain domain);
   Status run(const KernelCall& call) override;
 
  private:
@@ -46,7 +46,7 @@ class LongRowsKernel final : public HostKernel {
     std::array<Operand, 3> operands;
   };
 
-  void add_step(const KernelRequest& request, std::size_t s);
+  void add_step(const MovedGroup& request, std::size_t s);
   void place(const KernelRequest& request);
   void run_tile(const KernelCall& call, std::int64_t row, std::int64_t begin, std::int64_t count, std::byte* scratch);
   void run_loop(const KernelCall& call, const Step& step, std::int64_t begin, std::int64_t count, std::byte* const* made,
@@ -68,7 +68,7 @@ class LongRowsKernel final : public HostKernel {
   Scratch<std::byte> scratch_;
 };
 
-LongRowsKernel::LongRowsKernel(const KernelRequest& request, RowDomain domain)
+LongRowsKernel::LongRowsKernel(const MovedGroup& request, RowDomain domain)
     : domain_(std::move(domain)), inputs_(request.input_types.size()), piece_(RowReduction::piece_of(domain_.columns)) {
   pieces_ = (domain_.columns + piece_ - 1) / piece_;
   for (const TensorType& input : request.input_types) values_.push_back({size_of(input.dtype)});
@@ -77,7 +77,7 @@ LongRowsKernel::LongRowsKernel(const KernelRequest& request, RowDomain domain)
   place(request);
 }
 
-void LongRowsKernel::add_step(const KernelRequest& request, std::size_t s) {
+void LongRowsKernel::add_step(const MovedGroup& request, std::size_t s) {
   const FusedStep& step = request.steps[s];
   Step made;
   made.kind = domain_.steps[s];
@@ -88,7 +88,8 @@ void LongRowsKernel::add_step(const KernelRequest& request, std::size_t s) {
     values_[operand].last_read = s;
     if (operand >= inputs_) continue;
     made.operands[k].reader = readers_.size();
-    readers_.emplace_back(types.back(), made.kind == RowStep::reduction ? domain_.shape : step.type.shape);
+    const Shape& to = made.kind == RowStep::reduction ? domain_.shape : step.type.shape;
+    readers_.emplace_back(values_[operand].size, request.strides(operand, to), to);
   }
   if (made.kind == RowStep::reduction) {
     made.reduction = row_reduction(*step.op, types[0].dtype, step.type.dtype);
@@ -228,8 +229,8 @@ bool fuses_long_rows(const RowDomain& domain) {
   return !domain.spreads && !domain.finds;
 }
 
-std::unique_ptr<HostKernel> prepare_long_rows(const KernelRequest& request, RowDomain domain) {
-  return std::make_unique<LongRowsKernel>(request, std::move(domain));
+std::unique_ptr<HostKernel> prepare_long_rows(const MovedGroup& group, RowDomain domain) {
+  return std::make_unique<LongRowsKernel>(group, std::move(domain));
 }
 
 }  // namespace cleave::runtime::host

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "executor/device/kernel.h"
+#include "executor/host/moved_group.h"
 #include "executor/host/row_domain.h"
 
 namespace cleave::runtime::host {
@@ -12,6 +13,6 @@ namespace cleave::runtime::host {
 /// Whether no step over the whole shape waits for what a step before has made of a whole row, and none finds places.
 bool fuses_long_rows(const RowDomain& domain);
 /// The kernel of such steps.
-std::unique_ptr<HostKernel> prepare_long_rows(const KernelRequest& request, RowDomain domain);
+std::unique_ptr<HostKernel> prepare_long_rows(const MovedGroup& group, RowDomain domain);
 
 }  // namespace cleave::runtime::host

@@ -27,7 +27,7 @@ bool short_enough(const RowDomain& domain) {
 
 }  // namespace
 
-RowGroupKernel::RowGroupKernel(const KernelRequest& request, RowDomain domain)
+RowGroupKernel::RowGroupKernel(const MovedGroup& request, RowDomain domain)
     : domain_(std::move(domain)), inputs_(request.input_types.size()) {
   const std::int64_t row_bytes = domain_.columns * domain_.widest;
   tile_rows_ = std::clamp<std::int64_t>(kTileBytes / row_bytes, 1, domain_.rows);
@@ -46,7 +46,7 @@ RowGroupKernel::RowGroupKernel(const KernelRequest& request, RowDomain domain)
 
 /// How an operand of any shape is read: broadcasting goes along the rows and inside each, or it does not, and where neither is plain there
 /// is a reader.
-Access RowGroupKernel::access(const KernelRequest& request, std::size_t operand, RowStep kind, const Shape& to) {
+Access RowGroupKernel::access(const MovedGroup& request, std::size_t operand, RowStep kind, const Shape& to) {
   Access made{operand, 0, 0, kNoRowPlace, kNoRowPlace};
   const bool inside = operand >= inputs_;
   const TensorType& type = inside ? request.steps[operand - inputs_].type : request.input_types[operand];
@@ -56,38 +56,36 @@ Access RowGroupKernel::access(const KernelRequest& request, std::size_t operand,
     made.step = inside ? 1 : 0;
     if (inside) return made;
     made.reader = readers_.size();
-    readers_.emplace_back(type, to);
+    readers_.emplace_back(size, request.strides(operand, to), to);
     return made;
   }
   const Shape& shape = domain_.shape;
-  const ops::Strides strides =
-      kind == RowStep::reduction ? ops::broadcast_strides(shape, shape) : ops::broadcast_strides(type.shape, shape);
-  // 1: as elements side by side, the innermost `unit` apart; 0: always the same; -1: neither.
-  const auto along = [&](std::size_t first, std::size_t last, std::int64_t unit) {
-    bool dense = true, still = true;
-    for (std::size_t axis = last; axis-- > first; unit *= shape[axis]) {
-      if (shape[axis] == 1) continue;
-      dense = dense && strides[axis] == unit;
-      still = still && strides[axis] == 0;
+  const ops::Strides strides = kind == RowStep::reduction ? ops::broadcast_strides(shape, shape) : request.strides(operand, shape);
+  // How far apart neighbours along some axes are, if that is the same everywhere.
+  const auto along = [&](std::size_t first, std::size_t last) -> std::optional<std::int64_t> {
+    std::optional<std::int64_t> step;
+    for (std::int64_t run = 1; last-- > first; run *= shape[last]) {
+      if (shape[last] == 1) continue;
+      if (!step) step = strides[last];
+      if (strides[last] != *step * run) return std::nullopt;
     }
-    return still ? 0 : dense ? 1 : -1;
+    return step.value_or(0);
   };
-  int in_row = along(domain_.outer_axes, shape.size(), 1);
-  if (domain_.columns == 1) in_row = along(0, domain_.outer_axes, 1) == 1 ? 1 : 0;
-  const std::int64_t row_elements = in_row == 1 ? domain_.columns : 1;
-  const int over_rows = along(0, domain_.outer_axes, row_elements);
-  if (in_row < 0 || over_rows < 0) {
+  std::optional<std::int64_t> in_row = along(domain_.outer_axes, shape.size());
+  const std::optional<std::int64_t> over_rows = along(0, domain_.outer_axes);
+  if (domain_.columns == 1) in_row = over_rows == 1 ? 1 : 0;
+  if (!over_rows || (in_row != 0 && in_row != 1)) {
     made.reader = readers_.size();
-    readers_.emplace_back(type, shape);
+    readers_.emplace_back(size, strides, shape);
     return made;
   }
-  made.step = in_row;
-  made.row_bytes = over_rows * row_elements * size;
-  if (!inside && in_row == 1) values_[operand].row_bytes = made.row_bytes;
+  made.step = *in_row;
+  made.row_bytes = *over_rows * size;
+  if (!inside && in_row == 1 && over_rows == domain_.columns) values_[operand].row_bytes = made.row_bytes;
   return made;
 }
 
-void RowGroupKernel::make_pieces(const KernelRequest& request) {
+void RowGroupKernel::make_pieces(const MovedGroup& request) {
   for (std::size_t s = 0; s < request.steps.size();) {
     const std::size_t taken = domain_.rows * domain_.columns < kWorthCode ? 0 : make_code(request, s);
     if (taken == 0) add(step_alone(request, s));
@@ -104,7 +102,7 @@ void RowGroupKernel::add(Piece piece) {
   pieces_.push_back(std::move(piece));
 }
 
-RowGroupKernel::Piece RowGroupKernel::step_alone(const KernelRequest& request, std::size_t s) {
+RowGroupKernel::Piece RowGroupKernel::step_alone(const MovedGroup& request, std::size_t s) {
   const FusedStep& step = request.steps[s];
   Piece made;
   made.kind = domain_.steps[s];
@@ -124,7 +122,7 @@ RowGroupKernel::Piece RowGroupKernel::step_alone(const KernelRequest& request, s
 }
 
 /// Adds the code of as many steps over whole rows as there is some for; how many.
-std::size_t RowGroupKernel::make_code(const KernelRequest& request, std::size_t first) {
+std::size_t RowGroupKernel::make_code(const MovedGroup& request, std::size_t first) {
   std::size_t end = first;
   KernelRequest run;  // these steps by themselves: what comes before them is an input
   std::vector<Access> inputs;
@@ -248,10 +246,10 @@ bool fuses_rows(const KernelRequest& request) {
   return domain && (short_enough(*domain) || fuses_long_rows(*domain));
 }
 
-std::unique_ptr<HostKernel> prepare_row_group(const KernelRequest& request) {
-  RowDomain domain = *row_domain(request);
-  if (short_enough(domain)) return std::make_unique<RowGroupKernel>(request, std::move(domain));
-  return prepare_long_rows(request, std::move(domain));
+std::unique_ptr<HostKernel> prepare_row_group(const MovedGroup& group) {
+  RowDomain domain = *row_domain(group);
+  if (short_enough(domain)) return std::make_unique<RowGroupKernel>(group, std::move(domain));
+  return prepare_long_rows(group, std::move(domain));
 }
 
 }  // namespace cleave::runtime::host

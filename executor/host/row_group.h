@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "executor/device/kernel.h"
+#include "executor/host/moved_group.h"
 
 namespace cleave::runtime::host {
 
@@ -11,6 +12,6 @@ namespace cleave::runtime::host {
 /// of what its reductions give.
 bool fuses_rows(const KernelRequest& request);
 /// The kernel of such steps.
-std::unique_ptr<HostKernel> prepare_row_group(const KernelRequest& request);
+std::unique_ptr<HostKernel> prepare_row_group(const MovedGroup& group);
 
 }  // namespace cleave::runtime::host

@@ -7,6 +7,7 @@
 
 #include "executor/device/kernel.h"
 #include "executor/host/code/code.h"
+#include "executor/host/moved_group.h"
 #include "executor/host/reductions.h"
 #include "executor/host/row_domain.h"
 #include "executor/host/rows.h"
@@ -30,7 +31,7 @@ class RowGroupKernel final : public HostKernel {
   static constexpr std::size_t kMostSteps = 32;
   static constexpr std::size_t kMostValues = 64;  ///< inputs and what the steps compute
 
-  RowGroupKernel(const KernelRequest& request, RowDomain domain);
+  RowGroupKernel(const MovedGroup& request, RowDomain domain);
   Status run(const KernelCall& call) override;
 
  private:
@@ -56,10 +57,10 @@ class RowGroupKernel final : public HostKernel {
   };
   struct Tile;
 
-  Access access(const KernelRequest& request, std::size_t operand, RowStep kind, const Shape& to);
-  void make_pieces(const KernelRequest& request);
-  Piece step_alone(const KernelRequest& request, std::size_t s);
-  std::size_t make_code(const KernelRequest& request, std::size_t first);
+  Access access(const MovedGroup& request, std::size_t operand, RowStep kind, const Shape& to);
+  void make_pieces(const MovedGroup& request);
+  Piece step_alone(const MovedGroup& request, std::size_t s);
+  std::size_t make_code(const MovedGroup& request, std::size_t first);
   void add(Piece piece);
   void choose_ways_past_cache();
   void hold_what_is_read(const KernelCall& call);

@@ -3,12 +3,18 @@
 #include <algorithm>
 #include <cstring>
 
-#include "graph/ops/strided.h"
-
 namespace cleave::runtime::host {
 
-TileReader::TileReader(const TensorType& from, const Shape& to) : size_(size_of(from.dtype)) {
-  const ops::Strides strides = ops::broadcast_strides(from.shape, to);
+namespace {
+
+template <std::size_t size>
+void copy_apart(std::byte* to, const std::byte* from, std::int64_t count, std::int64_t step) {
+  for (std::int64_t i = 0; i < count; ++i) std::memcpy(to + i * std::int64_t{size}, from + i * step * std::int64_t{size}, size);
+}
+
+}  // namespace
+
+TileReader::TileReader(std::int64_t size, const ops::Strides& strides, const Shape& to) : size_(size) {
   for (std::size_t axis = to.size(); axis-- > 0;) {
     if (to[axis] == 1) continue;
     if (count_ > 0 && strides[axis] == step_[count_ - 1] * extent_[count_ - 1]) {
@@ -22,9 +28,9 @@ TileReader::TileReader(const TensorType& from, const Shape& to) : size_(size_of(
 }
 
 TileOperand TileReader::read(const std::byte* data, std::int64_t begin, std::int64_t count, std::byte* scratch, bool side_by_side) const {
-  if (count_ == 1) return {data + begin * step_[0] * size_, step_[0]};  // broadcasting gives steps of 0 and 1 along a single axis
+  if (!gathers()) return {data + begin * step_[0] * size_, step_[0]};
   const std::int64_t inside = begin % extent_[0];
-  if (inside + count <= extent_[0] && !(side_by_side && step_[0] == 0)) {
+  if (inside + count <= extent_[0] && plain() && !(side_by_side && step_[0] == 0)) {
     std::int64_t offset = inside * step_[0], rest = begin / extent_[0];
     for (std::size_t axis = 1; axis < count_; rest /= extent_[axis++]) offset += rest % extent_[axis] * step_[axis];
     return {data + offset * size_, step_[0]};
@@ -47,6 +53,13 @@ void TileReader::gather(const std::byte* data, std::int64_t begin, std::int64_t 
     const std::size_t bytes = static_cast<std::size_t>(row * size_);
     if (step_[0] == 1) {
       std::memcpy(scratch, from, bytes);
+    } else if (step_[0] != 0) {
+      switch (size_) {
+        case 1: copy_apart<1>(scratch, from, row, step_[0]); break;
+        case 2: copy_apart<2>(scratch, from, row, step_[0]); break;
+        case 4: copy_apart<4>(scratch, from, row, step_[0]); break;
+        default: copy_apart<8>(scratch, from, row, step_[0]);
+      }
     } else {  // one element over and over: doubled until the row is full
       std::memcpy(scratch, from, static_cast<std::size_t>(size_));
       for (std::size_t done = static_cast<std::size_t>(size_); done < bytes; done *= 2)

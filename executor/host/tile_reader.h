@@ -1,4 +1,5 @@
-// TileReader: an operand of another shape than the result's, read as the part of the result's elements that a tile holds.
+// TileReader: an operand that does not lie as the result does (it broadcasts, or is a slice of what is there), read as the part of the
+// result's elements that a tile holds.
 #pragma once
 
 #include <array>
@@ -8,6 +9,7 @@
 #include "executor/runtime.h"
 #include "graph/array/tensor_type.h"
 #include "graph/ops/rules.h"
+#include "graph/ops/strided.h"
 
 namespace cleave::runtime::host {
 
@@ -19,11 +21,11 @@ struct TileOperand {
 
 class TileReader {
  public:
-  /// `from` broadcasts to `to`.
-  TileReader(const TensorType& from, const Shape& to);
+  /// Elements of so many bytes, so many apart along the axes of `to`.
+  TileReader(std::int64_t size, const ops::Strides& strides, const Shape& to);
 
   /// Whether tiles ever have to be put together in `scratch`.
-  [[nodiscard]] bool gathers() const { return count_ > 1; }
+  [[nodiscard]] bool gathers() const { return count_ > 1 || !plain(); }
   /// Whether one element is all there is.
   [[nodiscard]] bool repeats() const { return count_ == 1 && step_[0] == 0; }
   /// The operand's elements for `count` results from `begin` on, where they lie or put together in `scratch`. `side_by_side`: there, too,
@@ -31,6 +33,8 @@ class TileReader {
   TileOperand read(const std::byte* data, std::int64_t begin, std::int64_t count, std::byte* scratch, bool side_by_side = false) const;
 
  private:
+  /// The steps that loops are fast with.
+  [[nodiscard]] bool plain() const { return step_[0] == 0 || step_[0] == 1; }
   void gather(const std::byte* data, std::int64_t begin, std::int64_t count, std::byte* scratch) const;
 
   std::int64_t size_;      ///< of an element

@@ -64,12 +64,21 @@ class Finder {
   void fuse(const FusibleGroup& part) {
     std::vector<NodeId> open(part.nodes.begin(), part.nodes.begin() + static_cast<std::ptrdiff_t>(part.pulled) + 1);
     if (open.size() > 1 && !takes(open)) open.erase(open.begin(), open.end() - 1);
-    for (std::size_t i = part.pulled + 1; i < part.nodes.size(); ++i) {
-      const bool adjacent = place_[part.nodes[i]] == place_[open.back()] + 1;
-      open.push_back(part.nodes[i]);
-      if (adjacent && takes(open)) continue;
-      open.pop_back();
-      close(std::exchange(open, {part.nodes[i]}));
+    for (std::size_t i = part.pulled + 1; i < part.nodes.size();) {
+      std::vector<NodeId> longer = open;
+      bool adjacent = true;
+      std::int64_t next = place_[open.back()] + 1;
+      do {  // a member with what waits for it, which may stand anywhere before
+        const std::int64_t place = place_[part.nodes[i]];
+        adjacent = adjacent && (place == next || (part.waits(i) && place < next));
+        next += place == next ? 1 : 0;
+        longer.push_back(part.nodes[i]);
+      } while (part.waits(i++));
+      if (adjacent && takes(longer)) {
+        open = std::move(longer);
+      } else {
+        close(std::exchange(open, {longer.back()}));
+      }
     }
     close(open);
   }

@@ -160,22 +160,35 @@ class Finder {
   }
 
   /// Which results of an operation or a group may lie on top of an operand: those of element-wise steps, and of the host's groups of such
-  /// steps and reductions of rows those over the whole shape. What is smaller may be read again and again.
+  /// steps, reductions of rows and movement those over the whole shape. What is smaller may be read again and again.
   [[nodiscard]] std::function<bool(ValueId)> overwritten(const Node& node, const FusionGroup* group) const {
     const auto elementwise = [](const Node& each) { return each.kind == NodeKind::operation && each.op->elementwise(); };
     if (!group) return [alone = elementwise(node) && node.results.size() == 1](ValueId) { return alone; };
-    const auto reduces = [](const Node& each) { return each.kind == NodeKind::operation && each.op->cost_class == CostClass::reduction; };
+    const auto in_rows = [](const Node& each) {
+      return each.kind == NodeKind::operation &&
+             (each.op->cost_class == CostClass::reduction || each.op->cost_class == CostClass::movement);
+    };
     std::int64_t most = 0;
     bool fits = true;
     for (const NodeId id : group->nodes) {
       const Node& each = graph_.nodes[id];
       const TensorType& made = graph_.values[each.results[0]].type;
       const bool of_one_shape = made.shape == graph_.values[node.results[0]].type.shape;
-      fits = fits && (host_ ? elementwise(each) || reduces(each) : elementwise(each) && of_one_shape);
+      fits = fits && (host_ ? elementwise(each) || in_rows(each) : elementwise(each) && of_one_shape);
       most = std::max(most, made.elements());
     }
-    for (const ValueId input : group->inputs) most = std::max(most, graph_.values[input].type.elements());
+    for (const ValueId input : group->inputs)
+      if (!moved(group, input)) most = std::max(most, graph_.values[input].type.elements());
     return [this, fits, most](ValueId result) { return fits && graph_.values[result].type.elements() == most; };
+  }
+
+  /// Whether an operation of the group moves a value's elements, which are then read in another order than results are written.
+  [[nodiscard]] bool moved(const FusionGroup* group, ValueId value) const {
+    return group && std::any_of(group->nodes.begin(), group->nodes.end(), [&](NodeId id) {
+             const Node& node = graph_.nodes[id];
+             return node.op->cost_class == CostClass::movement &&
+                    std::find(node.inputs.begin(), node.inputs.end(), value) != node.inputs.end();
+           });
   }
 
   void compute(const Step& step, Time now, std::size_t block) {
@@ -186,8 +199,9 @@ class Finder {
     const auto overwrites = overwritten(node, group);
     for (ValueId input : group ? group->inputs : node.inputs) {
       bool in_place = false;
+      const bool in_order = !moved(group, input);
       for (ValueId result : results) {
-        if (!overwrites(result) || graph_.values[input].type != graph_.values[result].type || leaves_[input]) continue;
+        if (!in_order || !overwrites(result) || graph_.values[input].type != graph_.values[result].type || leaves_[input]) continue;
         in_place = true;
         in_place_.push_back({input, result});
       }

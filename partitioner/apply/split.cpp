@@ -75,7 +75,9 @@ class Splitter {
         for (const FusibleGroup& part : parts_of(group, [&](NodeId node) { return has_copy(node, d); })) {
           const auto first = part.nodes.begin() + static_cast<std::ptrdiff_t>(part.pulled);
           std::vector<NodeId>& row = rows_[d][*first];
-          row.assign(first, part.nodes.end());
+          for (std::size_t i = part.pulled; i < part.nodes.size(); ++i) {  // what waits since before stays there: it may be sent
+            if (!part.waits(i) || uses_.position(part.nodes[i]) > uses_.position(*first)) row.push_back(part.nodes[i]);
+          }
           for (const NodeId node : row) first_of_row_[d][node] = *first;
           constants_first_[graph_.nodes[*first].region] = 1;
         }

@@ -45,54 +45,74 @@ class Finder {
     const Node& node = graph_.nodes[id];
     if (is_control(node.kind) || node.kind == NodeKind::counter) return close();
     if (node.kind != NodeKind::operation) return;  // it is there already
-    if (elsewhere(id)) {
-      passed_.insert(passed_.end(), node.results.begin(), node.results.end());
-      return;
+    if (elsewhere(id)) return pass(node);
+    const bool fits = fusible(id);
+    if (fits && joins(id)) return;
+    if (fits && moves(node) && uses_[node.results[0].index] == 1) {  // it waits for its reader
+      lone_[id.index] = 1;
+      return pass(node);
     }
-    if (pulls(id)) return;
-    if (!fits(id)) close();
-    if (!fusible(id)) return;
-    if (open_.nodes.empty()) passed_.clear();
-    open_.nodes.push_back(id);
-    lone_[id.index] = moves(node) && uses_[node.results[0].index] == 1;
+    if (fits && pulls(id)) return;
+    close();
+    if (fits) open_.nodes.push_back(id);
   }
+  void pass(const Node& node) { passed_.insert(passed_.end(), node.results.begin(), node.results.end()); }
 
-  /// Opens a group of `id` and earlier operations that only it reads, wherever they stand, if there is one kernel for them (a transpose
-  /// that a matrix product reads as it lies): their own operands are read later instead.
-  bool pulls(NodeId id) {
-    if (!fusible(id)) return false;
-    FusibleGroup pulling;
+  /// Earlier operations that move what only `id` reads, wherever they stand, and are in no group.
+  [[nodiscard]] std::vector<NodeId> moved_for(NodeId id) const {
+    std::vector<NodeId> found;
     for (const ValueId input : graph_.nodes[id].inputs) {
       const NodeId earlier = graph_.values[input].producer;
-      const bool taken = taken_[earlier.index] || (open_.nodes.size() > 1 && contains(open_.nodes, earlier));
-      if (lone_[earlier.index] && !taken && !contains(pulling.nodes, earlier)) pulling.nodes.push_back(earlier);
+      const bool is_free = lone_[earlier.index] && !taken_[earlier.index] && !contains(open_.nodes, earlier);
+      if (is_free && !contains(found, earlier)) found.push_back(earlier);
     }
+    std::sort(found.begin(), found.end());
+    return found;
+  }
+
+  /// Opens a group of `id` and what is moved for it if there is one kernel for them (a transpose that a matrix product reads as it lies):
+  /// their own operands are read later instead.
+  bool pulls(NodeId id) {
+    FusibleGroup pulling{moved_for(id), 0, {}, {}};
     if (pulling.nodes.empty()) return false;
-    std::sort(pulling.nodes.begin(), pulling.nodes.end());
     pulling.pulled = pulling.nodes.size();
     pulling.nodes.push_back(id);
-    if (!takes(pulling.nodes)) return false;
-    if (open_.nodes.size() == 1 && contains(pulling.nodes, open_.nodes[0])) open_ = {};
+    if (!takes_(request_for(graph_, make_group(graph_, pulling.nodes, uses_)))) return false;
     close();
     pulling.must_hide.assign(pulling.nodes.size(), 1);
     open_ = std::move(pulling);
     return true;
   }
 
-  /// Whether the open group may go on with `id`; notes on what terms.
-  bool fits(NodeId id) {
-    if (open_.nodes.empty()) return true;
-    if (!fusible(id) || !connected(graph_.nodes[id])) return false;
+  /// Whether the open group goes on with `id`: with what is moved for it, or else without.
+  bool joins(NodeId id) {
+    if (open_.nodes.empty()) return false;
+    std::vector<NodeId> moved = moved_for(id);
+    const auto stays = [&](NodeId each) {
+      const Node& node = graph_.nodes[each];
+      return node.region != graph_.nodes[id].region || contains(passed_, node.inputs[0]);
+    };
+    moved.erase(std::remove_if(moved.begin(), moved.end(), stays), moved.end());
+    return (!moved.empty() && joins(id, moved)) || joins(id, {});
+  }
+  bool joins(NodeId id, const std::vector<NodeId>& moved) {
+    if (!connected(graph_.nodes[id], moved)) return false;
     std::vector<NodeId> nodes = open_.nodes;
+    nodes.insert(nodes.end(), moved.begin(), moved.end());
     nodes.push_back(id);
     KernelRequest request = request_for(graph_, make_group(graph_, nodes, uses_));
     if (!takes_(request)) return false;
+    open_.waiting.resize(open_.nodes.size(), 0);
+    open_.waiting.resize(nodes.size() - 1, 1);
+    open_.waiting.push_back(0);
     open_.must_hide.resize(nodes.size(), 0);
     open_.must_hide.back() = request.written.size() < nodes.size() && !takes_all_written(std::move(request));
+    open_.nodes = std::move(nodes);
     return true;
   }
-  [[nodiscard]] bool connected(const Node& node) const {
-    if (std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return contains(passed_, input); })) return false;
+  [[nodiscard]] bool connected(const Node& node, const std::vector<NodeId>& moved) const {
+    const auto comes_later = [&](ValueId input) { return contains(passed_, input) && !contains(moved, graph_.values[input].producer); };
+    if (std::any_of(node.inputs.begin(), node.inputs.end(), comes_later)) return false;
     return std::any_of(open_.nodes.begin(), open_.nodes.end(), [&](NodeId member) {
       const Node& other = graph_.nodes[member];
       return std::any_of(node.inputs.begin(), node.inputs.end(),
@@ -100,7 +120,6 @@ class Finder {
     });
   }
 
-  [[nodiscard]] bool takes(const std::vector<NodeId>& nodes) const { return takes_(request_for(graph_, make_group(graph_, nodes, uses_))); }
   [[nodiscard]] bool takes_all_written(KernelRequest request) const {
     request.written.clear();
     request.result_types.clear();
@@ -128,7 +147,7 @@ class Finder {
   const DeviceId side_;
   const FusionRule& takes_;
   const std::vector<int> uses_;
-  std::vector<char> lone_;   ///< by node: only moves its one operand's elements, and has one reader
+  std::vector<char> lone_;   ///< by node: only moves its one operand's elements, has one reader, and waits for it
   std::vector<char> taken_;  ///< by node: in a group that is closed
   FusibleGroup open_;
   std::vector<ValueId> passed_;  ///< made elsewhere since the group was opened
@@ -155,12 +174,18 @@ std::vector<FusibleGroup> parts_of(const FusibleGroup& group, const std::functio
   std::vector<FusibleGroup> parts;
   FusibleGroup open;
   const auto close = [&] {
+    while (!open.nodes.empty() && open.waits(open.nodes.size() - 1)) {
+      open.nodes.pop_back();
+      open.must_hide.pop_back();
+      open.waiting.pop_back();
+    }
     if (open.nodes.size() > 1) parts.push_back(std::move(open));
     open = {};
   };
   const auto join = [&](std::size_t i) {
     open.nodes.push_back(group.nodes[i]);
     open.must_hide.push_back(group.must_hide[i]);
+    open.waiting.push_back(group.waits(i) ? 1 : 0);
   };
   for (std::size_t i = group.pulled; i < group.nodes.size(); ++i) {
     if (!on_side(group.nodes[i])) {
@@ -172,7 +197,7 @@ std::vector<FusibleGroup> parts_of(const FusibleGroup& group, const std::functio
         if (on_side(group.nodes[k])) join(k);
       open.pulled = open.nodes.size();
     }
-    join(i);
+    if (!open.nodes.empty() || !group.waits(i)) join(i);
   }
   close();
   return parts;

@@ -12,12 +12,16 @@
 
 namespace cleave::planner {
 
-/// Operations of one region, each connected with those before it, with nothing between them that makes what they read. In front may stand
-/// some from anywhere before (transposes) that only the first of the others reads.
+/// Operations of one region, each connected with those before it, with nothing between them that makes what they read. Operations that only
+/// move what one member reads (transposes, slices) come from anywhere before: those that the first member reads stand in front, and may be
+/// of another region; those of a later one stand right before it.
 struct FusibleGroup {
-  std::vector<NodeId> nodes;    ///< in program order; two at least
+  std::vector<NodeId> nodes;    ///< as they are done; two at least
   std::size_t pulled = 0;       ///< so many stand in front
   std::vector<char> must_hide;  ///< by node: there is a kernel with it only if nobody else reads what the others make
+  std::vector<char> waiting;    ///< by node: it stands right before its reader, and is in the kernel only between that and a member before
+
+  [[nodiscard]] bool waits(std::size_t i) const { return i < waiting.size() && waiting[i] != 0; }
 };
 
 /// By side.
@@ -31,12 +35,12 @@ std::vector<int> count_uses(const Graph& graph);
 std::vector<FusibleGroup> find_fusible(const Graph& graph, DeviceId side, const FusionRule& takes);
 
 /// What runs as one kernel of a group of which a side has some operations only: each row of neighbours without a gap, the first of them
-/// with what it pulls. Rows of one are left out.
+/// with what it pulls, without what waits for a reader at its end or waits for nothing at its beginning. Rows of one are left out.
 std::vector<FusibleGroup> parts_of(const FusibleGroup& group, const std::function<bool(NodeId)>& on_side);
 
 /// A group as it meets the rest of a program.
 struct FusionGroup {
-  std::vector<NodeId> nodes;     ///< in program order; two at least
+  std::vector<NodeId> nodes;     ///< as they are done; two at least
   std::vector<ValueId> inputs;   ///< from outside, each once
   std::vector<ValueId> results;  ///< what others read, each a node's one result
 };

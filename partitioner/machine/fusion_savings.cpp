@@ -45,6 +45,11 @@ class FusionSavings::Group {
   [[nodiscard]] double moving(ValueId value) const {
     return static_cast<double>(graph_.values[value].type.bytes()) / rates_.bytes_per_second;
   }
+  /// Whether it gives a part of what it reads, and so reads no more than that.
+  [[nodiscard]] bool selects(std::size_t i) const {
+    const auto elements = [&](ValueId value) { return graph_.values[value].type.elements(); };
+    return node(i).op->cost_class == CostClass::movement && elements(node(i).results[0]) < elements(node(i).inputs[0]);
+  }
   [[nodiscard]] bool reads(std::size_t i, ValueId value) const {
     return std::find(node(i).inputs.begin(), node(i).inputs.end(), value) != node(i).inputs.end();
   }
@@ -56,21 +61,29 @@ class FusionSavings::Group {
     spare_[i] -= seconds;
     note(i, first, last, alone, seconds);
   }
+  /// What waits for its reader is in the kernel with that and a member before it, or not.
   void note(std::size_t i, std::size_t first, std::size_t last, bool alone, double seconds) {
+    while (group_.waits(first)) --first;
+    while (group_.waits(last)) ++last;
     for (std::size_t k = first + 1; k <= last; ++k) alone = alone || group_.must_hide[k] != 0;
     saved_[i][{first, last, alone}] += seconds;
   }
 
-  /// What is pulled is not done at all: who reads it reads its operand instead.
+  /// What is pulled is not done at all: who reads it reads its operand instead, which is less where that broadcasts.
   void pull(std::size_t i) {
     const double seconds = spare_[i] + computing_[i];
     if (seconds > 0) saved_[i][{i, group_.pulled, true}] += seconds;
+    double& of_reader = spare_[group_.pulled];
+    const double less = std::min(of_reader, moving(node(i).results[0]) - moving(node(i).inputs[0]));
+    if (less <= 0) return;
+    of_reader -= less;
+    saved_[group_.pulled][{i, group_.pulled, true}] += less;
   }
 
   /// What is pulled reads what its reader reads too: once is enough.
   void read_at_once(std::size_t i) {
     const ValueId value = node(i).inputs[0];
-    if (reads(group_.pulled, value)) save(group_.pulled, i, group_.pulled, true, moving(value));
+    if (reads(group_.pulled, value) && !selects(i)) save(group_.pulled, i, group_.pulled, true, moving(value));
   }
 
   /// While some operations of a group wait for memory, others compute: those that wait for none of their own any more. Not where values
@@ -108,12 +121,13 @@ class FusionSavings::Group {
 
   /// What one before has made or read already need not be read again.
   void read(std::size_t i) {
+    if (selects(i)) return;
     std::vector<ValueId> done;
     for (const ValueId value : node(i).inputs) {
       if (std::find(done.begin(), done.end(), value) != done.end()) continue;
       done.push_back(value);
       for (std::size_t k = i; k-- > group_.pulled;) {
-        if (node(k).results[0] != value && !reads(k, value)) continue;
+        if (node(k).results[0] != value && (!reads(k, value) || selects(k))) continue;
         save(i, k, i, false, moving(value));
         break;
       }

@@ -98,6 +98,7 @@ struct OpRow {
 };
 
 constexpr OpRow kRows[] = {
+    {"copy", same, same, same},
     {"add", pair<Act::add>, pair<Act::add>, nullptr},
     {"subtract", pair<Act::subtract>, pair<Act::subtract>, nullptr},
     {"multiply", pair<Act::multiply>, product_of_integers, nullptr},

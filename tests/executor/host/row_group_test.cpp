@@ -1,6 +1,6 @@
-// Groups of element-wise steps and reductions of rows as one kernel of the host, against the kernels of the steps run one after the other
-// (which kernels_test holds to their meanings): equal to the bit, for every number of threads and every length of a row. And every part of
-// a group is one too, on which the planner counts.
+// Groups of element-wise steps, reductions of rows and movement as one kernel of the host, against the kernels of the steps run one after
+// the other (which kernels_test holds to their meanings): equal to the bit, for every number of threads and every length of a row. And
+// every part of a group is one too, on which the planner counts.
 #include "executor/host/row_group.h"
 
 #include <gtest/gtest.h>
@@ -22,6 +22,13 @@ struct Group {
   std::vector<Array> inputs, made;
 };
 
+/// Whether a step moves the elements of an operand from outside, by way of other such steps or not.
+bool moves_input(const KernelRequest& request, std::size_t s) {
+  const FusedStep& step = request.steps[s];
+  if (step.op->cost_class != CostClass::movement) return false;
+  return step.operands[0] < request.input_types.size() || moves_input(request, step.operands[0] - request.input_types.size());
+}
+
 class Generator {
  public:
   explicit Generator(unsigned seed) : random_(seed) {}
@@ -33,10 +40,11 @@ class Generator {
     shape_ = shape;
     row_axes_ = row_axes;
     for (std::size_t i = 0, count = 1 + pick(4); i < count; ++i) add_input(i == 0);
+    for (std::size_t count = pick(2) ? pick(3) : 0; count-- > 0;) add_moved();
     const std::size_t wanted = 2 + pick(12);
     for (std::size_t tries = 0; tries < 60 && group_.request.steps.size() < wanted; ++tries) add_step();
     for (std::size_t s = 0; s < group_.request.steps.size(); ++s) {
-      if (s + 1 < group_.request.steps.size() && pick(4) > 0) continue;
+      if (s + 1 < group_.request.steps.size() && (pick(4) > 0 || moves_input(group_.request, s))) continue;
       group_.request.written.push_back(s);
       group_.request.result_types.push_back(group_.request.steps[s].type);
     }
@@ -54,6 +62,9 @@ class Generator {
       for (std::int64_t& size : shape) size = pick(2) ? size : 1;
       shape.erase(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(pick(shape.size() + 1)));
     }
+    add_input_of(shape);
+  }
+  void add_input_of(const Shape& shape) {
     const DType dtype = std::array{DType::f32, DType::f32, DType::f64, DType::i32, DType::u8, DType::f16}[pick(6)];
     Array array(TensorType{dtype, shape});
     dispatch(dtype, [&](auto zero) {
@@ -66,9 +77,80 @@ class Generator {
     values_.push_back(std::move(array));
   }
 
+  /// Runs it alone, and it is the next step.
+  void append(FusedStep step, std::vector<Array> operands) {
+    Array made(step.type);
+    std::vector<TensorView> views;
+    for (Array& operand : operands) views.push_back({&operand.type(), const_cast<std::byte*>(operand.bytes())});
+    const TensorView view{&made.type(), made.mutable_bytes()};
+    const OpContext context{[](std::string_view) {}};
+    ASSERT_TRUE(run_guarded(host_kernel(*step.op), {*step.op, *step.attributes, views, std::span(&view, 1), context}).ok());
+    group_.request.op = step.op;
+    group_.request.attributes = step.attributes;
+    group_.request.steps.push_back(std::move(step));
+    values_.push_back(std::move(made));
+  }
+
+  /// A step on an input of its own, from which it makes one of the full shape or one that broadcasts to it. All inputs come first.
+  void add_moved() {
+    Shape to = shape_, from;
+    if (pick(3) == 0)
+      for (std::int64_t& size : to) size = pick(2) ? size : 1;
+    Attributes attributes;
+    const char* op = std::array{"slice", "slice", "slice", "reshape", "broadcast_to", "expand_dims"}[pick(6)];
+    if (op == std::string_view("slice")) {
+      std::vector<std::int64_t> starts, stops, steps, squeeze;
+      if (pick(3) == 0) {
+        squeeze = {0};
+        from.push_back(3);
+        starts.push_back(1);
+        stops.push_back(2);
+        steps.push_back(1);
+      }
+      for (const std::int64_t size : to) {
+        const auto step = static_cast<std::int64_t>(1 + (pick(3) == 0 ? pick(3) : 0)), offset = static_cast<std::int64_t>(pick(3));
+        from.push_back(offset + size * step + static_cast<std::int64_t>(pick(4)));
+        const bool back = pick(4) == 0 && size > 0;
+        starts.push_back(back ? offset + (size - 1) * step : offset);
+        stops.push_back(back ? (offset == 0 ? -from.back() - 1 : offset - 1) : offset + size * step - (step > 1 ? 1 : 0));
+        steps.push_back(back ? -step : step);
+      }
+      attributes.set("starts", starts);
+      attributes.set("stops", stops);
+      attributes.set("steps", steps);
+      attributes.set("squeeze", squeeze);
+    } else if (op == std::string_view("broadcast_to")) {
+      for (const std::int64_t size : to) from.push_back(pick(2) ? size : 1);
+      attributes.set("shape", std::vector<std::int64_t>(to));
+    } else if (op == std::string_view("reshape")) {
+      from = {TensorType{DType::f32, to}.elements()};
+      attributes.set("shape", std::vector<std::int64_t>(to));
+    } else {
+      from.assign(to.begin() + 1, to.end());
+      to[0] = 1;
+      attributes.set("axis", std::int64_t{0});
+    }
+    if (TensorType{DType::f32, from}.elements() > 1 << 20) return;
+    for (FusedStep& step : group_.request.steps)
+      for (std::size_t& operand : step.operands) operand += operand >= group_.inputs.size();
+    const std::vector<Array> made(values_.begin() + static_cast<std::ptrdiff_t>(group_.inputs.size()), values_.end());
+    values_.resize(group_.inputs.size());
+    add_input_of(from);
+    values_.insert(values_.end(), made.begin(), made.end());
+    FusedStep step{{}, find_op(op), &attributes_.emplace_back(attributes), {group_.inputs.size() - 1}, {}};
+    ASSERT_FALSE(normalize_call(*step.op, 1, attributes_.back()));
+    const Array operand = group_.inputs.back();
+    const TypeResult typed = step.op->type_rule(std::span(&operand.type(), 1), attributes_.back());
+    ASSERT_TRUE(std::holds_alternative<std::vector<TensorType>>(typed));
+    step.type = std::get<std::vector<TensorType>>(typed)[0];
+    ASSERT_EQ(step.type.shape, to) << op;
+    append(std::move(step), {operand});
+  }
+
   void add_step() {
-    static const char* const ops[] = {"add", "multiply", "subtract", "maximum", "negative", "square", "exp", "less",   "where",
-                                      "sum", "mean",     "max",      "min",     "prod",     "any",    "all", "argmax", "astype"};
+    static const char* const ops[] = {"add",    "multiply", "subtract", "maximum", "negative",    "square",      "exp", "less",
+                                      "where",  "sum",      "mean",     "max",     "min",         "prod",        "any", "all",
+                                      "argmax", "astype",   "reshape",  "squeeze", "expand_dims", "broadcast_to"};
     const OpDef& op = *find_op(ops[pick(std::size(ops))]);
     FusedStep step{{}, &op, &attributes_.emplace_back(), {}, {}};
     Attributes& attributes = attributes_.back();
@@ -80,7 +162,17 @@ class Generator {
       operands.push_back(values_[step.operands.back()]);
     }
     if (op.name == "astype") attributes.set("dtype", std::array{DType::f32, DType::i32, DType::f64}[pick(3)]);
-    if (!op.elementwise()) {
+    if (op.cost_class == CostClass::movement) {
+      if (op.name == "broadcast_to") attributes.set("shape", std::vector<std::int64_t>(shape_));
+      if (op.name == "expand_dims") attributes.set("axis", static_cast<std::int64_t>(pick(2) ? 0 : types[0].rank()));
+      if (op.name == "squeeze") attributes.set("axis", std::vector<std::int64_t>{static_cast<std::int64_t>(types[0].rank()) - 1});
+      if (op.name == "reshape") {
+        Shape kept(shape_.begin(), shape_.end() - static_cast<std::ptrdiff_t>(row_axes_)), flat{types[0].elements()};
+        Shape ones = kept;
+        ones.resize(shape_.size(), 1);
+        attributes.set("shape", std::vector<std::int64_t>(std::array{kept, ones, flat, shape_}[pick(4)]));
+      }
+    } else if (!op.elementwise()) {
       std::vector<std::int64_t> axes;
       for (std::size_t axis = shape_.size() - row_axes_; axis < shape_.size(); ++axis) axes.push_back(static_cast<std::int64_t>(axis));
       attributes.set("axis", axes);
@@ -96,16 +188,7 @@ class Generator {
     longer.written = {longer.steps.size() - 1};
     longer.result_types = {step.type};
     if (longer.steps.size() > 1 && !host_fuses(longer)) return;
-    Array made(step.type);
-    std::vector<TensorView> views;
-    for (Array& operand : operands) views.push_back({&operand.type(), const_cast<std::byte*>(operand.bytes())});
-    const TensorView view{&made.type(), made.mutable_bytes()};
-    const OpContext context{[](std::string_view) {}};
-    ASSERT_TRUE(run_guarded(host_kernel(op), {op, attributes, views, std::span(&view, 1), context}).ok());
-    group_.request.steps.push_back(std::move(step));
-    group_.request.op = &op;
-    group_.request.attributes = &attributes;
-    values_.push_back(std::move(made));
+    append(std::move(step), std::move(operands));
   }
 
   std::mt19937 random_;
@@ -132,7 +215,11 @@ std::vector<Array> run(const Group& group, Workers& workers, bool on_top = false
   std::vector<std::byte*> taken;
   for (TensorView& view : out) {
     for (const TensorView& input : in) {
-      const bool fits = on_top && *input.type == *view.type && view.type->elements() == most;
+      const auto place = static_cast<std::size_t>(&input - in.data());
+      const bool moved = std::any_of(group.request.steps.begin(), group.request.steps.end(), [&](const FusedStep& step) {
+        return step.op->cost_class == CostClass::movement && step.operands[0] == place;
+      });
+      const bool fits = on_top && !moved && *input.type == *view.type && view.type->elements() == most;
       if (!fits || std::find(taken.begin(), taken.end(), input.data) != taken.end()) continue;
       taken.push_back(view.data = input.data);
       break;
@@ -152,7 +239,7 @@ std::vector<Array> run(const Group& group, Workers& workers, bool on_top = false
   return results;
 }
 
-/// Steps `first` to `last` alone, of which all results are written.
+/// Steps `first` to `last` alone, of which all results are written but for those that only move inputs.
 Group part_of(const Group& group, std::size_t first, std::size_t last) {
   const std::size_t inputs = group.inputs.size();
   Group part;
@@ -170,9 +257,10 @@ Group part_of(const Group& group, std::size_t first, std::size_t last) {
     FusedStep step = group.request.steps[s];
     for (std::size_t& operand : step.operands) operand = place[operand];
     part.request.steps.push_back(std::move(step));
+    part.made.push_back(group.made[s]);
+    if (moves_input(group.request, s) && s < last) continue;
     part.request.written.push_back(s - first);
     part.request.result_types.push_back(group.request.steps[s].type);
-    part.made.push_back(group.made[s]);
   }
   part.request.op = group.request.steps[last].op;
   part.request.attributes = group.request.steps[last].attributes;
@@ -190,9 +278,22 @@ void expect_equal(const std::vector<Array>& results, const Group& group, const c
   }
 }
 
+std::string to_text(const KernelRequest& request) {
+  std::string text;
+  for (const TensorType& type : request.input_types) text += to_string(type) + " ";
+  for (const FusedStep& step : request.steps) {
+    text += "| " + step.op->name;
+    for (const std::size_t operand : step.operands) text += " " + std::to_string(operand);
+    text += " -> " + to_string(step.type) + " ";
+  }
+  text += "| written:";
+  for (const std::size_t step : request.written) text += " " + std::to_string(step + request.input_types.size());
+  return text;
+}
+
 /// What was met.
 struct Met {
-  int groups = 0, reductions = 0;
+  int groups = 0, reductions = 0, moves = 0;
 };
 
 void check(unsigned seed, const Shape& shape, std::size_t row_axes, Met& met) {
@@ -200,20 +301,25 @@ void check(unsigned seed, const Shape& shape, std::size_t row_axes, Met& met) {
   Generator generator(seed);
   const Group drawn = generator.next(shape, row_axes);
   const std::size_t steps = drawn.request.steps.size();
-  if (steps < 2) return;
+  if (steps < 2 || moves_input(drawn.request, steps - 1)) return;
   Group group = part_of(drawn, 0, steps - 1);  // without inputs that nobody reads
   group.request.written = drawn.request.written;
   group.request.result_types = drawn.request.result_types;
-  ASSERT_TRUE(host_fuses(group.request));
-  met.groups += runtime::host::fuses_rows(group.request);
-  for (const FusedStep& step : group.request.steps) met.reductions += !step.op->elementwise();
+  ASSERT_TRUE(host_fuses(group.request)) << to_text(group.request);
+  met.groups += runtime::host::fuses_rows(*runtime::host::without_movement(group.request));
+  for (const FusedStep& step : group.request.steps) {
+    const bool moves = step.op->cost_class == CostClass::movement;
+    met.reductions += !step.op->elementwise() && !moves;
+    met.moves += moves;
+  }
   expect_equal(run(group, Workers::none()), group, "alone");
   expect_equal(run(group, *Workers::of(3)), group, "by three threads");
   expect_equal(run(group, *Workers::of(3), true), group, "on top of inputs");
   for (std::size_t first = 0; first + 1 < steps; ++first) {
     for (std::size_t last = first + 1; last < steps; ++last) {
+      if (moves_input(group.request, last)) continue;  // it waits for a reader
       const Group part = part_of(group, first, last);
-      ASSERT_TRUE(host_fuses(part.request)) << "steps " << first << " to " << last << " of " << steps;
+      ASSERT_TRUE(host_fuses(part.request)) << "steps " << first << " to " << last << " of " << to_text(group.request);
       if ((first + last + seed) % 5 == 0) expect_equal(run(part, Workers::none(), seed % 2 == 0), part, "a part");
     }
   }
@@ -227,6 +333,7 @@ TEST(RowGroup, EqualsItsStepsOneAfterTheOther) {
   }
   EXPECT_GT(met.groups, 300);
   EXPECT_GT(met.reductions, 700);
+  EXPECT_GT(met.moves, 700);
 }
 
 TEST(RowGroup, OfManyAxesAndLongRows) {

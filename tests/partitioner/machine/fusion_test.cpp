@@ -88,6 +88,33 @@ TEST(FindFusible, RowsOfTheHost) {
   EXPECT_THAT(groups(rows, kHost, host_fuses), ElementsAre("max subtract exp sum divide multiply sum subtract argmin"));
 }
 
+/// What moves elements is no step of its own in a group that reads where they lie, and none that others wait for.
+TEST(FindFusible, MovementOfTheHost) {
+  const std::vector<std::int64_t> full{64, 32};
+  const Graph norm = trace("m", {{"x", "f32[64, 32]"}, {"scale", "f32[32]"}}, [&](Tensor x, Tensor scale) {
+    const Tensor centred = x - broadcast_to(mean(x, {.axis = {{-1}}, .keepdims = true}), full);
+    return centred * expand_dims(rsqrt(mean(square(centred), {.axis = {{-1}}})), 1) * broadcast_to(scale, full);
+  });
+  EXPECT_THAT(groups(norm, kHost, host_fuses),
+              ElementsAre("mean broadcast_to subtract square mean rsqrt expand_dims multiply broadcast_to multiply"));
+  const Graph gate = trace("m", {{"x", "f32[64, 64]"}}, [](Tensor x) {
+    const Tensor left = slice(x, {{}, {0, 32}}), right = tanh(slice(x, {{}, {32, 64}}));
+    return left * right;
+  });
+  EXPECT_THAT(groups(gate, kHost, host_fuses), ElementsAre("slice tanh slice multiply"));
+  EXPECT_THAT(groups(gate, kAccelerator), ElementsAre("tanh multiply"));
+  const Graph shared = trace("m", {{"x", "f32[64, 64]"}}, [](Tensor x) {
+    const Tensor part = slice(x, {{}, {0, 32}});
+    return std::vector<Tensor>{part * 2.0, exp(part)};
+  });
+  EXPECT_THAT(groups(shared, kHost, host_fuses), ElementsAre("multiply exp"));
+  const Graph transposed = trace("m", {{"x", "f32[64, 64]"}}, [](Tensor x) {
+    const Tensor a = exp(x), b = transpose(x);
+    return tanh(a) + b;
+  });
+  EXPECT_THAT(groups(transposed, kHost, host_fuses), ElementsAre("exp tanh"));
+}
+
 /// A reduction that one other operation reads is no way to read its operand: it runs where it stands.
 TEST(FindFusible, PullsNoReductions) {
   const Graph graph = trace("m", {{"x", "f32[64, 32]"}, {"y", "f32[64, 64]"}}, [](Tensor x, Tensor y) {
@@ -122,6 +149,25 @@ TEST(PartsOf, RowsWithoutAGap) {
   EXPECT_THAT(parts({1, 4, 6, 7}), ElementsAre(Row{1, 4}, Row{6, 7}));
   EXPECT_THAT(parts({0, 1, 5, 6}), ElementsAre(Row{5, 6}));
   EXPECT_THAT(parts({0, 1, 5, 7}), IsEmpty());
+}
+
+/// What waits for its reader is in a part between that and a member before it, or not.
+TEST(PartsOf, NothingWaitsForNobody) {
+  const auto id = [](std::size_t i) { return NodeId(i); };
+  const FusibleGroup group{{id(0), id(3), id(1), id(4), id(5)}, 0, {0, 0, 0, 1, 0}, {0, 0, 1, 0, 0}};
+  const auto parts = [&](std::set<std::uint32_t> here) {
+    std::vector<std::vector<std::uint32_t>> rows;
+    for (const FusibleGroup& part : parts_of(group, [&](NodeId node) { return here.contains(node.index); })) {
+      rows.emplace_back();
+      for (const NodeId node : part.nodes) rows.back().push_back(node.index);
+    }
+    return rows;
+  };
+  using Row = std::vector<std::uint32_t>;
+  EXPECT_THAT(parts({0, 1, 3, 4, 5}), ElementsAre(Row{0, 3, 1, 4, 5}));
+  EXPECT_THAT(parts({0, 1, 3, 5}), ElementsAre(Row{0, 3}));
+  EXPECT_THAT(parts({1, 4, 5}), ElementsAre(Row{4, 5}));
+  EXPECT_THAT(parts({0, 3, 4, 5}), ElementsAre(Row{0, 3}, Row{4, 5}));
 }
 
 /// Seconds of one kernel that reads and writes what the operations of `nodes` do not keep to themselves.

@@ -160,8 +160,25 @@ LAYER_NORM = """
 - y: centred * rsqrt(mean(square(centred), axis=-1, keepdims=true) + 1.0e-5) * scale + shift"""
 
 
+SOFTMAX_BY_HAND = """
+- largest: max(x, axis=-1)
+- e: exp(x - expand_dims(largest, 1))
+- y: e / expand_dims(sum(e, axis=-1), 1)"""
+
+
+def gate_numpy(x, out):
+    np.negative(x[:, 512:], out=out)
+    np.exp(out, out=out)
+    np.add(out, np.float32(1), out=out)
+    return np.divide(x[:, :512], out, out=out)
+
+
 def rows():
     target = Target(best=0.9)
+    yield Case("softmax by hand 8192x1024", lambda: {"x": numbers(8192, 1024, low=-4, high=4)}, SOFTMAX_BY_HAND, softmax_numpy, target,
+               torch=lambda x, out: torch.softmax(x, -1, out=out), onnx="y = Softmax <axis = -1> (x)")
+    yield Case("gate of halves 8192x1024", lambda: {"x": numbers(8192, 1024, low=-4, high=4)},
+               "- y: x[:, 0:512] * sigmoid(x[:, 512:1024])", gate_numpy, target, torch=lambda x: functional.glu(x, 1), shape=(8192, 512))
     yield Case("softmax 8192x1024", lambda: {"x": numbers(8192, 1024, low=-4, high=4)}, "- y: softmax(x)", softmax_numpy, target,
                torch=lambda x, out: torch.softmax(x, -1, out=out), onnx="y = Softmax <axis = -1> (x)")
     yield Case("layer norm 8192x1024",
