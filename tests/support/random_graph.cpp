@@ -196,8 +196,19 @@ class Generator {
         find([&](const Operand& o) { return type(o).dtype != DType::boolean && broadcast(type(a).shape, type(o).shape).has_value(); });
     if (random_.chance(0.25)) b = random_.chance(0.5) ? integer(random_.below(5)) : floating(random_.real(-2, 2));
     const std::string_view name = random_.pick(kOps);
+    if (options_.movement) b = moved(b, type(a).shape);
     if (random_.chance(0.5)) std::swap(a, b);
     maybe_pinned([&] { keep(tame(op(name, {a, b}))); }, true);
+  }
+
+  /// Elements of `x` for a reader of `shape`, through an operation that nobody else reads.
+  Operand moved(const Operand& x, const Shape& shape) {
+    if (!x.value.valid() || type(x).rank() == 0 || random_.chance(0.2)) return x;
+    const Shape both = *broadcast(type(x).shape, shape);
+    const std::int64_t elements = type(x).elements();
+    if (both != type(x).shape) return op("broadcast_to", {x}, {{"shape", both}});
+    if (elements == TensorType{DType::f32, shape}.elements()) return op("reshape", {x}, {{"shape", shape}});
+    return op("expand_dims", {x}, {{"axis", std::int64_t{0}}});
   }
 
   void unary() {

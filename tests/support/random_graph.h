@@ -33,6 +33,7 @@ struct RandomGraphOptions {
   bool pins = true;
   bool host_functions = true;
   bool random_numbers = true;
+  bool movement = false;           ///< operands often come through an operation that only moves elements and that nobody else reads
   std::shared_ptr<EffectLog> log;  ///< may be null
 };
 

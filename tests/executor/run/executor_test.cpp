@@ -21,6 +21,7 @@ struct Sample {
   explicit Sample(std::uint64_t seed) {
     RandomGraphOptions graph_options;
     graph_options.log = log;
+    graph_options.movement = seed % 2 == 1;
     graph = std::make_shared<const Graph>(random_graph(seed, graph_options));
     options.inputs = random_inputs(*graph, seed);
     expected = run([&](const RunOptions& o) { return run_reference(*graph, o); }, effects);

@@ -211,10 +211,13 @@ TEST(FusionSavings, LeaveThePartsOfAGroupTheCostOfOneKernel) {
   model.machine.host.flops.fill(1e30);
   model.machine.accelerators[0].flops.fill(1e30);
   std::size_t compared = 0, partial = 0, shared = 0;
-  for (std::uint64_t seed = 0; seed < 600; ++seed) {
+  for (std::uint64_t seed = 0; seed < 900; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    const Graph graph = random_graph(seed / 2);
-    model.host_fuses = model.accelerator_fuses = seed % 2 == 0 ? FusionRule(takes) : FusionRule(in_rows);
+    RandomGraphOptions options;
+    options.movement = seed % 3 == 2;
+    const Graph graph = random_graph(seed / 3, options);
+    model.host_fuses = model.accelerator_fuses = seed % 3 == 0 ? FusionRule(takes) : FusionRule(in_rows);
+    if (options.movement) model.host_fuses = model.accelerator_fuses = host_fuses;
     Diagnostics diagnostics;
     const CostedProblem costed = make_problem(graph, model, diagnostics);
     ASSERT_TRUE(verify(costed.problem).ok()) << verify(costed.problem).error().message;
