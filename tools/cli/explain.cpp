@@ -1,19 +1,25 @@
-// `cleave explain` and `cleave check`: the plan in words, and the diagnostics alone.
+// `cleave explain` and `cleave check`: the plan in words or as a page, and the diagnostics alone.
 #include "partitioner/report/explain.h"
 
 #include "graph/base/diagnostic_json.h"
+#include "graph/base/file.h"
+#include "partitioner/report/page/page.h"
 #include "tools/cli/session.h"
 
 namespace cleave::cli {
 
 int explain_command(const Options& options) {
   const Console console(options);
+  if (Status writable = check_output_files(options); !writable) return console.fail(writable.error());
   int code = kDone;
   const auto plan = load_and_plan(options, console, code);
   if (!plan) return code;
+  if (!options.html_file.empty()) {
+    if (Status written = write_file(options.html_file, {html_page(*plan, {})}); !written) return console.fail(written.error());
+  }
   if (options.json)
     console.document(explain_json(*plan));
-  else
+  else if (options.html_file.empty())
     console.out(explain_text(*plan));
   console.report(*plan);
   return code;

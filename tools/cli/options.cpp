@@ -255,6 +255,7 @@ void Definitions::add_commands() {
       command("print", Command::print, "Prints the program at a stage of compilation.", "cleave print model.yaml --stage partitioned");
   for (CLI::App* sub : {run, explain, check, dot, print}) add_plan_flags(*sub);
   add_run_flags(*run);
+  add_file(*explain, "--html", options_.html_file, "the plan as a page for a browser: source with costs, picture, tables");
   add_file(*dot, "-o", options_.output_file, ".svg, .png, .pdf or .dot; default: dot source to standard output");
   add_choice(*print, "--stage", options_.stage, {"traced", "simplified", "placed", "partitioned"}, "", "STAGE");
   for (CLI::App* sub : {run, explain, check, dot, print}) add_diagnostic_flags(*sub);

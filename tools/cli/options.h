@@ -50,6 +50,9 @@ struct Options {
   std::int64_t threads = 0;
   std::string precision = "f32";
 
+  // explain
+  std::string html_file;
+
   // calibrate
   double seconds = 0.01;
 

@@ -215,7 +215,7 @@ int Console::fail(const Diagnostics& diagnostics) const {
 }
 
 Status check_output_files(const Options& options) {
-  std::vector<std::string> files{options.trace, options.profile_file, options.output_file};
+  std::vector<std::string> files{options.trace, options.profile_file, options.output_file, options.html_file};
   for (const auto& [name, file] : options.outputs) files.push_back(file);
   for (const std::string& file : files) {
     if (file.empty()) continue;

@@ -1,0 +1,20 @@
+// A plan as a page for people: one HTML file with everything in it, that asks no network for anything (`cleave explain --html`). The data
+// of the page are made once (page_data.h); the writer (page.cpp) only prints them. Rendering the picture is the caller's matter.
+#pragma once
+
+#include <string>
+
+#include "partitioner/compile.h"
+
+namespace cleave::planner {
+
+/// What stands where the picture does.
+struct PagePicture {
+  std::string svg;     ///< of `dot(plan)`, as Graphviz writes it; empty: there is none
+  std::string absent;  ///< why, where there is none
+};
+
+/// Equal plans and pictures give equal bytes. Source files that can be read are shown; a plan that is not complete has messages only.
+std::string html_page(const Plan& plan, const PagePicture& picture);
+
+}  // namespace cleave::planner

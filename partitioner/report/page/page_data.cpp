@@ -1,0 +1,225 @@
+// From a plan to the figures and tables of its page. Of long tables the costliest rows are kept.
+#include "partitioner/report/page/page_data.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "graph/base/units.h"
+#include "partitioner/report/cost_sources.h"
+#include "partitioner/report/explain.h"
+#include "partitioner/report/wording.h"
+
+namespace cleave::planner {
+namespace {
+
+constexpr std::size_t kMostRows = 1000;  ///< of one table
+
+std::string place(const SourceLocation& location) {
+  return location.known() ? std::to_string(location.line) + ":" + std::to_string(location.column) : "";
+}
+
+PageCell text(std::string words, std::string kind = "") {
+  return {std::move(words), std::numeric_limits<double>::quiet_NaN(), "", std::move(kind)};
+}
+PageCell seconds(double value) {
+  return {format_seconds(value), value, "", ""};
+}
+PageCell bytes(double value) {
+  return {format_bytes(value), value, "", ""};
+}
+PageCell count(double value) {
+  return {number(value), value, "", ""};
+}
+
+/// The `most` indices below `size` with the highest cost, in their order.
+template <class Cost>
+std::vector<std::size_t> costliest(std::size_t size, std::size_t most, Cost&& cost) {
+  std::vector<std::size_t> indices(size);
+  std::iota(indices.begin(), indices.end(), std::size_t{0});
+  if (size <= most) return indices;
+  std::stable_sort(indices.begin(), indices.end(), [&](std::size_t a, std::size_t b) { return cost(a) > cost(b); });
+  indices.resize(most);
+  std::sort(indices.begin(), indices.end());
+  return indices;
+}
+
+class Maker {
+ public:
+  explicit Maker(const Plan& plan) : plan_(plan), graph_(*plan.graph) {}
+
+  PageData run() {
+    page_.title = graph_.name;
+    page_.machine = machine_phrase(plan_.machine);
+    choose_rows();
+    page_.source = source_view(plan_, trips_);
+    if (!plan_.complete()) {
+      page_.headline = "no plan: the model has errors";
+      return std::move(page_);
+    }
+    page_.headline = headline();
+    facts();
+    remarks();
+    add(round_trips());
+    add(transfers());
+    add(operations());
+    return std::move(page_);
+  }
+
+ private:
+  void add(PageTable table) {
+    if (!table.rows.empty()) page_.tables.push_back(std::move(table));
+  }
+  void fact(std::string name, double value, std::string remark) {
+    if (std::isfinite(value)) page_.facts.push_back({std::move(name), format_seconds(value), std::move(remark)});
+  }
+
+  /// What summary_line() says, but for the figures, which stand below.
+  [[nodiscard]] std::string headline() const {
+    const std::string line = summary_line(plan_);
+    return line.substr(0, line.find(", predicted ")) + ", by " + machine_phrase(plan_.machine);
+  }
+
+  void facts() {
+    fact("predicted", plan_.predicted_seconds, "a run, host and accelerator at once");
+    fact("waiting", plan_.predicted_wait_seconds,
+         percent(plan_.predicted_wait_seconds, plan_.predicted_seconds) +
+             " of the run: the accelerator waits for a value or a decision of the host");
+    fact("work and transfers", plan_.placement.objective_seconds,
+         "in sum, what placement `" + std::string(to_string(plan_.policy)) + "` makes small");
+    fact("all on the host", plan_.all_host_seconds, "in sum");
+    fact("all on the accelerator", plan_.all_accelerator_seconds, "in sum, with its transfers");
+  }
+
+  void remarks() {
+    for (const std::string& remark : {faster_remark(plan_), cost_sources(plan_)})
+      if (!remark.empty()) page_.remarks.push_back(remark);
+  }
+
+  void choose_rows() {
+    const auto& trips = plan_.round_trips;
+    const auto& items = plan_.transfers.items;
+    trips_ = costliest(trips.size(), kMostRows, [&](std::size_t i) { return trips[i].seconds; });
+    transfers_ = costliest(items.size(), kMostRows, [&](std::size_t i) { return items[i].seconds; });
+  }
+
+  [[nodiscard]] PageCell line(const SourceLocation& location) const {
+    if (!location.known()) return text("");
+    const std::size_t files = page_.source.files.size();
+    const std::string file(location.file_name());
+    const std::string name = (files > 1 ? file.substr(file.rfind('/') + 1) + ":" : "") + place(location);
+    const auto found = page_.source.index.find(file);
+    const double order = found == page_.source.index.end() ? 0 : static_cast<double>(found->second) * 1e9;
+    return {name, order + location.line + std::min(location.column, 999) * 1e-3, page_.source.line_id(location), ""};
+  }
+
+  PageTable round_trips() const {
+    PageTable table{"round-trips",
+                    "Round trips",
+                    "A value leaves the accelerator, the host computes with it, and accelerator work waits for what comes of it.",
+                    {"#", "line", "through", "via", "#times a run", "#out", "#back", "#time", "because", "state"},
+                    {},
+                    plan_.round_trips.size() - trips_.size()};
+    for (const std::size_t i : trips_) {
+      const RoundTrip& trip = plan_.round_trips[i];
+      const std::string state = trip.warned()            ? "warning"
+                                : trip.meant             ? "meant"
+                                : !trip.caused_by_user() ? "cheaper so"
+                                                         : "allowed: " + trip.allowed;
+      table.rows.push_back(
+          {"round-trip-" + std::to_string(i + 1),
+           {count(static_cast<double>(i + 1)), line(graph_.nodes[trip.blamed].location), text(culprit_name(graph_, trip.blamed)),
+            text(std::string(to_string(trip.via))), count(trip.frequency), bytes(trip.out_bytes), bytes(trip.back_bytes),
+            seconds(trip.seconds), text(std::string(to_string(trip.cause))), text(state, trip.warned() ? "warning" : "")}});
+    }
+    return table;
+  }
+
+  PageTable transfers() const {
+    PageTable table{"transfers",
+                    "Transfers",
+                    "What moves between host and accelerator, from the line that makes it.",
+                    {"line", "value", "direction", "kind", "#bytes", "#times a run", "#bytes a run", "#time", "remark"},
+                    {},
+                    plan_.transfers.items.size() - transfers_.size()};
+    for (const std::size_t i : transfers_) {
+      const Transfer& t = plan_.transfers.items[i];
+      const std::string& name = graph_.values[t.value].name;
+      const auto size = static_cast<double>(t.bytes);
+      table.rows.push_back(
+          {"transfer-" + std::to_string(i + 1),
+           {line(t.location), text(name.empty() ? graph_.display_name(graph_.values[t.value].producer) : name),
+            text(t.to == kHost ? "to host" : "to accelerator", t.to == kHost ? "out" : "back"), text(std::string(to_string(t.kind))),
+            bytes(size), count(t.frequency), bytes(size * t.frequency), seconds(t.seconds), remark(t)}});
+    }
+    return table;
+  }
+
+  [[nodiscard]] PageCell remark(const Transfer& t) const {
+    PageCell cell = text(t.is_explicit ? "meant" : "");
+    if (t.round_trip < 0) return cell;
+    const auto trip = static_cast<std::size_t>(t.round_trip);
+    cell.text += (cell.text.empty() ? "round trip " : ", round trip ") + std::to_string(trip + 1);
+    if (std::binary_search(trips_.begin(), trips_.end(), trip)) cell.link = "round-trip-" + std::to_string(trip + 1);
+    return cell;
+  }
+
+  /// Operations and what the user gave; loops, branches, literals and carried values have no cost of their own.
+  static bool shown(NodeKind kind) { return kind == NodeKind::operation || kind == NodeKind::input || kind == NodeKind::parameter; }
+
+  PageTable operations() const {
+    std::vector<double> once[2], total(graph_.nodes.size(), 0);
+    std::vector<NodeId> nodes;
+    for (const DeviceId device : {kHost, kAccelerator})
+      once[device.index] = execution_seconds(plan_.costed.problem, plan_.placement.on_host, plan_.placement.on_accelerator, device);
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const Node& node = graph_.nodes[NodeId(i)];
+      if (!shown(node.kind)) continue;
+      nodes.emplace_back(i);
+      for (const DeviceId device : {kHost, kAccelerator})
+        if (plan_.placement.has_copy(i, device)) total[i] += plan_.costed.frequency[node.region] * once[device.index][i];
+    }
+    PageTable table{"operations",
+                    "Operations",
+                    "Where each runs, what all its executions take there, and what they would take on the other side by themselves.",
+                    {"line", "operation", "name", "type", "side", "#times a run", "#time", "#other side", "because"},
+                    {},
+                    0};
+    const auto chosen = costliest(nodes.size(), kMostRows, [&](std::size_t i) { return total[nodes[i].index]; });
+    for (const std::size_t i : chosen) table.rows.push_back(operation(nodes[i], total[nodes[i].index]));
+    table.left_out = nodes.size() - chosen.size();
+    return table;
+  }
+
+  [[nodiscard]] PageRow operation(NodeId id, double total) const {
+    const Node& node = graph_.nodes[id];
+    const bool host = plan_.placement.has_copy(id.index, kHost), accelerator = plan_.placement.has_copy(id.index, kAccelerator);
+    const std::string side = host && accelerator ? "both" : accelerator ? "accelerator" : "host";
+    const Cause forced = plan_.costed.forced[id.index];
+    std::string why;
+    if (host && !accelerator && node.kind == NodeKind::operation) why = to_string(forced == Cause::none ? Cause::cheaper : forced);
+    if (node.kind != NodeKind::operation) why = "given";
+    const auto& costs = plan_.costed.problem.nodes[id.index];
+    const double frequency = plan_.costed.frequency[node.region];
+    const bool there = node.kind == NodeKind::operation && host != accelerator && (!host || forced == Cause::none);
+    const double other = frequency * (accelerator ? costs.host_seconds : costs.accelerator_seconds);
+    return {"",
+            {line(node.location), text(std::string(graph_.op_name(id))), text(graph_.display_name(id)),
+             text(node.results.empty() ? "" : to_string(graph_.values[node.results[0]].type)), text(side, side), count(frequency),
+             seconds(total), there ? seconds(other) : PageCell{"–", -1, "", ""}, text(why)}};
+  }
+
+  const Plan& plan_;
+  const Graph& graph_;
+  PageData page_;
+  std::vector<std::size_t> trips_, transfers_;  ///< that are shown
+};
+
+}  // namespace
+
+PageData page_data(const Plan& plan) {
+  return Maker(plan).run();
+}
+
+}  // namespace cleave::planner

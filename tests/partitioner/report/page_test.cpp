@@ -1,0 +1,140 @@
+// The page of a plan: whatever the program holds it is well-formed and loads nothing (tests/support/page_rules.py), is the same each time,
+// leads from round trips to lines, and stays small.
+#include "partitioner/report/page/page.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "models/model.h"
+#include "partitioner/report/explain.h"
+#include "tests/support/command.h"
+#include "tests/support/namespaces.h"
+#include "tests/support/places.h"
+#include "tests/support/planted.h"
+#include "tests/support/random_graph.h"
+
+namespace cleave::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Plan plan_of(const Graph& graph, Policy policy = Policy::accelerator) {
+  return plan(graph, planted_options(policy));
+}
+
+/// What is wrong with the pages; nothing: empty.
+std::string faults(const std::vector<std::string>& pages) {
+  const TemporaryFolder folder;
+  for (std::size_t i = 0; i < pages.size(); ++i) folder.write(std::to_string(i) + ".html", pages[i]);
+  const CommandResult result = run_command("python3 tests/support/page_rules.py " + folder.path("*.html"));
+  return result.code == 0 ? "" : result.out + result.err + "(exit code " + std::to_string(result.code) + ")";
+}
+
+std::size_t count(const std::string& text, const std::string& what) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++found;
+  return found;
+}
+
+TEST(Page, OfTheZooAndTheCasesIsWellFormed) {
+  std::vector<std::string> pages;
+  for (const char* folder : {"/models", "/tests/golden/cases"}) {
+    for (const auto& entry : std::filesystem::directory_iterator(source_dir() + folder)) {
+      if (entry.path().extension() != ".yaml") continue;
+      const Graph graph = read_model(entry.path().string());
+      pages.push_back(html_page(plan_of(graph), {}));
+    }
+  }
+  EXPECT_GT(pages.size(), 20u);
+  EXPECT_EQ(faults(pages), "");
+}
+
+TEST(Page, OfRandomProgramsIsWellFormed) {
+  std::vector<std::string> pages;
+  for (std::uint64_t seed = 0; seed < 100; ++seed)
+    pages.push_back(html_page(plan_of(parse_model(Planted(seed).text(), "planted.yaml")), {}));
+  EXPECT_EQ(faults(pages), "");
+}
+
+TEST(Page, IsTheSameEachTime) {
+  const Graph graph = read_model(source_dir() + "/models/kmeans.yaml");
+  EXPECT_EQ(html_page(plan_of(graph), {}), html_page(plan_of(graph), {}));
+}
+
+const std::string kEvil = "<script>alert(1)</script>";
+const std::string kHostile = "cleave: 1\nmodel: \"a<b>&'\"\nparameters:\n  w: {type: \"f32[64, 64]\", normal: [0, 1], seed: 1}  # " +
+                             kEvil +
+                             " ]]> & --> \"'\nprogram:\n  - for: step in 9\n    do:\n      - w: sort(matmul(w, w))\n      - print(\"" +
+                             kEvil + "\", w)\noutputs: [w]\n";
+
+TEST(Page, EscapesWhatTheUserWrote) {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("m<img src=x onerror=alert(1)>&amp;\xff.yaml", kHostile);
+  const std::string page = html_page(plan_of(read_model(file)), {});
+  EXPECT_EQ(faults({page}), "");
+  EXPECT_THAT(page, Not(HasSubstr(kEvil)));
+  EXPECT_THAT(page, Not(HasSubstr("<img")));
+  EXPECT_EQ(count(page, "&lt;script&gt;alert(1)&lt;/script&gt;"), 2u);  // the comment and the call
+  EXPECT_THAT(page, HasSubstr("&amp;amp;\\xff.yaml"));
+}
+
+TEST(Page, ShowsNoControlCharacters) {
+  const TemporaryFolder folder;
+  const std::string file = folder.write(
+      "m.yaml", "cleave: 1\n# \x1b[31m\x01 \xef\xbf\xbf \xe2\x80\xae\ninputs:\n  x: f32[4]\nprogram:\n  - y: x + x\noutputs: [y]\n");
+  const Graph graph = read_model(file);
+  const std::string page = html_page(plan_of(graph), {});
+  EXPECT_EQ(faults({page}), "");
+  EXPECT_THAT(page, Not(HasSubstr("\x1b")));
+}
+
+TEST(Page, LeadsFromRoundTripsToTheirLines) {
+  const Graph graph = read_model(source_dir() + "/models/simulator_loop.yaml");
+  const Plan plan = plan_of(graph);
+  ASSERT_FALSE(plan.round_trips.empty());
+  const std::string page = html_page(plan, {});
+  for (std::size_t i = 0; i < plan.round_trips.size(); ++i) {
+    const int line = plan.graph->nodes[plan.round_trips[i].blamed].location.line;
+    const std::string row = "<tr id=\"round-trip-" + std::to_string(i + 1) + "\">", id = "line-1-" + std::to_string(line);
+    ASSERT_THAT(page, HasSubstr(row));
+    EXPECT_THAT(page.substr(page.find(row), 300), HasSubstr("href=\"#" + id + "\""));
+    ASSERT_THAT(page, HasSubstr("<tr id=\"" + id + "\""));
+    EXPECT_THAT(page, HasSubstr("class=\"badge\" href=\"#round-trip-" + std::to_string(i + 1) + "\""));
+  }
+}
+
+TEST(Page, ShowsTheCostsOfFilesThatCannotBeRead) {
+  const Graph graph = parse_model("cleave: 1\ninputs:\n  x: \"f32[400, 400]\"\nprogram:\n  - y: matmul(x, x)\noutputs: [y]\n", "gone.yaml");
+  const std::string page = html_page(plan_of(graph), {});
+  EXPECT_EQ(faults({page}), "");
+  EXPECT_THAT(page, HasSubstr("cannot be read"));
+  EXPECT_THAT(page, HasSubstr("<tr id=\"line-1-5\" title="));
+}
+
+TEST(Page, OfAModelWithErrorsHasTheMessages) {
+  const Graph graph = parse_model("cleave: 1\nprogram:\n  - y: matmul(x, x)\noutputs: [y]\n", "wrong.yaml");
+  ASSERT_FALSE(graph.ok());
+  const std::string page = html_page(plan_of(graph), {});
+  EXPECT_EQ(faults({page}), "");
+  EXPECT_THAT(page, HasSubstr("no plan: the model has errors"));
+  EXPECT_THAT(page, HasSubstr("unknown"));
+}
+
+TEST(Page, OfTenThousandOperationsStaysSmallAndSaysWhatIsLeftOut) {
+  std::string text = "cleave: 1\nparameters:\n  w: {type: \"f32[64, 64]\", normal: [0, 1], seed: 1}\nprogram:\n";
+  for (int i = 0; i < 2500; ++i) text += "  - w: sort(matmul(w, w))\n  - w: tanh(w) + w\n";
+  const TemporaryFolder folder;
+  const Plan plan = plan_of(read_model(folder.write("large.yaml", text + "outputs: [w]\n")));
+  ASSERT_GE(plan.graph->nodes.size(), 10'000u);
+  const std::string page = html_page(plan, {});
+  EXPECT_LT(page.size(), 3'000'000u);
+  EXPECT_EQ(faults({page}), "");
+  EXPECT_THAT(page, HasSubstr("cheaper ones are left out"));
+  EXPECT_THAT(page, HasSubstr("cheaper lines are left out"));
+}
+
+}  // namespace
+}  // namespace cleave::testing
