@@ -36,6 +36,30 @@ inline __attribute__((always_inline)) void store(T* to, const V& value) {
   __builtin_memcpy(to, &value, sizeof value);
 }
 
+template <class V, std::int64_t First, std::size_t... I>
+inline __attribute__((always_inline)) auto elements_from(V x, std::index_sequence<I...>) {
+  return __builtin_shufflevector(x, x, (First + static_cast<std::int64_t>(I))...);
+}
+
+/// The first `count` elements, fewer than there are.
+template <class T, int Bytes = kBytes>
+inline __attribute__((always_inline)) void store_first(T* to, Vector<T, Bytes> value, std::int64_t count) {
+  constexpr std::int64_t half = Bytes / static_cast<int>(sizeof(T)) / 2;
+  using Indices = std::make_index_sequence<static_cast<std::size_t>(half)>;
+  if constexpr (half == 1) {
+    if (count > 0) *to = value[0];
+  } else {
+    auto part = elements_from<Vector<T, Bytes>, 0>(value, Indices());
+    if (count >= half) {
+      store(to, part);
+      part = elements_from<Vector<T, Bytes>, half>(value, Indices());
+      to += half;
+      count -= half;
+    }
+    store_first<T, Bytes / 2>(to, part, count);
+  }
+}
+
 /// A tile of R rows and N registers, in registers all through `inner`.
 template <class T, int R, int N>
 inline __attribute__((always_inline)) void tile(std::int64_t inner, const T* a, std::int64_t a_row, std::int64_t a_inner, const T* b,
@@ -67,11 +91,20 @@ inline __attribute__((always_inline)) void tile(std::int64_t inner, const T* a, 
     }
     return;
   }
+  if (!add) {
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 4
+      for (int n = 0; n < N - 1; ++n) store(c + r * c_row + n * w, sum[r][n]);
+      store_first<T>(c + r * c_row + (N - 1) * w, sum[r][N - 1], columns - (N - 1) * w);
+    }
+    return;
+  }
   T edge[R][N * w];
   __builtin_memcpy(edge, sum, sizeof edge);
   for (int r = 0; r < R; ++r) {
     T* to = c + r * c_row;
-    for (std::int64_t j = 0; j < columns; ++j) to[j] = add ? to[j] + edge[r][j] : edge[r][j];
+    for (std::int64_t j = 0; j < columns; ++j) to[j] += edge[r][j];
   }
 }
 
@@ -204,6 +237,31 @@ void pack_b(const Matrix<const T>& b, std::int64_t count, std::int64_t inner, T*
   }
 }
 
+/// Of x and then y, cut into pieces of twice `Half`, the lower half of each, or the upper one.
+template <class V, std::int64_t Half, std::int64_t Upper, std::size_t... I>
+inline __attribute__((always_inline)) V halves(V x, V y, std::index_sequence<I...>) {
+  return __builtin_shufflevector(x, y, (static_cast<std::int64_t>(I) / Half * Half + Upper * Half + static_cast<std::int64_t>(I))...);
+}
+
+/// The sum of each vector, side by side: in each round halves are added, of two vectors at a time while there are several.
+template <class T, int N, std::int64_t Half = kWidth<T> / 2>
+inline __attribute__((always_inline)) void sum_each(Vector<T>* all, T* sums) {
+  using V = Vector<T>;
+  if constexpr (Half == 0) {
+#pragma GCC unroll 8
+    for (int i = 0; i < N; ++i) store(sums + i * kWidth<T>, all[i]);
+  } else {
+    using Indices = std::make_index_sequence<static_cast<std::size_t>(kWidth<T>)>;
+    constexpr int kLeft = N > 1 ? N / 2 : 1;
+#pragma GCC unroll 8
+    for (int i = 0; i < kLeft; ++i) {
+      const V x = all[N > 1 ? 2 * i : 0], y = all[N > 1 ? 2 * i + 1 : 0];
+      all[i] = halves<V, Half, 0>(x, y, Indices()) + halves<V, Half, 1>(x, y, Indices());
+    }
+    sum_each<T, kLeft, Half / 2>(all, sums);
+  }
+}
+
 template <class T, int R, int C>
 inline __attribute__((always_inline)) void dot_tile(std::int64_t inner, const Matrix<const T>& left, const Matrix<const T>& right,
                                                     const Matrix<T>& result) {
@@ -232,17 +290,20 @@ inline __attribute__((always_inline)) void dot_tile(std::int64_t inner, const Ma
   while (k + w <= inner) step(sum[0]);
   // NOLINTEND(bugprone-infinite-loop)
   for (int r = 0; r < R; ++r) {
-    for (int c = 0; c < C; ++c) {
-      V all = sum[0][r][c];
-      for (int turn = 1; turn < kTurns; ++turn) all += sum[turn][r][c];
-      T parts[w];
-      store(parts, all);
-      for (std::int64_t half = w / 2; half > 0; half /= 2) {
-        for (std::int64_t i = 0; i < half; ++i) parts[i] += parts[i + half];
+    T sums[C > w ? C : w] = {};
+    if (k > 0) {
+#pragma GCC unroll 8
+      for (int c = 0; c < C; ++c) {
+#pragma GCC unroll 4
+        for (int turn = 1; turn < kTurns; ++turn) sum[0][r][c] += sum[turn][r][c];
       }
-      for (std::int64_t i = k; i < inner; ++i) parts[0] += left.at[r * left.row + i] * right.at[c * right.row + i];
-      result.at[r * result.row + c * result.column] = parts[0];
+      sum_each<T, C>(sum[0][r], sums);
     }
+    for (std::int64_t i = k; i < inner; ++i) {
+#pragma GCC unroll 8
+      for (int c = 0; c < C; ++c) sums[c] += left.at[r * left.row + i] * right.at[c * right.row + i];
+    }
+    for (int c = 0; c < C; ++c) result.at[r * result.row + c * result.column] = sums[c];
   }
 }
 
