@@ -378,17 +378,28 @@ void combine(std::int64_t rows, std::int64_t columns, std::int64_t inner, const 
   for (; i < rows; ++i) combine_rows<T, 1>(columns, inner, factors.from(i, 0), lines, result.from(i, 0));
 }
 
+/// A row of results: each with its own addend, or all with the same one.
+template <class T>
+void finish_row(std::int64_t count, T* row, const T* bias, std::int64_t bias_step, bool relu) {
+  using V = Vector<T>;
+  constexpr std::int64_t w = kWidth<T>;
+  std::int64_t j = 0;
+  for (; j + w <= count; j += w) {
+    V value = load<V>(row + j);
+    if (bias) value += bias_step == 0 ? V{} + *bias : load<V>(bias + j);
+    if (relu) value = value < V{} ? V{} : value;
+    store(row + j, value);
+  }
+  for (; j < count; ++j) {
+    if (bias) row[j] += bias[j * bias_step];
+    if (relu) row[j] = row[j] < T(0) ? T(0) : row[j];
+  }
+}
+
 template <class T>
 void finish(std::int64_t rows, std::int64_t columns, const Matrix<T>& c, const Finish<T>& finish) {
-  for (std::int64_t i = 0; i < rows; ++i) {
-    T* row = c.at + i * c.row;
-    if (finish.bias) {
-      for (std::int64_t j = 0; j < columns; ++j) row[j] += finish.bias[j];
-    }
-    if (finish.relu) {
-      for (std::int64_t j = 0; j < columns; ++j) row[j] = row[j] < T(0) ? T(0) : row[j];
-    }
-  }
+  if (columns == 1 && c.row == 1) return finish_row(rows, c.at, finish.bias, 0, finish.relu);
+  for (std::int64_t i = 0; i < rows; ++i) finish_row(columns, c.at + i * c.row, finish.bias, 1, finish.relu);
 }
 
 template <class T>
