@@ -95,9 +95,10 @@ struct ReducerOf {
   static void start(std::byte* states, std::int64_t width) {
     for (std::int64_t j = 0; j < width; ++j) reinterpret_cast<S*>(states)[j] = Of::start();
   }
-  static void take_row(const std::byte* in, std::int64_t count, std::byte* state) {
-    S& of = *reinterpret_cast<S*>(state);
-    of = row_state<Of>(reinterpret_cast<const T*>(in), count, of);
+  static void take_lines(const std::byte* bytes, std::int64_t rows, std::int64_t count, std::byte* states) {
+    const auto* in = reinterpret_cast<const T*>(bytes);
+    auto* of = reinterpret_cast<S*>(states);
+    for (std::int64_t row = 0; row < rows; ++row, in += count) of[row] = row_state<Of>(in, count, of[row]);
   }
   static void take_rows(const std::byte* in, std::int64_t rows, std::int64_t width, std::int64_t stride, std::byte* states) {
     take_rows_into<Of>(reinterpret_cast<const T*>(in), rows, width, stride, reinterpret_cast<S*>(states));
@@ -107,7 +108,7 @@ struct ReducerOf {
     const auto* more = reinterpret_cast<const S*>(later);
     for (std::int64_t j = 0; j < width; ++j) of[j] = Of::join(of[j], more[j]);
   }
-  static constexpr Reducer reducer{sizeof(S), start, take_row, take_rows, join};
+  static constexpr Reducer reducer{sizeof(S), start, take_lines, take_rows, join};
 };
 
 template <class T, bool largest>
@@ -141,6 +142,10 @@ struct FinderOf {
     }
     return place;
   }
+  static void in_lines(const std::byte* in, std::int64_t rows, std::int64_t count, std::int32_t* places) {
+    for (std::int64_t row = 0; row < rows; ++row, in += count * static_cast<std::int64_t>(sizeof(T)))
+      places[row] = static_cast<std::int32_t>(in_row(in, count));
+  }
   static void in_columns(const std::byte* bytes, std::int64_t rows, std::int64_t width, std::int64_t stride, std::int32_t* places) {
     using Place = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;  // as wide as the elements, for vectors
     const T* in = reinterpret_cast<const T*>(bytes);
@@ -167,7 +172,7 @@ struct FinderOf {
     const S earlier = Of::lift(*reinterpret_cast<const T*>(a));
     return earlier == earlier && Of::beats(Of::lift(*reinterpret_cast<const T*>(b)), earlier);
   }
-  static constexpr Finder finder{in_row, in_columns, beats};
+  static constexpr Finder finder{in_row, in_lines, in_columns, beats, kGroup + 1};
 };
 
 /// Which elements these loops are for.

@@ -36,6 +36,7 @@ std::int64_t piece_of(std::int64_t count, std::int64_t least, std::int64_t most_
 
 struct Reduction {
   const KernelCall& call;
+  const RowReduction& of_rows;
   const Reducer& by;
   decltype(RowReduction::finish) finish;
   ReducedExtents n;
@@ -66,6 +67,8 @@ void reduce_rows(const Reduction& of) {
   }
   of.workers().each_part(of.n.outer, std::max<std::int64_t>(1, kPiece / std::max<std::int64_t>(1, of.n.count)),
                          [&](std::int64_t begin, std::int64_t end) {
+                           if (of.n.count <= kPiece)
+                             return of.of_rows.rows(of.in(begin * of.n.count), end - begin, of.n.count, of.out(begin));
                            for (std::int64_t row = begin; row < end; ++row) reduce_row(of, row, Workers::none());
                          });
 }
@@ -169,7 +172,7 @@ Status reduction_kernel(const KernelCall& call) {
   const std::optional<RowReduction> by = row_reduction(call.op, from.dtype, to.dtype);
   if (!n || !by) return run_meaning(call);
   if (to.elements() == 0) return {};
-  const Reduction of{call, *by->reducer, by->finish, *n, by->element, by->result};
+  const Reduction of{call, *by, *by->reducer, by->finish, *n, by->element, by->result};
   if (n->inner == 1) {
     reduce_rows(of);
   } else {
@@ -217,7 +220,8 @@ void places_in_short_rows(const Finder& by, const std::byte* in, std::int64_t ro
 }
 
 void places_in_rows(const Finder& by, const std::byte* in, std::int64_t rows, std::int64_t count, std::int64_t element, std::int32_t* out) {
-  if (count <= kShortRow) return places_in_short_rows(by, in, rows, count, element, out);
+  if (count < by.least_line) return places_in_short_rows(by, in, rows, count, element, out);
+  if (count <= kPiece) return by.in_lines(in, rows, count, out);
   for (std::int64_t row = 0; row < rows; ++row) out[row] = place_in_row(by, in + row * count * element, count, element, Workers::none());
 }
 
@@ -276,11 +280,17 @@ std::int64_t RowReduction::piece_of(std::int64_t count) {
 
 void RowReduction::rows(const std::byte* in, std::int64_t rows, std::int64_t count, std::byte* out) const {
   if (finder != nullptr) return places_in_rows(*finder, in, rows, count, element, reinterpret_cast<std::int32_t*>(out));
-  for (std::int64_t row = 0; row < rows; ++row) {
-    alignas(8) std::byte state[kStateBytes];
-    reducer->start(state, 1);
-    reducer->take_blocks(in + row * count * element, element, count, state);
-    finish(state, 1, count, out + row * result);
+  alignas(64) std::byte states[kRowsAtOnce * kStateBytes];
+  for (std::int64_t row = 0; row < rows; row += kRowsAtOnce) {
+    const std::int64_t many = std::min(kRowsAtOnce, rows - row);
+    reducer->start(states, many);
+    if (count <= Reducer::kBlock) {
+      reducer->take_lines(in + row * count * element, many, count, states);
+    } else {
+      for (std::int64_t r = 0; r < many; ++r)
+        reducer->take_blocks(in + (row + r) * count * element, element, count, states + r * reducer->state_size);
+    }
+    finish(states, many, count, out + row * result);
   }
 }
 

@@ -3,12 +3,18 @@
 
 template <class H, const Reducer& single>
 struct HalfReducer {
-  static void take_row(const std::byte* in, std::int64_t count, std::byte* state) {
+  /// Several short rows at once, or a long one block by block.
+  static void take_lines(const std::byte* in, std::int64_t rows, std::int64_t count, std::byte* states) {
     alignas(64) float wide[Reducer::kBlock];
-    for (const auto* from = reinterpret_cast<const H*>(in); count > 0; from += Reducer::kBlock, count -= Reducer::kBlock) {
-      const std::int64_t size = std::min(count, Reducer::kBlock);
-      halves::widen(from, wide, size);
-      single.take_row(reinterpret_cast<const std::byte*>(wide), size, state);
+    const auto* from = reinterpret_cast<const H*>(in);
+    const std::int64_t down = std::max<std::int64_t>(1, Reducer::kBlock / std::max<std::int64_t>(1, count));
+    for (std::int64_t row = 0; row < rows; row += down) {
+      const std::int64_t lines = std::min(down, rows - row), block = std::min(count, Reducer::kBlock);
+      for (std::int64_t begin = 0; begin < count; begin += block) {
+        const std::int64_t size = std::min(block, count - begin);
+        halves::widen(from + row * count + begin, wide, lines * size);
+        single.take_lines(reinterpret_cast<const std::byte*>(wide), lines, size, states + row * single.state_size);
+      }
     }
   }
   /// Some rows of some columns at once, so that states are read and written seldom.
@@ -25,7 +31,7 @@ struct HalfReducer {
       }
     }
   }
-  static constexpr Reducer reducer{single.state_size, single.start, take_row, take_rows, single.join};
+  static constexpr Reducer reducer{single.state_size, single.start, take_lines, take_rows, single.join};
 };
 
 template <class H, const Finder& single>
@@ -47,6 +53,10 @@ struct HalfFinder {
     }
     return place;
   }
+  static void in_lines(const std::byte* in, std::int64_t rows, std::int64_t count, std::int32_t* places) {
+    for (std::int64_t row = 0; row < rows; ++row, in += count * static_cast<std::int64_t>(sizeof(H)))
+      places[row] = static_cast<std::int32_t>(in_row(in, count));
+  }
   static void in_columns(const std::byte* in, std::int64_t rows, std::int64_t width, std::int64_t stride, std::int32_t* places) {
     constexpr std::int64_t kRows = 16;
     alignas(64) float wide[kRows * Finder::kMostWidth];
@@ -63,7 +73,7 @@ struct HalfFinder {
       }
     }
   }
-  static constexpr Finder finder{in_row, in_columns, beats};
+  static constexpr Finder finder{in_row, in_lines, in_columns, beats, single.least_line};
 };
 
 template <const Reducer& single>
