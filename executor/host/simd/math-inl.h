@@ -35,19 +35,29 @@ template <class T>
 inline constexpr auto kOneBits = std::conditional_t<kSingle<T>, std::int32_t, std::int64_t>(std::numeric_limits<T>::max_exponent - 1)
                                  << kMantissa<T>;
 
-/// A vector's worth of the last elements, and the filling behind them.
+/// A vector's worth of the last elements, and the filling behind them. By masks where these keep to the elements, or else by way of an
+/// array.
 template <class D, class T>
 HWY_INLINE hn::Vec<D> load_part(D d, const T* from, std::size_t count, T filling = T(0)) {
+#if HWY_MEM_OPS_MIGHT_FAULT
   HWY_ALIGN T part[HWY_MAX_BYTES / sizeof(T)];
   hn::Store(hn::Set(d, filling), d, part);
   std::memcpy(part, from, count * sizeof(T));
   return hn::Load(d, part);
+#else
+  const auto there = hn::FirstN(d, count);
+  return hn::IfThenElse(there, hn::MaskedLoad(there, d, from), hn::Set(d, filling));
+#endif
 }
 template <class D, class T>
 HWY_INLINE void store_part(D d, hn::Vec<D> vector, T* to, std::size_t count) {
+#if HWY_MEM_OPS_MIGHT_FAULT
   HWY_ALIGN T part[HWY_MAX_BYTES / sizeof(T)];
   hn::Store(vector, d, part);
   std::memcpy(to, part, count * sizeof(T));
+#else
+  hn::BlendedStore(vector, hn::FirstN(d, count), d, to);
+#endif
 }
 
 /// c0 + x (c1 + x (c2 + …)), by Horner.
