@@ -7,6 +7,8 @@
 #endif
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 #include <limits>
 
 #include "executor/host/simd/reducers.h"

@@ -18,8 +18,8 @@ def numbers(*shape, seed=1, low=-1.0, high=1.0):
 
 
 def product(name, left, right, *, program="- y: matmul(a, b)", onnx="y = MatMul(a, b)", view_a=lambda a: a, view_b=lambda b: b,
-            in_torch=None, target=Target(best=0.97), multiply_adds=0):
-    shape = left if len(left) == len(right) else (4096,)
+            in_torch=None, target=Target(best=0.97), multiply_adds=0, result=None):
+    shape = result or (left if len(left) == len(right) else (4096,))
     return Case(name, lambda: {"a": numbers(*left), "b": numbers(*right, seed=2)}, program,
                 lambda a, b, out: np.matmul(view_a(a), view_b(b), out=out), target,
                 torch=in_torch or (lambda a, b, out: torch.matmul(view_a(a), view_b(b), out=out)), onnx=onnx, shape=shape,
@@ -196,6 +196,23 @@ def rows():
                onnx="axis = Constant <value_int = 1> () y = CumSum(x, axis)")
 
 
+def short_rows():
+    """Many rows of a few elements: what each row costs beside its elements shows here."""
+    target, tall = Target(best=0.9), 16384
+    axes = "axes = Constant <value_ints = [1]> () "
+    yield Case("sum 16384x32, axis 1", lambda: {"x": numbers(tall, 32, low=0)}, "- y: sum(x, axis=1)", lambda x: x.sum(axis=1), target,
+               torch=lambda x: x.sum(1), onnx=axes + "y = ReduceSum <keepdims = 0> (x, axes)")
+    yield Case("max 16384x32, axis 1", lambda: {"x": numbers(tall, 32)}, "- y: max(x, axis=1)", lambda x: x.max(axis=1), target,
+               torch=lambda x: x.amax(1), onnx=axes + "y = ReduceMax <keepdims = 0> (x, axes)", tolerance=0)
+    yield Case("argmax 16384x32", lambda: {"x": numbers(tall, 32)}, "- y: argmax(x, axis=1)", lambda x: x.argmax(axis=1), target,
+               torch=lambda x: x.argmax(1), onnx="y = ArgMax <axis = 1, keepdims = 0> (x)", tolerance=0)
+    yield Case("softmax 16384x10", lambda: {"x": numbers(tall, 10, low=-4, high=4)}, "- y: softmax(x)", softmax_numpy, target,
+               torch=lambda x, out: torch.softmax(x, -1, out=out), onnx="y = Softmax <axis = -1> (x)")
+    yield product("matrix 16384x16 times vector", (tall, 16), (16,), in_torch=lambda a, b, out: torch.mv(a, b, out=out), target=target,
+                  result=(tall,))
+    yield product("matmul 16384x8 times 8x8", (tall, 8), (8, 8), target=target)
+
+
 def top_k_numpy(x):
     largest = x[np.argpartition(x, -100)[-100:]]
     return np.sort(largest)[::-1]
@@ -215,5 +232,5 @@ def order():
 
 
 def primitives():
-    for family in (products, elementwise, scalars, rows, order):
+    for family in (products, elementwise, scalars, rows, short_rows, order):
         yield from family()
