@@ -116,7 +116,8 @@ void Product<T>::cut() {
 template <class T>
 void Product<T>::cut_tiles(std::int64_t elements) {
   const std::int64_t rows = std::max<std::int64_t>(1, rows_);
-  row_block_ = std::clamp(pack_a_ ? 2 * code_.rows : round_up(elements / kPanels, code_.rows), code_.rows, kRowBlock);
+  const std::int64_t most = columns_ > kPanels ? kRowBlock : 8 * kRowBlock;  // a single panel stays for all
+  row_block_ = std::clamp(pack_a_ ? 2 * code_.rows : round_up(elements / kPanels, code_.rows), code_.rows, most);
   row_block_ = round_up(ceil_div(rows, ceil_div(rows, row_block_)), code_.rows);
   column_block_ = std::clamp(round_up(elements / row_block_, kPanels), kPanels, kColumnBlock);
 }
