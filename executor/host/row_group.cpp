@@ -19,7 +19,6 @@ constexpr std::int64_t kTileBytes = 8 << 10;       ///< of the widest value in s
 constexpr std::int64_t kMostRowBytes = 128 << 10;  ///< of the widest value in one row: some of them fit into any second-level cache
 constexpr std::int64_t kLeastPiece = 4 * kTileBytes, kMostPiece = 16 * kTileBytes, kPieces = 64;  ///< what a thread takes at once
 constexpr std::int64_t kWorthCode = 1024;  ///< elements: with fewer, code takes longer to make than its runs save
-constexpr std::int64_t kCodeColumns = 64;  ///< of what is run row by row: with fewer, what is left over of vectors is most of it
 
 bool short_enough(const RowDomain& domain) {
   return domain.columns <= RowReduction::kPiece && domain.columns * domain.widest <= kMostRowBytes;
@@ -81,6 +80,12 @@ Access RowGroupKernel::access(const MovedGroup& request, std::size_t operand, Ro
   }
   made.step = *in_row;
   made.row_bytes = *over_rows * size;
+  if (kind == RowStep::full && domain_.columns < kShortRow && made.row_bytes != domain_.columns * made.step * size) {
+    made.spread = {made.row_bytes, made.step};
+    made.step = 1;
+    made.row_bytes = domain_.columns * size;
+    return made;
+  }
   if (!inside && in_row == 1 && over_rows == domain_.columns) values_[operand].row_bytes = made.row_bytes;
   return made;
 }
@@ -165,10 +170,6 @@ std::size_t RowGroupKernel::make_code(const MovedGroup& request, std::size_t fir
   for (const std::size_t read : piece.code->reads()) piece.reads.push_back(inputs[read]);
   for (const std::size_t write : piece.code->writes()) piece.writes.push_back(inputs_ + first + write - inputs.size());
   const std::size_t taken = piece.code->steps();
-  const bool plain = std::all_of(piece.reads.begin(), piece.reads.end(), [&](const Access& each) {
-    return each.row_bytes == domain_.columns * each.step * values_[each.value].size;
-  });
-  if (!plain && domain_.columns < kCodeColumns) return 0;
   add(std::move(piece));
   return taken;
 }
@@ -232,9 +233,12 @@ void RowGroupKernel::place(const KernelRequest& request) {
   }
   for (Piece& piece : pieces_) {
     for (Access& operand : piece.reads) {
-      if (operand.reader == kNoRowPlace || !readers_[operand.reader].gathers()) continue;
+      const bool gathers = operand.reader != kNoRowPlace && readers_[operand.reader].gathers();
+      if (!gathers && !operand.spread) continue;
       operand.scratch = scratch_bytes_;
-      scratch_bytes_ += round((piece.kind == RowStep::row ? tile_rows_ : domain_.columns) * values_[operand.value].size);
+      const std::int64_t size = values_[operand.value].size;
+      scratch_bytes_ += operand.spread ? round(tile_rows_ * operand.row_bytes + kSpreadAtOnce)
+                                       : round((piece.kind == RowStep::row ? tile_rows_ : domain_.columns) * size);
     }
   }
 }

@@ -16,6 +16,7 @@
 
 namespace cleave::runtime::host {
 
+inline constexpr std::int64_t kSpreadAtOnce = 64;  ///< bytes: the last row that is spread may write as many behind its end
 inline constexpr std::size_t kNoRowPlace = static_cast<std::size_t>(-1);
 
 /// How a step over whole rows reads an operand: from one row to the next, and inside a row. Irregular: by a TileReader, row by row.
@@ -23,13 +24,19 @@ struct Access {
   std::size_t value = 0;
   std::int64_t row_bytes = 0, step = 0;
   std::size_t reader = kNoRowPlace;   ///< irregular, or of a step on values a row: by this one
-  std::size_t scratch = kNoRowPlace;  ///< where that puts a row together
+  std::size_t scratch = kNoRowPlace;  ///< where that puts a row together, or where rows are spread
+  /// Short rows are spread first, as they lie otherwise: row by row so many bytes apart, in steps of 1 or of 0.
+  struct Spread {
+    std::int64_t row_bytes = 0, step = 0;
+  };
+  std::optional<Spread> spread{};
 };
 
 class RowGroupKernel final : public HostKernel {
  public:
   static constexpr std::size_t kMostSteps = 32;
   static constexpr std::size_t kMostValues = 64;  ///< inputs and what the steps compute
+  static constexpr std::int64_t kShortRow = 64;   ///< elements: with fewer, what is left over of vectors is most of a row
 
   RowGroupKernel(const MovedGroup& request, RowDomain domain);
   Status run(const KernelCall& call) override;
@@ -68,6 +75,7 @@ class RowGroupKernel final : public HostKernel {
   void run_tile(const Tile& tile) const;
   void fetch_next(const Tile& tile, std::size_t piece) const;
   void run_full(const Tile& tile, const Piece& piece) const;
+  void spread(const Tile& tile, const Access& operand) const;
   void run_on_rows(const Tile& tile, const Piece& piece) const;
 
   RowDomain domain_;

@@ -87,7 +87,38 @@ void RowGroupKernel::fetch_next(const Tile& tile, std::size_t piece) const {
   }
 }
 
+/// Row by row as many bytes as are written at once: those too many belong to the next row, which comes later.
+void RowGroupKernel::spread(const Tile& tile, const Access& operand) const {
+  const std::int64_t size = values_[operand.value].size, bytes = operand.row_bytes, apart = operand.spread->row_bytes;
+  const std::byte* from = tile.values[operand.value] + (operand.value < inputs_ ? tile.begin * apart : 0);
+  std::byte* to = tile.scratch + operand.scratch;
+  alignas(64) std::byte line[kShortRow * sizeof(double)] = {};
+  if (operand.spread->step == 1) {
+    std::memcpy(line, from, static_cast<std::size_t>(bytes));
+    for (std::int64_t row = 0; row < tile.rows; ++row, to += bytes, from += apart) {
+      if (apart != 0) std::memcpy(line, from, static_cast<std::size_t>(bytes));
+      for (std::int64_t at = 0; at < bytes; at += kSpreadAtOnce) std::memcpy(to + at, line + at, kSpreadAtOnce);
+    }
+    return;
+  }
+  const auto repeat = [&](auto value) {
+    for (std::int64_t row = 0; row < tile.rows; ++row, to += bytes, from += apart) {
+      std::memcpy(&value, from, sizeof value);
+      for (std::size_t at = 0; at < kSpreadAtOnce; at += sizeof value) std::memcpy(line + at, &value, sizeof value);
+      for (std::int64_t at = 0; at < bytes; at += kSpreadAtOnce) std::memcpy(to + at, line, kSpreadAtOnce);
+    }
+  };
+  switch (size) {
+    case 1: return repeat(std::uint8_t{});
+    case 2: return repeat(std::uint16_t{});
+    case 4: return repeat(std::uint32_t{});
+    default: return repeat(std::uint64_t{});
+  }
+}
+
 void RowGroupKernel::run_full(const Tile& tile, const Piece& piece) const {
+  for (const Access& operand : piece.reads)
+    if (operand.spread) spread(tile, operand);
   std::array<const std::byte*, kMostValues> operands;
   std::array<std::int64_t, 3> steps{};
   std::array<std::byte*, kMostSteps> to;
@@ -97,6 +128,7 @@ void RowGroupKernel::run_full(const Tile& tile, const Piece& piece) const {
       const Access& operand = piece.reads[k];
       const std::int64_t of_call = tile.begin + row;
       TileOperand part{tile.values[operand.value] + operand.row_bytes * (operand.value < inputs_ ? of_call : row), operand.step};
+      if (operand.spread) part.data = tile.scratch + operand.scratch + operand.row_bytes * row;
       if (operand.reader != kNoRowPlace)
         part = readers_[operand.reader].read(tile.values[operand.value], of_call * domain_.columns, domain_.columns,
                                              operand.scratch == kNoRowPlace ? nullptr : tile.scratch + operand.scratch);
