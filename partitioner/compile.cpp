@@ -71,6 +71,16 @@ std::vector<Placement> solve_baselines(Plan& plan, const PlanOptions& options) {
   return baselines;
 }
 
+/// Bound and gap are those of the free problem, whatever the policy: how far it is from the optimum is to show. The host's leaves pins
+/// aside, and may be below.
+void bound_by(const Placement& optimum, Plan& plan) {
+  constexpr double kRounding = 1e-9;
+  Placement& placement = plan.placement;
+  plan.unlimited_bound_seconds = placement.bound_seconds = optimum.bound_seconds;
+  const double over = placement.objective_seconds - optimum.objective_seconds;
+  placement.gap = over > kRounding * placement.objective_seconds ? over / placement.objective_seconds : 0;
+}
+
 /// The optimum is one of the sum of work and transfers. What overlaps worse may take longer than one of these.
 void predict_baselines(Plan& plan, const PlannedGraph& planned, std::vector<Placement> baselines) {
   const bool pinned = std::any_of(plan.graph->nodes.begin(), plan.graph->nodes.end(),
@@ -106,10 +116,17 @@ void adopt(Plan& plan, WorkedOutPlan& chosen) {
   plan.placement = std::move(chosen.placement);
   plan.transfers = std::move(chosen.transfers);
   plan.program = std::move(chosen.program);
+  plan.transfer_times = chosen.schedule.transfers;
   plan.predicted_seconds = chosen.schedule.seconds;
   plan.predicted_wait_seconds = chosen.schedule.waiting.empty() ? 0 : chosen.schedule.waiting.front().wait_seconds;
-  if (plan.policy == Policy::host) plan.all_host_seconds = plan.placement.objective_seconds;
-  if (plan.policy == Policy::accelerator) plan.all_accelerator_seconds = plan.placement.objective_seconds;
+  if (plan.policy == Policy::host) {
+    plan.all_host_seconds = plan.placement.objective_seconds;
+    plan.all_host_predicted_seconds = plan.predicted_seconds;
+  }
+  if (plan.policy == Policy::accelerator) {
+    plan.all_accelerator_seconds = plan.placement.objective_seconds;
+    plan.all_accelerator_predicted_seconds = plan.predicted_seconds;
+  }
 }
 
 Plan make_plan(const Graph& graph, const PlanOptions& options) {
@@ -117,6 +134,7 @@ Plan make_plan(const Graph& graph, const PlanOptions& options) {
   plan.machine = options.costs.machine;
   plan.policy = options.costs.policy;
   plan.precision = options.costs.precision;
+  plan.find_peak = options.find_peak;
   plan.diagnostics = graph.diagnostics;
   plan.graph = std::make_shared<const Graph>(graph);
   if (!graph.ok()) return plan;
@@ -129,6 +147,8 @@ Plan make_plan(const Graph& graph, const PlanOptions& options) {
   timer.done("costs");
 
   std::vector<Placement> baselines = solve_baselines(plan, options);
+  const bool restricted = plan.policy == Policy::host || plan.policy == Policy::accelerator;
+  const std::optional<Placement> free = restricted ? placement_under(Policy::optimal, plan, options.costs) : std::nullopt;
   timer.done("baselines");
 
   Result<Placement> optimum = solve(plan.costed.problem);
@@ -151,12 +171,11 @@ Plan make_plan(const Graph& graph, const PlanOptions& options) {
     timer.done("refine");
   }
 
-  if (plan.policy == Policy::optimal) {
-    predict_baselines(plan, planned, std::move(baselines));
-    timer.done("predict-baselines");
-  }
+  predict_baselines(plan, planned, std::move(baselines));
+  timer.done("predict-baselines");
 
   adopt(plan, chosen);
+  if (free) bound_by(*free, plan);
   plan.round_trips = find_round_trips(*plan.graph, plan.costed, plan.placement, plan.transfers);
   timer.done("round-trips");
   Trials trials(planned, options.costs, plan.predicted_seconds);

@@ -13,6 +13,7 @@
 #include "partitioner/apply/memory_fit.h"
 #include "partitioner/apply/program.h"
 #include "partitioner/apply/round_trips.h"
+#include "partitioner/apply/schedule.h"
 #include "partitioner/apply/transfers.h"
 #include "partitioner/machine/costs.h"
 #include "partitioner/machine/machine.h"
@@ -31,19 +32,21 @@ struct Plan {
   planner::CostedProblem costed;
   planner::Placement placement;
   planner::Transfers transfers;
+  std::vector<planner::TransferTime> transfer_times;  ///< by the schedule, as `transfers`
   std::vector<planner::RoundTrip> round_trips;
   Diagnostics diagnostics;  ///< of tracing and planning; with errors the rest is incomplete
   planner::Program program;
   double predicted_seconds = 0;
   double predicted_wait_seconds = 0;                         ///< of these, the accelerator waits for a value or a decision of the host
   double all_host_seconds = 0, all_accelerator_seconds = 0;  ///< of --placement host, which leaves pins aside, and accelerator
-  /// How long these two are predicted to take; compared with the optimum of the sum alone, and not a number where they cannot be had.
+  /// How long these two are predicted to take; not a number where they cannot be had.
   double all_host_predicted_seconds = kUnknown, all_accelerator_predicted_seconds = kUnknown;
   std::optional<planner::MemoryShortage> memory_shortage;  ///< if part of the program left the accelerator for want of memory
   /// Of placements of any size. Differs from the placement's own bound where the accelerator's memory is too small for the cheapest; that
   /// one then holds for what keeps at most `costed.problem.accelerator_memory_bytes` there.
   double unlimited_bound_seconds = 0;
-  std::vector<StepTime> times;  ///< wall-clock time of each pass and of each step of planning, in order
+  planner::FindPeak find_peak = nullptr;  ///< who lays memory out, for reports; null: as if no two values shared storage
+  std::vector<StepTime> times;            ///< wall-clock time of each pass and of each step of planning, in order
 
   [[nodiscard]] bool ok() const { return !diagnostics.has_errors(); }
   /// There is a program, though maybe one that exceeds a limit.

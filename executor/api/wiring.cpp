@@ -31,7 +31,7 @@ Result<Wiring> wire(const CompileOptions& options) {
   wiring.plan.diagnostics = options.diagnostics;
   wiring.plan.simplify = options.simplify;
   wiring.plan.passes = options.passes;
-  wiring.plan.find_peak = accelerator_peak;
+  wiring.plan.find_peak = memory_peak;
   wiring.executor = *std::move(setup);
   return wiring;
 }

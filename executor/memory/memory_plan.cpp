@@ -243,8 +243,8 @@ MemoryPlan plan_memory(const Program& program, DeviceId device, bool arrays_exte
   return Planner(program, device, arrays_external, fusion, slack).run();
 }
 
-MemoryPeak accelerator_peak(const Program& program) {
-  const MemoryPlan plan = plan_memory(program, kAccelerator, false);
+MemoryPeak memory_peak(const Program& program, DeviceId device) {
+  const MemoryPlan plan = plan_memory(program, device, false);
   MemoryPeak peak;
   peak.bytes = static_cast<double>(plan.arena_bytes);
   for (const StorageIndex s : plan.at_peak) {

@@ -52,8 +52,8 @@ struct MemoryPlan {
 /// `slack`: as for find_liveness().
 MemoryPlan plan_memory(const Program& program, DeviceId device, bool arrays_external, const Fusion& fusion = {}, std::int64_t slack = 0);
 
-/// What plan_memory() takes of the accelerator; for the planner.
-MemoryPeak accelerator_peak(const Program& program);
+/// What plan_memory() takes of a device, all arrays counted; for the planner.
+MemoryPeak memory_peak(const Program& program, DeviceId device);
 
 /// Why `plan` does not fit into `capacity` bytes (0: unknown, but less): the peak and the values that make it.
 Error does_not_fit(const Program& program, DeviceId device, const MemoryPlan& plan, double capacity);

@@ -46,14 +46,14 @@ Error does_not_fit(const Graph& graph, const MemoryPeak& peak, double memory_byt
 
 }  // namespace
 
-MemoryPeak peak_without_sharing(const Program& program) {
+MemoryPeak peak_without_sharing(const Program& program, DeviceId device) {
   const Graph& graph = *program.graph;
   MemoryPeak peak;
   auto add = [&](ValueId value) {
     peak.bytes += std::ceil(static_cast<double>(graph.values[value].type.bytes()) / kAlignment) * kAlignment;
     peak.largest.push_back(value);
   };
-  for (const Block& block : program.devices[kAccelerator].blocks) {
+  for (const Block& block : program.devices[device].blocks) {
     for (const Step& step : block.steps) {
       if (step.kind == StepKind::receive) add(step.value);
       if (step.kind == StepKind::compute)
@@ -75,13 +75,15 @@ MemoryPeak peak_without_sharing(const Program& program) {
 }
 
 bool fits_memory(const Program& program, const FindPeak& find_peak, double memory_bytes) {
-  return memory_bytes <= 0 || peak_without_sharing(program).bytes <= memory_bytes ||
-         (find_peak && find_peak(program).bytes <= memory_bytes);
+  return memory_bytes <= 0 || peak_without_sharing(program, kAccelerator).bytes <= memory_bytes ||
+         (find_peak && find_peak(program, kAccelerator).bytes <= memory_bytes);
 }
 
 Result<FittedPlan> fit_memory(const std::shared_ptr<const Graph>& graph, const CostedProblem& costed, const WorkedOutPlan& unlimited,
                               const FindPeak& find_peak, double memory_bytes) {
-  const auto peak_of = [&](const Program& program) { return find_peak ? find_peak(program) : peak_without_sharing(program); };
+  const auto peak_of = [&](const Program& program) {
+    return find_peak ? find_peak(program, kAccelerator) : peak_without_sharing(program, kAccelerator);
+  };
   const PlannedGraph planned{graph, costed, [&](const Program& p) { return fits_memory(p, find_peak, memory_bytes); }};
   const double least = std::max(kept_on_accelerator(costed.problem), 1.0);  // 0 would be no limit
   PlacementProblem problem = costed.problem;

@@ -11,17 +11,17 @@
 
 namespace cleave::planner {
 
-/// What the accelerator's share of a program takes of its memory.
+/// What a device's share of a program takes of its memory.
 struct MemoryPeak {
   double bytes = 0;
   std::vector<ValueId> largest;  ///< what lies there at the peak, greatest first; not all of it
 };
 
 /// Given by whoever lays memory out.
-using FindPeak = std::function<MemoryPeak(const Program&)>;
+using FindPeak = std::function<MemoryPeak(const Program&, DeviceId)>;
 
 /// As if no two values shared storage.
-MemoryPeak peak_without_sharing(const Program& program);
+MemoryPeak peak_without_sharing(const Program& program, DeviceId device);
 
 /// Whether the program surely or, where that is not sure, by `find_peak` fits.
 bool fits_memory(const Program& program, const FindPeak& find_peak, double memory_bytes);

@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 
+#include "partitioner/apply/schedule_waits.h"
 #include "partitioner/apply/step_costs.h"
 
 namespace cleave::planner {
@@ -16,8 +17,9 @@ namespace {
 constexpr std::size_t kCapacity = 2;  ///< generations in flight on a channel, as the executor's default
 constexpr int kMostIterations = 4;    ///< simulated of each loop
 constexpr double kMostSteps = 4e6;    ///< simulated in all, if fewer iterations can keep to it
-/// Host, accelerator, engine to the accelerator, engine to the host; then the time waited, and what the driver has waited for.
-constexpr std::size_t kWait = 4, kDriver = 5, kClocks = 6;
+/// Host, accelerator, engine to the accelerator, engine to the host; then the time waited, what the driver has waited for, and since when
+/// host and accelerator have had nothing to do.
+constexpr std::size_t kWait = 4, kDriver = 5, kIdle = 6, kClocks = 8;
 
 struct State {
   std::array<double, kClocks> at{};
@@ -43,12 +45,11 @@ class Simulator {
         made_(graph_.values.size(), 0),
         coming_(graph_.values.size()),
         received_(program.channels.size()),
-        channel_wait_(program.channels.size(), 0),
-        decision_wait_(graph_.nodes.size(), 0) {}
+        waits_(program) {}
 
   Schedule run() {
     iterations_ = choose_iterations();
-    state_.at[0] = costed_.problem.nodes.back().host_seconds;
+    work(0, costed_.problem.nodes.back().host_seconds);
     schedule_.waiting.emplace_back();
     push_block(0, 0);
     while (!tasks_.empty()) advance();
@@ -56,7 +57,8 @@ class Simulator {
     schedule_.seconds = *std::max_element(at.begin(), at.begin() + kWait);
     schedule_.waiting[0].seconds = schedule_.seconds;
     schedule_.waiting[0].wait_seconds = at[kWait];
-    find_worst();
+    schedule_.transfers = transfer_times(program_, transfers_, waits_);
+    schedule_.waiting = worst_waits(program_, costed_, waits_, std::move(schedule_.waiting));
     return std::move(schedule_);
   }
 
@@ -159,7 +161,7 @@ class Simulator {
       case StepKind::compute: {
         if (device == 1)
           for (ValueId input : graph_.nodes[step.node].inputs) read(input);
-        state_.at[device] += seconds_[device][step.node];
+        work(device, seconds_[device][step.node]);
         if (device == 1)
           for (const ValueId result : graph_.nodes[step.node].results) made_[result] = state_.at[1];
         break;
@@ -176,7 +178,7 @@ class Simulator {
     wait(device, received_[c][0], &full);
     sent_[c] = state_.at[device];
     if (device == 0) return;  // the accelerator fetches it
-    channel_wait_[c] = full;
+    waits_.channel[step.channel] = full;
     double& driver = state_.at[kDriver];
     driver = std::max(driver, received_[c][0]);
     const bool computed = graph_.producer(step.value).kind == NodeKind::operation;
@@ -186,15 +188,18 @@ class Simulator {
   void copy(ChannelId channel, std::size_t engine, double start) {
     const Transfer& transfer = transfers_.items[program_.channels[channel].transfer];
     double& at = state_.at[engine];
-    at = std::max(at, start) + (transfer.frequency > 0 ? transfer.seconds / transfer.frequency : 0);
+    at = std::max(at, start) + seconds_once(transfer);
     arrival_[channel.index] = at;
   }
 
   void receive(const Step& step, std::size_t device) {
     const std::size_t c = step.channel.index;
-    channel_wait_[c] = 0;
-    wait(device, device == 0 ? arrival_[c] : sent_[c], &channel_wait_[c]);
-    if (device == 0) return free_slot(c, state_.at[0]);
+    waits_.channel[step.channel] = 0;
+    wait(device, device == 0 ? arrival_[c] : sent_[c], &waits_.channel[step.channel]);
+    if (device == 0) {
+      note_reader(step.channel, 0);
+      return free_slot(c, state_.at[0]);
+    }
     double& driver = state_.at[kDriver];
     driver = std::max(driver, sent_[c]);
     copy(step.channel, 2, driver);
@@ -212,7 +217,8 @@ class Simulator {
     const ChannelId channel = coming_[value];
     if (!channel) return;
     coming_[value] = {};
-    wait(1, arrival_[channel.index], &channel_wait_[channel.index]);
+    note_reader(channel, 1);
+    wait(1, arrival_[channel.index], &waits_.channel[channel]);
   }
   /// At the end of a region what it received is read at the latest, being yielded. What the root received is there for good.
   void read_rest(RegionId region) {
@@ -220,6 +226,15 @@ class Simulator {
       if (region != Graph::kRoot) read(program_.channels[unread_.back()].value);
   }
 
+  void note_reader(ChannelId channel, std::size_t device) {
+    waits_.reader[channel] = std::max(0.0, arrival_[channel.index] - state_.at[kIdle + device]);
+  }
+
+  void work(std::size_t device, double seconds) {
+    if (seconds <= 0) return;
+    state_.at[device] += seconds;
+    state_.at[kIdle + device] = state_.at[device];
+  }
   void wait(std::size_t device, double until, double* record) {
     const double waited = std::max(0.0, until - state_.at[device]);
     state_.at[device] += waited;
@@ -229,7 +244,7 @@ class Simulator {
   }
   void wait_for_decision(const Task& task) {
     if (!task.steps[1]) return;
-    double& waited = decision_wait_[task.steps[0]->node.index];
+    double& waited = waits_.decision[task.steps[0]->node];
     waited = 0;
     state_.at[kDriver] = std::max(state_.at[kDriver], state_.at[0]);
     wait(1, state_.at[0], &waited);
@@ -240,7 +255,7 @@ class Simulator {
     task.steps[0] = &host;
     task.steps[1] = accelerator;
     if (host.kind == StepKind::branch) {
-      state_.at[0] += costed_.problem.nodes[host.node.index].host_seconds;
+      work(0, costed_.problem.nodes[host.node.index].host_seconds);
       wait_for_decision(task);
       for (int arm = 2; arm-- > 0;) {
         task.iteration = arm;
@@ -266,7 +281,7 @@ class Simulator {
     const int count = std::clamp(static_cast<int>(std::min(trips, 1e6)), 1, iterations_);
     if (task.iteration < count) {
       task.begin = state_;
-      if (trips > 0) state_.at[0] += costed_.problem.nodes[task.steps[0]->node.index].host_seconds / trips;
+      if (trips > 0) work(0, costed_.problem.nodes[task.steps[0]->node.index].host_seconds / trips);
       ++task.iteration;
       const Task copy = task;  // pushing moves the tasks
       if (node.kind == NodeKind::while_loop) {
@@ -297,9 +312,6 @@ class Simulator {
     waiting.wait_seconds = spent.at[kWait];
   }
 
-  /// An inner loop is simulated several times: its last execution counts. Then the longest wait of a run inside each.
-  void find_worst();
-
   const Program& program_;
   const Graph& graph_;
   const Transfers& transfers_;
@@ -311,48 +323,12 @@ class Simulator {
   IdVector<ValueId, ChannelId> coming_;                  ///< received by the accelerator, not read yet: through which channel
   std::vector<ChannelId> unread_;                        ///< received in the open regions, whether read since or not
   std::vector<std::array<double, kCapacity>> received_;  ///< when the slots of the last generations were free, oldest first
-  std::vector<double> channel_wait_, decision_wait_;     ///< of the accelerator, the last time
+  LastWaits waits_;
   std::vector<Task> tasks_;
   std::vector<std::size_t> loops_;  ///< open ones that the accelerator walks: indices into `waiting`
   int iterations_ = 1;
   Schedule schedule_;
 };
-
-void Simulator::find_worst() {
-  // Keep the last record of each loop, in program order of first entry.
-  std::vector<std::size_t> slot(graph_.nodes.size(), 0);
-  std::vector<Waiting> kept{schedule_.waiting[0]};
-  for (std::size_t i = 1; i < schedule_.waiting.size(); ++i) {
-    std::size_t& at = slot[schedule_.waiting[i].loop.index];
-    if (at == 0) {
-      at = kept.size();
-      kept.emplace_back();
-    }
-    kept[at] = schedule_.waiting[i];
-  }
-  std::vector<double> longest(kept.size(), 0);
-  const auto offer = [&](RegionId region, double wait, ChannelId channel, NodeId control) {
-    wait *= costed_.problem.regions[region.index].frequency;
-    if (wait <= 0) return;
-    for (; region; region = graph_.regions[region].parent) {
-      const NodeId owner = graph_.regions[region].owner;
-      const std::size_t at = owner ? slot[owner.index] : 0;
-      if ((owner && at == 0) || wait <= longest[at]) continue;
-      longest[at] = wait;
-      kept[at].worst = channel;
-      kept[at].worst_control = control;
-    }
-  };
-  for (std::size_t c = 0; c < channel_wait_.size(); ++c) {
-    offer(program_.channels[ChannelId(c)].region, channel_wait_[c], ChannelId(c), NodeId());
-  }
-  for (std::size_t i = 0; i < decision_wait_.size(); ++i) {
-    const Node& node = graph_.nodes[NodeId(i)];
-    if (decision_wait_[i] > 0)
-      offer(node.kind == NodeKind::branch ? node.region : node.regions[0], decision_wait_[i], ChannelId(), NodeId(i));
-  }
-  schedule_.waiting = std::move(kept);
-}
 
 }  // namespace
 

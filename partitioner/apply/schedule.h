@@ -20,9 +20,16 @@ struct Waiting {
   NodeId worst_control;     ///< the control node whose decision it waits for longest, if longer than for any value
 };
 
+/// When a transfer's value comes, beside when it is wanted; in a run.
+struct TransferTime {
+  double waited_seconds = 0;  ///< its reader has nothing to do until it is there: for the copy, and for what had to come before
+  double hidden_seconds = 0;  ///< of what the copies take: nobody waits meanwhile
+};
+
 struct Schedule {
   double seconds = 0;
-  std::vector<Waiting> waiting;  ///< the run, then every loop that the accelerator walks, in program order
+  std::vector<TransferTime> transfers;  ///< as those of Transfers
+  std::vector<Waiting> waiting;         ///< the run, then every loop that the accelerator walks, in program order
 };
 
 Schedule predict(const Program& program, const Transfers& transfers, const CostedProblem& costed);

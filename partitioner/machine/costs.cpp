@@ -1,12 +1,14 @@
 // Graph + Machine -> numbers, in one sweep over the nodes. Which nodes are scalar work is found first; everything else is local to a node.
 // What a node costs is node_costs.h's to say.
 #include "partitioner/machine/costs.h"
+#include "partitioner/machine/pins.h"
 
 #include <algorithm>
 #include <cstdio>
 
 #include "partitioner/machine/fusion_savings.h"
 #include "partitioner/machine/node_costs.h"
+#include "partitioner/machine/pins.h"
 #include "partitioner/machine/scalar_work.h"
 
 namespace cleave::planner {
@@ -164,7 +166,7 @@ class ProblemMaker {
     const bool supported =
         purity != Purity::effect && (freed || (!node.host_function() && (!model_.supported || model_.supported(graph_, id))));
     out.replicable = purity == Purity::pure;
-    const Side side = node.op->moves_to != Side::none ? node.op->moves_to : freed ? Side::none : node.pin;
+    const Side side = freed && node.op->moves_to == Side::none ? Side::none : wanted_side(node);
     if (node.pin == Side::accelerator && !supported && !all_on_host_) refuse_pin(id, purity);
 
     if (purity == Purity::effect) return force(id, Cause::effect);

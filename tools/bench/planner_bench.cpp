@@ -56,7 +56,7 @@ void plan_over_memory(benchmark::State& state) {
   const Graph graph = training_program(state.range(0), 512);
   PlanOptions plan_options = options();
   const Plan unlimited = plan(graph, plan_options);
-  plan_options.costs.machine.accelerators[0].memory_bytes = peak_without_sharing(unlimited.program).bytes / 2;
+  plan_options.costs.machine.accelerators[0].memory_bytes = peak_without_sharing(unlimited.program, kAccelerator).bytes / 2;
   double gap = 0;
   for (auto _ : state) {
     const Plan result = plan(graph, plan_options);

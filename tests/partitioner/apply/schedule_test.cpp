@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "models/model.h"
 #include "partitioner/compile.h"
 #include "tests/support/namespaces.h"
@@ -30,8 +32,8 @@ Machine round_machine() {
 Plan plan_model(const std::string& program, const std::string& rest = "outputs: [w]\n") {
   const std::string type = "\"f32[8, 8]\"";
   const std::string text = "cleave: 1\nmodel: m\nhost_functions:\n  f: {library: ./l.so, symbol: s, takes: [" + type +
-                           "], returns: " + type + ", pure: true}\nparameters:\n  w: {type: " + type + ", value: 1}\nprogram:\n" + program +
-                           rest;
+                           "], returns: " + type + ", pure: true}\nparameters:\n  w: {type: " + type + ", value: 1}\n  v: {type: " + type +
+                           ", value: 1}\nprogram:\n" + program + rest;
   PlanOptions options;
   options.costs.machine = round_machine();
   options.costs.policy = Policy::accelerator;
@@ -54,6 +56,47 @@ TEST(Schedule, ArgumentsAreCopiedWhileOthersAreWorkedOn) {
   options.costs.policy = Policy::accelerator;
   const Plan result = plan(parse_model(text + "program:\n  - y: matmul(matmul(matmul(a, b), c), d)\noutputs: [y]\n", "m.yaml"), options);
   EXPECT_NEAR(result.predicted_seconds, 11, 1e-9) << "they are sent in the order in which they are needed, not declared";
+}
+
+/// What is waited for each transfer of `name` in a run, and what is hidden of it.
+std::vector<std::pair<double, double>> times_of(const Plan& plan, const std::string& name) {
+  std::vector<std::pair<double, double>> found;
+  for (std::size_t i = 0; i < plan.transfers.items.size(); ++i) {
+    const Value& value = plan.graph->values[plan.transfers.items[i].value];
+    const std::string called = value.name.empty() ? plan.graph->display_name(value.producer) : value.name;
+    const TransferTime& time = plan.transfer_times[i];
+    if (called == name) found.emplace_back(std::round(1e6 * time.waited_seconds) / 1e6, std::round(1e6 * time.hidden_seconds) / 1e6);
+  }
+  return found;
+}
+using Times = std::vector<std::pair<double, double>>;
+
+TEST(Schedule, SaysWhichTransfersAreWaitedForAndWhichHidden) {
+  std::string text = "cleave: 1\nmodel: m\nparameters:\n";
+  for (const char* name : {"d", "c", "b", "a"}) text += std::string("  ") + name + ": {type: \"f32[8, 8]\", value: 1}\n";
+  PlanOptions options;
+  options.costs.machine = round_machine();
+  options.costs.policy = Policy::accelerator;
+  const Plan plan =
+      planner::plan(parse_model(text + "program:\n  - y: matmul(matmul(matmul(a, b), c), d)\noutputs: [y]\n", "m.yaml"), options);
+  EXPECT_EQ(times_of(plan, "a"), (Times{{4, 0}})) << "the copy of `b` before it, and its own";
+  EXPECT_EQ(times_of(plan, "b"), (Times{{2, 0}}));
+  EXPECT_EQ(times_of(plan, "c"), (Times{{1, 1}})) << "comes at 6, wanted at 5";
+  EXPECT_EQ(times_of(plan, "d"), (Times{{1, 1}})) << "comes at 8, wanted at 7";
+  EXPECT_EQ(times_of(plan, "y"), (Times{{11, 0}})) << "the host has nothing else to do";
+
+  // An iteration: product 1, out 2, `f` 10, back 2; `y` of another 1 meanwhile.
+  const Plan loop =
+      plan_model("  - for: i in 100\n    do:\n      - x: matmul(w, w)\n      - r: f(x)\n      - y: matmul(x, x)\n      - w: r + y\n");
+  EXPECT_EQ(times_of(loop, "x"), (Times{{100 * 6, 0}})) << "16 less the 10 of `f`";
+  EXPECT_EQ(times_of(loop, "r"), (Times{{100 * 13, 0}})) << "2 out, 10, 2 back, less the 1 of `y`";
+
+  // `x` is on its way while the host computes `f(v)`, from what it has.
+  const Plan hidden = plan_model(
+      "  - for: i in 100\n    do:\n      - x: matmul(w, w)\n      - s: f(v)\n      - print(\"x\", x)\n      - v: f(s)\n      - w: x + x\n",
+      "outputs: [w, v]\n");
+  ASSERT_EQ(times_of(hidden, "x").size(), 1U);
+  EXPECT_EQ(times_of(hidden, "x")[0], std::pair(0.0, 200.0));
 }
 
 TEST(Schedule, LoopsAreExtrapolated) {
