@@ -5,9 +5,6 @@
 #include <map>
 #include <tuple>
 
-#include "graph/base/diagnostic_json.h"
-#include "graph/base/number_text.h"
-#include "graph/base/units.h"
 #include "graph/graph.h"
 #include "partitioner/apply/step_costs.h"
 
@@ -58,19 +55,6 @@ RunsWith add_predicted(Rows& rows, const Program& program, const CostedProblem& 
 std::string op_name(const Graph& graph, NodeId node) {
   const Node& of = graph.nodes[node];
   return of.op ? of.op->name : of.kind == NodeKind::counter ? "counting trips" : graph.display_name(node);
-}
-
-/// The names of all that ran as one, the middle of many left out.
-std::string op_names(const Graph& graph, const ProfileReportRow& row) {
-  constexpr std::size_t kMost = 4;
-  if (row.members.empty()) return op_name(graph, row.node);
-  std::string names = op_name(graph, row.members[0]);
-  for (std::size_t i = 1; i < row.members.size(); ++i) {
-    const bool left_out = row.members.size() > kMost && i + 2 < row.members.size() && i > 1;
-    if (left_out && i > 2) continue;
-    names += left_out ? " + ..." : " + " + op_name(graph, row.members[i]);
-  }
-  return row.members.size() > kMost ? names + " (" + std::to_string(row.members.size()) + ")" : names;
 }
 
 void sum_up(ProfileReport& report, const Graph& graph) {
@@ -124,64 +108,19 @@ double length_of_overlap(const Intervals& a, const Intervals& b) {
   return sum;
 }
 
-using Line = std::array<std::string, 6>;
-
-/// Aligned; columns that are empty everywhere are left out.
-std::string table(const std::vector<Line>& lines) {
-  std::array<std::size_t, 6> widths{};
-  for (const Line& line : lines)
-    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
-  std::string text;
-  for (const Line& line : lines) {
-    std::string shown = " ";
-    for (std::size_t i = 0; i < line.size(); ++i) {
-      if (widths[i] == 0) continue;
-      shown += " " + line[i] + std::string(widths[i] - line[i].size() + 1, ' ');
-    }
-    shown.erase(shown.find_last_not_of(' ') + 1);
-    text += shown + "\n";
-  }
-  return text;
-}
-
-std::string ratio_text(const Ledger& of) {
-  return of.seconds > 0 && of.predicted_seconds > 0 ? fixed_text(of.predicted_seconds / of.seconds, 2) : "";
-}
-
-std::string predicted_text(double seconds) {
-  return seconds > 0 ? format_seconds(seconds) : "-";
-}
-
-Line line_of(const ProfileReportRow& row, const Graph& graph) {
-  const std::string name = "`" + graph.display_name(row.node) + "`", device = row.device == kHost ? "host" : "accelerator";
-  std::string what;
-  switch (row.what) {
-    case What::compute:
-      what = name + " on the " + device;
-      if (!row.members.empty()) what += ", as one with " + std::to_string(row.members.size() - 1) + " before";
-      break;
-    case What::transfer: what = name + " moves"; break;
-    case What::wait: what = "the " + device + " waits for " + name; break;
-  }
-  const Ledger sums{row.predicted_seconds, row.seconds};
-  return {to_string(graph.nodes[row.node].location),
-          what,
-          std::to_string(row.executions),
-          predicted_text(row.predicted_seconds),
-          format_seconds(row.seconds),
-          ratio_text(sums)};
-}
-
-std::vector<Line> lines_of(const std::vector<std::pair<std::string, Ledger>>& sums, std::size_t most) {
-  std::vector<Line> lines;
-  for (std::size_t i = 0; i < std::min(sums.size(), most); ++i) {
-    const auto& [name, sum] = sums[i];
-    lines.push_back({name, "", "", predicted_text(sum.predicted_seconds), format_seconds(sum.seconds), ratio_text(sum)});
-  }
-  return lines;
-}
-
 }  // namespace
+
+std::string op_names(const Graph& graph, const ProfileReportRow& row) {
+  constexpr std::size_t kMost = 4;
+  if (row.members.empty()) return op_name(graph, row.node);
+  std::string names = op_name(graph, row.members[0]);
+  for (std::size_t i = 1; i < row.members.size(); ++i) {
+    const bool left_out = row.members.size() > kMost && i + 2 < row.members.size() && i > 1;
+    if (left_out && i > 2) continue;
+    names += left_out ? " + ..." : " + " + op_name(graph, row.members[i]);
+  }
+  return row.members.size() > kMost ? names + " (" + std::to_string(row.members.size()) + ")" : names;
+}
 
 ProfileReport profile_report(const Timeline& timeline, const Program& program, const CostedProblem& costed, const Transfers& transfers) {
   Rows rows;
@@ -205,79 +144,6 @@ ProfileReport profile_report(const Timeline& timeline, const Program& program, c
   report.transfer_seconds = length(moving);
   report.hidden_seconds = length_of_overlap(moving, merged(std::move(work)));
   return report;
-}
-
-std::string to_text(const ProfileReport& measured, const Graph& graph, std::size_t most) {
-  std::vector<ProfileReportRow> rows = measured.rows;
-  std::erase_if(rows, [](const ProfileReportRow& row) { return !row.node.valid(); });
-  const auto weight = [](const ProfileReportRow& row) { return std::max(row.seconds, row.predicted_seconds); };
-  std::stable_sort(rows.begin(), rows.end(), [&](const auto& a, const auto& b) { return weight(a) > weight(b); });
-  std::vector<Line> lines{{"where", "what", "times", "predicted", "took", "ratio"}};
-  Ledger rest;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (i < most) {
-      lines.push_back(line_of(rows[i], graph));
-      continue;
-    }
-    rest.seconds += rows[i].seconds;
-    rest.predicted_seconds += rows[i].predicted_seconds;
-  }
-  std::string text = table(lines);
-  if (rows.size() > most)
-    text += "  and " + std::to_string(rows.size() - most) + " that took less: predicted " + predicted_text(rest.predicted_seconds) +
-            ", took " + format_seconds(rest.seconds) + " in sum; --json has them all\n";
-  constexpr std::size_t kMostOps = 8;
-  lines.assign(1, {"in sum", "", "", "predicted", "took", "ratio"});
-  for (const auto* sums : {&measured.by_side, &measured.by_op}) {
-    const std::vector<Line> more = lines_of(*sums, kMostOps);
-    lines.insert(lines.end(), more.begin(), more.end());
-  }
-  text += table(lines);
-  if (measured.transfer_seconds > 0) {
-    const std::string share = fixed_text(100 * measured.hidden_seconds / measured.transfer_seconds, 0) + " %";
-    text += "  transfers took " + format_seconds(measured.transfer_seconds) + ", " + share + " of it hidden behind work\n";
-  }
-  return text;
-}
-
-void write_json(JsonWriter& json, const ProfileReport& measured, const Graph& graph) {
-  const auto sums = [&](const char* name, const std::vector<std::pair<std::string, Ledger>>& all) {
-    json.list(name, [&] {
-      for (const auto& [of, sum] : all) {
-        json.object([&, &of = of, &sum = sum] {
-          json.field("of", of);
-          json.field("predicted_seconds", sum.predicted_seconds);
-          json.field("seconds", sum.seconds);
-        });
-      }
-    });
-  };
-  json.object([&] {
-    json.list("rows", [&] {
-      for (const ProfileReportRow& row : measured.rows) {
-        if (!row.node.valid()) continue;
-        json.object([&] {
-          json.field("node", row.node.index);
-          json.field("name", graph.display_name(row.node));
-          json.field("op", op_names(graph, row));
-          json.field("what", row.what == What::compute ? "compute" : row.what == What::transfer ? "transfer" : "wait");
-          json.field("on", row.what == What::transfer ? std::optional<std::string>() : to_string(row.device));
-          json.list("members", [&] {
-            for (const NodeId member : row.members) json.value(member.index);
-          });
-          json.key("location");
-          cleave::write_json(json, graph.nodes[row.node].location);
-          json.field("executions", row.executions);
-          json.field("predicted_seconds", row.predicted_seconds);
-          json.field("seconds", row.seconds);
-        });
-      }
-    });
-    sums("by_op", measured.by_op);
-    sums("by_side", measured.by_side);
-    json.field("transfer_seconds", measured.transfer_seconds);
-    json.field("hidden_seconds", measured.hidden_seconds);
-  });
 }
 
 }  // namespace cleave::runtime

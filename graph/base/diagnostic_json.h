@@ -5,11 +5,27 @@
 
 #include "graph/base/diagnostic.h"
 #include "graph/base/json_writer.h"
+#include "graph/base/source_lines.h"
 
 namespace cleave {
 
-/// `{file, line, column}`; null where it is unknown.
-void write_json(JsonWriter& json, const SourceLocation& location);
+/// Writes locations into a document; reads each source file at most once, to know where what stands there ends.
+class JsonLocations {
+ public:
+  explicit JsonLocations(JsonWriter& json) : json_(json) {}
+  /// `{file, line, column}`, or null where it is unknown; with `end_line` and `end_column` where that is known, and with `via`, a list of
+  /// `{in, location}`, where scopes or calls led there. `length` in bytes; 0: the word there.
+  void write(const SourceLocation& location, int length = 0);
+  /// The same as the value of `location`.
+  void field(const SourceLocation& location, int length = 0);
+
+ private:
+  void position(const SourceLocation& location, int length);
+
+  JsonWriter& json_;
+  SourceLines lines_;
+};
+
 /// A list of `{kind, severity, message, location, notes}`.
 void write_json(JsonWriter& json, const Diagnostics& diagnostics);
 /// The document `{cleave, diagnostics}`.

@@ -50,6 +50,10 @@ bool in_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || static_cast<unsigned char>(c) >= 0x80;
 }
 
+std::size_t begin_of_mark(std::string_view line, int column) {
+  return std::min(static_cast<std::size_t>(std::max(column, 1)) - 1, line.size());
+}
+
 }  // namespace
 
 const std::string* SourceLines::line(std::string_view file, int line) {
@@ -66,14 +70,17 @@ std::size_t count_characters(std::string_view line, std::size_t bytes) {
   return count;
 }
 
-Excerpt excerpt(std::string_view line, int column, int length) {
-  std::size_t begin = std::min(static_cast<std::size_t>(std::max(column, 1)) - 1, line.size());
+std::size_t marked_bytes(std::string_view line, int column, int length) {
+  const std::size_t begin = begin_of_mark(line, column);
+  if (length > 0) return std::min(static_cast<std::size_t>(length), line.size() - begin);
   std::size_t end = begin;
-  if (length > 0) {
-    end = std::min(begin + static_cast<std::size_t>(length), line.size());
-  } else {
-    while (end < line.size() && in_word(line[end])) ++end;
-  }
+  while (end < line.size() && in_word(line[end])) ++end;
+  return end - begin;
+}
+
+Excerpt excerpt(std::string_view line, int column, int length) {
+  std::size_t begin = begin_of_mark(line, column);
+  std::size_t end = begin + marked_bytes(line, column, length);
   std::size_t first = 0;
   if (line.size() > kWidest) {
     if (begin > kContext) first = begin - kContext;

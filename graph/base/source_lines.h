@@ -27,6 +27,9 @@ struct Excerpt {
 /// become U+FFFD, and a very long line is cut to the surroundings of the mark.
 Excerpt excerpt(std::string_view line, int column, int length);
 
+/// How many bytes of a line the mark at `column` (from 1, in bytes) takes: `length`, or if that is 0 the word there; not beyond its end.
+std::size_t marked_bytes(std::string_view line, int column, int length);
+
 /// Characters (code points) among the first `bytes` bytes of a line.
 std::size_t count_characters(std::string_view line, std::size_t bytes);
 

@@ -7,6 +7,9 @@
 #include "graph/base/version.h"
 #include "partitioner/apply/fused_kernels.h"
 #include "partitioner/report/explain.h"
+#include "partitioner/report/memory_figures.h"
+#include "partitioner/report/totals.h"
+#include "partitioner/report/transfer_figures.h"
 #include "partitioner/report/wording.h"
 
 namespace cleave::planner {
@@ -16,7 +19,12 @@ namespace {
 class Document {
  public:
   Document(const Plan& plan, JsonWriter& json)
-      : plan_(plan), graph_(*plan.graph), fused_(fused_kernels(plan.costed, plan.placement)), json_(json) {}
+      : plan_(plan),
+        graph_(*plan.graph),
+        fused_(fused_kernels(plan.costed, plan.placement)),
+        figures_(transfer_figures(plan)),
+        memory_(memory_figures(plan)),
+        json_(json) {}
 
   void write() {
     json_.object([&] {
@@ -31,10 +39,11 @@ class Document {
       records("nodes", graph_.nodes.size(), [&](std::size_t i) { node(NodeId(i)); });
       records("fused", fused_.size(), [&](std::size_t i) { fused(fused_[i]); });
       records("transfers", plan_.transfers.items.size(), [&](std::size_t i) { transfer(i); });
+      records("memory", memory_.size(), [&](std::size_t i) { memory(memory_[i]); });
       records("round_trips", plan_.round_trips.size(), [&](std::size_t i) { round_trip(i); });
       json_.key("diagnostics");
       write_json(json_, plan_.diagnostics);
-      totals();
+      sums();
     });
   }
 
@@ -54,9 +63,15 @@ class Document {
       json_.field(name, value);
   }
 
-  void location(const SourceLocation& location) {
-    json_.key("location");
-    write_json(json_, location);
+  void location(const SourceLocation& location) { locations_.field(location); }
+
+  /// The innermost loop that repeats what stands in `region`, by its region; or null.
+  void loop(RegionId region) {
+    while (region && !repeats(graph_.regions[region].kind)) region = graph_.regions[region].parent;
+    json_.field("loop", region ? std::optional(region.index) : std::nullopt);
+  }
+  static bool repeats(RegionKind kind) {
+    return kind == RegionKind::for_body || kind == RegionKind::while_condition || kind == RegionKind::while_body;
   }
 
   void placement() {
@@ -102,7 +117,11 @@ class Document {
       if (on_host) json_.value(to_string(kHost));
       if (plan_.placement.on_accelerator[id.index]) json_.value(to_string(kAccelerator));
     });
+    json_.list("types", [&] {
+      for (const ValueId result : node.results) json_.value(to_string(graph_.values[result].type));
+    });
     json_.field("region", node.region.index);
+    loop(node.region);
     count("frequency", plan_.costed.frequency[node.region]);
     json_.field("host_seconds", plan_.costed.problem.nodes[id.index].host_seconds);
     json_.field("accelerator_seconds", plan_.costed.problem.nodes[id.index].accelerator_seconds);
@@ -128,6 +147,7 @@ class Document {
     json_.field("id", i);
     json_.field("value", t.value.index);
     json_.field("name", name.empty() ? graph_.display_name(graph_.values[t.value].producer) : name);
+    json_.field("type", to_string(graph_.values[t.value].type));
     json_.field("direction", t.to == kHost ? "accelerator_to_host" : "host_to_accelerator");
     json_.field("from", to_string(t.from));
     json_.field("to", to_string(t.to));
@@ -135,10 +155,40 @@ class Document {
     json_.field("bytes", t.bytes);
     count("frequency", t.frequency);
     json_.field("seconds", t.seconds);
+    json_.field("waited_seconds", figures_[i].time.waited_seconds);
+    json_.field("hidden_seconds", figures_[i].time.hidden_seconds);
     json_.field("region", t.region.index);
+    loop(t.region);
     json_.field("explicit", t.is_explicit);
     json_.field("round_trip", t.round_trip < 0 ? std::nullopt : std::optional(t.round_trip));
+    records("consumers", figures_[i].consumers.size(), [&](std::size_t k) { consumer(figures_[i].consumers[k]); });
     location(t.location);
+  }
+
+  void consumer(const Consumer& consumer) {
+    json_.field("node", consumer.node ? std::optional(consumer.node.index) : std::nullopt);
+    json_.field("name", consumer.name);
+    json_.field("as", to_string(consumer.kind));
+    location(consumer.location);
+  }
+
+  void memory(const MemoryFigures& memory) {
+    json_.field("on", to_string(memory.device));
+    count("peak_bytes", memory.peak.bytes);
+    if (memory.memory_bytes > 0)
+      count("memory_bytes", memory.memory_bytes);
+    else
+      json_.field("memory_bytes", nullptr);
+    records("values", memory.peak.largest.size(), [&](std::size_t i) {
+      const ValueId id = memory.peak.largest[i];
+      const Value& value = graph_.values[id];
+      json_.field("value", id.index);
+      json_.field("node", value.producer.index);
+      json_.field("name", value.name.empty() ? graph_.display_name(value.producer) : value.name);
+      json_.field("type", to_string(value.type));
+      json_.field("bytes", value.type.bytes());
+      location(graph_.nodes[value.producer].location);
+    });
   }
 
   void round_trip(std::size_t i) {
@@ -153,6 +203,11 @@ class Document {
     count("frequency", trip.frequency);
     json_.field("bytes", trip.bytes);
     json_.field("seconds", trip.seconds);
+    json_.field("region", graph_.nodes[trip.blamed].region.index);
+    loop(graph_.nodes[trip.blamed].region);
+    json_.list("decides", [&] {
+      for (const NodeId control : trip.controls) json_.value(control.index);
+    });
     location(graph_.nodes[trip.blamed].location);
     json_.field("cause", to_string(trip.cause));
     json_.field("meant", trip.meant);
@@ -160,28 +215,24 @@ class Document {
     json_.field("warned", trip.warned());
   }
 
-  void totals() {
-    double bytes = 0, seconds = 0;
-    std::size_t sends = 0, round_trips = 0;
-    for (const Transfer& t : plan_.transfers.items) {
-      bytes += static_cast<double>(t.bytes) * t.frequency;
-      seconds += t.seconds;
-      sends += t.kind == TransferKind::send ? 1 : 0;
-    }
-    for (const RoundTrip& trip : plan_.round_trips) round_trips += trip.warned() ? 1 : 0;
+  void sums() {
+    const Totals sum = totals(plan_);
     json_.object("totals", [&] {
-      json_.field("transfers", plan_.transfers.items.size());
-      json_.field("sends", sends);
-      count("bytes_per_run", bytes);
-      json_.field("transfer_seconds", seconds);
-      json_.field("round_trips", round_trips);
+      json_.field("transfers", sum.transfers);
+      json_.field("sends", sum.sends);
+      count("bytes_per_run", sum.bytes);
+      json_.field("transfer_seconds", sum.transfer_seconds);
+      json_.field("round_trips", sum.round_trips);
     });
   }
 
   const Plan& plan_;
   const Graph& graph_;
   const std::vector<FusedKernel> fused_;
+  const std::vector<TransferFigures> figures_;
+  const std::vector<MemoryFigures> memory_;
   JsonWriter& json_;
+  JsonLocations locations_{json_};
 };
 
 }  // namespace

@@ -27,6 +27,14 @@ std::string number(double value) {
   return whole ? fixed_text(value, 0) : general_text(value, 3);
 }
 
+std::string counted(std::size_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+std::string place_phrase(const SourceLocation& location) {
+  return location.line > 0 ? std::to_string(location.line) + ":" + std::to_string(location.column) : "";
+}
+
 std::string times_phrase(const Graph& graph, RegionId region, double frequency) {
   const bool assumed = any_assumed(graph, region);
   const bool whole = frequency == std::floor(frequency);

@@ -18,6 +18,10 @@ std::string type_phrase(const TensorType& type);
 std::string culprit_name(const Graph& graph, NodeId node);
 /// "1000", "2.5".
 std::string number(double value);
+/// "1 transfer", "3 transfers".
+std::string counted(std::size_t count, const std::string& what);
+/// "12:5"; nothing where the line is not known.
+std::string place_phrase(const SourceLocation& location);
 /// "once a run", "1000 times a run", "about 10 times a run (assumed)".
 std::string times_phrase(const Graph& graph, RegionId region, double frequency);
 /// "machine `h200`, datasheet".

@@ -20,7 +20,7 @@ int explain_command(const Options& options) {
   if (options.json)
     console.document(explain_json(*plan));
   else if (options.html_file.empty())
-    console.out(explain_text(*plan));
+    console.out(explain_text(*plan, most_rows(options)));
   console.report(*plan);
   return code;
 }

@@ -115,6 +115,7 @@ class Definitions {
   void add_output_flags(CLI::App& sub);
   void add_device_flags(CLI::App& sub);
   void add_plan_flags(CLI::App& sub);
+  void add_row_flags(CLI::App& sub);
   void add_run_flags(CLI::App& sub);
   void add_commands();
   CLI::App* command(const char* name, Command value, const char* description, const char* example);
@@ -212,6 +213,11 @@ void Definitions::add_plan_flags(CLI::App& sub) {
   add_file(sub, "--use-profile", options_.use_profile, "observed trip counts and times");
 }
 
+void Definitions::add_row_flags(CLI::App& sub) {
+  add_number(sub, "--top", options_.top, 1, 1'000'000, "rows of each table, the costliest; default: 20");
+  sub.get_option("--top")->excludes(sub.add_flag("--all", options_.all, "every row of each table"));
+}
+
 void Definitions::add_run_flags(CLI::App& sub) {
   add_assignments(sub, "--output", options_.outputs, "write an output as .npy", "NAME=FILE");
   add_number(sub, "--runs", options_.runs, 1, 10'000'000, "run N times; how long the shortest, median, longest took");
@@ -254,6 +260,7 @@ void Definitions::add_commands() {
   CLI::App* print =
       command("print", Command::print, "Prints the program at a stage of compilation.", "cleave print model.yaml --stage partitioned");
   for (CLI::App* sub : {run, explain, check, dot, print}) add_plan_flags(*sub);
+  for (CLI::App* sub : {run, explain}) add_row_flags(*sub);
   add_run_flags(*run);
   add_file(*explain, "--html", options_.html_file, "the plan as a page for a browser: source with costs, picture, tables");
   add_file(*dot, "-o", options_.output_file, ".svg, .png, .pdf or .dot; default: dot source to standard output");
@@ -346,6 +353,10 @@ std::vector<std::string> preprocess(int argc, const char* const* argv) {
 Manual manual() {
   Options ignored;
   return Definitions(ignored).manual();
+}
+
+std::size_t most_rows(const Options& options) {
+  return options.all ? std::numeric_limits<std::size_t>::max() : static_cast<std::size_t>(options.top);
 }
 
 std::optional<Exit> parse(int argc, const char* const* argv, Options& options) {

@@ -1,6 +1,7 @@
 // The command line as a value. The only place that knows flag spellings; what a flag means is decided where it is used.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -37,6 +38,10 @@ struct Options {
   std::vector<std::string> disabled_passes, print_after;
   bool time_passes = false;
 
+  // explain, run --profile
+  std::int64_t top = 20;  ///< rows of a table, the costliest
+  bool all = false;       ///< rows
+
   // run
   std::int64_t runs = 1;
   std::optional<double> time_limit;  ///< seconds, of all runs together
@@ -66,6 +71,9 @@ struct Options {
   // completion
   std::string shell;
 };
+
+/// How many rows of a table to show.
+[[nodiscard]] std::size_t most_rows(const Options& options);
 
 /// The options, or what to print and the exit code (help and version: 0, wrong usage: 2).
 struct Exit {

@@ -179,7 +179,7 @@ void RunReport::print(const Console& console) const {
   console.out(profile_text(*plan_.graph, last_->observed));
   const ProfileReport measured = profile_report(last_->timeline, plan_.program, plan_.costed, plan_.transfers);
   console.out(std::string(last_->timeline.simulated ? "simulated" : "measured") + " beside predicted, for a run:\n" +
-              to_text(measured, *plan_.graph));
+              to_text(measured, *plan_.graph, most_rows(options_)));
 }
 
 void RunReport::note(const Console& console) const {

@@ -75,11 +75,7 @@ class Maker {
     if (std::isfinite(value)) page_.facts.push_back({std::move(name), format_seconds(value), std::move(remark)});
   }
 
-  /// What summary_line() says, but for the figures, which stand below.
-  [[nodiscard]] std::string headline() const {
-    const std::string line = summary_line(plan_);
-    return line.substr(0, line.find(", predicted ")) + ", by " + machine_phrase(plan_.machine);
-  }
+  [[nodiscard]] std::string headline() const { return counts_phrase(plan_) + ", by " + machine_phrase(plan_.machine); }
 
   void facts() {
     fact("predicted", plan_.predicted_seconds, "a run, host and accelerator at once");

@@ -274,7 +274,7 @@ TEST(ProfileReport, WhatRanAsOneIsOneRowAndSharesItsTime) {
   EXPECT_NEAR(after.rows[0].predicted_seconds, 5 * once, 0.01 * 5 * once);
   ASSERT_EQ(after.by_op.size(), 1U);
   EXPECT_EQ(after.by_op[0].first, "exp + multiply + tanh");
-  EXPECT_THAT(to_text(after, graph), ::testing::HasSubstr("on the host, as one with 2 before"));
+  EXPECT_THAT(to_text(after, graph), ::testing::HasSubstr("`exp`, `multiply` and `tanh` as one on the host"));
 }
 
 TEST(ProfileReport, CountsWhatIsHiddenBehindWorkOnce) {
@@ -301,7 +301,7 @@ TEST(ProfileReport, CountsWhatIsHiddenBehindWorkOnce) {
   EXPECT_DOUBLE_EQ(measured.rows[0].seconds, 5.5);
   EXPECT_EQ(measured.rows[2].what, What::transfer);
   EXPECT_THAT(to_text(measured, graph), ::testing::HasSubstr("transfers took 6.0 s, 50 % of it hidden behind work"));
-  EXPECT_THAT(to_text(measured, graph, 1), ::testing::HasSubstr("and 3 that took less: predicted -, took 8.5 s in sum"));
+  EXPECT_THAT(to_text(measured, graph, 1), ::testing::HasSubstr("and 3 more: predicted -, took 8.5 s in sum"));
 }
 
 TEST(Timeline, ObservesTripsAsTheReferenceDoes) {

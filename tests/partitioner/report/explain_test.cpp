@@ -226,7 +226,7 @@ TEST(ExplainJson, ModelsWithErrorsGiveDiagnosticsOnly) {
 TEST(Summary, CountsWhatMatters) {
   const std::string line = summary_line(case_plan("02_host_in_the_update"));
   EXPECT_NE(line.find("2 sends"), std::string::npos) << line;
-  EXPECT_NE(line.find("1 round trip,"), std::string::npos) << line;
+  EXPECT_NE(line.find("1 round trip;"), std::string::npos) << line;
   EXPECT_NE(line.find("machine `simulated`, assumed"), std::string::npos) << line;
 }
 

@@ -1,0 +1,55 @@
+// A plan in a line: what `run` says behind its outputs, and what may stand beside it. Elapsed times only, which compare with each other.
+#include <algorithm>
+#include <cmath>
+
+#include "graph/base/units.h"
+#include "partitioner/report/explain.h"
+#include "partitioner/report/totals.h"
+#include "partitioner/report/wording.h"
+
+namespace cleave::planner {
+
+std::string faster_remark(const Plan& plan) {
+  constexpr double kWorthSaying = 0.99;
+  if (plan.policy != Policy::optimal) return "";
+  const double host = plan.all_host_predicted_seconds, accelerator = plan.all_accelerator_predicted_seconds;
+  const bool on_host = !(accelerator < host);  // either may be unknown
+  const double least = on_host ? host : accelerator;
+  if (!(least < kWorthSaying * plan.predicted_seconds)) return "";
+  return "everything on the " + std::string(on_host ? "host" : "accelerator") + " is predicted to be over sooner, in " +
+         format_seconds(least) + " instead of " + format_seconds(plan.predicted_seconds) +
+         ": this placement has the least work and transfers in sum, but less of it at once; `--placement " +
+         (on_host ? "host" : "accelerator") + "` takes that one, `--placement makespan` looks for one that is sooner still";
+}
+
+std::string predicted_phrase(const Plan& plan) {
+  std::string text = "predicted " + format_seconds(plan.predicted_seconds) + " a run";
+  const auto beside = [&](const char* what, double seconds) {
+    if (!std::isnan(seconds)) text += std::string(", ") + what + " " + format_seconds(seconds);
+  };
+  if (plan.policy != Policy::host) beside("all on the host", plan.all_host_predicted_seconds);
+  if (plan.policy != Policy::accelerator) beside("all on the accelerator", plan.all_accelerator_predicted_seconds);
+  return text;
+}
+
+std::string counts_phrase(const Plan& plan) {
+  const Totals sum = totals(plan);
+  return std::to_string(sum.on_accelerator) + " of " + counted(sum.operations, "operation") + " on the accelerator, " +
+         counted(sum.transfers, "transfer") + " (" + counted(sum.sends, "send") + ", " + format_bytes(sum.bytes) + " a run), " +
+         counted(sum.round_trips, "round trip");
+}
+
+std::string summary_line(const Plan& plan) {
+  if (!plan.complete()) return "no plan: the model has errors";
+  return counts_phrase(plan) + "; " + predicted_phrase(plan) + " (" + machine_phrase(plan.machine) + ")";
+}
+
+std::string waiting_line(const Plan& plan) {
+  const std::size_t warned = totals(plan).round_trips;
+  if (warned == 0) return "";
+  return counted(warned, "round trip") + ": the accelerator waits for the host for about " + format_seconds(plan.predicted_wait_seconds) +
+         " of a run of " + format_seconds(plan.predicted_seconds) + " (" + percent(plan.predicted_wait_seconds, plan.predicted_seconds) +
+         ", predicted)";
+}
+
+}  // namespace cleave::planner

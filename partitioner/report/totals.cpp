@@ -1,0 +1,23 @@
+#include "partitioner/report/totals.h"
+
+namespace cleave::planner {
+
+Totals totals(const Plan& plan) {
+  Totals sum;
+  if (!plan.complete()) return sum;
+  for (std::size_t i = 0; i < plan.graph->nodes.size(); ++i) {
+    if (plan.graph->nodes[NodeId(i)].kind != NodeKind::operation) continue;
+    ++sum.operations;
+    sum.on_accelerator += plan.placement.has_copy(i, kAccelerator) ? 1 : 0;
+  }
+  sum.transfers = plan.transfers.items.size();
+  for (const Transfer& t : plan.transfers.items) {
+    sum.sends += t.kind == TransferKind::send ? 1 : 0;
+    sum.bytes += static_cast<double>(t.bytes) * t.frequency;
+    sum.transfer_seconds += t.seconds;
+  }
+  for (const RoundTrip& trip : plan.round_trips) sum.round_trips += trip.warned() ? 1 : 0;
+  return sum;
+}
+
+}  // namespace cleave::planner

@@ -1,0 +1,36 @@
+// What there is to know of each transfer beside its price: who reads what arrives, and whether anyone waits for it. Text and JSON show it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "partitioner/compile.h"
+#include "partitioner/machine/value_uses.h"
+
+namespace cleave::planner {
+
+/// The JSON spellings are those of the enumerators.
+std::string_view to_string(UseKind kind);
+
+struct Consumer {
+  UseKind kind = UseKind::operand;
+  NodeId node;       ///< none: an output of the program
+  std::string name;  ///< of the op or host function; of the output, or of what a loop or branch carries
+  SourceLocation location;
+};
+
+struct TransferFigures {
+  std::vector<Consumer> consumers;  ///< in program order, each once
+  TransferTime time;
+};
+
+/// As the plan's transfers.
+std::vector<TransferFigures> transfer_figures(const Plan& plan);
+
+/// "for `sort` 10:17, output `w`"; of many the first.
+std::string consumers_phrase(const std::vector<Consumer>& consumers);
+/// "hidden", "waited for 1.2 ms".
+std::string waited_phrase(const Transfer& transfer, const TransferTime& time);
+
+}  // namespace cleave::planner

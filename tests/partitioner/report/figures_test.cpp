@@ -1,0 +1,112 @@
+// The figures of a plan: bound and gap of every policy against the free problem, tables that show the costliest rows and what the rest
+// sums to.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "models/model.h"
+#include "partitioner/machine/pins.h"
+#include "partitioner/report/explain.h"
+#include "partitioner/report/table.h"
+#include "tests/support/namespaces.h"
+#include "tests/support/places.h"
+#include "tests/support/random_graph.h"
+
+namespace cleave::testing {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Plan plan_of(const Graph& graph, Policy policy) {
+  PlanOptions options;
+  options.costs.machine = *Machine::shipped("simulated");
+  options.costs.policy = policy;
+  return plan(graph, options);
+}
+
+/// The models of the zoo, and random programs.
+std::vector<Graph> programs() {
+  std::vector<Graph> found;
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(source_dir() + "/models"))
+    if (entry.path().extension() == ".yaml") files.push_back(entry.path().string());
+  std::sort(files.begin(), files.end());
+  for (const std::string& file : files) found.push_back(read_model(file));
+  for (std::uint64_t seed = 0; seed < 40; ++seed) found.push_back(testing::random_graph(seed));
+  return found;
+}
+
+/// What explain says of the placement's cost.
+std::string cost_line(const Plan& plan) {
+  const std::string text = explain_text(plan);
+  const std::size_t begin = text.find("work and transfers in sum: ");
+  return begin == std::string::npos ? "" : text.substr(begin, text.find('\n', begin) - begin);
+}
+
+TEST(Bound, IsOfTheFreeProblemUnderEveryPolicy) {
+  int above = 0;
+  for (const Graph& graph : programs()) {
+    SCOPED_TRACE(graph.name);
+    const Plan optimal = plan_of(graph, Policy::optimal);
+    if (!optimal.complete()) continue;
+    const bool pinned = wants_accelerator(graph);
+    const double bound = optimal.placement.bound_seconds;
+    EXPECT_NEAR(bound, optimal.placement.objective_seconds, 1e-9 * bound);
+    for (const Policy policy : policies()) {
+      SCOPED_TRACE(to_string(policy));
+      const Plan made = plan_of(graph, policy);
+      const json placement = json::parse(explain_json(made)).at("placement");
+      const double objective = placement.at("objective_seconds");
+      EXPECT_NEAR(placement.at("bound_seconds").get<double>(), bound, 1e-9 * bound);
+      if (pinned && policy == Policy::host) continue;  // it leaves pins aside, the bound does not
+      EXPECT_GE(objective, bound * (1 - 1e-9));
+      EXPECT_NEAR(placement.at("gap").get<double>(), objective > 0 ? (objective - bound) / objective : 0, 1e-6);
+      above += objective > 1.5 * bound ? 1 : 0;
+    }
+  }
+  EXPECT_GT(above, 10) << "policies cost more than the optimum";
+}
+
+TEST(Bound, OfAPolicyIsSaidAsARatio) {
+  const Graph graph = read_model(source_dir() + "/docs/examples/round_trip.yaml");
+  EXPECT_THAT(cost_line(plan_of(graph, Policy::host)), HasSubstr("`--placement host`: 3.5 s, "));
+  EXPECT_THAT(cost_line(plan_of(graph, Policy::host)), ::testing::MatchesRegex(".*, [0-9.]+x the bound of [0-9.]+ m?s"));
+  EXPECT_THAT(cost_line(plan_of(graph, Policy::accelerator)), HasSubstr("`--placement accelerator`: "));
+  EXPECT_THAT(cost_line(plan_of(graph, Policy::optimal)), HasSubstr("; no placement is below "));
+  EXPECT_THAT(cost_line(plan_of(graph, Policy::makespan)), HasSubstr("; no placement is below "));
+}
+
+TEST(Bound, ElapsedTimeAndSumsStandApart) {
+  for (const Graph& graph : programs()) {
+    for (const Policy policy : policies()) {
+      const Plan made = plan_of(graph, policy);
+      if (!made.complete()) continue;
+      std::istringstream lines(explain_text(made) + summary_line(made));
+      for (std::string line; std::getline(lines, line);) {
+        if (line.find("predicted") != std::string::npos && !line.starts_with("remark")) {
+          EXPECT_THAT(line, Not(HasSubstr("in sum"))) << line;
+        }
+      }
+    }
+  }
+}
+
+TEST(Table, ShowsTheCostliestAndWhatTheRestSumsTo) {
+  Table table;
+  table.add(1, {"a", "one"});
+  table.add(3, {"b", "three"});
+  table.add(2, {"long name", "two"});
+  EXPECT_EQ(table.text(3), "  a          one\n  b          three\n  long name  two\n");
+  EXPECT_EQ(table.text(1), "  b  three\n  and 2 more, 3.0 s in sum (--all shows them)\n");
+  EXPECT_EQ(table.text(2), "  b          three\n  long name  two\n  and 1 more, 1.0 s in sum (--all shows it)\n");
+  EXPECT_EQ(Table().text(kUsualRows), "");
+}
+
+}  // namespace
+}  // namespace cleave::testing
