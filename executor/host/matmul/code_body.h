@@ -369,9 +369,69 @@ void combine_rows(std::int64_t columns, std::int64_t inner, const Matrix<const T
   for (; k < inner; ++k) combine_lines<T, R, 1, kBytes>(0, columns, factors.from(0, k), lines.from(k, 0), result, k > 0);
 }
 
+/// As many short lines as a register has elements lie in C registers: each times its lines' factors, one for C elements.
+template <class T, int C, int At = 0, std::size_t... I>
+inline __attribute__((always_inline)) void take_short_lines(Vector<T> factors, const T* lines, Vector<T> (&sums)[C],
+                                                            std::index_sequence<I...> all) {
+  using V = Vector<T>;
+  constexpr std::int64_t w = kWidth<T>;
+  const V each = __builtin_shufflevector(factors, factors, (At * (w / C) + static_cast<std::int64_t>(I) / C)...);
+  sums[At] += each * load<V>(lines + At * w);
+  if constexpr (At + 1 < C) take_short_lines<T, C, At + 1>(factors, lines, sums, all);
+}
+
+/// The sums of every C-th element, C of them, in front.
+template <class T, int C, std::int64_t Half, std::size_t... I>
+inline __attribute__((always_inline)) Vector<T> sum_columns(Vector<T> x, std::index_sequence<I...> all) {
+  if constexpr (Half < C) {
+    return x;
+  } else {
+    x += __builtin_shufflevector(x, x, ((static_cast<std::int64_t>(I) + Half) % kWidth<T>)...);
+    return sum_columns<T, C, Half / 2>(x, all);
+  }
+}
+
+/// One row of C results from lines of C elements, one behind the other.
+template <class T, int C>
+void combine_short(std::int64_t inner, const T* factors, const T* lines, T* result) {
+  using V = Vector<T>;
+  constexpr std::int64_t w = kWidth<T>;
+  using Indices = std::make_index_sequence<static_cast<std::size_t>(w)>;
+  V sums[C] = {};
+  std::int64_t k = 0;
+  for (; k + w <= inner; k += w) take_short_lines<T, C>(load<V>(factors + k), lines + k * C, sums, Indices());
+#pragma GCC unroll 4
+  for (int c = 1; c < C; ++c) sums[0] += sums[c];
+  T parts[w];
+  store(parts, sum_columns<T, C, w / 2>(sums[0], Indices()));
+  for (; k < inner; ++k) {
+#pragma GCC unroll 4
+    for (int c = 0; c < C; ++c) parts[c] += factors[k] * lines[k * C + c];
+  }
+  for (int c = 0; c < C; ++c) result[c] = parts[c];
+}
+
+/// Whether there is a way of its own for results so narrow; it is taken then.
+template <class T>
+bool combine_narrow(std::int64_t rows, std::int64_t columns, std::int64_t inner, const Matrix<const T>& factors,
+                    const Matrix<const T>& lines, const Matrix<T>& result) {
+  if (factors.column != 1 || lines.row != columns || (columns != 2 && columns != 4) || columns > kWidth<T>) return false;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const T *by = factors.at + i * factors.row, *from = lines.at;
+    T* to = result.at + i * result.row;
+    if (columns == 2) {
+      combine_short<T, 2>(inner, by, from, to);
+    } else if constexpr (kWidth<T> >= 4) {
+      combine_short<T, 4>(inner, by, from, to);
+    }
+  }
+  return true;
+}
+
 template <class T>
 void combine(std::int64_t rows, std::int64_t columns, std::int64_t inner, const Matrix<const T>& factors, const Matrix<const T>& lines,
              const Matrix<T>& result) {
+  if (combine_narrow(rows, columns, inner, factors, lines, result)) return;
   std::int64_t i = 0;
   for (; i + 4 <= rows; i += 4) combine_rows<T, 4>(columns, inner, factors.from(i, 0), lines, result.from(i, 0));
   for (; i + 2 <= rows; i += 2) combine_rows<T, 2>(columns, inner, factors.from(i, 0), lines, result.from(i, 0));
