@@ -34,6 +34,7 @@ install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libcleave-dev REN
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME runtime)
 if(CLEAVE_BUILD_TOOLS)
   install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/cleave RENAME copyright)
+  install(DIRECTORY docs/schema DESTINATION ${CMAKE_INSTALL_DATADIR}/cleave)  # of the documents that the command line writes
 endif()
 if(PROJECT_IS_TOP_LEVEL)
   include(cmake/package.cmake)

@@ -30,6 +30,9 @@ run(${work}/root/usr/bin/cleave --version)
 if(NOT output STREQUAL "cleave ${VERSION}\n")
   message(FATAL_ERROR "the packaged command line says: ${output}")
 endif()
+if(NOT EXISTS ${work}/root/usr/share/cleave/schema/explain.json)
+  message(FATAL_ERROR "the schemas of the JSON documents are not packaged")
+endif()
 # A host function of the example library, found from where the command line lies.
 run(${work}/root/usr/bin/cleave run ${SOURCE}/models/simulator_loop.yaml --dim cranes=8 --dim hidden=16)
 

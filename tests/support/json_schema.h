@@ -1,0 +1,31 @@
+// Documents held against docs/schema: what is wrong with one, as sentences. Stricter than the schemas that users get, which let later
+// versions add fields: here a field that no schema describes is a fault.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace cleave::testing {
+
+class JsonSchema {
+ public:
+  /// Of that name in `docs/schema`, with what it takes from `docs/schema/common.json`.
+  explicit JsonSchema(const std::string& name);
+  ~JsonSchema();
+  JsonSchema(const JsonSchema&) = delete;
+  JsonSchema& operator=(const JsonSchema&) = delete;
+
+  /// Where `document` breaks the schema; empty if nowhere.
+  [[nodiscard]] std::vector<std::string> faults(const nlohmann::json& document) const;
+
+  /// The file as it is, with its fields in their order.
+  static nlohmann::ordered_json file(const std::string& name);
+
+ private:
+  struct Compiled;
+  std::unique_ptr<Compiled> whole_, errors_;
+};
+
+}  // namespace cleave::testing
