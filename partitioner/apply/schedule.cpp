@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 
+#include "partitioner/apply/schedule_trace.h"
 #include "partitioner/apply/schedule_waits.h"
 #include "partitioner/apply/step_costs.h"
 
@@ -17,9 +18,9 @@ namespace {
 constexpr std::size_t kCapacity = 2;  ///< generations in flight on a channel, as the executor's default
 constexpr int kMostIterations = 4;    ///< simulated of each loop
 constexpr double kMostSteps = 4e6;    ///< simulated in all, if fewer iterations can keep to it
-/// Host, accelerator, engine to the accelerator, engine to the host; then the time waited, what the driver has waited for, and since when
-/// host and accelerator have had nothing to do.
-constexpr std::size_t kWait = 4, kDriver = 5, kIdle = 6, kClocks = 8;
+/// Host, accelerator, engine to the accelerator, engine to the host (as Resource); then the time waited, what the driver has waited for,
+/// since when host and accelerator have had nothing to do, and how long each of the four was at work.
+constexpr std::size_t kWait = 4, kDriver = 5, kIdle = 6, kBusy = 8, kClocks = 12;
 
 struct State {
   std::array<double, kClocks> at{};
@@ -34,11 +35,12 @@ void add_scaled(State& a, double factor, const State& b) {
 
 class Simulator {
  public:
-  Simulator(const Program& program, const Transfers& transfers, const CostedProblem& costed)
+  Simulator(const Program& program, const Transfers& transfers, const CostedProblem& costed, ScheduleRecorder* recorder)
       : program_(program),
         graph_(*program.graph),
         transfers_(transfers),
         costed_(costed),
+        recorder_(recorder),
         seconds_{step_seconds(program, kHost, costed), step_seconds(program, kAccelerator, costed)},
         sent_(program.channels.size(), 0),
         arrival_(program.channels.size(), 0),
@@ -49,7 +51,7 @@ class Simulator {
 
   Schedule run() {
     iterations_ = choose_iterations();
-    work(0, costed_.problem.nodes.back().host_seconds);
+    work(0, costed_.problem.nodes.back().host_seconds, NodeId());
     schedule_.waiting.emplace_back();
     push_block(0, 0);
     while (!tasks_.empty()) advance();
@@ -73,6 +75,18 @@ class Simulator {
   };
 
   [[nodiscard]] const Node& node_of(const Task& task) const { return graph_.nodes[task.steps[0]->node]; }
+
+  /// The loop or arm of `task`, begun at `start`, becomes pieces of what is around it.
+  void leave(const Task& task, const State& start) {
+    if (!recorder_) return;
+    const std::size_t frame = recorder_->leave();
+    for (std::size_t r = 0; r < kWait; ++r) {
+      const double busy = state_.at[kBusy + r] - start.at[kBusy + r];
+      if (busy > 0)
+        recorder_->add(
+            {ScheduledPiece::What::inner, static_cast<Resource>(r), task.steps[0]->node, frame, start.at[r], state_.at[r], busy});
+    }
+  }
 
   /// As many iterations as the budget allows: the innermost steps of nested loops are taken the product of these times.
   int choose_iterations() const {
@@ -127,6 +141,7 @@ class Simulator {
       case Task::arm: {
         Task end = done;
         end.begin = state_;
+        if (recorder_) recorder_->enter(done.steps[0]->node, static_cast<std::size_t>(done.iteration));
         push(end, Task::arm_end);
         push_block(done, static_cast<std::size_t>(done.iteration));
         break;
@@ -134,6 +149,7 @@ class Simulator {
       case Task::arm_end: {
         const double then = node_of(done).expected;
         add_scaled(state_, (done.iteration == 0 ? then : 1 - then) - 1, state_ - done.begin);
+        leave(done, done.begin);
         break;
       }
       case Task::decide: wait_for_decision(done); break;
@@ -161,7 +177,7 @@ class Simulator {
       case StepKind::compute: {
         if (device == 1)
           for (ValueId input : graph_.nodes[step.node].inputs) read(input);
-        work(device, seconds_[device][step.node]);
+        work(device, seconds_[device][step.node], step.node);
         if (device == 1)
           for (const ValueId result : graph_.nodes[step.node].results) made_[result] = state_.at[1];
         break;
@@ -188,7 +204,10 @@ class Simulator {
   void copy(ChannelId channel, std::size_t engine, double start) {
     const Transfer& transfer = transfers_.items[program_.channels[channel].transfer];
     double& at = state_.at[engine];
-    at = std::max(at, start) + seconds_once(transfer);
+    const double seconds = seconds_once(transfer);
+    at = std::max(at, start);
+    busy(engine, seconds, ScheduledPiece::What::copy, graph_.values[transfer.value].producer, program_.channels[channel].transfer);
+    at += seconds;
     arrival_[channel.index] = at;
   }
 
@@ -230,13 +249,21 @@ class Simulator {
     waits_.reader[channel] = std::max(0.0, arrival_[channel.index] - state_.at[kIdle + device]);
   }
 
-  void work(std::size_t device, double seconds) {
+  /// A resource is at work, from where its clock is.
+  void busy(std::size_t resource, double seconds, ScheduledPiece::What what, NodeId node, std::size_t index) {
+    const double begin = state_.at[resource];
+    if (recorder_) recorder_->add({what, static_cast<Resource>(resource), node, index, begin, begin + seconds, seconds});
+    state_.at[kBusy + resource] += seconds;
+  }
+  void work(std::size_t device, double seconds, NodeId node) {
     if (seconds <= 0) return;
+    busy(device, seconds, ScheduledPiece::What::compute, node, 0);
     state_.at[device] += seconds;
     state_.at[kIdle + device] = state_.at[device];
   }
   void wait(std::size_t device, double until, double* record) {
     const double waited = std::max(0.0, until - state_.at[device]);
+    if (recorder_) recorder_->add({ScheduledPiece::What::wait, static_cast<Resource>(device), NodeId(), 0, state_.at[device], until, 0});
     state_.at[device] += waited;
     if (device == 0) return;
     state_.at[kWait] += waited;
@@ -255,7 +282,7 @@ class Simulator {
     task.steps[0] = &host;
     task.steps[1] = accelerator;
     if (host.kind == StepKind::branch) {
-      work(0, costed_.problem.nodes[host.node.index].host_seconds);
+      work(0, costed_.problem.nodes[host.node.index].host_seconds, host.node);
       wait_for_decision(task);
       for (int arm = 2; arm-- > 0;) {
         task.iteration = arm;
@@ -271,6 +298,7 @@ class Simulator {
       loops_.push_back(schedule_.waiting.size());
       schedule_.waiting.push_back({host.node, 0, 0, {}, {}});
     }
+    if (recorder_) recorder_->enter(host.node, 0);
     push(task, Task::loop);
   }
 
@@ -281,7 +309,9 @@ class Simulator {
     const int count = std::clamp(static_cast<int>(std::min(trips, 1e6)), 1, iterations_);
     if (task.iteration < count) {
       task.begin = state_;
-      if (trips > 0) work(0, costed_.problem.nodes[task.steps[0]->node.index].host_seconds / trips);
+      if (recorder_) recorder_->next_trip();
+      const NodeId control = task.steps[0]->node;
+      if (trips > 0) work(0, costed_.problem.nodes[control.index].host_seconds / trips, control);
       ++task.iteration;
       const Task copy = task;  // pushing moves the tasks
       if (node.kind == NodeKind::while_loop) {
@@ -294,6 +324,7 @@ class Simulator {
       return;
     }
     add_scaled(state_, trips - count, state_ - task.begin);
+    if (recorder_) recorder_->pause();
     const Task done = task;
     tasks_.pop_back();
     push(done, Task::close_loop);
@@ -304,6 +335,8 @@ class Simulator {
   }
 
   void close_loop(const Task& task) {
+    if (recorder_) recorder_->resume();
+    leave(task, task.start);
     if (!task.steps[1]) return;
     Waiting& waiting = schedule_.waiting[loops_.back()];
     loops_.pop_back();
@@ -316,6 +349,7 @@ class Simulator {
   const Graph& graph_;
   const Transfers& transfers_;
   const CostedProblem& costed_;
+  ScheduleRecorder* recorder_;                             ///< may be null
   const std::array<IdVector<NodeId, double>, 2> seconds_;  ///< of each device's steps
   State state_;
   std::vector<double> sent_, arrival_;                   ///< of the value last sent, per channel
@@ -332,8 +366,8 @@ class Simulator {
 
 }  // namespace
 
-Schedule predict(const Program& program, const Transfers& transfers, const CostedProblem& costed) {
-  return Simulator(program, transfers, costed).run();
+Schedule predict(const Program& program, const Transfers& transfers, const CostedProblem& costed, ScheduleRecorder* recorder) {
+  return Simulator(program, transfers, costed, recorder).run();
 }
 
 }  // namespace cleave::planner

@@ -32,6 +32,9 @@ struct Schedule {
   std::vector<Waiting> waiting;         ///< the run, then every loop that the accelerator walks, in program order
 };
 
-Schedule predict(const Program& program, const Transfers& transfers, const CostedProblem& costed);
+class ScheduleRecorder;
+
+/// `recorder` (none: null) is told who does what when.
+Schedule predict(const Program& program, const Transfers& transfers, const CostedProblem& costed, ScheduleRecorder* recorder = nullptr);
 
 }  // namespace cleave::planner

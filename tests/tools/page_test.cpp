@@ -1,4 +1,4 @@
-// `cleave explain --html` as a user calls it.
+// `cleave explain --html` as a user calls it, and as a reader uses the page, in Chromium without a window (tests/tools/page_in_browser.py).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -47,6 +47,30 @@ TEST(PageCommand, SaysWhereAPageCannotBeWritten) {
   EXPECT_THAT(nowhere.err, HasSubstr("`no/such/folder/plan.html`"));
   EXPECT_THAT(nowhere.err, Not(HasSubstr("warning")));
 }
+
+/// A program of Debian's package `chromium`; empty: there is none.
+std::string chromium() {
+  const std::string found = run_command("command -v chromium || command -v chromium-browser || command -v google-chrome").out;
+  return found.substr(0, found.find('\n'));
+}
+
+class PageInBrowser : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(PageInBrowser, LinksLeadSomewhereColumnsSortAndNothingIsAskedFor) {
+  const std::string browser = chromium();
+  if (browser.empty()) GTEST_SKIP() << "there is no Chromium; `tools/install-packages check` installs it";
+  const TemporaryFolder folder;
+  const std::string page = folder.path("page <&#'.html");
+  const std::string flags = " --machine simulated --device none --placement accelerator --quiet --html \"" + page + "\"";
+  ASSERT_EQ(run_command("cleave explain " + std::string(GetParam()) + flags).code, 0);
+  const CommandResult result = run_command("python3 tests/tools/page_in_browser.py " + browser + " \"" + page + "\"");
+  EXPECT_EQ(result.code, 0) << result.out << result.err;
+  EXPECT_THAT(result.err, ::testing::ContainsRegex("[1-9][0-9]* links, .* [1-9][0-9]* columns"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Zoo, PageInBrowser,
+                         ::testing::Values("models/kmeans.yaml", "models/simulator_loop.yaml", "models/mlp_inference.yaml",
+                                           "docs/examples/round_trip.yaml"));
 
 }  // namespace
 }  // namespace cleave::testing

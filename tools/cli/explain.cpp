@@ -8,6 +8,29 @@
 
 namespace cleave::cli {
 
+namespace {
+
+/// What the page shows beside the plan.
+Result<PageExtras> page_extras(const Plan& plan, const Options& options) {
+  PageExtras extras;
+  if (options.use_profile.empty() || !plan.complete()) return extras;
+  const Result<Wiring> wiring = wire(options);
+  if (!wiring) return wiring.error();
+  CostModel costs = wiring->plan.costs;
+  costs.profile = {};
+  Diagnostics ignored;
+  extras.unobserved = make_problem(*plan.graph, costs, ignored);
+  return extras;
+}
+
+Status write_page(const Plan& plan, const Options& options) {
+  const Result<PageExtras> extras = page_extras(plan, options);
+  if (!extras) return extras.error();
+  return write_file(options.html_file, {html_page(plan, *extras)});
+}
+
+}  // namespace
+
 int explain_command(const Options& options) {
   const Console console(options);
   if (Status writable = check_output_files(options); !writable) return console.fail(writable.error());
@@ -15,7 +38,7 @@ int explain_command(const Options& options) {
   const auto plan = load_and_plan(options, console, code);
   if (!plan) return code;
   if (!options.html_file.empty()) {
-    if (Status written = write_file(options.html_file, {html_page(*plan, {})}); !written) return console.fail(written.error());
+    if (Status written = write_page(*plan, options); !written) return console.fail(written.error());
   }
   if (options.json)
     console.document(explain_json(*plan));

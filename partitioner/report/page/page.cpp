@@ -7,6 +7,7 @@
 #include "partitioner/report/page/page_data.h"
 #include "partitioner/report/page/page_texts.h"
 #include "partitioner/report/page/source_markup.h"
+#include "partitioner/report/page/timeline_markup.h"
 
 namespace cleave::planner {
 namespace {
@@ -32,6 +33,7 @@ class Writer {
     for (const PageTable& table : page_.tables)
       if (table.id == "round-trips") write(table);
     write_source(out_, page_.source);
+    timeline();
     picture();
     for (const PageTable& table : page_.tables)
       if (table.id != "round-trips") write(table);
@@ -109,7 +111,8 @@ class Writer {
     };
     for (const PageTable& table : page_.tables)
       if (table.id == "round-trips") entry(table.id, table.title);
-    entry("source", "Source");
+    if (!page_.source.files.empty()) entry("source", "Source");
+    if (!page_.timeline.charts.empty()) entry("timeline", "Timeline");
     if (has_picture()) entry("picture", "Picture");
     for (const PageTable& table : page_.tables)
       if (table.id != "round-trips") entry(table.id, table.title);
@@ -117,6 +120,24 @@ class Writer {
   }
 
   [[nodiscard]] bool has_picture() const { return !picture_.svg.empty() || !picture_.absent.empty(); }
+
+  void timeline() {
+    if (page_.timeline.charts.empty()) return;
+    out_.open("section", {{"id", "timeline"}});
+    out_.leaf("h2", "Timeline");
+    out_.open("p", {{"class", "about"}});
+    out_.text(page_.unobserved.charts.empty() ? "Predicted: who is at work when. " : "Who is at work when, by what the profile observed. ");
+    out_.text("A loop is one bar, and one of its trips is drawn below. ");
+    out_.leaf("span", "waits for the other side", {{"class", "key waits"}});
+    out_.close();
+    write_charts(out_, page_.timeline);
+    if (!page_.unobserved.charts.empty()) {
+      paragraph("The same as predicted by the machine file alone, without the times that the profile observed:", "about");
+      write_charts(out_, page_.unobserved);
+    }
+    out_.close();
+    out_.line();
+  }
 
   void picture() {
     if (!has_picture()) return;
@@ -182,8 +203,8 @@ class Writer {
 
 }  // namespace
 
-std::string html_page(const Plan& plan, const PagePicture& picture) {
-  return Writer(page_data(plan), picture).run();
+std::string html_page(const Plan& plan, const PageExtras& extras) {
+  return Writer(page_data(plan, extras), extras.picture).run();
 }
 
 }  // namespace cleave::planner

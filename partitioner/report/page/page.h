@@ -2,6 +2,7 @@
 // of the page are made once (page_data.h); the writer (page.cpp) only prints them. Rendering the picture is the caller's matter.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "partitioner/compile.h"
@@ -14,7 +15,14 @@ struct PagePicture {
   std::string absent;  ///< why, where there is none
 };
 
-/// Equal plans and pictures give equal bytes. Source files that can be read are shown; a plan that is not complete has messages only.
-std::string html_page(const Plan& plan, const PagePicture& picture);
+/// What a page has beside the plan.
+struct PageExtras {
+  PagePicture picture;
+  /// Of the plan's graph, but without what a profile observed: a plan with observed times is shown beside what it would be by these.
+  std::optional<CostedProblem> unobserved = std::nullopt;
+};
+
+/// Equal plans and extras give equal bytes. Source files that can be read are shown; a plan that is not complete has messages only.
+std::string html_page(const Plan& plan, const PageExtras& extras);
 
 }  // namespace cleave::planner

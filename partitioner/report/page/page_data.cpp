@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "graph/base/units.h"
+#include "partitioner/apply/schedule.h"
 #include "partitioner/report/cost_sources.h"
 #include "partitioner/report/explain.h"
 #include "partitioner/report/wording.h"
@@ -29,6 +30,9 @@ PageCell seconds(double value) {
 PageCell bytes(double value) {
   return {format_bytes(value), value, "", ""};
 }
+PageCell none() {
+  return {"–", -1, "", ""};
+}
 PageCell count(double value) {
   return {number(value), value, "", ""};
 }
@@ -47,7 +51,8 @@ std::vector<std::size_t> costliest(std::size_t size, std::size_t most, Cost&& co
 
 class Maker {
  public:
-  explicit Maker(const Plan& plan) : plan_(plan), graph_(*plan.graph) {}
+  Maker(const Plan& plan, const PageExtras& extras)
+      : plan_(plan), graph_(*plan.graph), unobserved_(extras.unobserved ? &*extras.unobserved : nullptr) {}
 
   PageData run() {
     page_.title = graph_.name;
@@ -61,6 +66,8 @@ class Maker {
     page_.headline = headline();
     facts();
     remarks();
+    page_.timeline = schedule(plan_.costed, "timeline-");
+    if (unobserved_) page_.unobserved = schedule(*unobserved_, "unobserved-");
     add(round_trips());
     add(transfers());
     add(operations());
@@ -91,6 +98,12 @@ class Maker {
   void remarks() {
     for (const std::string& remark : {faster_remark(plan_), cost_sources(plan_)})
       if (!remark.empty()) page_.remarks.push_back(remark);
+  }
+
+  [[nodiscard]] Timeline schedule(const CostedProblem& costed, const std::string& prefix) const {
+    ScheduleRecorder recorder;
+    (void)predict(plan_.program, plan_.transfers, costed, &recorder);
+    return timeline(plan_, std::move(recorder).take(), page_.source, prefix);
   }
 
   void choose_rows() {
@@ -182,6 +195,10 @@ class Maker {
                     {"line", "operation", "name", "type", "side", "#times a run", "#time", "#other side", "because"},
                     {},
                     0};
+    if (unobserved_) {
+      table.about += " Times on the host are those observed where the profile has them; before, what the machine file says.";
+      table.columns.insert(table.columns.begin() + 7, "#before");
+    }
     const auto chosen = costliest(nodes.size(), kMostRows, [&](std::size_t i) { return total[nodes[i].index]; });
     for (const std::size_t i : chosen) table.rows.push_back(operation(nodes[i], total[nodes[i].index]));
     table.left_out = nodes.size() - chosen.size();
@@ -200,22 +217,28 @@ class Maker {
     const double frequency = plan_.costed.frequency[node.region];
     const bool there = node.kind == NodeKind::operation && host != accelerator && (!host || forced == Cause::none);
     const double other = frequency * (accelerator ? costs.host_seconds : costs.accelerator_seconds);
-    return {"",
-            {line(node.location), text(std::string(graph_.op_name(id))), text(graph_.display_name(id)),
-             text(node.results.empty() ? "" : to_string(graph_.values[node.results[0]].type)), text(side, side), count(frequency),
-             seconds(total), there ? seconds(other) : PageCell{"–", -1, "", ""}, text(why)}};
+    PageRow row{"",
+                {line(node.location), text(std::string(graph_.op_name(id))), text(graph_.display_name(id)),
+                 text(node.results.empty() ? "" : to_string(graph_.values[node.results[0]].type)), text(side, side), count(frequency),
+                 seconds(total), there ? seconds(other) : none(), text(why)}};
+    if (unobserved_) {
+      const bool observed = host && plan_.costed.sources[id].host == CostSource::observed;
+      row.cells.insert(row.cells.begin() + 7, observed ? seconds(frequency * unobserved_->problem.nodes[id.index].host_seconds) : none());
+    }
+    return row;
   }
 
   const Plan& plan_;
   const Graph& graph_;
+  const CostedProblem* unobserved_;  ///< null: nothing was observed
   PageData page_;
   std::vector<std::size_t> trips_, transfers_;  ///< that are shown
 };
 
 }  // namespace
 
-PageData page_data(const Plan& plan) {
-  return Maker(plan).run();
+PageData page_data(const Plan& plan, const PageExtras& extras) {
+  return Maker(plan, extras).run();
 }
 
 }  // namespace cleave::planner

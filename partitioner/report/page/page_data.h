@@ -8,6 +8,7 @@
 
 #include "partitioner/report/page/page.h"
 #include "partitioner/report/page/source_view.h"
+#include "partitioner/report/page/timeline.h"
 
 namespace cleave::planner {
 
@@ -40,9 +41,11 @@ struct PageData {
   std::vector<PageFact> facts;
   std::vector<std::string> remarks;
   SourceView source;
+  Timeline timeline;              ///< with what was observed, where the plan knows of it
+  Timeline unobserved;            ///< without; no charts where nothing was observed
   std::vector<PageTable> tables;  ///< those that have rows
 };
 
-PageData page_data(const Plan& plan);
+PageData page_data(const Plan& plan, const PageExtras& extras);
 
 }  // namespace cleave::planner

@@ -3,9 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "models/model.h"
+#include "partitioner/apply/schedule_trace.h"
 #include "partitioner/compile.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/random_graph.h"
@@ -119,6 +122,77 @@ TEST(Schedule, ARunItsTripsAndItsBranchesHaveCostsOfTheirOwn) {
   EXPECT_NEAR(with.predicted_seconds, without.predicted_seconds + own, 1e-6);
   EXPECT_NEAR(with.all_host_seconds, without.all_host_seconds + own, 1e-6);
   EXPECT_NEAR(with.predicted_seconds, with.all_host_seconds, 1e-6) << "alone, one after the other";
+}
+
+ScheduleTrace trace_of(const Plan& plan) {
+  ScheduleRecorder recorder;
+  const Schedule recorded = predict(plan.program, plan.transfers, plan.costed, &recorder);
+  EXPECT_EQ(recorded.seconds, predict(plan.program, plan.transfers, plan.costed).seconds);
+  return std::move(recorder).take();
+}
+
+double busy(const ScheduledFrame& frame, Resource resource) {
+  double seconds = 0;
+  for (const ScheduledPiece& piece : frame.pieces) seconds += piece.resource == resource ? piece.busy_seconds : 0;
+  return seconds;
+}
+
+TEST(Schedule, RecordsARunAndATripOfEachLoop) {
+  const ScheduleTrace trace = trace_of(plan_model("  - for: i in 100\n    do:\n      - w: matmul(f(matmul(w, w)), w)\n"));
+  ASSERT_EQ(trace.frames.size(), 2u);
+  const ScheduledFrame &run = trace.frames[0], &trip = trace.frames[1];
+  const double expected[2][4] = {{1000, 200, 202, 202}, {10, 2, 2, 2}};  // as Resource; the run has argument and result besides
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_NEAR(busy(run, static_cast<Resource>(i)), expected[0][i], 1e-6) << i;
+    EXPECT_NEAR(busy(trip, static_cast<Resource>(i)), expected[1][i], 1e-6) << i;
+  }
+  EXPECT_EQ(trip.trip, 4);
+  // one after the other: product, out, f, back, product
+  std::vector<std::pair<double, double>> work;
+  double waited = 0;
+  for (const ScheduledPiece& piece : trip.pieces) {
+    if (piece.what != ScheduledPiece::What::wait) work.emplace_back(piece.begin, piece.end);
+    if (piece.what == ScheduledPiece::What::wait && piece.resource == Resource::accelerator) waited += piece.end - piece.begin;
+  }
+  std::sort(work.begin(), work.end());
+  ASSERT_EQ(work.size(), 5u);
+  for (std::size_t i = 1; i < work.size(); ++i) EXPECT_NEAR(work[i].first, work[i - 1].second, 1e-9);
+  EXPECT_NEAR(waited, 14, 1e-9);
+}
+
+TEST(Schedule, RecordsArmsByTheirProbability) {
+  const ScheduleTrace trace = trace_of(
+      plan_model("  - for: i in 10\n    do:\n      - if: i > 5\n        probability: 0.25\n        then:\n          - w: matmul(w, w)\n"));
+  ASSERT_GE(trace.frames.size(), 3u);
+  const auto arm = std::find_if(trace.frames.begin(), trace.frames.end(),
+                                [](const ScheduledFrame& frame) { return busy(frame, Resource::accelerator) == 1; });
+  ASSERT_NE(arm, trace.frames.end());
+  EXPECT_EQ(arm->arm, 0u);
+  EXPECT_NEAR(busy(trace.frames[1], Resource::accelerator), 1 + 0.25, 1e-9) << "a trip: the comparison, and the arm by its probability";
+  EXPECT_NEAR(busy(trace.frames[0], Resource::accelerator), 12.5, 1e-9) << "the run";
+}
+
+TEST(Schedule, RecordsOfRandomProgramsAddUp) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    PlanOptions options;
+    options.costs.machine = *Machine::shipped("simulated");
+    options.costs.policy = seed % 2 == 0 ? Policy::accelerator : Policy::optimal;
+    const Plan plan = planner::plan(random_graph(seed), options);
+    ASSERT_TRUE(plan.complete()) << seed;
+    const ScheduleTrace trace = trace_of(plan);
+    double transfers = 0;
+    for (const Transfer& transfer : plan.transfers.items) transfers += transfer.seconds;
+    const double recorded = busy(trace.frames[0], Resource::to_accelerator) + busy(trace.frames[0], Resource::to_host);
+    EXPECT_NEAR(recorded, transfers, 1e-6 * transfers) << seed;
+    for (const ScheduledFrame& frame : trace.frames) {
+      std::array<double, 4> at{};
+      for (const ScheduledPiece& piece : frame.pieces) {
+        const auto lane = static_cast<std::size_t>(piece.resource);
+        EXPECT_GE(piece.begin, at[lane] - 1e-9) << seed << ": pieces of a resource follow each other";
+        at[lane] = piece.end;
+      }
+    }
+  }
 }
 
 TEST(Schedule, ARoundTripInALoopWaitsEveryTime) {

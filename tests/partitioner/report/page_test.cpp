@@ -7,6 +7,7 @@
 
 #include <filesystem>
 
+#include "graph/base/units.h"
 #include "models/model.h"
 #include "partitioner/report/explain.h"
 #include "tests/support/command.h"
@@ -104,6 +105,30 @@ TEST(Page, LeadsFromRoundTripsToTheirLines) {
     ASSERT_THAT(page, HasSubstr("<tr id=\"" + id + "\""));
     EXPECT_THAT(page, HasSubstr("class=\"badge\" href=\"#round-trip-" + std::to_string(i + 1) + "\""));
   }
+}
+
+TEST(Page, DrawsTheRunAndATripOfEachLoop) {
+  const std::string page = html_page(plan_of(read_model(source_dir() + "/models/kmeans.yaml")), {});
+  EXPECT_THAT(page, HasSubstr("<h3>The run, "));
+  EXPECT_THAT(page, HasSubstr("<h3>One trip of the loop at line 14, "));
+  EXPECT_THAT(page, HasSubstr("Of 15 trips this is number 4"));
+  EXPECT_THAT(page, HasSubstr("<a href=\"#timeline-1\">"));
+  EXPECT_THAT(page, Not(HasSubstr("unobserved-")));
+}
+
+TEST(Page, ShowsWhatWasObservedBesideWhatWasPredicted) {
+  const Graph graph = parse_model("cleave: 1\ninputs:\n  x: \"f32[400, 400]\"\nprogram:\n  - y: sort(x)\noutputs: [y]\n", "m.yaml");
+  PlanOptions options = planted_options(Policy::accelerator);
+  const Plan before = plan(graph, options);
+  for (const Node& node : graph.nodes)
+    if (node.op) options.costs.profile.host_seconds[to_string(node.location)] = 0.125;
+  const Plan after = plan(graph, options);
+  ASSERT_NE(before.predicted_seconds, after.predicted_seconds);
+  const std::string page = html_page(after, {{}, before.costed});
+  EXPECT_EQ(faults({page}), "");
+  EXPECT_THAT(page, HasSubstr("<h3>The run, 0.12 s</h3>"));
+  EXPECT_THAT(page, HasSubstr("<h3>The run, " + format_seconds(before.predicted_seconds) + "</h3>"));
+  EXPECT_THAT(page, HasSubstr("<th scope=\"col\" class=\"number\">before</th>"));
 }
 
 TEST(Page, ShowsTheCostsOfFilesThatCannotBeRead) {
