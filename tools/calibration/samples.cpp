@@ -282,7 +282,7 @@ class Plan {
     }
     if (!small_) {
       add_sides();
-      for (const DType type : kAllTypes) add({find_op("print"), type, "", 0, 0, 0, Table::How::plain, {1, 8, 64, 512, 4096}});
+      for (const DType type : kAllTypes) add({find_op("print"), type, "", 0, 0, 0, Table::How::plain, {1, 8, 64, 512, 999, 1001}});
     }
     for (const FormRow& row : forms())
       for (const DType type : row.types)
