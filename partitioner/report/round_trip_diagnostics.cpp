@@ -59,19 +59,22 @@ class Writer {
       notes.push_back({value_phrase(graph_, t.value) + " (" + type_phrase(graph_.values[t.value].type) + ") leaves the accelerator here",
                        t.location, 0});
     }
-    add_rest(trip.out.size(), "leave the accelerator", notes);
+    if (trip.out.size() > kMostNotes)
+      notes.push_back({std::to_string(trip.out.size() - kMostNotes) + " more values leave the accelerator", {}, 0});
   }
 
   void add_ways_back(const RoundTrip& trip, std::vector<Note>& notes) const {
     std::vector<NodeId> needed;
     for (std::size_t t : trip.back) {
       const auto uses = deliveries_.of(t);
-      if (trip.via == Via::data && !uses.empty()) needed.push_back(earliest(uses));
+      if (trip.via != Via::data || uses.empty()) continue;
+      const NodeId reader = earliest(uses);
+      if (std::find(needed.begin(), needed.end(), reader) == needed.end()) needed.push_back(reader);
     }
     for (std::size_t i = 0; i < std::min(needed.size(), kMostNotes); ++i) {
       notes.push_back({"accelerator work depends on the result here", graph_.nodes[needed[i]].location, 0});
     }
-    add_rest(needed.size(), "go back", notes);
+    if (needed.size() > kMostNotes) notes.push_back({"and in " + std::to_string(needed.size() - kMostNotes) + " more places", {}, 0});
     if (trip.delays) {
       notes.push_back({"accelerator work depends on the result of `" + culprit_name(graph_, trip.delays) +
                            "` here, which comes after it in the order of effects",
@@ -83,10 +86,6 @@ class Writer {
                            (control.kind == NodeKind::branch ? "branch)" : "loop)"),
                        control.location, 0});
     }
-  }
-
-  static void add_rest(std::size_t count, const std::string& what, std::vector<Note>& notes) {
-    if (count > kMostNotes) notes.push_back({std::to_string(count - kMostNotes) + " more values " + what, {}, 0});
   }
 
   NodeId earliest(std::span<const ValueUse> uses) const {
@@ -136,10 +135,12 @@ class Writer {
   /// What would save time, if that was tried and is so.
   std::string advice(const RoundTrip& trip) {
     if (trip.cause != Cause::no_kernel && trip.cause != Cause::pinned) return "";
-    const std::optional<double> saved = saved_by_freeing(trip.blamed);
-    if (!saved || *saved < kWorthSaying * plan_.predicted_seconds) return "";
-    return std::string(trip.cause == Cause::pinned ? "; remove the pin" : "; give it an accelerator kernel") + " (saves about " +
-           format_seconds(*saved) + ")";
+    const Freed freed = by_freeing(trip.blamed);
+    if (!freed.saved || *freed.saved < kWorthSaying * plan_.predicted_seconds) return "";
+    const bool pinned = trip.cause == Cause::pinned;
+    const std::string places = freed.nodes > 1 ? " at its " + std::to_string(freed.nodes) + " places" : "";
+    return (pinned ? "; remove the pin" : "; give it an accelerator kernel" + places) + " (saves about " + format_seconds(*freed.saved) +
+           ")";
   }
 
   /// What one edit sets free with `node`: all that one statement pins, or all calls of a function, all nodes of an op. Equal for these.
@@ -151,9 +152,13 @@ class Writer {
     return {cause, culprit_name(graph_, node), 0};
   }
 
-  std::optional<double> saved_by_freeing(NodeId node) {
+  struct Freed {
+    std::size_t nodes = 0;
+    std::optional<double> saved;
+  };
+  Freed by_freeing(NodeId node) {
     const Edit edit = edit_of(node);
-    const auto [known, fresh] = saved_.try_emplace(edit);
+    const auto [known, fresh] = freed_.try_emplace(edit);
     if (!fresh || !trials_.may_try()) return known->second;
     std::vector<NodeId> nodes;
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
@@ -161,7 +166,7 @@ class Writer {
       if (graph_.nodes[other].kind != NodeKind::operation || plan_.costed.forced[i] != std::get<Cause>(edit)) continue;
       if (edit_of(other) == edit) nodes.push_back(other);
     }
-    return known->second = trials_.saved_by_freeing(nodes);
+    return known->second = {nodes.size(), trials_.saved_by_freeing(nodes)};
   }
 
   /// Where to_host() says that it is meant; nothing where no mark would.
@@ -180,7 +185,7 @@ class Writer {
   const ValueUses& uses_;
   const Deliveries deliveries_;
   Trials& trials_;
-  std::map<Edit, std::optional<double>> saved_;
+  std::map<Edit, Freed> freed_;
 };
 
 /// Nothing: it is not mentioned.

@@ -47,9 +47,10 @@ std::string summary_line(const Plan& plan) {
 std::string waiting_line(const Plan& plan) {
   const std::size_t warned = totals(plan).round_trips;
   if (warned == 0) return "";
-  return counted(warned, "round trip") + ": the accelerator waits for the host for about " + format_seconds(plan.predicted_wait_seconds) +
-         " of a run of " + format_seconds(plan.predicted_seconds) + " (" + percent(plan.predicted_wait_seconds, plan.predicted_seconds) +
-         ", predicted)";
+  const std::size_t others = plan.round_trips.size() - warned;
+  return counted(warned, "round trip") + (others > 0 ? " (and " + std::to_string(others) + " not warned of)" : "") +
+         ": the accelerator waits for the host for about " + format_seconds(plan.predicted_wait_seconds) + " of a run of " +
+         format_seconds(plan.predicted_seconds) + " (" + percent(plan.predicted_wait_seconds, plan.predicted_seconds) + ", predicted)";
 }
 
 }  // namespace cleave::planner

@@ -101,7 +101,8 @@ void follow_savings(const Planted& planted, const PlanOptions& options, const Pl
     expect_saved(plan_text(without_pin(planted.text(), d.location.line), options), *promise);
     ++followed.pins;
   }
-  if (const auto promise = promised(d, "give it an accelerator kernel"); promise && d.message.starts_with("`sort`")) {
+  if (const auto promise = promised(d, "give it an accelerator kernel(?: at its [0-9]+ places)?");
+      promise && d.message.starts_with("`sort`")) {
     PlanOptions with_kernel = options;
     with_kernel.costs.supported = nullptr;
     expect_saved(plan_text(planted.text(), with_kernel), *promise);

@@ -94,14 +94,16 @@ TEST(Sarif, FingerprintsOutliveInsertedLinesAndNewSizes) {
 }
 
 TEST(Sarif, EqualPlacesAreSaidOnce) {
-  const Diagnostics found = diagnose(source_dir() + "/tests/golden/sarif/equal_places.yaml", Policy::accelerator);
-  const auto equal_notes = [](const Diagnostic& d) {
-    std::set<std::pair<std::string, int>> seen;
-    return std::any_of(d.notes.begin(), d.notes.end(), [&](const Note& note) {
-      return note.location.known() && !seen.emplace(note.message + to_string(note.location), note.length).second;
-    });
-  };
-  ASSERT_TRUE(std::any_of(found.begin(), found.end(), equal_notes)) << "else this tests nothing";
+  Diagnostics found;
+  for (Diagnostic d : diagnose(source_dir() + "/tests/golden/sarif/equal_places.yaml", Policy::accelerator)) {
+    const auto located = std::find_if(d.notes.begin(), d.notes.end(), [](const Note& note) { return note.location.known(); });
+    ASSERT_NE(located, d.notes.end());
+    std::set<std::string> places;  // both results go back to one reader, which is named once
+    for (const Note& note : d.notes) EXPECT_TRUE(places.insert(note.message + to_string(note.location)).second) << note.message;
+    d.notes.push_back(Note(*located));
+    found.add(std::move(d));
+  }
+  ASSERT_NE(found.begin(), found.end());
   sarif(found);
 }
 
