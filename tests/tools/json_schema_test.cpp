@@ -181,7 +181,7 @@ TEST(Schemas, NoticeAFieldThatIsMissingOrNewOrOfAnotherType) {
   const json document = explained(read_model(source_dir() + "/docs/examples/round_trip.yaml"), Policy::optimal);
   int tried = 0;
   const std::set<std::string> optional{"end_line", "end_column", "via"};
-  walk(document, {}, [&](const json::json_pointer& at) {
+  walk(document, json::json_pointer(), [&](const json::json_pointer& at) {
     json changed = document;
     if (document[at].is_object()) {
       changed[at]["undreamt_of"] = 1;
