@@ -134,6 +134,7 @@ Plan make_plan(const Graph& graph, const PlanOptions& options) {
   plan.machine = options.costs.machine;
   plan.policy = options.costs.policy;
   plan.precision = options.costs.precision;
+  plan.profile = options.costs.profile;
   plan.find_peak = options.find_peak;
   plan.diagnostics = graph.diagnostics;
   plan.graph = std::make_shared<const Graph>(graph);

@@ -29,6 +29,7 @@ struct Plan {
   Machine machine;
   Policy policy = Policy::optimal;
   Precision precision = Precision::f32;  ///< of the accelerator's matrix products of f32
+  Profile profile;                       ///< what earlier runs observed
   planner::CostedProblem costed;
   planner::Placement placement;
   planner::Transfers transfers;

@@ -18,10 +18,17 @@ std::map<std::string, double> Observation::averages(const Graph& graph, const st
   return result;
 }
 
+void Observation::transfers(std::span<const TimelineEvent> events) {
+  for (const TimelineEvent& event : events)
+    if (event.what == TimelineEvent::What::transfer && event.bytes > 0)
+      add(transfers_[event.node], event.end_seconds - event.start_seconds);
+}
+
 Profile Observation::profile(const Graph& graph) const {
   Profile profile;
   profile.expected = averages(graph, control_);
   profile.host_seconds = averages(graph, seconds_);
+  profile.transfer_seconds = averages(graph, transfers_);
   return profile;
 }
 

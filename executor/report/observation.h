@@ -1,8 +1,10 @@
-// Observation: counts trips, branches and host times of a run and averages them into a Profile.
+// Observation: counts trips, branches, host times and copies of a run and averages them into a Profile.
 #pragma once
 
 #include <map>
+#include <span>
 
+#include "executor/report/timeline.h"
 #include "executor/runtime.h"
 #include "graph/graph.h"
 #include "partitioner/machine/costs.h"
@@ -15,6 +17,8 @@ class Observation {
   void control(NodeId node, double outcome) { add(control_[node], outcome); }
   /// One execution of an operation on the host.
   void seconds(NodeId node, double seconds) { add(seconds_[node], seconds); }
+  /// Copies between devices, of all that was noted of a run.
+  void transfers(std::span<const TimelineEvent> events);
   /// Averages by source position; what has no position is left out.
   [[nodiscard]] Profile profile(const Graph& graph) const;
 
@@ -29,7 +33,7 @@ class Observation {
   }
   static std::map<std::string, double> averages(const Graph& graph, const std::map<NodeId, Mean>& by_node);
 
-  std::map<NodeId, Mean> control_, seconds_;
+  std::map<NodeId, Mean> control_, seconds_, transfers_;
 };
 
 }  // namespace cleave::runtime

@@ -203,7 +203,11 @@ class AsynchronousExecutor final : public Executor {
                      [](const TimelineEvent& a, const TimelineEvent& b) { return a.start_seconds < b.start_seconds; });
     result.timeline.simulated = simulated_;
     result.simulated_seconds = simulated_ ? end : 0;
-    if (options.observe) result.observed = host_->observation().profile(graph());
+    if (options.observe) {
+      Observation observation = host_->observation();
+      observation.transfers(result.timeline.events);
+      result.observed = observation.profile(graph());
+    }
     return result;
   }
 

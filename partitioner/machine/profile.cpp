@@ -42,6 +42,7 @@ Status Profile::save(const std::string& path) const {
       json.field("cleave_profile", 1);
       json.field("expected", expected);
       json.field("host_seconds", host_seconds);
+      json.field("transfer_seconds", transfer_seconds);
     });
     return write_file(path, {text, "\n"});
   });
@@ -63,6 +64,9 @@ Result<Profile> Profile::load(const std::string& path) {
     auto times = read_numbers(*document, "host_seconds", path);
     if (!times) return times.error();
     profile.host_seconds = *std::move(times);
+    auto copies = read_numbers(*document, "transfer_seconds", path);
+    if (!copies) return copies.error();
+    profile.transfer_seconds = *std::move(copies);
     return profile;
   });
 }

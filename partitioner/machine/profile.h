@@ -13,6 +13,8 @@ namespace cleave {
 struct Profile {
   std::map<std::string, double> expected;      ///< "file:line:column" of a loop or branch -> trips or probability of `then`
   std::map<std::string, double> host_seconds;  ///< of an op on the host, a time a single execution took
+  /// Of whatever made a value that moved between devices: what one copy took, where the run kept a timeline. For comparison only.
+  std::map<std::string, double> transfer_seconds = {};
 
   // A JSON file. Errors (file) name the path.
   [[nodiscard]] Status save(const std::string& path) const;

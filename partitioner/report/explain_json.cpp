@@ -157,6 +157,7 @@ class Document {
     json_.field("seconds", t.seconds);
     json_.field("waited_seconds", figures_[i].time.waited_seconds);
     json_.field("hidden_seconds", figures_[i].time.hidden_seconds);
+    json_.field("measured_seconds", figures_[i].measured_seconds);
     json_.field("region", t.region.index);
     loop(t.region);
     json_.field("explicit", t.is_explicit);

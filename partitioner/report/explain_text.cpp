@@ -156,10 +156,11 @@ class Report {
       const std::string& name = graph_.values[t.value].name;
       std::string remark = t.is_explicit ? "meant" : "";
       if (t.round_trip >= 0) remark += (remark.empty() ? "round trip " : ", round trip ") + std::to_string(t.round_trip + 1);
-      table.add(t.seconds, {place_phrase(t.location), name.empty() ? graph_.display_name(graph_.values[t.value].producer) : name,
-                            t.to == kHost ? "to host" : "to accelerator", std::string(to_string(t.kind)),
-                            format_bytes(static_cast<double>(t.bytes)), times_phrase(graph_, t.region, t.frequency),
-                            format_seconds(t.seconds), waited_phrase(t, figures[i].time), consumers_phrase(figures[i].consumers), remark});
+      table.add(t.seconds,
+                {place_phrase(t.location), name.empty() ? graph_.display_name(graph_.values[t.value].producer) : name,
+                 t.to == kHost ? "to host" : "to accelerator", std::string(to_string(t.kind)), format_bytes(static_cast<double>(t.bytes)),
+                 times_phrase(graph_, t.region, t.frequency), seconds_phrase(t, figures[i]), waited_phrase(t, figures[i].time),
+                 consumers_phrase(figures[i].consumers), remark});
     }
     out_ += table.text(most_rows_);
   }

@@ -4,34 +4,40 @@
 
 #include "graph/base/units.h"
 #include "partitioner/apply/deliveries.h"
+#include "partitioner/machine/profile_position.h"
 #include "partitioner/report/wording.h"
 
 namespace cleave::planner {
 namespace {
 
-Consumer consumer_of(const Graph& graph, const ValueUse& use) {
-  const Node& node = graph.nodes[use.node];
-  if (node.kind == NodeKind::operation) return {use.kind, use.node, culprit_name(graph, use.node), node.location};
-  return {use.kind, use.node, graph.display_name(use.node), node.owner ? graph.nodes[node.owner].location : node.location};
+Consumer consumer_of(const Graph& graph, NodeId id, UseKind kind) {
+  const Node& node = graph.nodes[id];
+  if (node.kind == NodeKind::operation) return {kind, id, culprit_name(graph, id), node.location};
+  return {kind, id, graph.display_name(id), node.owner ? graph.nodes[node.owner].location : node.location};
 }
 
 std::vector<Consumer> consumers_of(const Graph& graph, const Transfer& transfer, std::span<const ValueUse> uses) {
-  std::vector<Consumer> consumers;
+  std::vector<std::pair<NodeId, UseKind>> readers;
   bool output = false;
   for (const ValueUse& use : uses) {
-    if (use.kind == UseKind::output) {
-      output = true;
-      continue;
-    }
-    const bool known = std::any_of(consumers.begin(), consumers.end(),
-                                   [&](const Consumer& other) { return other.node == use.node && other.kind == use.kind; });
-    if (!known) consumers.push_back(consumer_of(graph, use));
+    output = output || use.kind == UseKind::output;
+    if (use.kind != UseKind::output) readers.emplace_back(use.node, use.kind);
   }
-  std::stable_sort(consumers.begin(), consumers.end(), [](const Consumer& a, const Consumer& b) { return a.node < b.node; });
+  std::sort(readers.begin(), readers.end());
+  readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
+  std::vector<Consumer> consumers;
+  for (const auto& [node, kind] : readers) consumers.push_back(consumer_of(graph, node, kind));
   if (!output) return consumers;
   for (const Output& of : graph.outputs)
     if (of.value == transfer.value) consumers.push_back({UseKind::output, {}, of.name, of.location});
   return consumers;
+}
+
+std::optional<double> measured(const Plan& plan, const Transfer& transfer) {
+  const SourceLocation& location = plan.graph->producer(transfer.value).location;
+  const auto found =
+      location.known() ? plan.profile.transfer_seconds.find(profile_position(location)) : plan.profile.transfer_seconds.end();
+  return found != plan.profile.transfer_seconds.end() ? std::optional(found->second * transfer.frequency) : std::nullopt;
 }
 
 std::string phrase(const Consumer& consumer) {
@@ -66,7 +72,7 @@ std::vector<TransferFigures> transfer_figures(const Plan& plan) {
   const Deliveries deliveries(*plan.graph, *plan.costed.uses, plan.placement, transfers);
   std::vector<TransferFigures> figures(transfers.size());
   for (std::size_t i = 0; i < transfers.size(); ++i)
-    figures[i] = {consumers_of(*plan.graph, transfers[i], deliveries.of(i)), plan.transfer_times[i]};
+    figures[i] = {consumers_of(*plan.graph, transfers[i], deliveries.of(i)), plan.transfer_times[i], measured(plan, transfers[i])};
   return figures;
 }
 
@@ -75,6 +81,11 @@ std::string consumers_phrase(const std::vector<Consumer>& consumers) {
   std::string text;
   for (std::size_t i = 0; i < std::min(kMost, consumers.size()); ++i) text += (i > 0 ? ", " : "for ") + phrase(consumers[i]);
   return text + (consumers.size() > kMost ? " and " + std::to_string(consumers.size() - kMost) + " more" : "");
+}
+
+std::string seconds_phrase(const Transfer& transfer, const TransferFigures& figures) {
+  const std::string predicted = format_seconds(transfer.seconds);
+  return figures.measured_seconds ? predicted + ", measured " + format_seconds(*figures.measured_seconds) : predicted;
 }
 
 std::string waited_phrase(const Transfer& transfer, const TransferTime& time) {

@@ -1,6 +1,7 @@
 // What there is to know of each transfer beside its price: who reads what arrives, and whether anyone waits for it. Text and JSON show it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,7 @@ struct Consumer {
 struct TransferFigures {
   std::vector<Consumer> consumers;  ///< in program order, each once
   TransferTime time;
+  std::optional<double> measured_seconds;  ///< what its copies took, by the profile that the plan was made with; a run
 };
 
 /// As the plan's transfers.
@@ -30,6 +32,8 @@ std::vector<TransferFigures> transfer_figures(const Plan& plan);
 
 /// "for `sort` 10:17, output `w`"; of many the first.
 std::string consumers_phrase(const std::vector<Consumer>& consumers);
+/// "36 ms", "36 ms, measured 41 ms".
+std::string seconds_phrase(const Transfer& transfer, const TransferFigures& figures);
 /// "hidden", "waited for 1.2 ms".
 std::string waited_phrase(const Transfer& transfer, const TransferTime& time);
 

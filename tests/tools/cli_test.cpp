@@ -272,6 +272,23 @@ TEST_F(CliTest, ExplainRunsWithoutInputs) {
   EXPECT_EQ(json::parse(run("explain model.yaml --json").out)["placement"]["gap"], 0);
 }
 
+TEST_F(CliTest, ExplainShowsMeasuredBesidePredictedCopies) {
+  const std::string kmeans = source_dir() + "/models/kmeans.yaml";
+  ASSERT_EQ(run("run " + kmeans + " --quiet --profile seen.json").code, 0);
+  const json before = json::parse(run("explain " + kmeans + " --json").out),
+             after = json::parse(run("explain " + kmeans + " --json --use-profile seen.json").out);
+  for (const json& transfer : before["transfers"]) EXPECT_TRUE(transfer["measured_seconds"].is_null());
+  int measured = 0;
+  for (const json& transfer : after["transfers"]) {
+    if (transfer["measured_seconds"].is_null()) continue;  // by what the profile says of the host something else may move
+    ++measured;
+    EXPECT_NEAR(transfer["measured_seconds"].get<double>(), transfer["seconds"].get<double>(), 0.02 * transfer["seconds"].get<double>())
+        << "the simulated accelerator's clock goes by the plan";
+  }
+  EXPECT_GE(measured, 2);
+  EXPECT_THAT(run("explain " + kmeans + " -w --use-profile seen.json").out, HasSubstr(", measured "));
+}
+
 TEST_F(CliTest, TablesShowTheCostliestRows) {
   const std::string kmeans = source_dir() + "/models/kmeans.yaml";
   const auto lines = [](const std::string& text) { return std::count(text.begin(), text.end(), '\n'); };

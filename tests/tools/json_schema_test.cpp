@@ -139,9 +139,11 @@ TEST(Commands, WriteWhatTheirSchemasSay) {
       R"({"regions": [{"parent": null, "frequency": 1}], "nodes": [{"name": "a", "region": 0, "host_seconds": 2, "accelerator_seconds": 1,
                  "pin": null, "replicable": false}], "values": [], "uses": [], "accelerator_memory_bytes": null})");
   const std::string kmeans = source_dir() + "/models/kmeans.yaml", trip = source_dir() + "/docs/examples/round_trip.yaml";
+  ASSERT_EQ(run_command("cleave run " + kmeans + " --quiet --profile seen.json", folder.path("")).code, 0);
   const std::pair<std::string, std::string> commands[] = {
       {"explain", "explain " + trip},
       {"explain", "explain " + kmeans + " --placement host --machine h200"},
+      {"explain", "explain " + kmeans + " --use-profile seen.json"},
       {"explain", "explain bad.yaml"},
       {"explain", "explain missing.yaml"},
       {"run", "run " + kmeans + " --quiet"},

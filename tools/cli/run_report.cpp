@@ -162,6 +162,7 @@ std::string RunReport::json() const {
     json.object("profile", [&] {
       json.field("expected", last_->observed.expected);
       json.field("host_seconds", last_->observed.host_seconds);
+      json.field("transfer_seconds", last_->observed.transfer_seconds);
       json.key("ledger");
       write_json(json, profile_report(last_->timeline, plan_.program, plan_.costed, plan_.transfers), *plan_.graph);
     });

@@ -227,6 +227,13 @@ TEST(Schedule, LiesBetweenTheBusiestResourceAndTheSum) {
       if (p.placement.on_accelerator[i]) accelerator += p.costed.problem.nodes[i].accelerator_seconds;
     }
     for (const Transfer& t : p.transfers.items) (t.to == kHost ? out : back) += t.seconds;
+    for (std::size_t i = 0; i < p.transfers.items.size(); ++i) {
+      const TransferTime& time = p.transfer_times[i];
+      EXPECT_GE(time.hidden_seconds, 0);
+      EXPECT_LE(time.hidden_seconds, p.transfers.items[i].seconds);
+      EXPECT_GE(time.waited_seconds, p.transfers.items[i].seconds - time.hidden_seconds - 1e-9);
+      EXPECT_LE(time.waited_seconds, p.predicted_seconds * (1 + 1e-9));
+    }
     EXPECT_GE(p.predicted_seconds * (1 + 1e-9), std::max({host, accelerator, out, back}));
     EXPECT_LE(p.predicted_seconds, p.placement.objective_seconds * (1 + 1e-9) + 1e-12);
   }
