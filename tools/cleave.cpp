@@ -6,6 +6,7 @@
 
 #include "graph/base/exceptions.h"
 #include "graph/base/output_file.h"
+#include "tools/cli/graphviz.h"
 #include "tools/cli/options.h"
 #include "tools/cli/session.h"
 
@@ -24,6 +25,7 @@ void clean_up_on_signals() {
   struct sigaction action = {}, before = {};
   action.sa_handler = [](int signal) {
     cleave::remove_unfinished_files();
+    end_graphviz();
     (void)::raise(signal);  // which ends us now
   };
   action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER);

@@ -1,22 +1,22 @@
-// The picture of a plan as Graphviz source: a cluster a device, in it a cluster a loop or arm, a node for every copy; what moves as
-// labelled edges between the clusters. Rendering it is the caller's matter.
+// A picture as Graphviz source: a cluster a box, labels in HTML, a legend of what occurs. Rendering it is the caller's matter.
 #include <algorithm>
-#include <set>
+#include <map>
 #include <utility>
 
 #include "graph/base/units.h"
 #include "graph/base/utf8.h"
-#include "partitioner/apply/deliveries.h"
-#include "partitioner/machine/value_uses.h"
 #include "partitioner/report/explain.h"
+#include "partitioner/report/picture.h"
 #include "partitioner/report/wording.h"
 
 namespace cleave::planner {
 namespace {
 
-constexpr std::string_view kRed = "#cc0000";
-constexpr std::string_view kBlue = "#0055aa";
+constexpr std::string_view kRed = "#cc0000", kBlue = "#0055aa", kGrey = "#555555", kMark = "#8a4b00", kPale = "#666666";
+constexpr std::string_view kHostColor = "#eef3fb", kAcceleratorColor = "#eefbef", kCollapsed = "#f3ecd8";
+constexpr std::size_t kLongest = 28;  ///< characters of a line in a node
 
+/// Within quotes.
 std::string quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : escape_controls(text)) {
@@ -30,210 +30,362 @@ std::string quoted(std::string_view text) {
   return out + "\"";
 }
 
-class Picture {
- public:
-  explicit Picture(const Plan& plan)
-      : plan_(plan), graph_(*plan.graph), uses_(*plan.costed.uses), deliveries_(graph_, uses_, plan.placement, plan.transfers.items) {
-    through_.assign(graph_.nodes.size(), 0);
-    for (const RoundTrip& trip : plan.round_trips) {
-      for (NodeId node : trip.through) through_[node.index] = 1;
-      for (NodeId node : trip.controls) through_[node.index] = 1;
+/// Within an HTML label.
+std::string html(std::string_view text) {
+  std::string out;
+  for (const char c : escape_controls_one_line(text)) {
+    switch (c) {
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '"': out += "&quot;"; break;
+      default: out += c;
     }
-    children_.resize(graph_.regions.size());
-    for (std::size_t i = 1; i < graph_.regions.size(); ++i) children_[graph_.regions[RegionId(i)].parent].push_back(RegionId(i));
+  }
+  return out;
+}
+
+std::string shortened(const std::string& text) {
+  std::size_t characters = 0, at = 0, cut = 0;
+  while (at < text.size()) {
+    if (characters + 1 == kLongest) cut = at;
+    at += utf8_piece(text, at).length;
+    ++characters;
+  }
+  return characters > kLongest ? text.substr(0, cut) + "…" : text;
+}
+
+std::string small(std::string_view text, std::string_view color) {
+  return "<FONT POINT-SIZE=\"9\" COLOR=\"" + std::string(color) + "\">" + std::string(text) + "</FONT>";
+}
+
+std::string counted(std::size_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+/// "round trip 2", "round trips 1–3, 7": the numbers of explain.
+std::string round_trip_phrase(const std::vector<std::size_t>& trips) {
+  std::string text = trips.size() == 1 ? "round trip " : "round trips ";
+  for (std::size_t i = 0; i < trips.size();) {
+    std::size_t last = i;
+    while (last + 1 < trips.size() && trips[last + 1] == trips[last] + 1) ++last;
+    text += (i == 0 ? "" : ", ") + std::to_string(trips[i] + 1);
+    if (last > i) text += (last == i + 1 ? ", " : "–") + std::to_string(trips[last] + 1);
+    i = last + 1;
+  }
+  return text;
+}
+
+class Writer {
+ public:
+  Writer(const Plan& plan, const Picture& picture) : plan_(plan), graph_(*plan.graph), picture_(picture) {
+    children_.resize(picture.boxes.size());
+    in_box_.resize(picture.boxes.size());
+    for (std::size_t i = 0; i < picture.boxes.size(); ++i)
+      if (picture.boxes[i].parent != PictureBox::kNone) children_[picture.boxes[i].parent].push_back(i);
+    for (std::size_t i = 0; i < picture.nodes.size(); ++i) in_box_[picture.nodes[i].box].push_back(i);
   }
 
   std::string run() {
     out_ = "digraph " + quoted(graph_.name) + " {\n";
-    out_ += "  compound=true; rankdir=TB; fontname=\"Helvetica\"; labeljust=l;\n";
-    out_ += "  node [shape=box, style=\"rounded,filled\", fillcolor=white, fontname=\"Helvetica\", fontsize=11];\n";
-    out_ += "  edge [fontname=\"Helvetica\", fontsize=10, color=\"#555555\"];\n";
-    device(kHost, "#eef3fb");
-    device(kAccelerator, "#eefbef");
-    local_edges();
-    transfer_edges();
+    out_ += "  compound=true; rankdir=TB; newrank=true; fontname=\"Helvetica\"; labeljust=l; nodesep=0.2; ranksep=0.35;\n";
+    out_ +=
+        "  node [shape=box, style=\"rounded,filled\", fillcolor=white, fontname=\"Helvetica\", fontsize=11, height=0.3, "
+        "margin=\"0.1,0.04\"];\n";
+    out_ += "  edge [fontname=\"Helvetica\", fontsize=10, color=\"" + std::string(kGrey) + "\", arrowsize=0.7];\n";
+    for (std::size_t i = 0; i < picture_.boxes.size(); ++i)
+      if (picture_.boxes[i].parent == PictureBox::kNone) box(i, 1);
+    for (const PictureEdge& edge : picture_.edges) draw(edge);
+    legend();
     return out_ + "}\n";
   }
 
  private:
-  [[nodiscard]] bool has_copy(NodeId node, DeviceId device) const {
-    return (device == kHost ? plan_.placement.on_host : plan_.placement.on_accelerator)[node.index] != 0;
-  }
-  /// Literals would only clutter; a loop of known length needs no decision.
-  [[nodiscard]] bool drawn(NodeId id) const {
-    const Node& node = graph_.nodes[id];
-    if (node.kind == NodeKind::constant) return graph_.values[node.results[0]].type.elements() > 1;
-    if (node.kind == NodeKind::for_loop) return !node.inputs.empty() || graph_.regions[node.regions[0]].predicate;
-    return true;
-  }
-  [[nodiscard]] bool drawn_on(NodeId id, DeviceId device) const {
-    if (!drawn(id)) return false;
-    return is_control(graph_.nodes[id].kind) ? device == kHost : has_copy(id, device);
-  }
-  static std::string name_of(NodeId node, DeviceId device) { return (device == kHost ? "h" : "a") + std::to_string(node.index); }
-
-  // --- clusters ---------------------------------------------------------------------------------------------------------------------
-
-  void device(DeviceId device, std::string_view color) {
-    IdVector<RegionId, char> filled(graph_.regions.size(), 0);
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-      if (drawn_on(NodeId(i), device)) filled[graph_.nodes[NodeId(i)].region] = 1;
-    }
-    for (std::size_t i = graph_.regions.size(); i-- > 1;) {
-      if (filled[RegionId(i)]) filled[graph_.regions[RegionId(i)].parent] = 1;
-    }
-    const std::string name = "cluster_" + std::to_string(device.index);
-    out_ += "  subgraph " + name + " {\n    label=" + quoted(to_string(device)) + "; style=filled; color=" + quoted(color) + ";\n";
-    struct Frame {
-      RegionId region;
-      std::size_t child = 0;
-    };
-    std::vector<Frame> stack{{Graph::kRoot}};
-    nodes(Graph::kRoot, device, 2);
-    while (!stack.empty()) {
-      Frame& frame = stack.back();
-      const auto& children = children_[frame.region];
-      if (frame.child == children.size()) {
-        stack.pop_back();
-        indent(stack.size() + 1);
-        out_ += "}\n";
-        continue;
-      }
-      const RegionId inner = children[frame.child++];
-      if (!filled[inner]) continue;
-      stack.push_back({inner});
-      indent(stack.size());
-      out_ += "subgraph " + name + "_" + std::to_string(inner.index) + " { label=" + quoted(label(inner)) +
-              "; style=\"rounded,filled\"; color=\"#999999\"; fillcolor=\"#ffffff88\";\n";
-      nodes(inner, device, stack.size() + 1);
-    }
-  }
-
   void indent(std::size_t depth) { out_.append(2 * depth, ' '); }
+  [[nodiscard]] std::string name_of(std::size_t node) const { return "n" + std::to_string(node); }
 
-  std::string label(RegionId id) const {
-    const Region& region = graph_.regions[id];
-    const Node& owner = graph_.nodes[region.owner];
-    const std::string about = owner.assumed ? "about " : "";
-    switch (region.kind) {
-      case RegionKind::for_body: return "for, " + about + number(owner.expected) + " times";
-      case RegionKind::while_condition: return "while, " + about + number(owner.expected) + " times";
-      case RegionKind::while_body: return "do";
-      case RegionKind::then_arm: return "then (" + about + number(owner.expected) + ")";
-      case RegionKind::else_arm: return "else (" + about + number(1 - owner.expected) + ")";
-      case RegionKind::root: break;
-    }
-    return "";
+  // --- boxes --------------------------------------------------------------------------------------------------------------------------
+
+  void box(std::size_t index, std::size_t depth) {
+    const PictureBox& box_here = picture_.boxes[index];
+    if (box_here.kind != PictureBox::Kind::device && children_[index].empty() && in_box_[index].empty()) return;
+    indent(depth);
+    out_ += "subgraph cluster_" + std::to_string(index) + " {\n";
+    indent(depth + 1);
+    out_ += "label=" + quoted(box_label(box_here)) + "; " + box_style(box_here) + "\n";
+    for (const std::size_t node : in_box_[index]) write(node, depth + 1);
+    for (const std::size_t child : children_[index]) box(child, depth + 1);
+    indent(depth);
+    out_ += "}\n";
   }
 
-  void nodes(RegionId region, DeviceId device, std::size_t depth) {
-    for (NodeId id : graph_.regions[region].nodes) {
-      if (!drawn_on(id, device)) continue;
-      indent(depth);
-      out_ += name_of(id, device) + " [label=" + quoted(node_label(id)) + shape(id) + tooltip(graph_.nodes[id].location) + "];\n";
-    }
-    if (region != Graph::kRoot || device != kHost) return;
-    for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
-      indent(depth);
-      out_ += "out" + std::to_string(i) + " [shape=note, label=" + quoted(graph_.outputs[i].name) + "];\n";
-    }
+  static std::string box_label(const PictureBox& box) {
+    if (box.times == 1) return box.label;
+    return box.label + (box.label.empty() ? "" : " ") + "×" + std::to_string(box.times);
   }
 
-  std::string node_label(NodeId id) const {
-    const Node& node = graph_.nodes[id];
-    const std::string name = culprit_name(graph_, id), given = graph_.display_name(id);
-    std::string label = node.op || is_control(node.kind) ? name : given;
-    if (node.op && given != name) label += "\n" + given;
-    if (!node.results.empty()) label += "\n" + to_string(graph_.values[node.results[0]].type);
-    return label;
+  static std::string box_style(const PictureBox& box) {
+    switch (box.kind) {
+      case PictureBox::Kind::device:
+        return "style=filled; color=" + quoted(box.device == kHost ? kHostColor : kAcceleratorColor) + "; fontsize=14;";
+      case PictureBox::Kind::region: return "style=\"rounded,filled\"; color=\"#999999\"; fillcolor=\"#ffffff88\"; fontsize=11;";
+      case PictureBox::Kind::scope: return "style=\"rounded,dashed\"; color=\"#999999\"; fontsize=10;";
+      case PictureBox::Kind::repeated: break;
+    }
+    return "style=\"rounded,dashed\"; color=" + quoted(kMark) + "; fontsize=11;";
   }
 
-  std::string shape(NodeId id) const {
-    const NodeKind kind = graph_.nodes[id].kind;
+  // --- nodes --------------------------------------------------------------------------------------------------------------------------
+
+  void write(std::size_t index, std::size_t depth) {
+    const PictureNode& node = picture_.nodes[index];
+    indent(depth);
+    out_ += name_of(index) + " [";
+    if (node.kind == PictureNode::Kind::arrival) {
+      out_ += "shape=point, width=0.07, height=0.07, label=\"\"";
+    } else {
+      out_ += "label=<" + label(node) + ">" + shape(node);
+      if (!node.round_trips.empty()) out_ += ", color=" + quoted(kRed) + ", penwidth=2";
+      if (const std::string tip = tooltip(node); !tip.empty()) out_ += ", tooltip=" + quoted(tip);
+    }
+    out_ += "];\n";
+  }
+
+  std::string label(const PictureNode& node) const {
+    std::vector<std::string> lines = node.kind == PictureNode::Kind::output ? output_lines(node)
+                                     : node.kind == PictureNode::Kind::part ? part_lines(node)
+                                     : node.kind == PictureNode::Kind::run  ? run_lines(node)
+                                                                            : node_lines(node);
+    std::string causes;
+    for (const Cause cause : node.causes) causes += (causes.empty() ? "" : ", ") + std::string(to_string(cause));
+    if (!causes.empty()) lines.push_back(small(causes, kMark));
+    if (!node.round_trips.empty()) lines.push_back(small(round_trip_phrase(node.round_trips), kRed));
     std::string text;
-    if (is_control(kind)) text += ", shape=diamond, style=filled";
-    if (kind == NodeKind::carried || kind == NodeKind::merge || kind == NodeKind::counter) text += ", shape=ellipse, style=filled";
-    if (kind == NodeKind::input || kind == NodeKind::parameter || kind == NodeKind::constant) text += ", shape=cds, style=filled";
-    if (through_[id.index]) text += ", color=" + quoted(kRed) + ", penwidth=2";
+    for (const std::string& line : lines) text += (text.empty() ? "" : "<BR/>") + line;
     return text;
   }
 
-  static std::string tooltip(const SourceLocation& location) { return location.known() ? ", tooltip=" + quoted(to_string(location)) : ""; }
+  /// How many alike, beyond what the boxes round it say.
+  std::string times(const PictureNode& node) const {
+    std::size_t count = node.times;
+    for (std::size_t box = node.box; box != PictureBox::kNone; box = picture_.boxes[box].parent) count /= picture_.boxes[box].times;
+    return count <= 1 ? "" : " <B>×" + std::to_string(count) + "</B>";
+  }
+
+  std::string type_line(NodeId id) const {
+    const Node& node = graph_.nodes[id];
+    return node.results.empty() ? "" : small(html(to_string(graph_.values[node.results[0]].type)), kPale);
+  }
+
+  std::vector<std::string> node_lines(const PictureNode& picture_node) const {
+    const NodeId id = picture_node.nodes[0];
+    const Node& node = graph_.nodes[id];
+    const std::string what = culprit_name(graph_, id), given = graph_.display_name(id);
+    const bool named = node.op && given != what;
+    std::vector<std::string> lines{
+        (node.op ? "<B>" + html(shortened(what)) + "</B>" : html(shortened(is_control(node.kind) ? what : given))) +
+        (named ? " " + html(shortened(given)) : "") + last_name(picture_node) + times(picture_node)};
+    if (const std::string type = type_line(id); !type.empty()) lines.push_back(type);
+    return lines;
+  }
+
+  /// Of inputs and parameters that are drawn once: up to which.
+  std::string last_name(const PictureNode& node) const {
+    const NodeId first = node.nodes.front(), last = node.nodes.back();
+    if (node.nodes.size() == 1 || graph_.nodes[first].op) return "";
+    return graph_.display_name(first) == graph_.display_name(last) ? "" : " … " + html(shortened(graph_.display_name(last)));
+  }
+
+  std::vector<std::string> run_lines(const PictureNode& node) const {
+    const std::size_t one = node.nodes.size() / node.times;
+    constexpr std::size_t kNamed = 4;
+    std::vector<std::string> lines;
+    std::string line;
+    for (std::size_t i = 0; i < one; ++i) {
+      if (one > kNamed + 1 && i == kNamed) {
+        line += ", … " + std::to_string(one - kNamed) + " more";
+        break;
+      }
+      const std::string name = culprit_name(graph_, node.nodes[i]);
+      if (line.size() + name.size() > kLongest) {
+        lines.push_back("<B>" + html(line) + ",</B>");
+        line.clear();
+      }
+      line += (line.empty() ? "" : ", ") + name;
+    }
+    lines.push_back("<B>" + html(line) + "</B>" + times(node));
+    const NodeId last = node.nodes[one - 1];
+    const std::string given = graph_.display_name(last);
+    if (given != culprit_name(graph_, last)) lines.back() += " " + html(shortened(given));
+    lines.push_back(type_line(last));
+    return lines;
+  }
+
+  /// What it was, how many operations, and which the most.
+  std::vector<std::string> part_lines(const PictureNode& node) const {
+    std::map<std::string, std::size_t> kinds;
+    std::size_t operations = 0;
+    for (const NodeId id : node.nodes) {
+      const Node& one = graph_.nodes[id];
+      operations += one.op ? 1 : 0;
+      ++kinds[one.op ? culprit_name(graph_, id) : std::string(to_string(one.kind))];
+    }
+    std::vector<std::pair<std::string, std::size_t>> most(kinds.begin(), kinds.end());
+    std::stable_sort(most.begin(), most.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+    std::vector<std::string> lines;
+    if (!node.name.empty()) lines.push_back("<B>" + html(shortened(node.name)) + "</B>" + times(node));
+    if (operations > 0)
+      lines.push_back((node.name.empty() ? "<B>" : "") + counted(operations, "operation") + (node.name.empty() ? "</B>" : ""));
+    constexpr std::size_t kKinds = 3;
+    std::string line;
+    for (std::size_t i = 0; i < std::min(kKinds, most.size()); ++i)
+      line += (i == 0 ? "" : ", ") + std::to_string(most[i].second) + " " + most[i].first;
+    if (most.size() > kKinds) line += ", …";
+    if (lines.empty())
+      lines.push_back("<B>" + html(line) + "</B>");
+    else
+      lines.push_back(small(html(line), kPale));
+    return lines;
+  }
+
+  std::vector<std::string> output_lines(const PictureNode& node) const {
+    constexpr std::size_t kNamed = 3;
+    std::vector<std::string> lines;
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      if (i == kNamed && node.outputs.size() > kNamed + 1) {
+        lines.push_back("… and " + std::to_string(node.outputs.size() - kNamed) + " more");
+        break;
+      }
+      lines.push_back(html(shortened(graph_.outputs[node.outputs[i]].name)));
+    }
+    return lines;
+  }
+
+  std::string shape(const PictureNode& node) const {
+    if (node.kind == PictureNode::Kind::output) return ", shape=note, style=filled";
+    if (node.kind == PictureNode::Kind::part) return ", shape=box3d, style=filled, fillcolor=" + quoted(kCollapsed);
+    if (node.kind == PictureNode::Kind::run) return ", fillcolor=" + quoted(kCollapsed);
+    const NodeKind kind = graph_.nodes[node.nodes[0]].kind;
+    if (is_control(kind)) return ", shape=diamond, style=filled";
+    if (kind == NodeKind::carried || kind == NodeKind::merge || kind == NodeKind::counter) return ", shape=ellipse, style=filled";
+    if (kind == NodeKind::input || kind == NodeKind::parameter || kind == NodeKind::constant)
+      return ", shape=cds, style=filled, margin=\"0.15,0.08\"";
+    return "";
+  }
+
+  /// Where it stands in the program: the first and the last.
+  std::string tooltip(const PictureNode& node) const {
+    if (node.nodes.empty()) return "";
+    const SourceLocation& first = graph_.nodes[node.nodes.front()].location;
+    const SourceLocation& last = graph_.nodes[node.nodes.back()].location;
+    std::string text = first.known() ? to_string(first) : "";
+    if (node.nodes.size() > 1)
+      text += (text.empty() || !last.known() ? "" : " to " + to_string(last)) + ", " + counted(node.nodes.size(), "node");
+    return text;
+  }
 
   // --- edges --------------------------------------------------------------------------------------------------------------------------
 
-  /// The node that reads, on one side; empty if it is not in the picture.
-  std::string reader(const ValueUse& use, ValueId value, DeviceId device) const {
-    if (use.kind == UseKind::output) {
-      for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
-        if (graph_.outputs[i].value == value) return "out" + std::to_string(i);
-      }
-      return "";
+  void draw(const PictureEdge& edge) {
+    std::string style;
+    const auto add = [&style](const std::string& attribute) { style += (style.empty() ? "" : ", ") + attribute; };
+    const bool red = !edge.round_trips.empty() || (edge.kind == PictureEdge::Kind::decides && !picture_.nodes[edge.to].round_trips.empty());
+    if (edge.moves()) {
+      add("color=" + quoted(red ? kRed : kBlue) + ", fontcolor=" + quoted(red ? kRed : kBlue) + ", penwidth=2");
+      if (edge.kind != PictureEdge::Kind::send) add("style=dashed");
+      add("label=" + quoted(transfer_label(edge)));
+    } else {
+      if (red) add("color=" + quoted(kRed));
+      if (edge.kind == PictureEdge::Kind::decides) add("style=dotted, penwidth=2");
+      if (edge.kind == PictureEdge::Kind::carries) add("style=dashed");
     }
-    return drawn_on(use.node, device) ? name_of(use.node, device) : "";
+    if (edge.backwards) add("constraint=false");
+    out_ += "  " + name_of(edge.from) + " -> " + name_of(edge.to) + (style.empty() ? "" : " [" + style + "]") + ";\n";
   }
 
-  void edge(const std::string& from, const std::string& to, const std::string& attributes) {
-    out_ += "  " + from + " -> " + to + (attributes.empty() ? "" : " [" + attributes + "]") + ";\n";
-  }
-
-  void local_edges() {
-    for (std::size_t i = 0; i < graph_.values.size(); ++i) {
-      const ValueId value(i);
-      const NodeId producer = graph_.values[value].producer;
-      if (!drawn(producer)) continue;
-      std::set<std::pair<std::string, std::string>> done;
-      for (DeviceId device : {kHost, kAccelerator}) {
-        if (!has_copy(producer, device)) continue;
-        for (const ValueUse& use : uses_.of(value)) {
-          if (!reads_on(plan_.placement, use, device)) continue;
-          const std::string from = name_of(producer, device), to = reader(use, value, device);
-          if (to.empty() || !done.insert({from, to}).second) continue;
-          edge(from, to, style(use));
-        }
-      }
+  std::string transfer_label(const PictureEdge& edge) const {
+    const Transfer& first = plan_.transfers.items[edge.transfers[0]];
+    double bytes = 0;
+    bool alike = true;
+    for (const std::size_t index : edge.transfers) {
+      const Transfer& transfer = plan_.transfers.items[index];
+      bytes += static_cast<double>(transfer.bytes);
+      alike &= transfer.frequency == first.frequency;
     }
-  }
-
-  std::string style(const ValueUse& use) const {
-    if (use.kind == UseKind::yielded) return "style=dashed, constraint=false";
-    if (use.kind != UseKind::predicate && use.kind != UseKind::count) return "";
-    const bool back = graph_.nodes[use.node].kind != NodeKind::branch && use.kind == UseKind::predicate;
-    return std::string("style=dotted") + (back ? ", constraint=false" : "") +
-           (through_[use.node.index] ? ", color=" + quoted(kRed) + ", penwidth=2" : "");
-  }
-
-  void transfer_edges() {
-    for (std::size_t i = 0; i < plan_.transfers.items.size(); ++i) {
-      const Transfer& t = plan_.transfers.items[i];
-      const NodeId producer = graph_.values[t.value].producer;
-      std::string attributes = "color=" + quoted(t.round_trip >= 0 ? kRed : kBlue) + ", penwidth=2";
-      if (t.kind != TransferKind::send) attributes += ", style=dashed";
-      const std::string label = graph_.values[t.value].name + (graph_.values[t.value].name.empty() ? "" : "\n") +
-                                format_bytes(static_cast<double>(t.bytes)) + ", " + times_phrase(graph_, t.region, t.frequency);
-      std::set<std::string> done;
-      for (const ValueUse& use : deliveries_.of(i)) {
-        const std::string to = reader(use, t.value, t.to);
-        if (to.empty() || !drawn(producer) || !done.insert(to).second) continue;
-        edge(name_of(producer, t.from), to, attributes + (done.size() == 1 ? ", label=" + quoted(label) : ""));
-      }
+    std::string text;
+    if (edge.transfers.size() > 1) {
+      text = std::to_string(edge.transfers.size()) + " values\n";
+    } else if (const std::string& name = graph_.values[first.value].name; !name.empty()) {
+      text = shortened(name) + "\n";
     }
+    if (alike) {
+      text += format_bytes(bytes) + ", " + times_phrase(graph_, first.region, first.frequency);
+    } else {
+      double total = 0;
+      for (const std::size_t index : edge.transfers)
+        total += static_cast<double>(plan_.transfers.items[index].bytes) * plan_.transfers.items[index].frequency;
+      text += format_bytes(total) + " a run";
+    }
+    if (edge.readers > 1) text += "\n" + counted(edge.readers, "reader");
+    if (!edge.round_trips.empty()) text += "\n" + round_trip_phrase(edge.round_trips);
+    return text;
   }
+
+  // --- legend -------------------------------------------------------------------------------------------------------------------------
+
+  void legend();
 
   const Plan& plan_;
   const Graph& graph_;
-  const ValueUses& uses_;
-  const Deliveries deliveries_;
-  std::vector<char> through_;  ///< on a round trip, or decided by one
-  IdVector<RegionId, std::vector<RegionId>> children_;
+  const Picture& picture_;
+  std::vector<std::vector<std::size_t>> children_, in_box_;
   std::string out_;
 };
 
+void Writer::legend() {
+  std::string rows;
+  const auto row = [&rows](const std::string& key, const std::string& meaning) {
+    rows += key + " &nbsp; " + meaning + "<BR ALIGN=\"LEFT\"/>";
+  };
+  const auto colored = [](std::string_view text, std::string_view color) {
+    return "<FONT COLOR=\"" + std::string(color) + "\">" + std::string(text) + "</FONT>";
+  };
+  const auto any_edge = [this](auto&& test) { return std::any_of(picture_.edges.begin(), picture_.edges.end(), test); };
+  const auto any_node = [this](auto&& test) { return std::any_of(picture_.nodes.begin(), picture_.nodes.end(), test); };
+  if (any_edge([](const PictureEdge& e) { return e.kind == PictureEdge::Kind::send; })) row(colored("<B>———</B>", kBlue), "transfer");
+  if (any_edge([](const PictureEdge& e) { return e.kind == PictureEdge::Kind::argument || e.kind == PictureEdge::Kind::result; }))
+    row(colored("<B>– – –</B>", kBlue), "transfer of an argument or a result");
+  if (!plan_.round_trips.empty()) {
+    const auto warned =
+        std::count_if(plan_.round_trips.begin(), plan_.round_trips.end(), [](const RoundTrip& trip) { return trip.warned(); });
+    row(colored("<B>red</B>", kRed), "accelerator work waits for the host: " + counted(plan_.round_trips.size(), "round trip") + " (" +
+                                         std::to_string(warned) + " to be warned of)");
+  }
+  if (any_edge([](const PictureEdge& e) { return e.kind == PictureEdge::Kind::carries; }))
+    row(colored("– – –", kGrey), "to the next iteration, or the next of equal layers");
+  if (any_edge([](const PictureEdge& e) { return e.kind == PictureEdge::Kind::decides; }))
+    row(colored("· · · ·", kGrey), "decides a loop or branch");
+  const std::pair<Cause, const char*> causes[] = {{Cause::cheaper, "on the host because that costs less"},
+                                                  {Cause::pinned, "on the host because the program says so"},
+                                                  {Cause::no_kernel, "on the host because the accelerator has no kernel for it"},
+                                                  {Cause::effect, "on the host because it has an effect"},
+                                                  {Cause::memory, "on the host because the accelerator's memory is too small"}};
+  for (const auto& [cause, meaning] : causes) {
+    if (any_node([wanted = cause](const PictureNode& n) { return std::find(n.causes.begin(), n.causes.end(), wanted) != n.causes.end(); }))
+      row(small(to_string(cause), kMark), meaning);
+  }
+  if (any_node([](const PictureNode& n) { return n.times > 1; })) row("<B>×12</B>", "so many alike, drawn once");
+  std::string title = "<B>" + html(graph_.name) + "</B>, " + html(machine_phrase(plan_.machine)) + ", predicted " +
+                      html(format_seconds(plan_.predicted_seconds)) + " a run";
+  if (picture_.collapsed) title += "; shaded: several operations in one (<FONT FACE=\"Courier\">--full</FONT> shows all)";
+  out_ += "  fontsize=10; labelloc=b; label=<" + title + "<BR ALIGN=\"LEFT\"/>" + rows + ">;\n";
+}
+
 }  // namespace
 
-std::string dot(const Plan& plan) {
+std::string dot(const Plan& plan, const PictureOptions& options) {
   if (!plan.complete()) return "digraph {\n}\n";
-  return Picture(plan).run();
+  return Writer(plan, make_picture(plan, options)).run();
 }
 
 }  // namespace cleave::planner

@@ -26,7 +26,13 @@ std::string faster_remark(const Plan& plan);
 std::string waiting_line(const Plan& plan);
 /// The program's text form with the sides of each node behind it, as a comment.
 std::string placed_text(const Plan& plan);
-/// Graphviz source: a cluster a device, transfers as labelled edges, round trips in red, loops as nested clusters.
-std::string dot(const Plan& plan);
+
+struct PictureOptions {
+  bool full = false;           ///< nothing is collapsed
+  std::size_t most_nodes = 0;  ///< else: at most so many nodes; 0: as many as suit the program, 60 to 300
+};
+/// Graphviz source: a cluster a device, transfers as labelled edges, round trips in red, loops as nested clusters, a legend. Element-wise
+/// operations in a row, repeated layers, and what is too much for a picture are collapsed.
+std::string dot(const Plan& plan, const PictureOptions& options = {});
 
 }  // namespace cleave::planner

@@ -88,6 +88,9 @@ class Definitions {
            flag, [&target, flag, least, most](const std::string& text) { target = whole_number(text, flag, least, most); }, description)
         ->type_name("N");
   }
+  void add_seconds(CLI::App& sub, const char* flag, std::optional<double>& target, const char* description) {
+    sub.add_option(flag, target, description)->check(CLI::PositiveNumber.description(""))->type_name("SECONDS");
+  }
   void add_assignments(CLI::App& sub, const char* flag, std::vector<std::pair<std::string, std::string>>& target, const char* description,
                        const char* type) {
     sub.add_option_function<std::vector<std::string>>(
@@ -221,9 +224,7 @@ void Definitions::add_row_flags(CLI::App& sub) {
 void Definitions::add_run_flags(CLI::App& sub) {
   add_assignments(sub, "--output", options_.outputs, "write an output as .npy", "NAME=FILE");
   add_number(sub, "--runs", options_.runs, 1, 10'000'000, "run N times; how long the shortest, median, longest took");
-  sub.add_option("--time-limit", options_.time_limit, "end all runs together after so many seconds")
-      ->check(CLI::PositiveNumber.description(""))
-      ->type_name("SECONDS");
+  add_seconds(sub, "--time-limit", options_.time_limit, "end all runs together after so many seconds");
   sub.add_flag("--verify", options_.verify, "check every node against the oracle");
   add_file(sub, "--trace", options_.trace, "timeline for Perfetto or chrome://tracing");
   hint(sub.add_option_function<std::string>(
@@ -264,6 +265,8 @@ void Definitions::add_commands() {
   add_run_flags(*run);
   add_file(*explain, "--html", options_.html_file, "the plan as a page for a browser: source with costs, picture, tables");
   add_file(*dot, "-o", options_.output_file, ".svg, .png, .pdf or .dot; default: dot source to standard output");
+  dot->add_flag("--full", options_.full, "every operation, however many there are");
+  add_seconds(*dot, "--time-limit", options_.time_limit, "of the layout, before a coarser one is tried; default: 30");
   add_choice(*print, "--stage", options_.stage, {"traced", "simplified", "placed", "partitioned"}, "", "STAGE");
   for (CLI::App* sub : {run, explain, check, dot, print}) add_diagnostic_flags(*sub);
 

@@ -44,7 +44,7 @@ struct Options {
 
   // run
   std::int64_t runs = 1;
-  std::optional<double> time_limit;  ///< seconds, of all runs together
+  std::optional<double> time_limit;  ///< seconds, of all runs together; dot: of the layout
   bool verify = false;
   bool profile = false;
   std::string profile_file;
@@ -63,6 +63,7 @@ struct Options {
 
   // dot, print, plan, calibrate
   std::string output_file;
+  bool full = false;  ///< dot: nothing is collapsed
   std::string stage = "simplified";
   std::string format = "cleave";
   std::string solver;
