@@ -138,12 +138,15 @@ TEST(Commands, WriteWhatTheirSchemasSay) {
       folder.path("problem.json"),
       R"({"regions": [{"parent": null, "frequency": 1}], "nodes": [{"name": "a", "region": 0, "host_seconds": 2, "accelerator_seconds": 1,
                  "pin": null, "replicable": false}], "values": [], "uses": [], "accelerator_memory_bytes": null})");
-  const std::string kmeans = source_dir() + "/models/kmeans.yaml", trip = source_dir() + "/docs/examples/round_trip.yaml";
+  const std::string kmeans = source_dir() + "/models/kmeans.yaml", examples = source_dir() + "/docs/examples/";
+  const std::string trip = examples + "round_trip.yaml";
   ASSERT_EQ(run_command("cleave run " + kmeans + " --quiet --profile seen.json", folder.path("")).code, 0);
   const std::pair<std::string, std::string> commands[] = {
       {"explain", "explain " + trip},
       {"explain", "explain " + kmeans + " --placement host --machine h200"},
       {"explain", "explain " + kmeans + " --use-profile seen.json"},
+      {"explain", "explain " + examples + "memory_fallback.yaml --machine " + examples + "small_machine.yaml"},
+      {"explain", "explain " + trip + " --device none"},
       {"explain", "explain bad.yaml"},
       {"explain", "explain missing.yaml"},
       {"run", "run " + kmeans + " --quiet"},

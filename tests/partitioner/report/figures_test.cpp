@@ -8,9 +8,11 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "graph/trace/tracer.h"
 #include "models/model.h"
 #include "partitioner/machine/pins.h"
 #include "partitioner/report/explain.h"
+#include "partitioner/report/memory_figures.h"
 #include "partitioner/report/table.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/places.h"
@@ -95,6 +97,16 @@ TEST(Bound, ElapsedTimeAndSumsStandApart) {
       }
     }
   }
+}
+
+TEST(Memory, ThePhraseNamesTheLargestOfManySmallValues) {
+  Tracer tracer("many");
+  MemoryFigures figures{kHost, {1e6, {}}, 0};
+  for (const char* name : {"a", "b"}) figures.peak.largest.push_back(tracer.input(name, {DType::f32, {8}}, {}, {}).value);
+  const Graph graph = tracer.finish();
+  EXPECT_EQ(memory_phrase(graph, figures), "peak memory 977 KiB: `a` (32 B), …");
+  figures.peak.bytes = 64;
+  EXPECT_EQ(memory_phrase(graph, figures), "peak memory 64 B: `a` (32 B), `b` (32 B)");
 }
 
 TEST(Table, ShowsTheCostliestAndWhatTheRestSumsTo) {
