@@ -146,6 +146,7 @@ class Document {
     const std::string& name = graph_.values[t.value].name;
     json_.field("id", i);
     json_.field("value", t.value.index);
+    json_.field("node", graph_.values[t.value].producer.index);
     json_.field("name", name.empty() ? graph_.display_name(graph_.values[t.value].producer) : name);
     json_.field("type", to_string(graph_.values[t.value].type));
     json_.field("direction", t.to == kHost ? "accelerator_to_host" : "host_to_accelerator");
@@ -206,6 +207,7 @@ class Document {
     json_.field("seconds", trip.seconds);
     json_.field("region", graph_.nodes[trip.blamed].region.index);
     loop(graph_.nodes[trip.blamed].region);
+    json_.field("blamed", trip.blamed.index);
     json_.list("decides", [&] {
       for (const NodeId control : trip.controls) json_.value(control.index);
     });

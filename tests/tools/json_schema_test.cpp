@@ -107,6 +107,8 @@ TEST(Explain, ConsumersLoopsAndPeaksAreThoseOfTheProgram) {
   const json& trip = document["round_trips"][0];
   const json &out = document["transfers"][trip["out"][0].get<std::size_t>()],
              &back = document["transfers"][trip["back"][0].get<std::size_t>()];
+  EXPECT_EQ(document["nodes"][out["node"].get<std::size_t>()]["op"], "tanh");
+  EXPECT_EQ(document["nodes"][trip["blamed"].get<std::size_t>()]["op"], "sort");
   ASSERT_EQ(out["consumers"].size(), 1U);
   EXPECT_EQ(out["consumers"][0]["name"], "sort");
   EXPECT_EQ(out["consumers"][0]["as"], "operand");
