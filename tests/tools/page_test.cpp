@@ -27,6 +27,26 @@ TEST(PageCommand, WritesThePageInPlaceOfTheText) {
   EXPECT_EQ(folder.read("plan.html"), page);
 }
 
+TEST(PageCommand, SaysWhereGraphvizIsMissing) {
+  const TemporaryFolder folder;
+  const std::string call = "tool=$(command -v cleave); PATH=" + folder.path("") + " $tool";
+  const CommandResult result = run_command(call + kExplain.substr(6) + " --html " + folder.path("plan.html"));
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(folder.read("plan.html"), HasSubstr("install the package graphviz"));
+  EXPECT_EQ(run_command(kExplain + " --html " + folder.path("plan.html")).code, 0);
+  EXPECT_THAT(folder.read("plan.html"), HasSubstr("<div class=\"picture\" tabindex=\"0\"><svg"));
+}
+
+TEST(PageCommand, ShowsWhatAProfileObserved) {
+  const TemporaryFolder folder;
+  const std::string profile = folder.path("seen.json");
+  ASSERT_EQ(run_command("cleave run models/kmeans.yaml --device simulated --quiet --profile " + profile).code, 0);
+  const std::string flags = " --use-profile " + profile + " --html " + folder.path("plan.html");
+  ASSERT_EQ(run_command("cleave explain models/kmeans.yaml --device simulated" + flags).code, 0);
+  EXPECT_THAT(folder.read("plan.html"), HasSubstr("by what the profile observed"));
+  EXPECT_THAT(folder.read("plan.html"), HasSubstr(">measured</th>"));
+}
+
 TEST(PageCommand, GivesTheJsonTooWhereItIsAskedFor) {
   const TemporaryFolder folder;
   const CommandResult result = run_command(kExplain + " --json --html " + folder.path("plan.html"));

@@ -2,34 +2,10 @@
 #include "partitioner/report/explain.h"
 
 #include "graph/base/diagnostic_json.h"
-#include "graph/base/file.h"
-#include "partitioner/report/page/page.h"
+#include "tools/cli/page.h"
 #include "tools/cli/session.h"
 
 namespace cleave::cli {
-
-namespace {
-
-/// What the page shows beside the plan.
-Result<PageExtras> page_extras(const Plan& plan, const Options& options) {
-  PageExtras extras;
-  if (options.use_profile.empty() || !plan.complete()) return extras;
-  const Result<Wiring> wiring = wire(options);
-  if (!wiring) return wiring.error();
-  CostModel costs = wiring->plan.costs;
-  costs.profile = {};
-  Diagnostics ignored;
-  extras.unobserved = make_problem(*plan.graph, costs, ignored);
-  return extras;
-}
-
-Status write_page(const Plan& plan, const Options& options) {
-  const Result<PageExtras> extras = page_extras(plan, options);
-  if (!extras) return extras.error();
-  return write_file(options.html_file, {html_page(plan, *extras)});
-}
-
-}  // namespace
 
 int explain_command(const Options& options) {
   const Console console(options);

@@ -6,6 +6,7 @@
 #include "partitioner/report/page/markup.h"
 #include "partitioner/report/page/page_data.h"
 #include "partitioner/report/page/page_texts.h"
+#include "partitioner/report/page/picture_markup.h"
 #include "partitioner/report/page/source_markup.h"
 #include "partitioner/report/page/timeline_markup.h"
 
@@ -119,7 +120,7 @@ class Writer {
     out_.close();
   }
 
-  [[nodiscard]] bool has_picture() const { return !picture_.svg.empty() || !picture_.absent.empty(); }
+  [[nodiscard]] bool has_picture() const { return !picture_.svg.empty() || !picture_.remark.empty(); }
 
   void timeline() {
     if (page_.timeline.charts.empty()) return;
@@ -127,7 +128,7 @@ class Writer {
     out_.leaf("h2", "Timeline");
     out_.open("p", {{"class", "about"}});
     out_.text(page_.unobserved.charts.empty() ? "Predicted: who is at work when. " : "Who is at work when, by what the profile observed. ");
-    out_.text("A loop is one bar, and one of its trips is drawn below. ");
+    out_.text("A loop is one bar, and one of its trips is drawn below; the paler a bar, the less of its time is work. ");
     out_.leaf("span", "waits for the other side", {{"class", "key waits"}});
     out_.close();
     write_charts(out_, page_.timeline);
@@ -143,11 +144,10 @@ class Writer {
     if (!has_picture()) return;
     out_.open("section", {{"id", "picture"}});
     out_.leaf("h2", "Picture");
-    if (picture_.svg.empty()) {
-      paragraph(picture_.absent, "about");
-    } else {
+    if (!picture_.remark.empty()) paragraph(picture_.remark, "about");
+    if (!picture_.svg.empty()) {
       out_.open("div", {{"class", "picture"}, {"tabindex", "0"}});
-      out_.raw(picture_.svg);
+      out_.raw(picture_element(picture_.svg));
       out_.close();
     }
     out_.close();
@@ -188,7 +188,7 @@ class Writer {
       const bool sorted_by_number = cell.number == cell.number;
       out_.open("td", {{"class", kind}, {"data-v", sorted_by_number ? shortest_text(cell.number) : ""}});
       if (cell.link.empty())
-        out_.text(cell.text);
+        out_.prose(cell.text);
       else
         out_.leaf("a", cell.text, {{"href", "#" + cell.link}});
       out_.close();

@@ -12,7 +12,7 @@ namespace cleave::planner {
 /// What stands where the picture does.
 struct PagePicture {
   std::string svg;     ///< of `dot(plan)`, as Graphviz writes it; empty: there is none
-  std::string absent;  ///< why, where there is none
+  std::string remark;  ///< what is to be said of it, or why there is none
 };
 
 /// What a page has beside the plan.

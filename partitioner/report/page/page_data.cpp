@@ -10,16 +10,14 @@
 #include "partitioner/apply/schedule.h"
 #include "partitioner/report/cost_sources.h"
 #include "partitioner/report/explain.h"
+#include "partitioner/report/memory_figures.h"
+#include "partitioner/report/transfer_figures.h"
 #include "partitioner/report/wording.h"
 
 namespace cleave::planner {
 namespace {
 
 constexpr std::size_t kMostRows = 1000;  ///< of one table
-
-std::string place(const SourceLocation& location) {
-  return location.known() ? std::to_string(location.line) + ":" + std::to_string(location.column) : "";
-}
 
 PageCell text(std::string words, std::string kind = "") {
   return {std::move(words), std::numeric_limits<double>::quiet_NaN(), "", std::move(kind)};
@@ -64,10 +62,11 @@ class Maker {
       return std::move(page_);
     }
     page_.headline = headline();
+    figures_ = transfer_figures(plan_);
     facts();
     remarks();
-    page_.timeline = schedule(plan_.costed, "timeline-");
-    if (unobserved_) page_.unobserved = schedule(*unobserved_, "unobserved-");
+    page_.timeline = schedule(plan_.costed, observed_transfers(), "timeline-");
+    if (unobserved_) page_.unobserved = schedule(*unobserved_, plan_.transfers, "unobserved-");
     add(round_trips());
     add(transfers());
     add(operations());
@@ -89,20 +88,36 @@ class Maker {
     fact("waiting", plan_.predicted_wait_seconds,
          percent(plan_.predicted_wait_seconds, plan_.predicted_seconds) +
              " of the run: the accelerator waits for a value or a decision of the host");
-    fact("work and transfers", plan_.placement.objective_seconds,
-         "in sum, what placement `" + std::string(to_string(plan_.policy)) + "` makes small");
-    fact("all on the host", plan_.all_host_seconds, "in sum");
-    fact("all on the accelerator", plan_.all_accelerator_seconds, "in sum, with its transfers");
+    if (plan_.policy != Policy::host) fact("all on the host", plan_.all_host_predicted_seconds, "predicted, a run");
+    if (plan_.policy != Policy::accelerator) fact("all on the accelerator", plan_.all_accelerator_predicted_seconds, "predicted, a run");
+    for (const MemoryFigures& memory : memory_figures(plan_)) {
+      if (!(memory.peak.bytes > 0)) continue;
+      const std::string phrase = memory_phrase(graph_, memory);
+      const std::size_t values = phrase.find(": ");
+      page_.facts.push_back({std::string(memory.device == kHost ? "host" : "accelerator") + " memory", format_bytes(memory.peak.bytes),
+                             "at the peak" + (values == std::string::npos ? "" : phrase.substr(values))});
+    }
   }
 
   void remarks() {
-    for (const std::string& remark : {faster_remark(plan_), cost_sources(plan_)})
+    const Placement& placement = plan_.placement;
+    const std::string sum = "work and transfers in sum: " + format_seconds(placement.objective_seconds) + " by placement `" +
+                            std::string(to_string(plan_.policy)) + "`, the bound is " + format_seconds(placement.bound_seconds);
+    for (const std::string& remark : {sum, faster_remark(plan_), cost_sources(plan_)})
       if (!remark.empty()) page_.remarks.push_back(remark);
   }
 
-  [[nodiscard]] Timeline schedule(const CostedProblem& costed, const std::string& prefix) const {
+  /// With what copies took, where the plan's profile knows.
+  [[nodiscard]] Transfers observed_transfers() const {
+    Transfers transfers = plan_.transfers;
+    for (std::size_t i = 0; i < transfers.items.size(); ++i)
+      if (figures_[i].measured_seconds) transfers.items[i].seconds = *figures_[i].measured_seconds;
+    return transfers;
+  }
+
+  [[nodiscard]] Timeline schedule(const CostedProblem& costed, const Transfers& transfers, const std::string& prefix) const {
     ScheduleRecorder recorder;
-    (void)predict(plan_.program, plan_.transfers, costed, &recorder);
+    (void)predict(plan_.program, transfers, costed, &recorder);
     return timeline(plan_, std::move(recorder).take(), page_.source, prefix);
   }
 
@@ -117,7 +132,7 @@ class Maker {
     if (!location.known()) return text("");
     const std::size_t files = page_.source.files.size();
     const std::string file(location.file_name());
-    const std::string name = (files > 1 ? file.substr(file.rfind('/') + 1) + ":" : "") + place(location);
+    const std::string name = (files > 1 ? file.substr(file.rfind('/') + 1) + ":" : "") + place_phrase(location);
     const auto found = page_.source.index.find(file);
     const double order = found == page_.source.index.end() ? 0 : static_cast<double>(found->second) * 1e9;
     return {name, order + location.line + std::min(location.column, 999) * 1e-3, page_.source.line_id(location), ""};
@@ -146,12 +161,14 @@ class Maker {
   }
 
   PageTable transfers() const {
-    PageTable table{"transfers",
-                    "Transfers",
-                    "What moves between host and accelerator, from the line that makes it.",
-                    {"line", "value", "direction", "kind", "#bytes", "#times a run", "#bytes a run", "#time", "remark"},
-                    {},
-                    plan_.transfers.items.size() - transfers_.size()};
+    constexpr std::ptrdiff_t kMeasured = 8;  ///< which column, where there is a profile
+    PageTable table{
+        "transfers",
+        "Transfers",
+        "What moves between host and accelerator, from the line that makes it. Some are hidden behind work, for others a side waits.",
+        {"line", "value", "direction", "kind", "#bytes", "#times a run", "#bytes a run", "#time", "#waited for", "readers", "remark"},
+        {},
+        plan_.transfers.items.size() - transfers_.size()};
     for (const std::size_t i : transfers_) {
       const Transfer& t = plan_.transfers.items[i];
       const std::string& name = graph_.values[t.value].name;
@@ -160,8 +177,13 @@ class Maker {
           {"transfer-" + std::to_string(i + 1),
            {line(t.location), text(name.empty() ? graph_.display_name(graph_.values[t.value].producer) : name),
             text(t.to == kHost ? "to host" : "to accelerator", t.to == kHost ? "out" : "back"), text(std::string(to_string(t.kind))),
-            bytes(size), count(t.frequency), bytes(size * t.frequency), seconds(t.seconds), remark(t)}});
+            bytes(size), count(t.frequency), bytes(size * t.frequency), seconds(t.seconds), seconds(figures_[i].time.waited_seconds),
+            text(consumers_phrase(figures_[i].consumers)), remark(t)}});
+      const std::optional<double>& measured = figures_[i].measured_seconds;
+      std::vector<PageCell>& cells = table.rows.back().cells;
+      if (unobserved_) cells.insert(cells.begin() + kMeasured, measured ? seconds(*measured) : none());
     }
+    if (unobserved_) table.columns.insert(table.columns.begin() + kMeasured, "#measured");
     return table;
   }
 
@@ -232,6 +254,7 @@ class Maker {
   const Graph& graph_;
   const CostedProblem* unobserved_;  ///< null: nothing was observed
   PageData page_;
+  std::vector<TransferFigures> figures_;        ///< as the plan's transfers
   std::vector<std::size_t> trips_, transfers_;  ///< that are shown
 };
 

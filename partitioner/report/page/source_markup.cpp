@@ -35,6 +35,12 @@ class Writer {
     out_.text("The longest bar is " + format_seconds(source_.most_seconds) + ".");
     out_.close();
     if (source_.left_out > 0) out_.leaf("p", std::to_string(source_.left_out) + " cheaper lines are left out.", {{"class", "about"}});
+    if (source_.messages_left_out > 0) {
+      out_.open("p", {{"class", "about"}});
+      out_.prose(std::to_string(source_.messages_left_out) +
+                 " cheaper messages are left out; `cleave check --diagnostic-limit 0` has all.");
+      out_.close();
+    }
     for (std::size_t i = 0; i < source_.files.size(); ++i) file(i);
     out_.close();
     out_.line();

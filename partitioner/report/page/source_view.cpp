@@ -20,7 +20,14 @@ constexpr std::size_t kMostMessages = 200;
 
 class Collector {
  public:
-  explicit Collector(const Plan& plan) : plan_(plan), graph_(*plan.graph) { view_.messages = fold(shown(), kMostMessages); }
+  explicit Collector(const Plan& plan) : plan_(plan), graph_(*plan.graph) {
+    for (const Diagnostic& message : fold(shown(), 0)) {
+      if (view_.messages.size() < kMostMessages || message.severity == Severity::error)
+        view_.messages.add(message);
+      else
+        ++view_.messages_left_out;
+    }
+  }
 
   SourceView run(std::span<const std::size_t> round_trips) {
     if (plan_.complete()) {

@@ -38,6 +38,7 @@ struct SourceFile {
 struct SourceView {
   std::vector<SourceFile> files;
   Diagnostics messages;                      ///< folded, the costliest first
+  std::size_t messages_left_out = 0;         ///< none of them an error
   std::vector<std::size_t> placeless;        ///< messages that no line shown has
   double most_seconds = 0;                   ///< of a line
   std::size_t left_out = 0;                  ///< lines with costs that are not shown

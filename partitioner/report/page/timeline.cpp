@@ -12,8 +12,10 @@ namespace cleave::planner {
 namespace {
 
 constexpr std::size_t kMostCharts = 12;
-constexpr double kNarrow = 0.003;  ///< of a chart: what is narrower becomes one bar with its neighbours
-constexpr double kClose = 0.001;   ///< what is further apart does not
+constexpr double kSlot = 1.0 / 250;  ///< of a chart: what is narrower, in a row without larger gaps, is told by the slot
+constexpr double kAlike = 0.05;      ///< slots whose shares differ by less are one bar
+
+using Pieces = std::vector<const ScheduledPiece*>;
 
 class Maker {
  public:
@@ -99,7 +101,7 @@ class Maker {
                                     {"accelerator", "accelerator", 0, {}},
                                     {"to accelerator", "transfers", 0, {}},
                                     {"to host", "transfers", 0, {}}};
-    std::array<std::vector<const ScheduledPiece*>, 4> work, waits;
+    std::array<Pieces, 4> work, waits;
     for (const ScheduledPiece& piece : frame.pieces) {
       const auto lane = static_cast<std::size_t>(piece.resource);
       (piece.what == ScheduledPiece::What::wait ? waits : work)[lane].push_back(&piece);
@@ -112,23 +114,57 @@ class Maker {
     return lanes;
   }
 
-  void add(TimelineLane& lane, const std::vector<const ScheduledPiece*>& pieces) const {
+  void add(TimelineLane& lane, const Pieces& pieces) const {
     for (std::size_t first = 0; first < pieces.size();) {
       std::size_t last = first + 1;
       if (narrow(*pieces[first]))
-        while (last < pieces.size() && narrow(*pieces[last]) && pieces[last]->begin - pieces[last - 1]->end < kClose * span_) ++last;
-      lane.bars.push_back(last - first == 1 ? bar(*pieces[first])
-                                            : several({pieces.begin() + static_cast<std::ptrdiff_t>(first),
-                                                       pieces.begin() + static_cast<std::ptrdiff_t>(last)}));
+        while (last < pieces.size() && narrow(*pieces[last]) && pieces[last]->begin - pieces[last - 1]->end < kSlot * span_) ++last;
+      if (last - first == 1)
+        lane.bars.push_back(bar(*pieces[first]));
+      else if (pieces[first]->what != ScheduledPiece::What::wait)  // else: where many short waits are, work is pale
+        slots(lane, {pieces.begin() + static_cast<std::ptrdiff_t>(first), pieces.begin() + static_cast<std::ptrdiff_t>(last)});
       first = last;
     }
   }
-  [[nodiscard]] bool narrow(const ScheduledPiece& piece) const { return piece.end - piece.begin < kNarrow * span_; }
+
+  /// Bars for narrow pieces in a row: by slot how busy, and slots that are alike as one.
+  void slots(TimelineLane& lane, const Pieces& pieces) const {
+    const double begin = pieces.front()->begin, all = pieces.back()->end - begin;
+    const auto count = static_cast<std::size_t>(std::max(1.0, std::ceil(all / (kSlot * span_))));
+    const double width = all / static_cast<double>(count);
+    std::vector<double> busy(count, 0);
+    std::vector<Pieces> started(count);
+    for (const ScheduledPiece* piece : pieces) {
+      const auto slot = [&](double time) { return std::min(count - 1, static_cast<std::size_t>(std::max(0.0, (time - begin) / width))); };
+      started[slot(piece->begin)].push_back(piece);
+      for (std::size_t i = slot(piece->begin); i <= slot(piece->end); ++i) {
+        const double from = begin + width * static_cast<double>(i);
+        busy[i] += std::max(0.0, std::min(piece->end, from + width) - std::max(piece->begin, from));
+      }
+    }
+    const ScheduledPiece* latest = pieces.front();
+    for (std::size_t first = 0; first < count;) {
+      std::size_t last = first;
+      Pieces together;
+      double seconds = 0;
+      for (; last < count && std::abs(busy[last] - busy[first]) < kAlike * width; ++last) {
+        together.insert(together.end(), started[last].begin(), started[last].end());
+        seconds += busy[last];
+      }
+      const double from = begin + width * static_cast<double>(first), to = begin + width * static_cast<double>(last);
+      if (together.empty()) together.push_back(latest);  // it reaches into these
+      latest = together.back();
+      if (seconds > 0) lane.bars.push_back(several(together, from, to, seconds));
+      first = last;
+    }
+  }
+  [[nodiscard]] bool narrow(const ScheduledPiece& piece) const { return piece.end - piece.begin < kSlot * span_; }
   [[nodiscard]] double part(double time) const { return std::clamp((time - begin_) / span_, 0.0, 1.0); }
 
   [[nodiscard]] TimelineBar bar(const ScheduledPiece& piece) const {
     TimelineBar bar{part(piece.begin),
                     part(piece.end),
+                    1,
                     piece.what == ScheduledPiece::What::wait,
                     piece.what == ScheduledPiece::What::inner,
                     "",
@@ -145,6 +181,7 @@ class Maker {
     switch (piece.what) {
       case ScheduledPiece::What::inner: {
         bar.label = inner_name(trace_.frames[piece.index]);
+        bar.share = piece.busy_seconds / (piece.end - piece.begin);
         bar.title = bar.label + line + ": " + length + ", of these " + format_seconds(piece.busy_seconds) + " at work";
         if (chosen(piece.index)) bar.link = id(piece.index);
         break;
@@ -170,14 +207,15 @@ class Maker {
     return "loop × " + number(control.expected);
   }
 
-  [[nodiscard]] TimelineBar several(const std::vector<const ScheduledPiece*>& pieces) const {
-    double seconds = 0;
-    for (const ScheduledPiece* piece : pieces) seconds += piece->end - piece->begin;
+  [[nodiscard]] TimelineBar several(const Pieces& pieces, double from, double to, double seconds) const {
     TimelineBar bar = this->bar(*pieces.front());
-    bar.end = part(pieces.back()->end);
+    bar.begin = part(from);
+    bar.end = part(to);
+    bar.share = seconds / (to - from);
+    if (pieces.size() == 1) return bar;
     bar.inner = false;
-    bar.label = bar.waits ? "" : "× " + std::to_string(pieces.size());
-    bar.title = std::to_string(pieces.size()) + (bar.waits ? " waits, " : " steps, ") + format_seconds(seconds);
+    bar.label = "× " + std::to_string(pieces.size());
+    bar.title = std::to_string(pieces.size()) + " steps, " + format_seconds(seconds) + " of " + format_seconds(to - from);
     if (pieces.front()->node && pieces.back()->node)
       bar.title += ", from " + graph_.display_name(pieces.front()->node) + " to " + graph_.display_name(pieces.back()->node);
     return bar;

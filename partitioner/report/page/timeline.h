@@ -1,5 +1,5 @@
-// The timeline of a page: a chart for the run and one for a trip of each loop, as plain values: bars on a scale from 0 to 1. What would be
-// too narrow to be seen is one bar with its neighbours, so that a chart has at most some hundred bars, however long the program.
+// The timeline of a page: a chart for the run and one for a trip of each loop, as plain values: bars on a scale from 0 to 1. What is too
+// narrow to be seen becomes slots that say how busy they are, so that a chart has at most some hundred bars, however long the program.
 #pragma once
 
 #include <string>
@@ -13,6 +13,7 @@ namespace cleave::planner {
 
 struct TimelineBar {
   double begin = 0, end = 0;  ///< parts of the chart
+  double share = 1;           ///< of this time at work
   bool waits = false, inner = false;
   std::string label;  ///< for inside the bar, where there is room
   std::string title;  ///< the whole truth

@@ -1,5 +1,7 @@
 #include "partitioner/report/page/timeline_markup.h"
 
+#include <algorithm>
+
 #include "graph/base/number_text.h"
 #include "graph/base/units.h"
 #include "graph/base/utf8.h"
@@ -9,7 +11,9 @@ namespace {
 
 // Units of the drawing; a page is about 1.3 pixels a unit.
 constexpr double kLeft = 120, kWidth = 870, kRow = 24, kBar = 18, kTop = 6, kAxis = 20;
-constexpr double kLetter = 6.3;  ///< about the width of one
+constexpr double kPale = 0.7,
+                 kPalest = 0.12;  ///< shares of time at work: letters are dark below the first, no bar is paler than the second
+constexpr double kLetter = 6.3;   ///< about the width of one
 
 std::string units(double number) {
   return fixed_text(number, 1);
@@ -69,9 +73,15 @@ class Drawing {
     out_.open("g");
     out_.leaf("title", bar.title);
     const double shown = width < 0.8 ? 0.8 : width;
-    out_.empty("rect", {{"class", kind}, {"x", units(x)}, {"y", units(top)}, {"width", units(shown)}, {"height", units(kBar)}});
+    const bool pale = bar.share < kPale;
+    out_.empty("rect", {{"class", kind},
+                        {"x", units(x)},
+                        {"y", units(top)},
+                        {"width", units(shown)},
+                        {"height", units(kBar)},
+                        {"fill-opacity", bar.waits || bar.share > 0.99 ? "" : fixed_text(std::max(bar.share, kPalest), 2)}});
     if (!bar.label.empty() && kLetter * static_cast<double>(letters(bar.label)) + 6 < width)
-      out_.leaf("text", bar.label, {{"class", "inside"}, {"x", units(x + width / 2)}, {"y", units(top + 13)}});
+      out_.leaf("text", bar.label, {{"class", pale ? "inside pale" : "inside"}, {"x", units(x + width / 2)}, {"y", units(top + 13)}});
     out_.close();
     if (!bar.link.empty()) out_.close();
   }

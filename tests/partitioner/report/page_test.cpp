@@ -82,6 +82,36 @@ TEST(Page, EscapesWhatTheUserWrote) {
   EXPECT_THAT(page, HasSubstr("&amp;amp;\\xff.yaml"));
 }
 
+/// As Graphviz draws the plan.
+std::string drawn(const Plan& plan) {
+  const TemporaryFolder folder;
+  const CommandResult result = run_command("dot -Tsvg " + folder.write("plan.dot", dot(plan)));
+  EXPECT_EQ(result.code, 0) << result.err;
+  return result.out;
+}
+
+TEST(Page, HoldsThePictureWithIdsOfItsOwn) {
+  for (const std::string& text : {kHostile, Planted(3).text()}) {
+    const Plan plan = plan_of(parse_model(text, "m.yaml"));
+    const std::string svg = drawn(plan), page = html_page(plan, {{svg, ""}, {}});
+    EXPECT_EQ(faults({page}), "");
+    EXPECT_THAT(svg, HasSubstr(" id=\"node1\""));
+    EXPECT_THAT(page, HasSubstr(" id=\"picture-node1\""));
+    EXPECT_THAT(page, Not(HasSubstr("<?xml")));
+    EXPECT_THAT(page, Not(HasSubstr(kEvil)));
+    EXPECT_EQ(count(page, "<!DOCTYPE"), 1u);
+    EXPECT_GE(count(page, "<svg"), 2u) << "and the timeline";
+  }
+}
+
+TEST(Page, SaysWhyThereIsNoPicture) {
+  const Plan plan = plan_of(parse_model(kHostile, "m.yaml"));
+  const std::string page = html_page(plan, {{"", "cannot run Graphviz (`dot`)"}, {}});
+  EXPECT_EQ(faults({page}), "");
+  EXPECT_THAT(page, HasSubstr("cannot run Graphviz (<code>dot</code>)"));
+  EXPECT_THAT(page, HasSubstr("href=\"#picture\""));
+}
+
 TEST(Page, ShowsNoControlCharacters) {
   const TemporaryFolder folder;
   const std::string file = folder.write(
