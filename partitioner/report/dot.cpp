@@ -96,6 +96,7 @@ class Writer {
     for (std::size_t i = 0; i < picture_.boxes.size(); ++i)
       if (picture_.boxes[i].parent == PictureBox::kNone) box(i, 1);
     for (const PictureEdge& edge : picture_.edges) draw(edge);
+    keep_loops_below();
     legend();
     return out_ + "}\n";
   }
@@ -127,7 +128,8 @@ class Writer {
   static std::string box_style(const PictureBox& box) {
     switch (box.kind) {
       case PictureBox::Kind::device:
-        return "style=filled; color=" + quoted(box.device == kHost ? kHostColor : kAcceleratorColor) + "; fontsize=14;";
+        return "style=filled; color=" + quoted(box.device == kHost ? kHostColor : kAcceleratorColor) + "; fontsize=14;" +
+               (box.device == kHost ? "" : " labeljust=r;");
       case PictureBox::Kind::region: return "style=\"rounded,filled\"; color=\"#999999\"; fillcolor=\"#ffffff88\"; fontsize=11;";
       case PictureBox::Kind::scope: return "style=\"rounded,dashed\"; color=\"#999999\"; fontsize=10;";
       case PictureBox::Kind::repeated: break;
@@ -223,6 +225,9 @@ class Writer {
 
   /// What it was, how many operations, and which the most.
   std::vector<std::string> part_lines(const PictureNode& node) const {
+    if (std::none_of(node.nodes.begin(), node.nodes.end(), [this](NodeId id) { return graph_.nodes[id].op != nullptr; }) &&
+        node.name.empty())
+      return given_lines(node);
     std::map<std::string, std::size_t> kinds;
     std::size_t operations = 0;
     for (const NodeId id : node.nodes) {
@@ -248,17 +253,26 @@ class Writer {
     return lines;
   }
 
-  std::vector<std::string> output_lines(const PictureNode& node) const {
+  /// The first names, and how many more there are.
+  static std::vector<std::string> name_lines(const std::vector<std::string>& names) {
     constexpr std::size_t kNamed = 3;
+    const std::size_t shown = names.size() > kNamed + 1 ? kNamed : names.size();
     std::vector<std::string> lines;
-    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-      if (i == kNamed && node.outputs.size() > kNamed + 1) {
-        lines.push_back("… and " + std::to_string(node.outputs.size() - kNamed) + " more");
-        break;
-      }
-      lines.push_back(html(shortened(graph_.outputs[node.outputs[i]].name)));
-    }
+    for (std::size_t i = 0; i < shown; ++i) lines.push_back(html(shortened(names[i])));
+    if (shown < names.size()) lines.push_back("… and " + std::to_string(names.size() - shown) + " more");
     return lines;
+  }
+
+  std::vector<std::string> given_lines(const PictureNode& node) const {
+    std::vector<std::string> names;
+    for (const NodeId id : node.nodes) names.push_back(graph_.display_name(id));
+    return name_lines(names);
+  }
+
+  std::vector<std::string> output_lines(const PictureNode& node) const {
+    std::vector<std::string> names;
+    for (const std::size_t output : node.outputs) names.push_back(graph_.outputs[output].name);
+    return name_lines(names);
   }
 
   std::string shape(const PictureNode& node) const {
@@ -329,6 +343,20 @@ class Writer {
     if (edge.readers > 1) text += "\n" + counted(edge.readers, "reader");
     if (!edge.round_trips.empty()) text += "\n" + round_trip_phrase(edge.round_trips);
     return text;
+  }
+
+  /// A loop or branch stands above what is in it.
+  void keep_loops_below() {
+    std::map<RegionId, std::size_t> first;  // of a region on the host
+    for (std::size_t i = 0; i < picture_.nodes.size(); ++i)
+      if (const PictureNode& node = picture_.nodes[i]; node.device == kHost && !node.nodes.empty())
+        first.try_emplace(graph_.nodes[node.nodes[0]].region, i);
+    for (std::size_t i = 0; i < picture_.nodes.size(); ++i) {
+      if (picture_.nodes[i].kind != PictureNode::Kind::one || !is_control(graph_.nodes[picture_.nodes[i].nodes[0]].kind)) continue;
+      for (const RegionId region : graph_.nodes[picture_.nodes[i].nodes[0]].regions)
+        if (const auto at = first.find(region); at != first.end())
+          out_ += "  " + name_of(i) + " -> " + name_of(at->second) + " [style=invis];\n";
+    }
   }
 
   // --- legend -------------------------------------------------------------------------------------------------------------------------

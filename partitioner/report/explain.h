@@ -29,7 +29,7 @@ std::string placed_text(const Plan& plan);
 
 struct PictureOptions {
   bool full = false;           ///< nothing is collapsed
-  std::size_t most_nodes = 0;  ///< else: at most so many nodes; 0: as many as suit the program, 60 to 300
+  std::size_t most_nodes = 0;  ///< else: at most so many nodes; 0: as many as suit the program, 60 to 120
 };
 /// Graphviz source: a cluster a device, transfers as labelled edges, round trips in red, loops as nested clusters, a legend. Element-wise
 /// operations in a row, repeated layers, and what is too much for a picture are collapsed.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -16,16 +17,20 @@
 namespace cleave::planner {
 namespace {
 
-constexpr std::size_t kFewest = 60, kMost = 300, kOperationsEach = 30;
+constexpr std::size_t kFewest = 60, kMost = 120, kNodesEach = 50;
 
 /// Nodes that a picture of the program may have: what a person takes in, more for programs that are larger.
 std::size_t suitable(std::size_t nodes) {
-  return std::clamp(nodes / kOperationsEach, kFewest, kMost);
+  return std::clamp(nodes / kNodesEach, kFewest, kMost);
 }
 
 NodeFacts facts_of(const Plan& plan, const Deliveries& deliveries) {
   const std::size_t size = plan.graph->nodes.size();
-  NodeFacts facts{std::vector<std::vector<std::size_t>>(size), std::vector<char>(size), std::vector<char>(size), std::vector<char>(size),
+  NodeFacts facts{std::vector<std::vector<std::size_t>>(size),
+                  std::vector<char>(size),
+                  std::vector<char>(size),
+                  std::vector<char>(size),
+                  std::vector<char>(size),
                   std::vector<char>(size)};
   for (std::size_t i = 0; i < size; ++i) {
     const Node& node = plan.graph->nodes[NodeId(i)];
@@ -218,20 +223,52 @@ class Edges {
   std::vector<Bundle> bundles_;
 };
 
+std::vector<PictureItem> trees(const Plan& plan, const NodeFacts& facts, bool full) {
+  std::vector<PictureItem> devices{picture_tree(plan, facts, kHost), picture_tree(plan, facts, kAccelerator)};
+  for (PictureItem& device : devices) {
+    if (!full) collapse_runs(device, plan, facts);
+    dissolve_small_scopes(device);
+    if (!full) fold_repeats(device, plan, facts);
+  }
+  return devices;
+}
+
+/// Operations that are alike on their side, but between which the other side does not repeat itself, are no layers: drawn as one they would
+/// be a star of transfers. Marks them; false if there are none.
+bool mark_stars(const Plan& plan, const Deliveries& deliveries, const std::vector<PictureItem>& devices, NodeFacts& facts) {
+  constexpr std::size_t kMostPartners = 8;
+  Picture picture;
+  const Flat flat(plan, devices, picture);
+  std::vector<std::set<std::size_t>> partners(picture.nodes.size());
+  for (std::size_t i = 0; i < plan.transfers.items.size(); ++i) {
+    const Transfer& transfer = plan.transfers.items[i];
+    const std::size_t from = flat.node(plan.graph->values[transfer.value].producer, transfer.from);
+    for (const ValueUse& use : deliveries.of(i)) {
+      const std::size_t to = use.kind == UseKind::output ? Flat::kNone : flat.node(use.node, transfer.to);
+      if (from == Flat::kNone || to == Flat::kNone) continue;
+      partners[from].insert(to);
+      partners[to].insert(from);
+    }
+  }
+  bool any = false;
+  for (std::size_t i = 0; i < picture.nodes.size(); ++i) {
+    const PictureNode& node = picture.nodes[i];
+    if (node.times == 1 || partners[i].size() <= kMostPartners || plan.graph->nodes[node.nodes[0]].op == nullptr) continue;
+    for (const NodeId id : node.nodes) facts.single[id.index] = 1;
+    any = true;
+  }
+  return any;
+}
+
 }  // namespace
 
 Picture make_picture(const Plan& plan, const PictureOptions& options) {
   const Deliveries deliveries(*plan.graph, *plan.costed.uses, plan.placement, plan.transfers.items);
-  const NodeFacts facts = facts_of(plan, deliveries);
-  std::vector<PictureItem> devices{picture_tree(plan, facts, kHost), picture_tree(plan, facts, kAccelerator)};
-  const std::size_t most = options.full             ? static_cast<std::size_t>(-1)
-                           : options.most_nodes > 0 ? options.most_nodes
-                                                    : suitable(plan.graph->nodes.size());
-  for (PictureItem& device : devices) {
-    if (!options.full) collapse_runs(device, plan, facts);
-    dissolve_small_scopes(device);
-    if (!options.full) fold_repeats(device, plan);
-  }
+  NodeFacts facts = facts_of(plan, deliveries);
+  std::vector<PictureItem> devices = trees(plan, facts, options.full);
+  if (!options.full && mark_stars(plan, deliveries, devices, facts)) devices = trees(plan, facts, options.full);
+  const std::size_t fitting = options.most_nodes > 0 ? options.most_nodes : suitable(plan.graph->nodes.size());
+  const std::size_t most = options.full ? static_cast<std::size_t>(-1) : fitting;
   if (!options.full) collapse_to(devices, plan, most);
   Picture picture;
   const Flat flat(plan, devices, picture);

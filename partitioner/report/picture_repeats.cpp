@@ -33,7 +33,7 @@ std::string without_numbers(const std::string& name) {
 
 class Folding {
  public:
-  explicit Folding(const Plan& plan) : graph_(*plan.graph) {}
+  Folding(const Plan& plan, const NodeFacts& facts) : graph_(*plan.graph), facts_(facts) {}
 
   /// Folds what is in the box, then the box's own list. Gives the word for the box: equal words, equal structure.
   int fold(PictureItem& box) {
@@ -55,6 +55,7 @@ class Folding {
     for (const NodeId id : leaf.nodes) {
       const Node& node = graph_.nodes[id];
       word.emplace_back(to_string(node.kind));
+      if (facts_.single[id.index]) word.push_back("node " + std::to_string(id.index));
       if (node.op) word.push_back(culprit_name(graph_, id));
       for (const ValueId result : node.results) word.push_back(to_string(graph_.values[result].type));
     }
@@ -200,14 +201,15 @@ class Folding {
   }
 
   const Graph& graph_;
+  const NodeFacts& facts_;
   std::map<std::vector<std::string>, int> words_;
   int last_word_ = 0;  ///< of what merged() made
 };
 
 }  // namespace
 
-void fold_repeats(PictureItem& root, const Plan& plan) {
-  Folding(plan).fold(root);
+void fold_repeats(PictureItem& root, const Plan& plan, const NodeFacts& facts) {
+  Folding(plan, facts).fold(root);
 }
 
 }  // namespace cleave::planner

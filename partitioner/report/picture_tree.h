@@ -16,6 +16,7 @@ struct NodeFacts {
   std::vector<char> moves;                            ///< a transfer takes a result of it
   std::vector<char> blamed;                           ///< a round trip is told at its line
   std::vector<char> idle;                             ///< a counter that nothing reads
+  std::vector<char> single;                           ///< not to be drawn together with its like
 };
 
 /// A leaf, or a box with items.
@@ -38,7 +39,7 @@ void collapse_runs(PictureItem& root, const Plan& plan, const NodeFacts& facts);
 /// Scopes of less than two leaves are no boxes.
 void dissolve_small_scopes(PictureItem& root);
 /// What is repeated one after the other with equal operations, types, devices and causes is drawn once.
-void fold_repeats(PictureItem& root, const Plan& plan);
+void fold_repeats(PictureItem& root, const Plan& plan, const NodeFacts& facts);
 /// Collapses boxes, and what stands in a row, until all devices together have at most `most` leaves.
 void collapse_to(std::vector<PictureItem>& devices, const Plan& plan, std::size_t most);
 
