@@ -32,7 +32,7 @@ class Writer {
       out_.leaf("span", side, {{"class", std::string("key ") + side}});
       out_.text(" ");
     }
-    out_.text("The longest bar is " + format_seconds(source_.most_seconds) + ".");
+    out_.text("The longest bar is " + format_seconds(source_.most_seconds) + "; in brackets: in what the line calls.");
     out_.close();
     if (source_.left_out > 0) out_.leaf("p", std::to_string(source_.left_out) + " cheaper lines are left out.", {{"class", "about"}});
     if (source_.messages_left_out > 0) {
@@ -109,11 +109,16 @@ class Writer {
     const std::string id = line_id(file, line.number), number = std::to_string(line.number);
     const LineCost& cost = line.cost;
     out_.line();
-    out_.open("tr", {{"id", id}, {"class", cost.operations > 0 ? "" : "idle"}, {"title", title(cost)}});
+    out_.open("tr", {{"id", id}, {"class", cost.operations > 0 || cost.called_seconds > 0 ? "" : "idle"}, {"title", title(cost)}});
     out_.open("th", {{"scope", "row"}});
     out_.leaf("a", number, {{"href", "#" + id}});
     out_.close();
-    out_.leaf("td", cost.seconds() > 0 ? format_seconds(cost.seconds()) : "", {{"class", "number"}});
+    const bool calls = !(cost.seconds() > 0) && cost.called_seconds > 0;
+    out_.leaf("td",
+              calls                ? "(" + format_seconds(cost.called_seconds) + ")"
+              : cost.seconds() > 0 ? format_seconds(cost.seconds())
+                                   : "",
+              {{"class", calls ? "number about" : "number"}});
     out_.open("td", {{"class", "bars"}});
     bar(cost);
     out_.close();
@@ -134,7 +139,6 @@ class Writer {
   }
 
   static std::string title(const LineCost& cost) {
-    if (!(cost.seconds() > 0)) return "";
     std::string text;
     const auto add = [&](const char* name, double value) {
       if (value > 0) text += (text.empty() ? "" : ", ") + std::string(name) + " " + format_seconds(value);
@@ -142,6 +146,7 @@ class Writer {
     add("host", cost.host_seconds);
     add("accelerator", cost.accelerator_seconds);
     add("transfers", cost.transfer_seconds);
+    add("in what is called here", cost.called_seconds);
     if (cost.bytes_out > 0) text += "; " + format_bytes(cost.bytes_out) + " to the host";
     if (cost.bytes_back > 0) text += "; " + format_bytes(cost.bytes_back) + " to the accelerator";
     return text;

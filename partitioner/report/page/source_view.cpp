@@ -72,8 +72,25 @@ class Collector {
       LineCost& cost = at(node.location).cost;
       ++cost.operations;
       const double times = plan_.costed.frequency[node.region];
-      if (plan_.placement.has_copy(i, kHost)) cost.host_seconds += times * once[kHost.index][i];
-      if (plan_.placement.has_copy(i, kAccelerator)) cost.accelerator_seconds += times * once[kAccelerator.index][i];
+      const double host = plan_.placement.has_copy(i, kHost) ? times * once[kHost.index][i] : 0;
+      const double accelerator = plan_.placement.has_copy(i, kAccelerator) ? times * once[kAccelerator.index][i] : 0;
+      cost.host_seconds += host;
+      cost.accelerator_seconds += accelerator;
+      if (host + accelerator > 0) add_to_callers(node.location, host + accelerator);
+    }
+  }
+
+  /// Each line once, also of a function that calls itself.
+  void add_to_callers(const SourceLocation& location, double seconds) {
+    std::vector<const SourceLocation*> lines{&location};
+    for (const SourceFrame* frame = location.via.get(); frame; frame = frame->location.via.get()) {
+      const SourceLocation& call = frame->location;
+      const bool seen = std::any_of(lines.begin(), lines.end(), [&](const SourceLocation* other) {
+        return other->line == call.line && other->file_name() == call.file_name();
+      });
+      if (seen || !call.known()) continue;
+      lines.push_back(&call);
+      at(call).cost.called_seconds += seconds;
     }
   }
 

@@ -16,6 +16,7 @@ namespace cleave::planner {
 struct LineCost {
   double host_seconds = 0, accelerator_seconds = 0, transfer_seconds = 0;
   double bytes_out = 0, bytes_back = 0;  ///< to the host, to the accelerator
+  double called_seconds = 0;             ///< of operations in what is called or entered here; part of no sum
   std::size_t operations = 0;            ///< 0: nothing of the program stands here
 
   [[nodiscard]] double seconds() const { return host_seconds + accelerator_seconds + transfer_seconds; }

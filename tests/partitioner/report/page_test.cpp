@@ -104,6 +104,13 @@ TEST(Page, HoldsThePictureWithIdsOfItsOwn) {
   }
 }
 
+TEST(Page, SaysWhatALineCalls) {
+  const std::string page = html_page(plan_of(read_model(source_dir() + "/models/mlp_inference.yaml")), {});
+  const std::size_t at = page.find("<tr id=\"line-1-22\" title=\"in what is called here ");
+  ASSERT_NE(at, std::string::npos) << "the call of `dense_relu`";
+  EXPECT_THAT(page.substr(at, 250), HasSubstr("<td class=\"number about\">("));
+}
+
 TEST(Page, SaysWhyThereIsNoPicture) {
   const Plan plan = plan_of(parse_model(kHostile, "m.yaml"));
   const std::string page = html_page(plan, {{"", "cannot run Graphviz (`dot`)"}, {}});
