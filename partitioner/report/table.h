@@ -2,13 +2,11 @@
 #pragma once
 
 #include <cstddef>
-#include <limits>
 #include <string>
 #include <vector>
 
 namespace cleave::planner {
 
-inline constexpr std::size_t kAllRows = std::numeric_limits<std::size_t>::max();
 inline constexpr std::size_t kUsualRows = 20;  ///< of one table, unless someone asks for more or fewer
 
 class Table {
