@@ -333,7 +333,8 @@ class Writer {
       text = shortened(name) + "\n";
     }
     if (alike) {
-      text += format_bytes(bytes) + ", " + times_phrase(graph_, first.region, first.frequency);
+      const std::string times = times_phrase(graph_, first.region, first.frequency);
+      text += format_bytes(bytes) + (times.size() > kLongest ? ",\n" : ", ") + times;
     } else {
       double total = 0;
       for (const std::size_t index : edge.transfers)

@@ -182,7 +182,10 @@ class Edges {
     } else if (bundle.readers.size() > 1) {
       edge.readers = bundle.readers.size();
     }
+    const bool decides = bundle.readers[0].second == PictureEdge::Kind::decides;
     push(std::move(edge));
+    // A loop reads its predicate after what is in it.
+    if (decides) picture_.edges.back().backwards = false;
   }
 
   std::size_t arrival(const Readers& readers) {

@@ -6,13 +6,17 @@
 #include "partitioner/report/explain.h"
 #include "tools/cli/graphviz.h"
 #include "tools/cli/session.h"
+#include "tools/cli/terminal.h"
 
 namespace cleave::cli {
 namespace {
 
 /// The picture replaces `path` only once it is whole.
 Status write_drawing(const Plan& plan, const Options& options, const std::string& format) {
+  StatusLine status(shows_progress(options));
+  if (status.on()) status.show("Graphviz lays the picture out");
   const Result<Drawing> drawing = draw(plan, {options.full, 0}, format, options.time_limit.value_or(kLayoutSeconds));
+  status.clear();
   if (!drawing) return drawing.error();
   if (!drawing->remark.empty() && !options.quiet && !options.json && options.diagnostics_format == "text")
     std::fputs(("note: " + drawing->remark + "\n").c_str(), stderr);
