@@ -46,7 +46,7 @@ class Maker {
     std::vector<std::pair<double, std::size_t>> costs;
     for (std::size_t i = 0; i < trace_.frames.size(); ++i) {
       const ScheduledFrame& frame = trace_.frames[i];
-      if (frame.pieces.empty() && i > 0) continue;
+      if (frame.pieces.empty()) continue;
       std::array<double, 4> busy{};
       for (const ScheduledPiece& piece : frame.pieces) busy[static_cast<std::size_t>(piece.resource)] += piece.busy_seconds;
       const double cost = *std::max_element(busy.begin(), busy.end()) * plan_.costed.frequency[region(frame)];
@@ -68,8 +68,8 @@ class Maker {
       begin_ = std::min(begin_, piece.begin);
       end = std::max(end, piece.end);
     }
-    if (index == 0 || !(begin_ < end)) begin_ = 0;
-    span_ = std::max(end - begin_, 1e-30);
+    if (index == 0) begin_ = 0;
+    span_ = end - begin_;
     chart.id = id(index);
     describe(frame, chart);
     chart.lanes = lanes(frame);

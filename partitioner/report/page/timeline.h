@@ -38,7 +38,7 @@ struct TimelineChart {
 };
 
 struct Timeline {
-  std::vector<TimelineChart> charts;  ///< the run first
+  std::vector<TimelineChart> charts;  ///< the run first; none where nothing takes time
   std::size_t left_out = 0;           ///< loops and arms that are not shown, shorter than all that are
 };
 

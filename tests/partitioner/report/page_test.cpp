@@ -153,6 +153,13 @@ TEST(Page, DrawsTheRunAndATripOfEachLoop) {
   EXPECT_THAT(page, Not(HasSubstr("unobserved-")));
 }
 
+TEST(Page, DrawsNoTimelineWhereNothingTakesTime) {
+  const Graph graph = parse_model("cleave: 1\ninputs:\n  x: f32[4]\nprogram:\n  - y: x\noutputs: [y]\n", "m.yaml");
+  const std::string page = html_page(plan_of(graph, Policy::host), {});
+  EXPECT_EQ(faults({page}), "");
+  EXPECT_THAT(page, Not(HasSubstr("id=\"timeline\"")));
+}
+
 TEST(Page, ShowsWhatWasObservedBesideWhatWasPredicted) {
   const Graph graph = parse_model("cleave: 1\ninputs:\n  x: \"f32[400, 400]\"\nprogram:\n  - y: sort(x)\noutputs: [y]\n", "m.yaml");
   PlanOptions options = planted_options(Policy::accelerator);
@@ -174,6 +181,23 @@ TEST(Page, ShowsTheCostsOfFilesThatCannotBeRead) {
   EXPECT_EQ(faults({page}), "");
   EXPECT_THAT(page, HasSubstr("cannot be read"));
   EXPECT_THAT(page, HasSubstr("<tr id=\"line-1-5\" title="));
+}
+
+TEST(Page, ShowsTheFilesOfAProgramThatWasTraced) {
+  const TemporaryFolder folder;
+  std::string text;
+  for (int i = 1; i <= 500; ++i) text += "// line " + std::to_string(i) + " of a < b\n";
+  const auto file = std::make_shared<const std::string>(folder.write("layers.cpp", text));
+  Graph graph = read_model(folder.write("m.yaml", "cleave: 1\ninputs:\n  x: f32[4]\nprogram:\n  - y: tanh(x + x)\noutputs: [y]\n"));
+  for (Node& node : graph.nodes)
+    if (node.op && node.op->name == "tanh") node.location = {file, 250, 7, nullptr};
+  const std::string page = html_page(plan_of(graph), {});
+  EXPECT_EQ(faults({page}), "");
+  for (const std::string& shown : {*file, folder.path("m.yaml")}) EXPECT_THAT(page, HasSubstr("<h3>" + shown + "</h3>"));
+  EXPECT_THAT(page, HasSubstr("// line 250 of a &lt; b"));
+  EXPECT_THAT(page, HasSubstr("layers.cpp:250:7</a>"));
+  EXPECT_THAT(page, Not(HasSubstr("// line 200 of"))) << "far from all that was traced";
+  EXPECT_EQ(count(page, "<tr class=\"gap\">"), 1u);
 }
 
 TEST(Page, OfAModelWithErrorsHasTheMessages) {
