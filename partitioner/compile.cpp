@@ -8,6 +8,7 @@
 #include "partitioner/apply/refine.h"
 #include "partitioner/apply/trials.h"
 #include "partitioner/apply/worked_out_plan.h"
+#include "partitioner/machine/profile_keys.h"
 #include "partitioner/report/transfer_diagnostics.h"
 
 namespace cleave::planner {
@@ -29,9 +30,35 @@ class StepTimer {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
+/// A profile goes by the program as it runs, as it was observed on that.
 std::shared_ptr<const Graph> prepare_graph(const Graph& graph, const PlanOptions& options, std::vector<StepTime>& times) {
-  Graph profiled = apply_profile(graph, options.costs.profile);
-  return std::make_shared<const Graph>(options.simplify ? run_passes(std::move(profiled), options.passes, &times) : std::move(profiled));
+  Graph prepared = options.simplify ? run_passes(graph, options.passes, &times) : graph;
+  if (!options.costs.profile.expected.empty()) prepared = apply_profile(prepared, options.costs.profile);
+  return std::make_shared<const Graph>(std::move(prepared));
+}
+
+/// What a profile has and the program has not.
+void check_profile(const Graph& graph, const PlanOptions& options, Diagnostics& diagnostics) {
+  const Profile& profile = options.costs.profile;
+  if ((profile.expected.empty() && profile.host_seconds.empty()) || options.diagnostics.no_warnings) return;
+  const ProfileFit fit = profile_fit(graph, profile);
+  const std::size_t all = fit.expected + fit.host_seconds, there = fit.expected_there + fit.host_seconds_there;
+  if (there == all) return;
+  const auto part = [](std::size_t is, std::size_t of, const char* what) {
+    return std::to_string(of - is) + " of its " + std::to_string(of) + what;
+  };
+  std::string message = there == 0 ? "the profile fits nothing of this model" : "the profile fits this model in part";
+  message += ": " + part(fit.expected_there, fit.expected, " loops and branches") + " and " +
+             part(fit.host_seconds_there, fit.host_seconds, " times of operations") + " are not in it";
+  std::vector<Note> notes;
+  if (fit.by_position)
+    notes.push_back({"the file goes by lines, as version 1 did; one that is observed anew outlives inserted lines", {}, 0});
+  diagnostics.add({DiagnosticKind::file,
+                   options.diagnostics.all_as_error ? Severity::error : Severity::warning,
+                   std::move(message),
+                   {},
+                   0,
+                   std::move(notes)});
 }
 
 /// What the machine file says and this version does not do.
@@ -145,6 +172,7 @@ Plan make_plan(const Graph& graph, const PlanOptions& options) {
   plan.costed = make_problem(*plan.graph, options.costs, plan.diagnostics);
   if (!plan.ok()) return plan;
   check_machine(options, plan.diagnostics);
+  check_profile(*plan.graph, options, plan.diagnostics);
   timer.done("costs");
 
   std::vector<Placement> baselines = solve_baselines(plan, options);

@@ -6,9 +6,10 @@
 #include "executor/api/executable_state.h"
 #include "executor/api/wiring.h"
 #include "executor/arguments/kept_leaves.h"
-#include "graph/base/diagnostic_text.h"
+#include "graph/base/diagnostic_fingerprint.h"
 #include "graph/base/exceptions.h"
 #include "graph/base/spelling.h"
+#include "graph/statement_paths.h"
 #include "partitioner/report/explain.h"
 
 namespace cleave {
@@ -87,7 +88,11 @@ std::string Executable::dot() const {
   return said([&] { return planner::dot(plan()); });
 }
 std::string Executable::sarif() const {
-  return said([&] { return to_sarif(plan().diagnostics); });
+  const auto sarif = [&] {
+    const StatementPaths paths(*plan().graph);
+    return to_sarif(plan().diagnostics, [&](const SourceLocation& place) { return paths.of(place); });
+  };
+  return said(sarif);
 }
 
 Result<RunResult> Executable::run(std::map<std::string, Array> inputs) const {

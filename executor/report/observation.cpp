@@ -1,20 +1,22 @@
 #include "executor/report/observation.h"
 
-#include "partitioner/machine/profile_position.h"
+#include "partitioner/machine/profile_keys.h"
 
 namespace cleave::runtime {
 
 std::map<std::string, double> Observation::averages(const Graph& graph, const std::map<NodeId, Mean>& by_node) {
-  std::map<std::string, Mean> by_position;  // inlined functions give several nodes of one position
+  if (by_node.empty()) return {};
+  const ProfileKeys keys(graph);
+  std::map<std::string, Mean> by_key;  // nodes of one place, as of an unrolled loop, are one
   for (const auto& [node, mean] : by_node) {
     const SourceLocation& location = graph.nodes[node].location;
     if (!location.known()) continue;
-    Mean& total = by_position[profile_position(location)];
+    Mean& total = by_key[keys.of(location)];
     total.sum += mean.sum;
     total.count += mean.count;
   }
   std::map<std::string, double> result;
-  for (const auto& [position, mean] : by_position) result[position] = mean.sum / mean.count;
+  for (const auto& [key, mean] : by_key) result[key] = mean.sum / mean.count;
   return result;
 }
 

@@ -28,7 +28,8 @@ std::string_view help_of(DiagnosticKind kind) {
     case DiagnosticKind::placement:
       return "Operations are pinned to sides on which they cannot run, or to two sides at once. Remove one of the pins.";
     case DiagnosticKind::unsupported: return "This is part of the language, but not of this version of cleave.";
-    case DiagnosticKind::limit: return "The plan has more round trips, transfers or bytes than the `limits` of the model allow.";
+    case DiagnosticKind::limit:
+      return "The plan has more round trips, transfers or bytes than the `limits` of the model allow, or is not the one that was locked.";
     case DiagnosticKind::machine: return "The machine failed, not the program: memory was exhausted, or a device was lost.";
     case DiagnosticKind::round_trip:
       return "A value leaves the accelerator, the host computes with it, and the accelerator stands still until the result is back. Mark "

@@ -39,15 +39,20 @@ void JsonLocations::position(const SourceLocation& location, int length) {
   json_.field("end_column", location.column + (there ? static_cast<int>(marked_bytes(*line, location.column, length)) : length));
 }
 
-void write_json(JsonWriter& json, const Diagnostics& diagnostics) {
+void write_json(JsonWriter& json, const Diagnostics& diagnostics, const StatementOf& statement_of) {
+  const std::vector<std::string> prints = fingerprints(diagnostics, statement_of);
   JsonLocations locations(json);
   json.list([&] {
+    auto print = prints.begin();
     for (const Diagnostic& diagnostic : diagnostics) {
       json.object([&] {
         json.field("kind", info(diagnostic.kind).name);
         json.field("severity", to_string(diagnostic.severity));
         json.field("message", diagnostic.message);
         locations.field(diagnostic.location, diagnostic.length);
+        const std::string statement = statement_of ? statement_of(diagnostic.location) : "";
+        json.field("statement", statement.empty() ? std::nullopt : std::optional(statement));
+        json.field("fingerprint", *print++);
         json.list("notes", [&] {
           for (const Note& note : diagnostic.notes) {
             json.object([&] {
@@ -61,13 +66,13 @@ void write_json(JsonWriter& json, const Diagnostics& diagnostics) {
   });
 }
 
-std::string diagnostics_json(const Diagnostics& diagnostics) {
+std::string diagnostics_json(const Diagnostics& diagnostics, const StatementOf& statement_of) {
   std::string text;
   JsonWriter json(text, 2);
   json.object([&] {
     json.field("cleave", kVersion);
     json.key("diagnostics");
-    write_json(json, diagnostics);
+    write_json(json, diagnostics, statement_of);
   });
   return text + "\n";
 }

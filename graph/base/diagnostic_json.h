@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "graph/base/diagnostic.h"
+#include "graph/base/diagnostic_fingerprint.h"
 #include "graph/base/json_writer.h"
 #include "graph/base/source_lines.h"
 
@@ -26,9 +26,9 @@ class JsonLocations {
   SourceLines lines_;
 };
 
-/// A list of `{kind, severity, message, location, notes}`.
-void write_json(JsonWriter& json, const Diagnostics& diagnostics);
+/// A list of `{kind, severity, message, location, statement, fingerprint, notes}`.
+void write_json(JsonWriter& json, const Diagnostics& diagnostics, const StatementOf& statement_of = nullptr);
 /// The document `{cleave, diagnostics}`.
-std::string diagnostics_json(const Diagnostics& diagnostics);
+std::string diagnostics_json(const Diagnostics& diagnostics, const StatementOf& statement_of = nullptr);
 
 }  // namespace cleave

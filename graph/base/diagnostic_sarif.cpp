@@ -1,11 +1,10 @@
 // SARIF 2.1.0 (https://docs.oasis-open.org/sarif/sarif/v2.1.0). Columns are counted in code points, as the document declares. The message
 // of a result is the message with those notes that have no place: what it costs, and what would help; the others are related locations.
 #include <algorithm>
-#include <cstdio>
-#include <map>
 #include <set>
 #include <tuple>
 
+#include "graph/base/diagnostic_fingerprint.h"
 #include "graph/base/diagnostic_help.h"
 #include "graph/base/diagnostic_text.h"
 #include "graph/base/json_writer.h"
@@ -47,35 +46,12 @@ struct Region {
   friend auto operator<=>(const Region&, const Region&) = default;
 };
 
-/// FNV-1a, 64 bits: equal on all machines, and no secret.
-class Fingerprint {
- public:
-  void add(std::string_view text) {
-    for (const char c : text) hash_ = (hash_ ^ static_cast<unsigned char>(c)) * kPrime;
-    hash_ *= kPrime;  // an end
-  }
-  [[nodiscard]] std::string text() const {
-    char digits[17];
-    std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash_));
-    return digits;
-  }
-
- private:
-  static constexpr std::uint64_t kPrime = 0x100000001b3;
-  std::uint64_t hash_ = 0xcbf29ce484222325;
-};
-
-std::string without(std::string_view text, std::string_view characters) {
-  std::string kept;
-  std::copy_if(text.begin(), text.end(), std::back_inserter(kept), [&](char c) { return characters.find(c) == std::string_view::npos; });
-  return kept;
-}
-
 class Writer {
  public:
   explicit Writer(JsonWriter& json) : json_(json) {}
 
-  void document(const Diagnostics& diagnostics) {
+  void document(const Diagnostics& diagnostics, const StatementOf& statement_of) {
+    const std::vector<std::string> prints = fingerprints(diagnostics, statement_of);
     json_.object([&] {
       json_.field("$schema", kSchema);
       json_.field("version", "2.1.0");
@@ -84,7 +60,8 @@ class Writer {
           json_.object("tool", [&] { json_.object("driver", [&] { driver(); }); });
           json_.field("columnKind", "unicodeCodePoints");
           json_.list("results", [&] {
-            for (const Diagnostic& diagnostic : diagnostics) json_.object([&] { result(diagnostic); });
+            auto print = prints.begin();
+            for (const Diagnostic& diagnostic : diagnostics) json_.object([&] { result(diagnostic, *print++); });
           });
         });
       });
@@ -116,7 +93,7 @@ class Writer {
     json_.object(key, [&] { json_.field("text", text); });
   }
 
-  void result(const Diagnostic& diagnostic) {
+  void result(const Diagnostic& diagnostic, const std::string& fingerprint) {
     json_.field("ruleId", info(diagnostic.kind).name);
     json_.field("ruleIndex", static_cast<int>(diagnostic.kind));
     json_.field("level", level_of(diagnostic.severity));
@@ -125,7 +102,7 @@ class Writer {
       json_.list("locations", [&] { location(diagnostic.location, region_of(diagnostic.location, diagnostic.length)); });
     }
     related(diagnostic);
-    json_.object("partialFingerprints", [&] { json_.field("cleaveCause/v1", fingerprint(diagnostic)); });
+    json_.object("partialFingerprints", [&] { json_.field("cleaveCause/v2", fingerprint); });
     if (diagnostic.severity != Severity::allowed) return;
     json_.list("suppressions", [&] {
       json_.object([&] {
@@ -204,32 +181,21 @@ class Writer {
     return region;
   }
 
-  /// Of the kind, the message without its numbers, the names of the calls that led here and the line's text, but not of its number: lines
-  /// that are put before it change nothing. The results that are equal in all that are counted.
-  std::string fingerprint(const Diagnostic& diagnostic) {
-    Fingerprint print;
-    print.add(info(diagnostic.kind).name);
-    print.add(without(diagnostic.message, "0123456789"));
-    for (const SourceFrame* frame = diagnostic.location.via.get(); frame; frame = frame->location.via.get()) print.add(frame->label);
-    const bool known = diagnostic.location.known();
-    const std::string* line = known ? lines_.line(diagnostic.location.file_name(), diagnostic.location.line) : nullptr;
-    if (line) print.add(without(*line, " \t\r"));
-    const std::string text = print.text();
-    return text + ":" + std::to_string(++times_said_[text]);
-  }
-
   JsonWriter& json_;
   SourceLines lines_;
-  std::map<std::string, int> times_said_;
 };
 
 }  // namespace
 
-std::string to_sarif(const Diagnostics& diagnostics) {
+std::string to_sarif(const Diagnostics& diagnostics, const StatementOf& statement_of) {
   std::string text;
   JsonWriter json(text, 2);
-  Writer(json).document(diagnostics);
+  Writer(json).document(diagnostics, statement_of);
   return text + "\n";
+}
+
+std::string to_sarif(const Diagnostics& diagnostics) {
+  return to_sarif(diagnostics, nullptr);
 }
 
 }  // namespace cleave

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "partitioner/machine/profile_position.h"
-
 namespace cleave::planner {
 namespace {
 
@@ -27,15 +25,14 @@ OpWork work_of_node(const Graph& graph, const Node& node) {
 
 NodeCosts::NodeCosts(const Graph& graph, const CostModel& model)
     : graph_(graph), model_(model), host_(model.machine.host, model.host_threads) {
+  if (!model.profile.host_seconds.empty()) keys_.emplace(graph);
   if (!model.machine.host.points.empty()) reuse_.emplace(graph);
   if (!model.machine.accelerators.empty()) accelerator_.emplace(model.machine.accelerators[0]);
 }
 
 /// What the profile says it takes on the host.
 std::optional<double> NodeCosts::observed_seconds(const Node& node) const {
-  if (model_.profile.host_seconds.empty() || !node.location.known()) return std::nullopt;
-  const auto observed = model_.profile.host_seconds.find(profile_position(node.location));
-  return observed == model_.profile.host_seconds.end() ? std::nullopt : std::optional(observed->second);
+  return keys_ ? keys_->find(model_.profile.host_seconds, node.location) : std::nullopt;
 }
 
 OpCost NodeCosts::host_cost(NodeId id) const {

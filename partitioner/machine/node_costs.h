@@ -7,6 +7,7 @@
 #include "graph/graph.h"
 #include "partitioner/machine/costs.h"
 #include "partitioner/machine/op_costs.h"
+#include "partitioner/machine/profile_keys.h"
 #include "partitioner/machine/reuse.h"
 
 namespace cleave::planner {
@@ -29,6 +30,7 @@ class NodeCosts {
 
   const Graph& graph_;
   const CostModel& model_;
+  std::optional<ProfileKeys> keys_;  ///< where times were observed
   OpCosts host_;
   std::optional<OpCosts> accelerator_;
   std::optional<Reuse> reuse_;  ///< where the host was measured

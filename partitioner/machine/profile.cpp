@@ -1,5 +1,6 @@
 // Observed trip counts, probabilities and times: to a JSON file, back, and into a graph.
 #include <cmath>
+#include <set>
 
 #include "graph/base/exceptions.h"
 #include "graph/base/file.h"
@@ -7,10 +8,12 @@
 #include "graph/base/json_writer.h"
 #include "graph/base/utf8.h"
 #include "partitioner/machine/profile.h"
-#include "partitioner/machine/profile_position.h"
+#include "partitioner/machine/profile_keys.h"
 
 namespace cleave {
 namespace {
+
+constexpr int kVersion = 2;  ///< 1 had positions for keys
 
 /// The numbers of one object of the file. An Error names the key.
 Result<std::map<std::string, double>> read_numbers(const JsonTree& document, const char* key, const std::string& path) {
@@ -28,10 +31,49 @@ Result<std::map<std::string, double>> read_numbers(const JsonTree& document, con
   return numbers;
 }
 
+std::string position_key(const SourceLocation& place) {
+  return replace_ill_formed(to_string(place));
+}
+
+/// Ends as "file:12:5" does.
+bool is_position(std::string_view key) {
+  const std::size_t digits = key.find_last_not_of("0123456789");
+  return digits != std::string_view::npos && digits + 1 < key.size() && key[digits] == ':' && key.find('.') != std::string_view::npos;
+}
+
 }  // namespace
 
-std::string profile_position(const SourceLocation& location) {
-  return replace_ill_formed(to_string(location));
+std::string ProfileKeys::of(const SourceLocation& place) const {
+  std::string path = paths_.of(place);
+  return path.empty() ? position_key(place) : path;
+}
+
+std::optional<double> ProfileKeys::find(const std::map<std::string, double>& observed, const SourceLocation& place) const {
+  if (observed.empty() || !place.known()) return std::nullopt;
+  auto found = observed.find(of(place));
+  if (found == observed.end()) found = observed.find(position_key(place));
+  return found == observed.end() ? std::nullopt : std::optional(found->second);
+}
+
+ProfileFit profile_fit(const Graph& graph, const Profile& profile) {
+  const ProfileKeys keys(graph);
+  std::set<std::string> control, operations;
+  for (const Node& node : graph.nodes) {
+    std::set<std::string>& known = is_control(node.kind) ? control : operations;
+    if (!node.location.known() || (!is_control(node.kind) && node.kind != NodeKind::operation)) continue;
+    known.insert(keys.of(node.location));
+    known.insert(position_key(node.location));
+  }
+  ProfileFit fit{profile.expected.size(), profile.host_seconds.size(), 0, 0, false};
+  const auto look = [&](const std::map<std::string, double>& entries, const std::set<std::string>& known, std::size_t& there) {
+    for (const auto& [key, number] : entries) {
+      there += known.contains(key) ? 1 : 0;
+      fit.by_position = fit.by_position || is_position(key);
+    }
+  };
+  look(profile.expected, control, fit.expected_there);
+  look(profile.host_seconds, operations, fit.host_seconds_there);
+  return fit;
 }
 
 Status Profile::save(const std::string& path) const {
@@ -39,7 +81,7 @@ Status Profile::save(const std::string& path) const {
     std::string text;
     JsonWriter json(text, 2);
     json.object([&] {
-      json.field("cleave_profile", 1);
+      json.field("cleave_profile", kVersion);
       json.field("expected", expected);
       json.field("host_seconds", host_seconds);
       json.field("transfer_seconds", transfer_seconds);
@@ -55,8 +97,16 @@ Result<Profile> Profile::load(const std::string& path) {
     const std::optional<JsonTree> document = JsonTree::parse(*text);
     if (!document || document->items[0].kind != JsonTree::Kind::object) return Error{path + ": not a JSON object", {}, ErrorKind::file};
     const std::optional<std::size_t> version = document->find(0, "cleave_profile");
-    if (!version || !document->items[*version].scalar.is_number() || document->items[*version].scalar.number != 1)
-      return Error{path + ": not a profile of this version (`cleave_profile: 1` is missing)", {}, ErrorKind::file};
+    const JsonScalar* const number = version ? &document->items[*version].scalar : nullptr;
+    if (!number || number->type != JsonScalar::Type::integer || number->integer < 1)
+      return Error{path + ": not a profile (`cleave_profile` with a version is missing); `cleave run --profile FILE` writes one",
+                   {},
+                   ErrorKind::file};
+    if (number->integer > kVersion)
+      return Error{path + ": a profile of version " + std::to_string(number->integer) + ", and this cleave knows " +
+                       std::to_string(kVersion) + "; observe the program anew with `cleave run --profile FILE`",
+                   {},
+                   ErrorKind::file};
     Profile profile;
     auto expectations = read_numbers(*document, "expected", path);
     if (!expectations) return expectations.error();
@@ -74,11 +124,11 @@ Result<Profile> Profile::load(const std::string& path) {
 Graph apply_profile(const Graph& graph, const Profile& profile) {
   Graph result = graph;
   if (profile.expected.empty()) return result;
+  const ProfileKeys keys(graph);
   for (Node& node : result.nodes) {
-    if (!is_control(node.kind) || !node.location.known()) continue;
-    const auto found = profile.expected.find(profile_position(node.location));
-    if (found == profile.expected.end()) continue;
-    node.expected = node.kind == NodeKind::branch ? std::min(found->second, 1.0) : found->second;
+    const std::optional<double> observed = is_control(node.kind) ? keys.find(profile.expected, node.location) : std::nullopt;
+    if (!observed) continue;
+    node.expected = node.kind == NodeKind::branch ? std::min(*observed, 1.0) : *observed;
     node.assumed = false;
   }
   return result;

@@ -8,6 +8,7 @@
 #include "partitioner/apply/fused_kernels.h"
 #include "partitioner/report/explain.h"
 #include "partitioner/report/memory_figures.h"
+#include "partitioner/report/placed_things.h"
 #include "partitioner/report/totals.h"
 #include "partitioner/report/transfer_figures.h"
 #include "partitioner/report/wording.h"
@@ -24,6 +25,7 @@ class Document {
         fused_(fused_kernels(plan.costed, plan.placement)),
         figures_(transfer_figures(plan)),
         memory_(memory_figures(plan)),
+        things_(placed_things(plan)),
         json_(json) {}
 
   void write() {
@@ -42,7 +44,7 @@ class Document {
       records("memory", memory_.size(), [&](std::size_t i) { memory(memory_[i]); });
       records("round_trips", plan_.round_trips.size(), [&](std::size_t i) { round_trip(i); });
       json_.key("diagnostics");
-      write_json(json_, plan_.diagnostics);
+      write_json(json_, plan_.diagnostics, [&](const SourceLocation& place) { return things_.statements->of(place); });
       sums();
     });
   }
@@ -113,6 +115,7 @@ class Document {
     json_.field("id", id.index);
     json_.field("name", graph_.display_name(id));
     json_.field("op", graph_.op_name(id));
+    json_.field("statement", things_.paths[id]);
     json_.list("on", [&] {
       if (on_host) json_.value(to_string(kHost));
       if (plan_.placement.on_accelerator[id.index]) json_.value(to_string(kAccelerator));
@@ -149,6 +152,8 @@ class Document {
     json_.field("node", graph_.values[t.value].producer.index);
     json_.field("name", name.empty() ? graph_.display_name(graph_.values[t.value].producer) : name);
     json_.field("type", to_string(graph_.values[t.value].type));
+    json_.field("statement", things_.moves[i].path);
+    json_.field("within", things_.moves[i].within);
     json_.field("direction", t.to == kHost ? "accelerator_to_host" : "host_to_accelerator");
     json_.field("from", to_string(t.from));
     json_.field("to", to_string(t.to));
@@ -234,6 +239,7 @@ class Document {
   const std::vector<FusedKernel> fused_;
   const std::vector<TransferFigures> figures_;
   const std::vector<MemoryFigures> memory_;
+  const PlacedThings things_;
   JsonWriter& json_;
   JsonLocations locations_{json_};
 };

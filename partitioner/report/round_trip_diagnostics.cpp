@@ -126,10 +126,8 @@ class Writer {
       case Cause::pinned: return node.op && node.op->moves_to == Side::host ? "to_host() puts it there" : "it is pinned there";
       case Cause::effect: return function ? "it is a host function with effects" : "it has an effect";
       case Cause::no_kernel: return function ? "it is a host function" : "the accelerator has no kernel for it";
-      case Cause::memory: return "the accelerator's memory is full";
-      default: break;
+      default: return cause_phrase(trip.cause);
     }
-    return "that is cheaper by the cost model";
   }
 
   /// What would save time, if that was tried and is so.

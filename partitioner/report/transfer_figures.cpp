@@ -4,7 +4,7 @@
 
 #include "graph/base/units.h"
 #include "partitioner/apply/deliveries.h"
-#include "partitioner/machine/profile_position.h"
+#include "partitioner/machine/profile_keys.h"
 #include "partitioner/report/wording.h"
 
 namespace cleave::planner {
@@ -33,11 +33,10 @@ std::vector<Consumer> consumers_of(const Graph& graph, const Transfer& transfer,
   return consumers;
 }
 
-std::optional<double> measured(const Plan& plan, const Transfer& transfer) {
-  const SourceLocation& location = plan.graph->producer(transfer.value).location;
-  const auto found =
-      location.known() ? plan.profile.transfer_seconds.find(profile_position(location)) : plan.profile.transfer_seconds.end();
-  return found != plan.profile.transfer_seconds.end() ? std::optional(found->second * transfer.frequency) : std::nullopt;
+std::optional<double> measured(const Plan& plan, const std::optional<ProfileKeys>& keys, const Transfer& transfer) {
+  if (!keys) return std::nullopt;
+  const std::optional<double> once = keys->find(plan.profile.transfer_seconds, plan.graph->producer(transfer.value).location);
+  return once ? std::optional(*once * transfer.frequency) : std::nullopt;
 }
 
 std::string phrase(const Consumer& consumer) {
@@ -70,9 +69,11 @@ std::string_view to_string(UseKind kind) {
 std::vector<TransferFigures> transfer_figures(const Plan& plan) {
   const std::vector<Transfer>& transfers = plan.transfers.items;
   const Deliveries deliveries(*plan.graph, *plan.costed.uses, plan.placement, transfers);
+  std::optional<ProfileKeys> keys;
+  if (!plan.profile.transfer_seconds.empty()) keys.emplace(*plan.graph);
   std::vector<TransferFigures> figures(transfers.size());
   for (std::size_t i = 0; i < transfers.size(); ++i)
-    figures[i] = {consumers_of(*plan.graph, transfers[i], deliveries.of(i)), plan.transfer_times[i], measured(plan, transfers[i])};
+    figures[i] = {consumers_of(*plan.graph, transfers[i], deliveries.of(i)), plan.transfer_times[i], measured(plan, keys, transfers[i])};
   return figures;
 }
 

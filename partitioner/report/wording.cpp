@@ -43,6 +43,18 @@ std::string times_phrase(const Graph& graph, RegionId region, double frequency) 
          (assumed ? " (assumed)" : "");
 }
 
+std::string cause_phrase(Cause cause) {
+  switch (cause) {
+    case Cause::pinned: return "it is pinned there";
+    case Cause::effect: return "it has an effect";
+    case Cause::no_kernel: return "the accelerator has no kernel for it";
+    case Cause::memory: return "the accelerator's memory is full";
+    case Cause::none:
+    case Cause::cheaper: break;
+  }
+  return "that is cheaper by the cost model";
+}
+
 std::string machine_phrase(const Machine& machine) {
   return "machine `" + machine.name + "`, " + machine.provenance;
 }

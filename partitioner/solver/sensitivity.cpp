@@ -1,6 +1,7 @@
-// A placement costs a constant plus a slope times the factor by which one part of all transfers grows: where its transfers stand depends on
-// frequencies alone. So the optimum is the lower envelope of lines, and a placement is optimal exactly on one interval. Its ends are found
-// from outside (Newton): the line of the optimum at a point crosses that of the placement at the next, until the two cost the same there.
+// A placement costs a constant plus a slope times the factor by which one part of all transfers, or what executions on the accelerator
+// take, grows: where its transfers stand depends on frequencies alone. So the optimum is the lower envelope of lines, and a placement is
+// optimal exactly on one interval. Its ends are found from outside (Newton): the line of the optimum at a point crosses that of the
+// placement at the next, until the two cost the same there.
 #include "partitioner/solver/sensitivity.h"
 
 #include <algorithm>
@@ -25,19 +26,20 @@ struct Parts {
 
 class Family {
  public:
-  Family(const PlacementProblem& problem, const LinkLatency& latency, bool vary_latency)
-      : problem_(problem), latency_(latency), vary_latency_(vary_latency) {}
+  Family(const PlacementProblem& problem, const LinkLatency& latency, Varied varied)
+      : problem_(problem), latency_(latency), varied_(varied) {}
 
   /// With the varied parts times `factor`; the rest (executions, fixed parts) times `rest`.
   [[nodiscard]] PlacementProblem at(double factor, double rest) const {
     PlacementProblem result = problem_;
+    const double accelerator = varied_ == Varied::speed ? factor : rest;
     for (auto& node : result.nodes) {
       node.host_seconds *= rest;
-      node.accelerator_seconds *= rest;
+      node.accelerator_seconds *= accelerator;
     }
     for (auto& saving : result.savings) {
       saving.host_seconds *= rest;
-      saving.accelerator_seconds *= rest;
+      saving.accelerator_seconds *= accelerator;
     }
     for (auto& value : result.values) {
       for (const bool to_accelerator : {false, true}) {
@@ -55,6 +57,11 @@ class Family {
     for (const PlannedTransfer& transfer : placement.transfers) {
       line.slope += problem_.regions[transfer.region].frequency * split(problem_.values[transfer.value], transfer.to_accelerator).varied;
     }
+    if (varied_ == Varied::speed) {
+      const std::vector<double> seconds = execution_seconds(problem_, placement.on_host, placement.on_accelerator, kAccelerator);
+      for (std::size_t i = 0; i < problem_.nodes.size(); ++i)
+        if (placement.on_accelerator[i]) line.slope += problem_.regions[problem_.nodes[i].region].frequency * seconds[i];
+    }
     line.constant = placement.objective_seconds - line.slope;
     return line;
   }
@@ -63,12 +70,13 @@ class Family {
   [[nodiscard]] Parts split(const PlacementProblem::Value& value, bool to_accelerator) const {
     const double seconds = to_accelerator ? value.host_to_accelerator_seconds : value.accelerator_to_host_seconds;
     const double latency = std::min(seconds, to_accelerator ? latency_.to_accelerator_seconds : latency_.to_host_seconds);
-    return vary_latency_ ? Parts{latency, seconds - latency} : Parts{seconds - latency, latency};
+    if (varied_ == Varied::speed) return {0, seconds};
+    return varied_ == Varied::latency ? Parts{latency, seconds - latency} : Parts{seconds - latency, latency};
   }
 
   const PlacementProblem& problem_;
   const LinkLatency& latency_;
-  bool vary_latency_;
+  Varied varied_;
 };
 
 /// The end of the interval on the way from `start`, where `better` is cheaper than `line`, to 1.
@@ -122,12 +130,18 @@ Result<Sensitivity> sensitivity(const PlacementProblem& problem, const Placement
     return Error{"the placement is not optimal: it costs " + format_seconds(cost) + ", the optimum " +
                  format_seconds(best->objective_seconds)};
   }
-  const Result<Multiples> size = interval(Family(problem, latency, false), placement);
+  const Result<Multiples> size = interval(Family(problem, latency, Varied::bandwidth), placement);
   if (!size) return size.error();
-  const Result<Multiples> start = interval(Family(problem, latency, true), placement);
+  const Result<Multiples> start = interval(Family(problem, latency, Varied::latency), placement);
   if (!start) return start.error();
-  // Seconds a byte grow as bandwidth shrinks.
-  return Sensitivity{{1 / size->high, 1 / size->low}, *start};
+  const Result<Multiples> work = interval(Family(problem, latency, Varied::speed), placement);
+  if (!work) return work.error();
+  // Seconds grow as bandwidth and speed shrink.
+  return Sensitivity{{1 / size->high, 1 / size->low}, *start, {1 / work->high, 1 / work->low}};
+}
+
+PlacementProblem with_multiple(const PlacementProblem& problem, const LinkLatency& latency, Varied varied, double multiple) {
+  return Family(problem, latency, varied).at(varied == Varied::latency ? multiple : 1 / multiple, 1);
 }
 
 }  // namespace cleave::planner

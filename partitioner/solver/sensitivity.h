@@ -1,7 +1,9 @@
-// How far the link may change before another placement becomes cheaper: exact intervals of its bandwidth and of its latency. What a
-// transfer costs is split into a part for its latency and a part for its size; one of them grows, everything else stays.
+// How far the link or the accelerator may change before another placement becomes cheaper: exact intervals of bandwidth, of latency, and of
+// the accelerator's speed. What a transfer costs is split into a part for its latency and a part for its size; one part grows, all else
+// stays.
 #pragma once
 
+#include <cstdint>
 #include <limits>
 
 #include "graph/base/result.h"
@@ -25,10 +27,17 @@ struct Multiples {
 struct Sensitivity {
   Multiples bandwidth;  ///< of both directions, at the same latency
   Multiples latency;    ///< of both directions, at the same bandwidth
+  Multiples speed;      ///< of all executions on the accelerator
 };
+
+/// What is varied.
+enum class Varied : std::uint8_t { bandwidth, latency, speed };
 
 /// The intervals in which no placement costs less than this one. A few re-solves an end. An Error for a malformed problem, one with a
 /// memory capacity (under which nothing proves an optimum), or a placement that is not optimal as things are.
 Result<Sensitivity> sensitivity(const PlacementProblem& problem, const Placement& placement, const LinkLatency& latency);
+
+/// The problem as it is if one of them is another multiple of what it is now; positive.
+PlacementProblem with_multiple(const PlacementProblem& problem, const LinkLatency& latency, Varied varied, double multiple);
 
 }  // namespace cleave::planner

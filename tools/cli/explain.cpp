@@ -1,11 +1,42 @@
-// `cleave explain` and `cleave check`: the plan in words or as a page, and the diagnostics alone.
+// `cleave explain`: the plan in words or as a page, or the answer to one question about it.
 #include "partitioner/report/explain.h"
 
-#include "graph/base/diagnostic_json.h"
+#include "graph/base/file.h"
+#include "partitioner/report/questions/kernel_advice.h"
+#include "partitioner/report/questions/node_report.h"
+#include "partitioner/report/questions/plan_diff.h"
+#include "partitioner/report/questions/sensitivity_report.h"
 #include "tools/cli/page.h"
 #include "tools/cli/session.h"
 
 namespace cleave::cli {
+
+namespace {
+
+/// As text or JSON; nothing where none was asked.
+std::optional<Result<std::string>> answer_question(const Options& options, const Plan& plan) {
+  const auto told = [&](const auto& report, auto... more) {
+    if (!report) return Result<std::string>(report.error());
+    return Result<std::string>(options.json ? to_json(*report, plan, more...) : to_text(*report, plan, more...));
+  };
+  if (!options.node.empty()) {
+    const Result<std::vector<NodeId>> nodes = find_nodes(plan, options.node);
+    if (!nodes) return nodes.error();
+    return options.json ? node_json(plan, *nodes) : node_text(plan, *nodes);
+  }
+  if (options.advise) {
+    const Result<Wiring> wiring = wire(options);
+    if (!wiring) return wiring.error();
+    return told(Result(advise_kernels(plan, wiring->plan.costs)), static_cast<std::size_t>(*options.advise));
+  }
+  if (options.sensitivity) return told(sensitivity_report(plan));
+  if (options.diff.empty()) return std::nullopt;
+  const Result<std::string> text = read_file(options.diff);
+  if (!text) return text.error();
+  return told(diff_with(plan, *text, options.diff));
+}
+
+}  // namespace
 
 int explain_command(const Options& options) {
   const Console console(options);
@@ -13,6 +44,11 @@ int explain_command(const Options& options) {
   int code = kDone;
   const auto plan = load_and_plan(options, console, code);
   if (!plan) return code;
+  if (const std::optional<Result<std::string>> answer = plan->complete() ? answer_question(options, *plan) : std::nullopt) {
+    if (!*answer) return console.fail(answer->error());
+    options.json ? console.document(**answer) : console.out(**answer);
+    return code;
+  }
   if (!options.html_file.empty()) {
     if (Status written = write_page(*plan, options); !written) return console.fail(written.error());
   }
@@ -21,17 +57,6 @@ int explain_command(const Options& options) {
   else if (options.html_file.empty())
     console.out(explain_text(*plan, most_rows(options)));
   console.report(*plan);
-  return code;
-}
-
-int check_command(const Options& options) {
-  const Console console(options);
-  int code = kDone;
-  const auto plan = load_and_plan(options, console, code);
-  if (!plan) return code;
-  if (options.json) console.document(diagnostics_json(plan->diagnostics));
-  console.report(*plan);
-  if (plan->diagnostics.empty()) console.note(options.model + ": no diagnostics");
   return code;
 }
 

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <limits>
 
@@ -120,6 +121,8 @@ class Definitions {
   void add_plan_flags(CLI::App& sub);
   void add_row_flags(CLI::App& sub);
   void add_run_flags(CLI::App& sub);
+  void add_check_flags(CLI::App& sub);
+  void add_questions(CLI::App& sub);
   void add_commands();
   CLI::App* command(const char* name, Command value, const char* description, const char* example);
   [[nodiscard]] FlagInfo flag_info(const CLI::Option& option) const;
@@ -242,6 +245,28 @@ void Definitions::add_run_flags(CLI::App& sub) {
   sub.add_option("--inject", options_.inject, "simulated: a fault, such as kernel:3")->type_name("FAULT");
 }
 
+/// One at a time, in place of the whole plan.
+void Definitions::add_questions(CLI::App& sub) {
+  std::vector<CLI::Option*> questions{sub.get_option("--html")};
+  questions.push_back(
+      sub.add_option("--node", options_.node, "why it is where it is: a name, statement path or LINE[:COL]")->type_name("NODE"));
+  const auto kernels = [this](const std::string& text) { options_.advise = whole_number(text, "--advise", 1, 1'000'000); };
+  questions.push_back(
+      sub.add_option_function<std::string>("--advise", kernels, "what missing accelerator kernels would save; default: 10 of them")
+          ->type_name("[N]"));
+  questions.push_back(sub.add_flag("--sensitivity", options_.sensitivity, "how far link and accelerator may change until the plan does"));
+  questions.push_back(add_file(sub, "--diff", options_.diff, "what differs from this document of `explain --json`"));
+  for (CLI::Option* one : questions)
+    for (CLI::Option* other : questions)
+      if (one < other) one->excludes(other);
+}
+
+void Definitions::add_check_flags(CLI::App& sub) {
+  add_file(sub, "--lock", options_.lock, "fail if the plan is not the one locked in this file");
+  sub.add_flag("--update-lock", options_.update_lock, "write that file")->needs("--lock");
+  add_file(sub, "--baseline", options_.baseline, "fail on what this document of `check --json` does not have");
+}
+
 CLI::App* Definitions::command(const char* name, Command value, const char* description, const char* example) {
   CLI::App* sub = app.add_subcommand(name, description);
   sub->callback([this, value] { options_.command = value; });
@@ -264,6 +289,8 @@ void Definitions::add_commands() {
   for (CLI::App* sub : {run, explain}) add_row_flags(*sub);
   add_run_flags(*run);
   add_file(*explain, "--html", options_.html_file, "the plan as a page for a browser: source with costs, picture, tables");
+  add_questions(*explain);
+  add_check_flags(*check);
   add_file(*dot, "-o", options_.output_file, ".svg, .png, .pdf or .dot; default: dot source to standard output");
   dot->add_flag("--full", options_.full, "every operation, however many there are");
   add_seconds(*dot, "--time-limit", options_.time_limit, "of the layout, before a coarser one is tried; default: 30");
@@ -335,17 +362,20 @@ Manual Definitions::manual() const {
   return manual;
 }
 
-/// `--profile` takes a file only if one follows: `run --profile model.yaml` must not take the model for it.
+/// `--profile` and `--advise` take a value only if one follows: `run --profile model.yaml` must not take the model for it.
+bool is_value_of(const std::string& flag, const std::string& word) {
+  if (flag == "--advise")
+    return !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+  return !word.starts_with("-") && !word.ends_with(".yaml") && !word.ends_with(".yml") && !word.ends_with(".graph");
+}
+
 std::vector<std::string> preprocess(int argc, const char* const* argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
-  const auto ends_with = [](const std::string& word, const char* end) { return word.ends_with(end); };
   for (std::size_t i = 0; i < words.size(); ++i) {
-    if (words[i] != "--profile") continue;
-    const bool file = i + 1 < words.size() && !words[i + 1].starts_with("-") && !ends_with(words[i + 1], ".yaml") &&
-                      !ends_with(words[i + 1], ".yml") && !ends_with(words[i + 1], ".graph");
-    if (!file) words.insert(words.begin() + static_cast<std::ptrdiff_t>(i) + 1, "-");
-    words[i] = "--profile=" + words[i + 1];
-    words.erase(words.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    if (words[i] != "--profile" && words[i] != "--advise") continue;
+    const bool value = i + 1 < words.size() && is_value_of(words[i], words[i + 1]);
+    words[i] += "=" + (value ? words[i + 1] : words[i] == "--advise" ? "10" : "-");
+    if (value) words.erase(words.begin() + static_cast<std::ptrdiff_t>(i) + 1);
   }
   std::reverse(words.begin(), words.end());  // CLI11 takes its vector back to front
   return words;

@@ -57,6 +57,14 @@ struct Options {
 
   // explain
   std::string html_file;
+  std::string node;                    ///< NAME or LINE[:COL]
+  std::optional<std::int64_t> advise;  ///< so many kernels
+  bool sensitivity = false;
+  std::string diff;
+
+  // check
+  std::string lock, baseline;
+  bool update_lock = false;
 
   // calibrate
   double seconds = 0.01;

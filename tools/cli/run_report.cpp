@@ -8,7 +8,8 @@
 #include "graph/array/npy.h"
 #include "graph/base/diagnostic_json.h"
 #include "graph/base/units.h"
-#include "partitioner/machine/profile_position.h"
+#include "graph/base/utf8.h"
+#include "partitioner/machine/profile_keys.h"
 #include "partitioner/report/explain.h"
 #include "tools/cli/values.h"
 
@@ -48,19 +49,20 @@ std::string profile_text(const Graph& graph, const Profile& profile) {
   std::vector<std::pair<std::string, std::string>> lines;
   std::set<std::string> seen;
   std::size_t width = 0;
+  const ProfileKeys keys(graph);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[NodeId(i)];
-    const std::string where = profile_position(node.location);
-    const auto expected = profile.expected.find(where);
-    const auto seconds = profile.host_seconds.find(where);
+    const std::string where = replace_ill_formed(to_string(node.location));
+    const std::optional<double> expected = keys.find(profile.expected, node.location);
+    const std::optional<double> seconds = keys.find(profile.host_seconds, node.location);
     std::string what;
-    if (is_control(node.kind) && expected != profile.expected.end()) {
+    if (is_control(node.kind) && expected) {
       char number[64];
       const bool branch = node.kind == NodeKind::branch;
-      std::snprintf(number, sizeof number, branch ? "`then` in %.3g %% of all cases" : "%.6g trips", expected->second * (branch ? 100 : 1));
+      std::snprintf(number, sizeof number, branch ? "`then` in %.3g %% of all cases" : "%.6g trips", *expected * (branch ? 100 : 1));
       what = number;
-    } else if (node.kind == NodeKind::operation && seconds != profile.host_seconds.end()) {
-      what = format_seconds(seconds->second) + " on the host, `" + graph.display_name(NodeId(i)) + "`";
+    } else if (node.kind == NodeKind::operation && seconds) {
+      what = format_seconds(*seconds) + " on the host, `" + graph.display_name(NodeId(i)) + "`";
     }
     if (what.empty() || !seen.insert(where).second) continue;
     width = std::max(width, where.size());

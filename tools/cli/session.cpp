@@ -17,6 +17,7 @@
 #include "graph/base/utf8.h"
 #include "graph/base/version.h"
 #include "graph/passes/seed.h"
+#include "graph/statement_paths.h"
 #include "graph/text/text.h"
 #include "models/model.h"
 #include "partitioner/report/explain.h"
@@ -144,7 +145,7 @@ Console::Console(const Options& options) : options_(options), color_(wants_color
 Console::~Console() {
   if (!for_sarif_) return;
   const auto printed = [] { return std::fputs("error: out of memory\n", stderr); };
-  (void)detail::guard_memory_or([&] { return write(stderr, to_sarif(*for_sarif_)), 0; }, printed);
+  (void)detail::guard_memory_or([&] { return write(stderr, to_sarif(*for_sarif_, statement_of_)), 0; }, printed);
 }
 
 void Console::line(std::string_view text) const {
@@ -189,7 +190,13 @@ void Console::report(const Diagnostics& diagnostics) const {
   }
 }
 
+StatementOf Console::statements_of(const Plan& plan) const {
+  const auto paths = std::make_shared<const StatementPaths>(*plan.graph);
+  return statement_of_ = [paths](const SourceLocation& place) { return paths->of(place); };
+}
+
 void Console::report(const Plan& plan) const {
+  if (sarif() && !statement_of_) statements_of(plan);
   report(plan.diagnostics);
   if (options_.json || options_.quiet || options_.diagnostics_format == "sarif") return;
   const bool said = std::any_of(plan.diagnostics.begin(), plan.diagnostics.end(), [](const Diagnostic& d) {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "executor/api/wiring.h"
-#include "graph/base/diagnostic.h"
+#include "graph/base/diagnostic_fingerprint.h"
 #include "graph/graph.h"
 #include "partitioner/compile.h"
 #include "tools/cli/options.h"
@@ -37,6 +37,8 @@ class Console {
   void document(std::string_view json) const;  ///< the one of --json, byte for byte
   /// The document {cleave, KEY: text, diagnostics}.
   void document(std::string_view key, std::string_view text, const Diagnostics& diagnostics) const;
+  /// Fingerprints go by the statements of a plan from here on.
+  StatementOf statements_of(const Plan& plan) const;
   void note(std::string_view text) const;  ///< a line about the run; left out by --quiet and --json
   void report(const Diagnostics& diagnostics) const;
   /// Of a plan; behind warnings of round trips, as text, what a run waits for all of them.
@@ -51,6 +53,7 @@ class Console {
 
   const Options& options_;
   bool color_;
+  mutable StatementOf statement_of_;
   mutable std::optional<Diagnostics> for_sarif_;  ///< once anything was reported
 };
 

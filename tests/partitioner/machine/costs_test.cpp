@@ -279,7 +279,7 @@ TEST(Profile, MalformedFilesAreErrors) {
   EXPECT_FALSE(Profile::load("/nonexistent/profile.json").ok());
   const std::string path = ::testing::TempDir() + "costs_test_bad_profile.json";
   for (const char* text :
-       {"", "[]", "{}", "{\"cleave_profile\": 2}", "{\"cleave_profile\": 1, \"expected\": 3}",
+       {"", "[]", "{}", "{\"cleave_profile\": 3}", "{\"cleave_profile\": 1, \"expected\": 3}",
         "{\"cleave_profile\": 1, \"expected\": {\"a:1:1\": -1}}", "{\"cleave_profile\": 1, \"expected\": {\"a:1:1\": \"x\"}}"}) {
     FILE* file = std::fopen(path.c_str(), "w");
     std::fputs(text, file);

@@ -52,7 +52,7 @@ json sarif(const Diagnostics& diagnostics) {
 
 std::multiset<std::string> fingerprints(const json& run) {
   std::multiset<std::string> found;
-  for (const json& result : run["results"]) found.insert(result["partialFingerprints"]["cleaveCause/v1"].get<std::string>());
+  for (const json& result : run["results"]) found.insert(result["partialFingerprints"]["cleaveCause/v2"].get<std::string>());
   return found;
 }
 

@@ -1,0 +1,63 @@
+// `cleave check`: the diagnostics alone, compared with a lock of the plan or with those of an earlier check.
+#include "graph/base/diagnostic_baseline.h"
+#include "graph/base/diagnostic_json.h"
+#include "graph/base/file.h"
+#include "graph/base/output_file.h"
+#include "partitioner/report/questions/lock.h"
+#include "tools/cli/session.h"
+
+namespace cleave::cli {
+namespace {
+
+/// Writes the lock, or adds to the plan's diagnostics what differs from it.
+Status compare_with_lock(const Options& options, const Console& console, Plan& plan) {
+  if (options.update_lock) {
+    const Status written = write_file(options.lock, {lock_text(plan)});
+    if (written) console.note("the plan is locked in " + options.lock);
+    return written;
+  }
+  const Result<std::string> text = read_file(options.lock);
+  if (!text) return Error{text.error().message + "; `--update-lock` writes it", text.error().location, text.error().kind};
+  const Result<Diagnostics> differences = differences_from_lock(plan, *text, options.lock);
+  if (!differences) return differences.error();
+  plan.diagnostics.append(*differences);
+  if (differences->empty()) console.note(options.model + ": the plan is that of " + options.lock);
+  return {};
+}
+
+int report_new(const Options& options, const Console& console, const Diagnostics& all, const StatementOf& statement_of) {
+  const Result<std::string> text = read_file(options.baseline);
+  if (!text) return console.fail(text.error());
+  const Result<std::set<std::string>> baseline = read_baseline(*text, options.baseline);
+  if (!baseline) return console.fail(baseline.error());
+  const SinceBaseline since = since_baseline(all, statement_of, *baseline);
+  if (options.json) console.document(diagnostics_json(all, statement_of));
+  console.report(since.fresh);
+  console.note(options.model + ": " + std::to_string(since.fresh.size()) + " new, " + std::to_string(since.known) + " known, " +
+               std::to_string(since.gone) + " gone since " + options.baseline);
+  return since.fresh.empty() ? kDone : exit_code(since.fresh);
+}
+
+}  // namespace
+
+int check_command(const Options& options) {
+  const Console console(options);
+  if (options.update_lock) {
+    if (Status writable = check_writable(options.lock); !writable) return console.fail(writable.error());
+  }
+  int code = kDone;
+  auto plan = load_and_plan(options, console, code);
+  if (!plan) return code;
+  if (!options.lock.empty() && plan->complete()) {
+    if (Status compared = compare_with_lock(options, console, *plan); !compared) return console.fail(compared.error());
+    if (!plan->ok()) code = exit_code(plan->diagnostics);
+  }
+  const StatementOf statement_of = console.statements_of(*plan);
+  if (!options.baseline.empty()) return report_new(options, console, plan->diagnostics, statement_of);
+  if (options.json) console.document(diagnostics_json(plan->diagnostics, statement_of));
+  console.report(*plan);
+  if (plan->diagnostics.empty() && options.lock.empty()) console.note(options.model + ": no diagnostics");
+  return code;
+}
+
+}  // namespace cleave::cli
