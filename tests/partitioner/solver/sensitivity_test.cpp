@@ -31,6 +31,18 @@ Problem with_link(Problem problem, const LinkLatency& latency, double bandwidth,
   return problem;
 }
 
+/// The problem with a faster accelerator.
+Problem with_speed(Problem problem, double factor) {
+  for (auto& node : problem.nodes) node.accelerator_seconds /= factor;
+  for (auto& saving : problem.savings) saving.accelerator_seconds /= factor;
+  return problem;
+}
+
+Problem with(const Problem& problem, const LinkLatency& latency, Varied varied, double factor) {
+  if (varied == Varied::speed) return with_speed(problem, factor);
+  return with_link(problem, latency, varied == Varied::bandwidth ? factor : 1, varied == Varied::latency ? factor : 1);
+}
+
 /// By how much the placement misses the optimum of another problem.
 double missing(const Problem& problem, const Placement& placement) {
   return testing::brute_force_cost(problem, placement.on_host, placement.on_accelerator) - testing::brute_force(problem).seconds;
@@ -48,14 +60,12 @@ TEST(Sensitivity, EqualsExhaustiveSearchInsideAndOutside) {
     const auto placement = solve(problem);
     const auto answer = sensitivity(problem, *placement, latency);
     ASSERT_TRUE(answer.ok()) << answer.error().message;
-    for (const bool of_latency : {false, true}) {
-      SCOPED_TRACE(of_latency ? "latency" : "bandwidth");
-      const Multiples& interval = of_latency ? answer->latency : answer->bandwidth;
+    for (const auto& [varied, interval] :
+         {std::pair(Varied::bandwidth, answer->bandwidth), {Varied::latency, answer->latency}, {Varied::speed, answer->speed}}) {
+      SCOPED_TRACE(static_cast<int>(varied));
       ASSERT_LE(interval.low, 1);
       ASSERT_GE(interval.high, 1);
-      const auto missing_at = [&](double factor) {
-        return missing(with_link(problem, latency, of_latency ? 1 : factor, of_latency ? factor : 1), *placement);
-      };
+      const auto missing_at = [&, what = varied](double factor) { return missing(with(problem, latency, what, factor), *placement); };
       const double low = std::max(interval.low, 1e-3), high = std::min(interval.high, 1e3);  // where there is no end, far out
       for (const double inside : {low, std::sqrt(low), 1.0, std::sqrt(high), high})
         EXPECT_NEAR(missing_at(inside), 0, 1e-9 / low) << inside;
