@@ -9,9 +9,9 @@
 
 namespace cleave {
 
-/// Observed trips, probabilities and times, keyed by the source position of the control node or op.
+/// Observed trips, probabilities and times, keyed by the statement path of the control node or op (graph/statement_paths.h).
 struct Profile {
-  std::map<std::string, double> expected;      ///< "file:line:column" of a loop or branch -> trips or probability of `then`
+  std::map<std::string, double> expected;      ///< statement path of a loop or branch -> trips or probability of `then`
   std::map<std::string, double> host_seconds;  ///< of an op on the host, a time a single execution took
   /// Of whatever made a value that moved between devices: what one copy took, where the run kept a timeline. For comparison only.
   std::map<std::string, double> transfer_seconds = {};

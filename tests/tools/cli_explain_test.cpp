@@ -45,6 +45,14 @@ class CliExplainTest : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
+TEST_F(CliExplainTest, WithoutAnAcceleratorThereIsNothingToAskAboutIt) {
+  for (const char* asked : {"--advise", "--sensitivity"}) {
+    const CommandResult result = explain(std::string("--device none ") + asked);
+    EXPECT_EQ(result.code, 2) << asked;
+    EXPECT_THAT(result.err, HasSubstr("error: `--device none` leaves no accelerator to ask about"));
+  }
+}
+
 TEST_F(CliExplainTest, ANodeIsFoundByNameLineAndPath) {
   for (const char* asked : {"ranked", "9", "9:17", "for.step/ranked.sort", "sort"}) {
     SCOPED_TRACE(asked);

@@ -24,6 +24,8 @@ std::optional<Result<std::string>> answer_question(const Options& options, const
     if (!nodes) return nodes.error();
     return options.json ? node_json(plan, *nodes) : node_text(plan, *nodes);
   }
+  if (options.device == "none" && (options.advise || options.sensitivity))
+    return Error{"`--device none` leaves no accelerator to ask about", {}, ErrorKind::usage};
   if (options.advise) {
     const Result<Wiring> wiring = wire(options);
     if (!wiring) return wiring.error();
