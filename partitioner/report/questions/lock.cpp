@@ -145,8 +145,12 @@ class Comparison {
       const SourceLocation& place = graph_.nodes[node].location;
       groups[{std::string(place.file_name()), place.line, place.via.get(), was, is}].push_back(node);
     }
-    for (auto& [group, nodes] : groups) {
-      std::sort(nodes.begin(), nodes.end());
+    for (auto& [group, nodes] : groups) std::sort(nodes.begin(), nodes.end());
+    std::vector<const std::pair<const Group, std::vector<NodeId>>*> in_order;  // of the program: groups go by addresses
+    for (const auto& each : groups) in_order.push_back(&each);
+    std::sort(in_order.begin(), in_order.end(), [](const auto* x, const auto* y) { return x->second.front() < y->second.front(); });
+    for (const auto* each : in_order) {
+      const auto& [group, nodes] = *each;
       const std::string run = nodes.size() == 1 ? " runs " : " run ";
       const std::string message = group.was.empty() ? names(nodes) + run + side_phrase(group.is) +
                                                           (nodes.size() == 1 ? ", and is" : ", and are") + " not in the lock"
