@@ -288,7 +288,8 @@ TEST(Schemas, AreWhatTheDocumentSays) {
     text += "\n## " + std::string(name) + "\n\n" + schema["description"].get<std::string>() + "\n" + table_of(schema["definitions"][name]);
   }
   text += "\n## Shared parts\n";
-  for (const auto& [name, part] : JsonSchema::file("common")["definitions"].items()) {
+  const Schema common = JsonSchema::file("common");
+  for (const auto& [name, part] : common["definitions"].items()) {
     text += "\n### " + name + "\n\n" + part["description"].get<std::string>() + "\n";
     if (part.contains("properties")) text += table_of(part);
   }
