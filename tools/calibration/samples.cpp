@@ -314,7 +314,8 @@ class Plan {
     const std::size_t before = tables_.size();
     for (const DType type : kAllTypes) {
       const bool first = tables_.size() == before;
-      if (!first && !is_example(op)) return;
+      // Functions of f64 are others than those of f32.
+      if (!first && !is_example(op) && !(type == DType::f64 && op.elementwise() && !small_)) continue;
       // Products are counted in multiplications: 1024^3 and, on an accelerator, more.
       const std::int64_t most = op.cost_class == CostClass::product ? 64 * most_ : first ? most_ : std::min<std::int64_t>(most_, 1 << 21);
       // Sums say what memory and each cache give, and so where one ends.
