@@ -78,7 +78,7 @@ const std::vector<MathFunction>& math_functions() {
       function<scalars::Tanh>(OF(std::tanh(x)), 2.6, 2.6, {0x3D7F6679}),
       function<scalars::Sigmoid>(OF(1 / (1 + std::exp(-x))), 2.5, 2.5, {0xC085088D}),
       function<scalars::Sinh>(OF(std::sinh(x)), 2.5, 2.5),
-      function<scalars::Cosh>(OF(std::cosh(x)), 2, 2),
+      function<scalars::Cosh>(OF(std::cosh(x)), 2, 2, {0x42B2C4C6}),
       function<scalars::Erf>(OF(std::erf(x)), 1.1, 1.5, {0x3F88ABC2}),
       function<scalars::Gelu>(OF(x / 2 * std::erfc(-x * std::sqrt(decltype(x)(0.5)))), 4.5, 6, {0xBE0F3B38}),
       function<scalars::Sin>(OF(std::sin(x)), 1.6, 1),
@@ -88,7 +88,7 @@ const std::vector<MathFunction>& math_functions() {
       function<scalars::Acos>(OF(std::acos(x)), 1.5, 1.5, {0x3F0B717E}),
       function<scalars::Atan>(OF(std::atan(x)), 2, 2, {0x3EDA92E5}),
       function<scalars::Sqrt>(OF(std::sqrt(x)), 0.5, 0.5),
-      function<scalars::Rsqrt>(OF(1 / std::sqrt(x)), 1.5, 1.5),
+      function<scalars::Rsqrt>(OF(1 / std::sqrt(x)), 1.5, 1.5, {0x0080CAB3}),
       function<scalars::Reciprocal>(OF(1 / x), 0.5, 0.5),
   };
   return functions;
