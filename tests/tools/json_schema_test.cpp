@@ -13,6 +13,7 @@
 #include "graph/text/text.h"
 #include "models/model.h"
 #include "partitioner/report/explain.h"
+#include "tests/support/all_models.h"
 #include "tests/support/command.h"
 #include "tests/support/json_schema.h"
 #include "tests/support/namespaces.h"
@@ -35,15 +36,6 @@ json explained(const Graph& graph, Policy policy) {
   CompileOptions options{.device = "simulated", .placement = policy};
   for (const char* flag : {"Wall", "Wextra", "Wimplicit-copy", "Rround-trip"}) EXPECT_TRUE(options.diagnostics.parse(flag));
   return json::parse(explain_json(plan(graph, runtime::wire(options)->plan)));
-}
-
-std::vector<fs::path> all_models() {
-  std::vector<fs::path> paths;
-  for (const char* folder : {"models", "docs/examples", "tests/golden"})
-    for (const auto& entry : fs::recursive_directory_iterator(fs::path(source_dir()) / folder))
-      if (entry.path().extension() == ".yaml") paths.push_back(entry.path());
-  std::sort(paths.begin(), paths.end());
-  return paths;
 }
 
 TEST(Explain, OfEveryModelUnderEveryPolicyIsValid) {

@@ -14,6 +14,7 @@
 #include "graph/base/version.h"
 #include "models/model.h"
 #include "partitioner/compile.h"
+#include "tests/support/all_models.h"
 #include "tests/support/command.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/places.h"
@@ -33,15 +34,6 @@ Diagnostics diagnose(const std::string& path, Policy policy) {
   for (const char* flag : {"Wall", "Wextra", "Wimplicit-copy", "Rround-trip"}) EXPECT_TRUE(options.diagnostics.parse(flag));
   const Graph graph = read_model(path);
   return graph.ok() ? plan(graph, options).diagnostics : graph.diagnostics;
-}
-
-std::vector<fs::path> all_models() {
-  std::vector<fs::path> paths;
-  for (const char* folder : {"models", "docs/examples", "tests/golden"})
-    for (const auto& entry : fs::recursive_directory_iterator(fs::path(source_dir()) / folder))
-      if (entry.path().extension() == ".yaml") paths.push_back(entry.path());
-  std::sort(paths.begin(), paths.end());
-  return paths;
 }
 
 json sarif(const Diagnostics& diagnostics) {

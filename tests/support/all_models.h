@@ -1,0 +1,22 @@
+// Every model file of the tree: what a property of all plans or documents is tried on.
+#pragma once
+
+#include <algorithm>
+#include <filesystem>
+#include <vector>
+
+#include "tests/support/places.h"
+
+namespace cleave::testing {
+
+/// Of models, examples of the documents and golden cases, in order; some are there for their errors.
+inline std::vector<std::filesystem::path> all_models() {
+  std::vector<std::filesystem::path> paths;
+  for (const char* folder : {"models", "docs/examples", "tests/golden"})
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(std::filesystem::path(source_dir()) / folder))
+      if (entry.path().extension() == ".yaml") paths.push_back(entry.path());
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+}  // namespace cleave::testing
