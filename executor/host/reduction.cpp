@@ -220,7 +220,7 @@ void places_in_short_rows(const Finder& by, const std::byte* in, std::int64_t ro
 }
 
 void places_in_rows(const Finder& by, const std::byte* in, std::int64_t rows, std::int64_t count, std::int64_t element, std::int32_t* out) {
-  if (count < by.least_line) return places_in_short_rows(by, in, rows, count, element, out);
+  if (count < by.least_line && count <= kShortRow) return places_in_short_rows(by, in, rows, count, element, out);
   if (count <= kPiece) return by.in_lines(in, rows, count, out);
   for (std::int64_t row = 0; row < rows; ++row) out[row] = place_in_row(by, in + row * count * element, count, element, Workers::none());
 }
