@@ -1,4 +1,4 @@
-// What every op of the vocabulary must keep, tested unasked: add an op and a sample (tests/support/op_samples.cpp), and it is here.
+// What every op of the vocabulary must keep, tested unasked: add an op and a sample (tests/support/op_samples), and it is here.
 #include <gtest/gtest.h>
 
 #include <cmath>

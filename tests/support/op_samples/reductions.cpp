@@ -1,0 +1,38 @@
+// Reductions, running sums and softmax.
+#include "tests/support/op_samples/samples.h"
+
+namespace cleave::testing {
+
+void add_reductions(Samples& s) {
+  const auto takes = [](std::string_view op, DType dtype) {
+    if (op == "mean") return is_floating(dtype);
+    if (op == "sum" || op == "prod" || op == "any" || op == "all") return true;
+    return dtype != boolean;
+  };
+  for (const char* op : {"sum", "mean", "prod", "max", "min", "any", "all", "argmax", "argmin"}) {
+    for (const DType dtype : kAllTypes) {
+      if (!takes(op, dtype)) continue;
+      s.add(op, {s.numbers(dtype, {3, 4})});
+      s.add(op, {s.numbers(dtype, {3, 4})}, {{"axis", std::int64_t{0}}});
+      s.add(op, {s.numbers(dtype, {2, 3, 4})}, {{"axis", Integers{-1, 0}}, {"keepdims", true}});
+      s.add(op, {s.numbers(dtype, {4, 0})}, {{"axis", std::int64_t{0}}});
+    }
+    s.add(op, {s.numbers(f32, {})});
+    s.add(op, {s.numbers(f32, {7})}, {{"axis", Integers{}}});
+    s.add(op, {s.numbers(f32, {129, 67})}, {{"axis", std::int64_t{1}}});
+  }
+  for (const DType dtype : kAllTypes) {
+    s.add("cumulative_sum", {s.numbers(dtype, {9})});
+    s.add("cumulative_sum", {s.numbers(dtype, {2, 5, 3})}, {{"axis", std::int64_t{1}}});
+  }
+  for (const char* op : {"softmax", "log_softmax"}) {
+    for (const DType dtype : {f32, f64, f16, bf16}) {
+      s.add(op, {s.numbers(dtype, {3, 5})});
+      s.add(op, {s.numbers(dtype, {2, 4, 3})}, {{"axis", std::int64_t{1}}});
+    }
+    s.add(op, {s.numbers(f32, {50, 70}, {-90, 90})});
+    s.add(op, {s.numbers(f32, {3, 0})});
+  }
+}
+
+}  // namespace cleave::testing
