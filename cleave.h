@@ -10,6 +10,7 @@
 #include "graph/base/diagnostic_text.h"
 #include "graph/base/version.h"
 #include "graph/ops/ops.h"
+#include "graph/ops/statistics.h"
 #include "graph/text/text.h"
 #include "graph/trace/host_call.h"
 #include "graph/trace/trace.h"

@@ -23,6 +23,7 @@ set(graph_headers
   graph/host_function.h
   graph/op.h
   graph/ops/ops.h
+  graph/ops/statistics.h
   graph/passes/pass_table.h
   graph/text/text.h
   graph/trace/control_flow.h

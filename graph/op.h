@@ -42,6 +42,8 @@ struct TypeError {
 using TypeResult = std::variant<std::vector<TensorType>, TypeError>;
 
 struct CallLimits;
+class Composer;
+class Part;
 
 /// What the meaning of an op may use beside its operands.
 struct OpContext {
@@ -66,7 +68,7 @@ struct AttributeDef {
   bool required = false;                   ///< neither required nor fallback: absent is a meaning of its own (`axis`)
 };
 
-/// One operation. The families' tables are in graph/ops; find_op("sum") finds one.
+/// One operation, or a composite function. The families' tables are in graph/ops; find_op("sum") finds one.
 struct OpDef {
   std::string name;  ///< also its spelling in models and pictures; array API standard names where one exists
   int min_inputs = 0;
@@ -102,6 +104,11 @@ struct OpDef {
   /// meant.
   Side moves_to = Side::none;
 
+  /// Composite functions only: traces the parts that together compute the results, of the types that the type rule gave, from operands that
+  /// were checked and promoted (graph/trace/composer.h). A composite function never stands in a Graph: it has no cost and no kernel.
+  std::vector<Part> (*expand)(Composer& composer, const std::vector<Part>& inputs, const Attributes& attributes) = nullptr;
+  [[nodiscard]] bool composite() const { return expand != nullptr; }
+
   [[nodiscard]] Purity purity_for(const Attributes& a) const { return purity_of ? purity_of(a) : purity; }
 };
 
@@ -113,5 +120,9 @@ std::optional<TypeError> normalize_call(const OpDef& op, std::size_t input_count
 const OpDef* find_op(std::string_view name);
 /// All ops, by name.
 std::span<const OpDef* const> all_ops();
+/// What can be called: an op or a composite function; null if there is none of that name.
+const OpDef* find_function(std::string_view name);
+/// All of them, by name.
+std::span<const OpDef* const> all_functions();
 
 }  // namespace cleave

@@ -130,8 +130,12 @@ class Writer {
       if (where.file && seen.emplace(where.file_name(), region, message).second) places.emplace_back(where, region, message);
     };
     const auto add_chain = [&](const SourceLocation& where) {
-      for (const SourceFrame* frame = where.via.get(); frame; frame = frame->location.via.get())
-        add(frame->location, 0, "in `" + frame->label + "`, from here");
+      const SourceLocation* from = &where;
+      for (const SourceFrame* frame = where.via.get(); frame; frame = frame->location.via.get()) {
+        const bool moved = !(frame->location == *from);  // as in the text
+        add(frame->location, 0, "in `" + frame->label + (moved ? "`, from here" : "`"));
+        from = &frame->location;
+      }
     };
     add_chain(diagnostic.location);
     for (const Note& note : diagnostic.notes) {

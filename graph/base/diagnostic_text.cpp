@@ -96,12 +96,15 @@ class Writer {
 
   void chain(const SourceLocation& location) {
     int shown = 0;
+    const SourceLocation* from = &location;
     for (const SourceFrame* frame = location.via.get(); frame; frame = frame->location.via.get()) {
       if (++shown > kMostFrames) {
         head({}, "note", kCyan, "further scopes are not shown", "");
         return;
       }
-      head(frame->location, "note", kCyan, "in `" + frame->label + "`, from here", "");
+      const bool moved = !(frame->location == *from);  // not where a composite function is called, which is the place itself
+      head(frame->location, "note", kCyan, "in `" + frame->label + (moved ? "`, from here" : "`"), "");
+      from = &frame->location;
     }
   }
 

@@ -1,4 +1,4 @@
-// The one list of ops.
+// The one list of ops, and that of composite functions.
 #include "graph/ops/op_table.h"
 
 #include <algorithm>
@@ -28,29 +28,57 @@ std::span<const ops::OpFamily> ops::op_families() {
   return families;
 }
 
+std::span<const ops::OpFamily> ops::composite_families() {
+  static constexpr OpFamily families[] = {
+      {"statistics", "Statistics", statistics_functions},
+  };
+  return families;
+}
+
 namespace {
 
-std::vector<const OpDef*> collect() {
-  std::vector<const OpDef*> all;
-  for (const ops::OpFamily& family : ops::op_families()) {
+using Ops = std::vector<const OpDef*>;
+
+void add(Ops& all, std::span<const ops::OpFamily> families) {
+  for (const ops::OpFamily& family : families) {
     for (const OpDef& op : family.ops()) all.push_back(&op);
   }
   std::sort(all.begin(), all.end(), [](const OpDef* a, const OpDef* b) { return a->name < b->name; });
-  return all;
+}
+
+const OpDef* find(std::span<const OpDef* const> all, std::string_view name) {
+  const auto found =
+      std::lower_bound(all.begin(), all.end(), name, [](const OpDef* op, std::string_view wanted) { return op->name < wanted; });
+  return found != all.end() && (*found)->name == name ? *found : nullptr;
 }
 
 }  // namespace
 
 std::span<const OpDef* const> all_ops() {
-  static const std::vector<const OpDef*> all = collect();
+  static const Ops all = [] {
+    Ops primitive;
+    add(primitive, ops::op_families());
+    return primitive;
+  }();
+  return all;
+}
+
+std::span<const OpDef* const> all_functions() {
+  static const Ops all = [] {
+    Ops functions;
+    add(functions, ops::op_families());
+    add(functions, ops::composite_families());
+    return functions;
+  }();
   return all;
 }
 
 const OpDef* find_op(std::string_view name) {
-  const auto all = all_ops();
-  const auto found =
-      std::lower_bound(all.begin(), all.end(), name, [](const OpDef* op, std::string_view wanted) { return op->name < wanted; });
-  return found != all.end() && (*found)->name == name ? *found : nullptr;
+  return find(all_ops(), name);
+}
+
+const OpDef* find_function(std::string_view name) {
+  return find(all_functions(), name);
 }
 
 }  // namespace cleave

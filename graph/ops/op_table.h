@@ -15,6 +15,8 @@ struct OpFamily {
 };
 /// All of them, in the order of documents.
 std::span<const OpFamily> op_families();
+/// The composite functions, which are traced into ops: a family's name is that of its file here.
+std::span<const OpFamily> composite_families();
 
 std::span<const OpDef> arithmetic_ops();  ///< add … square, clip
 std::span<const OpDef> math_ops();        ///< exp … isinf
@@ -33,5 +35,7 @@ std::span<const OpDef> random_ops();      ///< random_uniform, random_normal
 std::span<const OpDef> sorting_ops();     ///< sort … unique
 std::span<const OpDef> effect_ops();      ///< print, write_npy, host_call
 std::span<const OpDef> transfer_ops();    ///< to_host, to_accelerator
+
+std::span<const OpDef> statistics_functions();  ///< var, std
 
 }  // namespace cleave::ops

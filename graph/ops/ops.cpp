@@ -1,43 +1,16 @@
 // The functions of ops.h: each one is its name, its operands and its attributes.
 #include "graph/ops/ops.h"
 
-#include "graph/trace/trace_context.h"
+#include "graph/ops/calls.h"
 
 namespace cleave {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
-
-/// Records `op`, which bears the name of the function that the user called at `here`.
-template <class Inputs = std::initializer_list<Tensor>>
-Tensor call(std::string_view op, const Inputs& inputs, Attributes attributes, const Here& here) {
-  return detail::call(op, inputs, std::move(attributes), here.of(op));
-}
-
-void set(Attributes& attributes, const char* name, const Axes& axes) {
-  if (axes.list) attributes.set(name, *axes.list);
-}
-void set(Attributes& attributes, const char* name, std::optional<int> axis) {
-  if (axis) attributes.set(name, std::int64_t{*axis});
-}
-void set(Attributes& attributes, const char* name, std::optional<DType> dtype) {
-  if (dtype) attributes.set(name, *dtype);
-}
-void set(Attributes& attributes, const char* name, const std::optional<Number>& number) {
-  if (!number) return;
-  switch (number->literal.type) {
-    case Literal::Type::boolean: return attributes.set(name, number->literal.integer != 0);
-    case Literal::Type::integer: return attributes.set(name, number->literal.integer);
-    case Literal::Type::floating: return attributes.set(name, number->literal.floating);
-  }
-}
-
-template <class T>
-Attributes axis(const T& axes) {
-  Attributes attributes;
-  set(attributes, "axis", axes);
-  return attributes;
-}
+using ops::axis;
+using ops::call;
+using ops::call_two;
+using ops::set;
 
 Tensor reduce(std::string_view op, const Tensor& x, const ReduceOptions& options, const Here& here) {
   Attributes attributes = axis(options.axis);
@@ -213,14 +186,6 @@ Tensor random(std::string_view op, Attributes attributes, Shape shape, const Ran
   return call(op, {}, std::move(attributes), here);
 }
 
-/// The results of an op that gives two; void handles where nothing is traced.
-template <class T>
-T two(std::string_view op, const Tensor& x, Attributes attributes, const Here& here) {
-  std::vector<Tensor> results = detail::apply(op, {&x, 1}, std::move(attributes), here.of(op));
-  results.resize(2, results.empty() ? Tensor() : results.front());  // after a mistake there is one, void
-  return {results[0], results[1]};
-}
-
 Tensor ordered(std::string_view op, const Tensor& x, const SortOptions& options, const Here& here) {
   return call(op, {x}, {{"axis", std::int64_t{options.axis}}, {"descending", options.descending}}, here);
 }
@@ -241,10 +206,10 @@ Tensor argsort(const Tensor& x, const SortOptions& options, Here here) {
   return ordered("argsort", x, options, here);
 }
 TopK top_k(const Tensor& x, std::int64_t k, Here here) {
-  return two<TopK>("top_k", x, {{"k", k}}, here);
+  return call_two<TopK>("top_k", {&x, 1}, {{"k", k}}, here);
 }
 Unique unique(const Tensor& x, Here here) {
-  return two<Unique>("unique", x, {}, here);
+  return call_two<Unique>("unique", {&x, 1}, {}, here);
 }
 
 void print(std::string label, const Tensor& x, Here here) {

@@ -13,16 +13,6 @@ namespace {
 
 enum class Gives : std::uint8_t { same, sum, index, truth };
 
-/// The result's shape without the marked axes, or with extent 1 in their place.
-Shape reduced(const Shape& shape, const AxisMarks& marked, bool keepdims) {
-  Shape result;
-  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-    if (!marked[axis]) result.push_back(shape[axis]);
-    if (marked[axis] && keepdims) result.push_back(1);
-  }
-  return result;
-}
-
 DType result_dtype(Gives gives, DType from) {
   switch (gives) {
     case Gives::same: break;
@@ -153,7 +143,7 @@ TypeResult reduction_type(const ReductionRule& rule, Types inputs, const Attribu
   if (rule.gives == Gives::index && count > std::numeric_limits<std::int32_t>::max()) {
     return refuse(DiagnosticKind::shape, rule.op, inputs, "too many elements for an i32 index");
   }
-  return give(rule.op, inputs, {result_dtype(rule.gives, x.dtype), reduced(x.shape, marked, attributes.get_or("keepdims", false))});
+  return give(rule.op, inputs, {result_dtype(rule.gives, x.dtype), reduced_shape(x.shape, marked, attributes.get_or("keepdims", false))});
 }
 
 /// Row-major strides over the kept (or else the marked) axes of `shape`, 0 along the others.

@@ -61,6 +61,15 @@ AxisMarks marked_axes(const Attributes& attributes, int rank) {
   return std::get<0>(marked);
 }
 
+Shape reduced_shape(const Shape& shape, const AxisMarks& marked, bool keepdims) {
+  Shape result;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    if (!marked[axis]) result.push_back(shape[axis]);
+    if (marked[axis] && keepdims) result.push_back(1);
+  }
+  return result;
+}
+
 AttributeDef required(std::string name, AttributeDef::Type type) {
   return {std::move(name), type, std::nullopt, true};
 }
@@ -83,6 +92,13 @@ OpDef op_record(std::string signature, int operands, std::vector<AttributeDef> a
   op.cost = cost;
   op.meaning = meaning;
   return op;
+}
+
+OpDef composite_record(std::string signature, int operands, std::vector<AttributeDef> attributes, std::string summary,
+                       decltype(OpDef::type_rule) type_rule, decltype(OpDef::expand) expand) {
+  OpDef function = op_record(std::move(signature), operands, std::move(attributes), std::move(summary), type_rule, nullptr, nullptr);
+  function.expand = expand;
+  return function;
 }
 
 std::vector<OpDef> of_class(CostClass of, std::vector<OpDef> ops, decltype(OpDef::form) form) {

@@ -41,6 +41,9 @@ std::variant<AxisMarks, TypeError> find_axes(std::string_view op, Types inputs, 
 /// The marks of a call that passed find_axes.
 AxisMarks marked_axes(const Attributes& attributes, int rank);
 
+/// The shape without the marked axes, or with extent 1 in their place.
+Shape reduced_shape(const Shape& shape, const AxisMarks& marked, bool keepdims);
+
 using Integers = std::vector<std::int64_t>;
 
 AttributeDef required(std::string name, AttributeDef::Type type);
@@ -50,6 +53,9 @@ AttributeDef with_default(std::string name, AttributeDef::Type type, AttributeVa
 /// The record of a pure op that takes exactly `operands`; its name is what stands before the parenthesis of its signature.
 OpDef op_record(std::string signature, int operands, std::vector<AttributeDef> attributes, std::string summary,
                 decltype(OpDef::type_rule) type_rule, decltype(OpDef::cost) cost, decltype(OpDef::meaning) meaning);
+/// The record of a composite function with exactly `operands`.
+OpDef composite_record(std::string signature, int operands, std::vector<AttributeDef> attributes, std::string summary,
+                       decltype(OpDef::type_rule) type_rule, decltype(OpDef::expand) expand);
 /// Says of each record what kind of work it is.
 std::vector<OpDef> of_class(CostClass of, std::vector<OpDef> ops, decltype(OpDef::form) form = nullptr);
 

@@ -68,7 +68,7 @@ TraceContext* context_for(std::string_view op, const Here& here) {
 }
 
 const OpDef& find(std::string_view name) {
-  const OpDef* op = find_op(name);
+  const OpDef* op = find_function(name);
   CLEAVE_CHECK(op != nullptr, "a function of the tracing API names no op");
   return *op;
 }

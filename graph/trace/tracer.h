@@ -21,6 +21,9 @@ struct Literal {
   double floating = 0;
 };
 
+/// The element type of a literal that meets no other operand.
+DType default_dtype(const Literal& literal);
+
 /// What an op is applied to: a value of the graph, a literal, or poison (neither: the result of a mistake already reported).
 struct Operand {
   ValueId value;
@@ -46,8 +49,8 @@ class Tracer {
   Operand constant(Array value, SourceLocation location);
 
   // --- operations ---------------------------------------------------------------------------------------------------------------
-  /// Applies `op`. Returns one operand a result; all poisoned (as many as the op has at the least, never empty unless the op gives none)
-  /// after a mistake.
+  /// Applies `op`; a composite function is traced into its parts. Returns one operand a result; all poisoned (as many as the op has at the
+  /// least, never empty unless the op gives none) after a mistake.
   std::vector<Operand> apply(const OpDef& op, std::span<const Operand> inputs, Attributes attributes, SourceLocation location);
   /// Single-result form.
   Operand call(const OpDef& op, std::span<const Operand> inputs, Attributes attributes, SourceLocation location);
@@ -102,6 +105,8 @@ class Tracer {
   Graph finish();
 
  private:
+  std::vector<Operand> compose(const OpDef& op, std::span<const Operand> inputs, Attributes attributes, const SourceLocation& location);
+
   struct State_;
   std::unique_ptr<State_> state_;
 };

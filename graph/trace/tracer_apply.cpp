@@ -1,4 +1,6 @@
-// Tracer: one op applied. Attributes are completed, operands promoted, the type rule asked, the node recorded.
+// Tracer: one op applied. Attributes are completed, operands promoted, the type rule asked, the node recorded; a composite function is
+// traced into its parts.
+#include "graph/trace/composer.h"
 #include "graph/trace/tracer_state.h"
 
 namespace cleave {
@@ -87,21 +89,8 @@ Tracer::State_::Recorded Tracer::State_::record(const OpDef& op, std::span<const
   } else if (std::optional<Literal> folded = fold_literals(op, inputs, attributes)) {
     return {true, folded, 0, 1};
   }
-  if (!promote_operands(op, inputs, location)) return {};
-
-  if (types.size() < values.size()) types.resize(values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) types[i] = graph.values[values[i]].type;
-  TypeResult ruled = op.type_rule(std::span(types).first(values.size()), attributes);
-  if (auto* refused = std::get_if<TypeError>(&ruled)) {
-    error(refused->kind, location, std::move(refused->message));
-    return {};
-  }
-  auto& results = *std::get_if<std::vector<TensorType>>(&ruled);
-  for (const TensorType& result : results) {
-    if (checked_bytes(result)) continue;
-    error(DiagnosticKind::shape, location, "the result of `" + op.name + "` is too large: " + to_string(result));
-    return {};
-  }
+  std::optional<std::vector<TensorType>> results = checked_results(op, inputs, attributes, location);
+  if (!results) return {};
 
   NodeId id = add_node(NodeKind::operation, region, location);
   Node& node = graph.nodes[id];
@@ -111,11 +100,58 @@ Tracer::State_::Recorded Tracer::State_::record(const OpDef& op, std::span<const
   if (!places.empty() && op.moves_to == Side::none) node.pin = places.back();
   if (!frames.empty() && op.purity_for(node.attributes) == Purity::effect && may_fail_on_purpose(op)) frames.back().may_end = true;
   const std::size_t first = graph.values.size();
-  for (TensorType& result : results) add_result(id, std::move(result), region);
-  return {true, std::nullopt, first, results.size()};
+  for (TensorType& result : *results) add_result(id, std::move(result), region);
+  return {true, std::nullopt, first, results->size()};
+}
+
+std::optional<std::vector<TensorType>> Tracer::State_::checked_results(const OpDef& op, std::span<const Operand> inputs,
+                                                                       const Attributes& attributes, const SourceLocation& location) {
+  if (!promote_operands(op, inputs, location)) return std::nullopt;
+  if (types.size() < values.size()) types.resize(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) types[i] = graph.values[values[i]].type;
+  TypeResult ruled = op.type_rule(std::span(types).first(values.size()), attributes);
+  if (auto* refused = std::get_if<TypeError>(&ruled)) {
+    error(refused->kind, location, std::move(refused->message));
+    return std::nullopt;
+  }
+  auto& results = *std::get_if<std::vector<TensorType>>(&ruled);
+  for (const TensorType& result : results) {
+    if (checked_bytes(result)) continue;
+    error(DiagnosticKind::shape, location, "the result of `" + op.name + "` is too large: " + to_string(result));
+    return std::nullopt;
+  }
+  return std::move(results);
+}
+
+std::vector<Operand> Tracer::compose(const OpDef& op, std::span<const Operand> inputs, Attributes attributes,
+                                     const SourceLocation& location) {
+  for (const Operand& input : inputs)
+    if (input.poisoned()) return {1, Operand()};
+  if (std::optional<TypeError> refused = normalize_call(op, inputs.size(), attributes)) {
+    state_->error(refused->kind, location, std::move(refused->message));
+    return {1, Operand()};
+  }
+  const auto wanted = state_->checked_results(op, inputs, attributes, location);
+  if (!wanted) return {1, Operand()};
+  Parts operands;
+  for (const ValueId value : state_->values) operands.emplace_back(*this, value);
+
+  push_scope(op.name, location);
+  Composer composer(*this, location);
+  const Parts parts = op.expand(composer, operands, attributes);
+  CLEAVE_CHECK(parts.size() == wanted->size(), "a composite function gives another number of results than its type rule");
+  std::vector<Operand> results;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    results.push_back(materialize(parts[i].operand(), location, (*wanted)[i].dtype));
+    const TensorType* given = type(results.back());
+    CLEAVE_CHECK(!given || *given == (*wanted)[i], "a composite function gives another type than its type rule");
+  }
+  pop_scope();
+  return results;
 }
 
 std::vector<Operand> Tracer::apply(const OpDef& op, std::span<const Operand> inputs, Attributes attributes, SourceLocation location) {
+  if (op.composite()) return compose(op, inputs, std::move(attributes), location);
   const std::size_t poisoned = results_at_least(op, attributes);
   const State_::Recorded recorded = state_->record(op, inputs, std::move(attributes), location);
   if (!recorded.ok) return std::vector<Operand>(poisoned);
@@ -127,6 +163,7 @@ std::vector<Operand> Tracer::apply(const OpDef& op, std::span<const Operand> inp
 }
 
 Operand Tracer::call(const OpDef& op, std::span<const Operand> inputs, Attributes attributes, SourceLocation location) {
+  if (op.composite()) return compose(op, inputs, std::move(attributes), location).front();
   const State_::Recorded recorded = state_->record(op, inputs, std::move(attributes), location);
   if (!recorded.ok || recorded.count == 0) return {};
   if (recorded.literal) return {*recorded.literal, state_->chained(std::move(location))};

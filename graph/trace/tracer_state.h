@@ -13,8 +13,6 @@
 
 namespace cleave {
 
-/// The element type of a literal that meets no other operand.
-DType default_dtype(const Literal& literal);
 std::string to_string(const Literal& literal);
 /// Whether a literal may stand for a value of `dtype` where nothing is promoted (yielded values, arms of a branch).
 bool adapts(const Literal& literal, DType dtype);
@@ -82,6 +80,9 @@ struct Tracer::State_ {
   ValueId cast(ValueId value, DType dtype, const SourceLocation& location);
 
   Recorded record(const OpDef& op, std::span<const Operand> inputs, Attributes attributes, const SourceLocation& location);
+  /// The types that the type rule gives for the operands, which are then in `values`, promoted; an error and nothing if it refuses them.
+  std::optional<std::vector<TensorType>> checked_results(const OpDef& op, std::span<const Operand> inputs, const Attributes& attributes,
+                                                         const SourceLocation& location);
   /// Fills `values` with the operands of `op`, promoted.
   bool promote_operands(const OpDef& op, std::span<const Operand> inputs, const SourceLocation& location);
 

@@ -67,11 +67,11 @@ PlannedCall Evaluation::plan(const ExpressionNode& node) {
   }
   const auto host_function = evaluator_.host_functions.find(node.text);
   if (host_function != evaluator_.host_functions.end()) return plan_host_function(node, host_function->second);
-  return plan_op(node, *find_op(node.text));
+  return plan_op(node, *find_function(node.text));
 }
 
 bool Evaluator::check_callee(const std::string& name, Span span) {
-  if ((inliner && inliner->takes(name)) || host_functions.contains(name) || find_op(name)) return true;
+  if ((inliner && inliner->takes(name)) || host_functions.contains(name) || find_function(name)) return true;
   if (unreadable.contains(name)) return false;
   if (std::find(kNotYet.begin(), kNotYet.end(), name) != kNotYet.end()) {
     fail(DiagnosticKind::unsupported, span, "`" + name + "` is not supported yet");
@@ -82,10 +82,10 @@ bool Evaluator::check_callee(const std::string& name, Span span) {
     std::vector<std::string> names;
     if (inliner) names = inliner->function_names();
     for (const auto& [declared, function] : host_functions) names.push_back(declared);
-    for (const OpDef* op : all_ops()) names.push_back(op->name);
+    for (const OpDef* op : all_functions()) names.push_back(op->name);
     suggestion = errors.suggest(name, names);
     const std::string last = name.substr(name.rfind('_') + 1);  // of `torch_relu`
-    if (suggestion.empty() && find_op(last)) suggestion = "; did you mean `" + last + "`?";
+    if (suggestion.empty() && find_function(last)) suggestion = "; did you mean `" + last + "`?";
   }
   fail(DiagnosticKind::unknown, span, "unknown operation `" + name + "`" + suggestion);
   return false;

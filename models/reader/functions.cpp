@@ -12,7 +12,7 @@ std::optional<Function> read_function(const YamlEntry& entry, Errors& errors) {
   if (!name) return std::nullopt;
   Function function;
   function.name = *name;
-  if (find_op(name->text)) {
+  if (find_function(name->text)) {
     errors.add(DiagnosticKind::value, name->span, "`" + name->text + "` is an operation; a function needs a name of its own");
     return std::nullopt;
   }

@@ -186,9 +186,23 @@ std::string table(const std::vector<Row>& rows) {
   return text;
 }
 
+using SamplesByOp = std::map<const OpDef*, std::vector<OpSample>>;
+
+std::string section(const ops::OpFamily& family, SamplesByOp& samples, const std::vector<BackEnd>& devices) {
+  std::vector<Row> rows = {{"op", "gives", "attributes", "element types", "runs on"}, {"---", "---", "---", "---", "---"}};
+  for (const OpDef& op : family.ops()) {
+    const std::vector<OpSample>& own = samples[&op];
+    rows.push_back({"`" + op.signature + "`", op.summary, attributes_of(op, own), element_types(op, own),
+                    op.composite() ? "" : places_of(own, devices)});
+  }
+  return (family.ops()[0].composite() ? "\n### " : "\n## ") + std::string(family.title) + "\n\n" + table(rows);
+}
+
 std::string reference(const std::vector<BackEnd>& devices) {
-  std::map<const OpDef*, std::vector<OpSample>> samples;
-  for (OpSample& sample : op_samples()) samples[sample.op].push_back(std::move(sample));
+  SamplesByOp samples;
+  for (auto some : {op_samples, composite_samples}) {
+    for (OpSample& sample : some()) samples[sample.op].push_back(std::move(sample));
+  }
   std::string text =
       "# The vocabulary\n\n"
       "Written from the ops' records; the test `docs_ops_reference_test` keeps it up to date.\n\n"
@@ -199,14 +213,12 @@ std::string reference(const std::vector<BackEnd>& devices) {
       "Element types are those of the operands: *numbers* are all but bool, *floating* is f16, bf16, f32 and f64, *integers*\n"
       "are u8, i32 and i64. An op runs where it says: on the host, on the simulated accelerator, on a GPU (cuda). What runs\n"
       "on the host alone makes the accelerator wait for it; `cleave explain` shows where.\n";
-  for (const ops::OpFamily& family : ops::op_families()) {
-    std::vector<Row> rows = {{"op", "gives", "attributes", "element types", "runs on"}, {"---", "---", "---", "---", "---"}};
-    for (const OpDef& op : family.ops()) {
-      const std::vector<OpSample>& own = samples[&op];
-      rows.push_back({"`" + op.signature + "`", op.summary, attributes_of(op, own), element_types(op, own), places_of(own, devices)});
-    }
-    text += "\n## " + std::string(family.title) + "\n\n" + table(rows);
-  }
+  for (const ops::OpFamily& family : ops::op_families()) text += section(family, samples, devices);
+  text +=
+      "\n## Composite functions\n\n"
+      "Called like ops, and traced into ops: these fuse, and each runs where it is cheapest. Messages, pictures and paths show\n"
+      "the parts inside of a scope with the function's name.\n";
+  for (const ops::OpFamily& family : ops::composite_families()) text += section(family, samples, devices);
   return text;
 }
 

@@ -8,14 +8,28 @@
 
 namespace cleave::testing {
 
+namespace {
+
+std::vector<OpSample> by_name(std::vector<OpSample> samples) {
+  std::stable_sort(samples.begin(), samples.end(), [](const OpSample& a, const OpSample& b) { return a.op->name < b.op->name; });
+  return samples;
+}
+
+}  // namespace
+
 std::vector<OpSample> op_samples() {
   Samples samples;
   for (const auto add : {add_elementwise, add_products, add_reductions, add_shapes, add_indexing, add_joining, add_creation, add_random,
                          add_sorting, add_effects}) {
     add(samples);
   }
-  std::stable_sort(samples.all.begin(), samples.all.end(), [](const OpSample& a, const OpSample& b) { return a.op->name < b.op->name; });
-  return std::move(samples.all);
+  return by_name(std::move(samples.all));
+}
+
+std::vector<OpSample> composite_samples() {
+  Samples samples;
+  for (const auto add : {add_statistics}) add(samples);
+  return by_name(std::move(samples.composites));
 }
 
 std::string describe(const OpSample& sample) {

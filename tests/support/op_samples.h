@@ -19,6 +19,8 @@ struct OpSample {
 
 /// By op name; equal in every run. Element-wise ops get samples of every element type and broadcast by themselves.
 std::vector<OpSample> op_samples();
+/// The same for the composite functions.
+std::vector<OpSample> composite_samples();
 /// "matmul(f32[4, 3], f32[3, 2])"
 std::string describe(const OpSample& sample);
 /// The name of the family that an op stands in (graph/ops/op_table.h); empty: there is no such op.

@@ -80,7 +80,7 @@ TEST(OpContract, RecordsAreComplete) {
 }
 
 TEST(OpContract, SignaturesAgreeWithOperandsAndAttributes) {
-  for (const OpDef* op : all_ops()) {
+  for (const OpDef* op : all_functions()) {
     SCOPED_TRACE(op->signature);
     const Signature signature = parse(op->signature);
     EXPECT_EQ(signature.name, op->name);

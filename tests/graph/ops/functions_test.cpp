@@ -5,6 +5,7 @@
 #include <set>
 
 #include "graph/ops/ops.h"
+#include "graph/ops/statistics.h"
 #include "graph/trace/host_call.h"
 #include "graph/trace/trace.h"
 
@@ -33,6 +34,7 @@ Graph everything() {
     arange(10), arange(0, 1, {.step = 0.25}), zeros({2}), ones({2}, {DType::i64}), full({2}, 1.5), eye(3);
     random_uniform({4}, -1, 1, {.seed = 7}), random_normal({4}, 0, 2, {.seed = 7, .step = i[0]});
     sort(f), argsort(f, {.axis = 0, .descending = true}), top_k(f, 2), unique(f);
+    var(f), stddev(f, {.axis = 0, .correction = 1});
     print("f", f), write_npy("f.npy", f), to_host(f), to_accelerator(f), host_call("h", {}, [] {});
   });
 }
@@ -41,9 +43,11 @@ TEST(OpsFunctions, ThereIsOneForEveryOp) {
   const Graph graph = everything();
   ASSERT_TRUE(graph.ok()) << to_string(graph.diagnostics.begin()->location) << ": " << graph.diagnostics.begin()->message;
   std::set<std::string_view> recorded;
-  for (const Node& node : graph.nodes)
+  for (const Node& node : graph.nodes) {
     if (node.op) recorded.insert(node.op->name);
-  for (const OpDef* op : all_ops()) EXPECT_TRUE(recorded.contains(op->name)) << op->name;
+    for (const SourceFrame* scope = node.location.via.get(); scope; scope = scope->location.via.get()) recorded.insert(scope->label);
+  }
+  for (const OpDef* op : all_functions()) EXPECT_TRUE(recorded.contains(op->name)) << op->name;
 }
 
 std::string type_of(const Tensor& x) {

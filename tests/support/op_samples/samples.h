@@ -20,7 +20,7 @@ struct Range {
 
 class Samples {
  public:
-  std::vector<OpSample> all;
+  std::vector<OpSample> all, composites;
 
   /// Uniform numbers; integers from -9 to 9, u8 from 0 to 18.
   Array numbers(DType dtype, Shape shape, Range range = {}) {
@@ -52,10 +52,10 @@ class Samples {
     return array;
   }
   void add(std::string_view name, std::vector<Array> inputs, Attributes attributes = {}, bool special = false) {
-    const OpDef* op = find_op(name);
+    const OpDef* op = find_function(name);
     CLEAVE_CHECK(op, "a sample of an op that does not exist");
     CLEAVE_CHECK(!normalize_call(*op, inputs.size(), attributes), "a sample with wrong attributes");
-    all.push_back({op, std::move(inputs), std::move(attributes), special});
+    (op->composite() ? composites : all).push_back({op, std::move(inputs), std::move(attributes), special});
   }
 
  private:
@@ -82,5 +82,8 @@ void add_creation(Samples& samples);
 void add_random(Samples& samples);
 void add_sorting(Samples& samples);
 void add_effects(Samples& samples);
+
+// Composite functions.
+void add_statistics(Samples& samples);
 
 }  // namespace cleave::testing

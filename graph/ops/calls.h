@@ -1,0 +1,52 @@
+// What the functions of the tracing API share: recording a call, and options as attributes. Internal to the sources beside ops.cpp.
+#pragma once
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "graph/ops/ops.h"
+#include "graph/trace/trace_context.h"
+
+namespace cleave::ops {
+
+/// Records `op`, which bears the name of the function that the user called at `here`.
+template <class Inputs = std::initializer_list<Tensor>>
+Tensor call(std::string_view op, const Inputs& inputs, Attributes attributes, const Here& here) {
+  return detail::call(op, inputs, std::move(attributes), here.of(op));
+}
+
+/// The results of a function that gives two; void handles where nothing is traced.
+template <class T>
+T call_two(std::string_view op, std::span<const Tensor> inputs, Attributes attributes, const Here& here) {
+  std::vector<Tensor> results = detail::apply(op, inputs, std::move(attributes), here.of(op));
+  results.resize(2, results.empty() ? Tensor() : results.front());  // after a mistake there is one, void
+  return {results[0], results[1]};
+}
+
+inline void set(Attributes& attributes, const char* name, const Axes& axes) {
+  if (axes.list) attributes.set(name, *axes.list);
+}
+inline void set(Attributes& attributes, const char* name, std::optional<int> axis) {
+  if (axis) attributes.set(name, std::int64_t{*axis});
+}
+inline void set(Attributes& attributes, const char* name, std::optional<DType> dtype) {
+  if (dtype) attributes.set(name, *dtype);
+}
+inline void set(Attributes& attributes, const char* name, const std::optional<Number>& number) {
+  if (!number) return;
+  switch (number->literal.type) {
+    case Literal::Type::boolean: return attributes.set(name, number->literal.integer != 0);
+    case Literal::Type::integer: return attributes.set(name, number->literal.integer);
+    case Literal::Type::floating: return attributes.set(name, number->literal.floating);
+  }
+}
+
+template <class T>
+Attributes axis(const T& axes) {
+  Attributes attributes;
+  set(attributes, "axis", axes);
+  return attributes;
+}
+
+}  // namespace cleave::ops
