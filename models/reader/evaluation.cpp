@@ -1,8 +1,5 @@
 #include "models/reader/evaluation.h"
 
-#include <array>
-#include <limits>
-
 namespace cleave::models {
 namespace {
 
@@ -46,7 +43,9 @@ void Evaluation::assign(Index index) {
   switch (node.kind) {
     case NodeType::literal:
     case NodeType::text:
-    case NodeType::name: return;
+    case NodeType::name:
+    case NodeType::ellipsis:
+    case NodeType::new_axis: return;
     case NodeType::list:
       for (const Index part : node.parts) want(part, true);
       return;
@@ -63,7 +62,7 @@ void Evaluation::assign(Index index) {
     case NodeType::binary:
     case NodeType::index:
     case NodeType::range:
-      for (const Index part : node.parts) want(part);
+      for (const Index part : node.parts) want(part, node.kind == NodeType::index);
       return;
   }
 }
@@ -79,16 +78,18 @@ Operands Evaluation::evaluate(Index index) {
     case NodeType::unary: return {unary(node)};
     case NodeType::binary: return {binary(node)};
     case NodeType::call: return call(node, calls_.at(index));
-    case NodeType::list: return {constant_list(index)};
+    case NodeType::list: return {list(index)};
     case NodeType::index: return {this->index(node)};
-    case NodeType::range: break;
+    case NodeType::range:
+    case NodeType::ellipsis:
+    case NodeType::new_axis: break;
   }
   return {};
 }
 
 Operand Evaluation::single(Index index) {
   const ExpressionNode& node = expression_.nodes[index];
-  if (roles_[index] == Role::list) return constant_list(index);
+  if (roles_[index] == Role::list) return list(index);
   const Operands& results = results_[index];
   if (results.size() == 1) return results.front();
   if (evaluator_.exhausted()) return {};
@@ -141,58 +142,15 @@ Operand Evaluation::binary(const ExpressionNode& node) {
   return {};
 }
 
-/// A bound of a slice, or an index.
-std::optional<std::int64_t> Evaluation::bound(Index index) {
-  const auto list = literals(index, "an index (a position known only at run time is not supported yet)");
-  if (!list) return std::nullopt;
-  if (list->shape.empty() && list->values[0].type == Literal::Type::integer) return list->values[0].integer;
-  evaluator_.fail(DiagnosticKind::type, expression_.nodes[index].span, "an index is an integer");
-  return std::nullopt;
-}
-
-Operand Evaluation::index(const ExpressionNode& node) {
-  const Operand base = single(node.parts[0]);
-  const TensorType* type = evaluator_.tracer.type(base);
-  if (node.parts.size() == 1) {
-    evaluator_.fail(DiagnosticKind::syntax, node.span, "an index is missing between the brackets");
-    return {};
-  }
-  std::vector<std::int64_t> starts, stops, steps, dropped;
-  bool stepped = false;
-  for (std::size_t axis = 0; axis + 1 < node.parts.size(); ++axis) {
-    const ExpressionNode& part = expression_.nodes[node.parts[axis + 1]];
-    const bool range = part.kind == NodeType::range;
-    const auto given = [&](std::size_t i, std::int64_t otherwise) {
-      return part.parts[i] == ExpressionNode::kNone ? std::optional(otherwise) : bound(part.parts[i]);
-    };
-    using Limits = std::numeric_limits<std::int64_t>;
-    const std::int64_t extent = type && axis < type->shape.size() ? type->shape[axis] : Limits::max();
-    const auto step = range ? given(2, 1) : std::optional<std::int64_t>(1);
-    const bool backwards = step && *step < 0;
-    const auto start = range ? given(0, backwards ? Limits::max() : 0) : bound(node.parts[axis + 1]);
-    if (!step || !start) return {};
-    const auto stop = range ? given(1, backwards ? Limits::min() : extent) : std::optional(*start < Limits::max() ? *start + 1 : *start);
-    if (!stop) return {};
-    starts.push_back(*start);
-    stops.push_back(*stop);
-    steps.push_back(*step);
-    stepped = stepped || *step != 1;
-    if (!range) dropped.push_back(static_cast<std::int64_t>(axis));
-  }
-  Attributes attributes{{"starts", std::move(starts)}, {"stops", std::move(stops)}};
-  if (stepped) attributes.set("steps", std::move(steps));
-  if (!dropped.empty()) attributes.set("squeeze", std::move(dropped));
-  const OpDef* slice = find_op("slice");
-  CLEAVE_CHECK(slice != nullptr);
-  return evaluator_.tracer.call(*slice, std::array{base}, std::move(attributes), evaluator_.location(node.span));
-}
-
-/// A list where a value is meant: a constant, if it is of numbers.
-Operand Evaluation::constant_list(Index index) {
+/// A list where a value is meant: a constant, if it is of numbers; else its parts, stacked.
+Operand Evaluation::list(Index index) {
+  const Span span = expression_.nodes[index].span;
+  std::optional<DType> dtype;
+  if (!add_dtypes(index, dtype)) return {};
+  if (dtype) return stacked(index, *dtype);
   const auto list = literals(index, "each part of a list");
   if (!list) return {};
-  const auto dtype = common_dtype(list->values);
-  const Span span = expression_.nodes[index].span;
+  dtype = common_dtype(list->values);
   if (!dtype) {
     evaluator_.fail(DiagnosticKind::type, span, "a list is of numbers or of true and false, not of both");
     return {};
@@ -200,6 +158,44 @@ Operand Evaluation::constant_list(Index index) {
   std::string wrong;
   const auto array = to_array(*list, *dtype, &wrong);
   return array ? evaluator_.tracer.constant(*array, evaluator_.location(span)) : Operand();
+}
+
+/// The common element type of the parts that are no literals, in lists in lists too; stays as it is where there are none. False after a
+/// mistake.
+bool Evaluation::add_dtypes(Index index, std::optional<DType>& dtype) {
+  for (const Index part : expression_.nodes[index].parts) {
+    if (roles_[part] == Role::list) {
+      if (!add_dtypes(part, dtype)) return false;
+      continue;
+    }
+    const Operand operand = single(part);
+    if (operand.poisoned()) return false;
+    if (operand.literal) continue;
+    const DType own = evaluator_.tracer.type(operand)->dtype;
+    dtype = dtype ? promote(*dtype, own) : own;
+  }
+  return true;
+}
+
+/// `[a, 0.1, [b, c]]`: what is a literal in it takes the type of the others.
+Operand Evaluation::stacked(Index index, DType dtype) {
+  const ExpressionNode& node = expression_.nodes[index];
+  std::vector<Operand> parts;
+  for (const Index part : node.parts) {
+    Operand operand = roles_[part] == Role::list ? stacked(part, dtype) : single(part);
+    if (operand.poisoned()) return {};
+    if (operand.literal && fits(*operand.literal, dtype)) {
+      operand = evaluator_.tracer.materialize(operand, evaluator_.location(expression_.nodes[part].span), dtype);
+    }
+    parts.push_back(std::move(operand));
+  }
+  if (parts.empty()) {
+    evaluator_.fail(DiagnosticKind::shape, node.span, "a list of values needs at least one");
+    return {};
+  }
+  const OpDef* stack = find_op("stack");
+  CLEAVE_CHECK(stack != nullptr);
+  return evaluator_.tracer.call(*stack, parts, {}, evaluator_.location(node.span));
 }
 
 std::optional<LiteralList> Evaluation::literals(Index index, const std::string& what) {

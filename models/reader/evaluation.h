@@ -1,5 +1,6 @@
 // The evaluation of one expression, in two walks over its nodes: from the root down, what each node is to give (an operand, a list, an
-// attribute); from the leaves up, the operands. Internal to evaluator.cpp, evaluation.cpp and calls.cpp.
+// attribute); from the leaves up, the operands. Internal to evaluator.cpp, evaluation.cpp, indexing.cpp
+// and calls.cpp.
 #pragma once
 
 #include <functional>
@@ -32,6 +33,8 @@ struct PlannedCall {
   std::vector<Part> parts;  ///< operands in order of the parameters, and attributes
 };
 
+struct Pick;  // indexing.cpp
+
 class Evaluation {
  public:
   Evaluation(Evaluator& evaluator, const Expression& expression);
@@ -54,10 +57,17 @@ class Evaluation {
   Operand name(const ExpressionNode& node);
   Operand unary(const ExpressionNode& node);
   Operand binary(const ExpressionNode& node);
-  Operand index(const ExpressionNode& node);
-  Operand constant_list(Index index);
-  std::optional<std::int64_t> bound(Index index);
+  Operand list(Index index);
+  bool add_dtypes(Index index, std::optional<DType>& dtype);
+  Operand stacked(Index index, DType dtype);
   Operand apply(std::string_view op, const Operands& operands, Span span);
+
+  // indexing.cpp
+  Operand index(const ExpressionNode& node);
+  std::optional<std::int64_t> bound(Index index);
+  bool pick_range(const ExpressionNode& part, std::int64_t extent, Pick& pick);
+  bool pick_position(Index index, const ExpressionNode& indexed, const TensorType* x, std::size_t axis, Pick& pick);
+  std::optional<std::vector<Pick>> picks(const ExpressionNode& node, const TensorType* x);
 
   // calls.cpp
   PlannedCall plan(const ExpressionNode& node);

@@ -205,9 +205,11 @@ class Parser {
     return add(NodeType::index, {open.begin, last_.end}, "[]", std::move(parts));
   }
 
-  /// `2`, `:`, `1:`, `:3`, `1:3`, `::2`
+  /// `2`, `:`, `1:`, `:3`, `1:3`, `::2`, `...`, `None`
   Found index_part() {
     const Span begin = peek().span;
+    if (accept("...")) return add(NodeType::ellipsis, begin, "...");
+    if (accept("None")) return add(NodeType::new_axis, begin, "None");
     std::vector<Index> bounds(3, ExpressionNode::kNone);
     std::size_t colons = 0;
     for (;;) {

@@ -27,8 +27,10 @@ struct ExpressionNode {
     binary,  ///< all other operators, `and` and `or`
     call,    ///< `text` is what is called
     list,
-    index,  ///< first part: what is indexed; then one a place between the commas
-    range,  ///< start, stop, step of a slice, kNone where left out
+    index,     ///< first part: what is indexed; then one a place between the commas
+    range,     ///< start, stop, step of a slice, kNone where left out
+    ellipsis,  ///< `...` in an index
+    new_axis,  ///< `None` in an index
   };
   static constexpr std::uint32_t kNone = UINT32_MAX;
 

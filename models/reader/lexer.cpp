@@ -20,8 +20,8 @@ bool digit(char c) {
 }
 
 /// Longest first.
-constexpr std::array<std::string_view, 20> kSymbols = {"**", "//", "==", "!=", "<=", ">=", "+", "-", "*", "/",
-                                                       "%",  "<",  ">",  "(",  ")",  "[",  "]", ",", ":", "="};
+constexpr std::array<std::string_view, 21> kSymbols = {"...", "**", "//", "==", "!=", "<=", ">=", "+", "-", "*", "/",
+                                                       "%",   "<",  ">",  "(",  ")",  "[",  "]",  ",", ":", "="};
 
 struct Advice {
   std::string_view wrong, message;

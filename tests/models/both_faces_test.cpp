@@ -107,5 +107,34 @@ outputs: [a, total]
   expect_same(traced, read);
 }
 
+TEST(BothFaces, IndicesKnownAtRunTimeOnly) {
+  const Graph read = parse_model(R"(cleave: 1
+model: indices
+inputs:
+  x: "f32[4, 3]"
+  k: "i64[]"
+program:
+  - total: zeros([3])
+  - for: i in 4
+    do:
+      - total: total + x[i] * x[i, 1]
+  - column: x[:, k]
+  - new: x[..., None, 0]
+outputs: [total, column, new]
+)",
+                                 "indices.yaml");
+  const Graph traced = trace("indices", {{"x", "f32[4, 3]"}, {"k", "i64[]"}},
+                             [](Tensor x, Tensor k) {
+                               Tensor total = for_loop(4, zeros({3}), [&](Tensor i, Tensor sum) {
+                                 const Tensor row = x[i];
+                                 return sum + row * x[i][1];
+                               });
+                               const Tensor column = take(x, k, {.axis = 1});
+                               return std::tuple(total, column, expand_dims(x.slice({all_of_axis, 0}), 1));
+                             },
+                             {.outputs = {"total", "column", "new"}});
+  expect_same(traced, read);
+}
+
 }  // namespace
 }  // namespace cleave::testing

@@ -29,6 +29,8 @@ std::string shown(const Expression& expression, std::uint32_t index) {
       return text.str();
     }
     case Type::text: return "\"" + node.text + "\"";
+    case Type::ellipsis:
+    case Type::new_axis:
     case Type::name: return node.text;
     case Type::unary: return "(" + node.text + " " + part(0) + ")";
     case Type::binary: return "(" + part(0) + " " + node.text + " " + part(1) + ")";

@@ -95,6 +95,34 @@ TEST(Model, ForCarriesWhatExistsOutsideOnly) {
             "output \"w\" %w.5\n");
 }
 
+TEST(Model, AnIndexMixesPositionsRangesAndNewAxes) {
+  const auto indexed = [](const std::string& index, const std::string& type) {
+    const std::string text = program("  - y: x" + index + "\noutputs: [y]\n");
+    EXPECT_NE(text.find(" : " + type + "\noutput"), std::string::npos) << index << "\n" << text;
+    return text;
+  };
+  EXPECT_EQ(indexed("[n]", "f32[2]"), "%y.3 = take(%x.0, %n.2) {axis=0} : f32[2]\noutput \"y\" %y.3\n");
+  EXPECT_EQ(indexed("[:, n]", "f32[4]"), "%y.3 = take(%x.0, %n.2) {axis=1} : f32[4]\noutput \"y\" %y.3\n");
+  EXPECT_EQ(indexed("[n, 1]", "f32[]"),
+            "%3 = take(%x.0, %n.2) {axis=0} : f32[2]\n%y.4 = slice(%3) {squeeze=[0], starts=[1], steps=[], stops=[2]} : f32[]\noutput "
+            "\"y\" %y.4\n");
+  EXPECT_EQ(indexed("[..., 0]", "f32[4]"), indexed("[:, 0]", "f32[4]"));
+  EXPECT_EQ(indexed("[1, ...]", "f32[2]"), indexed("[1, :]", "f32[2]"));
+  EXPECT_EQ(indexed("[:, None]", "f32[4, 1, 2]"), "%y.3 = expand_dims(%x.0) {axis=1} : f32[4, 1, 2]\noutput \"y\" %y.3\n");
+  indexed("[None, n, None, 1:]", "f32[1, 1, 1]");
+  indexed("[[3, 0, 1]]", "f32[3, 2]");
+  indexed("[[3, 0, 1], n]", "f32[3]");
+  indexed("[[[3, 0], [1, 2]], :1]", "f32[2, 2, 1]");
+}
+
+TEST(Model, AListOfValuesIsTheirStack) {
+  const std::string text = program("  - y: \"[[x[0, 0], 0.1], [1, x[n, 1]]]\"\noutputs: [y]\n");
+  EXPECT_NE(text.find(" : f32[2, 2]\noutput \"y\""), std::string::npos) << text;
+  // A number in it is of the type of the others: 0.1 as f64, not f32's 0.1 widened.
+  const Graph wide = read("inputs:\n  x: f64[]\nprogram:\n  - y: \"[x, 0.1]\"\noutputs: [y]\n");
+  EXPECT_EQ(only(wide, NodeKind::constant).attributes.get<Array>("value"), Array::scalar(0.1));
+}
+
 TEST(Model, NestedBodiesCarryThroughAllLevels) {
   const Graph graph = read(
       "inputs:\n  x: f32[]\nprogram:\n"
