@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "executor/arguments/random_parameter.h"
 #include "executor/host/library.h"
@@ -122,10 +123,10 @@ Result<std::int64_t> checked_trips(const Graph& graph, NodeId loop, const std::b
   std::int64_t trips = 0;
   dispatch(graph.values[graph.nodes[loop].inputs[0]].type.dtype, [&](auto zero) {
     using T = decltype(zero);
-    if constexpr (std::is_integral_v<T>) {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
       T read;
       std::memcpy(&read, count, sizeof(T));
-      trips = static_cast<std::int64_t>(read);
+      trips = std::in_range<std::int64_t>(read) ? static_cast<std::int64_t>(read) : std::numeric_limits<std::int64_t>::max();
     }
   });
   if (trips > std::numeric_limits<std::int32_t>::max()) {

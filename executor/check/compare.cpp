@@ -62,10 +62,13 @@ std::optional<std::string> difference(const Array& computed, const Array& expect
   auto differs = [&](std::int64_t i, const std::string& is, const std::string& should) {
     return "element " + std::to_string(i) + " is " + is + " instead of " + should;
   };
-  if (computed.dtype() == DType::i64) {  // beyond what a double holds
+  if (computed.dtype() == DType::i64 || computed.dtype() == DType::u64) {  // beyond what a double holds
     for (std::int64_t i = 0; i < computed.size(); ++i) {
-      auto a = computed.data<std::int64_t>()[i], b = expected.data<std::int64_t>()[i];
-      if (a != b) return differs(i, std::to_string(a), std::to_string(b));
+      const auto bits = [&](const Array& array) { return reinterpret_cast<const std::int64_t*>(array.bytes())[i]; };
+      const auto text = [&](std::int64_t number) {
+        return computed.dtype() == DType::i64 ? std::to_string(number) : std::to_string(static_cast<std::uint64_t>(number));
+      };
+      if (bits(computed) != bits(expected)) return differs(i, text(bits(computed)), text(bits(expected)));
     }
   }
   Tolerance tolerance = tolerance_of(computed.dtype());

@@ -43,7 +43,9 @@ constexpr bool named(DType type, int in_c) {
 static_assert(named(DType::f32, CLEAVE_F32) && named(DType::f64, CLEAVE_F64) && named(DType::f16, CLEAVE_F16) &&
               named(DType::bf16, CLEAVE_BF16) && named(DType::i32, CLEAVE_I32) && named(DType::i64, CLEAVE_I64) &&
               named(DType::u8, CLEAVE_U8) && named(DType::boolean, CLEAVE_BOOL));
-static_assert(kDTypeCount == 8, "a new element type needs a name in <cleave/host_function.h>");
+static_assert(named(DType::i8, CLEAVE_I8) && named(DType::i16, CLEAVE_I16) && named(DType::u16, CLEAVE_U16) &&
+              named(DType::u32, CLEAVE_U32) && named(DType::u64, CLEAVE_U64));
+static_assert(kDTypeCount == 13, "a new element type needs a name in <cleave/host_function.h>");
 
 cleave_array describe(const Array& array, void* data) {
   return {static_cast<int>(array.dtype()), array.type().rank(), array.shape().data(), data};

@@ -44,6 +44,11 @@ DlDataType dl_type(DType type) {
     case DType::i32: return {kInt, 32, 1};
     case DType::i64: return {kInt, 64, 1};
     case DType::u8: return {kUInt, 8, 1};
+    case DType::i8: return {kInt, 8, 1};
+    case DType::i16: return {kInt, 16, 1};
+    case DType::u16: return {kUInt, 16, 1};
+    case DType::u32: return {kUInt, 32, 1};
+    case DType::u64: return {kUInt, 64, 1};
     case DType::boolean: break;
   }
   return {kBool, 8, 1};

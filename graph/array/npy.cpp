@@ -24,13 +24,18 @@ struct Descriptor {
   std::string_view text;
   DType dtype;
 };
-constexpr std::array<Descriptor, 7> kDescriptors{{{"<f4", DType::f32},
-                                                  {"<f8", DType::f64},
-                                                  {"<f2", DType::f16},
-                                                  {"<i4", DType::i32},
-                                                  {"<i8", DType::i64},
-                                                  {"|u1", DType::u8},
-                                                  {"|b1", DType::boolean}}};
+constexpr std::array<Descriptor, 12> kDescriptors{{{"<f4", DType::f32},
+                                                   {"<f8", DType::f64},
+                                                   {"<f2", DType::f16},
+                                                   {"<i4", DType::i32},
+                                                   {"<i8", DType::i64},
+                                                   {"|u1", DType::u8},
+                                                   {"|i1", DType::i8},
+                                                   {"<i2", DType::i16},
+                                                   {"<u2", DType::u16},
+                                                   {"<u4", DType::u32},
+                                                   {"<u8", DType::u64},
+                                                   {"|b1", DType::boolean}}};
 
 struct Header {
   std::string descriptor;
@@ -220,7 +225,8 @@ Result<Opened> open_npy(const std::string& path) {
   if (!header) return header.error();
   std::optional<DType> dtype = parse_descriptor(header->descriptor);
   if (!dtype) {
-    return npy_error(path, "element type `" + header->descriptor + "` is not supported (only little-endian f4, f8, f2, i4, i8, u1 and b1)");
+    return npy_error(
+        path, "element type `" + header->descriptor + "` is not supported (only little-endian f2, f4, f8, i1 to i8, u1 to u8 and b1)");
   }
   TensorType type{*dtype, header->shape};
   std::optional<std::int64_t> bytes = checked_bytes(type);

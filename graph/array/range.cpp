@@ -3,6 +3,8 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <type_traits>
+#include <utility>
 
 namespace cleave {
 namespace {
@@ -22,32 +24,47 @@ std::string ends(T lowest, T highest) {
 
 bool out_of_range(double value, DType dtype) {
   if (!std::isfinite(value)) return false;
-  switch (dtype) {
-    case DType::f64: return false;
-    case DType::f32: return std::isinf(static_cast<float>(value));
-    case DType::f16: return std::isinf(static_cast<float>(Half(static_cast<float>(value))));
-    case DType::bf16: return std::isinf(static_cast<float>(BFloat16(static_cast<float>(value))));
-    case DType::i64: return value < -0x1p63 || value >= 0x1p63;
-    case DType::i32: return value < -0x1p31 || value >= 0x1p31;
-    case DType::u8: return value < 0 || value > 255;
-    case DType::boolean: break;
-  }
-  return value != 0 && value != 1;
+  return dispatch(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_same_v<T, bool>) {
+      return value != 0 && value != 1;
+    } else if constexpr (std::is_integral_v<T>) {
+      constexpr int digits = std::numeric_limits<T>::digits;
+      const double highest = std::ldexp(1, digits);  // the first that is too large; the largest itself may be no double
+      return value < static_cast<double>(std::numeric_limits<T>::min()) || (digits < 53 ? value > highest - 1 : value >= highest);
+    } else if constexpr (std::is_same_v<T, double>) {
+      return false;
+    } else {
+      return std::isinf(static_cast<float>(T(static_cast<float>(value))));
+    }
+  });
+}
+
+bool out_of_range(std::int64_t value, DType dtype) {
+  return dispatch(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_same_v<T, bool>)
+      return value != 0 && value != 1;
+    else if constexpr (std::is_integral_v<T>)
+      return !std::in_range<T>(value);
+    else
+      return out_of_range(static_cast<double>(value), dtype);
+  });
 }
 
 std::string range_text(DType dtype) {
   const std::string name = std::string(to_string(dtype)) + " holds ";
-  switch (dtype) {
-    case DType::f64: return name + ends(std::numeric_limits<double>::lowest(), std::numeric_limits<double>::max());
-    case DType::f32: return name + ends(std::numeric_limits<float>::lowest(), std::numeric_limits<float>::max());
-    case DType::f16: return name + "-65504 to 65504";
-    case DType::bf16: return name + ends(-0x1.fep127F, 0x1.fep127F);
-    case DType::i64: return name + ends(std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max());
-    case DType::i32: return name + ends(std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max());
-    case DType::u8: return name + "0 to 255";
-    case DType::boolean: break;
-  }
-  return name + "true and false";
+  return dispatch(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_same_v<T, bool>)
+      return name + "true and false";
+    else if constexpr (std::is_same_v<T, Half>)
+      return name + "-65504 to 65504";
+    else if constexpr (std::is_same_v<T, BFloat16>)
+      return name + ends(-0x1.fep127F, 0x1.fep127F);
+    else
+      return name + ends(std::numeric_limits<T>::lowest(), std::numeric_limits<T>::max());
+  });
 }
 
 }  // namespace cleave

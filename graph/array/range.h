@@ -9,6 +9,8 @@ namespace cleave {
 
 /// Whether a finite number would become infinite, or lies beyond the ends of an integer type.
 [[nodiscard]] bool out_of_range(double value, DType dtype);
+/// Whether `dtype` does not hold the integer; floating types hold it rounded.
+[[nodiscard]] bool out_of_range(std::int64_t value, DType dtype);
 /// "f32 holds -3.4028235e+38 to 3.4028235e+38", "u8 holds 0 to 255".
 [[nodiscard]] std::string range_text(DType dtype);
 

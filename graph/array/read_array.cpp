@@ -3,6 +3,7 @@
 #include <limits>
 #include <optional>
 #include <type_traits>
+#include <utility>
 
 #include "graph/array/npy.h"
 #include "graph/base/exceptions.h"
@@ -12,6 +13,10 @@ namespace {
 
 template <class T>
 constexpr bool kFloating = std::is_floating_point_v<T> || std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+
+/// What std::in_range takes: no bool.
+template <class T>
+using Counting = std::conditional_t<std::is_same_v<T, bool>, int, T>;
 
 /// Half and BFloat16 as float, anything else as it is.
 template <class T>
@@ -43,12 +48,9 @@ std::optional<To> convert(From from) {
     if (!(wide >= lowest && wide < limit) || wide != std::trunc(wide)) return std::nullopt;
     return static_cast<To>(wide);
   } else {
-    const auto wide = static_cast<std::int64_t>(value);
-    if (wide < static_cast<std::int64_t>(std::numeric_limits<To>::min()) ||
-        wide > static_cast<std::int64_t>(std::numeric_limits<To>::max())) {
-      return std::nullopt;
-    }
-    return static_cast<To>(wide);
+    const auto number = +value;  // of bool an int
+    const bool fits = std::is_same_v<To, bool> ? number == 0 || number == 1 : std::in_range<Counting<To>>(number);
+    return fits ? std::optional(static_cast<To>(number)) : std::nullopt;
   }
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <type_traits>
 
 #include "graph/base/check.h"
 
@@ -14,25 +15,22 @@ struct DTypeInfo {
   std::string_view name;
   std::int64_t size;
 };
-constexpr std::array<DTypeInfo, kDTypeCount> kDTypes{
-    {{"f32", 4}, {"f64", 8}, {"f16", 2}, {"bf16", 2}, {"i32", 4}, {"i64", 8}, {"u8", 1}, {"bool", 1}}};
+constexpr std::array<DTypeInfo, kDTypeCount> kDTypes{{{"f32", 4},
+                                                      {"f64", 8},
+                                                      {"f16", 2},
+                                                      {"bf16", 2},
+                                                      {"i32", 4},
+                                                      {"i64", 8},
+                                                      {"u8", 1},
+                                                      {"bool", 1},
+                                                      {"i8", 1},
+                                                      {"i16", 2},
+                                                      {"u16", 2},
+                                                      {"u32", 4},
+                                                      {"u64", 8}}};
 
 const DTypeInfo& info_of(DType type) {
   return kDTypes[static_cast<std::size_t>(type)];
-}
-
-int promotion_rank(DType type) {
-  switch (type) {
-    case DType::boolean: return 0;
-    case DType::u8: return 1;
-    case DType::i32: return 2;
-    case DType::i64: return 3;
-    case DType::f16:
-    case DType::bf16: return 4;
-    case DType::f32: return 5;
-    case DType::f64: return 6;
-  }
-  return 6;
 }
 
 constexpr std::int64_t kMaxBytes = std::int64_t{1} << 62;
@@ -67,10 +65,13 @@ std::string_view to_string(DType type) {
   return info_of(type).name;
 }
 bool is_floating(DType type) {
-  return promotion_rank(type) >= 4;
+  return type == DType::f32 || type == DType::f64 || type == DType::f16 || type == DType::bf16;
 }
 bool is_integer(DType type) {
-  return type == DType::i32 || type == DType::i64 || type == DType::u8;
+  return !is_floating(type) && type != DType::boolean;
+}
+bool is_signed(DType type) {
+  return dispatch(type, [](auto zero) { return !std::is_integral_v<decltype(zero)> || std::is_signed_v<decltype(zero)>; });
 }
 
 std::optional<DType> parse_dtype(std::string_view text) {
@@ -81,9 +82,19 @@ std::optional<DType> parse_dtype(std::string_view text) {
 }
 
 DType promote(DType a, DType b) {
-  if (a == b) return a;
-  if (promotion_rank(a) == promotion_rank(b)) return DType::f32;  // f16 with bf16
-  return promotion_rank(a) > promotion_rank(b) ? a : b;
+  if (a == b || b == DType::boolean) return a;
+  if (a == DType::boolean) return b;
+  if (is_floating(a) != is_floating(b)) return is_floating(a) ? a : b;
+  if (size_of(a) == size_of(b) && is_floating(a)) return DType::f32;  // f16 with bf16
+  if (is_signed(a) == is_signed(b)) return size_of(a) > size_of(b) ? a : b;
+  const DType with_sign = is_signed(a) ? a : b, without = is_signed(a) ? b : a;
+  if (size_of(with_sign) > size_of(without)) return with_sign;
+  return size_of(without) == 1 ? DType::i16 : size_of(without) == 2 ? DType::i32 : DType::i64;
+}
+
+bool have_common_type(DType a, DType b) {
+  const auto fits = [](DType large, DType other) { return large != DType::u64 || !is_integer(other) || !is_signed(other); };
+  return fits(a, b) && fits(b, a);
 }
 
 std::int64_t TensorType::elements() const {

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "graph/array/range.h"
 #include "graph/ops/convert.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
@@ -43,12 +44,6 @@ std::optional<DType> literal_type(const AttributeValue& value) {
   return std::nullopt;
 }
 
-bool fits(std::int64_t number, DType dtype) {
-  if (dtype == DType::u8) return number >= 0 && number <= std::numeric_limits<std::uint8_t>::max();
-  if (dtype == DType::i32) return number >= std::numeric_limits<std::int32_t>::min() && number <= std::numeric_limits<std::int32_t>::max();
-  return true;
-}
-
 TypeError beyond(std::string_view op, std::int64_t number, DType dtype) {
   return refuse(DiagnosticKind::value, op, {},
                 "`" + std::to_string(number) + "` does not fit in " + std::string(to_string(dtype)) + "; `dtype=` chooses another type");
@@ -60,7 +55,7 @@ TypeResult full_type(Types, const Attributes& attributes) {
   if (!literal) return refuse(DiagnosticKind::type, "full", {}, "`value` must be a number, true or false");
   const DType dtype = attributes.get_or("dtype", *literal);
   const auto* integer = std::get_if<std::int64_t>(&value);
-  if (integer && !fits(*integer, dtype)) return beyond("full", *integer, dtype);
+  if (integer && out_of_range(*integer, dtype)) return beyond("full", *integer, dtype);
   return give("full", {}, {dtype, attributes.get<Integers>("shape")});
 }
 
@@ -123,7 +118,7 @@ TypeResult arange_type(Types, const Attributes& attributes) {
   if (p.integral && p.count > 0) {
     const std::int64_t last = p.start + (p.count - 1) * p.step;
     for (std::int64_t number : {p.start, last})
-      if (!fits(number, dtype)) return beyond("arange", number, dtype);
+      if (out_of_range(number, dtype)) return beyond("arange", number, dtype);
   }
   return give("arange", {}, {dtype, {p.count}});
 }

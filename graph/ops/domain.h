@@ -9,13 +9,13 @@ enum class Domain : std::uint8_t { numeric, floating, any, boolean, bits };  ///
 
 [[nodiscard]] constexpr bool accepts(Domain domain, DType type) {
   const bool truth = type == DType::boolean;
-  const bool whole = type == DType::i32 || type == DType::i64 || type == DType::u8;
+  const bool floating = type == DType::f32 || type == DType::f64 || type == DType::f16 || type == DType::bf16;
   switch (domain) {
     case Domain::numeric: return !truth;
-    case Domain::floating: return !truth && !whole;
+    case Domain::floating: return floating;
     case Domain::any: return true;
     case Domain::boolean: return truth;
-    case Domain::bits: return truth || whole;
+    case Domain::bits: return !floating;
   }
   return false;
 }

@@ -207,9 +207,9 @@ OpDef reduction(std::string summary) {
 
 std::span<const OpDef> reduction_ops() {
   static const std::vector<OpDef> ops = {
-      reduction<Sum>("sum over the axes (absent: all); bool and u8 give i32"),
+      reduction<Sum>("sum over the axes (absent: all); bool and integers of 8 and 16 bits give i32"),
       reduction<Mean>("mean over the axes (absent: all); integers give f32"),
-      reduction<Prod>("product over the axes (absent: all); bool and u8 give i32"),
+      reduction<Prod>("product over the axes (absent: all); bool and integers of 8 and 16 bits give i32"),
       reduction<Max>("largest element over the axes (absent: all); NaN if there is one"),
       reduction<Min>("smallest element over the axes (absent: all); NaN if there is one"),
       reduction<Any>("is any element not zero?"),

@@ -51,7 +51,7 @@ std::span<const OpDef> scan_ops() {
        .max_inputs = 1,
        .attributes = {optional("axis", AttributeDef::Type::integer)},
        .signature = "cumulative_sum(x, axis?)",
-       .summary = "running sum along an axis, each element included; bool and u8 give i32",
+       .summary = "running sum along an axis, each element included; bool and integers of 8 and 16 bits give i32",
        .type_rule = cumulative_sum_type,
        .cost = linear_cost,
        .cost_class = CostClass::scan,

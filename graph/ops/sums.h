@@ -9,9 +9,9 @@ namespace cleave::ops {
 template <class T>
 using Accumulator = std::conditional_t<std::is_integral_v<T>, Wrapping<std::int64_t>, double>;
 
-/// The elements of a sum's result: bool and u8 give i32.
+/// The elements of a sum's result: bool and integers of 8 and 16 bits give i32.
 template <class T>
-using SumOf = std::conditional_t<std::is_same_v<T, bool> || std::is_same_v<T, std::uint8_t>, std::int32_t, T>;
+using SumOf = std::conditional_t<std::is_integral_v<T> && sizeof(T) < 4, std::int32_t, T>;
 inline DType sum_dtype(DType type) {
   return dispatch(type, [](auto zero) { return DTypeOf<SumOf<decltype(zero)>>::value; });
 }

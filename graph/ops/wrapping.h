@@ -24,7 +24,9 @@ class Wrapping {
 
   friend Wrapping operator+(Wrapping a, Wrapping b) { return a.bits_ + b.bits_; }
   friend Wrapping operator-(Wrapping a, Wrapping b) { return a.bits_ - b.bits_; }
-  friend Wrapping operator*(Wrapping a, Wrapping b) { return a.bits_ * b.bits_; }
+  friend Wrapping operator*(Wrapping a, Wrapping b) {
+    return static_cast<std::common_type_t<Bits, unsigned>>(a.bits_) * b.bits_;  // not as int, which two u16 may pass
+  }
   friend Wrapping operator/(Wrapping a, Wrapping b) { return a.value() / b.value(); }
   friend Wrapping operator%(Wrapping a, Wrapping b) { return a.value() % b.value(); }
   friend Wrapping operator&(Wrapping a, Wrapping b) { return a.bits_ & b.bits_; }

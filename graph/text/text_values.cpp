@@ -53,7 +53,7 @@ void put_element(std::string& out, T value) {
   if constexpr (std::is_same_v<T, bool>)
     out += value ? "true" : "false";
   else if constexpr (std::is_integral_v<T>)
-    put_integer(out, value);
+    out += std::to_string(value);  // up to the largest u64
   else if constexpr (std::is_floating_point_v<T>)
     put_shortest(out, value);
   else

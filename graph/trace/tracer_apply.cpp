@@ -54,11 +54,28 @@ ValueId Tracer::State_::cast(ValueId value, DType dtype, const SourceLocation& l
   return add_result(id, TensorType{dtype, graph.values[value].type.shape}, region);
 }
 
+bool Tracer::State_::check_common_type(const OpDef& op, std::span<const Operand> inputs, const SourceLocation& location) {
+  std::optional<DType> met;
+  for (std::size_t i = static_cast<std::size_t>(op.promote_from); i < inputs.size(); ++i) {
+    if (!inputs[i].value.valid()) continue;
+    const DType dtype = graph.values[inputs[i].value].type.dtype;
+    if (met && !have_common_type(*met, dtype)) {
+      error(DiagnosticKind::type, location,
+            "`" + op.name + "` of " + std::string(to_string(*met)) + " and " + std::string(to_string(dtype)) +
+                ": no integer type holds both; convert one of them with `astype`");
+      return false;
+    }
+    met = met ? promote(*met, dtype) : dtype;
+  }
+  return true;
+}
+
 bool Tracer::State_::promote_operands(const OpDef& op, std::span<const Operand> inputs, const SourceLocation& location) {
   std::optional<DType> common;
   if (op.promotion != Promotion::none) {
     for (const Operand& input : inputs)  // before their types are read
       if (input.value.valid() && !check_visible(input.value, location)) return false;
+    if (!check_common_type(op, inputs, location)) return false;
     common = common_dtype(op, inputs, graph);
   }
   values.clear();

@@ -24,8 +24,14 @@ std::optional<std::int64_t> integer_constant(const Graph& graph, ValueId value) 
   const TensorType& type = graph.values[value].type;
   if (node.kind != NodeKind::constant || !type.scalar() || !is_integer(type.dtype)) return std::nullopt;
   const Array& array = node.attributes.get<Array>("value");
-  if (type.dtype == DType::i64) return *array.data<std::int64_t>();
-  return static_cast<std::int64_t>(array.at(0));
+  return dispatch(type.dtype, [&](auto zero) -> std::optional<std::int64_t> {
+    if constexpr (!std::is_integral_v<decltype(zero)> || std::is_same_v<decltype(zero), bool>)
+      return std::nullopt;
+    else {
+      const auto number = *array.data<decltype(zero)>();
+      return std::in_range<std::int64_t>(number) ? std::optional(static_cast<std::int64_t>(number)) : std::nullopt;
+    }
+  });
 }
 
 std::vector<Note> division_notes(const Graph& graph, ValueId value, DType meant) {

@@ -1,6 +1,6 @@
 // Literals of the Tracer: weakly typed numbers that take their type where they meet a value, and fold among themselves.
 #include <cmath>
-#include <limits>
+#include <utility>
 
 #include "graph/array/range.h"
 #include "graph/base/number_text.h"
@@ -8,11 +8,6 @@
 
 namespace cleave {
 namespace {
-
-template <class T>
-bool in_range(std::int64_t integer) {
-  return integer >= std::numeric_limits<T>::min() && integer <= std::numeric_limits<T>::max();
-}
 
 /// The scalar that `literal` is in `dtype`, or nothing if it does not fit.
 std::optional<Array> scalar(const Literal& literal, DType dtype) {
@@ -24,7 +19,7 @@ std::optional<Array> scalar(const Literal& literal, DType dtype) {
       if (literal.type != Literal::Type::boolean) return std::nullopt;
       return Array::scalar(literal.integer != 0);
     } else if constexpr (std::is_integral_v<T>) {
-      if (!in_range<T>(literal.integer)) return std::nullopt;
+      if (!std::in_range<T>(literal.integer)) return std::nullopt;
       return Array::scalar(static_cast<T>(literal.integer));
     } else {
       const double value = floating ? literal.floating : static_cast<double>(literal.integer);

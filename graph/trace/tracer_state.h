@@ -83,6 +83,8 @@ struct Tracer::State_ {
   /// The types that the type rule gives for the operands, which are then in `values`, promoted; an error and nothing if it refuses them.
   std::optional<std::vector<TensorType>> checked_results(const OpDef& op, std::span<const Operand> inputs, const Attributes& attributes,
                                                          const SourceLocation& location);
+  /// Whether the operands that are promoted meet in a type; reports it where not.
+  bool check_common_type(const OpDef& op, std::span<const Operand> inputs, const SourceLocation& location);
   /// Fills `values` with the operands of `op`, promoted.
   bool promote_operands(const OpDef& op, std::span<const Operand> inputs, const SourceLocation& location);
 

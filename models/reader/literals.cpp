@@ -36,12 +36,7 @@ bool fits(const Literal& literal, DType dtype) {
   if (literal.type == Literal::Type::boolean) return false;
   if (is_floating(dtype)) return !out_of_range(to_double(literal), dtype);
   if (literal.type == Literal::Type::floating) return false;
-  switch (dtype) {
-    case DType::u8: return literal.integer >= 0 && literal.integer <= 255;
-    case DType::i32:
-      return literal.integer >= std::numeric_limits<std::int32_t>::min() && literal.integer <= std::numeric_limits<std::int32_t>::max();
-    default: return true;
-  }
+  return !out_of_range(literal.integer, dtype);
 }
 
 std::optional<Array> to_array(const LiteralList& list, DType dtype, std::string* wrong) {

@@ -217,7 +217,9 @@ class Reader {
   static void complete_flops(DeviceRates& rates) {
     constexpr std::pair<DType, DType> kNear[] = {{DType::f16, DType::bf16}, {DType::f16, DType::f32}, {DType::bf16, DType::f16},
                                                  {DType::f64, DType::f32},  {DType::i32, DType::i64}, {DType::i32, DType::f32},
-                                                 {DType::i64, DType::i32},  {DType::u8, DType::i32},  {DType::boolean, DType::u8}};
+                                                 {DType::i64, DType::i32},  {DType::u8, DType::i32},  {DType::boolean, DType::u8},
+                                                 {DType::i8, DType::u8},    {DType::u16, DType::i32}, {DType::i16, DType::u16},
+                                                 {DType::u32, DType::i32},  {DType::u64, DType::i64}};
     for (const auto& [type, near] : kNear) {
       double& rate = rates.flops[static_cast<std::size_t>(type)];
       if (rate == 0) rate = rates.flops[static_cast<std::size_t>(near)];

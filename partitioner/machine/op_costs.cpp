@@ -46,6 +46,11 @@ std::vector<DType> near_types(DType type) {
     case i64: return {i32, f64, f32};
     case u8: return {boolean, i32, i64, f32};
     case boolean: return {u8, i32, i64, f32};
+    case i8: return {u8, boolean, i32, i64, f32};
+    case i16: return {u16, f16, bf16, i32, i64, f32};
+    case u16: return {i16, f16, bf16, i32, i64, f32};
+    case u32: return {i32, i64, f32, f64};
+    case u64: return {i64, i32, f64, f32};
   }
   return {};
 }

@@ -23,7 +23,8 @@ namespace cleave::testing {
 namespace {
 
 using Types = std::set<DType>;
-constexpr DType kAllTypes[] = {DType::boolean, DType::u8, DType::i32, DType::i64, DType::f16, DType::bf16, DType::f32, DType::f64};
+constexpr DType kAllTypes[] = {DType::boolean, DType::i8,  DType::i16, DType::i32,  DType::i64, DType::u8, DType::u16,
+                               DType::u32,     DType::u64, DType::f16, DType::bf16, DType::f32, DType::f64};
 
 std::string in_words(const Types& types) {
   const auto all_that = [&](auto&& belongs) {
@@ -207,12 +208,12 @@ std::string reference(const std::vector<BackEnd>& devices) {
       "# The vocabulary\n\n"
       "Written from the ops' records; the test `docs_ops_reference_test` keeps it up to date.\n\n"
       "Names and meaning follow the Python array API standard where it has them. `x?` may be left out, `[xs]` is a list of\n"
-      "tensors. Shapes broadcast as in NumPy. Mixed element types promote (bool < u8 < i32 < i64 < f16, bf16 < f32 < f64);\n"
-      "math functions and `/` turn integers into f32. Integers wrap and never trap. f16 and bf16 compute in f32. An axis below\n"
-      "0 counts from the end.\n\n"
+      "tensors. Shapes broadcast as in NumPy. Mixed element types promote (bool < integers < f16, bf16 < f32 < f64; of\n"
+      "integers the smallest type that holds both, and none for u64 with a signed one); math functions and `/` turn integers\n"
+      "into f32. Integers wrap and never trap. f16 and bf16 compute in f32. An axis below 0 counts from the end.\n\n"
       "Element types are those of the operands: *numbers* are all but bool, *floating* is f16, bf16, f32 and f64, *integers*\n"
-      "are u8, i32 and i64. An op runs where it says: on the host, on the simulated accelerator, on a GPU (cuda). What runs\n"
-      "on the host alone makes the accelerator wait for it; `cleave explain` shows where.\n";
+      "are i8 to i64 and u8 to u64. An op runs where it says: on the host, on the simulated accelerator, on a GPU (cuda).\n"
+      "What runs on the host alone makes the accelerator wait for it; `cleave explain` shows where.\n";
   for (const ops::OpFamily& family : ops::op_families()) text += section(family, samples, devices);
   text +=
       "\n## Composite functions\n\n"

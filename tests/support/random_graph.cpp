@@ -111,8 +111,8 @@ class Generator {
 
   // --- leaves and outputs -----------------------------------------------------------------------------------------------------------
   void leaves() {
-    static const std::vector<DType> kTypes = {DType::f32, DType::f32, DType::f32, DType::f64,
-                                              DType::i32, DType::i64, DType::u8,  DType::boolean};
+    static const std::vector<DType> kTypes = {DType::f32, DType::f32,     DType::f32, DType::f64, DType::i32, DType::i64,
+                                              DType::u8,  DType::boolean, DType::i8,  DType::u32, DType::u16};
     static const std::vector<Shape> kShapes = {{}, {2}, {3}, {2, 3}, {3, 2}, {2, 2}, {1, 3}, {2, 1}};
     keep(tracer_.input("n", {DType::i32, {}}, {}, here()));
     for (int i = 1 + random_.below(4); i > 0; --i)
@@ -265,7 +265,8 @@ class Generator {
   }
 
   void conversion() {
-    static const std::vector<DType> kTypes = {DType::f32, DType::f64, DType::i32, DType::i64, DType::u8, DType::boolean};
+    static const std::vector<DType> kTypes = {DType::f32,     DType::f64, DType::i32, DType::i64, DType::u8,
+                                              DType::boolean, DType::i16, DType::u16, DType::u32};
     Operand x = any();
     const DType target = random_.pick(kTypes);
     // Rounding to an integer would show the last bit of a floating value.

@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "graph/array/npy.h"
@@ -30,10 +31,7 @@ std::optional<T> convert(const JsonScalar& item) {
     if (item.type != Type::boolean && item.type != Type::integer) return std::nullopt;
     return item.integer == 0 || item.integer == 1 ? std::optional(item.integer == 1) : std::nullopt;
   } else if constexpr (std::is_integral_v<T>) {
-    if (item.type != Type::integer) return std::nullopt;
-    if (item.integer < static_cast<std::int64_t>(std::numeric_limits<T>::min()) ||
-        item.integer > static_cast<std::int64_t>(std::numeric_limits<T>::max()))
-      return std::nullopt;
+    if (item.type != Type::integer || !std::in_range<T>(item.integer)) return std::nullopt;
     return static_cast<T>(item.integer);
   } else {
     if (!item.is_number() || out_of_range(item.number, DTypeOf<T>::value)) return std::nullopt;

@@ -20,7 +20,8 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 constexpr std::int64_t kLongest = 257;
-constexpr DType kAllTypes[] = {DType::f32, DType::f64, DType::f16, DType::bf16, DType::i32, DType::i64, DType::u8, DType::boolean};
+constexpr DType kAllTypes[] = {DType::f32,     DType::f64, DType::f16, DType::bf16, DType::i32, DType::i64, DType::u8,
+                               DType::boolean, DType::i8,  DType::i16, DType::u16,  DType::u32, DType::u64};
 
 struct Call {
   const OpDef* op;

@@ -181,12 +181,12 @@ TEST(Npy, MalformedFilesSayWhatIsWrong) {
   expect_error(folder, npy("{'descr': '<f4", ""), "malformed npy header");
   expect_error(folder, npy("{'descr': [[[", ""), "malformed npy header");
   expect_error(folder, npy(dict("<f4", "False", "(1, 1"), "1234"), "malformed npy header");
-  for (const char* type : {">f4", "<c8", "<U4", "<u4", "|i1", "|O", "<f16", "", "f4", "<i2"}) {
+  for (const char* type : {">f4", "<c8", "<U4", ">u4", "|i16", "|O", "<f16", "", "f4", "|i2"}) {
     expect_error(folder, npy(dict(type, "False", "()"), "1234"),
-                 "element type `" + std::string(type) + "` is not supported (only little-endian f4, f8, f2, i4, i8, u1 and b1)");
+                 "element type `" + std::string(type) + "` is not supported (only little-endian f2, f4, f8, i1 to i8, u1 to u8 and b1)");
   }
   expect_error(folder, npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': ()}", "1234"),
-               "element type `structured` is not supported (only little-endian f4, f8, f2, i4, i8, u1 and b1)");
+               "element type `structured` is not supported (only little-endian f2, f4, f8, i1 to i8, u1 to u8 and b1)");
 }
 
 TEST(Npy, MissingFilesAndFoldersAreErrors) {
@@ -240,6 +240,21 @@ TEST(ReadArray, ConvertsWhereTheValuesSurvive) {
   EXPECT_EQ(*as(Array::scalar(std::numeric_limits<std::int64_t>::min()), {DType::f64, {}}), Array::scalar(-0x1p63));
   EXPECT_TRUE(std::isnan(as(Array::scalar(NAN), {DType::bf16, {}})->at(0)));
   EXPECT_EQ(as(Array::scalar(std::numeric_limits<double>::infinity()), {DType::f16, {}})->at(0), std::numeric_limits<double>::infinity());
+}
+
+TEST(ReadArray, ConvertsIntegersOfEverySize) {
+  constexpr std::uint64_t highest = std::numeric_limits<std::uint64_t>::max();
+  EXPECT_EQ(*as(Array::of<std::int64_t>({2}, {-128, 127}), {DType::i8, {2}}), Array::of<std::int8_t>({2}, {-128, 127}));
+  EXPECT_EQ(*as(Array::of<double>({2}, {0, 65535}), {DType::u16, {2}}), Array::of<std::uint16_t>({2}, {0, 65535}));
+  EXPECT_EQ(*as(Array::of<std::uint64_t>({1}, {7}), {DType::i16, {1}}), Array::of<std::int16_t>({1}, {7}));
+  EXPECT_EQ(*as(Array::of<std::uint64_t>({1}, {highest}), {DType::u64, {1}}), Array::of<std::uint64_t>({1}, {highest}));
+  EXPECT_EQ(*as(Array::of<std::uint32_t>({1}, {4294967295}), {DType::u64, {1}}), Array::of<std::uint64_t>({1}, {4294967295}));
+  EXPECT_FALSE(as(Array::scalar(highest), {DType::i64, {}}));
+  EXPECT_FALSE(as(Array::scalar(highest), {DType::f64, {}}));
+  EXPECT_FALSE(as(Array::scalar<std::int64_t>(-1), {DType::u64, {}}));
+  EXPECT_FALSE(as(Array::scalar(0x1p64), {DType::u64, {}}));
+  EXPECT_FALSE(as(Array::scalar<std::int32_t>(128), {DType::i8, {}}));
+  EXPECT_FALSE(as(Array::scalar<std::int32_t>(65536), {DType::u16, {}}));
 }
 
 TEST(ReadArray, RefusesWhereTheyDoNot) {

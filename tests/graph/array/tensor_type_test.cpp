@@ -137,6 +137,33 @@ TEST(DType, PromotesUpTheLine) {
   EXPECT_EQ(promote(f32, bf16), f32);
 }
 
+TEST(DType, IntegersMeetInTheSmallestThatHoldsBoth) {
+  using enum DType;
+  EXPECT_EQ(promote(i8, i16), i16);
+  EXPECT_EQ(promote(u16, u32), u32);
+  EXPECT_EQ(promote(u8, i8), i16);
+  EXPECT_EQ(promote(i16, u16), i32);
+  EXPECT_EQ(promote(u32, i32), i64);
+  EXPECT_EQ(promote(u16, i32), i32);
+  EXPECT_EQ(promote(u64, boolean), u64);
+  EXPECT_EQ(promote(u64, f16), f16);
+  for (int a = 0; a < kDTypeCount; ++a) {
+    for (int b = 0; b < kDTypeCount; ++b) {
+      const auto one = static_cast<DType>(a), other = static_cast<DType>(b);
+      EXPECT_EQ(promote(one, other), promote(other, one));
+      EXPECT_EQ(have_common_type(one, other), have_common_type(other, one));
+      EXPECT_EQ(have_common_type(one, other),
+                !((one == u64 && is_integer(other) && is_signed(other)) || (other == u64 && is_integer(one) && is_signed(one))));
+      const bool both = is_integer(one) && is_integer(other) && have_common_type(one, other);
+      if (!both) continue;
+      for (const DType each : {one, other}) {
+        EXPECT_GE(size_of(promote(one, other)), size_of(each));
+        EXPECT_TRUE(is_signed(promote(one, other)) || !is_signed(each));
+      }
+    }
+  }
+}
+
 TEST(TensorType, TextRoundTrips) {
   for (const char* text :
        {"f32[]", "f32[4, 2]", "bool[0]", "bf16[1, 2, 3, 4, 5, 6, 7, 8, 9]", "i64[4611686018427387904, 0]", "u8[4611686018427387904]"}) {

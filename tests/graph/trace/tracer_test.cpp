@@ -81,6 +81,16 @@ TEST_F(TracerTest, ValuesPromoteToTheCommonType) {
   EXPECT_FALSE(t.has_errors());
 }
 
+TEST_F(TracerTest, IntegersWithoutACommonTypeAreAnError) {
+  const Operand large = input("u", {DType::u64, {3}}), i = input("i", {DType::i32, {3}}), b = input("b", {DType::boolean, {3}});
+  EXPECT_EQ(type(op("add", {large, input("small", {DType::u8, {}})})), "u64[3]");
+  EXPECT_EQ(type(op("add", {large, number(7)})), "u64[3]");
+  EXPECT_EQ(type(op("where", {b, large, large})), "u64[3]");
+  EXPECT_FALSE(t.has_errors());
+  EXPECT_TRUE(op("add", {large, i}, {}, 14).poisoned());
+  expect_error(DiagnosticKind::type, "`add` of u64 and i32: no integer type holds both; convert one of them with `astype`", 14);
+}
+
 TEST_F(TracerTest, CastsOnlyWhatNeedsIt) {
   const Operand i = input("i", {DType::i32, {}}), f = input("f", {DType::f32, {}});
   t.output("sum", op("add", {f, op("add", {i, f})}), at(2));

@@ -12,7 +12,7 @@ namespace cleave::testing {
 using Integers = std::vector<std::int64_t>;
 using enum DType;
 
-inline constexpr DType kAllTypes[] = {f32, f64, f16, bf16, i32, i64, u8, boolean};
+inline constexpr DType kAllTypes[] = {f32, f64, f16, bf16, i32, i64, u8, boolean, i8, i16, u16, u32, u64};
 
 struct Range {
   double low = -3, high = 3;

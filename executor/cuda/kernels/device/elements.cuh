@@ -6,6 +6,8 @@ typedef float f32;
 typedef double f64;
 typedef int i32;
 typedef long long i64;
+typedef signed char i8;
+typedef short i16;
 typedef unsigned char u8;
 typedef unsigned short u16;
 typedef unsigned int u32;
@@ -81,6 +83,10 @@ template <>
 struct UnsignedOf<i64> {
   typedef u64 type;
 };
+template <>
+struct UnsignedOf<u64> {
+  typedef u64 type;
+};
 
 /// Two's complement arithmetic modulo 2^bits.
 template <class T>
@@ -135,24 +141,28 @@ struct TypesOf<bool> {
   typedef Wrapping<i64> Wide;
   static const bool floating = false;
 };
-template <>
-struct TypesOf<u8> {
-  typedef Wrapping<u8> Compute;
+template <class T>
+struct IntegerTypes {
+  typedef Wrapping<T> Compute;
   typedef Wrapping<i64> Wide;
   static const bool floating = false;
 };
 template <>
-struct TypesOf<i32> {
-  typedef Wrapping<i32> Compute;
-  typedef Wrapping<i64> Wide;
-  static const bool floating = false;
-};
+struct TypesOf<i8> : IntegerTypes<i8> {};
 template <>
-struct TypesOf<i64> {
-  typedef Wrapping<i64> Compute;
-  typedef Wrapping<i64> Wide;
-  static const bool floating = false;
-};
+struct TypesOf<i16> : IntegerTypes<i16> {};
+template <>
+struct TypesOf<i32> : IntegerTypes<i32> {};
+template <>
+struct TypesOf<i64> : IntegerTypes<i64> {};
+template <>
+struct TypesOf<u8> : IntegerTypes<u8> {};
+template <>
+struct TypesOf<u16> : IntegerTypes<u16> {};
+template <>
+struct TypesOf<u32> : IntegerTypes<u32> {};
+template <>
+struct TypesOf<u64> : IntegerTypes<u64> {};
 template <class T>
 using Compute = typename TypesOf<T>::Compute;
 template <class T>
@@ -218,8 +228,12 @@ inline Wide<T> widen(T element) {
 template <class R>
 struct Limits {};
 template <>
-struct Limits<u8> {
-  static const i64 low = 0, high = 255;
+struct Limits<i8> {
+  static const i64 low = -128, high = 127;
+};
+template <>
+struct Limits<i16> {
+  static const i64 low = -32768, high = 32767;
 };
 template <>
 struct Limits<i32> {
@@ -228,6 +242,22 @@ struct Limits<i32> {
 template <>
 struct Limits<i64> {
   static const i64 low = -9223372036854775807LL - 1, high = 9223372036854775807LL;
+};
+template <>
+struct Limits<u8> {
+  static const i64 low = 0, high = 255;
+};
+template <>
+struct Limits<u16> {
+  static const i64 low = 0, high = 65535;
+};
+template <>
+struct Limits<u32> {
+  static const i64 low = 0, high = 4294967295LL;
+};
+template <>
+struct Limits<u64> {
+  static const u64 low = 0, high = 18446744073709551615ULL;
 };
 
 template <class R, class F>

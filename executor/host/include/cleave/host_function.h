@@ -28,7 +28,21 @@ extern "C" {
 #define CLEAVE_HOST_FUNCTION_VERSION 1
 
 /* Values of cleave_array.dtype. bool is one byte, 0 or 1 (in results any byte but 0 counts as 1); f16 and bf16 are two bytes of bits. */
-enum { CLEAVE_F32 = 0, CLEAVE_F64 = 1, CLEAVE_F16 = 2, CLEAVE_BF16 = 3, CLEAVE_I32 = 4, CLEAVE_I64 = 5, CLEAVE_U8 = 6, CLEAVE_BOOL = 7 };
+enum {
+  CLEAVE_F32 = 0,
+  CLEAVE_F64 = 1,
+  CLEAVE_F16 = 2,
+  CLEAVE_BF16 = 3,
+  CLEAVE_I32 = 4,
+  CLEAVE_I64 = 5,
+  CLEAVE_U8 = 6,
+  CLEAVE_BOOL = 7,
+  CLEAVE_I8 = 8,
+  CLEAVE_I16 = 9,
+  CLEAVE_U16 = 10,
+  CLEAVE_U32 = 11,
+  CLEAVE_U64 = 12
+};
 
 /* Row-major and contiguous. Inputs must not be written; results are allocated by the caller, with the declared types. */
 typedef struct {
