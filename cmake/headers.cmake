@@ -22,6 +22,9 @@ set(graph_headers
   graph/graph.h
   graph/host_function.h
   graph/op.h
+  graph/ops/attention.h
+  graph/ops/cells.h
+  graph/ops/einsum.h
   graph/ops/ops.h
   graph/ops/statistics.h
   graph/passes/pass_table.h

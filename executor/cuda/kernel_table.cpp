@@ -25,9 +25,9 @@ const KernelRow* find_row(const OpDef& op) {
 
 std::span<const KernelFamily> kernel_families() {
   static constexpr KernelFamily families[] = {
-      {"creation", creation_kernels}, {"indexing", indexing_kernels},   {"joining", joining_kernels}, {"matmul", matmul_kernels},
-      {"random", random_kernels},     {"reduction", reduction_kernels}, {"scan", scan_kernels},       {"shape", shape_kernels},
-      {"softmax", softmax_kernels},   {"transfer", transfer_kernels}};
+      {"attention", attention_kernels}, {"cells", cell_kernels},    {"creation", creation_kernels}, {"indexing", indexing_kernels},
+      {"joining", joining_kernels},     {"matmul", matmul_kernels}, {"random", random_kernels},     {"reduction", reduction_kernels},
+      {"scan", scan_kernels},           {"shape", shape_kernels},   {"softmax", softmax_kernels},   {"transfer", transfer_kernels}};
   return families;
 }
 

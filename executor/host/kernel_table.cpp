@@ -40,7 +40,8 @@ class ElementwiseKernel final : public HostKernel {
 }  // namespace host
 
 std::span<const host::KernelFamily> host::kernel_families() {
-  static constexpr KernelFamily families[] = {{"creation", creation_kernels},   {"elementwise", elementwise_kernels},
+  static constexpr KernelFamily families[] = {{"attention", attention_kernels}, {"cells", cell_kernels},
+                                              {"creation", creation_kernels},   {"elementwise", elementwise_kernels},
                                               {"indexing", indexing_kernels},   {"joining", joining_kernels},
                                               {"matmul", matmul_kernels},       {"random", random_kernels},
                                               {"reduction", reduction_kernels}, {"scan", scan_kernels},

@@ -22,6 +22,8 @@ struct KernelFamily {
 };
 std::span<const KernelFamily> kernel_families();
 
+std::span<const KernelRow> attention_kernels();
+std::span<const KernelRow> cell_kernels();
 std::span<const KernelRow> creation_kernels();
 std::span<const KernelRow> elementwise_kernels();
 std::span<const KernelRow> indexing_kernels();

@@ -16,6 +16,8 @@ std::span<const ops::OpFamily> ops::op_families() {
       {"reduction", "Reductions", reduction_ops},
       {"scan", "Running sums", scan_ops},
       {"softmax", "Softmax", softmax_ops},
+      {"attention", "Attention", attention_ops},
+      {"cells", "Steps of recurrent networks", cell_ops},
       {"shape", "Shapes", shape_ops},
       {"indexing", "Indexing", indexing_ops},
       {"joining", "Joining and repeating", joining_ops},
@@ -30,6 +32,7 @@ std::span<const ops::OpFamily> ops::op_families() {
 
 std::span<const ops::OpFamily> ops::composite_families() {
   static constexpr OpFamily families[] = {
+      {"einsum", "Sums of products", einsum_functions},
       {"statistics", "Statistics", statistics_functions},
   };
   return families;

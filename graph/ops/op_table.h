@@ -27,6 +27,8 @@ std::span<const OpDef> matmul_ops();      ///< matmul
 std::span<const OpDef> reduction_ops();   ///< sum … argmin
 std::span<const OpDef> scan_ops();        ///< cumulative_sum
 std::span<const OpDef> softmax_ops();     ///< softmax, log_softmax
+std::span<const OpDef> attention_ops();   ///< attention
+std::span<const OpDef> cell_ops();        ///< lstm_cell, gru_cell
 std::span<const OpDef> shape_ops();       ///< transpose … flip
 std::span<const OpDef> indexing_ops();    ///< slice, take, one_hot
 std::span<const OpDef> joining_ops();     ///< concat, stack, pad, repeat, tile
@@ -36,6 +38,7 @@ std::span<const OpDef> sorting_ops();     ///< sort … unique
 std::span<const OpDef> effect_ops();      ///< print, write_npy, host_call
 std::span<const OpDef> transfer_ops();    ///< to_host, to_accelerator
 
+std::span<const OpDef> einsum_functions();      ///< einsum
 std::span<const OpDef> statistics_functions();  ///< var, std
 
 }  // namespace cleave::ops

@@ -103,6 +103,7 @@ std::string text_of(const AttributeValue& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return std::to_string(*integer);
   if (const auto* number = std::get_if<double>(&value)) return shortest_text(*number);
   if (const auto* type = std::get_if<DType>(&value)) return std::string(to_string(*type));
+  if (const auto* text = std::get_if<std::string>(&value)) return "\"" + *text + "\"";
   if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value); list && list->empty()) return "none";
   ADD_FAILURE() << "a default that this test cannot write";
   return "";

@@ -84,6 +84,11 @@ class Maker {
   bool elementwise() {
     const OpDef& op = *sample_.op;
     if (op.name == "astype") set("dtype", type_ == DType::f32 ? DType::i32 : DType::f32);
+    if (op.name == "lstm_cell" || op.name == "gru_cell") {  // a state of `elements`
+      for (int i = 0; i < 2; ++i) take({(op.name == "lstm_cell" ? 4 : 3) * elements_});
+      take({elements_});
+      return form_.empty();
+    }
     if (!form_.empty() && (form_ != "run" || op.min_inputs < 2)) return false;
     for (int i = 0; i < op.min_inputs; ++i)
       sample_.inputs.push_back({i < op.promote_from ? DType::boolean : type_, !form_.empty() && i > 0 ? Shape{extent_} : lines()});
@@ -107,6 +112,7 @@ class Maker {
 
   /// `elements` multiplications.
   bool product() {
+    if (sample_.op->name == "attention") return attention();
     const auto amount = static_cast<double>(elements_);
     std::int64_t rows = root_of(amount, 3), columns = rows, depth = rows;
     const std::int64_t side = form_.empty() ? 0 : root_of(amount / static_cast<double>(extent_), 2);
@@ -117,6 +123,18 @@ class Maker {
     }
     take({rows, depth});
     take({depth, columns});
+    return true;
+  }
+
+  /// `elements` multiplications with heads of depth 64: 128 queries each, or `extent` of them.
+  bool attention() {
+    if (!form_.empty() && form_ != "rows") return false;
+    constexpr std::int64_t kDepth = 64, kLength = 128, kKeys = 1024;
+    const std::int64_t scores = std::max<std::int64_t>(1, elements_ / (2 * kDepth)), queries = form_.empty() ? kLength : extent_;
+    const std::int64_t keys = std::clamp<std::int64_t>(scores / queries, 1, form_.empty() ? kLength : kKeys);
+    const std::int64_t heads = std::max<std::int64_t>(1, scores / (queries * keys));
+    take({heads, queries, kDepth});
+    for (int i = 0; i < 2; ++i) take({heads, keys, kDepth});
     return true;
   }
 
@@ -231,6 +249,7 @@ const std::vector<FormRow>& forms() {
                                             {"argmax", "outer", {512}},
                                             {"softmax", "inner", {2, 8, 64, 1024}},
                                             {"softmax", "outer", {64}},
+                                            {"attention", "rows", {1, 8}},
                                             {"cumulative_sum", "inner", {64}},
                                             {"cumulative_sum", "outer", {64}},
                                             {"sort", "inner", {16, 256}},

@@ -27,6 +27,8 @@ struct KernelFamily {
 };
 std::span<const KernelFamily> kernel_families();
 
+std::span<const KernelRow> attention_kernels();
+std::span<const KernelRow> cell_kernels();
 std::span<const KernelRow> creation_kernels();
 std::span<const KernelRow> indexing_kernels();
 std::span<const KernelRow> joining_kernels();

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <set>
 
+#include "graph/ops/attention.h"
+#include "graph/ops/cells.h"
+#include "graph/ops/einsum.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/statistics.h"
 #include "graph/trace/host_call.h"
@@ -33,6 +36,7 @@ Graph everything() {
     slice(f, {{0, 1}}), take(f, i, {.axis = 1}), one_hot(i, 5);
     arange(10), arange(0, 1, {.step = 0.25}), zeros({2}), ones({2}, {DType::i64}), full({2}, 1.5), eye(3);
     random_uniform({4}, -1, 1, {.seed = 7}), random_normal({4}, 0, 2, {.seed = 7, .step = i[0]});
+    attention(f, f, f), einsum("ij->ji", {f}), lstm_cell(zeros({8}), zeros({8}), zeros({2})), gru_cell(zeros({6}), zeros({6}), zeros({2}));
     sort(f), argsort(f, {.axis = 0, .descending = true}), top_k(f, 2), unique(f);
     var(f), stddev(f, {.axis = 0, .correction = 1});
     print("f", f), write_npy("f.npy", f), to_host(f), to_accelerator(f), host_call("h", {}, [] {});

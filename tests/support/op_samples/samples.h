@@ -72,6 +72,8 @@ class Samples {
 /// The ends of a type, paired each with each: element i of operand `which`.
 Array special_values(DType dtype, int which, int operands);
 
+void add_attention(Samples& samples);
+void add_cells(Samples& samples);
 void add_elementwise(Samples& samples);
 void add_products(Samples& samples);
 void add_reductions(Samples& samples);
@@ -84,6 +86,7 @@ void add_sorting(Samples& samples);
 void add_effects(Samples& samples);
 
 // Composite functions.
+void add_einsum(Samples& samples);
 void add_statistics(Samples& samples);
 
 }  // namespace cleave::testing

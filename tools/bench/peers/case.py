@@ -68,7 +68,7 @@ def onnx_model(case, arrays, result):
 
     inputs = ", ".join(declare(name, array) for name, array in arrays.items() if name not in case.constants)
     model = onnx.parser.parse_model(
-        f'<ir_version: 10, opset_import: ["" : 21]> measured ({inputs}) => ({declare(case.output, result)}) {{ {case.onnx} }}')
+        f'<ir_version: 11, opset_import: ["" : 23]> measured ({inputs}) => ({declare(case.output, result)}) {{ {case.onnx} }}')
     for name in case.constants:
         model.graph.initializer.append(numpy_helper.from_array(arrays[name], name))
     return model.SerializeToString()

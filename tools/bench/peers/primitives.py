@@ -166,6 +166,28 @@ SOFTMAX_BY_HAND = """
 - y: e / expand_dims(sum(e, axis=-1), 1)"""
 
 
+def attention_numpy(q, k, v, causal=False):
+    scores = q @ k.swapaxes(-1, -2) * np.float32(q.shape[-1]**-0.5)
+    if causal:
+        scores[..., ~np.tri(*scores.shape[-2:], dtype=bool)] = -np.inf
+    scores -= scores.max(axis=-1, keepdims=True)
+    np.exp(scores, out=scores)
+    return (scores / scores.sum(axis=-1, keepdims=True)) @ v
+
+
+def attention():
+    for name, query, keys, causal in (("BERT-base, batch 1", (1, 12, 128, 64), 128, False), ("BERT-base, batch 8", (8, 12, 128, 64), 128, False),
+                                      ("GPT-2, one of 1,024", (1, 12, 1, 64), 1024, False), ("2,048", (1, 12, 2048, 64), 2048, False),
+                                      ("2,048, causal", (1, 12, 2048, 64), 2048, True)):
+        key = (*query[:2], keys, query[3])
+        half = "" if not causal else "is_causal = 1, "
+        yield Case(f"attention {name}",
+                   lambda query=query, key=key: {"q": numbers(*query, low=-2, high=2), "k": numbers(*key, seed=2, low=-2, high=2), "v": numbers(*key, seed=3)},
+                   f"- y: attention(q, k, v, causal={str(causal).lower()})", lambda q, k, v, causal=causal: attention_numpy(q, k, v, causal),
+                   Target(best=0.9), torch=lambda q, k, v, causal=causal: functional.scaled_dot_product_attention(q, k, v, is_causal=causal),
+                   onnx=f"y = Attention <{half}scale = {query[3]**-0.5}> (q, k, v)", tolerance=2e-5)
+
+
 def gate_numpy(x, out):
     np.negative(x[:, 512:], out=out)
     np.exp(out, out=out)
@@ -232,5 +254,5 @@ def order():
 
 
 def primitives():
-    for family in (products, elementwise, scalars, rows, short_rows, order):
+    for family in (products, elementwise, scalars, rows, attention, short_rows, order):
         yield from family()

@@ -15,13 +15,14 @@ from peers.case import cleave_model
 from peers.primitives import primitives
 from peers.programs import programs
 from peers.table import PEERS
+from peers.transformers import transformers
 
 ROUNDS = 7
 HOPELESS = 5  # times slower than the best peer: such a peer is timed once, not in every round
 
 
 def all_cases():
-    return [*primitives(), *programs()]
+    return [*primitives(), *programs(), *transformers()]
 
 
 def settle(most=0.5):

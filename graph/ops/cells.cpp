@@ -1,0 +1,111 @@
+// The steps of recurrent networks behind their matrix products: from gates to the next state. Gates lie side by side in the last axis.
+#include <array>
+#include <cmath>
+
+#include "graph/ops/calls.h"
+#include "graph/ops/cells.h"
+#include "graph/ops/domain.h"
+#include "graph/ops/op_table.h"
+#include "graph/ops/rules.h"
+#include "graph/ops/sums.h"
+
+namespace cleave::ops {
+namespace {
+
+constexpr Domain kTakes = Domain::floating;
+
+/// inputs and recurrent [.., gates * n], state [.., n]
+template <Name op, int gates, int results>
+TypeResult cell_type(Types inputs, const Attributes&) {
+  const TensorType& state = inputs[2];
+  if (!accepts(kTakes, state.dtype))
+    return refuse(DiagnosticKind::type, op.view(), inputs, "needs floating-point elements; convert with astype");
+  if (state.scalar()) return refuse(DiagnosticKind::shape, op.view(), inputs, "a state has at least one axis");
+  Shape wide = state.shape;
+  if (!checked_bytes({DType::u8, {wide.back(), gates}})) return refuse(DiagnosticKind::shape, op.view(), inputs, "the state is too wide");
+  wide.back() *= gates;
+  for (const TensorType& each : {inputs[0], inputs[1]}) {
+    if (each.shape != wide)
+      return refuse(DiagnosticKind::shape, op.view(), inputs,
+                    "to a state " + to_string(state.shape) + " belong " + std::to_string(gates) + " gates, " + to_string(wide));
+  }
+  return give(op.view(), inputs, std::vector<TensorType>(results, state));
+}
+
+double sigmoid(double x) {
+  return 1 / (1 + std::exp(-x));
+}
+
+/// `step(gate, recurrent, state, results)` for each element: gates of the inputs, of the recurrent part, and the old state.
+template <int gates, class Step>
+Status each_element(const OpCall& call, const Step& step) {
+  const TensorType& state = call.inputs[2].type();
+  if (state.elements() == 0) return {};
+  const std::int64_t n = state.shape.back();
+  dispatch_in<kTakes>(state.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    for (std::int64_t i = 0; i < state.elements(); ++i) {
+      std::array<double, gates> inputs, recurrent;
+      for (std::int64_t gate = 0; gate < gates; ++gate) {
+        const std::int64_t at = (i / n * gates + gate) * n + i % n;
+        inputs[static_cast<std::size_t>(gate)] = widen(call.inputs[0].data<T>()[at]);
+        recurrent[static_cast<std::size_t>(gate)] = widen(call.inputs[1].data<T>()[at]);
+      }
+      const auto next = step(inputs, recurrent, widen(call.inputs[2].data<T>()[i]));
+      for (std::size_t k = 0; k < next.size(); ++k) call.results[k].mutable_data<T>()[i] = store<T>(next[k]);
+    }
+  });
+  return {};
+}
+
+Status lstm_meaning(const OpCall& call) {
+  return each_element<4>(call, [](const auto& x, const auto& r, double cell) {
+    const double in = sigmoid(x[0] + r[0]), out = sigmoid(x[1] + r[1]), forget = sigmoid(x[2] + r[2]), fresh = std::tanh(x[3] + r[3]);
+    const double next = forget * cell + in * fresh;
+    return std::array{out * std::tanh(next), next};
+  });
+}
+
+Status gru_meaning(const OpCall& call) {
+  return each_element<3>(call, [](const auto& x, const auto& r, double hidden) {
+    const double update = sigmoid(x[0] + r[0]), reset = sigmoid(x[1] + r[1]), fresh = std::tanh(x[2] + reset * r[2]);
+    return std::array{fresh + update * (hidden - fresh)};
+  });
+}
+
+template <int gates>
+Cost cell_cost(Types inputs, Types results, const Attributes&) {
+  return {12.0 * gates * static_cast<double>(inputs[2].elements()), traffic(inputs, results)};
+}
+
+}  // namespace
+
+std::span<const OpDef> cell_ops() {
+  static const std::vector<OpDef> ops = [] {
+    std::vector<OpDef> all = {
+        op_record("lstm_cell(inputs, recurrent, cell)", 3, {},
+                  "the next hidden state and cell of an LSTM, from gates `inputs + recurrent` in the order input, output, forget, cell",
+                  cell_type<Name{"lstm_cell"}, 4, 2>, cell_cost<4>, lstm_meaning),
+        op_record("gru_cell(inputs, recurrent, hidden)", 3, {},
+                  "the next hidden state of a GRU, from gates in the order update, reset, hidden; the reset gate meets `recurrent`",
+                  cell_type<Name{"gru_cell"}, 3, 1>, cell_cost<3>, gru_meaning)};
+    for (OpDef& op : all) op.promotion = Promotion::floating;
+    return of_class(CostClass::transcendental, std::move(all));
+  }();
+  return ops;
+}
+
+}  // namespace cleave::ops
+
+namespace cleave {
+
+LstmCell lstm_cell(const Tensor& inputs, const Tensor& recurrent, const Tensor& cell, Here here) {
+  const Tensor operands[] = {inputs, recurrent, cell};
+  return ops::call_two<LstmCell>("lstm_cell", operands, {}, here);
+}
+
+Tensor gru_cell(const Tensor& inputs, const Tensor& recurrent, const Tensor& hidden, Here here) {
+  return ops::call("gru_cell", {inputs, recurrent, hidden}, {}, here);
+}
+
+}  // namespace cleave
