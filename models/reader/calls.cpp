@@ -3,6 +3,7 @@
 #include <array>
 
 #include "models/reader/evaluation.h"
+#include "models/reader/synonyms.h"
 
 namespace cleave::models {
 namespace {
@@ -83,7 +84,8 @@ bool Evaluator::check_callee(const std::string& name, Span span) {
     if (inliner) names = inliner->function_names();
     for (const auto& [declared, function] : host_functions) names.push_back(declared);
     for (const OpDef* op : all_functions()) names.push_back(op->name);
-    suggestion = errors.suggest(name, names);
+    suggestion = instead_of_operation(name);
+    if (suggestion.empty()) suggestion = errors.suggest(name, names);
     const std::string last = name.substr(name.rfind('_') + 1);  // of `torch_relu`
     if (suggestion.empty() && find_function(last)) suggestion = "; did you mean `" + last + "`?";
   }
@@ -201,6 +203,7 @@ PlannedCall Evaluation::plan_host_function(const ExpressionNode& node, const std
 
 Operands Evaluation::call(const ExpressionNode& node, const PlannedCall& planned) {
   if (planned.kind == PlannedCall::Kind::failed) return {Operand()};
+  if (planned.kind == PlannedCall::Kind::function) return inline_call(node, planned);
   const SourceLocation location = evaluator_.location(node.span);
   Operands operands;
   Attributes attributes;
@@ -218,7 +221,6 @@ Operands Evaluation::call(const ExpressionNode& node, const PlannedCall& planned
   }
   if (wrong) return {Operand()};
   if (planned.kind == PlannedCall::Kind::op) return evaluator_.tracer.apply(*planned.op, operands, std::move(attributes), location);
-  if (planned.kind == PlannedCall::Kind::function) return evaluator_.inliner->inline_call(node.text, operands, node.span);
 
   const OpDef* host_call = find_op("host_call");
   CLEAVE_CHECK(host_call != nullptr);
@@ -231,6 +233,16 @@ Operands Evaluation::call(const ExpressionNode& node, const PlannedCall& planned
   }
   attributes.set("function", planned.host_function);
   return evaluator_.tracer.apply(*host_call, operands, std::move(attributes), location);
+}
+
+/// A group is given as it is; everything else is one operand.
+Operands Evaluation::inline_call(const ExpressionNode& node, const PlannedCall& planned) {
+  std::vector<Argument> arguments;
+  for (const PlannedCall::Part& part : planned.parts) {
+    const ExpressionNode& given = expression_.nodes[part.index];
+    arguments.push_back(roles_[part.index] == Role::none ? evaluator_.group_argument(given.text) : Argument{single(part.index), {}, {}});
+  }
+  return evaluator_.inliner->inline_call(node.text, arguments, node.span);
 }
 
 std::optional<AttributeValue> Evaluation::attribute(const ExpressionNode& call, const AttributeDef& definition, Index index) {

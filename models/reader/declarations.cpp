@@ -1,17 +1,17 @@
 #include "models/reader/declarations.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "graph/base/spelling.h"
 
 namespace cleave::models {
 namespace {
 
-/// A name of the program that no other declaration has.
-std::optional<Name> new_value_name(const YamlNode& key, Evaluator& evaluator) {
+/// A name of the program that no other declaration has; of a member of a group with the name of that.
+std::optional<Name> new_value_name(const YamlNode& key, const std::string& group, Evaluator& evaluator) {
   auto name = declared_name(key, evaluator.errors);
   if (!name) return std::nullopt;
+  if (!group.empty()) name->text = group + "." + name->text;
   const Binding* known = evaluator.scopes.find(name->text);
   if (!known) return name;
   evaluator.fail(DiagnosticKind::value, name->span, "`" + name->text + "` is declared twice",
@@ -29,19 +29,38 @@ std::optional<TensorType> declared_type(const YamlEntry& entry, const std::vecto
   return std::nullopt;
 }
 
+/// `layer: {w: {type: …}, b: {type: …}}`: no key of a declaration, nor one that is meant to be one.
+bool is_group(const YamlNode& node, const std::vector<std::string>& keys) {
+  if (!node.map() || node.entries.empty()) return false;
+  const auto map = [](const YamlEntry& entry) { return entry.value.map(); };
+  const auto key = [&](const YamlEntry& entry) { return nearest_name(entry.key.text, keys).has_value(); };
+  return std::all_of(node.entries.begin(), node.entries.end(), map) || std::none_of(node.entries.begin(), node.entries.end(), key);
+}
+
+/// Reads the inputs or parameters of a section or group, and of the groups in it. `read(entry, name)` reads one. Gives the members' names.
+template <class Read>
+std::vector<std::string> read_values(const std::vector<YamlEntry>& entries, const std::string& group, const std::vector<std::string>& keys,
+                                     Evaluator& evaluator, const Read& read) {
+  std::vector<std::string> members;
+  for (const YamlEntry& entry : entries) {
+    const auto name = new_value_name(entry.key, group, evaluator);
+    if (!is_group(entry.value, keys)) {
+      read(entry, name);
+      if (name) members.push_back(entry.key.text);
+    } else if (name) {
+      std::vector<std::string> inner = read_values(entry.value.entries, name->text, keys, evaluator, read);
+      for (const std::string& member : inner) members.push_back(entry.key.text + "." + member);
+      if (!inner.empty()) evaluator.scopes.bind_group(name->text, std::move(inner));
+    }
+  }
+  return members;
+}
+
 }  // namespace
 
 const std::vector<YamlEntry>& section_entries(const YamlNode& node, const std::string& section, Errors& errors) {
   if (!node.map() && !node.broken()) errors.add(DiagnosticKind::syntax, node.span, "`" + section + "` needs names with values: `name: …`");
   return node.entries;
-}
-
-std::optional<Name> declared_name(const YamlNode& key, Errors& errors) {
-  const auto names = parse_names(key, errors);
-  if (!names) return std::nullopt;
-  if (names->size() == 1) return names->front();
-  errors.add(DiagnosticKind::syntax, key.span, "one name is expected here");
-  return std::nullopt;
 }
 
 bool may_be_misspelt(const YamlEntry& entry, const std::string& key, const std::vector<std::string>& keys) {
@@ -97,24 +116,26 @@ void read_dims(const YamlNode* node, const std::map<std::string, std::int64_t>& 
 }
 
 void read_inputs(const YamlNode& node, Evaluator& evaluator) {
-  for (const YamlEntry& entry : section_entries(node, "inputs", evaluator.errors)) {
-    const auto name = new_value_name(entry.key, evaluator);
-    const auto type = declared_type(entry, {"type", "file"}, evaluator);
-    if (!name) continue;
-    Attributes attributes;
-    if (const YamlEntry* file = entry.value.find("file")) read_file(file->value, attributes, evaluator.errors);
-    const Operand operand =
-        type ? evaluator.tracer.input(name->text, *type, std::move(attributes), evaluator.location(name->span)) : Operand();
+  static const std::vector<std::string> kKeys = {"type", "value", "file"};
+  const auto read = [&](const YamlEntry& entry, const std::optional<Name>& name) {
+    const auto type = declared_type(entry, kKeys, evaluator);
+    if (!name) return;
+    Operand operand;
+    if (type) {
+      Attributes attributes = read_initial_value(entry, *name, *type, 0, evaluator);
+      operand = evaluator.tracer.input(name->text, *type, std::move(attributes), evaluator.location(name->span));
+    }
     evaluator.scopes.bind(name->text, operand, name->span);
-  }
+  };
+  read_values(section_entries(node, "inputs", evaluator.errors), "", kKeys, evaluator, read);
 }
 
 void read_parameters(const YamlNode& node, Evaluator& evaluator) {
+  static const std::vector<std::string> kKeys = {"type", "value", "uniform", "normal", "file", "seed"};
   std::int64_t position = 0;
-  for (const YamlEntry& entry : section_entries(node, "parameters", evaluator.errors)) {
-    const auto name = new_value_name(entry.key, evaluator);
-    const auto type = declared_type(entry, {"type", "value", "uniform", "normal", "file", "seed"}, evaluator);
-    if (!name) continue;
+  const auto read = [&](const YamlEntry& entry, const std::optional<Name>& name) {
+    const auto type = declared_type(entry, kKeys, evaluator);
+    if (!name) return;
     Operand operand;
     if (type) {
       Attributes attributes = read_initial_value(entry, *name, *type, position, evaluator);
@@ -122,7 +143,8 @@ void read_parameters(const YamlNode& node, Evaluator& evaluator) {
     }
     evaluator.scopes.bind(name->text, operand, name->span);
     ++position;
-  }
+  };
+  read_values(section_entries(node, "parameters", evaluator.errors), "", kKeys, evaluator, read);
 }
 
 void read_file(const YamlNode& node, Attributes& attributes, Errors& errors) {
@@ -133,11 +155,7 @@ void read_file(const YamlNode& node, Attributes& attributes, Errors& errors) {
   if (!path.ends_with(".npy") && !path.ends_with(".csv")) {
     return errors.add(DiagnosticKind::file, node.span, "`" + given + "` is neither an .npy nor a .csv file");
   }
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) {
-    return errors.add(DiagnosticKind::file, node.span, "there is no file `" + path + "`; paths are relative to the model");
-  }
-  attributes.set("file", path);
+  attributes.set("file", path);  // read when the program runs, and only then missed
 }
 
 }  // namespace cleave::models

@@ -13,8 +13,6 @@ namespace cleave::models {
 
 /// The entries of a section that must be a map; none (and an error) otherwise.
 const std::vector<YamlEntry>& section_entries(const YamlNode& node, const std::string& section, Errors& errors);
-/// The single name that a key declares.
-std::optional<Name> declared_name(const YamlNode& key, Errors& errors);
 /// Whether `key`, which is missing, may be there under another name: then that one was reported, and it is not missed.
 bool may_be_misspelt(const YamlEntry& entry, const std::string& key, const std::vector<std::string>& keys);
 /// Whether the value is a map with no other keys than `keys` (others are reported but do no harm). `what` is for the message.
@@ -26,7 +24,7 @@ void read_dims(const YamlNode* node, const std::map<std::string, std::int64_t>& 
 void read_inputs(const YamlNode& node, Evaluator& evaluator);
 void read_parameters(const YamlNode& node, Evaluator& evaluator);
 
-/// `file:` of an input or parameter as an attribute, if the file is there.
+/// `file:` of an input or parameter as an attribute.
 void read_file(const YamlNode& node, Attributes& attributes, Errors& errors);
 /// `value`, `uniform`, `normal`, `file` and `seed` of a parameter of `type`; `position` is the seed where none is given.
 Attributes read_initial_value(const YamlEntry& entry, const Name& name, const TensorType& type, std::int64_t position,

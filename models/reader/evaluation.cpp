@@ -1,5 +1,8 @@
 #include "models/reader/evaluation.h"
 
+#include "graph/base/spelling.h"
+#include "models/reader/synonyms.h"
+
 namespace cleave::models {
 namespace {
 
@@ -54,7 +57,8 @@ void Evaluation::assign(Index index) {
       for (const PlannedCall::Part& part : planned.parts) {
         const NodeType kind = expression_.nodes[part.index].kind;
         const bool spelled_out = part.attribute && (kind == NodeType::text || part.attribute->type == AttributeDef::Type::dtype);
-        if (!spelled_out) want(part.index, part.list || part.attribute);
+        const bool group = planned.kind == PlannedCall::Kind::function && evaluator_.group(expression_.nodes[part.index]);
+        if (!spelled_out && !group) want(part.index, part.list || part.attribute);
       }
       return;
     }
@@ -108,15 +112,42 @@ Operand Evaluation::single(Index index) {
 
 Operand Evaluation::name(const ExpressionNode& node) {
   if (const Binding* binding = evaluator_.scopes.find(node.text)) return binding->operand;
+  if (is_member(node.text)) return unknown_member(node);
   std::vector<Note> notes;
-  std::string suggestion;
-  if (const auto place = evaluator_.scopes.ended(node.text)) {
+  std::string suggestion = instead_of_name(node.text);
+  if (const auto* members = evaluator_.scopes.find_group(node.text)) {
+    evaluator_.fail(DiagnosticKind::type, node.span,
+                    "`" + node.text + "` is a group; its members are written `" + node.text + "." + members->front() + "`");
+    return {};
+  }
+  if (!suggestion.empty()) {
+    // Not a misspelt name, but one that others have.
+  } else if (const auto place = evaluator_.scopes.ended(node.text)) {
     notes.push_back(
         evaluator_.errors.note(*place, "a name first bound inside a loop, branch or function stays there; bind it before to carry it out"));
   } else if (!evaluator_.errors.full()) {
     suggestion = evaluator_.errors.suggest(node.text, evaluator_.scopes.visible());
   }
   evaluator_.fail(DiagnosticKind::unknown, node.span, "unknown name `" + node.text + "`" + suggestion, std::move(notes));
+  evaluator_.scopes.bind_unknown(node.text, node.span);  // said once
+  return {};
+}
+
+/// `layer.v` of a group without `v`, `x.shape` of a value.
+Operand Evaluation::unknown_member(const ExpressionNode& node) {
+  const std::size_t dot = node.text.rfind('.');
+  const std::string owner = node.text.substr(0, dot), member = node.text.substr(dot + 1);
+  if (const auto* members = evaluator_.scopes.find_group(owner)) {
+    evaluator_.fail(DiagnosticKind::unknown, node.span,
+                    "the group `" + owner + "` has no `" + member + "`" + did_you_mean_or_has(member, *members));
+  } else if (evaluator_.scopes.find(owner)) {
+    const std::string advice = member == "T" ? "; write `transpose(" + owner + ")`" : "";
+    evaluator_.fail(DiagnosticKind::syntax, node.span,
+                    "`" + node.text + "` has no meaning in an expression: values have no members" + advice);
+  } else {
+    evaluator_.fail(DiagnosticKind::unknown, node.span,
+                    "unknown name `" + owner + "`" + evaluator_.errors.suggest(owner, evaluator_.scopes.visible()));
+  }
   evaluator_.scopes.bind_unknown(node.text, node.span);  // said once
   return {};
 }

@@ -55,6 +55,7 @@ class Evaluation {
   void want(Index index, bool list_allowed = false);
   Operands evaluate(Index index);
   Operand name(const ExpressionNode& node);
+  Operand unknown_member(const ExpressionNode& node);
   Operand unary(const ExpressionNode& node);
   Operand binary(const ExpressionNode& node);
   Operand list(Index index);
@@ -80,6 +81,7 @@ class Evaluation {
   PlannedCall plan_names(const ExpressionNode& node, const std::vector<Name>& takes);
   PlannedCall plan_host_function(const ExpressionNode& node, const std::shared_ptr<const HostFunction>& function);
   Operands call(const ExpressionNode& node, const PlannedCall& planned);
+  Operands inline_call(const ExpressionNode& node, const PlannedCall& planned);
   std::optional<AttributeValue> attribute(const ExpressionNode& call, const AttributeDef& definition, Index index);
 
   Evaluator& evaluator_;

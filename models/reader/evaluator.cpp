@@ -21,6 +21,24 @@ Operand Evaluator::one(const Expression& expression) {
   return evaluation.single(root);
 }
 
+Operands Evaluator::parts(const Expression& list) {
+  Evaluation evaluation(*this, list);
+  evaluation.run(list.root().parts);
+  Operands operands;
+  for (const std::uint32_t part : list.root().parts) operands.push_back(evaluation.single(part));
+  return operands;
+}
+
+Argument Evaluator::group_argument(const std::string& name) const {
+  Argument argument;
+  argument.members = *scopes.find_group(name);
+  for (const std::string& member : *argument.members) {
+    const Binding* binding = scopes.find(name + "." + member);
+    argument.operands.push_back(binding ? binding->operand : Operand());
+  }
+  return argument;
+}
+
 std::optional<LiteralList> Evaluator::literals(const Expression& expression, const std::string& what) {
   Evaluation evaluation(*this, expression);
   const auto root = static_cast<std::uint32_t>(expression.nodes.size() - 1);

@@ -18,6 +18,12 @@
 namespace cleave::models {
 
 using Operands = std::vector<Operand>;
+/// What a function of the model is given: an operand, or the members of a group with their names.
+struct Argument {
+  Operand operand;
+  std::optional<std::vector<std::string>> members;
+  Operands operands;  ///< of the members
+};
 using HostFunctions = std::map<std::string, std::shared_ptr<const HostFunction>, std::less<>>;
 
 /// Who knows the functions of the model.
@@ -27,7 +33,7 @@ class Inliner {
   /// The parameter names of a function, or null.
   [[nodiscard]] virtual const std::vector<Name>* takes(std::string_view function) const = 0;
   [[nodiscard]] virtual std::vector<std::string> function_names() const = 0;
-  virtual Operands inline_call(std::string_view function, const Operands& arguments, Span call) = 0;
+  virtual Operands inline_call(std::string_view function, const std::vector<Argument>& arguments, Span call) = 0;
 };
 
 struct Evaluator {
@@ -44,6 +50,13 @@ struct Evaluator {
   /// As many operands as the expression has results.
   Operands all(const Expression& expression);
   Operand one(const Expression& expression);
+  /// The parts of a list, one operand each.
+  Operands parts(const Expression& list);
+  /// The group that the expression names, or null.
+  [[nodiscard]] const std::vector<std::string>* group(const ExpressionNode& node) const {
+    return node.kind == ExpressionNode::Kind::name && !scopes.find(node.text) ? scopes.find_group(node.text) : nullptr;
+  }
+  [[nodiscard]] Argument group_argument(const std::string& name) const;
   /// What is known when the model is read; an error and nothing otherwise. `what` names it in the message.
   std::optional<Literal> literal(const Expression& expression, const std::string& what);
   std::optional<std::int64_t> integer(const Expression& expression, const std::string& what);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "graph/op.h"
+
 namespace cleave::models {
 namespace {
 
@@ -57,11 +59,24 @@ class Parser {
     auto count = whole();
     if (!count) return std::nullopt;
     head.count = *std::move(count);
+    if (!check_range(head.count.nodes.back())) return std::nullopt;
     return head;
   }
 
  private:
   using Found = std::optional<Index>;
+
+  /// `range(…)` is no operation: in the head of a loop it is a list of its bounds.
+  bool check_range(ExpressionNode& root) {
+    if (root.kind != NodeType::call || root.text != "range") return true;
+    const bool named = std::any_of(root.keywords.begin(), root.keywords.end(), [](const Name& keyword) { return !keyword.text.empty(); });
+    if (named || root.parts.empty() || root.parts.size() > 3) {
+      fail(root.span, "a range is written `range(stop)`, `range(start, stop)` or `range(start, stop, step)`");
+      return false;
+    }
+    root.kind = NodeType::list;
+    return true;
+  }
 
   [[nodiscard]] const Token& peek() const { return tokens_[at_]; }
   const Token& next() {
@@ -95,7 +110,9 @@ class Parser {
   void fail_rest() {
     const Token& token = peek();
     const std::string found(source().at(token.span));
-    if (token.is("="))
+    if (token.is(":") && binds_element())
+      fail({tokens_[0].span.begin, last_.end}, instead_of_element(tokens_[0].text, trimmed(source().at(inner(result_.nodes.back().span)))));
+    else if (token.is("="))
       fail(token.span, "`=` binds nothing; write `name: expression` to bind, `==` to compare");
     else if (token.is("if"))
       fail(token.span, "a choice is written where(condition, a, b)");
@@ -105,8 +122,8 @@ class Parser {
       fail(token.span, "a blank is missing behind this `:`; write `" + tokens_[0].text + ": " +
                            std::string(trimmed(text_.text.substr(token.span.end - text_.begin))) + "`");
     else if (token.is(":") && at_ == 1 && tokens_[0].kind == Token::Kind::name)
-      fail(token.span,
-           "only what stands behind the `:` of a statement is quoted: `" + std::string(source().at(tokens_[0].span)) + ": \"…\"`");
+      fail(token.span, "only what stands behind the `:` of a statement is quoted: `" + tokens_[0].text + ": " +
+                           quoted(rest_from(text_.text.find(':') + 1)) + "`");
     else if (token.is(":"))
       fail(token.span, "`:` stands in an index only, as in `x[0:10, :]`");
     else if (token.is(")") || token.is("]"))
@@ -116,6 +133,15 @@ class Parser {
     else
       fail(token.span, "an operator is expected here, not `" + found + "`");
   }
+
+  /// `x[i]` has been read, and a `:` stands behind it.
+  [[nodiscard]] bool binds_element() const {
+    return !result_.nodes.empty() && result_.nodes.back().kind == NodeType::index && tokens_[0].kind == Token::Kind::name &&
+           result_.nodes.back().span.begin == tokens_[1].span.begin && result_.nodes.back().span.end == last_.end;
+  }
+  static Span inner(Span brackets) { return {brackets.begin + 1, brackets.end - 1}; }
+  /// What is written from `begin` on, as one line.
+  [[nodiscard]] std::string rest_from(std::size_t begin) const { return std::string(trimmed(text_.text.substr(begin))); }
 
   [[nodiscard]] const Source& source() const { return errors_.source(); }
 
@@ -311,6 +337,16 @@ class Parser {
 };
 
 }  // namespace
+
+std::string instead_of_element(std::string_view array, std::string_view index) {
+  const std::string name(array), at(index);
+  const std::string where = "where((arange(n) == " + at + ")[:, None], value, " + name + ")` for one of n rows";
+  const bool row = index.find_first_of(",:") == std::string_view::npos;
+  const std::string mend = find_op("dynamic_update_slice") ? "dynamic_update_slice(" + name + ", value, [" + at + (row ? ", 0" : "") + "])`"
+                           : row                           ? where
+                                                           : "where(condition, value, " + name + ")`";
+  return "a part of a value cannot be bound; bind all of it anew: `" + name + ": " + mend;
+}
 
 std::optional<Expression> parse_expression(const YamlNode& node, Errors& errors, std::string_view what) {
   const auto text = expression_text(node, what, errors);

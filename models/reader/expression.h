@@ -50,15 +50,21 @@ struct Expression {
 
 struct ForHead {
   Name counter;
-  Expression count;
+  Expression count;  ///< of `range(a, b, c)`: a list of these, whose text is `range`
 };
 
 /// Nothing after an error.
 std::optional<Expression> parse_expression(const YamlNode& node, Errors& errors, std::string_view what = "an expression");
-/// `i in N`
+/// `i in N`, `i in range(a, b, step)`
 std::optional<ForHead> parse_for_head(const YamlNode& node, Errors& errors);
 /// `a` or `a, b` in one scalar. Refuses reserved words.
 std::optional<std::vector<Name>> parse_names(const YamlNode& node, Errors& errors);
+/// The single name that a key declares.
+std::optional<Name> declared_name(const YamlNode& key, Errors& errors);
+/// An expression that is a name alone.
+Expression name_expression(const Name& name);
+/// What to write in place of `x[i]: value`.
+[[nodiscard]] std::string instead_of_element(std::string_view array, std::string_view index);
 /// The same, or a YAML list of single names.
 std::optional<std::vector<Name>> parse_name_list(const YamlNode& node, Errors& errors);
 

@@ -4,7 +4,7 @@
 namespace cleave::models {
 namespace {
 
-/// Undoes the quotes of a scalar that stands on one line.
+/// Undoes the quotes of a scalar.
 bool unquote(const YamlNode& node, ExpressionText& result, Errors& errors) {
   const std::string_view raw = errors.source().at(node.span);
   const char quote = raw.front();
@@ -15,7 +15,7 @@ bool unquote(const YamlNode& node, ExpressionText& result, Errors& errors) {
     if (quote == '\'' && c == '\'') ++i;
     if (quote == '"' && c == '\\') {
       c = raw[++i];
-      if (c != '"' && c != '\\' && c != '/' && c != ' ') {
+      if (c != '"' && c != '\\' && c != '/' && c != ' ' && c != '\n') {
         const std::size_t at = node.span.begin + i - 1;
         errors.add(DiagnosticKind::syntax, {at, at + 2},
                    "an escape that expressions do not have; in double quotes YAML needs `\\\\` for a backslash, or use single quotes");
@@ -55,17 +55,12 @@ std::optional<ExpressionText> expression_text(const YamlNode& node, std::string_
       return std::nullopt;
     }
   }
-  if (node.style == YamlNode::Style::block) {
-    errors.add(DiagnosticKind::syntax, node.span, expected + "; it stands on one line, without `|` or `>`");
-    return std::nullopt;
-  }
-  if (node.many_lines) {
-    errors.add(DiagnosticKind::syntax, node.span, expected + "; it stands on one line, and this one goes on in the next");
-    return std::nullopt;
-  }
   ExpressionText result;
   result.begin = node.span.begin;
-  if (node.style == YamlNode::Style::plain) {
+  if (node.style == YamlNode::Style::block) {  // what stands below `|` or `>`
+    result.begin = std::min(errors.source().text().find('\n', node.span.begin) + 1, node.span.end);
+    result.text = errors.source().at({result.begin, node.span.end});
+  } else if (node.style == YamlNode::Style::plain) {
     result.text = errors.source().at(node.span);
     find_cut(node, result, errors.source());
   } else if (!unquote(node, result, errors)) {

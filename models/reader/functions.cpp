@@ -20,6 +20,9 @@ std::optional<Function> read_function(const YamlEntry& entry, Errors& errors) {
   if (!check_keys(entry, keys, "a function", errors)) return std::nullopt;
   if (const YamlEntry* takes = entry.value.find("takes")) {
     if (auto names = parse_name_list(takes->value, errors)) function.takes = *std::move(names);
+    for (const Name& taken : function.takes) {
+      if (is_member(taken.text)) errors.add(DiagnosticKind::syntax, taken.span, "a name has no `.`; a group is taken as a whole");
+    }
   }
   if (const YamlEntry* body = entry.value.find("do")) {
     function.body = parse_statements(body->value, "do", errors);

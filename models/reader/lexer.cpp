@@ -26,12 +26,14 @@ constexpr std::array<std::string_view, 21> kSymbols = {"...", "**", "//", "==", 
 struct Advice {
   std::string_view wrong, message;
 };
-constexpr std::array<Advice, 12> kAdvice = {{{"&&", "write `and`"},
+constexpr std::array<Advice, 14> kAdvice = {{{"&&", "write `and`"},
                                              {"||", "write `or`"},
                                              {"&", "write `and`, or bitwise_and(a, b) for bits"},
                                              {"|", "write `or`, or bitwise_or(a, b) for bits"},
                                              {"!", "write `not`"},
                                              {"^", "a power is written `**`"},
+                                             {">>", "write `x // 2 ** n`"},
+                                             {"<<", "write `x * 2 ** n`"},
                                              {"~", "write `not`"},
                                              {"@", "write matmul(a, b)"},
                                              {".", "there are no methods; write `sum(x)` for `x.sum()`"},
@@ -63,7 +65,7 @@ class Lexer {
 
  private:
   void skip_blanks() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t')) ++at_;
+    while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos) ++at_;
   }
   [[nodiscard]] char peek(std::size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
 
@@ -82,11 +84,24 @@ class Lexer {
 
   bool name(Token& token) {
     const std::size_t begin = at_;
-    while (letter(peek()) || digit(peek())) ++at_;
+    skip_word();
+    const std::size_t first = at_;
+    while (peek() == '.' && letter(peek(1))) {
+      ++at_;
+      skip_word();
+    }
+    // `np.exp` and `x.sum(0)` are no members of groups; symbol() says what to write.
+    if (peek() == '(' || is_module(std::string_view(text_).substr(begin, first - begin))) at_ = first;
     token.kind = Token::Kind::name;
     token.text = text_.substr(begin, at_ - begin);
     return true;
   }
+
+  void skip_word() {
+    while (letter(peek()) || digit(peek())) ++at_;
+  }
+
+  static bool is_module(std::string_view word) { return std::find(kModules.begin(), kModules.end(), word) != kModules.end(); }
 
   void digits() {
     while (digit(peek())) ++at_;
@@ -132,6 +147,7 @@ class Lexer {
     const char quote = text_[at_++];
     for (; at_ < text_.size() && text_[at_] != quote; ++at_) {
       char c = text_[at_];
+      if (c == '\n') return fail(DiagnosticKind::syntax, begin, at_, "a text ends on the line on which it begins");
       if (c == '\\') {
         ++at_;
         const char escaped = peek();
@@ -167,14 +183,13 @@ class Lexer {
     }
     if (begin == at_ || end == at_) return false;
     const std::string_view first = std::string_view(text_).substr(begin, at_ - begin);
-    const bool module = std::find(kModules.begin(), kModules.end(), first) != kModules.end();
+    const bool module = is_module(first);
     const std::string owner = text_.substr(begin, last - begin), name = text_.substr(last + 1, end - last - 1);
     const std::string arguments = call_behind(end);
-    const std::string why = module ? "there are no modules" : arguments.empty() ? "values have no members" : "there are no methods";
+    const std::string why = module ? "there are no modules" : "there are no methods";
     std::string advice;
-    if (module && find_op(name) && !arguments.empty()) advice = name + "(" + arguments;
-    if (!module && find_op(name) && !arguments.empty()) advice = name + "(" + owner + (arguments == ")" ? "" : ", ") + arguments;
-    if (!module && name == "T") advice = "transpose(" + owner + ")";
+    if (module && find_function(name) && !arguments.empty()) advice = name + "(" + arguments;
+    if (!module && find_function(name) && !arguments.empty()) advice = name + "(" + owner + (arguments == ")" ? "" : ", ") + arguments;
     if (!module && last != at_) advice.clear();  // the owner is a member itself
     fail(DiagnosticKind::syntax, begin, end,
          "`" + text_.substr(begin, end - begin) + "` has no meaning in an expression: " + why +
@@ -197,7 +212,7 @@ class Lexer {
     if (peek() == '.' && member()) return false;
     const std::string_view rest = std::string_view(text_).substr(at_);
     for (const std::string_view candidate : kSymbols) {
-      if (!rest.starts_with(candidate)) continue;
+      if (!rest.starts_with(candidate) || rest.starts_with(">>") || rest.starts_with("<<")) continue;
       token.kind = Token::Kind::symbol;
       token.text = candidate;
       at_ += candidate.size();

@@ -32,7 +32,7 @@ std::optional<ExpressionText> expression_text(const YamlNode& node, std::string_
 struct Token {
   enum class Kind : std::uint8_t { end, integer, floating, name, text, symbol };
   Kind kind = Kind::end;
-  std::string text;  ///< names, symbols; texts without quotes and escapes
+  std::string text;  ///< names (also of members, `layer.w`), symbols; texts without quotes and escapes
   std::int64_t integer = 0;
   double floating = 0;
   Span span;
@@ -49,5 +49,9 @@ bool report_cut(const ExpressionText& text, Errors& errors);
 
 /// Letters, digits and `_`, not beginning with a digit.
 [[nodiscard]] bool is_name(std::string_view text);
+/// The name of a member of a group, `layer.w`.
+[[nodiscard]] inline bool is_member(std::string_view name) {
+  return name.find('.') != std::string_view::npos;
+}
 
 }  // namespace cleave::models

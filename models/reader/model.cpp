@@ -94,9 +94,16 @@ std::string model_name(const YamlNode& root, const std::string& file, Errors& er
 }
 
 void read_outputs(const YamlNode& node, Evaluator& evaluator) {
-  const auto names = parse_name_list(node, evaluator.errors);
-  if (!names) return;
-  for (const Name& name : *names) {
+  const auto written = parse_name_list(node, evaluator.errors);
+  if (!written) return;
+  std::vector<Name> names;
+  for (const Name& name : *written) {
+    const std::vector<std::string>* members = evaluator.scopes.find(name.text) ? nullptr : evaluator.scopes.find_group(name.text);
+    if (!members) names.push_back(name);
+    if (!members) continue;
+    for (const std::string& member : *members) names.push_back({name.text + "." + member, name.span});
+  }
+  for (const Name& name : names) {
     const Binding* binding = evaluator.scopes.find(name.text);
     if (binding) {
       evaluator.tracer.output(name.text, binding->operand, evaluator.location(name.span));

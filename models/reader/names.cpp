@@ -49,9 +49,31 @@ bool check_distinct(const std::vector<Name>& names, Errors& errors) {
 
 }  // namespace
 
+std::optional<Name> declared_name(const YamlNode& key, Errors& errors) {
+  const auto names = parse_names(key, errors);
+  if (!names) return std::nullopt;
+  if (names->size() != 1) {
+    errors.add(DiagnosticKind::syntax, key.span, "one name is expected here");
+  } else if (is_member(names->front().text)) {
+    errors.add(DiagnosticKind::syntax, key.span, "a name has no `.`; members of a group stand under its name");
+  } else {
+    return names->front();
+  }
+  return std::nullopt;
+}
+
+Expression name_expression(const Name& name) {
+  Expression expression;
+  ExpressionNode& node = expression.nodes.emplace_back();
+  node.kind = ExpressionNode::Kind::name;
+  node.text = name.text;
+  node.span = expression.span = name.span;
+  return expression;
+}
+
 const std::vector<std::string>& reserved_words() {
-  static const std::vector<std::string> words = {"for",   "do",    "until", "while", "expect", "if",  "probability", "then", "else",
-                                                 "place", "allow", "call",  "true",  "false",  "and", "or",          "not",  "in"};
+  static const std::vector<std::string> words = {"for",   "do",   "until", "while", "expect", "if", "probability", "then", "else", "place",
+                                                 "allow", "call", "true",  "false", "and",    "or", "not",         "in",   "elif"};
   return words;
 }
 

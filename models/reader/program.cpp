@@ -18,6 +18,7 @@ void Program::run(const std::vector<Statement>& statements) {
 void Program::run_one(const Statement& statement) {
   switch (statement.kind) {
     case Statement::Kind::bind: return bind(statement);
+    case Statement::Kind::group: return group(statement);
     case Statement::Kind::effect: {
       if (!statement.expression) return;
       if (statement.place != Side::none) evaluator_.tracer.push_place(statement.place);
@@ -36,7 +37,8 @@ void Program::bind(const Statement& statement) {
   if (statement.place != Side::none) evaluator_.tracer.push_place(statement.place);
   if (statement.expression) values = evaluator_.all(*statement.expression);
   if (statement.place != Side::none) evaluator_.tracer.pop_place();
-  const std::size_t wanted = statement.names.size();
+  const std::vector<Name> names = with_members(statement.names);
+  const std::size_t wanted = names.size();
   const bool failed = !statement.expression || evaluator_.exhausted() ||
                       (!values.empty() && std::all_of(values.begin(), values.end(), [](const Operand& value) { return value.poisoned(); }));
   if (values.size() != wanted) {
@@ -48,13 +50,68 @@ void Program::bind(const Statement& statement) {
     }
     values.assign(wanted, Operand());
   }
-  for (std::size_t i = 0; i < wanted; ++i) bind_name(statement.names[i], values[i]);
+  for (std::size_t i = 0; i < wanted; ++i) bind_name(names[i], values[i]);
+}
+
+/// `params: {w1, b1}`: other names of the same values.
+void Program::group(const Statement& statement) {
+  if (statement.names.empty()) return;
+  const Name& name = statement.names.front();
+  std::vector<std::string> members;
+  std::vector<Operand> operands;
+  for (const Member& member : statement.members) {
+    if (member.expression && evaluator_.group(member.expression->root())) {
+      const Argument inner = evaluator_.group_argument(member.expression->root().text);
+      for (const std::string& deeper : *inner.members) members.push_back(member.name.text + "." + deeper);
+      operands.insert(operands.end(), inner.operands.begin(), inner.operands.end());
+    } else {
+      members.push_back(member.name.text);
+      operands.push_back(placed(statement, member.expression));
+    }
+  }
+  if (members.empty()) return;
+  bind_argument(name, {{}, std::move(members), std::move(operands)});
+}
+
+std::vector<Name> Program::with_members(const std::vector<Name>& names) const {
+  std::vector<Name> result;
+  for (const Name& name : names) {
+    const std::vector<std::string>* members = evaluator_.scopes.find(name.text) ? nullptr : evaluator_.scopes.find_group(name.text);
+    if (!members) result.push_back(name);
+    if (!members) continue;
+    for (const std::string& member : *members) result.push_back({name.text + "." + member, name.span});
+  }
+  return result;
+}
+
+void Program::bind_argument(const Name& name, const Argument& argument) {
+  if (!argument.members) return bind_name(name, argument.operand);
+  evaluator_.scopes.bind_group(name.text, *argument.members);
+  for (std::size_t i = 0; i < argument.members->size(); ++i) {
+    const std::string& member = (*argument.members)[i];
+    for (std::size_t dot = member.find('.'); dot != std::string::npos; dot = member.find('.', dot + 1)) {
+      const std::string inner = member.substr(0, dot + 1);
+      std::vector<std::string> deeper;
+      for (const std::string& other : *argument.members) {
+        if (other.starts_with(inner)) deeper.push_back(other.substr(inner.size()));
+      }
+      evaluator_.scopes.bind_group(name.text + "." + member.substr(0, dot), std::move(deeper));
+    }
+    evaluator_.scopes.bind(name.text + "." + member, argument.operands[i], name.span);
+  }
 }
 
 void Program::bind_name(const Name& name, Operand operand) {
   if (evaluator_.scopes.is_dim(name.text)) {
     return evaluator_.fail(DiagnosticKind::value, name.span, "`" + name.text + "` is a dim and cannot be bound",
                            {evaluator_.errors.note(evaluator_.scopes.find(name.text)->span, "declared here")});
+  }
+  if (is_member(name.text) && !evaluator_.scopes.find(name.text)) {
+    const std::string owner = name.text.substr(0, name.text.rfind('.'));
+    evaluator_.fail(DiagnosticKind::unknown, name.span,
+                    evaluator_.scopes.find_group(owner)
+                        ? "the group `" + owner + "` has no `" + name.text.substr(owner.size() + 1) + "`"
+                        : "there is no group `" + owner + "`; a group is declared as `" + owner + ": {…}` under `parameters:`, or bound");
   }
   evaluator_.tracer.name(operand, name.text);
   evaluator_.scopes.bind(name.text, operand, name.span);
@@ -95,6 +152,12 @@ std::vector<std::string> Program::carried_names(const Statement& statement) cons
   for (std::string& name : bound_names(statement.otherwise)) {
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
   }
+  std::vector<Name> all;
+  for (std::string& name : names) all.push_back({std::move(name), {}});
+  names.clear();
+  for (Name& name : with_members(all)) {
+    if (std::find(names.begin(), names.end(), name.text) == names.end()) names.push_back(std::move(name.text));
+  }
   std::erase_if(names, [&](const std::string& name) {
     const bool counter = statement.kind == Statement::Kind::for_loop && !statement.names.empty() && statement.names[0].text == name;
     return counter || evaluator_.scopes.is_dim(name) || !evaluator_.scopes.find(name);
@@ -134,13 +197,14 @@ void Program::skip(const Statement& statement) {
 void Program::for_loop(const Statement& statement) {
   Tracer& tracer = evaluator_.tracer;
   if (statement.names.empty() || statement.body.empty()) return skip(statement);
-  const Operand count = placed(statement, statement.expression);
+  const Range range = this->range(statement);
   const auto expect = expected(statement, "expect");
   const std::vector<std::string> names = carried_names(statement);
-  const auto loop = tracer.begin_for(count, states(names), evaluator_.location(statement.span), expect, statement.names[0].text);
+  const auto loop = tracer.begin_for(range.count, states(names), evaluator_.location(statement.span), expect,
+                                     range.plain() ? statement.names[0].text : "");
   evaluator_.scopes.push();
   bind_all(names, loop.inside);
-  bind_name(statement.names[0], loop.counter);
+  bind_name(statement.names[0], counted(range, loop.counter, statement.names[0]));
   run(statement.body);
   const std::optional<Operand> stop = until(statement);
   const States yielded = states(names);
@@ -169,18 +233,47 @@ void Program::branch(const Statement& statement) {
   Tracer& tracer = evaluator_.tracer;
   const Operand predicate = placed(statement, statement.expression);
   const auto probability = expected(statement, "probability", 1);
-  const std::vector<std::string> names = carried_names(statement);
+  std::vector<std::string> names = carried_names(statement);
+  const std::vector<std::string> fresh = fresh_names(statement);
   tracer.begin_branch(predicate, evaluator_.location(statement.span), probability);
   evaluator_.scopes.push();
   run(statement.body);
-  const States then_values = states(names);
+  States then_values = states(names);
+  std::vector<std::optional<Tracer::State>> first;
+  for (const std::string& name : fresh) {
+    first.push_back(evaluator_.scopes.find_here(name) ? std::optional(states({name}).front()) : std::nullopt);
+  }
   evaluator_.scopes.pop();
   tracer.begin_otherwise();
   evaluator_.scopes.push();
   run(statement.otherwise);
-  const States else_values = states(names);
+  States else_values = states(names);
+  for (std::size_t i = 0; i < fresh.size(); ++i) {
+    const Binding* second = evaluator_.scopes.find_here(fresh[i]);
+    if (!first[i] || !second || !same_kind(first[i]->operand, second->operand)) continue;
+    names.push_back(fresh[i]);
+    then_values.push_back(*first[i]);
+    else_values.push_back(states({fresh[i]}).front());
+  }
   evaluator_.scopes.pop();
   rebind_all(names, tracer.end_branch(then_values, else_values), statement.span);
+}
+
+std::vector<std::string> Program::fresh_names(const Statement& statement) const {
+  std::vector<std::string> names = bound_names(statement.body);
+  const std::vector<std::string> others = bound_names(statement.otherwise);
+  std::erase_if(names, [&](const std::string& name) {
+    return evaluator_.scopes.find(name) || std::find(others.begin(), others.end(), name) == others.end();
+  });
+  return names;
+}
+
+/// What the arms call by one name may be two things that have nothing to do with each other; then it stays inside.
+bool Program::same_kind(const Operand& a, const Operand& b) const {
+  const TensorType *first = evaluator_.tracer.type(a), *second = evaluator_.tracer.type(b);
+  if (!first || !second) return true;  // a mistake, reported
+  const bool adapts = (a.literal || b.literal) && first->dtype != DType::boolean && second->dtype != DType::boolean;
+  return first->shape == second->shape && (first->dtype == second->dtype || adapts);
 }
 
 // --- functions ------------------------------------------------------------------------------------------------------------------------
@@ -196,7 +289,7 @@ std::vector<std::string> Program::function_names() const {
   return names;
 }
 
-Operands Program::inline_call(std::string_view name, const Operands& arguments, Span call) {
+Operands Program::inline_call(std::string_view name, const std::vector<Argument>& arguments, Span call) {
   const Function& function = functions_.find(name)->second;
   Operands results(std::max<std::size_t>(function.returns.size(), 1));
   if (function.recursive || stopped()) return results;
@@ -210,17 +303,11 @@ Operands Program::inline_call(std::string_view name, const Operands& arguments, 
   tracer.push_scope(function.name.text, evaluator_.location(call));
   evaluator_.errors.set_via(tracer.chained({}).via);
   evaluator_.scopes.push(true);
-  for (std::size_t i = 0; i < function.takes.size(); ++i) bind_name(function.takes[i], arguments[i]);
+  for (std::size_t i = 0; i < function.takes.size(); ++i) bind_argument(function.takes[i], arguments[i]);
   run(function.body);
-  results.resize(function.returns.size());
-  for (std::size_t i = 0; i < results.size() && !stopped(); ++i) {
-    Expression returned;
-    ExpressionNode& node = returned.nodes.emplace_back();
-    node.kind = ExpressionNode::Kind::name;
-    node.text = function.returns[i].text;
-    node.span = returned.span = function.returns[i].span;
-    results[i] = evaluator_.one(returned);
-  }
+  const std::vector<Name> returned = with_members(function.returns);
+  results.assign(returned.size(), Operand());
+  for (std::size_t i = 0; i < results.size() && !stopped(); ++i) results[i] = evaluator_.one(name_expression(returned[i]));
   evaluator_.scopes.pop();
   tracer.pop_scope();
   evaluator_.errors.set_via(tracer.chained({}).via);

@@ -18,13 +18,14 @@ class Program final : public Inliner {
 
   [[nodiscard]] const std::vector<Name>* takes(std::string_view function) const override;
   [[nodiscard]] std::vector<std::string> function_names() const override;
-  Operands inline_call(std::string_view function, const Operands& arguments, Span call) override;
+  Operands inline_call(std::string_view function, const std::vector<Argument>& arguments, Span call) override;
 
  private:
   using States = std::vector<Tracer::State>;
 
   void run_one(const Statement& statement);
   void bind(const Statement& statement);
+  void group(const Statement& statement);
   void for_loop(const Statement& statement);
   void while_loop(const Statement& statement);
   void branch(const Statement& statement);
@@ -33,6 +34,12 @@ class Program final : public Inliner {
   /// Evaluates under the statement's `place`.
   Operand placed(const Statement& statement, const std::optional<Expression>& expression);
   void bind_name(const Name& name, Operand operand);
+  void bind_argument(const Name& name, const Argument& argument);
+  /// The names, of groups the members.
+  [[nodiscard]] std::vector<Name> with_members(const std::vector<Name>& names) const;
+  /// What is bound in both arms of a branch and nowhere before it.
+  [[nodiscard]] std::vector<std::string> fresh_names(const Statement& statement) const;
+  [[nodiscard]] bool same_kind(const Operand& a, const Operand& b) const;
   void bind_all(const std::vector<std::string>& names, const std::vector<Operand>& operands);
   void rebind_all(const std::vector<std::string>& names, const std::vector<Operand>& operands, Span span);
   /// Of the names bound in the bodies, those that exist here already.
@@ -40,6 +47,16 @@ class Program final : public Inliner {
   [[nodiscard]] States states(const std::vector<std::string>& names) const;
   std::optional<double> expected(const Statement& statement, const std::string& what, double most = std::numeric_limits<double>::max());
   std::optional<Operand> until(const Statement& statement);
+
+  // range.cpp
+  /// What a `for` counts through: `count` trips, of which the i-th has `start + i * step`.
+  struct Range {
+    Operand count, start, step;
+    [[nodiscard]] bool plain() const { return !start.value.valid() && !start.literal; }
+  };
+  Range range(const Statement& statement);
+  Operand counted(const Range& range, const Operand& trip, const Name& counter);
+  Operand arithmetic(std::string_view op, const Operand& a, const Operand& b, Span span);
   [[nodiscard]] bool stopped() const { return evaluator_.exhausted() || evaluator_.errors.full(); }
 
   static constexpr int kMostDepth = 64;  ///< of calls within calls

@@ -33,6 +33,20 @@ const Binding* Scopes::find(std::string_view name) const {
   return dim != scopes_[0].names.end() ? &dim->second : nullptr;
 }
 
+const Binding* Scopes::find_here(std::string_view name) const {
+  const auto found = scopes_.back().names.find(name);
+  return found != scopes_.back().names.end() && !found->second.unknown ? &found->second : nullptr;
+}
+
+const std::vector<std::string>* Scopes::find_group(std::string_view name) const {
+  for (std::size_t i = scopes_.size(); i-- > 1;) {
+    const auto found = scopes_[i].groups.find(name);
+    if (found != scopes_[i].groups.end()) return &found->second;
+    if (scopes_[i].function) break;
+  }
+  return nullptr;
+}
+
 std::optional<Span> Scopes::ended(std::string_view name) const {
   const auto found = ended_.find(name);
   return found != ended_.end() ? std::optional(found->second) : std::nullopt;

@@ -1,5 +1,5 @@
 // What names stand for at one point of a program: nested scopes of loops and branches, and functions, which see none of their caller's
-// names. Dims are seen everywhere.
+// names. Dims are seen everywhere. The members of a group `layer` are names of their own, `layer.w`.
 #pragma once
 
 #include <functional>
@@ -35,6 +35,15 @@ class Scopes {
   /// A name that is used but bound nowhere: poison from here on.
   void bind_unknown(const std::string& name, Span span);
   [[nodiscard]] const Binding* find(std::string_view name) const;
+  /// The same in the innermost scope alone; null for what is unknown.
+  [[nodiscard]] const Binding* find_here(std::string_view name) const;
+
+  /// The members (`w`, `b`, `inner.w`) are bound by themselves.
+  void bind_group(const std::string& name, std::vector<std::string> members) {
+    scopes_.back().groups.insert_or_assign(name, std::move(members));
+  }
+  /// The names of its members without its own, or null.
+  [[nodiscard]] const std::vector<std::string>* find_group(std::string_view name) const;
   /// Where a name that is not found was bound inside a loop or branch that has ended.
   [[nodiscard]] std::optional<Span> ended(std::string_view name) const;
   /// Everything that `find` would find, but what is unknown.
@@ -43,6 +52,7 @@ class Scopes {
  private:
   struct Scope {
     std::map<std::string, Binding, std::less<>> names;
+    std::map<std::string, std::vector<std::string>, std::less<>> groups;
     bool function = false;
   };
   std::vector<Scope> scopes_;

@@ -21,17 +21,18 @@ const std::vector<Form>& forms() {
       {"for", Type::for_loop, {"do", "until", "expect", "place", "allow"}},
       {"while", Type::while_loop, {"do", "expect", "place", "allow"}},
       {"if", Type::branch, {"then", "else", "probability", "place", "allow"}},
+      {"elif", Type::branch, {"then", "else", "probability", "place", "allow"}},
       {"call", Type::effect, {"place", "allow"}},
       {"", Type::bind, {"place", "allow"}},
   };
   return table;
 }
 
-const std::set<std::string_view> kKeys = {"for",         "do",   "until", "while", "expect", "if",
+const std::set<std::string_view> kKeys = {"for",         "do",   "until", "while", "expect", "if",  "elif",
                                           "probability", "then", "else",  "place", "allow",  "call"};
 
 bool is_head(std::string_view key) {
-  return key == "for" || key == "while" || key == "if" || key == "call";
+  return key == "for" || key == "while" || key == "if" || key == "elif" || key == "call";
 }
 
 bool is_reserved(std::string_view word) {
@@ -98,13 +99,30 @@ class StatementParser {
     }
     for (const YamlNode& item : node.items) {
       auto statement = one(item);
-      statements.push_back(statement ? *std::move(statement) : wrong(item));
+      if (statement && statement->is_else_if) {
+        join_else_if(*std::move(statement), statements);
+      } else {
+        statements.push_back(statement ? *std::move(statement) : wrong(item));
+      }
     }
     return statements;
   }
 
  private:
   void fail(Span span, std::string message, DiagnosticKind kind = DiagnosticKind::syntax) { errors_.add(kind, span, std::move(message)); }
+
+  /// Puts an `elif` into the empty `else` of the `if` or `elif` before it.
+  void join_else_if(Statement statement, std::vector<Statement>& statements) {
+    Statement* last = !statements.empty() && statements.back().kind == Type::branch ? &statements.back() : nullptr;
+    while (last && last->otherwise.size() == 1 && last->otherwise[0].is_else_if) last = &last->otherwise[0];
+    if (!last) {
+      fail(statement.span, "`elif` follows an `if`, as an item of its own");
+    } else if (last->has_else) {
+      fail(statement.span, "the `if` before this `elif` ends with its `else`");
+    } else {
+      last->otherwise.push_back(std::move(statement));
+    }
+  }
 
   std::optional<Statement> one(const YamlNode& node) {
     if (node.map()) return from_map(node);
@@ -162,6 +180,7 @@ class StatementParser {
     }
     if (!head && !node.entries.empty()) {
       const Name first{node.entries[0].key.text, node.entries[0].key.span};
+      if (first.text == "else") return fail(first.span, "`else` stands in the item of its `if` or `elif`: write it without `- `"), nullptr;
       fail(first.span, "`" + first.text + "` belongs to a statement, but here is none: `for`, `while`, `if`, `call` or a name");
     } else if (!head) {
       fail(node.span, "a statement is expected here");
@@ -172,6 +191,7 @@ class StatementParser {
   void second_head(const YamlEntry& first, const YamlEntry& second, bool key) {
     const std::string& text = second.key.text;
     if (is_else_if(text)) return fail_else_if(second.key);
+    if (is_element(first.key)) return fail_element(first.key);
     const std::string near = suggestion(second.key, {"do", "until", "expect", "then", "else", "probability", "place", "allow"});
     if (!key && !near.empty()) return fail(second.key.span, "unknown key `" + text + "`" + near, DiagnosticKind::unknown);
     if (!key && !is_name(text)) {
@@ -181,7 +201,18 @@ class StatementParser {
   }
 
   void fail_else_if(const YamlNode& key) {
-    fail(key.span, "there is no `" + key.text + "`; write `else:`, and under it a statement of its own, `- if: …` with its `then:`");
+    fail(key.span, key.text == "elif" ? "`elif` is an item of its own behind the `if`: `- elif: …`, with its `then:`"
+                                      : "there is no `" + key.text + "`; write `- elif: …`, an item of its own with its `then:`");
+  }
+
+  /// `track[t]`
+  static bool is_element(const YamlNode& key) {
+    const std::size_t open = key.text.find('[');
+    return key.style == YamlNode::Style::plain && open != std::string::npos && is_name(key.text.substr(0, open)) && key.text.ends_with(']');
+  }
+  void fail_element(const YamlNode& key) {
+    const std::size_t open = key.text.find('[');
+    fail(key.span, instead_of_element(key.text.substr(0, open), key.text.substr(open + 1, key.text.size() - open - 2)));
   }
 
   std::string suggestion(const YamlNode& key, const std::vector<std::string>& candidates) const {
@@ -196,6 +227,7 @@ class StatementParser {
     if (form.kind == Type::bind && !check_target(*head, node)) return std::nullopt;
     Statement statement;
     statement.kind = form.kind;
+    statement.is_else_if = head->key.text == "elif";
     statement.span = head->key.span;
     read_head(*head, statement);
     for (const YamlEntry& entry : node.entries) {
@@ -213,6 +245,7 @@ class StatementParser {
   /// What YAML takes for a key may be half an expression, or a misspelt key.
   bool check_target(const YamlEntry& head, const YamlNode& node) {
     if (is_else_if(head.key.text)) return fail_else_if(head.key), false;
+    if (is_element(head.key)) return fail_element(head.key), false;
     for (const YamlEntry& entry : node.entries) {
       if (&entry == &head || entry.key.text == "place" || entry.key.text == "allow") continue;
       std::string near = suggestion(head.key, {"for", "while", "if"});
@@ -239,6 +272,7 @@ class StatementParser {
       statement.expression = std::move(parsed->count);
       return;
     }
+    if (statement.kind == Type::bind && head.value.map()) return read_group(head, statement);
     if (statement.kind == Type::bind) {
       auto names = parse_names(head.key, errors_);
       statement.expression = parse_expression(head.value, errors_);
@@ -253,11 +287,26 @@ class StatementParser {
     statement.expression = parse_expression(head.value, errors_);
   }
 
+  /// `params: {w1, b: b2}`
+  void read_group(const YamlEntry& head, Statement& statement) {
+    statement.kind = Type::group;
+    const auto name = declared_name(head.key, errors_);
+    if (name) statement.names = {*name};
+    for (const YamlEntry& entry : head.value.entries) {
+      const auto member = declared_name(entry.key, errors_);
+      if (!member) continue;
+      const bool own_name = entry.value.kind == YamlNode::Kind::missing;
+      statement.members.push_back({*member, own_name ? name_expression(*member) : parse_expression(entry.value, errors_)});
+    }
+    if (head.value.entries.empty()) fail(head.value.span, "a group has members: `" + head.key.text + ": {w, b}`");
+  }
+
   void read_key(const YamlEntry& entry, Statement& statement) {
     const std::string& key = entry.key.text;
     if (key == "do" || key == "then") {
       statement.body = list(at_key(entry), key);
     } else if (key == "else") {
+      statement.has_else = true;
       statement.otherwise = list(at_key(entry), key);
     } else if (key == "until") {
       statement.has_until = true;
@@ -318,7 +367,7 @@ class StatementParser {
 
 void collect_names(const std::vector<Statement>& statements, std::vector<std::string>& names, std::set<std::string>& seen) {
   for (const Statement& statement : statements) {
-    if (statement.kind == Type::bind) {
+    if (statement.kind == Type::bind || statement.kind == Type::group) {
       for (const Name& name : statement.names) {
         if (seen.insert(name.text).second) names.push_back(name.text);
       }

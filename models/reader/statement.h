@@ -9,15 +9,23 @@
 
 namespace cleave::models {
 
+/// One of `{w, b: b2}`.
+struct Member {
+  Name name;
+  std::optional<Expression> expression;
+};
+
 struct Statement {
-  enum class Kind : std::uint8_t { bind, effect, for_loop, while_loop, branch };
+  enum class Kind : std::uint8_t { bind, group, effect, for_loop, while_loop, branch };
   Kind kind = Kind::effect;
   Span span;                             ///< its first key, or its expression
-  std::vector<Name> names;               ///< bind: what is bound; for: the counter
+  std::vector<Name> names;               ///< bind, group: what is bound; for: the counter
   std::optional<Expression> expression;  ///< bound, done, or: count, condition, predicate. Nothing after an error
   std::optional<Expression> until;       ///< for
   std::optional<Expression> expected;    ///< loops: `expect`; branch: `probability`
-  bool has_until = false;
+  std::vector<Member> members;           ///< group
+  bool has_until = false, has_else = false;
+  bool is_else_if = false;  ///< the only statement of an `else` that was written as `elif`
   std::vector<Statement> body, otherwise;
   Side place = Side::none;
   std::vector<Allowance> allowed;
@@ -35,6 +43,9 @@ void for_each_expression(const std::vector<Statement>& statements, const Visit& 
   for (const Statement& statement : statements) {
     for (const auto* expression : {&statement.expression, &statement.until}) {
       if (*expression) visit(**expression);
+    }
+    for (const Member& member : statement.members) {
+      if (member.expression) visit(*member.expression);
     }
     for_each_expression(statement.body, visit);
     for_each_expression(statement.otherwise, visit);

@@ -79,6 +79,16 @@ std::optional<Span> forgotten_colon(const Source& source, std::size_t offset) {
   return found;
 }
 
+/// Where the list ends that `[` at the start begins; the size of the text if there is none, or none that ends.
+std::size_t end_of_list(std::string_view text) {
+  int depth = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    depth += text[i] == '[' ? 1 : text[i] == ']' ? -1 : 0;
+    if (depth == 0) return i == 0 ? text.size() : i + 1;
+  }
+  return text.size();
+}
+
 }  // namespace
 
 void explain_yaml_error(const std::string& message, std::size_t offset, Errors& errors) {
@@ -101,6 +111,10 @@ void explain_yaml_error(const std::string& message, std::size_t offset, Errors& 
   if (written.starts_with('|') || written.starts_with('>')) {
     return say({value.begin, value.begin + 1},
                "YAML reads `" + std::string(written.substr(0, 1)) + "` as the start of a block of text" + in_quotes);
+  }
+  if (const std::size_t end = end_of_list(written);
+      end < written.size() && source.at({value.begin + end, offset}).find('[') == std::string_view::npos) {
+    return say({value.begin, value.begin + end}, "YAML reads `[` at the start of a value as a list of its own" + in_quotes);
   }
   const bool refused = message == Yaml::MAP_VALUE || message == Yaml::END_OF_MAP || message == Yaml::END_OF_SEQ;
   if (const auto key = refused ? forgotten_colon(source, offset) : std::nullopt) return say(*key, missing_colon(source.at(*key)));

@@ -128,7 +128,7 @@ class TreeBuilder final : public YAML::EventHandler {
     return rest.size() > 1 && rest[1] != '!' ? "not " + std::string(rest.substr(1)) : quoted(rest);
   }
 
-  void find_extent(YamlNode& node) const {
+  void find_extent(YamlNode& node) {
     const std::string& text = source_.text();
     const std::size_t begin = node.span.begin;
     const char first = begin < text.size() ? text[begin] : ' ';
@@ -137,14 +137,28 @@ class TreeBuilder final : public YAML::EventHandler {
     } else if (first == '|' || first == '>') {
       node.style = YamlNode::Style::block;
       node.many_lines = true;
-      node.span.end = source_.line_end(begin);
+      node.span.end = end_of_words(node.text, source_.line_end(begin));
     } else {
       node.many_lines = text.compare(begin, node.text.size(), node.text) != 0;
-      node.span.end = node.many_lines ? source_.line_end(begin) : begin + node.text.size();
+      node.span.end = node.many_lines ? end_of_words(node.text, begin) : begin + node.text.size();
     }
   }
 
-  void find_quoted_extent(YamlNode& node, char quote) const {
+  /// Where a text ends that YAML has put together from several lines, from `begin` on: it changes nothing but blanks.
+  [[nodiscard]] std::size_t end_of_words(std::string_view words, std::size_t begin) const {
+    const std::string& text = source_.text();
+    const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; };
+    std::size_t at = begin, end = begin;
+    for (const char c : words) {
+      if (blank(c)) continue;
+      while (at < text.size() && blank(text[at])) ++at;
+      if (at >= text.size() || text[at] != c) return std::max(end, source_.line_end(begin));
+      end = ++at;
+    }
+    return end;
+  }
+
+  void find_quoted_extent(YamlNode& node, char quote) {
     const std::string& text = source_.text();
     node.style = quote == '\'' ? YamlNode::Style::single_quoted : YamlNode::Style::double_quoted;
     std::size_t i = node.span.begin + 1;
@@ -158,7 +172,9 @@ class TreeBuilder final : public YAML::EventHandler {
       }
     }
     node.span.end = std::min(i + 1, text.size());
-    if (node.many_lines) node.span.end = source_.line_end(node.span.begin);
+    if (i < text.size()) return;
+    node.kind = YamlNode::Kind::broken;
+    errors_.add(DiagnosticKind::syntax, node.span, "this quoted text is not closed before the file ends");
   }
 
   void open(YamlNode::Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YAML::EmitterStyle::value style) {

@@ -20,7 +20,7 @@ struct YamlNode {
   Style style = Style::plain;  ///< scalars
   bool flow = false;           ///< a list or map in brackets
   bool many_lines = false;     ///< a scalar that goes over several lines
-  Span span;                   ///< scalars: all of it, with quotes (the first line's part); others: where they begin
+  Span span;                   ///< scalars: all of it, with quotes; others: where they begin
   std::string text;            ///< scalars: as YAML reads it
   std::vector<YamlNode> items;
   std::vector<YamlEntry> entries;

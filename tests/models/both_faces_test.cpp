@@ -136,5 +136,45 @@ outputs: [total, column, new]
   expect_same(traced, read);
 }
 
+struct Layer {
+  Tensor w, b;
+  auto members() { return std::tie(w, b); }
+  static constexpr std::array member_names{"layer.w", "layer.b"};
+};
+
+TEST(BothFaces, GroupsAreNests) {
+  const Graph read = parse_model(R"yaml(cleave: 1
+model: groups
+inputs:
+  x: "f32[8, 2]"
+parameters:
+  layer:
+    w: {type: "f32[2, 3]", normal: [0, 1], seed: 1}
+    b: {type: "f32[3]", value: 0}
+functions:
+  dense: {takes: [x, layer], do: [{y: "relu(matmul(x, layer.w) + layer.b)"}], returns: y
+}
+program:
+  - for: i in 3
+    do:
+      - y: dense(x, layer)
+      - layer.w: layer.w - 0.1 * matmul(transpose(x), y)
+      - layer.b: layer.b - 0.1 * sum(y, axis=0)
+outputs: [layer]
+)yaml",
+                                 "groups.yaml");
+  const auto dense = [](const Tensor& x, const Layer& layer) { return relu(matmul(x, layer.w) + layer.b); };
+  const Graph traced = trace("groups", {{"x", "f32[8, 2]"}}, [&](Tensor x) {
+    Layer layer{parameter("layer.w", "f32[2, 3]", Init::normal(0, 1, 1)), parameter("layer.b", "f32[3]", 0)};
+    return for_loop(3, layer, [&](Tensor, Layer inside) {
+      const Tensor y = dense(x, inside);
+      inside.w -= Tensor(0.1) * matmul(transpose(x), y);
+      inside.b -= Tensor(0.1) * sum(y, {.axis = 0});
+      return inside;
+    });
+  });
+  expect_same(traced, read);
+}
+
 }  // namespace
 }  // namespace cleave::testing

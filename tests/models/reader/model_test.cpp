@@ -123,6 +123,107 @@ TEST(Model, AListOfValuesIsTheirStack) {
   EXPECT_EQ(only(wide, NodeKind::constant).attributes.get<Array>("value"), Array::scalar(0.1));
 }
 
+TEST(Model, WhatIndicesCannotDoIsSaidWithWhatOpsThereAre) {
+  const auto said = [](const std::string& statement) {
+    const Graph graph = parse_model("inputs:\n  x: f32[4, 2]\n  n: i32[]\nprogram:\n  - " + statement + "\n", "t.yaml");
+    EXPECT_FALSE(graph.ok()) << statement;
+    return graph.ok() ? "" : graph.diagnostics.begin()->message;
+  };
+  const auto either = [](const char* op, const char* with, const char* without) { return find_op(op) ? with : without; };
+  for (const char* statement : {"x[n]: x", "\"x[n]: x\""}) {
+    EXPECT_NE(said(statement).find("a part of a value cannot be bound; bind all of it anew: `x: "), std::string::npos) << said(statement);
+    EXPECT_NE(said(statement).find(either("dynamic_update_slice", "dynamic_update_slice(x, value, [n, 0])", "where((arange(n) == n)")),
+              std::string::npos);
+  }
+  EXPECT_NE(said("y: x[n:2]").find(either("dynamic_slice", "dynamic_slice()", "take(x, start + arange(length), axis=0)")),
+            std::string::npos);
+  EXPECT_NE(said("y: x[[0, 1], [1, 0]]").find("one list of positions may stand in an index"), std::string::npos);
+}
+
+TEST(Model, AnElifIsAnIfInTheElse) {
+  EXPECT_EQ(program("  - if: n > 2\n    then:\n      - w: w + 1\n"
+                    "  - elif: n > 1\n    probability: 0.25\n    then:\n      - w: w + 2\n"
+                    "  - elif: n > 0\n    then:\n      - w: w + 3\n    else:\n      - w: w + 4\n"
+                    "outputs: [w]\n"),
+            program("  - if: n > 2\n    then:\n      - w: w + 1\n    else:\n"
+                    "      - if: n > 1\n        probability: 0.25\n        then:\n          - w: w + 2\n        else:\n"
+                    "          - if: n > 0\n            then:\n              - w: w + 3\n            else:\n              - w: w + 4\n"
+                    "outputs: [w]\n"));
+}
+
+TEST(Model, WhatBothArmsBindExistsAfterThem) {
+  const std::string carried = program("  - y: w\n  - if: n > 0\n    then:\n      - y: w + 1\n    else:\n      - y: w + 2\noutputs: [y]\n");
+  EXPECT_EQ(program("  - if: n > 0\n    then:\n      - y: w + 1\n    else:\n      - y: w + 2\noutputs: [y]\n"), carried);
+  // A number takes the type of the other arm; names of other things stay inside.
+  const Graph graph = read(
+      "inputs:\n  x: f64[]\n  y: f32[2]\nprogram:\n"
+      "  - if: x > 0\n    then:\n      - a: x\n      - t: y\n      - s: sum(t)\n"
+      "  - elif: x < -1\n    then:\n      - a: 0.5\n      - t: x\n      - s: 1.0\n"
+      "    else:\n      - a: -x\n      - t: x\n      - s: 2.0\n"
+      "outputs: [a, s]\n");
+  EXPECT_EQ(to_string(graph.values[graph.outputs[0].value].type), "f64[]");
+  EXPECT_EQ(to_string(graph.values[graph.outputs[1].value].type), "f32[]");
+  EXPECT_FALSE(parse_model("inputs:\n  x: f64[]\n  y: f32[2]\nprogram:\n  - if: x > 0\n    then:\n      - t: y\n    else:\n      - t: x\n"
+                           "  - z: t\n",
+                           "t.yaml")
+                   .ok());
+}
+
+TEST(Model, ARangeCountsFromItsStart) {
+  const auto loop = [](const std::string& range) {
+    return program("  - for: i in " + range + "\n    do:\n      - w: w * i\noutputs: [w]\n");
+  };
+  EXPECT_EQ(loop("range(5)"), loop("5"));
+  EXPECT_EQ(loop("range(0, 5)"), loop("5"));
+  EXPECT_NE(loop("range(1, 10, 3)").find("for {count=3}"), std::string::npos) << loop("range(1, 10, 3)");
+  EXPECT_NE(loop("range(10, 1, -3)").find("for {count=3}"), std::string::npos) << loop("range(10, 1, -3)");
+  EXPECT_NE(loop("range(10, 1)").find("for {count=0}"), std::string::npos) << loop("range(10, 1)");
+  EXPECT_NE(loop("range(n, 10, 2)").find("%i."), std::string::npos);  // the name is that of what is counted
+  EXPECT_NE(loop("range(astype(n, i64), 9)").find("i32[]"), std::string::npos);
+}
+
+TEST(Model, GroupsAreNamesOfTheirMembers) {
+  const std::string head =
+      "inputs:\n  x: f32[4, 2]\nparameters:\n"
+      "  net:\n    first: {w: {type: \"f32[2, 2]\", normal: [0, 1]}, b: \"f32[2]\"}\n    last: {w: \"f32[2, 2]\", b: \"f32[2]\"}\n"
+      "functions:\n"
+      "  dense: {takes: [x, p], do: [{y: \"matmul(x, p.w) + p.b\"}], returns: y}\n"
+      "  net: {takes: [x, net], do: [{y: \"dense(dense(x, net.first), net.last)\"}], returns: y}\n"
+      "  step: {takes: [p], do: [{p.w: p.w * 0.5}], returns: p}\n"
+      "program:\n";
+  const Graph graph = read(head +
+                           "  - for: i in 3\n    do:\n      - net.first: step(net.first)\n"
+                           "  - y: net(x, net)\n  - other: {w: net.last.w, b: net.first.b, net}\n  - z: dense(x, other)\n"
+                           "  - z: net(z, other.net)\noutputs: [y, net, z]\n");
+  std::vector<std::string> names;
+  for (const Output& output : graph.outputs) names.push_back(output.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"y", "net.first.w", "net.first.b", "net.last.w", "net.last.b", "z"}));
+  int carried = 0;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) carried += graph.nodes[NodeId(i)].kind == NodeKind::carried;
+  EXPECT_EQ(carried, 2);  // all of the group that is bound: w and b
+  EXPECT_EQ(graph.nodes[NodeId(1)].attributes.get<std::int64_t>("seed"), 0);
+}
+
+TEST(Model, AnExpressionMayGoOverSeveralLines) {
+  const std::string one = program("  - y: where(x > 0, x, -x) + 1\noutputs: [y]\n");
+  EXPECT_EQ(program("  - y: where(x > 0,\n        x,\n        -x)\n        + 1\noutputs: [y]\n"), one);
+  EXPECT_EQ(program("  - y: |\n      where(x > 0, x,\n        -x) + 1\noutputs: [y]\n"), one);
+  EXPECT_EQ(program("  - y: >-\n      where(x > 0, x, -x)\n\n        + 1\noutputs: [y]\n"), one);
+  EXPECT_EQ(program("  - y: \"where(x > 0, x,\n      -x) + 1\"\noutputs: [y]\n"), one);
+  EXPECT_EQ(program("  - y: 'where(x > 0, x,\n      -x) + 1'\noutputs: [y]\n"), one);
+  const Graph graph = read("inputs:\n  x: f32[2]\nprogram:\n  - y: x *\n      exp(\n       x)\noutputs: [y]\n");
+  const Node& product = graph.producer(graph.outputs[0].value);
+  EXPECT_EQ(to_string(graph.producer(product.inputs[1]).location), "models/test.yaml:5:7");
+}
+
+TEST(Model, InputsMayHaveValuesAndFilesThatAreNotThere) {
+  const Graph graph = read(
+      "inputs:\n  x: {type: \"f32[2]\", value: [1, 2]}\n  y: {type: \"f32[2]\", file: nothing.npy}\nprogram:\n  - z: x + y\noutputs: "
+      "[z]\n");
+  EXPECT_EQ(graph.nodes[NodeId(0)].attributes.get<Array>("value"), Array::of<float>({2}, {1, 2}));
+  EXPECT_EQ(graph.nodes[NodeId(1)].attributes.get<std::string>("file"), "models/nothing.npy");
+}
+
 TEST(Model, NestedBodiesCarryThroughAllLevels) {
   const Graph graph = read(
       "inputs:\n  x: f32[]\nprogram:\n"

@@ -1,0 +1,178 @@
+#include "models/reader/synonyms.h"
+
+#include "graph/op.h"
+
+namespace cleave::models {
+namespace {
+
+struct Synonym {
+  std::string_view name;
+  std::string_view mend;  ///< an expression of operations; skipped where the first one does not exist
+};
+
+/// NumPy's, PyTorch's, JAX's and other languages' names. Of several rows with one name, the first whose operation exists counts.
+constexpr Synonym kOperations[] = {
+    {"mm", "matmul(a, b)"},
+    {"bmm", "matmul(a, b)"},
+    {"mv", "matmul(a, b)"},
+    {"dot", "matmul(a, b)"},
+    {"inner", "matmul(a, b)"},
+    {"vdot", "sum(a * b)"},
+    {"power", "pow(a, b)"},
+    {"cumsum", "cumulative_sum(x, axis=0)"},
+    {"cumprod", "cumulative_prod(x, axis=0)"},
+    {"int", "astype(x, i32)"},
+    {"int32", "astype(x, i32)"},
+    {"long", "astype(x, i64)"},
+    {"int64", "astype(x, i64)"},
+    {"float", "astype(x, f32)"},
+    {"float32", "astype(x, f32)"},
+    {"double", "astype(x, f64)"},
+    {"float64", "astype(x, f64)"},
+    {"half", "astype(x, f16)"},
+    {"bool", "astype(x, bool)"},
+    {"cast", "astype(x, f32)"},
+    {"convert", "astype(x, f32)"},
+    {"amax", "max(x, axis=0)"},
+    {"amin", "min(x, axis=0)"},
+    {"average", "mean(x)"},
+    {"median", "sort(x, axis=0)[n // 2]"},
+    {"concatenate", "concat([a, b], axis=0)"},
+    {"cat", "concat([a, b], axis=0)"},
+    {"vstack", "concat([a, b], axis=0)"},
+    {"hstack", "concat([a, b], axis=1)"},
+    {"absolute", "abs(x)"},
+    {"fabs", "abs(x)"},
+    {"neg", "negative(x)"},
+    {"sgn", "sign(x)"},
+    {"sqr", "square(x)"},
+    {"ln", "log(x)"},
+    {"log10", "log(x) / log(10.0)"},
+    {"arcsin", "asin(x)"},
+    {"arccos", "acos(x)"},
+    {"arctan", "atan(x)"},
+    {"arctan2", "atan2(a, b)"},
+    {"arcsinh", "asinh(x)"},
+    {"arccosh", "acosh(x)"},
+    {"arctanh", "atanh(x)"},
+    {"asinh", "log(x + sqrt(x ** 2 + 1))"},
+    {"acosh", "log(x + sqrt(x ** 2 - 1))"},
+    {"atanh", "0.5 * log((1 + x) / (1 - x))"},
+    {"hypot", "sqrt(a ** 2 + b ** 2)"},
+    {"mod", "remainder(a, b)"},
+    {"fmod", "remainder(a, b)"},
+    {"div", "divide(a, b)"},
+    {"true_divide", "divide(a, b)"},
+    {"mul", "multiply(a, b)"},
+    {"sub", "subtract(a, b)"},
+    {"eq", "equal(a, b)"},
+    {"ne", "not_equal(a, b)"},
+    {"lt", "less(a, b)"},
+    {"le", "less_equal(a, b)"},
+    {"gt", "greater(a, b)"},
+    {"ge", "greater_equal(a, b)"},
+    {"swapaxes", "permute_dims(x, [1, 0, 2])"},
+    {"moveaxis", "permute_dims(x, [1, 0, 2])"},
+    {"permute", "permute_dims(x, [1, 0, 2])"},
+    {"view", "reshape(x, [-1])"},
+    {"flatten", "reshape(x, [-1])"},
+    {"ravel", "reshape(x, [-1])"},
+    {"unsqueeze", "expand_dims(x, 0)"},
+    {"newaxis", "expand_dims(x, 0)"},
+    {"expand", "broadcast_to(x, [n, m])"},
+    {"gather", "take(x, indices, axis=0)"},
+    {"index_select", "take(x, indices, axis=0)"},
+    {"select", "where(condition, a, b)"},
+    {"choose", "where(condition, a, b)"},
+    {"ifelse", "where(condition, a, b)"},
+    {"iif", "where(condition, a, b)"},
+    {"clamp", "clip(x, low, high)"},
+    {"clip_by_value", "clip(x, low, high)"},
+    {"rand", "random_uniform([n])"},
+    {"uniform", "random_uniform([n])"},
+    {"randn", "random_normal([n])"},
+    {"normal", "random_normal([n])"},
+    {"gaussian", "random_normal([n])"},
+    {"randint", "random_integers([n], low, high)"},
+    {"identity", "eye(n)"},
+    {"empty", "zeros([n])"},
+    {"fill", "full([n], value)"},
+    {"reverse", "flip(x, axis=0)"},
+    {"fliplr", "flip(x, axis=1)"},
+    {"flipud", "flip(x, axis=0)"},
+    {"topk", "top_k(x, k)"},
+    {"norm", "sqrt(sum(x ** 2))"},
+    {"mse_loss", "mean((a - b) ** 2)"},
+    {"cross_entropy", "-mean(sum(t * log_softmax(x), axis=-1))"},
+    {"silu", "x * sigmoid(x)"},
+    {"swish", "x * sigmoid(x)"},
+    {"leaky_relu", "where(x > 0, x, 0.01 * x)"},
+    {"softplus", "log1p(exp(x))"},
+    {"log2", "log(x) / log(2.0)"},
+    {"exp2", "pow(2.0, x)"},
+    {"isnan", "not_equal(x, x)"},
+    {"var", "mean((x - mean(x)) ** 2)"},
+    {"std", "sqrt(mean((x - mean(x)) ** 2))"},
+    {"save", "write_npy(\"file.npy\", x)"},
+    {"to_csv", "write_npy(\"file.npy\", x)"},
+    {"printf", "print(\"label\", x)"},
+    {"echo", "print(\"label\", x)"},
+};
+
+/// What has no operation at all.
+constexpr Synonym kOtherWays[] = {
+    {"len", "sizes are known when the model is read: name them under `dims:`"},
+    {"size", "sizes are known when the model is read: name them under `dims:`"},
+    {"shape", "sizes are known when the model is read: name them under `dims:`"},
+    {"numel", "sizes are known when the model is read: name them under `dims:`"},
+    {"range", "a loop is written `for: i in range(a, b, step)`, a vector of numbers `arange(a, b)`"},
+    {"array", "a list is written `[1, 2, 3]`"},
+    {"asarray", "a list is written `[1, 2, 3]`"},
+    {"tensor", "a list is written `[1, 2, 3]`"},
+    {"load", "data are inputs: `inputs: {x: {type: \"f32[n]\", file: x.npy}}`"},
+    {"read_csv", "data are inputs: `inputs: {x: {type: \"f32[n]\", file: x.csv}}`"},
+    {"nonzero", "how many there are is known only at run time; write where(condition, x, 0)"},
+    {"argwhere", "how many there are is known only at run time; write where(condition, x, 0)"},
+};
+
+constexpr Synonym kNames[] = {
+    {"None", "there is no such value; leave the argument out, and write `x[:, None]` for a new axis"},
+    {"null", "there is no such value; leave the argument out"},
+    {"nil", "there is no such value; leave the argument out"},
+    {"newaxis", "write `x[:, None]`"},
+    {"break", "a loop ends early by a condition: `until:` of a `for`, or that of a `while`"},
+    {"continue", "what a trip leaves out stands under an `if:`"},
+    {"pass", "leave the statement out"},
+    {"return", "a function gives what stands under `returns:`"},
+    {"pi", "write `3.141592653589793`"},
+    {"inf", "write `1.0 / 0.0`"},
+    {"nan", "write `0.0 / 0.0`"},
+};
+
+/// Whether the operation that the mend begins with exists; one that begins with an operator needs none.
+bool exists(std::string_view mend) {
+  const std::size_t open = mend.find('(');
+  const std::string_view first = mend.substr(0, open);
+  return first.find_first_of(" -") != std::string_view::npos || find_function(first) != nullptr;
+}
+
+}  // namespace
+
+std::string instead_of_operation(std::string_view name) {
+  for (const Synonym& synonym : kOperations) {
+    if (synonym.name == name && exists(synonym.mend)) return "; write `" + std::string(synonym.mend) + "`";
+  }
+  for (const Synonym& synonym : kOtherWays) {
+    if (synonym.name == name) return "; " + std::string(synonym.mend);
+  }
+  return {};
+}
+
+std::string instead_of_name(std::string_view name) {
+  for (const Synonym& synonym : kNames) {
+    if (synonym.name == name) return "; " + std::string(synonym.mend);
+  }
+  return {};
+}
+
+}  // namespace cleave::models
