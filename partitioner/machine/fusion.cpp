@@ -70,14 +70,30 @@ class Finder {
     return found;
   }
 
+  /// What is moved for `id` and can be read as it lies: all of it, or else as much as there is a kernel for. A product reads a transpose
+  /// though its other operand was reshaped.
+  [[nodiscard]] std::vector<NodeId> pulled_for(NodeId id) const {
+    const auto takes = [&](std::vector<NodeId> nodes) {
+      nodes.push_back(id);
+      return takes_(request_for(graph_, make_group(graph_, nodes, uses_)));
+    };
+    std::vector<NodeId> moved = moved_for(id);
+    if (moved.empty() || takes(moved)) return moved;
+    std::vector<NodeId> some;
+    for (const NodeId each : moved) {
+      some.push_back(each);
+      if (!takes(some)) some.pop_back();
+    }
+    return some;
+  }
+
   /// Opens a group of `id` and what is moved for it if there is one kernel for them (a transpose that a matrix product reads as it lies):
   /// their own operands are read later instead.
   bool pulls(NodeId id) {
-    FusibleGroup pulling{moved_for(id), 0, {}, {}};
+    FusibleGroup pulling{pulled_for(id), 0, {}, {}};
     if (pulling.nodes.empty()) return false;
     pulling.pulled = pulling.nodes.size();
     pulling.nodes.push_back(id);
-    if (!takes_(request_for(graph_, make_group(graph_, pulling.nodes, uses_)))) return false;
     close();
     pulling.must_hide.assign(pulling.nodes.size(), 1);
     open_ = std::move(pulling);

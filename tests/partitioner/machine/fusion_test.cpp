@@ -115,6 +115,15 @@ TEST(FindFusible, MovementOfTheHost) {
   EXPECT_THAT(groups(transposed, kHost, host_fuses), ElementsAre("exp tanh"));
 }
 
+/// What there is no kernel for keeps nothing else from being read as it lies.
+TEST(FindFusible, PullsATransposeThoughTheOtherOperandIsReshaped) {
+  const Graph graph = trace("m", {{"x", "f32[768]"}, {"w", "f32[50, 768]"}}, [](Tensor x, Tensor w) {
+    const Tensor row = reshape(x, {1, 768});
+    return matmul(row, transpose(w));
+  });
+  EXPECT_THAT(groups(graph, kHost, host_fuses), ElementsAre("transpose matmul"));
+}
+
 /// A reduction that one other operation reads is no way to read its operand: it runs where it stands.
 TEST(FindFusible, PullsNoReductions) {
   const Graph graph = trace("m", {{"x", "f32[64, 32]"}, {"y", "f32[64, 64]"}}, [](Tensor x, Tensor y) {
