@@ -83,10 +83,11 @@ class Lowering {
       const auto again = std::find(term.labels.begin() + static_cast<std::ptrdiff_t>(i) + 1, term.labels.end(), label);
       if (again == term.labels.end()) {
         ++i;
-      } else {
-        term = diagonal(std::move(term), i, static_cast<std::size_t>(again - term.labels.begin()));
-        i = 0;
+        continue;
       }
+      const auto second = static_cast<std::size_t>(again - term.labels.begin());
+      term = diagonal(term, i, second);
+      i = 0;
     }
     Shape kept;
     Labels labels;
@@ -100,7 +101,7 @@ class Lowering {
   }
 
   /// Axes `first` and `second` become one, the last: every (n + 1)th of their n x n elements.
-  Term diagonal(Term term, std::size_t first, std::size_t second) {
+  Term diagonal(const Term& term, std::size_t first, std::size_t second) {
     const Shape before = term.part.shape();
     const std::int64_t n = before[first];
     Integers axes;
