@@ -52,7 +52,7 @@ def einsum():
     for equation, *shapes in (("ij,jk->ik", (2, 3), (3, 4)), ("ij,jk", (2, 3), (3, 4)), ("bhid,bhjd->bhij", (2, 2, 3, 4), (2, 2, 5, 4)),
                               ("ii", (4, 4)), ("ii->i", (4, 4)), ("iji->ji", (3, 2, 3)), ("ij,kl->lijk", (2, 3), (4, 5)),
                               ("...ij,...jk", (2, 3, 4), (5, 1, 4, 6)), ("i...,i->...", (3, 2, 4), (3,)), ("ba", (2, 3)), ("ij->", (2, 3)),
-                              ("ij,jk,kl,l->i", (2, 3), (3, 4), (4, 5), (5,)), ("i,->i", (3,), ()), ("abc,cde,efa->bdf", (2, 3, 4), (4, 2, 5), (5, 3, 2))):
+                              ("ij,jk,kl,l->i", (2, 3), (3, 4), (4, 5), (5,)), ("i,j->i", (3,), (4,)), ("abc,cde,efa->bdf", (2, 3, 4), (4, 2, 5), (5, 3, 2))):
         names = [f"x{i}" for i in range(len(shapes))]
         given = {name: numbers(*shape, seed=i) for i, (name, shape) in enumerate(zip(names, shapes), 1)}
         yield Case(f"einsum {equation}", f"einsum(\"{equation}\", [{', '.join(names)}])", given,

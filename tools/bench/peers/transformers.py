@@ -97,26 +97,26 @@ def bert_torch(names):
 def heads_onnx(source, i):
     """Queries, keys and values of a layer, [batch, heads, length, depth]."""
     return "".join(f"""
-p{h}{i} = MatMul({source}, w{h}{i}) a{h}{i} = Add(p{h}{i}, b{h}{i}) r{h}{i} = Reshape(a{h}{i}, apart)
-{h}{i} = Transpose <perm = [0, 2, 1, 3]> (r{h}{i})""" for h in "qkv")
+product_{h}{i} = MatMul({source}, w{h}{i}) sum_{h}{i} = Add(product_{h}{i}, b{h}{i}) apart_{h}{i} = Reshape(sum_{h}{i}, apart)
+{h}{i} = Transpose <perm = [0, 2, 1, 3]> (apart_{h}{i})""" for h in "qkv")
 
 
 def attended_onnx(i, key, value):
     return f"""
-k{i}t = Transpose <perm = [0, 1, 3, 2]> ({key}) s{i} = MatMul(q{i}, k{i}t) c{i} = Mul(s{i}, scale) f{i} = Softmax <axis = -1> (c{i})
-n{i} = MatMul(f{i}, {value}) g{i} = Transpose <perm = [0, 2, 1, 3]> (n{i}) j{i} = Reshape(g{i}, together)
-po{i} = MatMul(j{i}, wo{i}) o{i} = Add(po{i}, bo{i})"""
+attended_{i} = Attention <scale = {DEPTH ** -0.5}> (q{i}, {key}, {value})
+turned_{i} = Transpose <perm = [0, 2, 1, 3]> (attended_{i}) joined_{i} = Reshape(turned_{i}, together)
+product_o{i} = MatMul(joined_{i}, wo{i}) o{i} = Add(product_o{i}, bo{i})"""
 
 
 def grown_onnx(source, i, into):
     return f"""
-pu{i} = MatMul({source}, wu{i}) au{i} = Add(pu{i}, bu{i}) gu{i} = Gelu(au{i}) pd{i} = MatMul(gu{i}, wd{i}) {into} = Add(pd{i}, bd{i})"""
+product_u{i} = MatMul({source}, wu{i}) sum_u{i} = Add(product_u{i}, bu{i}) grown_{i} = Gelu(sum_u{i})
+product_d{i} = MatMul(grown_{i}, wd{i}) {into} = Add(product_d{i}, bd{i})"""
 
 
 def constants_onnx(batch, length):
     return f"""
-apart = Constant <value_ints = [{batch}, {length}, {HEADS}, {DEPTH}]> () together = Constant <value_ints = [{batch}, {length}, {WIDTH}]> ()
-scale = Constant <value = float {{{DEPTH ** -0.5}}}> ()"""
+apart = Constant <value_ints = [{batch}, {length}, {HEADS}, {DEPTH}]> () together = Constant <value_ints = [{batch}, {length}, {WIDTH}]> ()"""
 
 
 def bert_onnx(batch):
