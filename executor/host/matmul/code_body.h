@@ -337,7 +337,7 @@ inline __attribute__((always_inline)) void combine_lines(std::int64_t j, std::in
     V sum[R];
 #pragma GCC unroll 4
     for (int r = 0; r < R; ++r) sum[r] = add ? load<V>(result.at + r * result.row + j) : V{};
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int k = 0; k < K; ++k) {
       const V line = load<V>(lines.at + k * lines.row + j);
 #pragma GCC unroll 4
@@ -362,10 +362,12 @@ inline __attribute__((always_inline)) void combine_lines(std::int64_t j, std::in
 template <class T, int R>
 void combine_rows(std::int64_t columns, std::int64_t inner, const Matrix<const T>& factors, const Matrix<const T>& lines,
                   const Matrix<T>& result) {
-  constexpr int kLines = 8;
+  constexpr int kLines = 16, kFewer = 4;  // memory gives the more the more lines are read at a time, up to so many
   std::int64_t k = 0;
   for (; k + kLines <= inner; k += kLines)
     combine_lines<T, R, kLines, kBytes>(0, columns, factors.from(0, k), lines.from(k, 0), result, k > 0);
+  for (; k + kFewer <= inner; k += kFewer)
+    combine_lines<T, R, kFewer, kBytes>(0, columns, factors.from(0, k), lines.from(k, 0), result, k > 0);
   for (; k < inner; ++k) combine_lines<T, R, 1, kBytes>(0, columns, factors.from(0, k), lines.from(k, 0), result, k > 0);
 }
 
