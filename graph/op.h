@@ -84,6 +84,7 @@ struct OpDef {
 
   TypeResult (*type_rule)(std::span<const TensorType> inputs, const Attributes& attributes) = nullptr;
   Cost (*cost)(std::span<const TensorType> inputs, std::span<const TensorType> results, const Attributes& attributes) = nullptr;
+  bool may_fail = false;  ///< some data are an Error (an index out of range): nobody computes it where the program does not
   CostClass cost_class = CostClass::bookkeeping;
   /// Where equal amounts of work cost differently. Null: nowhere.
   WorkForm (*form)(std::span<const TensorType> inputs, std::span<const TensorType> results, const Attributes& attributes) = nullptr;

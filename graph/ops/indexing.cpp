@@ -235,6 +235,7 @@ std::span<const OpDef> indexing_ops() {
        .summary = "elements of an axis by index, which must not be negative or too large; the axis gives way to those of the indices",
        .type_rule = take_type,
        .cost = take_cost,
+       .may_fail = true,
        .cost_class = CostClass::gather,
        .form = take_form,
        .meaning = take_meaning},

@@ -6,6 +6,7 @@
 #include "graph/base/spelling.h"
 #include "graph/passes/drop_dead.h"
 #include "graph/passes/fold_constants.h"
+#include "graph/passes/hoist_invariant.h"
 #include "graph/passes/merge_equal.h"
 #include "graph/passes/verify.h"
 
@@ -14,6 +15,7 @@ namespace {
 
 constexpr Pass kPasses[] = {
     {"fold-constants", "operations on constants become constants", fold_constants},
+    {"hoist-invariant", "what a loop computes alike in every trip is computed before it", hoist_invariant},
     {"merge-equal", "equal operations are computed once", merge_equal},
     {"drop-dead", "what nothing needs is dropped", drop_dead},
 };

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "executor/check/reference.h"
+#include "graph/passes/pass_table.h"
 #include "graph/passes/seed.h"
 #include "graph/passes/verify.h"
 #include "graph/text/text.h"
@@ -135,12 +136,14 @@ TEST_F(SimplifyTest, MergesEqualNodesThatCanBeRead) {
 }
 
 TEST_F(SimplifyTest, NeverReadsALaterOrInnerNode) {
+  const Operand first = t.constant(Array::of<std::int32_t>({1}, {0}), at(1));
+  const auto taken = [&] { return op("take", {x, first}, {{"axis", std::int64_t{0}}}); };  // which stays where it is
   t.begin_for(number(2), {}, at(1));
-  print_value(op("exp", {x}));
+  print_value(taken());
   t.end_for({});
-  output(op("exp", {x}));
+  output(taken());
   simplified();
-  EXPECT_EQ(count("exp"), 2U);
+  EXPECT_EQ(count("take"), 2U);
 }
 
 TEST_F(SimplifyTest, DifferentPinsAndAllowancesStayApart) {
@@ -259,7 +262,7 @@ TEST(SimplifyProperty, SameResultsSmallerProgramNothingMoved) {
     ASSERT_EQ(print(simplify(graph)), text);
     ASSERT_EQ(print(simplify(simple)), text);
 
-    const auto old_places = places(graph), new_places = places(simple);
+    const auto old_places = places(run_passes(graph, {.disabled = {"merge-equal", "drop-dead"}})), new_places = places(simple);
     ASSERT_TRUE(std::includes(old_places.begin(), old_places.end(), new_places.begin(), new_places.end())) << print(graph) << text;
 
     const auto inputs = testing::random_inputs(graph, seed);

@@ -1,0 +1,145 @@
+// One walk in program order decides how far each node could go, one backwards who had better stay, and then the regions are written anew.
+#include "graph/passes/hoist_invariant.h"
+
+#include <algorithm>
+
+#include "graph/passes/renumber.h"
+
+namespace cleave {
+namespace {
+
+class Hoisting {
+ public:
+  explicit Hoisting(Graph graph)
+      : graph_(std::move(graph)),
+        frequency_(region_frequencies(graph_)),
+        home_(graph_.nodes.size()),
+        depth_(graph_.regions.size(), 0),
+        ends_loop_(graph_.values.size(), false) {
+    for (std::size_t i = 0; i < home_.size(); ++i) home_[NodeId(i)] = graph_.nodes[NodeId(i)].region;
+    for (const RegionId id : program_order(graph_).regions) {
+      const Region& region = graph_.regions[id];
+      if (region.parent.valid()) depth_[id] = depth_[region.parent] + 1;
+      if (region.predicate.valid()) ends_loop_[region.predicate] = true;
+    }
+  }
+
+  Graph run() {
+    const std::vector<NodeId> order = program_order(graph_).nodes;
+    for (const NodeId id : order) home_[id] = best_region(id);
+    keep_repeated_elements(order);
+    if (!move(order)) return std::move(graph_);
+    return in_program_order(std::move(graph_));
+  }
+
+ private:
+  [[nodiscard]] bool moves(NodeId id) const { return home_[id] != graph_.nodes[id].region; }
+
+  /// May be computed anywhere, any number of times.
+  [[nodiscard]] static bool movable(const Node& node) {
+    return node.kind == NodeKind::operation && node.op->purity_for(node.attributes) == Purity::pure && !node.op->may_fail &&
+           node.op->moves_to == Side::none && !node.host_function();
+  }
+
+  /// Of the regions from the node's own outwards that see all operands, the one that runs least often; of equals the innermost.
+  [[nodiscard]] RegionId best_region(NodeId id) const {
+    const Node& node = graph_.nodes[id];
+    RegionId best = node.region;
+    if (!movable(node) || ends_loop_[node.results[0]]) return best;
+    int deepest = 0;  // of the regions that hold the operands, which hold each other
+    for (const ValueId input : node.inputs) {
+      const NodeId producer = graph_.values[input].producer;
+      const NodeKind kind = graph_.nodes[producer].kind;
+      if (kind == NodeKind::constant) continue;  // goes wherever it is needed
+      deepest = std::max(deepest, depth_[kind == NodeKind::operation ? home_[producer] : graph_.values[input].region]);
+    }
+    for (RegionId region = best; depth_[region] > deepest;) {
+      region = graph_.regions[region].parent;
+      if (frequency_[region] < frequency_[best]) best = region;
+    }
+    return best;
+  }
+
+  /// Takes movements that make more of their operands back, unless a node that moves reads them: users come later, so they are decided.
+  void keep_repeated_elements(const std::vector<NodeId>& order) {
+    IdVector<NodeId, bool> needed(graph_.nodes.size(), false);  // by a node that moves
+    for (auto id = order.rbegin(); id != order.rend(); ++id) {
+      const Node& node = graph_.nodes[*id];
+      if (moves(*id) && !needed[*id] && repeats(node)) home_[*id] = node.region;
+      if (!moves(*id)) continue;
+      for (const ValueId input : node.inputs) needed[graph_.values[input].producer] = true;
+    }
+  }
+
+  [[nodiscard]] bool repeats(const Node& node) const {
+    if (node.op->cost_class != CostClass::movement) return false;
+    std::int64_t read = 0, written = 0;
+    for (const ValueId input : node.inputs) read += graph_.values[input].type.bytes();
+    for (const ValueId result : node.results) written += graph_.values[result].type.bytes();
+    return written > 2 * read;
+  }
+
+  /// The control node in `region` that holds `inner`.
+  [[nodiscard]] NodeId holder(RegionId inner, RegionId region) const {
+    NodeId owner;
+    for (; inner != region; inner = graph_.regions[inner].parent) owner = graph_.regions[inner].owner;
+    return owner;
+  }
+
+  /// Puts what moves in front of the loop or branch that it leaves, in program order. Whether anything moved.
+  bool move(const std::vector<NodeId>& order) {
+    IdVector<NodeId, std::vector<NodeId>> front(graph_.nodes.size());  // of a control node
+    bool any = false;
+    for (const NodeId id : order) {
+      if (!moves(id)) continue;
+      any = true;
+      const NodeId before = holder(graph_.nodes[id].region, home_[id]);
+      for (const ValueId input : graph_.nodes[id].inputs) take_constant(graph_.values[input].producer, home_[id], front[before]);
+      front[before].push_back(id);
+    }
+    if (!any) return false;
+    for (std::size_t r = 0; r < graph_.regions.size(); ++r) {
+      const RegionId region(r);
+      std::vector<NodeId> nodes;
+      for (const NodeId id : graph_.regions[region].nodes) {
+        if (home_[id] != region) continue;
+        for (const NodeId moved : front[id]) {
+          if (home_[moved] == region) nodes.push_back(moved);  // a constant may have gone further out, for another reader
+        }
+        nodes.push_back(id);
+      }
+      graph_.regions[region].nodes = std::move(nodes);
+    }
+    for (std::size_t i = 0; i < home_.size(); ++i) settle(NodeId(i));
+    return true;
+  }
+
+  /// A constant of the loop that a node before it reads moves too.
+  void take_constant(NodeId id, RegionId region, std::vector<NodeId>& front) {
+    if (graph_.nodes[id].kind != NodeKind::constant || graph_.within(region, home_[id])) return;
+    home_[id] = region;
+    front.push_back(id);
+  }
+
+  void settle(NodeId id) {
+    Node& node = graph_.nodes[id];
+    if (node.region == home_[id]) return;
+    node.region = home_[id];
+    for (const ValueId result : node.results) graph_.values[result].region = home_[id];
+  }
+
+  Graph graph_;
+  const IdVector<RegionId, double> frequency_;
+  IdVector<NodeId, RegionId> home_;  ///< where each node is to stand
+  IdVector<RegionId, int> depth_;
+  IdVector<ValueId, bool> ends_loop_;  ///< a loop's predicate is computed in the loop
+};
+
+}  // namespace
+
+Graph hoist_invariant(Graph graph) {
+  if (graph.regions.size() == 1) return graph;
+  return Hoisting(std::move(graph)).run();
+}
+
+}  // namespace cleave
