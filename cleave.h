@@ -13,6 +13,7 @@
 #include "graph/ops/cells.h"
 #include "graph/ops/einsum.h"
 #include "graph/ops/ops.h"
+#include "graph/ops/quantization.h"
 #include "graph/ops/statistics.h"
 #include "graph/text/text.h"
 #include "graph/trace/host_call.h"

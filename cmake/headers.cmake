@@ -26,6 +26,7 @@ set(graph_headers
   graph/ops/cells.h
   graph/ops/einsum.h
   graph/ops/ops.h
+  graph/ops/quantization.h
   graph/ops/statistics.h
   graph/passes/pass_table.h
   graph/text/text.h

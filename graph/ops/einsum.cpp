@@ -136,10 +136,11 @@ class Lowering {
     }
     if (axes.empty()) return term;
     const DType dtype = term.part.dtype();
-    Part sum = c_("sum", {term.part}, {{"axis", std::move(axes)}});
-    if (sum.dtype() != dtype) sum = c_("astype", {sum}, {{"dtype", dtype}});  // small integers are summed in larger ones
-    return {std::move(sum), std::move(labels)};
+    return {as(dtype, c_("sum", {term.part}, {{"axis", std::move(axes)}})), std::move(labels)};
   }
+
+  /// Small integers are summed in larger ones.
+  Part as(DType dtype, const Part& part) { return part.dtype() == dtype ? part : c_("astype", {part}, {{"dtype", dtype}}); }
 
   /// The two that take the fewest multiplications; the first such, so that equal programs are traced equally.
   [[nodiscard]] std::pair<std::size_t, std::size_t> cheapest(const std::vector<Term>& terms) const {
@@ -187,7 +188,8 @@ class Lowering {
     };
     const Part rows = reshaped(ordered(std::move(a), joined(batch, left, inner)).part, matrices(left, inner));
     const Part columns = reshaped(ordered(std::move(b), joined(batch, inner, right)).part, matrices(inner, right));
-    return {reshaped(c_("matmul", {rows, columns}), shape(result)), std::move(result)};
+    const Part products = as(promote(rows.dtype(), columns.dtype()), c_("matmul", {rows, columns}));
+    return {reshaped(products, shape(result)), std::move(result)};
   }
 
   Part broadcast_product(Term a, Term b, const Labels& batch, const Labels& left, const Labels& right) {

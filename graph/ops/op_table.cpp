@@ -34,6 +34,7 @@ std::span<const ops::OpFamily> ops::composite_families() {
   static constexpr OpFamily families[] = {
       {"einsum", "Sums of products", einsum_functions},
       {"statistics", "Statistics", statistics_functions},
+      {"quantization", "Quantization", quantization_functions},
   };
   return families;
 }

@@ -38,7 +38,8 @@ std::span<const OpDef> sorting_ops();     ///< sort … unique
 std::span<const OpDef> effect_ops();      ///< print, write_npy, host_call
 std::span<const OpDef> transfer_ops();    ///< to_host, to_accelerator
 
-std::span<const OpDef> einsum_functions();      ///< einsum
-std::span<const OpDef> statistics_functions();  ///< var, std
+std::span<const OpDef> einsum_functions();        ///< einsum
+std::span<const OpDef> quantization_functions();  ///< quantize, dequantize
+std::span<const OpDef> statistics_functions();    ///< var, std
 
 }  // namespace cleave::ops

@@ -28,7 +28,7 @@ std::vector<OpSample> op_samples() {
 
 std::vector<OpSample> composite_samples() {
   Samples samples;
-  for (const auto add : {add_einsum, add_statistics}) add(samples);
+  for (const auto add : {add_einsum, add_quantization, add_statistics}) add(samples);
   return by_name(std::move(samples.composites));
 }
 

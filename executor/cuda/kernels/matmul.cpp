@@ -11,14 +11,24 @@ namespace {
 constexpr std::int64_t kTile = 16;
 constexpr std::int64_t kBlocksOnAMultiprocessor = 8;  ///< of kTile x kTile threads
 
-/// The types in which elements lie and are added up: unsigned, so that sums wrap. A zero has the same bits in all types of one size.
-std::string types_for(DType dtype) {
+/// The type of integers as wide as a type's elements.
+std::string integer_of(DType dtype, bool with_sign) {
+  const std::string sign = with_sign ? "signed " : "unsigned ";
   switch (size_of(dtype)) {
-    case 8: return "typedef unsigned long long Element, Sum;\n";
-    case 4: return "typedef unsigned int Element, Sum;\n";
-    case 2: return "typedef unsigned short Element;\ntypedef unsigned int Sum;\n";
-    default: return "typedef unsigned char Element;\ntypedef unsigned int Sum;\n";
+    case 8: return sign + "long long";
+    case 4: return sign + "int";
+    case 2: return sign + "short";
+    default: return sign + "char";
   }
+}
+
+/// The types in which elements lie and are added up: without sign, so that sums wrap; a zero has the same bits in all types of one size.
+/// Small integers keep their sign until they are as wide as the sum.
+std::string types_for(const MatmulRequest& product) {
+  const DType element = product.a_type.dtype, result = product.c_type.dtype;
+  const bool with_sign = element != result && is_signed(element);
+  return "typedef " + integer_of(element, with_sign) + " Element;\ntypedef " + integer_of(result, false) + " Outcome;\ntypedef " +
+         (size_of(result) == 8 ? "unsigned long long" : "unsigned int") + " Sum;\n";
 }
 
 /// The request's inputs in their order: an operand each, or one for both.
@@ -30,9 +40,9 @@ std::string inputs_of(const MatmulRequest& product) {
 /// `axes`: how many batch axes there are, outermost first; the text is one for all their extents.
 std::string text_for(const MatmulRequest& product, const MatmulPlan& plan, std::size_t axes) {
   const auto number = [](std::size_t axis) { return std::to_string(axis); };
-  std::string text = types_for(plan.dtype);
+  std::string text = types_for(product);
   text += "typedef long long Size;\n\n";
-  text += "extern \"C\" __global__ void product(" + inputs_of(product) + ", Element* c, Size m, Size n, Size k, Size tiles";
+  text += "extern \"C\" __global__ void product(" + inputs_of(product) + ", Outcome* c, Size m, Size n, Size k, Size tiles";
   for (std::size_t axis = 0; axis < axes; ++axis)
     text += ", Size count" + number(axis) + ", Size a" + number(axis) + ", Size b" + number(axis) + ", Size c" + number(axis);
   text += ") {\n";
@@ -61,7 +71,7 @@ std::string text_for(const MatmulRequest& product, const MatmulPlan& plan, std::
       for (int step = 0; step < 16; ++step) sum += left[row][step] * right[step][column];
       __syncthreads();
     }
-    if (i < m && j < n) c[c_at + i * n + j] = (Element)sum;
+    if (i < m && j < n) c[c_at + i * n + j] = (Outcome)sum;
   }
 }
 )";

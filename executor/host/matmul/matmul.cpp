@@ -11,7 +11,7 @@ namespace cleave::runtime::host {
 namespace {
 
 bool has_code(DType dtype) {
-  return is_floating(dtype) || dtype == DType::i32 || dtype == DType::i64;
+  return dtype != DType::boolean;
 }
 
 /// Where the elements of the operands are, in the request's order.
@@ -38,6 +38,38 @@ class MatmulKernel final : public HostKernel {
   Product<T> product_;
 };
 
+/// The elements of an operand in a wider type, kept in `wide`.
+template <class T, class Wide>
+const Wide* widened(const KernelCall& call, const TensorView& view, std::vector<Wide>& wide) {
+  constexpr std::int64_t kGrain = Workers::kWorthwhileBytes / static_cast<std::int64_t>(sizeof(T));
+  const std::int64_t count = view.type->elements();
+  wide.resize(static_cast<std::size_t>(count));
+  const T* narrow = view.as<const T>();
+  call.workers.each_part(count, kGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) wide[static_cast<std::size_t>(i)] = static_cast<Wide>(narrow[i]);
+  });
+  return wide.data();
+}
+
+/// Of integers of 8 and 16 bits, whose products are added up in 32.
+template <class T>
+class SmallIntegerMatmulKernel final : public HostKernel {
+ public:
+  SmallIntegerMatmulKernel(const Places& places, const MatmulPlan& plan) : places_(places), product_(plan) {}
+
+  Status run(const KernelCall& call) override {
+    const std::uint32_t* a = widened<T>(call, call.inputs[places_.a], wide_[0]);
+    const std::uint32_t* b = widened<T>(call, call.inputs[places_.b], wide_[1]);
+    product_.run(call.workers, a, b, call.results[0].template as<std::uint32_t>(), nullptr);
+    return {};
+  }
+
+ private:
+  Places places_;
+  Product<std::uint32_t> product_;
+  std::vector<std::uint32_t> wide_[2];
+};
+
 /// Of a type with half the bits of float: the operands are widened, and the result is rounded once.
 template <class T>
 class NarrowMatmulKernel final : public HostKernel {
@@ -45,8 +77,8 @@ class NarrowMatmulKernel final : public HostKernel {
   NarrowMatmulKernel(const Places& places, const MatmulPlan& plan) : places_(places), product_(plan) {}
 
   Status run(const KernelCall& call) override {
-    const float* a = widen(call, call.inputs[places_.a], wide_[0]);
-    const float* b = widen(call, call.inputs[places_.b], wide_[1]);
+    const float* a = widened<T>(call, call.inputs[places_.a], wide_[0]);
+    const float* b = widened<T>(call, call.inputs[places_.b], wide_[1]);
     const std::int64_t count = call.results[0].type->elements();
     wide_[2].resize(static_cast<std::size_t>(count));
     product_.run(call.workers, a, b, wide_[2].data(), nullptr);
@@ -59,16 +91,6 @@ class NarrowMatmulKernel final : public HostKernel {
 
  private:
   static constexpr std::int64_t kGrain = Workers::kWorthwhileBytes / 2;
-
-  static const float* widen(const KernelCall& call, const TensorView& view, std::vector<float>& wide) {
-    const std::int64_t count = view.type->elements();
-    wide.resize(static_cast<std::size_t>(count));
-    const T* narrow = view.as<const T>();
-    call.workers.each_part(count, kGrain, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) wide[static_cast<std::size_t>(i)] = static_cast<float>(narrow[i]);
-    });
-    return wide.data();
-  }
 
   Places places_;
   Product<float> product_;
@@ -103,10 +125,17 @@ std::unique_ptr<HostKernel> prepare_matmul(const KernelRequest& request) {
     case DType::f64: return std::make_unique<MatmulKernel<double>>(places, plan);
     case DType::f16: return std::make_unique<NarrowMatmulKernel<Half>>(places, plan);
     case DType::bf16: return std::make_unique<NarrowMatmulKernel<BFloat16>>(places, plan);
-    case DType::i32: return std::make_unique<MatmulKernel<std::uint32_t>>(places, plan);
-    case DType::i64: return std::make_unique<MatmulKernel<std::uint64_t>>(places, plan);
-    default: return nullptr;
+    case DType::i32:
+    case DType::u32: return std::make_unique<MatmulKernel<std::uint32_t>>(places, plan);
+    case DType::i64:
+    case DType::u64: return std::make_unique<MatmulKernel<std::uint64_t>>(places, plan);
+    case DType::i8: return std::make_unique<SmallIntegerMatmulKernel<std::int8_t>>(places, plan);
+    case DType::u8: return std::make_unique<SmallIntegerMatmulKernel<std::uint8_t>>(places, plan);
+    case DType::i16: return std::make_unique<SmallIntegerMatmulKernel<std::int16_t>>(places, plan);
+    case DType::u16: return std::make_unique<SmallIntegerMatmulKernel<std::uint16_t>>(places, plan);
+    case DType::boolean: break;
   }
+  return nullptr;
 }
 
 std::span<const KernelRow> matmul_kernels() {

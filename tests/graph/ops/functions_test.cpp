@@ -8,6 +8,7 @@
 #include "graph/ops/cells.h"
 #include "graph/ops/einsum.h"
 #include "graph/ops/ops.h"
+#include "graph/ops/quantization.h"
 #include "graph/ops/statistics.h"
 #include "graph/trace/host_call.h"
 #include "graph/trace/trace.h"
@@ -38,7 +39,7 @@ Graph everything() {
     random_uniform({4}, -1, 1, {.seed = 7}), random_normal({4}, 0, 2, {.seed = 7, .step = i[0]});
     attention(f, f, f), einsum("ij->ji", {f}), lstm_cell(zeros({8}), zeros({8}), zeros({2})), gru_cell(zeros({6}), zeros({6}), zeros({2}));
     sort(f), argsort(f, {.axis = 0, .descending = true}), top_k(f, 2), unique(f);
-    var(f), stddev(f, {.axis = 0, .correction = 1});
+    var(f), stddev(f, {.axis = 0, .correction = 1}), dequantize(quantize(f, 0.5), 0.5);
     print("f", f), write_npy("f.npy", f), to_host(f), to_accelerator(f), host_call("h", {}, [] {});
   });
 }

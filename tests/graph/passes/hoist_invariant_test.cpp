@@ -71,15 +71,17 @@ TEST(HoistInvariant, AnArmThatIsSeldomTakenKeepsItsWork) {
   EXPECT_EQ(places(traced(0.01), "exp"), Places{kThen});
 }
 
-TEST(HoistInvariant, WhatMayFailOrHasAnEffectStays) {
+TEST(HoistInvariant, WhatMayFailOrHasAnEffectOrAPinStays) {
   const Graph graph = trace("t", {{"x", "f32[4]"}, {"i", "i32[2]"}}, [](Tensor x, Tensor i) {
     return for_loop(10, 0.0F, [&](Tensor, Tensor y) {
       print("x", x);
-      return y + sum(take(x, i)) + sum(to_accelerator(x));
+      const auto pin = place(Device::host);
+      return y + sum(take(x, i)) + sum(to_accelerator(x)) + sum(exp(x));
     });
   });
   EXPECT_EQ(places(graph, "take"), Places{kBody});
   EXPECT_EQ(places(graph, "print"), Places{kBody});
+  EXPECT_EQ(places(graph, "exp"), Places{kBody});
   EXPECT_EQ(places(graph, "to_accelerator"), Places{kBody});
 }
 

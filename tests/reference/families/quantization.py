@@ -1,0 +1,27 @@
+"""Numbers as integers of few bits, against ONNX's reference."""
+import numpy as np
+
+from case import Case, numbers, onnx_op
+
+
+def cases():
+    x = np.concatenate([numbers(41, low=-40, high=40), np.float32([0.5, 1.5, 2.5, -0.5, 1e6, -1e6])])
+    for dtype in (np.int8, np.uint8, np.int16, np.uint16):
+        zero = np.array(3, dtype)
+        yield Case(f"quantize {np.dtype(dtype)}", "quantize(x, s, z)", {"x": x, "s": np.float32(0.5), "z": zero},
+                   lambda x, s, z: onnx_op("QuantizeLinear", [x, s, z]))
+        q = numbers(5, 7, low=0, high=100, dtype=dtype)
+        yield Case(f"dequantize {np.dtype(dtype)}", "dequantize(q, s, z)", {"q": q, "s": np.float32(0.3), "z": zero},
+                   lambda q, s, z: onnx_op("DequantizeLinear", [q, s, z]))
+    y, scales = numbers(2, 3, 4), numbers(3, low=0.01, high=0.2)
+    zeros = np.array([0, 7, 200], np.uint8)
+    yield Case("quantize by channel", "quantize(y, s, z, axis=1)", {"y": y, "s": scales, "z": zeros},
+               lambda y, s, z: onnx_op("QuantizeLinear", [y, s, z], axis=1))
+    yield Case("quantize without a zero point", "quantize(y, 0.05)", {"y": y}, lambda y: onnx_op("QuantizeLinear", [y, np.float32(0.05)]))
+    q = numbers(2, 3, 4, low=0, high=255, dtype=np.uint8)
+    yield Case("dequantize by channel", "dequantize(q, s, z, axis=-2)", {"q": q, "s": scales, "z": zeros},
+               lambda q, s, z: onnx_op("DequantizeLinear", [q, s, z], axis=1))
+    a, b = numbers(4, 9, low=-128, high=127, dtype=np.int8), numbers(9, 5, seed=2, low=-128, high=127, dtype=np.int8)
+    yield Case("matmul of i8", "matmul(a, b)", {"a": a, "b": b}, lambda a, b: onnx_op("MatMulInteger", [a, b]))
+    c = numbers(9, 5, seed=2, low=0, high=255, dtype=np.uint8)
+    yield Case("matmul of i8 and u8", "matmul(a, c)", {"a": a, "c": c}, lambda a, c: a.astype(np.int32) @ c.astype(np.int32))
