@@ -226,7 +226,7 @@ std::span<const OpDef> attention_ops() {
        .min_inputs = 3,
        .max_inputs = 4,
        .attributes = {with_default("causal", AttributeDef::Type::boolean, false), optional("scale", AttributeDef::Type::number)},
-       .signature = "attention(query, key, value, mask?)",
+       .signature = "attention(query, key, value, mask?, causal?, scale?)",
        .summary = "`softmax(query @ transpose(key) * scale + mask) @ value` over [.., heads, length, depth], the scores never stored",
        .type_rule = attention_type,
        .cost = attention_cost,

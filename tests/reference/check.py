@@ -61,7 +61,7 @@ class Model:
             expression = case.expression
             for name, value in case.inputs.items():
                 own = f"c{number}_{name}"
-                np.save(folder / f"{own}.npy", np.ascontiguousarray(value))
+                np.save(folder / f"{own}.npy", np.asarray(value, order="C"))
                 lines["inputs"].append(f'  {own}: {{type: "{type_text(value)}", file: {own}.npy}}')
                 expression = re.sub(rf"\b{name}\b(?!\s*=[^=])", own, expression)
             with np.errstate(all="ignore"):

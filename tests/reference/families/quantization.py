@@ -8,10 +8,10 @@ def cases():
     x = np.concatenate([numbers(41, low=-40, high=40), np.float32([0.5, 1.5, 2.5, -0.5, 1e6, -1e6])])
     for dtype in (np.int8, np.uint8, np.int16, np.uint16):
         zero = np.array(3, dtype)
-        yield Case(f"quantize {np.dtype(dtype)}", "quantize(x, s, z)", {"x": x, "s": np.float32(0.5), "z": zero},
+        yield Case(f"quantize {np.dtype(dtype)}", "quantize(x, s, z)", {"x": x, "s": np.array(0.5, np.float32), "z": zero},
                    lambda x, s, z: onnx_op("QuantizeLinear", [x, s, z]))
         q = numbers(5, 7, low=0, high=100, dtype=dtype)
-        yield Case(f"dequantize {np.dtype(dtype)}", "dequantize(q, s, z)", {"q": q, "s": np.float32(0.3), "z": zero},
+        yield Case(f"dequantize {np.dtype(dtype)}", "dequantize(q, s, z)", {"q": q, "s": np.array(0.3, np.float32), "z": zero},
                    lambda q, s, z: onnx_op("DequantizeLinear", [q, s, z]))
     y, scales = numbers(2, 3, 4), numbers(3, low=0.01, high=0.2)
     zeros = np.array([0, 7, 200], np.uint8)
