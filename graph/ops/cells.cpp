@@ -20,6 +20,8 @@ TypeResult cell_type(Types inputs, const Attributes&) {
   const TensorType& state = inputs[2];
   if (!accepts(kTakes, state.dtype))
     return refuse(DiagnosticKind::type, op.view(), inputs, "needs floating-point elements; convert with astype");
+  for (const TensorType& each : inputs)
+    if (each.dtype != state.dtype) return refuse(DiagnosticKind::type, op.view(), inputs, "the element types differ");
   if (state.scalar()) return refuse(DiagnosticKind::shape, op.view(), inputs, "a state has at least one axis");
   Shape wide = state.shape;
   if (!checked_bytes({DType::u8, {wide.back(), gates}})) return refuse(DiagnosticKind::shape, op.view(), inputs, "the state is too wide");
