@@ -1,13 +1,52 @@
-// Graph::save and Graph::load: the text form in a file.
+// Graph::save and Graph::load: the text form in a file. Paths of data and libraries are relative to that file, so that both may move
+// together; in memory they are relative to where the program runs.
+#include <filesystem>
+
 #include "graph/base/exceptions.h"
 #include "graph/base/file.h"
 #include "graph/text/text.h"
 
 namespace cleave {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// As seen from the folder of `file`; absolute paths and those that cannot be told stay.
+std::string seen_from(const std::string& path, const fs::path& file) {
+  std::error_code error;
+  const fs::path folder = fs::absolute(file, error).lexically_normal().parent_path();
+  const fs::path whole = fs::absolute(path, error).lexically_normal();
+  const fs::path relative = whole.lexically_relative(folder);
+  return error || fs::path(path).is_absolute() || relative.empty() ? path : relative.string();
+}
+
+/// The other way round.
+std::string found_beside(const std::string& path, const fs::path& file) {
+  return fs::path(path).is_absolute() ? path : (file.parent_path() / path).lexically_normal().string();
+}
+
+/// The graph with each path that it reads from changed.
+template <class Change>
+Graph with_paths(Graph graph, const Change& change) {
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    Node& node = graph.nodes[NodeId(i)];
+    const bool leaf = node.kind == NodeKind::input || node.kind == NodeKind::parameter;
+    const auto* data = leaf ? node.attributes.get_if<std::string>("file") : nullptr;
+    if (data) node.attributes.set("file", change(*data));
+    const HostFunction* declared = node.host_function();
+    if (!declared || declared->library.empty()) continue;
+    auto function = std::make_shared<HostFunction>(*declared);
+    function->library = change(declared->library);
+    node.attributes.set("function", std::shared_ptr<const HostFunction>(std::move(function)));
+  }
+  return graph;
+}
+
+}  // namespace
 
 Status Graph::save(const std::string& path) const {
   return detail::guard_memory([&]() -> Status {
-    const std::string text = print(*this);
+    const std::string text = print(with_paths(*this, [&](const std::string& read) { return seen_from(read, path); }));
     if (static_cast<std::int64_t>(text.size()) > file_limit::kGraph)
       return Error{"cannot write `" + path + "`: the program takes more than a file that can be read again may have", {}, ErrorKind::file};
     return write_file(path, {text});
@@ -18,7 +57,9 @@ Result<Graph> Graph::load(const std::string& path) {
   return detail::guard_memory([&]() -> Result<Graph> {
     Result<std::string> text = read_file(path, file_limit::kGraph);
     if (!text) return text.error();
-    return parse_graph(*text, path);
+    Result<Graph> graph = parse_graph(*text, path);
+    if (!graph) return graph;
+    return with_paths(*std::move(graph), [&](const std::string& read) { return found_beside(read, path); });
   });
 }
 

@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "graph/base/exceptions.h"
+#include "graph/base/spelling.h"
 #include "graph/base/units.h"
 #include "graph/call_limits.h"
 #include "graph/trace/trace_context.h"
@@ -175,6 +176,31 @@ std::vector<Tensor> record_host_call(const HostName& name, std::span<const TypeS
   Attributes attributes;
   attributes.set("function", std::make_shared<const HostFunction>(std::move(function)));
   return apply("host_call", given, std::move(attributes), here);
+}
+
+Result<Graph> bind_host_function(Graph graph, std::string_view name, HostCallable callable) {
+  std::vector<std::string> others;
+  bool found = false;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    Node& node = graph.nodes[NodeId(i)];
+    const HostFunction* declared = node.host_function();
+    if (!declared) continue;
+    if (declared->name != name) {
+      if (std::find(others.begin(), others.end(), declared->name) == others.end()) others.push_back(declared->name);
+      continue;
+    }
+    std::vector<std::optional<TensorType>> inputs;
+    for (const ValueId input : node.inputs) inputs.emplace_back(graph.values[input].type);
+    if (const std::string why = mismatch(callable, declared->returns, inputs); !why.empty())
+      return Error{"host function `" + declared->name + "` " + why, node.location};
+    auto bound = std::make_shared<HostFunction>(*declared);
+    bound->call = callable.call;
+    node.attributes.set("function", std::shared_ptr<const HostFunction>(std::move(bound)));
+    found = true;
+  }
+  if (found) return graph;
+  return Error{
+      "the program calls no host function `" + std::string(name) + "`" + did_you_mean_or_has(name, others), {}, ErrorKind::unknown};
 }
 
 }  // namespace detail

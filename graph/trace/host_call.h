@@ -158,6 +158,7 @@ struct HostName {
 struct NoResults {};
 
 namespace detail {
+Result<Graph> bind_host_function(Graph graph, std::string_view name, HostCallable callable);
 /// Records the call; as many Tensors as `results`, void after a mistake.
 std::vector<Tensor> record_host_call(const HostName& name, std::span<const TypeSpec> results, const HostOptions& options,
                                      HostCallable callable, const std::vector<Tensor>& inputs);
@@ -203,6 +204,17 @@ template <class F, class... Inputs>
 requires(std::convertible_to<const Inputs&, Tensor>&&...) void host_call(const HostName& name, NoResults, F function,
                                                                          const Inputs&... inputs) {
   host_call(name, NoResults{}, HostOptions{}, std::move(function), inputs...);
+}
+
+/// The graph with `function` behind every call of the host function `name`: a graph that was saved and loaded has lost its C++ functions.
+/// Takes the functions that `host_call` takes. An Error if the graph calls no such function (kind `unknown`) or the element types do not
+/// fit (at the call).
+///
+///   Result<Graph> graph = Graph::load("controller.graph");
+///   if (graph) graph = bind(*graph, "simulate", [](std::span<const float> state, std::span<float> next) { … });
+template <class F>
+Result<Graph> bind(Graph graph, std::string_view name, F function) {
+  return detail::bind_host_function(std::move(graph), name, detail::host_callable(std::move(function)));
 }
 
 }  // namespace cleave

@@ -1,6 +1,6 @@
 #include "graph/trace/trace.h"
 
-#include <set>
+#include <map>
 
 #include "graph/base/exceptions.h"
 #include "graph/trace/trace_context.h"
@@ -60,7 +60,10 @@ Tensor named(std::string_view name, const Tensor& x, Here here) {
   here = here.of("named");
   TraceContext* context = TraceContext::current();
   if (!context) TraceContext::report(DiagnosticKind::value, here, "`named` outside of a trace");
-  if (context) context->tracer().name(context->operand(x, here), name);
+  if (!context) return x;
+  const Operand operand = context->operand(x, here);
+  context->tracer().name(operand, name);
+  if (operand.value.valid() && context->tracer().graph().values[operand.value].name == name) context->remember_name(operand, here);
   return x;
 }
 
@@ -103,14 +106,18 @@ void TraceRecorder::outputs(const std::vector<Leaf>& leaves, const TraceOptions&
         "`outputs` names " + std::to_string(options.outputs.size()) + " values, but the function returns " + std::to_string(leaves.size()));
     return;
   }
-  std::set<std::string> taken;
+  std::map<std::string, ValueId> taken;
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     const Operand operand = context_->operand(*leaves[i].tensor, here_);
     std::string name = options.outputs.empty() ? leaves[i].name : options.outputs[i];
     if (name.empty() && operand.value.valid()) name = context_->tracer().graph().values[operand.value].name;
+    const auto before = taken.find(name);
+    const bool again = options.outputs.empty() && before != taken.end();
+    const Here* named = again && before->second != operand.value ? context_->where_named(operand) : nullptr;
+    if (named) TraceContext::report(DiagnosticKind::value, *named, "`" + name + "` is the name of another output already");
     // A name that the user did not give as one of an output gives way to another.
-    if (name.empty() || (options.outputs.empty() && taken.contains(name))) name = "output" + std::to_string(i);
-    taken.insert(name);
+    if (name.empty() || again) name = "output" + std::to_string(i);
+    taken.emplace(name, operand.value);
     context_->tracer().output(std::move(name), operand, SourceLocation::from(here_));
   }
 }

@@ -3,7 +3,9 @@
 #include <cmath>
 #include <limits>
 
+#include "graph/base/number_text.h"
 #include "graph/trace/endless.h"
+#include "graph/trace/known_value.h"
 #include "graph/trace/tracer_state.h"
 
 namespace cleave {
@@ -20,10 +22,11 @@ std::string quoted(const std::string& name, std::string_view otherwise) {
 }
 
 std::optional<std::int64_t> integer_constant(const Graph& graph, ValueId value) {
-  const Node& node = graph.producer(value);
   const TensorType& type = graph.values[value].type;
-  if (node.kind != NodeKind::constant || !type.scalar() || !is_integer(type.dtype)) return std::nullopt;
-  const Array& array = node.attributes.get<Array>("value");
+  if (!type.scalar() || !is_integer(type.dtype)) return std::nullopt;
+  const std::optional<Array> known = known_value(graph, value);
+  if (!known) return std::nullopt;
+  const Array& array = *known;
   return dispatch(type.dtype, [&](auto zero) -> std::optional<std::int64_t> {
     if constexpr (!std::is_integral_v<decltype(zero)> || std::is_same_v<decltype(zero), bool>)
       return std::nullopt;
@@ -52,6 +55,20 @@ std::vector<Note> division_notes(const Graph& graph, ValueId value, DType meant)
     }
   }
   return {};
+}
+
+/// Of a number alone that is carried: how it would begin as the type that it becomes.
+std::string begin_as(const Graph& graph, ValueId initial, const TensorType& wanted) {
+  const Node& node = graph.producer(initial);
+  const TensorType& type = graph.values[initial].type;
+  if (node.kind != NodeKind::constant || !type.scalar() || type.dtype == DType::boolean || wanted.dtype == DType::boolean) return {};
+  if (is_floating(type.dtype) && !is_floating(wanted.dtype)) return {};
+  std::string number = general_text(node.attributes.get<Array>("value").at(0), 9);
+  if (is_floating(wanted.dtype) && number.find_first_of(".en") == std::string::npos) number += ".0";
+  if (wanted == TensorType{DType::f32, {}}) return "; `" + number + "` begins as f32[]";
+  std::string shape;
+  for (const std::int64_t extent : wanted.shape) shape += (shape.empty() ? "" : ", ") + std::to_string(extent);
+  return "; `full([" + shape + "], " + number + ", dtype=" + std::string(to_string(wanted.dtype)) + ")` begins as " + to_string(wanted);
 }
 
 // --- what loops and branches share ------------------------------------------------------------------------------------------------
@@ -155,7 +172,8 @@ ValueId Tracer::State_::yielded_value(const State& state, NodeId carried) {
   }
   const Node& node = graph.nodes[carried];
   const std::string& name = graph.values[node.results[0]].name;
-  std::vector<Note> notes{{quoted(name, "it") + " (" + to_string(type) + ") is carried from here", node.location}};
+  std::vector<Note> notes{
+      {quoted(name, "it") + " (" + to_string(type) + ") is carried from here" + begin_as(graph, node.inputs[0], given), node.location}};
   for (Note& note : division_notes(graph, state.operand.value, type.dtype)) notes.push_back(std::move(note));
   error(DiagnosticKind::carried, state.location,
         quoted(state.name.empty() ? name : state.name, "a carried value") + " is carried through the loop as " + to_string(type) +

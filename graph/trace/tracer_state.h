@@ -22,8 +22,10 @@ std::optional<Literal> fold_literals(const OpDef& op, std::span<const Operand> i
 std::string quoted(const std::string& name, std::string_view otherwise);
 /// Where a value of integers was meant: the division `/` that made `value` a floating one, and what to write; none if it was not that.
 std::vector<Note> division_notes(const Graph& graph, ValueId value, DType meant);
-/// What an integer scalar is, if it is a constant node's value.
+/// What an integer scalar is, if it follows from constants alone.
 std::optional<std::int64_t> integer_constant(const Graph& graph, ValueId value);
+/// What to write where a number alone begins a carried value that becomes `wanted`; empty if it is none.
+std::string begin_as(const Graph& graph, ValueId initial, const TensorType& wanted);
 
 struct Tracer::State_ {
   /// An open loop or branch.

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "graph/passes/same_program.h"
 #include "graph/passes/verify.h"
 #include "tests/support/graph_builder.h"
@@ -163,6 +165,28 @@ TEST(Graph, SavedAndLoadedItIsTheSame) {
   EXPECT_TRUE(same_program(program.graph, *back));
   EXPECT_EQ(back->values[back->outputs[0].value].type, kVector);
   EXPECT_EQ(folder.files(), 1u);
+}
+
+TEST(Graph, ASavedGraphSeesItsFilesFromWhereItLies) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder.path("models/data"));
+  Program program;
+  const NodeId leaf = program.graph.values[program.x].producer;
+  const auto file_of = [&](const Graph& graph) { return graph.nodes[leaf].attributes.get<std::string>("file"); };
+  program.graph.nodes[leaf].attributes.set("file", std::filesystem::relative(folder.path("models/data/x.npy")).string());
+  ASSERT_TRUE(program.graph.save(folder.path("models/p.graph")));
+  const Result<Graph> here = Graph::load(folder.path("models/p.graph"));
+  ASSERT_TRUE(here) << here.error().message;
+  EXPECT_EQ(file_of(*here), folder.path("models/data/x.npy"));
+  std::filesystem::rename(folder.path("models"), folder.path("moved"));
+  const Result<Graph> moved = Graph::load(folder.path("moved/p.graph"));
+  ASSERT_TRUE(moved) << moved.error().message;
+  EXPECT_EQ(file_of(*moved), folder.path("moved/data/x.npy"));
+  program.graph.nodes[leaf].attributes.set("file", folder.path("x.npy"));  // absolute: stays
+  ASSERT_TRUE(program.graph.save(folder.path("moved/p.graph")));
+  const Result<Graph> absolute = Graph::load(folder.path("moved/p.graph"));
+  ASSERT_TRUE(absolute) << absolute.error().message;
+  EXPECT_EQ(file_of(*absolute), folder.path("x.npy"));
 }
 
 TEST(Graph, FilesThatCannotBeReadOrWrittenAreErrors) {

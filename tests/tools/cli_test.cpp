@@ -325,6 +325,9 @@ TEST_F(CliTest, StagesPrintAndGraphFilesWorkInPlaceOfModels) {
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("sum: 6"));
   EXPECT_EQ(run("run saved.graph --input x=1 --dim n=5").code, 1);
+  ASSERT_TRUE(std::filesystem::create_directories(folder_.path("elsewhere")));
+  ASSERT_EQ(run("print model.yaml --stage traced -o elsewhere/saved.graph").code, 0);
+  EXPECT_THAT(run("run elsewhere/saved.graph --input x=1").out, HasSubstr("sum: 6"));
 }
 
 TEST_F(CliTest, DotDraws) {

@@ -295,6 +295,7 @@ void Definitions::add_commands() {
   dot->add_flag("--full", options_.full, "every operation, however many there are");
   add_seconds(*dot, "--time-limit", options_.time_limit, "of the layout, before a coarser one is tried; default: 30");
   add_choice(*print, "--stage", options_.stage, {"traced", "simplified", "placed", "partitioned"}, "", "STAGE");
+  add_file(*print, "-o", options_.output_file, "FILE.graph, with paths relative to it; default: standard output");
   for (CLI::App* sub : {run, explain, check, dot, print}) add_diagnostic_flags(*sub);
 
   CLI::App* plan = command("plan", Command::plan, "Solves a bare placement problem; writes the placement as JSON.",

@@ -1,4 +1,5 @@
 // `cleave print`: the program as text at a stage of compilation.
+#include "graph/base/file.h"
 #include "graph/passes/pass_table.h"
 #include "graph/text/text.h"
 #include "partitioner/report/explain.h"
@@ -9,21 +10,31 @@ namespace cleave::cli {
 
 int print_command(const Options& options) {
   const Console console(options);
+  if (Status writable = check_output_files(options); !writable) return console.fail(writable.error());
   const auto say = [&](const std::string& text, const Diagnostics& diagnostics) {
-    if (options.json)
+    if (options.json) {
       console.document("text", text, diagnostics);
-    else
+    } else if (options.output_file.empty()) {
       console.out(text);
+    } else if (Status written = write_file(options.output_file, {text}); !written) {
+      return console.fail(written.error());
+    }
     return kDone;
+  };
+  // A graph that can be read again sees its data and libraries from where it lies.
+  const auto say_graph = [&](const Graph& graph, const Diagnostics& diagnostics) {
+    if (options.json || options.output_file.empty()) return say(print(graph), diagnostics);
+    const Status saved = graph.save(options.output_file);
+    return saved ? kDone : console.fail(saved.error());
   };
   if (options.stage == "traced" || options.stage == "simplified") {
     const Graph graph = load_graph(options);
     if (!graph.ok()) return console.fail(graph.diagnostics);
     if (const auto inputs = read_inputs(graph, options); !inputs) return console.fail(inputs.error());
-    if (options.stage == "traced") return say(print(graph), graph.diagnostics);
+    if (options.stage == "traced") return say_graph(graph, graph.diagnostics);
     const Result<Wiring> wiring = wire(options);
     if (!wiring) return console.fail(wiring.error());
-    return say(print(run_passes(graph, wiring->plan.passes)), graph.diagnostics);
+    return say_graph(run_passes(graph, wiring->plan.passes), graph.diagnostics);
   }
   int code = kDone;
   const auto plan = load_and_plan(options, console, code);

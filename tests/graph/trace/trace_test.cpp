@@ -9,6 +9,7 @@
 #include "graph/call_limits.h"
 #include "graph/ops/ops.h"
 #include "graph/passes/verify.h"
+#include "graph/text/text.h"
 #include "graph/trace/host_call.h"
 
 namespace cleave {
@@ -92,6 +93,23 @@ TEST(Trace, OutputsTakeTheirNamesFromOptionsMembersOrValues) {
   EXPECT_EQ(output_names(trace("t", [] { return 1.5; }, {.outputs = {"c"}})), (Names{"c"}));
   const Graph wrong = trace("t", {{"x", "f32[]"}}, one, {.outputs = {"y", "z"}});
   EXPECT_EQ(only_error(wrong).location.line, __LINE__ - 1);
+}
+
+TEST(Trace, ASecondOutputOfOneNameIsAnErrorAtItsLine) {
+  const int line = __LINE__ + 2;
+  const Graph twice = trace("t", {{"x", "f32[]"}}, [](Tensor x) {
+    const Tensor second = named("y", x + 2);
+    return std::tuple(named("y", x + 1), second);
+  });
+  EXPECT_EQ(only_error(twice).location.line, line);
+  EXPECT_EQ(only_error(twice).message, "`y` is the name of another output already");
+  // The same value twice, and a name that is that of no other output, are none.
+  EXPECT_EQ(output_names(trace("t", {{"x", "f32[]"}},
+                               [](Tensor x) {
+                                 const Tensor y = named("y", x + 1);
+                                 return std::tuple(y, y, named("z", y * named("y", x)));
+                               })),
+            (Names{"y", "output1", "z"}));
 }
 
 TEST(Trace, TakesARunTimeNumberOfInputs) {
@@ -495,6 +513,32 @@ TEST(HostCall, ALostOrFailedTokenIsAnErrorAndNoHang) {
   EXPECT_NE(call(lost, {}, none).error().message.find("dropped its token"), std::string::npos);
   EXPECT_EQ(call(failed, {}, none).error().message, "no fuel");
   EXPECT_EQ(call(threw, {}, none).error().message, "the host function threw: early");
+}
+
+TEST(HostCall, AGraphThatWasReadBackIsBoundAgain) {
+  const auto twice = [](std::span<const float> x, std::span<float> y) {
+    for (std::size_t i = 0; i < x.size(); ++i) y[i] = 2 * x[i];
+  };
+  const Graph traced = trace("t", {{"x", "f32[2]"}}, [&](Tensor x) { return host_call("twice", {"f32[2]"}, twice, x); });
+  const Result<Graph> read = parse_graph(print(traced), "t.graph");
+  ASSERT_TRUE(read) << read.error().message;
+  ASSERT_FALSE(find(*read, "host_call")->host_function()->call);
+  const Result<Graph> bound = bind(*read, "twice", twice);
+  ASSERT_TRUE(bound) << bound.error().message;
+  Array result(TensorType{DType::f32, {2}});
+  const Array x = Array::of<float>({2}, {1, 3});
+  ASSERT_TRUE(find(*bound, "host_call")->host_function()->call(std::span(&x, 1), std::span(&result, 1), CallLimits()));
+  EXPECT_EQ(result, Array::of<float>({2}, {2, 6}));
+  EXPECT_FALSE(find(*read, "host_call")->host_function()->call) << "the graph that was bound is another one";
+
+  const Result<Graph> none = bind(*read, "thrice", twice);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().kind, ErrorKind::unknown);
+  EXPECT_NE(none.error().message.find("`twice`"), std::string::npos) << none.error().message;
+  const Result<Graph> wrong = bind(*read, "twice", [](std::span<const std::int32_t>, std::span<float>) {});
+  ASSERT_FALSE(wrong);
+  EXPECT_NE(wrong.error().message.find("takes i32 as operand 1, but f32[2] is given"), std::string::npos) << wrong.error().message;
+  EXPECT_TRUE(wrong.error().location.known());
 }
 
 }  // namespace

@@ -182,6 +182,16 @@ TEST(Model, ARangeCountsFromItsStart) {
   EXPECT_NE(loop("range(astype(n, i64), 9)").find("i32[]"), std::string::npos);
 }
 
+TEST(Model, ACountThatFollowsFromConstantsIsKnown) {
+  const auto loop = [](const std::string& count) {
+    return program("  - k: " + count + "\n  - for: i in k\n    do:\n      - w: w * 2\noutputs: [w]\n");
+  };
+  EXPECT_NE(loop("full([], 5, dtype=i32)").find("for {count=5} expected 5.0"), std::string::npos) << loop("full([], 5, dtype=i32)");
+  EXPECT_NE(loop("sum([1, 2, 3]) * 2").find("for {count=12}"), std::string::npos) << loop("sum([1, 2, 3]) * 2");
+  EXPECT_NE(loop("n + 1").find("assumed"), std::string::npos) << loop("n + 1");
+  EXPECT_NE(loop("astype(random_uniform([], 1, 9), i32)").find("assumed"), std::string::npos) << "`--seed` may change it";
+}
+
 TEST(Model, GroupsAreNamesOfTheirMembers) {
   const std::string head =
       "inputs:\n  x: f32[4, 2]\nparameters:\n"
