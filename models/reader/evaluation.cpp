@@ -112,21 +112,20 @@ Operand Evaluation::single(Index index) {
 
 Operand Evaluation::name(const ExpressionNode& node) {
   if (const Binding* binding = evaluator_.scopes.find(node.text)) return binding->operand;
-  if (is_member(node.text)) return unknown_member(node);
-  std::vector<Note> notes;
-  std::string suggestion = instead_of_name(node.text);
   if (const auto* members = evaluator_.scopes.find_group(node.text)) {
     evaluator_.fail(DiagnosticKind::type, node.span,
                     "`" + node.text + "` is a group; its members are written `" + node.text + "." + members->front() + "`");
     return {};
   }
-  if (!suggestion.empty()) {
-    // Not a misspelt name, but one that others have.
-  } else if (const auto place = evaluator_.scopes.ended(node.text)) {
+  if (is_member(node.text)) return unknown_member(node);
+  std::vector<Note> notes;
+  std::string suggestion;
+  if (const auto place = evaluator_.scopes.ended(node.text)) {
     notes.push_back(
         evaluator_.errors.note(*place, "a name first bound inside a loop, branch or function stays there; bind it before to carry it out"));
   } else if (!evaluator_.errors.full()) {
-    suggestion = evaluator_.errors.suggest(node.text, evaluator_.scopes.visible());
+    suggestion = instead_of_name(node.text);
+    if (suggestion.empty()) suggestion = evaluator_.errors.suggest(node.text, evaluator_.scopes.visible());
   }
   evaluator_.fail(DiagnosticKind::unknown, node.span, "unknown name `" + node.text + "`" + suggestion, std::move(notes));
   evaluator_.scopes.bind_unknown(node.text, node.span);  // said once

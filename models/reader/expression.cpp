@@ -340,11 +340,12 @@ class Parser {
 
 std::string instead_of_element(std::string_view array, std::string_view index) {
   const std::string name(array), at(index);
-  const std::string where = "where((arange(n) == " + at + ")[:, None], value, " + name + ")` for one of n rows";
   const bool row = index.find_first_of(",:") == std::string_view::npos;
-  const std::string mend = find_op("dynamic_update_slice") ? "dynamic_update_slice(" + name + ", value, [" + at + (row ? ", 0" : "") + "])`"
-                           : row                           ? where
-                                                           : "where(condition, value, " + name + ")`";
+  std::string mend =
+      row ? "where((arange(n) == " + at + ")[:, None], value, " + name + ")` for one of n rows" : "where(condition, value, " + name + ")`";
+  if (find_op("dynamic_update_slice")) {
+    mend = "dynamic_update_slice(" + name + (row ? ", value[None], [" + at + ", 0])` for a row" : ", value, [" + at + "])`");
+  }
   return "a part of a value cannot be bound; bind all of it anew: `" + name + ": " + mend;
 }
 

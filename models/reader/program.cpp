@@ -53,54 +53,6 @@ void Program::bind(const Statement& statement) {
   for (std::size_t i = 0; i < wanted; ++i) bind_name(names[i], values[i]);
 }
 
-/// `params: {w1, b1}`: other names of the same values.
-void Program::group(const Statement& statement) {
-  if (statement.names.empty()) return;
-  const Name& name = statement.names.front();
-  std::vector<std::string> members;
-  std::vector<Operand> operands;
-  for (const Member& member : statement.members) {
-    if (member.expression && evaluator_.group(member.expression->root())) {
-      const Argument inner = evaluator_.group_argument(member.expression->root().text);
-      for (const std::string& deeper : *inner.members) members.push_back(member.name.text + "." + deeper);
-      operands.insert(operands.end(), inner.operands.begin(), inner.operands.end());
-    } else {
-      members.push_back(member.name.text);
-      operands.push_back(placed(statement, member.expression));
-    }
-  }
-  if (members.empty()) return;
-  bind_argument(name, {{}, std::move(members), std::move(operands)});
-}
-
-std::vector<Name> Program::with_members(const std::vector<Name>& names) const {
-  std::vector<Name> result;
-  for (const Name& name : names) {
-    const std::vector<std::string>* members = evaluator_.scopes.find(name.text) ? nullptr : evaluator_.scopes.find_group(name.text);
-    if (!members) result.push_back(name);
-    if (!members) continue;
-    for (const std::string& member : *members) result.push_back({name.text + "." + member, name.span});
-  }
-  return result;
-}
-
-void Program::bind_argument(const Name& name, const Argument& argument) {
-  if (!argument.members) return bind_name(name, argument.operand);
-  evaluator_.scopes.bind_group(name.text, *argument.members);
-  for (std::size_t i = 0; i < argument.members->size(); ++i) {
-    const std::string& member = (*argument.members)[i];
-    for (std::size_t dot = member.find('.'); dot != std::string::npos; dot = member.find('.', dot + 1)) {
-      const std::string inner = member.substr(0, dot + 1);
-      std::vector<std::string> deeper;
-      for (const std::string& other : *argument.members) {
-        if (other.starts_with(inner)) deeper.push_back(other.substr(inner.size()));
-      }
-      evaluator_.scopes.bind_group(name.text + "." + member.substr(0, dot), std::move(deeper));
-    }
-    evaluator_.scopes.bind(name.text + "." + member, argument.operands[i], name.span);
-  }
-}
-
 void Program::bind_name(const Name& name, Operand operand) {
   if (evaluator_.scopes.is_dim(name.text)) {
     return evaluator_.fail(DiagnosticKind::value, name.span, "`" + name.text + "` is a dim and cannot be bound",

@@ -25,7 +25,6 @@ class Program final : public Inliner {
 
   void run_one(const Statement& statement);
   void bind(const Statement& statement);
-  void group(const Statement& statement);
   void for_loop(const Statement& statement);
   void while_loop(const Statement& statement);
   void branch(const Statement& statement);
@@ -34,9 +33,6 @@ class Program final : public Inliner {
   /// Evaluates under the statement's `place`.
   Operand placed(const Statement& statement, const std::optional<Expression>& expression);
   void bind_name(const Name& name, Operand operand);
-  void bind_argument(const Name& name, const Argument& argument);
-  /// The names, of groups the members.
-  [[nodiscard]] std::vector<Name> with_members(const std::vector<Name>& names) const;
   /// What is bound in both arms of a branch and nowhere before it.
   [[nodiscard]] std::vector<std::string> fresh_names(const Statement& statement) const;
   [[nodiscard]] bool same_kind(const Operand& a, const Operand& b) const;
@@ -47,6 +43,13 @@ class Program final : public Inliner {
   [[nodiscard]] States states(const std::vector<std::string>& names) const;
   std::optional<double> expected(const Statement& statement, const std::string& what, double most = std::numeric_limits<double>::max());
   std::optional<Operand> until(const Statement& statement);
+
+  // groups.cpp
+  void group(const Statement& statement);
+  void bind_argument(const Name& name, const Argument& argument);
+  void bind_inner_groups(const std::string& name, const std::vector<std::string>& members);
+  /// The names, of groups the members.
+  [[nodiscard]] std::vector<Name> with_members(const std::vector<Name>& names) const;
 
   // range.cpp
   /// What a `for` counts through: `count` trips, of which the i-th has `start + i * step`.

@@ -132,9 +132,11 @@ TEST(Model, WhatIndicesCannotDoIsSaidWithWhatOpsThereAre) {
   const auto either = [](const char* op, const char* with, const char* without) { return find_op(op) ? with : without; };
   for (const char* statement : {"x[n]: x", "\"x[n]: x\""}) {
     EXPECT_NE(said(statement).find("a part of a value cannot be bound; bind all of it anew: `x: "), std::string::npos) << said(statement);
-    EXPECT_NE(said(statement).find(either("dynamic_update_slice", "dynamic_update_slice(x, value, [n, 0])", "where((arange(n) == n)")),
-              std::string::npos);
+    EXPECT_NE(
+        said(statement).find(either("dynamic_update_slice", "dynamic_update_slice(x, value[None], [n, 0])", "where((arange(n) == n)")),
+        std::string::npos);
   }
+  program("  - x: where((arange(4) == n)[:, None], w[0], x)\noutputs: [x]\n");
   EXPECT_NE(said("y: x[n:2]").find(either("dynamic_slice", "dynamic_slice()", "take(x, start + arange(length), axis=0)")),
             std::string::npos);
   EXPECT_NE(said("y: x[[0, 1], [1, 0]]").find("one list of positions may stand in an index"), std::string::npos);

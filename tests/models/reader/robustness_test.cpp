@@ -17,11 +17,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// All the models of the project, and a few of the malformed ones.
+/// All the models of the project, what the fuzzer begins with, and a few of the malformed ones.
 std::vector<std::string> samples() {
   std::vector<fs::path> paths;
-  for (const auto& entry : fs::directory_iterator(fs::path(source_dir()) / "models")) {
-    if (entry.path().extension() == ".yaml") paths.push_back(entry.path());
+  for (const char* folder : {"models", "tests/fuzz/corpus/model"}) {
+    for (const auto& entry : fs::directory_iterator(fs::path(source_dir()) / folder)) {
+      if (entry.path().extension() == ".yaml") paths.push_back(entry.path());
+    }
   }
   for (const char* name : {"functions_calls", "host_functions", "statement_carried_type", "section_parameters"}) {
     paths.push_back(fs::path(source_dir()) / "tests" / "golden" / "model_errors" / (std::string(name) + ".yaml"));

@@ -1,0 +1,60 @@
+// Groups of values: `params: {w1, b1}`, and groups as arguments and results of functions. A member is a name of its own, `params.w1`, so
+// loops and branches carry it as any other; a group is no more than the list of its members' names.
+#include <map>
+
+#include "models/reader/program.h"
+
+namespace cleave::models {
+
+/// `params: {w1, b1}`: other names of the same values.
+void Program::group(const Statement& statement) {
+  if (statement.names.empty()) return;
+  const Name& name = statement.names.front();
+  std::vector<std::string> members;
+  std::vector<Operand> operands;
+  for (const Member& member : statement.members) {
+    if (member.expression && evaluator_.group(member.expression->root())) {
+      const Argument inner = evaluator_.group_argument(member.expression->root().text);
+      for (const std::string& deeper : *inner.members) members.push_back(member.name.text + "." + deeper);
+      operands.insert(operands.end(), inner.operands.begin(), inner.operands.end());
+    } else {
+      members.push_back(member.name.text);
+      operands.push_back(placed(statement, member.expression));
+    }
+  }
+  if (members.empty()) return;
+  bind_argument(name, {{}, std::move(members), std::move(operands)});
+}
+
+std::vector<Name> Program::with_members(const std::vector<Name>& names) const {
+  std::vector<Name> result;
+  for (const Name& name : names) {
+    const std::vector<std::string>* members = evaluator_.scopes.find(name.text) ? nullptr : evaluator_.scopes.find_group(name.text);
+    if (!members) result.push_back(name);
+    if (!members) continue;
+    for (const std::string& member : *members) result.push_back({name.text + "." + member, name.span});
+  }
+  return result;
+}
+
+void Program::bind_argument(const Name& name, const Argument& argument) {
+  if (!argument.members) return bind_name(name, argument.operand);
+  evaluator_.scopes.bind_group(name.text, *argument.members);
+  bind_inner_groups(name.text, *argument.members);
+  for (std::size_t i = 0; i < argument.members->size(); ++i) {
+    evaluator_.scopes.bind(name.text + "." + (*argument.members)[i], argument.operands[i], name.span);
+  }
+}
+
+/// Of the members `w`, `inner.w` and `inner.b` the group `inner`.
+void Program::bind_inner_groups(const std::string& name, const std::vector<std::string>& members) {
+  std::map<std::string, std::vector<std::string>> inner;
+  for (const std::string& member : members) {
+    for (std::size_t dot = member.find('.'); dot != std::string::npos; dot = member.find('.', dot + 1)) {
+      inner[member.substr(0, dot)].push_back(member.substr(dot + 1));
+    }
+  }
+  for (auto& [group, deeper] : inner) evaluator_.scopes.bind_group(name + "." + group, std::move(deeper));
+}
+
+}  // namespace cleave::models
