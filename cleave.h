@@ -12,6 +12,7 @@
 #include "graph/ops/attention.h"
 #include "graph/ops/cells.h"
 #include "graph/ops/einsum.h"
+#include "graph/ops/neural.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/quantization.h"
 #include "graph/ops/statistics.h"

@@ -25,6 +25,7 @@ set(graph_headers
   graph/ops/attention.h
   graph/ops/cells.h
   graph/ops/einsum.h
+  graph/ops/neural.h
   graph/ops/ops.h
   graph/ops/quantization.h
   graph/ops/statistics.h

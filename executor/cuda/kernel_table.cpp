@@ -25,9 +25,11 @@ const KernelRow* find_row(const OpDef& op) {
 
 std::span<const KernelFamily> kernel_families() {
   static constexpr KernelFamily families[] = {
-      {"attention", attention_kernels}, {"cells", cell_kernels},    {"creation", creation_kernels}, {"indexing", indexing_kernels},
-      {"joining", joining_kernels},     {"matmul", matmul_kernels}, {"random", random_kernels},     {"reduction", reduction_kernels},
-      {"scan", scan_kernels},           {"shape", shape_kernels},   {"softmax", softmax_kernels},   {"transfer", transfer_kernels}};
+      {"attention", attention_kernels}, {"cells", cell_kernels},        {"convolution", convolution_kernels},
+      {"creation", creation_kernels},   {"indexing", indexing_kernels}, {"joining", joining_kernels},
+      {"matmul", matmul_kernels},       {"pooling", pooling_kernels},   {"random", random_kernels},
+      {"reduction", reduction_kernels}, {"scan", scan_kernels},         {"shape", shape_kernels},
+      {"softmax", softmax_kernels},     {"transfer", transfer_kernels}};
   return families;
 }
 

@@ -43,10 +43,14 @@ bool is_read_one_way(const KernelRequest& request, std::size_t input) {
   });
 }
 
-class FusedKernel final : public HostKernel {
+class FusedKernel final : public PartKernel {
  public:
-  explicit FusedKernel(const MovedGroup& request);
+  /// `in_parts`: of results that were just made, and lie in the caches.
+  explicit FusedKernel(const MovedGroup& request, bool in_parts = false);
   Status run(const KernelCall& call) override;
+  void start(const KernelCall& call) override;
+  void run_part(const KernelCall& call, std::int64_t begin, std::int64_t end) override;
+  void run_all(const KernelCall& call) override;
 
  private:
   /// An input, then the steps' results: where its part of a tile is.
@@ -81,7 +85,7 @@ class FusedKernel final : public HostKernel {
   Scratch<std::byte> scratch_;
 };
 
-FusedKernel::FusedKernel(const MovedGroup& request) {
+FusedKernel::FusedKernel(const MovedGroup& request, bool in_parts) {
   total_ = request.steps[0].type.elements();
   for (std::size_t i = 0; i < request.input_types.size(); ++i) {
     const std::int64_t size = size_of(request.input_types[i].dtype);
@@ -92,7 +96,7 @@ FusedKernel::FusedKernel(const MovedGroup& request) {
   for (const FusedStep& step : request.steps) values_.push_back({size_of(step.type.dtype)});
   for (std::size_t r = 0; r < request.written.size(); ++r) values_[readers_.size() + request.written[r]].result = r;
   make_pieces(request);
-  choose_ways_past_cache();
+  if (!in_parts) choose_ways_past_cache();  // stores past the caches want lines of them, too, and parts begin anywhere
   assign_slots();
   std::int64_t widest = 1;
   for (const Value& value : values_) widest = std::max(widest, value.size);
@@ -183,17 +187,27 @@ bool FusedKernel::overwritten_early(const KernelCall& call, std::size_t value, s
 
 Status FusedKernel::run(const KernelCall& call) {
   if (total_ == 0) return {};
+  start(call);
+  run_all(call);
+  return {};
+}
+
+void FusedKernel::start(const KernelCall& call) {
   for (std::size_t p = 0; p < pieces_.size(); ++p) {
     for (const std::size_t value : pieces_[p].writes)
       in_slot_[value] = values_[value].result == kNone || values_[value].held || overwritten_early(call, value, p);
   }
   scratch_.reserve(call.workers.threads(), static_cast<std::int64_t>(std::max<std::size_t>(1, slots_)) * kTileBytes);
-  call.workers.each_part(total_, part_, [&](std::int64_t begin, std::int64_t end) {
-    const Scratch<std::byte>::Part part(scratch_);
-    for (; begin < end; begin += tile_) run_tile(call, begin, std::min(tile_, end - begin), part.data());
-    finish_past_cache();
-  });
-  return {};
+}
+
+void FusedKernel::run_part(const KernelCall& call, std::int64_t begin, std::int64_t end) {
+  const Scratch<std::byte>::Part part(scratch_);
+  for (; begin < end; begin += tile_) run_tile(call, begin, std::min(tile_, end - begin), part.data());
+  finish_past_cache();
+}
+
+void FusedKernel::run_all(const KernelCall& call) {
+  call.workers.each_part(total_, part_, [&](std::int64_t begin, std::int64_t end) { run_part(call, begin, end); });
 }
 
 void FusedKernel::run_tile(const KernelCall& call, std::int64_t begin, std::int64_t count, std::byte* scratch) const {
@@ -248,6 +262,10 @@ bool fuses_elementwise(const KernelRequest& request) {
   for (std::size_t input = 0; input < request.input_types.size(); ++input)
     if (!is_read_one_way(request, input)) return false;
   return true;
+}
+
+std::unique_ptr<PartKernel> prepare_parts(const MovedGroup& group) {
+  return std::make_unique<FusedKernel>(group, true);
 }
 
 std::unique_ptr<HostKernel> prepare_fused(const MovedGroup& group) {

@@ -2,6 +2,7 @@
 #include <optional>
 #include <vector>
 
+#include "executor/host/convolution/convolution.h"
 #include "executor/host/fused.h"
 #include "executor/host/kernels.h"
 #include "executor/host/matmul/matmul.h"
@@ -13,7 +14,6 @@ namespace cleave::runtime {
 namespace host {
 namespace {
 
-/// A kernel of which nothing is made in advance.
 class PlainKernel final : public HostKernel {
  public:
   explicit PlainKernel(Kernel kernel) : kernel_(kernel) {}
@@ -37,16 +37,22 @@ class ElementwiseKernel final : public HostKernel {
 };
 
 }  // namespace
+
+std::unique_ptr<HostKernel> plain_kernel(Kernel kernel) {
+  return std::make_unique<PlainKernel>(kernel);
+}
+
 }  // namespace host
 
 std::span<const host::KernelFamily> host::kernel_families() {
-  static constexpr KernelFamily families[] = {{"attention", attention_kernels}, {"cells", cell_kernels},
-                                              {"creation", creation_kernels},   {"elementwise", elementwise_kernels},
-                                              {"indexing", indexing_kernels},   {"joining", joining_kernels},
-                                              {"matmul", matmul_kernels},       {"random", random_kernels},
-                                              {"reduction", reduction_kernels}, {"scan", scan_kernels},
-                                              {"selection", selection_kernels}, {"shape", shape_kernels},
-                                              {"softmax", softmax_kernels},     {"sorting", sorting_kernels},
+  static constexpr KernelFamily families[] = {{"attention", attention_kernels},     {"cells", cell_kernels},
+                                              {"convolution", convolution_kernels}, {"creation", creation_kernels},
+                                              {"elementwise", elementwise_kernels}, {"indexing", indexing_kernels},
+                                              {"joining", joining_kernels},         {"matmul", matmul_kernels},
+                                              {"pooling", pooling_kernels},         {"random", random_kernels},
+                                              {"reduction", reduction_kernels},     {"scan", scan_kernels},
+                                              {"selection", selection_kernels},     {"shape", shape_kernels},
+                                              {"softmax", softmax_kernels},         {"sorting", sorting_kernels},
                                               {"transfer", transfer_kernels}};
   return families;
 }
@@ -99,17 +105,18 @@ Kernel host_kernel(const OpDef& op) {
 
 std::unique_ptr<HostKernel> prepare_host_kernel(const KernelRequest& request) {
   if (std::unique_ptr<HostKernel> product = host::prepare_matmul(request)) return product;
+  if (std::unique_ptr<HostKernel> convolution = host::prepare_fused_convolution(request)) return convolution;
   if (!request.steps.empty()) return prepare_group(*host::without_movement(request));
   if (request.op->elementwise() && host::past_cache(request.result_types[0].bytes())) return host::prepare_past_cache(request);
   if (request.op->elementwise())
     return std::make_unique<host::ElementwiseKernel>(host::loop_for(*request.op, request.input_types, request.result_types[0]));
   const host::KernelRow row = row_of(*request.op);
   if (row.prepare) return row.prepare(request);
-  return std::make_unique<host::PlainKernel>(row.kernel);
+  return host::plain_kernel(row.kernel);
 }
 
 bool host_fuses(const KernelRequest& request) {
-  if (host::has_matmul(request)) return true;
+  if (host::has_matmul(request) || host::fuses_convolution(request)) return true;
   const std::optional<host::MovedGroup> group = host::without_movement(request);
   return group && (host::fuses_elementwise(*group) || host::fuses_rows(*group));
 }

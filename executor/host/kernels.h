@@ -24,11 +24,13 @@ std::span<const KernelFamily> kernel_families();
 
 std::span<const KernelRow> attention_kernels();
 std::span<const KernelRow> cell_kernels();
+std::span<const KernelRow> convolution_kernels();
 std::span<const KernelRow> creation_kernels();
 std::span<const KernelRow> elementwise_kernels();
 std::span<const KernelRow> indexing_kernels();
 std::span<const KernelRow> joining_kernels();
 std::span<const KernelRow> matmul_kernels();
+std::span<const KernelRow> pooling_kernels();
 std::span<const KernelRow> random_kernels();
 std::span<const KernelRow> reduction_kernels();
 std::span<const KernelRow> scan_kernels();
@@ -38,6 +40,8 @@ std::span<const KernelRow> softmax_kernels();
 std::span<const KernelRow> sorting_kernels();
 std::span<const KernelRow> transfer_kernels();
 
+/// A kernel of which nothing is made in advance.
+std::unique_ptr<HostKernel> plain_kernel(Kernel kernel);
 /// Of ops whose results are the operand's elements in their order.
 Status copy_kernel(const KernelCall& call);
 

@@ -13,6 +13,8 @@ std::span<const ops::OpFamily> ops::op_families() {
       {"elementwise", "Logic", logic_ops},
       {"selection", "Selection and conversion", selection_ops},
       {"matmul", "Matrix products", matmul_ops},
+      {"convolution", "Convolutions", convolution_ops},
+      {"pooling", "Pools", pooling_ops},
       {"reduction", "Reductions", reduction_ops},
       {"scan", "Running sums", scan_ops},
       {"softmax", "Softmax", softmax_ops},
@@ -33,6 +35,10 @@ std::span<const ops::OpFamily> ops::op_families() {
 std::span<const ops::OpFamily> ops::composite_families() {
   static constexpr OpFamily families[] = {
       {"einsum", "Sums of products", einsum_functions},
+      {"transposed_convolution", "Transposed convolutions", transposed_convolution_functions},
+      {"pooling", "Pools of whole channels", pooling_functions},
+      {"normalization", "Normalizations", normalization_functions},
+      {"resampling", "Resizing", resampling_functions},
       {"statistics", "Statistics", statistics_functions},
       {"quantization", "Quantization", quantization_functions},
   };

@@ -11,8 +11,18 @@ namespace {
 constexpr std::uint32_t kNone = ExpressionNode::kNone;
 
 /// Part of the language, but of none of this version's ops.
-constexpr std::array<std::string_view, 9> kNotYet = {"batches",    "gradient",    "conv2d",        "max_pool2d",          "avg_pool2d",
-                                                     "layer_norm", "scatter_add", "dynamic_slice", "dynamic_update_slice"};
+constexpr std::array<std::string_view, 5> kNotYet = {"batches", "gradient", "scatter_add", "dynamic_slice", "dynamic_update_slice"};
+
+/// Names under which other libraries' users know functions.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kOtherNames = {
+    {{"avg_pool2d", "avg_pool"}, {"conv2d", "conv"}, {"max_pool2d", "max_pool"}}};
+
+/// What `name` calls where the user has no function of that name.
+const OpDef* find_called(std::string_view name) {
+  for (const auto& [other, own] : kOtherNames)
+    if (name == other) return find_function(own);
+  return find_function(name);
+}
 
 const AttributeDef* find_attribute(const OpDef& op, std::string_view name) {
   const auto found = std::find_if(op.attributes.begin(), op.attributes.end(), [&](const AttributeDef& def) { return def.name == name; });
@@ -68,11 +78,11 @@ PlannedCall Evaluation::plan(const ExpressionNode& node) {
   }
   const auto host_function = evaluator_.host_functions.find(node.text);
   if (host_function != evaluator_.host_functions.end()) return plan_host_function(node, host_function->second);
-  return plan_op(node, *find_function(node.text));
+  return plan_op(node, *find_called(node.text));
 }
 
 bool Evaluator::check_callee(const std::string& name, Span span) {
-  if ((inliner && inliner->takes(name)) || host_functions.contains(name) || find_function(name)) return true;
+  if ((inliner && inliner->takes(name)) || host_functions.contains(name) || find_called(name)) return true;
   if (unreadable.contains(name)) return false;
   if (std::find(kNotYet.begin(), kNotYet.end(), name) != kNotYet.end()) {
     fail(DiagnosticKind::unsupported, span, "`" + name + "` is not supported yet");

@@ -105,6 +105,8 @@ std::string text_of(const AttributeValue& value) {
   if (const auto* type = std::get_if<DType>(&value)) return std::string(to_string(*type));
   if (const auto* text = std::get_if<std::string>(&value)) return "\"" + *text + "\"";
   if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value); list && list->empty()) return "none";
+  if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value); list && list->size() == 1) return std::to_string(list->front());
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
   ADD_FAILURE() << "a default that this test cannot write";
   return "";
 }

@@ -19,8 +19,8 @@ std::vector<OpSample> by_name(std::vector<OpSample> samples) {
 
 std::vector<OpSample> op_samples() {
   Samples samples;
-  for (const auto add : {add_attention, add_cells, add_elementwise, add_products, add_reductions, add_shapes, add_indexing, add_joining,
-                         add_creation, add_random, add_sorting, add_effects}) {
+  for (const auto add : {add_attention, add_cells, add_elementwise, add_products, add_convolutions, add_pools, add_reductions, add_shapes,
+                         add_indexing, add_joining, add_creation, add_random, add_sorting, add_effects}) {
     add(samples);
   }
   return by_name(std::move(samples.all));
@@ -28,7 +28,7 @@ std::vector<OpSample> op_samples() {
 
 std::vector<OpSample> composite_samples() {
   Samples samples;
-  for (const auto add : {add_einsum, add_quantization, add_statistics}) add(samples);
+  for (const auto add : {add_einsum, add_normalizations, add_pools, add_quantization, add_resampling, add_statistics}) add(samples);
   return by_name(std::move(samples.composites));
 }
 

@@ -95,8 +95,20 @@ class Maker {
     return true;
   }
 
+  /// Channels of 28 x 28 elements and windows of 3 x 3.
+  bool pool() {
+    constexpr std::int64_t kSide = 28;
+    if (!form_.empty()) return false;
+    const std::int64_t side = std::min(kSide, root_of(static_cast<double>(elements_), 2));
+    set("kernel_shape", Integers{3});
+    set("pads", Integers{1});
+    take({1, std::max<std::int64_t>(1, elements_ / side / side), side, side});
+    return true;
+  }
+
   bool along_axis() {
     const OpDef& op = *sample_.op;
+    if (op.name == "max_pool" || op.name == "avg_pool") return pool();
     if (!form_.empty() && form_ != "inner" && form_ != "outer") return false;
     if (op.name == "top_k") set("k", std::min<std::int64_t>(5, form_.empty() ? elements_ : extent_));
     if (!form_.empty()) {
@@ -110,9 +122,27 @@ class Maker {
     return true;
   }
 
+  /// `elements` multiplications, of images of 28 x 28 elements and windows of 3 x 3.
+  bool convolution() {
+    constexpr std::int64_t kSide = 28, kWindow = 3;
+    const bool depthwise = form_ == "depth" && extent_ == kWindow * kWindow;
+    if (!form_.empty() && !depthwise) return false;
+    const std::int64_t places = elements_ / (kWindow * kWindow);
+    const std::int64_t side = std::clamp<std::int64_t>(root_of(static_cast<double>(places) / (depthwise ? 8 : 64), 2), 1, kSide);
+    const std::int64_t channels =
+        depthwise ? std::max<std::int64_t>(1, places / side / side)
+                  : std::max<std::int64_t>(8, root_of(static_cast<double>(places) / static_cast<double>(side * side), 2));
+    set("pads", Integers{1});
+    if (depthwise) set("group", channels);
+    take({1, channels, side, side});
+    take({channels, depthwise ? 1 : channels, kWindow, kWindow});
+    return true;
+  }
+
   /// `elements` multiplications.
   bool product() {
     if (sample_.op->name == "attention") return attention();
+    if (sample_.op->name == "conv") return convolution();
     const auto amount = static_cast<double>(elements_);
     std::int64_t rows = root_of(amount, 3), columns = rows, depth = rows;
     const std::int64_t side = form_.empty() ? 0 : root_of(amount / static_cast<double>(extent_), 2);
@@ -259,6 +289,7 @@ const std::vector<FormRow>& forms() {
                                             {"matmul", "rows", {1, 8, 64}, {DType::f32, DType::f64, DType::i32}},
                                             {"matmul", "columns", {1, 8, 64}, {DType::f32, DType::f64, DType::i32}},
                                             {"matmul", "depth", {1, 8, 64}, {DType::f32}},
+                                            {"conv", "depth", {9}, {DType::f32}},
                                             {"transpose", "run", {1}, {DType::f32, DType::f64, DType::u8}},
                                             {"permute_dims", "run", {1, 64}},
                                             {"slice", "run", {4, 64}},

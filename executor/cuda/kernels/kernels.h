@@ -29,10 +29,12 @@ std::span<const KernelFamily> kernel_families();
 
 std::span<const KernelRow> attention_kernels();
 std::span<const KernelRow> cell_kernels();
+std::span<const KernelRow> convolution_kernels();
 std::span<const KernelRow> creation_kernels();
 std::span<const KernelRow> indexing_kernels();
 std::span<const KernelRow> joining_kernels();
 std::span<const KernelRow> matmul_kernels();
+std::span<const KernelRow> pooling_kernels();
 std::span<const KernelRow> random_kernels();
 std::span<const KernelRow> reduction_kernels();
 std::span<const KernelRow> scan_kernels();

@@ -7,6 +7,7 @@
 #include "graph/ops/attention.h"
 #include "graph/ops/cells.h"
 #include "graph/ops/einsum.h"
+#include "graph/ops/neural.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/quantization.h"
 #include "graph/ops/statistics.h"
@@ -39,6 +40,12 @@ Graph everything() {
     random_uniform({4}, -1, 1, {.seed = 7}), random_normal({4}, 0, 2, {.seed = 7, .step = i[0]});
     attention(f, f, f), einsum("ij->ji", {f}), lstm_cell(zeros({8}), zeros({8}), zeros({2})), gru_cell(zeros({6}), zeros({6}), zeros({2}));
     sort(f), argsort(f, {.axis = 0, .descending = true}), top_k(f, 2), unique(f);
+    const Tensor image = reshape(f, {1, 2, 3});
+    conv(image, zeros({4, 2, 2}), zeros({4}), {.pads = 1}), max_pool(image, 2), avg_pool(image, 2, {.count_include_pad = true});
+    const Tensor two = zeros({2});
+    conv_transpose(image, zeros({2, 2, 2}), {.strides = 2}), batch_norm(image, two, two, two, two), layer_norm(image), rms_norm(image);
+    group_norm(image, two, two, 1), instance_norm(image, two, two), lp_norm(image, {.p = 1}), resize(image, {.scales = {{2}}});
+    global_max_pool(image), global_average_pool(image);
     var(f), stddev(f, {.axis = 0, .correction = 1}), dequantize(quantize(f, 0.5), 0.5);
     print("f", f), write_npy("f.npy", f), to_host(f), to_accelerator(f), host_call("h", {}, [] {});
   });

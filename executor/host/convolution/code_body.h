@@ -1,0 +1,220 @@
+// The loops behind ConvolutionCode, written with vectors of CLEAVE_CODE_BYTES and compiled once for each set of instructions: code_*.cpp
+// say which, in a namespace CLEAVE_CODE_NAME, and include this. Includes nothing with inline functions of its own: the linker would keep
+// one copy of them for all, perhaps one with instructions that a machine lacks.
+
+#include <utility>
+
+#include "executor/host/convolution/code.h"
+
+// NOLINTBEGIN(misc-definitions-in-headers): in another namespace in each file.
+namespace cleave::runtime::host::CLEAVE_CODE_NAME {
+namespace {
+
+constexpr int kBytes = CLEAVE_CODE_BYTES;
+
+template <class T, int Bytes>
+struct VectorOf {
+  typedef T type __attribute__((vector_size(Bytes)));
+};
+template <class T, int Bytes = kBytes>
+using Vector = typename VectorOf<T, Bytes>::type;
+template <class T>
+constexpr std::int64_t kWidth = kBytes / static_cast<int>(sizeof(T));
+
+template <class T, int Bytes = kBytes>
+inline __attribute__((always_inline)) Vector<T, Bytes> load(const T* from) {
+  Vector<T, Bytes> value;
+  __builtin_memcpy(&value, from, sizeof value);
+  return value;
+}
+template <class T, int Bytes = kBytes>
+inline __attribute__((always_inline)) void store(T* to, const Vector<T, Bytes>& value) {
+  __builtin_memcpy(to, &value, sizeof value);
+}
+
+template <class T>
+inline __attribute__((always_inline)) void fill(T* to, std::int64_t count, T value) {
+  constexpr std::int64_t w = kWidth<T>;
+  std::int64_t i = 0;
+  for (; i + w <= count; i += w) store<T>(to + i, Vector<T>{} + value);
+  for (; i < count; ++i) to[i] = value;
+}
+
+/// Every second element of two vectors.
+template <class V, std::size_t... I>
+inline __attribute__((always_inline)) V evens(V x, V y, std::index_sequence<I...>) {
+  return __builtin_shufflevector(x, y, (2 * static_cast<int>(I))...);
+}
+
+/// to[i] = from[i * stride] for i < count, by vectors of so many bytes, then of half as many …
+template <class T, int Bytes = kBytes>
+inline __attribute__((always_inline)) void thin(const T* from, std::int64_t stride, std::int64_t count, T* to) {
+  constexpr std::int64_t w = Bytes / static_cast<int>(sizeof(T));
+  if constexpr (w == 1) {
+    for (std::int64_t i = 0; i < count; ++i) to[i] = from[i * stride];
+  } else {
+    std::int64_t i = 0;
+    if (stride == 1) {
+      for (; i + w <= count; i += w) store<T, Bytes>(to + i, load<T, Bytes>(from + i));
+    } else if (stride == 2) {  // one element more is read than needed
+      using Indices = std::make_index_sequence<static_cast<std::size_t>(w)>;
+      for (; i + w < count; i += w)
+        store<T, Bytes>(to + i, evens(load<T, Bytes>(from + 2 * i), load<T, Bytes>(from + 2 * i + w), Indices()));
+    }
+    if (i < count) thin<T, Bytes / 2>(from + i * stride, stride, count - i, to + i);
+  }
+}
+
+template <class T>
+void lines(const LinesCall<T>& call) {
+  T* to = call.to;
+  const bool outside_first = call.length <= 2 * kWidth<T>;  // a few stores for all short lines
+  if (outside_first) fill(to, call.rows * call.length, call.outside);
+  if (!outside_first) fill(to, call.first_row * call.length, call.outside);
+  to += call.first_row * call.length;
+  const T* from = call.from;
+  for (std::int64_t row = call.first_row; row < call.end_row; ++row, to += call.length, from += call.from_row) {
+    thin(from, call.stride, call.end - call.first, to + call.first);
+    if (outside_first) continue;
+    fill(to, call.first, call.outside);
+    fill(to + call.end, call.length - call.end, call.outside);
+  }
+  if (!outside_first) fill(to, (call.rows - call.end_row) * call.length, call.outside);
+}
+
+template <class T>
+void pack(const PanelCall<T>& call) {
+  constexpr std::int64_t w = kWidth<T>;
+  T* to = call.to;
+  for (std::int64_t line = 0; line < call.lines; ++line, to += call.width) {
+    const T* from = call.from + call.offsets[line];
+    for (std::int64_t r = 0; r < call.run_count; ++r) {
+      const PanelRun& run = call.runs[r];
+      const T* source = from + run.from;
+      T* target = to + run.to;
+      std::int64_t i = 0;
+      for (; i + w <= run.count; i += w) store(target + i, load(source + i));
+      if (i == run.count) continue;
+      // What goes too far is what the next run writes.
+      if (!call.exact && run.to + i + w <= call.width) {
+        store(target + i, load(source + i));
+      } else {
+        for (; i < run.count; ++i) target[i] = source[i];
+      }
+    }
+  }
+}
+
+/// Sums of products and largest elements: what stands at the beginning, and what becomes of it with each line.
+template <class T>
+struct SumOfProducts {
+  const T* weights;
+  T bias;
+  [[gnu::always_inline]] T first() const { return bias; }
+  template <class V>
+  [[gnu::always_inline]] V with(const V& sum, std::int64_t d, const V& line) const {
+    return sum + weights[d] * line;
+  }
+};
+template <class T>
+struct Largest {
+  [[gnu::always_inline]] T first() const { return -static_cast<T>(__builtin_inf()); }
+  template <class V>
+  [[gnu::always_inline]] V with(const V& most, std::int64_t, const V& line) const {
+    const V larger = line > most ? line : most;
+    return line != line ? line : larger;
+  }
+};
+
+template <class T, int N, class Take>
+inline __attribute__((always_inline)) void slide_block(std::int64_t depth, const T* from, const std::int64_t* offsets, const Take& take,
+                                                       T* to) {
+  constexpr std::int64_t w = kWidth<T>;
+  Vector<T> taken[N];
+#pragma GCC unroll 8
+  for (int n = 0; n < N; ++n) taken[n] = Vector<T>{} + take.first();
+  for (std::int64_t d = 0; d < depth; ++d) {
+    const T* line = from + offsets[d];
+#pragma GCC unroll 8
+    for (int n = 0; n < N; ++n) taken[n] = take.with(taken[n], d, load(line + n * w));
+  }
+#pragma GCC unroll 8
+  for (int n = 0; n < N; ++n) store(to + n * w, taken[n]);
+}
+
+template <class T, class Take>
+inline __attribute__((always_inline)) void slide_with(std::int64_t count, std::int64_t depth, const T* from, const std::int64_t* offsets,
+                                                      const Take& take, T* to) {
+  constexpr std::int64_t w = kWidth<T>;
+  std::int64_t i = 0;
+  for (; i + 8 * w <= count; i += 8 * w) slide_block<T, 8>(depth, from + i, offsets, take, to + i);
+  switch ((count - i) / w) {
+    case 7: slide_block<T, 7>(depth, from + i, offsets, take, to + i); break;
+    case 6: slide_block<T, 6>(depth, from + i, offsets, take, to + i); break;
+    case 5: slide_block<T, 5>(depth, from + i, offsets, take, to + i); break;
+    case 4: slide_block<T, 4>(depth, from + i, offsets, take, to + i); break;
+    case 3: slide_block<T, 3>(depth, from + i, offsets, take, to + i); break;
+    case 2: slide_block<T, 2>(depth, from + i, offsets, take, to + i); break;
+    case 1: slide_block<T, 1>(depth, from + i, offsets, take, to + i); break;
+    default: break;
+  }
+  i += (count - i) / w * w;
+  if (i < count && count >= w) {  // some are computed twice
+    i = count - w;
+    return slide_block<T, 1>(depth, from + i, offsets, take, to + i);
+  }
+  for (; i < count; ++i) {
+    T one = take.first();
+    for (std::int64_t d = 0; d < depth; ++d) one = take.with(one, d, from[offsets[d] + i]);
+    to[i] = one;
+  }
+}
+
+template <class T>
+void slide(std::int64_t count, std::int64_t depth, const T* from, const std::int64_t* offsets, const T* weights, T bias, T* to) {
+  slide_with(count, depth, from, offsets, SumOfProducts<T>{weights, bias}, to);
+}
+
+template <class T>
+void largest(std::int64_t count, std::int64_t depth, const T* from, const std::int64_t* offsets, T* to) {
+  slide_with(count, depth, from, offsets, Largest<T>{}, to);
+}
+
+template <class T>
+void gather(std::int64_t rows, std::int64_t count, const T* from, std::int64_t from_row, T* to) {
+  constexpr std::int64_t w = kWidth<T>;
+  const T* const end = to + rows * count;
+  for (std::int64_t row = 0; row < rows; ++row, from += from_row, to += count) {
+    std::int64_t i = 0;
+    for (; i < count && to + i + w <= end; i += w) store(to + i, load(from + i));
+    for (; i < count; ++i) to[i] = from[i];
+  }
+}
+
+template <class T>
+void scale(std::int64_t count, const T* by, T* to) {
+  for (std::int64_t i = 0; i < count; ++i) to[i] *= by[i];
+}
+
+template <class T>
+void shift(std::int64_t count, const T* from, T bias, T* to) {
+  constexpr std::int64_t w = kWidth<T>;
+  std::int64_t i = 0;
+  for (; i + w <= count; i += w) store<T>(to + i, load(from + i) + bias);
+  for (; i < count; ++i) to[i] = from[i] + bias;
+}
+
+template <class T>
+constexpr ConvolutionCode<T> kCode = {kWidth<T>, lines<T>, pack<T>, slide<T>, largest<T>, gather<T>, scale<T>, shift<T>};
+
+}  // namespace
+
+const ConvolutionCode<float>& convolution_f32() {
+  return kCode<float>;
+}
+const ConvolutionCode<double>& convolution_f64() {
+  return kCode<double>;
+}
+
+}  // namespace cleave::runtime::host::CLEAVE_CODE_NAME
+// NOLINTEND(misc-definitions-in-headers)

@@ -1,0 +1,215 @@
+#include "executor/host/convolution/convolution.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "executor/host/convolution/engine.h"
+#include "executor/host/fused.h"
+#include "executor/host/kernels.h"
+#include "executor/host/matmul/product.h"
+
+namespace cleave::runtime::host {
+namespace {
+
+/// Where the operands are, in the request's order.
+struct Places {
+  std::size_t x = 0, weight = 1;
+  std::optional<std::size_t> bias = {};
+};
+
+Places places_of(std::span<const std::size_t> operands) {
+  return {operands[0], operands[1], operands.size() > 2 ? std::optional(operands[2]) : std::nullopt};
+}
+
+std::vector<std::size_t> in_order(std::size_t count) {
+  std::vector<std::size_t> all;
+  for (std::size_t i = 0; i < count; ++i) all.push_back(i);
+  return all;
+}
+
+/// The steps behind the convolution, as a request of their own: they read its results where they lie.
+struct Behind {
+  KernelRequest request;
+  std::vector<std::size_t> inputs;  ///< of the whole request; the one past the end stands for the convolution's results
+};
+
+Behind behind(const KernelRequest& whole) {
+  Behind made{whole, {}};
+  KernelRequest& request = made.request;
+  const std::size_t all = whole.input_types.size();
+  for (std::size_t s = 1; s < whole.steps.size(); ++s) {
+    for (const std::size_t operand : whole.steps[s].operands)
+      if (operand <= all && std::find(made.inputs.begin(), made.inputs.end(), operand) == made.inputs.end()) made.inputs.push_back(operand);
+  }
+  const auto place = [&](std::size_t operand) {
+    if (operand > all) return made.inputs.size() + operand - all - 1;
+    return static_cast<std::size_t>(std::find(made.inputs.begin(), made.inputs.end(), operand) - made.inputs.begin());
+  };
+  request.steps.erase(request.steps.begin());
+  for (FusedStep& step : request.steps)
+    for (std::size_t& operand : step.operands) operand = place(operand);
+  request.input_types.clear();
+  for (const std::size_t input : made.inputs) request.input_types.push_back(input == all ? whole.steps[0].type : whole.input_types[input]);
+  request.inputs.clear();
+  request.results.clear();
+  request.written = {request.steps.size() - 1};
+  return made;
+}
+
+/// The last layers of networks, whose windows hold all there is, are products of few rows.
+std::optional<MatmulPlan> as_product(const ops::Convolution& conv, DType dtype, bool bias) {
+  const bool whole = std::all_of(conv.window.begin(), conv.window.end(), [](const ops::WindowAxis& axis) {
+    return axis.out == 1 && axis.in == axis.kernel && axis.dilation == 1 && axis.before == 0 && axis.after == 0;
+  });
+  if (!whole || conv.groups != 1) return std::nullopt;
+  MatmulPlan plan;
+  plan.dtype = dtype;
+  plan.m = conv.batch;
+  plan.n = conv.outputs;
+  plan.k = conv.depth();
+  plan.transpose_b = true;
+  plan.epilogue = bias ? Epilogue::bias : Epilogue::none;
+  return plan;
+}
+
+template <class T>
+class ConvolutionKernel final : public HostKernel {
+ public:
+  ConvolutionKernel(const Places& places, const ops::Convolution& conv, DType dtype) : places_(places) {
+    if (const auto plan = as_product(conv, dtype, places.bias.has_value())) {
+      product_.emplace(*plan);
+    } else {
+      engine_.emplace(conv);
+    }
+  }
+  /// With what is done behind it.
+  void add_steps(const KernelRequest& request) {
+    const Behind steps = behind(request);
+    behind_ = prepare_parts(*without_movement(steps.request));
+    inputs_ = steps.inputs;
+    views_.resize(inputs_.size());
+    type_ = request.steps[0].type;
+  }
+
+  Status run(const KernelCall& call) override {
+    const T *x = call.inputs[places_.x].template as<T>(), *weight = call.inputs[places_.weight].template as<T>();
+    const T* bias = places_.bias ? call.inputs[*places_.bias].template as<T>() : nullptr;
+    T* y = call.results[0].template as<T>();
+    for (std::size_t i = 0; i < inputs_.size(); ++i)
+      views_[i] = inputs_[i] < call.inputs.size() ? call.inputs[inputs_[i]] : TensorView{&type_, call.results[0].data};
+    const KernelCall steps{call.op, call.attributes, views_, call.results, call.context, call.workers};
+    if (behind_) behind_->start(steps);
+    if (product_) {
+      product_->run(call.workers, x, weight, y, bias);
+      if (behind_) behind_->run_all(steps);
+      return {};
+    }
+    engine_->run(call.workers, x, weight, bias, y, {behind_.get(), &steps});
+    return {};
+  }
+
+ private:
+  Places places_;
+  std::optional<Product<T>> product_;
+  std::optional<ConvolutionEngine<T>> engine_;
+  std::unique_ptr<PartKernel> behind_;
+  std::vector<std::size_t> inputs_;  ///< of `behind_`
+  std::vector<TensorView> views_;
+  TensorType type_;
+};
+
+/// Of a type with half the bits of float: the operands are widened, and the result is rounded once.
+template <class T>
+class NarrowConvolutionKernel final : public HostKernel {
+ public:
+  explicit NarrowConvolutionKernel(const ops::Convolution& conv) : engine_(conv) {}
+
+  Status run(const KernelCall& call) override {
+    const float* wide[3] = {};
+    for (std::size_t i = 0; i < call.inputs.size(); ++i) wide[i] = widen(call, call.inputs[i], wide_[i]);
+    const std::int64_t count = call.results[0].type->elements();
+    wide_[3].resize(static_cast<std::size_t>(count));
+    engine_.run(call.workers, wide[0], wide[1], wide[2], wide_[3].data(), {});
+    T* result = call.results[0].template as<T>();
+    call.workers.each_part(count, kGrain, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) result[i] = T(wide_[3][static_cast<std::size_t>(i)]);
+    });
+    return {};
+  }
+
+ private:
+  static constexpr std::int64_t kGrain = Workers::kWorthwhileBytes / 2;
+
+  static const float* widen(const KernelCall& call, const TensorView& view, std::vector<float>& wide) {
+    const std::int64_t count = view.type->elements();
+    wide.resize(static_cast<std::size_t>(count));
+    const T* narrow = view.as<const T>();
+    call.workers.each_part(count, kGrain, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) wide[static_cast<std::size_t>(i)] = static_cast<float>(narrow[i]);
+    });
+    return wide.data();
+  }
+
+  ConvolutionEngine<float> engine_;
+  std::vector<float> wide_[4];
+};
+
+std::unique_ptr<HostKernel> prepare_convolution(const KernelRequest& request) {
+  const ops::Convolution conv = ops::convolution_of(request.input_types, *request.attributes);
+  const Places places = places_of(in_order(request.input_types.size()));
+  const DType dtype = request.result_types[0].dtype;
+  if (!Planes::fit(conv.window)) return plain_kernel(run_meaning);
+  switch (dtype) {
+    case DType::f32: return std::make_unique<ConvolutionKernel<float>>(places, conv, dtype);
+    case DType::f64: return std::make_unique<ConvolutionKernel<double>>(places, conv, dtype);
+    case DType::f16: return std::make_unique<NarrowConvolutionKernel<Half>>(conv);
+    case DType::bf16: return std::make_unique<NarrowConvolutionKernel<BFloat16>>(conv);
+    default: return plain_kernel(run_meaning);
+  }
+}
+
+Status convolution_kernel(const KernelCall& call) {
+  KernelRequest request{{}, &call.op, &call.attributes, {}, {}, {}, {}, {}, {}};
+  for (const TensorView& input : call.inputs) request.input_types.push_back(*input.type);
+  for (const TensorView& result : call.results) request.result_types.push_back(*result.type);
+  return prepare_convolution(request)->run(call);
+}
+
+std::vector<TensorType> types_of(const KernelRequest& request, const FusedStep& first) {
+  std::vector<TensorType> types;
+  for (const std::size_t operand : first.operands) types.push_back(request.input_types[operand]);
+  return types;
+}
+
+}  // namespace
+
+bool fuses_convolution(const KernelRequest& request) {
+  if (request.steps.size() < 2 || request.steps[0].op->name != "conv") return false;
+  const FusedStep& first = request.steps[0];
+  const DType dtype = first.type.dtype;
+  if ((dtype != DType::f32 && dtype != DType::f64) || request.written != std::vector<std::size_t>{request.steps.size() - 1}) return false;
+  // Its results lie where those of the last step will.
+  if (request.steps.back().type != first.type) return false;
+  const Behind steps = behind(request);
+  return fuses_elementwise(steps.request) && without_movement(steps.request) &&
+         Planes::fit(ops::convolution_of(types_of(request, first), *first.attributes).window);
+}
+
+std::unique_ptr<HostKernel> prepare_fused_convolution(const KernelRequest& request) {
+  if (!fuses_convolution(request)) return nullptr;
+  const FusedStep& first = request.steps[0];
+  const ops::Convolution conv = ops::convolution_of(types_of(request, first), *first.attributes);
+  const auto make = [&](auto kernel) -> std::unique_ptr<HostKernel> {
+    kernel->add_steps(request);
+    return kernel;
+  };
+  if (first.type.dtype == DType::f32) return make(std::make_unique<ConvolutionKernel<float>>(places_of(first.operands), conv, DType::f32));
+  return make(std::make_unique<ConvolutionKernel<double>>(places_of(first.operands), conv, DType::f64));
+}
+
+std::span<const KernelRow> convolution_kernels() {
+  static constexpr KernelRow rows[] = {{"conv", convolution_kernel, prepare_convolution}};
+  return rows;
+}
+
+}  // namespace cleave::runtime::host

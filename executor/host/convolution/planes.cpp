@@ -1,0 +1,92 @@
+#include "executor/host/convolution/planes.h"
+
+#include <algorithm>
+
+namespace cleave::runtime::host {
+
+bool Planes::fit(const ops::Window& window) {
+  constexpr std::int64_t kMostTaps = 4096;  // along an axis
+  double size = 1;
+  for (const ops::WindowAxis& axis : window) {
+    if (axis.kernel > kMostTaps) return false;
+    const std::int64_t behind = (axis.span() - 1) / axis.stride;  // the last window's beginning
+    size *= (static_cast<double>(axis.out) + static_cast<double>(behind)) * static_cast<double>(std::min(axis.kernel, axis.stride));
+  }
+  return window.taps() <= kMostTaps && size <= 16.0 * static_cast<double>(window.ins() + window.outs()) + 4096;
+}
+
+Planes::Planes(const ops::Window& window) : window_(window), windows_(window.outs()) {
+  std::array<std::vector<std::int64_t>, 3> at;  // by axis and tap: where it is in its plane
+  std::array<std::vector<std::int64_t>, 3> plane;
+  for (std::size_t a = 0; a < 3; ++a) {
+    const ops::WindowAxis& axis = window[a];
+    Line& line = lines_[a];
+    as_it_lies_ = as_it_lies_ && axis.stride == 1 && axis.before == 0 && axis.after == 0;
+    line.outs = std::max<std::int64_t>(1, axis.out);
+    for (std::int64_t k = 0; k < axis.kernel; ++k) {
+      const std::int64_t phase = k * axis.dilation % axis.stride;
+      auto found = std::find(line.phases.begin(), line.phases.end(), phase);
+      if (found == line.phases.end()) found = line.phases.insert(found, phase);
+      plane[a].push_back(found - line.phases.begin());
+      at[a].push_back(k * axis.dilation / axis.stride);
+      line.length = std::max(line.length, axis.out + at[a].back());
+    }
+  }
+  const std::int64_t each = lines_[0].length * lines_[1].length * lines_[2].length;
+  for (const Line& line : lines_) size_ *= static_cast<std::int64_t>(line.phases.size());
+  size_ *= each;
+  for (std::size_t i = 0; i < at[0].size(); ++i) {
+    for (std::size_t j = 0; j < at[1].size(); ++j) {
+      for (std::size_t k = 0; k < at[2].size(); ++k) {
+        const auto phases = [&](std::size_t a) { return static_cast<std::int64_t>(lines_[a].phases.size()); };
+        const std::int64_t number = (plane[0][i] * phases(1) + plane[1][j]) * phases(2) + plane[2][k];
+        taps_.push_back(number * each + (at[0][i] * lines_[1].length + at[1][j]) * lines_[2].length + at[2][k]);
+      }
+    }
+  }
+  whole_ = (lines_[2].length == lines_[2].outs || windows_ == lines_[2].outs) &&
+           (lines_[1].length == lines_[1].outs || windows_ == lines_[2].outs * lines_[1].outs);
+}
+
+std::int64_t Planes::place(std::int64_t window) const {
+  const std::int64_t row = window / lines_[2].outs;
+  return (row / lines_[1].outs * lines_[1].length + row % lines_[1].outs) * lines_[2].length + window % lines_[2].outs;
+}
+
+namespace {
+
+/// The elements of a line of a phase that are no padding.
+std::pair<std::int64_t, std::int64_t> inner_of(const ops::WindowAxis& axis, std::int64_t length, std::int64_t phase) {
+  const std::int64_t lack = axis.before - phase;
+  const std::int64_t first = std::clamp<std::int64_t>(lack > 0 ? (lack + axis.stride - 1) / axis.stride : 0, 0, length);
+  return {first, std::clamp<std::int64_t>(axis.in + lack > 0 ? (axis.in + lack + axis.stride - 1) / axis.stride : 0, first, length)};
+}
+
+}  // namespace
+
+template <class T>
+void Planes::fill(const ConvolutionCode<T>& code, const T* channel, T outside, T* to) const {
+  const auto& [a, b, c] = static_cast<const std::array<ops::WindowAxis, 3>&>(window_);
+  const std::int64_t rows = lines_[1].length, length = lines_[2].length;
+  for (const std::int64_t phase0 : lines_[0].phases) {
+    for (const std::int64_t phase1 : lines_[1].phases) {
+      for (const std::int64_t phase2 : lines_[2].phases) {
+        const auto [first_row, end_row] = inner_of(b, rows, phase1);
+        const auto [first, end] = inner_of(c, length, phase2);
+        for (std::int64_t i = 0; i < lines_[0].length; ++i, to += rows * length) {
+          const std::int64_t u = i * a.stride + phase0 - a.before;
+          LinesCall<T> call{rows, first_row, end_row, length, first, end, nullptr, b.stride * c.in, c.stride, outside, to};
+          if (u < 0 || u >= a.in || first == end) call.first_row = call.end_row = 0;
+          if (call.first_row < call.end_row)
+            call.from = channel + (u * b.in + first_row * b.stride + phase1 - b.before) * c.in + first * c.stride + phase2 - c.before;
+          code.lines(call);
+        }
+      }
+    }
+  }
+}
+
+template void Planes::fill(const ConvolutionCode<float>&, const float*, float, float*) const;
+template void Planes::fill(const ConvolutionCode<double>&, const double*, double, double*) const;
+
+}  // namespace cleave::runtime::host

@@ -1,0 +1,106 @@
+// max_pool and avg_pool: a channel at a time, from planes in which what windows see through one tap lies side by side.
+#include <limits>
+
+#include "executor/host/convolution/planes.h"
+#include "executor/host/kernels.h"
+#include "executor/host/scratch.h"
+#include "graph/ops/pooling.h"
+
+namespace cleave::runtime::host {
+namespace {
+
+constexpr std::int64_t kPiece = 1 << 16;  ///< elements that a thread takes at once, at least
+
+/// One over how many elements the mean of each window is of.
+template <class T>
+std::vector<T> shares(const ops::Window& window, bool padding) {
+  std::vector<T> all;
+  for (std::int64_t p = 0; p < window.outs(); ++p) {
+    const std::int64_t row = p / window[2].out;
+    const std::int64_t places[] = {row / window[1].out, row % window[1].out, p % window[2].out};
+    double count = 1;
+    for (std::size_t a = 0; a < ops::kMostSpatial; ++a)
+      count *= static_cast<double>(ops::taps_inside(window[a], places[a], padding).count());
+    all.push_back(static_cast<T>(1 / count));
+  }
+  return all;
+}
+
+template <class T>
+class PoolKernel final : public HostKernel {
+ public:
+  PoolKernel(const KernelRequest& request, bool means)
+      : window_(ops::pool_window(request.input_types[0], *request.attributes)),
+        planes_(window_),
+        code_(convolution_code<T>()),
+        channels_(request.input_types[0].shape[0] * request.input_types[0].shape[1]) {
+    if (!means) return;
+    ones_.assign(planes_.taps().size(), T(1));
+    shares_ = shares<T>(window_, request.attributes->get<bool>("count_include_pad"));
+  }
+
+  Status run(const KernelCall& call) override {
+    const std::int64_t outs = window_.outs();
+    if (channels_ == 0 || outs == 0) return {};
+    // A line of results that has no end of a plane's line in it lies as it should.
+    const std::int64_t count = (planes_.place(outs - 1) + code_.width) / code_.width * code_.width;
+    scratch_.reserve(call.workers.threads(), planes_.size() + count + 2 * code_.width);
+    const T* x = call.inputs[0].template as<T>();
+    T* y = call.results[0].template as<T>();
+    const auto taps = static_cast<std::int64_t>(planes_.taps().size());
+    const std::int64_t together = std::max<std::int64_t>(1, kPiece / (planes_.size() + count * taps / 4));
+    call.workers.each_part(channels_, together, [&](std::int64_t channel, std::int64_t end) {
+      const typename Scratch<T>::Part room(scratch_);
+      for (; channel < end; ++channel) pool(x + channel * window_.ins(), count, room.data(), y + channel * outs);
+    });
+    return {};
+  }
+
+ private:
+  void pool(const T* x, std::int64_t count, T* planes, T* y) const {
+    const std::int64_t outs = window_.outs(), lines = window_[1].out, line = window_[2].out;
+    const auto taps = static_cast<std::int64_t>(planes_.taps().size());
+    T* results = planes + planes_.size() + code_.width;
+    planes_.fill(code_, x, ones_.empty() ? -std::numeric_limits<T>::infinity() : T(0), planes);
+    if (ones_.empty()) {
+      code_.largest(count, taps, planes, planes_.taps().data(), results);
+    } else {
+      code_.slide(count, taps, planes, planes_.taps().data(), ones_.data(), T(0), results);
+    }
+    for (std::int64_t p = 0; p < outs; p += lines * line)
+      code_.gather(lines, line, results + planes_.place(p), planes_.line_stride(), y + p);
+    if (!shares_.empty()) code_.scale(outs, shares_.data(), y);
+  }
+
+  const ops::Window window_;
+  const Planes planes_;
+  const ConvolutionCode<T>& code_;
+  const std::int64_t channels_;
+  std::vector<T> ones_, shares_;  ///< of means
+  Scratch<T> scratch_;
+};
+
+template <bool means>
+std::unique_ptr<HostKernel> prepare_pool(const KernelRequest& request) {
+  if (Planes::fit(ops::pool_window(request.input_types[0], *request.attributes))) {
+    if (request.result_types[0].dtype == DType::f32) return std::make_unique<PoolKernel<float>>(request, means);
+    if (request.result_types[0].dtype == DType::f64) return std::make_unique<PoolKernel<double>>(request, means);
+  }
+  return plain_kernel(run_meaning);
+}
+
+template <bool means>
+Status pool_kernel(const KernelCall& call) {
+  KernelRequest request{{}, &call.op, &call.attributes, {*call.inputs[0].type}, {*call.results[0].type}, {}, {}, {}, {}};
+  return prepare_pool<means>(request)->run(call);
+}
+
+}  // namespace
+
+std::span<const KernelRow> pooling_kernels() {
+  static constexpr KernelRow rows[] = {{"avg_pool", pool_kernel<true>, prepare_pool<true>},
+                                       {"max_pool", pool_kernel<false>, prepare_pool<false>}};
+  return rows;
+}
+
+}  // namespace cleave::runtime::host

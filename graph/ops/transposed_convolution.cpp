@@ -1,0 +1,219 @@
+// conv_transpose: a composite function. Results whose places leave the same remainder by the strides see the same taps of the weight, and
+// each such phase is a convolution without strides by those taps; the phases are then laid side by side.
+#include <numeric>
+
+#include "graph/ops/op_table.h"
+#include "graph/ops/window.h"
+#include "graph/trace/composer.h"
+
+namespace cleave::ops {
+namespace {
+
+constexpr Name kName{"conv_transpose"};
+
+/// One spatial axis; see Window.
+struct Axis {
+  std::int64_t in = 1, kernel = 1, stride = 1, dilation = 1, before = 0, after = 0, extra = 0, out = 1;
+  [[nodiscard]] std::int64_t phases() const { return stride; }
+  /// Results of a phase.
+  [[nodiscard]] std::int64_t length() const { return (before + out + stride - 1) / stride; }
+};
+
+std::string number(std::int64_t n) {
+  return std::to_string(n);
+}
+
+std::variant<std::vector<Axis>, TypeError> find_axes_of(Types inputs, const Attributes& attributes) {
+  const auto axes = static_cast<std::size_t>(inputs[0].rank() - 2);
+  const auto wrong = [&](const std::string& reason) { return refuse(DiagnosticKind::value, kName.view(), inputs, reason); };
+  constexpr std::int64_t kMost = std::int64_t{1} << 30;
+  std::vector<Axis> all(axes);
+  const auto read = [&](const char* name, std::int64_t least, std::size_t ends, const auto& take) -> std::optional<TypeError> {
+    Integers numbers = attributes.get<Integers>(name);
+    if (numbers.size() == 1) numbers.resize(axes, numbers[0]);
+    if (numbers.size() == axes && ends == 2)
+      numbers.insert(numbers.end(), numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(axes));
+    if (numbers.size() != axes * ends)
+      return wrong("`" + std::string(name) + "` has " + number(static_cast<std::int64_t>(numbers.size())) + " numbers for " +
+                   number(static_cast<std::int64_t>(axes)) + " spatial axes");
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      if (numbers[i] < least)
+        return wrong("`" + std::string(name) + "` must be " + (least == 0 ? "0 or more" : "positive") + ", not " + number(numbers[i]));
+      if (numbers[i] > kMost) return wrong("`" + std::string(name) + "` of " + number(numbers[i]) + " is too large");
+      take(all[i % axes], i / axes, numbers[i]);
+    }
+    return std::nullopt;
+  };
+  if (auto error = read("strides", 1, 1, [](Axis& axis, std::size_t, std::int64_t n) { axis.stride = n; })) return *std::move(error);
+  if (auto error = read("dilations", 1, 1, [](Axis& axis, std::size_t, std::int64_t n) { axis.dilation = n; })) return *std::move(error);
+  if (auto error = read("output_padding", 0, 1, [](Axis& axis, std::size_t, std::int64_t n) { axis.extra = n; })) return *std::move(error);
+  if (auto error = read("pads", 0, 2, [](Axis& axis, std::size_t end, std::int64_t n) { (end == 0 ? axis.before : axis.after) = n; }))
+    return *std::move(error);
+  for (std::size_t i = 0; i < axes; ++i) {
+    Axis& axis = all[i];
+    axis.in = inputs[0].shape[i + 2];
+    axis.kernel = inputs[1].shape[i + 2];
+    const std::string where = " on spatial axis " + number(static_cast<std::int64_t>(i));
+    if (axis.kernel < 1 || axis.in < 1) return wrong("x and the window need an element" + where);
+    if (axis.in > kMost || axis.kernel > kMost) return wrong("the result would be too large" + where);
+    if (axis.extra >= std::max(axis.stride, axis.dilation))
+      return wrong("`output_padding` of " + number(axis.extra) + " must be smaller than the stride or the dilation" + where);
+    axis.out = axis.stride * (axis.in - 1) + axis.extra + (axis.kernel - 1) * axis.dilation + 1 - axis.before - axis.after;
+    if (axis.out < 1)
+      return wrong("`pads` of " + number(axis.before) + " and " + number(axis.after) + " leave nothing of the result" + where);
+  }
+  return all;
+}
+
+TypeResult type(Types inputs, const Attributes& attributes) {
+  const TensorType &x = inputs[0], &weight = inputs[1];
+  const auto wrong = [&](const std::string& reason) { return refuse(DiagnosticKind::shape, kName.view(), inputs, reason); };
+  for (const TensorType& input : inputs) {
+    if (input.dtype != x.dtype || !is_floating(x.dtype))
+      return refuse(DiagnosticKind::type, kName.view(), inputs, "needs floating-point numbers of one type; convert with astype");
+  }
+  if (auto error = check_spatial(kName.view(), inputs)) return *std::move(error);
+  if (weight.rank() != x.rank()) return wrong("weight must have as many axes as x: channels, outputs of a group, and those of the window");
+  const std::int64_t groups = attributes.get<std::int64_t>("group");
+  if (groups < 1) return wrong("`group` must be positive, not " + number(groups));
+  if (weight.shape[0] != x.shape[1]) return wrong("weight is for " + number(weight.shape[0]) + " channels, x has " + number(x.shape[1]));
+  if (x.shape[1] % groups != 0)
+    return wrong("the " + number(x.shape[1]) + " channels of x do not divide into " + number(groups) + " groups");
+  const auto found = find_axes_of(inputs, attributes);
+  if (const auto* error = std::get_if<TypeError>(&found)) return *error;
+  std::int64_t outputs = 0;
+  if (__builtin_mul_overflow(weight.shape[1], groups, &outputs)) return wrong("the result would be too large");
+  if (inputs.size() > 2 && inputs[2].shape != Shape{outputs})
+    return wrong("bias must have the shape [" + number(outputs) + "]: a number for each output of weight");
+  Shape shape = {x.shape[0], outputs};
+  for (const Axis& axis : std::get<0>(found)) shape.push_back(axis.out);
+  return give(kName.view(), inputs, {x.dtype, std::move(shape)});
+}
+
+/// The taps that results of a phase see: `count` of them from `first` on, `step` apart, and how far windows lie before their results.
+struct PhaseTaps {
+  std::int64_t first = 0, step = 1, count = 0, apart = 1, back = 0;
+};
+PhaseTaps taps_of(const Axis& axis, std::int64_t phase) {
+  PhaseTaps taps;
+  const std::int64_t common = std::gcd(axis.stride, axis.dilation);
+  taps.step = axis.stride / common;
+  taps.apart = axis.dilation / common;
+  for (taps.first = 0; taps.first < std::min(taps.step, axis.kernel); ++taps.first) {
+    if (taps.first * axis.dilation % axis.stride != phase) continue;
+    taps.count = (axis.kernel - taps.first + taps.step - 1) / taps.step;
+    taps.back = (taps.first * axis.dilation - phase) / axis.stride;
+    break;
+  }
+  return taps;
+}
+
+class Phases {
+ public:
+  Phases(Composer& c, const Part& x, Part weight, const std::vector<Axis>& axes, std::int64_t groups)
+      : c_(c), x_(x), weight_(std::move(weight)), axes_(axes), groups_(groups) {}
+
+  /// Results of all phases of the axes from `axis` on, for those chosen before it.
+  Part from(std::size_t axis, std::vector<PhaseTaps> chosen) {
+    if (axis == axes_.size()) return one(chosen);
+    Parts parts;
+    for (std::int64_t phase = 0; phase < axes_[axis].phases(); ++phase) {
+      chosen.push_back(taps_of(axes_[axis], phase));
+      parts.push_back(from(axis + 1, chosen));
+      chosen.pop_back();
+    }
+    if (parts.size() == 1) return parts[0];
+    Shape shape = parts[0].shape();
+    shape[axis + 2] *= axes_[axis].phases();
+    return c_.reshape(c_("stack", parts, {{"axis", static_cast<std::int64_t>(axis + 3)}}), shape);
+  }
+
+ private:
+  Part one(const std::vector<PhaseTaps>& chosen) {
+    const std::size_t axes = axes_.size();
+    Integers starts(2, 0), stops = {weight_.shape()[0], weight_.shape()[1]}, steps(2, 1), dilations, before, after,
+                           cut = {x_.shape()[0], weight_.shape()[0]};
+    Shape shape = {x_.shape()[0], weight_.shape()[0]};
+    bool any = true;
+    for (std::size_t i = 0; i < axes; ++i) {
+      const PhaseTaps& taps = chosen[i];
+      any = any && taps.count > 0;
+      // The weight lies the other way round.
+      starts.push_back(axes_[i].kernel - 1 - (taps.first + (taps.count - 1) * taps.step));
+      stops.push_back(axes_[i].kernel - taps.first);
+      steps.push_back(taps.step);
+      dilations.push_back(taps.apart);
+      before.push_back(taps.back + (taps.count - 1) * taps.apart);
+      after.push_back(std::max<std::int64_t>(0, axes_[i].length() - axes_[i].in - taps.back));
+      shape.push_back(axes_[i].length());
+    }
+    if (!any) return c_("zeros", {}, {{"shape", shape}, {"dtype", x_.dtype()}});
+    Integers pads = before;
+    pads.insert(pads.end(), after.begin(), after.end());
+    const Part taps = c_("slice", {weight_}, {{"starts", starts}, {"stops", stops}, {"steps", steps}});
+    const Part y = c_("conv", {x_, taps}, {{"pads", pads}, {"dilations", dilations}, {"group", groups_}});
+    return c_("slice", {y}, {{"starts", Integers(axes + 2, 0)}, {"stops", Integers(shape.begin(), shape.end())}});
+  }
+
+  Composer& c_;
+  const Part& x_;
+  const Part weight_;
+  const std::vector<Axis>& axes_;
+  const std::int64_t groups_;
+};
+
+/// [channels, outputs of a group, window] as [outputs, channels of a group, window the other way round].
+Part turned(Composer& c, const Part& weight, std::int64_t groups) {
+  const Shape shape = weight.shape();
+  const std::int64_t channels = shape[0] / groups;
+  Shape apart = {groups, channels, shape[1]}, together = {groups * shape[1], channels};
+  Integers order = {0, 2, 1}, axes;
+  for (std::size_t i = 2; i < shape.size(); ++i) {
+    apart.push_back(shape[i]);
+    together.push_back(shape[i]);
+    order.push_back(static_cast<std::int64_t>(i) + 1);
+    axes.push_back(static_cast<std::int64_t>(i));
+  }
+  const Part outputs_first = c.reshape(c("permute_dims", {c.reshape(weight, apart)}, {{"axes", order}}), together);
+  return c("flip", {outputs_first}, {{"axis", axes}});
+}
+
+Parts expand(Composer& c, const Parts& inputs, const Attributes& attributes) {
+  const Part& x = inputs[0];
+  const TensorType types[] = {x.type(), inputs[1].type()};
+  const std::int64_t groups = attributes.get<std::int64_t>("group");
+  const auto found = find_axes_of(types, attributes);
+  const auto& axes = std::get<0>(found);
+  const Part full = Phases(c, x, turned(c, inputs[1], groups), axes, groups).from(0, {});
+  Integers starts(2, 0), stops = {x.shape()[0], full.shape()[1]};
+  Shape beside(axes.size() + 1, 1);
+  beside[0] = full.shape()[1];
+  for (const Axis& axis : axes) {
+    starts.push_back(axis.before);
+    stops.push_back(axis.before + axis.out);
+  }
+  const Part y = c("slice", {full}, {{"starts", starts}, {"stops", stops}});
+  return {inputs.size() > 2 ? c.add(y, c.reshape(inputs[2], beside)) : y};
+}
+
+}  // namespace
+
+std::span<const OpDef> transposed_convolution_functions() {
+  static const std::vector<OpDef> functions = [] {
+    const auto list = [](const char* name, std::int64_t value) {
+      return with_default(name, AttributeDef::Type::integers, Integers{value});
+    };
+    OpDef function = composite_record("conv_transpose(x, weight, bias?, strides?, pads?, dilations?, output_padding?, group?)", 3,
+                                      {list("strides", 1), list("pads", 0), list("dilations", 1), list("output_padding", 0),
+                                       with_default("group", AttributeDef::Type::integer, std::int64_t{1})},
+                                      "transposed convolution over the 1 to 3 axes behind batch and channels, as ONNX's; weight is "
+                                      "`[channels, outputs / group, window…]`",
+                                      type, expand);
+    function.min_inputs = 2;
+    function.promotion = Promotion::floating;
+    return std::vector<OpDef>{std::move(function)};
+  }();
+  return functions;
+}
+
+}  // namespace cleave::ops

@@ -1,0 +1,118 @@
+// Convolutions and pools of the host: the same bits for every number of threads, and with element-wise steps behind them in one kernel
+// what these make of the convolution's results. kernels_test holds them to their meanings.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "executor/device/kernel.h"
+#include "tests/support/kernel_request.h"
+#include "tests/support/namespaces.h"
+#include "tests/support/op_samples.h"
+
+namespace cleave::testing {
+namespace {
+
+const OpContext kContext{[](std::string_view) {}};
+
+Array numbers(TensorType type, int seed) {
+  Array array(std::move(type));
+  dispatch(array.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    for (std::int64_t i = 0; i < array.size(); ++i)
+      array.mutable_data<T>()[i] = static_cast<T>(static_cast<float>((i * 7919 + seed * 31) % 101) / 16.0F - 3.0F);
+  });
+  return array;
+}
+
+Array run(const KernelRequest& request, std::vector<Array> inputs, int threads) {
+  Array result(request.result_types[0]);
+  std::memset(result.mutable_bytes(), 0xFF, static_cast<std::size_t>(result.type().bytes()));
+  std::vector<TensorView> views;
+  for (Array& input : inputs) views.push_back({&input.type(), input.mutable_bytes()});
+  const TensorView view{&result.type(), result.mutable_bytes()};
+  const std::unique_ptr<HostKernel> kernel = prepare_host_kernel(request);
+  const std::shared_ptr<Workers> workers = Workers::of(threads);
+  for (int times = 0; times < 2; ++times)  // memory is taken once
+    EXPECT_TRUE(run_guarded(*kernel, {*request.op, *request.attributes, views, std::span(&view, 1), kContext, *workers}).ok());
+  return result;
+}
+
+/// Calls large enough to be cut in every way, beside the samples: planes of several images, strips, groups that are pieces of their own.
+std::vector<OpSample> calls() {
+  using Integers = std::vector<std::int64_t>;
+  std::vector<OpSample> all;
+  for (OpSample& sample : op_samples()) {
+    const bool wanted = sample.op->name == "conv" || sample.op->name == "max_pool" || sample.op->name == "avg_pool";
+    if (wanted) all.push_back(std::move(sample));
+  }
+  const auto add = [&](Shape x, Shape weight, Attributes attributes) {
+    OpSample sample{find_op("conv"), {numbers({DType::f32, std::move(x)}, 1), numbers({DType::f32, std::move(weight)}, 2)}, {}, false};
+    EXPECT_FALSE(normalize_call(*sample.op, 2, attributes));
+    sample.attributes = std::move(attributes);
+    all.push_back(std::move(sample));
+  };
+  add({1, 64, 56, 57}, {40, 64, 3, 3}, {{"pads", Integers{1}}});
+  add({1, 3, 331, 333}, {80, 3, 3, 3}, {});  // results of more than 32 MiB, whose lines begin anywhere
+  add({5, 130, 7, 7}, {72, 130, 3, 3}, {{"pads", Integers{1}}});
+  add({2, 64, 20, 20}, {128, 16, 3, 3}, {{"group", std::int64_t{4}}, {"strides", Integers{2}}});
+  add({2, 512, 28, 28}, {512, 8, 3, 3}, {{"group", std::int64_t{64}}});
+  return all;
+}
+
+TEST(Convolution, BitsDoNotDependOnTheThreads) {
+  for (const OpSample& sample : calls()) {
+    SCOPED_TRACE(describe(sample));
+    const KernelRequest request = request_for(sample);
+    const Array one = run(request, sample.inputs, 1);
+    for (const int threads : {2, 3, 7}) {
+      const Array many = run(request, sample.inputs, threads);
+      EXPECT_EQ(std::memcmp(one.bytes(), many.bytes(), static_cast<std::size_t>(one.type().bytes())), 0) << threads;
+    }
+  }
+}
+
+/// Another array is added to the convolution's results, and what is negative becomes zero; or the results are read twice.
+TEST(Convolution, StepsBehindItAreDoneInTheSameKernel) {
+  int fused = 0;
+  for (const OpSample& sample : calls()) {
+    SCOPED_TRACE(describe(sample));
+    const KernelRequest alone = request_for(sample);
+    const TensorType type = alone.result_types[0];
+    if (sample.op->name != "conv" || (type.dtype != DType::f32 && type.dtype != DType::f64)) continue;
+    if (sample.attributes.get<std::vector<std::int64_t>>("dilations").front() > 100) continue;  // its meaning runs
+    const std::size_t inputs = sample.inputs.size();
+    std::vector<std::size_t> operands;
+    for (std::size_t i = 0; i < inputs; ++i) operands.push_back(i);
+    const Attributes none;
+    std::vector<Array> given = sample.inputs;
+    given.push_back(numbers(type, 3));
+    const Array before = run(alone, sample.inputs, 1);
+    for (const bool twice : {false, true}) {
+      KernelRequest request = alone;
+      request.input_types.push_back(type);
+      const std::size_t results = inputs + 1;
+      request.steps = {{{}, sample.op, &sample.attributes, operands, type},
+                       {{}, find_op("add"), &none, {results, twice ? results : inputs}, type},
+                       {{}, find_op("relu"), &none, {results + 1}, type}};
+      request.written = {2};
+      request.op = find_op("relu");
+      request.attributes = &none;
+      ASSERT_TRUE(host_fuses(request));
+      ++fused;
+      const Array made = run(request, given, 1), by_two = run(request, given, 2);
+      EXPECT_TRUE(made == by_two);
+      for (std::int64_t i = 0; i < made.size(); ++i) {
+        const double sum = before.at(i) + (twice ? before.at(i) : given.back().at(i));
+        const double expected = type.dtype == DType::f32 ? static_cast<double>(static_cast<float>(sum)) : sum;
+        ASSERT_EQ(made.at(i), std::max(0.0, expected)) << i;
+      }
+      request.written = {0, 2};  // others read the convolution's results
+      request.result_types = {type, type};
+      EXPECT_FALSE(host_fuses(request));
+    }
+  }
+  EXPECT_GT(fused, 20);
+}
+
+}  // namespace
+}  // namespace cleave::testing
