@@ -12,6 +12,7 @@ import numpy as np
 
 from peers import contenders
 from peers.case import cleave_model
+from peers.networks import networks
 from peers.primitives import primitives
 from peers.programs import programs
 from peers.table import PEERS
@@ -22,7 +23,7 @@ HOPELESS = 5  # times slower than the best peer: such a peer is timed once, not 
 
 
 def all_cases():
-    return [*primitives(), *programs(), *transformers()]
+    return [*primitives(), *programs(), *transformers(), *networks()]
 
 
 def settle(most=0.5):
