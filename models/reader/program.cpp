@@ -224,8 +224,11 @@ std::vector<std::string> Program::fresh_names(const Statement& statement) const 
 bool Program::same_kind(const Operand& a, const Operand& b) const {
   const TensorType *first = evaluator_.tracer.type(a), *second = evaluator_.tracer.type(b);
   if (!first || !second) return true;  // a mistake, reported
-  const bool adapts = (a.literal || b.literal) && first->dtype != DType::boolean && second->dtype != DType::boolean;
-  return first->shape == second->shape && (first->dtype == second->dtype || adapts);
+  const auto becomes = [](const Operand& number, DType dtype) {
+    if (!number.literal || number.literal->type == Literal::Type::boolean) return false;
+    return is_floating(dtype) || (is_integer(dtype) && number.literal->type == Literal::Type::integer);
+  };
+  return first->shape == second->shape && (first->dtype == second->dtype || becomes(a, second->dtype) || becomes(b, first->dtype));
 }
 
 // --- functions ------------------------------------------------------------------------------------------------------------------------

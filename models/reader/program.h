@@ -58,6 +58,7 @@ class Program final : public Inliner {
     [[nodiscard]] bool plain() const { return !start.value.valid() && !start.literal; }
   };
   Range range(const Statement& statement);
+  Range between(const Operands& bounds, const Expression& expression);
   Operand counted(const Range& range, const Operand& trip, const Name& counter);
   Operand arithmetic(std::string_view op, const Operand& a, const Operand& b, Span span);
   [[nodiscard]] bool stopped() const { return evaluator_.exhausted() || evaluator_.errors.full(); }

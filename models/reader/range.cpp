@@ -1,6 +1,4 @@
 // `for: i in range(start, stop, step)`: how many trips that are, and what each of them counts. A `for` of the graph counts from 0.
-#include <limits>
-
 #include "models/reader/program.h"
 
 namespace cleave::models {
@@ -14,6 +12,12 @@ Operand literal(std::int64_t number) {
   return Literal{Literal::Type::integer, number, 0};
 }
 
+/// Whether a number is one that a counter can have, or the end of such.
+bool counts(const Operand& number) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 31;
+  return number.literal->integer >= -kMost && number.literal->integer <= kMost;
+}
+
 }  // namespace
 
 Operand Program::arithmetic(std::string_view op, const Operand& a, const Operand& b, Span span) {
@@ -23,34 +27,39 @@ Operand Program::arithmetic(std::string_view op, const Operand& a, const Operand
 }
 
 Program::Range Program::range(const Statement& statement) {
-  constexpr std::int64_t kLargest = std::numeric_limits<std::int32_t>::max();
   if (!statement.expression || statement.expression->root().kind != ExpressionNode::Kind::list ||
       statement.expression->root().text != "range") {
     return {placed(statement, statement.expression), {}, {}};
   }
-  const Expression& expression = *statement.expression;
   if (statement.place != Side::none) evaluator_.tracer.push_place(statement.place);
-  const Operands bounds = evaluator_.parts(expression);
-  Range range{bounds[0], {}, {}};
-  if (bounds.size() > 1) {
-    const Operand step = bounds.size() > 2 ? bounds[2] : literal(1);
-    const bool known = integer(step) && step.literal->integer != 0 && std::abs(step.literal->integer) <= kLargest;
-    if (known) {
-      const bool up = step.literal->integer > 0;
-      const std::int64_t size = std::abs(step.literal->integer);
-      const Span span = expression.span;
-      Operand distance = arithmetic("subtract", bounds[up ? 1 : 0], bounds[up ? 0 : 1], span);
-      if (size > 1) distance = arithmetic("floor_divide", arithmetic("add", distance, literal(size - 1), span), literal(size), span);
-      range = {arithmetic("maximum", distance, literal(0), span), bounds[0], step};
-    } else {
-      const Span span = expression.nodes[expression.root().parts[2]].span;
-      if (!step.poisoned())
-        evaluator_.fail(DiagnosticKind::value, span, "the step of a range is a number known when the model is read, not 0");
-      range.count = {};
-    }
-  }
+  const Operands bounds = evaluator_.parts(*statement.expression);
+  const Range range = bounds.size() == 1 ? Range{bounds[0], {}, {}} : between(bounds, *statement.expression);
   if (statement.place != Side::none) evaluator_.tracer.pop_place();
   return range;
+}
+
+/// Start, stop and perhaps step.
+Program::Range Program::between(const Operands& bounds, const Expression& expression) {
+  const auto place = [&](std::size_t bound) { return expression.nodes[expression.root().parts[bound]].span; };
+  const Operand step = bounds.size() > 2 ? bounds[2] : literal(1);
+  if (!integer(step) || step.literal->integer == 0 || !counts(step)) {
+    if (!step.poisoned())
+      evaluator_.fail(DiagnosticKind::value, place(2), "the step of a range is a number known when the model is read, not 0");
+    return {};
+  }
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (!integer(bounds[i]) || counts(bounds[i])) continue;
+    evaluator_.fail(DiagnosticKind::value, place(i), "a counter is i32, from -2147483648 to 2147483647");
+    return {};
+  }
+  const bool up = step.literal->integer > 0;
+  const std::int64_t size = up ? step.literal->integer : -step.literal->integer;
+  Operand distance = arithmetic("subtract", bounds[up ? 1 : 0], bounds[up ? 0 : 1], expression.span);
+  if (size > 1) {
+    const Operand rounded = arithmetic("add", distance, literal(size - 1), expression.span);
+    distance = arithmetic("floor_divide", rounded, literal(size), expression.span);
+  }
+  return {arithmetic("maximum", distance, literal(0), expression.span), bounds[0], step};
 }
 
 /// A counter is i32, also where the bounds are of another type.

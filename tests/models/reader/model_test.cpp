@@ -165,6 +165,7 @@ TEST(Model, WhatBothArmsBindExistsAfterThem) {
       "outputs: [a, s]\n");
   EXPECT_EQ(to_string(graph.values[graph.outputs[0].value].type), "f64[]");
   EXPECT_EQ(to_string(graph.values[graph.outputs[1].value].type), "f32[]");
+  program("  - if: n > 0\n    then:\n      - a: 0.5\n      - b: true\n    else:\n      - a: n\n      - b: 1\n");
   EXPECT_FALSE(parse_model("inputs:\n  x: f64[]\n  y: f32[2]\nprogram:\n  - if: x > 0\n    then:\n      - t: y\n    else:\n      - t: x\n"
                            "  - z: t\n",
                            "t.yaml")
