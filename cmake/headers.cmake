@@ -22,10 +22,13 @@ set(graph_headers
   graph/graph.h
   graph/host_function.h
   graph/op.h
+  graph/ops/array_functions.h
   graph/ops/attention.h
   graph/ops/cells.h
   graph/ops/einsum.h
   graph/ops/neural.h
+  graph/ops/fourier.h
+  graph/ops/linear_algebra.h
   graph/ops/ops.h
   graph/ops/quantization.h
   graph/ops/statistics.h

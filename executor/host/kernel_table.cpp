@@ -5,6 +5,7 @@
 #include "executor/host/convolution/convolution.h"
 #include "executor/host/fused.h"
 #include "executor/host/kernels.h"
+#include "executor/host/linear_algebra.h"
 #include "executor/host/matmul/matmul.h"
 #include "executor/host/past_cache.h"
 #include "executor/host/row_group.h"
@@ -45,15 +46,25 @@ std::unique_ptr<HostKernel> plain_kernel(Kernel kernel) {
 }  // namespace host
 
 std::span<const host::KernelFamily> host::kernel_families() {
-  static constexpr KernelFamily families[] = {{"attention", attention_kernels},     {"cells", cell_kernels},
-                                              {"convolution", convolution_kernels}, {"creation", creation_kernels},
-                                              {"elementwise", elementwise_kernels}, {"indexing", indexing_kernels},
-                                              {"joining", joining_kernels},         {"matmul", matmul_kernels},
-                                              {"pooling", pooling_kernels},         {"random", random_kernels},
-                                              {"reduction", reduction_kernels},     {"scan", scan_kernels},
-                                              {"selection", selection_kernels},     {"shape", shape_kernels},
-                                              {"softmax", softmax_kernels},         {"sorting", sorting_kernels},
-                                              {"transfer", transfer_kernels}};
+  static constexpr KernelFamily families[] = {{"attention", attention_kernels},
+                                              {"cells", cell_kernels},
+                                              {"convolution", convolution_kernels},
+                                              {"creation", creation_kernels},
+                                              {"elementwise", elementwise_kernels},
+                                              {"indexing", indexing_kernels},
+                                              {"joining", joining_kernels},
+                                              {"matmul", matmul_kernels},
+                                              {"pooling", pooling_kernels},
+                                              {"random", random_kernels},
+                                              {"reduction", reduction_kernels},
+                                              {"scan", scan_kernels},
+                                              {"selection", selection_kernels},
+                                              {"shape", shape_kernels},
+                                              {"softmax", softmax_kernels},
+                                              {"sorting", sorting_kernels},
+                                              {"transfer", transfer_kernels},
+                                              {"fourier", fourier_kernels},
+                                              {"linear_algebra", linear_algebra_kernels}};
   return families;
 }
 

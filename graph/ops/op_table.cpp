@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "graph/ops/array_table.h"
+
 namespace cleave {
 
 std::span<const ops::OpFamily> ops::op_families() {
@@ -26,6 +28,8 @@ std::span<const ops::OpFamily> ops::op_families() {
       {"creation", "Creation", creation_ops},
       {"random", "Random numbers", random_ops},
       {"sorting", "Sorting", sorting_ops},
+      {"linear_algebra", "Linear algebra", linear_algebra_ops},
+      {"fourier", "Fourier transforms", fourier_ops},
       {"effect", "Effects and host functions", effect_ops},
       {"transfer", "Transfers", transfer_ops},
   };
@@ -34,6 +38,8 @@ std::span<const ops::OpFamily> ops::op_families() {
 
 std::span<const ops::OpFamily> ops::composite_families() {
   static constexpr OpFamily families[] = {
+      {"array_functions", "Arrays", array_functions},
+      {"array_sums", "Sums and products of arrays", array_sums},
       {"einsum", "Sums of products", einsum_functions},
       {"transposed_convolution", "Transposed convolutions", transposed_convolution_functions},
       {"pooling", "Pools of whole channels", pooling_functions},

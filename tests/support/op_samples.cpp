@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "graph/ops/op_table.h"
+#include "tests/support/op_samples/array_samples.h"
 #include "tests/support/op_samples/samples.h"
 
 namespace cleave::testing {
@@ -20,7 +21,7 @@ std::vector<OpSample> by_name(std::vector<OpSample> samples) {
 std::vector<OpSample> op_samples() {
   Samples samples;
   for (const auto add : {add_attention, add_cells, add_elementwise, add_products, add_convolutions, add_pools, add_reductions, add_shapes,
-                         add_indexing, add_joining, add_creation, add_random, add_sorting, add_effects}) {
+                         add_indexing, add_joining, add_creation, add_random, add_sorting, add_linear_algebra, add_fourier, add_effects}) {
     add(samples);
   }
   return by_name(std::move(samples.all));
@@ -28,7 +29,8 @@ std::vector<OpSample> op_samples() {
 
 std::vector<OpSample> composite_samples() {
   Samples samples;
-  for (const auto add : {add_einsum, add_normalizations, add_pools, add_quantization, add_resampling, add_statistics}) add(samples);
+  for (const auto add : {add_array_functions, add_einsum, add_normalizations, add_pools, add_quantization, add_resampling, add_statistics})
+    add(samples);
   return by_name(std::move(samples.composites));
 }
 

@@ -328,7 +328,7 @@ TEST(OpContract, NoCallCrashesOrGivesAnAbsurdType) {
       for (const TensorType& type : inputs) data.emplace_back(type);
       const auto run = call_op(*sample.op, data, attributes);
       if (!run.ok()) {
-        EXPECT_EQ(sample.op->name, "take") << run.error().message;  // index 0 of an empty axis
+        EXPECT_TRUE(sample.op->may_fail) << run.error().message;  // index 0 of an empty axis, a matrix of zeros
       }
     }
   }

@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <set>
 
+#include "graph/ops/array_functions.h"
 #include "graph/ops/attention.h"
 #include "graph/ops/cells.h"
 #include "graph/ops/einsum.h"
+#include "graph/ops/fourier.h"
+#include "graph/ops/linear_algebra.h"
 #include "graph/ops/neural.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/quantization.h"
@@ -39,7 +42,13 @@ Graph everything() {
     arange(10), arange(0, 1, {.step = 0.25}), zeros({2}), ones({2}, {DType::i64}), full({2}, 1.5), eye(3);
     random_uniform({4}, -1, 1, {.seed = 7}), random_normal({4}, 0, 2, {.seed = 7, .step = i[0]});
     attention(f, f, f), einsum("ij->ji", {f}), lstm_cell(zeros({8}), zeros({8}), zeros({2})), gru_cell(zeros({6}), zeros({6}), zeros({2}));
+    const Tensor square = matmul(f, transpose(f));
+    solve(square, f), inv(square), det(square), slogdet(square), cholesky(square), qr(f), eigh(square), eigvalsh(square), svd(f);
+    svdvals(f), fft(transpose(f)), ifft(transpose(f)), rfft(f), irfft(transpose(f));
     sort(f), argsort(f, {.axis = 0, .descending = true}), top_k(f, 2), unique(f);
+    tril(f), triu(f, 1), diagonal(f), matrix_trace(f), roll(f, {1}), moveaxis(f, {0}, {1}), unstack(f), split(f, 3, 1), meshgrid({i, i});
+    zeros_like(f), ones_like(f, DType::i64), full_like(f, 2), linspace(0, 1, 5), diff(f), logsumexp(f), count_nonzero(f);
+    vecdot(f, f), outer(i, i), tensordot(f, f), tensordot(f, f, {1}, {1}), cross(f, f), vector_norm(f), matrix_norm(f);
     const Tensor image = reshape(f, {1, 2, 3});
     conv(image, zeros({4, 2, 2}), zeros({4}), {.pads = 1}), max_pool(image, 2), avg_pool(image, 2, {.count_include_pad = true});
     const Tensor two = zeros({2});

@@ -1,0 +1,67 @@
+#include "executor/host/lapack.h"
+
+#include <dlfcn.h>
+
+#include <string>
+
+namespace cleave::runtime::host {
+namespace {
+
+// One without threads of its own first, where Debian puts it; then the one that the system has chosen.
+constexpr const char* kNames[] = {
+#ifdef __x86_64__
+    "/usr/lib/x86_64-linux-gnu/openblas-serial/libopenblas.so.0",
+#elif defined(__aarch64__)
+    "/usr/lib/aarch64-linux-gnu/openblas-serial/libopenblas.so.0",
+#endif
+    "liblapack.so.3", "libopenblas.so.0"};
+
+template <class F>
+void find(void* library, const std::string& symbol, F& function, std::string& missing) {
+  function = reinterpret_cast<F>(dlsym(library, symbol.c_str()));
+  if (!function && missing.empty()) missing = symbol;
+}
+
+template <class T>
+void find_all(void* library, const std::string& letter, LapackRoutines<T>& routines, std::string& missing) {
+  find(library, letter + "getrf_", routines.getrf, missing);
+  find(library, letter + "getrs_", routines.getrs, missing);
+  find(library, letter + "getri_", routines.getri, missing);
+  find(library, letter + "potrf_", routines.potrf, missing);
+  find(library, letter + "geqrf_", routines.geqrf, missing);
+  find(library, letter + "orgqr_", routines.orgqr, missing);
+  find(library, letter + "syevd_", routines.syevd, missing);
+  find(library, letter + "gesdd_", routines.gesdd, missing);
+}
+
+Result<Lapack> open() {
+  std::string reason;
+  for (const char* name : kNames) {
+    void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+      const char* problem = dlerror();
+      reason = problem ? problem : name;
+      continue;
+    }
+    Lapack found;
+    std::string missing;
+    find_all(library, "s", found.single, missing);
+    find_all(library, "d", found.both, missing);
+    if (missing.empty()) {
+      if (auto* set_threads = reinterpret_cast<void (*)(int)>(dlsym(library, "openblas_set_num_threads"))) set_threads(1);
+      return found;
+    }
+    reason = std::string(name) + " has no " + missing;
+  }
+  return Error{
+      "linear algebra needs LAPACK; install the package libopenblas0-serial or liblapack3 (" + reason + ")", {}, ErrorKind::machine};
+}
+
+}  // namespace
+
+const Result<Lapack>& lapack() {
+  static const Result<Lapack> opened = open();
+  return opened;
+}
+
+}  // namespace cleave::runtime::host

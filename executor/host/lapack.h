@@ -1,0 +1,45 @@
+// LAPACK as a table of functions from a library that is opened when the first matrix comes: nobody needs it who uses no linear algebra.
+// Matrices are column by column there, numbers of 32 bits, and lengths of texts follow as hidden arguments.
+#pragma once
+
+#include <cstddef>
+
+#include "graph/base/result.h"
+
+namespace cleave::runtime::host {
+
+template <class T>
+struct LapackRoutines {
+  using Int = int;
+  void (*getrf)(const Int* m, const Int* n, T* a, const Int* lda, Int* pivots, Int* info) = nullptr;
+  void (*getrs)(const char* trans, const Int* n, const Int* sides, const T* a, const Int* lda, const Int* pivots, T* b, const Int* ldb,
+                Int* info, std::size_t) = nullptr;
+  void (*getri)(const Int* n, T* a, const Int* lda, const Int* pivots, T* work, const Int* size, Int* info) = nullptr;
+  void (*potrf)(const char* uplo, const Int* n, T* a, const Int* lda, Int* info, std::size_t) = nullptr;
+  void (*geqrf)(const Int* m, const Int* n, T* a, const Int* lda, T* tau, T* work, const Int* size, Int* info) = nullptr;
+  void (*orgqr)(const Int* m, const Int* n, const Int* k, T* a, const Int* lda, const T* tau, T* work, const Int* size,
+                Int* info) = nullptr;
+  void (*syevd)(const char* job, const char* uplo, const Int* n, T* a, const Int* lda, T* values, T* work, const Int* size, Int* whole,
+                const Int* whole_size, Int* info, std::size_t, std::size_t) = nullptr;
+  void (*gesdd)(const char* job, const Int* m, const Int* n, T* a, const Int* lda, T* s, T* u, const Int* ldu, T* vt, const Int* ldvt,
+                T* work, const Int* size, Int* whole, Int* info, std::size_t) = nullptr;
+};
+
+struct Lapack {
+  LapackRoutines<float> single;
+  LapackRoutines<double> both;
+
+  template <class T>
+  [[nodiscard]] const LapackRoutines<T>& of() const {
+    if constexpr (sizeof(T) == 4) {
+      return single;
+    } else {
+      return both;
+    }
+  }
+};
+
+/// Opened once; an Error says what to install. One that has threads of its own is told to use none: cleave's workers share out batches.
+const Result<Lapack>& lapack();
+
+}  // namespace cleave::runtime::host
