@@ -30,11 +30,12 @@ std::vector<std::size_t> in_order(std::size_t count) {
 /// The steps behind the convolution, as a request of their own: they read its results where they lie.
 struct Behind {
   KernelRequest request;
-  std::vector<std::size_t> inputs;  ///< of the whole request; the one past the end stands for the convolution's results
+  std::vector<std::size_t> inputs;   ///< of the whole request; the one past the end stands for the convolution's results
+  std::vector<std::size_t> results;  ///< of the whole request
 };
 
 Behind behind(const KernelRequest& whole) {
-  Behind made{whole, {}};
+  Behind made{whole, {}, {}};
   KernelRequest& request = made.request;
   const std::size_t all = whole.input_types.size();
   for (std::size_t s = 1; s < whole.steps.size(); ++s) {
@@ -52,7 +53,14 @@ Behind behind(const KernelRequest& whole) {
   for (const std::size_t input : made.inputs) request.input_types.push_back(input == all ? whole.steps[0].type : whole.input_types[input]);
   request.inputs.clear();
   request.results.clear();
-  request.written = {request.steps.size() - 1};
+  request.written.clear();
+  request.result_types.clear();
+  for (std::size_t r = 0; r < whole.written.size(); ++r) {
+    if (whole.written[r] == 0) continue;
+    made.results.push_back(r);
+    request.written.push_back(whole.written[r] - 1);
+    request.result_types.push_back(whole.result_types[r]);
+  }
   return made;
 }
 
@@ -88,16 +96,22 @@ class ConvolutionKernel final : public HostKernel {
     behind_ = prepare_parts(*without_movement(steps.request));
     inputs_ = steps.inputs;
     views_.resize(inputs_.size());
+    results_ = steps.results;
+    result_views_.resize(results_.size());
+    const auto own = std::find(request.written.begin(), request.written.end(), std::size_t{0});
+    place_ = static_cast<std::size_t>(own - request.written.begin());
+    if (own == request.written.end()) --place_;  // they lie where the last step's will
     type_ = request.steps[0].type;
   }
 
   Status run(const KernelCall& call) override {
     const T *x = call.inputs[places_.x].template as<T>(), *weight = call.inputs[places_.weight].template as<T>();
     const T* bias = places_.bias ? call.inputs[*places_.bias].template as<T>() : nullptr;
-    T* y = call.results[0].template as<T>();
+    T* y = call.results[place_].template as<T>();
+    for (std::size_t i = 0; i < results_.size(); ++i) result_views_[i] = call.results[results_[i]];
     for (std::size_t i = 0; i < inputs_.size(); ++i)
-      views_[i] = inputs_[i] < call.inputs.size() ? call.inputs[inputs_[i]] : TensorView{&type_, call.results[0].data};
-    const KernelCall steps{call.op, call.attributes, views_, call.results, call.context, call.workers};
+      views_[i] = inputs_[i] < call.inputs.size() ? call.inputs[inputs_[i]] : TensorView{&type_, call.results[place_].data};
+    const KernelCall steps{call.op, call.attributes, views_, result_views_, call.context, call.workers};
     if (behind_) behind_->start(steps);
     if (product_) {
       product_->run(call.workers, x, weight, y, bias);
@@ -113,8 +127,10 @@ class ConvolutionKernel final : public HostKernel {
   std::optional<Product<T>> product_;
   std::optional<ConvolutionEngine<T>> engine_;
   std::unique_ptr<PartKernel> behind_;
-  std::vector<std::size_t> inputs_;  ///< of `behind_`
-  std::vector<TensorView> views_;
+  std::vector<std::size_t> inputs_;   ///< of `behind_`
+  std::vector<std::size_t> results_;  ///< those that it writes
+  std::vector<TensorView> views_, result_views_;
+  std::size_t place_ = 0;  ///< of the results: where the convolution's are
   TensorType type_;
 };
 
@@ -187,9 +203,12 @@ bool fuses_convolution(const KernelRequest& request) {
   if (request.steps.size() < 2 || request.steps[0].op->name != "conv") return false;
   const FusedStep& first = request.steps[0];
   const DType dtype = first.type.dtype;
-  if ((dtype != DType::f32 && dtype != DType::f64) || request.written != std::vector<std::size_t>{request.steps.size() - 1}) return false;
-  // Its results lie where those of the last step will.
-  if (request.steps.back().type != first.type) return false;
+  if ((dtype != DType::f32 && dtype != DType::f64) || request.written.empty() || request.written.back() + 1 != request.steps.size())
+    return false;
+  // Its results may lie where those of the last step will, whichever that is.
+  const bool alike =
+      std::all_of(request.steps.begin(), request.steps.end(), [&](const FusedStep& step) { return step.type == first.type; });
+  if (!alike) return false;
   const Behind steps = behind(request);
   return fuses_elementwise(steps.request) && without_movement(steps.request) &&
          Planes::fit(ops::convolution_of(types_of(request, first), *first.attributes).window);

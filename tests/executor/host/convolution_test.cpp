@@ -108,7 +108,14 @@ TEST(Convolution, StepsBehindItAreDoneInTheSameKernel) {
       }
       request.written = {0, 2};  // others read the convolution's results
       request.result_types = {type, type};
-      EXPECT_FALSE(host_fuses(request));
+      ASSERT_TRUE(host_fuses(request));
+      Array first(type), last(type);
+      std::vector<TensorView> views;
+      for (Array& input : given) views.push_back({&input.type(), input.mutable_bytes()});
+      const TensorView results_of[] = {{&type, first.mutable_bytes()}, {&type, last.mutable_bytes()}};
+      EXPECT_TRUE(run_guarded(*prepare_host_kernel(request), {*request.op, none, views, results_of, kContext}).ok());
+      EXPECT_TRUE(first == before);
+      EXPECT_TRUE(last == made);
     }
   }
   EXPECT_GT(fused, 20);
