@@ -62,12 +62,12 @@ Tensor tensordot(const Tensor& a, const Tensor& b, std::int64_t axes = 2, Here h
 Tensor tensordot(const Tensor& a, const Tensor& b, std::vector<std::int64_t> a_axes, std::vector<std::int64_t> b_axes,
                  Here here = Here::now());
 Tensor cross(const Tensor& a, const Tensor& b, int axis = -1, Here here = Here::now());  ///< of vectors of 3 elements along the axis
-struct NormOptions {
+struct VectorNormOptions {
   Axes axis = {};
   bool keepdims = false;
   double ord = 2;  ///< 1, 2, infinity or another power; 0 counts what is not zero
 };
-Tensor vector_norm(const Tensor& x, const NormOptions& options = {}, Here here = Here::now());
+Tensor vector_norm(const Tensor& x, const VectorNormOptions& options = {}, Here here = Here::now());
 /// Of matrices in the last two axes: "fro", "nuc", "1", "-1", "2", "-2", "inf", "-inf".
 Tensor matrix_norm(const Tensor& x, std::string ord = "fro", bool keepdims = false, Here here = Here::now());
 

@@ -370,7 +370,7 @@ Tensor tensordot(const Tensor& a, const Tensor& b, std::vector<std::int64_t> a_a
 Tensor cross(const Tensor& a, const Tensor& b, int axis, Here here) {
   return call("cross", {a, b}, {{"axis", std::int64_t{axis}}}, here);
 }
-Tensor vector_norm(const Tensor& x, const NormOptions& options, Here here) {
+Tensor vector_norm(const Tensor& x, const VectorNormOptions& options, Here here) {
   Attributes attributes = ops::attributes_of({options.axis, options.keepdims});
   attributes.set("ord", options.ord);
   return call("vector_norm", {x}, std::move(attributes), here);
