@@ -19,6 +19,7 @@
 #include "graph/ops/ops.h"
 #include "graph/ops/quantization.h"
 #include "graph/ops/statistics.h"
+#include "graph/ops/updates.h"
 #include "graph/text/text.h"
 #include "graph/trace/host_call.h"
 #include "graph/trace/trace.h"

@@ -32,6 +32,7 @@ set(graph_headers
   graph/ops/ops.h
   graph/ops/quantization.h
   graph/ops/statistics.h
+  graph/ops/updates.h
   graph/passes/pass_table.h
   graph/text/text.h
   graph/trace/control_flow.h

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "executor/cuda/kernels/kernels.h"
+#include "executor/cuda/kernels/place_kernels.h"
 #include "executor/cuda/matmul/matmul.h"
 
 namespace cleave::runtime::cuda {
@@ -28,8 +29,9 @@ std::span<const KernelFamily> kernel_families() {
       {"attention", attention_kernels}, {"cells", cell_kernels},        {"convolution", convolution_kernels},
       {"creation", creation_kernels},   {"indexing", indexing_kernels}, {"joining", joining_kernels},
       {"matmul", matmul_kernels},       {"pooling", pooling_kernels},   {"random", random_kernels},
-      {"reduction", reduction_kernels}, {"scan", scan_kernels},         {"shape", shape_kernels},
-      {"softmax", softmax_kernels},     {"transfer", transfer_kernels}};
+      {"reduction", reduction_kernels}, {"scan", scan_kernels},         {"scatter", scatter_kernels},
+      {"shape", shape_kernels},         {"softmax", softmax_kernels},   {"sorting", sorting_kernels},
+      {"transfer", transfer_kernels},   {"windows", window_kernels}};
   return families;
 }
 

@@ -8,6 +8,7 @@
 #include "executor/host/linear_algebra.h"
 #include "executor/host/matmul/matmul.h"
 #include "executor/host/past_cache.h"
+#include "executor/host/place_kernels.h"
 #include "executor/host/row_group.h"
 #include "executor/host/rows.h"
 
@@ -58,13 +59,15 @@ std::span<const host::KernelFamily> host::kernel_families() {
                                               {"random", random_kernels},
                                               {"reduction", reduction_kernels},
                                               {"scan", scan_kernels},
+                                              {"scatter", scatter_kernels},
                                               {"selection", selection_kernels},
                                               {"shape", shape_kernels},
                                               {"softmax", softmax_kernels},
                                               {"sorting", sorting_kernels},
                                               {"transfer", transfer_kernels},
                                               {"fourier", fourier_kernels},
-                                              {"linear_algebra", linear_algebra_kernels}};
+                                              {"linear_algebra", linear_algebra_kernels},
+                                              {"windows", window_kernels}};
   return families;
 }
 

@@ -1,7 +1,9 @@
-// cumulative_sum. A running sum waits on itself, so a row goes in parts whose sums are taken first, by vectors: then each part runs from
-// where the one before it ends, by vectors too, or several at once. How rows are cut depends on their length alone, never on the threads.
+// cumulative_sum and cumulative_prod. A running sum waits on itself, so a row goes in parts whose sums are taken first, by vectors: then
+// each part runs from where the one before it ends, by vectors too, or several at once. How rows are cut depends on their length alone,
+// never on the threads. Products, and sums that leave an element out or run from the end, go along several rows or columns side by side.
 #include <algorithm>
 #include <array>
+#include <type_traits>
 
 #include "executor/host/kernels.h"
 #include "executor/host/simd/reducers.h"
@@ -145,22 +147,69 @@ void scan(const KernelCall& call, const Extents& n) {
   }
 }
 
-Status cumulative_sum_kernel(const KernelCall& call) {
+std::optional<Extents> extents_of(const KernelCall& call) {
   const TensorType& type = *call.inputs[0].type;
-  if (type.elements() == 0) return {};
   const std::optional<int> axis = ops::find_axis(call.attributes.get_or<std::int64_t>("axis", 0), type.rank());
-  if (!axis) return run_meaning(call);
+  if (!axis) return std::nullopt;
   Extents n{1, type.shape[static_cast<std::size_t>(*axis)], 1};
   for (auto i = static_cast<std::size_t>(*axis) + 1; i < type.shape.size(); ++i) n.inner *= type.shape[i];
   n.outer = type.elements() / n.count / n.inner;
-  dispatch(type.dtype, [&](auto zero) { scan<decltype(zero)>(call, n); });
+  return n;
+}
+
+/// A line waits on itself, lines do not: so many go side by side.
+template <bool product, class T>
+void scan_lines(const KernelCall& call, const Extents& n) {
+  using A = ops::Accumulator<T>;
+  using R = ops::SumOf<T>;
+  constexpr std::int64_t kTogether = 8;
+  const bool exclusive = call.attributes.get_or("exclusive", false), reverse = call.attributes.get_or("reverse", false);
+  const std::int64_t lines = n.outer * n.inner;
+  const auto start = [&](std::int64_t line) {
+    return line / n.inner * n.count * n.inner + line % n.inner + (reverse ? (n.count - 1) * n.inner : 0);
+  };
+  const std::int64_t step = reverse ? -n.inner : n.inner;
+  const auto run = [&](const T* in, R* out, auto together, std::int64_t line) {
+    std::array<A, static_cast<std::size_t>(decltype(together)::value)> running;
+    std::array<std::int64_t, static_cast<std::size_t>(decltype(together)::value)> at;
+    running.fill(A(product ? 1 : 0));
+    for (std::size_t l = 0; l < at.size(); ++l) at[l] = start(line + static_cast<std::int64_t>(l));
+    for (std::int64_t k = 0; k < n.count; ++k) {
+      for (std::size_t l = 0; l < at.size(); ++l) {
+        if (exclusive) out[at[l]] = ops::store<R>(running[l]);
+        running[l] = product ? running[l] * ops::widen(in[at[l]]) : running[l] + ops::widen(in[at[l]]);
+        if (!exclusive) out[at[l]] = ops::store<R>(running[l]);
+        at[l] += step;
+      }
+    }
+  };
+  const std::int64_t grain = std::max<std::int64_t>(kTogether, kPiece / 4 / n.count);
+  call.workers.each_part(lines, grain, [&](std::int64_t begin, std::int64_t end) {
+    const T* in = call.inputs[0].as<T>();
+    R* out = call.results[0].as<R>();
+    for (; begin + kTogether <= end; begin += kTogether) run(in, out, std::integral_constant<std::int64_t, kTogether>(), begin);
+    for (; begin < end; ++begin) run(in, out, std::integral_constant<std::int64_t, 1>(), begin);
+  });
+}
+
+template <bool product>
+Status scan_kernel(const KernelCall& call) {
+  const TensorType& type = *call.inputs[0].type;
+  if (type.elements() == 0) return {};
+  const std::optional<Extents> n = extents_of(call);
+  if (!n) return run_meaning(call);
+  const bool plain = !product && !call.attributes.get_or("exclusive", false) && !call.attributes.get_or("reverse", false);
+  dispatch(type.dtype, [&](auto zero) {
+    if (plain) return scan<decltype(zero)>(call, *n);
+    scan_lines<product, decltype(zero)>(call, *n);
+  });
   return {};
 }
 
 }  // namespace
 
 std::span<const KernelRow> scan_kernels() {
-  static constexpr KernelRow rows[] = {{"cumulative_sum", cumulative_sum_kernel}};
+  static constexpr KernelRow rows[] = {{"cumulative_sum", scan_kernel<false>}, {"cumulative_prod", scan_kernel<true>}};
   return rows;
 }
 

@@ -55,6 +55,7 @@ std::span<const KernelRow> shape_kernels() {
   static constexpr KernelRow rows[] = {{"reshape", copy_kernel},
                                        {"expand_dims", copy_kernel},
                                        {"squeeze", copy_kernel},
+                                       {"bitcast", copy_kernel},
                                        movement<transpose_plan>("transpose"),
                                        movement<permute_dims_plan>("permute_dims"),
                                        movement<broadcast_to_plan>("broadcast_to"),

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "graph/ops/in_place.h"
+
 namespace cleave::runtime {
 namespace {
 
@@ -160,10 +162,11 @@ class Finder {
   }
 
   /// Which results of an operation or a group may lie on top of an operand: those of element-wise steps, and of the host's groups of such
-  /// steps, reductions of rows and movement those over the whole shape. What is smaller may be read again and again.
+  /// steps, reductions of rows and movement those over the whole shape; what is smaller may be read again and again. And those of
+  /// operations that change a part of an operand.
   [[nodiscard]] std::function<bool(ValueId)> overwritten(const Node& node, const FusionGroup* group) const {
     const auto elementwise = [](const Node& each) { return each.kind == NodeKind::operation && each.op->elementwise(); };
-    if (!group) return [alone = elementwise(node) && node.results.size() == 1](ValueId) { return alone; };
+    if (!group) return [alone = (elementwise(node) || updates(node)) && node.results.size() == 1](ValueId) { return alone; };
     const auto in_rows = [](const Node& each) {
       return each.kind == NodeKind::operation &&
              (each.op->cost_class == CostClass::reduction || each.op->cost_class == CostClass::movement);
@@ -191,15 +194,22 @@ class Finder {
            });
   }
 
+  static bool updates(const Node& node) { return node.kind == NodeKind::operation && ops::updated_operand(*node.op); }
+  /// Whether the operation changes a part of `input`, and reads it as nothing else besides.
+  static bool updated(const Node& node, ValueId input) {
+    return node.inputs[*ops::updated_operand(*node.op)] == input && std::count(node.inputs.begin(), node.inputs.end(), input) == 1;
+  }
+
   void compute(const Step& step, Time now, std::size_t block) {
     const Node& node = graph_.nodes[step.node];
     const FusionGroup* group = fusion_.group(step.node);
     if (group && step.node != group->nodes.back()) return;
     const std::vector<ValueId>& results = group ? group->results : node.results;
     const auto overwrites = overwritten(node, group);
-    for (ValueId input : group ? group->inputs : node.inputs) {
+    const std::vector<ValueId>& inputs = group ? group->inputs : node.inputs;
+    for (const ValueId input : inputs) {
       bool in_place = false;
-      const bool in_order = !moved(group, input);
+      const bool in_order = !moved(group, input) && (group || !updates(node) || updated(node, input));
       for (ValueId result : results) {
         if (!in_order || !overwrites(result) || graph_.values[input].type != graph_.values[result].type || leaves_[input]) continue;
         in_place = true;

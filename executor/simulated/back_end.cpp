@@ -9,8 +9,8 @@
 namespace cleave::runtime::simulated {
 namespace {
 
-/// What the simulated accelerator has no kernel for, as a real one of today's would not; effects and host functions stay on the host
-/// anyway.
+/// What the simulated accelerator has no kernel for, so that what comes of that can be seen on any machine; effects and host functions stay
+/// on the host anyway.
 constexpr std::array<std::string_view, 4> kMissing = {"argsort", "sort", "top_k", "unique"};
 
 bool supports(const Graph& graph, NodeId id) {

@@ -1,6 +1,8 @@
 // The one list of ops, and that of composite functions.
 #include "graph/ops/op_table.h"
 
+#include "graph/ops/place_families.h"
+
 #include <algorithm>
 
 #include "graph/ops/array_table.h"
@@ -24,6 +26,8 @@ std::span<const ops::OpFamily> ops::op_families() {
       {"cells", "Steps of recurrent networks", cell_ops},
       {"shape", "Shapes", shape_ops},
       {"indexing", "Indexing", indexing_ops},
+      {"windows", "Windows at computed places", window_ops},
+      {"scatter", "Gathering and scattering", scatter_ops},
       {"joining", "Joining and repeating", joining_ops},
       {"creation", "Creation", creation_ops},
       {"random", "Random numbers", random_ops},

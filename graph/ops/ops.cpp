@@ -12,6 +12,13 @@ using ops::call;
 using ops::call_two;
 using ops::set;
 
+Tensor cumulate(std::string_view op, const Tensor& x, const CumulativeOptions& options, const Here& here) {
+  Attributes attributes = axis(options.axis);
+  if (options.exclusive) attributes.set("exclusive", true);
+  if (options.reverse) attributes.set("reverse", true);
+  return call(op, {x}, std::move(attributes), here);
+}
+
 Tensor reduce(std::string_view op, const Tensor& x, const ReduceOptions& options, const Here& here) {
   Attributes attributes = axis(options.axis);
   attributes.set("keepdims", options.keepdims);
@@ -58,8 +65,14 @@ Tensor argmax(const Tensor& x, const ReduceOptions& options, Here here) {
 Tensor argmin(const Tensor& x, const ReduceOptions& options, Here here) {
   return reduce("argmin", x, options, here);
 }
-Tensor cumulative_sum(const Tensor& x, const AxisOptions& options, Here here) {
-  return call("cumulative_sum", {x}, axis(options.axis), here);
+Tensor cumulative_sum(const Tensor& x, const CumulativeOptions& options, Here here) {
+  return cumulate("cumulative_sum", x, options, here);
+}
+Tensor cumulative_prod(const Tensor& x, const CumulativeOptions& options, Here here) {
+  return cumulate("cumulative_prod", x, options, here);
+}
+Tensor bitcast(const Tensor& x, DType dtype, Here here) {
+  return call("bitcast", {x}, {{"dtype", dtype}}, here);
 }
 Tensor softmax(const Tensor& x, const AxisOptions& options, Here here) {
   return call("softmax", {x}, axis(options.axis), here);

@@ -41,6 +41,12 @@ struct Number {
   requires std::is_arithmetic_v<T> Number(T number) : literal(make_literal(number)) {}
   Literal literal;
 };
+/// `cumulative_sum(x, {.axis = 0, .reverse = true})`
+struct CumulativeOptions {
+  std::optional<int> axis = {};
+  bool exclusive = false;  ///< of what is in front of an element, without the element itself
+  bool reverse = false;    ///< from the end of the axis
+};
 struct ArangeOptions {
   std::optional<Number> step = {};
   std::optional<DType> dtype = {};
@@ -145,10 +151,16 @@ Tensor all(const Tensor& x, const ReduceOptions& options = {}, Here here = Here:
 Tensor argmax(const Tensor& x, const ReduceOptions& options = {}, Here here = Here::now());
 Tensor argmin(const Tensor& x, const ReduceOptions& options = {}, Here here = Here::now());
 /// Running sum along an axis (needed unless x has exactly one), of the same shape.
-Tensor cumulative_sum(const Tensor& x, const AxisOptions& options = {}, Here here = Here::now());
+Tensor cumulative_sum(const Tensor& x, const CumulativeOptions& options = {}, Here here = Here::now());
+Tensor cumulative_prod(const Tensor& x, const CumulativeOptions& options = {}, Here here = Here::now());  ///< running product
 /// exp(x) / sum(exp(x)) along an axis (default: the last), computed without overflow. Same shape.
 Tensor softmax(const Tensor& x, const AxisOptions& options = {}, Here here = Here::now());
 Tensor log_softmax(const Tensor& x, const AxisOptions& options = {}, Here here = Here::now());
+
+/// The same bits as elements of another type: of its size, or several for one along a new last axis, or one for the whole last axis.
+/// Error `type`: bool; `shape`: the last axis has not as many elements as make up one.
+///   Tensor bits = bitcast(x, DType::i32);
+Tensor bitcast(const Tensor& x, DType dtype, Here here = Here::now());
 
 // --- shapes ----------------------------------------------------------------------------------------------------------------------------
 Tensor transpose(const Tensor& x, Here here = Here::now());  ///< the last two axes exchanged: [.., n, m] -> [.., m, n]
@@ -192,7 +204,7 @@ Tensor eye(std::int64_t rows, std::optional<std::int64_t> columns = {}, const Cr
 Tensor random_uniform(Shape shape, double low = 0, double high = 1, const RandomOptions& options = {}, Here here = Here::now());
 Tensor random_normal(Shape shape, double mean = 0, double deviation = 1, const RandomOptions& options = {}, Here here = Here::now());
 
-// --- order (on the host, for the time being) ------------------------------------------------------------------------------------------
+// --- order: NaN is greater than every number, equal elements keep their order --------------------------------------------------------
 struct SortOptions {
   int axis = -1;
   bool descending = false;

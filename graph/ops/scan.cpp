@@ -1,4 +1,4 @@
-// cumulative_sum: running sums along an axis, accumulated as in reductions.
+// cumulative_sum and cumulative_prod: running sums and products along an axis, accumulated as in reductions.
 #include "graph/ops/forms.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
@@ -7,16 +7,19 @@
 namespace cleave::ops {
 namespace {
 
-TypeResult cumulative_sum_type(Types inputs, const Attributes& attributes) {
+using Type = AttributeDef::Type;
+
+template <Name name>
+TypeResult scan_type(Types inputs, const Attributes& attributes) {
   const TensorType& x = inputs[0];
   const auto* axis = attributes.get_if<std::int64_t>("axis");
-  if (!axis && x.rank() != 1) return refuse(DiagnosticKind::value, "cumulative_sum", inputs, "needs an axis unless x has exactly one");
-  if (axis && !find_axis(*axis, x.rank())) return no_axis("cumulative_sum", inputs, *axis, x.rank());
-  return give("cumulative_sum", inputs, {sum_dtype(x.dtype), x.shape});
+  if (!axis && x.rank() != 1) return refuse(DiagnosticKind::value, name.view(), inputs, "needs an axis unless x has exactly one");
+  if (axis && !find_axis(*axis, x.rank())) return no_axis(name.view(), inputs, *axis, x.rank());
+  return give(name.view(), inputs, {sum_dtype(x.dtype), x.shape});
 }
 
-template <class T>
-void cumulate(const Array& x, Array& result, int along) {
+template <bool product, class T>
+void cumulate(const Array& x, Array& result, int along, bool exclusive, bool reverse) {
   const Shape& shape = x.shape();
   std::int64_t before = 1, after = 1;
   for (int axis = 0; axis < along; ++axis) before *= shape[axis];
@@ -25,39 +28,43 @@ void cumulate(const Array& x, Array& result, int along) {
   auto* out = result.mutable_data<SumOf<T>>();
   for (std::int64_t i = 0; i < before; ++i) {
     for (std::int64_t j = 0; j < after; ++j) {
-      Accumulator<T> sum = 0;
+      Accumulator<T> running = product ? 1 : 0;
       for (std::int64_t k = 0; k < shape[along]; ++k) {
-        const std::int64_t at = (i * shape[along] + k) * after + j;
-        sum = sum + widen(in[at]);
-        out[at] = store<SumOf<T>>(sum);
+        const std::int64_t at = (i * shape[along] + (reverse ? shape[along] - 1 - k : k)) * after + j;
+        if (exclusive) out[at] = store<SumOf<T>>(running);
+        running = product ? running * widen(in[at]) : running + widen(in[at]);
+        if (!exclusive) out[at] = store<SumOf<T>>(running);
       }
     }
   }
 }
 
-Status cumulative_sum_meaning(const OpCall& call) {
+template <bool product>
+Status scan_meaning(const OpCall& call) {
   const Array& x = call.inputs[0];
   const auto along = find_axis(call.attributes.get_or<std::int64_t>("axis", 0), x.type().rank());
-  dispatch(x.dtype(), [&](auto zero) { cumulate<decltype(zero)>(x, call.results[0], *along); });
+  const bool exclusive = call.attributes.get_or("exclusive", false), reverse = call.attributes.get_or("reverse", false);
+  dispatch(x.dtype(), [&](auto zero) { cumulate<product, decltype(zero)>(x, call.results[0], *along, exclusive, reverse); });
   return {};
+}
+
+template <Name name, bool product>
+OpDef scan(std::string summary) {
+  return op_record(
+      std::string(name.view()) + "(x, axis?, exclusive?, reverse?)", 1,
+      {optional("axis", Type::integer), with_default("exclusive", Type::boolean, false), with_default("reverse", Type::boolean, false)},
+      std::move(summary), scan_type<name>, linear_cost, scan_meaning<product>);
 }
 
 }  // namespace
 
 std::span<const OpDef> scan_ops() {
-  static const std::vector<OpDef> ops = {
-      {.name = "cumulative_sum",
-       .min_inputs = 1,
-       .max_inputs = 1,
-       .attributes = {optional("axis", AttributeDef::Type::integer)},
-       .signature = "cumulative_sum(x, axis?)",
-       .summary = "running sum along an axis, each element included; bool and integers of 8 and 16 bits give i32",
-       .type_rule = cumulative_sum_type,
-       .cost = linear_cost,
-       .cost_class = CostClass::scan,
-       .form = form_of_axis,
-       .meaning = cumulative_sum_meaning},
-  };
+  static const std::vector<OpDef> ops =
+      of_class(CostClass::scan,
+               {scan<"cumulative_sum", false>("running sum along an axis, each element included unless `exclusive`, from the end if "
+                                              "`reverse`; bool and integers of 8 and 16 bits give i32"),
+                scan<"cumulative_prod", true>("running product along an axis, as `cumulative_sum`")},
+               form_of_axis);
   return ops;
 }
 

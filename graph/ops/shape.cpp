@@ -1,6 +1,8 @@
 // Ops that give the same elements another shape or order. Each is a strided view of its operand, copied.
 #include <numeric>
 
+#include <cstring>
+
 #include "graph/ops/forms.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
@@ -138,25 +140,55 @@ Status flip_meaning(const OpCall& call) {
   return {};
 }
 
+// --- bitcast -----------------------------------------------------------------------------------------------------------------------------
+
+TypeResult bitcast_type(Types inputs, const Attributes& attributes) {
+  const TensorType& x = inputs[0];
+  const auto dtype = attributes.get<DType>("dtype");
+  if (x.dtype == DType::boolean || dtype == DType::boolean)
+    return refuse(DiagnosticKind::type, "bitcast", inputs, "a bool is no number of bits; `astype` converts it");
+  const std::int64_t from = size_of(x.dtype), to = size_of(dtype);
+  TensorType result{dtype, x.shape};
+  if (from > to) {
+    result.shape.push_back(from / to);
+  } else if (from < to) {
+    if (x.scalar() || x.shape.back() != to / from) {
+      return refuse(DiagnosticKind::shape, "bitcast", inputs,
+                    "a last axis of " + std::to_string(to / from) + " elements makes up one of " + std::string(to_string(dtype)));
+    }
+    result.shape.pop_back();
+  }
+  return give("bitcast", inputs, std::move(result));
+}
+
+Status bitcast_meaning(const OpCall& call) {
+  const auto bytes = static_cast<std::size_t>(call.inputs[0].type().bytes());
+  if (bytes > 0) std::memcpy(call.results[0].mutable_bytes(), call.inputs[0].bytes(), bytes);
+  return {};
+}
+
 }  // namespace
 
 std::span<const OpDef> shape_ops() {
   static const std::vector<OpDef> ops = [] {
-    std::vector<OpDef> all =
-        of_class(CostClass::movement,
-                 {op_record("transpose(x)", 1, {}, "swaps the last two axes", transpose_type, copy_cost, transpose_meaning),
-                  op_record("permute_dims(x, axes)", 1, {required("axes", Type::integers)}, "axis i of the result is axis `axes[i]` of x",
-                            permute_dims_type, copy_cost, permute_dims_meaning),
-                  op_record("reshape(x, shape)", 1, {required("shape", Type::shape)},
-                            "the same elements in row-major order; one extent may be -1", reshape_type, copy_cost, same_order_meaning),
-                  op_record("expand_dims(x, axis?)", 1, {with_default("axis", Type::integer, std::int64_t{0})},
-                            "inserts an axis of extent 1", expand_dims_type, copy_cost, same_order_meaning),
-                  op_record("squeeze(x, axis)", 1, {required("axis", Type::integers)}, "removes axes of extent 1", squeeze_type, copy_cost,
-                            same_order_meaning),
-                  op_record("broadcast_to(x, shape)", 1, {required("shape", Type::shape)}, "repeats axes of extent 1 and adds leading axes",
-                            broadcast_to_type, copy_cost, broadcast_to_meaning),
-                  op_record("flip(x, axis?)", 1, {optional("axis", Type::integers)}, "reverses the axes (absent: all)", flip_type,
-                            copy_cost, flip_meaning)});
+    std::vector<OpDef> all = of_class(
+        CostClass::movement,
+        {op_record("transpose(x)", 1, {}, "swaps the last two axes", transpose_type, copy_cost, transpose_meaning),
+         op_record("permute_dims(x, axes)", 1, {required("axes", Type::integers)}, "axis i of the result is axis `axes[i]` of x",
+                   permute_dims_type, copy_cost, permute_dims_meaning),
+         op_record("reshape(x, shape)", 1, {required("shape", Type::shape)}, "the same elements in row-major order; one extent may be -1",
+                   reshape_type, copy_cost, same_order_meaning),
+         op_record("expand_dims(x, axis?)", 1, {with_default("axis", Type::integer, std::int64_t{0})}, "inserts an axis of extent 1",
+                   expand_dims_type, copy_cost, same_order_meaning),
+         op_record("squeeze(x, axis)", 1, {required("axis", Type::integers)}, "removes axes of extent 1", squeeze_type, copy_cost,
+                   same_order_meaning),
+         op_record("broadcast_to(x, shape)", 1, {required("shape", Type::shape)}, "repeats axes of extent 1 and adds leading axes",
+                   broadcast_to_type, copy_cost, broadcast_to_meaning),
+         op_record("flip(x, axis?)", 1, {optional("axis", Type::integers)}, "reverses the axes (absent: all)", flip_type, copy_cost,
+                   flip_meaning),
+         op_record("bitcast(x, dtype)", 1, {required("dtype", Type::dtype)},
+                   "the same bits as elements of another type; of smaller ones there is a new last axis, of larger ones the last axis goes",
+                   bitcast_type, copy_cost, bitcast_meaning)});
     all[0].form = transpose_form;
     all[1].form = permute_form;
     all[5].form = run_of_operands;

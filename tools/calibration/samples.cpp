@@ -209,6 +209,7 @@ class Maker {
     }
     if (runs) return false;
     if (name == "reshape") set("shape", Integers{elements_});
+    if (name == "bitcast") set("dtype", type_);
     if (name == "squeeze") set("axis", Integers{0});
     if (name == "pad") set("widths", Integers{1});
     if (name == "repeat") set("repeats", std::int64_t{2});
@@ -226,6 +227,15 @@ class Maker {
       sample_.indices = kDepth;
       return form_.empty();
     }
+    if (sample_.op->name == "dynamic_slice" || sample_.op->name == "dynamic_update_slice") {
+      take({2 * elements_});
+      if (sample_.op->name == "dynamic_update_slice") take({elements_});
+      sample_.inputs.push_back({DType::i32, {}});
+      sample_.indices = 1;
+      set("sizes", Integers{elements_});
+      return form_.empty();
+    }
+    if (sample_.op->name != "take") return scatters();
     if (!form_.empty() && form_ != "run") return false;
     const std::int64_t run = form_.empty() ? std::min<std::int64_t>(64, elements_) : extent_, lines = elements_ / run;
     take({lines, run});
@@ -233,6 +243,17 @@ class Maker {
     sample_.indices = lines;
     set("axis", std::int64_t{0});
     return true;
+  }
+
+  /// So many elements go from or to as many places.
+  bool scatters() {
+    const std::string& name = sample_.op->name;
+    const bool by_tuples = name == "gather_nd" || name == "scatter_nd";
+    take({elements_});
+    sample_.inputs.push_back({DType::i32, by_tuples ? Shape{elements_, 1} : Shape{elements_}});
+    if (name.starts_with("scatter")) take({elements_});
+    sample_.indices = elements_;
+    return form_.empty();
   }
 
   bool random() {

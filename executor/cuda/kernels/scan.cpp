@@ -1,6 +1,6 @@
-// cumulative_sum along any axis: a team of threads goes along its line round by round. Lines too few to fill the machine are cut into
-// chunks: their sums first, then the sums in front of each, then the elements. Sums are taken in f64 or in 64-bit integers that wrap,
-// always in the same order.
+// cumulative_sum and cumulative_prod along any axis: a team of threads goes along its line round by round. Lines too few to fill the
+// machine are cut into chunks: their sums first, then the sums in front of each, then the elements; of products likewise. They are taken in
+// f64 or in 64-bit integers that wrap, always in the same order.
 #include <algorithm>
 
 #include "executor/cuda/kernels/kernels.h"
@@ -24,6 +24,11 @@ class Writer {
         total_(is_floating(request.input_types[0].dtype) ? "f64" : "u64"),
         lines_(lines_along(request.input_types[0],
                            *ops::find_axis(request.attributes->get_or<std::int64_t>("axis", 0), request.input_types[0].rank()))),
+        op_(request.op->name == "cumulative_prod" ? "Product" : "Sum"),
+        merges_(request.op->name == "cumulative_prod" ? " * " : " + "),
+        start_(request.op->name == "cumulative_prod" ? "1" : "0"),
+        exclusive_(request.attributes->get_or("exclusive", false)),
+        reverse_(request.attributes->get_or("reverse", false)),
         wide_(needs_wide_indices(request, architecture)) {
     const std::int64_t machine = architecture.multiprocessors * kBlocksWanted;
     serial_ = lines_.behind >= kSideBySide && (lines_.count() >= machine * kSideBySide || lines_.length <= kShortLine);
@@ -50,16 +55,22 @@ class Writer {
   [[nodiscard]] std::string store(const std::string& sum) const {
     return "store<" + name_of(request_.result_types[0].dtype) + ">(Wide<" + name_of(request_.input_types[0].dtype) + ">(" + sum + "))";
   }
+  /// Where the element `i` of the line is, from `base` on.
+  [[nodiscard]] std::string place(KernelText& kernel, const std::string& i) const {
+    return reverse_ ? "(" + kernel.index(lines_.length - 1) + " - (" + i + "))" + step(kernel) : "(" + i + ")" + step(kernel);
+  }
   [[nodiscard]] std::string step(KernelText& kernel) const { return lines_.behind > 1 ? " * " + kernel.index(lines_.behind) : ""; }
 
   /// A thread a line.
   KernelText write_serial() {
     KernelText kernel("scan", wide_);
     declare_team(kernel, lines_, {});
-    const std::string at = "base + i" + step(kernel);
-    kernel << "  " << total_ << " sum = 0;\n  if (there)\n    for (Index i = 0; i < " << kernel.index(lines_.length)
-           << "; ++i) {\n      sum += (" << total_ << ")plain(widen(x0[" << at << "]));\n      y0[" << at << "] = " << store("sum")
-           << ";\n    }\n";
+    const std::string at = "base + " + place(kernel, "i"), write = "      y0[" + at + "] = " + store("sum") + ";\n";
+    kernel << "  " << total_ << " sum = " << start_ << ";\n  if (there)\n    for (Index i = 0; i < " << kernel.index(lines_.length)
+           << "; ++i) {\n"
+           << (exclusive_ ? "      const " + total_ + " here = (" + total_ + ")plain(widen(x0[" + at + "]));\n" + write : "")
+           << "      sum = sum" << merges_ << (exclusive_ ? "here" : "(" + total_ + ")plain(widen(x0[" + at + "]))") << ";\n"
+           << (exclusive_ ? "" : write) << "    }\n";
     return kernel;
   }
 
@@ -69,7 +80,7 @@ class Writer {
     const std::string along = std::to_string(team_.along), each = std::to_string(kElementsAThread),
                       round = std::to_string(team_.along * kElementsAThread);
     declare_team(kernel, lines_, team_);
-    const std::string length = kernel.index(lines_.length), at = "base + (i + k)" + step(kernel);
+    const std::string length = kernel.index(lines_.length), at = "base + " + place(kernel, "i + k");
     kernel << "  typedef " << total_ << " Total;\n";
     if (chunks_ > 1) {
       kernel << "  Total* const slot = (Total*)scratch + line * " << kernel.index(chunks_)
@@ -79,17 +90,20 @@ class Writer {
     } else {
       kernel << "  const Index begin = 0, end = " << length << ";\n";
     }
-    kernel << "  Total carry = " << (chunks_ > 1 && scans ? "there ? *slot : (Total)0" : "0")
+    kernel << "  Total carry = " << (chunks_ > 1 && scans ? "there ? *slot : (Total)" + start_ : start_)
            << ";\n  for (Index from = begin; from < end; from += " << round << ") {\n    const Index i = from + place * " << each
-           << ";\n    Total sums[" << each << "], sum = 0;\n#pragma unroll\n    for (int k = 0; k < " << each
-           << "; ++k) {\n      if (there && i + k < end) sum += (Total)plain(widen(x0[" << at << "]));\n      sums[k] = sum;\n    }\n";
+           << ";\n    Total sums[" << each << "], sum = " << start_ << ";\n#pragma unroll\n    for (int k = 0; k < " << each << "; ++k) {\n"
+           << (exclusive_ ? "      sums[k] = sum;\n" : "") << "      if (there && i + k < end) sum = sum" << merges_
+           << "(Total)plain(widen(x0[" << at << "]));\n"
+           << (exclusive_ ? "" : "      sums[k] = sum;\n") << "    }\n";
     if (scans) {
-      kernel << "    Total total;\n    const Total front = carry + sum_in_front<" << along
-             << ">(sum, place, room, total);\n    carry += total;\n#pragma unroll\n"
+      kernel << "    Total total;\n    const Total front = carry" << merges_ << "merge_in_front<" << op_ << ", " << along
+             << ">(sum, place, room, total);\n    carry = carry" << merges_ << "total;\n#pragma unroll\n"
              << "    for (int k = 0; k < " << each << "; ++k)\n      if (there && i + k < end) y0[" << at
-             << "] = " << store("front + sums[k]") << ";\n  }\n";
+             << "] = " << store("front" + merges_ + "sums[k]") << ";\n  }\n";
     } else {
-      kernel << "    carry += merge_all<Sum, " << along << ", 1>(sum, place, room);\n  }\n  if (there && place == 0) *slot = carry;\n";
+      kernel << "    carry = carry" << merges_ << "merge_all<" << op_ << ", " << along
+             << ", 1>(sum, place, room);\n  }\n  if (there && place == 0) *slot = carry;\n";
     }
     return kernel;
   }
@@ -100,8 +114,8 @@ class Writer {
     const std::string chunks = kernel.index(chunks_);
     kernel.begin_loop(lines_.count(), {});
     kernel << "    " << total_ << "* const sums = (" << total_ << "*)scratch + i * " << chunks << ";\n    " << total_
-           << " front = 0;\n    for (Index c = 0; c < " << chunks << "; ++c) {\n      const " << total_
-           << " here = sums[c];\n      sums[c] = front;\n      front += here;\n    }\n";
+           << " front = " << start_ << ";\n    for (Index c = 0; c < " << chunks << "; ++c) {\n      const " << total_
+           << " here = sums[c];\n      sums[c] = front;\n      front = front" << merges_ << "here;\n    }\n";
     kernel.end_loop();
     return kernel;
   }
@@ -109,20 +123,21 @@ class Writer {
   const KernelRequest& request_;
   const std::string total_;  ///< the type of sums
   const Lines lines_;
-  const bool wide_;
+  const std::string op_, merges_, start_;  ///< as device/lines.cuh has it, an operator, what it leaves as it is
+  const bool exclusive_, reverse_, wide_;
   bool serial_ = false;
   LineTeam team_;
   std::int64_t chunks_ = 1, chunk_ = 1;
 };
 
-KernelSource build_cumulative_sum(const KernelRequest& request, const Architecture& architecture) {
+KernelSource build_scan(const KernelRequest& request, const Architecture& architecture) {
   return Writer(request, architecture).write();
 }
 
 }  // namespace
 
 std::span<const KernelRow> scan_kernels() {
-  static constexpr KernelRow rows[] = {{"cumulative_sum", build_cumulative_sum}};
+  static constexpr KernelRow rows[] = {{"cumulative_prod", build_scan}, {"cumulative_sum", build_scan}};
   return rows;
 }
 

@@ -36,13 +36,20 @@ Moved flip(const KernelRequest& request) {
   return moved;
 }
 
+KernelSource build_bitcast(const KernelRequest& request, const Architecture& architecture) {
+  KernelRequest bytes = request;
+  const DType from = request.input_types[0].dtype, to = request.result_types[0].dtype, larger = size_of(from) > size_of(to) ? from : to;
+  bytes.input_types[0] = bytes.result_types[0] = {larger, {request.result_types[0].bytes() / size_of(larger)}};
+  return build_moved<same_order>(bytes, architecture);
+}
+
 }  // namespace
 
 std::span<const KernelRow> shape_kernels() {
   static constexpr KernelRow rows[] = {
-      {"broadcast_to", build_moved<broadcast_to>}, {"expand_dims", build_moved<same_order>}, {"flip", build_moved<flip>},
-      {"permute_dims", build_moved<permute_dims>}, {"reshape", build_moved<same_order>},     {"squeeze", build_moved<same_order>},
-      {"transpose", build_moved<transpose>}};
+      {"bitcast", build_bitcast},           {"broadcast_to", build_moved<broadcast_to>}, {"expand_dims", build_moved<same_order>},
+      {"flip", build_moved<flip>},          {"permute_dims", build_moved<permute_dims>}, {"reshape", build_moved<same_order>},
+      {"squeeze", build_moved<same_order>}, {"transpose", build_moved<transpose>}};
   return rows;
 }
 

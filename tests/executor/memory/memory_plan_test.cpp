@@ -63,6 +63,43 @@ TEST(MemoryPlan, ALoopThatUpdatesAValueElementByElementCopiesNothingInItsTrips) 
   EXPECT_EQ(plan.arena_bytes, 2 * Arena::rounded(4000) + Arena::rounded(4));  // x, w and the counter
 }
 
+/// In each trip a row of `track` is replaced; `reads`: the old rows are read behind that once more.
+std::shared_ptr<const Graph> tracking(bool reads) {
+  Tracer tracer("track");
+  const Operand x = tracer.input("x", {DType::f32, {8}}, {}, line(1));
+  const std::vector<Tracer::State> states = {{"track", call(tracer, "zeros", {}, {{"shape", std::vector<std::int64_t>{100, 8}}}), line(2)},
+                                             {"s", call(tracer, "sum", {x}), line(2)}};
+  Tracer::Loop loop = tracer.begin_for(Literal{Literal::Type::integer, 100, 0}, states, line(2));
+  const Operand row = call(tracer, "multiply", {x, loop.inside[1]});
+  const Operand next = call(tracer, "dynamic_update_slice", {loop.inside[0], row, loop.counter, Literal{Literal::Type::integer, 0, 0}});
+  const Operand sum = call(tracer, "sum", {reads ? loop.inside[0] : row});
+  const std::vector<Tracer::State> yielded = {{"track", next, line(3)}, {"s", sum, line(3)}};
+  tracer.output("track", tracer.end_for(yielded)[0], line(4));
+  return std::make_shared<const Graph>(tracer.finish());
+}
+
+TEST(MemoryPlan, AnArrayThatALoopUpdatesInPartsStaysInItsPlace) {
+  for (const bool reads : {false, true}) {
+    const auto graph = tracking(reads);
+    ASSERT_TRUE(graph->ok()) << graph->diagnostics.begin()->message;
+    for (const auto& [where, device] : {std::pair(Where::host, kHost), std::pair(Where::accelerator, kAccelerator)}) {
+      const MemoryPlan plan = plan_of(graph, where, device);
+      for (const Node& node : graph->nodes) {
+        if (!node.op || node.op->name != "dynamic_update_slice") continue;
+        const StorageIndex before = plan.storage_of[node.inputs[0]], behind = plan.storage_of[node.results[0]];
+        ASSERT_NE(before, kNoStorage);
+        EXPECT_EQ(before == behind, !reads);
+      }
+    }
+    RunOptions options;
+    options.inputs = {{"x", Array::of<float>({8}, {1, 2, 3, 4, 5, 6, 7, 8})}};
+    const auto expected = executor_for(plan_for(graph, Where::host))->run(options);
+    const auto computed = executor_for(plan_for(graph, Where::accelerator))->run(options);
+    ASSERT_TRUE(expected.ok() && computed.ok());
+    EXPECT_TRUE(expected->outputs[0].second == computed->outputs[0].second);
+  }
+}
+
 TEST(MemoryPlan, ASwapOfCarriedValuesUsesOneStorageMore) {
   Tracer tracer("swap");
   const TensorType type{DType::f32, {2}};

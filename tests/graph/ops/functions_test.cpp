@@ -1,4 +1,5 @@
-// The functions of ops/ops.h: one for every op of the vocabulary, each recording that op, with the attributes that were asked for.
+// The functions of ops/ops.h and its neighbours: one for every op of the vocabulary, each recording that op, with the attributes that were
+// asked for.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include "graph/ops/ops.h"
 #include "graph/ops/quantization.h"
 #include "graph/ops/statistics.h"
+#include "graph/ops/updates.h"
 #include "graph/trace/host_call.h"
 #include "graph/trace/trace.h"
 
@@ -35,7 +37,8 @@ Graph everything() {
     for (auto function : {sum, mean, prod, max, min, argmax, argmin}) function(f, {.axis = 0, .keepdims = true}, Here::now());
     for (auto function : {any, all}) function(p, {}, Here::now());
     logical_not(p), bitwise_invert(i), astype(f, DType::i32), clip(f, 0, 1), where(p, f, 0), matmul(f, transpose(f));
-    cumulative_sum(f, {.axis = 1}), softmax(f), log_softmax(f, {.axis = 0});
+    cumulative_sum(f, {.axis = 1}), cumulative_prod(f, {.axis = 0, .exclusive = true, .reverse = true}), bitcast(f, DType::i32), softmax(f),
+        log_softmax(f, {.axis = 0});
     permute_dims(f, {1, 0}), reshape(f, {-1}), expand_dims(f, 1), squeeze(expand_dims(f), 0), broadcast_to(i, {2, 3}), flip(f, {0, 1});
     concat({f, f}, {.axis = 1}), stack({f, f}), pad(f, {{1, 1}, {0, 2}}, {.value = 7}), repeat(f, 2, {.axis = 0}), tile(f, {2});
     slice(f, {{0, 1}}), take(f, i, {.axis = 1}), one_hot(i, 5);
@@ -45,6 +48,10 @@ Graph everything() {
     const Tensor square = matmul(f, transpose(f));
     solve(square, f), inv(square), det(square), slogdet(square), cholesky(square), qr(f), eigh(square), eigvalsh(square), svd(f);
     svdvals(f), fft(transpose(f)), ifft(transpose(f)), rfft(f), irfft(transpose(f));
+    dynamic_slice(f, {i[0], 0}, {1, 2}), dynamic_update_slice(f, f, {0, 0});
+    const Tensor places = argsort(f), pairs = zeros({4, 2}, {DType::i32});
+    take_along_axis(f, places), gather_nd(f, pairs), scatter(f, places, f, {.axis = 1, .reduction = Reduction::max});
+    scatter_add(f, i, zeros({3, 3})), scatter_nd(f, pairs, zeros({4}), Reduction::add);
     sort(f), argsort(f, {.axis = 0, .descending = true}), top_k(f, 2), unique(f);
     tril(f), triu(f, 1), diagonal(f), matrix_trace(f), roll(f, {1}), moveaxis(f, {0}, {1}), unstack(f), split(f, 3, 1), meshgrid({i, i});
     zeros_like(f), ones_like(f, DType::i64), full_like(f, 2), linspace(0, 1, 5), diff(f), logsumexp(f), count_nonzero(f);

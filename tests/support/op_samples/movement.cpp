@@ -12,6 +12,9 @@ void add_shapes(Samples& s) {
     s.add("squeeze", {s.numbers(dtype, {1, 3, 1})}, {{"axis", Integers{0, -1}}});
     s.add("broadcast_to", {s.numbers(dtype, {3, 1})}, {{"shape", Integers{2, 3, 4}}});
     s.add("flip", {s.numbers(dtype, {3, 4})}, {{"axis", std::int64_t{1}}});
+    if (dtype == boolean) continue;
+    s.add("bitcast", {s.numbers(dtype, {3, 5, 8 / size_of(dtype)})}, {{"dtype", i64}});
+    s.add("bitcast", {s.numbers(dtype, {7})}, {{"dtype", u8}});
   }
   s.add("transpose", {s.numbers(f32, {65, 130})});
   s.add("permute_dims", {s.numbers(f32, {})}, {{"axes", Integers{}}});

@@ -24,6 +24,16 @@ void add_reductions(Samples& s) {
   for (const DType dtype : kAllTypes) {
     s.add("cumulative_sum", {s.numbers(dtype, {9})});
     s.add("cumulative_sum", {s.numbers(dtype, {2, 5, 3})}, {{"axis", std::int64_t{1}}});
+    s.add("cumulative_sum", {s.numbers(dtype, {3, 4})}, {{"axis", std::int64_t{-1}}, {"exclusive", true}, {"reverse", true}});
+    s.add("cumulative_prod", {s.numbers(dtype, {7})}, {{"reverse", true}});
+    s.add("cumulative_prod", {s.numbers(dtype, {2, 5, 3})}, {{"axis", std::int64_t{1}}, {"exclusive", true}});
+  }
+  for (const char* op : {"cumulative_sum", "cumulative_prod"}) {
+    for (const bool exclusive : {false, true}) {
+      s.add(op, {s.numbers(f32, {5000}, {0.99, 1.01})}, {{"exclusive", exclusive}, {"reverse", true}});
+      s.add(op, {s.numbers(f32, {30, 9}, {0.5, 2})}, {{"axis", std::int64_t{0}}, {"exclusive", exclusive}});
+      s.add(op, {s.numbers(f32, {0, 3})}, {{"axis", std::int64_t{0}}, {"exclusive", exclusive}});
+    }
   }
   for (const char* op : {"softmax", "log_softmax"}) {
     for (const DType dtype : {f32, f64, f16, bf16}) {

@@ -253,6 +253,53 @@ def order():
                tolerance=0)
 
 
+TRACK = """
+- y: zeros([2000, 1024])
+- for: t in 2000
+  do:
+    - y: dynamic_update_slice(y, x, [t, 0])
+"""
+
+
+def track_numpy(x):
+    track = np.zeros((2000, 1024), np.float32)
+    for t in range(2000):
+        track[t] = x
+    return track
+
+
+def track_torch(x):
+    track = torch.zeros(2000, 1024)
+    for t in range(2000):
+        track[t] = x
+    return track
+
+
+def updates():
+    target = Target(best=0.9)
+
+    def places(*shape, below, dtype=np.int64):
+        return np.random.default_rng(2).integers(0, below, shape).astype(dtype)
+
+    def added_at(x, i, u):
+        y = x.copy()
+        np.add.at(y, i, u)
+        return y
+
+    yield Case("scatter_add 1M to 100000", lambda: {"x": numbers(100000), "i": places(1000000, below=100000), "u": numbers(1000000, seed=3)},
+               "- y: scatter_add(x, i, u)", added_at, target, torch=lambda x, i, u: torch.index_add(x, 0, i, u), tolerance=1e-5)
+    yield Case("scatter_add 65536 rows of 64", lambda: {"x": numbers(10000, 64), "i": places(65536, below=10000), "u": numbers(65536, 64, seed=3)},
+               "- y: scatter_add(x, i, u)", added_at, target, torch=lambda x, i, u: torch.index_add(x, 0, i, u), tolerance=1e-5)
+    yield Case("take_along_axis 4096x1024", lambda: {"x": numbers(4096, 1024), "i": places(4096, 1024, below=1024)},
+               "- y: take_along_axis(x, i)", lambda x, i: np.take_along_axis(x, i, axis=1), target,
+               torch=lambda x, i, out: torch.gather(x, 1, i, out=out), onnx="y = GatherElements <axis = 1> (x, i)", tolerance=0)
+    yield Case("gather_nd 1M of 1000x1000", lambda: {"x": numbers(1000, 1000), "i": places(1000000, 2, below=1000)},
+               "- y: gather_nd(x, i)", lambda x, i: x[i[:, 0], i[:, 1]], target, torch=lambda x, i: x[i[:, 0], i[:, 1]],
+               onnx="y = GatherND (x, i)", shape=(1000000,), tolerance=0)
+    yield Case("2000 rows of 1024 written in a loop", lambda: {"x": numbers(1024)}, TRACK, track_numpy, target, torch=track_torch,
+               shape=(2000, 1024), tolerance=0, is_program=True)
+
+
 def primitives():
-    for family in (products, elementwise, scalars, rows, attention, short_rows, order):
+    for family in (products, elementwise, scalars, rows, attention, short_rows, order, updates):
         yield from family()

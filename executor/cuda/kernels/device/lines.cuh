@@ -9,6 +9,12 @@ struct Larger {
 struct Sum {
   template <class T>
   static T merge(T a, T b) { return a + b; }
+  static const int start = 0;
+};
+struct Product {
+  template <class T>
+  static T merge(T a, T b) { return a * b; }
+  static const int start = 1;
 };
 
 /// What `Op` makes of the values of the whole team, in each of its threads.
@@ -32,31 +38,35 @@ inline T merge_all(T value, int place, u64* room) {
   return value;
 }
 
-/// The sum of the values of the threads in front (teams of neighbours), and of all in `total`.
-template <int along, class T>
-inline T sum_in_front(T value, int place, u64* room, T& total) {
+/// What `Op` makes of the values of the threads in front (teams of neighbours), and of all in `total`.
+template <class Op, int along, class T>
+inline T merge_in_front(T value, int place, u64* room, T& total) {
   const int width = along < 32 ? along : 32, lane = place % width;
   T sum = value;
 #pragma unroll
   for (int far = 1; far < width; far *= 2) {
     const T before = __shfl_up_sync(0xffffffffu, sum, far, width);
-    if (lane >= far) sum = before + sum;
+    if (lane >= far) sum = Op::merge(before, sum);
   }
   T front = __shfl_up_sync(0xffffffffu, sum, 1, width);
-  if (lane == 0) front = 0;
+  if (lane == 0) front = (T)Op::start;
   total = __shfl_sync(0xffffffffu, sum, width - 1, width);
   if (along <= 32) return front;
   T* const warps = (T*)room;
   const int warp = (int)threadIdx.x / 32, first = warp - place / 32;
   if (lane == 0) warps[warp] = total;
   __syncthreads();
-  T before = 0;
-  total = 0;
+  T before = (T)Op::start;
+  total = (T)Op::start;
 #pragma unroll
   for (int w = 0; w < along / 32; ++w) {
-    if (first + w < warp) before = before + warps[first + w];
-    total = total + warps[first + w];
+    if (first + w < warp) before = Op::merge(before, warps[first + w]);
+    total = Op::merge(total, warps[first + w]);
   }
   __syncthreads();
-  return before + front;
+  return Op::merge(before, front);
+}
+template <int along, class T>
+inline T sum_in_front(T value, int place, u64* room, T& total) {
+  return merge_in_front<Sum, along>(value, place, room, total);
 }

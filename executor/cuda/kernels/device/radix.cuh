@@ -1,0 +1,64 @@
+// A stable radix sort by four bits a pass, of keys with numbers: what a block does with its keys, and what the keys of elements are. Thread t
+// of a block has the keys from `begin` to `end`, which are behind those of the threads before it; `counters` and `room` are shared memory
+// for 16 u32 and for eight bytes a thread.
+
+/// Equal for equal elements, greater for greater ones; a NaN is greater than all.
+template <class T, class Key, bool floating>
+struct KeyOf {
+  static Key of(T x) {
+    const bool has_sign = (T)-1 < (T)0;
+    const Key key = (Key)x ^ (has_sign ? (Key)1 << (8 * sizeof(T) - 1) : (Key)0);
+    return sizeof(T) == sizeof(Key) ? key : key & (((Key)1 << (8 * sizeof(T) & (8 * sizeof(Key) - 1))) - 1);
+  }
+};
+template <class T>
+struct KeyOf<T, u32, true> {
+  static u32 of(T x) {
+    const f32 value = plain(load(x));
+    if (value != value) return 0xffffffffu;
+    const u32 bits = value == 0 ? 0 : __float_as_uint(value);
+    return bits >> 31 ? ~bits : bits | 0x80000000u;
+  }
+};
+template <class T>
+struct KeyOf<T, u64, true> {
+  static u64 of(T x) {
+    const f64 value = plain(load(x));
+    if (value != value) return ~(u64)0;
+    const u64 bits = value == 0 ? 0 : (u64)__double_as_longlong(value);
+    return bits >> 63 ? ~bits : bits | (u64)1 << 63;
+  }
+};
+
+/// counters[digit * threads + t]: where the first key of that digit of thread t stands among the block's, sorted by the digit.
+template <int threads, class Key, class Index>
+inline void rank_digits(const Key* keys, Index begin, Index end, int shift, u32* counters, u64* room) {
+  const int t = (int)threadIdx.x;
+  for (int d = 0; d < 16; ++d) counters[d * threads + t] = 0;
+  __syncthreads();
+  for (Index i = begin; i < end; ++i) ++counters[(int)(keys[i] >> shift & 15) * threads + t];
+  __syncthreads();
+  u32 sum = 0, total;
+  for (int k = 0; k < 16; ++k) sum += counters[t * 16 + k];
+  u32 front = sum_in_front<threads>(sum, t, room, total);
+  for (int k = 0; k < 16; ++k) {
+    const u32 here = counters[t * 16 + k];
+    counters[t * 16 + k] = front;
+    front += here;
+  }
+  __syncthreads();
+}
+
+/// The keys of a thread and their numbers to where `rank_digits` and `further`, by digit, say.
+template <int threads, class Key, class Index>
+inline void move_digits(const Key* keys, const u32* numbers, Index begin, Index end, int shift, u32* counters, const u32* further, Key* keys_to,
+                        u32* numbers_to) {
+  const int t = (int)threadIdx.x;
+  for (Index i = begin; i < end; ++i) {
+    const Key key = keys[i];
+    const int digit = (int)(key >> shift & 15);
+    const u32 to = counters[digit * threads + t]++ + (further ? further[digit] : 0);
+    keys_to[to] = key;
+    numbers_to[to] = numbers[i];
+  }
+}

@@ -1,0 +1,176 @@
+// take_along_axis, gather_nd and the scatters, all as one walk over indices (graph/ops/places.h). A scatter sorts its updates by where they
+// go, stably; then one thread makes all those of a place in the order of the indices, whatever they are reduced by: every bit is the
+// host's. An index that leads nowhere is told by the words of `fault`, and nothing is read or written for it.
+#include <bit>
+#include <limits>
+
+#include "executor/cuda/kernels/pieces.h"
+#include "executor/cuda/kernels/place_kernels.h"
+#include "executor/cuda/kernels/radix.h"
+#include "graph/ops/places.h"
+
+namespace cleave::runtime::cuda {
+namespace {
+
+using ops::Places;
+using ops::Reduction;
+
+constexpr std::string_view kTellFault = "if (fault[0] == 0) {\n        fault[1] = (u64)wrong;\n        fault[0] = ticket;\n      }\n";
+
+Places places_of(const KernelRequest& request) {
+  return ops::places_of(request.op->name, std::span(request.input_types).first(2), *request.attributes);
+}
+
+/// Statements for run `i` (a name): `at` is where it begins, in units of which a run has `run`; `there` says whether there is such a place,
+/// and `wrong` which index has none.
+void find_place(KernelText& kernel, const KernelRequest& request, const Places& places, const std::string& i, std::int64_t run) {
+  const auto units = [&](std::int64_t elements) { return places.run == 0 ? 0 : elements / places.run * run; };
+  std::vector<ops::Strides> strides = {places.fixed, places.indices};
+  for (std::int64_t& stride : strides[0]) stride = units(stride);
+  kernel.locate(make_walk(places.shape, strides), i);
+  kernel << "    Index at = at0;\n    i64 wrong = 0;\n    bool there = true;\n";
+  for (std::size_t a = 0; a < places.extents.size(); ++a) {
+    const std::string extent = kernel.constant(places.extents[a]);
+    kernel << "    {\n      const i64 index = " << index_element("x1[at1 + " + std::to_string(a) + "]", request.input_types[1].dtype)
+           << ", place = index < 0 ? index + " << extent << " : index;\n      if (there && (place < 0 || place >= " << extent
+           << ")) {\n        there = false;\n        wrong = index;\n      }\n"
+           << "      if (there) at += (Index)place * " << kernel.index(units(places.strides[a])) << ";\n    }\n";
+  }
+}
+
+std::string words_of_fault(const KernelRequest& request) {
+  return ops::no_such_place(request.op->name, "{}", request.input_types[0].shape);
+}
+
+/// Where no run is made, but there are indices: they are looked at all the same.
+KernelText look_at_indices(const KernelRequest& request, const Architecture& architecture, const Places& places, bool wide) {
+  const auto axes = static_cast<std::int64_t>(places.extents.size());
+  KernelText kernel("look_at_indices", wide);
+  kernel.begin_loop(axes == 0 ? 0 : request.input_types[1].elements() / axes, architecture);
+  for (std::int64_t a = 0; a < axes; ++a) {
+    const std::string extent = kernel.constant(places.extents[static_cast<std::size_t>(a)]);
+    kernel << "    {\n      const i64 wrong = "
+           << index_element("x1[i * " + kernel.index(axes) + " + " + std::to_string(a) + "]", request.input_types[1].dtype)
+           << ";\n      if (wrong < -" << extent << " || wrong >= " << extent << ") {\n      " << kTellFault
+           << "      continue;\n      }\n    }\n";
+  }
+  kernel.end_loop();
+  return kernel;
+}
+
+/// The index keeps its type, all else is bytes.
+KernelRequest of_bytes_but_indices(const KernelRequest& request) {
+  KernelRequest bytes = of_bytes(request);
+  bytes.input_types[1].dtype = request.input_types[1].dtype;
+  return bytes;
+}
+
+KernelSource build_gather(const KernelRequest& request, const Architecture& architecture) {
+  const TensorType& result = request.result_types[0];
+  const Places places = places_of(request);
+  const bool wide = needs_wide_indices(request, architecture);
+  const KernelRequest bytes = of_bytes_but_indices(request);
+  if (result.elements() == 0) {
+    const KernelText look = look_at_indices(request, architecture, places, wide);
+    return assemble(bytes, {}, std::span(&look, 1), 0, words_of_fault(request));
+  }
+  const std::int64_t size = size_of(result.dtype), piece = piece_bytes(places.run * size), run = places.run * size / piece;
+  KernelText kernel("gather", wide);
+  kernel << "  typedef " << piece_type(piece) << " Piece;\n";
+  kernel.begin_loop(result.bytes() / piece, architecture);
+  kernel << "    const Index r = " << kernel.quotient("i", run) << ", p = i - r * " << kernel.index(run) << ";\n";
+  find_place(kernel, request, places, "r", run);
+  kernel << "    if (!there) {\n      " << kTellFault << "      continue;\n    }\n    ((Piece*)y0)[i] = ((const Piece*)x0)[at + p];\n";
+  kernel.end_loop();
+  return assemble(bytes, {}, std::span(&kernel, 1), 0, words_of_fault(request));
+}
+
+// --- scatters ----------------------------------------------------------------------------------------------------------------------------
+
+KernelText copy_unless_there(const TensorType& x, const Architecture& architecture, bool wide) {
+  KernelText kernel("copy_unless_there", wide);
+  const std::int64_t piece = piece_bytes(x.bytes());
+  kernel << "  typedef " << piece_type(piece) << " Piece;\n  if ((const void*)y0 == (const void*)x0) return;\n";
+  kernel.begin_loop(x.bytes() / piece, architecture);
+  kernel << "    ((Piece*)y0)[i] = ((const Piece*)x0)[i];\n";
+  kernel.end_loop();
+  return kernel;
+}
+
+std::string_view step_of(Reduction reduction) {
+  switch (reduction) {
+    case Reduction::none: return "b";
+    case Reduction::add: return "a + b";
+    case Reduction::mul: return "a * b";
+    case Reduction::max: return "a != a || a >= b ? a : b";
+    case Reduction::min: return "a != a || a <= b ? a : b";
+  }
+  return {};
+}
+
+/// A thread for each element of a place: it makes all updates of the place if it stands at the first of them.
+KernelText make_updates(const KernelRequest& request, const Architecture& architecture, const Places& places, const RadixSort& sort,
+                        std::int64_t rows, bool wide) {
+  const std::string type = name_of(request.result_types[0].dtype);
+  const std::int64_t count = places.count();
+  const Reduction reduction = ops::reduction_of(request.op->name, *request.attributes);
+  KernelText kernel("make_updates", wide);
+  sort.declare_sorted(kernel);
+  kernel.begin_loop(count * places.run, architecture);
+  kernel << "    const Index r = " << kernel.quotient("i", places.run) << ", p = i - r * " << kernel.index(places.run) << ";\n"
+         << "    const auto key = keys[r];\n    if ((i64)key == " << kernel.constant(rows)
+         << " || (r > 0 && keys[r - 1] == key)) continue;\n"
+         << "    " << type << "* const to = y0 + (Index)key * " << kernel.index(places.run) << " + p;\n    Index last = r;\n";
+  const std::string update = "x2[(Index)numbers[last] * " + kernel.index(places.run) + " + p]";
+  if (reduction == Reduction::none) {
+    kernel << "    while (last + 1 < " << kernel.index(count) << " && keys[last + 1] == key) ++last;\n    *to = " << update << ";\n";
+  } else {
+    kernel << "    " << type << " sum = *to;\n    for (; last < " << kernel.index(count) << " && keys[last] == key; ++last) {\n"
+           << "      const Compute<" << type << "> a = load(sum), b = load(" << update << ");\n      sum = store<" << type << ">(Compute<"
+           << type << ">(" << step_of(reduction) << "));\n    }\n    *to = sum;\n";
+  }
+  kernel.end_loop();
+  return kernel;
+}
+
+KernelSource build_scatter(const KernelRequest& request, const Architecture& architecture) {
+  const TensorType& x = request.result_types[0];
+  const Places places = places_of(request);
+  const bool wide = needs_wide_indices(request, architecture);
+  std::vector<KernelText> before;
+  if (x.elements() > 0) before.push_back(copy_unless_there(x, architecture, wide));
+  const std::int64_t count = places.count();
+  if (x.elements() == 0 || count == 0) {
+    before.push_back(look_at_indices(request, architecture, places, wide));
+    return assemble(request, {}, before, 0, words_of_fault(request));
+  }
+  const std::int64_t rows = x.elements() / places.run;
+  const RadixSort sort(1, count, std::bit_width(static_cast<std::uint64_t>(rows)), wide);
+  KernelText& keys = before.emplace_back("find_places", wide);
+  sort.declare_unsorted(keys);
+  keys.begin_loop(count, architecture);
+  find_place(keys, request, places, "i", 1);
+  keys << "    if (!there) {\n      " << kTellFault << "    }\n    keys[i] = (" << sort.key_type() << ")(there ? at : (Index)"
+       << keys.constant(rows) << ");\n    numbers[i] = (u32)i;\n";
+  keys.end_loop();
+  std::vector<KernelText> behind = {make_updates(request, architecture, places, sort, rows, wide)};
+  return sort.assemble_around(request, std::move(before), std::move(behind), 0, words_of_fault(request));
+}
+
+/// Updates are numbered by 32 bits.
+bool few_updates(const KernelRequest& request) {
+  return places_of(request).count() <= std::numeric_limits<std::int32_t>::max();
+}
+
+}  // namespace
+
+std::span<const KernelRow> scatter_kernels() {
+  static constexpr KernelRow rows[] = {{"take_along_axis", build_gather},
+                                       {"gather_nd", build_gather},
+                                       {"scatter", build_scatter, few_updates},
+                                       {"scatter_add", build_scatter, few_updates},
+                                       {"scatter_nd", build_scatter, few_updates}};
+  return rows;
+}
+
+}  // namespace cleave::runtime::cuda

@@ -1,0 +1,62 @@
+// Places: where in an array computed indices lead, in one form for all operations that gather from them or scatter to them.
+#pragma once
+
+#include "graph/attributes.h"
+#include "graph/ops/positions.h"
+#include "graph/ops/rules.h"
+#include "graph/ops/strided.h"
+
+namespace cleave::ops {
+
+/// Runs of `run` elements, one for each index of `shape`; that of index i is at sum i_k * fixed_k, and as many strides further along each
+/// of the chosen axes as the index of that axis says. The indices for i stand side by side, from sum i_k * indices_k on. The runs' own
+/// array (the result of a gather, the updates of a scatter) has them one behind the other. Runs of two i that differ along an axis whose
+/// `fixed` is not 0 are never the same.
+struct Places {
+  std::int64_t run = 1;
+  Shape shape;
+  Strides fixed, indices;
+  Shape extents;    ///< of the chosen axes
+  Strides strides;  ///< … in elements
+
+  [[nodiscard]] std::int64_t count() const {
+    std::int64_t count = 1;
+    for (const std::int64_t extent : shape) count *= extent;
+    return count;
+  }
+};
+
+/// Of a call of the family `scatter` that its type rule accepts.
+Places places_of(std::string_view op, Types inputs, const Attributes& attributes);
+
+enum class Reduction : std::uint8_t { none, add, mul, max, min };
+/// How a scatter meets what is there already.
+Reduction reduction_of(std::string_view op, const Attributes& attributes);
+/// A scatter's one step. The last one wins where nothing is to be reduced.
+template <class C>
+C reduced(Reduction reduction, C a, C b) {
+  switch (reduction) {
+    case Reduction::none: return b;
+    case Reduction::add: return static_cast<C>(a + b);
+    case Reduction::mul: return static_cast<C>(a * b);
+    case Reduction::max: return a != a || a >= b ? a : b;
+    case Reduction::min: return a != a || a <= b ? a : b;
+  }
+  return b;
+}
+
+/// The first index that leads nowhere.
+template <class Index>
+const Index* first_outside(const Places& places, const Index* indices, std::int64_t count) {
+  const std::size_t axes = places.extents.size();
+  if (axes == 0) return nullptr;
+  for (std::int64_t at = 0; at < count; at += static_cast<std::int64_t>(axes)) {
+    for (std::size_t a = 0; a < axes; ++a) {
+      const Index* index = indices + at + static_cast<std::int64_t>(a);
+      if (place_of(to_position(*index), places.extents[a]) < 0) return index;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace cleave::ops
