@@ -18,6 +18,7 @@
 #include "graph/ops/neural.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/quantization.h"
+#include "graph/ops/recurrent.h"
 #include "graph/ops/statistics.h"
 #include "graph/ops/updates.h"
 #include "graph/text/text.h"

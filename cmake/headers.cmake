@@ -31,6 +31,7 @@ set(graph_headers
   graph/ops/linear_algebra.h
   graph/ops/ops.h
   graph/ops/quantization.h
+  graph/ops/recurrent.h
   graph/ops/statistics.h
   graph/ops/updates.h
   graph/passes/pass_table.h

@@ -45,6 +45,7 @@ std::span<const ops::OpFamily> ops::composite_families() {
       {"array_functions", "Arrays", array_functions},
       {"array_sums", "Sums and products of arrays", array_sums},
       {"einsum", "Sums of products", einsum_functions},
+      {"recurrent", "Recurrent networks", recurrent_functions},
       {"transposed_convolution", "Transposed convolutions", transposed_convolution_functions},
       {"pooling", "Pools of whole channels", pooling_functions},
       {"normalization", "Normalizations", normalization_functions},

@@ -44,6 +44,7 @@ std::span<const OpDef> einsum_functions();                  ///< einsum
 std::span<const OpDef> normalization_functions();           ///< batch_norm … lp_norm
 std::span<const OpDef> pooling_functions();                 ///< global_average_pool, global_max_pool
 std::span<const OpDef> quantization_functions();            ///< quantize, dequantize
+std::span<const OpDef> recurrent_functions();               ///< lstm, gru, rnn
 std::span<const OpDef> resampling_functions();              ///< resize
 std::span<const OpDef> statistics_functions();              ///< var, std
 std::span<const OpDef> transposed_convolution_functions();  ///< conv_transpose

@@ -14,6 +14,7 @@
 #include "graph/ops/neural.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/quantization.h"
+#include "graph/ops/recurrent.h"
 #include "graph/ops/statistics.h"
 #include "graph/ops/updates.h"
 #include "graph/trace/host_call.h"
@@ -52,6 +53,9 @@ Graph everything() {
     const Tensor places = argsort(f), pairs = zeros({4, 2}, {DType::i32});
     take_along_axis(f, places), gather_nd(f, pairs), scatter(f, places, f, {.axis = 1, .reduction = Reduction::max});
     scatter_add(f, i, zeros({3, 3})), scatter_nd(f, pairs, zeros({4}), Reduction::add);
+    const Tensor sequence = zeros({5, 1, 2});
+    lstm(sequence, zeros({1, 8, 2}), zeros({1, 8, 2})), gru(sequence, zeros({1, 6, 2}), zeros({1, 6, 2})),
+        rnn(sequence, zeros({1, 2, 2}), zeros({1, 2, 2}));
     sort(f), argsort(f, {.axis = 0, .descending = true}), top_k(f, 2), unique(f);
     tril(f), triu(f, 1), diagonal(f), matrix_trace(f), roll(f, {1}), moveaxis(f, {0}, {1}), unstack(f), split(f, 3, 1), meshgrid({i, i});
     zeros_like(f), ones_like(f, DType::i64), full_like(f, 2), linspace(0, 1, 5), diff(f), logsumexp(f), count_nonzero(f);

@@ -61,6 +61,28 @@ def einsum():
     yield Case("einsum of integers", "einsum(\"ij,ij->i\", [x, x])", {"x": i}, lambda x: np.einsum("ij,ij->i", x, x))
 
 
+def recurrent():
+    length, batch, width, n = 6, 3, 5, 4
+    for name, op, gates, results in (("lstm", "LSTM", 4, 3), ("gru", "GRU", 3, 2), ("rnn", "RNN", 1, 2)):
+        for direction, both in (("forward", 1), ("reverse", 1), ("bidirectional", 2)):
+            given = {"x": numbers(length, batch, width), "w": numbers(both, gates * n, width, seed=2), "r": numbers(both, gates * n, n, seed=3)}
+            rest = {"b": numbers(both, 2 * gates * n, seed=4), "h": numbers(both, batch, n, seed=5)}
+            if name == "lstm":
+                rest["c"] = numbers(both, batch, n, seed=6)
+            words = f", direction=\"{direction}\""
+
+            def with_onnx(x, w, r, *rest, op=op, results=results, direction=direction, **attributes):
+                inputs = [x, w, r, *rest[:1], None, *rest[1:]] if rest else [x, w, r]
+                return onnx_op(op, inputs, results=results, direction=direction, hidden_size=n, **attributes)
+
+            yield Case(f"{name}, {direction}", f"{name}(x, w, r{words})", given, with_onnx)
+            yield Case(f"{name}, {direction}, from a state", f"{name}(x, w, r, {', '.join(rest)}{words})", {**given, **rest}, with_onnx)
+            if name == "gru":
+                yield Case(f"gru, {direction}, linear before reset", f"gru(x, w, r, b, h, linear_before_reset=true{words})", {**given, **rest},
+                           lambda *inputs, f=with_onnx: f(*inputs, linear_before_reset=1))
+
+
 def cases():
     yield from attention()
     yield from einsum()
+    yield from recurrent()

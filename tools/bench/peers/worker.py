@@ -15,6 +15,7 @@ from peers.case import cleave_model
 from peers.networks import networks
 from peers.primitives import primitives
 from peers.programs import programs
+from peers.recurrent import recurrent
 from peers.table import PEERS
 from peers.transformers import transformers
 
@@ -23,7 +24,7 @@ HOPELESS = 5  # times slower than the best peer: such a peer is timed once, not 
 
 
 def all_cases():
-    return [*primitives(), *programs(), *transformers(), *networks()]
+    return [*primitives(), *programs(), *transformers(), *recurrent(), *networks()]
 
 
 def settle(most=0.5):
