@@ -249,6 +249,8 @@ class Matrices final : public HostKernel {
 
   template <class T>
   Status run_as(const KernelCall& call, Routine<T> routine, std::vector<Memory<T>>& memories) {
+    const auto empty = [](const TensorView& result) { return result.type->elements() == 0; };
+    if (std::all_of(call.results.begin(), call.results.end(), empty)) return {};  // however many empty matrices there are
     const ops::MatrixBatch batch(call.results[0].type->shape, call.inputs);
     const std::int64_t count = batch.count(), threads = call.workers.threads();
     const auto [m, n] = batch.extents(0);

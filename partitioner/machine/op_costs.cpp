@@ -46,13 +46,22 @@ std::vector<DType> near_types(DType type) {
     case i64: return {i32, f64, f32};
     case u8: return {boolean, i32, i64, f32};
     case boolean: return {u8, i32, i64, f32};
-    case i8: return {u8, boolean, i32, i64, f32};
-    case i16: return {u16, f16, bf16, i32, i64, f32};
-    case u16: return {i16, f16, bf16, i32, i64, f32};
-    case u32: return {i32, i64, f32, f64};
-    case u64: return {i64, i32, f64, f32};
+    default: return {};
   }
   return {};
+}
+
+/// The type whose tables stand for those of integers that nobody measures: of the same size, or the next larger.
+DType measured_as(DType type) {
+  using enum DType;
+  switch (type) {
+    case i8: return u8;
+    case i16:
+    case u16:
+    case u32: return i32;
+    case u64: return i64;
+    default: return type;
+  }
 }
 
 double between(double from, double to, double part) {
@@ -223,7 +232,8 @@ void OpCosts::find_forms(const Key& key, Known& known) const {
   }
 }
 
-OpCosts::Known OpCosts::find(const Key& key) const {
+OpCosts::Known OpCosts::find(const Key& wanted) const {
+  const Key key = table(wanted, "") ? wanted : Key{wanted.first, measured_as(wanted.second)};
   Known known;
   find_seconds(key, known);
   if (known.seconds.empty()) return known;

@@ -141,7 +141,7 @@ class DeviceCalibration {
     for (std::size_t i = 0; i < prepared.inputs.size(); ++i) {
       const Range& range = prepared.inputs[i];
       const DType type = prepared.call.inputs[i].dtype;
-      const std::int64_t indices = i + 1 == prepared.inputs.size() ? prepared.call.indices : 0;
+      const std::int64_t indices = prepared.call.indices_of(i);
       const std::int64_t piece = std::min(options_.largest_copy, range.bytes);
       if (piece > 0) fill(staging_, type, piece, indices);
       for (std::int64_t done = 0; done < range.bytes; done += piece) {

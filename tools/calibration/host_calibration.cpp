@@ -97,7 +97,7 @@ class HostCalibration {
     for (std::size_t i = 0; i < call.inputs.size() + call.results.size(); ++i) {
       const bool input = i < call.inputs.size();
       const TensorType& type = input ? call.inputs[i] : call.results[i - call.inputs.size()];
-      const std::int64_t indices = i + 1 == call.inputs.size() ? call.indices : 0;
+      const std::int64_t indices = input ? call.indices_of(i) : 0;
       std::byte* data = input ? operand(i, type, indices) : memory(results_[i - call.inputs.size()], type.bytes());
       if (!data) return std::optional<double>();
       views.push_back({&type, data});

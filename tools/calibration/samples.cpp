@@ -219,28 +219,32 @@ class Maker {
     return true;
   }
 
+  /// An operand of whole numbers from 0 to `extent` - 1.
+  void take_indices(Shape shape, std::int64_t extent) {
+    sample_.indices = extent;
+    sample_.indexed_by = sample_.inputs.size();
+    sample_.inputs.push_back({DType::i32, std::move(shape)});
+  }
+
   bool gather() {
     if (sample_.op->name == "one_hot") {
       constexpr std::int64_t kDepth = 16;
       set("depth", kDepth);
-      sample_.inputs.push_back({DType::i32, {std::max<std::int64_t>(1, elements_ / kDepth)}});
-      sample_.indices = kDepth;
+      take_indices({std::max<std::int64_t>(1, elements_ / kDepth)}, kDepth);
       return form_.empty();
     }
     if (sample_.op->name == "dynamic_slice" || sample_.op->name == "dynamic_update_slice") {
       take({2 * elements_});
       if (sample_.op->name == "dynamic_update_slice") take({elements_});
-      sample_.inputs.push_back({DType::i32, {}});
-      sample_.indices = 1;
-      set("sizes", Integers{elements_});
+      take_indices({}, 1);
+      if (sample_.op->name == "dynamic_slice") set("sizes", Integers{elements_});
       return form_.empty();
     }
     if (sample_.op->name != "take") return scatters();
     if (!form_.empty() && form_ != "run") return false;
     const std::int64_t run = form_.empty() ? std::min<std::int64_t>(64, elements_) : extent_, lines = elements_ / run;
     take({lines, run});
-    sample_.inputs.push_back({DType::i32, {lines}});
-    sample_.indices = lines;
+    take_indices({lines}, lines);
     set("axis", std::int64_t{0});
     return true;
   }
@@ -250,9 +254,8 @@ class Maker {
     const std::string& name = sample_.op->name;
     const bool by_tuples = name == "gather_nd" || name == "scatter_nd";
     take({elements_});
-    sample_.inputs.push_back({DType::i32, by_tuples ? Shape{elements_, 1} : Shape{elements_}});
+    take_indices(by_tuples ? Shape{elements_, 1} : Shape{elements_}, elements_);
     if (name.starts_with("scatter")) take({elements_});
-    sample_.indices = elements_;
     return form_.empty();
   }
 

@@ -16,7 +16,9 @@ struct Sample {
   const OpDef* op = nullptr;
   Attributes attributes;
   std::vector<TensorType> inputs, results;
-  std::int64_t indices = 0;  ///< the last input holds whole numbers from 0 to one less; 0: it is like the others
+  std::int64_t indices = 0;    ///< an input holds whole numbers from 0 to one less; 0: all are alike
+  std::size_t indexed_by = 0;  ///< which
+  [[nodiscard]] std::int64_t indices_of(std::size_t input) const { return input == indexed_by ? indices : 0; }
   planner::OpWork work;
 
   [[nodiscard]] std::int64_t bytes() const;

@@ -145,7 +145,7 @@ KernelSource build_scatter(const KernelRequest& request, const Architecture& arc
     return assemble(request, {}, before, 0, words_of_fault(request));
   }
   const std::int64_t rows = x.elements() / places.run;
-  const RadixSort sort(1, count, std::bit_width(static_cast<std::uint64_t>(rows)), wide);
+  const RadixSort sort(1, count, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(rows))), wide);
   KernelText& keys = before.emplace_back("find_places", wide);
   sort.declare_unsorted(keys);
   keys.begin_loop(count, architecture);

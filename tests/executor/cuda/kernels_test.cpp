@@ -395,7 +395,8 @@ TEST(CudaKernels, CoverTheVocabularyButForTheOpsOfTheHost) {
   for (const OpSample& each : op_samples()) {
     const KernelRequest request = request_for(each);
     const bool here = cuda::has_kernel(request) || cuda::has_matmul(request);
-    const bool accelerated = !of_the_host.contains(each.op->name);
+    const std::string_view family = family_of(each.op->name);
+    const bool accelerated = !of_the_host.contains(each.op->name) && family != "linear_algebra" && family != "fourier";
     EXPECT_TRUE(here || !accelerated) << describe(each);
     seen.insert(each.op->name);
     // What the planner is told is the same.

@@ -60,6 +60,21 @@ class Calls {
     } else if (name == "matmul") {
       for (const auto& shapes : {std::vector<Shape>{{n_}, {n_}}, {{3, n_}, {n_, 2}}, {{n_, 3}, {3, 5}}, {{2, 3}, {3, n_}}, {{n_, 2}, {2}}})
         add(shapes);
+    } else if (name == "conv") {
+      add({{1, 2, n_}, {3, 2, 3}});
+      add({{2, 2, n_, 5}, {4, 1, 3, 3}, {4}}, {{"group", std::int64_t{2}}, {"pads", Integers{1, 1, 1, 1}}});
+      add({{1, n_, 3}, {2, n_, 1}});
+    } else if (has("kernel_shape")) {
+      add({{1, 2, n_}}, {{"kernel_shape", Integers{3}}, {"pads", Integers{1, 1}}});
+      add({{2, 3, n_, 5}}, {{"kernel_shape", Integers{2, 3}}, {"strides", Integers{2, 1}}});
+    } else if (name == "attention") {
+      add({{2, n_, 4}, {2, n_, 4}, {2, n_, 3}});
+      add({{3, n_}, {5, n_}, {5, n_}});
+    } else if (name == "lstm_cell" || name == "gru_cell") {
+      const std::int64_t gates = name == "lstm_cell" ? 4 : 3;
+      add({{2, gates * n_}, {2, gates * n_}, {2, n_}});
+    } else if (name == "bitcast") {
+      for (const DType target : kAllTypes) add({{2, n_}}, {{"dtype", target}});
     } else if (has("keepdims")) {
       add({{n_}});
       add({{2, n_}}, {{"axis", std::int64_t{1}}});
@@ -237,9 +252,12 @@ const std::set<std::string> kWithTwin = {"sum",     "prod",         "mean",     
                                          "argmin",  "matmul",       "cumulative_sum", "astype", "equal", "not_equal", "less", "less_equal",
                                          "greater", "greater_equal"};
 
-/// Whose operands are matrices or pairs that must fit, or must not hold NaN: the samples and tests/reference try these at many lengths.
-const std::set<std::string_view> kElsewhere = {"solve", "inv",      "det",     "slogdet", "cholesky", "qr",   "eigh",
-                                               "svd",   "eigvalsh", "svdvals", "fft",     "ifft",     "rfft", "irfft"};
+/// Whose operands are matrices, pairs or positions that must fit, or must not hold NaN: samples and tests/reference try them at many
+/// lengths.
+const std::set<std::string_view> kElsewhere = {
+    "solve",           "inv",       "det",     "slogdet",     "cholesky",  "qr",    "eigh",          "svd",
+    "eigvalsh",        "svdvals",   "fft",     "ifft",        "rfft",      "irfft", "dynamic_slice", "dynamic_update_slice",
+    "take_along_axis", "gather_nd", "scatter", "scatter_add", "scatter_nd"};
 
 std::vector<const OpDef*> swept_ops() {
   std::vector<const OpDef*> ops;
