@@ -136,11 +136,9 @@ class Lowering {
     }
     if (axes.empty()) return term;
     const DType dtype = term.part.dtype();
-    return {as(dtype, c_("sum", {term.part}, {{"axis", std::move(axes)}})), std::move(labels)};
+    Part sum = c_.as(dtype, c_("sum", {term.part}, {{"axis", std::move(axes)}}));  // small integers are summed in larger ones
+    return {std::move(sum), std::move(labels)};
   }
-
-  /// Small integers are summed in larger ones.
-  Part as(DType dtype, const Part& part) { return part.dtype() == dtype ? part : c_("astype", {part}, {{"dtype", dtype}}); }
 
   /// The two that take the fewest multiplications; the first such, so that equal programs are traced equally.
   [[nodiscard]] std::pair<std::size_t, std::size_t> cheapest(const std::vector<Term>& terms) const {
@@ -188,7 +186,7 @@ class Lowering {
     };
     const Part rows = reshaped(ordered(std::move(a), joined(batch, left, inner)).part, matrices(left, inner));
     const Part columns = reshaped(ordered(std::move(b), joined(batch, inner, right)).part, matrices(inner, right));
-    const Part products = as(promote(rows.dtype(), columns.dtype()), c_("matmul", {rows, columns}));
+    const Part products = c_.as(promote(rows.dtype(), columns.dtype()), c_("matmul", {rows, columns}));
     return {reshaped(products, shape(result)), std::move(result)};
   }
 

@@ -53,10 +53,6 @@ TypeResult dequantize_type(Types inputs, const Attributes& attributes) {
   return give("dequantize", inputs, {inputs[1].dtype, inputs[0].shape});
 }
 
-Part converted(Composer& c, const Part& part, DType dtype) {
-  return part.dtype() == dtype ? part : c("astype", {part}, {{"dtype", dtype}});
-}
-
 /// A scale or zero point of several elements, with axes of extent 1 behind so that it broadcasts along its axis.
 Part along_axis(Composer& c, const Part& part, const Part& x, const Attributes& attributes) {
   if (part.rank() == 0) return part;
@@ -73,10 +69,10 @@ DType computed_in(const Part& x, const Part& scale) {
 std::vector<Part> expand_quantize(Composer& c, const std::vector<Part>& inputs, const Attributes& attributes) {
   const Part &x = inputs[0], &scale = inputs[1];
   const DType wide = computed_in(x, scale);
-  Part steps = c("round", {c.divide(converted(c, x, wide), along_axis(c, converted(c, scale, wide), x, attributes))});
-  if (inputs.size() > 2) steps = c.add(steps, along_axis(c, converted(c, inputs[2], wide), x, attributes));
+  Part steps = c("round", {c.divide(c.as(wide, x), along_axis(c, c.as(wide, scale), x, attributes))});
+  if (inputs.size() > 2) steps = c.add(steps, along_axis(c, c.as(wide, inputs[2]), x, attributes));
   const DType result = inputs.size() > 2 ? inputs[2].dtype() : attributes.get_or<DType>("dtype", DType::u8);
-  return {converted(c, steps, result)};
+  return {c.as(result, steps)};
 }
 
 std::vector<Part> expand_dequantize(Composer& c, const std::vector<Part>& inputs, const Attributes& attributes) {
@@ -85,9 +81,9 @@ std::vector<Part> expand_dequantize(Composer& c, const std::vector<Part>& inputs
   Part steps = x;
   // i32 wraps as ONNX has it; smaller integers differ by more than they hold.
   if (inputs.size() > 2 && x.dtype() == DType::i32) steps = c.subtract(x, along_axis(c, inputs[2], x, attributes));
-  steps = converted(c, steps, wide);
-  if (inputs.size() > 2 && x.dtype() != DType::i32) steps = c.subtract(steps, along_axis(c, converted(c, inputs[2], wide), x, attributes));
-  return {converted(c, c.multiply(steps, along_axis(c, converted(c, scale, wide), x, attributes)), scale.dtype())};
+  steps = c.as(wide, steps);
+  if (inputs.size() > 2 && x.dtype() != DType::i32) steps = c.subtract(steps, along_axis(c, c.as(wide, inputs[2]), x, attributes));
+  return {c.as(scale.dtype(), c.multiply(steps, along_axis(c, c.as(wide, scale), x, attributes)))};
 }
 
 }  // namespace

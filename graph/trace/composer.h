@@ -53,6 +53,8 @@ class Composer {
   Part multiply(const Part& a, const Part& b) { return (*this)("multiply", {a, b}); }
   Part divide(const Part& a, const Part& b) { return (*this)("divide", {a, b}); }
 
+  /// Of element type `dtype`: itself, if it has that.
+  Part as(DType dtype, const Part& x) { return x.dtype() == dtype ? x : (*this)("astype", {x}, {{"dtype", dtype}}); }
   Part reshape(const Part& x, Shape shape) { return (*this)("reshape", {x}, {{"shape", std::move(shape)}}); }
   /// `count` trips over carried values: `body` gets the counter (i32) and the values as they are, and gives them as they become.
   Parts for_loop(const Part& count, const Parts& initial, const std::function<Parts(const Part& counter, const Parts& carried)>& body);
