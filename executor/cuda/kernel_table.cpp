@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "executor/cuda/kernels/kernels.h"
-#include "executor/cuda/kernels/place_kernels.h"
 #include "executor/cuda/matmul/matmul.h"
 
 namespace cleave::runtime::cuda {

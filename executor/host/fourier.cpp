@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "executor/host/fourier_plan.h"
-#include "executor/host/linear_algebra.h"
+#include "executor/host/kernels.h"
 #include "executor/host/scratch.h"
 
 namespace cleave::runtime::host {

@@ -5,10 +5,8 @@
 #include "executor/host/convolution/convolution.h"
 #include "executor/host/fused.h"
 #include "executor/host/kernels.h"
-#include "executor/host/linear_algebra.h"
 #include "executor/host/matmul/matmul.h"
 #include "executor/host/past_cache.h"
-#include "executor/host/place_kernels.h"
 #include "executor/host/row_group.h"
 #include "executor/host/rows.h"
 

@@ -27,18 +27,22 @@ std::span<const KernelRow> cell_kernels();
 std::span<const KernelRow> convolution_kernels();
 std::span<const KernelRow> creation_kernels();
 std::span<const KernelRow> elementwise_kernels();
+std::span<const KernelRow> fourier_kernels();
 std::span<const KernelRow> indexing_kernels();
 std::span<const KernelRow> joining_kernels();
+std::span<const KernelRow> linear_algebra_kernels();
 std::span<const KernelRow> matmul_kernels();
 std::span<const KernelRow> pooling_kernels();
 std::span<const KernelRow> random_kernels();
 std::span<const KernelRow> reduction_kernels();
 std::span<const KernelRow> scan_kernels();
+std::span<const KernelRow> scatter_kernels();
 std::span<const KernelRow> selection_kernels();
 std::span<const KernelRow> shape_kernels();
 std::span<const KernelRow> softmax_kernels();
 std::span<const KernelRow> sorting_kernels();
 std::span<const KernelRow> transfer_kernels();
+std::span<const KernelRow> window_kernels();
 
 /// A kernel of which nothing is made in advance.
 std::unique_ptr<HostKernel> plain_kernel(Kernel kernel);

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "executor/host/kernels.h"
 #include "executor/host/lapack.h"
-#include "executor/host/linear_algebra.h"
 #include "graph/ops/decompositions.h"
 #include "graph/ops/matrices.h"
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstring>
 
-#include "executor/host/place_kernels.h"
+#include "executor/host/kernels.h"
 #include "executor/host/strided_copy.h"
 #include "graph/ops/places.h"
 #include "graph/ops/wrapping.h"

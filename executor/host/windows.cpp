@@ -2,8 +2,8 @@
 // the memory plan has put the result there, and else copies it first.
 #include <array>
 
+#include "executor/host/kernels.h"
 #include "executor/host/movement.h"
-#include "executor/host/place_kernels.h"
 #include "graph/ops/positions.h"
 #include "graph/ops/wrapping.h"
 

@@ -3,8 +3,8 @@
 
 #include <numeric>
 
-#include "graph/ops/array_table.h"
 #include "graph/ops/calls.h"
+#include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
 #include "graph/ops/sums.h"
 #include "graph/trace/composer.h"

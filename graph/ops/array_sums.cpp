@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "graph/ops/array_functions.h"
-#include "graph/ops/array_table.h"
 #include "graph/ops/calls.h"
+#include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
 #include "graph/ops/sums.h"
 #include "graph/trace/composer.h"

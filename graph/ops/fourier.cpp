@@ -5,8 +5,8 @@
 #include <limits>
 #include <numbers>
 
-#include "graph/ops/array_table.h"
 #include "graph/ops/calls.h"
+#include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
 
 namespace cleave {

@@ -3,10 +3,10 @@
 
 #include <cmath>
 
-#include "graph/ops/array_table.h"
 #include "graph/ops/calls.h"
 #include "graph/ops/decompositions.h"
 #include "graph/ops/matrices.h"
+#include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
 
 namespace cleave {

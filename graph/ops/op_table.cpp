@@ -1,11 +1,7 @@
 // The one list of ops, and that of composite functions.
 #include "graph/ops/op_table.h"
 
-#include "graph/ops/place_families.h"
-
 #include <algorithm>
-
-#include "graph/ops/array_table.h"
 
 namespace cleave {
 

@@ -3,7 +3,7 @@
 #include <array>
 #include <cstring>
 
-#include "graph/ops/place_families.h"
+#include "graph/ops/op_table.h"
 #include "graph/ops/places.h"
 #include "graph/ops/wrapping.h"
 

@@ -1,6 +1,6 @@
 // dynamic_slice and dynamic_update_slice: windows of an array whose place is computed. A window that does not lie within the array is an
 // error of the run: XLA would move it to where it does, and the results would be those of another place without a word.
-#include "graph/ops/place_families.h"
+#include "graph/ops/op_table.h"
 #include "graph/ops/positions.h"
 #include "graph/ops/rules.h"
 #include "graph/ops/strided.h"

@@ -4,8 +4,6 @@
 #include <algorithm>
 
 #include "graph/ops/op_table.h"
-#include "tests/support/op_samples/array_samples.h"
-#include "tests/support/op_samples/places.h"
 #include "tests/support/op_samples/samples.h"
 
 namespace cleave::testing {

@@ -28,6 +28,11 @@ bool needs_wide_indices(const KernelRequest& request, const Architecture& archit
 inline std::string name_of(DType type) {
   return std::string(to_string(type));
 }
+/// The index `element` (an expression), of type i64: of u64, what is too large is too large here too.
+inline std::string index_element(const std::string& element, DType type) {
+  if (type != DType::u64) return "(i64)" + element;
+  return "(i64)(" + element + " >> 63 ? 0x7fffffffffffffffULL : " + element + ")";
+}
 std::string literal(std::int64_t value);
 std::string literal(double value);  ///< exact; infinities and NaN too
 /// A file of device code that was compiled in ("elements").

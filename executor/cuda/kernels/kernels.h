@@ -38,9 +38,12 @@ std::span<const KernelRow> pooling_kernels();
 std::span<const KernelRow> random_kernels();
 std::span<const KernelRow> reduction_kernels();
 std::span<const KernelRow> scan_kernels();
+std::span<const KernelRow> scatter_kernels();
 std::span<const KernelRow> shape_kernels();
 std::span<const KernelRow> softmax_kernels();
+std::span<const KernelRow> sorting_kernels();
 std::span<const KernelRow> transfer_kernels();
+std::span<const KernelRow> window_kernels();
 /// Whether `reduction_kernels` has the op: it may have element-wise steps in front of it.
 bool reduces(const OpDef& op);
 

@@ -4,8 +4,9 @@
 #include <bit>
 #include <limits>
 
+#include "executor/cuda/kernels/kernel_text.h"
+#include "executor/cuda/kernels/kernels.h"
 #include "executor/cuda/kernels/pieces.h"
-#include "executor/cuda/kernels/place_kernels.h"
 #include "executor/cuda/kernels/radix.h"
 #include "graph/ops/places.h"
 

@@ -1,8 +1,9 @@
 // sort, argsort, top_k and unique: a stable radix sort (radix.h) of keys that order as the elements do, with the positions that they come
 // from; results are read from the operand by position. NaN is greater than every number, equal elements keep their order.
+#include "executor/cuda/kernels/kernel_text.h"
+#include "executor/cuda/kernels/kernels.h"
 #include "executor/cuda/kernels/lines.h"
 #include "executor/cuda/kernels/pieces.h"
-#include "executor/cuda/kernels/place_kernels.h"
 #include "executor/cuda/kernels/radix.h"
 #include "graph/ops/rules.h"
 

@@ -1,7 +1,8 @@
 // dynamic_slice and dynamic_update_slice: copies of windows whose place is read on the device. Of a window that does not lie within its
 // array nothing is read or written, and the words of `fault` say so. An update copies its operand first unless the result lies on it.
+#include "executor/cuda/kernels/kernel_text.h"
+#include "executor/cuda/kernels/kernels.h"
 #include "executor/cuda/kernels/pieces.h"
-#include "executor/cuda/kernels/place_kernels.h"
 #include "graph/ops/positions.h"
 
 namespace cleave::runtime::cuda {

@@ -1,5 +1,5 @@
 // Functions of arrays that are traced into others.
-#include "tests/support/op_samples/array_samples.h"
+#include "tests/support/op_samples/samples.h"
 
 namespace cleave::testing {
 namespace {

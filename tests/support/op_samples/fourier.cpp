@@ -1,5 +1,5 @@
 // Lengths of every radix and of none, lines side by side and across.
-#include "tests/support/op_samples/array_samples.h"
+#include "tests/support/op_samples/samples.h"
 
 namespace cleave::testing {
 

@@ -1,5 +1,5 @@
 // Matrices far from singular, whose eigenvalues and singular values lie apart.
-#include "tests/support/op_samples/array_samples.h"
+#include "tests/support/op_samples/samples.h"
 
 namespace cleave::testing {
 namespace {

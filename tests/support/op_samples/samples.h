@@ -87,9 +87,14 @@ void add_joining(Samples& samples);
 void add_creation(Samples& samples);
 void add_random(Samples& samples);
 void add_sorting(Samples& samples);
+void add_windows(Samples& samples);
+void add_scatters(Samples& samples);
+void add_linear_algebra(Samples& samples);
+void add_fourier(Samples& samples);
 void add_effects(Samples& samples);
 
 // Composite functions.
+void add_array_functions(Samples& samples);
 void add_einsum(Samples& samples);
 void add_quantization(Samples& samples);
 void add_recurrent(Samples& samples);

@@ -1,5 +1,5 @@
 // Samples of elements gathered from and scattered to computed places, several to one among them.
-#include "tests/support/op_samples/places.h"
+#include "tests/support/op_samples/samples.h"
 
 namespace cleave::testing {
 

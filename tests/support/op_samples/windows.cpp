@@ -1,5 +1,5 @@
 // Samples of windows at computed places.
-#include "tests/support/op_samples/places.h"
+#include "tests/support/op_samples/samples.h"
 
 namespace cleave::testing {
 
