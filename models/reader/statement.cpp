@@ -4,6 +4,8 @@
 #include <set>
 #include <string_view>
 
+#include "models/reader/statement_mistakes.h"
+
 namespace cleave::models {
 namespace {
 
@@ -28,67 +30,9 @@ const std::vector<Form>& forms() {
   return table;
 }
 
-const std::set<std::string_view> kKeys = {"for",         "do",   "until", "while", "expect", "if",  "elif",
-                                          "probability", "then", "else",  "place", "allow",  "call"};
-
-bool is_head(std::string_view key) {
-  return key == "for" || key == "while" || key == "if" || key == "elif" || key == "call";
-}
-
-bool is_reserved(std::string_view word) {
-  return std::find(reserved_words().begin(), reserved_words().end(), word) != reserved_words().end();
-}
-
-std::vector<std::string> words(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r\n";
-  std::vector<std::string> found;
-  for (std::size_t begin = text.find_first_not_of(kBlanks); begin < text.size(); begin = text.find_first_not_of(kBlanks, begin)) {
-    const std::size_t end = std::min(text.find_first_of(kBlanks, begin), text.size());
-    found.emplace_back(text.substr(begin, end - begin));
-    begin = end;
-  }
-  return found;
-}
-
-/// The names in `a, b`, and the words of `a b`: what a statement that is wrong otherwise would have bound.
-void add_names(std::string_view text, Span span, std::vector<Name>& names) {
-  while (!text.empty()) {
-    const std::size_t comma = std::min(text.find(','), text.size());
-    const std::vector<std::string> all = words(text.substr(0, comma));
-    text.remove_prefix(std::min(comma + 1, text.size()));
-    if (!std::all_of(all.begin(), all.end(), is_name)) continue;
-    for (const std::string& word : all) {
-      if (!is_reserved(word)) names.push_back({word, span});
-    }
-  }
-}
-
-/// Where the names end that stand before a value without a `:` between them: `y x * 2`, `a, b top_k(x, 2)`; 0: it is not so.
-std::size_t end_of_target(std::string_view text) {
-  const auto word_from = [&](std::size_t begin) {
-    std::size_t end = begin;
-    while (end < text.size() && is_name(text.substr(begin, end + 1 - begin))) ++end;
-    return text.substr(begin, end - begin);
-  };
-  std::size_t at = 0;
-  for (;;) {
-    const std::string_view name = word_from(at);
-    at += name.size();
-    if (name.empty() || at >= text.size() || (is_reserved(name) && !is_head(name))) return 0;
-    if (text[at] != ',') break;
-    at = std::min(text.find_first_not_of(' ', at + 1), text.size());
-  }
-  const std::size_t value = text.find_first_not_of(' ', at);
-  if (value == at || value == std::string_view::npos) return 0;
-  const std::string_view next = word_from(value);
-  const bool number = text[value] >= '0' && text[value] <= '9';
-  const bool word = !next.empty() && next != "and" && next != "or" && next != "in" && next != "if" && next != "is";
-  return number || word || text[value] == '"' || text[value] == '\'' ? at : 0;
-}
-
 class StatementParser {
  public:
-  explicit StatementParser(Errors& errors) : errors_(errors) {}
+  explicit StatementParser(Errors& errors) : errors_(errors), keys_(errors) {}
 
   std::vector<Statement> list(const YamlNode& node, const std::string& key) {
     std::vector<Statement> statements;
@@ -128,27 +72,16 @@ class StatementParser {
     if (node.map()) return from_map(node);
     Statement statement;
     statement.span = node.span;
-    if (report_missing_colon(node, statement)) return statement;
+    if (keys_.report_missing_colon(node, statement.names)) {
+      statement.kind = Type::bind;
+      return statement;
+    }
     statement.expression = parse_expression(node, errors_, "a statement");
     const std::size_t end = statement.expression ? std::string::npos : node.text.find_first_of("=:+-*/([");
     if (end == std::string::npos || (node.text[end] != ':' && node.text.find('=', end) == std::string::npos)) return statement;
     statement.kind = Type::bind;  // `x = 1` and `"x: 1"` are mistakes, but what comes later may rely on `x`
     add_names(std::string_view(node.text).substr(0, end), node.span, statement.names);
     return statement;
-  }
-
-  /// `y x * 2`, `a, b top_k(x, 2)`, `while n < 3`.
-  bool report_missing_colon(const YamlNode& node, Statement& statement) {
-    if (!node.scalar() || node.style != YamlNode::Style::plain || node.many_lines) return false;
-    const std::size_t end = end_of_target(node.text);
-    if (end == 0) return false;
-    const Span target{node.span.begin, node.span.begin + end};
-    const std::string key = node.text.substr(0, end);
-    const std::string_view all = errors_.source().at({node.span.begin, errors_.source().line_end(node.span.begin)});
-    fail(target, missing_colon(key) + "; write `" + key + ":" + std::string(all.substr(end)) + "`");
-    statement.kind = Type::bind;
-    if (!is_head(key)) add_names(key, target, statement.names);
-    return true;
   }
 
   /// Stands for a statement that was reported: binds nothing known to the names that it would have bound, so that nobody misses them.
@@ -165,66 +98,12 @@ class StatementParser {
     return statement;
   }
 
-  /// The key that makes the statement: `for`, `while`, `if`, `call`, or else the name that is bound.
-  const YamlEntry* head_of(const YamlNode& node) {
-    const YamlEntry* head = nullptr;
-    for (const YamlEntry& entry : node.entries) {
-      const bool key = kKeys.contains(entry.key.text);
-      if (key && !is_head(entry.key.text)) continue;
-      if (!head) {
-        head = &entry;
-      } else {
-        second_head(*head, entry, key);
-        return nullptr;
-      }
-    }
-    if (!head && !node.entries.empty()) {
-      const Name first{node.entries[0].key.text, node.entries[0].key.span};
-      if (first.text == "else") return fail(first.span, "`else` stands in the item of its `if` or `elif`: write it without `- `"), nullptr;
-      fail(first.span, "`" + first.text + "` belongs to a statement, but here is none: `for`, `while`, `if`, `call` or a name");
-    } else if (!head) {
-      fail(node.span, "a statement is expected here");
-    }
-    return head;
-  }
-
-  void second_head(const YamlEntry& first, const YamlEntry& second, bool key) {
-    const std::string& text = second.key.text;
-    if (is_else_if(text)) return fail_else_if(second.key);
-    if (is_element(first.key)) return fail_element(first.key);
-    const std::string near = suggestion(second.key, {"do", "until", "expect", "then", "else", "probability", "place", "allow"});
-    if (!key && !near.empty()) return fail(second.key.span, "unknown key `" + text + "`" + near, DiagnosticKind::unknown);
-    if (!key && !is_name(text)) {
-      return fail(second.key.span, "YAML cuts the expression here; quote it, or write `" + first.key.text + ": …` on a line of its own");
-    }
-    fail(second.key.span, "a second statement begins with `" + text + "`; put it on a line of its own, after `- `");
-  }
-
-  void fail_else_if(const YamlNode& key) {
-    fail(key.span, key.text == "elif" ? "`elif` is an item of its own behind the `if`: `- elif: …`, with its `then:`"
-                                      : "there is no `" + key.text + "`; write `- elif: …`, an item of its own with its `then:`");
-  }
-
-  /// `track[t]`
-  static bool is_element(const YamlNode& key) {
-    const std::size_t open = key.text.find('[');
-    return key.style == YamlNode::Style::plain && open != std::string::npos && is_name(key.text.substr(0, open)) && key.text.ends_with(']');
-  }
-  void fail_element(const YamlNode& key) {
-    const std::size_t open = key.text.find('[');
-    fail(key.span, instead_of_element(key.text.substr(0, open), key.text.substr(open + 1, key.text.size() - open - 2)));
-  }
-
-  std::string suggestion(const YamlNode& key, const std::vector<std::string>& candidates) const {
-    return errors_.suggest(key.text, candidates);
-  }
-
   std::optional<Statement> from_map(const YamlNode& node) {
-    const YamlEntry* head = head_of(node);
+    const YamlEntry* head = keys_.head_of(node);
     if (!head) return std::nullopt;
     const auto matches = [&](const Form& form) { return form.head == head->key.text || form.head.empty(); };
     const Form& form = *std::find_if(forms().begin(), forms().end(), matches);
-    if (form.kind == Type::bind && !check_target(*head, node)) return std::nullopt;
+    if (form.kind == Type::bind && keys_.report_target(*head, node)) return std::nullopt;
     Statement statement;
     statement.kind = form.kind;
     statement.is_else_if = head->key.text == "elif";
@@ -240,26 +119,6 @@ class StatementParser {
     }
     check_body(*head, node, statement);
     return statement;
-  }
-
-  /// What YAML takes for a key may be half an expression, or a misspelt key.
-  bool check_target(const YamlEntry& head, const YamlNode& node) {
-    if (is_else_if(head.key.text)) return fail_else_if(head.key), false;
-    if (is_element(head.key)) return fail_element(head.key), false;
-    for (const YamlEntry& entry : node.entries) {
-      if (&entry == &head || entry.key.text == "place" || entry.key.text == "allow") continue;
-      std::string near = suggestion(head.key, {"for", "while", "if"});
-      if (near.empty()) near = "; `" + entry.key.text + "` belongs to a `for`, `while` or `if`";
-      fail(head.key.span, "unknown key `" + head.key.text + "`" + near, DiagnosticKind::unknown);
-      return false;
-    }
-    if (head.key.style != YamlNode::Style::plain || head.key.text.find_first_of("\"'()[]+-*/%<>=!") == std::string::npos) return true;
-    const Source& source = errors_.source();
-    const std::size_t colon = source.text().find(':', head.key.span.end);
-    const std::string all(source.at({head.key.span.begin, source.line_end(head.key.span.begin)}));
-    fail({colon, colon + 1}, "YAML reads `" + head.key.text +
-                                 "` as a key, because of this `:`; a name stands there, or quote all of it: `- " + quoted(all) + "`");
-    return false;
   }
 
   void read_head(const YamlEntry& head, Statement& statement) {
@@ -333,7 +192,7 @@ class StatementParser {
     else if (node.text == "accelerator")
       statement.place = Side::accelerator;
     else
-      fail(node.span, "`place` is `host` or `accelerator`" + suggestion(node, {"host", "accelerator"}), DiagnosticKind::unknown);
+      fail(node.span, "`place` is `host` or `accelerator`" + errors_.suggest(node.text, {"host", "accelerator"}), DiagnosticKind::unknown);
   }
 
   void read_allow(const YamlNode& node, Statement& statement) {
@@ -346,7 +205,8 @@ class StatementParser {
         for (const DiagnosticKindInfo& candidate : diagnostic_kinds()) {
           if (!candidate.always_error) kinds.emplace_back(candidate.name);
         }
-        const std::string why = kind ? "` is an error and cannot be allowed" : "` is no kind of diagnostic" + suggestion(key, kinds);
+        const std::string why =
+            kind ? "` is an error and cannot be allowed" : "` is no kind of diagnostic" + errors_.suggest(key.text, kinds);
         fail(key.span, "`" + key.text + why, kind ? DiagnosticKind::value : DiagnosticKind::unknown);
       } else if (!value.scalar() || trimmed(value.text).empty()) {
         if (!value.broken()) fail(value.span, "`allow` needs the reason: `allow: {" + key.text + ": why}`");
@@ -363,6 +223,7 @@ class StatementParser {
   }
 
   Errors& errors_;
+  StatementKeys keys_;
 };
 
 void collect_names(const std::vector<Statement>& statements, std::vector<std::string>& names, std::set<std::string>& seen) {
