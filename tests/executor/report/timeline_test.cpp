@@ -13,6 +13,7 @@
 #include "executor/device/kernel.h"
 #include "executor/report/profile_report.h"
 #include "graph/ops/ops.h"
+#include "graph/passes/pass_table.h"
 #include "graph/trace/trace.h"
 #include "graph/trace/tracer.h"
 #include "models/model.h"
@@ -72,7 +73,9 @@ TEST(Timeline, OfTheModelsTakesAsLongAsPredicted) {
     run.print = [](std::string_view) {};
     const Result<RunResult> result = executor->run(run);
     ASSERT_TRUE(result.ok()) << name << ": " << result.error().message;
-    EXPECT_NEAR(result->simulated_seconds, planned.predicted_seconds, 4e-3 * planned.predicted_seconds) << name;
+    // The first trip of its loop waits for a transfer that the prediction hides behind what stands before the loop.
+    const double part = name == std::string_view("resident_embedding_before") ? 4e-3 : 1e-3;
+    EXPECT_NEAR(result->simulated_seconds, planned.predicted_seconds, part * planned.predicted_seconds) << name;
   }
 }
 
@@ -112,7 +115,7 @@ TEST(Timeline, OfStraightProgramsTakesAsLongAsPredicted) {
 TEST(Timeline, OfProgramsWithKnownTripsTakesAboutAsLongAsPredicted) {
   std::vector<double> ratios;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
-    const Graph graph = random_graph(seed);
+    const Graph graph = run_passes(random_graph(seed), {});  // a profile goes by the program as it runs
     RunOptions once;
     once.inputs = random_inputs(graph, seed);
     once.print = [](std::string_view) {};
@@ -128,8 +131,7 @@ TEST(Timeline, OfProgramsWithKnownTripsTakesAboutAsLongAsPredicted) {
     return static_cast<double>(std::count_if(ratios.begin(), ratios.end(), [&](double ratio) { return low <= ratio && ratio <= high; }));
   };
   EXPECT_GE(within(0.98, 1.02), 0.9 * static_cast<double>(ratios.size()));
-  EXPECT_GE(within(0.8, 1.35), 0.99 * static_cast<double>(ratios.size()));
-  EXPECT_EQ(within(0.4, 1.5), static_cast<double>(ratios.size()));  // loops of a few scalar steps among them
+  EXPECT_EQ(within(0.8, 1.35), static_cast<double>(ratios.size()));
 }
 
 TEST(Timeline, IsWrittenAsAChromeTrace) {
