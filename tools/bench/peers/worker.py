@@ -12,6 +12,8 @@ import numpy as np
 
 from peers import contenders
 from peers.case import cleave_model
+from peers.images import images
+from peers.matrices import matrices, transforms
 from peers.networks import networks
 from peers.primitives import primitives
 from peers.programs import programs
@@ -24,7 +26,7 @@ HOPELESS = 5  # times slower than the best peer: such a peer is timed once, not 
 
 
 def all_cases():
-    return [*primitives(), *programs(), *transformers(), *recurrent(), *networks()]
+    return [*primitives(), *matrices(), *transforms(), *images(), *programs(), *transformers(), *recurrent(), *networks()]
 
 
 def settle(most=0.5):
