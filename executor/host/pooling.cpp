@@ -51,17 +51,18 @@ class PoolKernel final : public HostKernel {
     const std::int64_t together = std::max<std::int64_t>(1, kPiece / (planes_.size() + count * taps / 4));
     call.workers.each_part(channels_, together, [&](std::int64_t channel, std::int64_t end) {
       const typename Scratch<T>::Part room(scratch_);
-      for (; channel < end; ++channel) pool(x + channel * window_.ins(), count, room.data(), y + channel * outs);
+      for (; channel < end; ++channel) pool(x, channel, count, room.data(), y + channel * outs);
     });
     return {};
   }
 
  private:
-  void pool(const T* x, std::int64_t count, T* planes, T* y) const {
+  void pool(const T* x, std::int64_t channel, std::int64_t count, T* planes, T* y) const {
     const std::int64_t outs = window_.outs(), lines = window_[1].out, line = window_[2].out;
     const auto taps = static_cast<std::int64_t>(planes_.taps().size());
     T* results = planes + planes_.size() + code_.width;
-    planes_.fill(code_, x, ones_.empty() ? -std::numeric_limits<T>::infinity() : T(0), planes);
+    planes_.fill(code_, x + channel * window_.ins(), x + channels_ * window_.ins(),
+                 ones_.empty() ? -std::numeric_limits<T>::infinity() : T(0), planes);
     if (ones_.empty()) {
       code_.largest(count, taps, planes, planes_.taps().data(), results);
     } else {

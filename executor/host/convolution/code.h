@@ -31,6 +31,7 @@ struct LinesCall {
   std::int64_t length = 0, first = 0, end = 0;
   const T* from = nullptr;  ///< of element `first` of line `first_row`
   std::int64_t from_row = 0, stride = 1;
+  std::int64_t readable = 0;  ///< elements that are there from `from` on
   T outside = 0;
   T* to = nullptr;
 };
@@ -49,8 +50,6 @@ struct ConvolutionCode {
   void (*gather)(std::int64_t rows, std::int64_t count, const T* from, std::int64_t from_row, T* to) = nullptr;
   /// to[i] = to[i] * by[i]
   void (*scale)(std::int64_t count, const T* by, T* to) = nullptr;
-  /// to[i] = from[i] + bias
-  void (*shift)(std::int64_t count, const T* from, T bias, T* to) = nullptr;
 };
 
 /// The code for this processor; float, double.

@@ -65,21 +65,49 @@ inline __attribute__((always_inline)) void thin(const T* from, std::int64_t stri
   }
 }
 
+/// A line by whole registers: they read and write past its end, and what stands outside behind it goes past the beginning of the next line.
+template <class T, int Stride>
+inline __attribute__((always_inline)) void line(const T* from, std::int64_t count, T outside, T* to) {
+  constexpr std::int64_t w = kWidth<T>;
+  using Indices = std::make_index_sequence<static_cast<std::size_t>(w)>;
+  for (std::int64_t i = 0; i < count; i += w) {
+    const Vector<T> first = load(from + Stride * i);
+    store<T>(to + i, Stride == 1 ? first : evens(first, load(from + 2 * i + w), Indices()));
+  }
+  store<T>(to + count, Vector<T>{} + outside);
+}
+
+/// Of rows from `row` on as many as may be done so; `to` is where they go. Gives the first one that may not.
+template <class T, int Stride>
+std::int64_t whole_lines(const LinesCall<T>& call, std::int64_t row, T* to) {
+  constexpr std::int64_t w = kWidth<T>;
+  const std::int64_t count = call.end - call.first, registers = (count + w - 1) / w * w;
+  if (call.first + call.length - call.end > w) return row;
+  const std::int64_t reads = Stride * registers, writes = registers > count + w ? registers : count + w;
+  const T* from = call.from;
+  const T *const from_end = call.from + call.readable, *const to_end = call.to + call.rows * call.length;
+  for (; row < call.end_row; ++row, from += call.from_row, to += call.length) {
+    if (from_end - from < reads || to_end - to < call.first + writes) break;
+    line<T, Stride>(from, count, call.outside, to + call.first);
+  }
+  return row;
+}
+
 template <class T>
 void lines(const LinesCall<T>& call) {
-  T* to = call.to;
-  const bool outside_first = call.length <= 2 * kWidth<T>;  // a few stores for all short lines
-  if (outside_first) fill(to, call.rows * call.length, call.outside);
-  if (!outside_first) fill(to, call.first_row * call.length, call.outside);
-  to += call.first_row * call.length;
-  const T* from = call.from;
-  for (std::int64_t row = call.first_row; row < call.end_row; ++row, to += call.length, from += call.from_row) {
-    thin(from, call.stride, call.end - call.first, to + call.first);
-    if (outside_first) continue;
+  std::int64_t row = call.first_row;
+  fill(call.to, row * call.length + (row < call.end_row ? call.first : 0), call.outside);
+  T* to = call.to + row * call.length;
+  if (call.stride == 1) row = whole_lines<T, 1>(call, row, to);
+  if (call.stride == 2) row = whole_lines<T, 2>(call, row, to);
+  const T* from = call.from + (row - call.first_row) * call.from_row;
+  to = call.to + row * call.length;
+  for (; row < call.end_row; ++row, to += call.length, from += call.from_row) {
     fill(to, call.first, call.outside);
+    thin(from, call.stride, call.end - call.first, to + call.first);
     fill(to + call.end, call.length - call.end, call.outside);
   }
-  if (!outside_first) fill(to, (call.rows - call.end_row) * call.length, call.outside);
+  fill(to, (call.rows - row) * call.length, call.outside);
 }
 
 template <class T>
@@ -197,15 +225,7 @@ void scale(std::int64_t count, const T* by, T* to) {
 }
 
 template <class T>
-void shift(std::int64_t count, const T* from, T bias, T* to) {
-  constexpr std::int64_t w = kWidth<T>;
-  std::int64_t i = 0;
-  for (; i + w <= count; i += w) store<T>(to + i, load(from + i) + bias);
-  for (; i < count; ++i) to[i] = from[i] + bias;
-}
-
-template <class T>
-constexpr ConvolutionCode<T> kCode = {kWidth<T>, lines<T>, pack<T>, slide<T>, largest<T>, gather<T>, scale<T>, shift<T>};
+constexpr ConvolutionCode<T> kCode = {kWidth<T>, lines<T>, pack<T>, slide<T>, largest<T>, gather<T>, scale<T>};
 
 }  // namespace
 

@@ -14,6 +14,8 @@ constexpr std::int64_t kStripBytes = 2 << 20;                                   
 constexpr std::int64_t kEnoughColumns = 8 * kPanels;                               ///< images are taken together until there are as many
 constexpr std::int64_t kLeastPiece = 1 << 18, kMostPiece = 1 << 22, kPieces = 64;  ///< multiplications
 constexpr std::int64_t kAfterPiece = 16 << 10;                                     ///< elements
+constexpr std::int64_t kSlideBytes = 16 << 10, kMostSlides = 8;                    ///< planes that stay in the first cache
+constexpr std::int64_t kFewRows = 128;                                             ///< that are not worth packing panels for
 constexpr std::int64_t kFewOutputs = 3;                                            ///< of a group, that are not worth panels
 
 constexpr std::int64_t ceil_div(std::int64_t x, std::int64_t y) {
@@ -38,17 +40,22 @@ template <class T>
 void ConvolutionEngine<T>::cut() {
   const std::int64_t outs = std::max<std::int64_t>(1, conv_.window.outs()), depth = std::max<std::int64_t>(1, conv_.depth());
   const std::int64_t channels = conv_.channels * planes_.size();
-  slides_ = conv_.outputs <= kFewOutputs;
-  if (slides_) {
-    // Lines of results with what stands between them, and planes.
-    slide_room_ = (planes_.as_it_lies() ? 0 : channels + code_.width) + round_up(planes_.place(outs - 1) + 1, code_.width) + code_.width;
+  if (conv_.outputs <= kFewOutputs) {
+    // Planes, and lines of results with what stands between them.
+    plane_room_ = planes_.as_it_lies() ? 0 : channels + code_.width;
+    slide_room_ = plane_room_ + round_up(planes_.place(outs - 1) + 1, code_.width) + code_.width;
+    slides_ = std::clamp<std::int64_t>(kSlideBytes / static_cast<std::int64_t>(sizeof(T)) / slide_room_, 1, kMostSlides);
     return;
   }
   const double work = static_cast<double>(conv_.outputs) * static_cast<double>(outs) * static_cast<double>(depth);
   apart_ = conv_.groups > 1 && (work < kMostPiece || conv_.groups * conv_.batch >= 2 * kPieces / 8);
-  images_ = apart_ ? 1 : std::clamp<std::int64_t>(kEnoughColumns / outs, 1, std::max<std::int64_t>(1, conv_.batch));
+  const std::int64_t batch = std::max<std::int64_t>(1, conv_.batch);
+  // A product of few rows reads its right operand as it lies, where that is possible.
+  packs_ = !planes_.as_it_lies() || planes_.taps().size() > 1 || conv_.outputs > kFewRows || few_of(outs) != outs % product_.width;
+  images_ = apart_ || !packs_ ? 1 : std::min(batch, ceil_div(kEnoughColumns, outs));
+  if (images_ > 1) images_ = ceil_div(batch, ceil_div(batch, images_));  // alike
   const std::int64_t columns = images_ * outs;
-  const std::int64_t strips = ceil_div(columns * depth * static_cast<std::int64_t>(sizeof(T)), kStripBytes);
+  const std::int64_t strips = packs_ ? ceil_div(columns * depth * static_cast<std::int64_t>(sizeof(T)), kStripBytes) : 1;
   strip_ = std::max(kPanels, round_up(ceil_div(columns, strips), kPanels));
   const double each = work * static_cast<double>(images_) / kPieces;
   const std::int64_t elements =
@@ -57,30 +64,36 @@ void ConvolutionEngine<T>::cut() {
   row_block_ = round_up(ceil_div(conv_.outputs, ceil_div(conv_.outputs, row_block_)), product_.rows);
   column_block_ = std::min(std::clamp(round_up(elements / row_block_, kPanels), kPanels, kColumnBlock), strip_);
   plane_room_ = planes_.as_it_lies() ? 0 : round_up(images_ * channels + code_.width, 16);
-  // The last block takes a rest of one register with it.
-  panel_room_ = (packed_columns(std::min(columns, strip_), product_.width) + product_.width) * depth + code_.width;
-  tile_room_ = row_block_ * (column_block_ + product_.width) + code_.width;
+  // The last block takes a rest of one register with it, and the few columns behind.
+  panel_room_ = packs_ ? (packed_columns(std::min(columns, strip_), product_.width) + product_.width) * depth + code_.width : 0;
+  few_room_ = product_.width / 4 * depth;
+  tile_room_ = row_block_ * (column_block_ + 2 * product_.width) + code_.width;
 }
 
 template <class T>
 void ConvolutionEngine<T>::run(Workers& workers, const T* x, const T* weight, const T* bias, T* y, const After& after) {
   if (conv_.batch == 0 || conv_.window.outs() == 0 || conv_.outputs == 0) return;
   const Arrays arrays{x, weight, bias, y, after};
-  if (slides_) return slide(workers, arrays);
+  if (slides_ > 0) return slide(workers, arrays);
   tiles_.reserve(workers.threads(), tile_room_);
-  rooms_.reserve(apart_ ? workers.threads() : 1, plane_room_ + panel_room_);
+  rooms_.reserve(apart_ ? workers.threads() : 1, plane_room_ + panel_room_ + few_room_);
   if (apart_) {
     workers.each(conv_.batch * conv_.groups, [&](std::int64_t piece) {
       const typename Scratch<T>::Part room(rooms_);
-      multiply(Workers::none(), arrays, {piece / conv_.groups, 1, piece % conv_.groups}, room.data(), room.data() + plane_room_);
+      multiply(Workers::none(), arrays, {piece / conv_.groups, 1, piece % conv_.groups}, room.data());
     });
     return;
   }
   const typename Scratch<T>::Part room(rooms_);
   for (std::int64_t image = 0; image < conv_.batch; image += images_) {
     for (std::int64_t group = 0; group < conv_.groups; ++group)
-      multiply(workers, arrays, {image, std::min(images_, conv_.batch - image), group}, room.data(), room.data() + plane_room_);
+      multiply(workers, arrays, {image, std::min(images_, conv_.batch - image), group}, room.data());
   }
+}
+
+template <class T>
+const T* ConvolutionEngine<T>::end_of(const T* x) const {
+  return x + conv_.batch * conv_.groups * conv_.channels * conv_.window.ins();
 }
 
 /// Where a row of y begins: an output of the part's group in an image of the part.
@@ -93,40 +106,50 @@ std::int64_t ConvolutionEngine<T>::output(const Part& part, std::int64_t image, 
 
 template <class T>
 void ConvolutionEngine<T>::slide(Workers& workers, const Arrays& arrays) {
-  rooms_.reserve(workers.threads(), slide_room_);
+  rooms_.reserve(workers.threads(), slide_room_ * slides_);
   const std::int64_t work =
       planes_.size() * conv_.channels + conv_.window.outs() * conv_.outputs * std::max<std::int64_t>(1, conv_.depth());
   workers.each_part(conv_.batch * conv_.groups, std::max<std::int64_t>(1, kLeastPiece / work), [&](std::int64_t begin, std::int64_t end) {
     const typename Scratch<T>::Part room(rooms_);
-    for (std::int64_t i = begin; i < end; ++i) slide_group(arrays, {i / conv_.groups, 1, i % conv_.groups}, room.data());
+    for (std::int64_t i = begin; i < end; i += slides_) slide_groups(arrays, i, std::min(slides_, end - i), room.data());
     const std::int64_t size = conv_.outputs * conv_.window.outs();
     if (arrays.after.kernel) arrays.after.run(begin * size, end * size);
   });
 }
 
+/// Some groups, each step for all of them: what a step has just written would make the next one wait.
 template <class T>
-void ConvolutionEngine<T>::slide_group(const Arrays& arrays, const Part& part, T* room) const {
+void ConvolutionEngine<T>::slide_groups(const Arrays& arrays, std::int64_t first, std::int64_t groups, T* room) const {
   const std::int64_t outs = conv_.window.outs(), line = conv_.window[2].out, depth = conv_.depth();
-  const T* channels = arrays.x + (part.image * conv_.groups + part.group) * conv_.channels * conv_.window.ins();
-  const T* planes = channels;
+  const std::int64_t size = conv_.channels * conv_.window.ins();
+  const T* planes = arrays.x + first * size;
+  std::int64_t step = size;
   T* sums = room;
   if (!planes_.as_it_lies()) {
-    for (std::int64_t c = 0; c < conv_.channels; ++c)
-      planes_.fill(code_, channels + c * conv_.window.ins(), T(0), room + c * planes_.size());
+    for (std::int64_t c = 0; c < groups * conv_.channels; ++c) {
+      T* to = room + c / conv_.channels * plane_room_ + c % conv_.channels * planes_.size();
+      planes_.fill(code_, planes + c * conv_.window.ins(), end_of(arrays.x), T(0), to);
+    }
     planes = room;
-    sums += conv_.channels * planes_.size() + code_.width;
+    step = plane_room_;
+    sums += groups * plane_room_;
   }
-  const std::int64_t count = planes_.place(outs - 1) + 1, lines = conv_.window[1].out;
+  const std::int64_t count = planes_.place(outs - 1) + 1, lines = conv_.window[1].out, sums_room = slide_room_ - plane_room_;
   const bool whole = count == outs;
   // Planes of our own have something behind them that may be read.
   const std::int64_t taken = planes_.as_it_lies() || whole ? count : round_up(count, code_.width);
   for (std::int64_t row = 0; row < conv_.outputs; ++row) {
-    const std::int64_t output = part.group * conv_.outputs + row;
-    T* y = arrays.y + this->output(part, 0, row);
-    code_.slide(taken, depth, planes, offsets_.data(), arrays.weight + output * depth, arrays.bias ? arrays.bias[output] : T(0),
-                whole ? y : sums);
-    for (std::int64_t p = 0; !whole && p < outs; p += lines * line)
-      code_.gather(lines, line, sums + planes_.place(p), planes_.line_stride(), y + p);
+    for (std::int64_t g = 0; g < groups; ++g) {
+      const std::int64_t output = (first + g) % conv_.groups * conv_.outputs + row;
+      code_.slide(taken, depth, planes + g * step, offsets_.data(), arrays.weight + output * depth,
+                  arrays.bias ? arrays.bias[output] : T(0),
+                  whole ? arrays.y + ((first + g) * conv_.outputs + row) * outs : sums + g * sums_room);
+    }
+    for (std::int64_t g = 0; !whole && g < groups; ++g) {
+      T* y = arrays.y + ((first + g) * conv_.outputs + row) * outs;
+      for (std::int64_t p = 0; p < outs; p += lines * line)
+        code_.gather(lines, line, sums + g * sums_room + planes_.place(p), planes_.line_stride(), y + p);
+    }
   }
 }
 
@@ -139,75 +162,126 @@ std::int64_t ConvolutionEngine<T>::across(std::int64_t columns) const {
 }
 
 template <class T>
-void ConvolutionEngine<T>::multiply(Workers& workers, const Arrays& arrays, const Part& part, T* planes, T* panels) {
+void ConvolutionEngine<T>::multiply(Workers& workers, const Arrays& arrays, const Part& part, T* room) {
   const std::int64_t depth = conv_.depth(), ins = conv_.window.ins();
+  T *panels = room + plane_room_, *few = panels + panel_room_;
   const T* from = arrays.x + (part.image * conv_.groups + part.group) * conv_.channels * ins;
   if (!planes_.as_it_lies()) {
-    workers.each_part(
-        part.images * conv_.channels, std::max<std::int64_t>(1, kAfterPiece / planes_.size()), [&](std::int64_t i, std::int64_t end) {
-          for (; i < end; ++i) {
-            const std::int64_t image = i / conv_.channels, channel = i % conv_.channels;
-            planes_.fill(code_, from + (image * conv_.groups * conv_.channels + channel) * ins, T(0), planes + i * planes_.size());
-          }
-        });
-    from = planes;
+    workers.each_part(part.images * conv_.channels, std::max<std::int64_t>(1, kAfterPiece / planes_.size()),
+                      [&](std::int64_t i, std::int64_t end) {
+                        for (; i < end; ++i) {
+                          const std::int64_t image = i / conv_.channels, channel = i % conv_.channels;
+                          const T* channels = from + image * conv_.groups * conv_.channels * ins;
+                          planes_.fill(code_, channels + channel * ins, end_of(arrays.x), T(0), room + i * planes_.size());
+                        }
+                      });
+    from = room;
   }
   const std::int64_t columns = part.images * conv_.window.outs();
-  for (std::int64_t strip = 0; strip < columns; strip += strip_) {
-    const std::int64_t width = std::min(strip_, columns - strip), blocks = across(width), deep = ceil_div(depth, kInnerBlock);
-    workers.each(blocks * deep,
-                 [&](std::int64_t piece) { pack(from, strip, width, piece % blocks, piece / blocks * kInnerBlock, panels); });
+  for (std::int64_t first = 0; first < columns; first += strip_) {
+    Strip strip{first, std::min(strip_, columns - first), 0, from, panels, few};
+    strip.few = few_of(strip.columns);
+    strip.columns -= strip.few;
+    const std::int64_t blocks = across(strip.columns), deep = packs_ ? ceil_div(depth, kInnerBlock) : 0;
+    workers.each(blocks * deep + (strip.few > 0 ? 1 : 0), [&](std::int64_t piece) {
+      if (piece == blocks * deep) return pack_few(strip);
+      pack(strip, piece % blocks, piece / blocks * kInnerBlock);
+    });
     const std::int64_t down = ceil_div(conv_.outputs, row_block_);
-    workers.each(down * blocks,
-                 [&](std::int64_t piece) { tile(arrays, part, panels, strip, width, piece % down * row_block_, piece / down); });
-    if (arrays.after.kernel) finish(workers, arrays, part, strip, width);
+    workers.each(down * blocks, [&](std::int64_t piece) { tile(arrays, part, strip, piece % down * row_block_, piece / down); });
+    if (arrays.after.kernel) finish(workers, arrays, part, first, strip.columns + strip.few);
   }
+}
+
+/// How many columns at the end of so many are worked out as dots: a register of its own would be almost empty.
+template <class T>
+std::int64_t ConvolutionEngine<T>::few_of(std::int64_t columns) const {
+  const std::int64_t rest = columns % product_.width;
+  return rest <= product_.width / 4 ? rest : 0;
+}
+
+/// Where the elements for a column of all images lie, from those for the first one.
+template <class T>
+std::int64_t ConvolutionEngine<T>::place(std::int64_t column) const {
+  const std::int64_t outs = conv_.window.outs();
+  const std::int64_t image_stride = (planes_.as_it_lies() ? conv_.groups : 1) * conv_.channels * planes_.size();
+  return column / outs * image_stride + planes_.place(column % outs);
 }
 
 /// The panels of a block of a strip, for some lines.
 template <class T>
-void ConvolutionEngine<T>::pack(const T* planes, std::int64_t strip, std::int64_t columns, std::int64_t block, std::int64_t inner,
-                                T* panels) const {
+void ConvolutionEngine<T>::pack(const Strip& strip, std::int64_t block, std::int64_t inner) const {
   const std::int64_t outs = conv_.window.outs(), lines = std::min(kInnerBlock, conv_.depth() - inner);
-  const std::int64_t image_stride = (planes_.as_it_lies() ? conv_.groups : 1) * conv_.channels * planes_.size();
-  const std::int64_t first = block * column_block_, end = block + 1 == across(columns) ? columns : first + column_block_;
-  T* to = panels + inner * packed_columns(columns, product_.width) + first * lines;
+  const std::int64_t first = block * column_block_, end = block + 1 == across(strip.columns) ? strip.columns : first + column_block_;
+  T* to = strip.panels + inner * packed_columns(strip.columns, product_.width) + first * lines;
   for (std::int64_t column = first; column < end;) {
     const std::int64_t width = panel_width(end - column, product_.width), count = std::min(width, end - column);
     std::array<PanelRun, kPanels> runs;
     std::size_t used = 0;
     for (std::int64_t done = 0; done < count;) {
-      const std::int64_t at = strip + column + done, window = at % outs, size = std::min(planes_.run(window), count - done);
-      runs[used++] = {at / outs * image_stride + planes_.place(window), done, size};
+      const std::int64_t at = strip.first + column + done, size = std::min(planes_.run(at % outs), count - done);
+      runs[used++] = {place(at), done, size};
       done += size;
     }
     if (count < width) std::fill(to, to + lines * width, T(0));
-    code_.pack({lines, width, planes, offsets_.data() + inner, runs.data(), static_cast<std::int64_t>(used), planes_.as_it_lies(), to});
+    code_.pack({lines, width, strip.from, offsets_.data() + inner, runs.data(), static_cast<std::int64_t>(used), planes_.as_it_lies(), to});
     to += lines * width;
     column += width;
   }
 }
 
+/// The few columns of a strip that are left, each with its lines side by side.
 template <class T>
-void ConvolutionEngine<T>::tile(const Arrays& arrays, const Part& part, const T* panels, std::int64_t strip, std::int64_t columns,
-                                std::int64_t row, std::int64_t block) {
-  const std::int64_t depth = conv_.depth(), outs = conv_.window.outs(), rows = std::min(row_block_, conv_.outputs - row);
-  const std::int64_t first = block * column_block_, count = (block + 1 == across(columns) ? columns : first + column_block_) - first;
-  const T* weight = arrays.weight + (part.group * conv_.outputs + row) * depth;
+void ConvolutionEngine<T>::pack_few(const Strip& strip) const {
+  T* to = strip.few_columns;
+  for (std::int64_t i = 0; i < strip.few; ++i) {
+    const T* from = strip.from + place(strip.first + strip.columns + i);
+    for (const std::int64_t line : offsets_) *to++ = from[line];
+  }
+}
+
+/// Some rows of a block of a strip: into y where its columns are of one image.
+template <class T>
+void ConvolutionEngine<T>::tile(const Arrays& arrays, const Part& part, const Strip& strip, std::int64_t row, std::int64_t block) {
+  const std::int64_t outs = conv_.window.outs(), rows = std::min(row_block_, conv_.outputs - row);
+  const bool last = block + 1 == across(strip.columns);
+  const std::int64_t first = block * column_block_, columns = (last ? strip.columns : first + column_block_) - first;
+  const std::int64_t few = last ? strip.few : 0, all = columns + few, begin = strip.first + first;
   const typename Scratch<T>::Part room(tiles_);
-  T* sums = room.data();
-  if (depth == 0) std::fill(sums, sums + rows * count, T(0));
+  const bool one_image = begin % outs + all <= outs;
+  const auto in_y = [&](std::int64_t r, std::int64_t column) { return arrays.y + output(part, column / outs, row + r) + column % outs; };
+  const Matrix<T> sums = one_image ? Matrix<T>{in_y(0, begin), outs, 1} : Matrix<T>{room.data(), all, 1};
+  multiply_block(arrays, part.group * conv_.outputs + row, strip, {first, columns, few, rows}, sums);
+  for (std::int64_t r = 0; !one_image && r < rows; ++r) {
+    for (std::int64_t done = 0; done < all;) {
+      const std::int64_t size = std::min(outs - (begin + done) % outs, all - done);
+      std::copy_n(sums.at + r * all + done, size, in_y(r, begin + done));
+      done += size;
+    }
+  }
+}
+
+/// `row`: of all groups' weights.
+template <class T>
+void ConvolutionEngine<T>::multiply_block(const Arrays& arrays, std::int64_t row, const Strip& strip, const Block& block,
+                                          const Matrix<T>& to) const {
+  const std::int64_t depth = conv_.depth(), ins = conv_.window.ins();
+  const T *weight = arrays.weight + row * depth, *bias = arrays.bias ? arrays.bias + row : nullptr;
   for (std::int64_t k = 0; k < depth; k += kInnerBlock) {
     const std::int64_t inner = std::min(kInnerBlock, depth - k);
-    const T* packed = panels + k * packed_columns(columns, product_.width) + first * inner;
-    product_.block({rows, count, inner, {weight + k, depth, 1}, false, {packed, 0, 1}, true, {sums, count, 1}, k > 0});
+    const T* packed = strip.panels + k * packed_columns(strip.columns, product_.width) + block.first * inner;
+    const Matrix<const T> right =
+        packs_ ? Matrix<const T>{packed, 0, 1} : Matrix<const T>{strip.from + k * ins + strip.first + block.first, ins, 1};
+    product_.block(
+        {block.rows, block.columns, inner, {weight + k, depth, 1}, false, right, packs_, to, k > 0, k + inner == depth ? bias : nullptr});
   }
-  for (std::int64_t r = 0; r < rows; ++r) {
-    const T bias = arrays.bias ? arrays.bias[part.group * conv_.outputs + row + r] : T(0);
-    for (std::int64_t done = 0; done < count;) {
-      const std::int64_t at = strip + first + done, size = std::min(outs - at % outs, count - done);
-      code_.shift(size, sums + r * count + done, bias, arrays.y + output(part, at / outs, row + r) + at % outs);
-      done += size;
+  const std::int64_t done = depth > 0 ? block.columns : 0;
+  if (depth > 0 && block.few > 0)
+    product_.dots(block.few, block.rows, depth, {strip.few_columns, depth, 1}, {weight, depth, 1}, {to.at + done, 1, to.row});
+  for (std::int64_t r = 0; r < block.rows; ++r) {
+    for (std::int64_t i = done; i < block.columns + block.few; ++i) {
+      T& sum = to.at[r * to.row + i];
+      sum = (depth > 0 ? sum : T(0)) + (bias ? bias[r] : T(0));
     }
   }
 }

@@ -41,25 +41,40 @@ class ConvolutionEngine {
   };
   void cut();
   void slide(Workers& workers, const Arrays& arrays);
-  void slide_group(const Arrays& arrays, const Part& part, T* room) const;
-  void multiply(Workers& workers, const Arrays& arrays, const Part& part, T* planes, T* panels);
-  void pack(const T* planes, std::int64_t strip, std::int64_t columns, std::int64_t block, std::int64_t inner, T* panels) const;
-  void tile(const Arrays& arrays, const Part& part, const T* panels, std::int64_t strip, std::int64_t columns, std::int64_t row,
-            std::int64_t block);
+  void slide_groups(const Arrays& arrays, std::int64_t first, std::int64_t groups, T* room) const;
+  /// Some columns of the product's right operand, and memory for what is packed of them.
+  struct Strip {
+    std::int64_t first = 0, columns = 0, few = 0;  ///< so many, and then a few more
+    const T* from = nullptr;
+    T *panels = nullptr, *few_columns = nullptr;
+  };
+  /// Columns of a strip from `first` on, and rows.
+  struct Block {
+    std::int64_t first = 0, columns = 0, few = 0, rows = 0;
+  };
+  void multiply(Workers& workers, const Arrays& arrays, const Part& part, T* room);
+  void pack(const Strip& strip, std::int64_t block, std::int64_t inner) const;
+  void pack_few(const Strip& strip) const;
+  void tile(const Arrays& arrays, const Part& part, const Strip& strip, std::int64_t row, std::int64_t block);
+  void multiply_block(const Arrays& arrays, std::int64_t row, const Strip& strip, const Block& block, const Matrix<T>& to) const;
   void finish(Workers& workers, const Arrays& arrays, const Part& part, std::int64_t strip, std::int64_t columns) const;
+  [[nodiscard]] const T* end_of(const T* x) const;
   [[nodiscard]] std::int64_t output(const Part& part, std::int64_t image, std::int64_t row) const;
   [[nodiscard]] std::int64_t across(std::int64_t columns) const;
+  [[nodiscard]] std::int64_t few_of(std::int64_t columns) const;
+  [[nodiscard]] std::int64_t place(std::int64_t column) const;
 
   const ops::Convolution conv_;
   const ConvolutionCode<T>& code_;
   const ProductCode<T>& product_;
   const Planes planes_;
   std::vector<std::int64_t> offsets_;  ///< by line of the product's right operand, in the planes of a group
-  bool slides_ = false;
-  bool apart_ = false;       ///< each image of a group is one piece
-  std::int64_t images_ = 1;  ///< at once
+  std::int64_t slides_ = 0;            ///< so many groups slide at a time; none: they are multiplied
+  bool apart_ = false;                 ///< each image of a group is one piece
+  bool packs_ = true;                  ///< panels; else the right operand is read as it lies
+  std::int64_t images_ = 1;            ///< at once
   std::int64_t row_block_ = 1, column_block_ = 1, strip_ = 1;
-  std::int64_t plane_room_ = 0, panel_room_ = 0, tile_room_ = 0, slide_room_ = 0;
+  std::int64_t plane_room_ = 0, panel_room_ = 0, few_room_ = 0, tile_room_ = 0, slide_room_ = 0;
   Scratch<T> tiles_, rooms_;
 };
 

@@ -65,7 +65,7 @@ std::pair<std::int64_t, std::int64_t> inner_of(const ops::WindowAxis& axis, std:
 }  // namespace
 
 template <class T>
-void Planes::fill(const ConvolutionCode<T>& code, const T* channel, T outside, T* to) const {
+void Planes::fill(const ConvolutionCode<T>& code, const T* channel, const T* end_of_all, T outside, T* to) const {
   const auto& [a, b, c] = static_cast<const std::array<ops::WindowAxis, 3>&>(window_);
   const std::int64_t rows = lines_[1].length, length = lines_[2].length;
   for (const std::int64_t phase0 : lines_[0].phases) {
@@ -75,10 +75,12 @@ void Planes::fill(const ConvolutionCode<T>& code, const T* channel, T outside, T
         const auto [first, end] = inner_of(c, length, phase2);
         for (std::int64_t i = 0; i < lines_[0].length; ++i, to += rows * length) {
           const std::int64_t u = i * a.stride + phase0 - a.before;
-          LinesCall<T> call{rows, first_row, end_row, length, first, end, nullptr, b.stride * c.in, c.stride, outside, to};
+          LinesCall<T> call{rows, first_row, end_row, length, first, end, nullptr, b.stride * c.in, c.stride, 0, outside, to};
           if (u < 0 || u >= a.in || first == end) call.first_row = call.end_row = 0;
-          if (call.first_row < call.end_row)
+          if (call.first_row < call.end_row) {
             call.from = channel + (u * b.in + first_row * b.stride + phase1 - b.before) * c.in + first * c.stride + phase2 - c.before;
+            call.readable = end_of_all - call.from;
+          }
           code.lines(call);
         }
       }
@@ -86,7 +88,7 @@ void Planes::fill(const ConvolutionCode<T>& code, const T* channel, T outside, T
   }
 }
 
-template void Planes::fill(const ConvolutionCode<float>&, const float*, float, float*) const;
-template void Planes::fill(const ConvolutionCode<double>&, const double*, double, double*) const;
+template void Planes::fill(const ConvolutionCode<float>&, const float*, const float*, float, float*) const;
+template void Planes::fill(const ConvolutionCode<double>&, const double*, const double*, double, double*) const;
 
 }  // namespace cleave::runtime::host

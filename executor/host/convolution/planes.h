@@ -31,9 +31,9 @@ class Planes {
   /// How far the lines of a plane are apart.
   [[nodiscard]] std::int64_t line_stride() const { return lines_[2].length; }
 
-  /// The planes of a channel, with `outside` for padding. A register's width behind them may be read.
+  /// The planes of a channel, with `outside` for padding. A register's width behind them may be read. Behind the channel too, up to `end`.
   template <class T>
-  void fill(const ConvolutionCode<T>& code, const T* channel, T outside, T* to) const;
+  void fill(const ConvolutionCode<T>& code, const T* channel, const T* end, T outside, T* to) const;
 
  private:
   /// One axis of the planes.

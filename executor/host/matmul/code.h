@@ -21,7 +21,7 @@ struct Matrix {
   [[nodiscard, gnu::always_inline]] Matrix from(std::int64_t r, std::int64_t c) const { return {at + r * row + c * column, row, column}; }
 };
 
-/// c = a x b, or c += a x b; c's columns lie side by side.
+/// c = a x b, or c += a x b, and a number a row; c's columns lie side by side.
 template <class T>
 struct BlockCall {
   std::int64_t rows = 0, columns = 0, inner = 0;
@@ -31,6 +31,7 @@ struct BlockCall {
   bool packed_b = false;  ///< panels of `panel_width` columns, each [inner][width]
   Matrix<T> c;
   bool add = false;
+  const T* bias = nullptr;  ///< a number a row that goes into c as well, or null
 };
 
 /// What is done to elements of the product: a row added to each row, negative ones to zero.

@@ -63,7 +63,8 @@ inline __attribute__((always_inline)) void store_first(T* to, Vector<T, Bytes> v
 /// A tile of R rows and N registers, in registers all through `inner`.
 template <class T, int R, int N>
 inline __attribute__((always_inline)) void tile(std::int64_t inner, const T* a, std::int64_t a_row, std::int64_t a_inner, const T* b,
-                                                std::int64_t b_inner, T* c, std::int64_t c_row, std::int64_t columns, bool add) {
+                                                std::int64_t b_inner, T* c, std::int64_t c_row, std::int64_t columns, bool add,
+                                                const T* bias) {
   using V = Vector<T>;
   constexpr std::int64_t w = kWidth<T>;
   V sum[R][N] = {};
@@ -79,6 +80,13 @@ inline __attribute__((always_inline)) void tile(std::int64_t inner, const T* a, 
     }
     a += a_inner;
     b += b_inner;
+  }
+  if (bias) {
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 4
+      for (int n = 0; n < N; ++n) sum[r][n] += bias[r];
+    }
   }
   if (columns == N * w) {
 #pragma GCC unroll 8
@@ -113,16 +121,17 @@ __attribute__((noinline)) void column_of_tiles(const BlockCall<T>& call, const T
   constexpr std::int64_t w = kWidth<T>;
   const T* a = call.a.at;
   std::int64_t i = 0;
+  const auto bias = [&] { return call.bias ? call.bias + i : nullptr; };
   const std::int64_t a_row = call.packed_a ? 1 : call.a.row, a_inner = call.packed_a ? kRows : call.a.column;
   const std::int64_t a_panel = call.packed_a ? kRows * call.inner : kRows * call.a.row;
   for (; i + kRows <= call.rows; i += kRows, a += a_panel) {
     for (int r = 0; r < kRows; ++r) {
       for (std::int64_t n = 0; n < N; ++n) __builtin_prefetch(c + (i + r) * call.c.row + n * w, 1);
     }
-    tile<T, kRows, N>(call.inner, a, a_row, a_inner, b, b_inner, c + i * call.c.row, call.c.row, columns, call.add);
+    tile<T, kRows, N>(call.inner, a, a_row, a_inner, b, b_inner, c + i * call.c.row, call.c.row, columns, call.add, bias());
   }
   const auto rest = [&]<int R>() {
-    tile<T, R, N>(call.inner, a, a_row, a_inner, b, b_inner, c + i * call.c.row, call.c.row, columns, call.add);
+    tile<T, R, N>(call.inner, a, a_row, a_inner, b, b_inner, c + i * call.c.row, call.c.row, columns, call.add, bias());
   };
   switch (call.rows - i) {
     case 1: return rest.template operator()<1>();

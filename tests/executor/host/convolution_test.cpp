@@ -37,6 +37,35 @@ Array run(const KernelRequest& request, std::vector<Array> inputs, int threads) 
   return result;
 }
 
+OpSample convolution(Shape x, Shape weight, Attributes attributes) {
+  OpSample sample{find_op("conv"), {numbers({DType::f32, std::move(x)}, 1), numbers({DType::f32, std::move(weight)}, 2)}, {}, false};
+  if (sample.inputs[1].type().shape[0] % 3 == 0) sample.inputs.push_back(numbers({DType::f32, {sample.inputs[1].type().shape[0]}}, 3));
+  EXPECT_FALSE(normalize_call(*sample.op, sample.inputs.size(), attributes));
+  sample.attributes = std::move(attributes);
+  return sample;
+}
+
+/// As networks have them, small enough for their meanings: of one element, which are products of what is there already, with columns at
+/// the end that fill no register; images that are taken together, some fewer at the end; and one channel a group.
+std::vector<OpSample> layers() {
+  using Integers = std::vector<std::int64_t>;
+  std::vector<OpSample> all;
+  for (const std::int64_t side : {1, 4, 5, 7, 8, 14, 17, 28}) {
+    all.push_back(convolution({3, 24, side, side}, {66, 24, 1, 1}, {}));
+    all.push_back(convolution({2, 24, side, side}, {136, 12, 1, 1}, {{"group", std::int64_t{2}}}));
+    all.push_back(convolution({9, 20, side, side}, {21, 20, 3, 3}, {{"pads", Integers{1}}}));
+    for (const std::int64_t stride : {1, 2, 3}) {
+      for (const std::int64_t kernel : {3, 5}) {
+        all.push_back(convolution({2, 21, side, side + 1}, {21, 1, kernel, kernel},
+                                  {{"pads", Integers{kernel / 2}}, {"strides", Integers{stride}}, {"group", std::int64_t{21}}}));
+      }
+    }
+  }
+  all.push_back(convolution({1, 600, 7, 7}, {33, 600, 1, 1}, {}));  // some of the inner axis at a time
+  all.push_back(convolution({2, 90, 7, 7}, {33, 90, 3, 3}, {{"pads", Integers{1}}}));
+  return all;
+}
+
 /// Calls large enough to be cut in every way, beside the samples: planes of several images, strips, groups that are pieces of their own.
 std::vector<OpSample> calls() {
   using Integers = std::vector<std::int64_t>;
@@ -46,16 +75,14 @@ std::vector<OpSample> calls() {
     if (wanted) all.push_back(std::move(sample));
   }
   const auto add = [&](Shape x, Shape weight, Attributes attributes) {
-    OpSample sample{find_op("conv"), {numbers({DType::f32, std::move(x)}, 1), numbers({DType::f32, std::move(weight)}, 2)}, {}, false};
-    EXPECT_FALSE(normalize_call(*sample.op, 2, attributes));
-    sample.attributes = std::move(attributes);
-    all.push_back(std::move(sample));
+    all.push_back(convolution(std::move(x), std::move(weight), std::move(attributes)));
   };
   add({1, 64, 56, 57}, {40, 64, 3, 3}, {{"pads", Integers{1}}});
   add({1, 3, 331, 333}, {80, 3, 3, 3}, {});  // results of more than 32 MiB, whose lines begin anywhere
   add({5, 130, 7, 7}, {72, 130, 3, 3}, {{"pads", Integers{1}}});
   add({2, 64, 20, 20}, {128, 16, 3, 3}, {{"group", std::int64_t{4}}, {"strides", Integers{2}}});
   add({2, 512, 28, 28}, {512, 8, 3, 3}, {{"group", std::int64_t{64}}});
+  for (OpSample& sample : layers()) all.push_back(std::move(sample));
   return all;
 }
 
@@ -68,6 +95,21 @@ TEST(Convolution, BitsDoNotDependOnTheThreads) {
       const Array many = run(request, sample.inputs, threads);
       EXPECT_EQ(std::memcmp(one.bytes(), many.bytes(), static_cast<std::size_t>(one.type().bytes())), 0) << threads;
     }
+  }
+}
+
+TEST(Convolution, LayersOfNetworksAreWhatTheyMean) {
+  for (OpSample& sample : layers()) {
+    SCOPED_TRACE(describe(sample));
+    const Array made = run(request_for(sample), sample.inputs, 2);
+    Array meant(made.type());
+    std::vector<TensorView> views;
+    for (Array& input : sample.inputs) views.push_back({&input.type(), input.mutable_bytes()});
+    const TensorView view{&meant.type(), meant.mutable_bytes()};
+    ASSERT_TRUE(run_meaning({*sample.op, sample.attributes, views, std::span(&view, 1), kContext}).ok());
+    const Shape& weight = sample.inputs[1].type().shape;
+    const double terms = static_cast<double>(weight[1] * weight[2] * weight[3]);
+    for (std::int64_t i = 0; i < made.size(); ++i) ASSERT_NEAR(made.at(i), meant.at(i), 2e-6 * terms) << i;
   }
 }
 
