@@ -8,6 +8,8 @@
 namespace cleave::runtime::cuda {
 namespace {
 
+using SharedLibraries = std::shared_ptr<const Libraries>;
+
 Result<Api> load() {
   Result<DriverApi> driver = DriverApi::load();
   if (!driver) return driver.error();
@@ -15,7 +17,7 @@ Result<Api> load() {
   if (!compiler) return compiler.error();
   Result<BlasApi> blas = BlasApi::load();
   if (!blas) return blas.error();
-  return Api{*driver, *compiler, *blas};
+  return Api{*driver, *compiler, *blas, nullptr};
 }
 
 Result<int> count_devices(const DriverApi& api) {
@@ -104,9 +106,10 @@ Status usable() {
   return {};
 }
 
-Result<std::unique_ptr<Device>> open(int ordinal, const ExecutorOptions& options) {
+Result<std::unique_ptr<Device>> open(int ordinal, const ExecutorOptions& options, const SharedLibraries& libraries) {
   Result<Api> api = load();
   if (!api) return api.error();
+  api->libraries = libraries;
   CudaOptions cuda_options;
   cuda_options.ordinal = ordinal;
   cuda_options.precision = options.precision;
@@ -128,12 +131,12 @@ KernelRequest request_for(const Graph& graph, NodeId id) {
   return request;
 }
 
-bool supports(const Graph& graph, NodeId id) {
+bool supports(const Graph& graph, NodeId id, const Libraries& libraries) {
   const Node& node = graph.nodes[id];
   if (node.kind != NodeKind::operation) return true;
   if (graph.purity(id) != Purity::pure || node.op->moves_to == Side::host) return false;
   const KernelRequest request = request_for(graph, id);
-  return has_kernel(request) || has_matmul(request);
+  return has_kernel(request) || has_matmul(request) || has_library_op(libraries, request);
 }
 
 /// Of the products that are cuBLASLt's.
@@ -146,6 +149,10 @@ bool in_precision(const Graph& graph, NodeId id) {
 }  // namespace
 
 BackEnd back_end() {
+  return back_end(std::make_shared<const Libraries>());
+}
+
+BackEnd back_end(SharedLibraries libraries) {
   BackEnd record;
   record.name = "cuda";
   record.numbered = true;
@@ -153,8 +160,8 @@ BackEnd back_end() {
   record.calibrated = "cuda";
   record.usable = usable;
   record.find = find;
-  record.open = open;
-  record.supports = supports;
+  record.open = [libraries](int ordinal, const ExecutorOptions& options) { return open(ordinal, options, libraries); };
+  record.supports = [libraries](const Graph& graph, NodeId id) { return supports(graph, id, *libraries); };
   record.in_precision = in_precision;
   record.fuses = fuses;
   record.page_locked = page_locked_by;

@@ -75,15 +75,35 @@ Result<std::byte*> CudaDevice::allocate_staging(std::int64_t bytes) {
 
 Result<KernelId> CudaDevice::prepare(KernelRequest request) {
   if (Status status = context_->enter(); !status) return status.error();
-  const std::optional<KernelSource> source = options_.source(request, context_->architecture());
-  if (!source && !has_matmul(request)) return Error{"has no CUDA kernel for these types", {}, ErrorKind::machine};
-  Result<PreparedKernel> kernel = source ? prepare_source(request, *source) : prepare_matmul(request);
+  Result<PreparedKernel> kernel = prepare_any(request);
   if (!kernel) return kernel.error();
   for (const std::vector<Range>* ranges : {&request.inputs, &request.results})
     for (const Range& range : *ranges) kernel->end = std::max(kernel->end, range.offset + range.bytes);
   kernel->touched = {std::move(request.inputs), std::move(request.results)};
   kernels_.push_back(*std::move(kernel));
   return KernelId(kernels_.size() - 1);
+}
+
+/// By a library that is there for the likes of it, by a kernel of our own, or by cuBLASLt.
+Result<CudaDevice::PreparedKernel> CudaDevice::prepare_any(const KernelRequest& request) {
+  Result<std::optional<LibraryOp>> library = prepare_library_op({api_.libraries.get(), context_.get()}, request);
+  if (!library) return library.error();
+  if (*library) return prepare_calls(request, **std::move(library));
+  if (const std::optional<KernelSource> source = options_.source(request, context_->architecture()))
+    return prepare_source(request, *source);
+  if (has_matmul(request)) return prepare_matmul(request);
+  return Error{"has no CUDA kernel for these types", {}, ErrorKind::machine};
+}
+
+Result<CudaDevice::PreparedKernel> CudaDevice::prepare_calls(const KernelRequest& request, LibraryOp op) {
+  if (options_.around && !op.around.launches.empty()) options_.around(request, op.around);
+  Result<PreparedKernel> kernel = prepare_source(request, op.around);
+  if (!kernel) return kernel;
+  kernel->calls = std::move(op.calls);
+  kernel->captures = op.captures;
+  for (const Range& range : request.inputs) kernel->operands.inputs.push_back(at(range.offset));
+  for (const Range& range : request.results) kernel->operands.results.push_back(at(range.offset));
+  return kernel;
 }
 
 Result<CudaDevice::PreparedKernel> CudaDevice::prepare_source(const KernelRequest& request, const KernelSource& source) {
@@ -197,6 +217,7 @@ Status CudaDevice::allocate_scratch() {
     for (Launch& launch : kernel.launches) {
       if (launch.scratch >= 0) launch.values[static_cast<std::size_t>(launch.scratch)] = scratch_.get();
     }
+    kernel.operands.scratch = scratch_.get();
   }
   return {};
 }
@@ -260,10 +281,8 @@ Status CudaDevice::launch(KernelId id, const Origin& origin) {
   if (kernel.empty()) return {};
   return streams_->enqueue(Stream::compute, origin, [&](CUstream stream, std::uint64_t ticket) -> Status {
     if (kernel.matmul) return kernel.matmul->launch(stream, kernel.addresses, scratch_.get());
-    for (const Launch& launch : kernel.launches) {
-      if (Status status = launch_one(launch, stream, ticket); !status) return status;
-    }
-    return {};
+    return kernel.walk([&](const Launch& launch) { return launch_one(launch, stream, ticket); },
+                       [&](LibraryCall& call) { return call.enqueue(stream, kernel.operands); });
   });
 }
 

@@ -10,6 +10,7 @@
 
 #include "executor/cuda/compiler.h"
 #include "executor/cuda/dependences.h"
+#include "executor/cuda/library/library_op.h"
 #include "executor/cuda/matmul/blas_api.h"
 #include "executor/cuda/matmul/matmul.h"
 #include "executor/cuda/segment_graph.h"
@@ -25,6 +26,7 @@ struct Api {
   DriverApi driver;
   CompilerApi compiler;
   BlasApi blas;
+  std::shared_ptr<const Libraries> libraries = nullptr;  ///< those that it can do without; null: none of them
 };
 
 struct CudaOptions {
@@ -35,6 +37,7 @@ struct CudaOptions {
   bool stream_mode = false;             ///< every launch by itself, no segments: to find where an error comes from
   std::int64_t upload_bytes = 4 << 20;  ///< of each of the two pieces of page-locked memory that uploads go through
   std::function<std::optional<KernelSource>(const KernelRequest&, const Architecture&)> source = kernel_source;
+  std::function<void(const KernelRequest&, KernelSource&)> around;  ///< is shown the kernels around a library's calls; null: nobody
 };
 
 class CudaDevice final : public Device {
@@ -91,10 +94,25 @@ class CudaDevice final : public Device {
     std::vector<Launch> launches;
     std::unique_ptr<Matmul> matmul;
     MatmulAddresses addresses;
+    std::vector<LibraryOp::Call> calls;  ///< among the launches
+    OperandAddresses operands;           ///< of the calls
+    bool captures = true;
     Touched touched;
     std::optional<std::size_t> fault;  ///< index into faults_
     std::int64_t end = 0;              ///< of the arena that it touches
-    [[nodiscard]] bool empty() const { return !matmul && launches.empty(); }
+    [[nodiscard]] bool empty() const { return !matmul && launches.empty() && calls.empty(); }
+    /// Launches and calls in their order, until one fails.
+    template <class OnLaunch, class OnCall>
+    Status walk(OnLaunch&& on_launch, OnCall&& on_call) const {
+      std::size_t call = 0;
+      for (std::size_t i = 0; i <= launches.size(); ++i) {
+        for (; call < calls.size() && calls[call].behind == i; ++call)
+          if (Status status = on_call(*calls[call].call); !status) return status;
+        if (i == launches.size()) break;
+        if (Status status = on_launch(launches[i]); !status) return status;
+      }
+      return {};
+    }
   };
   /// A node whose launch is told its number anew each time.
   struct NumberedNode {
@@ -119,7 +137,9 @@ class CudaDevice final : public Device {
 
   CudaDevice(const Api& api, CudaOptions options) : api_(api), options_(std::move(options)) {}
   Status open_parts();
+  Result<PreparedKernel> prepare_any(const KernelRequest& request);
   Result<PreparedKernel> prepare_source(const KernelRequest& request, const KernelSource& source);
+  Result<PreparedKernel> prepare_calls(const KernelRequest& request, LibraryOp op);
   Result<PreparedKernel> prepare_matmul(const KernelRequest& request);
   Status open_matmuls();
   Result<MatmulTrial> matmul_trial(const MatmulAddresses& addresses);

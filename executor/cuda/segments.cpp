@@ -11,8 +11,8 @@ constexpr Range kScratch{std::int64_t{1} << 62, 1};
 
 }  // namespace
 
-bool CudaDevice::joins(KernelId) const {
-  return !options_.stream_mode;
+bool CudaDevice::joins(KernelId kernel) const {
+  return !options_.stream_mode && kernels_[kernel.index].captures;
 }
 
 SegmentId CudaDevice::prepare_segment(std::vector<DeviceStep> steps) {
@@ -35,9 +35,9 @@ Touched CudaDevice::touched_by(const DeviceStep& step) const {
   if (!step.kernel.valid()) return {{step.from}, {step.to}};
   const PreparedKernel& kernel = kernels_[step.kernel.index];
   Touched touched = kernel.touched;
-  const bool scratch =
-      kernel.matmul ? kernel.matmul->workspace_bytes() > 0
-                    : std::any_of(kernel.launches.begin(), kernel.launches.end(), [](const Launch& launch) { return launch.scratch >= 0; });
+  const bool scratch = kernel.matmul ? kernel.matmul->workspace_bytes() > 0
+                                     : !kernel.calls.empty() || std::any_of(kernel.launches.begin(), kernel.launches.end(),
+                                                                            [](const Launch& launch) { return launch.scratch >= 0; });
   if (scratch) touched.writes.push_back(kScratch);
   return touched;
 }
@@ -78,14 +78,17 @@ Status CudaDevice::add_step(SegmentGraph& graph, const DeviceStep& step, Prepare
   const PreparedKernel& kernel = kernels_[step.kernel.index];
   if (kernel.matmul)
     return graph.add_captured([&](CUstream stream) { return kernel.matmul->launch(stream, kernel.addresses, scratch_.get()); });
-  for (const Launch& launch : kernel.launches) {
+  const auto add_launch = [&](const Launch& launch) -> Status {
     std::uint64_t number = 0;
     Parameters parameters(launch, number);
     Result<CUgraphNode> node = graph.add_kernel(as_node(launch, parameters));
     if (!node) return node.error();
     if (launch.ticket >= 0) segment.numbered.push_back({*node, &launch});
-  }
-  return {};
+    return {};
+  };
+  return kernel.walk(add_launch, [&](LibraryCall& call) {
+    return graph.add_captured([&](CUstream stream) { return call.enqueue(stream, kernel.operands); });
+  });
 }
 
 }  // namespace cleave::runtime::cuda

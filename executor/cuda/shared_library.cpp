@@ -4,6 +4,7 @@
 
 #include "executor/cuda/compiler_api.h"
 #include "executor/cuda/driver_api.h"
+#include "executor/cuda/library/fft_api.h"
 #include "executor/cuda/matmul/blas_api.h"
 
 namespace cleave::runtime::cuda {
@@ -63,6 +64,17 @@ Result<BlasApi> BlasApi::load() {
   if (!library) return library.error();
   BlasApi api;
   CLEAVE_CUDA_BLAS_CALLS(CLEAVE_FIND)
+  if (Status status = library->complete(); !status) return status.error();
+  return api;
+}
+
+Result<FftApi> FftApi::load() {
+  auto library = SharedLibrary::open(
+      {"libcufft.so.12", "libcufft.so.11", "/usr/local/cuda/lib64/libcufft.so.12", "/usr/local/cuda/lib64/libcufft.so.11"},
+      "cuFFT, CUDA's library of Fourier transforms,");
+  if (!library) return library.error();
+  FftApi api;
+  CLEAVE_CUDA_FFT_CALLS(CLEAVE_FIND)
   if (Status status = library->complete(); !status) return status.error();
   return api;
 }

@@ -5,6 +5,7 @@
 
 #include "executor/device/kernel.h"
 #include "tests/support/fake_blas.h"
+#include "tests/support/fake_fft.h"
 #include "tests/support/fake_graphs.h"
 #include "tests/support/kernel_emulator/kernel_emulator.h"
 #include "tests/support/namespaces.h"
@@ -32,10 +33,21 @@ FakeDriver& FakeDriver::current() {
   return *the_driver;
 }
 
-std::function<Result<std::unique_ptr<Device>>(int, const ExecutorOptions&)> FakeDriver::opener(cuda::CudaOptions options) {
+std::function<Result<std::unique_ptr<Device>>(int, const ExecutorOptions&)> FakeDriver::opener(
+    cuda::CudaOptions options, std::shared_ptr<const cuda::Libraries> libraries) {
   options.cache_folder.clear();
   options.source = [this](const KernelRequest& request, const cuda::Architecture& a) { return source(request, a); };
-  return [options](int, const ExecutorOptions&) { return cuda::CudaDevice::open(api(), options); };
+  options.around = [this](const KernelRequest& request, cuda::KernelSource& source) {
+    CLEAVE_CHECK(emulator_, "kernels around a library's calls, and nothing to run them");
+    const auto generated = std::make_shared<const cuda::KernelSource>(source);
+    emulator_->add(*generated);
+    teach(request, source, generated, true);
+  };
+  return [options, libraries](int, const ExecutorOptions&) {
+    cuda::Api table = api();
+    table.libraries = libraries;
+    return cuda::CudaDevice::open(table, options);
+  };
 }
 
 std::optional<cuda::KernelSource> FakeDriver::source(const KernelRequest& request, const cuda::Architecture& architecture) {
@@ -74,8 +86,8 @@ std::size_t FakeDriver::number_of(const KernelRequest& request) {
   return requests_.size() - 1;
 }
 
-void FakeDriver::teach(const KernelRequest& request, cuda::KernelSource& source,
-                       const std::shared_ptr<const cuda::KernelSource>& generated) {
+void FakeDriver::teach(const KernelRequest& request, cuda::KernelSource& source, const std::shared_ptr<const cuda::KernelSource>& generated,
+                       bool around) {
   std::lock_guard lock(mutex_);
   // Several operations may have one text, and a launch does not say for which it is: a remark in the text does.
   source.text += "\n// request " + std::to_string(number_of(request)) + "\n";
@@ -88,7 +100,8 @@ void FakeDriver::teach(const KernelRequest& request, cuda::KernelSource& source,
                     source.scratch_bytes > 0,
                     !source.fault.empty(),
                     generated,
-                    i};
+                    i,
+                    around};
     const bool found = std::any_of(known.begin(), known.end(), [&](const Meaning& m) { return m.constants == meaning.constants; });
     if (!found) known.push_back(std::move(meaning));
   }
@@ -117,6 +130,7 @@ std::string FakeDriver::leaks() const {
                                                       {"matrix", matrices_.size()},
                                                       {"preference", preferences_.size()},
                                                       {"handle of cuBLASLt", blas_handles_.size()},
+                                                      {"plan of cuFFT", fft_plans_.size()},
                                                       {"device memory", device_memory_.size()},
                                                       {"page-locked memory", host_memory_.size()}};
   for (const auto& [kind, number] : live) {
@@ -662,6 +676,20 @@ void FakeCalls::fill_compiler(cuda::CompilerApi& t) {
       return CUDA_SUCCESS;
     }));
   };
+}
+
+std::shared_ptr<const cuda::Libraries> FakeDriver::libraries() {
+  const auto fft = [] {
+    cuda::FftApi table;
+    fill_fake_fft(table);
+    return Result<cuda::FftApi>(table);
+  };
+  return std::shared_ptr<const cuda::Libraries>(new cuda::Libraries{cuda::OptionalLibrary<cuda::FftApi>(fft)});
+}
+
+std::shared_ptr<const cuda::Libraries> FakeDriver::no_libraries() {
+  const auto none = [] { return Result<cuda::FftApi>(Error{"cuFFT is not there", {}, ErrorKind::machine}); };
+  return std::shared_ptr<const cuda::Libraries>(new cuda::Libraries{cuda::OptionalLibrary<cuda::FftApi>(none)});
 }
 
 cuda::Api FakeDriver::api() {

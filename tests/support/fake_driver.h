@@ -27,6 +27,14 @@ struct FakeMatrix {
   int type = 0;
   std::int64_t rows = 0, columns = 0, leading = 0, batch = 1, stride = 0;
 };
+/// What cuFFT is told of a plan (fake_fft.cpp).
+struct FakeFftPlan {
+  bool made = false, automatic = true;
+  int type = 0;
+  std::int64_t length = 0, in_stride = 0, in_distance = 0, out_stride = 0, out_distance = 0, lines = 0;
+  CUdeviceptr work = 0;
+  void* stream = nullptr;
+};
 struct FakePreference {
   std::uint64_t workspace = 0;
   std::uint32_t schemes = ~0U;
@@ -47,12 +55,17 @@ class FakeDriver {
   ~FakeDriver();
 
   [[nodiscard]] static cuda::Api api();
+  /// Fakes of the libraries that a GPU can do without. The kernels around their calls run as texts: needs `run_texts`.
+  [[nodiscard]] static std::shared_ptr<const cuda::Libraries> libraries();
+  /// As on a machine that has none of them.
+  [[nodiscard]] static std::shared_ptr<const cuda::Libraries> no_libraries();
   /// From now on, launches run the texts that cleave generates instead of what they mean. `emulator` outlives the driver.
   void run_texts(KernelEmulator& emulator);
   /// For CudaOptions::source: the text that cleave generates, or one of our own where it has none; either way we know what it means.
   std::optional<cuda::KernelSource> source(const KernelRequest& request, const cuda::Architecture& architecture);
   /// For BackEnd::open.
-  std::function<Result<std::unique_ptr<Device>>(int, const ExecutorOptions&)> opener(cuda::CudaOptions options = {});
+  std::function<Result<std::unique_ptr<Device>>(int, const ExecutorOptions&)> opener(
+      cuda::CudaOptions options = {}, std::shared_ptr<const cuda::Libraries> libraries = nullptr);
 
   // --- faults -----------------------------------------------------------------------------------------------------------------------
   /// The `call`th call from now on, counted from 1, fails; if the driver would be sticky, so do all after it.
@@ -80,6 +93,7 @@ class FakeDriver {
  private:
   friend struct FakeCalls;
   friend struct FakeBlas;
+  friend struct FakeFft;
   friend struct FakeGraphs;
   friend void fill_fake_graphs(cuda::DriverApi&);
   static FakeDriver& current();
@@ -136,6 +150,7 @@ class FakeDriver {
     bool last = true, scratch = false, fault = false;
     std::shared_ptr<const cuda::KernelSource> source;  ///< in text mode, of a text that cleave generated
     std::size_t number = 0;                            ///< of the launch
+    bool around = false;                               ///< a library's calls: its launches have no meaning of their own
   };
 
   /// Notes the call; what it has to return if it is to fail.
@@ -150,7 +165,8 @@ class FakeDriver {
   }
   void* new_handle() { return reinterpret_cast<void*>(next_handle_ += 16); }
   std::size_t number_of(const KernelRequest& request);
-  void teach(const KernelRequest& request, cuda::KernelSource& source, const std::shared_ptr<const cuda::KernelSource>& generated);
+  void teach(const KernelRequest& request, cuda::KernelSource& source, const std::shared_ptr<const cuda::KernelSource>& generated,
+             bool around = false);
   /// Memory that the device reaches at `address`; null and a misuse if there is none.
   std::byte* resolve(CUdeviceptr address, std::size_t bytes);
   [[nodiscard]] bool page_locked(const void* memory, std::size_t bytes) const;
@@ -184,6 +200,7 @@ class FakeDriver {
   std::map<void*, FakeMatrix> matrices_;
   std::map<void*, FakePreference> preferences_;
   std::set<void*> blas_handles_;
+  std::map<int, FakeFftPlan> fft_plans_;
   std::map<std::uint64_t, std::int64_t> algorithms_;
   double clock_ = 0;
   std::map<CUdeviceptr, std::vector<std::byte>> device_memory_;

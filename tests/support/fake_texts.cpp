@@ -11,7 +11,7 @@ void FakeDriver::run_texts(KernelEmulator& emulator) {
 
 void FakeDriver::launch_text(const Meaning& meaning, const std::vector<std::uint64_t>& parameters) {
   const cuda::KernelSource& source = *meaning.source;
-  const bool first = meaning.number == 0;  // what its later launches read, the earlier ones may have written
+  const bool first = meaning.number == 0 && !meaning.around;  // what its later launches read, others may have written
   MemoryChecker memory;
   std::vector<unsigned long long> addresses(parameters.begin(), parameters.end());
   std::size_t next = 0;

@@ -1,0 +1,36 @@
+// Libraries: what a GPU can do without, each opened when it is first asked for. What one of them does runs on the host where it is missing,
+// so whoever plans asks here as well. Knows tables of calls, no operation.
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <optional>
+
+#include "executor/cuda/library/fft_api.h"
+
+namespace cleave::runtime::cuda {
+
+/// A table that is filled once, by whoever asks first.
+template <class Api>
+class OptionalLibrary {
+ public:
+  using Load = std::function<Result<Api>()>;
+  explicit OptionalLibrary(Load load) : load_(std::move(load)) {}
+
+  /// The table, or why there is none. From any thread.
+  const Result<Api>& get() const {
+    std::call_once(once_, [this] { api_ = load_(); });
+    return *api_;
+  }
+
+ private:
+  const Load load_;
+  mutable std::once_flag once_;
+  mutable std::optional<Result<Api>> api_;
+};
+
+struct Libraries {
+  OptionalLibrary<FftApi> fft{FftApi::load};
+};
+
+}  // namespace cleave::runtime::cuda
