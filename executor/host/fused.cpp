@@ -22,6 +22,8 @@ constexpr std::size_t kMostSteps = 32;
 constexpr std::size_t kMostValues = 64;       ///< inputs and what the steps compute
 constexpr std::int64_t kTileBytes = 8 << 10;  ///< of the widest value in a tile: three of them fit into any first-level cache
 constexpr std::int64_t kLeastTiles = 4, kMostTiles = 16, kParts = 64;  ///< what a thread takes at once
+/// Results in a row that read one element, or what lies in a row: with one piece of code, and with several pieces.
+constexpr std::int64_t kWorthCuttingCode = 32, kWorthCutting = 512;
 constexpr std::int64_t kWorthCode = 1024;  ///< elements: with fewer, code takes longer to make than its runs save
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
@@ -60,6 +62,7 @@ class FusedKernel final : public PartKernel {
     std::size_t result = kNone;  ///< which of the call's results it is
     std::size_t last_read = 0;   ///< the piece
     bool side_by_side = false;   ///< an input that code reads: one element for all of a tile is spread out
+    bool cut = false;            ///< an input's row ends no later than the tile
     bool held = false;           ///< a result that goes to a slot first and from there past the caches
   };
   /// A step's loop, or several steps' code.
@@ -70,13 +73,18 @@ class FusedKernel final : public PartKernel {
     std::vector<std::size_t> reads, writes;
     bool past_cache = false;  ///< it can write there, and writes nothing but results that go there
   };
+  void cut_tiles(std::int64_t shortest);
   void make_pieces(const KernelRequest& request);
   void choose_ways_past_cache();
   void assign_slots();
+  [[nodiscard]] std::int64_t end_of_tile(std::int64_t begin, std::int64_t end) const;
   void run_tile(const KernelCall& call, std::int64_t begin, std::int64_t count, std::byte* scratch) const;
+  [[nodiscard]] bool runs_in_place() const;
+  void run_code(const KernelCall& call, std::int64_t begin, std::int64_t end) const;
   [[nodiscard]] bool overwritten_early(const KernelCall& call, std::size_t value, std::size_t piece) const;
 
   std::vector<TileReader> readers_;  ///< one an input
+  std::vector<std::int64_t> rows_;   ///< at whose ends tiles are cut
   std::vector<Value> values_;
   std::vector<Piece> pieces_;
   std::vector<std::uint8_t> in_slot_;  ///< by value, of the call under way: it has no other place, or its memory is still read
@@ -95,7 +103,13 @@ FusedKernel::FusedKernel(const MovedGroup& request, bool in_parts) {
   }
   for (const FusedStep& step : request.steps) values_.push_back({size_of(step.type.dtype)});
   for (std::size_t r = 0; r < request.written.size(); ++r) values_[readers_.size() + request.written[r]].result = r;
+  cut_tiles(kWorthCuttingCode);
   make_pieces(request);
+  const bool short_rows = std::any_of(rows_.begin(), rows_.end(), [](std::int64_t row) { return row < kWorthCutting; });
+  if (short_rows && (pieces_.size() > 1 || !pieces_[0].code)) {
+    cut_tiles(kWorthCutting);
+    make_pieces(request);
+  }
   if (!in_parts) choose_ways_past_cache();  // stores past the caches want lines of them, too, and parts begin anywhere
   assign_slots();
   std::int64_t widest = 1;
@@ -106,9 +120,28 @@ FusedKernel::FusedKernel(const MovedGroup& request, bool in_parts) {
   in_slot_.resize(values_.size());
 }
 
+/// Ends tiles where rows of inputs end that broadcast, if they are long: nothing is put together then, and one element stays in a register.
+void FusedKernel::cut_tiles(std::int64_t shortest) {
+  rows_.clear();
+  for (std::size_t i = 0; i < readers_.size(); ++i) {
+    const std::int64_t row = readers_[i].row();
+    values_[i].cut = row >= shortest;
+    if (values_[i].cut && std::find(rows_.begin(), rows_.end(), row) == rows_.end()) rows_.push_back(row);
+  }
+}
+
+std::int64_t FusedKernel::end_of_tile(std::int64_t begin, std::int64_t end) const {
+  end = std::min(end, begin + tile_);
+  for (const std::int64_t row : rows_) end = std::min(end, begin + row - begin % row);
+  return end;
+}
+
 void FusedKernel::make_pieces(const KernelRequest& request) {
+  pieces_.clear();
+  for (Value& value : values_) value.side_by_side = false;
   std::vector<bool> repeats;
-  for (const TileReader& reader : readers_) repeats.push_back(reader.repeats());
+  for (std::size_t i = 0; i < readers_.size(); ++i)
+    repeats.push_back(readers_[i].repeats() || (values_[i].cut && readers_[i].repeats_in_row()));
   for (std::size_t s = 0; s < request.steps.size();) {
     Piece piece;
     const bool large = past_cache(request.steps[s].type.bytes());
@@ -116,7 +149,8 @@ void FusedKernel::make_pieces(const KernelRequest& request) {
     if (piece.code) {
       piece.reads.assign(piece.code->reads().begin(), piece.code->reads().end());
       piece.writes.assign(piece.code->writes().begin(), piece.code->writes().end());
-      for (const std::size_t read : piece.reads) values_[read].side_by_side = read < readers_.size() && !repeats[read];
+      for (const std::size_t read : piece.reads)
+        values_[read].side_by_side = read < readers_.size() && !repeats[read] && !values_[read].cut;
       s += piece.code->steps();
     } else {
       const FusedStep& step = request.steps[s];
@@ -151,7 +185,7 @@ void FusedKernel::choose_ways_past_cache() {
 void FusedKernel::assign_slots() {
   Slots slots;
   for (std::size_t i = 0; i < readers_.size(); ++i) {
-    if (readers_[i].gathers()) values_[i].slot = slots.take();
+    if (readers_[i].gathers() && !values_[i].cut) values_[i].slot = slots.take();
   }
   for (std::size_t p = 0; p < pieces_.size(); ++p) {
     std::vector<std::size_t> dying;
@@ -200,9 +234,44 @@ void FusedKernel::start(const KernelCall& call) {
   scratch_.reserve(call.workers.threads(), static_cast<std::int64_t>(std::max<std::size_t>(1, slots_)) * kTileBytes);
 }
 
+/// Whether the call is one piece of code that reads and writes nothing but what lies where it belongs.
+bool FusedKernel::runs_in_place() const {
+  const auto lies_in_slot = [&](std::size_t value) { return in_slot_[value] != 0; };
+  return pieces_.size() == 1 && pieces_[0].code && std::none_of(pieces_[0].writes.begin(), pieces_[0].writes.end(), lies_in_slot) &&
+         std::all_of(pieces_[0].reads.begin(), pieces_[0].reads.end(), [&](std::size_t input) { return values_[input].slot == kNone; });
+}
+
+/// From tile to tile, which may be short, with little in between.
+void FusedKernel::run_code(const KernelCall& call, std::int64_t begin, std::int64_t end) const {
+  const Piece& piece = pieces_[0];
+  std::array<TileReader::Place, kMostValues> places;
+  std::array<const std::byte*, kMostValues> reads;
+  std::array<std::byte*, kMostSteps> to;
+  for (std::size_t k = 0; k < piece.reads.size(); ++k) places[k] = readers_[piece.reads[k]].place(begin);
+  while (begin < end) {
+    const std::int64_t next = end_of_tile(begin, end);
+    for (std::size_t k = 0; k < piece.reads.size(); ++k) reads[k] = call.inputs[piece.reads[k]].data + places[k].offset;
+    for (std::size_t k = 0; k < piece.writes.size(); ++k) {
+      const Value& made = values_[piece.writes[k]];
+      to[k] = call.results[made.result].data + begin * made.size;
+    }
+    piece.code->run(reads.data(), to.data(), next - begin, piece.past_cache);
+    for (std::size_t k = 0; k < piece.reads.size(); ++k) readers_[piece.reads[k]].advance(places[k], next - begin);
+    begin = next;
+  }
+}
+
 void FusedKernel::run_part(const KernelCall& call, std::int64_t begin, std::int64_t end) {
+  if (runs_in_place()) {
+    run_code(call, begin, end);
+    finish_past_cache();
+    return;
+  }
   const Scratch<std::byte>::Part part(scratch_);
-  for (; begin < end; begin += tile_) run_tile(call, begin, std::min(tile_, end - begin), part.data());
+  for (std::int64_t next = begin; begin < end; begin = next) {
+    next = end_of_tile(begin, end);
+    run_tile(call, begin, next - begin, part.data());
+  }
   finish_past_cache();
 }
 

@@ -39,17 +39,33 @@ TileOperand TileReader::read(const std::byte* data, std::int64_t begin, std::int
   return {scratch, 1};
 }
 
-void TileReader::gather(const std::byte* data, std::int64_t begin, std::int64_t count, std::byte* scratch) const {
-  std::array<std::int64_t, ops::kMaxRank + 1> index{};
-  std::int64_t rest = begin, offset = 0;
-  for (std::size_t axis = 0; axis < count_; ++axis) {
-    index[axis] = rest % extent_[axis];
-    rest /= extent_[axis];
-    offset += index[axis] * step_[axis];
+TileReader::Place TileReader::place(std::int64_t result) const {
+  Place place;
+  std::int64_t offset = 0;
+  for (std::size_t axis = 0; axis < count_; result /= extent_[axis++]) {
+    place.index[axis] = result % extent_[axis];
+    offset += place.index[axis] * step_[axis];
   }
-  while (count > 0) {
-    const std::int64_t row = std::min(count, extent_[0] - index[0]);
-    const std::byte* from = data + offset * size_;
+  place.offset = offset * size_;
+  return place;
+}
+
+void TileReader::next_row(Place& place) const {
+  std::int64_t offset = -extent_[0] * step_[0];
+  place.index[0] = 0;
+  for (std::size_t axis = 1; axis < count_; ++axis) {
+    offset += step_[axis];
+    if (++place.index[axis] < extent_[axis]) break;
+    offset -= extent_[axis] * step_[axis];
+    place.index[axis] = 0;
+  }
+  place.offset += offset * size_;
+}
+
+void TileReader::gather(const std::byte* data, std::int64_t begin, std::int64_t count, std::byte* scratch) const {
+  for (Place at = place(begin); count > 0;) {
+    const std::int64_t row = std::min(count, extent_[0] - at.index[0]);
+    const std::byte* from = data + at.offset;
     const std::size_t bytes = static_cast<std::size_t>(row * size_);
     if (step_[0] == 1) {
       std::memcpy(scratch, from, bytes);
@@ -67,14 +83,7 @@ void TileReader::gather(const std::byte* data, std::int64_t begin, std::int64_t 
     }
     scratch += bytes;
     count -= row;
-    offset -= index[0] * step_[0];
-    index[0] = 0;
-    for (std::size_t axis = 1; axis < count_; ++axis) {
-      offset += step_[axis];
-      if (++index[axis] < extent_[axis]) break;
-      offset -= extent_[axis] * step_[axis];
-      index[axis] = 0;
-    }
+    advance(at, row);
   }
 }
 

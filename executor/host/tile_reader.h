@@ -28,11 +28,28 @@ class TileReader {
   [[nodiscard]] bool gathers() const { return count_ > 1 || !plain(); }
   /// Whether one element is all there is.
   [[nodiscard]] bool repeats() const { return count_ == 1 && step_[0] == 0; }
+  /// How many results in a row read what lies in a row, or one element: tiles that end where such a row does are read where they lie. 0: a
+  /// tile of any length is, or none.
+  [[nodiscard]] std::int64_t row() const { return count_ > 1 && plain() ? extent_[0] : 0; }
+  [[nodiscard]] bool repeats_in_row() const { return step_[0] == 0; }
   /// The operand's elements for `count` results from `begin` on, where they lie or put together in `scratch`. `side_by_side`: there, too,
   /// where one element would do for all of them, unless that is all there is.
   TileOperand read(const std::byte* data, std::int64_t begin, std::int64_t count, std::byte* scratch, bool side_by_side = false) const;
 
+  /// Where a result's element is.
+  struct Place {
+    std::array<std::int64_t, ops::kMaxRank + 1> index;
+    std::int64_t offset;  ///< in bytes, from the operand's first
+  };
+  [[nodiscard]] Place place(std::int64_t result) const;
+  /// `count` results on, which end in the row in which they begin.
+  void advance(Place& place, std::int64_t count) const {
+    place.offset += count * step_[0] * size_;
+    if ((place.index[0] += count) == extent_[0]) next_row(place);
+  }
+
  private:
+  void next_row(Place& place) const;
   /// The steps that loops are fast with.
   [[nodiscard]] bool plain() const { return step_[0] == 0 || step_[0] == 1; }
   void gather(const std::byte* data, std::int64_t begin, std::int64_t count, std::byte* scratch) const;

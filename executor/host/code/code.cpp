@@ -95,7 +95,15 @@ void Code::run(const std::byte* const* reads, std::byte* const* writes, std::int
   if (whole > 0) loop(addresses.data(), whole, past_cache);
   if (whole == count) return;
 
-  // The last few, by way of memory in which a whole turn has room.
+  // The last few, again with some before them, unless these were written on top of what is read.
+  const auto is_read = [&](const std::byte* result) { return std::find(reads, reads + streams_, result) != reads + streams_; };
+  if (whole > 0 && std::none_of(writes, writes + writes_.size(), is_read)) {
+    for (std::size_t k = 0; k < streams_; ++k) addresses[k] = reads[k] + (count - lanes_) * sizes_[k];
+    for (std::size_t k = 0; k < writes_.size(); ++k) results[k] = writes[k] + (count - lanes_) * sizes_[streams_ + k];
+    loop(addresses.data(), lanes_, 0);
+    return;
+  }
+  // By way of memory in which a whole turn has room.
   alignas(kRegisterBytes) std::byte parts[kMostStreams][kRegisterBytes] = {};
   const auto bytes = [&](std::size_t k) { return static_cast<std::size_t>((count - whole) * sizes_[k]); };
   for (std::size_t k = 0; k < streams_; ++k) {

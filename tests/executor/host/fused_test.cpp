@@ -27,7 +27,8 @@ class Generator {
   Group next() {
     group_ = {};
     values_.clear();
-    static const Shape shapes[] = {{}, {1}, {7}, {3, 5}, {2047}, {2048}, {2049}, {70000}, {300, 129}, {4, 33, 65}, {2, 1, 3000}, {0, 4}};
+    static const Shape shapes[] = {{},      {1},        {7},         {3, 5},       {2047},    {2048},   {2049},
+                                   {70000}, {300, 129}, {4, 33, 65}, {2, 1, 3000}, {600, 40}, {9, 530}, {0, 4}};
     shape_ = shapes[pick(std::size(shapes))];
     for (std::size_t i = 0, count = 1 + pick(4); i < count; ++i) add_input(i == 0);
     const std::size_t steps = 2 + pick(12);
