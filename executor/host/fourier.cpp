@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "executor/host/fourier_lines.h"
 #include "executor/host/fourier_plan.h"
 #include "executor/host/kernels.h"
 #include "executor/host/scratch.h"
@@ -83,95 +84,73 @@ class Transform {
       case Kind::from_real:
         read_reals(in, from, first, group);
         forward();
-        if (halved_) split(group);
+        if (halved_) loops_.split({group.re, group.im}, lines, n_ / 2, cosines_.data(), sines_.data());
         return write_pairs(group, n_ / 2 + 1, T(1), out, to, first);
       case Kind::to_real:
         read_pairs(in, from, first, group);
-        halved_ ? join(group) : mirror(group);
+        if (halved_) {
+          loops_.join({group.re, group.im}, lines, n_ / 2, cosines_.data(), sines_.data());
+        } else {
+          mirror(group);
+        }
         backward();
         return write_reals(group, out, to, first);
     }
   }
 
  private:
-  static void read_pairs(const T* in, const Lines& from, std::int64_t first, Group<T> group) {
-    for (std::int64_t l = 0; l < group.lines; ++l) {
-      const T* x = in + 2 * from.start(first + l);
-      for (std::int64_t j = 0; j < from.extent; ++j) {
-        group.re[j * group.lines + l] = x[2 * j * from.behind];
-        group.im[j * group.lines + l] = x[2 * j * from.behind + 1];
-      }
+  /// `numbers` of each line, its neighbours `behind` units of `unit` numbers apart.
+  struct Numbers {
+    std::int64_t unit, count;
+  };
+  void take_apart(const T* in, const Lines& from, std::int64_t first, Numbers numbers, std::int64_t lines, SplitLines<T> to) const {
+    if (from.behind == 1) {
+      loops_.take_apart({in + numbers.unit * from.start(first), numbers.unit * from.extent, numbers.count}, lines, to);
+      return;
+    }
+    for (std::int64_t l = 0; l < lines; ++l) {
+      const T* x = in + numbers.unit * from.start(first + l);
+      for (std::int64_t i = 0; i < numbers.count; ++i)
+        (i % 2 == 0 ? to.re : to.im)[i / 2 * lines + l] = x[i / numbers.unit * numbers.unit * from.behind + i % numbers.unit];
     }
   }
-  static void write_pairs(Group<T> group, std::int64_t extent, T scale, T* out, const Lines& to, std::int64_t first) {
-    for (std::int64_t l = 0; l < group.lines; ++l) {
-      T* y = out + 2 * to.start(first + l);
-      for (std::int64_t k = 0; k < extent; ++k) {
-        y[2 * k * to.behind] = group.re[k * group.lines + l] * scale;
-        y[2 * k * to.behind + 1] = group.im[k * group.lines + l] * scale;
-      }
+  void put_together(SplitLines<T> from, std::int64_t lines, T scale, T* out, const Lines& to, std::int64_t first, Numbers numbers) const {
+    if (to.behind == 1) {
+      loops_.put_together(from, lines, scale, {out + numbers.unit * to.start(first), numbers.unit * to.extent, numbers.count});
+      return;
     }
+    for (std::int64_t l = 0; l < lines; ++l) {
+      T* y = out + numbers.unit * to.start(first + l);
+      for (std::int64_t i = 0; i < numbers.count; ++i)
+        y[i / numbers.unit * numbers.unit * to.behind + i % numbers.unit] = (i % 2 == 0 ? from.re : from.im)[i / 2 * lines + l] * scale;
+    }
+  }
+
+  void read_pairs(const T* in, const Lines& from, std::int64_t first, const Group<T>& group) const {
+    take_apart(in, from, first, {2, 2 * from.extent}, group.lines, {group.re, group.im});
+  }
+  void write_pairs(const Group<T>& group, std::int64_t extent, T scale, T* out, const Lines& to, std::int64_t first) const {
+    put_together({group.re, group.im}, group.lines, scale, out, to, first, {2, 2 * extent});
   }
 
   /// Even and odd elements as real and imaginary parts, or all as real ones.
-  void read_reals(const T* in, const Lines& from, std::int64_t first, Group<T> group) const {
-    if (!halved_) std::fill_n(group.im, n_ * group.lines, T(0));
+  void read_reals(const T* in, const Lines& from, std::int64_t first, const Group<T>& group) const {
+    if (halved_) return take_apart(in, from, first, {1, n_}, group.lines, {group.re, group.im});
+    std::fill_n(group.im, n_ * group.lines, T(0));
     for (std::int64_t l = 0; l < group.lines; ++l) {
       const T* x = in + from.start(first + l);
-      for (std::int64_t j = 0; j < (halved_ ? n_ / 2 : n_); ++j) {
-        group.re[j * group.lines + l] = x[(halved_ ? 2 * j : j) * from.behind];
-        if (halved_) group.im[j * group.lines + l] = x[(2 * j + 1) * from.behind];
-      }
+      for (std::int64_t j = 0; j < n_; ++j) group.re[j * group.lines + l] = x[j * from.behind];
     }
   }
-  void write_reals(Group<T> group, T* out, const Lines& to, std::int64_t first) const {
+  void write_reals(const Group<T>& group, T* out, const Lines& to, std::int64_t first) const {
     const T scale = T(1) / static_cast<T>(n_);
+    if (halved_) return put_together({group.re, group.im}, group.lines, scale, out, to, first, {1, n_});
     for (std::int64_t l = 0; l < group.lines; ++l) {
       T* y = out + to.start(first + l);
-      for (std::int64_t j = 0; j < (halved_ ? n_ / 2 : n_); ++j) {
-        y[(halved_ ? 2 * j : j) * to.behind] = group.re[j * group.lines + l] * scale;
-        if (halved_) y[(2 * j + 1) * to.behind] = group.im[j * group.lines + l] * scale;
-      }
+      for (std::int64_t j = 0; j < n_; ++j) y[j * to.behind] = group.re[j * group.lines + l] * scale;
     }
   }
 
-  /// Element k and element h - k of the half transform Z give both of the whole one: X[k] = E + w O with the transforms of the even
-  /// elements, E = (Z[k] + conj Z[h - k]) / 2, and of the odd ones, O = (Z[k] - conj Z[h - k]) / 2i, and w = exp(-2 pi i k / n).
-  void split(Group<T> g) const {
-    const std::int64_t h = n_ / 2, w = g.lines;
-    std::copy_n(g.re, w, g.re + h * w);
-    std::copy_n(g.im, w, g.im + h * w);
-    for (std::int64_t k = 0; k <= h / 2; ++k) {
-      const T c = cosines_[static_cast<std::size_t>(k)], s = sines_[static_cast<std::size_t>(k)];
-      T *ar = g.re + k * w, *ai = g.im + k * w, *br = g.re + (h - k) * w, *bi = g.im + (h - k) * w;
-      for (std::int64_t l = 0; l < w; ++l) {
-        const T er = (ar[l] + br[l]) / 2, ei = (ai[l] - bi[l]) / 2, our = (ai[l] + bi[l]) / 2, oui = (br[l] - ar[l]) / 2;
-        const T tr = our * c + oui * s, ti = oui * c - our * s;  // w O
-        ar[l] = er + tr;
-        ai[l] = ei + ti;
-        br[l] = er - tr;
-        bi[l] = ti - ei;
-      }
-    }
-  }
-  /// The other way: Z[k] = (X[k] + conj X[h - k]) + i conj(w) (X[k] - conj X[h - k]), twice as large. The first and the last of X are real.
-  void join(Group<T> g) const {
-    const std::int64_t h = n_ / 2, w = g.lines;
-    std::fill_n(g.im, w, T(0));
-    std::fill_n(g.im + h * w, w, T(0));
-    for (std::int64_t k = 0; k <= h / 2; ++k) {
-      const T c = cosines_[static_cast<std::size_t>(k)], s = sines_[static_cast<std::size_t>(k)];
-      T *ar = g.re + k * w, *ai = g.im + k * w, *br = g.re + (h - k) * w, *bi = g.im + (h - k) * w;
-      for (std::int64_t l = 0; l < w; ++l) {
-        const T er = ar[l] + br[l], ei = ai[l] - bi[l], dr = ar[l] - br[l], di = ai[l] + bi[l];
-        const T tr = dr * c - di * s, ti = dr * s + di * c;  // conj(w) times the difference
-        ar[l] = er - ti;
-        ai[l] = ei + tr;
-        br[l] = er + ti;
-        bi[l] = tr - ei;
-      }
-    }
-  }
   /// Of an odd length: the second half is the first one's conjugate.
   void mirror(Group<T> g) const {
     const std::int64_t w = g.lines;
@@ -186,6 +165,7 @@ class Transform {
   const std::int64_t n_;
   const bool halved_;
   const FourierPlan<T> plan_;
+  const LineLoops<T>& loops_ = line_loops<T>();
   std::vector<T> cosines_, sines_;
 };
 

@@ -4,11 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "executor/host/instructions.h"
-
-#if defined(__x86_64__) && defined(__GNUC__)
-#define CLEAVE_SEVERAL_SETS 1
-#endif
+#include "executor/host/several_sets.h"
 
 namespace cleave::runtime::host {
 namespace {
@@ -37,12 +33,6 @@ struct PassCall {
   const T *re, *im;  ///< roots
   SplitLines<T> x, y;
 };
-
-#ifdef __clang__
-#define CLEAVE_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")  // NOLINT(cppcoreguidelines-macro-usage)
-#else
-#define CLEAVE_INDEPENDENT _Pragma("GCC ivdep")  // NOLINT(cppcoreguidelines-macro-usage)
-#endif
 
 template <class T>
 [[gnu::always_inline]] inline void pass_of_two(const PassCall<T>& call) {
@@ -161,11 +151,11 @@ void pass_anywhere(const PassCall<T>& call) {
 }
 #if CLEAVE_SEVERAL_SETS
 template <class T>
-[[gnu::target("avx2")]] void pass_avx2(const PassCall<T>& call) {
+CLEAVE_WITH_AVX2 void pass_avx2(const PassCall<T>& call) {
   run_pass(call);
 }
 template <class T>
-[[gnu::target("avx512f,avx512dq,avx512vl,avx512bw")]] void pass_avx512(const PassCall<T>& call) {
+CLEAVE_WITH_AVX512 void pass_avx512(const PassCall<T>& call) {
   run_pass(call);
 }
 #endif

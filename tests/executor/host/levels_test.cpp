@@ -10,6 +10,7 @@
 
 #include "executor/check/compare.h"
 #include "executor/device/kernel.h"
+#include "executor/host/fourier_lines.h"
 #include "executor/host/simd/loops.h"
 #include "executor/host/simd/reducers.h"
 #include "executor/host/simd/softmax.h"
@@ -441,6 +442,51 @@ TEST(Threads, ResultsAreEqualToTheBitForEveryNumber) {
       }
       EXPECT_EQ(std::memcmp(result.bytes(), first.bytes(), static_cast<std::size_t>(type.bytes())), 0)
           << of.op << " of " << to_string(types[0]) << " by " << threads << " threads";
+    }
+  }
+}
+
+/// What stands around Fourier transforms: numbers go where they belong, and back, and sums are those of portable loops to the bit.
+template <class T>
+void check_lines(Instructions set, std::int64_t lines, std::int64_t numbers, std::mt19937_64& random) {
+  const LineLoops<T>&loops = line_loops<T>(set), &portable = line_loops<T>(Instructions::portable);
+  const std::int64_t stride = numbers + 3, half = numbers / 2;
+  const auto draw = [&](std::int64_t count) {
+    std::vector<T> all(static_cast<std::size_t>(count));
+    for (T& each : all) each = static_cast<T>(std::uniform_real_distribution<double>(-4, 4)(random));
+    return all;
+  };
+  const std::vector<T> memory = draw(lines * stride);
+  std::vector<T> re((half + 1) * lines, T(7)), im(re);
+  loops.take_apart({memory.data(), stride, numbers}, lines, {re.data(), im.data()});
+  for (std::int64_t l = 0; l < lines; ++l)
+    for (std::int64_t i = 0; i < numbers; ++i) ASSERT_EQ((i % 2 == 0 ? re : im)[i / 2 * lines + l], memory[l * stride + i]) << i;
+  std::vector<T> back(memory.size(), T(7));
+  loops.put_together({re.data(), im.data()}, lines, T(2), {back.data(), stride, numbers});
+  for (std::int64_t l = 0; l < lines; ++l)
+    for (std::int64_t i = 0; i < stride; ++i) ASSERT_EQ(back[l * stride + i], i < numbers ? 2 * memory[l * stride + i] : T(7)) << i;
+
+  const std::vector<T> cosines = draw(half + 1), sines = draw(half + 1);
+  std::vector<T> re_too = re, im_too = im;
+  for (const auto loop : {&LineLoops<T>::split, &LineLoops<T>::join}) {
+    (loops.*loop)({re.data(), im.data()}, lines, half, cosines.data(), sines.data());
+    (portable.*loop)({re_too.data(), im_too.data()}, lines, half, cosines.data(), sines.data());
+    ASSERT_EQ(std::memcmp(re.data(), re_too.data(), re.size() * sizeof(T)), 0);
+    ASSERT_EQ(std::memcmp(im.data(), im_too.data(), im.size() * sizeof(T)), 0);
+  }
+}
+
+TEST(Levels, LinesOfTransformsAreTakenApartAndPutTogether) {
+  std::mt19937_64 random(7);
+  for (const Instructions set : {Instructions::portable, Instructions::avx2, Instructions::avx512}) {
+    if (set > instructions()) continue;
+    for (const std::int64_t lines : {1, 2, 3, 4, 7, 8, 15, 16, 17, 40}) {
+      for (const std::int64_t numbers : {1, 2, 3, 8, 15, 16, 17, 31, 34, 64}) {
+        SCOPED_TRACE(std::string(to_string(set)) + ", " + std::to_string(lines) + " lines of " + std::to_string(numbers));
+        check_lines<float>(set, lines, numbers, random);
+        check_lines<double>(set, lines, numbers, random);
+        if (HasFatalFailure()) return;
+      }
     }
   }
 }
