@@ -26,7 +26,7 @@ template <std::int64_t base, class V, std::size_t... i>
 
 /// A square of registers, rows to columns: each round deals the elements out as one does cards.
 template <class T, int bytes>
-[[gnu::always_inline]] inline void transpose(Vector<T, bytes> (&square)[kWidth<T, bytes>]) {
+[[gnu::always_inline]] inline void transpose(Vector<T, bytes> (&square)[static_cast<std::size_t>(kWidth<T, bytes>)]) {
   constexpr int w = static_cast<int>(kWidth<T, bytes>);
   using Indices = std::make_index_sequence<static_cast<std::size_t>(w)>;
 #pragma GCC unroll 4
