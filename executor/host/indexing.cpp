@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "executor/host/movement.h"
+#include "graph/ops/positions.h"
 #include "graph/ops/views.h"
 #include "graph/ops/wrapping.h"
 
@@ -36,48 +37,71 @@ Table table_of(const TensorType& x, std::int64_t axis) {
   return table;
 }
 
+/// What the indices are: whether some count from the end, and the first one that leads nowhere.
 template <class Index>
-const Index* first_outside(const Index* indices, std::int64_t count, std::int64_t extent) {
-  unsigned outside = 0;
-  const auto limit = static_cast<std::uint64_t>(extent);
-  for (std::int64_t i = 0; i < count; ++i) outside |= static_cast<unsigned>(static_cast<std::uint64_t>(indices[i]) >= limit);
-  if (outside == 0) return nullptr;
-  return std::find_if(indices, indices + count, [&](Index index) { return static_cast<std::uint64_t>(index) >= limit; });
+struct Looked {
+  bool from_end = false;
+  const Index* outside = nullptr;
+};
+template <class Index>
+Looked<Index> look_at(const Index* indices, std::int64_t count, std::int64_t extent) {
+  Looked<Index> found;
+  unsigned outside = 0, negative = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t index = ops::to_position(indices[i]);
+    negative |= static_cast<unsigned>(index < 0);
+    outside |= static_cast<unsigned>(static_cast<std::uint64_t>(index < 0 ? index + extent : index) >= static_cast<std::uint64_t>(extent));
+  }
+  found.from_end = negative != 0;
+  if (outside != 0)
+    found.outside = std::find_if(indices, indices + count, [&](Index i) { return ops::place_of(ops::to_position(i), extent) < 0; });
+  return found;
 }
 
-template <class Element, class Index>
-void take_elements(const std::byte* table, const Index* indices, std::byte* out, std::int64_t count) {
+/// Where index `i` leads; `from_end`: it may count from there.
+template <bool from_end, class Index>
+struct Rows {
+  const Index* indices;
+  std::int64_t extent;
+  std::int64_t operator[](std::int64_t i) const {
+    const auto index = static_cast<std::int64_t>(indices[i]);
+    return from_end && index < 0 ? index + extent : index;
+  }
+};
+
+template <class Element, class Places>
+void take_elements(const std::byte* table, Places rows, std::byte* out, std::int64_t count) {
   const auto* from = reinterpret_cast<const Element*>(table);
   auto* to = reinterpret_cast<Element*>(out);
-  for (std::int64_t i = 0; i < count; ++i) to[i] = from[indices[i]];
+  for (std::int64_t i = 0; i < count; ++i) to[i] = from[rows[i]];
 }
 
 /// Rows of a size that the compiler knows; 0: of any.
-template <std::int64_t size, class Index>
-void take_rows(const std::byte* table, std::int64_t any, const Index* indices, std::byte* out, std::int64_t count) {
+template <std::int64_t size, class Places>
+void take_rows(const std::byte* table, std::int64_t any, Places rows, std::byte* out, std::int64_t count) {
   constexpr std::int64_t kAhead = 12, kLine = 64, kMostLines = 16;
   const std::int64_t run = size > 0 ? size : any, fetched = std::min(run, kMostLines * kLine);
   for (std::int64_t i = 0; i < count; ++i) {
     if (i + kAhead < count) {
-      const std::byte* later = table + static_cast<std::int64_t>(indices[i + kAhead]) * run;
+      const std::byte* later = table + rows[i + kAhead] * run;
       for (std::int64_t at = 0; at < fetched; at += kLine) __builtin_prefetch(later + at);
     }
-    std::memcpy(out + i * run, table + static_cast<std::int64_t>(indices[i]) * run, static_cast<std::size_t>(run));
+    std::memcpy(out + i * run, table + rows[i] * run, static_cast<std::size_t>(run));
   }
 }
 
-template <class Index>
-void take_part(const std::byte* table, std::int64_t run, const Index* indices, std::byte* out, std::int64_t count) {
+template <class Places>
+void take_part(const std::byte* table, std::int64_t run, Places rows, std::byte* out, std::int64_t count) {
   switch (run) {
-    case 1: return take_elements<std::uint8_t>(table, indices, out, count);
-    case 2: return take_elements<std::uint16_t>(table, indices, out, count);
-    case 4: return take_elements<std::uint32_t>(table, indices, out, count);
-    case 8: return take_elements<std::uint64_t>(table, indices, out, count);
-    case 16: return take_rows<16>(table, run, indices, out, count);
-    case 64: return take_rows<64>(table, run, indices, out, count);
-    case 128: return take_rows<128>(table, run, indices, out, count);
-    case 256: return take_rows<256>(table, run, indices, out, count);
-    default: return take_rows<0>(table, run, indices, out, count);
+    case 1: return take_elements<std::uint8_t>(table, rows, out, count);
+    case 2: return take_elements<std::uint16_t>(table, rows, out, count);
+    case 4: return take_elements<std::uint32_t>(table, rows, out, count);
+    case 8: return take_elements<std::uint64_t>(table, rows, out, count);
+    case 16: return take_rows<16>(table, run, rows, out, count);
+    case 64: return take_rows<64>(table, run, rows, out, count);
+    case 128: return take_rows<128>(table, run, rows, out, count);
+    case 256: return take_rows<256>(table, run, rows, out, count);
+    default: return take_rows<0>(table, run, rows, out, count);
   }
 }
 
@@ -85,15 +109,21 @@ template <class Index>
 Status take(const KernelCall& call, const Table& table) {
   const auto* indices = call.inputs[1].as<Index>();
   const std::int64_t count = call.inputs[1].type->elements();
-  if (const Index* wrong = first_outside(indices, count, table.extent)) {
-    return Error{"`take`: the index " + std::to_string(*wrong) + " is outside the axis of extent " + std::to_string(table.extent)};
+  const Looked<Index> looked = look_at(indices, count, table.extent);
+  if (looked.outside) {
+    const std::string wrong = std::to_string(ops::to_position(*looked.outside));
+    return Error{"`take`: the index " + wrong + " is outside the axis of extent " + std::to_string(table.extent)};
   }
   if (call.results[0].type->elements() == 0) return {};
   const std::int64_t grain = std::clamp<std::int64_t>(kPiece / table.run, 1, count), parts = (count + grain - 1) / grain;
   const auto piece = [&](std::int64_t which) {
     const std::int64_t begin = which % parts * grain, end = std::min(count, begin + grain), before = which / parts;
-    take_part(call.inputs[0].data + before * table.extent * table.run, table.run, indices + begin,
-              call.results[0].data + (before * count + begin) * table.run, end - begin);
+    const std::byte* from = call.inputs[0].data + before * table.extent * table.run;
+    std::byte* out = call.results[0].data + (before * count + begin) * table.run;
+    if (looked.from_end)
+      take_part(from, table.run, Rows<true, Index>{indices + begin, table.extent}, out, end - begin);
+    else
+      take_part(from, table.run, Rows<false, Index>{indices + begin, table.extent}, out, end - begin);
   };
   const std::int64_t pieces = table.before * parts;
   if (call.results[0].type->bytes() >= Workers::kWorthwhileBytes) {

@@ -4,6 +4,7 @@
 
 #include "graph/ops/forms.h"
 #include "graph/ops/op_table.h"
+#include "graph/ops/positions.h"
 #include "graph/ops/rules.h"
 #include "graph/ops/views.h"
 #include "graph/ops/wrapping.h"
@@ -122,12 +123,13 @@ Status take_meaning(const OpCall& call) {
   dispatch(indices.dtype(), [&](auto zero) {
     using T = decltype(zero);
     if constexpr (std::is_integral_v<T>) {
-      for (const T index : indices.values<T>()) positions.push_back(static_cast<std::int64_t>(index));
+      for (const T index : indices.values<T>()) positions.push_back(to_position(index));
     }
   });
-  for (const std::int64_t index : positions) {
-    if (index >= 0 && index < extent) continue;
-    return Error{"`take`: the index " + std::to_string(index) + " is outside the axis of extent " + std::to_string(extent)};
+  for (std::int64_t& index : positions) {
+    const std::int64_t place = place_of(index, extent);
+    if (place < 0) return Error{"`take`: the index " + std::to_string(index) + " is outside the axis of extent " + std::to_string(extent)};
+    index = place;
   }
   std::byte* out = call.results[0].mutable_bytes();
   for (std::int64_t i = 0; i < before; ++i) {
@@ -232,7 +234,7 @@ std::span<const OpDef> indexing_ops() {
        .max_inputs = 2,
        .attributes = {optional("axis", Type::integer)},
        .signature = "take(x, indices, axis?)",
-       .summary = "elements of an axis by index, which must not be negative or too large; the axis gives way to those of the indices",
+       .summary = "elements of an axis by index, negative ones from the end; the axis gives way to those of the indices",
        .type_rule = take_type,
        .cost = take_cost,
        .may_fail = true,

@@ -10,10 +10,12 @@
 namespace cleave::runtime::cuda {
 namespace {
 
-/// Whether position `k` exists, with what is to be done if it does not.
-std::string check_position(KernelText& kernel, std::int64_t extent) {
-  return "    const i64 k = (i64)positions[q];\n    if (k < 0 || k >= " + kernel.constant(extent) +
-         ") {\n      if (fault[0] == 0) {\n        fault[1] = (u64)k;\n        fault[0] = ticket;\n      }\n      continue;\n    }\n";
+/// The position `k` that an index names, negative ones from the end, with what is to be done if there is none.
+std::string check_position(KernelText& kernel, std::int64_t extent, DType index) {
+  const std::string all = kernel.constant(extent);
+  return "    const i64 index = " + index_element("positions[q]", index) + ", k = index < 0 ? index + " + all +
+         " : index;\n    if (k < 0 || k >= " + all +
+         ") {\n      if (fault[0] == 0) {\n        fault[1] = (u64)index;\n        fault[0] = ticket;\n      }\n      continue;\n    }\n";
 }
 
 /// The result is [before, positions, behind]; each of its runs `behind` is one of x, which is [before, extent, behind].
@@ -31,13 +33,13 @@ KernelSource build_take(const KernelRequest& request, const Architecture& archit
   kernel << "  typedef " << piece_type(piece) << " Piece;\n  const " << name_of(positions.dtype) << "* const positions = x1;\n";
   if (result.elements() == 0) {  // there is nothing to take, but a wrong position is wrong all the same
     kernel.begin_loop(positions.elements(), architecture);
-    kernel << "    const Index q = i;\n" << check_position(kernel, extent);
+    kernel << "    const Index q = i;\n" << check_position(kernel, extent, positions.dtype);
   } else {
     const std::int64_t run = behind * size / piece, count = positions.elements();
     kernel.begin_loop(result.bytes() / piece, architecture);
     kernel << "    const Index r = " << kernel.quotient("i", run) << ", p = i - r * " << kernel.index(run) << ";\n"
            << "    const Index b = " << kernel.quotient("r", count) << ", q = r - b * " << kernel.index(count) << ";\n"
-           << check_position(kernel, extent) << "    ((Piece*)y0)[i] = ((const Piece*)x0)[(b * " << kernel.index(extent)
+           << check_position(kernel, extent, positions.dtype) << "    ((Piece*)y0)[i] = ((const Piece*)x0)[(b * " << kernel.index(extent)
            << " + (Index)k) * " << kernel.index(run) << " + p];\n";
   }
   kernel.end_loop();

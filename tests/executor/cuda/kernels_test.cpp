@@ -258,13 +258,13 @@ TEST(CudaKernels, JoinPadAndTake) {
       kernels.add(sample("pad", {numbers(dtype, {5, 16})}, {{"widths", Integers{0, 0, 16, 32}}}));
       kernels.add(sample("pad", {numbers(dtype, {5, 3, 7})}, {{"widths", Integers{1, 0, 0, 0, 3, 2}}, {"value", 7.0}}));
       kernels.add(sample("pad", {numbers(dtype, {0, 7})}, {{"widths", std::int64_t{1}}}));
-      const Array positions = Array::of<std::int64_t>({2, 3}, {0, 8, 3, 8, 1, 7});
+      const Array positions = Array::of<std::int64_t>({2, 3}, {0, 8, -3, 8, -9, 7});
       kernels.add(sample("take", {numbers(dtype, {9, 32}), positions}, {{"axis", std::int64_t{0}}}));
       kernels.add(sample("take", {numbers(dtype, {4, 9, 5}), positions}, {{"axis", std::int64_t{1}}}));
       kernels.add(sample("take", {numbers(dtype, {4, 9}), positions}, {{"axis", std::int64_t{-1}}}));
     }
-    for (const std::int32_t wrong : {-1, 9, std::numeric_limits<std::int32_t>::min()}) {
-      const Array positions = Array::of<std::int32_t>({4}, {1, 8, wrong, 0});
+    for (const std::int32_t wrong : {-10, 9, std::numeric_limits<std::int32_t>::min()}) {
+      const Array positions = Array::of<std::int32_t>({4}, {1, -9, wrong, 0});
       kernels.add(sample("take", {numbers(DType::f32, {9, 32}), positions}, {{"axis", std::int64_t{0}}}));
       kernels.add(sample("take", {numbers(DType::f32, {0, 9}), positions}, {{"axis", std::int64_t{1}}}));
       kernels.add(sample("one_hot", {positions}, {{"depth", std::int64_t{7}}}));

@@ -177,8 +177,11 @@ TEST_P(Movement, RowsAreTakenAsMeant) {
       EXPECT_EQ(expect_as_meant("one_hot", {indices_of(index, {3, 500}, 110, 2)}, {{"depth", depth}, {"dtype", GetParam()}}), 1);
     }
   }
-  const Array negative = Array::of<std::int32_t>({3}, {4, -1, 70});
-  EXPECT_EQ(expect_as_meant("take", {elements_of(GetParam(), {50}, 0, 1), negative}, {}), 1);
+  const Array negative = Array::of<std::int32_t>({3}, {4, -1, 70}), from_end = Array::of<std::int8_t>({4}, {-1, 3, -128, 0});
+  EXPECT_EQ(expect_as_meant("take", {elements_of(GetParam(), {50}, 0, 1), negative}, {}), 1) << "an index outside";
+  EXPECT_EQ(expect_as_meant("take", {elements_of(GetParam(), {50}, 0, 1), from_end}, {}), 1) << "an index outside at the other end";
+  for (const std::int64_t run : {1, 4, 16, 100})
+    EXPECT_EQ(expect_as_meant("take", {elements_of(GetParam(), {2, 300, run}, 0, 1), from_end}, {{"axis", std::int64_t{1}}}), 1);
   EXPECT_EQ(expect_as_meant("one_hot", {negative}, {{"depth", std::int64_t{5}}, {"dtype", GetParam()}}), 1);
 }
 

@@ -140,7 +140,8 @@ TEST(Take, AlongAnAxis) {
   EXPECT_THAT(elements(taken), ElementsAre(8, 9, 10, 11, 0, 1, 2, 3, 4, 5, 6, 7, 4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 16, 17, 18, 19,
                                            16, 17, 18, 19));
   EXPECT_EQ(call_op("take", {counting({5}), Array::scalar<std::int32_t>(3)}), Array::scalar<std::int32_t>(3));
-  for (const std::int32_t index : {-1, 5}) {
+  EXPECT_THAT(elements(call_op("take", {counting({5}), Array::of<std::int8_t>({3}, {-1, 0, -5})})), ElementsAre(4, 0, 0));
+  for (const std::int32_t index : {-6, 5}) {
     const auto result = call_op(*find_op("take"), {counting({5}), Array::scalar(index)});
     ASSERT_FALSE(result.ok());
     EXPECT_EQ(result.error().message, "`take`: the index " + std::to_string(index) + " is outside the axis of extent 5");

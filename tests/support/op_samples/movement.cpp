@@ -43,6 +43,8 @@ void add_indexing(Samples& s) {
   s.add("slice", {s.numbers(f32, {4})}, {{"starts", Integers{3}}, {"stops", Integers{1}}});
   s.add("take", {s.numbers(f32, {40, 8}), s.indices(u8, {300}, 40)}, {{"axis", std::int64_t{0}}});
   s.add("take", {s.numbers(f32, {4}), s.indices(i32, {}, 4)});
+  for (const DType dtype : {i8, i16, i32, i64})
+    s.add("take", {s.numbers(f32, {10, 3}), s.numbers(dtype, {70})}, {{"axis", std::int64_t{0}}});
   for (const DType dtype : {i32, i64, u8}) s.add("one_hot", {s.indices(dtype, {6}, 5)}, {{"depth", std::int64_t{4}}});
   for (const DType dtype : kAllTypes) s.add("one_hot", {s.indices(i32, {20, 3}, 10)}, {{"depth", std::int64_t{10}}, {"dtype", dtype}});
 }
