@@ -13,6 +13,7 @@
 #include "graph/ops/attention.h"
 #include "graph/ops/cells.h"
 #include "graph/ops/einsum.h"
+#include "graph/ops/elementary.h"
 #include "graph/ops/fourier.h"
 #include "graph/ops/linear_algebra.h"
 #include "graph/ops/neural.h"

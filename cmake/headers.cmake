@@ -26,6 +26,7 @@ set(graph_headers
   graph/ops/attention.h
   graph/ops/cells.h
   graph/ops/einsum.h
+  graph/ops/elementary.h
   graph/ops/neural.h
   graph/ops/fourier.h
   graph/ops/linear_algebra.h

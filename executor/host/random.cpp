@@ -1,5 +1,6 @@
-// random_uniform and random_normal: the numbers of graph/ops/random_bits.h to the bit, many at a time. Loops over short arrays that
-// compilers vectorise, compiled for the instruction sets of processors that have them; none of them rounds otherwise (-ffp-contract=off).
+// random_uniform, random_normal and random_integers: the numbers of graph/ops/random_bits.h to the bit, many at a time. Loops over short
+// arrays that compilers vectorise, compiled for the instruction sets of processors that have them; none of them rounds otherwise
+// (-ffp-contract=off).
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -168,15 +169,41 @@ auto fastest() {
   return draw_anywhere<Kind, Float>;
 }
 
-template <template <class> class Kind>
-Status draw_kernel(const KernelCall& call, double first, double second) {
-  Draw draw{static_cast<unsigned long long>(call.attributes.get_or<std::int64_t>("seed", 0)), 0, first, second};
+/// Many at a time; those whose bits will not do are drawn anew one by one, which is rare where few integers are wanted.
+template <class T>
+void draw_integers(const Draw& draw, std::int64_t low, std::int64_t high, T* out, std::int64_t begin, std::int64_t end) {
+  const auto range = static_cast<unsigned long long>(high) - static_cast<unsigned long long>(low);
+  const bool narrow = range <= 0xFFFFFFFFULL;
+  const unsigned long long least = narrow ? (0x100000000ULL - range) % range : 0;
+  Words words;
+  for (std::int64_t i = begin; i < end; i += kGroup) {
+    const std::int64_t count = std::min(kGroup, end - i);
+    if (narrow) draw_words(draw, static_cast<unsigned long long>(i / 4), (count + 3) / 4, words);
+    for (std::int64_t k = 0; k < count; ++k) {
+      const unsigned long long product = narrow ? words[static_cast<std::size_t>(k)] * range : 0;
+      out[i + k] = narrow && (product & 0xFFFFFFFFULL) >= least
+                       ? static_cast<T>(static_cast<unsigned long long>(low) + (product >> 32))
+                       : static_cast<T>(random_bits::integer(draw.seed, draw.step, static_cast<unsigned long long>(i + k), low, high));
+    }
+  }
+}
+
+Draw draw_of(const KernelCall& call) {
+  Draw draw{static_cast<unsigned long long>(call.attributes.get_or<std::int64_t>("seed", 0)), 0, 0, 1};
   if (!call.inputs.empty()) {
     dispatch(call.inputs[0].type->dtype, [&](auto zero) {
       using T = decltype(zero);
       if constexpr (std::is_integral_v<T>) draw.step = static_cast<unsigned long long>(*call.inputs[0].as<T>());
     });
   }
+  return draw;
+}
+
+template <template <class> class Kind>
+Status draw_kernel(const KernelCall& call, double first, double second) {
+  Draw draw = draw_of(call);
+  draw.first = first;
+  draw.second = second;
   const TensorType& type = *call.results[0].type;
   const auto run = [&](auto* out) {
     using Float = std::remove_pointer_t<decltype(out)>;
@@ -184,6 +211,21 @@ Status draw_kernel(const KernelCall& call, double first, double second) {
     call.workers.each_part(type.elements(), kPiece, [&](std::int64_t begin, std::int64_t end) { loop(draw, out, begin, end); });
   };
   type.dtype == DType::f32 ? run(call.results[0].as<float>()) : run(call.results[0].as<double>());
+  return {};
+}
+
+Status integers_kernel(const KernelCall& call) {
+  const Draw draw = draw_of(call);
+  const auto low = call.attributes.get<std::int64_t>("low"), high = call.attributes.get<std::int64_t>("high");
+  const TensorType& type = *call.results[0].type;
+  dispatch(type.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_integral_v<T>) {
+      T* out = call.results[0].as<T>();
+      call.workers.each_part(type.elements(), kPiece,
+                             [&](std::int64_t begin, std::int64_t end) { draw_integers(draw, low, high, out, begin, end); });
+    }
+  });
   return {};
 }
 
@@ -197,7 +239,8 @@ Status normal_kernel(const KernelCall& call) {
 }  // namespace
 
 std::span<const KernelRow> random_kernels() {
-  static constexpr KernelRow rows[] = {{"random_uniform", uniform_kernel}, {"random_normal", normal_kernel}};
+  static constexpr KernelRow rows[] = {
+      {"random_uniform", uniform_kernel}, {"random_normal", normal_kernel}, {"random_integers", integers_kernel}};
   return rows;
 }
 

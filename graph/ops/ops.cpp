@@ -1,7 +1,8 @@
-// The functions of ops.h: each one is its name, its operands and its attributes.
+// The functions of ops.h and elementary.h: each one is its name, its operands and its attributes.
 #include "graph/ops/ops.h"
 
 #include "graph/ops/calls.h"
+#include "graph/ops/elementary.h"
 
 namespace cleave {
 namespace {
@@ -212,6 +213,10 @@ Tensor random_normal(Shape shape, double mean, double deviation, const RandomOpt
   return random("random_normal", {{"mean", mean}, {"std", deviation}}, std::move(shape), options, here);
 }
 
+Tensor random_integers(Shape shape, std::int64_t low, std::int64_t high, const RandomIntegersOptions& options, Here here) {
+  return random("random_integers", {{"low", low}, {"high", high}}, std::move(shape), {options.seed, options.step, options.dtype}, here);
+}
+
 Tensor sort(const Tensor& x, const SortOptions& options, Here here) {
   return ordered("sort", x, options, here);
 }
@@ -241,7 +246,7 @@ Tensor to_accelerator(const Tensor& x, Here here) {
 }  // namespace cleave
 
 // NOLINTBEGIN(cppcoreguidelines-macro-usage): a function of each line of elementwise.def, with as many operands. They stand outside the
-// namespace so that one that ops.h does not declare is an error.
+// namespace so that one that no header declares is an error.
 #define CLEAVE_FUNCTION_1(name)                             \
   cleave::Tensor cleave::name(const Tensor& x, Here here) { \
     return call(#name, {x}, {}, here);                      \

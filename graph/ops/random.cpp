@@ -1,4 +1,7 @@
-// random_uniform and random_normal: functions of seed, step and position alone (random_bits.h), so pure and equal on every device.
+// random_uniform, random_normal and random_integers: functions of seed, step and position alone (random_bits.h), so pure and equal on every
+// device.
+#include <utility>
+
 #include "graph/ops/op_table.h"
 #include "graph/ops/random_bits.h"
 #include "graph/ops/rules.h"
@@ -61,6 +64,42 @@ Status uniform_meaning(const OpCall& call) {
   });
 }
 
+TypeResult integers_type(Types inputs, const Attributes& attributes) {
+  const DType dtype = attributes.get_or("dtype", DType::i32);
+  const auto refused = [&](DiagnosticKind kind, std::string why) { return refuse(kind, "random_integers", inputs, why); };
+  if (!is_integer(dtype)) return refused(DiagnosticKind::type, "draws integers; convert with astype");
+  if (!inputs.empty() && !(inputs[0].scalar() && is_integer(inputs[0].dtype)))
+    return refused(DiagnosticKind::type, "`step` must be an integer scalar");
+  const auto low = attributes.get<std::int64_t>("low"), high = attributes.get<std::int64_t>("high");
+  if (low >= high) {
+    return refused(DiagnosticKind::value,
+                   "there is no integer from " + std::to_string(low) + " to below " + std::to_string(high) + "; `high` is not drawn");
+  }
+  bool fits = false;
+  dispatch(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) fits = std::in_range<T>(low) && std::in_range<T>(high - 1);
+  });
+  if (!fits)
+    return refused(DiagnosticKind::value,
+                   "from " + std::to_string(low) + " to below " + std::to_string(high) + " is beyond " + std::string(to_string(dtype)));
+  return give("random_integers", inputs, {dtype, attributes.get<Integers>("shape")});
+}
+
+Status integers_meaning(const OpCall& call) {
+  const auto [seed, step] = stream_of(call);
+  const auto low = call.attributes.get<std::int64_t>("low"), high = call.attributes.get<std::int64_t>("high");
+  dispatch(call.results[0].dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_integral_v<T>) {
+      T* out = call.results[0].mutable_data<T>();
+      for (std::int64_t i = 0; i < call.results[0].size(); ++i)
+        out[i] = static_cast<T>(random_bits::integer(seed, step, static_cast<unsigned long long>(i), low, high));
+    }
+  });
+  return {};
+}
+
 Status normal_meaning(const OpCall& call) {
   const auto [seed, step] = stream_of(call);
   const double mean = call.attributes.get_or("mean", 0.0), deviation = call.attributes.get_or("std", 1.0);
@@ -87,16 +126,23 @@ OpDef random(std::string name, AttributeDef first, AttributeDef second, std::str
 }  // namespace
 
 std::span<const OpDef> random_ops() {
-  const auto number = [](std::string name, double fallback) { return with_default(std::move(name), Type::number, fallback); };
-  static const std::vector<OpDef> ops = of_class(
-      CostClass::random,
-      {
-          random("random_uniform", number("low", 0), number("high", 1), "low?, high?",
-                 "uniform on [low, high); another integer scalar `step` gives other numbers", random_type<"random_uniform">,
-                 uniform_meaning),
-          random("random_normal", number("mean", 0), number("std", 1), "mean?, std?",
-                 "normally distributed; another integer scalar `step` gives other numbers", random_type<"random_normal">, normal_meaning),
-      });
+  static const std::vector<OpDef> ops = [] {
+    const auto number = [](std::string name, double fallback) { return with_default(std::move(name), Type::number, fallback); };
+    std::vector<OpDef> all = of_class(
+        CostClass::random,
+        {
+            random("random_uniform", number("low", 0), number("high", 1), "low?, high?",
+                   "uniform on [low, high); another integer scalar `step` gives other numbers", random_type<"random_uniform">,
+                   uniform_meaning),
+            random("random_normal", number("mean", 0), number("std", 1), "mean?, std?",
+                   "normally distributed; another integer scalar `step` gives other numbers", random_type<"random_normal">, normal_meaning),
+            random("random_integers", required("low", Type::integer), required("high", Type::integer), "low, high",
+                   "every integer from low to below high as likely as another; another integer scalar `step` gives others", integers_type,
+                   integers_meaning),
+        });
+    all.back().attributes.back().fallback = DType::i32;
+    return all;
+  }();
   return ops;
 }
 

@@ -35,6 +35,31 @@ CLEAVE_ON_DEVICES Block block(unsigned long long seed, unsigned long long step, 
                 seed);
 }
 
+/// Element `index` of a tensor of integers from `low` to below `high`: the high part of bits times the number of integers (D. Lemire, "Fast
+/// random integer generation in an interval", 2019). Bits with which some integer would be likelier than others are drawn anew, from the
+/// sequence of another seed. 32 bits where there are no more integers than that.
+CLEAVE_ON_DEVICES long long integer(unsigned long long seed, unsigned long long step, unsigned long long index, long long low,
+                                    long long high) {
+  const unsigned long long range = static_cast<unsigned long long>(high) - static_cast<unsigned long long>(low);
+  if (range <= 0xFFFFFFFFULL) {
+    const unsigned long long least = (0x100000000ULL - range) % range;
+    for (;; seed += 0x9E3779B97F4A7C15ULL) {
+      const unsigned long long product = block(seed, step, index / 4).word[index % 4] * range;
+      if ((product & 0xFFFFFFFFULL) >= least) return static_cast<long long>(static_cast<unsigned long long>(low) + (product >> 32));
+    }
+  }
+  const unsigned long long least = (0ULL - range) % range, range_low = range & 0xFFFFFFFFULL, range_high = range >> 32;
+  for (;; seed += 0x9E3779B97F4A7C15ULL) {
+    const Block bits = block(seed, step, index / 2);
+    const unsigned long long first = bits.word[index % 2 * 2], second = bits.word[index % 2 * 2 + 1];
+    const unsigned long long low_low = second * range_low, low_high = second * range_high, high_low = first * range_low;
+    const unsigned long long middle = (low_low >> 32) + (low_high & 0xFFFFFFFFULL) + (high_low & 0xFFFFFFFFULL);
+    const unsigned long long bottom = (middle << 32) | (low_low & 0xFFFFFFFFULL);
+    const unsigned long long top = first * range_high + (low_high >> 32) + (high_low >> 32) + (middle >> 32);
+    if (bottom >= least) return static_cast<long long>(static_cast<unsigned long long>(low) + top);
+  }
+}
+
 // --- arithmetic that no compiler fuses ---------------------------------------------------------------------------------------------------
 
 #if defined(__CUDA_ARCH__)

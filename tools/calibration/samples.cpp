@@ -260,6 +260,10 @@ class Maker {
   }
 
   bool random() {
+    if (sample_.op->name == "random_integers") {
+      set("low", std::int64_t{0});
+      set("high", std::int64_t{100});
+    }
     set("shape", Integers{elements_});
     set("dtype", type_);
     return form_.empty();
@@ -324,9 +328,10 @@ const std::vector<FormRow>& forms() {
 }
 
 /// The operations whose types, and one thread, stand for those of their class.
-constexpr std::array<std::string_view, 22> kExamples = {
-    "add", "pow", "floor_divide",   "any",     "multiply", "divide",  "sqrt",  "exp",  "tanh", "less",           "where",
-    "sum", "max", "cumulative_sum", "softmax", "matmul",   "reshape", "slice", "take", "sort", "random_uniform", "zeros"};
+constexpr std::array<std::string_view, 23> kExamples = {
+    "add",  "pow", "floor_divide",   "any",     "multiply", "divide",  "sqrt",  "exp",  "tanh", "less",           "where",
+    "sum",  "max", "cumulative_sum", "softmax", "matmul",   "reshape", "slice", "take", "sort", "random_uniform", "random_integers",
+    "zeros"};
 constexpr std::array kAllTypes = {DType::f32, DType::f64, DType::i32, DType::i64, DType::f16, DType::bf16, DType::u8, DType::boolean};
 
 bool is_example(const OpDef& op) {

@@ -1,4 +1,5 @@
-// random_uniform and random_normal: graph/ops/random_bits.h itself, compiled for the device, so that every bit is the host's.
+// random_uniform, random_normal and random_integers: graph/ops/random_bits.h itself, compiled for the device, so that every bit is the
+// host's.
 #include <bit>
 
 #include "executor/cuda/kernels/kernel_text.h"
@@ -44,10 +45,19 @@ KernelSource build_normal(const KernelRequest& request, const Architecture& arch
   });
 }
 
+KernelSource build_integers(const KernelRequest& request, const Architecture& architecture) {
+  return build(request, architecture, [&](KernelText& kernel, const std::string& stream) {
+    const std::string low = kernel.constant(request.attributes->get<std::int64_t>("low"));
+    const std::string high = kernel.constant(request.attributes->get<std::int64_t>("high"));
+    return "(" + name_of(request.result_types[0].dtype) + ")cleave::random_bits::integer(" + stream + ", " + low + ", " + high + ")";
+  });
+}
+
 }  // namespace
 
 std::span<const KernelRow> random_kernels() {
-  static constexpr KernelRow rows[] = {{"random_normal", build_normal}, {"random_uniform", build_uniform}};
+  static constexpr KernelRow rows[] = {
+      {"random_integers", build_integers}, {"random_normal", build_normal}, {"random_uniform", build_uniform}};
   return rows;
 }
 

@@ -106,6 +106,9 @@ class Calls {
     } else if (op_.min_inputs == 0) {
       add({}, {{"shape", Integers{n_}}, {"dtype", dtype_}});
       add({}, {{"shape", Integers{2, n_}}, {"value", 2.5}, {"dtype", dtype_}});
+      add({}, {{"shape", Integers{n_}}, {"low", std::int64_t{5}}, {"high", std::int64_t{117}}, {"dtype", dtype_}});
+      if (size_of(dtype_) == 8)
+        add({}, {{"shape", Integers{n_}}, {"low", std::int64_t{0}}, {"high", std::int64_t{3} << 61}, {"dtype", dtype_}});
     } else if (op_.min_inputs == 1) {
       for (const Attributes& attributes : {Attributes{}, Attributes{{"axis", Integers{0}}}, Attributes{{"axis", std::int64_t{0}}}}) {
         for (const Shape& shape : {Shape{n_}, Shape{1, n_}, Shape{n_, 3}, Shape{3, n_}, Shape{2, n_, 35}}) add({shape}, attributes);

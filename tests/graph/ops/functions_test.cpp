@@ -9,6 +9,7 @@
 #include "graph/ops/attention.h"
 #include "graph/ops/cells.h"
 #include "graph/ops/einsum.h"
+#include "graph/ops/elementary.h"
 #include "graph/ops/fourier.h"
 #include "graph/ops/linear_algebra.h"
 #include "graph/ops/neural.h"
@@ -56,6 +57,7 @@ Graph everything() {
     const Tensor sequence = zeros({5, 1, 2});
     lstm(sequence, zeros({1, 8, 2}), zeros({1, 8, 2})), gru(sequence, zeros({1, 6, 2}), zeros({1, 6, 2})),
         rnn(sequence, zeros({1, 2, 2}), zeros({1, 2, 2}));
+    random_integers({4}, -3, 9, {.seed = 7, .step = i[0]});
     sort(f), argsort(f, {.axis = 0, .descending = true}), top_k(f, 2), unique(f);
     tril(f), triu(f, 1), diagonal(f), matrix_trace(f), roll(f, {1}), moveaxis(f, {0}, {1}), unstack(f), split(f, 3, 1), meshgrid({i, i});
     zeros_like(f), ones_like(f, DType::i64), full_like(f, 2), linspace(0, 1, 5), diff(f), logsumexp(f), count_nonzero(f);

@@ -50,6 +50,36 @@ Array draw(const char* op, std::int64_t count, Attributes attributes, const std:
   return call_op(op, step, attributes);
 }
 
+/// With three quarters of 2^32 integers, bits times their number would draw every third one twice as often.
+TEST(Random, IntegersAreEquallyLikely) {
+  constexpr std::int64_t kCount = 90000, kRange = std::int64_t{3} << 30;
+  for (const std::int64_t range : {kRange, kRange << 31, std::int64_t{6}}) {
+    const Array drawn =
+        draw("random_integers", kCount, {{"low", std::int64_t{0}}, {"high", range}, {"seed", std::int64_t{3}}, {"dtype", DType::i64}});
+    std::vector<int> bins(3, 0);
+    double sum = 0;
+    for (const std::int64_t v : drawn.values<std::int64_t>()) {
+      ASSERT_TRUE(v >= 0 && v < range);
+      ++bins[static_cast<std::size_t>(v % 3)];
+      sum += static_cast<double>(v) / static_cast<double>(range - 1);
+    }
+    for (const int bin : bins) EXPECT_NEAR(bin, kCount / 3, 600) << range;
+    EXPECT_NEAR(sum / kCount, 0.5, 0.005) << range;
+  }
+}
+
+TEST(Random, IntegersStayWithinTheirBounds) {
+  const Attributes all = {{"low", std::int64_t{-128}}, {"high", std::int64_t{128}}, {"dtype", DType::i8}};
+  std::set<double> seen;
+  for (const double v : elements(draw("random_integers", 20000, all))) seen.insert(v);
+  EXPECT_EQ(seen.size(), 256U);
+  EXPECT_EQ(refusal("random_integers", {}, {{"shape", Integers{3}}, {"low", std::int64_t{5}}, {"high", std::int64_t{5}}}),
+            "`random_integers`: there is no integer from 5 to below 5; `high` is not drawn");
+  EXPECT_EQ(
+      refusal("random_integers", {}, {{"shape", Integers{3}}, {"low", std::int64_t{0}}, {"high", std::int64_t{300}}, {"dtype", DType::u8}}),
+      "`random_integers`: from 0 to below 300 is beyond u8");
+}
+
 TEST(Random, UniformIsUniform) {
   constexpr std::int64_t kCount = 100000;
   for (const DType dtype : {DType::f32, DType::f64}) {

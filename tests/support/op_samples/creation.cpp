@@ -27,6 +27,11 @@ void add_random(Samples& s) {
   s.add("random_uniform", {step}, {{"shape", Integers{500}}, {"low", -2.0}, {"high", 5.0}, {"seed", std::int64_t{-1}}});
   s.add("random_uniform", {step}, {{"shape", Integers{7}}, {"dtype", f64}});
   s.add("random_normal", {}, {{"shape", Integers{3, 5}}, {"seed", std::int64_t{1}}});
+  s.add("random_integers", {}, {{"shape", Integers{3, 5}}, {"low", std::int64_t{0}}, {"high", std::int64_t{6}}, {"seed", std::int64_t{1}}});
+  s.add("random_integers", {step}, {{"shape", Integers{700}}, {"low", std::int64_t{-3}}, {"high", (std::int64_t{1} << 31) - 1}});
+  s.add("random_integers", {step}, {{"shape", Integers{9}}, {"low", std::int64_t{5}}, {"high", std::int64_t{6}}, {"dtype", u8}});
+  s.add("random_integers", {},
+        {{"shape", Integers{300}}, {"low", -(std::int64_t{1} << 62)}, {"high", std::int64_t{3} << 61}, {"dtype", i64}});
   s.add("random_normal", {Array::scalar<std::int64_t>(-8)}, {{"shape", Integers{500}}, {"mean", 4.0}, {"std", 0.5}});
   s.add("random_normal", {step}, {{"shape", Integers{7}}, {"dtype", f64}});
 }
