@@ -5,7 +5,7 @@
 
 namespace cleave::ops {
 
-enum class Domain : std::uint8_t { numeric, floating, any, boolean, bits };  ///< numeric: all but bool; bits: integers and bool
+enum class Domain : std::uint8_t { numeric, floating, any, boolean, bits, integers };  ///< numeric: all but bool; bits: integers and bool
 
 [[nodiscard]] constexpr bool accepts(Domain domain, DType type) {
   const bool truth = type == DType::boolean;
@@ -16,6 +16,7 @@ enum class Domain : std::uint8_t { numeric, floating, any, boolean, bits };  ///
     case Domain::any: return true;
     case Domain::boolean: return truth;
     case Domain::bits: return !floating;
+    case Domain::integers: return !floating && !truth;
   }
   return false;
 }

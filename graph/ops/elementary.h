@@ -1,9 +1,28 @@
-// Functions of the tracing API beside those of ops.h: random integers.
+// Functions of the tracing API beside those of ops.h: more mathematics element by element, shifts of bits, and random integers.
 #pragma once
 
 #include "graph/ops/ops.h"
 
 namespace cleave {
+
+// --- element by element: floating point; integers and bool give f32 ------------------------------------------------------------------
+Tensor log10(const Tensor& x, Here here = Here::now());
+Tensor asinh(const Tensor& x, Here here = Here::now());
+Tensor acosh(const Tensor& x, Here here = Here::now());                       ///< NaN below 1
+Tensor atanh(const Tensor& x, Here here = Here::now());                       ///< NaN beyond 1
+Tensor hypot(const Tensor& a, const Tensor& b, Here here = Here::now());      ///< sqrt(a * a + b * b), without overflow
+Tensor logaddexp(const Tensor& a, const Tensor& b, Here here = Here::now());  ///< log(exp(a) + exp(b)), without overflow
+Tensor copysign(const Tensor& a, const Tensor& b, Here here = Here::now());   ///< magnitude of `a`, sign of `b`
+/// Whether x is negative, -0.0 and NaN with a sign among it: bool. Any numeric type.
+Tensor signbit(const Tensor& x, Here here = Here::now());
+
+// --- shifts of integers: by less than 0, or by as many bits as there are or more, all bits leave -------------------------------------
+/// 0 where all bits leave. Error `type`: not integers.
+Tensor bitwise_left_shift(const Tensor& a, const Tensor& b, Here here = Here::now());
+/// Rounds down: copies of the sign follow. 0 or -1 where all bits leave.
+Tensor bitwise_right_shift(const Tensor& a, const Tensor& b, Here here = Here::now());
+Tensor operator<<(const Term& a, const Term& b);  ///< bitwise_left_shift: `x << 3`
+Tensor operator>>(const Term& a, const Term& b);  ///< bitwise_right_shift
 
 // --- random numbers ----------------------------------------------------------------------------------------------------------------
 /// `random_integers({4}, 1, 7, {.seed = 7, .step = i})`

@@ -15,6 +15,7 @@ std::string_view wanted(Domain domain) {
     case Domain::floating: return "needs floating-point operands; convert with astype";
     case Domain::boolean: return "needs bool operands; compare with 0 first";
     case Domain::bits: return "needs integers or bool";
+    case Domain::integers: return "needs integers; convert with astype";
     case Domain::any: break;
   }
   return "does not take these element types";

@@ -217,6 +217,13 @@ Tensor random_integers(Shape shape, std::int64_t low, std::int64_t high, const R
   return random("random_integers", {{"low", low}, {"high", high}}, std::move(shape), {options.seed, options.step, options.dtype}, here);
 }
 
+Tensor operator<<(const Term& a, const Term& b) {
+  return call("bitwise_left_shift", {a.tensor, b.tensor}, {}, a.here);
+}
+Tensor operator>>(const Term& a, const Term& b) {
+  return call("bitwise_right_shift", {a.tensor, b.tensor}, {}, a.here);
+}
+
 Tensor sort(const Tensor& x, const SortOptions& options, Here here) {
   return ordered("sort", x, options, here);
 }

@@ -9,6 +9,21 @@
 #include "graph/ops/domain.h"
 #include "graph/ops/wrapping.h"
 
+namespace cleave::ops {
+
+/// Shifts for expressions, which keep the count below the number of bits. To the right the sign is repeated.
+template <class T>
+Wrapping<T> operator<<(Wrapping<T> a, Wrapping<T> b) {
+  using Bits = std::make_unsigned_t<T>;
+  return static_cast<Bits>(static_cast<Bits>(a.value()) << static_cast<Bits>(b.value()));
+}
+template <class T>
+Wrapping<T> operator>>(Wrapping<T> a, Wrapping<T> b) {
+  return static_cast<T>(a.value() >> static_cast<std::make_unsigned_t<T>>(b.value()));
+}
+
+}  // namespace cleave::ops
+
 namespace cleave::scalars {
 
 struct PreludeFunction {
@@ -46,9 +61,9 @@ struct PreludeFunction {
   CLEAVE_OP_SPLIT(family, Struct, op, operands, takes, meet, result, costs, about, expression, expression)
 // NOLINTEND(cppcoreguidelines-macro-usage)
 
-using std::acos, std::asin, std::atan, std::atan2, std::ceil, std::copysign, std::cos, std::cosh, std::erf, std::exp, std::expm1, std::fabs,
-    std::floor, std::fmod, std::log, std::log1p, std::log2, std::pow, std::rint, std::sin, std::sinh, std::sqrt, std::tan, std::tanh,
-    std::trunc;
+using std::acos, std::acosh, std::asin, std::asinh, std::atan, std::atan2, std::atanh, std::ceil, std::copysign, std::cos, std::cosh,
+    std::erf, std::exp, std::expm1, std::fabs, std::floor, std::fmod, std::hypot, std::log, std::log10, std::log1p, std::log2, std::pow,
+    std::rint, std::sin, std::sinh, std::sqrt, std::tan, std::tanh, std::trunc;
 
 // What expressions may call beside the C math library.
 // clang-format off
@@ -86,7 +101,14 @@ template <class T> T floor_quotient(T a, T b) {
   return quotient - whole > (T)0.5 ? whole + 1 : whole;
 }
 )
-inline constexpr PreludeFunction kPrelude[] = {prelude_integer_power, prelude_floor_remainder, prelude_floor_quotient};
+CLEAVE_PRELUDE(log_add_exp,
+template <class T> T log_add_exp(T a, T b) {
+  if (a == b) return a + log((T)2);  // infinities too
+  const T apart = a - b;
+  return (apart > 0 ? a : b) + log1p(exp(-fabs(apart)));
+}
+)
+inline constexpr PreludeFunction kPrelude[] = {prelude_integer_power, prelude_floor_remainder, prelude_floor_quotient, prelude_log_add_exp};
 
 enum class Result : std::uint8_t { same, truth };  ///< the type of the results: the operands', or bool
 

@@ -6,10 +6,23 @@
 namespace cleave::models {
 namespace {
 
-constexpr std::pair<std::string_view, std::string_view> kOperators[] = {
-    {"+", "add"},         {"-", "subtract"}, {"*", "multiply"},       {"/", "divide"},        {"//", "floor_divide"},
-    {"%", "remainder"},   {"**", "pow"},     {"==", "equal"},         {"!=", "not_equal"},    {"<", "less"},
-    {"<=", "less_equal"}, {">", "greater"},  {">=", "greater_equal"}, {"and", "logical_and"}, {"or", "logical_or"}};
+constexpr std::pair<std::string_view, std::string_view> kOperators[] = {{"+", "add"},
+                                                                        {"-", "subtract"},
+                                                                        {"*", "multiply"},
+                                                                        {"/", "divide"},
+                                                                        {"//", "floor_divide"},
+                                                                        {"%", "remainder"},
+                                                                        {"**", "pow"},
+                                                                        {"==", "equal"},
+                                                                        {"!=", "not_equal"},
+                                                                        {"<", "less"},
+                                                                        {"<=", "less_equal"},
+                                                                        {">", "greater"},
+                                                                        {">=", "greater_equal"},
+                                                                        {"and", "logical_and"},
+                                                                        {"or", "logical_or"},
+                                                                        {"<<", "bitwise_left_shift"},
+                                                                        {">>", "bitwise_right_shift"}};
 
 constexpr std::size_t kMostAxes = 32;
 

@@ -18,9 +18,9 @@ struct Operator {
   std::string_view symbol;
   int strength;
 };
-constexpr int kNot = 3, kComparison = 4, kSign = 7;
-constexpr Operator kOperators[] = {{"or", 1}, {"and", 2}, {"==", 4}, {"!=", 4}, {"<", 4}, {"<=", 4}, {">", 4},
-                                   {">=", 4}, {"+", 5},   {"-", 5},  {"*", 6},  {"/", 6}, {"//", 6}, {"%", 6}};
+constexpr int kNot = 3, kComparison = 4, kSign = 8;
+constexpr Operator kOperators[] = {{"or", 1}, {"and", 2}, {"==", 4}, {"!=", 4}, {"<", 4}, {"<=", 4}, {">", 4},  {">=", 4},
+                                   {"<<", 5}, {">>", 5},  {"+", 6},  {"-", 6},  {"*", 7}, {"/", 7},  {"//", 7}, {"%", 7}};
 
 int strength_of(const Token& token) {
   for (const Operator& candidate : kOperators) {

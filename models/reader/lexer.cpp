@@ -20,20 +20,18 @@ bool digit(char c) {
 }
 
 /// Longest first.
-constexpr std::array<std::string_view, 21> kSymbols = {"...", "**", "//", "==", "!=", "<=", ">=", "+", "-", "*", "/",
-                                                       "%",   "<",  ">",  "(",  ")",  "[",  "]",  ",", ":", "="};
+constexpr std::array<std::string_view, 23> kSymbols = {"...", "**", "//", "<<", ">>", "==", "!=", "<=", ">=", "+", "-", "*",
+                                                       "/",   "%",  "<",  ">",  "(",  ")",  "[",  "]",  ",",  ":", "="};
 
 struct Advice {
   std::string_view wrong, message;
 };
-constexpr std::array<Advice, 14> kAdvice = {{{"&&", "write `and`"},
+constexpr std::array<Advice, 12> kAdvice = {{{"&&", "write `and`"},
                                              {"||", "write `or`"},
                                              {"&", "write `and`, or bitwise_and(a, b) for bits"},
                                              {"|", "write `or`, or bitwise_or(a, b) for bits"},
                                              {"!", "write `not`"},
                                              {"^", "a power is written `**`"},
-                                             {">>", "write `x // 2 ** n`"},
-                                             {"<<", "write `x * 2 ** n`"},
                                              {"~", "write `not`"},
                                              {"@", "write matmul(a, b)"},
                                              {".", "there are no methods; write `sum(x)` for `x.sum()`"},
@@ -212,7 +210,7 @@ class Lexer {
     if (peek() == '.' && member()) return false;
     const std::string_view rest = std::string_view(text_).substr(at_);
     for (const std::string_view candidate : kSymbols) {
-      if (!rest.starts_with(candidate) || rest.starts_with(">>") || rest.starts_with("<<")) continue;
+      if (!rest.starts_with(candidate)) continue;
       token.kind = Token::Kind::symbol;
       token.text = candidate;
       at_ += candidate.size();

@@ -28,7 +28,7 @@ RowLoop find(std::string_view op, DType operand) {
       row_of<scalars::Negative>(), row_of<scalars::Abs>(),        row_of<scalars::Sign>(),     row_of<scalars::Minimum>(),
       row_of<scalars::Maximum>(),  row_of<scalars::Square>(),     row_of<scalars::Relu>(),     row_of<scalars::Sqrt>(),
       row_of<scalars::Rsqrt>(),    row_of<scalars::Reciprocal>(), row_of<scalars::Floor>(),    row_of<scalars::Ceil>(),
-      row_of<scalars::Round>(),    row_of<scalars::Trunc>(),      row_of<scalars::Clip>(),
+      row_of<scalars::Round>(),    row_of<scalars::Trunc>(),      row_of<scalars::Clip>(),     row_of<scalars::CopySign>(),
   };
   return find_in(rows, op, operand);
 }

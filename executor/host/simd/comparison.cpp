@@ -24,11 +24,26 @@ namespace {
 
 RowLoop find(std::string_view op, DType operand) {
   static constexpr Row rows[] = {
-      row_of<scalars::Equal>(),         row_of<scalars::NotEqual>(),     row_of<scalars::Less>(),      row_of<scalars::LessEqual>(),
-      row_of<scalars::Greater>(),       row_of<scalars::GreaterEqual>(), row_of<scalars::IsNan>(),     row_of<scalars::IsFinite>(),
-      row_of<scalars::IsInf>(),         row_of<scalars::LogicalAnd>(),   row_of<scalars::LogicalOr>(), row_of<scalars::LogicalXor>(),
-      row_of<scalars::LogicalNot>(),    row_of<scalars::BitwiseAnd>(),   row_of<scalars::BitwiseOr>(), row_of<scalars::BitwiseXor>(),
+      row_of<scalars::Equal>(),
+      row_of<scalars::NotEqual>(),
+      row_of<scalars::Less>(),
+      row_of<scalars::LessEqual>(),
+      row_of<scalars::Greater>(),
+      row_of<scalars::GreaterEqual>(),
+      row_of<scalars::IsNan>(),
+      row_of<scalars::IsFinite>(),
+      row_of<scalars::IsInf>(),
+      row_of<scalars::LogicalAnd>(),
+      row_of<scalars::LogicalOr>(),
+      row_of<scalars::LogicalXor>(),
+      row_of<scalars::LogicalNot>(),
+      row_of<scalars::BitwiseAnd>(),
+      row_of<scalars::BitwiseOr>(),
+      row_of<scalars::BitwiseXor>(),
       row_of<scalars::BitwiseInvert>(),
+      row_of<scalars::SignBit>(),
+      row_of<scalars::BitwiseLeftShift>(),
+      row_of<scalars::BitwiseRightShift>(),
   };
   return find_in(rows, op, operand);
 }

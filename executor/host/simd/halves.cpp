@@ -87,7 +87,7 @@ struct Row {
 };
 template <class Op>
 constexpr Row row_of() {
-  if constexpr (Op::domain == ops::Domain::boolean || Op::domain == ops::Domain::bits) {
+  if constexpr (!ops::accepts(Op::domain, DType::f16)) {
     return {Op::name, nullptr, nullptr};
   } else {
     return {Op::name, loop<Op, Half>, loop<Op, BFloat16>};

@@ -15,6 +15,7 @@
 
 #ifdef CLEAVE_HAS_HIGHWAY
 #include "executor/host/simd/erf-inl.h"
+#include "executor/host/simd/logarithms-inl.h"
 #include "executor/host/simd/math-inl.h"
 #include "executor/host/simd/pow-inl.h"
 #include "executor/host/simd/trigonometry-inl.h"
@@ -40,14 +41,31 @@ constexpr Row row_of() {
 }
 
 RowLoop find(std::string_view op, DType operand, bool past_cache) {
-  static constexpr Row rows[] = {
-      row_of<ExpFunction, scalars::Exp>(),         row_of<Expm1Function, scalars::Expm1>(), row_of<LogFunction, scalars::Log>(),
-      row_of<Log2Function, scalars::Log2>(),       row_of<Log1pFunction, scalars::Log1p>(), row_of<TanhFunction, scalars::Tanh>(),
-      row_of<SigmoidFunction, scalars::Sigmoid>(), row_of<SinhFunction, scalars::Sinh>(),   row_of<CoshFunction, scalars::Cosh>(),
-      row_of<ErfFunction, scalars::Erf>(),         row_of<GeluFunction, scalars::Gelu>(),   row_of<PowFunction, scalars::Pow>(),
-      row_of<SineFunction<0>, scalars::Sin>(),     row_of<SineFunction<1>, scalars::Cos>(), row_of<TanFunction, scalars::Tan>(),
-      row_of<AsinFunction, scalars::Asin>(),       row_of<AcosFunction, scalars::Acos>(),   row_of<AtanFunction, scalars::Atan>(),
-      row_of<Atan2Function, scalars::Atan2>()};
+  static constexpr Row rows[] = {row_of<ExpFunction, scalars::Exp>(),
+                                 row_of<Expm1Function, scalars::Expm1>(),
+                                 row_of<LogFunction, scalars::Log>(),
+                                 row_of<Log2Function, scalars::Log2>(),
+                                 row_of<Log1pFunction, scalars::Log1p>(),
+                                 row_of<TanhFunction, scalars::Tanh>(),
+                                 row_of<SigmoidFunction, scalars::Sigmoid>(),
+                                 row_of<SinhFunction, scalars::Sinh>(),
+                                 row_of<CoshFunction, scalars::Cosh>(),
+                                 row_of<ErfFunction, scalars::Erf>(),
+                                 row_of<GeluFunction, scalars::Gelu>(),
+                                 row_of<PowFunction, scalars::Pow>(),
+                                 row_of<SineFunction<0>, scalars::Sin>(),
+                                 row_of<SineFunction<1>, scalars::Cos>(),
+                                 row_of<TanFunction, scalars::Tan>(),
+                                 row_of<AsinFunction, scalars::Asin>(),
+                                 row_of<AcosFunction, scalars::Acos>(),
+                                 row_of<AtanFunction, scalars::Atan>(),
+                                 row_of<Atan2Function, scalars::Atan2>(),
+                                 row_of<Log10Function, scalars::Log10>(),
+                                 row_of<AsinhFunction, scalars::Asinh>(),
+                                 row_of<AcoshFunction, scalars::Acosh>(),
+                                 row_of<AtanhFunction, scalars::Atanh>(),
+                                 row_of<HypotFunction, scalars::Hypot>(),
+                                 row_of<LogAddExpFunction, scalars::LogAddExp>()};
   for (const Row& row : rows) {
     if (row.op != op) continue;
     if (operand == DType::f32) return past_cache ? row.single_past_cache : row.single;

@@ -264,5 +264,43 @@ TEST(MathOfTwo, Atan2StaysWithinItsBound) {
       "atan2", angles<double>(300000), [](long double a, long double b) { return std::atan2(a, b); }, 2.5);
 }
 
+TEST(MathOfTwo, HypotStaysWithinItsBound) {
+  expect_within<float, double>(
+      "hypot", angles<float>(2000000), [](double a, double b) { return std::hypot(a, b); }, 1.3);
+  expect_within<double, long double>(
+      "hypot", angles<double>(300000), [](long double a, long double b) { return std::hypot(a, b); }, 1.3);
+}
+
+/// Pairs whose result does not lie near zero: there it has lost digits that the operands never had.
+template <class T>
+Pairs<T> logarithms(int count) {
+  Pairs<T> pairs;
+  std::mt19937_64 random(11);
+  const auto between = [&](T low, T high) { return std::uniform_real_distribution<T>(low, high)(random); };
+  for (int i = 0; i < count; ++i) {
+    const T a = i % 2 == 0 ? between(0, 90) : between(-90, T(-1.5));
+    pairs.a.push_back(a);
+    pairs.b.push_back(i % 3 == 0 ? std::min(a, T(-1.5)) - std::exp2(between(-10, 6)) : a - std::exp2(between(-10, 6)));
+  }
+  constexpr T infinity = std::numeric_limits<T>::infinity();
+  for (const T x : {infinity, -infinity, T(1e30), T(-1e30), std::numeric_limits<T>::quiet_NaN(), T(3)}) {
+    for (const T y : {infinity, -infinity, T(1e30), T(-1e30), std::numeric_limits<T>::quiet_NaN(), T(3)}) {
+      pairs.a.push_back(x);
+      pairs.b.push_back(y);
+    }
+  }
+  return pairs;
+}
+
+template <class T>
+T exact_log_add_exp(T a, T b) {
+  return a == b ? a + std::log(T(2)) : std::max(a, b) + std::log1p(std::exp(-std::fabs(a - b))) + (a != a ? a : 0);
+}
+
+TEST(MathOfTwo, LogAddExpStaysWithinItsBound) {
+  expect_within<float, double>("logaddexp", logarithms<float>(1000000), exact_log_add_exp<double>, 3);
+  expect_within<double, long double>("logaddexp", logarithms<double>(300000), exact_log_add_exp<long double>, 3);
+}
+
 }  // namespace
 }  // namespace cleave::testing

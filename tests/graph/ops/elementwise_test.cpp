@@ -140,6 +140,10 @@ TEST(ElementwiseOps, MathFunctions) {
       {"log", y, {-1.386294361, -0.6931471806, 0.0, 0.6931471806, 2.302585093}},
       {"log1p", y, {0.2231435513, 0.4054651081, 0.6931471806, 1.098612289, 2.397895273}},
       {"log2", y, {-2, -1, 0, 1, 3.321928095}},
+      {"log10", y, {-0.6020599913, -0.3010299957, 0, 0.3010299957, 1}},
+      {"asinh", x, {-1.194763217, -0.2474664615, 0, 0.4812118251, 1.443635475}},
+      {"acosh", {1, 1.5, 2, 10}, {0, 0.9624236501, 1.316957897, 2.993222846}},
+      {"atanh", {-0.5, 0, 0.25, 0.9}, {-0.5493061443, 0, 0.2554128119, 1.472219490}},
       {"sqrt", y, {0.5, 0.7071067812, 1, 1.414213562, 3.16227766}},
       {"rsqrt", y, {2, 1.414213562, 1, 0.7071067812, 0.316227766}},
       {"reciprocal", y, {4, 2, 1, 0.5, 0.1}},
@@ -154,8 +158,32 @@ TEST(ElementwiseOps, MathFunctions) {
   }
   expect_near(call_op("atan2", {Array::of<double>({5}, {1, -1, 1, -1, 0}), Array::of<double>({5}, {1, 1, -1, -1, -1})}),
               {0.7853981634, -0.7853981634, 2.35619449, -2.35619449, 3.141592654}, 1e-9, "atan2");
+  const Array large = Array::of<double>({3}, {3, 1e200, -5}), small = Array::of<double>({3}, {-4, 1e200, 0});
+  expect_near(call_op("hypot", {large, small}), {5, 1.4142135623730951e200, 5}, 1e190, "hypot");
+  expect_near(call_op("hypot", {Array::scalar<double>(3), Array::scalar<double>(-4)}), {5}, 1e-12, "hypot");
+  expect_near(call_op("logaddexp", {Array::of<double>({3}, {0, 1000, -1000}), Array::of<double>({3}, {0, 999, -1000})}),
+              {0.6931471806, 1000.3132616875, -999.3068528194}, 1e-9, "logaddexp");
   EXPECT_EQ(call_op("floor", {Array::of<std::int64_t>({1}, {INT64_MAX})}), Array::of<std::int64_t>({1}, {INT64_MAX})) << "integers stay";
   expect_near(call_op("expm1", {Array::of<float>({1}, {1e-8F})}), {1e-8}, 1e-14, "expm1 near zero");
+}
+
+TEST(ElementwiseOps, SignsOfZeroCount) {
+  const Array x = Array::of<float>({4}, {-0.0F, 0.0F, -2, 3});
+  EXPECT_THAT(elements(call_op("signbit", {x})), ElementsAre(1, 0, 1, 0));
+  EXPECT_THAT(elements(call_op("signbit", {Array::of<std::int32_t>({2}, {-1, 0})})), ElementsAre(1, 0));
+  EXPECT_THAT(elements(call_op("copysign", {Array::of<float>({4}, {1, -1, 2, -3}), x})), ElementsAre(-1, 1, -2, 3));
+}
+
+TEST(ElementwiseOps, ShiftsBeyondTheBitsAreDefined) {
+  const Array x = Array::of<std::int32_t>({6}, {1, -8, -8, 5, -5, 1});
+  const Array by = Array::of<std::int32_t>({6}, {31, 1, 32, -1, 100, 0});
+  EXPECT_THAT(elements(call_op("bitwise_left_shift", {x, by})), ElementsAre(-2147483648.0, -16, 0, 0, 0, 1));
+  EXPECT_THAT(elements(call_op("bitwise_right_shift", {x, by})), ElementsAre(0, -4, -1, 0, -1, 1));
+  const Array bytes = Array::of<std::uint8_t>({2}, {255, 255}), few = Array::of<std::uint8_t>({2}, {4, 8});
+  EXPECT_THAT(elements(call_op("bitwise_left_shift", {bytes, few})), ElementsAre(240, 0));
+  EXPECT_THAT(elements(call_op("bitwise_right_shift", {bytes, few})), ElementsAre(15, 0));
+  EXPECT_EQ(refusal("bitwise_left_shift", {"f32[2]", "f32[2]"}),
+            "`bitwise_left_shift` of f32[2] and f32[2]: needs integers; convert with astype");
 }
 
 TEST(ElementwiseOps, HalfTypesComputeInFloatAndRound) {

@@ -27,15 +27,15 @@ namespace {
 /// A program that calls every function once.
 Graph everything() {
   return trace("all", {{"f", "f32[2, 3]"}, {"i", "i32[3]"}, {"p", "bool[3]"}}, [](Tensor f, Tensor i, Tensor p) {
-    for (auto function :
-         {negative, abs,  sign, square, exp,  expm1, log,     log1p, log2, sqrt,  rsqrt, reciprocal, sin,   cos,   tan,      asin,
-          acos,     atan, sinh, cosh,   tanh, erf,   sigmoid, relu,  gelu, floor, ceil,  round,      trunc, isnan, isfinite, isinf})
+    for (auto function : {negative, abs,   sign,  square, exp,      expm1, log,     log1p, log2,  sqrt,    rsqrt, reciprocal, sin,
+                          cos,      tan,   asin,  acos,   atan,     sinh,  cosh,    tanh,  erf,   sigmoid, relu,  gelu,       floor,
+                          ceil,     round, trunc, isnan,  isfinite, isinf, signbit, log10, asinh, acosh,   atanh})
       function(f, Here::now());
     for (auto function : {add, subtract, multiply, divide, floor_divide, remainder, pow, minimum, maximum, atan2, equal, not_equal, less,
-                          less_equal, greater, greater_equal})
+                          less_equal, greater, greater_equal, hypot, logaddexp, copysign})
       function(f, f, Here::now());
     for (auto function : {logical_and, logical_or, logical_xor}) function(p, p, Here::now());
-    for (auto function : {bitwise_and, bitwise_or, bitwise_xor}) function(i, i, Here::now());
+    for (auto function : {bitwise_and, bitwise_or, bitwise_xor, bitwise_left_shift, bitwise_right_shift}) function(i, i, Here::now());
     for (auto function : {sum, mean, prod, max, min, argmax, argmin}) function(f, {.axis = 0, .keepdims = true}, Here::now());
     for (auto function : {any, all}) function(p, {}, Here::now());
     logical_not(p), bitwise_invert(i), astype(f, DType::i32), clip(f, 0, 1), where(p, f, 0), matmul(f, transpose(f));
@@ -57,7 +57,7 @@ Graph everything() {
     const Tensor sequence = zeros({5, 1, 2});
     lstm(sequence, zeros({1, 8, 2}), zeros({1, 8, 2})), gru(sequence, zeros({1, 6, 2}), zeros({1, 6, 2})),
         rnn(sequence, zeros({1, 2, 2}), zeros({1, 2, 2}));
-    random_integers({4}, -3, 9, {.seed = 7, .step = i[0]});
+    i << 3, i >> i, random_integers({4}, -3, 9, {.seed = 7, .step = i[0]});
     sort(f), argsort(f, {.axis = 0, .descending = true}), top_k(f, 2), unique(f);
     tril(f), triu(f, 1), diagonal(f), matrix_trace(f), roll(f, {1}), moveaxis(f, {0}, {1}), unstack(f), split(f, 3, 1), meshgrid({i, i});
     zeros_like(f), ones_like(f, DType::i64), full_like(f, 2), linspace(0, 1, 5), diff(f), logsumexp(f), count_nonzero(f);

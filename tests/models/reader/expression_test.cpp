@@ -55,6 +55,7 @@ TEST(Expression, BindsAsPythonDoes) {
   EXPECT_EQ(parsed("a + b * c"), "(a + (b * c))");
   EXPECT_EQ(parsed("a - b - c"), "((a - b) - c)");
   EXPECT_EQ(parsed("a / b // c % d"), "(((a / b) // c) % d)");
+  EXPECT_EQ(parsed("a + b << c * d >> 1 < e"), "((((a + b) << (c * d)) >> 1) < e)");
   EXPECT_EQ(parsed("-x ** 2"), "(- (x ** 2))");
   EXPECT_EQ(parsed("x ** -y"), "(x ** (- y))");
   EXPECT_EQ(parsed("x ** y ** z"), "(x ** (y ** z))");

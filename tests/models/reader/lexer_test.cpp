@@ -47,7 +47,7 @@ TEST(Lexer, ReadsNumbersAsPythonDoes) {
 }
 
 TEST(Lexer, TakesTheLongestOperator) {
-  EXPECT_EQ(spelled(lex_value("a**b//c<=d==e!=f")), "a <**> b <//> c <<=> d <==> e <!=> f .");
+  EXPECT_EQ(spelled(lex_value("a**b//c<=d==e!=f<<g>>h")), "a <**> b <//> c <<=> d <==> e <!=> f <<<> g <>>> h .");
   EXPECT_EQ(spelled(lex_value("a*-b")), "a <*> <-> b .");
 }
 

@@ -32,16 +32,17 @@ def whole(name, in_numpy, expression=None, low=-40, high=40, second=None):
 
 
 def cases():
-    for name in ("abs", "sign", "square", "exp", "expm1", "log", "log1p", "log2", "sqrt", "reciprocal", "tanh", "sinh", "cosh",
-                 "floor", "ceil", "trunc", "isnan", "isfinite", "isinf", "negative"):
+    for name in ("abs", "sign", "square", "exp", "expm1", "log", "log1p", "log2", "log10", "sqrt", "reciprocal", "tanh", "sinh", "cosh",
+                 "floor", "ceil", "trunc", "isnan", "isfinite", "isinf", "signbit", "negative"):
         yield from one(name, getattr(np, name))
     yield from one("round", np.rint)
     for name, of in (("sin", np.sin), ("cos", np.cos), ("tan", np.tan)):
         yield from one(name, of, edges=False)
-    for name, of in (("asin", np.arcsin), ("acos", np.arccos), ("atan", np.arctan), ("erf", special.erf), ("sigmoid", special.expit)):
+    for name, of in (("asin", np.arcsin), ("acos", np.arccos), ("atan", np.arctan), ("asinh", np.arcsinh), ("acosh", np.arccosh),
+                     ("atanh", np.arctanh), ("erf", special.erf), ("sigmoid", special.expit)):
         yield from one(name, of)
     yield from one("rsqrt", lambda x: 1 / np.sqrt(x))
-    for name in ("add", "subtract", "multiply", "divide", "minimum", "maximum"):
+    for name in ("add", "subtract", "multiply", "divide", "minimum", "maximum", "hypot", "logaddexp", "copysign"):
         yield from two(name, getattr(np, name))
     yield from two("atan2", np.arctan2)
     yield from two("pow", np.power)
@@ -53,6 +54,9 @@ def cases():
     nonzero = np.array([-7, -3, -2, -1, 1, 2, 5, 40])
     yield from whole("floor_divide", np.floor_divide, second=nonzero)
     yield from whole("remainder", np.remainder, second=nonzero)
+    shifts = np.array([0, 1, 2, 7, 31, 64, 100])
+    yield from whole("bitwise_left_shift", np.left_shift, second=shifts)
+    yield from whole("bitwise_right_shift", np.right_shift, second=shifts)
     x = numbers(4, 5)
     yield Case("where", "where(x > 0, x, -1.0)", {"x": x}, lambda x: np.where(x > 0, x, np.float32(-1)))
     yield Case("clip", "clip(x, -1.0, 2.0)", {"x": x}, lambda x: np.clip(x, np.float32(-1), np.float32(2)))

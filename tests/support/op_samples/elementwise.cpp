@@ -8,8 +8,9 @@ namespace {
 
 /// Where the math functions are defined, and powers stay small.
 Range range_for(const std::string& op) {
-  static const std::map<std::string, Range> ranges = {{"log", {0.1, 4}},   {"log2", {0.1, 4}}, {"log1p", {-0.5, 4}}, {"sqrt", {0, 4}},
-                                                      {"rsqrt", {0.1, 4}}, {"asin", {-1, 1}},  {"acos", {-1, 1}},    {"pow", {0.1, 3}}};
+  static const std::map<std::string, Range> ranges = {
+      {"log", {0.1, 4}}, {"log2", {0.1, 4}},       {"log1p", {-0.5, 4}}, {"sqrt", {0, 4}},  {"rsqrt", {0.1, 4}}, {"log10", {0.1, 4}},
+      {"acosh", {1, 4}}, {"atanh", {-0.95, 0.95}}, {"asin", {-1, 1}},    {"acos", {-1, 1}}, {"pow", {0.1, 3}}};
   const auto found = ranges.find(op);
   return found == ranges.end() ? Range{} : found->second;
 }

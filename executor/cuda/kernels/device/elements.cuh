@@ -111,6 +111,8 @@ struct Wrapping {
   friend Wrapping operator&(Wrapping a, Wrapping b) { return a.bits() & b.bits(); }
   friend Wrapping operator|(Wrapping a, Wrapping b) { return a.bits() | b.bits(); }
   friend Wrapping operator^(Wrapping a, Wrapping b) { return a.bits() ^ b.bits(); }
+  friend Wrapping operator<<(Wrapping a, Wrapping b) { return a.bits() << b.bits(); }
+  friend Wrapping operator>>(Wrapping a, Wrapping b) { return a.value >> b.bits(); }
   Wrapping operator-() const { return (Bits)0 - bits(); }
   Wrapping operator~() const { return ~bits(); }
   friend bool operator==(Wrapping a, Wrapping b) { return a.value == b.value; }
