@@ -25,6 +25,23 @@ void copy_row(const T* from, T* to, std::int64_t count, std::int64_t from_step, 
   }
 }
 
+/// Each element `times` in a row; `known` times, if it is not 0.
+template <int known, class T>
+void repeat_known(const T* from, T* to, std::int64_t count, std::int64_t times) {
+  if (known != 0) times = known;
+  for (std::int64_t i = 0; i < count; ++i)
+    for (std::int64_t k = 0; k < times; ++k) to[i * times + k] = from[i];
+}
+template <class T>
+void repeat_each(const T* from, T* to, std::int64_t count, std::int64_t times) {
+  switch (times) {
+    case 2: return repeat_known<2>(from, to, count, times);
+    case 3: return repeat_known<3>(from, to, count, times);
+    case 4: return repeat_known<4>(from, to, count, times);
+    default: return repeat_known<0>(from, to, count, times);
+  }
+}
+
 /// A square whose sides are one line of the cache: each line is read once and written once, however many of them share a place in the
 /// cache.
 template <class T>
@@ -107,7 +124,7 @@ void StridedCopy::run_as(const T* from, T* to, Workers& workers) const {
 template <class T>
 void StridedCopy::rows(const T* from, T* to, std::int64_t begin, std::int64_t end) const {
   const Axis row = axis(1), last = axis(0);
-  const bool blocks = crosswise();
+  const bool blocks = crosswise(), repeats = last.from == 0 && last.to == 1 && row.from == 1 && row.to == last.extent;
   while (begin < end) {
     std::int64_t rest = begin / row.extent, from_at = 0, to_at = 0;
     for (std::size_t outer = 2; outer < count_; ++outer) {
@@ -121,6 +138,8 @@ void StridedCopy::rows(const T* from, T* to, std::int64_t begin, std::int64_t en
     T* target = to + to_at + first * row.to;
     if (blocks) {
       copy_plane(source, target, run, row.from, row.to, last.extent, last.from, last.to);
+    } else if (repeats) {
+      repeat_each(source, target, run, last.extent);
     } else {
       for (std::int64_t i = 0; i < run; ++i) copy_row(source + i * row.from, target + i * row.to, last.extent, last.from, last.to);
     }

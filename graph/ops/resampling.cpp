@@ -123,7 +123,17 @@ Taps taps_of(const Axis& axis, const Attributes& attributes) {
   return taps;
 }
 
+/// How often each element follows itself, where all do alike; else 0.
+std::int64_t repeats(const Axis& axis, const Taps& taps) {
+  const std::int64_t times = axis.out / axis.in;
+  if (taps.places.size() > 1 || axis.out % axis.in != 0) return 0;
+  for (std::int64_t i = 0; i < axis.out; ++i)
+    if (taps.places[0][static_cast<std::size_t>(i)] != i / times) return 0;
+  return times;
+}
+
 Part take_along(Composer& c, const Part& x, const Axis& axis, const Taps& taps) {
+  if (const std::int64_t times = repeats(axis, taps); times > 0) return c("repeat", {x}, {{"repeats", times}, {"axis", axis.at}});
   Part sum;
   Shape beside(static_cast<std::size_t>(x.rank() - axis.at), 1);
   beside[0] = axis.out;
