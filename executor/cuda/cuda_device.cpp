@@ -86,7 +86,9 @@ Result<KernelId> CudaDevice::prepare(KernelRequest request) {
 
 /// By a library that is there for the likes of it, by a kernel of our own, or by cuBLASLt.
 Result<CudaDevice::PreparedKernel> CudaDevice::prepare_any(const KernelRequest& request) {
-  Result<std::optional<LibraryOp>> library = prepare_library_op({api_.libraries.get(), context_.get()}, request);
+  libraries_.libraries = api_.libraries.get();
+  libraries_.context = context_.get();
+  Result<std::optional<LibraryOp>> library = prepare_library_op(libraries_, request);
   if (!library) return library.error();
   if (*library) return prepare_calls(request, **std::move(library));
   if (const std::optional<KernelSource> source = options_.source(request, context_->architecture()))
@@ -123,7 +125,7 @@ Result<CudaDevice::PreparedKernel> CudaDevice::prepare_source(const KernelReques
     Status status = context_->check("cuMemHostGetDevicePointer", driver().cuMemHostGetDevicePointer(&address, *words, 0));
     if (!status) return status.error();
     kernel.fault = faults_.size();
-    faults_.push_back({reinterpret_cast<volatile std::uint64_t*>(*words), source.fault, request.node, {}});
+    faults_.push_back({reinterpret_cast<volatile std::uint64_t*>(*words), source.fault, source.describe_fault, request.node, {}});
     operands.push_back(address);
     ticket = static_cast<int>(operands.size());
     operands.push_back(0);
@@ -236,7 +238,9 @@ std::optional<CudaStreams::DataFault> CudaDevice::find_fault() const {
   for (const FaultWords& fault : faults_) {
     const std::uint64_t ticket = fault.words[0];
     if (ticket == 0 || (first && first->sequence <= ticket)) continue;
-    first = {ticket, {with_number(fault.text, static_cast<std::int64_t>(fault.words[1])), {}, ErrorKind::user}, fault.node, fault.order};
+    const auto number = static_cast<std::int64_t>(fault.words[1]);
+    first = {
+        ticket, {fault.describe ? fault.describe(number) : with_number(fault.text, number), {}, ErrorKind::user}, fault.node, fault.order};
   }
   return first;
 }

@@ -131,6 +131,7 @@ class CudaDevice final : public Device {
   struct FaultWords {
     volatile std::uint64_t* words = nullptr;
     std::string text;
+    std::function<std::string(std::int64_t)> describe;  ///< null: `text` does
     NodeId node;
     std::optional<std::int64_t> order;  ///< in a segment: the last number of the node's position
   };
@@ -162,6 +163,7 @@ class CudaDevice final : public Device {
   std::optional<Compiler> compiler_;
   std::map<std::string, ModuleHandle> modules_;  ///< by text
   MatmulSetting matmuls_;
+  LibrarySetting libraries_;
   std::optional<Trial> trial_;
   DeviceMemory arena_, scratch_;
   std::int64_t scratch_bytes_ = 0;

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,6 +39,8 @@ struct KernelSource {
   /// What is wrong with the data where a kernel finds them wrong; `{}` stands for the offending number. On bad data the kernel stays in
   /// bounds and does `if (fault[0] == 0) { fault[1] = number; fault[0] = ticket; }`. The words are in page-locked host memory.
   std::string fault;
+  /// The same in words where `{}` does not do; null: it does.
+  std::function<std::string(std::int64_t number)> describe_fault = nullptr;
 };
 
 /// Whether `kernel_source` has an answer; needs types and attributes only, no ranges.

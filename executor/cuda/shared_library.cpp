@@ -5,6 +5,7 @@
 #include "executor/cuda/compiler_api.h"
 #include "executor/cuda/driver_api.h"
 #include "executor/cuda/library/fft_api.h"
+#include "executor/cuda/library/solver_api.h"
 #include "executor/cuda/matmul/blas_api.h"
 
 namespace cleave::runtime::cuda {
@@ -75,6 +76,43 @@ Result<FftApi> FftApi::load() {
   if (!library) return library.error();
   FftApi api;
   CLEAVE_CUDA_FFT_CALLS(CLEAVE_FIND)
+  if (Status status = library->complete(); !status) return status.error();
+  return api;
+}
+
+namespace {
+
+/// `letter`: S for f32, D for f64.
+void find_routines(SharedLibrary& library, const std::string& letter, SolverRoutines& routines) {
+  const auto find = [&](const char* name, auto& function) { library.find(("cusolverDn" + letter + name).c_str(), function); };
+  find("getrf_bufferSize", routines.getrf_size);
+  find("getrf", routines.getrf);
+  find("getrs", routines.getrs);
+  find("potrf_bufferSize", routines.potrf_size);
+  find("potrf", routines.potrf);
+  find("geqrf_bufferSize", routines.geqrf_size);
+  find("geqrf", routines.geqrf);
+  find("orgqr_bufferSize", routines.orgqr_size);
+  find("orgqr", routines.orgqr);
+  find("syevd_bufferSize", routines.syevd_size);
+  find("syevd", routines.syevd);
+  find("gesvd_bufferSize", routines.gesvd_size);
+  find("gesvd", routines.gesvd);
+}
+
+}  // namespace
+
+Result<SolverApi> SolverApi::load() {
+  auto library = SharedLibrary::open(
+      {"libcusolver.so.12", "libcusolver.so.11", "/usr/local/cuda/lib64/libcusolver.so.12", "/usr/local/cuda/lib64/libcusolver.so.11"},
+      "cuSOLVER, CUDA's library of linear algebra,");
+  if (!library) return library.error();
+  SolverApi api;
+  library->find("cusolverDnCreate", api.cusolverDnCreate);
+  library->find("cusolverDnDestroy", api.cusolverDnDestroy);
+  library->find("cusolverDnSetStream", api.cusolverDnSetStream);
+  find_routines(*library, "S", api.f32);
+  find_routines(*library, "D", api.f64);
   if (Status status = library->complete(); !status) return status.error();
   return api;
 }

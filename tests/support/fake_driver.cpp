@@ -7,6 +7,7 @@
 #include "tests/support/fake_blas.h"
 #include "tests/support/fake_fft.h"
 #include "tests/support/fake_graphs.h"
+#include "tests/support/fake_solver.h"
 #include "tests/support/kernel_emulator/kernel_emulator.h"
 #include "tests/support/namespaces.h"
 
@@ -131,6 +132,7 @@ std::string FakeDriver::leaks() const {
                                                       {"preference", preferences_.size()},
                                                       {"handle of cuBLASLt", blas_handles_.size()},
                                                       {"plan of cuFFT", fft_plans_.size()},
+                                                      {"handle of cuSOLVER", solvers_.size()},
                                                       {"device memory", device_memory_.size()},
                                                       {"page-locked memory", host_memory_.size()}};
   for (const auto& [kind, number] : live) {
@@ -678,18 +680,29 @@ void FakeCalls::fill_compiler(cuda::CompilerApi& t) {
   };
 }
 
+namespace {
+
+template <class Api>
+cuda::OptionalLibrary<Api> filled_by(void (*fill)(Api&)) {
+  return cuda::OptionalLibrary<Api>([fill] {
+    Api table;
+    fill(table);
+    return Result<Api>(table);
+  });
+}
+template <class Api>
+cuda::OptionalLibrary<Api> not_there() {
+  return cuda::OptionalLibrary<Api>([] { return Result<Api>(Error{"it is not there", {}, ErrorKind::machine}); });
+}
+
+}  // namespace
+
 std::shared_ptr<const cuda::Libraries> FakeDriver::libraries() {
-  const auto fft = [] {
-    cuda::FftApi table;
-    fill_fake_fft(table);
-    return Result<cuda::FftApi>(table);
-  };
-  return std::shared_ptr<const cuda::Libraries>(new cuda::Libraries{cuda::OptionalLibrary<cuda::FftApi>(fft)});
+  return std::shared_ptr<const cuda::Libraries>(new cuda::Libraries{filled_by(fill_fake_fft), filled_by(fill_fake_solver)});
 }
 
 std::shared_ptr<const cuda::Libraries> FakeDriver::no_libraries() {
-  const auto none = [] { return Result<cuda::FftApi>(Error{"cuFFT is not there", {}, ErrorKind::machine}); };
-  return std::shared_ptr<const cuda::Libraries>(new cuda::Libraries{cuda::OptionalLibrary<cuda::FftApi>(none)});
+  return std::shared_ptr<const cuda::Libraries>(new cuda::Libraries{not_there<cuda::FftApi>(), not_there<cuda::SolverApi>()});
 }
 
 cuda::Api FakeDriver::api() {

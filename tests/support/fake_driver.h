@@ -94,6 +94,8 @@ class FakeDriver {
   friend struct FakeCalls;
   friend struct FakeBlas;
   friend struct FakeFft;
+  template <class>
+  friend struct FakeSolver;
   friend struct FakeGraphs;
   friend void fill_fake_graphs(cuda::DriverApi&);
   static FakeDriver& current();
@@ -201,6 +203,7 @@ class FakeDriver {
   std::map<void*, FakePreference> preferences_;
   std::set<void*> blas_handles_;
   std::map<int, FakeFftPlan> fft_plans_;
+  std::map<void*, void*> solvers_;  ///< handles of cuSOLVER, and their streams
   std::map<std::uint64_t, std::int64_t> algorithms_;
   double clock_ = 0;
   std::map<CUdeviceptr, std::vector<std::byte>> device_memory_;

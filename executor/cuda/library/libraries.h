@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "executor/cuda/library/fft_api.h"
+#include "executor/cuda/library/solver_api.h"
 
 namespace cleave::runtime::cuda {
 
@@ -31,6 +32,7 @@ class OptionalLibrary {
 
 struct Libraries {
   OptionalLibrary<FftApi> fft{FftApi::load};
+  OptionalLibrary<SolverApi> solver{SolverApi::load};
 };
 
 }  // namespace cleave::runtime::cuda

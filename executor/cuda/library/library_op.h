@@ -33,15 +33,18 @@ struct LibraryOp {
   bool captures = true;     ///< may become part of a graph
 };
 
-/// What all operations of one device have in common. Both outlive what is prepared.
+class Solver;
+
+/// What all operations of one device have in common.
 struct LibrarySetting {
-  const Libraries* libraries = nullptr;  ///< null: there are none
-  const Context* context = nullptr;
+  const Libraries* libraries = nullptr;      ///< null: there are none. Outlives what is prepared
+  const Context* context = nullptr;          ///< outlives it too
+  std::shared_ptr<Solver> solver = nullptr;  ///< once there is one
 };
 
 /// Whether a library that is there does the request; needs types and attributes only.
 bool has_library_op(const Libraries& libraries, const KernelRequest& request);
 /// Nothing: no library does it.
-Result<std::optional<LibraryOp>> prepare_library_op(const LibrarySetting& setting, const KernelRequest& request);
+Result<std::optional<LibraryOp>> prepare_library_op(LibrarySetting& setting, const KernelRequest& request);
 
 }  // namespace cleave::runtime::cuda

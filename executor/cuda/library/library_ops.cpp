@@ -1,17 +1,52 @@
 // The operations that optional libraries do: one row a library.
 #include "executor/cuda/library/fourier.h"
 #include "executor/cuda/library/library_op.h"
+#include "executor/cuda/library/solver.h"
 
 namespace cleave::runtime::cuda {
+namespace {
 
-bool has_library_op(const Libraries& libraries, const KernelRequest& request) {
-  if (!request.steps.empty()) return false;
-  return has_fourier(request) && libraries.fft.get().ok();
+struct Row {
+  bool (*takes)(const KernelRequest& request);
+  bool (*there)(const Libraries& libraries);
+  Result<LibraryOp> (*prepare)(LibrarySetting& setting, const KernelRequest& request);
+};
+
+Result<LibraryOp> by_fft(LibrarySetting& setting, const KernelRequest& request) {
+  return prepare_fourier(*setting.libraries->fft.get(), *setting.context, request);
 }
 
-Result<std::optional<LibraryOp>> prepare_library_op(const LibrarySetting& setting, const KernelRequest& request) {
-  if (!setting.libraries || !has_library_op(*setting.libraries, request)) return std::optional<LibraryOp>();
-  Result<LibraryOp> op = prepare_fourier(*setting.libraries->fft.get(), *setting.context, request);
+Result<LibraryOp> by_solver(LibrarySetting& setting, const KernelRequest& request) {
+  if (!setting.solver) {
+    Result<std::shared_ptr<Solver>> opened = Solver::open(*setting.libraries->solver.get(), *setting.context);
+    if (!opened) return opened.error();
+    setting.solver = *std::move(opened);
+  }
+  return prepare_solver(setting.solver, request);
+}
+
+constexpr Row kRows[] = {{has_fourier, [](const Libraries& all) { return all.fft.get().ok(); }, by_fft},
+                         {has_solver, [](const Libraries& all) { return all.solver.get().ok(); }, by_solver}};
+
+/// Null: no library that is there does it.
+const Row* find_row(const Libraries& libraries, const KernelRequest& request) {
+  if (!request.steps.empty()) return nullptr;
+  for (const Row& row : kRows) {
+    if (row.takes(request)) return row.there(libraries) ? &row : nullptr;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool has_library_op(const Libraries& libraries, const KernelRequest& request) {
+  return find_row(libraries, request) != nullptr;
+}
+
+Result<std::optional<LibraryOp>> prepare_library_op(LibrarySetting& setting, const KernelRequest& request) {
+  const Row* row = setting.libraries ? find_row(*setting.libraries, request) : nullptr;
+  if (!row) return std::optional<LibraryOp>();
+  Result<LibraryOp> op = row->prepare(setting, request);
   if (!op) return op.error();
   return std::optional(*std::move(op));
 }

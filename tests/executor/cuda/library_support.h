@@ -61,6 +61,13 @@ class CudaLibrary : public ::testing::Test {
     return options;
   }
 
+  /// Takes note of the kernels of `program`: compiled together, they are ready sooner than one by one.
+  void prepare(const SampleProgram& program) {
+    FakeDriver driver(FakeDriver::Schedule::eager);
+    const auto executor = executor_for(plan(program, FakeDriver::libraries()), setup(driver, FakeDriver::libraries()));
+    ASSERT_TRUE(executor);
+  }
+
   /// Two runs on the fake GPU agree with the meaning.
   void check(const SampleProgram& program, std::uint64_t variant, bool with_libraries = true) {
     const auto libraries = with_libraries ? FakeDriver::libraries() : FakeDriver::no_libraries();
