@@ -36,6 +36,19 @@ struct LinesCall {
   T* to = nullptr;
 };
 
+/// One channel, seen through windows of as many lines as columns one element apart; before each line stands half of that as padding. Lines
+/// of results are one register, or at least half a window more.
+template <class T>
+struct SlideCall {
+  std::int64_t kernel = 3;                            ///< windows are of 3 by 3 or 5 by 5
+  std::int64_t lines = 0, length = 0;                 ///< of the channel
+  std::int64_t before = 0, out_lines = 0, width = 0;  ///< lines of padding before, fewer than of a window; and what results
+  const T *from = nullptr, *end = nullptr;            ///< nothing is read from `end` on
+  const T* weights = nullptr;
+  T bias = 0;
+  T* to = nullptr;
+};
+
 template <class T>
 struct ConvolutionCode {
   std::int64_t width = 0;  ///< elements of a register
@@ -44,6 +57,7 @@ struct ConvolutionCode {
   /// to[i] = bias + the sum over d of weights[d] * from[offsets[d] + i]
   void (*slide)(std::int64_t count, std::int64_t depth, const T* from, const std::int64_t* offsets, const T* weights, T bias,
                 T* to) = nullptr;
+  void (*slide_channel)(const SlideCall<T>& call) = nullptr;
   /// to[i] = the largest of from[offsets[d] + i], or NaN where there is one
   void (*largest)(std::int64_t count, std::int64_t depth, const T* from, const std::int64_t* offsets, T* to) = nullptr;
   /// `rows` of `count` elements, side by side from then on; a register's width may be read behind the last.

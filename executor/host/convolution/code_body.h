@@ -203,6 +203,139 @@ void slide(std::int64_t count, std::int64_t depth, const T* from, const std::int
   slide_with(count, depth, from, offsets, SumOfProducts<T>{weights, bias}, to);
 }
 
+/// Element i + Shift of a register for element i, or zero.
+template <int Shift, class V, std::size_t... I>
+inline __attribute__((always_inline)) V shifted(V x, std::index_sequence<I...>) {
+  constexpr int w = static_cast<int>(sizeof...(I));
+  if constexpr (Shift == 0) {
+    return x;
+  } else {
+    return __builtin_shufflevector(
+        x, V{}, (static_cast<int>(I) + Shift >= 0 && static_cast<int>(I) + Shift < w ? static_cast<int>(I) + Shift : w)...);
+  }
+}
+
+/// The sum of a line's elements times the weights of a windows' line, from column Column on.
+template <class T, int Kernel, int Column = 1>
+inline __attribute__((always_inline)) Vector<T> take_line(Vector<T> sum, const Vector<T> (&columns)[Kernel], const T* weights) {
+  if constexpr (Column == Kernel) {
+    return sum;
+  } else {
+    return take_line<T, Kernel, Column + 1>(sum + weights[Column] * columns[Column], columns, weights);
+  }
+}
+
+/// The lines of results that are not done yet, as many as a line of the channel is part of.
+template <class T, int Kernel>
+struct OpenLines {
+  Vector<T> sums[Kernel];
+  T bias;
+
+  [[gnu::always_inline]] explicit OpenLines(T start) : bias(start) {
+#pragma GCC unroll 5
+    for (int k = 0; k < Kernel; ++k) sums[k] = Vector<T>{} + bias;
+  }
+  [[gnu::always_inline]] void take(const Vector<T> (&columns)[Kernel], const T* weights) {
+    asm volatile("" : : : "memory");  // weights are read where they are needed: registers are for sums
+#pragma GCC unroll 5
+    for (int k = 0; k < Kernel; ++k) {
+      const T* row = weights + (Kernel - 1 - k) * Kernel;
+      sums[k] += take_line<T, Kernel>(row[0] * columns[0], columns, row);
+    }
+  }
+  /// The first one, which is done.
+  [[gnu::always_inline]] Vector<T> next() {
+    const Vector<T> done = sums[0];
+#pragma GCC unroll 5
+    for (int k = 0; k + 1 < Kernel; ++k) sums[k] = sums[k + 1];
+    sums[Kernel - 1] = Vector<T>{} + bias;
+    return done;
+  }
+};
+
+/// Where the elements that the windows see through a column of theirs come from.
+enum class Columns : std::uint8_t {
+  shifted,  ///< the line is in a register
+  first,    ///< of the first windows of a longer line: some from padding
+  inner,    ///< as they lie
+};
+
+template <class T, std::size_t... I>
+inline __attribute__((always_inline)) Vector<T> indices_of(std::index_sequence<I...>) {
+  return Vector<T>{static_cast<T>(I)...};
+}
+
+/// Elements of a line from `at` on, and then zeros.
+template <class T>
+inline __attribute__((always_inline)) Vector<T> load_line(const T* line, std::int64_t at, std::int64_t length, const Vector<T>& indices) {
+  return indices < Vector<T>{} + static_cast<T>(length - at) ? load(line + at) : Vector<T>{};
+}
+
+/// What windows from `begin` on see through column Shift + Kernel / 2; `first`: the line's first elements.
+template <class T, Columns From, int Shift>
+inline __attribute__((always_inline)) Vector<T> column_of(const Vector<T>& first, const T* line, std::int64_t begin, std::int64_t length,
+                                                          const Vector<T>& indices) {
+  if constexpr (From == Columns::shifted || (From == Columns::first && Shift < 0)) {
+    return shifted<Shift>(first, std::make_index_sequence<static_cast<std::size_t>(kWidth<T>)>());
+  } else {
+    return load_line(line, begin + Shift, length, indices);
+  }
+}
+
+template <class T, int Kernel, Columns From, std::size_t... I>
+void slide_strip(const SlideCall<T>& call, std::int64_t begin, std::index_sequence<I...>) {
+  constexpr std::int64_t w = kWidth<T>;
+  T edge[w + Kernel];
+  const Vector<T> indices = indices_of<T>(std::make_index_sequence<static_cast<std::size_t>(w)>());
+  OpenLines<T, Kernel> open(call.bias);
+  T* const end = call.to + call.out_lines * call.width;
+  T* to = call.to + begin;
+  const auto give = [&]() __attribute__((always_inline)) {
+    const Vector<T> done = open.next();
+    if (to + w <= end) {
+      store(to, done);  // of short lines past the end, where the next one goes
+    } else {
+      store(edge, done);
+      for (std::int64_t i = 0; i < call.width; ++i) to[i] = edge[i];
+    }
+    to += call.width;
+  };
+  const T* from = call.from;
+  for (std::int64_t line = 0; line < call.lines; ++line, from += call.length) {
+    if (call.end - from >= begin + Kernel / 2 + w) {
+      const Vector<T> first = From == Columns::inner ? Vector<T>{} : load_line(from, 0, call.length, indices);
+      const Vector<T> columns[Kernel] = {column_of<T, From, static_cast<int>(I) - Kernel / 2>(first, from, begin, call.length, indices)...};
+      open.take(columns, call.weights);
+    } else {
+      for (std::int64_t i = 0; i < w + Kernel - 1; ++i) {
+        const std::int64_t at = begin + i - Kernel / 2;
+        edge[i] = at >= 0 && at < call.length ? from[at] : T(0);
+      }
+      const Vector<T> columns[Kernel] = {load(edge + I)...};
+      open.take(columns, call.weights);
+    }
+    line + call.before + 1 < Kernel ? void(open.next()) : give();
+  }
+  for (std::int64_t line = call.lines; line + call.before + 1 < Kernel; ++line) open.next();  // the channel has fewer lines than a window
+  while (to < end) give();
+}
+
+template <class T, int Kernel>
+void slide_channel_of(const SlideCall<T>& call) {
+  constexpr std::int64_t w = kWidth<T>;
+  constexpr std::make_index_sequence<static_cast<std::size_t>(Kernel)> all;
+  if (call.length <= w && call.width <= w) return slide_strip<T, Kernel, Columns::shifted>(call, 0, all);
+  slide_strip<T, Kernel, Columns::first>(call, 0, all);
+  std::int64_t begin = w;
+  for (; begin + w <= call.width; begin += w) slide_strip<T, Kernel, Columns::inner>(call, begin, all);
+  if (begin < call.width) slide_strip<T, Kernel, Columns::inner>(call, call.width - w, all);
+}
+
+template <class T>
+void slide_channel(const SlideCall<T>& call) {
+  call.kernel == 3 ? slide_channel_of<T, 3>(call) : slide_channel_of<T, 5>(call);
+}
+
 template <class T>
 void largest(std::int64_t count, std::int64_t depth, const T* from, const std::int64_t* offsets, T* to) {
   slide_with(count, depth, from, offsets, Largest<T>{}, to);
@@ -225,7 +358,7 @@ void scale(std::int64_t count, const T* by, T* to) {
 }
 
 template <class T>
-constexpr ConvolutionCode<T> kCode = {kWidth<T>, lines<T>, pack<T>, slide<T>, largest<T>, gather<T>, scale<T>};
+constexpr ConvolutionCode<T> kCode = {kWidth<T>, lines<T>, pack<T>, slide<T>, slide_channel<T>, largest<T>, gather<T>, scale<T>};
 
 }  // namespace
 

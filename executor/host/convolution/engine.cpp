@@ -15,7 +15,6 @@ constexpr std::int64_t kEnoughColumns = 8 * kPanels;                            
 constexpr std::int64_t kLeastPiece = 1 << 18, kMostPiece = 1 << 22, kPieces = 64;  ///< multiplications
 constexpr std::int64_t kAfterPiece = 16 << 10;                                     ///< elements
 constexpr std::int64_t kSlideBytes = 16 << 10, kMostSlides = 8;                    ///< planes that stay in the first cache
-constexpr std::int64_t kFewRows = 128;                                             ///< that are not worth packing panels for
 constexpr std::int64_t kFewOutputs = 3;                                            ///< of a group, that are not worth panels
 
 constexpr std::int64_t ceil_div(std::int64_t x, std::int64_t y) {
@@ -41,6 +40,7 @@ void ConvolutionEngine<T>::cut() {
   const std::int64_t outs = std::max<std::int64_t>(1, conv_.window.outs()), depth = std::max<std::int64_t>(1, conv_.depth());
   const std::int64_t channels = conv_.channels * planes_.size();
   if (conv_.outputs <= kFewOutputs) {
+    plainly_ = slides_plainly();
     // Planes, and lines of results with what stands between them.
     plane_room_ = planes_.as_it_lies() ? 0 : channels + code_.width;
     slide_room_ = plane_room_ + round_up(planes_.place(outs - 1) + 1, code_.width) + code_.width;
@@ -50,8 +50,8 @@ void ConvolutionEngine<T>::cut() {
   const double work = static_cast<double>(conv_.outputs) * static_cast<double>(outs) * static_cast<double>(depth);
   apart_ = conv_.groups > 1 && (work < kMostPiece || conv_.groups * conv_.batch >= 2 * kPieces / 8);
   const std::int64_t batch = std::max<std::int64_t>(1, conv_.batch);
-  // A product of few rows reads its right operand as it lies, where that is possible.
-  packs_ = !planes_.as_it_lies() || planes_.taps().size() > 1 || conv_.outputs > kFewRows || few_of(outs) != outs % product_.width;
+  // The right operand is read as it lies, where that is possible.
+  packs_ = !planes_.as_it_lies() || planes_.taps().size() > 1 || few_of(outs) != outs % product_.width;
   images_ = apart_ || !packs_ ? 1 : std::min(batch, ceil_div(kEnoughColumns, outs));
   if (images_ > 1) images_ = ceil_div(batch, ceil_div(batch, images_));  // alike
   const std::int64_t columns = images_ * outs;
@@ -111,10 +111,36 @@ void ConvolutionEngine<T>::slide(Workers& workers, const Arrays& arrays) {
       planes_.size() * conv_.channels + conv_.window.outs() * conv_.outputs * std::max<std::int64_t>(1, conv_.depth());
   workers.each_part(conv_.batch * conv_.groups, std::max<std::int64_t>(1, kLeastPiece / work), [&](std::int64_t begin, std::int64_t end) {
     const typename Scratch<T>::Part room(rooms_);
-    for (std::int64_t i = begin; i < end; i += slides_) slide_groups(arrays, i, std::min(slides_, end - i), room.data());
+    for (std::int64_t i = begin; plainly_ && i < end; ++i) slide_channel(arrays, i);
+    for (std::int64_t i = begin; !plainly_ && i < end; i += slides_) slide_groups(arrays, i, std::min(slides_, end - i), room.data());
     const std::int64_t size = conv_.outputs * conv_.window.outs();
     if (arrays.after.kernel) arrays.after.run(begin * size, end * size);
   });
+}
+
+/// Whether groups are what ConvolutionCode::slide_channel takes.
+template <class T>
+bool ConvolutionEngine<T>::slides_plainly() const {
+  const ops::WindowAxis &outer = conv_.window[0], &down = conv_.window[1], &across = conv_.window[2];
+  const auto plain = [&](const ops::WindowAxis& axis) { return axis.kernel == across.kernel && axis.stride == 1 && axis.dilation == 1; };
+  const bool fits = (across.in <= code_.width && across.out <= code_.width) || across.out >= code_.width + across.kernel / 2;
+  return conv_.channels == 1 && outer.in == 1 && outer.out == 1 && outer.kernel == 1 && plain(down) && plain(across) &&
+         (across.kernel == 3 || across.kernel == 5) && across.before == across.kernel / 2 && down.before < down.kernel && fits;
+}
+
+template <class T>
+void ConvolutionEngine<T>::slide_channel(const Arrays& arrays, std::int64_t group) const {
+  const ops::WindowAxis &down = conv_.window[1], &across = conv_.window[2];
+  SlideCall<T> call{across.kernel, down.in, across.in, down.before, down.out, across.out};
+  call.from = arrays.x + group * conv_.window.ins();
+  call.end = end_of(arrays.x);
+  for (std::int64_t row = 0; row < conv_.outputs; ++row) {
+    const std::int64_t output = group % conv_.groups * conv_.outputs + row;
+    call.weights = arrays.weight + output * conv_.depth();
+    call.bias = arrays.bias ? arrays.bias[output] : T(0);
+    call.to = arrays.y + (group * conv_.outputs + row) * conv_.window.outs();
+    code_.slide_channel(call);
+  }
 }
 
 /// Some groups, each step for all of them: what a step has just written would make the next one wait.

@@ -41,6 +41,8 @@ class ConvolutionEngine {
   };
   void cut();
   void slide(Workers& workers, const Arrays& arrays);
+  [[nodiscard]] bool slides_plainly() const;
+  void slide_channel(const Arrays& arrays, std::int64_t group) const;
   void slide_groups(const Arrays& arrays, std::int64_t first, std::int64_t groups, T* room) const;
   /// Some columns of the product's right operand, and memory for what is packed of them.
   struct Strip {
@@ -70,6 +72,7 @@ class ConvolutionEngine {
   const Planes planes_;
   std::vector<std::int64_t> offsets_;  ///< by line of the product's right operand, in the planes of a group
   std::int64_t slides_ = 0;            ///< so many groups slide at a time; none: they are multiplied
+  bool plainly_ = false;               ///< groups that slide are of one channel, with windows of a usual kind
   bool apart_ = false;                 ///< each image of a group is one piece
   bool packs_ = true;                  ///< panels; else the right operand is read as it lies
   std::int64_t images_ = 1;            ///< at once

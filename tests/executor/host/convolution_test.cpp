@@ -50,7 +50,7 @@ OpSample convolution(Shape x, Shape weight, Attributes attributes) {
 std::vector<OpSample> layers() {
   using Integers = std::vector<std::int64_t>;
   std::vector<OpSample> all;
-  for (const std::int64_t side : {1, 4, 5, 7, 8, 14, 17, 28}) {
+  for (const std::int64_t side : {1, 4, 5, 7, 8, 14, 16, 28}) {
     all.push_back(convolution({3, 24, side, side}, {66, 24, 1, 1}, {}));
     all.push_back(convolution({2, 24, side, side}, {136, 12, 1, 1}, {{"group", std::int64_t{2}}}));
     all.push_back(convolution({9, 20, side, side}, {21, 20, 3, 3}, {{"pads", Integers{1}}}));
@@ -61,6 +61,8 @@ std::vector<OpSample> layers() {
       }
     }
   }
+  for (const std::int64_t width : {3, 9, 20, 33})
+    all.push_back(convolution({2, 5, 6, width}, {5, 1, 3, 3}, {{"pads", Integers{2, 1, 0, 4}}, {"group", std::int64_t{5}}}));
   all.push_back(convolution({1, 600, 7, 7}, {33, 600, 1, 1}, {}));  // some of the inner axis at a time
   all.push_back(convolution({2, 90, 7, 7}, {33, 90, 3, 3}, {{"pads", Integers{1}}}));
   return all;
