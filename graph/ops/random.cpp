@@ -89,7 +89,7 @@ TypeResult integers_type(Types inputs, const Attributes& attributes) {
 Status integers_meaning(const OpCall& call) {
   const auto [seed, step] = stream_of(call);
   const auto low = call.attributes.get<std::int64_t>("low"), high = call.attributes.get<std::int64_t>("high");
-  dispatch(call.results[0].dtype(), [&](auto zero) {
+  dispatch(call.results[0].dtype(), [&, seed = seed, step = step](auto zero) {
     using T = decltype(zero);
     if constexpr (std::is_integral_v<T>) {
       T* out = call.results[0].mutable_data<T>();
