@@ -30,6 +30,11 @@ struct KernelCall {
   std::span<const TensorView> results;  ///< contents undefined before; element-wise kernels may find a result on top of an input
   const OpContext& context;
   Workers& workers = Workers::none();
+  /// By input: whether its elements are the same in all calls that find it at the same place, as weights are, so that what was made of them
+  /// may be kept. Empty: none's.
+  std::span<const std::uint8_t> kept = {};
+
+  [[nodiscard]] bool keeps(std::size_t input) const { return input < kept.size() && kept[input] != 0; }
 };
 
 using Kernel = Status (*)(const KernelCall& call);

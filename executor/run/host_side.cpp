@@ -19,6 +19,7 @@ Result<std::unique_ptr<HostSide>> HostSide::create(Prepared& prepared, Outputs& 
     side->addresses_.push_back(storage.external ? nullptr : base + storage.range.offset);
   }
   side->prepare_operations();
+  side->kept_.resize(side->views_.size());
   side->find_read();
   return side;
 }
@@ -108,11 +109,23 @@ Status HostSide::begin(RunState& run, const RunOptions& options, std::map<NodeId
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
     if (!operations_[NodeId(i)].kernel) continue;
     std::size_t view = operations_[NodeId(i)].first_view;
+    for (const ValueId value : reads(NodeId(i))) kept_[view++] = is_kept(value) ? 1 : 0;
+    view = operations_[NodeId(i)].first_view;
     for (const auto* values : {&reads(NodeId(i)), &writes(NodeId(i))}) {
       for (const ValueId value : *values) views_[view++].data = data(value);
     }
   }
   return {};
+}
+
+/// Whether the value is what it was in each run that found it where it is now: nobody else can write it.
+bool HostSide::is_kept(ValueId value) const {
+  const NodeId producer = graph_.values[value].producer;
+  const Node& node = graph_.nodes[producer];
+  if (node.kind == NodeKind::constant) return !node.attributes.get<Array>("value").borrowed();
+  if (node.kind != NodeKind::parameter || options_.inputs.contains(graph_.values[value].name)) return false;
+  const auto leaf = leaves_.find(producer);
+  return leaf != leaves_.end() && !leaf->second.borrowed();
 }
 
 /// Outputs are computed in the arrays that are given out.
@@ -187,6 +200,7 @@ bool HostSide::operation(const Node& node, const Origin& here, const CallLimits*
   const std::size_t read = reads(here.node).size();
   std::span<const TensorView> inputs(views_.data() + operation.first_view, read);
   std::span<const TensorView> results(views_.data() + operation.first_view + read, writes(here.node).size());
+  std::span<const std::uint8_t> kept(kept_.data() + operation.first_view, read);
   bool verify = options_.verify && graph_.purity(here.node) == Purity::pure;
   std::vector<Array> before, after;
   if (verify) {
@@ -197,7 +211,7 @@ bool HostSide::operation(const Node& node, const Origin& here, const CallLimits*
     RunState::Executing executing(*run_, here.node);
     StepMark mark(graph_, here.node);
     auto start = options_.observe ? RunState::Clock::now() : RunState::Clock::time_point();
-    Status status = run_guarded(*operation.kernel, {*node.op, *operation.attributes, inputs, results, context_, *prepared_.workers});
+    Status status = run_guarded(*operation.kernel, {*node.op, *operation.attributes, inputs, results, context_, *prepared_.workers, kept});
     if (!status) return fail(here, status.error());
     if (options_.observe) observe(here.node, std::chrono::duration<double>(RunState::Clock::now() - start).count());
   }

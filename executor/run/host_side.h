@@ -51,6 +51,7 @@ class HostSide final : public Worker {
   };
   HostSide(Prepared& prepared, Outputs& outputs)
       : prepared_(prepared), graph_(prepared.graph()), fusion_(prepared.fusions[kHost]), plan_(prepared.plans[kHost]), outputs_(outputs) {}
+  [[nodiscard]] bool is_kept(ValueId value) const;
   void prepare_operations();
   void prepare_operation(NodeId id);
   /// What a node's kernel reads and writes: the whole group's, where it is the last of one.
@@ -84,6 +85,7 @@ class HostSide final : public Worker {
   std::vector<std::byte*> addresses_;  ///< by storage
   IdVector<NodeId, Operation> operations_;
   std::vector<TensorView> views_;
+  std::vector<std::uint8_t> kept_;  ///< of each of views_: constants, and parameters that are the program's own
   IdVector<ValueId, std::uint8_t> read_here_;
 
   RunState* run_ = nullptr;

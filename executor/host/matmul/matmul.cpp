@@ -23,12 +23,16 @@ struct Places {
 template <class T>
 class MatmulKernel final : public HostKernel {
  public:
-  MatmulKernel(const Places& places, const MatmulPlan& plan) : places_(places), has_bias_(has_bias(plan.epilogue)), product_(plan) {}
+  MatmulKernel(const Places& places, const MatmulPlan& plan) : places_(places), has_bias_(has_bias(plan.epilogue)), product_(plan) {
+    if (product_.would_keep()) keeping_.emplace(plan, true);
+  }
 
   Status run(const KernelCall& call) override {
     const T* bias = has_bias_ ? call.inputs[places_.bias].template as<const T>() : nullptr;
-    product_.run(call.workers, call.inputs[places_.a].template as<const T>(), call.inputs[places_.b].template as<const T>(),
-                 call.results[0].template as<T>(), bias);
+    const bool keeps = keeping_ && call.keeps(places_.b);
+    (keeps ? *keeping_ : product_)
+        .run(call.workers, call.inputs[places_.a].template as<const T>(), call.inputs[places_.b].template as<const T>(),
+             call.results[0].template as<T>(), bias);
     return {};
   }
 
@@ -36,6 +40,7 @@ class MatmulKernel final : public HostKernel {
   Places places_;
   bool has_bias_;
   Product<T> product_;
+  std::optional<Product<T>> keeping_;  ///< where weights are packed once
 };
 
 /// The elements of an operand in a wider type, kept in `wide`.

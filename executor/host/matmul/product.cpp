@@ -19,6 +19,8 @@ constexpr std::int64_t kPart = 1 << 21;          ///< multiplications that are w
 constexpr std::int64_t kPieceBytes = 128 << 10;  ///< the same for what memory bounds
 constexpr std::int64_t kMostParts = 8;           ///< of the inner axis
 constexpr std::int64_t kLeastPart = 128;
+constexpr double kLeastKept = 64 << 10, kMostKept = 64 << 20;  ///< bytes of panels that are packed once
+constexpr std::int64_t kFewForKept = 256;                      ///< rows that are few for the time that packing takes
 
 constexpr std::int64_t ceil_div(std::int64_t x, std::int64_t y) {
   return (x + y - 1) / y;
@@ -35,7 +37,7 @@ Matrix<T> transposed(const Matrix<T>& matrix) {
 }  // namespace
 
 template <class T>
-Product<T>::Product(const MatmulPlan& plan) : plan_(plan), code_(product_code<T>()) {
+Product<T>::Product(const MatmulPlan& plan, bool keeps) : plan_(plan), code_(product_code<T>()), keeps_(keeps) {
   matrices_ = plan.batch;
   for (const MatmulPlan::Repeat& repeat : plan.repeats) matrices_ *= repeat.count;
   choose();
@@ -74,6 +76,8 @@ void Product<T>::choose() {
   const std::int64_t b_bytes = columns_ * plan_.k * static_cast<std::int64_t>(sizeof(T));
   if (plan_.k == 0) {
     method_ = Method::dots;  // of nothing: zeros
+  } else if (keeps_) {
+    pack_b_ = true;
   } else if (b_by_row && (rows_ <= 2 || (rows_ <= 2 * kFew && b_bytes > kSecondCache)) && (view.c.column == 1 || rows_ == 1)) {
     method_ = Method::combine;
   } else if (view.b.row == 1 && ((a_by_row && rows_ <= kFew) || rows_ == 1)) {
@@ -102,13 +106,20 @@ void Product<T>::cut() {
     parts = static_cast<double>(width) * static_cast<double>(inner) * size / kPieceBytes;
   }
   const std::int64_t blocks = ceil_div(rows_, row_block_) * across(width);
-  if (matrices_ == 1 && blocks < kMostParts && parts >= 4.0 * static_cast<double>(blocks) && inner >= 2 * kLeastPart)
+  if (!keeps_ && matrices_ == 1 && blocks < kMostParts && parts >= 4.0 * static_cast<double>(blocks) && inner >= 2 * kLeastPart)
     parts_ = static_cast<std::int64_t>(std::bit_floor(
         static_cast<std::uint64_t>(std::min({kMostParts / blocks, static_cast<std::int64_t>(parts) / (2 * blocks), inner / kLeastPart}))));
   // Many small ones are left whole, several to a piece; a few large ones are cut.
   const bool small = method_ == Method::tiles ? work <= kLeastPiece : parts <= 2;
-  const bool whole = small || (matrices_ >= 4 && parts <= 2) || (matrices_ >= 16 && parts <= 64);
+  const bool whole = !keeps_ && (small || (matrices_ >= 4 && parts <= 2) || (matrices_ >= 16 && parts <= 64));
   together_ = whole ? std::clamp<std::int64_t>(static_cast<std::int64_t>(1 / std::max(parts, 1e-9)), 1, matrices_) : 0;
+}
+
+template <class T>
+bool Product<T>::would_keep() const {
+  const double bytes = static_cast<double>(columns_) * static_cast<double>(plan_.k) * sizeof(T);
+  if (matrices_ != 1 || swapped_ || bytes > kMostKept || bytes < kLeastKept || rows_ > kFewForKept) return false;
+  return method_ == Method::tiles ? pack_b_ : method_ == Method::dots && rows_ >= 2;
 }
 
 /// Pieces of so many elements of the result: as narrow as panels are, and as high as remains. Where each piece packs its rows of the left
@@ -210,11 +221,38 @@ void Product<T>::in_parts(Workers& workers, const Operands& all, const T* bias) 
   finish(all, 0, 0, bias);
 }
 
+/// The right operand's panels of a strip, for some of the inner axis.
+template <class T>
+void Product<T>::pack(Workers& workers, const Operands& slice, T* panels) const {
+  workers.each(across(slice.columns), [&](std::int64_t index) {
+    const Operands block = block_of(slice, 0, index);
+    code_.pack_b(block.b, block.columns, block.inner, panels + index * column_block_ * block.inner);
+  });
+}
+
+/// The panels of all of it.
+template <class T>
+void Product<T>::keep(Workers& workers, const Operands& all) {
+  shared_.reserve(1, packed_columns(columns_, code_.width) * all.inner + code_.width);
+  const typename Scratch<T>::Part panels(shared_);
+  for (std::int64_t first = 0; first < columns_; first += strip_) {
+    const Operands strip = part(all, 0, rows_, first, strip_);
+    for (std::int64_t k = 0; k < all.inner; k += kInnerBlock) {
+      Operands slice = strip;
+      slice.inner = std::min(kInnerBlock, all.inner - k);
+      slice.b = strip.b.from(k, 0);
+      pack(workers, slice, panels.data() + first * all.inner + packed_columns(strip.columns, code_.width) * k);
+    }
+  }
+  kept_from_ = all.b.at;
+}
+
 /// Panels of the right operand are packed once, by all, and then read by all.
 template <class T>
 void Product<T>::packed(Workers& workers, const Operands& all, const T* bias) {
-  shared_.reserve(1, packed_columns(std::min(strip_, columns_), code_.width) * std::min(kInnerBlock, all.inner));
-  const typename Scratch<T>::Part panels(shared_);
+  if (!keeps_) shared_.reserve(1, packed_columns(std::min(strip_, columns_), code_.width) * std::min(kInnerBlock, all.inner));
+  if (keeps_ && kept_from_ != all.b.at) keep(workers, all);
+  const typename Scratch<T>::Part room(shared_);
   for (std::int64_t first = 0; first < columns_; first += strip_) {
     const Operands strip = part(all, 0, rows_, first, strip_);
     for (std::int64_t k = 0; k < all.inner; k += kInnerBlock) {
@@ -222,14 +260,12 @@ void Product<T>::packed(Workers& workers, const Operands& all, const T* bias) {
       slice.inner = std::min(kInnerBlock, all.inner - k);
       slice.a = strip.a.from(0, k);
       slice.b = strip.b.from(k, 0);
-      workers.each(across(strip.columns), [&](std::int64_t index) {
-        const Operands block = block_of(slice, 0, index);
-        code_.pack_b(block.b, block.columns, block.inner, panels.data() + index * column_block_ * block.inner);
-      });
+      T* panels = room.data() + (keeps_ ? first * all.inner + packed_columns(strip.columns, code_.width) * k : 0);
+      if (!keeps_) pack(workers, slice, panels);
       each_block(workers, strip.columns, [&](std::int64_t row, std::int64_t index) {
         const typename Scratch<T>::Part scratch(scratch_);
         const Operands piece = block_of(slice, row, index);
-        block(piece, panels.data() + index * column_block_ * piece.inner, k > 0, scratch.data());
+        block(piece, panels + index * column_block_ * piece.inner, k > 0, scratch.data());
         if (k + slice.inner == all.inner) finish(piece, row, first + index * column_block_, bias);
       });
     }

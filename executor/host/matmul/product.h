@@ -16,9 +16,13 @@ namespace cleave::runtime::host {
 template <class T>
 class Product {
  public:
-  explicit Product(const MatmulPlan& plan);
+  /// `keeps`: b is packed once, and again only where it lies elsewhere.
+  explicit Product(const MatmulPlan& plan, bool keeps = false);
   /// `bias`: where the plan has one.
   void run(Workers& workers, const T* a, const T* b, T* c, const T* bias);
+
+  /// Whether it would be faster with b kept.
+  [[nodiscard]] bool would_keep() const;
 
  private:
   /// How one product, or a part of one, is worked out.
@@ -44,6 +48,8 @@ class Product {
   void one(Workers& workers, const Operands& all, const T* bias);
   void in_parts(Workers& workers, const Operands& all, const T* bias);
   void packed(Workers& workers, const Operands& all, const T* bias);
+  void pack(Workers& workers, const Operands& slice, T* panels) const;
+  void keep(Workers& workers, const Operands& all);
   template <class Body>
   void each_block(Workers& workers, std::int64_t columns, const Body& body);
   void alone(const Operands& part);
@@ -62,6 +68,8 @@ class Product {
   std::int64_t strip_ = 1;                         ///< columns whose panels are packed at a time
   std::int64_t parts_ = 1;                         ///< of the inner axis, whose sums are added up at the end
   Scratch<T> scratch_, shared_;
+  const bool keeps_;
+  const T* kept_from_ = nullptr;  ///< the b whose panels `shared_` has
 };
 
 extern template class Product<float>;

@@ -116,6 +116,32 @@ TEST(Executable, ReadsAParametersFileOnce) {
   EXPECT_EQ(second.wait()->output("y")->at(1), 4);
 }
 
+/// Weights are packed once for all runs, and for no other weights.
+TEST(Executable, KeepsNothingOfParametersThatTheCallerGives) {
+  const Graph graph = trace("layer", {{"x", "f32[8, 300]"}}, [](Tensor x) {
+    return named("y", matmul(x, transpose(parameter("w", "f32[120, 300]", Init::uniform(-1, 1, 1)))));
+  });
+  const Executable program = compiled(graph, {.device = "none"});
+  const auto check = [&](const RunOptions& options, const char* what) {
+    const Result<RunResult> result = program.run(options), expected = run_reference(graph, options);
+    ASSERT_TRUE(result.ok() && expected.ok());
+    for (std::int64_t i = 0; i < 8 * 120; ++i) ASSERT_NEAR(result->output("y")->at(i), expected->output("y")->at(i), 1e-3) << what;
+  };
+  RunOptions own;
+  Array x(TensorType{DType::f32, {8, 300}}), w(TensorType{DType::f32, {120, 300}});
+  for (std::int64_t i = 0; i < x.size(); ++i) x.mutable_data<float>()[i] = static_cast<float>(i % 13) - 6;
+  own.inputs.emplace("x", x);
+  check(own, "the program's own");
+  check(own, "again");
+  RunOptions given = own;
+  given.inputs["w"] = Array::borrow(w.type(), w.bytes());
+  for (const float value : {1.0F, 2.0F}) {
+    std::fill_n(w.mutable_data<float>(), w.size(), value);
+    check(given, "the caller's, at one place");
+  }
+  check(own, "the program's own after the caller's");
+}
+
 TEST(Executable, ReadsAnInputsFileAgainWhenItHasChanged) {
   const test::TemporaryFolder folder;
   const std::string path = folder.path("w.npy");

@@ -2,6 +2,7 @@
 // and the same bits for every number of threads.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
@@ -274,6 +275,39 @@ TEST(HostMatmul, WithWhatStandsBehindIt) {
   }
   const Product integers{numbers({3, 4}, DType::i32, 1), numbers({4, 5}, DType::i32, 2), false, false, false, true};
   EXPECT_FALSE(host::has_matmul(integers.request())) << "relu of what wraps";
+}
+
+Array run_kept(HostKernel& kernel, const KernelRequest& request, Array& a, Array& b, std::array<std::uint8_t, 2> kept, int threads = 1) {
+  Array result(request.result_types[0]);
+  const TensorView reads[] = {{&a.type(), a.mutable_bytes()}, {&b.type(), b.mutable_bytes()}};
+  const TensorView writes[] = {{&result.type(), result.mutable_bytes()}};
+  EXPECT_TRUE(kernel.run({*request.op, Product::attributes, reads, writes, kContext, *Workers::of(threads), kept}).ok());
+  return result;
+}
+
+/// Nothing changes where it is promised that nothing does; a test may, and sees what is kept.
+TEST(HostMatmul, WhatIsKeptIsPackedOnceForEachPlace) {
+  const std::int64_t shapes[][3] = {{8, 1056, 200}, {2, 90, 700}, {130, 600, 530}, {256, 2200, 40}};
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    for (const auto& [m, n, k] : shapes) {
+      SCOPED_TRACE(std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k));
+      Product product{numbers({m, k}, dtype, 1), numbers({n, k}, dtype, 2), false, true};
+      const KernelRequest request = product.request();
+      const std::unique_ptr<HostKernel> kernel = host::prepare_matmul(request);
+      ASSERT_TRUE(kernel);
+      const std::array<std::uint8_t, 2> none = {0, 0}, kept = {0, 1};
+      Array &a = product.a, &b = product.b;
+      const Array first = product.meaning();
+      EXPECT_EQ(difference(run_kept(*kernel, request, a, b, kept), first, 1).value_or(""), "");
+      EXPECT_EQ(difference(run_kept(*kernel, request, a, b, kept, 3), first, 1).value_or(""), "");
+      std::memset(b.mutable_bytes(), 0, static_cast<std::size_t>(b.type().bytes()));
+      EXPECT_EQ(difference(run_kept(*kernel, request, a, b, kept), first, 1).value_or(""), "") << "packed again";
+      EXPECT_EQ(difference(run_kept(*kernel, request, a, b, none), product.meaning(), 1).value_or(""), "");
+      const Array before = b;  // lies where it lay; what is written lies elsewhere
+      std::memcpy(b.mutable_bytes(), numbers(b.type().shape, dtype, 5).bytes(), static_cast<std::size_t>(b.type().bytes()));
+      EXPECT_EQ(difference(run_kept(*kernel, request, a, b, kept), product.meaning(), 1).value_or(""), "") << "of another place";
+    }
+  }
 }
 
 TEST(HostMatmul, InfinitiesAndWhatIsNoNumberGoThrough) {
