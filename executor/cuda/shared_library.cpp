@@ -4,6 +4,7 @@
 
 #include "executor/cuda/compiler_api.h"
 #include "executor/cuda/driver_api.h"
+#include "executor/cuda/library/dnn_api.h"
 #include "executor/cuda/library/fft_api.h"
 #include "executor/cuda/library/solver_api.h"
 #include "executor/cuda/matmul/blas_api.h"
@@ -113,6 +114,17 @@ Result<SolverApi> SolverApi::load() {
   library->find("cusolverDnSetStream", api.cusolverDnSetStream);
   find_routines(*library, "S", api.f32);
   find_routines(*library, "D", api.f64);
+  if (Status status = library->complete(); !status) return status.error();
+  return api;
+}
+
+Result<DnnApi> DnnApi::load() {
+  auto library =
+      SharedLibrary::open({"libcudnn.so.9", "libcudnn.so.8", "/usr/local/cuda/lib64/libcudnn.so.9", "/usr/local/cuda/lib64/libcudnn.so.8"},
+                          "cuDNN, NVIDIA's library of neural networks,");
+  if (!library) return library.error();
+  DnnApi api;
+  CLEAVE_CUDA_DNN_CALLS(CLEAVE_FIND)
   if (Status status = library->complete(); !status) return status.error();
   return api;
 }

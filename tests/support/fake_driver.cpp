@@ -5,6 +5,7 @@
 
 #include "executor/device/kernel.h"
 #include "tests/support/fake_blas.h"
+#include "tests/support/fake_dnn.h"
 #include "tests/support/fake_fft.h"
 #include "tests/support/fake_graphs.h"
 #include "tests/support/fake_solver.h"
@@ -131,6 +132,7 @@ std::string FakeDriver::leaks() const {
                                                       {"matrix", matrices_.size()},
                                                       {"preference", preferences_.size()},
                                                       {"handle of cuBLASLt", blas_handles_.size()},
+                                                      {"handle of cuDNN", dnn_.size()},
                                                       {"plan of cuFFT", fft_plans_.size()},
                                                       {"handle of cuSOLVER", solvers_.size()},
                                                       {"device memory", device_memory_.size()},
@@ -698,11 +700,13 @@ cuda::OptionalLibrary<Api> not_there() {
 }  // namespace
 
 std::shared_ptr<const cuda::Libraries> FakeDriver::libraries() {
-  return std::shared_ptr<const cuda::Libraries>(new cuda::Libraries{filled_by(fill_fake_fft), filled_by(fill_fake_solver)});
+  return std::shared_ptr<const cuda::Libraries>(
+      new cuda::Libraries{filled_by(fill_fake_fft), filled_by(fill_fake_solver), filled_by(fill_fake_dnn)});
 }
 
 std::shared_ptr<const cuda::Libraries> FakeDriver::no_libraries() {
-  return std::shared_ptr<const cuda::Libraries>(new cuda::Libraries{not_there<cuda::FftApi>(), not_there<cuda::SolverApi>()});
+  return std::shared_ptr<const cuda::Libraries>(
+      new cuda::Libraries{not_there<cuda::FftApi>(), not_there<cuda::SolverApi>(), not_there<cuda::DnnApi>()});
 }
 
 cuda::Api FakeDriver::api() {

@@ -27,6 +27,13 @@ struct FakeMatrix {
   int type = 0;
   std::int64_t rows = 0, columns = 0, leading = 0, batch = 1, stride = 0;
 };
+/// What cuDNN hands out, and what it is told of it (fake_dnn.cpp).
+struct FakeDnnDescription {
+  std::string kind;
+  std::vector<int> extents, strides, dilations;  ///< convolutions: the padding instead of extents
+  int type = 0, groups = 1, math = 0;
+  void* stream = nullptr;
+};
 /// What cuFFT is told of a plan (fake_fft.cpp).
 struct FakeFftPlan {
   bool made = false, automatic = true;
@@ -93,6 +100,7 @@ class FakeDriver {
  private:
   friend struct FakeCalls;
   friend struct FakeBlas;
+  friend struct FakeDnn;
   friend struct FakeFft;
   template <class>
   friend struct FakeSolver;
@@ -202,6 +210,7 @@ class FakeDriver {
   std::map<void*, FakeMatrix> matrices_;
   std::map<void*, FakePreference> preferences_;
   std::set<void*> blas_handles_;
+  std::map<void*, FakeDnnDescription> dnn_;
   std::map<int, FakeFftPlan> fft_plans_;
   std::map<void*, void*> solvers_;  ///< handles of cuSOLVER, and their streams
   std::map<std::uint64_t, std::int64_t> algorithms_;

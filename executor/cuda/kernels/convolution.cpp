@@ -1,5 +1,6 @@
-// Convolutions as implicit matrix products: a block computes one tile of results after the other, outputs of a group by places, from tiles
-// of the weights and of what windows see, which are gathered into shared memory as they are needed.
+// Convolutions that cuDNN does not do (library/convolution.h), as implicit matrix products: a block computes one tile of results after the
+// other, outputs of a group by places, from tiles of the weights and of what windows see, which are gathered into shared memory as they are
+// needed.
 #include <algorithm>
 
 #include "executor/cuda/kernels/kernel_text.h"

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <optional>
 
+#include "executor/cuda/library/dnn_api.h"
 #include "executor/cuda/library/fft_api.h"
 #include "executor/cuda/library/solver_api.h"
 
@@ -33,6 +34,7 @@ class OptionalLibrary {
 struct Libraries {
   OptionalLibrary<FftApi> fft{FftApi::load};
   OptionalLibrary<SolverApi> solver{SolverApi::load};
+  OptionalLibrary<DnnApi> dnn{DnnApi::load};
 };
 
 }  // namespace cleave::runtime::cuda

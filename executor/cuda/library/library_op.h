@@ -33,6 +33,7 @@ struct LibraryOp {
   bool captures = true;     ///< may become part of a graph
 };
 
+class Dnn;
 class Solver;
 
 /// What all operations of one device have in common.
@@ -40,6 +41,7 @@ struct LibrarySetting {
   const Libraries* libraries = nullptr;      ///< null: there are none. Outlives what is prepared
   const Context* context = nullptr;          ///< outlives it too
   std::shared_ptr<Solver> solver = nullptr;  ///< once there is one
+  std::shared_ptr<Dnn> dnn = nullptr;        ///< once there is one
 };
 
 /// Whether a library that is there does the request; needs types and attributes only.
