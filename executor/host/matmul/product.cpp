@@ -119,7 +119,7 @@ template <class T>
 bool Product<T>::would_keep() const {
   const double bytes = static_cast<double>(columns_) * static_cast<double>(plan_.k) * sizeof(T);
   if (matrices_ != 1 || swapped_ || bytes > kMostKept || bytes < kLeastKept || rows_ > kFewForKept) return false;
-  return method_ == Method::tiles ? pack_b_ : method_ == Method::dots && rows_ >= 2;
+  return method_ == Method::tiles ? pack_b_ : method_ == Method::dots;
 }
 
 /// Pieces of so many elements of the result: as narrow as panels are, and as high as remains. Where each piece packs its rows of the left
