@@ -40,7 +40,8 @@ struct LinesCall {
 /// of results are one register, or at least half a window more.
 template <class T>
 struct SlideCall {
-  std::int64_t kernel = 3;                            ///< windows are of 3 by 3 or 5 by 5
+  std::int64_t kernel = 3;                            ///< windows are of 3 by 3 or 5 by 5 ...
+  std::int64_t stride = 1;                            ///< ... and next to each other, or 2 apart
   std::int64_t lines = 0, length = 0;                 ///< of the channel
   std::int64_t before = 0, out_lines = 0, width = 0;  ///< lines of padding before, fewer than of a window; and what results
   const T *from = nullptr, *end = nullptr;            ///< nothing is read from `end` on

@@ -320,8 +320,93 @@ void slide_strip(const SlideCall<T>& call, std::int64_t begin, std::index_sequen
   while (to < end) give();
 }
 
+/// Every second element of a line from `at` on, and then zeros.
+template <class T>
+inline __attribute__((always_inline)) Vector<T> load_second(const T* line, std::int64_t at, std::int64_t length, const Vector<T>& indices) {
+  return evens(load_line(line, at, length, indices), load_line(line, at + kWidth<T>, length, indices),
+               std::make_index_sequence<static_cast<std::size_t>(kWidth<T>)>());
+}
+
+/// What windows two elements apart see through their columns, from window `begin` on.
+template <class T, int Kernel, bool First>
+inline __attribute__((always_inline)) void load_columns(const T* line, std::int64_t begin, std::int64_t length, const Vector<T>& indices,
+                                                        Vector<T> (&columns)[Kernel]) {
+#pragma GCC unroll 5
+  for (int column = First ? Kernel / 2 : 0; column < Kernel; ++column)
+    columns[column] = load_second(line, 2 * begin + column - Kernel / 2, length, indices);
+  if constexpr (First) {  // the window before saw them two columns further on
+#pragma GCC unroll 5
+    for (int column = 0; column < Kernel / 2; ++column)
+      columns[column] = shifted<-1>(columns[column + 2], std::make_index_sequence<static_cast<std::size_t>(kWidth<T>)>());
+  }
+}
+
+/// Of windows two elements apart both ways.
+template <class T, int Kernel, bool First>
+void slide_second_strip(const SlideCall<T>& call, std::int64_t begin) {
+  constexpr std::int64_t w = kWidth<T>, open = Kernel / 2 + 1;
+  const Vector<T> indices = indices_of<T>(std::make_index_sequence<static_cast<std::size_t>(w)>());
+  T edge[2 * w + Kernel];
+  Vector<T> sums[open];
+#pragma GCC unroll 3
+  for (int i = 0; i < open; ++i) sums[i] = Vector<T>{} + call.bias;
+  T* const end = call.to + call.out_lines * call.width;
+  T* to = call.to + begin;
+  const auto next = [&](bool wanted) __attribute__((always_inline)) {
+    if (wanted && to + w <= end) {
+      store(to, sums[0]);  // of short lines past the end, where the next one goes
+    } else if (wanted) {
+      store(edge, sums[0]);
+      for (std::int64_t i = 0; i < call.width; ++i) to[i] = edge[i];
+    }
+    if (wanted) to += call.width;
+#pragma GCC unroll 3
+    for (int i = 0; i + 1 < open; ++i) sums[i] = sums[i + 1];
+    sums[open - 1] = Vector<T>{} + call.bias;
+  };
+  std::int64_t at = call.before;  // of a line, with the padding
+  for (const T* from = call.from; at < call.lines + call.before; ++at, from += call.length) {
+    Vector<T> columns[Kernel];
+    if (call.end - from >= 2 * (begin + w) + Kernel / 2) {
+      load_columns<T, Kernel, First>(from, begin, call.length, indices, columns);
+    } else {
+      for (std::int64_t i = 0; i < 2 * w + Kernel; ++i) {
+        const std::int64_t place = 2 * begin + i - Kernel / 2;
+        edge[i] = place >= 0 && place < call.length ? from[place] : T(0);
+      }
+#pragma GCC unroll 5
+      for (int column = 0; column < Kernel; ++column) columns[column] = load_second(edge, column, 2 * w + Kernel, indices);
+    }
+    asm volatile("" : : : "memory");  // weights are read where they are needed: registers are for sums
+    const auto take = [&](int odd) __attribute__((always_inline)) {
+#pragma GCC unroll 3
+      for (int k = odd; k < Kernel; k += 2)
+        sums[open - 1 - (k + odd) / 2] += take_line<T, Kernel>(call.weights[k * Kernel] * columns[0], columns, call.weights + k * Kernel);
+    };
+    if (at % 2 == 0) {
+      take(0);
+      next(at / 2 >= open - 1);
+    } else {
+      take(1);
+    }
+  }
+  for (; at / 2 < open - 1; ++at)  // the channel has fewer lines than a window
+    if (at % 2 == 0) next(false);
+  while (to < end) next(true);
+}
+
+template <class T, int Kernel>
+void slide_second_of(const SlideCall<T>& call) {
+  constexpr std::int64_t w = kWidth<T>;
+  slide_second_strip<T, Kernel, true>(call, 0);
+  std::int64_t begin = w;
+  for (; begin + w <= call.width; begin += w) slide_second_strip<T, Kernel, false>(call, begin);
+  if (begin < call.width) slide_second_strip<T, Kernel, false>(call, call.width - w);
+}
+
 template <class T, int Kernel>
 void slide_channel_of(const SlideCall<T>& call) {
+  if (call.stride == 2) return slide_second_of<T, Kernel>(call);
   constexpr std::int64_t w = kWidth<T>;
   constexpr std::make_index_sequence<static_cast<std::size_t>(Kernel)> all;
   if (call.length <= w && call.width <= w) return slide_strip<T, Kernel, Columns::shifted>(call, 0, all);

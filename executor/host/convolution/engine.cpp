@@ -122,16 +122,20 @@ void ConvolutionEngine<T>::slide(Workers& workers, const Arrays& arrays) {
 template <class T>
 bool ConvolutionEngine<T>::slides_plainly() const {
   const ops::WindowAxis &outer = conv_.window[0], &down = conv_.window[1], &across = conv_.window[2];
-  const auto plain = [&](const ops::WindowAxis& axis) { return axis.kernel == across.kernel && axis.stride == 1 && axis.dilation == 1; };
-  const bool fits = (across.in <= code_.width && across.out <= code_.width) || across.out >= code_.width + across.kernel / 2;
+  const auto plain = [&](const ops::WindowAxis& axis) {
+    return axis.kernel == across.kernel && axis.stride == across.stride && axis.dilation == 1;
+  };
+  const bool fits =
+      (across.in <= across.stride * code_.width && across.out <= code_.width) || across.out >= code_.width + across.kernel / 2;
   return conv_.channels == 1 && outer.in == 1 && outer.out == 1 && outer.kernel == 1 && plain(down) && plain(across) &&
-         (across.kernel == 3 || across.kernel == 5) && across.before == across.kernel / 2 && down.before < down.kernel && fits;
+         (across.kernel == 3 || across.kernel == 5) && across.before == across.kernel / 2 && across.stride <= 2 &&
+         down.before + across.stride <= down.kernel && fits;
 }
 
 template <class T>
 void ConvolutionEngine<T>::slide_channel(const Arrays& arrays, std::int64_t group) const {
   const ops::WindowAxis &down = conv_.window[1], &across = conv_.window[2];
-  SlideCall<T> call{across.kernel, down.in, across.in, down.before, down.out, across.out};
+  SlideCall<T> call{across.kernel, across.stride, down.in, across.in, down.before, down.out, across.out};
   call.from = arrays.x + group * conv_.window.ins();
   call.end = end_of(arrays.x);
   for (std::int64_t row = 0; row < conv_.outputs; ++row) {

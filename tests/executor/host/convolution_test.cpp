@@ -61,8 +61,14 @@ std::vector<OpSample> layers() {
       }
     }
   }
-  for (const std::int64_t width : {3, 9, 20, 33})
-    all.push_back(convolution({2, 5, 6, width}, {5, 1, 3, 3}, {{"pads", Integers{2, 1, 0, 4}}, {"group", std::int64_t{5}}}));
+  for (const std::int64_t width : {3, 9, 20, 33, 40, 75}) {
+    for (const std::int64_t stride : {1, 2}) {
+      const Attributes attributes{{"pads", Integers{3 - stride, 1, 0, 4}}, {"strides", Integers{stride}}, {"group", std::int64_t{5}}};
+      all.push_back(convolution({2, 5, 6, width}, {5, 1, 3, 3}, attributes));
+      all.push_back(
+          convolution({2, 5, 9, width}, {5, 1, 5, 5}, {{"pads", Integers{2}}, {"strides", Integers{stride}}, {"group", std::int64_t{5}}}));
+    }
+  }
   all.push_back(convolution({1, 600, 7, 7}, {33, 600, 1, 1}, {}));  // some of the inner axis at a time
   all.push_back(convolution({2, 90, 7, 7}, {33, 90, 3, 3}, {{"pads", Integers{1}}}));
   return all;
