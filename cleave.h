@@ -20,6 +20,7 @@
 #include "graph/ops/ops.h"
 #include "graph/ops/quantization.h"
 #include "graph/ops/recurrent.h"
+#include "graph/ops/search.h"
 #include "graph/ops/statistics.h"
 #include "graph/ops/updates.h"
 #include "graph/text/text.h"

@@ -33,6 +33,7 @@ set(graph_headers
   graph/ops/ops.h
   graph/ops/quantization.h
   graph/ops/recurrent.h
+  graph/ops/search.h
   graph/ops/statistics.h
   graph/ops/updates.h
   graph/passes/pass_table.h

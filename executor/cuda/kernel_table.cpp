@@ -29,8 +29,9 @@ std::span<const KernelFamily> kernel_families() {
       {"creation", creation_kernels},   {"indexing", indexing_kernels}, {"joining", joining_kernels},
       {"matmul", matmul_kernels},       {"pooling", pooling_kernels},   {"random", random_kernels},
       {"reduction", reduction_kernels}, {"scan", scan_kernels},         {"scatter", scatter_kernels},
-      {"shape", shape_kernels},         {"softmax", softmax_kernels},   {"sorting", sorting_kernels},
-      {"transfer", transfer_kernels},   {"windows", window_kernels}};
+      {"search", search_kernels},       {"shape", shape_kernels},       {"softmax", softmax_kernels},
+      {"sorting", sorting_kernels},     {"transfer", transfer_kernels}, 
+      {"windows", window_kernels}};
   return families;
 }
 

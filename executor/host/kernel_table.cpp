@@ -58,6 +58,7 @@ std::span<const host::KernelFamily> host::kernel_families() {
                                               {"reduction", reduction_kernels},
                                               {"scan", scan_kernels},
                                               {"scatter", scatter_kernels},
+                                              {"search", search_kernels},
                                               {"selection", selection_kernels},
                                               {"shape", shape_kernels},
                                               {"softmax", softmax_kernels},

@@ -37,8 +37,9 @@ std::span<const OpDef> window_ops();          ///< dynamic_slice, dynamic_update
 std::span<const OpDef> scatter_ops();         ///< take_along_axis … scatter_nd
 std::span<const OpDef> joining_ops();         ///< concat, stack, pad, repeat, tile
 std::span<const OpDef> creation_ops();        ///< zeros … eye
-std::span<const OpDef> random_ops();          ///< random_uniform, random_normal
+std::span<const OpDef> random_ops();          ///< random_uniform … random_integers
 std::span<const OpDef> sorting_ops();         ///< sort … unique
+std::span<const OpDef> search_ops();          ///< searchsorted
 std::span<const OpDef> linear_algebra_ops();  ///< solve … svdvals
 std::span<const OpDef> fourier_ops();         ///< fft … irfft
 std::span<const OpDef> effect_ops();          ///< print, write_npy, host_call

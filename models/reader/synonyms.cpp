@@ -98,6 +98,8 @@ constexpr Synonym kOperations[] = {
     {"fliplr", "flip(x, axis=1)"},
     {"flipud", "flip(x, axis=0)"},
     {"topk", "top_k(x, k)"},
+    {"digitize", "searchsorted(edges, x, side=\"right\")"},
+    {"bucketize", "searchsorted(edges, x)"},
     {"norm", "sqrt(sum(x ** 2))"},
     {"mse_loss", "mean((a - b) ** 2)"},
     {"cross_entropy", "-mean(sum(t * log_softmax(x), axis=-1))"},

@@ -109,6 +109,11 @@ class Maker {
   bool along_axis() {
     const OpDef& op = *sample_.op;
     if (op.name == "max_pool" || op.name == "avg_pool") return pool();
+    if (op.name == "searchsorted") {
+      take({1024});
+      take({elements_});
+      return form_.empty();
+    }
     if (!form_.empty() && form_ != "inner" && form_ != "outer") return false;
     if (op.name == "top_k") set("k", std::min<std::int64_t>(5, form_.empty() ? elements_ : extent_));
     if (!form_.empty()) {

@@ -39,6 +39,7 @@ std::span<const KernelRow> random_kernels();
 std::span<const KernelRow> reduction_kernels();
 std::span<const KernelRow> scan_kernels();
 std::span<const KernelRow> scatter_kernels();
+std::span<const KernelRow> search_kernels();
 std::span<const KernelRow> shape_kernels();
 std::span<const KernelRow> softmax_kernels();
 std::span<const KernelRow> sorting_kernels();

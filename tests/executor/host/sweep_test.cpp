@@ -258,10 +258,31 @@ const std::set<std::string> kWithTwin = {"sum",     "prod",         "mean",     
 
 /// Whose operands are matrices, pairs or positions that must fit, or must not hold NaN: samples and tests/reference try them at many
 /// lengths.
-const std::set<std::string_view> kElsewhere = {
-    "solve",           "inv",       "det",     "slogdet",     "cholesky",  "qr",    "eigh",          "svd",
-    "eigvalsh",        "svdvals",   "fft",     "ifft",        "rfft",      "irfft", "dynamic_slice", "dynamic_update_slice",
-    "take_along_axis", "gather_nd", "scatter", "scatter_add", "scatter_nd"};
+const std::set<std::string_view> kElsewhere = {"solve",
+                                               "inv",
+                                               "det",
+                                               "slogdet",
+                                               "cholesky",
+                                               "qr",
+                                               "eigh",
+                                               "svd",
+                                               "eigvalsh",
+                                               "svdvals",
+                                               "fft",
+                                               "ifft",
+                                               "rfft",
+                                               "irfft",
+                                               "dynamic_slice",
+                                               "dynamic_update_slice",
+                                               "take_along_axis",
+                                               "gather_nd",
+                                               "scatter",
+                                               "scatter_add",
+                                               "scatter_nd",
+                                               "searchsorted",
+                                               "non_max_suppression",
+                                               "roi_align",
+                                               "grid_sample"};
 
 std::vector<const OpDef*> swept_ops() {
   std::vector<const OpDef*> ops;

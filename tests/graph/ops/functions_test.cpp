@@ -16,6 +16,7 @@
 #include "graph/ops/ops.h"
 #include "graph/ops/quantization.h"
 #include "graph/ops/recurrent.h"
+#include "graph/ops/search.h"
 #include "graph/ops/statistics.h"
 #include "graph/ops/updates.h"
 #include "graph/trace/host_call.h"
@@ -58,6 +59,7 @@ Graph everything() {
     lstm(sequence, zeros({1, 8, 2}), zeros({1, 8, 2})), gru(sequence, zeros({1, 6, 2}), zeros({1, 6, 2})),
         rnn(sequence, zeros({1, 2, 2}), zeros({1, 2, 2}));
     i << 3, i >> i, random_integers({4}, -3, 9, {.seed = 7, .step = i[0]});
+    searchsorted(i, f);
     sort(f), argsort(f, {.axis = 0, .descending = true}), top_k(f, 2), unique(f);
     tril(f), triu(f, 1), diagonal(f), matrix_trace(f), roll(f, {1}), moveaxis(f, {0}, {1}), unstack(f), split(f, 3, 1), meshgrid({i, i});
     zeros_like(f), ones_like(f, DType::i64), full_like(f, 2), linspace(0, 1, 5), diff(f), logsumexp(f), count_nonzero(f);

@@ -1,4 +1,4 @@
-// sort, argsort, top_k, unique; print, write_npy, host_call; to_host, to_accelerator.
+// sort, argsort, top_k, unique; searchsorted; print, write_npy, host_call; to_host, to_accelerator.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -54,6 +54,15 @@ TEST(Sorting, UniquePadsWithTheLargest) {
   const auto with_nan = unique(Array::of<float>({4}, {NAN, 0.0F, -0.0F, NAN}));
   EXPECT_EQ(with_nan[1], Array::scalar<std::int32_t>(3)) << "zeros are equal, no two NaN are";
   EXPECT_EQ(unique(Array(TensorType{DType::f32, {0}}))[1], Array::scalar<std::int32_t>(0));
+}
+
+TEST(Search, FindsWhereValuesWouldStand) {
+  const Array edges = Array::of<float>({5}, {-1, 0, 0, 2, NAN}), x = Array::of<float>({2, 3}, {-2, 0, 1, 2, NAN, INFINITY});
+  EXPECT_THAT(elements(call_op("searchsorted", {edges, x})), ElementsAre(0, 1, 3, 3, 4, 4));
+  EXPECT_THAT(elements(call_op("searchsorted", {edges, x}, {{"side", std::string("right")}})), ElementsAre(0, 3, 3, 4, 5, 4));
+  EXPECT_EQ(refusal("searchsorted", {"f32[2, 2]", "f32[3]"}), "`searchsorted` of f32[2, 2] and f32[3]: what is searched must be a vector");
+  EXPECT_EQ(refusal("searchsorted", {"f32[2]", "f32[3]"}, {{"side", std::string("middle")}}),
+            "`searchsorted` of f32[2] and f32[3]: `side` is \"left\" or \"right\", not \"middle\"");
 }
 
 TEST(Effects, PrintWritesOneLine) {

@@ -1,0 +1,78 @@
+// searchsorted: how many elements of a sorted vector stand before each value. Numbers stand by size, NaN behind the largest, as `sort` has
+// it.
+#include "graph/ops/search.h"
+
+#include <cmath>
+#include <limits>
+
+#include "graph/ops/calls.h"
+#include "graph/ops/op_table.h"
+#include "graph/ops/rules.h"
+#include "graph/ops/wrapping.h"
+
+namespace cleave {
+namespace ops {
+namespace {
+
+TypeResult search_type(Types inputs, const Attributes& attributes) {
+  const TensorType &sorted = inputs[0], &values = inputs[1];
+  if (sorted.dtype != values.dtype) return refuse(DiagnosticKind::type, "searchsorted", inputs, "the element types differ");
+  if (sorted.rank() != 1) return refuse(DiagnosticKind::shape, "searchsorted", inputs, "what is searched must be a vector");
+  if (sorted.shape[0] > std::numeric_limits<std::int32_t>::max())
+    return refuse(DiagnosticKind::shape, "searchsorted", inputs, "too many elements for i32 indices");
+  const std::string side = attributes.get_or<std::string>("side", "left");
+  if (side != "left" && side != "right")
+    return refuse(DiagnosticKind::value, "searchsorted", inputs, "`side` is \"left\" or \"right\", not \"" + side + "\"");
+  return give("searchsorted", inputs, {DType::i32, values.shape});
+}
+
+template <class T>
+bool before(T a, T b) {
+  const auto x = load(a), y = load(b);
+  return x < y || (x == x && y != y);
+}
+
+Status search_meaning(const OpCall& call) {
+  const Array &sorted = call.inputs[0], &values = call.inputs[1];
+  const bool right = call.attributes.get_or<std::string>("side", "left") == "right";
+  auto* out = call.results[0].mutable_data<std::int32_t>();
+  dispatch(sorted.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    for (std::int64_t i = 0; i < values.size(); ++i) {
+      const T value = values.data<T>()[i];
+      std::int32_t count = 0;
+      while (count < sorted.size() && (right ? !before(value, sorted.data<T>()[count]) : before(sorted.data<T>()[count], value))) ++count;
+      out[i] = count;
+    }
+  });
+  return {};
+}
+
+/// A comparison for each halving.
+Cost search_cost(Types inputs, Types results, const Attributes&) {
+  const double halvings = std::log2(static_cast<double>(inputs[0].elements()) + 2);
+  return {static_cast<double>(inputs[1].elements()) * halvings, traffic(inputs, results)};
+}
+
+}  // namespace
+
+std::span<const OpDef> search_ops() {
+  static const std::vector<OpDef> ops = [] {
+    std::vector<OpDef> all = of_class(CostClass::sort, {op_record("searchsorted(sorted, values, side?)", 2,
+                                                                  {with_default("side", AttributeDef::Type::text, std::string("left"))},
+                                                                  "i32 indices at which the values would keep the vector sorted, before or "
+                                                                  "(`side=\"right\"`) behind equal elements",
+                                                                  search_type, search_cost, search_meaning)});
+    all[0].promotion = Promotion::common;
+    return all;
+  }();
+  return ops;
+}
+
+}  // namespace ops
+
+Tensor searchsorted(const Tensor& sorted, const Tensor& values, const SearchOptions& options, Here here) {
+  return ops::call("searchsorted", {sorted, values}, {{"side", std::string(options.right ? "right" : "left")}}, here);
+}
+
+}  // namespace cleave
