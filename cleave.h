@@ -23,6 +23,7 @@
 #include "graph/ops/search.h"
 #include "graph/ops/statistics.h"
 #include "graph/ops/updates.h"
+#include "graph/ops/vision.h"
 #include "graph/text/text.h"
 #include "graph/trace/host_call.h"
 #include "graph/trace/trace.h"

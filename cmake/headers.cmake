@@ -36,6 +36,7 @@ set(graph_headers
   graph/ops/search.h
   graph/ops/statistics.h
   graph/ops/updates.h
+  graph/ops/vision.h
   graph/passes/pass_table.h
   graph/text/text.h
   graph/trace/control_flow.h

@@ -30,7 +30,7 @@ std::span<const KernelFamily> kernel_families() {
       {"matmul", matmul_kernels},       {"pooling", pooling_kernels},   {"random", random_kernels},
       {"reduction", reduction_kernels}, {"scan", scan_kernels},         {"scatter", scatter_kernels},
       {"search", search_kernels},       {"shape", shape_kernels},       {"softmax", softmax_kernels},
-      {"sorting", sorting_kernels},     {"transfer", transfer_kernels}, 
+      {"sorting", sorting_kernels},     {"transfer", transfer_kernels}, {"vision", vision_kernels},
       {"windows", window_kernels}};
   return families;
 }

@@ -66,6 +66,7 @@ std::span<const host::KernelFamily> host::kernel_families() {
                                               {"transfer", transfer_kernels},
                                               {"fourier", fourier_kernels},
                                               {"linear_algebra", linear_algebra_kernels},
+                                              {"vision", vision_kernels},
                                               {"windows", window_kernels}};
   return families;
 }

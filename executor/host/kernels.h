@@ -43,6 +43,7 @@ std::span<const KernelRow> shape_kernels();
 std::span<const KernelRow> softmax_kernels();
 std::span<const KernelRow> sorting_kernels();
 std::span<const KernelRow> transfer_kernels();
+std::span<const KernelRow> vision_kernels();
 std::span<const KernelRow> window_kernels();
 
 /// A kernel of which nothing is made in advance.

@@ -29,6 +29,7 @@ std::span<const ops::OpFamily> ops::op_families() {
       {"random", "Random numbers", random_ops},
       {"sorting", "Sorting", sorting_ops},
       {"search", "Search", search_ops},
+      {"vision", "Detection and sampling", vision_ops},
       {"linear_algebra", "Linear algebra", linear_algebra_ops},
       {"fourier", "Fourier transforms", fourier_ops},
       {"effect", "Effects and host functions", effect_ops},

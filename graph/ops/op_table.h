@@ -40,6 +40,7 @@ std::span<const OpDef> creation_ops();        ///< zeros … eye
 std::span<const OpDef> random_ops();          ///< random_uniform … random_integers
 std::span<const OpDef> sorting_ops();         ///< sort … unique
 std::span<const OpDef> search_ops();          ///< searchsorted
+std::span<const OpDef> vision_ops();          ///< nonzero … grid_sample
 std::span<const OpDef> linear_algebra_ops();  ///< solve … svdvals
 std::span<const OpDef> fourier_ops();         ///< fft … irfft
 std::span<const OpDef> effect_ops();          ///< print, write_npy, host_call

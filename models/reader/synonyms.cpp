@@ -98,8 +98,10 @@ constexpr Synonym kOperations[] = {
     {"fliplr", "flip(x, axis=1)"},
     {"flipud", "flip(x, axis=0)"},
     {"topk", "top_k(x, k)"},
+    {"argwhere", "nonzero(x, size=n)"},
     {"digitize", "searchsorted(edges, x, side=\"right\")"},
     {"bucketize", "searchsorted(edges, x)"},
+    {"nms", "non_max_suppression(boxes, scores, n)"},
     {"norm", "sqrt(sum(x ** 2))"},
     {"mse_loss", "mean((a - b) ** 2)"},
     {"cross_entropy", "-mean(sum(t * log_softmax(x), axis=-1))"},
@@ -130,8 +132,6 @@ constexpr Synonym kOtherWays[] = {
     {"tensor", "a list is written `[1, 2, 3]`"},
     {"load", "data are inputs: `inputs: {x: {type: \"f32[n]\", file: x.npy}}`"},
     {"read_csv", "data are inputs: `inputs: {x: {type: \"f32[n]\", file: x.csv}}`"},
-    {"nonzero", "how many there are is known only at run time; write where(condition, x, 0)"},
-    {"argwhere", "how many there are is known only at run time; write where(condition, x, 0)"},
 };
 
 constexpr Synonym kNames[] = {

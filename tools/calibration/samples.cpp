@@ -245,6 +245,8 @@ class Maker {
       if (sample_.op->name == "dynamic_slice") set("sizes", Integers{elements_});
       return form_.empty();
     }
+    if (sample_.op->name == "roi_align" || sample_.op->name == "grid_sample" || sample_.op->name == "non_max_suppression")
+      return pictures();
     if (sample_.op->name != "take") return scatters();
     if (!form_.empty() && form_ != "run") return false;
     const std::int64_t run = form_.empty() ? std::min<std::int64_t>(64, elements_) : extent_, lines = elements_ / run;
@@ -257,10 +259,39 @@ class Maker {
   /// So many elements go from or to as many places.
   bool scatters() {
     const std::string& name = sample_.op->name;
+    if (name == "nonzero") {
+      take({elements_});
+      return form_.empty();
+    }
     const bool by_tuples = name == "gather_nd" || name == "scatter_nd";
     take({elements_});
     take_indices(by_tuples ? Shape{elements_, 1} : Shape{elements_}, elements_);
     if (name.starts_with("scatter")) take({elements_});
+    return form_.empty();
+  }
+
+  /// So many elements of 16 channels of 28 x 28, or boxes of which 100 are kept.
+  bool pictures() {
+    constexpr std::int64_t kChannels = 16, kSide = 28, kBins = 7, kKept = 100;
+    const std::string& name = sample_.op->name;
+    if (name == "non_max_suppression") {
+      take({1, elements_, 4});
+      take({1, 1, elements_});
+      set("max_output_boxes_per_class", kKept);
+      set("iou_threshold", 0.5);
+      return form_.empty();
+    }
+    take({1, kChannels, kSide, kSide});
+    if (name == "grid_sample") {
+      take({1, std::max<std::int64_t>(1, elements_ / (kChannels * kSide)), kSide, 2});
+      return form_.empty();
+    }
+    const std::int64_t regions = std::max<std::int64_t>(1, elements_ / (kChannels * kBins * kBins));
+    set("output_height", kBins);
+    set("output_width", kBins);
+    set("sampling_ratio", std::int64_t{2});
+    take({regions, 4});
+    take_indices({regions}, 1);
     return form_.empty();
   }
 

@@ -44,6 +44,7 @@ std::span<const KernelRow> shape_kernels();
 std::span<const KernelRow> softmax_kernels();
 std::span<const KernelRow> sorting_kernels();
 std::span<const KernelRow> transfer_kernels();
+std::span<const KernelRow> vision_kernels();
 std::span<const KernelRow> window_kernels();
 /// Whether `reduction_kernels` has the op: it may have element-wise steps in front of it.
 bool reduces(const OpDef& op);

@@ -397,6 +397,29 @@ TEST(CudaKernels, ScatterInTheOrderOfTheIndices) {
   EXPECT_GT(kernels.check(), 30U);
 }
 
+TEST(CudaKernels, FindAndSampleAsMeant) {
+  CLEAVE_NEEDS_EMULATOR;
+  const std::set<std::string> ops = {"searchsorted",        "random_integers",    "nonzero",
+                                     "non_max_suppression", "roi_align",          "grid_sample",
+                                     "bitwise_left_shift",  "bitwise_right_shift"};
+  Kernels kernels({9, 0, 132});
+  for (OpSample& each : op_samples()) {
+    const DType dtype = each.inputs.empty() ? DType::i64 : each.inputs[0].dtype();
+    if (ops.contains(each.op->name) && (dtype == DType::f32 || dtype == DType::u8 || dtype == DType::i64)) kernels.add(std::move(each));
+  }
+  Array many(TensorType{DType::u8, {70, 9, 11}});  // several blocks count what is not zero
+  for (std::int64_t i = 0; i < many.size(); ++i) many.mutable_data<std::uint8_t>()[i] = i * 7919 % 5 < 2 ? 1 : 0;
+  for (const std::int64_t size : {0, 100, 9000}) kernels.add(sample("nonzero", {many}, {{"size", size}}));
+  const Attributes rule = {{"max_output_boxes_per_class", std::int64_t{60}}, {"iou_threshold", 0.3}, {"score_threshold", -1.0}};
+  kernels.add(sample("non_max_suppression", {numbers(DType::f32, {1, 5000, 4}), numbers(DType::f32, {1, 1, 5000})}, rule));
+  for (const std::int64_t wrong : {std::int64_t{2}, std::int64_t{-3}, std::numeric_limits<std::int64_t>::min()}) {
+    const Array images = Array::of<std::int64_t>({3}, {-2, wrong, 1});
+    for (const std::int64_t channels : {0, 2})
+      kernels.add(sample("roi_align", {numbers(DType::f32, {2, channels, 5, 4}), numbers(DType::f32, {3, 4}), images}));
+  }
+  EXPECT_GT(kernels.check(), 60U);
+}
+
 /// Every op of the vocabulary runs on the GPU with all that it takes, or is one of these.
 TEST(CudaKernels, CoverTheVocabularyButForTheOpsOfTheHost) {
   const std::set<std::string> of_the_host = {"host_call", "print", "to_host", "write_npy"};

@@ -19,6 +19,7 @@
 #include "graph/ops/search.h"
 #include "graph/ops/statistics.h"
 #include "graph/ops/updates.h"
+#include "graph/ops/vision.h"
 #include "graph/trace/host_call.h"
 #include "graph/trace/trace.h"
 
@@ -59,7 +60,11 @@ Graph everything() {
     lstm(sequence, zeros({1, 8, 2}), zeros({1, 8, 2})), gru(sequence, zeros({1, 6, 2}), zeros({1, 6, 2})),
         rnn(sequence, zeros({1, 2, 2}), zeros({1, 2, 2}));
     i << 3, i >> i, random_integers({4}, -3, 9, {.seed = 7, .step = i[0]});
-    searchsorted(i, f);
+    searchsorted(i, f), nonzero(f, 4);
+    non_max_suppression(zeros({1, 6, 4}), zeros({1, 2, 6}), 3, {.iou_threshold = 0.5, .score_threshold = 0.1});
+    const Tensor picture = reshape(f, {1, 1, 2, 3});
+    roi_align(picture, zeros({3, 4}), zeros({3}, {DType::i64}), {.output_height = 2, .max = true});
+    grid_sample(picture, zeros({1, 3, 3, 2}), {.mode = Interpolation::cubic, .padding = Padding::border});
     sort(f), argsort(f, {.axis = 0, .descending = true}), top_k(f, 2), unique(f);
     tril(f), triu(f, 1), diagonal(f), matrix_trace(f), roll(f, {1}), moveaxis(f, {0}, {1}), unstack(f), split(f, 3, 1), meshgrid({i, i});
     zeros_like(f), ones_like(f, DType::i64), full_like(f, 2), linspace(0, 1, 5), diff(f), logsumexp(f), count_nonzero(f);

@@ -1,0 +1,61 @@
+"""What detectors and warps need: boxes without those that overlap better ones, regions, and places of a grid."""
+import numpy as np
+
+from case import Case, numbers, onnx_op
+
+
+def selected(boxes, scores, most, overlap, least=None, center=0):
+    """ONNX's rows in the order of batches and classes, best first, and -1 up to as many as there may be."""
+    rows = onnx_op("NonMaxSuppression", [boxes, scores, np.array([most]), np.array([overlap], np.float32),
+                                         None if least is None else np.array([least], np.float32)], center_point_box=center)
+    rows = np.asarray(rows).reshape(-1, 3)
+    padded = np.full((scores.shape[0] * scores.shape[1] * min(most, boxes.shape[1]), 3), -1, np.int64)
+    padded[:len(rows)] = rows
+    return padded, np.array(len(rows), np.int32)
+
+
+def suppressions():
+    corners = np.random.default_rng(3).random((2, 30, 4)).astype(np.float32)
+    scores = np.random.default_rng(4).random((2, 3, 30)).astype(np.float32)
+    centers = np.concatenate([numbers(1, 30, 2, low=0, high=4), numbers(1, 30, 2, low=0.5, high=2)], axis=-1)
+    for most, overlap in ((4, 0.25), (30, 0.5), (100, 0.0), (3, 1.0)):
+        yield Case(f"non_max_suppression {most} {overlap}", f"non_max_suppression(b, s, {most}, iou_threshold={overlap})",
+                   {"b": corners, "s": scores}, lambda b, s, most=most, overlap=overlap: selected(b, s, most, overlap))
+    yield Case("non_max_suppression above a score", "non_max_suppression(b, s, 9, iou_threshold=0.4, score_threshold=0.5)",
+               {"b": corners, "s": scores}, lambda b, s: selected(b, s, 9, 0.4, 0.5))
+    yield Case("non_max_suppression of centers", "non_max_suppression(b, s, 9, iou_threshold=0.5, center_point_box=true)",
+               {"b": centers, "s": scores[:1]}, lambda b, s: selected(b, s, 9, 0.5, center=1))
+
+
+def regions():
+    x = numbers(2, 3, 9, 8)
+    low = numbers(6, 2, seed=2, low=0, high=8)
+    places = np.concatenate([low, low + numbers(6, 2, seed=3, low=1, high=9)], axis=1)
+    images = np.array([0, 1, 1, 0, 1, 0])
+    for mode in ("avg", "max"):
+        for half_pixel in (True, False):
+            for ratio in (0, 2, 3):
+                coordinates = "half_pixel" if half_pixel else "output_half_pixel"
+                yield Case(f"roi_align {mode} {coordinates} {ratio}",
+                           f'roi_align(x, r, i, output_height=3, output_width=2, sampling_ratio={ratio}, spatial_scale=0.5, '
+                           f'mode="{mode}", coordinates="{coordinates}")', {"x": x, "r": places, "i": images},
+                           lambda x, r, i, mode=mode, half_pixel=half_pixel, ratio=ratio: onnx_op(
+                               "RoiAlign", [x, r, i], mode=mode, output_height=3, output_width=2, sampling_ratio=ratio, spatial_scale=0.5,
+                               coordinate_transformation_mode="half_pixel" if half_pixel else "output_half_pixel"))
+
+
+def grids():
+    x, grid = numbers(2, 3, 5, 6), numbers(2, 4, 7, 2, seed=2, low=-1.4, high=1.4)
+    for mode in ("linear", "nearest", "cubic"):
+        for padding in ("zeros", "border", "reflection"):
+            for align in (0, 1):
+                yield Case(f"grid_sample {mode} {padding} {align}",
+                           f'grid_sample(x, g, mode="{mode}", padding="{padding}", align_corners={"true" if align else "false"})',
+                           {"x": x, "g": grid}, lambda x, g, mode=mode, padding=padding, align=align: onnx_op(
+                               "GridSample", [x, g], mode=mode, padding_mode=padding, align_corners=align), absolute=5e-6)
+
+
+def cases():
+    yield from suppressions()
+    yield from regions()
+    yield from grids()
