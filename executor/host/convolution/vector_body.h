@@ -1,0 +1,50 @@
+// Registers as vectors of CLEAVE_CODE_BYTES, for the loops that code_body.h compiles once for each set of instructions: always inlined, so
+// that no copy for one set of instructions serves others.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+// NOLINTBEGIN(misc-definitions-in-headers): in another namespace in each file.
+namespace cleave::runtime::host::CLEAVE_CODE_NAME {
+namespace {
+
+constexpr int kBytes = CLEAVE_CODE_BYTES;
+
+template <class T, int Bytes>
+struct VectorOf {
+  typedef T type __attribute__((vector_size(Bytes)));
+};
+template <class T, int Bytes = kBytes>
+using Vector = typename VectorOf<T, Bytes>::type;
+template <class T>
+constexpr std::int64_t kWidth = kBytes / static_cast<int>(sizeof(T));
+
+template <class T, int Bytes = kBytes>
+inline __attribute__((always_inline)) Vector<T, Bytes> load(const T* from) {
+  Vector<T, Bytes> value;
+  __builtin_memcpy(&value, from, sizeof value);
+  return value;
+}
+template <class T, int Bytes = kBytes>
+inline __attribute__((always_inline)) void store(T* to, const Vector<T, Bytes>& value) {
+  __builtin_memcpy(to, &value, sizeof value);
+}
+
+template <class T>
+inline __attribute__((always_inline)) void fill(T* to, std::int64_t count, T value) {
+  constexpr std::int64_t w = kWidth<T>;
+  std::int64_t i = 0;
+  for (; i + w <= count; i += w) store<T>(to + i, Vector<T>{} + value);
+  for (; i < count; ++i) to[i] = value;
+}
+
+/// Every second element of two vectors.
+template <class V, std::size_t... I>
+inline __attribute__((always_inline)) V evens(V x, V y, std::index_sequence<I...>) {
+  return __builtin_shufflevector(x, y, (2 * static_cast<int>(I))...);
+}
+
+}  // namespace
+}  // namespace cleave::runtime::host::CLEAVE_CODE_NAME
+// NOLINTEND(misc-definitions-in-headers)
