@@ -5,9 +5,9 @@
 namespace cleave {
 namespace {
 
-constexpr std::array<std::string_view, kCostClassCount> kNames = {"bookkeeping", "arithmetic", "division", "transcendental", "comparison",
-                                                                  "reduction",   "scan",       "softmax",  "product",        "movement",
-                                                                  "gather",      "sort",       "random",   "creation"};
+constexpr std::array<std::string_view, kCostClassCount> kNames = {
+    "bookkeeping", "arithmetic", "division", "transcendental", "comparison",    "reduction", "scan",   "softmax",
+    "product",     "movement",   "gather",   "sort",           "factorization", "transform", "random", "creation"};
 
 }  // namespace
 

@@ -30,6 +30,8 @@ enum class CostClass : std::uint8_t {
   movement,
   gather,
   sort,
+  factorization,  ///< of matrices, and what is computed by one
+  transform,      ///< Fourier's
   random,
   creation,
 };

@@ -137,7 +137,7 @@ std::span<const OpDef> fourier_ops() {
     const std::vector<AttributeDef> axis = {with_default("axis", Type::integer, std::int64_t{-1})};
     std::vector<AttributeDef> count_and_axis = {optional("n", Type::integer), axis[0]};
     std::vector<OpDef> all = of_class(
-        CostClass::transcendental,  // as many seconds a flop
+        CostClass::transform,
         {
             op_record("fft(x, axis?)", 1, axis,
                       "Fourier's transform of complex numbers, pairs along a last axis that `axis` does not count",

@@ -218,7 +218,7 @@ std::string singular_values_one(const std::vector<Matrix>& in, std::vector<Matri
 std::span<const OpDef> linear_algebra_ops() {
   static const std::vector<OpDef> ops = [] {
     std::vector<OpDef> all = of_class(
-        CostClass::transcendental,  // as many seconds a flop
+        CostClass::factorization,
         {
             op_record("solve(a, b)", 2, {}, "`x` with `a @ x = b`; b is a vector, or has matrices in its last two axes", solve_type,
                       cubic_cost<1>, matrix_meaning<"solve", solve_one>),

@@ -143,8 +143,6 @@ TEST(Calibration, LeavesNoKernelOfTheHostWithoutACost) {
   for (const auto& [key, points] : result->machine.host.points) measured.insert(key.substr(0, key.find('/')));
   for (const host::KernelFamily& family : host::kernel_families()) {
     if (family.name == "transfer") continue;
-    // Of matrices, which must fit together, and of transforms: by their class.
-    if (family.name == "linear_algebra" || family.name == "fourier") continue;
     for (const host::KernelRow& row : family.rows()) EXPECT_TRUE(measured.contains(std::string(row.op))) << row.op;
   }
   const OpCosts costs(result->machine.host);

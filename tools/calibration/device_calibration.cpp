@@ -141,11 +141,15 @@ class DeviceCalibration {
     for (std::size_t i = 0; i < prepared.inputs.size(); ++i) {
       const Range& range = prepared.inputs[i];
       const DType type = prepared.call.inputs[i].dtype;
-      const std::int64_t indices = prepared.call.indices_of(i);
+      const Contents contents = prepared.call.contents_of(i);
       const std::int64_t piece = std::min(options_.largest_copy, range.bytes);
-      if (piece > 0) fill(staging_, type, piece, indices);
+      if (piece > 0) fill(staging_, type, piece, contents);
       for (std::int64_t done = 0; done < range.bytes; done += piece) {
         const Range part{range.offset + done, std::min(piece, range.bytes - done)};
+        if (contents.side > 0 && done > 0) {  // no piece of a matrix is like another
+          if (Status status = wait(Stream::to_device); !status) return status;
+          fill(staging_, type, part.bytes, contents, done);
+        }
         if (Status status = device_.copy_to_device(part, staging_, {}); !status) return status;
       }
       if (Status status = wait(Stream::to_device); !status) return status;

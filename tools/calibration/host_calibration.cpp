@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "executor/device/kernel.h"
+#include "executor/host/lapack.h"
 #include "tools/calibration/points.h"
 #include "tools/calibration/step_seconds.h"
 
@@ -64,6 +65,7 @@ class HostCalibration {
 
   Result<std::optional<double>> seconds(const Sample& call, Table::How how) {
     if (call.bytes() > options_.memory_bytes) return std::optional<double>();
+    if (call.op->cost_class == CostClass::factorization && !runtime::host::lapack()) return std::optional<double>();
     Workers& workers = how == Table::How::one_thread ? Workers::none() : *all_;
     if (how != Table::How::fused) return run(call, request_of(call), workers);
     // Groups of one operation and of several: the difference is what one more adds.
@@ -97,8 +99,7 @@ class HostCalibration {
     for (std::size_t i = 0; i < call.inputs.size() + call.results.size(); ++i) {
       const bool input = i < call.inputs.size();
       const TensorType& type = input ? call.inputs[i] : call.results[i - call.inputs.size()];
-      const std::int64_t indices = input ? call.indices_of(i) : 0;
-      std::byte* data = input ? operand(i, type, indices) : memory(results_[i - call.inputs.size()], type.bytes());
+      std::byte* data = input ? operand(i, type, call.contents_of(i)) : memory(results_[i - call.inputs.size()], type.bytes());
       if (!data) return std::optional<double>();
       views.push_back({&type, data});
     }
@@ -138,13 +139,13 @@ class HostCalibration {
     return memory.array.mutable_bytes() + memory.offset;
   }
 
-  std::byte* operand(std::size_t i, const TensorType& type, std::int64_t indices) {
+  std::byte* operand(std::size_t i, const TensorType& type, const Contents& contents) {
     Memory& at = operands_[i];
     std::byte* data = memory(at, type.bytes());
-    if (!data || (indices == 0 && at.type == type.dtype && at.filled >= type.bytes())) return data;
-    fill(data, type.dtype, type.bytes(), indices);
+    if (!data || (contents.anything() && at.type == type.dtype && at.filled >= type.bytes())) return data;
+    fill(data, type.dtype, type.bytes(), contents);
     at.type = type.dtype;
-    at.filled = indices > 0 ? 0 : type.bytes();
+    at.filled = contents.anything() ? type.bytes() : 0;
     return data;
   }
 

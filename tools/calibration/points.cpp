@@ -71,16 +71,35 @@ bool stable(std::vector<double> times) {
   return times[times.size() / 2] < kClose * times[times.size() / 8];
 }
 
-void fill(std::byte* data, DType type, std::int64_t bytes, std::int64_t indices) {
+namespace {
+
+/// Largest on the diagonal, and smaller with each step from it.
+void fill_matrices(std::byte* data, DType type, std::int64_t count, std::int64_t side, std::int64_t first) {
+  dispatch(type, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_floating_point_v<T>) {
+      for (std::int64_t i = 0; i < count; ++i) {
+        const std::int64_t at = (first + i) % (side * side), distance = std::abs(at / side - at % side);
+        const T value = static_cast<T>(distance == 0 ? static_cast<double>(side) : 1 / (1 + static_cast<double>(distance)));
+        std::memcpy(data + i * static_cast<std::int64_t>(sizeof value), &value, sizeof value);
+      }
+    }
+  });
+}
+
+}  // namespace
+
+void fill(std::byte* data, DType type, std::int64_t bytes, const Contents& contents, std::int64_t offset) {
   const std::int64_t element = size_of(type), count = bytes / element;
   std::uint64_t state = 20;
   const auto next = [&] {
     state = state * 6364136223846793005U + 1442695040888963407U;
     return state >> 40;  // 24 bits
   };
-  if (indices > 0) {
+  if (contents.side > 0) return fill_matrices(data, type, count, contents.side, offset / element);
+  if (contents.below > 0) {
     for (std::int64_t i = 0; i < count; ++i) {
-      const auto index = static_cast<std::int32_t>(((next() << 24U) ^ next()) % static_cast<std::uint64_t>(indices));
+      const auto index = static_cast<std::int32_t>(((next() << 24U) ^ next()) % static_cast<std::uint64_t>(contents.below));
       std::memcpy(data + i * element, &index, sizeof index);
     }
     return;

@@ -53,8 +53,9 @@ Result<double> seconds_of_call(double budget, F&& calls, Clock clock = now) {
   return std::max(undisturbed(std::move(times)), 1e-9);
 }
 
-/// What operands hold: numbers of `type` between 0 and 1, or small whole ones; of i32, if wanted, indices below `indices`.
-void fill(std::byte* data, DType type, std::int64_t bytes, std::int64_t indices = 0);
+/// What operands hold: numbers of `type` between 0 and 1, or small whole ones; else what
+/// `contents` says (indices are i32; of matrices, those that begin `offset` bytes before `data`).
+void fill(std::byte* data, DType type, std::int64_t bytes, const Contents& contents = {}, std::int64_t offset = 0);
 
 /// Says how far calibration is, and when it has to come to an end.
 class Course {

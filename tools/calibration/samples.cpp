@@ -68,6 +68,8 @@ class Maker {
       case CostClass::product: return product();
       case CostClass::movement: return movement();
       case CostClass::gather: return gather();
+      case CostClass::factorization: return factorization();
+      case CostClass::transform: return transform();
       case CostClass::random: return random();
       case CostClass::creation: return creation();
     }
@@ -226,8 +228,8 @@ class Maker {
 
   /// An operand of whole numbers from 0 to `extent` - 1.
   void take_indices(Shape shape, std::int64_t extent) {
-    sample_.indices = extent;
-    sample_.indexed_by = sample_.inputs.size();
+    sample_.contents.below = extent;
+    sample_.special = sample_.inputs.size();
     sample_.inputs.push_back({DType::i32, std::move(shape)});
   }
 
@@ -292,6 +294,22 @@ class Maker {
     set("sampling_ratio", std::int64_t{2});
     take({regions, 4});
     take_indices({regions}, 1);
+    return form_.empty();
+  }
+
+  /// A square matrix.
+  bool factorization() {
+    const std::int64_t side = root_of(static_cast<double>(elements_), 2);
+    sample_.contents.side = side;
+    take({side, side});
+    if (sample_.op->name == "solve") take({side, 1});
+    return form_.empty();
+  }
+
+  /// One line, of complex numbers where the operation takes them.
+  bool transform() {
+    const std::int64_t pairs = std::max<std::int64_t>(1, elements_ / 2);
+    take(sample_.op->name == "rfft" ? Shape{elements_} : sample_.op->name == "irfft" ? Shape{pairs + 1, 2} : Shape{pairs, 2});
     return form_.empty();
   }
 
@@ -425,14 +443,22 @@ class Plan {
     }
   }
 
+  [[nodiscard]] std::int64_t most_elements(const OpDef& op, bool first) const {
+    // Products are counted in multiplications: 1024^3 and, on an accelerator, more.
+    if (op.cost_class == CostClass::product) return 64 * most_;
+    if (op.cost_class == CostClass::factorization)
+      return std::min<std::int64_t>(most_, 1 << 18);  // their time grows with the cube of a side
+    return first ? most_ : std::min<std::int64_t>(most_, 1 << 21);
+  }
+
   void add_types(const OpDef& op) {
     const std::size_t before = tables_.size();
     for (const DType type : kAllTypes) {
       const bool first = tables_.size() == before;
       // Functions of f64 are others than those of f32.
-      if (!first && !is_example(op) && !(type == DType::f64 && op.elementwise() && !small_)) continue;
-      // Products are counted in multiplications: 1024^3 and, on an accelerator, more.
-      const std::int64_t most = op.cost_class == CostClass::product ? 64 * most_ : first ? most_ : std::min<std::int64_t>(most_, 1 << 21);
+      const bool own = op.elementwise() || op.cost_class == CostClass::factorization || op.cost_class == CostClass::transform;
+      if (!first && !is_example(op) && !(type == DType::f64 && own && !small_)) continue;
+      const std::int64_t most = most_elements(op, first);
       // Sums say what memory and each cache give, and so where one ends.
       const std::int64_t step = op.name == "sum" && first && !small_ ? 2 : op.cost_class == CostClass::sort ? 4 : 8;
       add({&op, type, "", 0, 0, 0, Table::How::plain, sizes(small_ ? 4096 : first ? 512 : 4096, most, step)});

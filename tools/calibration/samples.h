@@ -11,14 +11,21 @@
 
 namespace cleave::calibration {
 
+/// What an operand must hold where any numbers will not do.
+struct Contents {
+  std::int64_t below = 0;  ///< whole numbers from 0 to one less
+  std::int64_t side = 0;   ///< symmetric positive definite matrices of so many rows
+  [[nodiscard]] bool anything() const { return below == 0 && side == 0; }
+};
+
 /// A call without its data.
 struct Sample {
   const OpDef* op = nullptr;
   Attributes attributes;
   std::vector<TensorType> inputs, results;
-  std::int64_t indices = 0;    ///< an input holds whole numbers from 0 to one less; 0: all are alike
-  std::size_t indexed_by = 0;  ///< which
-  [[nodiscard]] std::int64_t indices_of(std::size_t input) const { return input == indexed_by ? indices : 0; }
+  Contents contents;
+  std::size_t special = 0;  ///< the input whose contents these are
+  [[nodiscard]] Contents contents_of(std::size_t input) const { return input == special ? contents : Contents{}; }
   planner::OpWork work;
 
   [[nodiscard]] std::int64_t bytes() const;
