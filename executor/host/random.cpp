@@ -181,9 +181,10 @@ void draw_integers(const Draw& draw, std::int64_t low, std::int64_t high, T* out
     if (narrow) draw_words(draw, static_cast<unsigned long long>(i / 4), (count + 3) / 4, words);
     for (std::int64_t k = 0; k < count; ++k) {
       const unsigned long long product = narrow ? words[static_cast<std::size_t>(k)] * range : 0;
+      const auto index = static_cast<unsigned long long>(i) + static_cast<unsigned long long>(k);
       out[i + k] = narrow && (product & 0xFFFFFFFFULL) >= least
                        ? static_cast<T>(static_cast<unsigned long long>(low) + (product >> 32))
-                       : static_cast<T>(random_bits::integer(draw.seed, draw.step, static_cast<unsigned long long>(i + k), low, high));
+                       : static_cast<T>(random_bits::integer(draw.seed, draw.step, index, low, high));
     }
   }
 }

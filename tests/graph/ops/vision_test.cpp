@@ -12,7 +12,6 @@ namespace cleave::testing {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::ElementsAreArray;
 
 std::vector<std::vector<double>> both(const char* op, const std::vector<Array>& inputs, const Attributes& attributes = {}) {
   const auto results = call_op(*find_op(op), inputs, attributes);
