@@ -6,6 +6,7 @@
 
 #include "executor/device/kernel.h"
 #include "executor/host/lapack.h"
+#include "graph/base/check.h"
 #include "tools/calibration/points.h"
 #include "tools/calibration/step_seconds.h"
 
@@ -95,6 +96,7 @@ class HostCalibration {
 
   /// Nothing: memory is short.
   Result<std::optional<double>> run(const Sample& call, const KernelRequest& request, Workers& workers) {
+    CLEAVE_CHECK(call.inputs.size() <= operands_.size() && call.results.size() <= results_.size(), "a sample of many values");
     std::vector<TensorView> views;
     for (std::size_t i = 0; i < call.inputs.size() + call.results.size(); ++i) {
       const bool input = i < call.inputs.size();
@@ -183,8 +185,8 @@ class HostCalibration {
   Clock clock_ = now;
   double step_ = 0;
   /// At different places of a page: addresses that differ by whole pages get into each other's way.
-  std::array<Memory, 3> operands_ = {Memory{0}, Memory{1088}, Memory{2176}};
-  std::array<Memory, 2> results_ = {Memory{640}, Memory{1728}};
+  std::array<Memory, 4> operands_ = {Memory{0}, Memory{1088}, Memory{2176}, Memory{3264}};
+  std::array<Memory, 4> results_ = {Memory{640}, Memory{1728}, Memory{2816}, Memory{3904}};
 };
 
 }  // namespace
