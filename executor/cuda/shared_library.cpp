@@ -35,53 +35,18 @@ Status SharedLibrary::complete() const {
   return Error{name_ + " is too old for this build of cleave: it has no " + missing_, {}, ErrorKind::machine};
 }
 
-// The text of the name after the headers' macros have given it its version.
-#define CLEAVE_TEXT(name) #name
-#define CLEAVE_FIND(name) library->find(CLEAVE_TEXT(name), api.name);
-
-Result<DriverApi> DriverApi::load() {
-  auto library = SharedLibrary::open({"libcuda.so.1"}, "the NVIDIA driver");
-  if (!library) return library.error();
-  DriverApi api;
-  CLEAVE_CUDA_DRIVER_CALLS(CLEAVE_FIND)
-  if (Status status = library->complete(); !status) return status.error();
-  return api;
-}
-
-Result<CompilerApi> CompilerApi::load() {
-  auto library = SharedLibrary::open(
-      {"libnvrtc.so.13", "libnvrtc.so.12", "/usr/local/cuda/lib64/libnvrtc.so.13", "/usr/local/cuda/lib64/libnvrtc.so.12"},
-      "NVRTC, CUDA's run-time compiler,");
-  if (!library) return library.error();
-  CompilerApi api;
-  CLEAVE_CUDA_COMPILER_CALLS(CLEAVE_FIND)
-  if (Status status = library->complete(); !status) return status.error();
-  return api;
-}
-
-Result<BlasApi> BlasApi::load() {
-  auto library = SharedLibrary::open(
-      {"libcublasLt.so.13", "libcublasLt.so.12", "/usr/local/cuda/lib64/libcublasLt.so.13", "/usr/local/cuda/lib64/libcublasLt.so.12"},
-      "cuBLASLt, CUDA's library of matrix products,");
-  if (!library) return library.error();
-  BlasApi api;
-  CLEAVE_CUDA_BLAS_CALLS(CLEAVE_FIND)
-  if (Status status = library->complete(); !status) return status.error();
-  return api;
-}
-
-Result<FftApi> FftApi::load() {
-  auto library = SharedLibrary::open(
-      {"libcufft.so.12", "libcufft.so.11", "/usr/local/cuda/lib64/libcufft.so.12", "/usr/local/cuda/lib64/libcufft.so.11"},
-      "cuFFT, CUDA's library of Fourier transforms,");
-  if (!library) return library.error();
-  FftApi api;
-  CLEAVE_CUDA_FFT_CALLS(CLEAVE_FIND)
-  if (Status status = library->complete(); !status) return status.error();
-  return api;
-}
-
 namespace {
+
+/// The functions of a library, which `find(library, api)` looks up; an Error where there is none, or an older one.
+template <class Api, class Find>
+Result<Api> load_api(std::initializer_list<const char*> names, std::string_view purpose, const Find& find) {
+  auto library = SharedLibrary::open(names, purpose);
+  if (!library) return library.error();
+  Api api;
+  find(*library, api);
+  if (Status status = library->complete(); !status) return status.error();
+  return api;
+}
 
 /// `letter`: S for f32, D for f64.
 void find_routines(SharedLibrary& library, const std::string& letter, SolverRoutines& routines) {
@@ -101,32 +66,51 @@ void find_routines(SharedLibrary& library, const std::string& letter, SolverRout
   find("gesvd", routines.gesvd);
 }
 
+// The text of the name after the headers' macros have given it its version.
+#define CLEAVE_TEXT(name) #name
+#define CLEAVE_FIND(name) library.find(CLEAVE_TEXT(name), api.name);
+
 }  // namespace
 
+Result<DriverApi> DriverApi::load() {
+  return load_api<DriverApi>({"libcuda.so.1"}, "the NVIDIA driver",
+                             [](SharedLibrary& library, DriverApi& api) { CLEAVE_CUDA_DRIVER_CALLS(CLEAVE_FIND) });
+}
+
+Result<CompilerApi> CompilerApi::load() {
+  return load_api<CompilerApi>(
+      {"libnvrtc.so.13", "libnvrtc.so.12", "/usr/local/cuda/lib64/libnvrtc.so.13", "/usr/local/cuda/lib64/libnvrtc.so.12"},
+      "NVRTC, CUDA's run-time compiler,", [](SharedLibrary& library, CompilerApi& api) { CLEAVE_CUDA_COMPILER_CALLS(CLEAVE_FIND) });
+}
+
+Result<BlasApi> BlasApi::load() {
+  return load_api<BlasApi>(
+      {"libcublasLt.so.13", "libcublasLt.so.12", "/usr/local/cuda/lib64/libcublasLt.so.13", "/usr/local/cuda/lib64/libcublasLt.so.12"},
+      "cuBLASLt, CUDA's library of matrix products,", [](SharedLibrary& library, BlasApi& api) { CLEAVE_CUDA_BLAS_CALLS(CLEAVE_FIND) });
+}
+
+Result<FftApi> FftApi::load() {
+  return load_api<FftApi>(
+      {"libcufft.so.12", "libcufft.so.11", "/usr/local/cuda/lib64/libcufft.so.12", "/usr/local/cuda/lib64/libcufft.so.11"},
+      "cuFFT, CUDA's library of Fourier transforms,", [](SharedLibrary& library, FftApi& api) { CLEAVE_CUDA_FFT_CALLS(CLEAVE_FIND) });
+}
+
 Result<SolverApi> SolverApi::load() {
-  auto library = SharedLibrary::open(
+  return load_api<SolverApi>(
       {"libcusolver.so.12", "libcusolver.so.11", "/usr/local/cuda/lib64/libcusolver.so.12", "/usr/local/cuda/lib64/libcusolver.so.11"},
-      "cuSOLVER, CUDA's library of linear algebra,");
-  if (!library) return library.error();
-  SolverApi api;
-  library->find("cusolverDnCreate", api.cusolverDnCreate);
-  library->find("cusolverDnDestroy", api.cusolverDnDestroy);
-  library->find("cusolverDnSetStream", api.cusolverDnSetStream);
-  find_routines(*library, "S", api.f32);
-  find_routines(*library, "D", api.f64);
-  if (Status status = library->complete(); !status) return status.error();
-  return api;
+      "cuSOLVER, CUDA's library of linear algebra,", [](SharedLibrary& library, SolverApi& api) {
+        library.find("cusolverDnCreate", api.cusolverDnCreate);
+        library.find("cusolverDnDestroy", api.cusolverDnDestroy);
+        library.find("cusolverDnSetStream", api.cusolverDnSetStream);
+        find_routines(library, "S", api.f32);
+        find_routines(library, "D", api.f64);
+      });
 }
 
 Result<DnnApi> DnnApi::load() {
-  auto library =
-      SharedLibrary::open({"libcudnn.so.9", "libcudnn.so.8", "/usr/local/cuda/lib64/libcudnn.so.9", "/usr/local/cuda/lib64/libcudnn.so.8"},
-                          "cuDNN, NVIDIA's library of neural networks,");
-  if (!library) return library.error();
-  DnnApi api;
-  CLEAVE_CUDA_DNN_CALLS(CLEAVE_FIND)
-  if (Status status = library->complete(); !status) return status.error();
-  return api;
+  return load_api<DnnApi>({"libcudnn.so.9", "libcudnn.so.8", "/usr/local/cuda/lib64/libcudnn.so.9", "/usr/local/cuda/lib64/libcudnn.so.8"},
+                          "cuDNN, NVIDIA's library of neural networks,",
+                          [](SharedLibrary& library, DnnApi& api) { CLEAVE_CUDA_DNN_CALLS(CLEAVE_FIND) });
 }
 
 }  // namespace cleave::runtime::cuda
