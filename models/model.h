@@ -1,9 +1,15 @@
-// The YAML reader: a model file -> Graph. The only code that knows YAML. Mistakes come back as diagnostics at the user's line and column.
+// Models from files: YAML (models/reader) and ONNX (models/onnx) -> Graph. Mistakes come back as diagnostics at the user's line.
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
 
+#include "graph/array/array.h"
 #include "graph/base/diagnostic.h"
 #include "graph/graph.h"
 
@@ -12,14 +18,25 @@ namespace cleave {
 /// `read_model("model.yaml", {.dims = {{"batch", 64}}})`
 struct ModelOptions {
   std::map<std::string, std::int64_t> dims;  ///< sizes in place of the model's defaults, as `--dim batch=64`
+
+  // For ONNX models only.
+  /// Shapes of inputs, as `--shape x=1,3,?`; an extent that is not given stays as the model declares it.
+  std::map<std::string, std::vector<std::optional<std::int64_t>>> shapes;
+  /// Inputs that are the same in every run, as `--constant sizes=[1, 4]`: an Array, or a value as it is written there.
+  std::map<std::string, std::variant<std::string, Array>> constants;
+  /// How large a result can become whose size depends on data, by node, as `--bound NODE=100`.
+  std::map<std::string, std::int64_t> bounds;
 };
 
-/// Reads `path`. Mistakes in the model, and a file that cannot be read, are errors in the graph's diagnostics. Loads no library.
+/// Reads `path`: ONNX if it ends in `.onnx`, else YAML. Mistakes in the model, and a file that cannot be read, are errors in the graph's
+/// diagnostics. Loads no library.
 ///
 ///   Graph graph = read_model("model.yaml");
 ///   Result<Executable> program = compile(graph);  // an Error if the graph has errors
 Graph read_model(const std::string& path, const ModelOptions& options = {});
-/// The same from text; relative paths in it are resolved against the folder of `file`.
+/// A YAML model from text; relative paths in it are resolved against the folder of `file`.
 Graph parse_model(std::string_view text, const std::string& file, const ModelOptions& options = {});
+/// An ONNX model from the bytes of its file, which are copied; external data are looked for in the folder of `file`.
+Graph parse_onnx(std::string_view bytes, const std::string& file, const ModelOptions& options = {});
 
 }  // namespace cleave

@@ -1,5 +1,5 @@
 // The table of contents of a model file: YAML, declarations, program, outputs, limits.
-#include "models/model.h"
+#include "models/reader/model_file.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -8,6 +8,7 @@
 #include "graph/base/exceptions.h"
 #include "graph/base/file.h"
 #include "graph/base/spelling.h"
+#include "models/failed.h"
 #include "models/reader/declarations.h"
 #include "models/reader/limits.h"
 #include "models/reader/program.h"
@@ -17,8 +18,6 @@ namespace cleave {
 namespace {
 
 using namespace models;
-
-constexpr std::size_t kMostShown = 20;
 
 const std::vector<std::string>& sections() {
   static const std::vector<std::string> names = {"cleave",         "model",   "dims",    "inputs", "parameters", "functions",
@@ -170,38 +169,6 @@ void read_sections(const YamlNode& root, const ModelOptions& options, Tracer& tr
   if (const YamlNode* node = section("limits")) tracer.set_limits(read_limits(*node, evaluator));
 }
 
-/// In source order, each once, and no more of them than anybody reads.
-Diagnostics shown(Diagnostics found) {
-  found.sort();
-  Diagnostics kept;
-  std::size_t left_out = 0;
-  const Diagnostic* last = nullptr;
-  for (const Diagnostic& diagnostic : found) {
-    const bool again = last && last->location == diagnostic.location && last->message == diagnostic.message;
-    last = &diagnostic;
-    if (again) continue;
-    if (kept.size() < kMostShown)
-      kept.add(diagnostic);
-    else
-      ++left_out;
-  }
-  if (left_out > 0) std::prev(kept.end())->notes.push_back({std::to_string(left_out) + " further mistakes are not shown", {}, 0});
-  return kept;
-}
-
-Graph failed(const std::string& file, Diagnostics diagnostics) {
-  Graph graph;
-  graph.name = std::filesystem::path(file).stem().string();
-  graph.diagnostics = shown(std::move(diagnostics));
-  return graph;
-}
-
-Graph without_memory(const std::string& file) {
-  Diagnostics diagnostics;
-  diagnostics.error(DiagnosticKind::machine, {std::make_shared<const std::string>(file), 0, 0, nullptr}, detail::out_of_memory().message);
-  return failed(file, std::move(diagnostics));
-}
-
 Graph parse(std::string_view text, const std::string& file, const ModelOptions& options) {
   const Source source(text, file);
   Errors errors(source);
@@ -220,24 +187,21 @@ Graph parse(std::string_view text, const std::string& file, const ModelOptions& 
 
 Graph read(const std::string& path, const ModelOptions& options) {
   const Result<std::string> text = read_file(path);
-  if (text) return parse(*text, path, options);
-  std::error_code error;
-  const bool folder = std::filesystem::is_directory(path, error);
-  Diagnostics diagnostics;
-  const SourceLocation location{std::make_shared<const std::string>(path), 0, 0, nullptr};
-  diagnostics.error(text.error().kind == ErrorKind::machine ? DiagnosticKind::machine : DiagnosticKind::file, location,
-                    folder ? "`" + path + "` is a folder, not a model" : text.error().message);
-  return failed(path, std::move(diagnostics));
+  return text ? parse(*text, path, options) : unreadable(path, text.error());
 }
 
 }  // namespace
 
-Graph parse_model(std::string_view text, const std::string& file, const ModelOptions& options) {
-  return detail::guard_memory_or([&] { return parse(text, file, options); }, [&] { return without_memory(file); });
+namespace models {
+
+Graph read_yaml(const std::string& path, const ModelOptions& options) {
+  return detail::guard_memory_or([&] { return read(path, options); }, [&] { return without_memory(path); });
 }
 
-Graph read_model(const std::string& path, const ModelOptions& options) {
-  return detail::guard_memory_or([&] { return read(path, options); }, [&] { return without_memory(path); });
+}  // namespace models
+
+Graph parse_model(std::string_view text, const std::string& file, const ModelOptions& options) {
+  return detail::guard_memory_or([&] { return parse(text, file, options); }, [&] { return without_memory(file); });
 }
 
 }  // namespace cleave

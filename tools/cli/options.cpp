@@ -40,6 +40,19 @@ std::int64_t whole_number(const std::string& text, const char* flag, std::int64_
   throw CLI::ValidationError(flag, "`" + text + "` is not between " + std::to_string(least) + " and " + std::to_string(most));
 }
 
+/// `1,3,?`: extents separated by commas, of which some are left open; nothing at all for a scalar.
+std::vector<std::optional<std::int64_t>> extents(const std::string& text) {
+  std::vector<std::optional<std::int64_t>> found;
+  for (std::size_t begin = 0; !text.empty() && begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string extent = text.substr(begin, end - begin);
+    found.push_back(extent == "?" ? std::nullopt
+                                  : std::optional(whole_number(extent, "--shape", 0, std::numeric_limits<std::int64_t>::max())));
+    begin = end + 1;
+  }
+  return found;
+}
+
 std::string listed(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : &word == &words.back() ? " or " : ", ") + word;
@@ -92,16 +105,25 @@ class Definitions {
   void add_seconds(CLI::App& sub, const char* flag, std::optional<double>& target, const char* description) {
     sub.add_option(flag, target, description)->check(CLI::PositiveNumber.description(""))->type_name("SECONDS");
   }
-  void add_assignments(CLI::App& sub, const char* flag, std::vector<std::pair<std::string, std::string>>& target, const char* description,
-                       const char* type) {
+  /// An option that may be given many times, each a NAME=VALUE.
+  template <class Take>
+  void add_each(CLI::App& sub, const char* flag, const char* type, const char* description, const Take& take) {
     sub.add_option_function<std::vector<std::string>>(
            flag,
-           [&target, flag](const std::vector<std::string>& items) {
-             for (const std::string& item : items) target.push_back(split_assignment(item, flag));
+           [flag, take](const std::vector<std::string>& items) {
+             for (const std::string& item : items) {
+               const auto [name, value] = split_assignment(item, flag);
+               take(name, value);
+             }
            },
            description)
         ->type_name(type)
         ->allow_extra_args(false);
+  }
+  void add_assignments(CLI::App& sub, const char* flag, std::vector<std::pair<std::string, std::string>>& target, const char* description,
+                       const char* type) {
+    add_each(sub, flag, type, description,
+             [&target](const std::string& name, const std::string& value) { target.emplace_back(name, value); });
   }
 
   void add_passes(CLI::App& sub, const char* flag, std::vector<std::string>& names, const std::string& description) {
@@ -119,6 +141,7 @@ class Definitions {
   void add_output_flags(CLI::App& sub);
   void add_device_flags(CLI::App& sub);
   void add_plan_flags(CLI::App& sub);
+  void add_onnx_flags(CLI::App& sub);
   void add_row_flags(CLI::App& sub);
   void add_run_flags(CLI::App& sub);
   void add_check_flags(CLI::App& sub);
@@ -190,7 +213,7 @@ void Definitions::add_device_flags(CLI::App& sub) {
 }
 
 void Definitions::add_plan_flags(CLI::App& sub) {
-  sub.add_option("model", options_.model, "a model (.yaml) or graph (.graph)")->required()->type_name("MODEL");
+  sub.add_option("model", options_.model, "a model (.yaml, .onnx) or graph (.graph)")->required()->type_name("MODEL");
   add_device_flags(sub);
   hint(sub.add_option_function<std::string>(
               "--placement", [this](const std::string& name) { options_.placement = parse_policy(name).value_or(Policy::optimal); },
@@ -202,21 +225,23 @@ void Definitions::add_plan_flags(CLI::App& sub) {
   add_passes(sub, "--disable-pass", options_.disabled_passes, "leave a pass over the graph out");
   add_passes(sub, "--print-after", options_.print_after, "the graph after that pass, on standard error");
   sub.add_flag("--time-passes", options_.time_passes, "how long passes and planning took, on standard error");
-  sub.add_option_function<std::vector<std::string>>(
-         "--dim",
-         [this](const std::vector<std::string>& items) {
-           for (const std::string& item : items) {
-             const auto [name, value] = split_assignment(item, "--dim");
-             options_.dims[name] = whole_number(value, "--dim", kLeast, kMost);
-           }
-         },
-         "size of a symbolic dimension")
-      ->type_name("NAME=N")
-      ->allow_extra_args(false);
+  add_each(sub, "--dim", "NAME=N", "size of a symbolic dimension", [this](const std::string& name, const std::string& value) {
+    options_.dims[name] = whole_number(value, "--dim", kLeast, kMost);
+  });
   add_assignments(sub, "--input", options_.inputs, ".npy, .csv or JSON value of an input", "NAME=VALUE");
   add_assignments(sub, "--param", options_.inputs, "the same for a parameter", "NAME=VALUE");
   add_number(sub, "--seed", options_.seed, kLeast, kMost, "added to every seed of the model");
   add_file(sub, "--use-profile", options_.use_profile, "observed trip counts and times");
+  add_onnx_flags(sub);
+}
+
+void Definitions::add_onnx_flags(CLI::App& sub) {
+  add_each(sub, "--shape", "NAME=N,?,…", "ONNX: shape of an input; ? stays as it is",
+           [this](const std::string& name, const std::string& value) { options_.shapes[name] = extents(value); });
+  add_each(sub, "--constant", "NAME=VALUE", "ONNX: an input that is the same in every run: .npy, .csv or JSON",
+           [this](const std::string& name, const std::string& value) { options_.constants[name] = value; });
+  add_each(sub, "--bound", "NODE=N", "ONNX: how large a result can become whose size depends on data",
+           [this](const std::string& name, const std::string& value) { options_.bounds[name] = whole_number(value, "--bound", 0, kMost); });
 }
 
 void Definitions::add_row_flags(CLI::App& sub) {
@@ -367,7 +392,8 @@ Manual Definitions::manual() const {
 bool is_value_of(const std::string& flag, const std::string& word) {
   if (flag == "--advise")
     return !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
-  return !word.starts_with("-") && !word.ends_with(".yaml") && !word.ends_with(".yml") && !word.ends_with(".graph");
+  return !word.starts_with("-") && !word.ends_with(".yaml") && !word.ends_with(".yml") && !word.ends_with(".onnx") &&
+         !word.ends_with(".graph");
 }
 
 std::vector<std::string> preprocess(int argc, const char* const* argv) {

@@ -25,6 +25,10 @@ struct Options {
   Policy placement = Policy::optimal;
   std::string machine;
   std::map<std::string, std::int64_t> dims;
+  // of ONNX models
+  std::map<std::string, std::vector<std::optional<std::int64_t>>> shapes;
+  std::map<std::string, std::string> constants;  ///< as written
+  std::map<std::string, std::int64_t> bounds;
   std::vector<std::pair<std::string, std::string>> inputs;   ///< --input and --param: name, value as written
   std::vector<std::pair<std::string, std::string>> outputs;  ///< --output: name, file
   bool json = false;

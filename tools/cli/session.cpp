@@ -233,7 +233,9 @@ Status check_output_files(const Options& options) {
 
 Graph load_graph(const Options& options) {
   if (!options.model.ends_with(".graph")) {
-    Graph graph = read_model(options.model, {.dims = options.dims});
+    ModelOptions given{.dims = options.dims, .shapes = options.shapes, .constants = {}, .bounds = options.bounds};
+    given.constants.insert(options.constants.begin(), options.constants.end());
+    Graph graph = read_model(options.model, given);
     return options.seed == 0 || !graph.ok() ? graph : add_seed(graph, options.seed);
   }
   Result<Graph> loaded = Graph::load(options.model);

@@ -1,116 +1,16 @@
 #include "tools/cli/values.h"
 
-#include <charconv>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "graph/array/npy.h"
-#include "graph/array/range.h"
-#include "graph/base/json_reader.h"
+#include "graph/array/read_value.h"
 #include "graph/base/spelling.h"
 
 namespace cleave::cli {
 namespace {
-
-/// One JSON scalar as a double or integer; nothing if it is neither number, bool nor one of the three words.
-template <class T>
-std::optional<T> convert(const JsonScalar& item) {
-  using Type = JsonScalar::Type;
-  if (item.type == Type::text) {
-    if constexpr (std::is_integral_v<T>) return std::nullopt;
-    if (item.text == "NaN") return T(std::numeric_limits<float>::quiet_NaN());
-    if (item.text == "Infinity") return T(std::numeric_limits<float>::infinity());
-    if (item.text == "-Infinity") return T(-std::numeric_limits<float>::infinity());
-    return std::nullopt;
-  }
-  if constexpr (std::is_same_v<T, bool>) {
-    if (item.type != Type::boolean && item.type != Type::integer) return std::nullopt;
-    return item.integer == 0 || item.integer == 1 ? std::optional(item.integer == 1) : std::nullopt;
-  } else if constexpr (std::is_integral_v<T>) {
-    if (item.type != Type::integer || !std::in_range<T>(item.integer)) return std::nullopt;
-    return static_cast<T>(item.integer);
-  } else {
-    if (!item.is_number() || out_of_range(item.number, DTypeOf<T>::value)) return std::nullopt;
-    if constexpr (std::is_same_v<T, double>)
-      return item.number;
-    else
-      return T(static_cast<float>(item.number));
-  }
-}
-
-/// The scalars of a nested list in row-major order, if it is exactly of `shape`. Walks with a stack, not the machine's.
-std::optional<std::string> flatten(const JsonTree& tree, const Shape& shape, std::vector<std::size_t>& scalars) {
-  std::vector<std::pair<std::size_t, std::size_t>> open{{0, 0}};
-  while (!open.empty()) {
-    const auto [index, depth] = open.back();
-    const JsonTree::Item& item = tree.items[index];
-    open.pop_back();
-    if (depth == shape.size()) {
-      if (item.kind != JsonTree::Kind::scalar) return "nested deeper than " + to_string(shape);
-      scalars.push_back(index);
-      continue;
-    }
-    if (item.kind != JsonTree::Kind::list || static_cast<std::int64_t>(item.count) != shape[depth])
-      return "a list of " + std::to_string(shape[depth]) + " is expected at depth " + std::to_string(depth + 1) + " for the shape " +
-             to_string(shape);
-    const std::vector<std::size_t> children = tree.children(index);
-    for (std::size_t i = children.size(); i-- > 0;) open.emplace_back(children[i], depth + 1);
-  }
-  return std::nullopt;
-}
-
-/// As it would stand in a file.
-std::string text_of(const JsonTree::Item& item) {
-  std::string text;
-  JsonWriter json(text);
-  switch (item.scalar.type) {
-    case JsonScalar::Type::null: json.value(nullptr); break;
-    case JsonScalar::Type::boolean: json.value(item.scalar.integer != 0); break;
-    case JsonScalar::Type::integer: json.value(item.scalar.integer); break;
-    case JsonScalar::Type::real: json.value(item.scalar.number); break;
-    case JsonScalar::Type::text: json.value(item.scalar.text); break;
-  }
-  return item.kind == JsonTree::Kind::scalar ? text : "{…}";
-}
-
-Result<Array> from_json(const JsonTree& tree, const TensorType& type) {
-  std::vector<std::size_t> scalars;
-  const bool fill = tree.items[0].kind != JsonTree::Kind::list;
-  if (fill)
-    scalars.push_back(0);
-  else if (const auto problem = flatten(tree, type.shape, scalars))
-    return Error{*problem, {}, ErrorKind::user};
-  auto array = Array::allocate(type);
-  if (!array) return array;
-  const JsonTree::Item* refused = nullptr;
-  dispatch(type.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    T* out = array->template mutable_data<T>();
-    const std::int64_t count = array->size();
-    std::vector<T> converted;
-    converted.reserve(scalars.size());
-    for (const std::size_t index : scalars) {
-      const JsonTree::Item& item = tree.items[index];
-      const auto element = item.kind == JsonTree::Kind::scalar ? convert<T>(item.scalar) : std::nullopt;
-      if (!element) {
-        refused = &item;
-        return;
-      }
-      converted.push_back(*element);
-    }
-    for (std::int64_t i = 0; i < count; ++i) out[i] = converted[fill ? 0 : static_cast<std::size_t>(i)];
-  });
-  if (refused)
-    return Error{"`" + text_of(*refused) + "` is no value of type " + std::string(to_string(type.dtype)) +
-                     (refused->scalar.is_number() && out_of_range(refused->scalar.number, type.dtype) ? "; " + range_text(type.dtype) : ""),
-                 {},
-                 ErrorKind::user};
-  return array;
-}
 
 template <class T>
 void write_element(JsonWriter& json, T value) {
@@ -135,18 +35,6 @@ void write_nested(JsonWriter& json, const T* data, const Shape& shape, const std
 }
 
 }  // namespace
-
-Result<Array> read_value(const std::string& text, const TensorType& type) {
-  if (text.ends_with(".npy") || text.ends_with(".csv")) return read_array(text, type);
-  double number = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (code == std::errc::result_out_of_range && end == text.data() + text.size())
-    return Error{
-        "`" + text + "` is no value of type " + std::string(to_string(type.dtype)) + "; " + range_text(type.dtype), {}, ErrorKind::user};
-  const std::optional<JsonTree> value = JsonTree::parse(text);
-  if (!value) return Error{"`" + text + "` is neither an .npy or .csv file nor a JSON value", {}, ErrorKind::user};
-  return from_json(*value, type);
-}
 
 /// The values given on the command line, each read with the type that the model declares.
 Result<std::map<std::string, Array>> read_inputs(const Graph& graph, const Options& options) {

@@ -12,10 +12,6 @@
 
 namespace cleave::cli {
 
-/// A value as written after `--input NAME=`: an .npy or .csv file, or a JSON number, bool or nested list of the type's shape (rows of equal
-/// length; "NaN", "Infinity", "-Infinity" as strings). A single value fills the shape. Integers must fit the element type.
-Result<Array> read_value(const std::string& text, const TensorType& type);
-
 /// The values of --input and --param, each read with the type that the model declares.
 Result<std::map<std::string, Array>> read_inputs(const Graph& graph, const Options& options);
 

@@ -1,0 +1,257 @@
+#include "models/onnx/call.h"
+
+#include <algorithm>
+
+#include "models/onnx/graph_reader.h"
+
+namespace cleave::models::onnx {
+namespace {
+
+std::string quoted(std::string_view name) {
+  return "`" + std::string(name) + "`";
+}
+
+}  // namespace
+
+Call::Call(GraphReader& reader, Environment& names, const NodeProto& node, const Lowering& row, SourceLocation location, int version,
+           Values operands)
+    : Composer(reader.tracer(), location),
+      reader_(reader),
+      names_(names),
+      node_(node),
+      row_(row),
+      where_(std::move(location)),
+      version_(version),
+      operands_(std::move(operands)) {}
+
+Tracer& Call::tracer() {
+  return reader_.tracer();
+}
+
+// --- operands ------------------------------------------------------------------------------------------------------------------------
+
+bool Call::has(std::size_t i) const {
+  return i < operands_.size() && (operands_[i].sequence || !operands_[i].poisoned());
+}
+
+Parts Call::parts(std::size_t from) const {
+  Parts parts;
+  for (std::size_t i = from; i < operands_.size(); ++i) parts.push_back(operands_[i].part);
+  return parts;
+}
+
+// --- attributes ----------------------------------------------------------------------------------------------------------------------
+
+/// In a function's body an attribute may stand for one that the caller gave, or for its default.
+const AttributeProto* Call::attribute(std::string_view name) {
+  asked_.insert(name);
+  const auto named = [](const std::vector<AttributeProto>& list, std::string_view wanted) {
+    const auto found = std::find_if(list.begin(), list.end(), [&](const AttributeProto& each) { return each.name == wanted; });
+    return found == list.end() ? nullptr : &*found;
+  };
+  const AttributeProto* found = named(node_.attributes, name);
+  const Environment* place = &names_;
+  while (found && !found->reference.empty()) {
+    while (place && !place->function) place = place->outer;
+    if (!place) return nullptr;
+    const std::string_view wanted = found->reference;
+    const AttributeProto* fallback = named(place->function->defaults, wanted);
+    found = named(*place->given, wanted);
+    if (!found) return fallback;
+    place = place->caller;
+  }
+  return found;
+}
+
+template <class T>
+static std::optional<T> checked(Call& call, std::string_view name, const AttributeProto* attribute, std::optional<T> value) {
+  if (attribute && !value)
+    call.mistake(DiagnosticKind::type, "the attribute " + quoted(name) + " of " + quoted(call.op()) + " is of another kind");
+  return value;
+}
+
+std::optional<std::int64_t> Call::integer(std::string_view name) {
+  const AttributeProto* found = attribute(name);
+  return checked(*this, name, found, found ? found->integer() : std::nullopt);
+}
+
+std::optional<double> Call::number(std::string_view name) {
+  const AttributeProto* found = attribute(name);
+  const auto value = found ? found->number() : std::nullopt;
+  return checked(*this, name, found, value ? std::optional(static_cast<double>(*value)) : std::nullopt);
+}
+
+std::optional<std::string> Call::text(std::string_view name) {
+  const AttributeProto* found = attribute(name);
+  const auto value = found ? found->text() : std::nullopt;
+  return checked(*this, name, found, value ? std::optional(std::string(*value)) : std::nullopt);
+}
+
+std::optional<std::vector<std::int64_t>> Call::integers(std::string_view name) {
+  const AttributeProto* found = attribute(name);
+  return found ? std::optional(found->integers()) : std::nullopt;
+}
+
+std::optional<std::vector<double>> Call::numbers(std::string_view name) {
+  const AttributeProto* found = attribute(name);
+  if (!found) return std::nullopt;
+  const std::vector<float> values = found->numbers();
+  return std::vector<double>(values.begin(), values.end());
+}
+
+std::optional<std::vector<std::string>> Call::texts(std::string_view name) {
+  const AttributeProto* found = attribute(name);
+  if (!found) return std::nullopt;
+  const std::vector<std::string_view> values = found->texts();
+  return std::vector<std::string>(values.begin(), values.end());
+}
+
+std::optional<Array> Call::tensor(std::string_view name) {
+  const AttributeProto* found = attribute(name);
+  const auto value = found ? found->tensor() : std::nullopt;
+  if (!checked(*this, name, found, value)) return std::nullopt;
+  Result<Array> array = reader_.tensors().read(*value);
+  if (array) return *std::move(array);
+  mistake(array.error().kind == ErrorKind::machine ? DiagnosticKind::machine : DiagnosticKind::value,
+          "the attribute " + quoted(name) + ": " + array.error().message);
+  return std::nullopt;
+}
+
+std::optional<std::string_view> Call::graph(std::string_view name) {
+  const AttributeProto* found = attribute(name);
+  return checked(*this, name, found, found ? found->graph() : std::nullopt);
+}
+
+std::optional<DType> Call::dtype(std::string_view name) {
+  const std::optional<std::int64_t> number = integer(name);
+  if (!number) return std::nullopt;
+  const std::optional<DType> found = element_type(*number);
+  if (!found)
+    mistake(DiagnosticKind::unsupported, quoted(op()) + " to elements of " + element_type_name(*number) + ", which cleave does not have");
+  return found;
+}
+
+void Call::ignore(std::initializer_list<std::string_view> names) {
+  asked_.insert(names.begin(), names.end());
+}
+
+std::optional<std::string_view> Call::unread() const {
+  for (const AttributeProto& each : node_.attributes)
+    if (!asked_.contains(each.name)) return each.name;
+  return std::nullopt;
+}
+
+// --- what is known -------------------------------------------------------------------------------------------------------------------
+
+std::optional<Array> Call::known(std::size_t i) const {
+  return has(i) && !operands_[i].sequence ? reader_.known().of(operands_[i].part.operand()) : std::nullopt;
+}
+
+std::optional<std::vector<double>> Call::known_numbers(std::size_t i, std::string_view what) {
+  if (!has(i)) return std::nullopt;
+  const std::optional<Array> array = known(i);
+  if (!array) {
+    const std::string name(i < node_.inputs.size() ? node_.inputs[i] : std::string_view());
+    mistake(DiagnosticKind::unsupported, quoted(op()) + " needs " + quoted(name) + " to be known when the model is read, as " +
+                                             std::string(what) + " depends on it" + reader_.advice(operands_[i].part.operand()));
+    return std::nullopt;
+  }
+  std::vector<double> numbers;
+  for (std::int64_t at = 0; at < array->size(); ++at) numbers.push_back(array->at(at));
+  return numbers;
+}
+
+std::optional<std::vector<std::int64_t>> Call::known_integers(std::size_t i, std::string_view what) {
+  if (!known_numbers(i, what)) return std::nullopt;
+  const Array array = *known(i);
+  std::vector<std::int64_t> numbers;
+  for (std::int64_t at = 0; at < array.size(); ++at)
+    numbers.push_back(array.dtype() == DType::i64 ? array.data<std::int64_t>()[at] : static_cast<std::int64_t>(array.at(at)));
+  return numbers;
+}
+
+std::optional<std::vector<std::int64_t>> Call::integers_at(std::size_t i, std::string_view attribute, std::string_view what) {
+  return has(i) ? known_integers(i, what) : integers(attribute);
+}
+
+std::optional<std::int64_t> Call::bound() const {
+  const auto& bounds = reader_.options().bounds;
+  for (const std::string_view name : {node_.name, node_.outputs.empty() ? std::string_view() : node_.outputs.front()}) {
+    const auto found = bounds.find(std::string(name));
+    if (found == bounds.end()) continue;
+    reader_.use_bound(found->first);
+    return found->second;
+  }
+  return std::nullopt;
+}
+
+// --- what is made --------------------------------------------------------------------------------------------------------------------
+
+Part Call::integers_constant(const std::vector<std::int64_t>& values, DType dtype) {
+  Array array(TensorType{dtype, {static_cast<std::int64_t>(values.size())}});
+  dispatch(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
+      std::transform(values.begin(), values.end(), array.template mutable_data<T>(), [](std::int64_t v) { return static_cast<T>(v); });
+  });
+  return constant(std::move(array));
+}
+
+Part Call::number_as(DType dtype, double value) {
+  Array array(TensorType{dtype, {}});
+  dispatch(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+      *array.template mutable_data<T>() = T(static_cast<float>(value));
+    else
+      *array.template mutable_data<T>() = static_cast<T>(value);
+  });
+  return constant(std::move(array));
+}
+
+std::optional<int> Call::axis(std::int64_t axis, int rank) {
+  if (axis >= -rank && axis < rank) return static_cast<int>(axis < 0 ? axis + rank : axis);
+  mistake(DiagnosticKind::value, quoted(op()) + ": there is no axis " + std::to_string(axis) + " of " + std::to_string(rank));
+  return std::nullopt;
+}
+
+std::optional<std::vector<std::int64_t>> Call::axes(const std::vector<std::int64_t>& axes, int rank) {
+  std::vector<std::int64_t> found;
+  for (const std::int64_t each : axes) {
+    const std::optional<int> one = axis(each, rank);
+    if (!one) return std::nullopt;
+    found.push_back(*one);
+  }
+  return found;
+}
+
+Values Call::inline_graph(std::string_view graph, Values inputs) {
+  return reader_.inline_graph(graph, std::move(inputs), names_, where_);
+}
+
+std::vector<std::string_view> Call::graph_inputs(std::string_view graph) {
+  std::vector<std::string_view> names;
+  for_each(graph, kGraphInput, [&](std::string_view bytes) { names.push_back(parse_value_info(bytes).name); });
+  return names;
+}
+
+std::vector<std::string_view> Call::graph_outputs(std::string_view graph) {
+  std::vector<std::string_view> names;
+  for_each(graph, kGraphOutput, [&](std::string_view bytes) { names.push_back(parse_value_info(bytes).name); });
+  return names;
+}
+
+Values Call::mistake(DiagnosticKind kind, std::string message) {
+  tracer().error(kind, where_, std::move(message));
+  return poison();
+}
+
+Values Call::unsupported(std::string_view what) {
+  return mistake(DiagnosticKind::unsupported, quoted(op()) + " " + std::string(what) + " is not supported");
+}
+
+Values Call::poison() const {
+  return Values(std::max<std::size_t>(node_.outputs.size(), 1));
+}
+
+}  // namespace cleave::models::onnx

@@ -1,0 +1,209 @@
+// GraphReader: what a graph declares: initializers become parameters (small ones constants), inputs become inputs whose open sizes the user
+// gives, or are frozen.
+#include <algorithm>
+
+#include "graph/array/npy.h"
+#include "graph/array/read_value.h"
+#include "graph/base/json_reader.h"
+#include "graph/base/spelling.h"
+#include "models/onnx/graph_reader.h"
+
+namespace cleave::models::onnx {
+namespace {
+
+/// Up to here an initializer is written into the program, where it folds; what is larger stays in the file until it is needed.
+constexpr std::int64_t kConstantElements = 16;
+
+std::string kind_name(ValueInfo::Kind kind) {
+  switch (kind) {
+    case ValueInfo::Kind::sequence: return "a sequence";
+    case ValueInfo::Kind::map: return "a map";
+    case ValueInfo::Kind::optional: return "an optional value";
+    case ValueInfo::Kind::sparse_tensor: return "a sparse tensor";
+    case ValueInfo::Kind::opaque: return "an opaque value";
+    case ValueInfo::Kind::none:
+    case ValueInfo::Kind::tensor: break;
+  }
+  return "a value without a type";
+}
+
+/// The shape of a value as written, which has the declared number of axes, some of them open.
+std::optional<Shape> shape_of(const std::string& text, std::size_t rank) {
+  if (text.ends_with(".npy")) {
+    const Result<Array> array = read_npy(text);
+    return array && array->shape().size() == rank ? std::optional(array->shape()) : std::nullopt;
+  }
+  const std::optional<JsonTree> tree = JsonTree::parse(text);
+  if (!tree) return std::nullopt;
+  Shape shape;
+  for (std::size_t item = 0; tree->items[item].kind == JsonTree::Kind::list; ++item) {
+    shape.push_back(static_cast<std::int64_t>(tree->items[item].count));
+    if (tree->items[item].count == 0) break;
+  }
+  return shape.size() == rank ? std::optional(std::move(shape)) : std::nullopt;
+}
+
+}  // namespace
+
+void GraphReader::declare_initializers(std::string_view graph, Environment& names) {
+  for_each(graph, kGraphInitializer, [&](std::string_view bytes) {
+    if (!exhausted()) declare_initializer(parse_tensor(bytes), names, false);
+  });
+  for_each(graph, kGraphSparseInitializer,
+           [&](std::string_view) { error(DiagnosticKind::unsupported, locations_.whole_file(), "sparse initializers are not supported"); });
+}
+
+void GraphReader::declare_initializer(const TensorProto& tensor, Environment& names, bool nested) {
+  const std::string name(tensor.name);
+  const SourceLocation location = locations_.named("initializer", name);
+  Value value;
+  Result<Array> array = tensors_.read(tensor);
+  if (!array) {
+    error(array.error().kind == ErrorKind::machine ? DiagnosticKind::machine : DiagnosticKind::value, location, array.error().message);
+  } else if (nested || name.empty() || array->size() <= kConstantElements) {
+    value = Part(tracer_, tracer_.constant(*array, location));
+    tracer_.name(value.part.operand(), name);
+  } else {
+    Attributes attributes;
+    attributes.set("value", *array);
+    value = Part(tracer_, tracer_.parameter(name, array->type(), std::move(attributes), location));
+    if (value.part.operand().value.valid()) known_.set(value.part.operand().value, *array);
+  }
+  if (!names.values.emplace(tensor.name, std::move(value)).second)
+    error(DiagnosticKind::value, location, "two initializers have this name");
+}
+
+void GraphReader::declare_inputs(std::string_view graph, Environment& names) {
+  std::set<std::string_view> seen;
+  for_each(graph, kGraphInput, [&](std::string_view bytes) {
+    const ValueInfo info = parse_value_info(bytes);
+    if (!seen.insert(info.name).second) {
+      error(DiagnosticKind::value, locations_.named("input", info.name), "two inputs have this name");
+    } else if (!names.values.contains(info.name)) {  // with an initializer it is a default, and that is what the parameter has
+      names.values.emplace(info.name, declare_input(info));
+    }
+  });
+  if (open_sizes_.empty()) return;
+  std::string what, flags;
+  for (const auto& [open, flag] : open_sizes_) {
+    what += (what.empty() ? "" : ", ") + open;
+    if ((" " + flags + " ").find(" " + flag + " ") == std::string::npos) flags += (flags.empty() ? "" : " ") + flag;
+  }
+  error(DiagnosticKind::shape, locations_.whole_file(), "sizes are open: " + what + "; give them with " + flags);
+}
+
+Value GraphReader::declare_input(const ValueInfo& info) {
+  const std::string name(info.name);
+  const SourceLocation location = locations_.named("input", name);
+  if (info.kind != ValueInfo::Kind::tensor) {
+    error(DiagnosticKind::unsupported, location, kind_name(info.kind) + " cannot be an input; cleave takes tensors");
+    return {};
+  }
+  const std::optional<DType> dtype = element_type(info.element_type);
+  if (!dtype) {
+    error(DiagnosticKind::unsupported, location,
+          "has elements of " + element_type_name(info.element_type) + ", which cleave does not have");
+    return {};
+  }
+  const std::optional<TensorType> type = input_type(info, *dtype);
+  if (!type) return {};
+  if (options_.constants.contains(name)) return frozen(info, *type);
+  return Part(tracer_, tracer_.input(name, *type, {}, location));
+}
+
+/// -1 stands for an open size, of a frozen input only.
+std::optional<TensorType> GraphReader::input_type(const ValueInfo& info, DType dtype) {
+  const std::string name(info.name);
+  const auto given = options_.shapes.find(name);
+  const bool constant = options_.constants.contains(name);
+  if (!info.dims && given == options_.shapes.end() && !constant) {
+    open_sizes_.emplace_back("the shape of `" + name + "`", "--shape " + name + "=N,…");
+    return std::nullopt;
+  }
+  const std::size_t rank = info.dims ? info.dims->size() : given != options_.shapes.end() ? given->second.size() : 0;
+  if (given != options_.shapes.end() && given->second.size() != rank) {
+    error(DiagnosticKind::shape, locations_.named("input", name),
+          "has " + std::to_string(rank) + " axes, and --shape gives " + std::to_string(given->second.size()));
+    return std::nullopt;
+  }
+  TensorType type{dtype, {}};
+  bool whole = true;
+  for (std::size_t i = 0; i < rank; ++i) {
+    const Dimension dim = info.dims ? (*info.dims)[i] : Dimension{};
+    std::optional<std::int64_t> size = dim.size;
+    if (!size && !dim.name.empty()) {
+      const auto found = options_.dims.find(std::string(dim.name));
+      if (found != options_.dims.end()) size = found->second;
+    }
+    if (given != options_.shapes.end() && given->second[i]) {
+      if (dim.size && *dim.size != *given->second[i])
+        error(DiagnosticKind::shape, locations_.named("input", name),
+              "has extent " + std::to_string(*dim.size) + " along axis " + std::to_string(i) + ", and --shape gives " +
+                  std::to_string(*given->second[i]));
+      size = given->second[i];
+    }
+    if (!size && !constant) {
+      const std::string open = "`" + name + "` axis " + std::to_string(i);
+      open_sizes_.emplace_back(dim.name.empty() ? open : open + " (" + std::string(dim.name) + ")",
+                               dim.name.empty() ? "--shape " + name + "=…" : "--dim " + std::string(dim.name) + "=N");
+      whole = false;
+    }
+    type.shape.push_back(size.value_or(-1));
+  }
+  if (constant && !info.dims && given == options_.shapes.end()) type.shape = {-1};
+  return whole ? std::optional(std::move(type)) : std::nullopt;
+}
+
+Value GraphReader::frozen(const ValueInfo& info, const TensorType& declared) {
+  const std::string name(info.name);
+  const SourceLocation location = locations_.named("input", name);
+  const auto& given = options_.constants.at(name);
+  const auto refuse = [&](const std::string& why) {
+    error(DiagnosticKind::value, location, "--constant " + name + ": " + why);
+    return Value();
+  };
+  const bool open = std::any_of(declared.shape.begin(), declared.shape.end(), [](std::int64_t extent) { return extent < 0; });
+  TensorType type = declared;
+  if (const auto* text = std::get_if<std::string>(&given)) {
+    if (open) {
+      const std::optional<Shape> shape = shape_of(*text, info.dims ? info.dims->size() : 1);
+      if (!shape) return refuse("`" + *text + "` has not as many axes as the model says");
+      for (std::size_t i = 0; i < shape->size(); ++i)
+        if (type.shape[i] < 0) type.shape[i] = (*shape)[i];
+    }
+    Result<Array> array = read_value(*text, type);
+    return array ? Value(Part(tracer_, tracer_.constant(*std::move(array), location))) : refuse(array.error().message);
+  }
+  const Array& array = std::get<Array>(given);
+  bool fits = array.dtype() == type.dtype && array.shape().size() == type.shape.size();
+  for (std::size_t i = 0; fits && i < type.shape.size(); ++i) fits = type.shape[i] < 0 || type.shape[i] == array.shape()[i];
+  if (!fits) return refuse("the array is " + to_string(array.type()) + ", which the model does not take");
+  return Part(tracer_, tracer_.constant(array, location));
+}
+
+void GraphReader::check_options_used() {
+  std::vector<std::string> inputs, dims;
+  for_each(model_.graph, kGraphInput, [&](std::string_view bytes) {
+    const ValueInfo info = parse_value_info(bytes);
+    inputs.emplace_back(info.name);
+    for (const Dimension& dim : info.dims.value_or(std::vector<Dimension>()))
+      if (!dim.name.empty()) dims.emplace_back(dim.name);
+  });
+  const auto check = [&](const char* flag, const char* what, const std::string& name, const std::vector<std::string>& known) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) return;
+    error(DiagnosticKind::unknown, locations_.whole_file(),
+          std::string(flag) + " " + name + ": the model has no " + what + " of this name" + did_you_mean_or_has(name, known));
+  };
+  for (const auto& [name, size] : options_.dims) {
+    check("--dim", "open size", name, dims);
+    if (size < 0) error(DiagnosticKind::value, locations_.whole_file(), "--dim " + name + " must not be negative");
+  }
+  for (const auto& [name, shape] : options_.shapes) check("--shape", "input", name, inputs);
+  for (const auto& [name, value] : options_.constants) check("--constant", "input", name, inputs);
+  for (const auto& [name, value] : options_.bounds)
+    if (!bounds_used_.contains(name) && !tracer_.has_errors())
+      error(DiagnosticKind::unknown, locations_.whole_file(),
+            "--bound " + name + ": no node of this name has a result whose size depends on data");
+}
+
+}  // namespace cleave::models::onnx

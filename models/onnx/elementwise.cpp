@@ -1,0 +1,177 @@
+// Element by element: arithmetic, mathematics, comparisons, logic, bits, choices and conversions.
+#include "models/onnx/broadcasting.h"
+#include "models/onnx/table.h"
+
+namespace cleave::models::onnx {
+namespace {
+
+/// An operation of the vocabulary with ONNX's meaning and one operand.
+Values unary(Call& c) {
+  c.ignore({"consumed_inputs"});  // of version 1, of no meaning
+  return {c(c.function(), {c[0]})};
+}
+
+/// The same with two operands, which broadcast.
+Values binary(Call& c) {
+  c.ignore({"consumed_inputs"});
+  const auto operands = broadcast_operands(c);
+  return operands ? Values{c(c.function(), {operands->first, operands->second})} : c.poison();
+}
+
+Part over_all(Call& c) {
+  Part result = c[0];
+  for (std::size_t i = 1; i < c.operands(); ++i) result = c(c.function(), {result, c[i]});
+  return result;
+}
+
+/// Max, Min, Sum: any number of operands.
+Values variadic(Call& c) {
+  c.ignore({"consumed_inputs"});
+  return {over_all(c)};
+}
+
+Values mean(Call& c) {
+  return {c.divide(over_all(c), static_cast<double>(c.operands()))};
+}
+
+/// Integers round towards zero, where `floor_divide` rounds down.
+Values div(Call& c) {
+  c.ignore({"consumed_inputs"});
+  const auto operands = broadcast_operands(c);
+  if (!operands) return c.poison();
+  const auto& [a, b] = *operands;
+  if (!is_integer(a.dtype())) return {c.divide(a, b)};
+  const Part down = c("floor_divide", {a, b});
+  if (!is_signed(a.dtype())) return {down};
+  const Part inexact = c("not_equal", {c.multiply(down, b), a});
+  const Part negative = c("not_equal", {c("less", {a, 0}), c("less", {b, 0})});
+  return {c.add(down, c.as(a.dtype(), c("logical_and", {inexact, negative})))};
+}
+
+Values mod(Call& c) {
+  if (!c.flag("fmod")) return {c("remainder", {c[0], c[1]})};
+  const Part magnitude = c("remainder", {c("abs", {c[0]}), c("abs", {c[1]})});
+  if (is_floating(c[0].dtype())) return {c("copysign", {magnitude, c[0]})};
+  return {c("where", {c("less", {c[0], 0}), c("negative", {magnitude}), magnitude})};
+}
+
+/// The result is of the base's type.
+Values pow(Call& c) {
+  const auto operands = broadcast_operands(c);
+  return operands ? Values{c.as(c[0].dtype(), c("pow", {operands->first, operands->second}))} : c.poison();
+}
+
+Values clip(Call& c) {
+  c.ignore({"consumed_inputs"});
+  Part x = c[0];
+  const auto bound = [&](std::size_t operand, const char* attribute) {
+    if (c.version() >= 11) return c.has(operand) ? c[operand] : Part();
+    const std::optional<double> number = c.number(attribute);
+    return number ? c.number_as(x.dtype(), *number) : Part();
+  };
+  const Part least = bound(1, "min");
+  const Part most = bound(2, "max");
+  if (!least.operand().poisoned()) x = c("maximum", {x, least});
+  if (!most.operand().poisoned()) x = c("minimum", {x, most});
+  return {x};
+}
+
+Values cast(Call& c) {
+  c.ignore({"saturate", "round_mode"});  // of element types that cleave lacks
+  const std::optional<DType> dtype = c.dtype("to");
+  return dtype ? Values{c.as(*dtype, c[0])} : c.poison();
+}
+
+Values cast_like(Call& c) {
+  c.ignore({"saturate", "round_mode"});
+  return {c.as(c[1].dtype(), c[0])};
+}
+
+Values where(Call& c) {
+  return {c("where", {c[0], c[1], c[2]})};
+}
+
+Values bit_shift(Call& c) {
+  const std::string direction = c.text("direction", "");
+  if (direction != "LEFT" && direction != "RIGHT") return c.mistake(DiagnosticKind::value, "`BitShift` needs `direction`, LEFT or RIGHT");
+  return {c(direction == "LEFT" ? "bitwise_left_shift" : "bitwise_right_shift", {c[0], c[1]})};
+}
+
+Values is_inf(Call& c) {
+  const bool negative = c.flag("detect_negative", true);
+  const bool positive = c.flag("detect_positive", true);
+  const Part infinite = c("isinf", {c[0]});
+  if (negative && positive) return {infinite};
+  if (!negative && !positive) return {c("logical_and", {infinite, c("logical_not", {infinite})})};
+  return {c("logical_and", {infinite, c(negative ? "less" : "greater", {c[0], 0})})};
+}
+
+/// The value itself; what is kept for later, or is of no meaning while a plan is made, has no trace in the program.
+Values identity(Call& c) {
+  return {c.value(0)};
+}
+
+}  // namespace
+
+std::span<const Lowering> elementwise_lowerings() {
+  static constexpr Lowering kRows[] = {
+      {"Abs", 1, unary, "abs"},
+      {"Acos", 7, unary, "acos"},
+      {"Acosh", 9, unary, "acosh"},
+      {"Add", 1, binary, "add"},
+      {"And", 1, binary, "logical_and"},
+      {"Asin", 7, unary, "asin"},
+      {"Asinh", 9, unary, "asinh"},
+      {"Atan", 7, unary, "atan"},
+      {"Atanh", 9, unary, "atanh"},
+      {"BitShift", 11, bit_shift},
+      {"BitwiseAnd", 18, binary, "bitwise_and"},
+      {"BitwiseNot", 18, unary, "bitwise_invert"},
+      {"BitwiseOr", 18, binary, "bitwise_or"},
+      {"BitwiseXor", 18, binary, "bitwise_xor"},
+      {"Cast", 6, cast},
+      {"CastLike", 15, cast_like},
+      {"Ceil", 1, unary, "ceil"},
+      {"Clip", 1, clip},
+      {"Cos", 7, unary, "cos"},
+      {"Cosh", 9, unary, "cosh"},
+      {"Div", 1, div},
+      {"Equal", 1, binary, "equal"},
+      {"Erf", 9, unary, "erf"},
+      {"Exp", 1, unary, "exp"},
+      {"Floor", 1, unary, "floor"},
+      {"Greater", 1, binary, "greater"},
+      {"GreaterOrEqual", 12, binary, "greater_equal"},
+      {"Identity", 1, identity, {}, true, true},
+      {"IsInf", 10, is_inf},
+      {"IsNaN", 9, unary, "isnan"},
+      {"Less", 1, binary, "less"},
+      {"LessOrEqual", 12, binary, "less_equal"},
+      {"Log", 1, unary, "log"},
+      {"Max", 1, variadic, "maximum"},
+      {"Mean", 1, mean, "add"},
+      {"Min", 1, variadic, "minimum"},
+      {"Mod", 10, mod},
+      {"Mul", 1, binary, "multiply"},
+      {"Neg", 1, unary, "negative"},
+      {"Not", 1, unary, "logical_not"},
+      {"Or", 1, binary, "logical_or"},
+      {"Pow", 1, pow},
+      {"Reciprocal", 1, unary, "reciprocal"},
+      {"Round", 11, unary, "round"},
+      {"Sigmoid", 1, unary, "sigmoid"},
+      {"Sign", 9, unary, "sign"},
+      {"Sin", 7, unary, "sin"},
+      {"Sinh", 9, unary, "sinh"},
+      {"Sqrt", 1, unary, "sqrt"},
+      {"Sub", 1, binary, "subtract"},
+      {"Sum", 1, variadic, "add"},
+      {"Tan", 7, unary, "tan"},
+      {"Tanh", 1, unary, "tanh"},
+      {"Where", 9, where},
+      {"Xor", 1, binary, "logical_xor"},
+  };
+  return kRows;
+}
+
+}  // namespace cleave::models::onnx

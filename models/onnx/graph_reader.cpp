@@ -1,0 +1,262 @@
+#include "models/onnx/graph_reader.h"
+
+#include <algorithm>
+
+#include "models/onnx/call.h"
+#include "models/onnx/table.h"
+
+namespace cleave::models::onnx {
+namespace {
+
+constexpr int kMostDepth = kMostNestedGraphs + 64;  ///< of graphs and functions inside each other
+constexpr std::size_t kMostErrors = 100;
+constexpr std::size_t kNamesShown = 3;
+
+bool standard(std::string_view domain) {
+  return domain.empty() || domain == "ai.onnx";
+}
+
+std::string qualified(const NodeProto& node) {
+  return standard(node.domain) ? std::string(node.op_type) : std::string(node.domain) + "." + std::string(node.op_type);
+}
+
+std::string function_key(std::string_view domain, std::string_view name, std::string_view overload) {
+  return std::string(standard(domain) ? "" : domain) + ":" + std::string(name) + ":" + std::string(overload);
+}
+
+}  // namespace
+
+const Value* Environment::find(std::string_view name) const {
+  for (const Environment* names = this; names; names = names->outer)
+    if (const auto found = names->values.find(name); found != names->values.end()) return &found->second;
+  return nullptr;
+}
+
+bool Environment::lacks(std::string_view name) const {
+  for (const Environment* names = this; names; names = names->outer)
+    if (names->absent.contains(name)) return true;
+  return false;
+}
+
+GraphReader::GraphReader(Tracer& tracer, Locations& locations, Tensors& tensors, const ModelProto& model, const ModelOptions& options)
+    : tracer_(tracer), locations_(locations), tensors_(tensors), model_(model), options_(options), known_(tracer) {
+  for (const std::string_view message : model.functions) {
+    FunctionProto function = parse_function(message);
+    std::string key = function_key(function.domain, function.name, function.overload);
+    functions_.emplace(std::move(key), std::move(function));
+  }
+}
+
+void GraphReader::error(DiagnosticKind kind, const SourceLocation& location, std::string message, std::vector<Note> notes) {
+  tracer_.error(kind, location, std::move(message), std::move(notes));
+}
+
+bool GraphReader::exhausted() const {
+  return tracer_.graph().diagnostics.size() >= kMostErrors;
+}
+
+void GraphReader::read_model() {
+  Environment names;
+  declare_initializers(model_.graph, names);
+  declare_inputs(model_.graph, names);
+  if (!tracer_.has_errors()) {
+    read_nodes(model_.graph, kGraphNode, names);
+    report_missing();
+    if (!exhausted()) read_outputs(model_.graph, names);
+  }
+  check_options_used();
+}
+
+void GraphReader::read_nodes(std::string_view message, std::uint32_t field, Environment& names) {
+  for_each(message, field, [&](std::string_view bytes) {
+    if (!exhausted()) read_node(parse_node(bytes), names);
+  });
+}
+
+void GraphReader::read_node(const NodeProto& node, Environment& names) {
+  const SourceLocation location = locations_.of(node);
+  const std::optional<Values> operands = operands_of(node, location, names);
+  bind(node, operands ? lower(node, *operands, location, names) : Values(node.outputs.size()), names);
+}
+
+std::optional<Values> GraphReader::operands_of(const NodeProto& node, const SourceLocation& location, Environment& names) {
+  Values operands;
+  bool whole = true;
+  for (const std::string_view name : node.inputs) {
+    operands.emplace_back();
+    if (name.empty()) continue;
+    if (const Value* value = names.find(name)) {
+      operands.back() = *value;
+      continue;
+    }
+    if (names.lacks(name)) continue;
+    error(DiagnosticKind::unknown, location,
+          "`" + std::string(name) + "` is used before it is computed: no input, initializer or earlier node of the graph has this name");
+    whole = false;
+  }
+  return whole ? std::optional(std::move(operands)) : std::nullopt;
+}
+
+int GraphReader::version_of(std::string_view domain, const Environment& names) const {
+  const Environment* place = &names;
+  while (place && !place->function) place = place->outer;
+  int version = 0;
+  for (const OpsetImport& import : place ? place->function->opsets : model_.opsets)
+    if (import.domain == domain || (standard(import.domain) && standard(domain)))
+      version = static_cast<int>(std::clamp<std::int64_t>(import.version, 0, kNewestVersion));
+  return version;
+}
+
+const FunctionProto* GraphReader::function_of(const NodeProto& node) const {
+  const auto found = functions_.find(function_key(node.domain, node.op_type, node.overload));
+  return found == functions_.end() ? nullptr : &found->second;
+}
+
+Values GraphReader::lower(const NodeProto& node, const Values& operands, const SourceLocation& location, Environment& names) {
+  const Values poison(node.outputs.size());
+  if (const FunctionProto* function = function_of(node)) return inline_function(*function, node, operands, names);
+  const int version = version_of(node.domain, names);
+  const std::string op = qualified(node);
+  const Lowering* lowering = find_lowering(op, standard(node.domain) ? version : kNewestVersion);
+  if (!lowering) {
+    Missing& missing = missing_[op];
+    if (missing.count++ == 0) missing.location = location;
+    if (missing.nodes.size() < kNamesShown && !node.name.empty()) missing.nodes.emplace_back(node.name);
+    return poison;
+  }
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (node.inputs[i].empty()) continue;
+    if (operands[i].poisoned()) return poison;
+    if (operands[i].sequence && !lowering->takes_sequences) {
+      error(DiagnosticKind::unsupported, location, "`" + op + "` does not take the sequence `" + std::string(node.inputs[i]) + "`");
+      return poison;
+    }
+    if (!operands[i].count || lowering->takes_bounded) continue;
+    error(DiagnosticKind::unsupported, location,
+          "`" + op + "` needs to know how large `" + std::string(node.inputs[i]) + "` is, and that depends on data");
+    return poison;
+  }
+  Call call(*this, names, node, *lowering, location, version, operands);
+  const std::size_t errors = tracer_.graph().diagnostics.size();
+  Values results = lowering->lower(call);
+  const bool good = tracer_.graph().diagnostics.size() == errors;
+  if (const auto unread = call.unread(); good && unread)
+    error(DiagnosticKind::unsupported, location, "`" + op + "` with the attribute `" + std::string(*unread) + "` is not supported");
+  if (good && results.size() < node.outputs.size())
+    for (std::size_t i = results.size(); i < node.outputs.size(); ++i)
+      if (!node.outputs[i].empty()) error(DiagnosticKind::unsupported, location, "`" + op + "` gives no result " + std::to_string(i + 1));
+  results.resize(node.outputs.size());
+  return results;
+}
+
+void GraphReader::bind(const NodeProto& node, Values results, Environment& names) {
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    const std::string_view name = node.outputs[i];
+    if (name.empty()) continue;
+    tracer_.name(results[i].part.operand(), name);
+    if (!names.values.emplace(name, std::move(results[i])).second)
+      error(DiagnosticKind::value, locations_.of(node), "`" + std::string(name) + "` is computed twice");
+  }
+}
+
+Values GraphReader::inline_graph(std::string_view graph, Values inputs, Environment& around, const SourceLocation& location) {
+  const std::vector<std::string_view> declared = Call::graph_inputs(graph);
+  const std::vector<std::string_view> wanted = Call::graph_outputs(graph);
+  if (around.depth >= kMostDepth || declared.size() != inputs.size()) {
+    error(DiagnosticKind::unsupported, location,
+          around.depth >= kMostDepth
+              ? "graphs and functions lie too deep inside each other"
+              : "the graph inside takes " + std::to_string(declared.size()) + " values and is given " + std::to_string(inputs.size()));
+    return Values(wanted.size());
+  }
+  Environment names;
+  names.outer = &around;
+  names.depth = around.depth + 1;
+  for (std::size_t i = 0; i < declared.size(); ++i) names.values.emplace(declared[i], std::move(inputs[i]));
+  for_each(graph, kGraphInitializer, [&](std::string_view bytes) { declare_initializer(parse_tensor(bytes), names, true); });
+  read_nodes(graph, kGraphNode, names);
+  Values results;
+  for (const std::string_view name : wanted) {
+    const Value* value = names.find(name);
+    if (!value && !exhausted())
+      error(DiagnosticKind::unknown, location, "the graph inside gives `" + std::string(name) + "`, which is not computed");
+    results.push_back(value ? *value : Value());
+  }
+  return results;
+}
+
+Values GraphReader::inline_function(const FunctionProto& function, const NodeProto& node, Values operands, Environment& names) {
+  const SourceLocation location = locations_.of(node);
+  const Values poison(node.outputs.size());
+  if (names.depth >= kMostDepth) {
+    error(DiagnosticKind::unsupported, location, "functions call each other too deeply, or without an end");
+    return poison;
+  }
+  if (operands.size() > function.inputs.size() || node.outputs.size() > function.outputs.size()) {
+    error(DiagnosticKind::type, location,
+          "the function `" + std::string(function.name) + "` takes " + std::to_string(function.inputs.size()) + " values and gives " +
+              std::to_string(function.outputs.size()));
+    return poison;
+  }
+  Environment inside;
+  inside.function = &function;
+  inside.given = &node.attributes;
+  inside.caller = &names;
+  inside.depth = names.depth + 1;
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    if (!node.inputs[i].empty()) inside.values.emplace(function.inputs[i], std::move(operands[i]));
+  for (std::size_t i = 0; i < function.inputs.size(); ++i)
+    if (i >= node.inputs.size() || node.inputs[i].empty()) inside.absent.insert(function.inputs[i]);
+  tracer_.push_scope(std::string(node.name.empty() ? function.name : node.name), location);
+  read_nodes(function.message, kFunctionNode, inside);
+  tracer_.pop_scope();
+  Values results;
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    const Value* value = inside.find(function.outputs[i]);
+    if (!value && !node.outputs[i].empty() && !exhausted())
+      error(DiagnosticKind::unknown, location,
+            "the function `" + std::string(function.name) + "` does not compute its result `" + std::string(function.outputs[i]) + "`");
+    results.push_back(value ? *value : Value());
+  }
+  return results;
+}
+
+void GraphReader::report_missing() {
+  for (const auto& [op, missing] : missing_) {
+    std::string message = "the operator `" + op + "` is not supported";
+    if (missing.count > 1) message += "; the model has it " + std::to_string(missing.count) + " times";
+    std::string names;
+    for (const std::string& name : missing.nodes) names += (names.empty() ? "" : ", ") + ("`" + name + "`");
+    if (missing.count > 1 && !names.empty()) message += ": " + names + (missing.count > missing.nodes.size() ? ", …" : "");
+    error(DiagnosticKind::unsupported, missing.location, message);
+  }
+}
+
+void GraphReader::read_outputs(std::string_view graph, Environment& names) {
+  for_each(graph, kGraphOutput, [&](std::string_view bytes) {
+    const ValueInfo info = parse_value_info(bytes);
+    const SourceLocation location = locations_.named("output", info.name);
+    const Value* value = names.find(info.name);
+    if (!value) return error(DiagnosticKind::unknown, location, "no node computes this output");
+    if (value->poisoned()) return;
+    if (value->sequence) return error(DiagnosticKind::unsupported, location, "a sequence cannot be a result");
+    tracer_.output(std::string(info.name), value->part.operand(), location);
+    if (value->count) tracer_.output(std::string(info.name) + ".count", value->count->operand(), location);
+  });
+}
+
+std::string GraphReader::advice(const Operand& operand) const {
+  const std::optional<std::vector<ValueId>> inputs = known_.unknown_inputs(operand.value);
+  const Graph& graph = tracer_.graph();
+  if (!inputs || inputs->empty()) return ", and it depends on data";
+  std::string flags;
+  for (const ValueId input : *inputs) {
+    const std::string& name = graph.values[input].name;
+    if (is_floating(graph.values[input].type.dtype) && graph.values[input].type.elements() > 1)
+      return ", and it depends on the data of `" + name + "`";
+    flags += (flags.empty() ? "" : " ") + ("--constant " + name + "=VALUE");
+  }
+  return "; if it is the same in every run, give it with " + flags;
+}
+
+}  // namespace cleave::models::onnx

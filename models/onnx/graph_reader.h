@@ -1,0 +1,98 @@
+// GraphReader: the nodes of a graph of the file, in order, each by the lowering of its operator; graphs inside of nodes and functions of
+// the model in place. Everything goes to the Tracer.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "graph/trace/tracer.h"
+#include "models/model.h"
+#include "models/onnx/known_values.h"
+#include "models/onnx/locations.h"
+#include "models/onnx/proto.h"
+#include "models/onnx/tensors.h"
+#include "models/onnx/value.h"
+
+namespace cleave::models::onnx {
+
+/// The names that are visible somewhere: those of a graph, and of the graphs around it.
+struct Environment {
+  std::unordered_map<std::string_view, Value> values;
+  Environment* outer = nullptr;
+
+  // Of a function's body: what the caller gave for its attributes, and the operator sets that it is written in.
+  const FunctionProto* function = nullptr;
+  const std::vector<AttributeProto>* given = nullptr;
+  Environment* caller = nullptr;      ///< where the given attributes are themselves to be looked up
+  std::set<std::string_view> absent;  ///< inputs of the function that the caller left out
+  int depth = 0;                      ///< of graphs and functions inside each other
+
+  [[nodiscard]] const Value* find(std::string_view name) const;
+  /// Whether it is an input of a function that the caller left out.
+  [[nodiscard]] bool lacks(std::string_view name) const;
+};
+
+class GraphReader {
+ public:
+  GraphReader(Tracer& tracer, Locations& locations, Tensors& tensors, const ModelProto& model, const ModelOptions& options);
+
+  /// The graph of the model: declarations, nodes, outputs.
+  void read_model();
+  /// A graph inside of a node, with values for its inputs. Poison where it cannot be read.
+  Values inline_graph(std::string_view graph, Values inputs, Environment& around, const SourceLocation& location);
+
+  [[nodiscard]] Tracer& tracer() { return tracer_; }
+  [[nodiscard]] KnownValues& known() { return known_; }
+  [[nodiscard]] Tensors& tensors() { return tensors_; }
+  [[nodiscard]] const ModelOptions& options() const { return options_; }
+  /// What would make a value known, for messages: "; give it with --constant shape=…", or why nothing would.
+  [[nodiscard]] std::string advice(const Operand& operand) const;
+  void use_bound(const std::string& node) { bounds_used_.insert(node); }
+
+ private:
+  struct Missing {
+    std::size_t count = 0;
+    std::vector<std::string> nodes;  ///< the first ones
+    SourceLocation location;
+  };
+
+  // declarations.cpp
+  void declare_initializers(std::string_view graph, Environment& names);
+  void declare_inputs(std::string_view graph, Environment& names);
+  Value declare_input(const ValueInfo& info);
+  std::optional<TensorType> input_type(const ValueInfo& info, DType dtype);
+  Value frozen(const ValueInfo& info, const TensorType& type);
+  void check_options_used();
+
+  void read_nodes(std::string_view message, std::uint32_t field, Environment& names);
+  void read_node(const NodeProto& node, Environment& names);
+  void read_outputs(std::string_view graph, Environment& names);
+  Values lower(const NodeProto& node, const Values& operands, const SourceLocation& location, Environment& names);
+  Values inline_function(const FunctionProto& function, const NodeProto& node, Values operands, Environment& names);
+  void bind(const NodeProto& node, Values results, Environment& names);
+  void declare_initializer(const TensorProto& tensor, Environment& names, bool nested);
+  [[nodiscard]] std::optional<Values> operands_of(const NodeProto& node, const SourceLocation& location, Environment& names);
+  [[nodiscard]] int version_of(std::string_view domain, const Environment& names) const;
+  const FunctionProto* function_of(const NodeProto& node) const;
+  void report_missing();
+  void error(DiagnosticKind kind, const SourceLocation& location, std::string message, std::vector<Note> notes = {});
+  [[nodiscard]] bool exhausted() const;
+
+  Tracer& tracer_;
+  Locations& locations_;
+  Tensors& tensors_;
+  const ModelProto& model_;
+  const ModelOptions& options_;
+  KnownValues known_;
+  std::map<std::string, FunctionProto, std::less<>> functions_;  ///< by "domain:name:overload"
+  std::map<std::string, Missing> missing_;                       ///< operators that are not read, by name
+  std::set<std::string> bounds_used_;
+  std::vector<std::pair<std::string, std::string>> open_sizes_;  ///< of inputs: what is open, and the flag that closes it
+};
+
+}  // namespace cleave::models::onnx

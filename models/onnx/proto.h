@@ -1,0 +1,117 @@
+// The messages of an ONNX file (https://github.com/onnx/onnx, onnx.proto) as views into its bytes: names and texts are parts of the file,
+// and long lists stay there and are walked. `check_messages` has looked at every field first, so that reading cannot fail here.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "graph/base/result.h"
+#include "models/onnx/wire.h"
+
+namespace cleave::models::onnx {
+
+/// How deep graphs may lie inside graphs (arms of If, bodies of Loop and Scan).
+inline constexpr int kMostNestedGraphs = 64;
+
+/// Whether `file` is an ONNX model by its wire format, to the last field of every message; else where it is not, as an Error (file) without
+/// a place. Looks at no weight. Takes time proportional to the number of fields, and no memory.
+Status check_messages(std::string_view file);
+
+struct TensorProto {
+  std::string_view name;
+  std::vector<std::int64_t> dims;
+  std::int64_t data_type = 0;
+  std::optional<std::string_view> raw_data;
+  bool external = false;
+  std::string_view message;  ///< lists of values and the external place are walked there
+};
+
+/// An axis of a declared type: a size, a name, or neither.
+struct Dimension {
+  std::optional<std::int64_t> size;
+  std::string_view name;
+};
+
+/// An input or output as declared.
+struct ValueInfo {
+  std::string_view name;
+  enum class Kind : std::uint8_t { none, tensor, sequence, map, optional, sparse_tensor, opaque } kind = Kind::none;
+  std::int64_t element_type = 0;               ///< tensors only, as the next
+  std::optional<std::vector<Dimension>> dims;  ///< nothing: not even the number of axes is said
+};
+
+struct AttributeProto {
+  std::string_view name;
+  std::string_view reference;  ///< to an attribute of the function that holds the node
+  std::string_view message;
+
+  // The value, of the kind that the operator defines; nothing where the file holds another.
+  [[nodiscard]] std::optional<std::int64_t> integer() const;
+  [[nodiscard]] std::optional<float> number() const;
+  [[nodiscard]] std::optional<std::string_view> text() const;
+  [[nodiscard]] std::optional<TensorProto> tensor() const;
+  [[nodiscard]] std::optional<std::string_view> graph() const;  ///< a GraphProto
+  [[nodiscard]] std::vector<std::int64_t> integers() const;
+  [[nodiscard]] std::vector<float> numbers() const;
+  [[nodiscard]] std::vector<std::string_view> texts() const;
+};
+
+struct NodeProto {
+  std::string_view name, op_type, domain, overload;
+  std::vector<std::string_view> inputs, outputs;
+  std::vector<AttributeProto> attributes;
+  std::string_view message;
+
+  /// A value of `metadata_props`.
+  [[nodiscard]] std::optional<std::string_view> metadata(std::string_view key) const;
+};
+
+struct OpsetImport {
+  std::string_view domain;
+  std::int64_t version = 0;
+};
+
+/// A function of the model, to be inlined.
+struct FunctionProto {
+  std::string_view name, domain, overload;
+  std::vector<std::string_view> inputs, outputs;
+  std::vector<OpsetImport> opsets;
+  std::vector<AttributeProto> defaults;  ///< of attributes that a caller may leave out
+  std::string_view message;              ///< holds the nodes
+};
+
+struct ModelProto {
+  std::int64_t ir_version = 0;
+  std::string_view producer;
+  std::string_view graph;  ///< a GraphProto
+  std::vector<OpsetImport> opsets;
+  std::vector<std::string_view> functions;  ///< each a FunctionProto
+};
+
+// Numbers of fields that hold lists of messages in a graph and in a function, for `for_each`.
+inline constexpr std::uint32_t kGraphNode = 1, kGraphName = 2, kGraphInitializer = 5, kGraphInput = 11, kGraphOutput = 12,
+                               kGraphValueInfo = 13, kGraphSparseInitializer = 15, kFunctionNode = 7;
+
+/// Calls `f` with the bytes of each field `number` of a message, in order.
+template <class F>
+void for_each(std::string_view message, std::uint32_t number, F&& f) {
+  Fields fields(message);
+  while (const std::optional<Field> field = fields.next())
+    if (field->number == number && field->kind == Field::Kind::bytes) f(field->bytes);
+}
+
+ModelProto parse_model(std::string_view message);
+FunctionProto parse_function(std::string_view message);
+NodeProto parse_node(std::string_view message);
+TensorProto parse_tensor(std::string_view message);
+ValueInfo parse_value_info(std::string_view message);
+/// Key and value of an entry such as those of metadata_props and external_data.
+std::pair<std::string_view, std::string_view> parse_entry(std::string_view message);
+/// The name of a graph.
+std::string_view graph_name(std::string_view graph);
+
+}  // namespace cleave::models::onnx

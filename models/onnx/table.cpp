@@ -1,0 +1,46 @@
+#include "models/onnx/table.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace cleave::models::onnx {
+namespace {
+
+/// All rows, by operator and version.
+std::vector<Lowering> sorted_rows() {
+  std::vector<Lowering> rows;
+  for (const auto family : {activation_lowerings, creation_lowerings, elementwise_lowerings, shape_lowerings}) {
+    const std::span<const Lowering> part = family();
+    rows.insert(rows.end(), part.begin(), part.end());
+  }
+  std::sort(rows.begin(), rows.end(), [](const Lowering& a, const Lowering& b) { return a.op != b.op ? a.op < b.op : a.since < b.since; });
+  return rows;
+}
+
+const std::vector<Lowering>& rows() {
+  static const std::vector<Lowering> all = sorted_rows();
+  return all;
+}
+
+}  // namespace
+
+const Lowering* find_lowering(std::string_view op, int version) {
+  const auto& all = rows();
+  const auto behind = std::upper_bound(all.begin(), all.end(), std::pair(op, version), [](const auto& wanted, const Lowering& row) {
+    return wanted.first != row.op ? wanted.first < row.op : wanted.second < row.since;
+  });
+  return behind != all.begin() && std::prev(behind)->op == op ? &*std::prev(behind) : nullptr;
+}
+
+std::span<const std::string_view> lowered_ops() {
+  static const std::vector<std::string_view> names = [] {
+    std::vector<std::string_view> found;
+    for (const Lowering& row : rows())
+      if (found.empty() || found.back() != row.op) found.push_back(row.op);
+    return found;
+  }();
+  return names;
+}
+
+}  // namespace cleave::models::onnx

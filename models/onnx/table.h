@@ -1,0 +1,36 @@
+// The operators that cleave reads, with the version from which on each lowering holds: one list a family, one function an operator.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "models/onnx/value.h"
+
+namespace cleave::models::onnx {
+
+/// The versions of operator sets that are read.
+inline constexpr int kOldestVersion = 1, kNewestVersion = 28;
+
+class Call;
+
+struct Lowering {
+  std::string_view op;  ///< with its domain in front where that is not ai.onnx: "ai.onnx.preview.training.Adam"
+  int since;            ///< of several rows of an operator, the last one that is not newer than the node holds
+  Values (*lower)(Call& call);
+  std::string_view function = {};  ///< of the vocabulary, for lowerings that serve several operators: Call::function()
+  bool takes_bounded = false;      ///< operands whose size depends on data
+  bool takes_sequences = false;
+};
+
+/// The row for an operator, null if there is none.
+const Lowering* find_lowering(std::string_view op, int version);
+/// Every operator that is read, sorted, for messages and documents.
+std::span<const std::string_view> lowered_ops();
+
+// The families, each a file of this folder with its name.
+std::span<const Lowering> elementwise_lowerings();  ///< Add … Xor
+std::span<const Lowering> activation_lowerings();   ///< Elu … Softplus
+std::span<const Lowering> creation_lowerings();     ///< Constant … RandomUniformLike
+std::span<const Lowering> shape_lowerings();        ///< Reshape … Tile
+
+}  // namespace cleave::models::onnx

@@ -1,0 +1,217 @@
+#include "models/onnx/tensors.h"
+
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <system_error>
+
+namespace cleave::models::onnx {
+namespace {
+
+struct ElementType {
+  std::string_view name;
+  std::optional<DType> dtype;
+};
+
+// By number of TensorProto.DataType.
+constexpr std::array<ElementType, 29> kElementTypes = {{{"undefined", {}},
+                                                        {"float", DType::f32},
+                                                        {"uint8", DType::u8},
+                                                        {"int8", DType::i8},
+                                                        {"uint16", DType::u16},
+                                                        {"int16", DType::i16},
+                                                        {"int32", DType::i32},
+                                                        {"int64", DType::i64},
+                                                        {"string", {}},
+                                                        {"bool", DType::boolean},
+                                                        {"float16", DType::f16},
+                                                        {"double", DType::f64},
+                                                        {"uint32", DType::u32},
+                                                        {"uint64", DType::u64},
+                                                        {"complex64", {}},
+                                                        {"complex128", {}},
+                                                        {"bfloat16", DType::bf16},
+                                                        {"float8e4m3fn", {}},
+                                                        {"float8e4m3fnuz", {}},
+                                                        {"float8e5m2", {}},
+                                                        {"float8e5m2fnuz", {}},
+                                                        {"uint4", {}},
+                                                        {"int4", {}},
+                                                        {"float4e2m1", {}},
+                                                        {"float8e8m0", {}},
+                                                        {"uint2", {}},
+                                                        {"int2", {}},
+                                                        {"float6e2m3", {}},
+                                                        {"float6e3m2", {}}}};
+
+Error refused(const TensorProto& tensor, const std::string& why) {
+  return {"tensor `" + std::string(tensor.name) + "` " + why, {}, ErrorKind::user};
+}
+
+/// Numbers of the fields of a TensorProto that hold values as lists.
+constexpr std::uint32_t kFloatData = 4, kInt32Data = 5, kInt64Data = 7, kDoubleData = 10, kUint64Data = 11;
+
+std::uint32_t list_field(DType dtype) {
+  switch (dtype) {
+    case DType::f32: return kFloatData;
+    case DType::f64: return kDoubleData;
+    case DType::i64: return kInt64Data;
+    case DType::u32:
+    case DType::u64: return kUint64Data;
+    case DType::f16:
+    case DType::bf16:
+    case DType::i32:
+    case DType::i16:
+    case DType::i8:
+    case DType::u16:
+    case DType::u8:
+    case DType::boolean: break;
+  }
+  return kInt32Data;
+}
+
+/// Calls `f` with the bits of each value of a list, as a word; halves are written as their 16 bits.
+template <class F>
+void for_each_word(std::string_view message, DType dtype, const F& f) {
+  const std::uint32_t wanted = list_field(dtype);
+  const std::size_t width = wanted == kFloatData ? 4 : wanted == kDoubleData ? 8 : 0;
+  Fields fields(message);
+  while (const std::optional<Field> field = fields.next()) {
+    if (field->number != wanted) continue;
+    if (field->kind != Field::Kind::bytes) {
+      f(field->word);
+      continue;
+    }
+    std::string_view packed = field->bytes;
+    if (width == 0)
+      while (const std::optional<std::uint64_t> word = take_varint(packed)) f(*word);
+    for (; width > 0 && packed.size() >= width; packed.remove_prefix(width)) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, packed.data(), width);
+      f(word);
+    }
+  }
+}
+
+Result<Array> from_list(const TensorProto& tensor, TensorType type) {
+  std::int64_t count = 0;
+  for_each_word(tensor.message, type.dtype, [&](std::uint64_t) { ++count; });
+  if (count != type.elements())
+    return refused(tensor, "holds " + std::to_string(count) + " values, and its shape " + to_string(type.shape) + " has " +
+                               std::to_string(type.elements()));
+  const auto size = static_cast<std::size_t>(size_of(type.dtype));
+  const bool boolean = type.dtype == DType::boolean;
+  Result<Array> array = Array::allocate(std::move(type));
+  if (!array) return array;
+  std::byte* to = array->mutable_bytes();
+  for_each_word(tensor.message, array->dtype(), [&](std::uint64_t word) {
+    if (boolean) word = word != 0 ? 1 : 0;
+    std::memcpy(to, &word, size);  // little-endian: the low bytes
+    to += size;
+  });
+  return array;
+}
+
+/// bool is 0 or 1; a byte that is neither would be undefined behaviour wherever it is read.
+bool holds_bools(std::string_view bytes) {
+  for (const char byte : bytes)
+    if (static_cast<unsigned char>(byte) > 1) return false;
+  return true;
+}
+
+std::optional<std::int64_t> number(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return code == std::errc() && end == text.data() + text.size() && value >= 0 ? std::optional(value) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<DType> element_type(std::int64_t data_type) {
+  if (data_type < 0 || data_type >= static_cast<std::int64_t>(kElementTypes.size())) return std::nullopt;
+  return kElementTypes[static_cast<std::size_t>(data_type)].dtype;
+}
+
+std::string element_type_name(std::int64_t data_type) {
+  if (data_type < 0 || data_type >= static_cast<std::int64_t>(kElementTypes.size())) return "type " + std::to_string(data_type);
+  return std::string(kElementTypes[static_cast<std::size_t>(data_type)].name);
+}
+
+Result<TensorType> Tensors::type(const TensorProto& tensor) {
+  const std::optional<DType> dtype = element_type(tensor.data_type);
+  if (!dtype) return refused(tensor, "has elements of " + element_type_name(tensor.data_type) + ", which cleave does not have");
+  TensorType type{*dtype, tensor.dims};
+  if (!checked_bytes(type)) return refused(tensor, "is too large or has a negative extent: " + to_string(type.shape));
+  return type;
+}
+
+Result<Array> Tensors::read(const TensorProto& tensor) {
+  Result<TensorType> type = Tensors::type(tensor);
+  if (!type) return type.error();
+  if (tensor.external) return external(tensor, *type);
+  if (!tensor.raw_data) return from_list(tensor, *std::move(type));
+  if (static_cast<std::int64_t>(tensor.raw_data->size()) != type->bytes())
+    return refused(tensor, "holds " + std::to_string(tensor.raw_data->size()) + " bytes, and " + to_string(*type) + " has " +
+                               std::to_string(type->bytes()));
+  Result<Array> array = raw(*type, *tensor.raw_data, file_);
+  return array ? array : refused(tensor, array.error().message);
+}
+
+Result<Array> Tensors::raw(const TensorType& type, std::string_view bytes, const std::shared_ptr<const MappedFile>& holder) const {
+  if (type.dtype == DType::boolean && !holds_bools(bytes)) return Error{"holds a bool that is neither 0 nor 1", {}};
+  const auto address = reinterpret_cast<std::uintptr_t>(bytes.data());
+  if (holder && address % static_cast<std::uintptr_t>(size_of(type.dtype)) == 0)
+    return Array::borrow(type, bytes.data(), [holder] {});  // the map stays for as long as somebody reads it
+  Result<Array> array = Array::allocate(type);
+  if (array && !bytes.empty()) std::memcpy(array->mutable_bytes(), bytes.data(), bytes.size());
+  return array;
+}
+
+Result<Array> Tensors::external(const TensorProto& tensor, const TensorType& type) {
+  std::string location;
+  std::int64_t offset = 0;
+  std::optional<std::int64_t> length;
+  bool numbers = true;
+  for_each(tensor.message, 13, [&](std::string_view bytes) {
+    const auto [key, value] = parse_entry(bytes);
+    if (key == "location") location = value;
+    if (key != "offset" && key != "length") return;
+    const std::optional<std::int64_t> given = number(value);
+    numbers = numbers && given.has_value();
+    if (key == "offset") offset = given.value_or(0);
+    if (key == "length") length = given;
+  });
+  if (!numbers || location.empty()) return refused(tensor, "does not say where its external data lie");
+  Result<std::shared_ptr<const MappedFile>> file = open(location);
+  if (!file) return refused(tensor, file.error().message);
+  const auto held = static_cast<std::int64_t>((*file)->bytes().size());
+  if (length.value_or(type.bytes()) != type.bytes())
+    return refused(tensor, "has " + std::to_string(*length) + " bytes of external data, and " + to_string(type) + " has " +
+                               std::to_string(type.bytes()));
+  if (offset > held || type.bytes() > held - offset)
+    return refused(tensor, "reaches beyond the end of its external data `" + location + "`");
+  const std::string_view bytes = (*file)->bytes().substr(static_cast<std::size_t>(offset), static_cast<std::size_t>(type.bytes()));
+  Result<Array> array = raw(type, bytes, *file);
+  return array ? array : refused(tensor, array.error().message);
+}
+
+Result<std::shared_ptr<const MappedFile>> Tensors::open(const std::string& location) {
+  if (const auto found = opened_.find(location); found != opened_.end()) return found->second;
+  namespace fs = std::filesystem;
+  const Error outside{"has external data outside of the model's folder: `" + location + "`", {}};
+  const fs::path relative = fs::path(location).lexically_normal();
+  if (folder_.empty() || location.find('\0') != std::string::npos || relative.is_absolute() || relative.empty()) return outside;
+  fs::path path = folder_;
+  for (const fs::path& part : relative) {
+    if (part == "..") return outside;
+    path /= part;
+    std::error_code failure;
+    if (fs::is_symlink(path, failure)) return Error{"has external data behind a link: `" + location + "`", {}};
+  }
+  Result<std::shared_ptr<const MappedFile>> file = MappedFile::open(path.string());
+  if (!file) return Error{"has external data that cannot be had: " + file.error().message, {}};
+  opened_.emplace(location, *file);
+  return file;
+}
+
+}  // namespace cleave::models::onnx
