@@ -144,7 +144,11 @@ std::optional<std::string_view> Call::unread() const {
 // --- what is known -------------------------------------------------------------------------------------------------------------------
 
 std::optional<Array> Call::known(std::size_t i) const {
-  return has(i) && !operands_[i].sequence ? reader_.known().of(operands_[i].part.operand()) : std::nullopt;
+  return i < operands_.size() ? known(operands_[i]) : std::nullopt;
+}
+
+std::optional<Array> Call::known(const Value& value) const {
+  return value.sequence ? std::nullopt : reader_.known().of(value.part.operand());
 }
 
 std::optional<std::vector<double>> Call::known_numbers(std::size_t i, std::string_view what) {

@@ -76,6 +76,7 @@ class Call : public Composer {
   // --- what is known while the file is read ----------------------------------------------------------------------------------------
   /// The operand's value, if it follows from constants, shapes and frozen inputs alone.
   [[nodiscard]] std::optional<Array> known(std::size_t i) const;
+  [[nodiscard]] std::optional<Array> known(const Value& value) const;  ///< the same of any value
   /// The same as integers in row-major order. Where it is not known this is reported, with what would make it known: `what` says what
   /// depends on it ("the shape of the result").
   [[nodiscard]] std::optional<std::vector<std::int64_t>> known_integers(std::size_t i, std::string_view what);

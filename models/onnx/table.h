@@ -28,9 +28,10 @@ const Lowering* find_lowering(std::string_view op, int version);
 std::span<const std::string_view> lowered_ops();
 
 // The families, each a file of this folder with its name.
-std::span<const Lowering> elementwise_lowerings();  ///< Add … Xor
-std::span<const Lowering> activation_lowerings();   ///< Elu … Softplus
-std::span<const Lowering> creation_lowerings();     ///< Constant … RandomUniformLike
-std::span<const Lowering> shape_lowerings();        ///< Reshape … Tile
+std::span<const Lowering> elementwise_lowerings();   ///< Add … Xor
+std::span<const Lowering> activation_lowerings();    ///< Elu … Softplus
+std::span<const Lowering> control_flow_lowerings();  ///< If, Loop, Scan
+std::span<const Lowering> creation_lowerings();      ///< Constant … RandomUniformLike
+std::span<const Lowering> shape_lowerings();         ///< Reshape … Tile
 
 }  // namespace cleave::models::onnx
