@@ -1,0 +1,129 @@
+"""What a run of the cases tells: on the terminal, in a folder, and as docs/onnx.md."""
+import collections
+import json
+import re
+import shlex
+import shutil
+import subprocess
+
+import listing
+
+NAMES = {"none": "host", "simulated": "simulated accelerator"}
+
+
+def totals(every, found, devices):
+    """A line a device: how many pass, by suite."""
+    lines = []
+    for device in devices:
+        counts = collections.Counter(case.suite for case in every if found[f"{case.suite}/{case.name}", device].passes)
+        states = collections.Counter(result.state for (_, of), result in found.items() if of == device)
+        suites = ", ".join(f"{suite} {counts[suite]} of {total}" for suite, total in collections.Counter(case.suite for case in every).items())
+        lines.append(f"{NAMES[device]}: {states['pass']} of {len(every)} pass ({suites}); {states['error']} end with an error, "
+                     f"{states['differs']} differ, {states['broken']} are broken")
+    return "\n".join(lines)
+
+
+def tell(found, devices):
+    """For who works on some cases: everything that does not pass, and a count."""
+    seen = set()
+    for (case, device), result in sorted(found.items()):
+        if not result.passes and (case, result.text) not in seen:
+            seen.add((case, result.text))
+            print(f"{case} [{device}] {result.state}\n{_indented(result.text)}\n    {shlex.join(result.words)}")
+    print(counts(found, devices))
+
+
+def counts(found, devices):
+    lines = []
+    for device in devices:
+        states = collections.Counter(result.state for (_, of), result in found.items() if of == device)
+        lines.append(f"{NAMES[device]}: " + ", ".join(f"{count} {state}" for state, count in sorted(states.items())))
+    return "\n".join(lines)
+
+
+def _indented(text):
+    return "\n".join(f"    {line}" for line in text.splitlines()[:12])
+
+
+def keep(folder, root, chosen, found):
+    """A folder for each case that does not pass: model.onnx, model.txt, its data, run.sh."""
+    import onnx
+    for case in chosen:
+        name = f"{case.suite}/{case.name}"
+        failed = [(device, result) for (of, device), result in found.items() if of == name and not result.passes]
+        if not failed:
+            continue
+        to = folder / case.suite / case.name
+        shutil.copytree(root / case.suite / case.name, to, dirs_exist_ok=True)
+        (to / "model.txt").write_text(onnx.printer.to_text(onnx.load(to / "model.onnx")) + "\n", encoding="utf-8")
+        script = ["#!/bin/sh", 'cd "$(dirname "$0")"']
+        for device, result in failed:
+            words = [re.sub(r"/\S*/(out_\d+|count_\d+)\.npy$", r"\1.npy", word) for word in result.words]
+            words = [word.replace(f"{root / case.suite / case.name}/", "") for word in words]
+            script += [f"# {device}: {result.state}", *(f"#   {line}" for line in result.text.splitlines()), shlex.join(words)]
+        (to / "run.sh").write_text("\n".join(script) + "\n", encoding="utf-8")
+        (to / "run.sh").chmod(0o755)
+
+
+def group(reason):
+    """Reasons that differ in names only are one. Which operator, which element type is no mere name."""
+    missing = re.match(r"the operator `[^`]*` is not supported", reason)
+    return missing[0] if missing else re.sub(r"(?<!operator )`[^`]*`", "`…`", reason)
+
+
+def summary(found):
+    """What does not pass, by reason, the most frequent first."""
+    groups = collections.defaultdict(set)
+    for (case, _), result in found.items():
+        if not result.passes:
+            groups[group(listing.reason(result))].add(case)
+    return [f"{len(names):5} {text}  ({min(names)})" for text, names in sorted(groups.items(), key=lambda each: (-len(each[1]), each[0]))]
+
+
+def write_document(path, every, found, cleave):
+    path.write_text("".join(f"{line}\n" for line in _document(every, found, cleave)), encoding="utf-8")
+
+
+def _document(every, found, cleave):
+    import onnx
+    yield from ("# ONNX: what is read, and what the conformance cases say", "",
+                "Written by `tests/onnx/check.py --update`. How to use ONNX models: [guide/onnx.md](guide/onnx.md).", "")
+    yield from _conformance(every, found, onnx.__version__)
+    yield from _operations(cleave)
+    yield from _failures(found)
+
+
+def _conformance(every, found, version):
+    devices = sorted({device for _, device in found})
+    yield from ("## Conformance", "", f"The cases of the `onnx` package {version}: a case passes where all its outputs are those expected within rtol 1e-3",
+                "and atol 1e-6 (f16 and bf16: 1e-2), integers and bool exactly. Of operations with random results types and shapes",
+                "are compared. Inputs that decide shapes are given by `--constant`, as the error without it says.", "",
+                f"| suite | cases | {' | '.join(NAMES[device] for device in devices)} |", f"|---|---:|{'---:|' * len(devices)}")
+    suites = collections.Counter(case.suite for case in every)
+    for suite, total in suites.items():
+        passes = [sum(found[f"{case.suite}/{case.name}", device].passes for case in every if case.suite == suite) for device in devices]
+        yield f"| {suite} | {total} | {' | '.join(map(str, passes))} |"
+    passes = [sum(result.passes for (_, of), result in found.items() if of == device) for device in devices]
+    yield from (f"| all | {len(every)} | {' | '.join(map(str, passes))} |", "",
+                "Every other case ends with exit code 1 and an error that names the node.", "")
+
+
+def _operations(cleave):
+    done = subprocess.run([str(cleave), "onnx-ops", "--json"], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        return
+    yield from ("## Operations", "", "| op | opsets |", "|---|---|")
+    for op in json.loads(done.stdout)["ops"]:
+        yield f"| {op['name']} | {op['opsets']} |"
+    yield ""
+
+
+def _failures(found):
+    yield from ("## What does not pass", "")
+    groups = collections.defaultdict(set)
+    for (case, _), result in found.items():
+        if not result.passes:
+            groups[group(listing.reason(result))].add(case)
+    yield from ("| cases | reason | such as |", "|---:|---|---|")
+    for text, names in sorted(groups.items(), key=lambda each: (-len(each[1]), each[0])):
+        yield f"| {len(names)} | {text.replace('|', chr(92) + '|')} | {min(names)} |"

@@ -1,0 +1,5 @@
+"""Models that lie in packages of PyPI."""
+
+
+def entries():
+    return ()
