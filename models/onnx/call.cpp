@@ -201,16 +201,23 @@ Part Call::integers_constant(const std::vector<std::int64_t>& values, DType dtyp
   return constant(std::move(array));
 }
 
-Part Call::number_as(DType dtype, double value) {
-  Array array(TensorType{dtype, {}});
+Part Call::numbers_constant(const std::vector<double>& values, DType dtype, Shape shape) {
+  Array array(TensorType{dtype, std::move(shape)});
+  CLEAVE_CHECK(array.size() == static_cast<std::int64_t>(values.size()), "wrong number of values");
   dispatch(dtype, [&](auto zero) {
     using T = decltype(zero);
-    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
-      *array.template mutable_data<T>() = T(static_cast<float>(value));
-    else
-      *array.template mutable_data<T>() = static_cast<T>(value);
+    std::transform(values.begin(), values.end(), array.template mutable_data<T>(), [](double value) {
+      if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+        return T(static_cast<float>(value));
+      else
+        return static_cast<T>(value);
+    });
   });
   return constant(std::move(array));
+}
+
+Part Call::number_as(DType dtype, double value) {
+  return numbers_constant({value}, dtype, {});
 }
 
 std::optional<int> Call::axis(std::int64_t axis, int rank) {

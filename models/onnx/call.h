@@ -94,6 +94,8 @@ class Call : public Composer {
   }
   /// A number as a scalar of that element type.
   Part number_as(DType dtype, double value);
+  /// Numbers in row-major order as elements of that type.
+  Part numbers_constant(const std::vector<double>& values, DType dtype, Shape shape);
   /// `axis` counted from the front, for values of `rank` axes; nothing and reported if there is no such axis.
   std::optional<int> axis(std::int64_t axis, int rank);
   std::optional<std::vector<std::int64_t>> axes(const std::vector<std::int64_t>& axes, int rank);

@@ -10,7 +10,8 @@ namespace {
 /// All rows, by operator and version.
 std::vector<Lowering> sorted_rows() {
   std::vector<Lowering> rows;
-  for (const auto family : {activation_lowerings, control_flow_lowerings, creation_lowerings, elementwise_lowerings, shape_lowerings}) {
+  for (const auto family : {activation_lowerings, control_flow_lowerings, convolution_lowerings, creation_lowerings, elementwise_lowerings,
+                            pooling_lowerings, shape_lowerings}) {
     const std::span<const Lowering> part = family();
     rows.insert(rows.end(), part.begin(), part.end());
   }

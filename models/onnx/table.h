@@ -32,6 +32,8 @@ std::span<const Lowering> elementwise_lowerings();   ///< Add … Xor
 std::span<const Lowering> activation_lowerings();    ///< Elu … Softplus
 std::span<const Lowering> control_flow_lowerings();  ///< If, Loop, Scan
 std::span<const Lowering> creation_lowerings();      ///< Constant … RandomUniformLike
+std::span<const Lowering> convolution_lowerings();   ///< Conv … Col2Im
+std::span<const Lowering> pooling_lowerings();       ///< AveragePool … RoiAlign
 std::span<const Lowering> shape_lowerings();         ///< Reshape … Tile
 
 }  // namespace cleave::models::onnx

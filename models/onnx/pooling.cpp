@@ -1,0 +1,248 @@
+// Pools: windows over images, whole channels, regions; and the way back from a pool.
+#include "graph/ops/pooling.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "models/onnx/windows.h"
+
+namespace cleave::models::onnx {
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+
+/// With what the vocabulary's pools have beside; nothing after a mistake.
+std::optional<Attributes> pool_attributes(Call& c) {
+  Attributes attributes = window_attributes(c);
+  auto kernel = c.integers("kernel_shape");
+  if (!kernel) {
+    c.mistake(DiagnosticKind::value, "`" + std::string(c.op()) + "` needs `kernel_shape`");
+    return std::nullopt;
+  }
+  attributes.set("kernel_shape", *std::move(kernel));
+  attributes.set("ceil_mode", c.flag("ceil_mode"));
+  return attributes;
+}
+
+Values average_pool(Call& c) {
+  auto attributes = pool_attributes(c);
+  if (!attributes) return c.poison();
+  attributes->set("count_include_pad", c.flag("count_include_pad"));
+  return {c("avg_pool", {c[0]}, *std::move(attributes))};
+}
+
+// --- max_pool with the places of what it finds -------------------------------------------------------------------------------------------
+
+/// Of each window the places in its channel that it covers, [windows, taps] in row-major order: padding stands for the first of them, so
+/// that the first largest element is where it was. Nothing if a window covers none.
+std::optional<Integers> covered_places(const ops::Window& window) {
+  Integers places;
+  for (std::int64_t p = 0; p < window.outs(); ++p) {
+    const std::int64_t row = p / window[2].out, at[] = {row / window[1].out, row % window[1].out, p % window[2].out};
+    Integers found;
+    for (std::int64_t tap = 0; tap < window.taps(); ++tap) {
+      const std::int64_t upper = tap / window[2].kernel,
+                         taps[] = {upper / window[1].kernel, upper % window[1].kernel, tap % window[2].kernel};
+      std::int64_t place = 0;
+      for (std::size_t axis = 0; axis < ops::kMostSpatial; ++axis) {
+        const std::int64_t on_axis = window[axis].first(at[axis]) + taps[axis] * window[axis].dilation;
+        place = place < 0 || on_axis < 0 || on_axis >= window[axis].in ? -1 : place * window[axis].in + on_axis;
+      }
+      if (place >= 0) found.push_back(place);
+    }
+    if (found.empty()) return std::nullopt;
+    places.insert(places.end(), static_cast<std::size_t>(window.taps()) - found.size(), found[0]);
+    places.insert(places.end(), found.begin(), found.end());
+  }
+  return places;
+}
+
+/// The same place where columns are counted before rows: ONNX's `storage_order` 1.
+std::int64_t by_columns(const ops::Window& window, std::int64_t place) {
+  const std::int64_t last = place % window[2].in, upper = place / window[2].in, middle = upper % window[1].in, first = upper / window[1].in;
+  const bool three = window[0].in > 1;
+  return three ? first + window[0].in * (middle + window[1].in * last) : middle + window[1].in * last;
+}
+
+/// Counted through the whole of x.
+std::optional<Part> indices_of_largest(Call& c, const Shape& result, const Attributes& attributes, bool columns) {
+  const ops::Window window = ops::pool_window(c[0].type(), attributes);
+  const auto places = covered_places(window);
+  if (!places) return std::nullopt;
+  const Shape x = c[0].shape();
+  const std::int64_t windows = window.outs(), taps = window.taps();
+  const Part elements = c("take", {c.reshape(c[0], {x[0], x[1], window.ins()}), c.integers_constant(*places)}, {{"axis", std::int64_t{2}}});
+  const Part by_window = c.reshape(elements, {x[0], x[1], windows, taps});
+  const Part largest = c("argmax", {by_window}, {{"axis", Integers{-1}}, {"keepdims", true}});
+  Integers counted = *places, channels(static_cast<std::size_t>(x[0] * x[1]));
+  if (columns)
+    std::transform(counted.begin(), counted.end(), counted.begin(), [&](std::int64_t place) { return by_columns(window, place); });
+  for (std::size_t i = 0; i < channels.size(); ++i) channels[i] = static_cast<std::int64_t>(i) * window.ins();
+  const Part table = c.reshape(c.integers_constant(counted), {1, 1, windows, taps});
+  const Part in_channel = c("take_along_axis", {table, largest});
+  return c.reshape(c.add(in_channel, c.reshape(c.integers_constant(channels), {x[0], x[1], 1, 1})), result);
+}
+
+Values max_pool(Call& c) {
+  const auto attributes = pool_attributes(c);
+  const bool columns = c.flag("storage_order");
+  if (!attributes) return c.poison();
+  const Part y = c.as(c[0].dtype(), c("max_pool", {c[0]}, *attributes));  // of integers it gives f32
+  if (!c.wants(1) || y.operand().poisoned()) return {y, Value()};
+  const auto indices = indices_of_largest(c, y.shape(), *attributes, columns);
+  return indices ? Values{y, *indices} : c.unsupported("with indices of a window that lies in the padding");
+}
+
+// --- norms -------------------------------------------------------------------------------------------------------------------------------
+
+/// `p` was a number first.
+double exponent(Call& c) {
+  const bool number = c.node().op_type == "LpPool" || c.node().op_type == "GlobalLpPool" ? c.version() < 2 : false;
+  return number ? c.number("p", 2) : static_cast<double>(c.integer("p", 2));
+}
+
+/// Windows that end where x ends or behind it, with all of their padding said, so that each has all of its taps.
+Attributes whole_windows(const ops::Window& window, std::size_t axes, Attributes attributes) {
+  Integers pads(2 * axes, 0);
+  for (std::size_t i = 0; i < axes; ++i) {
+    const ops::WindowAxis& axis = window[ops::kMostSpatial - axes + i];
+    pads[i] = axis.before;
+    pads[axes + i] = std::max<std::int64_t>(0, (axis.out - 1) * axis.stride - axis.before + axis.span() - axis.in);
+  }
+  attributes.set("pads", std::move(pads));
+  attributes.set("count_include_pad", true);
+  attributes.set("ceil_mode", false);
+  attributes.erase("auto_pad");
+  return attributes;
+}
+
+/// The sum of powers is the mean of each window with its padding times its taps.
+Values lp_pool(Call& c) {
+  const auto attributes = pool_attributes(c);
+  const double p = exponent(c);
+  if (!attributes) return c.poison();
+  if (c("avg_pool", {c[0]}, *attributes).operand().poisoned()) return c.poison();  // its mistakes are told; it is not used
+  const ops::Window window = ops::pool_window(c[0].type(), *attributes);
+  const Part x = c("abs", {c[0]});
+  const Part powers = p == 1 ? x : p == 2 ? c("square", {c[0]}) : c("pow", {x, c.number_as(x.dtype(), p)});
+  const auto axes = static_cast<std::size_t>(c[0].rank() - 2);
+  const Part mean = c("avg_pool", {powers}, whole_windows(window, axes, *attributes));
+  const Part sum = c.multiply(mean, c.number_as(x.dtype(), static_cast<double>(window.taps())));
+  return {p == 1 ? sum : p == 2 ? c("sqrt", {sum}) : c("pow", {sum, c.number_as(x.dtype(), 1 / p)})};
+}
+
+Attributes over_channels(const Part& x) {
+  Integers axes(static_cast<std::size_t>(std::max(0, x.rank() - 2)));
+  std::iota(axes.begin(), axes.end(), std::int64_t{2});
+  return {{"axis", std::move(axes)}, {"keepdims", true}};
+}
+
+Values global_lp_pool(Call& c) {
+  Attributes attributes = over_channels(c[0]);
+  attributes.set("ord", exponent(c));
+  return {c("vector_norm", {c[0]}, std::move(attributes))};
+}
+
+/// The mean or the largest of each channel, whatever the number of axes behind it.
+Values global_pool(Call& c) {
+  return {c(c.function(), {c[0]}, over_channels(c[0]))};
+}
+
+// --- back from a pool --------------------------------------------------------------------------------------------------------------------
+
+/// Each element where its index leads in what the pool was given, else 0.
+Values max_unpool(Call& c) {
+  const auto kernel = c.integers("kernel_shape");
+  const Attributes window = window_attributes(c);
+  const Shape x = c[0].shape();
+  if (!kernel || x.size() != kernel->size() + 2) return c.mistake(DiagnosticKind::value, "`MaxUnpool` needs a `kernel_shape` for its axes");
+  const std::size_t axes = kernel->size();
+  const auto strides = window.get_or<Integers>("strides", Integers(axes, 1)), pads = window.get_or<Integers>("pads", Integers(2 * axes, 0));
+  if (strides.size() != axes || pads.size() != 2 * axes)
+    return c.mistake(DiagnosticKind::value, "`MaxUnpool`: `strides` or `pads` do not fit");
+  Shape shape = {x[0], x[1]};
+  for (std::size_t i = 0; i < axes; ++i) shape.push_back((x[i + 2] - 1) * strides[i] - pads[i] - pads[axes + i] + (*kernel)[i]);
+  const std::int64_t elements = std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+  const Part zeros = c("zeros", {}, {{"shape", Shape{elements}}, {"dtype", c[0].dtype()}});
+  const Part flat = c("scatter", {zeros, c.reshape(c[1], {-1}), c.reshape(c[0], {-1})});
+  const Part y = c.reshape(flat, shape);
+  if (!c.has(2)) return {y};
+  const auto wanted = c.known_integers(2, "the shape of its result");
+  if (!wanted) return c.poison();
+  Integers widths;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (wanted->size() != shape.size() || (*wanted)[i] < shape[i])
+      return c.unsupported("to " + to_string(Shape(*wanted)) + ", where its windows give " + to_string(shape) + ",");
+    widths.insert(widths.end(), {0, (*wanted)[i] - shape[i]});
+  }
+  return {*wanted == shape ? y : c("pad", {y}, {{"widths", std::move(widths)}})};
+}
+
+// --- regions -----------------------------------------------------------------------------------------------------------------------------
+
+Values roi_align(Call& c) {
+  const std::string mode = c.text("mode", "avg");
+  const std::string coordinates = c.version() < 16 ? "output_half_pixel" : c.text("coordinate_transformation_mode", "half_pixel");
+  return {c("roi_align", {c[0], c[1], c[2]},
+            {{"output_height", c.integer("output_height", 1)},
+             {"output_width", c.integer("output_width", 1)},
+             {"sampling_ratio", c.integer("sampling_ratio", 0)},
+             {"spatial_scale", c.number("spatial_scale", 1)},
+             {"mode", mode},
+             {"coordinates", coordinates}})};
+}
+
+/// Which elements along an axis lie in which bin of which region: [regions, bins, extent].
+Part in_bins(Call& c, const Part& first, const Part& last, std::int64_t bins, std::int64_t extent) {
+  const Part size = c("maximum", {c.add(c.subtract(last, first), 1), 1});
+  const Part step = c.divide(size, static_cast<double>(bins));
+  const Part bin = c.reshape(c("arange", {}, {{"start", bins}, {"dtype", first.dtype()}}), {bins, 1});
+  const Part at = c("arange", {}, {{"start", extent}, {"dtype", first.dtype()}});
+  const Part begin = c.add(c("floor", {c.multiply(bin, step)}), first), end = c.add(c("ceil", {c.multiply(c.add(bin, 1), step)}), first);
+  return c("logical_and", {c("greater_equal", {at, begin}), c("less", {at, end})});
+}
+
+/// The largest element of each bin, 0 where it is empty: first along the rows of each, then along the columns.
+Values max_roi_pool(Call& c) {
+  const auto pooled = c.integers("pooled_shape");
+  const double scale = c.number("spatial_scale", 1);
+  const Shape x = c[0].shape(), regions = c[1].shape();
+  if (!pooled || pooled->size() != 2 || x.size() != 4 || regions.size() != 2 || regions[1] != 5)
+    return c.mistake(DiagnosticKind::shape, "`MaxRoiPool` takes images, regions of 5 numbers, and a `pooled_shape` of 2");
+  const auto column = [&](std::int64_t at) {
+    return c("slice", {c[1]}, {{"starts", Integers{0, at}}, {"stops", Integers{regions[0], at + 1}}});
+  };
+  const auto corner = [&](std::int64_t at) {  // rounded, halves away from 0
+    const Part place = c.multiply(column(at), scale);
+    return c.reshape(c("trunc", {c.add(place, c("copysign", {c.number_as(place.dtype(), 0.5), place}))}), {regions[0], 1, 1});
+  };
+  const Part image = c.as(DType::i64, c.reshape(column(0), {regions[0]}));
+  const Part images = c("take", {c[0], image}, {{"axis", std::int64_t{0}}});
+  const Part low = c("full", {}, {{"shape", Shape{}}, {"value", -std::numeric_limits<double>::infinity()}, {"dtype", c[0].dtype()}});
+  const Part in_rows = c.reshape(in_bins(c, corner(2), corner(4), (*pooled)[0], x[2]), {regions[0], 1, (*pooled)[0], x[2], 1});
+  const Part in_columns = c.reshape(in_bins(c, corner(1), corner(3), (*pooled)[1], x[3]), {regions[0], 1, 1, (*pooled)[1], x[3]});
+  const Part by_rows = c("where", {in_rows, c.reshape(images, {regions[0], x[1], 1, x[2], x[3]}), low});
+  const Part rows = c("max", {by_rows}, {{"axis", Integers{3}}});
+  const Part by_columns_too = c("where", {in_columns, c.reshape(rows, {regions[0], x[1], (*pooled)[0], 1, x[3]}), low});
+  const Part most = c("max", {by_columns_too}, {{"axis", Integers{4}}});
+  return {c("where", {c("equal", {most, low}), c.number_as(c[0].dtype(), 0), most})};
+}
+
+}  // namespace
+
+std::span<const Lowering> pooling_lowerings() {
+  static constexpr Lowering kRows[] = {
+      {"AveragePool", 1, average_pool},
+      {"GlobalAveragePool", 1, global_pool, "mean"},
+      {"GlobalLpPool", 1, global_lp_pool},
+      {"GlobalMaxPool", 1, global_pool, "max"},
+      {"LpPool", 1, lp_pool},
+      {"MaxPool", 1, max_pool},
+      {"MaxRoiPool", 1, max_roi_pool},
+      {"MaxUnpool", 9, max_unpool},
+      {"RoiAlign", 10, roi_align},
+  };
+  return kRows;
+}
+
+}  // namespace cleave::models::onnx
