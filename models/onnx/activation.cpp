@@ -1,19 +1,173 @@
-// Activation functions.
+// Activation functions, and those along an axis: softmax and its like.
+#include <functional>
+
 #include "models/onnx/broadcasting.h"
 
 namespace cleave::models::onnx {
 namespace {
+
+using Integers = std::vector<std::int64_t>;
+
+Part times(Call& c, const Part& x, double factor) {
+  return factor == 1 ? x : c.multiply(x, factor);
+}
 
 Values relu(Call& c) {
   c.ignore({"consumed_inputs"});
   return {c("relu", {c[0]})};
 }
 
+Values elu(Call& c) {
+  c.ignore({"consumed_inputs"});
+  const Part& x = c[0];
+  return {c("where", {c("less", {x, 0}), times(c, c("expm1", {x}), c.number("alpha", 1)), x})};
+}
+
+Values celu(Call& c) {
+  const double alpha = c.number("alpha", 1);
+  const Part below = times(c, c("expm1", {times(c, c[0], 1 / alpha)}), alpha);
+  return {c.add(c("relu", {c[0]}), c("minimum", {below, 0}))};
+}
+
+Values selu(Call& c) {
+  c.ignore({"consumed_inputs"});
+  const bool old = c.version() < 6;
+  const double alpha = c.number("alpha", old ? 1.6732F : 1.67326319217681884765625),
+               gamma = c.number("gamma", old ? 1.0507F : 1.05070102214813232421875);
+  const Part& x = c[0];
+  return {times(c, c("where", {c("greater", {x, 0}), x, times(c, c("expm1", {x}), alpha)}), gamma)};
+}
+
+Values leaky_relu(Call& c) {
+  c.ignore({"consumed_inputs"});
+  const Part& x = c[0];
+  return {c("where", {c("less", {x, 0}), times(c, x, c.number("alpha", 0.01F)), x})};
+}
+
+/// Before version 7 a slope of several elements lies along the channels.
+Values prelu(Call& c) {
+  c.ignore({"consumed_inputs"});
+  const Part& x = c[0];
+  Part slope = c[1];
+  if (c.version() < 7 && slope.type().elements() > 1 && x.rank() > 1) slope = along_axis(c, slope, 1, x.rank());
+  if (broadcast(slope.shape(), x.shape()) != x.shape())
+    return c.mistake(DiagnosticKind::shape,
+                     "`PRelu`: the slope " + to_string(slope.type()) + " does not broadcast to " + to_string(x.type()));
+  return {c("where", {c("less", {x, 0}), c.multiply(x, slope), x})};
+}
+
+Values hard_sigmoid(Call& c) {
+  c.ignore({"consumed_inputs"});
+  const Part line = c.add(times(c, c[0], c.number("alpha", 0.2F)), c.number("beta", 0.5));
+  return {c("clip", {line, 0, 1})};
+}
+
+Values hard_swish(Call& c) {
+  return {c.multiply(c[0], c("clip", {c.add(c.multiply(c[0], 1.0 / 6), 0.5), 0, 1}))};
+}
+
+/// The approximation `x / 2 * (1 + tanh(u))` is `x * sigmoid(2 * u)`.
+Values gelu(Call& c) {
+  const std::string approximate = c.text("approximate", "none");
+  if (approximate == "none") return {c("gelu", {c[0]})};
+  if (approximate != "tanh") return c.unsupported("with `approximate` = \"" + approximate + "\"");
+  constexpr double kFactor = 1.5957691216057308;  // 2 * sqrt(2 / pi)
+  const Part& x = c[0];
+  const Part inner = c.multiply(x, c.add(c.multiply(c("square", {x}), 0.044715 * kFactor), kFactor));
+  return {c.multiply(x, c("sigmoid", {inner}))};
+}
+
+Part softplus_of(Call& c, const Part& x) {
+  return c("logaddexp", {x, 0});
+}
+
+Values softplus(Call& c) {
+  return {softplus_of(c, c[0])};
+}
+
+Values mish(Call& c) {
+  return {c.multiply(c[0], c("tanh", {softplus_of(c, c[0])}))};
+}
+
+Values softsign(Call& c) {
+  return {c.divide(c[0], c.add(c("abs", {c[0]}), 1))};
+}
+
+Values thresholded_relu(Call& c) {
+  return {c("where", {c("greater", {c[0], c.number("alpha", 1)}), c[0], 0})};
+}
+
+Values shrink(Call& c) {
+  const Part& x = c[0];
+  const double limit = c.number("lambd", 0.5), bias = c.number("bias", 0);
+  const Part up = bias == 0 ? x : c.add(x, bias), down = bias == 0 ? x : c.subtract(x, bias);
+  return {c.as(x.dtype(), c("where", {c("less", {x, -limit}), up, c("where", {c("greater", {x, limit}), down, 0})}))};
+}
+
+Part swish_of(Call& c, const Part& x) {
+  return c.multiply(x, c("sigmoid", {times(c, x, c.number("alpha", 1))}));
+}
+
+Values swish(Call& c) {
+  return {swish_of(c, c[0])};
+}
+
+Values swiglu(Call& c) {
+  if (c[0].shape() != c[1].shape())
+    return c.mistake(DiagnosticKind::shape, "`SwiGLU` of " + to_string(c[0].type()) + " and " + to_string(c[1].type()) + ", which differ");
+  return {c.multiply(swish_of(c, c[0]), c[1])};
+}
+
+/// Since version 13 along one axis. Before, over all axes from one on, as one.
+Values along_axes(Call& c, const std::function<Part(const Part& x, int axis)>& function) {
+  const int rank = c[0].rank();
+  const std::optional<int> axis = c.axis(c.integer("axis", c.version() >= 13 || rank < 2 ? -1 : 1), rank);
+  if (!axis) return c.poison();
+  if (c.version() >= 13 || *axis + 1 == rank) return {function(c[0], *axis)};
+  const Shape shape = c[0].shape();
+  Shape flat(shape.begin(), shape.begin() + *axis);
+  std::int64_t count = 1;
+  for (auto each = shape.begin() + *axis; each != shape.end(); ++each) count *= *each;
+  flat.push_back(count);
+  return {c.reshape(function(c.reshape(c[0], flat), *axis), shape)};
+}
+
+Values softmax(Call& c) {
+  return along_axes(c, [&](const Part& x, int axis) { return c(c.function(), {x}, {{"axis", std::int64_t{axis}}}); });
+}
+
+Values hardmax(Call& c) {
+  return along_axes(c, [&](const Part& x, int axis) {
+    const auto at = static_cast<std::int64_t>(axis);
+    const Part largest = c("argmax", {x}, {{"axis", Integers{at}}});
+    const Part hot = c("one_hot", {largest}, {{"depth", x.shape()[static_cast<std::size_t>(axis)]}, {"dtype", x.dtype()}});
+    return axis + 1 == x.rank() ? hot : c("moveaxis", {hot}, {{"source", Integers{-1}}, {"destination", Integers{at}}});
+  });
+}
+
 }  // namespace
 
 std::span<const Lowering> activation_lowerings() {
   static constexpr Lowering kRows[] = {
+      {"Celu", 12, celu},
+      {"Elu", 1, elu},
+      {"Gelu", 20, gelu},
+      {"HardSigmoid", 1, hard_sigmoid},
+      {"HardSwish", 14, hard_swish},
+      {"Hardmax", 1, hardmax},
+      {"LeakyRelu", 1, leaky_relu},
+      {"LogSoftmax", 1, softmax, "log_softmax"},
+      {"Mish", 18, mish},
+      {"PRelu", 1, prelu},
       {"Relu", 1, relu},
+      {"Selu", 1, selu},
+      {"Shrink", 9, shrink},
+      {"Softmax", 1, softmax, "softmax"},
+      {"Softplus", 1, softplus},
+      {"Softsign", 1, softsign},
+      {"SwiGLU", 28, swiglu},
+      {"Swish", 24, swish},
+      {"ThresholdedRelu", 1, thresholded_relu},
   };
   return kRows;
 }

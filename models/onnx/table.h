@@ -28,12 +28,17 @@ const Lowering* find_lowering(std::string_view op, int version);
 std::span<const std::string_view> lowered_ops();
 
 // The families, each a file of this folder with its name.
-std::span<const Lowering> elementwise_lowerings();   ///< Add … Xor
-std::span<const Lowering> activation_lowerings();    ///< Elu … Softplus
-std::span<const Lowering> control_flow_lowerings();  ///< If, Loop, Scan
-std::span<const Lowering> creation_lowerings();      ///< Constant … RandomUniformLike
-std::span<const Lowering> convolution_lowerings();   ///< Conv … Col2Im
-std::span<const Lowering> pooling_lowerings();       ///< AveragePool … RoiAlign
-std::span<const Lowering> shape_lowerings();         ///< Reshape … Tile
+std::span<const Lowering> activation_lowerings();     ///< Celu … ThresholdedRelu
+std::span<const Lowering> control_flow_lowerings();   ///< If, Loop, Scan
+std::span<const Lowering> convolution_lowerings();    ///< Conv … Col2Im
+std::span<const Lowering> creation_lowerings();       ///< Constant … RandomUniformLike
+std::span<const Lowering> elementwise_lowerings();    ///< Add … Xor
+std::span<const Lowering> loss_lowerings();           ///< NegativeLogLikelihoodLoss, SoftmaxCrossEntropyLoss
+std::span<const Lowering> normalization_lowerings();  ///< BatchNormalization … RMSNormalization
+std::span<const Lowering> pooling_lowerings();        ///< AveragePool … RoiAlign
+std::span<const Lowering> product_lowerings();        ///< Einsum, Gemm, MatMul
+std::span<const Lowering> quantization_lowerings();   ///< DequantizeLinear … QuantizeLinear
+std::span<const Lowering> shape_lowerings();          ///< Reshape … Tile
+std::span<const Lowering> training_lowerings();       ///< Adagrad, Adam, Momentum
 
 }  // namespace cleave::models::onnx

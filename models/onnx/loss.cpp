@@ -1,0 +1,56 @@
+// Losses of classification.
+#include "models/onnx/call.h"
+
+namespace cleave::models::onnx {
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+
+/// From logarithms of probabilities [n, classes, ...], labels [n, ...] and perhaps a weight for each class. What has the label
+/// `ignore_index`, which need not be one of a class, counts for nothing.
+Values likelihood_loss(Call& c, const Part& logarithms) {
+  const std::optional<std::int64_t> ignore = c.integer("ignore_index");
+  const std::string reduction = c.text("reduction", "mean");
+  const DType dtype = logarithms.dtype();
+  Part labels = c[1], ignored, weights;
+  if (ignore) {
+    ignored = c("equal", {labels, c.number_as(labels.dtype(), static_cast<double>(*ignore))});
+    labels = c("where", {ignored, 0, labels});
+  }
+  const Part picked =
+      c("take_along_axis", {logarithms, c("expand_dims", {labels}, {{"axis", std::int64_t{1}}})}, {{"axis", std::int64_t{1}}});
+  Part loss = c("negative", {c("squeeze", {picked}, {{"axis", Integers{1}}})});
+  if (c.has(2)) weights = c("take", {c[2], labels}, {{"axis", std::int64_t{0}}});
+  if (ignore) weights = c.has(2) ? c("where", {ignored, 0, weights}) : c.as(dtype, c("logical_not", {ignored}));
+  const bool weighted = c.has(2) || ignore;
+  if (weighted) loss = c.multiply(loss, weights);
+  if (reduction == "none") return {loss};
+  if (reduction == "sum") return {c("sum", {loss})};
+  if (reduction != "mean")
+    return c.mistake(DiagnosticKind::value, "`" + std::string(c.op()) + "`: `reduction` is none, sum or mean, not " + reduction);
+  return {weighted ? c.divide(c("sum", {loss}), c("sum", {weights})) : c("mean", {loss})};
+}
+
+Values negative_log_likelihood_loss(Call& c) {
+  return likelihood_loss(c, c[0]);
+}
+
+Values softmax_cross_entropy_loss(Call& c) {
+  const Part logarithms = c("log_softmax", {c[0]}, {{"axis", std::int64_t{1}}});
+  Values results = likelihood_loss(c, logarithms);
+  results.resize(1);
+  results.emplace_back(logarithms);
+  return results;
+}
+
+}  // namespace
+
+std::span<const Lowering> loss_lowerings() {
+  static constexpr Lowering kRows[] = {
+      {"NegativeLogLikelihoodLoss", 12, negative_log_likelihood_loss},
+      {"SoftmaxCrossEntropyLoss", 12, softmax_cross_entropy_loss},
+  };
+  return kRows;
+}
+
+}  // namespace cleave::models::onnx

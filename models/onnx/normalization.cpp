@@ -1,0 +1,165 @@
+// Normalizations: by the statistics of a batch, of layers, groups and instances, and by norms.
+#include <algorithm>
+
+#include "models/onnx/broadcasting.h"
+
+namespace cleave::models::onnx {
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+
+double epsilon(Call& c) {
+  return c.number("epsilon", 1e-5F);
+}
+
+/// Operands of one element type, the widest of them: the vocabulary's functions take no others.
+Parts alike(Call& c, Parts parts) {
+  DType widest = parts[0].dtype();
+  for (const Part& part : parts) widest = promote(widest, part.dtype());
+  for (Part& part : parts) part = c.as(widest, part);
+  return parts;
+}
+
+// --- over the batch ----------------------------------------------------------------------------------------------------------------------
+
+/// What training gives beside its result: the running statistics, and before version 14 those of this batch.
+Values train(Call& c, Parts operands) {
+  const double momentum = c.number("momentum", 0.9F);
+  const Part x = c.as(promote(c[0].dtype(), DType::f32), c[0]);
+  Integers axes;
+  for (int axis = 0; axis < x.rank(); ++axis)
+    if (axis != 1) axes.push_back(axis);
+  const Part mean = c("mean", {x}, {{"axis", axes}}), variance = c("var", {x}, {{"axis", axes}});
+  const auto running = [&](const Part& before, const Part& now) {
+    return c.as(before.dtype(), c.add(c.multiply(before, momentum), c.multiply(now, 1 - momentum)));
+  };
+  operands[3] = mean, operands[4] = variance;
+  Values results{c.as(c[0].dtype(), c("batch_norm", alike(c, operands), {{"epsilon", epsilon(c)}}))};
+  results.insert(results.end(), {running(c[3], mean), running(c[4], variance)});
+  if (c.version() < 14) results.insert(results.end(), {c.as(c[3].dtype(), mean), c.as(c[4].dtype(), variance)});
+  return results;
+}
+
+/// Before version 14 a node that gives more than one result is one of training.
+Values batch_normalization(Call& c) {
+  c.ignore({"consumed_inputs", "momentum"});
+  if (c.version() < 9 && !c.flag("spatial", true)) return c.unsupported("with `spatial` = 0");
+  const bool trains = c.version() >= 14 ? c.flag("training_mode") : c.results() > 1 && !(c.version() < 7 && c.flag("is_test"));
+  if (c.version() < 7) c.ignore({"is_test"});
+  if (trains) return train(c, c.parts());
+  return {c.as(c[0].dtype(), c("batch_norm", alike(c, c.parts()), {{"epsilon", epsilon(c)}}))};
+}
+
+// --- over the last axes ------------------------------------------------------------------------------------------------------------------
+
+/// Whether an operand broadcasts to the normalized axes alone, as the vocabulary's functions want it.
+bool meets_rows(Call& c, std::size_t i, int axis) {
+  const Shape shape = c[0].shape(), rows(shape.begin() + axis, shape.end());
+  return !c.has(i) || broadcast(c[i].shape(), rows) == rows;
+}
+
+/// By the function itself where its scale and bias fit, else behind it.
+Part over_rows(Call& c, std::string_view function, int axis) {
+  const Attributes attributes{{"axis", std::int64_t{axis}}, {"epsilon", epsilon(c)}};
+  if (c.has(1) && meets_rows(c, 1, axis) && meets_rows(c, 2, axis)) return c(function, alike(c, c.parts()), attributes);
+  Part y = c(function, {c[0]}, attributes);
+  if (c.has(1)) y = c.multiply(y, c[1]);
+  return c.has(2) ? c.add(y, c[2]) : y;
+}
+
+/// The same in its parts, two of which are results too.
+Values layer_with_statistics(Call& c, int axis, DType statistics) {
+  const Part x = c.as(promote(c[0].dtype(), DType::f32), c[0]);
+  Integers axes;
+  for (std::int64_t each = axis; each < x.rank(); ++each) axes.push_back(each);
+  const Attributes over{{"axis", axes}, {"keepdims", true}};
+  const Part mean = c("mean", {x}, over), distance = c.subtract(x, mean);
+  const Part factor = c("rsqrt", {c.add(c("mean", {c("square", {distance})}, over), epsilon(c))});
+  Part y = c.multiply(c.multiply(distance, factor), c[1]);
+  if (c.has(2)) y = c.add(y, c[2]);
+  return {c.as(c[0].dtype(), y), c.as(statistics, mean), c.as(statistics, factor)};
+}
+
+Values layer_normalization(Call& c) {
+  const DType statistics = c.has_attribute("stash_type") ? c.dtype("stash_type").value_or(DType::f32) : DType::f32;
+  const std::optional<int> axis = c.axis(c.integer("axis", -1), c[0].rank());
+  if (!axis) return c.poison();
+  if (c.wants(1) || c.wants(2)) return layer_with_statistics(c, *axis, statistics);
+  return {c.as(c[0].dtype(), over_rows(c, "layer_norm", *axis))};
+}
+
+/// The result is of the scale's type.
+Values rms_normalization(Call& c) {
+  c.ignore({"stash_type"});  // f32, or what is wider
+  const std::optional<int> axis = c.axis(c.integer("axis", -1), c[0].rank());
+  return axis ? Values{c.as(c[1].dtype(), over_rows(c, "rms_norm", *axis))} : c.poison();
+}
+
+// --- over groups and channels ------------------------------------------------------------------------------------------------------------
+
+/// Before version 21 scale and bias are given for each group, then for each channel.
+Values group_normalization(Call& c) {
+  c.ignore({"stash_type"});
+  const std::optional<std::int64_t> groups = c.integer("num_groups");
+  const Shape shape = c[0].shape();
+  if (!groups || shape.size() < 2 || *groups < 1 || shape[1] % *groups != 0)
+    return c.mistake(DiagnosticKind::value,
+                     "`GroupNormalization` needs `num_groups` that divide the channels of " + to_string(c[0].type()));
+  Parts operands = alike(c, c.parts());
+  if (c.version() < 21 && *groups != shape[1])
+    for (std::size_t i = 1; i < operands.size(); ++i) operands[i] = c("repeat", {operands[i]}, {{"repeats", shape[1] / *groups}});
+  return {c.as(c[0].dtype(), c("group_norm", operands, {{"num_groups", *groups}, {"epsilon", epsilon(c)}}))};
+}
+
+Values instance_normalization(Call& c) {
+  c.ignore({"consumed_inputs"});
+  return {c("instance_norm", c.parts(), {{"epsilon", epsilon(c)}})};
+}
+
+// --- others ------------------------------------------------------------------------------------------------------------------------------
+
+Values lp_normalization(Call& c) {
+  return {c("lp_norm", {c[0]}, {{"axis", c.integer("axis", -1)}, {"p", c.integer("p", 2)}})};
+}
+
+/// The sum over neighbouring channels, divided by their number, is a pool over the axis of channels.
+Values lrn(Call& c) {
+  const std::optional<std::int64_t> size = c.integer("size");
+  const Shape shape = c[0].shape();
+  if (!size || *size < 1 || shape.size() < 2) return c.mistake(DiagnosticKind::value, "`LRN` needs a `size` of 1 or more, and channels");
+  std::int64_t rest = 1;
+  for (std::size_t axis = 2; axis < shape.size(); ++axis) rest *= shape[axis];
+  const Part squares = c.reshape(c("square", {c[0]}), {shape[0], 1, shape[1], rest});
+  const std::int64_t before = (*size - 1) / 2;
+  const Attributes window{
+      {"kernel_shape", Integers{*size, 1}}, {"pads", Integers{before, 0, *size - 1 - before, 0}}, {"count_include_pad", true}};
+  const Part means = c.reshape(c("avg_pool", {squares}, window), shape);
+  const double alpha = c.number("alpha", 1e-4F), beta = c.number("beta", 0.75), bias = c.number("bias", 1);
+  return {c.divide(c[0], c("pow", {c.add(c.multiply(means, alpha), bias), beta}))};
+}
+
+Values mean_variance_normalization(Call& c) {
+  const Attributes over{{"axis", c.integers("axes").value_or(Integers{0, 2, 3})}, {"keepdims", true}};
+  const Part x = c.as(promote(c[0].dtype(), DType::f32), c[0]);
+  const Part distance = c.subtract(x, c("mean", {x}, over));
+  const Part deviation = c("sqrt", {c("mean", {c("square", {distance})}, over)});
+  return {c.as(c[0].dtype(), c.divide(distance, c.add(deviation, 1e-9)))};
+}
+
+}  // namespace
+
+std::span<const Lowering> normalization_lowerings() {
+  static constexpr Lowering kRows[] = {
+      {"BatchNormalization", 1, batch_normalization},
+      {"GroupNormalization", 18, group_normalization},
+      {"InstanceNormalization", 1, instance_normalization},
+      {"LRN", 1, lrn},
+      {"LayerNormalization", 17, layer_normalization},
+      {"LpNormalization", 1, lp_normalization},
+      {"MeanVarianceNormalization", 9, mean_variance_normalization},
+      {"RMSNormalization", 23, rms_normalization},
+  };
+  return kRows;
+}
+
+}  // namespace cleave::models::onnx

@@ -1,0 +1,47 @@
+// Matrix products.
+#include "models/onnx/call.h"
+
+namespace cleave::models::onnx {
+namespace {
+
+Values matmul(Call& c) {
+  return {c("matmul", {c[0], c[1]})};
+}
+
+/// A factor that is an attribute: integers stay what they are.
+Part scaled(Call& c, const Part& x, double factor) {
+  return factor == 1 ? x : c.as(x.dtype(), c.multiply(x, factor));
+}
+
+/// A transposed operand is read as it lies: products take `transpose` into them.
+Values gemm(Call& c) {
+  c.ignore({"broadcast"});  // of versions below 7: C broadcasts in any case
+  const double alpha = c.number("alpha", 1), beta = c.number("beta", 1);
+  const Part a = c.flag("transA") ? c("transpose", {c[0]}) : c[0];
+  const Part b = c.flag("transB") ? c("transpose", {c[1]}) : c[1];
+  const Part product = scaled(c, c("matmul", {a, b}), alpha);
+  if (!c.has(2) || beta == 0) return {product};
+  if (broadcast(c[2].shape(), product.shape()) != product.shape())
+    return c.mistake(DiagnosticKind::shape,
+                     "`Gemm`: C, " + to_string(c[2].type()) + ", does not broadcast to " + to_string(product.type()));
+  return {c.add(product, scaled(c, c[2], beta))};
+}
+
+Values einsum(Call& c) {
+  const std::optional<std::string> equation = c.text("equation");
+  if (!equation) return c.mistake(DiagnosticKind::value, "`Einsum` needs an `equation`");
+  return {c("einsum", c.parts(), {{"equation", *equation}})};
+}
+
+}  // namespace
+
+std::span<const Lowering> product_lowerings() {
+  static constexpr Lowering kRows[] = {
+      {"Einsum", 12, einsum},
+      {"Gemm", 1, gemm},
+      {"MatMul", 1, matmul},
+  };
+  return kRows;
+}
+
+}  // namespace cleave::models::onnx

@@ -1,0 +1,135 @@
+// Quantization: numbers to steps of a scale and back, and products of such steps.
+#include "models/onnx/broadcasting.h"
+
+namespace cleave::models::onnx {
+namespace {
+
+/// Scales and zero points of one element are for the whole tensor, with or without an axis.
+Part whole_or_vector(Call& c, const Part& part) {
+  return part.rank() > 0 && part.type().elements() == 1 ? c.reshape(part, {}) : part;
+}
+
+// --- to steps and back -------------------------------------------------------------------------------------------------------------------
+
+/// How a scale lies: one for all, one an index of an axis, or one a block of an axis.
+struct Granularity {
+  std::int64_t axis = 0;
+  std::int64_t block = 0;  ///< 0: no blocks
+};
+
+std::optional<Granularity> granularity(Call& c) {
+  const Part &x = c[0], &scale = c[1];
+  const std::int64_t given = c.integer("axis", 1), block = c.integer("block_size", 0);
+  if (scale.type().elements() == 1) return Granularity{};
+  const std::optional<int> axis = c.axis(x.rank() == 1 ? 0 : given, x.rank());
+  if (!axis) return std::nullopt;
+  if (block == 0) return Granularity{*axis, 0};
+  Shape wanted = x.shape();
+  std::int64_t& extent = wanted[static_cast<std::size_t>(*axis)];
+  if (block > 0) extent = (extent + block - 1) / block;
+  if (block > 0 && scale.shape() == wanted) return Granularity{*axis, block};
+  c.mistake(DiagnosticKind::shape, "`" + std::string(c.op()) + "`: a scale " + to_string(scale.type()) + " is not one for each " +
+                                       std::to_string(block) + " elements of axis " + std::to_string(*axis) + " of " + to_string(x.type()));
+  return std::nullopt;
+}
+
+/// A number for each block, as it meets the blocks' elements.
+Part of_blocks(Call& c, const Part& blocks, const Granularity& by) {
+  const Part repeated = c("repeat", {blocks}, {{"repeats", by.block}, {"axis", by.axis}});
+  const Shape shape = c[0].shape();
+  if (repeated.shape() == shape) return repeated;
+  return c("slice", {repeated}, {{"starts", Shape(shape.size(), 0)}, {"stops", shape}});
+}
+
+Values quantize_linear(Call& c) {
+  c.ignore({"saturate"});  // of element types that cleave lacks
+  const std::optional<DType> wanted = c.dtype("output_dtype"),
+                             precision = c.integer("precision", 0) == 0 ? std::nullopt : c.dtype("precision");
+  const std::optional<Granularity> by = granularity(c);
+  if (!by || (c.integer("output_dtype", 0) != 0 && !wanted)) return c.poison();
+  Part x = is_floating(c[0].dtype()) ? c[0] : c.as(DType::f32, c[0]), scale = whole_or_vector(c, c[1]);
+  const DType dtype = c.has(2) ? c[2].dtype() : wanted.value_or(DType::u8);
+  if (precision) x = c.as(*precision, x), scale = c.as(*precision, scale);
+  if (by->block == 0) {
+    Parts operands{x, scale};
+    if (c.has(2)) operands.push_back(whole_or_vector(c, c[2]));
+    return {c("quantize", operands, {{"axis", by->axis}, {"dtype", dtype}})};
+  }
+  const DType wide = promote(promote(x.dtype(), scale.dtype()), DType::f32);
+  Part steps = c("round", {c.divide(c.as(wide, x), of_blocks(c, c.as(wide, scale), *by))});
+  if (c.has(2)) steps = c.add(steps, of_blocks(c, c.as(wide, c[2]), *by));
+  return {c.as(dtype, steps)};
+}
+
+Values dequantize_linear(Call& c) {
+  const std::optional<DType> wanted = c.dtype("output_dtype");
+  const std::optional<Granularity> by = granularity(c);
+  if (!by || (c.integer("output_dtype", 0) != 0 && !wanted)) return c.poison();
+  const Part scale = c.as(wanted.value_or(c[1].dtype()), whole_or_vector(c, c[1]));
+  if (by->block == 0) {
+    Parts operands{c[0], scale};
+    if (c.has(2)) operands.push_back(whole_or_vector(c, c[2]));
+    return {c("dequantize", operands, {{"axis", by->axis}})};
+  }
+  const DType wide = promote(scale.dtype(), DType::f32);
+  Part steps = c.as(wide, c[0]);
+  if (c.has(2)) steps = c.subtract(steps, of_blocks(c, c.as(wide, c[2]), *by));
+  return {c.as(scale.dtype(), c.multiply(steps, of_blocks(c, c.as(wide, scale), *by)))};
+}
+
+/// To u8, with the scale and zero point that its smallest and largest element ask for. 0 is always among the numbers that have a step.
+Values dynamic_quantize_linear(Call& c) {
+  const Part& x = c[0];
+  const Part most = c("maximum", {c("max", {x}), 0}), least = c("minimum", {c("min", {x}), 0});
+  const Part range = c.subtract(most, least);
+  const Part scale = c.divide(c("where", {c("equal", {range, 0}), 1, range}), 255);
+  const Part zero_point = c.as(DType::u8, c("round", {c("clip", {c.divide(c("negative", {least}), scale), 0, 255})}));
+  return {c("quantize", {x, scale, zero_point}), scale, zero_point};
+}
+
+// --- products ----------------------------------------------------------------------------------------------------------------------------
+
+/// An operand less its zero point, as i32. A vector of zero points, or of scales, lies along axis `axis` counted from the end.
+Part along(Call& c, const Part& part, int axis) {
+  const Part one = whole_or_vector(c, part);
+  return axis < -1 && one.rank() == 1 ? along_axis(c, one, 0, -axis) : one;
+}
+Part centred(Call& c, std::size_t operand, std::size_t zero_point, int axis) {
+  const Part& x = c[operand];
+  if (!c.has(zero_point)) return x;
+  const std::optional<Array> known = c.known(zero_point);
+  bool zero = known.has_value();
+  for (std::int64_t i = 0; zero && i < known->size(); ++i) zero = known->at(i) == 0;
+  return zero ? x : c.subtract(c.as(DType::i32, x), along(c, c.as(DType::i32, c[zero_point]), axis));
+}
+
+Values matmul_integer(Call& c) {
+  return {c.as(DType::i32, c("matmul", {centred(c, 0, 2, -2), centred(c, 1, 3, -1)}))};
+}
+
+/// Sums of steps of two scales as steps of a third.
+Values requantized(Call& c, const Part& sums, const Part& scale, std::size_t of_result, DType otherwise) {
+  const Part factor = c.as(DType::f32, c.divide(scale, whole_or_vector(c, c[of_result])));
+  Part steps = c("round", {c.multiply(c.as(DType::f32, sums), factor)});
+  const std::size_t zero_point = of_result + 1;
+  if (c.has(zero_point)) steps = c.add(steps, c.as(DType::f32, whole_or_vector(c, c[zero_point])));
+  return {c.as(c.has(zero_point) ? c[zero_point].dtype() : otherwise, steps)};
+}
+
+Values qlinear_matmul(Call& c) {
+  const Part sums = c("matmul", {centred(c, 0, 2, -2), centred(c, 3, 5, -1)});
+  return requantized(c, sums, c.multiply(along(c, c[1], -2), along(c, c[4], -1)), 6, c[0].dtype());
+}
+
+}  // namespace
+
+std::span<const Lowering> quantization_lowerings() {
+  static constexpr Lowering kRows[] = {
+      {"DequantizeLinear", 10, dequantize_linear}, {"DynamicQuantizeLinear", 11, dynamic_quantize_linear},
+      {"MatMulInteger", 10, matmul_integer},       {"QLinearMatMul", 10, qlinear_matmul},
+      {"QuantizeLinear", 10, quantize_linear},
+  };
+  return kRows;
+}
+
+}  // namespace cleave::models::onnx
