@@ -34,6 +34,16 @@ bool Call::has(std::size_t i) const {
   return i < operands_.size() && (operands_[i].sequence || !operands_[i].poisoned());
 }
 
+const Part& Call::operator[](std::size_t i) {
+  return value(i).part;
+}
+
+const Value& Call::value(std::size_t i) {
+  if (has(i)) return operands_[i];
+  if (missed_.insert(i).second) mistake(DiagnosticKind::type, quoted(op()) + " needs its operand " + std::to_string(i + 1));
+  return none_;
+}
+
 Parts Call::parts(std::size_t from) const {
   Parts parts;
   for (std::size_t i = from; i < operands_.size(); ++i) parts.push_back(operands_[i].part);

@@ -45,10 +45,11 @@ class Call : public Composer {
   [[nodiscard]] Tracer& tracer();
 
   // --- operands and results --------------------------------------------------------------------------------------------------------
-  [[nodiscard]] std::size_t operands() const { return operands_.size(); }                  ///< with those left out between others
-  [[nodiscard]] bool has(std::size_t i) const;                                             ///< given, and not left out by an empty name
-  [[nodiscard]] const Part& operator[](std::size_t i) const { return operands_[i].part; }  ///< must be given
-  [[nodiscard]] const Value& value(std::size_t i) const { return operands_[i]; }
+  [[nodiscard]] std::size_t operands() const { return operands_.size(); }  ///< with those left out between others
+  [[nodiscard]] bool has(std::size_t i) const;                             ///< given, and not left out by an empty name
+  /// The operand, which must be given: one that is not is reported once, and poison.
+  [[nodiscard]] const Part& operator[](std::size_t i);
+  [[nodiscard]] const Value& value(std::size_t i);        ///< the same with what is known of its size, or a sequence
   [[nodiscard]] Parts parts(std::size_t from = 0) const;  ///< the operands from one on
   [[nodiscard]] std::size_t results() const { return node_.outputs.size(); }
   [[nodiscard]] bool wants(std::size_t i) const { return i < node_.outputs.size() && !node_.outputs[i].empty(); }
@@ -122,7 +123,9 @@ class Call : public Composer {
   SourceLocation where_;
   int version_;
   Values operands_;
+  Value none_;
   std::set<std::string_view> asked_;
+  std::set<std::size_t> missed_;  ///< operands that were reported
 };
 
 }  // namespace cleave::models::onnx

@@ -10,6 +10,7 @@ namespace {
 
 constexpr int kMostDepth = kMostNestedGraphs + 64;  ///< of graphs and functions inside each other
 constexpr std::size_t kMostErrors = 100;
+constexpr std::size_t kNodesOfAnyFile = 100'000, kNodesPerByte = 16;
 constexpr std::size_t kNamesShown = 3;
 
 bool standard(std::string_view domain) {
@@ -38,8 +39,15 @@ bool Environment::lacks(std::string_view name) const {
   return false;
 }
 
-GraphReader::GraphReader(Tracer& tracer, Locations& locations, Tensors& tensors, const ModelProto& model, const ModelOptions& options)
-    : tracer_(tracer), locations_(locations), tensors_(tensors), model_(model), options_(options), known_(tracer) {
+GraphReader::GraphReader(Tracer& tracer, Locations& locations, Tensors& tensors, const ModelProto& model, const ModelOptions& options,
+                         std::size_t file_bytes)
+    : tracer_(tracer),
+      locations_(locations),
+      tensors_(tensors),
+      model_(model),
+      options_(options),
+      known_(tracer),
+      nodes_left_(kNodesOfAnyFile + kNodesPerByte * file_bytes) {
   for (const std::string_view message : model.functions) {
     FunctionProto function = parse_function(message);
     std::string key = function_key(function.domain, function.name, function.overload);
@@ -52,7 +60,7 @@ void GraphReader::error(DiagnosticKind kind, const SourceLocation& location, std
 }
 
 bool GraphReader::exhausted() const {
-  return tracer_.graph().diagnostics.size() >= kMostErrors;
+  return nodes_left_ == 0 || tracer_.graph().diagnostics.size() >= kMostErrors;
 }
 
 void GraphReader::read_model() {
@@ -75,6 +83,8 @@ void GraphReader::read_nodes(std::string_view message, std::uint32_t field, Envi
 
 void GraphReader::read_node(const NodeProto& node, Environment& names) {
   const SourceLocation location = locations_.of(node);
+  if (--nodes_left_ == 0)
+    return error(DiagnosticKind::unsupported, location, "the file's functions and inner graphs become too many nodes");
   const std::optional<Values> operands = operands_of(node, location, names);
   bind(node, operands ? lower(node, *operands, location, names) : Values(node.outputs.size()), names);
 }

@@ -39,7 +39,9 @@ struct Environment {
 
 class GraphReader {
  public:
-  GraphReader(Tracer& tracer, Locations& locations, Tensors& tensors, const ModelProto& model, const ModelOptions& options);
+  /// `file_bytes`: bounds how many nodes a file may become, as functions that call each other twice make very many of few.
+  GraphReader(Tracer& tracer, Locations& locations, Tensors& tensors, const ModelProto& model, const ModelOptions& options,
+              std::size_t file_bytes);
 
   /// The graph of the model: declarations, nodes, outputs.
   void read_model();
@@ -92,6 +94,7 @@ class GraphReader {
   std::map<std::string, FunctionProto, std::less<>> functions_;  ///< by "domain:name:overload"
   std::map<std::string, Missing> missing_;                       ///< operators that are not read, by name
   std::set<std::string> bounds_used_;
+  std::size_t nodes_left_;  ///< that may still be read, with those of functions and graphs inside as often as they are inlined
   std::vector<std::pair<std::string, std::string>> open_sizes_;  ///< of inputs: what is open, and the flag that closes it
 };
 

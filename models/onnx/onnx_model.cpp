@@ -45,7 +45,7 @@ Graph parse(std::string_view bytes, const std::shared_ptr<const MappedFile>& hol
   const std::string folder = std::filesystem::path(file).parent_path().string();
   Tensors tensors(holder, folder.empty() ? "." : folder);
   Tracer tracer(model_name(file, model));
-  GraphReader(tracer, locations, tensors, model, options).read_model();
+  GraphReader(tracer, locations, tensors, model, options, bytes.size()).read_model();
   return tracer.has_errors() ? failed(file, tracer.graph().diagnostics) : tracer.finish();
 }
 

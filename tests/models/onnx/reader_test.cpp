@@ -1,0 +1,190 @@
+// ONNX files -> Graph: what is read, with which types and names, and at which place messages stand.
+#include <gtest/gtest.h>
+
+#include "executor/check/reference.h"
+#include "graph/base/diagnostic_text.h"
+#include "graph/passes/verify.h"
+#include "models/model.h"
+#include "tests/support/namespaces.h"
+#include "tests/support/onnx_builder.h"
+
+namespace cleave {
+namespace {
+
+using namespace onnx_file;
+
+const Message kX = value_info("x", kFloat, {2, 3});
+
+std::string text(const Graph& graph) {
+  return to_text(graph.diagnostics, {.color = false, .source = false});
+}
+
+Graph read(const GraphParts& parts, const ModelOptions& options = {}, std::int64_t version = 18) {
+  Graph graph = parse_onnx(model(graph_of(parts), version), "m.onnx", options);
+  EXPECT_TRUE(!graph.ok() || verify(graph).empty());
+  return graph;
+}
+
+/// The first output, computed by the meanings.
+Array run(const Graph& graph, std::map<std::string, Array> inputs) {
+  if (!graph.ok()) return ADD_FAILURE() << text(graph), Array();
+  const Result<RunResult> result = runtime::run_reference(graph, {.inputs = std::move(inputs)});
+  return result ? result->outputs.front().second : (ADD_FAILURE() << result.error().message, Array());
+}
+
+TEST(OnnxReader, ReadsInputsWeightsAndResultsByTheirNames) {
+  const Graph graph = read({.nodes = {node("Add", {"x", "w"}, {"sum"}), node("Sqrt", {"sum"}, {"y"})},
+                            .inputs = {kX},
+                            .outputs = {untyped("y")},
+                            .initializers = {floats("w", {3}, {3, 8, 15})}});
+  EXPECT_EQ(to_string(run(graph, {{"x", Array::of<float>({2, 3}, {1, 1, 1, 6, 1, 10})}})), "[[2.0, 3.0, 4.0], [3.0, 3.0, 5.0]]");
+  EXPECT_EQ(graph.outputs.front().name, "y");
+}
+
+TEST(OnnxReader, BorrowsNothingFromBytesThatItDoesNotOwn) {
+  std::string bytes = model(graph_of({.nodes = {node("Add", {"x", "w"}, {"y"})},
+                                      .inputs = {value_info("x", kFloat, {32})},
+                                      .outputs = {untyped("y")},
+                                      .initializers = {floats("w", {32}, std::vector<float>(32, 2))}}));
+  const Graph graph = parse_onnx(bytes, "m.onnx");
+  bytes.assign(bytes.size(), '\xff');
+  EXPECT_EQ(run(graph, {{"x", Array(TensorType{DType::f32, {32}})}}).at(31), 2);
+}
+
+TEST(OnnxReader, AsksForOpenSizesByTheFlagsThatGiveThem) {
+  const GraphParts parts{
+      .nodes = {node("Relu", {"x"}, {"y"})}, .inputs = {value_info("x", kFloat, {-2, 3, -1})}, .outputs = {untyped("y")}};
+  EXPECT_EQ(text(read(parts)), "m.onnx: error: sizes are open: `x` axis 0 (batch), `x` axis 2; give them with --dim batch=N --shape x=…\n");
+  const Graph graph = read(parts, {.dims = {{"batch", 4}}, .shapes = {{"x", {std::nullopt, std::nullopt, 5}}}});
+  ASSERT_TRUE(graph.ok()) << text(graph);
+  EXPECT_EQ(to_string(graph.values[graph.outputs[0].value].type), "f32[4, 3, 5]");
+  EXPECT_EQ(text(read(parts, {.dims = {{"batch", 4}}, .shapes = {{"x", {std::nullopt, 7, 5}}}})),
+            "m.onnx: input x: error: has extent 3 along axis 1, and --shape gives 7\n");
+  EXPECT_EQ(text(read(parts, {.dims = {{"bath", 4}, {"batch", 4}}, .shapes = {{"x", {{}, {}, 5}}}})),
+            "m.onnx: error: --dim bath: the model has no open size of this name; did you mean `batch`?\n");
+}
+
+TEST(OnnxReader, FreezesInputsThatDecideShapes) {
+  const GraphParts parts{.nodes = {node("Reshape", {"x", "s"}, {"y"}, {.name = "fold"})},
+                         .inputs = {kX, value_info("s", kInt64, {2})},
+                         .outputs = {untyped("y")}};
+  EXPECT_EQ(
+      text(read(parts)),
+      "m.onnx: node fold (Reshape): error: `Reshape` needs `s` to be known when the model is read, as the shape of its result depends "
+      "on it; if it is the same in every run, give it with --constant s=VALUE\n");
+  const Graph graph = read(parts, {.constants = {{"s", "[3, 2]"}}});
+  ASSERT_TRUE(graph.ok()) << text(graph);
+  EXPECT_EQ(to_string(graph.values[graph.outputs[0].value].type), "f32[3, 2]");
+  EXPECT_EQ(text(read(parts, {.constants = {{"s", "[3, 2, 1]"}}})),
+            "m.onnx: input s: error: --constant s: a list of 2 is expected at depth 1 for the shape [2]\n");
+}
+
+TEST(OnnxReader, FoldsWhatFollowsFromShapes) {
+  const Graph graph = read({.nodes = {node("Shape", {"x"}, {"s"}), node("Mul", {"s", "two"}, {"t"}), node("Div", {"t", "two"}, {"u"}),
+                                      node("Reshape", {"x", "u"}, {"y"})},
+                            .inputs = {kX},
+                            .outputs = {untyped("y")},
+                            .initializers = {int64s("two", {2}, {2, 2})}});
+  ASSERT_TRUE(graph.ok()) << text(graph);
+  EXPECT_EQ(to_string(graph.values[graph.outputs[0].value].type), "f32[2, 3]");
+}
+
+TEST(OnnxReader, ReportsEveryOperatorThatItLacksOnce) {
+  const Graph graph = read({.nodes = {node("Foo", {"x"}, {"a"}, {.name = "first"}), node("Relu", {"a"}, {"b"}),
+                                      node("Foo", {"b"}, {"c"}, {.name = "second"}), node("Bar", {"c"}, {"y"}, {.name = "third"})},
+                            .inputs = {kX},
+                            .outputs = {untyped("y")}});
+  EXPECT_EQ(text(graph),
+            "m.onnx: node first (Foo): error: the operator `Foo` is not supported; the model has it 2 times: `first`, `second`\n"
+            "m.onnx: node third (Bar): error: the operator `Bar` is not supported\n");
+}
+
+TEST(OnnxReader, BlamesTheLineOfPythonThatAnExportNames) {
+  const std::string trace =
+      "File \"train.py\", line 7, in forward\n    y = self.block(x)\n"
+      "  File \"block.py\", line 3, in forward\n    return x + self.w\n"
+      "  File \"/usr/lib/python3/site-packages/torch/nn/functional.py\", line 99, in add\n    return _add(a, b)";
+  const Graph graph = read({.nodes = {node("Add", {"x", "w"}, {"y"}, {.name = "node_add", .stack_trace = trace})},
+                            .inputs = {kX},
+                            .outputs = {untyped("y")},
+                            .initializers = {floats("w", {2}, {1, 2})}});
+  EXPECT_EQ(text(graph),
+            "block.py:3: error: `add` of f32[2, 3] and f32[2]: the shapes [2, 3] and [2] do not broadcast\n"
+            "m.onnx: note: in `node node_add (Add)`, from here\n"
+            "train.py:7: note: in `forward`, from here\n");
+}
+
+TEST(OnnxReader, RefusesAnAttributeThatNobodyAskedFor) {
+  EXPECT_EQ(text(read({.nodes = {node("Sqrt", {"x"}, {"y"}, {.name = "n", .attributes = {integer("backwards", 1)}})},
+                       .inputs = {kX},
+                       .outputs = {untyped("y")}})),
+            "m.onnx: node n (Sqrt): error: `Sqrt` with the attribute `backwards` is not supported\n");
+}
+
+Message twice_function() {
+  return Message()
+      .text(1, "Twice")
+      .text(10, "local")
+      .text(4, "a")
+      .text(5, "b")
+      .message(9, opset("", 18))
+      .message(7, node("Add", {"a", "a"}, {"b"}));
+}
+
+TEST(OnnxReader, InlinesFunctions) {
+  const Graph graph = parse_onnx(
+      model(graph_of({.nodes = {node("Twice", {"x"}, {"t"}, {.domain = "local"}), node("Twice", {"t"}, {"y"}, {.domain = "local"})},
+                      .inputs = {kX},
+                      .outputs = {untyped("y")}}),
+            18, {twice_function()}),
+      "m.onnx");
+  EXPECT_EQ(run(graph, {{"x", Array::of<float>({2, 3}, {1, 2, 3, 4, 5, 6})}}).at(5), 24);
+}
+
+GraphParts arm(const char* op) {
+  return {.nodes = {node(op, {"x"}, {"r"})}, .outputs = {untyped("r")}};
+}
+
+TEST(OnnxReader, BranchesWhereTheConditionIsAnInputAndTakesOneArmWhereItIsKnown) {
+  GraphParts parts{.nodes = {node("If", {"c"}, {"y"},
+                                  {.attributes = {graph_attribute("then_branch", graph_of(arm("Abs"))),
+                                                  graph_attribute("else_branch", graph_of(arm("Neg")))}})},
+                   .inputs = {kX, value_info("c", kBool, {})},
+                   .outputs = {untyped("y")}};
+  const Array x = Array::of<float>({2, 3}, {1, -2, 3, 4, 5, 6});
+  EXPECT_EQ(run(read(parts), {{"x", x}, {"c", Array::scalar(true)}}).at(1), 2);
+  EXPECT_EQ(run(read(parts), {{"x", x}, {"c", Array::scalar(false)}}).at(0), -1);
+  const Graph frozen = read(parts, {.constants = {{"c", "false"}}});
+  EXPECT_EQ(run(frozen, {{"x", x}}).at(0), -1);
+  EXPECT_EQ(frozen.regions.size(), 1U);
+}
+
+/// `count` trips of a = a + x, collecting a; with a condition that holds while a is below 3.
+GraphParts loop(bool condition) {
+  GraphParts body{.nodes = {node("Add", {"a", "x"}, {"next"}), node("Identity", {"next"}, {"seen"})},
+                  .inputs = {value_info("i", kInt64, {}), value_info("go", kBool, {}), untyped("a")},
+                  .outputs = {untyped("again"), untyped("next"), untyped("seen")}};
+  body.nodes.push_back(condition ? node("Less", {"next", "limit"}, {"again"}) : node("Identity", {"go"}, {"again"}));
+  return {.nodes = {node("Loop", {"count", "", "x"}, {"last", "all"},
+                         {.name = "grow", .attributes = {graph_attribute("body", graph_of(body))}})},
+          .inputs = {value_info("x", kFloat, {})},
+          .outputs = {untyped("all"), untyped("last")},
+          .initializers = {int64s("count", {}, {4}), floats("limit", {}, {3})}};
+}
+
+TEST(OnnxReader, LoopsAndCollects) {
+  EXPECT_EQ(to_string(run(read(loop(false)), {{"x", Array::scalar(1.F)}})), "[2.0, 3.0, 4.0, 5.0]");
+}
+
+TEST(OnnxReader, GivesTheNumberOfTripsWhereALoopEndsEarly) {
+  const Graph graph = read(loop(true));
+  ASSERT_TRUE(graph.ok()) << text(graph);
+  const Result<RunResult> result = runtime::run_reference(graph, {.inputs = {{"x", Array::scalar(1.F)}}});
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(to_string(*result->output("all")), "[2.0, 3.0, 0.0, 0.0]");
+  EXPECT_EQ(to_string(*result->output("all.count")), "2");
+  EXPECT_EQ(to_string(*result->output("last")), "3.0");
+}
+
+}  // namespace
+}  // namespace cleave
