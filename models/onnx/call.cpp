@@ -161,13 +161,17 @@ std::optional<Array> Call::known(const Value& value) const {
   return value.sequence ? std::nullopt : reader_.known().of(value.part.operand());
 }
 
+std::string Call::advice(std::size_t i) const {
+  return reader_.advice(operands_[i].part.operand());
+}
+
 std::optional<std::vector<double>> Call::known_numbers(std::size_t i, std::string_view what) {
   if (!has(i)) return std::nullopt;
   const std::optional<Array> array = known(i);
   if (!array) {
     const std::string name(i < node_.inputs.size() ? node_.inputs[i] : std::string_view());
     mistake(DiagnosticKind::unsupported, quoted(op()) + " needs " + quoted(name) + " to be known when the model is read, as " +
-                                             std::string(what) + " depends on it" + reader_.advice(operands_[i].part.operand()));
+                                             std::string(what) + " depends on it" + advice(i));
     return std::nullopt;
   }
   std::vector<double> numbers;

@@ -84,6 +84,8 @@ class Call : public Composer {
   [[nodiscard]] std::optional<std::vector<double>> known_numbers(std::size_t i, std::string_view what);
   /// Operand `i` if it is given, else the attribute: axes, steps, and others that moved from attributes to operands with a version.
   [[nodiscard]] std::optional<std::vector<std::int64_t>> integers_at(std::size_t i, std::string_view attribute, std::string_view what);
+  /// What would make it known, to end a message with: "; if it is the same in every run, give it with --constant M=VALUE".
+  [[nodiscard]] std::string advice(std::size_t i) const;
   /// The size that `--bound` gives for this node's result.
   [[nodiscard]] std::optional<std::int64_t> bound() const;
 

@@ -224,9 +224,8 @@ Values loop(Call& c) {
   if (scans > 0 && !most) {
     const std::string name(c.node().name.empty() ? c.node().outputs.front() : c.node().name);
     return c.mistake(DiagnosticKind::unsupported,
-                     "`Loop` collects a value in every trip, and how many trips there are is not known when "
-                     "the model is read; say how many there are at most with --bound " +
-                         name + "=N");
+                     "`Loop` collects a value in every trip, and how many trips there are is not known when the model is read" +
+                         (c.has(0) ? c.advice(0) + ";" : std::string(";")) + " say how many there are at most with --bound " + name + "=N");
   }
   if (loop->counted) return counted_loop(c, *loop, most);
   if (scans == 0) return conditional_loop(c, *loop);

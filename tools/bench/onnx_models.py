@@ -4,10 +4,11 @@
     tools/bench/onnx_models.py                 # every model that is not there yet (an hour, 7 GB)
     tools/bench/onnx_models.py --only 'gpt2'   # models whose names match
     tools/bench/onnx_models.py --list
+    tools/bench/onnx_models.py --file mine.onnx --dim batch=1    # one that you have, fed with random numbers
 
 Of each there is FOLDER/NAME/model.onnx (and model.onnx.data), its inputs and ONNX Runtime's results as .npy, and record.json: how it was made,
 what flags `cleave run` needs. Models come from torchvision and transformers by torch.onnx.export (by the exporter through TorchScript where the
-other cannot), and from packages of PyPI that ship one. The first call makes an environment with what peers/requirements.txt pins."""
+other cannot). The first call makes an environment with what peers/requirements.txt pins."""
 import argparse
 import json
 import pathlib
@@ -26,8 +27,8 @@ PACKAGES = ["numpy", "onnx", "onnxruntime", "onnxscript", "torch", "torchvision"
 
 
 def entries():
-    from zoo import language, shipped, vision
-    return [*vision.entries(), *language.entries(), *shipped.entries()]
+    from zoo import language, vision
+    return [*vision.entries(), *language.entries()]
 
 
 def export(entry, folder):
@@ -62,11 +63,32 @@ def _nested(module, axes):
 
 def make(entry, folder):
     """Model, data and record of one entry."""
+    begin = time.monotonic()
+    return record(entry, folder, *export(entry, folder), begin)
+
+
+def adopt(path, dims, folder):
+    """The same of a file that is there: inputs of floating types are normal, integers 0 or 1, open sizes those of `dims` or 1."""
+    import numpy as np
+    import onnx
+    from zoo.entry import Entry, Made
+    begin = time.monotonic()
+    model = onnx.load(path)
+    onnx.save(model, folder / "model.onnx", save_as_external_data=model.ByteSize() > 2**30, location="model.onnx.data")
+    generator, inputs = np.random.default_rng(1), {}
+    for each in model.graph.input:
+        tensor = each.type.tensor_type
+        shape = [dims.get(extent.dim_param, 1) if extent.dim_param else extent.dim_value for extent in tensor.shape.dim]
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
+        inputs[each.name] = (generator.standard_normal(shape) if dtype.kind == "f" else generator.integers(0, 2, shape)).astype(dtype)
+    return record(Entry(folder.name, "file", None), folder, Made(None, inputs), model.producer_name or "unknown", None, begin)
+
+
+def record(entry, folder, made, exporter, problem, begin):
+    """Runs the model by ONNX Runtime; writes what it was fed, what came out, and record.json."""
     import numpy as np
     import onnx
     import onnxruntime
-    begin = time.monotonic()
-    made, exporter, problem = export(entry, folder) if entry.make else entry.fetch(folder)
     model = onnx.load(folder / "model.onnx", load_external_data=False)
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
@@ -83,7 +105,7 @@ def make(entry, folder):
         for extent, is_ in zip(each.shape, given[each.name].shape):
             if isinstance(extent, str) and ["--dim", f"{extent}={is_}"] not in flags:
                 flags.append(["--dim", f"{extent}={is_}"])
-    record = {"name": entry.name, "family": entry.family, "exporter": exporter, "problem": problem, "flags": [word for flag in flags for word in flag],
+    said = {"name": entry.name, "family": entry.family, "exporter": exporter, "problem": problem, "flags": [word for flag in flags for word in flag],
               "inputs": {name: f"inputs/{_file(name)}.npy" for name in given},
               "results": {each.name: f"results/{_file(each.name)}.npy" for each in session.get_outputs()},
               "opset": {each.domain: each.version for each in model.opset_import}, "nodes": len(model.graph.node), "ir_version": model.ir_version,
@@ -91,8 +113,8 @@ def make(entry, folder):
               "largest": {each.name: float(np.abs(array[np.isfinite(array)]).max()) if array.size and array.dtype.kind == "f" else None
                           for each, array in zip(session.get_outputs(), results)},
               "seconds": round(time.monotonic() - begin, 1)}
-    (folder / "record.json").write_text(json.dumps(record, indent=1), encoding="utf-8")
-    return record
+    (folder / "record.json").write_text(json.dumps(said, indent=1), encoding="utf-8")
+    return said
 
 
 def _file(name):
@@ -105,17 +127,21 @@ def main():
     parser.add_argument("--only", default="", metavar="PATTERN", help="models whose names match the regular expression")
     parser.add_argument("--again", action="store_true", help="make what is there already anew")
     parser.add_argument("--list", action="store_true", help="names and families, and what is there")
+    parser.add_argument("--file", type=pathlib.Path, metavar="MODEL.onnx", help="takes that model in")
+    parser.add_argument("--dim", action="append", default=[], metavar="NAME=N", help="of that model")
     parser.add_argument("--one", metavar="NAME", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     asked.cache.mkdir(parents=True, exist_ok=True)
     environment.enter(asked.cache, PACKAGES)
     root = asked.cache / "onnx"
-    if asked.one:
-        [entry] = [each for each in entries() if each.name == asked.one]
-        folder = root / entry.name
+    if asked.one or asked.file:
+        folder = root / (asked.one or asked.file.stem)
         folder.mkdir(parents=True, exist_ok=True)
-        record = make(entry, folder)
-        print(f"{entry.name}: {record['exporter']}, {record['nodes']} nodes, {record['bytes'] / 1e6:.0f} MB, {record['seconds']} s")
+        if asked.one:
+            made = make(*[each for each in entries() if each.name == asked.one], folder)
+        else:
+            made = adopt(asked.file, {name: int(size) for name, _, size in (each.partition("=") for each in asked.dim)}, folder)
+        print(f"{made['name']}: {made['exporter']}, {made['nodes']} nodes, {made['bytes'] / 1e6:.0f} MB, {made['seconds']} s")
         return 0
     failed = 0
     for entry in entries():

@@ -1,5 +1,0 @@
-"""Models that lie in packages of PyPI."""
-
-
-def entries():
-    return ()
