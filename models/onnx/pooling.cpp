@@ -97,8 +97,7 @@ Values max_pool(Call& c) {
 
 /// `p` was a number first.
 double exponent(Call& c) {
-  const bool number = c.node().op_type == "LpPool" || c.node().op_type == "GlobalLpPool" ? c.version() < 2 : false;
-  return number ? c.number("p", 2) : static_cast<double>(c.integer("p", 2));
+  return c.version() < 2 ? c.number("p", 2) : static_cast<double>(c.integer("p", 2));
 }
 
 /// Windows that end where x ends or behind it, with all of their padding said, so that each has all of its taps.
@@ -118,15 +117,17 @@ Attributes whole_windows(const ops::Window& window, std::size_t axes, Attributes
 
 /// The sum of powers is the mean of each window with its padding times its taps.
 Values lp_pool(Call& c) {
-  const auto attributes = pool_attributes(c);
+  auto attributes = pool_attributes(c);
   const double p = exponent(c);
   if (!attributes) return c.poison();
-  if (c("avg_pool", {c[0]}, *attributes).operand().poisoned()) return c.poison();  // its mistakes are told; it is not used
-  const ops::Window window = ops::pool_window(c[0].type(), *attributes);
+  attributes->set("count_include_pad", true);
   const Part x = c("abs", {c[0]});
   const Part powers = p == 1 ? x : p == 2 ? c("square", {c[0]}) : c("pow", {x, c.number_as(x.dtype(), p)});
-  const auto axes = static_cast<std::size_t>(c[0].rank() - 2);
-  const Part mean = c("avg_pool", {powers}, whole_windows(window, axes, *attributes));
+  Part mean = c("avg_pool", {powers}, *attributes);
+  if (mean.operand().poisoned()) return c.poison();
+  const ops::Window window = ops::pool_window(c[0].type(), *attributes);
+  if (attributes->get<bool>("ceil_mode"))
+    mean = c("avg_pool", {powers}, whole_windows(window, static_cast<std::size_t>(c[0].rank() - 2), *attributes));
   const Part sum = c.multiply(mean, c.number_as(x.dtype(), static_cast<double>(window.taps())));
   return {p == 1 ? sum : p == 2 ? c("sqrt", {sum}) : c("pow", {sum, c.number_as(x.dtype(), 1 / p)})};
 }

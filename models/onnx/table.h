@@ -38,7 +38,9 @@ std::span<const Lowering> normalization_lowerings();  ///< BatchNormalization �
 std::span<const Lowering> pooling_lowerings();        ///< AveragePool … RoiAlign
 std::span<const Lowering> product_lowerings();        ///< Einsum, Gemm, MatMul
 std::span<const Lowering> quantization_lowerings();   ///< DequantizeLinear … QuantizeLinear
+std::span<const Lowering> recurrent_lowerings();      ///< LSTM, GRU, RNN
 std::span<const Lowering> shape_lowerings();          ///< Reshape … Tile
+std::span<const Lowering> signal_lowerings();         ///< DFT … MelWeightMatrix, Det
 std::span<const Lowering> training_lowerings();       ///< Adagrad, Adam, Momentum
 
 }  // namespace cleave::models::onnx
