@@ -96,7 +96,10 @@ struct LoopParts {
 std::optional<LoopParts> take_apart(Call& c) {
   LoopParts loop;
   const auto body = c.graph("body");
-  if (!body) return c.mistake(DiagnosticKind::type, "`Loop` needs a graph"), std::nullopt;
+  if (!body) {
+    c.mistake(DiagnosticKind::type, "`Loop` needs a graph");
+    return std::nullopt;
+  }
   loop.body = *body;
   if (c.has(0)) {
     const std::optional<Array> count = c.known(0);
@@ -252,23 +255,26 @@ std::vector<std::int64_t> each(Call& c, const char* name, std::size_t count) {
   return given;
 }
 
-std::optional<ScanParts> scan_parts(Call& c) {
+std::optional<ScanParts> scan_parts(Call& c, const Values& operands) {
+  const auto refuse = [&](DiagnosticKind kind, const std::string& message) {
+    c.mistake(kind, message);
+    return std::nullopt;
+  };
   ScanParts scan;
   const auto body = c.graph("body");
   const auto inputs = static_cast<std::size_t>(std::max<std::int64_t>(c.integer("num_scan_inputs", 0), 0));
-  if (!body || inputs == 0 || inputs > c.operands())
-    return c.mistake(DiagnosticKind::type, "`Scan` needs a graph, and values to walk along"), std::nullopt;
+  if (!body || inputs == 0 || inputs > operands.size())
+    return refuse(DiagnosticKind::type, "`Scan` needs a graph, and values to walk along");
   scan.body = *body;
-  const std::size_t carries = c.operands() - inputs;
+  const std::size_t carries = operands.size() - inputs;
   const std::size_t takes = Call::graph_inputs(*body).size(), gives = Call::graph_outputs(*body).size();
-  if (takes != c.operands() || gives < carries)
-    return c.mistake(DiagnosticKind::type, "the graph inside of `Scan` takes " + std::to_string(takes) + " values and gives " +
-                                               std::to_string(gives) + ", and it is given " + std::to_string(c.operands())),
-           std::nullopt;
-  for (std::size_t i = 0; i < carries; ++i) scan.carried.push_back(c.value(i));
-  scan.inputs = c.parts(carries);
+  if (takes != operands.size() || gives < carries)
+    return refuse(DiagnosticKind::type, "the graph inside of `Scan` takes " + std::to_string(takes) + " values and gives " +
+                                            std::to_string(gives) + ", and it is given " + std::to_string(operands.size()));
+  scan.carried.assign(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(carries));
+  for (std::size_t i = carries; i < operands.size(); ++i) scan.inputs.push_back(operands[i].part);
   scan.axes = each(c, "scan_input_axes", inputs);
-  scan.backward = each(c, "scan_input_directions", inputs);
+  scan.backward = each(c, c.version() < 9 ? "directions" : "scan_input_directions", inputs);
   scan.result_axes = each(c, "scan_output_axes", gives - carries);
   scan.result_backward = each(c, "scan_output_directions", gives - carries);
   for (std::size_t i = 0; i < inputs; ++i) {
@@ -277,9 +283,8 @@ std::optional<ScanParts> scan_parts(Call& c) {
     scan.axes[i] = *axis;
     const std::int64_t length = scan.inputs[i].shape()[static_cast<std::size_t>(*axis)];
     if (i > 0 && length != scan.length)
-      return c.mistake(DiagnosticKind::shape,
-                       "`Scan` walks along values of different lengths, " + std::to_string(scan.length) + " and " + std::to_string(length)),
-             std::nullopt;
+      return refuse(DiagnosticKind::shape,
+                    "`Scan` walks along values of different lengths, " + std::to_string(scan.length) + " and " + std::to_string(length));
     scan.length = length;
   }
   return scan;
@@ -288,14 +293,14 @@ std::optional<ScanParts> scan_parts(Call& c) {
 Values scan_trip(Call& c, const ScanParts& scan, const Part& counter, const Values& carried) {
   Values inputs = carried;
   for (std::size_t i = 0; i < scan.inputs.size(); ++i) {
-    const Part place = scan.backward[i] != 0 ? c.subtract(static_cast<std::int64_t>(scan.length - 1), counter) : counter;
+    const Part place = scan.backward[i] != 0 ? c.subtract(scan.length - 1, counter) : counter;
     inputs.emplace_back(c("take", {scan.inputs[i], place}, {{"axis", scan.axes[i]}}));
   }
   return c.inline_graph(scan.body, std::move(inputs));
 }
 
-Values scan(Call& c) {
-  const std::optional<ScanParts> scan = scan_parts(c);
+Values scan_over(Call& c, const Values& operands) {
+  const std::optional<ScanParts> scan = scan_parts(c, operands);
   if (!scan) return c.poison();
   const std::size_t carries = scan->carried.size();
   const std::size_t scans = scan->result_axes.size();
@@ -312,7 +317,7 @@ Values scan(Call& c) {
   const Values carried = values_of(c, inside.inside);
   Values yielded = scan_trip(c, *scan, counter, Values(carried.begin(), carried.begin() + static_cast<std::ptrdiff_t>(carries)));
   for (std::size_t s = 0; s < scans; ++s) {
-    const Part place = scan->result_backward[s] != 0 ? c.subtract(static_cast<std::int64_t>(scan->length - 1), counter) : counter;
+    const Part place = scan->result_backward[s] != 0 ? c.subtract(scan->length - 1, counter) : counter;
     yielded[carries + s] = collected.put(carried[carries + s], yielded[carries + s], place);
   }
   Values after = values_of(c, tracer.end_for(states(c, yielded)));
@@ -320,16 +325,38 @@ Values scan(Call& c) {
     const Part& result = after[carries + s].part;
     const std::optional<int> axis = c.axis(scan->result_axes[s], result.rank());
     if (!axis) return c.poison();
-    if (*axis != 0)
-      after[carries + s] =
-          c("moveaxis", {result}, {{"source", std::vector<std::int64_t>{0}}, {"destination", std::vector<std::int64_t>{*axis}}});
+    const Attributes moved{{"source", std::vector<std::int64_t>{0}}, {"destination", std::vector<std::int64_t>{*axis}}};
+    if (*axis != 0) after[carries + s] = c("moveaxis", {result}, moved);
   }
   return after;
 }
 
-/// Version 8 has a batch axis in front of everything, and may be told how long each sequence is.
+Values operands_from(Call& c, std::size_t first) {
+  Values operands;
+  for (std::size_t i = first; i < c.operands(); ++i) operands.push_back(c.value(i));
+  return operands;
+}
+
+Values scan(Call& c) {
+  return scan_over(c, operands_from(c, 0));
+}
+
+/// Version 8 has a first operand of lengths, and an axis of batches in front of everything.
 Values batched_scan(Call& c) {
-  return c.unsupported("of version 8, with its axis of batches,");
+  if (c.has(0)) return c.unsupported("with sequences of different lengths");
+  const Values operands = operands_from(c, 1);
+  std::vector<Parts> results(c.results());
+  const std::int64_t batches = operands.empty() || operands[0].part.rank() == 0 ? 0 : operands[0].part.shape()[0];
+  if (batches == 0 || batches > kMostUnrolled) return c.unsupported("of so many batches");
+  for (std::int64_t i = 0; i < batches; ++i) {
+    Values one;
+    for (const Value& operand : operands) one.emplace_back(c("take", {operand.part, i}, {{"axis", std::int64_t{0}}}));
+    const Values given = scan_over(c, one);
+    for (std::size_t r = 0; r < results.size() && r < given.size(); ++r) results[r].push_back(given[r].part);
+  }
+  Values stacked;
+  for (const Parts& parts : results) stacked.emplace_back(c("stack", parts, {{"axis", std::int64_t{0}}}));
+  return stacked;
 }
 
 }  // namespace

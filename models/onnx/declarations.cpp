@@ -83,7 +83,12 @@ void GraphReader::declare_inputs(std::string_view graph, Environment& names) {
       names.values.emplace(info.name, declare_input(info));
     }
   });
-  if (open_sizes_.empty()) return;
+  if (!foreign_.empty()) {
+    std::string which;
+    for (const std::string& each : foreign_) which += (which.empty() ? "" : ", ") + each;
+    error(DiagnosticKind::unsupported, locations_.whole_file(), "inputs that cleave cannot take: " + which);
+  }
+  if (open_sizes_.empty() || !foreign_.empty()) return;
   std::string what, flags;
   for (const auto& [open, flag] : open_sizes_) {
     what += (what.empty() ? "" : ", ") + open;
@@ -95,14 +100,10 @@ void GraphReader::declare_inputs(std::string_view graph, Environment& names) {
 Value GraphReader::declare_input(const ValueInfo& info) {
   const std::string name(info.name);
   const SourceLocation location = locations_.named("input", name);
-  if (info.kind != ValueInfo::Kind::tensor) {
-    error(DiagnosticKind::unsupported, location, kind_name(info.kind) + " cannot be an input; cleave takes tensors");
-    return {};
-  }
-  const std::optional<DType> dtype = element_type(info.element_type);
+  const bool tensor = info.kind == ValueInfo::Kind::tensor;
+  const std::optional<DType> dtype = tensor ? element_type(info.element_type) : std::nullopt;
   if (!dtype) {
-    error(DiagnosticKind::unsupported, location,
-          "has elements of " + element_type_name(info.element_type) + ", which cleave does not have");
+    foreign_.push_back("`" + name + "` is " + (tensor ? "of " + element_type_name(info.element_type) : kind_name(info.kind)));
     return {};
   }
   const std::optional<TensorType> type = input_type(info, *dtype);

@@ -94,7 +94,8 @@ class GraphReader {
   std::map<std::string, FunctionProto, std::less<>> functions_;  ///< by "domain:name:overload"
   std::map<std::string, Missing> missing_;                       ///< operators that are not read, by name
   std::set<std::string> bounds_used_;
-  std::size_t nodes_left_;  ///< that may still be read, with those of functions and graphs inside as often as they are inlined
+  std::size_t nodes_left_;            ///< that may still be read, with those of functions and graphs inside as often as they are inlined
+  std::vector<std::string> foreign_;  ///< inputs of types that cleave lacks, and what they are
   std::vector<std::pair<std::string, std::string>> open_sizes_;  ///< of inputs: what is open, and the flag that closes it
 };
 
