@@ -22,6 +22,8 @@ struct ModelOptions {
   // For ONNX models only.
   /// Shapes of inputs, as `--shape x=1,3,?`; an extent that is not given stays as the model declares it.
   std::map<std::string, std::vector<std::optional<std::int64_t>>> shapes;
+  /// Shapes of what inputs will be given: sizes that are open take theirs from here.
+  std::map<std::string, Shape> input_shapes;
   /// Inputs that are the same in every run, as `--constant sizes=[1, 4]`: an Array, or a value as it is written there.
   std::map<std::string, std::variant<std::string, Array>> constants;
   /// How large a result can become whose size depends on data, by node, as `--bound NODE=100`.

@@ -19,11 +19,57 @@ Values constant(Call& c) {
   return c.unsupported(c.has_attribute("sparse_value") ? "of a sparse tensor" : "of text");
 }
 
+/// One value in a shape: a number of the vocabulary where it is one, else spread.
+Values constant_of_shape(Call& c) {
+  const auto shape = c.known_integers(0, "the shape of its result");
+  if (!shape) return c.poison();
+  const Array value = c.has_attribute("value") ? c.tensor("value").value_or(Array()) : Array();
+  if (value.size() != 1) return c.mistake(DiagnosticKind::value, "`ConstantOfShape`: `value` is one element");
+  AttributeValue element = value.at(0);
+  if (value.dtype() == DType::boolean) element = value.at(0) != 0;
+  if (value.dtype() == DType::i64) element = *value.data<std::int64_t>();
+  if (value.dtype() == DType::u64 && value.at(0) >= 0x1p53)
+    return {c("broadcast_to", {c.reshape(c.constant(value), {})}, {{"shape", *shape}})};
+  return {c("full", std::initializer_list<Part>{}, {{"shape", *shape}, {"value", element}, {"dtype", value.dtype()}})};
+}
+
+Values range(Call& c) {
+  c.ignore({"stash_type"});  // of the precision of a sum that is not formed here
+  constexpr std::string_view kHowMany = "how many numbers there are";
+  const DType dtype = c[0].dtype();
+  Attributes attributes{{"dtype", dtype}};
+  for (std::size_t i = 0; i < 3; ++i) {
+    static constexpr const char* kNames[] = {"start", "stop", "step"};
+    const auto numbers = c.known_numbers(i, kHowMany);
+    if (!numbers) return c.poison();
+    if (numbers->size() != 1) return c.mistake(DiagnosticKind::shape, "`Range` takes three scalars");
+    if (is_floating(dtype))
+      attributes.set(kNames[i], numbers->front());
+    else
+      attributes.set(kNames[i], c.known_integers(i, kHowMany)->front());
+  }
+  return {c("arange", std::initializer_list<Part>{}, std::move(attributes))};
+}
+
+Values eye_like(Call& c) {
+  if (c[0].rank() != 2) return c.mistake(DiagnosticKind::shape, "`EyeLike` takes a matrix, not " + to_string(c[0].type()));
+  const DType dtype = c.dtype("dtype").value_or(c[0].dtype());
+  const std::int64_t k = c.integer("k", 0), rows = c[0].shape()[0], columns = c[0].shape()[1];
+  if (k == 0) return {c("eye", std::initializer_list<Part>{}, {{"rows", rows}, {"columns", columns}, {"dtype", dtype}})};
+  const auto counted = [&](std::int64_t start, std::int64_t stop) {
+    return c("arange", std::initializer_list<Part>{}, {{"start", start}, {"stop", stop}, {"dtype", DType::i64}});
+  };
+  return {c.as(dtype, c("equal", {c.reshape(counted(k, rows + k), {rows, 1}), counted(0, columns)}))};
+}
+
 }  // namespace
 
 std::span<const Lowering> creation_lowerings() {
   static constexpr Lowering kRows[] = {
       {"Constant", 1, constant},
+      {"ConstantOfShape", 9, constant_of_shape},
+      {"EyeLike", 9, eye_like},
+      {"Range", 11, range},
   };
   return kRows;
 }

@@ -73,7 +73,20 @@ void GraphReader::declare_initializer(const TensorProto& tensor, Environment& na
     error(DiagnosticKind::value, location, "two initializers have this name");
 }
 
+/// What the user says, and what follows from the shapes of what inputs will be given.
+void GraphReader::collect_sizes(std::string_view graph) {
+  sizes_.insert(options_.dims.begin(), options_.dims.end());
+  for_each(graph, kGraphInput, [&](std::string_view bytes) {
+    const ValueInfo info = parse_value_info(bytes);
+    const auto given = options_.input_shapes.find(std::string(info.name));
+    if (given == options_.input_shapes.end() || !info.dims || info.dims->size() != given->second.size()) return;
+    for (std::size_t i = 0; i < given->second.size(); ++i)
+      if (!(*info.dims)[i].size && !(*info.dims)[i].name.empty()) sizes_.emplace((*info.dims)[i].name, given->second[i]);
+  });
+}
+
 void GraphReader::declare_inputs(std::string_view graph, Environment& names) {
+  collect_sizes(graph);
   std::set<std::string_view> seen;
   for_each(graph, kGraphInput, [&](std::string_view bytes) {
     const ValueInfo info = parse_value_info(bytes);
@@ -117,6 +130,8 @@ std::optional<TensorType> GraphReader::input_type(const ValueInfo& info, DType d
   const std::string name(info.name);
   const auto given = options_.shapes.find(name);
   const bool constant = options_.constants.contains(name);
+  const auto held = options_.input_shapes.find(name);
+  if (!info.dims && given == options_.shapes.end() && held != options_.input_shapes.end()) return TensorType{dtype, held->second};
   if (!info.dims && given == options_.shapes.end() && !constant) {
     open_sizes_.emplace_back("the shape of `" + name + "`", "--shape " + name + "=N,…");
     return std::nullopt;
@@ -133,9 +148,10 @@ std::optional<TensorType> GraphReader::input_type(const ValueInfo& info, DType d
     const Dimension dim = info.dims ? (*info.dims)[i] : Dimension{};
     std::optional<std::int64_t> size = dim.size;
     if (!size && !dim.name.empty()) {
-      const auto found = options_.dims.find(std::string(dim.name));
-      if (found != options_.dims.end()) size = found->second;
+      const auto found = sizes_.find(dim.name);
+      if (found != sizes_.end()) size = found->second;
     }
+    if (!size && held != options_.input_shapes.end() && held->second.size() == rank) size = held->second[i];
     if (given != options_.shapes.end() && given->second[i]) {
       if (dim.size && *dim.size != *given->second[i])
         error(DiagnosticKind::shape, locations_.named("input", name),

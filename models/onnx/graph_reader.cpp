@@ -137,8 +137,10 @@ Values GraphReader::lower(const NodeProto& node, const Values& operands, const S
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (node.inputs[i].empty()) continue;
     if (operands[i].poisoned()) return poison;
-    if (operands[i].sequence && !lowering->takes_sequences) {
-      error(DiagnosticKind::unsupported, location, "`" + op + "` does not take the sequence `" + std::string(node.inputs[i]) + "`");
+    if ((operands[i].sequence || operands[i].absent) && !lowering->takes_sequences) {
+      error(DiagnosticKind::unsupported, location,
+            "`" + op + "` does not take the " + (operands[i].absent ? "empty optional" : "sequence") + " `" + std::string(node.inputs[i]) +
+                "`");
       return poison;
     }
     if (!operands[i].count || lowering->takes_bounded) continue;
@@ -249,7 +251,8 @@ void GraphReader::read_outputs(std::string_view graph, Environment& names) {
     const Value* value = names.find(info.name);
     if (!value) return error(DiagnosticKind::unknown, location, "no node computes this output");
     if (value->poisoned()) return;
-    if (value->sequence) return error(DiagnosticKind::unsupported, location, "a sequence cannot be a result");
+    if (value->sequence || value->absent)
+      return error(DiagnosticKind::unsupported, location, "a sequence or an optional value cannot be a result");
     tracer_.output(std::string(info.name), value->part.operand(), location);
     if (value->count) tracer_.output(std::string(info.name) + ".count", value->count->operand(), location);
   });

@@ -66,6 +66,7 @@ class GraphReader {
   // declarations.cpp
   void declare_initializers(std::string_view graph, Environment& names);
   void declare_inputs(std::string_view graph, Environment& names);
+  void collect_sizes(std::string_view graph);
   Value declare_input(const ValueInfo& info);
   std::optional<TensorType> input_type(const ValueInfo& info, DType dtype);
   Value frozen(const ValueInfo& info, const TensorType& type);
@@ -94,8 +95,9 @@ class GraphReader {
   std::map<std::string, FunctionProto, std::less<>> functions_;  ///< by "domain:name:overload"
   std::map<std::string, Missing> missing_;                       ///< operators that are not read, by name
   std::set<std::string> bounds_used_;
-  std::size_t nodes_left_;            ///< that may still be read, with those of functions and graphs inside as often as they are inlined
-  std::vector<std::string> foreign_;  ///< inputs of types that cleave lacks, and what they are
+  std::size_t nodes_left_;  ///< that may still be read, with those of functions and graphs inside as often as they are inlined
+  std::map<std::string, std::int64_t, std::less<>> sizes_;       ///< of open sizes with a name
+  std::vector<std::string> foreign_;                             ///< inputs of types that cleave lacks, and what they are
   std::vector<std::pair<std::string, std::string>> open_sizes_;  ///< of inputs: what is open, and the flag that closes it
 };
 

@@ -10,9 +10,11 @@ namespace {
 /// All rows, by operator and version.
 std::vector<Lowering> sorted_rows() {
   std::vector<Lowering> rows;
-  for (const auto family : {activation_lowerings, control_flow_lowerings, convolution_lowerings, creation_lowerings, elementwise_lowerings,
-                            loss_lowerings, normalization_lowerings, pooling_lowerings, product_lowerings, quantization_lowerings,
-                            recurrent_lowerings, shape_lowerings, signal_lowerings, training_lowerings}) {
+  for (const auto family :
+       {activation_lowerings, control_flow_lowerings, convolution_lowerings, creation_lowerings,      elementwise_lowerings,
+        indexing_lowerings,   joining_lowerings,      loss_lowerings,        normalization_lowerings, pooling_lowerings,
+        product_lowerings,    quantization_lowerings, recurrent_lowerings,   reduction_lowerings,     sequence_lowerings,
+        shape_lowerings,      signal_lowerings,       sorting_lowerings,     text_lowerings,          training_lowerings}) {
     const std::span<const Lowering> part = family();
     rows.insert(rows.end(), part.begin(), part.end());
   }

@@ -19,7 +19,7 @@ struct Lowering {
   Values (*lower)(Call& call);
   std::string_view function = {};  ///< of the vocabulary, for lowerings that serve several operators: Call::function()
   bool takes_bounded = false;      ///< operands whose size depends on data
-  bool takes_sequences = false;
+  bool takes_sequences = false;    ///< and optional values
 };
 
 /// The row for an operator, null if there is none.
@@ -33,14 +33,20 @@ std::span<const Lowering> control_flow_lowerings();   ///< If, Loop, Scan
 std::span<const Lowering> convolution_lowerings();    ///< Conv … Col2Im
 std::span<const Lowering> creation_lowerings();       ///< Constant … RandomUniformLike
 std::span<const Lowering> elementwise_lowerings();    ///< Add … Xor
+std::span<const Lowering> indexing_lowerings();       ///< Gather … Trilu
+std::span<const Lowering> joining_lowerings();        ///< Concat … Tile
 std::span<const Lowering> loss_lowerings();           ///< NegativeLogLikelihoodLoss, SoftmaxCrossEntropyLoss
 std::span<const Lowering> normalization_lowerings();  ///< BatchNormalization … RMSNormalization
 std::span<const Lowering> pooling_lowerings();        ///< AveragePool … RoiAlign
 std::span<const Lowering> product_lowerings();        ///< Einsum, Gemm, MatMul
 std::span<const Lowering> quantization_lowerings();   ///< DequantizeLinear … QuantizeLinear
 std::span<const Lowering> recurrent_lowerings();      ///< LSTM, GRU, RNN
+std::span<const Lowering> reduction_lowerings();      ///< ArgMax … ReduceSumSquare
+std::span<const Lowering> sequence_lowerings();       ///< ConcatFromSequence … SplitToSequence
 std::span<const Lowering> shape_lowerings();          ///< Reshape … Tile
 std::span<const Lowering> signal_lowerings();         ///< DFT … MelWeightMatrix, Det
+std::span<const Lowering> sorting_lowerings();        ///< Compress … Unique
+std::span<const Lowering> text_lowerings();           ///< TfIdfVectorizer … Binarizer
 std::span<const Lowering> training_lowerings();       ///< Adagrad, Adam, Momentum
 
 }  // namespace cleave::models::onnx

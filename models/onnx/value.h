@@ -16,11 +16,12 @@ struct Value {
   std::optional<Part> count;  ///< an integer scalar
   int axis = 0;
   std::shared_ptr<const std::vector<Value>> sequence;  ///< known while the file is read; else null
+  bool absent = false;                                 ///< an optional value that is none
 
   Value() = default;
   Value(Part p) : part(std::move(p)) {}
   /// The result of a mistake that was reported: nothing more is said about what is computed from it.
-  [[nodiscard]] bool poisoned() const { return !sequence && part.operand().poisoned(); }
+  [[nodiscard]] bool poisoned() const { return !sequence && !absent && part.operand().poisoned(); }
 };
 using Values = std::vector<Value>;
 

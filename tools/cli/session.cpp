@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "graph/array/npy.h"
 #include "graph/base/diagnostic_folding.h"
 #include "graph/base/diagnostic_json.h"
 #include "graph/base/diagnostic_text.h"
@@ -105,6 +106,24 @@ Status check_simulated_only(const Options& options, const ExecutorSetup& setup) 
                  ErrorKind::usage};
   }
   return {};
+}
+
+/// The first flag given that means something to ONNX models alone.
+const char* onnx_flag(const Options& options) {
+  if (!options.shapes.empty()) return "--shape";
+  if (!options.constants.empty()) return "--constant";
+  return options.bounds.empty() ? nullptr : "--bound";
+}
+
+ModelOptions model_options(const Options& options) {
+  ModelOptions given{.dims = options.dims, .shapes = options.shapes, .input_shapes = {}, .constants = {}, .bounds = options.bounds};
+  given.constants.insert(options.constants.begin(), options.constants.end());
+  if (!options.model.ends_with(".onnx")) return given;
+  for (const auto& [name, text] : options.inputs) {
+    if (!text.ends_with(".npy")) continue;
+    if (const Result<Array> array = read_npy(text)) given.input_shapes.emplace(name, array->shape());
+  }
+  return given;
 }
 
 /// A line a step, with its share.
@@ -232,10 +251,14 @@ Status check_output_files(const Options& options) {
 }
 
 Graph load_graph(const Options& options) {
+  if (const char* flag = onnx_flag(options); flag && !options.model.ends_with(".onnx")) {
+    Graph broken;
+    broken.diagnostics.error(DiagnosticKind::unknown, {std::make_shared<const std::string>(options.model), 0, 0, nullptr},
+                             std::string(flag) + " is for ONNX models");
+    return broken;
+  }
   if (!options.model.ends_with(".graph")) {
-    ModelOptions given{.dims = options.dims, .shapes = options.shapes, .constants = {}, .bounds = options.bounds};
-    given.constants.insert(options.constants.begin(), options.constants.end());
-    Graph graph = read_model(options.model, given);
+    Graph graph = read_model(options.model, model_options(options));
     return options.seed == 0 || !graph.ok() ? graph : add_seed(graph, options.seed);
   }
   Result<Graph> loaded = Graph::load(options.model);

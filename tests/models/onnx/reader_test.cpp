@@ -64,6 +64,15 @@ TEST(OnnxReader, AsksForOpenSizesByTheFlagsThatGiveThem) {
             "m.onnx: error: --dim bath: the model has no open size of this name; did you mean `batch`?\n");
 }
 
+TEST(OnnxReader, TakesOpenSizesFromWhatInputsWillBeGiven) {
+  const Graph graph = read({.nodes = {node("Add", {"x", "z"}, {"y"})},
+                            .inputs = {value_info("x", kFloat, {-2, 3, -1}), value_info("z", kFloat, {-2, 3, 1})},
+                            .outputs = {untyped("y")}},
+                           {.input_shapes = {{"x", {4, 3, 5}}}});
+  ASSERT_TRUE(graph.ok()) << text(graph);
+  EXPECT_EQ(to_string(graph.values[graph.outputs[0].value].type), "f32[4, 3, 5]");
+}
+
 TEST(OnnxReader, FreezesInputsThatDecideShapes) {
   const GraphParts parts{.nodes = {node("Reshape", {"x", "s"}, {"y"}, {.name = "fold"})},
                          .inputs = {kX, value_info("s", kInt64, {2})},

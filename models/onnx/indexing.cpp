@@ -1,0 +1,232 @@
+// Elements chosen by position, and put to positions.
+#include <algorithm>
+
+#include "models/onnx/pieces.h"
+
+namespace cleave::models::onnx {
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+
+constexpr std::string_view kShape = "the shape of its result";
+
+// --- Slice -----------------------------------------------------------------------------------------------------------------------------
+
+struct Window {
+  Integers starts, stops, steps;  ///< one an axis
+};
+
+std::optional<Window> window(Call& c) {
+  const Shape shape = c[0].shape();
+  const auto starts = c.integers_at(1, "starts", kShape);
+  if (!starts) return std::nullopt;
+  const auto ends = c.integers_at(2, "ends", kShape);
+  if (!ends) return std::nullopt;
+  auto axes = c.integers_at(3, "axes", kShape);
+  if (!axes && c.has(3)) return std::nullopt;
+  auto steps = c.has(4) ? c.known_integers(4, kShape) : Integers(starts->size(), 1);
+  if (!steps) return std::nullopt;
+  if (!axes) {
+    axes.emplace();
+    for (std::size_t i = 0; i < starts->size(); ++i) axes->push_back(static_cast<std::int64_t>(i));
+  }
+  axes = c.axes(*axes, c[0].rank());
+  if (!axes) return std::nullopt;
+  if (ends->size() != starts->size() || axes->size() != starts->size() || steps->size() != starts->size()) {
+    c.mistake(DiagnosticKind::shape, "`Slice`: starts, ends, axes and steps are of different lengths");
+    return std::nullopt;
+  }
+  Window window{Integers(shape.size(), 0), shape, Integers(shape.size(), 1)};
+  for (std::size_t i = 0; i < starts->size(); ++i) {
+    const auto axis = static_cast<std::size_t>((*axes)[i]);
+    window.starts[axis] = (*starts)[i];
+    window.stops[axis] = (*ends)[i];
+    window.steps[axis] = (*steps)[i];
+  }
+  return window;
+}
+
+/// Of an axis whose size depends on data: its first elements.
+bool from_the_front(const Window& window, std::size_t axis) {
+  return window.starts[axis] == 0 && window.stops[axis] >= 0 && window.steps[axis] == 1;
+}
+
+Values slice(Call& c) {
+  const std::optional<Window> found = window(c);
+  if (!found) return c.poison();
+  Value result = c.value(0);
+  const Shape shape = c[0].shape();
+  bool whole = true;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis)
+    whole = whole && found->starts[axis] == 0 && found->stops[axis] >= shape[axis] && found->steps[axis] == 1;
+  if (!whole) result.part = c("slice", {c[0]}, {{"starts", found->starts}, {"stops", found->stops}, {"steps", found->steps}});
+  if (!result.count) return {result};
+  const auto axis = static_cast<std::size_t>(result.axis);
+  if (!from_the_front(*found, axis)) return c.unsupported("of an axis whose size depends on data, but for its first elements,");
+  if (found->stops[axis] < shape[axis]) result.count = c("minimum", {*result.count, found->stops[axis]});
+  return {result};
+}
+
+// --- Gather … --------------------------------------------------------------------------------------------------------------------------
+
+Values gather(Call& c) {
+  const Value &x = c.value(0), &indices = c.value(1);
+  const std::optional<int> axis = c.axis(c.integer("axis", 0), x.part.rank());
+  if (!axis) return c.poison();
+  if (x.count && (indices.count || x.axis == *axis)) return c.unsupported("along an axis whose size depends on data");
+  Value result;
+  const std::optional<Array> known = indices.part.rank() == 0 ? c.known(1) : std::nullopt;
+  if (known)
+    result = Value(element(c, x.part, *axis, static_cast<std::int64_t>(known->at(0))));
+  else
+    result = Value(c("take", {x.part, valid_indices(c, indices)}, {{"axis", std::int64_t{*axis}}}));
+  result.count = x.count ? x.count : indices.count;
+  result.axis = x.count ? x.axis + (x.axis > *axis ? indices.part.rank() - 1 : 0) : *axis + indices.axis;
+  return {result};
+}
+
+Values gather_elements(Call& c) {
+  const std::optional<int> axis = c.axis(c.integer("axis", 0), c[0].rank());
+  if (!axis) return c.poison();
+  const Shape wanted = c[1].shape();
+  Part x = c[0];
+  if (c[1].rank() != x.rank())
+    return c.mistake(DiagnosticKind::shape, "`GatherElements`: the indices do not have as many axes as the data");
+  for (int k = 0; k < x.rank(); ++k) {
+    const std::int64_t extent = wanted[static_cast<std::size_t>(k)];
+    if (k != *axis && extent < x.shape()[static_cast<std::size_t>(k)]) x = piece(c, x, k, 0, extent);
+  }
+  return {c("take_along_axis", {x, c[1]}, {{"axis", std::int64_t{*axis}}})};
+}
+
+Values gather_nd(Call& c) {
+  const Value& indices = c.value(1);
+  const std::int64_t batch = c.integer("batch_dims", 0);
+  if (c.value(0).count) return c.unsupported("of values whose size depends on data");
+  if (indices.count && indices.axis == indices.part.rank() - 1) return c.unsupported("with tuples whose length depends on data");
+  Value result(c("gather_nd", {c[0], valid_indices(c, indices)}, {{"batch_dims", batch}}));
+  result.count = indices.count;
+  result.axis = indices.axis;
+  return {result};
+}
+
+// --- Scatter … -------------------------------------------------------------------------------------------------------------------------
+
+Values scatter_elements(Call& c) {
+  const std::optional<int> axis = c.axis(c.integer("axis", 0), c[0].rank());
+  if (!axis) return c.poison();
+  return {c("scatter", {c[0], c[1], c[2]}, {{"axis", std::int64_t{*axis}}, {"reduction", c.text("reduction", "none")}})};
+}
+
+Values scatter_nd(Call& c) {
+  return {c("scatter_nd", {c[0], c[1], c[2]}, {{"reduction", c.text("reduction", "none")}})};
+}
+
+// --- OneHot ----------------------------------------------------------------------------------------------------------------------------
+
+/// Whether a tensor is known to be [0, 1].
+bool zero_and_one(Call& c, std::size_t i) {
+  const std::optional<Array> known = c.known(i);
+  return known && known->size() == 2 && known->at(0) == 0 && known->at(1) == 1;
+}
+
+Values one_hot(Call& c) {
+  const auto depth = c.known_integers(1, kShape);
+  if (!depth) return c.poison();
+  const int rank = c[0].rank() + 1;
+  const std::optional<int> axis = c.axis(c.integer("axis", -1), rank);
+  if (!axis) return c.poison();
+  if (depth->size() != 1 || c[2].type().elements() != 2)
+    return c.mistake(DiagnosticKind::shape, "`OneHot` takes one depth and two values, off and on");
+  Part index = c[0].dtype() == DType::i32 ? c[0] : c.as(DType::i64, c[0]);
+  const Part start = c("arange", std::initializer_list<Part>{}, {{"start", depth->front()}, {"dtype", index.dtype()}});
+  index = c("where", {c("less", {index, 0}), c.add(index, depth->front()), index});
+  Shape along(static_cast<std::size_t>(rank), 1);
+  along[static_cast<std::size_t>(*axis)] = depth->front();
+  Shape apart = index.shape();
+  apart.insert(apart.begin() + *axis, 1);
+  const Part hot = c("equal", {c.reshape(index, apart), reshaped(c, start, along)});
+  if (zero_and_one(c, 2)) return {c.as(c[2].dtype(), hot)};
+  return {c("where", {hot, element(c, c[2], 0, 1), element(c, c[2], 0, 0)})};
+}
+
+// --- ReverseSequence, Trilu, TensorScatter -----------------------------------------------------------------------------------------------
+
+/// Positions 0, 1, … along an axis of `rank` axes.
+Part positions(Call& c, std::int64_t extent, int axis, int rank, DType dtype) {
+  Shape shape(static_cast<std::size_t>(rank), 1);
+  shape[static_cast<std::size_t>(axis)] = extent;
+  return reshaped(c, c("arange", std::initializer_list<Part>{}, {{"start", extent}, {"dtype", dtype}}), shape);
+}
+
+/// A vector along an axis of `rank` axes.
+Part along(Call& c, const Part& vector, int axis, int rank) {
+  Shape shape(static_cast<std::size_t>(rank), 1);
+  shape[static_cast<std::size_t>(axis)] = vector.type().elements();
+  return reshaped(c, vector, shape);
+}
+
+Values reverse_sequence(Call& c) {
+  const int rank = c[0].rank();
+  const std::optional<int> time = c.axis(c.integer("time_axis", 0), rank), batch = c.axis(c.integer("batch_axis", 1), rank);
+  if (!time || !batch) return c.poison();
+  const Part place = positions(c, c[0].shape()[static_cast<std::size_t>(*time)], *time, rank, DType::i64);
+  const Part length = along(c, c[1], *batch, rank);
+  const Part source = c("where", {c("less", {place, length}), c.subtract(c.subtract(length, 1), place), place});
+  return {c("take_along_axis", {c[0], source}, {{"axis", std::int64_t{*time}}})};
+}
+
+Values trilu(Call& c) {
+  const bool upper = c.flag("upper", true);
+  if (c[0].rank() < 2) return c.mistake(DiagnosticKind::shape, "`Trilu` needs matrices, in the last two axes");
+  const std::optional<Array> known = c.has(1) ? c.known(1) : Array::scalar(std::int64_t{0});
+  if (known && known->size() == 1) return {c(upper ? "triu" : "tril", {c[0]}, {{"k", *known->data<std::int64_t>()}})};
+  const Shape shape = c[0].shape();
+  const Part row = positions(c, shape[shape.size() - 2], 0, 2, DType::i64), column = positions(c, shape.back(), 1, 2, DType::i64);
+  const Part kept = c(upper ? "greater_equal" : "less_equal", {c.subtract(column, row), reshaped(c, c[1], {})});
+  return {c("where", {kept, c[0], c.number_as(c[0].dtype(), 0)})};
+}
+
+/// A cache with new elements from a place of each sample on, which may go round about.
+Values tensor_scatter(Call& c) {
+  const Part &cache = c[0], &update = c[1];
+  const int rank = cache.rank();
+  const std::string mode = c.text("mode", "linear");
+  const std::optional<int> axis = c.axis(c.integer("axis", -2), rank);
+  if (!axis) return c.poison();
+  if (*axis == 0 || update.rank() != rank || (mode != "linear" && mode != "circular"))
+    return c.mistake(DiagnosticKind::value,
+                     "`TensorScatter` takes a cache and an update with equal axes, one behind the batch, and `mode` linear or circular");
+  const std::int64_t length = cache.shape()[static_cast<std::size_t>(*axis)];
+  const bool in_a_row = mode == "linear" || !c.has(2);
+  if (in_a_row && (!c.has(2) || cache.shape()[0] == 1)) {
+    Parts operands{cache, update};
+    for (int k = 0; k < rank; ++k) operands.push_back(k == *axis && c.has(2) ? reshaped(c, c[2], {}) : c.scalar(std::int64_t{0}));
+    return {c("dynamic_update_slice", operands)};
+  }
+  const Part steps = positions(c, update.shape()[static_cast<std::size_t>(*axis)], *axis, rank, c[2].dtype());
+  Part places = c.add(along(c, c[2], 0, rank), steps);
+  if (mode == "circular") places = c("remainder", {places, length});
+  return {c("scatter", {cache, c("broadcast_to", {places}, {{"shape", update.shape()}}), update}, {{"axis", std::int64_t{*axis}}})};
+}
+
+}  // namespace
+
+std::span<const Lowering> indexing_lowerings() {
+  static constexpr Lowering kRows[] = {
+      {"Gather", 1, gather, {}, true},
+      {"GatherElements", 11, gather_elements},
+      {"GatherND", 11, gather_nd, {}, true},
+      {"OneHot", 9, one_hot},
+      {"ReverseSequence", 10, reverse_sequence},
+      {"Scatter", 9, scatter_elements},
+      {"ScatterElements", 11, scatter_elements},
+      {"ScatterND", 11, scatter_nd},
+      {"Slice", 1, slice, {}, true},
+      {"TensorScatter", 24, tensor_scatter},
+      {"Trilu", 14, trilu},
+  };
+  return kRows;
+}
+
+}  // namespace cleave::models::onnx

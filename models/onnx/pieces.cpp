@@ -1,0 +1,98 @@
+#include "models/onnx/pieces.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace cleave::models::onnx {
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+
+Part window(Call& c, const Part& x, int axis, std::int64_t from, std::int64_t to, Integers dropped) {
+  const Shape shape = x.shape();
+  Integers starts(static_cast<std::size_t>(axis), 0), stops(shape.begin(), shape.begin() + axis);
+  starts.push_back(from);
+  stops.push_back(to);
+  return c("slice", {x}, {{"starts", std::move(starts)}, {"stops", std::move(stops)}, {"squeeze", std::move(dropped)}});
+}
+
+}  // namespace
+
+Part piece(Call& c, const Part& x, int axis, std::int64_t from, std::int64_t to) {
+  return from == 0 && to == x.shape()[static_cast<std::size_t>(axis)] ? x : window(c, x, axis, from, to, {});
+}
+
+Part element(Call& c, const Part& x, int axis, std::int64_t at) {
+  return window(c, x, axis, at, at + 1, {axis});
+}
+
+Part reshaped(Call& c, const Part& x, Shape shape) {
+  return x.shape() == shape ? x : c.reshape(x, std::move(shape));
+}
+
+Part permuted(Call& c, const Part& x, const Integers& order) {
+  Integers swapped(order.size());
+  std::iota(swapped.begin(), swapped.end(), 0);
+  if (order == swapped) return x;
+  const std::size_t last = order.size() - 1;
+  std::swap(swapped[last - 1], swapped[last]);
+  return order == swapped ? c("transpose", {x}) : c("permute_dims", {x}, {{"axes", order}});
+}
+
+Part moved_axis(Call& c, const Part& x, int from, int to) {
+  Integers order(static_cast<std::size_t>(x.rank()));
+  std::iota(order.begin(), order.end(), 0);
+  order.erase(order.begin() + from);
+  order.insert(order.begin() + to, from);
+  return permuted(c, x, order);
+}
+
+std::int64_t product(const Shape& shape, std::size_t from, std::size_t to) {
+  std::int64_t result = 1;
+  for (std::size_t i = from; i < to; ++i) result *= shape[i];
+  return result;
+}
+
+Value bounded(Call& c, const Part& padded, const Part& count, int axis) {
+  const std::optional<Array> known = c.known(Value(count));
+  if (known)
+    return piece(c, padded, axis, 0, std::min(static_cast<std::int64_t>(known->at(0)), padded.shape()[static_cast<std::size_t>(axis)]));
+  Value value(padded);
+  value.count = count;
+  value.axis = axis;
+  return value;
+}
+
+Values elements(Call& c, const Part& result) {
+  Value value(result);
+  const int rank = result.rank();
+  for (std::size_t i = 0; i < c.operands(); ++i) {
+    const Value& operand = c.value(i);
+    if (!operand.count) continue;
+    const int axis = operand.axis + rank - operand.part.rank();
+    if (value.count && (axis != value.axis || operand.count->operand().value != value.count->operand().value))
+      return c.unsupported("of values whose sizes depend on different data");
+    value.count = operand.count;
+    value.axis = axis;
+  }
+  for (std::size_t i = 0; value.count && i < c.operands(); ++i) {
+    const Part& part = c.value(i).part;
+    const int axis = value.axis - rank + part.rank();
+    if (!c.value(i).count && c.has(i) && axis >= 0 && part.shape()[static_cast<std::size_t>(axis)] != 1)
+      return c.unsupported("of a value whose size depends on data and one whose size does not");
+  }
+  return {value};
+}
+
+Part valid_indices(Call& c, const Value& indices) {
+  if (!indices.count) return indices.part;
+  const Part& part = indices.part;
+  const auto axis = static_cast<std::size_t>(indices.axis);
+  Shape along(part.shape().size(), 1);
+  along[axis] = part.shape()[axis];
+  const Part places = c("arange", std::initializer_list<Part>{}, {{"start", along[axis]}});
+  const Part valid = c("less", {places, *indices.count});
+  return c("where", {reshaped(c, valid, along), part, 0});
+}
+
+}  // namespace cleave::models::onnx

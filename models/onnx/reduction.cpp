@@ -1,0 +1,164 @@
+// Reductions over axes, places of extremes, and running sums.
+#include <limits>
+#include <numeric>
+
+#include "models/onnx/pieces.h"
+
+namespace cleave::models::onnx {
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+
+/// What is reduced: axes, counted from the front. None: each element alone.
+struct Over {
+  Integers axes;
+  bool keepdims = true;
+
+  [[nodiscard]] Attributes attributes() const { return {{"axis", axes}, {"keepdims", keepdims}}; }
+};
+
+std::optional<Over> over(Call& c) {
+  Over over{{}, c.flag("keepdims", true)};
+  const auto given = c.integers_at(1, "axes", "the shape of its result");
+  if (!given && c.has(1)) return std::nullopt;
+  const bool nothing = c.flag("noop_with_empty_axes");
+  if (given && !given->empty()) {
+    auto axes = c.axes(*given, c[0].rank());
+    if (!axes) return std::nullopt;
+    over.axes = *std::move(axes);
+  } else if (!nothing) {
+    over.axes.resize(c[0].shape().size());
+    std::iota(over.axes.begin(), over.axes.end(), 0);
+  }
+  return over;
+}
+
+Part reduced(Call& c, std::string_view function, const Part& x, const Over& over) {
+  return over.axes.empty() ? x : c(function, {x}, over.attributes());
+}
+
+/// The identity of the largest or smallest, where there are no elements.
+Part extreme(Call& c, DType dtype, bool lowest, const Over& over) {
+  Shape shape = c[0].shape(), result;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    const bool gone = std::find(over.axes.begin(), over.axes.end(), static_cast<std::int64_t>(axis)) != over.axes.end();
+    if (!gone || over.keepdims) result.push_back(gone ? 1 : shape[axis]);
+  }
+  Array array(TensorType{dtype, {}});
+  dispatch(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+      *array.mutable_data<T>() = T(lowest ? -std::numeric_limits<float>::infinity() : std::numeric_limits<float>::infinity());
+    else if constexpr (std::is_floating_point_v<T>)
+      *array.mutable_data<T>() = lowest ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::infinity();
+    else
+      *array.mutable_data<T>() = lowest ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max();
+  });
+  return c("broadcast_to", {c.constant(std::move(array))}, {{"shape", result}});
+}
+
+/// ReduceMax, ReduceMin.
+Values reduce_extreme(Call& c) {
+  const std::optional<Over> found = over(c);
+  if (!found) return c.poison();
+  const bool largest = c.function() == "max";
+  if (c[0].type().elements() == 0 && !found->axes.empty()) return {extreme(c, c[0].dtype(), largest, *found)};
+  if (c[0].dtype() == DType::boolean) return {reduced(c, largest ? "any" : "all", c[0], *found)};
+  return {reduced(c, c.function(), c[0], *found)};
+}
+
+/// ReduceSum, ReduceProd: of the operand's type.
+Values reduce(Call& c) {
+  const std::optional<Over> found = over(c);
+  return found ? Values{c.as(c[0].dtype(), reduced(c, c.function(), c[0], *found))} : c.poison();
+}
+
+/// Of integers in f64, rounded towards zero.
+Values reduce_mean(Call& c) {
+  const std::optional<Over> found = over(c);
+  if (!found) return c.poison();
+  const DType dtype = c[0].dtype();
+  return {c.as(dtype, reduced(c, "mean", is_floating(dtype) ? c[0] : c.as(DType::f64, c[0]), *found))};
+}
+
+/// Sums of what `function` makes of the elements.
+template <class Finish>
+Values sum_of(Call& c, std::string_view function, const Finish& finish) {
+  const std::optional<Over> found = over(c);
+  if (!found) return c.poison();
+  const Part each = function.empty() ? c[0] : c(function, {c[0]});
+  return {c.as(c[0].dtype(), finish(reduced(c, "sum", each, *found)))};
+}
+
+Values reduce_l1(Call& c) {
+  return sum_of(c, is_floating(c[0].dtype()) || is_signed(c[0].dtype()) ? "abs" : "", [](const Part& sum) { return sum; });
+}
+
+Values reduce_l2(Call& c) {
+  return sum_of(c, "square", [&](const Part& sum) { return c("sqrt", {is_floating(sum.dtype()) ? sum : c.as(DType::f64, sum)}); });
+}
+
+Values reduce_sum_square(Call& c) {
+  return sum_of(c, "square", [](const Part& sum) { return sum; });
+}
+
+Values reduce_log_sum(Call& c) {
+  return sum_of(c, "", [&](const Part& sum) { return c("log", {is_floating(sum.dtype()) ? sum : c.as(DType::f64, sum)}); });
+}
+
+Values reduce_log_sum_exp(Call& c) {
+  const std::optional<Over> found = over(c);
+  if (!found) return c.poison();
+  const DType dtype = c[0].dtype();
+  if (found->axes.empty()) return {c[0]};
+  if (c[0].type().elements() == 0) return {extreme(c, dtype, true, *found)};
+  return {c.as(dtype, c("logsumexp", {is_floating(dtype) ? c[0] : c.as(DType::f64, c[0])}, found->attributes()))};
+}
+
+/// The first place of the largest or smallest, or the last one.
+Values place(Call& c) {
+  const std::optional<int> axis = c.axis(c.integer("axis", 0), c[0].rank());
+  const bool keepdims = c.flag("keepdims", true), last = c.flag("select_last_index");
+  if (!axis) return c.poison();
+  const Integers axes{*axis};
+  const Part x = last ? c("flip", {c[0]}, {{"axis", axes}}) : c[0];
+  Part index = c(c.function(), {x}, {{"axis", axes}, {"keepdims", keepdims}});
+  if (last) index = c.subtract(c[0].shape()[static_cast<std::size_t>(*axis)] - 1, index);
+  return {c.as(DType::i64, index)};
+}
+
+/// CumSum, CumProd.
+Values running(Call& c) {
+  const bool exclusive = c.flag("exclusive"), reverse = c.flag("reverse");
+  const auto given = c.known_integers(1, "along which axis it goes");
+  if (!given) return c.poison();
+  if (given->size() != 1) return c.mistake(DiagnosticKind::shape, "`" + std::string(c.op()) + "` takes one axis");
+  const std::optional<int> axis = c.axis(given->front(), c[0].rank());
+  if (!axis) return c.poison();
+  const Part sums = c(c.function(), {c[0]}, {{"axis", std::int64_t{*axis}}, {"exclusive", exclusive}, {"reverse", reverse}});
+  return {c.as(c[0].dtype(), sums)};
+}
+
+}  // namespace
+
+std::span<const Lowering> reduction_lowerings() {
+  static constexpr Lowering kRows[] = {
+      {"ArgMax", 1, place, "argmax"},
+      {"ArgMin", 1, place, "argmin"},
+      {"CumProd", 26, running, "cumulative_prod"},
+      {"CumSum", 11, running, "cumulative_sum"},
+      {"ReduceL1", 1, reduce_l1},
+      {"ReduceL2", 1, reduce_l2},
+      {"ReduceLogSum", 1, reduce_log_sum},
+      {"ReduceLogSumExp", 1, reduce_log_sum_exp},
+      {"ReduceMax", 1, reduce_extreme, "max"},
+      {"ReduceMean", 1, reduce_mean},
+      {"ReduceMin", 1, reduce_extreme, "min"},
+      {"ReduceProd", 1, reduce, "prod"},
+      {"ReduceSum", 1, reduce, "sum"},
+      {"ReduceSumSquare", 1, reduce_sum_square},
+  };
+  return kRows;
+}
+
+}  // namespace cleave::models::onnx

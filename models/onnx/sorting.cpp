@@ -1,0 +1,180 @@
+// The largest, distinct, chosen and kept: TopK, and results whose size depends on data.
+#include <algorithm>
+#include <numeric>
+
+#include "models/onnx/pieces.h"
+
+namespace cleave::models::onnx {
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+
+constexpr std::string_view kShape = "the shape of its result";
+
+Part counted(Call& c, std::int64_t stop) {
+  return c("arange", std::initializer_list<Part>{}, {{"start", stop}});
+}
+
+Part take(Call& c, const Part& x, const Part& indices, int axis = 0) {
+  return c("take", {x, indices}, {{"axis", std::int64_t{axis}}});
+}
+
+/// As large as it may become, unless the user says that it stays smaller.
+std::int64_t capacity(Call& c, std::int64_t most) {
+  return std::clamp<std::int64_t>(c.bound().value_or(most), 0, most);
+}
+
+/// The first `count` of what was found, as far as the user says that there may be.
+Value found(Call& c, const Part& padded, const Part& count, int axis) {
+  return bounded(c, piece(c, padded, axis, 0, capacity(c, padded.shape()[static_cast<std::size_t>(axis)])), count, axis);
+}
+
+Values top_k(Call& c) {
+  const bool largest = c.flag("largest", true);
+  c.ignore({"sorted"});  // they always are
+  const std::optional<int> axis = c.axis(c.integer("axis", -1), c[0].rank());
+  const auto given = c.has(1) ? c.known_integers(1, kShape) : Integers{c.integer("k", -1)};
+  if (!axis || !given) return c.poison();
+  if (given->size() != 1) return c.mistake(DiagnosticKind::shape, "`TopK` takes one number of elements");
+  const int last = c[0].rank() - 1;
+  const Part x = moved_axis(c, c[0], *axis, last);
+  Parts results;
+  if (largest) {
+    results = c.all("top_k", Parts{x}, {{"k", given->front()}});
+  } else {  // by the order of all, as NaN is the largest here too
+    const std::int64_t extent = x.shape().back();
+    if (given->front() < 0 || given->front() > extent)
+      return c.mistake(DiagnosticKind::value,
+                       "`TopK`: there are no " + std::to_string(given->front()) + " elements along an axis of " + std::to_string(extent));
+    const Part places = piece(c, c("argsort", {x}), last, 0, given->front());
+    results = {c("take_along_axis", {x, places}), places};
+  }
+  return {moved_axis(c, results[0], last, *axis), moved_axis(c, c.as(DType::i64, results[1]), last, *axis)};
+}
+
+// --- NonZero, Compress, NonMaxSuppression ----------------------------------------------------------------------------------------------
+
+Values nonzero(Call& c) {
+  const bool scalar = c[0].rank() == 0;
+  const Part x = scalar ? c.reshape(c[0], {1}) : c[0];
+  const Parts results = c.all("nonzero", Parts{x}, {{"size", capacity(c, x.type().elements())}});
+  return {bounded(c, scalar ? piece(c, results[0], 0, 0, 0) : results[0], results.back(), 1)};
+}
+
+Values compress(Call& c) {
+  const std::optional<std::int64_t> given = c.integer("axis");
+  const Part x = given ? c[0] : reshaped(c, c[0], {c[0].type().elements()});
+  const std::optional<int> axis = c.axis(given.value_or(0), x.rank());
+  if (!axis) return c.poison();
+  if (c[1].rank() != 1 || c[1].shape()[0] > x.shape()[static_cast<std::size_t>(*axis)])
+    return c.mistake(DiagnosticKind::shape,
+                     "`Compress` takes a vector of conditions that is no longer than the axis, not " + to_string(c[1].type()));
+  const Parts places = c.all("nonzero", Parts{c[1]}, {{"size", capacity(c, c[1].shape()[0])}});
+  const Value chosen = bounded(c, element(c, places[0], 0, 0), places.back(), 0);
+  Value result(take(c, x, chosen.part, *axis));
+  result.count = chosen.count;
+  result.axis = *axis;
+  return {result};
+}
+
+Values non_max_suppression(Call& c) {
+  constexpr std::string_view kChoice = "which boxes are kept";
+  const auto most = c.has(2) ? c.known_integers(2, kShape) : Integers{0};
+  const auto overlap = c.has(3) ? c.known_numbers(3, kChoice) : std::vector<double>{0};
+  const auto least = c.has(4) ? c.known_numbers(4, kChoice) : std::vector<double>{};
+  const bool by_center = c.flag("center_point_box");
+  if (!most || !overlap || !least) return c.poison();
+  if (most->size() != 1 || overlap->size() != 1 || least->size() > 1)
+    return c.mistake(DiagnosticKind::shape, "`NonMaxSuppression` takes one number of boxes, and one threshold of each kind");
+  Attributes attributes{{"max_output_boxes_per_class", std::max<std::int64_t>(most->front(), 0)},
+                        {"iou_threshold", overlap->front()},
+                        {"center_point_box", by_center}};
+  if (!least->empty()) attributes.set("score_threshold", least->front());
+  const Parts results = c.all("non_max_suppression", Parts{c[0], c[1]}, std::move(attributes));
+  return {found(c, results[0], results.back(), 0)};
+}
+
+// --- Unique ----------------------------------------------------------------------------------------------------------------------------
+
+/// The order in which rows of a matrix come, by their elements from the first on; equal rows keep theirs.
+Part row_order(Call& c, const Part& rows) {
+  const std::int64_t count = rows.shape()[0], columns = rows.shape()[1];
+  if (columns == 1) return c("argsort", {c.reshape(rows, {count})});
+  const Part by_column = c("transpose", {rows});
+  const auto by_one_more = [&](const Part& trip, const Parts& order) {
+    const Part column = take(c, by_column, c.subtract(columns - 1, trip));
+    return Parts{take(c, order[0], c("argsort", {take(c, column, order[0])}))};
+  };
+  return c.for_loop(columns, {counted(c, count)}, by_one_more).front();
+}
+
+/// Equal rows of a matrix, as groups.
+struct Groups {
+  Part count;    ///< of groups
+  Part first;    ///< for each group its first row, then the number of rows
+  Part sizes;    ///< for each group its number of rows, then 0
+  Part inverse;  ///< for each row its group
+};
+
+/// The groups in the order of their rows, or of their first appearance.
+Groups groups_of(Call& c, const Part& rows, bool sorted) {
+  const std::int64_t count = rows.shape()[0];
+  const auto filled = [&](std::int64_t value) {
+    return c("full", std::initializer_list<Part>{}, {{"shape", Shape{count}}, {"value", value}, {"dtype", DType::i32}});
+  };
+  const Part order = row_order(c, rows);
+  const Part in_order = take(c, rows, order);
+  const Part differs =
+      c("any", {c("not_equal", {piece(c, in_order, 0, 1, count), piece(c, in_order, 0, 0, count - 1)})}, {{"axis", Integers{1}}});
+  const Part begins = c("concat", {c.constant(Array::of<bool>({1}, {false})), differs});
+  const Part group = c("cumulative_sum", {begins});
+  Groups groups;
+  groups.count = c.add(element(c, group, 0, count - 1), 1);
+  groups.first = c("scatter", {filled(count), group, order}, {{"reduction", std::string("min")}});
+  groups.sizes = c("scatter", {filled(0), group, filled(1)}, {{"reduction", std::string("add")}});
+  groups.inverse = c("scatter", {filled(0), order, group});
+  if (sorted) return groups;
+  const Part appearance = c("argsort", {groups.first});
+  groups.first = take(c, groups.first, appearance);
+  groups.sizes = take(c, groups.sizes, appearance);
+  groups.inverse = take(c, c("argsort", {appearance}), groups.inverse);
+  return groups;
+}
+
+Values unique(Call& c) {
+  const bool sorted = c.flag("sorted", true);
+  const std::optional<std::int64_t> given = c.integer("axis");
+  const Part x = given ? c[0] : reshaped(c, c[0], {c[0].type().elements()});
+  const std::optional<int> axis = c.axis(given.value_or(0), x.rank());
+  if (!axis) return c.poison();
+  const std::int64_t count = x.shape()[static_cast<std::size_t>(*axis)];
+  if (x.type().elements() == 0) return c.unsupported("of no elements");
+  if (!given && sorted && !c.wants(1) && !c.wants(2) && !c.wants(3)) {
+    const Parts results = c.all("unique", Parts{x});
+    return {found(c, results[0], results[1], 0)};
+  }
+  const Groups groups = groups_of(c, c.reshape(moved_axis(c, x, *axis, 0), {count, x.type().elements() / count}), sorted);
+  const Value first = found(c, c("where", {c("less", {groups.first, count}), groups.first, 0}), groups.count, 0);
+  const Value sizes = found(c, groups.sizes, groups.count, 0);
+  const auto wide = [&](const Value& value) {
+    Value result = value;
+    result.part = c.as(DType::i64, value.part);
+    return result;
+  };
+  Value distinct = first;
+  distinct.part = take(c, x, first.part, *axis);
+  distinct.axis = *axis;
+  return {distinct, wide(first), wide(Value(groups.inverse)), wide(sizes)};
+}
+
+}  // namespace
+
+std::span<const Lowering> sorting_lowerings() {
+  static constexpr Lowering kRows[] = {
+      {"Compress", 9, compress}, {"NonMaxSuppression", 10, non_max_suppression}, {"NonZero", 9, nonzero}, {"TopK", 1, top_k},
+      {"Unique", 11, unique},
+  };
+  return kRows;
+}
+
+}  // namespace cleave::models::onnx
