@@ -1,5 +1,6 @@
 // Quantization: numbers to steps of a scale and back, and products of such steps.
 #include "models/onnx/broadcasting.h"
+#include "models/onnx/windows.h"
 
 namespace cleave::models::onnx {
 namespace {
@@ -89,22 +90,24 @@ Values dynamic_quantize_linear(Call& c) {
 
 // --- products ----------------------------------------------------------------------------------------------------------------------------
 
-/// An operand less its zero point, as i32. A vector of zero points, or of scales, lies along axis `axis` counted from the end.
+/// A vector of zero points or scales as it meets what it is for: along axis `axis`, counted from the end.
 Part along(Call& c, const Part& part, int axis) {
   const Part one = whole_or_vector(c, part);
   return axis < -1 && one.rank() == 1 ? along_axis(c, one, 0, -axis) : one;
 }
-Part centred(Call& c, std::size_t operand, std::size_t zero_point, int axis) {
+
+/// An operand less its zero point; as it is where that is 0.
+Part centred(Call& c, std::size_t operand, std::size_t zero_point, DType wide, int axis) {
   const Part& x = c[operand];
   if (!c.has(zero_point)) return x;
   const std::optional<Array> known = c.known(zero_point);
   bool zero = known.has_value();
   for (std::int64_t i = 0; zero && i < known->size(); ++i) zero = known->at(i) == 0;
-  return zero ? x : c.subtract(c.as(DType::i32, x), along(c, c.as(DType::i32, c[zero_point]), axis));
+  return zero ? x : c.subtract(c.as(wide, x), along(c, c.as(wide, c[zero_point]), axis));
 }
 
 Values matmul_integer(Call& c) {
-  return {c.as(DType::i32, c("matmul", {centred(c, 0, 2, -2), centred(c, 1, 3, -1)}))};
+  return {c.as(DType::i32, c("matmul", {centred(c, 0, 2, DType::i32, -2), centred(c, 1, 3, DType::i32, -1)}))};
 }
 
 /// Sums of steps of two scales as steps of a third.
@@ -117,16 +120,50 @@ Values requantized(Call& c, const Part& sums, const Part& scale, std::size_t of_
 }
 
 Values qlinear_matmul(Call& c) {
-  const Part sums = c("matmul", {centred(c, 0, 2, -2), centred(c, 3, 5, -1)});
+  const Part sums = c("matmul", {centred(c, 0, 2, DType::i32, -2), centred(c, 3, 5, DType::i32, -1)});
   return requantized(c, sums, c.multiply(along(c, c[1], -2), along(c, c[4], -1)), 6, c[0].dtype());
+}
+
+// --- convolutions ------------------------------------------------------------------------------------------------------------------------
+
+/// The sums of a convolution of steps, in floating point: f64 where f32 could not hold them all and `exact` is asked for.
+Part convolution(Call& c, Part x, Part weight, const std::optional<Part>& bias, bool exact) {
+  constexpr double kMostStep = 255, kExactInF32 = 1 << 24;
+  c.ignore({"kernel_shape"});  // the weight's
+  Attributes attributes = window_attributes(c);
+  if (const std::int64_t groups = c.integer("group", 1); groups != 1) attributes.set("group", groups);
+  const Shape extents = weight.shape();
+  const double terms =
+      extents.empty() || extents[0] == 0 ? 0 : static_cast<double>(weight.type().elements()) / static_cast<double>(extents[0]);
+  const DType wide = exact && terms * kMostStep * kMostStep > kExactInF32 ? DType::f64 : DType::f32;
+  Parts operands{c.as(wide, x), c.as(wide, weight)};
+  if (bias) operands.push_back(c.as(wide, *bias));
+  return c("conv", operands, std::move(attributes));
+}
+
+Values conv_integer(Call& c) {
+  const Part x = centred(c, 0, 2, DType::f32, -1), weight = centred(c, 1, 3, DType::f32, -c[1].rank());
+  return {c.as(DType::i32, convolution(c, x, weight, std::nullopt, true))};
+}
+
+/// The bias is in steps of the product of both scales.
+Values qlinear_conv(Call& c) {
+  const int rank = c[3].rank();
+  const Part x = centred(c, 0, 2, DType::f32, -1), weight = centred(c, 3, 5, DType::f32, -rank);
+  const Part sums = convolution(c, x, weight, c.has(8) ? std::optional(c[8]) : std::nullopt, false);
+  return requantized(c, sums, c.multiply(along(c, c[1], -1), along(c, c[4], 1 - rank)), 6, c[0].dtype());
 }
 
 }  // namespace
 
 std::span<const Lowering> quantization_lowerings() {
   static constexpr Lowering kRows[] = {
-      {"DequantizeLinear", 10, dequantize_linear}, {"DynamicQuantizeLinear", 11, dynamic_quantize_linear},
-      {"MatMulInteger", 10, matmul_integer},       {"QLinearMatMul", 10, qlinear_matmul},
+      {"ConvInteger", 10, conv_integer},
+      {"DequantizeLinear", 10, dequantize_linear},
+      {"DynamicQuantizeLinear", 11, dynamic_quantize_linear},
+      {"MatMulInteger", 10, matmul_integer},
+      {"QLinearConv", 10, qlinear_conv},
+      {"QLinearMatMul", 10, qlinear_matmul},
       {"QuantizeLinear", 10, quantize_linear},
   };
   return kRows;

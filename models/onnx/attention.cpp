@@ -1,0 +1,225 @@
+// Attention: one operation of the vocabulary, unless a node asks for something between its products; and what stands around it in language
+// models: rotary embeddings and caches of keys and values.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "models/onnx/pieces.h"
+
+namespace cleave::models::onnx {
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// --- products of heads -------------------------------------------------------------------------------------------------------------------
+
+/// Queries [batch, heads, length, depth], keys and values of as many heads or of fewer, which several heads of the queries share.
+struct Heads {
+  Part query, key, value;
+
+  [[nodiscard]] std::int64_t queries() const { return query.shape()[2]; }
+  [[nodiscard]] std::int64_t keys() const { return key.shape()[2]; }
+  [[nodiscard]] double usual_scale() const { return 1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(query.shape()[3], 1))); }
+};
+
+/// Heads that share a head of keys, one below the other as the rows of one matrix; and back.
+Part gathered(Call& c, const Part& x, std::int64_t heads) {
+  const Shape shape = x.shape();
+  return heads == 0 ? x : reshaped(c, x, {shape[0], heads, shape[1] * shape[2] / heads, shape[3]});
+}
+Part scattered(Call& c, const Part& x, const Part& query) {
+  const Shape shape = query.shape();
+  return reshaped(c, x, {shape[0], shape[1], shape[2], x.shape()[3]});
+}
+
+Part scores_of(Call& c, const Heads& of, double scale) {
+  const Part product = c("matmul", {gathered(c, of.query, of.key.shape()[1]), c("transpose", {of.key})});
+  return c.multiply(scattered(c, product, of.query), scale);
+}
+Part weighted_values(Call& c, const Heads& of, const Part& weights) {
+  return scattered(c, c("matmul", {gathered(c, weights, of.value.shape()[1]), of.value}), of.query);
+}
+
+bool shapes_fit(Call& c, const Heads& of) {
+  const bool ranks = of.query.rank() == 4 && of.key.rank() == 4 && of.value.rank() == 4;
+  const std::int64_t shared = ranks ? of.key.shape()[1] : 0;
+  if (ranks && shared > 0 && of.query.shape()[1] % shared == 0 && of.value.shape()[1] == shared) return true;
+  c.mistake(DiagnosticKind::shape, "`" + std::string(c.op()) + "` of " + to_string(of.query.type()) + ", " + to_string(of.key.type()) +
+                                       " and " + to_string(of.value.type()) + ": they have no heads in common");
+  return false;
+}
+
+// --- Attention ---------------------------------------------------------------------------------------------------------------------------
+
+/// [batch, length, heads * depth] with the heads as an axis of their own, in front of the length.
+std::optional<Part> split_heads(Call& c, const Part& x, const char* attribute) {
+  if (x.rank() != 3) return x;
+  const std::int64_t heads = c.integer(attribute, 0);
+  const Shape shape = x.shape();
+  if (heads < 1 || shape[2] % heads != 0) {
+    c.mistake(DiagnosticKind::value, "`" + std::string(c.op()) + "` of " + to_string(x.type()) + " needs `" + attribute +
+                                         "`, the heads that its last axis divides into");
+    return std::nullopt;
+  }
+  return permuted(c, c.reshape(x, {shape[0], shape[1], heads, shape[2] / heads}), {0, 2, 1, 3});
+}
+
+/// What of the keys each query may see.
+struct Sight {
+  bool causal = false;  ///< no key behind the query's own place, by the vocabulary's rule: the last query is at the last key
+  Part mask;            ///< bool, or added to the scores; poison: none
+  [[nodiscard]] bool masked() const { return !mask.operand().poisoned(); }
+};
+
+/// The mask of the node, as long as the keys: what it does not reach is not seen.
+Part given_mask(Call& c, const Heads& of) {
+  if (!c.has(3)) return {};
+  Part mask = c[3].dtype() == DType::boolean ? c[3] : c.as(of.query.dtype(), c[3]);
+  Shape shape = mask.shape();
+  const std::int64_t missing = shape.empty() ? 0 : of.keys() - shape.back();
+  if (missing <= 0 || shape.back() == 1) return mask;
+  shape.back() = missing;
+  const bool boolean = mask.dtype() == DType::boolean;
+  const Part rest = c("broadcast_to", {boolean ? c.scalar(false) : c.number_as(mask.dtype(), -kInfinity)}, {{"shape", shape}});
+  return c("concat", {mask, rest}, {{"axis", static_cast<std::int64_t>(shape.size()) - 1}});
+}
+
+/// By places: a query stands at its number plus what is in front of it in a cache.
+Part visible(Call& c, const Heads& of, const Part& offset, std::optional<std::int64_t> left, std::optional<std::int64_t> right) {
+  Part seen;
+  const auto also = [&](const Part& condition) { seen = seen.operand().poisoned() ? condition : c("logical_and", {seen, condition}); };
+  const auto numbers = [&](std::int64_t count) { return c("arange", {}, {{"start", std::int64_t{0}}, {"stop", count}}); };
+  const Part keys = numbers(of.keys());
+  if (left || right) {
+    const Part places = c.add(c("expand_dims", {numbers(of.queries())}, {{"axis", std::int64_t{1}}}), offset);
+    if (right) also(c("less_equal", {keys, *right == 0 ? places : c.add(places, *right)}));
+    if (left) also(c("greater_equal", {keys, c.subtract(places, *left)}));
+  }
+  if (c.has(6)) also(c("less", {keys, c.reshape(c.as(DType::i32, c[6]), {-1, 1, 1, 1})}));
+  return seen;
+}
+
+Sight sight(Call& c, const Heads& of, bool whole) {
+  Sight sight{false, given_mask(c, of)};
+  const std::int64_t past = c.has(4) ? c[4].shape()[2] : 0;
+  const auto bound = [&](const char* name) {
+    const std::int64_t size = c.integer(name, -1);
+    return size < 0 ? std::nullopt : std::optional(size);
+  };
+  const std::optional<std::int64_t> left = bound("left_window_size");
+  std::optional<std::int64_t> right = bound("right_window_size");
+  if (c.flag("is_causal")) right = 0;
+  if (whole && right == 0 && !left && !c.has(6) && of.keys() - of.queries() == past) {
+    sight.causal = true;
+    return sight;
+  }
+  const Part offset = c.has(6) ? c.subtract(c.reshape(c.as(DType::i32, c[6]), {-1, 1, 1, 1}), of.queries()) : Part(past);
+  const Part seen = visible(c, of, offset, left, right);
+  if (seen.operand().poisoned()) return sight;
+  if (!sight.masked())
+    sight.mask = seen;
+  else if (sight.mask.dtype() == DType::boolean)
+    sight.mask = c("logical_and", {sight.mask, seen});
+  else
+    sight.mask = c("where", {seen, sight.mask, c.number_as(sight.mask.dtype(), -kInfinity)});
+  return sight;
+}
+
+/// In parts, some of which are results. Queries that see no key give zeros.
+Part attend_in_parts(Call& c, const Heads& of, const Part& mask, double scale, Part& inner) {
+  const std::int64_t mode = c.integer("qk_matmul_output_mode", 0);
+  const double cap = c.number("softcap", 0);
+  const DType dtype = of.query.dtype();
+  Part scores = scores_of(c, of, scale);
+  inner = scores;
+  if (cap > 0) scores = c.multiply(c("tanh", {c.multiply(scores, 1 / cap)}), cap);
+  if (mode == 1) inner = scores;
+  Part blind;
+  const Attributes last{{"axis", Integers{-1}}, {"keepdims", true}};
+  if (!mask.operand().poisoned() && mask.dtype() == DType::boolean) {
+    scores = c("where", {mask, scores, c.number_as(dtype, -kInfinity)});
+    blind = c("logical_not", {c("any", {mask}, last)});
+  } else if (!mask.operand().poisoned()) {
+    scores = c.add(scores, mask);
+    blind = c("all", {c("equal", {mask, c.number_as(dtype, -kInfinity)})}, last);
+  }
+  if (mode == 2) inner = scores;
+  const DType precise = promote(dtype, c.dtype("softmax_precision").value_or(dtype));
+  Part weights = c.as(dtype, c("softmax", {c.as(precise, scores)}));
+  if (!blind.operand().poisoned()) weights = c("where", {blind, c.number_as(dtype, 0), weights});
+  if (mode == 3) inner = weights;
+  return weighted_values(c, of, weights);
+}
+
+Values attention(Call& c) {
+  const std::optional<Part> query = split_heads(c, c[0], "q_num_heads"), key = split_heads(c, c[1], "kv_num_heads"),
+                            value = split_heads(c, c[2], "kv_num_heads");
+  c.ignore({"q_num_heads", "kv_num_heads", "softmax_precision", "qk_matmul_output_mode"});
+  if (!query || !key || !value) return c.poison();
+  Heads of{*query, *key, c.as(c[0].dtype(), *value)};
+  Value present_key = of.key, present_value = *value;
+  if (c.has(4) != c.has(5)) return c.mistake(DiagnosticKind::type, "`Attention` takes past keys and past values together");
+  if (c.has(4)) {
+    of.key = c("concat", {c[4], of.key}, {{"axis", std::int64_t{2}}});
+    of.value = c("concat", {c.as(of.value.dtype(), c[5]), of.value}, {{"axis", std::int64_t{2}}});
+    present_key = of.key, present_value = c.as(c[2].dtype(), of.value);
+  }
+  if (!shapes_fit(c, of)) return c.poison();
+  const double scale = c.number("scale", of.usual_scale());
+  const bool whole = c.number("softcap", 0) <= 0 && !c.wants(3);
+  const Sight seen = sight(c, of, whole);
+  Part result, inner;
+  if (whole) {
+    Parts operands{of.query, of.key, of.value};
+    if (seen.masked()) operands.push_back(seen.mask);
+    result = c("attention", operands, {{"causal", seen.causal}, {"scale", scale}});
+  } else {
+    result = attend_in_parts(c, of, seen.mask, scale, inner);
+  }
+  if (c[0].rank() == 3) {
+    const Shape shape = result.shape();
+    result = c.reshape(permuted(c, result, {0, 2, 1, 3}), {shape[0], shape[2], shape[1] * shape[3]});
+  }
+  return {result, present_key, present_value, inner};
+}
+
+// --- FlexAttention -----------------------------------------------------------------------------------------------------------------------
+
+/// What a graph inside of the node makes of one value, which keeps its type.
+std::optional<Part> modified(Call& c, const Part& x, std::string_view graph) {
+  const Values results = c.inline_graph(graph, {Value(x)});
+  if (results.size() == 1 && results[0].part.type() == x.type()) return results[0].part;
+  if (results.empty() || !results[0].poisoned())
+    c.mistake(DiagnosticKind::type, "`FlexAttention`: a graph inside of it does not give one value of " + to_string(x.type()));
+  return std::nullopt;
+}
+
+Values flex_attention(Call& c) {
+  const Heads of{c[0], c[1], c[2]};
+  if (!shapes_fit(c, of)) return c.poison();
+  const DType dtype = of.query.dtype();
+  const double scale = c.number("scale", of.usual_scale());
+  const DType precise = promote(dtype, c.has_attribute("softmax_precision") ? c.dtype("softmax_precision").value_or(dtype) : DType::f32);
+  const auto on_scores = c.graph("score_mod"), on_weights = c.graph("prob_mod");
+  if (!on_scores && !on_weights) return {c("attention", {of.query, of.key, of.value}, {{"scale", scale}})};
+  std::optional<Part> x = c.as(precise, scores_of(c, of, scale));
+  if (on_scores) x = modified(c, *x, *on_scores);
+  if (x) x = c("softmax", {*x});
+  if (x && on_weights) x = modified(c, *x, *on_weights);
+  if (!x) return c.poison();
+  return {c.as(dtype, weighted_values(c, {of.query, of.key, c.as(precise, of.value)}, *x))};
+}
+
+}  // namespace
+
+std::span<const Lowering> attention_lowerings() {
+  static constexpr Lowering kRows[] = {
+      {"Attention", 23, attention},
+      {"ai.onnx.preview.FlexAttention", 1, flex_attention},
+  };
+  return kRows;
+}
+
+}  // namespace cleave::models::onnx

@@ -1,0 +1,110 @@
+// Random numbers. Each node draws from a sequence of its own: by its seed, and without one by its name, so that a model gives the same
+// numbers in every run.
+#include <bit>
+
+#include "models/onnx/call.h"
+
+namespace cleave::models::onnx {
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+
+/// A seed is a whole number or one with a point.
+std::int64_t seed_of(Call& c) {
+  if (c.has_attribute("seed")) {
+    if (c.op() == "Dropout") return c.integer("seed", 0);
+    return std::bit_cast<std::int32_t>(static_cast<float>(c.number("seed", 0)));
+  }
+  std::uint64_t hash = 14695981039346656037U;  // FNV-1a
+  for (const char letter : c.node().outputs.empty() ? c.node().name : c.node().outputs[0])
+    hash = (hash ^ static_cast<unsigned char>(letter)) * 1099511628211U;
+  return static_cast<std::int64_t>(hash >> 1);
+}
+
+/// Numbers on [0, 1).
+Part draws(Call& c, Shape shape, DType dtype) {
+  return c("random_uniform", {}, {{"shape", std::move(shape)}, {"seed", seed_of(c)}, {"dtype", dtype == DType::f64 ? dtype : DType::f32}});
+}
+
+Values numbers(Call& c, Shape shape, DType dtype) {
+  Attributes attributes{{"shape", std::move(shape)}, {"seed", seed_of(c)}, {"dtype", dtype == DType::f64 ? dtype : DType::f32}};
+  const bool normal = c.function() == "random_normal";
+  attributes.set(normal ? "mean" : "low", c.number(normal ? "mean" : "low", 0));
+  attributes.set(normal ? "std" : "high", c.number(normal ? "scale" : "high", 1));
+  return {c.as(dtype, c(c.function(), {}, std::move(attributes)))};
+}
+
+/// The type that the node names, or another one; nothing where it names one that cleave lacks.
+std::optional<DType> dtype_or(Call& c, DType otherwise) {
+  return c.has_attribute("dtype") ? c.dtype("dtype") : otherwise;
+}
+
+Values of_shape(Call& c) {
+  const std::optional<Integers> shape = c.integers("shape");
+  const std::optional<DType> dtype = dtype_or(c, DType::f32);
+  if (!shape) return c.mistake(DiagnosticKind::value, "`" + std::string(c.op()) + "` needs a `shape`");
+  return dtype ? numbers(c, *shape, *dtype) : c.poison();
+}
+
+Values like(Call& c) {
+  const std::optional<DType> dtype = dtype_or(c, c[0].dtype());
+  return dtype ? numbers(c, c[0].shape(), *dtype) : c.poison();
+}
+
+/// 1 with the probability that the operand has.
+Values bernoulli(Call& c) {
+  const std::optional<DType> dtype = dtype_or(c, c[0].dtype());
+  if (!dtype) return c.poison();
+  return {c.as(*dtype, c("less", {draws(c, c[0].shape(), c[0].dtype()), c[0]}))};
+}
+
+/// Of classes by the logarithms of their probabilities: how many of the running sums a number on [0, 1) has passed.
+Values multinomial(Call& c) {
+  const std::optional<DType> dtype = dtype_or(c, DType::i32);
+  const std::int64_t samples = c.integer("sample_size", 1);
+  const Shape shape = c[0].shape();
+  if (!dtype) return c.poison();
+  if (shape.size() != 2 || samples < 0)
+    return c.mistake(DiagnosticKind::shape, "`Multinomial` draws from [batch, classes], not " + to_string(c[0].type()));
+  const Part sums = c("cumulative_sum", {c("softmax", {c[0]})}, {{"axis", std::int64_t{1}}});
+  const Part drawn = c("expand_dims", {draws(c, {shape[0], samples}, c[0].dtype())}, {{"axis", std::int64_t{2}}});
+  const Part passed = c("greater_equal", {drawn, c("expand_dims", {sums}, {{"axis", std::int64_t{1}}})});
+  const Part index = c("sum", {passed}, {{"axis", Integers{2}}});
+  return {c.as(*dtype, c("minimum", {index, shape[1] - 1}))};
+}
+
+/// The value itself, unless a model is trained. From version 12 on ratio and mode are operands; before 7 the mode is an attribute.
+Values dropout(Call& c) {
+  c.ignore({"consumed_inputs", "seed", "ratio", "is_test"});
+  const Part& x = c[0];
+  const DType mask_type = c.version() < 10 ? x.dtype() : DType::boolean;
+  bool trains = c.version() < 7 && !c.flag("is_test");
+  Part ratio = c.number("ratio", 0.5);
+  if (c.version() >= 12) {
+    const auto mode = c.known_numbers(2, "whether it drops anything");
+    if (c.has(2) && !mode) return c.poison();
+    trains = mode && !mode->empty() && mode->front() != 0;
+    if (c.has(1)) ratio = c.as(x.dtype(), c[1]);
+    if (const auto known = c.known(1); known && known->size() == 1 && known->at(0) == 0) trains = false;
+  }
+  if (!trains) return {x, c("full", {}, {{"shape", x.shape()}, {"value", true}, {"dtype", mask_type}})};
+  const Part kept = c("greater_equal", {draws(c, x.shape(), x.dtype()), ratio});
+  return {c("where", {kept, c.divide(x, c.subtract(1, ratio)), c.number_as(x.dtype(), 0)}), c.as(mask_type, kept)};
+}
+
+}  // namespace
+
+std::span<const Lowering> random_lowerings() {
+  static constexpr Lowering kRows[] = {
+      {"Bernoulli", 15, bernoulli},
+      {"Dropout", 1, dropout},
+      {"Multinomial", 7, multinomial},
+      {"RandomNormal", 1, of_shape, "random_normal"},
+      {"RandomNormalLike", 1, like, "random_normal"},
+      {"RandomUniform", 1, of_shape, "random_uniform"},
+      {"RandomUniformLike", 1, like, "random_uniform"},
+  };
+  return kRows;
+}
+
+}  // namespace cleave::models::onnx
