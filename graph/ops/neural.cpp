@@ -111,9 +111,12 @@ Tensor resize(const Tensor& x, const ResizeOptions& options, Here here) {
                         {"coordinate_transformation_mode", options.coordinate_transformation_mode},
                         {"nearest_mode", options.nearest_mode},
                         {"cubic_coeff_a", options.cubic_coeff_a},
-                        {"exclude_outside", options.exclude_outside}};
+                        {"exclude_outside", options.exclude_outside},
+                        {"antialias", options.antialias},
+                        {"extrapolation_value", options.extrapolation_value}};
   if (options.sizes) attributes.set("sizes", *options.sizes);
   if (options.scales) attributes.set("scales", *options.scales);
+  if (options.roi) attributes.set("roi", *options.roi);
   return ops::call("resize", {x}, std::move(attributes), here);
 }
 

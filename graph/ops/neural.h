@@ -67,13 +67,17 @@ struct LpNormOptions {
 };
 /// `resize(x, {.sizes = {64, 64}, .mode = "linear"})`
 struct ResizeOptions {
-  std::optional<std::vector<std::int64_t>> sizes = {};        ///< of the last axes, as many as there are numbers
-  std::optional<std::vector<double>> scales = {};             ///< or by how much they grow; the result is rounded down
-  std::string mode = "nearest";                               ///< "linear", "cubic"
-  std::string coordinate_transformation_mode = "half_pixel";  ///< "pytorch_half_pixel", "align_corners", "asymmetric"
+  std::optional<std::vector<std::int64_t>> sizes = {};  ///< of the last axes, as many as there are numbers
+  std::optional<std::vector<double>> scales = {};       ///< or by how much they grow; the result is rounded down. With both, `sizes` is
+                                                        ///< what the result is like, and `scales` says where elements come from
+  std::string mode = "nearest";                         ///< "linear", "cubic"
+  std::string coordinate_transformation_mode = "half_pixel";  ///< "pytorch_half_pixel", "align_corners", "asymmetric", …
   std::string nearest_mode = "round_prefer_floor";            ///< "round_prefer_ceil", "floor", "ceil"
   double cubic_coeff_a = -0.75;
-  bool exclude_outside = false;  ///< elements past the ends have no weight; else they are as the last one
+  bool exclude_outside = false;                 ///< elements past the ends have no weight; else they are as the last one
+  bool antialias = false;                       ///< what becomes smaller is a mean of all that it was
+  std::optional<std::vector<double>> roi = {};  ///< of "tf_crop_and_resize": where each axis begins, and then where each ends, 0 to 1
+  double extrapolation_value = 0;               ///< what is outside of x, of "tf_crop_and_resize"
 };
 
 /// Convolution (no kernel is flipped): x[n, c, h, w] with weight[o, c / group, kh, kw] -> [n, o, h', w']; `bias[o]` is added. Sums are

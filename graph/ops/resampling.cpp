@@ -1,5 +1,5 @@
 // resize: a composite function. Axis by axis, each result is a weighted sum of one (nearest), two (linear) or four (cubic) elements whose
-// places and weights are known from the extents.
+// places and weights are known from the extents. Where antialiasing takes more, the sums are a product with the matrix of the weights.
 #include <array>
 #include <cmath>
 
@@ -11,11 +11,14 @@ namespace cleave::ops {
 namespace {
 
 constexpr Name kName{"resize"};
+constexpr std::size_t kMostTaken = 4;  ///< elements a result, beyond which a product is faster than taking them one by one
 
 /// One of the resized axes.
 struct Axis {
   std::int64_t at = 0, in = 1, out = 1;
-  double scale = 1;
+  double scale = 1, width = 1;  ///< `width`: how long the result would be, not rounded
+  double begin = 0, end = 1;    ///< of the region that is taken, as parts of the axis
+  [[nodiscard]] bool stays() const { return out == in && scale == 1 && begin == 0 && end == 1; }
 };
 
 bool is_one_of(const std::string& word, std::initializer_list<const char*> words) {
@@ -27,30 +30,43 @@ std::variant<std::vector<Axis>, TypeError> find_resized(Types inputs, const Attr
   const auto wrong = [&](const std::string& reason) { return refuse(DiagnosticKind::value, kName.view(), inputs, reason); };
   const auto* sizes = attributes.get_if<Integers>("sizes");
   const auto* scales = attributes.get_if<std::vector<double>>("scales");
-  if ((sizes != nullptr) == (scales != nullptr)) return wrong("needs either `sizes` or `scales`");
-  const auto count = static_cast<std::int64_t>(sizes ? sizes->size() : scales->size());
+  const auto* region = attributes.get_if<std::vector<double>>("roi");
+  if (!sizes && !scales) return wrong("needs `sizes` or `scales`");
+  const std::size_t count = sizes ? sizes->size() : scales->size();
+  const auto axes = static_cast<std::int64_t>(count);
   const std::string name = sizes ? "`sizes`" : "`scales`";
-  if (count > x.rank()) return wrong(name + " has " + std::to_string(count) + " numbers, x only " + std::to_string(x.rank()) + " axes");
+  if (axes > x.rank()) return wrong(name + " has " + std::to_string(count) + " numbers, x only " + std::to_string(x.rank()) + " axes");
+  if (sizes && scales && scales->size() != count) return wrong("`sizes` and `scales` must be of as many axes");
+  if (region && region->size() != 2 * count) return wrong("`roi` has a begin for each axis, and then an end for each");
   std::vector<Axis> all;
-  for (std::int64_t i = 0; i < count; ++i) {
-    Axis axis{x.rank() - count + i};
+  for (std::size_t k = 0; k < count; ++k) {
+    Axis axis{x.rank() - axes + static_cast<std::int64_t>(k)};
     axis.in = x.shape[static_cast<std::size_t>(axis.at)];
-    const auto k = static_cast<std::size_t>(i);
+    const auto in = static_cast<double>(axis.in);
+    if (scales) {
+      axis.scale = (*scales)[k];
+      axis.width = in * axis.scale;
+      if (!(axis.scale > 0) || !(axis.width < 0x1p53)) return wrong("`scales` must be positive, and not too large");
+      axis.out = static_cast<std::int64_t>(std::floor(axis.width));
+    }
     if (sizes) {
       axis.out = (*sizes)[k];
       if (axis.out < 0) return wrong("`sizes` must not be negative, as " + std::to_string(axis.out) + " is");
-      axis.scale = axis.in > 0 ? static_cast<double>(axis.out) / static_cast<double>(axis.in) : 1;
-    } else {
-      axis.scale = (*scales)[k];
-      const double out = std::floor(static_cast<double>(axis.in) * axis.scale);
-      if (!(axis.scale > 0) || !(out < 0x1p53)) return wrong("`scales` must be positive, and not too large");
-      axis.out = static_cast<std::int64_t>(out);
+      if (!scales) axis.scale = axis.in > 0 ? static_cast<double>(axis.out) / in : 1;
+      if (!scales) axis.width = static_cast<double>(axis.out);
+    }
+    if (region && attributes.get<std::string>("coordinate_transformation_mode") == "tf_crop_and_resize") {
+      axis.begin = (*region)[k];
+      axis.end = (*region)[count + k];
     }
     if (axis.in == 0 && axis.out > 0) return wrong("an axis without elements cannot become one of " + std::to_string(axis.out));
     all.push_back(axis);
   }
   return all;
 }
+
+constexpr std::array<const char*, 7> kCoordinates = {"half_pixel",           "pytorch_half_pixel",   "align_corners",     "asymmetric",
+                                                     "half_pixel_symmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize"};
 
 TypeResult type(Types inputs, const Attributes& attributes) {
   const TensorType& x = inputs[0];
@@ -60,9 +76,14 @@ TypeResult type(Types inputs, const Attributes& attributes) {
     return wrong("`mode` must be nearest, linear or cubic, not " + word("mode"));
   if (!is_floating(x.dtype) && word("mode") != "nearest")
     return refuse(DiagnosticKind::type, kName.view(), inputs, "of integers and bool can only be nearest; convert with astype");
-  if (!is_one_of(word("coordinate_transformation_mode"), {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric"}))
-    return wrong("`coordinate_transformation_mode` must be half_pixel, pytorch_half_pixel, align_corners or asymmetric, not " +
-                 word("coordinate_transformation_mode"));
+  const std::string coordinates = word("coordinate_transformation_mode");
+  if (std::find(kCoordinates.begin(), kCoordinates.end(), coordinates) == kCoordinates.end()) {
+    std::string names;
+    for (const char* each : kCoordinates) names += (names.empty() ? "" : each == kCoordinates.back() ? " or " : ", ") + std::string(each);
+    return wrong("`coordinate_transformation_mode` must be " + names + ", not " + coordinates);
+  }
+  if (coordinates == "tf_crop_and_resize" && !attributes.find("roi")) return wrong("needs `roi`, the region for tf_crop_and_resize");
+  if (attributes.get<bool>("antialias") && word("mode") == "nearest") return wrong("`antialias` is for linear and cubic");
   if (!is_one_of(word("nearest_mode"), {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}))
     return wrong("`nearest_mode` must be round_prefer_floor, round_prefer_ceil, floor or ceil, not " + word("nearest_mode"));
   auto axes = find_resized(inputs, attributes);
@@ -74,11 +95,17 @@ TypeResult type(Types inputs, const Attributes& attributes) {
 
 /// The place in x that element `i` of the result comes from.
 double place_of(const Axis& axis, std::int64_t i, const std::string& mode) {
-  const auto at = static_cast<double>(i);
+  const auto at = static_cast<double>(i), last = static_cast<double>(axis.in - 1), in = static_cast<double>(axis.in);
   if (mode == "asymmetric") return at / axis.scale;
-  if (mode == "align_corners") return axis.out > 1 ? at * static_cast<double>(axis.in - 1) / static_cast<double>(axis.out - 1) : 0;
+  if (mode == "align_corners") return axis.width != 1 ? at * last / (axis.width - 1) : 0;
+  if (mode == "tf_half_pixel_for_nn") return (at + 0.5) / axis.scale;
+  if (mode == "tf_crop_and_resize") {
+    const double inside = axis.width != 1 ? at * (axis.end - axis.begin) * last / (axis.width - 1) : (axis.end - axis.begin) * last / 2;
+    return axis.begin * last + inside;
+  }
   if (mode == "pytorch_half_pixel" && axis.out <= 1) return 0;
-  return (at + 0.5) / axis.scale - 0.5;
+  const double moved = mode == "half_pixel_symmetric" ? in / 2 * (1 - static_cast<double>(axis.out) / axis.width) : 0;
+  return moved + (at + 0.5) / axis.scale - 0.5;
 }
 
 double nearest(double place, const std::string& mode) {
@@ -102,23 +129,28 @@ struct Taps {
 
 Taps taps_of(const Axis& axis, const Attributes& attributes) {
   const auto& mode = attributes.get<std::string>("mode");
-  const std::size_t count = mode == "nearest" ? 1 : mode == "linear" ? 2 : 4;
-  const double a = attributes.get<double>("cubic_coeff_a");
+  const bool smooths = attributes.get<bool>("antialias"), inside_only = attributes.get<bool>("exclude_outside");
+  const double reach = mode == "cubic" ? 2 : 1, shrink = smooths ? std::min(axis.scale, 1.0) : 1,
+               a = attributes.get<double>("cubic_coeff_a");
+  const double before = std::floor(-reach / shrink) + 1;  // of the first tap
+  const std::size_t count = mode == "nearest" ? 1 : static_cast<std::size_t>(2 - 2 * before);
   Taps taps{std::vector<Integers>(count), std::vector<std::vector<double>>(count)};
   for (std::int64_t i = 0; i < axis.out; ++i) {
     const double place = place_of(axis, i, attributes.get<std::string>("coordinate_transformation_mode"));
-    const double first =
-        mode == "nearest" ? nearest(place, attributes.get<std::string>("nearest_mode")) : std::floor(place) - (mode == "cubic" ? 1 : 0);
-    double sum = 0;
+    const double first = mode == "nearest" ? nearest(place, attributes.get<std::string>("nearest_mode")) : std::floor(place) + before;
+    double all = 0, sum = 0;
     for (std::size_t k = 0; k < count; ++k) {
       const double at = first + static_cast<double>(k), inside = std::clamp<double>(at, 0, static_cast<double>(axis.in - 1));
-      double weight = count == 1 ? 1 : count == 2 ? 1 - std::abs(place - at) : cubic(place - at, a);
-      if (attributes.get<bool>("exclude_outside") && at != inside) weight = 0;
+      const double distance = shrink * std::abs(place - at);
+      double weight = count == 1 ? 1 : mode == "cubic" ? cubic(distance, a) : std::max(0.0, 1 - distance);
+      all += weight;
+      if (inside_only && at != inside) weight = 0;
       sum += weight;
       taps.places[k].push_back(static_cast<std::int64_t>(inside));
       taps.weights[k].push_back(weight);
     }
-    for (std::size_t k = 0; k < count && attributes.get<bool>("exclude_outside") && sum != 0; ++k) taps.weights[k].back() /= sum;
+    const double whole = inside_only ? sum : smooths ? all : 1;
+    for (std::size_t k = 0; k < count && whole != 0; ++k) taps.weights[k].back() /= whole;
   }
   return taps;
 }
@@ -132,6 +164,16 @@ std::int64_t repeats(const Axis& axis, const Taps& taps) {
   return times;
 }
 
+Part numbers(Composer& c, DType dtype, Shape shape, const std::vector<double>& values) {
+  Array array(TensorType{dtype, std::move(shape)});
+  if (dtype == DType::f64) {
+    std::copy(values.begin(), values.end(), array.mutable_data<double>());
+  } else {
+    std::transform(values.begin(), values.end(), array.mutable_data<float>(), [](double value) { return static_cast<float>(value); });
+  }
+  return c.constant(std::move(array));
+}
+
 Part take_along(Composer& c, const Part& x, const Axis& axis, const Taps& taps) {
   if (const std::int64_t times = repeats(axis, taps); times > 0) return c("repeat", {x}, {{"repeats", times}, {"axis", axis.at}});
   Part sum;
@@ -142,19 +184,51 @@ Part take_along(Composer& c, const Part& x, const Axis& axis, const Taps& taps) 
     std::copy(taps.places[k].begin(), taps.places[k].end(), places.mutable_data<std::int64_t>());
     const Part taken = c("take", {x, c.constant(std::move(places))}, {{"axis", axis.at}});
     if (taps.places.size() == 1) return taken;
-    Array weights(TensorType{x.dtype(), beside});
-    for (std::int64_t i = 0; i < axis.out; ++i) {
-      const double weight = taps.weights[k][static_cast<std::size_t>(i)];
-      if (x.dtype() == DType::f64) {
-        weights.mutable_data<double>()[i] = weight;
-      } else {
-        weights.mutable_data<float>()[i] = static_cast<float>(weight);
-      }
-    }
-    const Part part = c.multiply(taken, c.constant(std::move(weights)));
+    const Part part = c.multiply(taken, numbers(c, x.dtype(), beside, taps.weights[k]));
     sum = k == 0 ? part : c.add(sum, part);
   }
   return sum;
+}
+
+/// The same as a product with the weights of all elements.
+Part product_along(Composer& c, const Part& x, const Axis& axis, const Taps& taps) {
+  Shape shape = x.shape();
+  const auto at = static_cast<std::size_t>(axis.at);
+  const auto extent = [&](std::size_t from, std::size_t to) {
+    std::int64_t product = 1;
+    for (std::size_t i = from; i < to; ++i) product *= shape[i];
+    return product;
+  };
+  const std::int64_t before = extent(0, at), behind = extent(at + 1, shape.size());
+  const bool last = at + 1 == shape.size();
+  std::vector<double> weights(static_cast<std::size_t>(axis.in * axis.out), 0.0);
+  for (std::size_t k = 0; k < taps.places.size(); ++k) {
+    for (std::int64_t i = 0; i < axis.out; ++i) {
+      const std::int64_t place = taps.places[k][static_cast<std::size_t>(i)];
+      weights[static_cast<std::size_t>(last ? place * axis.out + i : i * axis.in + place)] += taps.weights[k][static_cast<std::size_t>(i)];
+    }
+  }
+  shape[at] = axis.out;
+  if (last) return c.reshape(c("matmul", {c.reshape(x, {before, axis.in}), numbers(c, x.dtype(), {axis.in, axis.out}, weights)}), shape);
+  return c.reshape(c("matmul", {numbers(c, x.dtype(), {axis.out, axis.in}, weights), c.reshape(x, {before, axis.in, behind})}), shape);
+}
+
+/// `extrapolation_value` where the region of an axis reaches beyond x.
+Part with_outside(Composer& c, const Part& x, const Axis& axis, const Attributes& attributes) {
+  Shape beside(static_cast<std::size_t>(x.rank() - axis.at), 1);
+  beside[0] = axis.out;
+  Array outside(TensorType{DType::boolean, beside});
+  bool any = false;
+  for (std::int64_t i = 0; i < axis.out; ++i) {
+    const double place = place_of(axis, i, "tf_crop_and_resize");
+    outside.mutable_data<bool>()[i] = place < 0 || place > static_cast<double>(axis.in - 1);
+    any = any || outside.data<bool>()[i];
+  }
+  if (!any) return x;
+  const auto number = attributes.get<double>("extrapolation_value");
+  const AttributeValue of_type = is_floating(x.dtype()) ? AttributeValue(number) : AttributeValue(static_cast<std::int64_t>(number));
+  const Part value = c("full", {}, {{"shape", Shape{}}, {"value", of_type}, {"dtype", x.dtype()}});
+  return c("where", {c.constant(std::move(outside)), value, x});
 }
 
 Parts expand(Composer& c, const Parts& inputs, const Attributes& attributes) {
@@ -164,13 +238,15 @@ Parts expand(Composer& c, const Parts& inputs, const Attributes& attributes) {
   const bool widens = narrow && attributes.get<std::string>("mode") != "nearest";
   Part x = widens ? c("astype", {inputs[0]}, {{"dtype", DType::f32}}) : inputs[0];
   for (const Axis& axis : std::get<0>(axes)) {
-    if (axis.out == axis.in && axis.scale == 1) continue;
+    if (axis.stays()) continue;
     if (axis.in == 0 || axis.out == 0) {
       Shape shape = x.shape();
       shape[static_cast<std::size_t>(axis.at)] = axis.out;
       x = c("zeros", {}, {{"shape", shape}, {"dtype", x.dtype()}});
     } else {
-      x = take_along(c, x, axis, taps_of(axis, attributes));
+      const Taps taps = taps_of(axis, attributes);
+      x = taps.places.size() > kMostTaken ? product_along(c, x, axis, taps) : take_along(c, x, axis, taps);
+      if (attributes.get<std::string>("coordinate_transformation_mode") == "tf_crop_and_resize") x = with_outside(c, x, axis, attributes);
     }
   }
   return {widens ? c("astype", {x}, {{"dtype", given.dtype}}) : x};
@@ -183,12 +259,17 @@ std::span<const OpDef> resampling_functions() {
     using enum AttributeDef::Type;
     const auto word = [](const char* name, const char* fallback) { return with_default(name, text, std::string(fallback)); };
     return std::vector<OpDef>{composite_record(
-        "resize(x, sizes?, scales?, mode?, coordinate_transformation_mode?, nearest_mode?, cubic_coeff_a?, exclude_outside?)", 1,
+        "resize(x, sizes?, scales?, mode?, coordinate_transformation_mode?, nearest_mode?, cubic_coeff_a?, exclude_outside?, antialias?, "
+        "roi?, extrapolation_value?)",
+        1,
         {optional("sizes", integers), optional("scales", numbers), word("mode", "nearest"),
          word("coordinate_transformation_mode", "half_pixel"), word("nearest_mode", "round_prefer_floor"),
-         with_default("cubic_coeff_a", number, -0.75), with_default("exclude_outside", boolean, false)},
-        "x with its last axes (as many as there are `sizes` or `scales`) made larger or smaller, as ONNX's: nearest, linear or cubic", type,
-        expand)};
+         with_default("cubic_coeff_a", number, -0.75), with_default("exclude_outside", boolean, false),
+         with_default("antialias", boolean, false), optional("roi", numbers), with_default("extrapolation_value", number, 0.0)},
+        "x with its last axes (as many as there are `sizes` or `scales`) made larger or smaller, as ONNX's: nearest, linear or cubic; with "
+        "both, `sizes` is the result's and `scales` says where elements come from; `roi`, all begins and then all ends, is for "
+        "tf_crop_and_resize",
+        type, expand)};
   }();
   return functions;
 }

@@ -265,7 +265,8 @@ std::string GraphReader::advice(const Operand& operand) const {
   std::string flags;
   for (const ValueId input : *inputs) {
     const std::string& name = graph.values[input].name;
-    if (is_floating(graph.values[input].type.dtype) && graph.values[input].type.elements() > 1)
+    const bool itself = input.index == operand.value.index;  // numbers that are asked for as they are: scales, regions
+    if (is_floating(graph.values[input].type.dtype) && graph.values[input].type.elements() > 1 && !itself)
       return ", and it depends on the data of `" + name + "`";
     flags += (flags.empty() ? "" : " ") + ("--constant " + name + "=VALUE");
   }

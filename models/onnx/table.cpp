@@ -14,8 +14,8 @@ std::vector<Lowering> sorted_rows() {
        {activation_lowerings,    attention_lowerings, control_flow_lowerings, convolution_lowerings,  creation_lowerings,
         elementwise_lowerings,   indexing_lowerings,  joining_lowerings,      language_lowerings,     loss_lowerings,
         normalization_lowerings, pooling_lowerings,   product_lowerings,      quantization_lowerings, random_lowerings,
-        recurrent_lowerings,     reduction_lowerings, sequence_lowerings,     shape_lowerings,        signal_lowerings,
-        sorting_lowerings,       text_lowerings,      training_lowerings}) {
+        recurrent_lowerings,     reduction_lowerings, resampling_lowerings,   sampling_lowerings,     sequence_lowerings,
+        shape_lowerings,         signal_lowerings,    sorting_lowerings,      text_lowerings,         training_lowerings}) {
     const std::span<const Lowering> part = family();
     rows.insert(rows.end(), part.begin(), part.end());
   }

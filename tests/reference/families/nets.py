@@ -101,6 +101,23 @@ def resizing():
     yield Case("resize cubic without what is outside", 'resize(x, sizes=[9, 7], mode="cubic", exclude_outside=true, cubic_coeff_a=-0.5)',
                {"x": x}, lambda x: onnx_op("Resize", [x, None, None, np.array([1, 2, 9, 7], np.int64)], mode="cubic", exclude_outside=1,
                                            cubic_coeff_a=-0.5))
+    large = numbers(1, 2, 9, 12)
+    for mode in ("linear", "cubic"):
+        yield Case(f"resize {mode} smoothed", f'resize(x, scales=[0.4, 0.5], mode="{mode}", antialias=true)', {"x": large},
+                   lambda x, mode=mode: onnx_op("Resize", [x, None, np.array([1, 1, 0.4, 0.5], np.float32)], mode=mode, antialias=1))
+    region = np.array([0, 0, 0.25, 0.5, 1, 1, 0.75, 1.5], np.float32)
+    yield Case("resize a region", 'resize(x, sizes=[3, 4], mode="linear", coordinate_transformation_mode="tf_crop_and_resize", '
+               "roi=[0.25, 0.5, 0.75, 1.5], extrapolation_value=10.0)", {"x": x},
+               lambda x: onnx_op("Resize", [x, region, None, np.array([1, 2, 3, 4], np.int64)], mode="linear", extrapolation_value=10.0,
+                                 coordinate_transformation_mode="tf_crop_and_resize"))
+    for coordinates in ("half_pixel_symmetric", "align_corners"):
+        yield Case(f"resize by scales {coordinates}",
+                   f'resize(x, scales=[1.7, 0.7], mode="linear", coordinate_transformation_mode="{coordinates}")', {"x": x},
+                   lambda x, coordinates=coordinates: onnx_op("Resize", [x, None, np.array([1, 1, 1.7, 0.7], np.float32)], mode="linear",
+                                                              coordinate_transformation_mode=coordinates))
+    yield Case("resize in proportion", 'resize(x, sizes=[3, 2], scales=[0.6, 0.6], mode="linear")', {"x": x},
+               lambda x: onnx_op("Resize", [x, None, None, np.array([3, 4], np.int64)], mode="linear", axes=[2, 3],
+                                 keep_aspect_ratio_policy="not_larger"))
 
 
 def cases():

@@ -102,6 +102,25 @@ void add_resampling(Samples& s) {
     s.add("resize", {s.numbers(f16, {3, 6})},
           {{"scales", std::vector<double>{2.5}}, {"mode", std::string(mode)}, {"exclude_outside", true}});
   }
+  for (const char* mode : {"linear", "cubic"}) {
+    s.add("resize", {s.numbers(f32, {2, 9, 12})}, {{"sizes", Integers{3, 4}}, {"mode", std::string(mode)}, {"antialias", true}});
+    s.add("resize", {s.numbers(f16, {9, 4})},
+          {{"scales", std::vector<double>{0.4, 0.5}}, {"mode", std::string(mode)}, {"antialias", true}, {"exclude_outside", true}});
+  }
+  for (const DType dtype : {f32, i32}) {
+    s.add("resize", {s.numbers(dtype, {5, 6})},
+          {{"sizes", Integers{3, 4}},
+           {"coordinate_transformation_mode", std::string("tf_crop_and_resize")},
+           {"roi", std::vector<double>{0.25, 0.5, 0.75, 1.5}},
+           {"extrapolation_value", 10.0}});
+  }
+  for (const char* coordinates : {"half_pixel_symmetric", "tf_half_pixel_for_nn"})
+    s.add("resize", {s.numbers(f32, {5, 4})},
+          {{"scales", std::vector<double>{0.7, 1.6}},
+           {"mode", std::string("linear")},
+           {"coordinate_transformation_mode", std::string(coordinates)}});
+  s.add("resize", {s.numbers(f32, {3, 7})},
+        {{"sizes", Integers{2, 4}}, {"scales", std::vector<double>{0.5, 0.5}}, {"mode", std::string("linear")}});
   s.add("resize", {s.numbers(i32, {2, 6})}, {{"sizes", Integers{3}}, {"nearest_mode", std::string("ceil")}});
   s.add("resize", {s.numbers(f32, {2, 6})}, {{"sizes", Integers{0}}});
   s.add("conv_transpose", {s.numbers(f32, {2, 3, 5}), s.numbers(f32, {3, 4, 3}), s.numbers(f32, {4})},
