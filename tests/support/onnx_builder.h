@@ -77,7 +77,7 @@ struct NodeOptions {
   std::string domain;
   std::string stack_trace;
 };
-inline Message node(std::string_view op, std::initializer_list<std::string_view> inputs, std::initializer_list<std::string_view> outputs,
+inline Message node(std::string_view op, const std::vector<std::string_view>& inputs, const std::vector<std::string_view>& outputs,
                     const NodeOptions& options = {}) {
   Message message;
   for (const std::string_view input : inputs) message.text(1, input);
