@@ -105,7 +105,7 @@ def main():
     print(report.totals(every, found, devices), f"\n{len(every)} cases in {seconds:.0f} s")
     if asked.update:
         listing.write(HERE / "failures.txt", found)
-        report.write_document(ROOT / "docs" / "onnx.md", every, found, asked.build / "tools" / "cleave")
+        report.write_document(ROOT / "docs" / "onnx.md", every, found, ROOT / "models" / "onnx")
     problems = listing.problems(HERE / "failures.txt", found)
     for problem in problems:
         print(problem)

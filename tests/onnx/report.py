@@ -1,10 +1,9 @@
 """What a run of the cases tells: on the terminal, in a folder, and as docs/onnx.md."""
 import collections
-import json
 import re
 import shlex
 import shutil
-import subprocess
+import textwrap
 
 import listing
 
@@ -68,7 +67,10 @@ def keep(folder, root, chosen, found):
 def group(reason):
     """Reasons that differ in names only are one. Which operator, which element type is no mere name."""
     missing = re.match(r"the operator `[^`]*` is not supported", reason)
-    return missing[0] if missing else re.sub(r"(?<!operator )`[^`]*`", "`…`", reason)
+    if missing:
+        return missing[0]
+    text = re.sub(r"(?<!operator )`[^`]*`", "`…`", reason)
+    return re.sub(r"(`…` is [^,]*)(?:, \1)+", r"\1", text)
 
 
 def summary(found):
@@ -80,16 +82,22 @@ def summary(found):
     return [f"{len(names):5} {text}  ({min(names)})" for text, names in sorted(groups.items(), key=lambda each: (-len(each[1]), each[0]))]
 
 
-def write_document(path, every, found, cleave):
-    path.write_text("".join(f"{line}\n" for line in _document(every, found, cleave)), encoding="utf-8")
+def write_document(path, every, found, sources):
+    path.write_text("".join(f"{line}\n" for line in _wrapped(_document(every, found, sources))), encoding="utf-8")
 
 
-def _document(every, found, cleave):
+def _wrapped(lines):
+    """Prose in lines of less than 120 characters; rows of tables as they are."""
+    for line in lines:
+        yield from [line] if line.startswith("|") or len(line) < 120 else textwrap.wrap(line, 118)
+
+
+def _document(every, found, sources):
     import onnx
     yield from ("# ONNX: what is read, and what the conformance cases say", "",
                 "Written by `tests/onnx/check.py --update`. How to use ONNX models: [guide/onnx.md](guide/onnx.md).", "")
     yield from _conformance(every, found, onnx.__version__)
-    yield from _operations(cleave)
+    yield from _operations(every, found, sources)
     yield from _failures(found)
 
 
@@ -108,14 +116,40 @@ def _conformance(every, found, version):
                 "Every other case ends with exit code 1 and an error that names the node.", "")
 
 
-def _operations(cleave):
-    done = subprocess.run([str(cleave), "onnx-ops", "--json"], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        return
-    yield from ("## Operations", "", "| op | opsets |", "|---|---|")
-    for op in json.loads(done.stdout)["ops"]:
-        yield f"| {op['name']} | {op['opsets']} |"
-    yield ""
+def _operations(every, found, sources):
+    """The table of the front end, as its sources have it, beside the versions that ONNX knows."""
+    import onnx
+    rows = {}
+    for path in sorted(sources.glob("*.cpp")):
+        for op, since in re.findall(r'\{"((?:[\w.]+\.)?[A-Z]\w*)", (\d+), \w', path.read_text(encoding="utf-8")):
+            rows[op] = min(int(since), rows.get(op, 1000))
+    versions, retired = collections.defaultdict(set), set()
+    for schema in onnx.defs.get_all_schemas_with_history():
+        name = f"{schema.domain}.{schema.name}" if schema.domain else schema.name
+        versions[name].add(schema.since_version)
+        retired |= {name} if schema.deprecated else set()
+    unknown = sorted(set(rows) - set(versions))
+    assert not unknown, f"no operators of ONNX: {unknown}"
+    cases = _cases_by_operator(every, found)
+    yield from ("## Operators", "", f"{len(rows)} operators are read: in every version that is named, and in later ones of the operator set as the last of",
+                "them says. The cases are those of the suite `node` for the operator itself, and for the function that it stands for", "",
+                "| operator | versions | cases | pass |", "|---|---|---:|---:|")
+    for op, since in sorted(rows.items(), key=lambda each: ("." in each[0], each[0])):
+        of = cases[op]
+        yield f"| {op} | {', '.join(str(each) for each in sorted(versions[op]) if each >= since)} | {len(of) or ''} | {sum(of) if of else ''} |"
+    rest = sorted(name for name in versions if name not in rows and name not in retired and "." not in name)
+    yield from ("", f"Not read: {', '.join(rest)}." if rest else "Nothing of the standard operator set is missing.", "")
+
+
+def _cases_by_operator(every, found):
+    """{operator: whether each of its cases passes on every device}"""
+    plain = {case.name: case.ops[0].replace(":", ".") for case in every if case.suite == "node" and "_expanded" not in case.name}
+    passes = collections.defaultdict(list)
+    for case in every:
+        if case.suite == "node":
+            states = [result.passes for (name, _), result in found.items() if name == f"node/{case.name}"]
+            passes[plain[case.name.split("_expanded")[0]]].append(all(states))
+    return passes
 
 
 def _failures(found):

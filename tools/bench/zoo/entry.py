@@ -32,11 +32,13 @@ def tokens(words, *shape, seed=2):
 
 
 def spread(module):
-    """Statistics of normalizations as if trained: deep networks of random weights else grow or vanish, and nothing could be compared."""
+    """Statistics and heads as if trained: deep networks of random weights else grow or vanish, and nothing could be compared."""
     import torch
     torch.manual_seed(3)
     for each in module.modules():
         if isinstance(each, torch.nn.modules.batchnorm._BatchNorm):
             torch.nn.init.uniform_(each.running_var, 0.5, 1.5)
             torch.nn.init.normal_(each.running_mean, 0, 0.1)
+        elif isinstance(each, torch.nn.Linear) and not each.weight.any():  # a head that starts at zero gives nothing but its bias
+            torch.nn.init.normal_(each.weight, 0, 0.02)
     return module.eval()
