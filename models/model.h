@@ -15,6 +15,13 @@
 
 namespace cleave {
 
+/// What of an ONNX model is pinned to the host after the example of ONNX Runtime 1.23 with CUDA.
+enum class OrtPins : std::uint8_t {
+  none,
+  kernels,    ///< nodes that it has no CUDA kernel for: `--accelerator-ops ort-cuda-1.23`
+  placement,  ///< those, and nodes that compute shapes: `--placement onnxruntime`
+};
+
 /// `read_model("model.yaml", {.dims = {{"batch", 64}}})`
 struct ModelOptions {
   std::map<std::string, std::int64_t> dims;  ///< sizes in place of the model's defaults, as `--dim batch=64`
@@ -28,6 +35,7 @@ struct ModelOptions {
   std::map<std::string, std::variant<std::string, Array>> constants;
   /// How large a result can become whose size depends on data, by node, as `--bound NODE=100`.
   std::map<std::string, std::int64_t> bounds;
+  OrtPins pins = OrtPins::none;
 };
 
 /// Reads `path`: ONNX if it ends in `.onnx`, else YAML. Mistakes in the model, and a file that cannot be read, are errors in the graph's

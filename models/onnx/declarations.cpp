@@ -55,6 +55,7 @@ void GraphReader::declare_initializers(std::string_view graph, Environment& name
 
 void GraphReader::declare_initializer(const TensorProto& tensor, Environment& names, bool nested) {
   const std::string name(tensor.name);
+  if (!nested) initializers_.insert(name);
   const SourceLocation location = locations_.named("initializer", name);
   Value value;
   Result<Array> array = tensors_.read(tensor);
@@ -112,6 +113,7 @@ void GraphReader::declare_inputs(std::string_view graph, Environment& names) {
 
 Value GraphReader::declare_input(const ValueInfo& info) {
   const std::string name(info.name);
+  inputs_.insert(name);
   const SourceLocation location = locations_.named("input", name);
   const bool tensor = info.kind == ValueInfo::Kind::tensor;
   const std::optional<DType> dtype = tensor ? element_type(info.element_type) : std::nullopt;

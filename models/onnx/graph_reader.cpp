@@ -148,17 +148,48 @@ Values GraphReader::lower(const NodeProto& node, const Values& operands, const S
           "`" + op + "` needs to know how large `" + std::string(node.inputs[i]) + "` is, and that depends on data");
     return poison;
   }
-  Call call(*this, names, node, *lowering, location, version, operands);
+  return lower_placed(*lowering, node, operands, location, version, names);
+}
+
+Values GraphReader::lower_placed(const Lowering& row, const NodeProto& node, const Values& operands, const SourceLocation& location,
+                                 int version, Environment& names) {
+  Call call(*this, names, node, row, location, version, operands);
   const std::size_t errors = tracer_.graph().diagnostics.size();
-  Values results = lowering->lower(call);
+  const std::size_t number = lowered_++;
+  const bool pinned = number < sides_.size() && sides_[number] == Side::host;
+  if (records_) records_->emplace_back();  // in the order in which nodes are begun: the nodes inside of this one follow
+  if (pinned) tracer_.push_place(Side::host);
+  Values results = row.lower(call);
+  if (pinned) tracer_.pop_place();
   const bool good = tracer_.graph().diagnostics.size() == errors;
   if (const auto unread = call.unread(); good && unread)
-    error(DiagnosticKind::unsupported, location, "`" + op + "` with the attribute `" + std::string(*unread) + "` is not supported");
+    error(DiagnosticKind::unsupported, location,
+          "`" + qualified(node) + "` with the attribute `" + std::string(*unread) + "` is not supported");
   if (good && results.size() < node.outputs.size())
     for (std::size_t i = results.size(); i < node.outputs.size(); ++i)
-      if (!node.outputs[i].empty()) error(DiagnosticKind::unsupported, location, "`" + op + "` gives no result " + std::to_string(i + 1));
+      if (!node.outputs[i].empty())
+        error(DiagnosticKind::unsupported, location, "`" + qualified(node) + "` gives no result " + std::to_string(i + 1));
   results.resize(node.outputs.size());
+  if (records_) (*records_)[number] = record(node, version, operands, results, names);
   return results;
+}
+
+NodeRecord GraphReader::record(const NodeProto& node, int version, const Values& operands, const Values& results,
+                               const Environment& names) const {
+  NodeRecord record{node_title(node), qualified(node), version, names.graph, {}, {}};
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const Environment* home = &names;
+    while (home->outer && !home->values.contains(node.inputs[i])) home = home->outer;
+    ValueRecord value{node.inputs[i].empty() ? "" : std::to_string(home->graph) + ":" + std::string(node.inputs[i]),
+                      ValueRecord::Kind::computed, operands[i].part.type()};
+    if (!home->outer && !home->function && initializers_.contains(node.inputs[i])) value.kind = ValueRecord::Kind::initializer;
+    if (!home->outer && !home->function && inputs_.contains(node.inputs[i])) value.kind = ValueRecord::Kind::input;
+    record.inputs.push_back(std::move(value));
+  }
+  for (std::size_t i = 0; i < node.outputs.size(); ++i)
+    record.outputs.push_back({node.outputs[i].empty() ? "" : std::to_string(names.graph) + ":" + std::string(node.outputs[i]),
+                              ValueRecord::Kind::computed, results[i].part.type()});
+  return record;
 }
 
 void GraphReader::bind(const NodeProto& node, Values results, Environment& names) {
@@ -184,6 +215,7 @@ Values GraphReader::inline_graph(std::string_view graph, Values inputs, Environm
   Environment names;
   names.outer = &around;
   names.depth = around.depth + 1;
+  names.graph = ++graphs_;
   for (std::size_t i = 0; i < declared.size(); ++i) names.values.emplace(declared[i], std::move(inputs[i]));
   for_each(graph, kGraphInitializer, [&](std::string_view bytes) { declare_initializer(parse_tensor(bytes), names, true); });
   read_nodes(graph, kGraphNode, names);
@@ -215,6 +247,7 @@ Values GraphReader::inline_function(const FunctionProto& function, const NodePro
   inside.given = &node.attributes;
   inside.caller = &names;
   inside.depth = names.depth + 1;
+  inside.graph = ++graphs_;
   for (std::size_t i = 0; i < operands.size(); ++i)
     if (!node.inputs[i].empty()) inside.values.emplace(function.inputs[i], std::move(operands[i]));
   for (std::size_t i = 0; i < function.inputs.size(); ++i)

@@ -14,7 +14,9 @@
 #include "models/model.h"
 #include "models/onnx/known_values.h"
 #include "models/onnx/locations.h"
+#include "models/onnx/node_record.h"
 #include "models/onnx/proto.h"
+#include "models/onnx/table.h"
 #include "models/onnx/tensors.h"
 #include "models/onnx/value.h"
 
@@ -31,6 +33,7 @@ struct Environment {
   Environment* caller = nullptr;      ///< where the given attributes are themselves to be looked up
   std::set<std::string_view> absent;  ///< inputs of the function that the caller left out
   int depth = 0;                      ///< of graphs and functions inside each other
+  int graph = 0;                      ///< its number, as in NodeRecord
 
   [[nodiscard]] const Value* find(std::string_view name) const;
   /// Whether it is an input of a function that the caller left out.
@@ -45,6 +48,10 @@ class GraphReader {
 
   /// The graph of the model: declarations, nodes, outputs.
   void read_model();
+  /// What the nodes are that `read_model` reads, in its order.
+  void keep_records(std::vector<NodeRecord>* records) { records_ = records; }
+  /// Pins each node, by the same order, where its side is the host.
+  void pin(std::vector<Side> sides) { sides_ = std::move(sides); }
   /// A graph inside of a node, with values for its inputs. Poison where it cannot be read.
   Values inline_graph(std::string_view graph, Values inputs, Environment& around, const SourceLocation& location);
 
@@ -77,6 +84,10 @@ class GraphReader {
   void read_outputs(std::string_view graph, Environment& names);
   Values lower(const NodeProto& node, const Values& operands, const SourceLocation& location, Environment& names);
   Values inline_function(const FunctionProto& function, const NodeProto& node, Values operands, Environment& names);
+  Values lower_placed(const Lowering& row, const NodeProto& node, const Values& operands, const SourceLocation& location, int version,
+                      Environment& names);
+  [[nodiscard]] NodeRecord record(const NodeProto& node, int version, const Values& operands, const Values& results,
+                                  const Environment& names) const;
   void bind(const NodeProto& node, Values results, Environment& names);
   void declare_initializer(const TensorProto& tensor, Environment& names, bool nested);
   [[nodiscard]] std::optional<Values> operands_of(const NodeProto& node, const SourceLocation& location, Environment& names);
@@ -95,6 +106,11 @@ class GraphReader {
   std::map<std::string, FunctionProto, std::less<>> functions_;  ///< by "domain:name:overload"
   std::map<std::string, Missing> missing_;                       ///< operators that are not read, by name
   std::set<std::string> bounds_used_;
+  std::vector<NodeRecord>* records_ = nullptr;  ///< null: nobody asked
+  std::vector<Side> sides_;
+  std::size_t lowered_ = 0;  ///< nodes so far
+  int graphs_ = 0;           ///< inlined so far
+  std::set<std::string, std::less<>> initializers_, inputs_;
   std::size_t nodes_left_;  ///< that may still be read, with those of functions and graphs inside as often as they are inlined
   std::map<std::string, std::int64_t, std::less<>> sizes_;       ///< of open sizes with a name
   std::vector<std::string> foreign_;                             ///< inputs of types that cleave lacks, and what they are

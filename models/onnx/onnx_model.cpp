@@ -32,21 +32,69 @@ std::string version_mistake(const ModelProto& model) {
   return model.opsets.empty() ? "the file does not say which operator set it is written in" : "";
 }
 
-Graph parse(std::string_view bytes, const std::shared_ptr<const MappedFile>& holder, const std::string& file, const ModelOptions& options) {
-  Locations locations(file);
-  Diagnostics mistakes;
+/// The sides that `rule` gives the nodes; those of the accelerator mean nothing here.
+std::vector<Side> pinned_sides(const std::vector<NodeRecord>& records, OrtPins rule) {
+  if (rule == OrtPins::placement) return place_as_onnxruntime(records).sides;
+  std::vector<Side> sides;
+  for (const NodeRecord& record : records) sides.push_back(ort_has_cuda_kernel(record) ? Side::none : Side::host);
+  return sides;
+}
+
+/// A file that is whole, by its messages.
+class File {
+ public:
+  File(std::string_view bytes, std::shared_ptr<const MappedFile> holder, const std::string& path, const ModelOptions& options)
+      : bytes_(bytes),
+        path_(path),
+        options_(options),
+        model_(onnx::parse_model(bytes)),
+        locations_(path),
+        tensors_(std::move(holder), folder(path)) {}
+
+  [[nodiscard]] const ModelProto& model() const { return model_; }
+
+  /// Reads it once for what its nodes are; the graph is of no use.
+  std::vector<NodeRecord> records() {
+    std::vector<NodeRecord> records;
+    Tracer tracer(path_);
+    GraphReader reader(tracer, locations_, tensors_, model_, options_, bytes_.size());
+    reader.keep_records(&records);
+    reader.read_model();
+    return records;
+  }
+
+  Graph graph() {
+    Tracer tracer(model_name(path_, model_));
+    GraphReader reader(tracer, locations_, tensors_, model_, options_, bytes_.size());
+    if (options_.pins != OrtPins::none) reader.pin(pinned_sides(records(), options_.pins));
+    reader.read_model();
+    return tracer.has_errors() ? failed(path_, tracer.graph().diagnostics) : tracer.finish();
+  }
+
+ private:
+  static std::string folder(const std::string& path) {
+    const std::string parent = std::filesystem::path(path).parent_path().string();
+    return parent.empty() ? "." : parent;
+  }
+
+  std::string_view bytes_;
+  const std::string& path_;
+  const ModelOptions& options_;
+  ModelProto model_;
+  Locations locations_;
+  Tensors tensors_;
+};
+
+Graph parse(std::string_view bytes, const std::shared_ptr<const MappedFile>& holder, const std::string& path, const ModelOptions& options) {
   const auto refuse = [&](DiagnosticKind kind, std::string message) {
-    mistakes.error(kind, locations.whole_file(), std::move(message));
-    return failed(file, mistakes);
+    Diagnostics mistakes;
+    mistakes.error(kind, Locations(path).whole_file(), std::move(message));
+    return failed(path, std::move(mistakes));
   };
   if (Status whole = check_messages(bytes); !whole) return refuse(DiagnosticKind::file, whole.error().message);
-  const ModelProto model = onnx::parse_model(bytes);
-  if (std::string mistake = version_mistake(model); !mistake.empty()) return refuse(DiagnosticKind::unsupported, std::move(mistake));
-  const std::string folder = std::filesystem::path(file).parent_path().string();
-  Tensors tensors(holder, folder.empty() ? "." : folder);
-  Tracer tracer(model_name(file, model));
-  GraphReader(tracer, locations, tensors, model, options, bytes.size()).read_model();
-  return tracer.has_errors() ? failed(file, tracer.graph().diagnostics) : tracer.finish();
+  File file(bytes, holder, path, options);
+  if (std::string mistake = version_mistake(file.model()); !mistake.empty()) return refuse(DiagnosticKind::unsupported, std::move(mistake));
+  return file.graph();
 }
 
 Graph read(const std::string& path, const ModelOptions& options) {
@@ -58,6 +106,12 @@ Graph read(const std::string& path, const ModelOptions& options) {
 
 Graph read_onnx(const std::string& path, const ModelOptions& options) {
   return detail::guard_memory_or([&] { return read(path, options); }, [&] { return without_memory(path); });
+}
+
+onnx::OrtPlacement onnxruntime_placement(const std::string& path, const ModelOptions& options) {
+  const Result<std::shared_ptr<const MappedFile>> file = MappedFile::open(path);
+  if (!file || !check_messages((*file)->bytes())) return {};
+  return place_as_onnxruntime(File((*file)->bytes(), *file, path, options).records());
 }
 
 }  // namespace models

@@ -4,9 +4,12 @@
 #include <string>
 
 #include "models/model.h"
+#include "models/onnx/ort_rule.h"
 
 namespace cleave::models {
 
 Graph read_onnx(const std::string& path, const ModelOptions& options);
+/// Where ONNX Runtime would run the nodes of a model that can be read, and what it would copy.
+onnx::OrtPlacement onnxruntime_placement(const std::string& path, const ModelOptions& options);
 
 }  // namespace cleave::models

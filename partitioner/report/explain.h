@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 
 #include "graph/base/diagnostic_json.h"  // diagnostics_json, for errors before there is a plan
+#include "graph/base/json_writer.h"
 #include "partitioner/compile.h"
 #include "partitioner/report/table.h"
 
@@ -12,8 +14,8 @@ namespace cleave::planner {
 
 /// At most so many rows of a table, the costliest.
 std::string explain_text(const Plan& plan, std::size_t most_rows = kUsualRows);
-/// The document of `explain --json`; a plan with errors gives {cleave, diagnostics}.
-std::string explain_json(const Plan& plan);
+/// The document of `explain --json`; a plan with errors gives {cleave, diagnostics}. `more` writes further fields of it.
+std::string explain_json(const Plan& plan, const std::function<void(JsonWriter&)>& more = nullptr);
 /// "predicted 0.4 s a run, all on the host 0.9 s, ...": elapsed times.
 std::string predicted_phrase(const Plan& plan);
 /// "21 of 30 operations on the accelerator, 5 transfers (...), 1 round trip".

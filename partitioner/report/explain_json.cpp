@@ -28,7 +28,7 @@ class Document {
         things_(placed_things(plan)),
         json_(json) {}
 
-  void write() {
+  void write(const std::function<void(JsonWriter&)>& more) {
     json_.object([&] {
       json_.field("cleave", kVersion);
       json_.field("model", graph_.name);
@@ -46,6 +46,7 @@ class Document {
       json_.key("diagnostics");
       write_json(json_, plan_.diagnostics, [&](const SourceLocation& place) { return things_.statements->of(place); });
       sums();
+      if (more) more(json_);
     });
   }
 
@@ -246,11 +247,11 @@ class Document {
 
 }  // namespace
 
-std::string explain_json(const Plan& plan) {
+std::string explain_json(const Plan& plan, const std::function<void(JsonWriter&)>& more) {
   if (!plan.complete()) return diagnostics_json(plan.diagnostics);
   std::string text;
   JsonWriter json(text, 2);
-  Document(plan, json).write();
+  Document(plan, json).write(more);
   return text + "\n";
 }
 

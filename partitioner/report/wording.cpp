@@ -32,7 +32,8 @@ std::string counted(std::size_t count, const std::string& what) {
 }
 
 std::string place_phrase(const SourceLocation& location) {
-  return location.line > 0 ? std::to_string(location.line) + ":" + std::to_string(location.column) : "";
+  if (location.line <= 0) return "";
+  return std::to_string(location.line) + (location.column > 0 ? ":" + std::to_string(location.column) : "");
 }
 
 std::string times_phrase(const Graph& graph, RegionId region, double frequency) {

@@ -6,6 +6,7 @@
 #include "partitioner/report/questions/node_report.h"
 #include "partitioner/report/questions/plan_diff.h"
 #include "partitioner/report/questions/sensitivity_report.h"
+#include "tools/cli/onnxruntime_report.h"
 #include "tools/cli/page.h"
 #include "tools/cli/session.h"
 
@@ -54,10 +55,17 @@ int explain_command(const Options& options) {
   if (!options.html_file.empty()) {
     if (Status written = write_page(*plan, options); !written) return console.fail(written.error());
   }
+  std::optional<OnnxRuntimeReport> onnxruntime;
+  if (options.onnxruntime && plan->complete()) {
+    Result<OnnxRuntimeReport> compared = compare_with_onnxruntime(options, *plan);
+    if (!compared) return console.fail(compared.error());
+    onnxruntime = *std::move(compared);
+  }
   if (options.json)
-    console.document(explain_json(*plan));
+    console.document(
+        explain_json(*plan, onnxruntime ? [&](JsonWriter& json) { write_json(json, *onnxruntime); } : std::function<void(JsonWriter&)>()));
   else if (options.html_file.empty())
-    console.out(explain_text(*plan, most_rows(options)));
+    console.out(explain_text(*plan, most_rows(options)) + (onnxruntime ? to_text(*onnxruntime, most_rows(options)) : ""));
   console.report(*plan);
   return code;
 }

@@ -215,12 +215,18 @@ void Definitions::add_device_flags(CLI::App& sub) {
 void Definitions::add_plan_flags(CLI::App& sub) {
   sub.add_option("model", options_.model, "a model (.yaml, .onnx) or graph (.graph)")->required()->type_name("MODEL");
   add_device_flags(sub);
+  std::vector<std::string> placements = policy_names();
+  placements.emplace_back("onnxruntime");
   hint(sub.add_option_function<std::string>(
-              "--placement", [this](const std::string& name) { options_.placement = parse_policy(name).value_or(Policy::optimal); },
-              listed(policy_names()))
-           ->check(CLI::IsMember(policy_names()).description(""))
+              "--placement",
+              [this](const std::string& name) {
+                options_.onnxruntime = name == "onnxruntime";
+                options_.placement = options_.onnxruntime ? Policy::accelerator : parse_policy(name).value_or(Policy::optimal);
+              },
+              listed(placements))
+           ->check(CLI::IsMember(placements).description(""))
            ->type_name("POLICY"),
-       {policy_names()});
+       {placements});
   hint(sub.add_option("--machine", options_.machine, "machine file, or simulated, h200")->type_name("FILE|NAME"), {{}, true});
   add_passes(sub, "--disable-pass", options_.disabled_passes, "leave a pass over the graph out");
   add_passes(sub, "--print-after", options_.print_after, "the graph after that pass, on standard error");
@@ -242,6 +248,8 @@ void Definitions::add_onnx_flags(CLI::App& sub) {
            [this](const std::string& name, const std::string& value) { options_.constants[name] = value; });
   add_each(sub, "--bound", "NODE=N", "ONNX: how large a result can become whose size depends on data",
            [this](const std::string& name, const std::string& value) { options_.bounds[name] = whole_number(value, "--bound", 0, kMost); });
+  add_choice(sub, "--accelerator-ops", options_.accelerator_ops, {"cleave", "ort-cuda-1.23"}, "ONNX: whose kernels the accelerator has",
+             "KERNELS");
 }
 
 void Definitions::add_row_flags(CLI::App& sub) {

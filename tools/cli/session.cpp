@@ -112,18 +112,9 @@ Status check_simulated_only(const Options& options, const ExecutorSetup& setup) 
 const char* onnx_flag(const Options& options) {
   if (!options.shapes.empty()) return "--shape";
   if (!options.constants.empty()) return "--constant";
-  return options.bounds.empty() ? nullptr : "--bound";
-}
-
-ModelOptions model_options(const Options& options) {
-  ModelOptions given{.dims = options.dims, .shapes = options.shapes, .input_shapes = {}, .constants = {}, .bounds = options.bounds};
-  given.constants.insert(options.constants.begin(), options.constants.end());
-  if (!options.model.ends_with(".onnx")) return given;
-  for (const auto& [name, text] : options.inputs) {
-    if (!text.ends_with(".npy")) continue;
-    if (const Result<Array> array = read_npy(text)) given.input_shapes.emplace(name, array->shape());
-  }
-  return given;
+  if (!options.bounds.empty()) return "--bound";
+  if (options.onnxruntime) return "--placement onnxruntime";
+  return options.accelerator_ops == "cleave" ? nullptr : "--accelerator-ops";
 }
 
 /// A line a step, with its share.
@@ -248,6 +239,19 @@ Status check_output_files(const Options& options) {
     if (Status writable = check_writable(file); !writable) return writable;
   }
   return {};
+}
+
+ModelOptions model_options(const Options& options) {
+  ModelOptions given{.dims = options.dims, .shapes = options.shapes, .input_shapes = {}, .constants = {}, .bounds = options.bounds};
+  given.constants.insert(options.constants.begin(), options.constants.end());
+  if (options.accelerator_ops != "cleave") given.pins = OrtPins::kernels;
+  if (options.onnxruntime) given.pins = OrtPins::placement;
+  if (!options.model.ends_with(".onnx")) return given;
+  for (const auto& [name, text] : options.inputs) {
+    if (!text.ends_with(".npy")) continue;
+    if (const Result<Array> array = read_npy(text)) given.input_shapes.emplace(name, array->shape());
+  }
+  return given;
 }
 
 Graph load_graph(const Options& options) {

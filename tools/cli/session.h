@@ -9,6 +9,7 @@
 #include "executor/api/wiring.h"
 #include "graph/base/diagnostic_fingerprint.h"
 #include "graph/graph.h"
+#include "models/model.h"
 #include "partitioner/compile.h"
 #include "tools/cli/options.h"
 
@@ -59,6 +60,8 @@ class Console {
 
 /// Whether every file that the options want written can be, or the first that cannot, and why.
 Status check_output_files(const Options& options);
+/// What the options say of how a model is read.
+ModelOptions model_options(const Options& options);
 /// The model or `.graph` file, traced; its mistakes are in its diagnostics.
 Graph load_graph(const Options& options);
 /// The command line's flags as compile() would be told them, and wired like there. An Error for a device, machine or profile that cannot be

@@ -1,0 +1,26 @@
+// What `explain --placement onnxruntime` says beside the plan: what ONNX Runtime would copy, and what the optimum does instead.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "graph/base/json_writer.h"
+#include "models/onnx/ort_rule.h"
+#include "tools/cli/session.h"
+
+namespace cleave::cli {
+
+struct OnnxRuntimeReport {
+  models::onnx::OrtPlacement rule;
+  std::size_t host_nodes = 0;
+  std::int64_t copied_bytes = 0;  ///< by ONNX Runtime, in a run that takes each node once
+  Plan placed;                    ///< its placement, of the program as cleave reads it: shapes are folded
+  Plan optimum;
+};
+
+/// Reads and plans the model again. `placed`: the plan with ONNX Runtime's rule.
+Result<OnnxRuntimeReport> compare_with_onnxruntime(const Options& options, const Plan& placed);
+std::string to_text(const OnnxRuntimeReport& report, std::size_t most_rows);
+void write_json(JsonWriter& json, const OnnxRuntimeReport& report);
+
+}  // namespace cleave::cli
