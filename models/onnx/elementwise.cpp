@@ -1,5 +1,6 @@
 // Element by element: arithmetic, mathematics, comparisons, logic, bits, choices and conversions.
 #include "models/onnx/broadcasting.h"
+#include "models/onnx/pieces.h"
 #include "models/onnx/table.h"
 
 namespace cleave::models::onnx {
@@ -8,14 +9,14 @@ namespace {
 /// An operation of the vocabulary with ONNX's meaning and one operand.
 Values unary(Call& c) {
   c.ignore({"consumed_inputs"});  // of version 1, of no meaning
-  return {c(c.function(), {c[0]})};
+  return elements(c, c(c.function(), {c[0]}));
 }
 
 /// The same with two operands, which broadcast.
 Values binary(Call& c) {
   c.ignore({"consumed_inputs"});
   const auto operands = broadcast_operands(c);
-  return operands ? Values{c(c.function(), {operands->first, operands->second})} : c.poison();
+  return operands ? elements(c, c(c.function(), {operands->first, operands->second})) : c.poison();
 }
 
 Part over_all(Call& c) {
@@ -27,25 +28,27 @@ Part over_all(Call& c) {
 /// Max, Min, Sum: any number of operands.
 Values variadic(Call& c) {
   c.ignore({"consumed_inputs"});
-  return {over_all(c)};
+  return elements(c, over_all(c));
 }
 
 Values mean(Call& c) {
-  return {c.divide(over_all(c), static_cast<double>(c.operands()))};
+  return elements(c, c.divide(over_all(c), static_cast<double>(c.operands())));
 }
 
 /// Integers round towards zero, where `floor_divide` rounds down.
+Part quotient(Call& c, const Part& a, const Part& b) {
+  if (!is_integer(a.dtype())) return c.divide(a, b);
+  const Part down = c("floor_divide", {a, b});
+  if (!is_signed(a.dtype())) return down;
+  const Part inexact = c("not_equal", {c.multiply(down, b), a});
+  const Part negative = c("not_equal", {c("less", {a, 0}), c("less", {b, 0})});
+  return c.add(down, c.as(a.dtype(), c("logical_and", {inexact, negative})));
+}
+
 Values div(Call& c) {
   c.ignore({"consumed_inputs"});
   const auto operands = broadcast_operands(c);
-  if (!operands) return c.poison();
-  const auto& [a, b] = *operands;
-  if (!is_integer(a.dtype())) return {c.divide(a, b)};
-  const Part down = c("floor_divide", {a, b});
-  if (!is_signed(a.dtype())) return {down};
-  const Part inexact = c("not_equal", {c.multiply(down, b), a});
-  const Part negative = c("not_equal", {c("less", {a, 0}), c("less", {b, 0})});
-  return {c.add(down, c.as(a.dtype(), c("logical_and", {inexact, negative})))};
+  return operands ? elements(c, quotient(c, operands->first, operands->second)) : c.poison();
 }
 
 Values mod(Call& c) {
@@ -58,7 +61,7 @@ Values mod(Call& c) {
 /// The result is of the base's type.
 Values pow(Call& c) {
   const auto operands = broadcast_operands(c);
-  return operands ? Values{c.as(c[0].dtype(), c("pow", {operands->first, operands->second}))} : c.poison();
+  return operands ? elements(c, c.as(c[0].dtype(), c("pow", {operands->first, operands->second}))) : c.poison();
 }
 
 Values clip(Call& c) {
@@ -73,13 +76,13 @@ Values clip(Call& c) {
   const Part most = bound(2, "max");
   if (!least.operand().poisoned()) x = c("maximum", {x, least});
   if (!most.operand().poisoned()) x = c("minimum", {x, most});
-  return {x};
+  return elements(c, x);
 }
 
 Values cast(Call& c) {
   c.ignore({"saturate", "round_mode"});  // of element types that cleave lacks
   const std::optional<DType> dtype = c.dtype("to");
-  return dtype ? Values{c.as(*dtype, c[0])} : c.poison();
+  return dtype ? elements(c, c.as(*dtype, c[0])) : c.poison();
 }
 
 Values cast_like(Call& c) {
@@ -88,7 +91,7 @@ Values cast_like(Call& c) {
 }
 
 Values where(Call& c) {
-  return {c("where", {c[0], c[1], c[2]})};
+  return elements(c, c("where", {c[0], c[1], c[2]}));
 }
 
 Values bit_shift(Call& c) {
@@ -115,61 +118,61 @@ Values identity(Call& c) {
 
 std::span<const Lowering> elementwise_lowerings() {
   static constexpr Lowering kRows[] = {
-      {"Abs", 1, unary, "abs"},
-      {"Acos", 7, unary, "acos"},
-      {"Acosh", 9, unary, "acosh"},
-      {"Add", 1, binary, "add"},
-      {"And", 1, binary, "logical_and"},
-      {"Asin", 7, unary, "asin"},
-      {"Asinh", 9, unary, "asinh"},
-      {"Atan", 7, unary, "atan"},
-      {"Atanh", 9, unary, "atanh"},
+      {"Abs", 1, unary, "abs", true},
+      {"Acos", 7, unary, "acos", true},
+      {"Acosh", 9, unary, "acosh", true},
+      {"Add", 1, binary, "add", true},
+      {"And", 1, binary, "logical_and", true},
+      {"Asin", 7, unary, "asin", true},
+      {"Asinh", 9, unary, "asinh", true},
+      {"Atan", 7, unary, "atan", true},
+      {"Atanh", 9, unary, "atanh", true},
       {"BitShift", 11, bit_shift},
-      {"BitwiseAnd", 18, binary, "bitwise_and"},
-      {"BitwiseNot", 18, unary, "bitwise_invert"},
-      {"BitwiseOr", 18, binary, "bitwise_or"},
-      {"BitwiseXor", 18, binary, "bitwise_xor"},
-      {"Cast", 6, cast},
+      {"BitwiseAnd", 18, binary, "bitwise_and", true},
+      {"BitwiseNot", 18, unary, "bitwise_invert", true},
+      {"BitwiseOr", 18, binary, "bitwise_or", true},
+      {"BitwiseXor", 18, binary, "bitwise_xor", true},
+      {"Cast", 6, cast, {}, true},
       {"CastLike", 15, cast_like},
-      {"Ceil", 1, unary, "ceil"},
-      {"Clip", 1, clip},
-      {"Cos", 7, unary, "cos"},
-      {"Cosh", 9, unary, "cosh"},
-      {"Div", 1, div},
-      {"Equal", 1, binary, "equal"},
-      {"Erf", 9, unary, "erf"},
-      {"Exp", 1, unary, "exp"},
-      {"Floor", 1, unary, "floor"},
-      {"Greater", 1, binary, "greater"},
-      {"GreaterOrEqual", 12, binary, "greater_equal"},
+      {"Ceil", 1, unary, "ceil", true},
+      {"Clip", 1, clip, {}, true},
+      {"Cos", 7, unary, "cos", true},
+      {"Cosh", 9, unary, "cosh", true},
+      {"Div", 1, div, {}, true},
+      {"Equal", 1, binary, "equal", true},
+      {"Erf", 9, unary, "erf", true},
+      {"Exp", 1, unary, "exp", true},
+      {"Floor", 1, unary, "floor", true},
+      {"Greater", 1, binary, "greater", true},
+      {"GreaterOrEqual", 12, binary, "greater_equal", true},
       {"Identity", 1, identity, {}, true, true},
       {"IsInf", 10, is_inf},
-      {"IsNaN", 9, unary, "isnan"},
-      {"Less", 1, binary, "less"},
-      {"LessOrEqual", 12, binary, "less_equal"},
-      {"Log", 1, unary, "log"},
-      {"Max", 1, variadic, "maximum"},
-      {"Mean", 1, mean, "add"},
-      {"Min", 1, variadic, "minimum"},
+      {"IsNaN", 9, unary, "isnan", true},
+      {"Less", 1, binary, "less", true},
+      {"LessOrEqual", 12, binary, "less_equal", true},
+      {"Log", 1, unary, "log", true},
+      {"Max", 1, variadic, "maximum", true},
+      {"Mean", 1, mean, "add", true},
+      {"Min", 1, variadic, "minimum", true},
       {"Mod", 10, mod},
-      {"Mul", 1, binary, "multiply"},
-      {"Neg", 1, unary, "negative"},
-      {"Not", 1, unary, "logical_not"},
-      {"Or", 1, binary, "logical_or"},
-      {"Pow", 1, pow},
-      {"Reciprocal", 1, unary, "reciprocal"},
-      {"Round", 11, unary, "round"},
-      {"Sigmoid", 1, unary, "sigmoid"},
-      {"Sign", 9, unary, "sign"},
-      {"Sin", 7, unary, "sin"},
-      {"Sinh", 9, unary, "sinh"},
-      {"Sqrt", 1, unary, "sqrt"},
-      {"Sub", 1, binary, "subtract"},
-      {"Sum", 1, variadic, "add"},
-      {"Tan", 7, unary, "tan"},
-      {"Tanh", 1, unary, "tanh"},
-      {"Where", 9, where},
-      {"Xor", 1, binary, "logical_xor"},
+      {"Mul", 1, binary, "multiply", true},
+      {"Neg", 1, unary, "negative", true},
+      {"Not", 1, unary, "logical_not", true},
+      {"Or", 1, binary, "logical_or", true},
+      {"Pow", 1, pow, {}, true},
+      {"Reciprocal", 1, unary, "reciprocal", true},
+      {"Round", 11, unary, "round", true},
+      {"Sigmoid", 1, unary, "sigmoid", true},
+      {"Sign", 9, unary, "sign", true},
+      {"Sin", 7, unary, "sin", true},
+      {"Sinh", 9, unary, "sinh", true},
+      {"Sqrt", 1, unary, "sqrt", true},
+      {"Sub", 1, binary, "subtract", true},
+      {"Sum", 1, variadic, "add", true},
+      {"Tan", 7, unary, "tan", true},
+      {"Tanh", 1, unary, "tanh", true},
+      {"Where", 9, where, {}, true},
+      {"Xor", 1, binary, "logical_xor", true},
   };
   return kRows;
 }

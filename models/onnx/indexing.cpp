@@ -10,63 +10,6 @@ using Integers = std::vector<std::int64_t>;
 
 constexpr std::string_view kShape = "the shape of its result";
 
-// --- Slice -----------------------------------------------------------------------------------------------------------------------------
-
-struct Window {
-  Integers starts, stops, steps;  ///< one an axis
-};
-
-std::optional<Window> window(Call& c) {
-  const Shape shape = c[0].shape();
-  const auto starts = c.integers_at(1, "starts", kShape);
-  if (!starts) return std::nullopt;
-  const auto ends = c.integers_at(2, "ends", kShape);
-  if (!ends) return std::nullopt;
-  auto axes = c.integers_at(3, "axes", kShape);
-  if (!axes && c.has(3)) return std::nullopt;
-  auto steps = c.has(4) ? c.known_integers(4, kShape) : Integers(starts->size(), 1);
-  if (!steps) return std::nullopt;
-  if (!axes) {
-    axes.emplace();
-    for (std::size_t i = 0; i < starts->size(); ++i) axes->push_back(static_cast<std::int64_t>(i));
-  }
-  axes = c.axes(*axes, c[0].rank());
-  if (!axes) return std::nullopt;
-  if (ends->size() != starts->size() || axes->size() != starts->size() || steps->size() != starts->size()) {
-    c.mistake(DiagnosticKind::shape, "`Slice`: starts, ends, axes and steps are of different lengths");
-    return std::nullopt;
-  }
-  Window window{Integers(shape.size(), 0), shape, Integers(shape.size(), 1)};
-  for (std::size_t i = 0; i < starts->size(); ++i) {
-    const auto axis = static_cast<std::size_t>((*axes)[i]);
-    window.starts[axis] = (*starts)[i];
-    window.stops[axis] = (*ends)[i];
-    window.steps[axis] = (*steps)[i];
-  }
-  return window;
-}
-
-/// Of an axis whose size depends on data: its first elements.
-bool from_the_front(const Window& window, std::size_t axis) {
-  return window.starts[axis] == 0 && window.stops[axis] >= 0 && window.steps[axis] == 1;
-}
-
-Values slice(Call& c) {
-  const std::optional<Window> found = window(c);
-  if (!found) return c.poison();
-  Value result = c.value(0);
-  const Shape shape = c[0].shape();
-  bool whole = true;
-  for (std::size_t axis = 0; axis < shape.size(); ++axis)
-    whole = whole && found->starts[axis] == 0 && found->stops[axis] >= shape[axis] && found->steps[axis] == 1;
-  if (!whole) result.part = c("slice", {c[0]}, {{"starts", found->starts}, {"stops", found->stops}, {"steps", found->steps}});
-  if (!result.count) return {result};
-  const auto axis = static_cast<std::size_t>(result.axis);
-  if (!from_the_front(*found, axis)) return c.unsupported("of an axis whose size depends on data, but for its first elements,");
-  if (found->stops[axis] < shape[axis]) result.count = c("minimum", {*result.count, found->stops[axis]});
-  return {result};
-}
-
 // --- Gather … --------------------------------------------------------------------------------------------------------------------------
 
 Values gather(Call& c) {
@@ -150,7 +93,7 @@ Values one_hot(Call& c) {
   return {c("where", {hot, element(c, c[2], 0, 1), element(c, c[2], 0, 0)})};
 }
 
-// --- ReverseSequence, Trilu, TensorScatter -----------------------------------------------------------------------------------------------
+// --- ReverseSequence, Trilu -----------------------------------------------------------------------------------------------
 
 /// Positions 0, 1, … along an axis of `rank` axes.
 Part positions(Call& c, std::int64_t extent, int axis, int rank, DType dtype) {
@@ -187,29 +130,6 @@ Values trilu(Call& c) {
   return {c("where", {kept, c[0], c.number_as(c[0].dtype(), 0)})};
 }
 
-/// A cache with new elements from a place of each sample on, which may go round about.
-Values tensor_scatter(Call& c) {
-  const Part &cache = c[0], &update = c[1];
-  const int rank = cache.rank();
-  const std::string mode = c.text("mode", "linear");
-  const std::optional<int> axis = c.axis(c.integer("axis", -2), rank);
-  if (!axis) return c.poison();
-  if (*axis == 0 || update.rank() != rank || (mode != "linear" && mode != "circular"))
-    return c.mistake(DiagnosticKind::value,
-                     "`TensorScatter` takes a cache and an update with equal axes, one behind the batch, and `mode` linear or circular");
-  const std::int64_t length = cache.shape()[static_cast<std::size_t>(*axis)];
-  const bool in_a_row = mode == "linear" || !c.has(2);
-  if (in_a_row && (!c.has(2) || cache.shape()[0] == 1)) {
-    Parts operands{cache, update};
-    for (int k = 0; k < rank; ++k) operands.push_back(k == *axis && c.has(2) ? reshaped(c, c[2], {}) : c.scalar(std::int64_t{0}));
-    return {c("dynamic_update_slice", operands)};
-  }
-  const Part steps = positions(c, update.shape()[static_cast<std::size_t>(*axis)], *axis, rank, c[2].dtype());
-  Part places = c.add(along(c, c[2], 0, rank), steps);
-  if (mode == "circular") places = c("remainder", {places, length});
-  return {c("scatter", {cache, c("broadcast_to", {places}, {{"shape", update.shape()}}), update}, {{"axis", std::int64_t{*axis}}})};
-}
-
 }  // namespace
 
 std::span<const Lowering> indexing_lowerings() {
@@ -222,8 +142,6 @@ std::span<const Lowering> indexing_lowerings() {
       {"Scatter", 9, scatter_elements},
       {"ScatterElements", 11, scatter_elements},
       {"ScatterND", 11, scatter_nd},
-      {"Slice", 1, slice, {}, true},
-      {"TensorScatter", 24, tensor_scatter},
       {"Trilu", 14, trilu},
   };
   return kRows;

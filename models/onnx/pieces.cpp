@@ -67,8 +67,8 @@ Values elements(Call& c, const Part& result) {
   Value value(result);
   const int rank = result.rank();
   for (std::size_t i = 0; i < c.operands(); ++i) {
+    if (!c.has(i) || !c.value(i).count) continue;
     const Value& operand = c.value(i);
-    if (!operand.count) continue;
     const int axis = operand.axis + rank - operand.part.rank();
     if (value.count && (axis != value.axis || operand.count->operand().value != value.count->operand().value))
       return c.unsupported("of values whose sizes depend on different data");
@@ -76,9 +76,10 @@ Values elements(Call& c, const Part& result) {
     value.axis = axis;
   }
   for (std::size_t i = 0; value.count && i < c.operands(); ++i) {
-    const Part& part = c.value(i).part;
+    if (!c.has(i) || c.value(i).count) continue;
+    const Part& part = c[i];
     const int axis = value.axis - rank + part.rank();
-    if (!c.value(i).count && c.has(i) && axis >= 0 && part.shape()[static_cast<std::size_t>(axis)] != 1)
+    if (axis >= 0 && part.shape()[static_cast<std::size_t>(axis)] != 1)
       return c.unsupported("of a value whose size depends on data and one whose size does not");
   }
   return {value};

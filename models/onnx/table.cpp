@@ -15,7 +15,8 @@ std::vector<Lowering> sorted_rows() {
         elementwise_lowerings,   indexing_lowerings,  joining_lowerings,      language_lowerings,     loss_lowerings,
         normalization_lowerings, pooling_lowerings,   product_lowerings,      quantization_lowerings, random_lowerings,
         recurrent_lowerings,     reduction_lowerings, resampling_lowerings,   sampling_lowerings,     sequence_lowerings,
-        shape_lowerings,         signal_lowerings,    sorting_lowerings,      text_lowerings,         training_lowerings}) {
+        shape_lowerings,         signal_lowerings,    slicing_lowerings,      sorting_lowerings,      text_lowerings,
+        training_lowerings}) {
     const std::span<const Lowering> part = family();
     rows.insert(rows.end(), part.begin(), part.end());
   }

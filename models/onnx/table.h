@@ -50,6 +50,7 @@ std::span<const Lowering> sampling_lowerings();       ///< AffineGrid, GridSampl
 std::span<const Lowering> sequence_lowerings();       ///< ConcatFromSequence … SplitToSequence
 std::span<const Lowering> shape_lowerings();          ///< Reshape … Tile
 std::span<const Lowering> signal_lowerings();         ///< DFT … MelWeightMatrix, Det
+std::span<const Lowering> slicing_lowerings();        ///< Slice
 std::span<const Lowering> sorting_lowerings();        ///< Compress … Unique
 std::span<const Lowering> text_lowerings();           ///< TfIdfVectorizer … Binarizer
 std::span<const Lowering> training_lowerings();       ///< Adagrad, Adam, Momentum

@@ -1,0 +1,167 @@
+// Slice: windows at known places, and windows of a known size at places that are computed, as loops have them.
+#include <algorithm>
+
+#include "graph/graph.h"
+#include "models/onnx/pieces.h"
+
+namespace cleave::models::onnx {
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+
+constexpr std::string_view kShape = "the shape of its result";
+
+// --- places that are computed ------------------------------------------------------------------------------------------------------------
+
+/// An integer of the program as a difference from an element of another value.
+struct Place {
+  ValueId base;  ///< not valid: the offset alone
+  std::int64_t element = 0, offset = 0;
+
+  [[nodiscard]] std::optional<std::int64_t> before(const Place& other) const {
+    const bool comparable = base == other.base && (!base.valid() || element == other.element);
+    return comparable ? std::optional(other.offset - offset) : std::nullopt;
+  }
+};
+
+/// Element `at` of a value, seen through conversions, shapes, and sums with what is known.
+Place place_of(Call& c, ValueId value, std::int64_t at) {
+  std::int64_t offset = 0;
+  while (true) {
+    if (const std::optional<Array> known = c.known(Value(Part(c.tracer(), value))))
+      return {{}, 0, offset + static_cast<std::int64_t>(known->at(std::min(at, known->size() - 1)))};
+    const Node& node = c.tracer().graph().producer(value);
+    const std::string_view op = node.op ? std::string_view(node.op->name) : std::string_view();
+    const auto& inputs = node.inputs;
+    const auto& values = c.tracer().graph().values;
+    if (op == "reshape" || op == "expand_dims" || op == "squeeze" || (op == "astype" && is_integer(values[inputs[0]].type.dtype))) {
+      value = inputs[0];
+    } else if (op == "concat" && values[value].type.rank() == 1) {
+      std::size_t i = 0;
+      for (; at >= values[inputs[i]].type.elements(); ++i) at -= values[inputs[i]].type.elements();
+      value = inputs[i];
+    } else if (op == "add" || op == "subtract") {
+      const auto known = [&](std::size_t i) { return c.known(Value(Part(c.tracer(), inputs[i]))); };
+      const std::optional<Array> second = known(1), first = op == "add" && !second ? known(0) : std::nullopt;
+      if (!first && !second) return {value, at, offset};
+      const Array& term = second ? *second : *first;
+      const auto size = static_cast<std::int64_t>(term.at(std::min(at, term.size() - 1)));
+      offset += op == "add" ? size : -size;
+      value = inputs[second ? 0 : 1];
+      at = std::min(at, values[value].type.elements() - 1);
+    } else {
+      return {value, at, offset};
+    }
+  }
+}
+
+/// How far operand `i + 1` lies behind operand `i`, element by element; nothing where that depends on data too.
+std::optional<Integers> distances(Call& c, std::size_t i) {
+  const std::int64_t count = c[i].type().elements();
+  if (!c.has(i + 1) || c[i + 1].type().elements() != count || !c[i].operand().value.valid() || !c[i + 1].operand().value.valid())
+    return std::nullopt;
+  Integers distances;
+  for (std::int64_t at = 0; at < count; ++at) {
+    const auto distance = place_of(c, c[i].operand().value, at).before(place_of(c, c[i + 1].operand().value, at));
+    if (!distance || *distance < 0) return std::nullopt;
+    distances.push_back(*distance);
+  }
+  return distances;
+}
+
+// --- windows
+// -------------------------------------------------------------------------------------------------------------------------------
+
+/// Axes and steps, one for each start.
+std::optional<std::pair<Integers, Integers>> axes_and_steps(Call& c, std::size_t count) {
+  auto axes = c.integers_at(3, "axes", kShape);
+  if (!axes && c.has(3)) return std::nullopt;
+  auto steps = c.has(4) ? c.known_integers(4, kShape) : Integers(count, 1);
+  if (!axes) {
+    axes.emplace();
+    for (std::size_t i = 0; i < count; ++i) axes->push_back(static_cast<std::int64_t>(i));
+  }
+  axes = c.axes(*axes, c[0].rank());
+  if (!axes || !steps) return std::nullopt;
+  if (axes->size() == count && steps->size() == count) return std::pair(*axes, *steps);
+  c.mistake(DiagnosticKind::shape, "`Slice`: starts, ends, axes and steps are of different lengths");
+  return std::nullopt;
+}
+
+/// One that begins where the program says.
+Values moving_window(Call& c, const Integers& sizes) {
+  const auto where = axes_and_steps(c, sizes.size());
+  if (!where) return c.poison();
+  if (std::any_of(where->second.begin(), where->second.end(), [](std::int64_t step) { return step != 1; }))
+    return c.unsupported("with steps, from a place that depends on data,");
+  Shape shape = c[0].shape();
+  Parts operands{c[0]};
+  operands.resize(1 + shape.size(), c.scalar(std::int64_t{0}));
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const auto axis = static_cast<std::size_t>(where->first[i]);
+    const Part start = c[1].rank() == 0 ? c[1] : element(c, c[1], 0, static_cast<std::int64_t>(i));
+    operands[1 + axis] = start;
+    shape[axis] = sizes[i];
+  }
+  return {c("dynamic_slice", operands, {{"sizes", shape}})};
+}
+
+struct Window {
+  Integers starts, stops, steps;  ///< one an axis
+};
+
+std::optional<Window> window(Call& c) {
+  const Shape shape = c[0].shape();
+  const auto starts = c.integers_at(1, "starts", kShape);
+  if (!starts) return std::nullopt;
+  const auto ends = c.integers_at(2, "ends", kShape);
+  if (!ends) return std::nullopt;
+  const auto where = axes_and_steps(c, starts->size());
+  if (!where) return std::nullopt;
+  if (ends->size() != starts->size()) {
+    c.mistake(DiagnosticKind::shape, "`Slice`: starts and ends are of different lengths");
+    return std::nullopt;
+  }
+  Window window{Integers(shape.size(), 0), shape, Integers(shape.size(), 1)};
+  for (std::size_t i = 0; i < starts->size(); ++i) {
+    const auto axis = static_cast<std::size_t>(where->first[i]);
+    window.starts[axis] = (*starts)[i];
+    window.stops[axis] = (*ends)[i];
+    window.steps[axis] = where->second[i];
+  }
+  return window;
+}
+
+/// Of an axis whose size depends on data: its first elements.
+bool from_the_front(const Window& window, std::size_t axis) {
+  return window.starts[axis] == 0 && window.stops[axis] >= 0 && window.steps[axis] == 1;
+}
+
+Values slice(Call& c) {
+  if (c.has(1) && !c.known(1) && !c.value(0).count)
+    if (const auto sizes = distances(c, 1)) return moving_window(c, *sizes);
+  const std::optional<Window> found = window(c);
+  if (!found) return c.poison();
+  Value result = c.value(0);
+  const Shape shape = c[0].shape();
+  bool whole = true;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis)
+    whole = whole && found->starts[axis] == 0 && found->stops[axis] >= shape[axis] && found->steps[axis] == 1;
+  if (!whole) result.part = c("slice", {c[0]}, {{"starts", found->starts}, {"stops", found->stops}, {"steps", found->steps}});
+  if (!result.count) return {result};
+  const auto axis = static_cast<std::size_t>(result.axis);
+  if (!from_the_front(*found, axis)) return c.unsupported("of an axis whose size depends on data, but for its first elements,");
+  if (found->stops[axis] < shape[axis]) result.count = c("minimum", {*result.count, found->stops[axis]});
+  return {result};
+}
+
+}  // namespace
+
+std::span<const Lowering> slicing_lowerings() {
+  static constexpr Lowering kRows[] = {
+      {"Slice", 1, slice, {}, true},
+  };
+  return kRows;
+}
+
+}  // namespace cleave::models::onnx
