@@ -4,7 +4,7 @@
     tools/bench/onnx_models.py                              # first: makes the models
     tools/bench/onnx_peers.py --build build-ci              # the table of models
     tools/bench/onnx_peers.py --build build-ci --times      # runs of four of them against ONNX Runtime, on the same cores, in turn
-    tools/bench/onnx_peers.py --build build-ci --plans --machine h200 --machine host.yaml
+    tools/bench/onnx_peers.py --build build-ci --plans --machine h200 --machine mine.yaml --kernels ort-cuda-1.23
 
 Tables are Markdown. Results agree where they are within 1e-4 of the largest magnitude of an output, integers exactly. Exits with 1 if
 cleave fails at a model or computes something else."""
@@ -86,10 +86,14 @@ class Model:
                     worst = max(worst, distance if distance == distance else float("inf"))
             return worst, None
 
-    def plan(self, machine, placement):
+    def plan(self, machine, placement, kernels):
         """The document of `explain --json`, and what is wrong or None."""
-        text, wrong = self.call(*self.words("explain", "--machine", machine, "--placement", placement, "--device", "simulated", "--json"))
-        return (None, wrong) if wrong else (json.loads(text), None)
+        flags = ["--machine", machine, "--placement", placement, "--device", "simulated", "--json"]
+        text, wrong = self.call(*self.words("explain", *flags, *(["--accelerator-ops", kernels] if kernels else [])))
+        if not wrong:
+            return json.loads(text), None
+        told = json.loads(text)["diagnostics"] if text.startswith("{") else []
+        return None, f"{told[0]['message']} (and {len(told) - 1} more)" if told else wrong
 
 
 def models(asked):
@@ -164,26 +168,39 @@ def table_of_times(asked):
     return bad
 
 
+def weights_apart(plan):
+    """[(copies, bytes)] of weights, and of everything else: a weight is the same in every run."""
+    weights = {node["id"] for node in plan["nodes"] if node["op"] in ("parameter", "constant")}
+    sums = [[0, 0.0], [0, 0.0]]
+    for transfer in plan["transfers"]:
+        of = sums[transfer["node"] not in weights]
+        of[0] += 1
+        of[1] += transfer["bytes"] * transfer["frequency"]
+    return sums
+
+
 def table_of_plans(asked):
     """What the optimum and ONNX Runtime's rule copy, and how long their plans are predicted to take."""
     bad = 0
     for machine in asked.machine:
-        print(f"\nMachine `{pathlib.Path(machine).stem}`:\n")
-        print("| model | copies, ONNX Runtime's rule | KB | predicted, ms | copies, optimum | KB | predicted, ms | rule / optimum | all on the host, ms |")
-        print("|---|--:|--:|--:|--:|--:|--:|--:|--:|")
+        print(f"\nMachine `{pathlib.Path(machine).stem}`{f', kernels of {asked.kernels}' if asked.kernels else ''}:\n")
+        print("| model | rule: copies, KB besides weights | MB of weights | in sum, ms | predicted, ms | optimum: copies, KB besides weights | MB of weights "
+              "| in sum, ms | predicted, ms | all on the host, ms |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
         for model in models(asked):
-            rule, wrong = model.plan(machine, asked.rule)
-            best, wrong_too = model.plan(machine, "optimal")
+            rule, wrong = model.plan(machine, asked.rule, asked.kernels)
+            best, wrong_too = model.plan(machine, "optimal", asked.kernels)
             bad += (wrong or wrong_too) is not None
             if wrong or wrong_too:
-                print(f"| {model.record['name']} | {wrong or wrong_too} | | | | | | | |", flush=True)
+                print(f"| {model.record['name']} | {wrong or wrong_too} | | | | | | | | |", flush=True)
                 continue
-            cells, seconds = [], []
+            cells = []
             for plan in (rule, best):
-                seconds.append(plan["placement"]["predicted_seconds"])
-                cells += [str(plan["totals"]["transfers"]), f"{plan['totals']['bytes_per_run'] / 1e3:.0f}", milliseconds(seconds[-1])]
+                weights, others = weights_apart(plan)
+                placed = plan["placement"]
+                cells += [f"{others[0]}, {others[1] / 1e3:.0f}", f"{weights[1] / 1e6:.1f}", milliseconds(placed["objective_seconds"]),
+                          milliseconds(placed["predicted_seconds"])]
             host = milliseconds(best["placement"]["all_host_predicted_seconds"])
-            print(f"| {model.record['name']} | {' | '.join(cells)} | {as_ratio(seconds[0] / seconds[1])} | {host} |", flush=True)
+            print(f"| {model.record['name']} | {' | '.join(cells)} | {host} |", flush=True)
     return bad
 
 
@@ -199,6 +216,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=2, help="of each turn")
     parser.add_argument("--plans", action="store_true", help="plans of the optimum and of ONNX Runtime's rule")
     parser.add_argument("--machine", action="append", metavar="FILE|NAME", help="of plans; default: h200")
+    parser.add_argument("--kernels", metavar="KERNELS", help="of plans: whose kernels the accelerator has (--accelerator-ops)")
     parser.add_argument("--rule", default="onnxruntime", metavar="PLACEMENT", help="what the optimum is compared with")
     asked = parser.parse_args()
     asked.threads, asked.machine = asked.threads or [1, 2], asked.machine or ["h200"]
