@@ -122,7 +122,7 @@ Status HostSide::begin(RunState& run, const RunOptions& options, std::map<NodeId
 bool HostSide::is_kept(ValueId value) const {
   const NodeId producer = graph_.values[value].producer;
   const Node& node = graph_.nodes[producer];
-  if (node.kind == NodeKind::constant) return !node.attributes.get<Array>("value").borrowed();
+  if (node.kind == NodeKind::constant) return true;
   if (node.kind != NodeKind::parameter || options_.inputs.contains(graph_.values[value].name)) return false;
   const auto leaf = leaves_.find(producer);
   return leaf != leaves_.end() && !leaf->second.borrowed();

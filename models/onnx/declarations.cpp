@@ -1,5 +1,5 @@
-// GraphReader: what a graph declares: initializers become parameters (small ones constants), inputs become inputs whose open sizes the user
-// gives, or are frozen.
+// GraphReader: what a graph declares. Initializers become constants, which stay in the file until they are needed and on a device from run to
+// run; those that are inputs too (defaults) become parameters. Inputs become inputs, whose open sizes the user gives, or are frozen.
 #include <algorithm>
 
 #include "graph/array/npy.h"
@@ -11,8 +11,8 @@
 namespace cleave::models::onnx {
 namespace {
 
-/// Up to here an initializer is written into the program, where it folds; what is larger stays in the file until it is needed.
-constexpr std::int64_t kConstantElements = 16;
+/// Before this version of the format every initializer had to be an input, too.
+constexpr std::int64_t kDefaultsAreMeant = 4;
 
 std::string kind_name(ValueInfo::Kind kind) {
   switch (kind) {
@@ -46,6 +46,8 @@ std::optional<Shape> shape_of(const std::string& text, std::size_t rank) {
 }  // namespace
 
 void GraphReader::declare_initializers(std::string_view graph, Environment& names) {
+  if (model_.ir_version >= kDefaultsAreMeant)
+    for_each(graph, kGraphInput, [&](std::string_view bytes) { defaults_.insert(parse_value_info(bytes).name); });
   for_each(graph, kGraphInitializer, [&](std::string_view bytes) {
     if (!exhausted()) declare_initializer(parse_tensor(bytes), names, false);
   });
@@ -61,7 +63,7 @@ void GraphReader::declare_initializer(const TensorProto& tensor, Environment& na
   Result<Array> array = tensors_.read(tensor);
   if (!array) {
     error(array.error().kind == ErrorKind::machine ? DiagnosticKind::machine : DiagnosticKind::value, location, array.error().message);
-  } else if (nested || name.empty() || array->size() <= kConstantElements) {
+  } else if (!defaults_.contains(tensor.name)) {
     value = Part(tracer_, tracer_.constant(*array, location));
     tracer_.name(value.part.operand(), name);
   } else {

@@ -112,6 +112,7 @@ class GraphReader {
   int graphs_ = 0;           ///< inlined so far
   std::set<std::string, std::less<>> initializers_, inputs_;
   std::size_t nodes_left_;  ///< that may still be read, with those of functions and graphs inside as often as they are inlined
+  std::set<std::string_view> defaults_;                          ///< initializers that a run may replace
   std::map<std::string, std::int64_t, std::less<>> sizes_;       ///< of open sizes with a name
   std::vector<std::string> foreign_;                             ///< inputs of types that cleave lacks, and what they are
   std::vector<std::pair<std::string, std::string>> open_sizes_;  ///< of inputs: what is open, and the flag that closes it
