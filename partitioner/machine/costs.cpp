@@ -125,13 +125,8 @@ class ProblemMaker {
       case NodeKind::operation: return decide_operation(id, out);
       case NodeKind::counter:
       case NodeKind::carried:
-      case NodeKind::merge: out.replicable = true; break;
-      case NodeKind::constant:
-        if (graph_.values[node.results[0]].type.elements() <= 1) {
-          out.replicable = true;
-          break;
-        }
-        [[fallthrough]];
+      case NodeKind::merge:
+      case NodeKind::constant: out.replicable = true; break;  // constants lie on each device that reads them, from run to run
       case NodeKind::input:
       case NodeKind::parameter: force(id, Cause::pinned); break;
       case NodeKind::for_loop:
