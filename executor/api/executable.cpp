@@ -1,7 +1,11 @@
 #include "executor/api/executable.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <optional>
+#include <stop_token>
+#include <thread>
 
 #include "executor/api/executable_state.h"
 #include "executor/api/wiring.h"
@@ -15,6 +19,29 @@
 namespace cleave {
 
 using runtime::Executor;
+
+namespace {
+
+Error cancelled() {
+  return {"cancelled", {}, ErrorKind::user};
+}
+
+/// A run that ends soon once its caller asks it to.
+Result<RunResult> run_until_stopped(Executor& executor, const RunOptions& options) {
+  if (!options.stop.stop_possible()) return executor.run(options);
+  std::atomic<bool> over = false;
+  const auto stop = [&, runner = std::this_thread::get_id()] {
+    const bool inside = std::this_thread::get_id() == runner;
+    // Elsewhere: it is about to take its first step, or has just taken its last.
+    while (!over && !executor.cancel() && !inside) std::this_thread::sleep_for(std::chrono::microseconds(50));
+  };
+  const std::stop_callback on_stop(options.stop, stop);
+  Result<RunResult> result = options.stop.stop_requested() ? Result<RunResult>(cancelled()) : executor.run(options);
+  over = true;
+  return result;
+}
+
+}  // namespace
 
 // --- State -----------------------------------------------------------------------------------------------------------------------------
 
@@ -56,8 +83,8 @@ Result<RunResult> Executable::State::run(const RunOptions& run_options, const st
   if (Status known = know(run_options.inputs); !known) return known.error();
   Result<std::unique_ptr<Executor>> executor = take();
   if (!executor) return executor.error();
-  Result<RunResult> result = Error{"cancelled", {}, ErrorKind::user};
-  if (!announce || announce(executor->get())) result = (*executor)->run(run_options);
+  Result<RunResult> result = cancelled();
+  if (!announce || announce(executor->get())) result = run_until_stopped(**executor, run_options);
   if (announce) announce(nullptr);
   put_back(std::move(*executor));
   return result;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -37,6 +38,8 @@ struct RunOptions {
   /// null.
   TimelineSink on_timeline;
   bool observe = false;  ///< fill RunResult::observed
+  /// Asked to stop, the run ends soon, with the Error "cancelled"; what a host function does is not interrupted.
+  std::stop_token stop = {};
 };
 
 struct TransferCount {

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <latch>
 #include <nlohmann/json.hpp>
+#include <stop_token>
 #include <thread>
 
 #include "executor/check/reference.h"
@@ -270,6 +271,37 @@ Graph early_and_late(Function function) {
 
 std::map<std::string, Array> four() {
   return {{"x", Array::of<float>({4}, {1, 2, 3, 4})}};
+}
+
+TEST(Executable, ARunEndsSoonWhenItsCallerAsksItToStop) {
+  std::atomic<bool> running = false;
+  const Graph graph = trace("spinning", {{"x", "f32[]"}}, [&](Tensor x) {
+    return named("y", while_loop([](Tensor v) { return v >= 0; }, x,
+                                 [&](Tensor v) {
+                                   return host_call(
+                                       "note", {"f32[]"},
+                                       [&](std::span<const float> a, std::span<float> b) { running = true, b[0] = a[0]; }, v);
+                                 }));
+  });
+  Result<Executable> executable = compile(graph, {.device = "none"});
+  ASSERT_TRUE(executable) << executable.error().message;
+  for (const bool before : {true, false}) {
+    std::stop_source source;
+    running = false;
+    if (before) source.request_stop();
+    std::thread stopper([&] {
+      while (!running && !source.stop_requested()) std::this_thread::yield();
+      source.request_stop();
+    });
+    RunOptions options;
+    options.inputs = {{"x", Array::scalar<float>(1)}};
+    options.stop = source.get_token();
+    const Result<RunResult> result = executable->run(options);
+    stopper.join();
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().message, "cancelled");
+    EXPECT_EQ(running, !before);
+  }
 }
 
 TEST(ExecutableOutputs, AreThereBeforeTheEndOfTheRun) {

@@ -1,0 +1,79 @@
+#include "tools/cli/command_line.h"
+
+#include <fcntl.h>
+
+#include <csignal>
+#include <cstdio>
+
+#include "graph/base/exceptions.h"
+#include "graph/base/output_file.h"
+#include "tools/cli/graphviz.h"
+#include "tools/cli/options.h"
+#include "tools/cli/session.h"
+
+namespace cleave::cli {
+namespace {
+
+/// A stream that the caller closed would lend its number to the next file that is opened, and what is printed would end up there.
+void keep_standard_streams() {
+  for (int stream = 0; stream <= 2; ++stream)
+    if (::fcntl(stream, F_GETFD) < 0) (void)::open("/dev/null", O_RDONLY);
+}
+
+/// A signal that ends us leaves no unfinished file behind. What we were told to ignore (nohup) stays ignored.
+void clean_up_on_signals() {
+  struct sigaction action = {}, before = {};
+  action.sa_handler = [](int signal) {
+    remove_unfinished_files();
+    end_graphviz();
+    (void)::raise(signal);  // which ends us now
+  };
+  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER);
+  for (const int signal : {SIGHUP, SIGINT, SIGTERM})
+    if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_DFL) ::sigaction(signal, &action, nullptr);
+}
+
+int run(const Options& options) {
+  switch (options.command) {
+    case Command::run: return run_command(options);
+    case Command::explain: return explain_command(options);
+    case Command::check: return check_command(options);
+    case Command::dot: return dot_command(options);
+    case Command::print: return print_command(options);
+    case Command::plan: return plan_command(options);
+    case Command::devices: return devices_command(options);
+    case Command::calibrate: return calibrate_command(options);
+    case Command::completion: return completion_command(options);
+  }
+  return kUsageError;
+}
+
+int read_and_run(int argc, char** argv, Options& options) {
+  const auto exit = parse(argc, argv, options);
+  if (!exit) return run(options);
+  std::fputs(exit->text.c_str(), exit->code == kDone ? stdout : stderr);
+  return exit->code;
+}
+
+/// What was taken until then has been given back. If even these few words find no room, they are printed from where they lie.
+int without_memory(const Options& options) {
+  const auto printed = [] {
+    std::fputs("error: out of memory\n", stderr);
+    return kMachineError;
+  };
+  return detail::guard_memory_or([&] { return Console(options).fail(detail::out_of_memory()); }, printed);
+}
+
+}  // namespace
+
+int command_line(int argc, char** argv) {
+  keep_standard_streams();
+  clean_up_on_signals();
+  Options options;
+  const int code = detail::guard_memory_or([&] { return read_and_run(argc, argv, options); }, [&] { return without_memory(options); });
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  std::fputs("error: cannot write to standard output\n", stderr);
+  return code == kDone ? kUserError : code;
+}
+
+}  // namespace cleave::cli

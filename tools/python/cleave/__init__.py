@@ -1,0 +1,33 @@
+"""cleave: places a whole program on host and accelerator by an exact minimum cut, and runs it.
+
+    import cleave
+
+    model = cleave.load("model.yaml")       # or .onnx, .graph; or @cleave.trace("f32[4, 2]") above a Python function
+    print(model.explain())                  # what would run where, what it costs, and why
+    y = model.run(x=x)["y"]                 # NumPy arrays in, NumPy arrays out
+
+Functions of the vocabulary (`cleave.matmul`, `cleave.relu`, …) have the names of the Python array API and are called inside of traced
+functions. docs/guide/python.md tells all of it.
+"""
+from __future__ import annotations
+
+from . import functions
+from ._cleave import Diagnostic, Location, Note
+from ._cleave import version as __version__
+from ._control import Until, cond, for_loop, until, while_loop
+from ._errors import Cancelled, Error, FileError, MachineError, PlacementWarning, UnknownNameError, UsageError, UserError
+from ._host import host_call, host_function
+from ._model import Model, Results, Run, load, parse
+from ._plan import Plan
+from ._tensor import Tensor
+from .functions import *  # noqa: F403
+from ._trace import TracedModel, allow, constant, named, parameter, place, scope, trace
+from ._types import Type
+
+__all__ = [
+    "Cancelled", "Diagnostic", "Error", "FileError", "Location", "MachineError", "Model", "Note", "PlacementWarning", "Plan", "Results", "Run",
+    "Tensor", "TracedModel", "Type", "UnknownNameError", "Until", "UsageError", "UserError", "__version__", "allow", "cond", "constant",
+    "for_loop", "functions", "host_call", "host_function", "load", "named", "parameter", "parse", "place", "scope", "trace", "until",
+    "while_loop",
+]
+__all__ += [name for name in functions.__all__ if name not in __all__]

@@ -1,0 +1,150 @@
+"""Loops and branches of a traced program: recorded once, never unrolled (a Python loop unrolls)."""
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from . import _cleave
+from ._nest import flatten, rebuild, same_shape
+from ._tensor import Tensor, operand, recorder
+from ._where import here
+
+
+class Until(NamedTuple):
+    """What the body of a `for_loop` returns to stop early; made by `until`."""
+
+    stop: Any
+    state: Any
+
+
+def until(stop: Any, state: Any = None) -> Until:
+    """For the body of a `for_loop`: the new state, and whether this trip was the last (a scalar bool, tested after each trip).
+
+    return until(change < 1e-3, x)
+    """
+    return Until(stop, state)
+
+
+class _State:
+    """What a loop or branch carries: a nest, taken apart."""
+
+    def __init__(self, nest: Any, owner: _cleave.Recorder) -> None:
+        leaves = flatten(nest)
+        self.nest = nest
+        self.names = [name for name, _ in leaves]
+        self.values = [operand(value, owner) for _, value in leaves]
+
+    def rebuilt(self, operands: list[_cleave.Operand], owner: _cleave.Recorder) -> Any:
+        return rebuild(self.nest, iter([Tensor(each, owner) for each in operands]))
+
+
+def _takes(function: Callable[..., Any], count: int) -> bool:
+    try:
+        inspect.signature(function).bind(*[None] * count)
+    except TypeError:
+        return False
+    except ValueError:
+        return True  # a callable that does not say
+    return True
+
+
+def _call(function: Callable[..., Any], first: tuple[Any, ...], state: Any, has_state: bool) -> Any:
+    """Calls `function(*first, state)`, with the parts of a tuple one by one where it takes them so."""
+    if not has_state:
+        return function(*first)
+    if isinstance(state, (tuple, list)) and not hasattr(state, "_fields") and _takes(function, len(first) + len(state)):
+        if len(state) != 1 or not _takes(function, len(first) + 1):
+            return function(*first, *state)
+    return function(*first, state)
+
+
+def _check_nest(owner: _cleave.Recorder, state: _State, yielded: Any, what: str) -> _State:
+    result = _State(yielded, owner)
+    if len(result.values) == len(state.values) and not same_shape(state.nest, yielded):
+        raise TypeError(f"cleave: {what} returns another nest than it is given: {_outline(yielded)} for {_outline(state.nest)}")
+    return result
+
+
+def _outline(nest: Any) -> str:
+    return str(rebuild(nest, iter([_Dot()] * len(flatten(nest)))))
+
+
+class _Dot:
+    def __repr__(self) -> str:
+        return "."
+
+
+def for_loop(count: Any, state: Any, body: Callable[..., Any] | None = None, *, expect: float | None = None) -> Any:
+    """`state = body(i, state)`, `count` times, with `i` an i32 scalar from 0; over 0 trips the state stays as it was.
+
+    `state` is a tensor or a nest of them (tuple, list, dict, dataclass); the body takes it as one, or the parts of a tuple one by one, and
+    returns its like, of the same types, or `until(stop, state)`. `count` is a number or an integer scalar; where that is not known,
+    `expect` says how many trips the plan assumes. Without state, for its effects: `for_loop(10, lambda i: print("i", i))`.
+    """
+    if body is None:
+        if not callable(state):
+            raise TypeError("cleave: for_loop(count, state, body) lacks its body")
+        body, state = state, None
+    owner = recorder("for_loop")
+    place = here()
+    before = _State(state, owner)
+    counter, inside = owner.begin_for(operand(count, owner), before.values, before.names, expect, place)
+    result = _call(body, (Tensor(counter, owner),), before.rebuilt(inside, owner), state is not None)
+    stop = None
+    if isinstance(result, Until):
+        stop, result = operand(result.stop, owner), result.state
+    yielded = _check_nest(owner, before, result if state is not None else None, "the body of the loop")
+    _check_count(owner, before, yielded, place)
+    return before.rebuilt(owner.end_for(yielded.values[:len(before.values)], before.names, stop, place), owner)
+
+
+def while_loop(condition: Callable[..., Any], state: Any, body: Callable[..., Any] | None = None, *, expect: float | None = None) -> Any:
+    """`while condition(state): state = body(state)`; the condition is a scalar bool, tested before each trip.
+
+    `expect` says how many trips the plan assumes (else 10, shown as assumed). A condition that nothing in the loop changes is an error.
+    """
+    if body is None:
+        body, state = state, None
+    owner = recorder("while_loop")
+    place = here()
+    before = _State(state, owner)
+    inside = before.rebuilt(owner.begin_while(before.values, before.names, expect, place), owner)
+    owner.condition(operand(_call(condition, (), inside, state is not None), owner), place)
+    result = _call(body, (), inside, state is not None)
+    yielded = _check_nest(owner, before, result if state is not None else None, "the body of the loop")
+    _check_count(owner, before, yielded, place)
+    return before.rebuilt(owner.end_while(yielded.values[:len(before.values)], before.names, place), owner)
+
+
+def _check_count(owner: _cleave.Recorder, before: _State, yielded: _State, place: _cleave.Location) -> None:
+    if len(before.values) == len(yielded.values):
+        return
+    owner.error("carried", f"the loop carries {_values(before)} but its body returns {_values(yielded)}", place)
+    yielded.values += [_cleave.Operand()] * (len(before.values) - len(yielded.values))
+
+
+def _values(state: _State) -> str:
+    return f"{len(state.values)} value{'' if len(state.values) == 1 else 's'}"
+
+
+def cond(predicate: Any, then: Callable[..., Any], otherwise: Callable[..., Any] | None = None, *operands: Any,
+         probability: float | None = None) -> Any:
+    """`then() if predicate else otherwise()`; only the arm taken is executed. `predicate` is a scalar bool.
+
+    Both arms return the same kind of nest, of equal types (numbers adapt), or nothing, for their effects; `otherwise` may then be left out.
+    `probability` of the first arm, for the plan: by rule (`i % k == 0` on a loop counter: 1/k), else 0.5. Operands are given to both arms.
+    """
+    owner = recorder("cond")
+    place = here()
+    owner.begin_branch(operand(predicate, owner), probability, place)
+    first = _State(then(*operands), owner)
+    owner.otherwise()
+    second = _State(otherwise(*operands) if otherwise is not None else None, owner)
+    if len(first.values) != len(second.values):
+        owner.error("type", f"one arm of the branch returns {_values(first)}, the other {_values(second)}", place)
+        second.values = (second.values + [_cleave.Operand()] * len(first.values))[:len(first.values)]
+    elif not same_shape(first.nest, second.nest):
+        raise TypeError(f"cleave: the arms of the branch return different nests: {_outline(first.nest)} and {_outline(second.nest)}")
+    return first.rebuilt(owner.end_branch(first.values, second.values, first.names, place), owner)
+

@@ -1,0 +1,80 @@
+"""Python functions on the host, called by a program that runs."""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from . import _cleave
+from ._tensor import Tensor, name_results, operand, recorder, traces
+from ._types import Type, TypeLike, dtype_name
+from ._where import statement
+
+
+def host_call(function: Callable[..., Any], results: TypeLike | Sequence[TypeLike] | None, *inputs: Any, name: str | None = None,
+              pure: bool = False, seconds: float | None = None, deadline: float | None = None, copy: bool = True) -> Any:
+    """Calls `function` on the host, with NumPy arrays, each time the program comes by.
+
+    `results`: the type of what it returns ("f32[4]"), a list of types for a tuple of arrays, or None for a function that is called for its
+    effect. Calls keep their order unless `pure` says that equal inputs give equal results and nothing else happens. `seconds`: what a call
+    takes, for the plan. `deadline`: what it may take at most. With `copy=False` the arrays are views of the program's memory, which must
+    not be kept beyond the call. What the function raises ends the run with an Error at the line of the call, and is its `__cause__`.
+
+        response = cleave.host_call(plant, "f32[256]", force, pure=True, seconds=2e-5)
+    """
+    owner = recorder("host_call")
+    place, names = statement()
+    several = _several(results)
+    given: Any = [] if results is None else results if several else [results]
+    texts = [str(Type.of(each)) for each in given]
+    called: str = name or getattr(function, "__name__", None) or type(function).__name__
+    declared = _cleave.HostFunction(called, texts, pure, seconds, deadline, copy)
+    found = owner.host_call(declared, function, [operand(value, owner) for value in inputs], place)
+    name_results(owner, found, names, place)
+    tensors = tuple(Tensor(each, owner) for each in found)
+    if results is None:
+        return None
+    return tensors if several else tensors[0]
+
+
+def _several(results: Any) -> bool:
+    if isinstance(results, list):
+        return True
+    if not isinstance(results, tuple):
+        return False
+    try:
+        dtype_name(results[0])
+    except (TypeError, IndexError):
+        return True
+    return False
+
+
+def host_function(results: TypeLike | Sequence[TypeLike] | None | Callable[..., Any] = None, *, name: str | None = None, pure: bool = False,
+                  seconds: float | None = None, deadline: float | None = None,
+                  copy: bool = True) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Makes a Python function one that traced programs call on the host; see `host_call`. Outside of a trace it stays as it is.
+
+    `results` may be a function that gives the types for the types of the inputs: `lambda x: x`.
+
+        @cleave.host_function("f32[84, 84]", pure=True, seconds=2e-3)
+        def simulate(state):
+            return numpy.roll(state, 1)
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def called(*inputs: Any) -> Any:
+            if not traces.stack:
+                return function(*inputs)
+            types = results(*[_type_of(value) for value in inputs]) if callable(results) else results
+            return host_call(function, types, *inputs, name=name, pure=pure, seconds=seconds, deadline=deadline, copy=copy)
+
+        return called
+
+    return decorate
+
+
+def _type_of(value: Any) -> Type:
+    if isinstance(value, (bool, int, float)):
+        return Type("bool" if isinstance(value, bool) else "i32" if isinstance(value, int) else "f32")
+    return value.type if isinstance(value, Tensor) else Type.of(value)

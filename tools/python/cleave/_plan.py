@@ -1,0 +1,89 @@
+"""Plan: what runs where, what it costs, and why."""
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ._cleave import Diagnostic, RawPlan
+
+
+class Plan:
+    """What was decided about a program: `print(plan)` is the report of `cleave explain`."""
+
+    def __init__(self, raw: RawPlan) -> None:
+        self._raw = raw
+        self._document: dict[str, Any] | None = None
+
+    def __str__(self) -> str:
+        return self._raw.explain().rstrip("\n")
+
+    def __repr__(self) -> str:
+        return f"<Plan: {self.summary}>"
+
+    @property
+    def summary(self) -> str:
+        """One line: how many operations are where, transfers, round trips, predicted time."""
+        return self._raw.summary()
+
+    def json(self) -> dict[str, Any]:
+        """The document of `cleave explain --json` (docs/json.md)."""
+        if self._document is None:
+            self._document = json.loads(self._raw.json())
+        return self._document
+
+    def dot(self, full: bool = False) -> str:
+        """Graphviz source of a picture: a cluster a device, transfers as labelled edges, round trips in red. `full`: nothing is collapsed."""
+        return self._raw.dot(full)
+
+    def sarif(self) -> str:
+        """The diagnostics as SARIF 2.1.0, as code hosts read it."""
+        return self._raw.sarif()
+
+    @property
+    def diagnostics(self) -> list[Diagnostic]:
+        """What is to be said about the plan: round trips and other warnings, exceeded limits."""
+        return self._raw.diagnostics
+
+    @property
+    def predicted_seconds(self) -> float:
+        """How long a run takes, predicted by the costs of the machine."""
+        return self._raw.predicted_seconds
+
+    @property
+    def all_host_seconds(self) -> float:
+        """The same if everything ran on the host; not a number where that cannot be had."""
+        return self._raw.all_host_seconds
+
+    @property
+    def all_accelerator_seconds(self) -> float:
+        """The same if everything that can ran on the accelerator; not a number where that cannot be had."""
+        return self._raw.all_accelerator_seconds
+
+    @property
+    def machine(self) -> str:
+        """The machine whose costs these are."""
+        return self._raw.machine
+
+    @property
+    def totals(self) -> dict[str, Any]:
+        """Counts and sums over a run: transfers, bytes, seconds, round trips."""
+        totals: dict[str, Any] = self.json()["totals"]
+        return totals
+
+    @property
+    def nodes(self) -> list[dict[str, Any]]:
+        """Every operation: name, devices, costs, cause, location."""
+        nodes: list[dict[str, Any]] = self.json()["nodes"]
+        return nodes
+
+    @property
+    def transfers(self) -> list[dict[str, Any]]:
+        """Every transfer: value, direction, bytes, frequency, location."""
+        transfers: list[dict[str, Any]] = self.json()["transfers"]
+        return transfers
+
+    @property
+    def round_trips(self) -> list[dict[str, Any]]:
+        """Where the accelerator waits for the host: what leaves, what comes back, how often."""
+        round_trips: list[dict[str, Any]] = self.json()["round_trips"]
+        return round_trips

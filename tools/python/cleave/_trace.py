@@ -1,0 +1,322 @@
+"""Tracing: a Python function becomes a program."""
+from __future__ import annotations
+
+import contextlib
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, overload
+
+import numpy as np
+
+from . import _cleave, functions
+from ._model import Model, Options, Source
+from ._nest import flatten, rebuild
+from ._tensor import Tensor, operand, recorder, traces
+from ._types import Type, TypeLike, dtype_name
+from ._where import here, run_traced
+
+
+def parameter(name: str, type: TypeLike, value: Any = None, *, uniform: tuple[float, float] | None = None,
+              normal: tuple[float, float] | None = None, file: str | None = None, seed: int = 0) -> Tensor:
+    """A value that is initialised once and then kept from run to run; outside of loops and branches.
+
+    It begins as `value` (a number for all elements, or an array), as random numbers `uniform=(low, high)` or `normal=(mean, deviation)` of
+    a seed, or as what a file (.npy, .csv) holds.
+    """
+    owner = recorder("parameter")
+    given = {"value": value, "uniform": uniform, "normal": normal, "file": file}
+    initial: dict[str, Any] = {key: each for key, each in given.items() if each is not None}
+    if len(initial) != 1:
+        raise TypeError("cleave: a parameter begins as one of value, uniform, normal and file")
+    if isinstance(value, (bool, int)):
+        initial["value"] = float(value)
+    for key in ("uniform", "normal"):
+        if key in initial:
+            initial[key] = [float(number) for number in initial[key]]
+            initial["seed"] = seed
+    return Tensor(owner.parameter(name, str(Type.of(type)), initial, here()), owner)
+
+
+def constant(value: Any, dtype: Any = None) -> Tensor:
+    """Data known now, as part of the program. Arrays may also stand where a tensor is meant: they become constants."""
+    owner = recorder("constant")
+    array = np.asarray(value) if not hasattr(value, "__dlpack__") else value
+    if dtype is not None:
+        from ._types import numpy_dtype
+
+        array = np.asarray(array).astype(numpy_dtype(dtype_name(dtype)))
+    elif isinstance(value, (float, int)) and not isinstance(value, (bool, np.generic)):
+        array = array.astype(np.float32 if isinstance(value, float) else np.int32)
+    return Tensor(owner.constant(array, here()), owner)
+
+
+def named(name: str, x: Tensor) -> Tensor:
+    """Gives a value the name by which messages, pictures and outputs call it (its first name stays). Returns it."""
+    owner = recorder("named")
+    owner.name(operand(x, owner), name, here())
+    return x
+
+
+@contextlib.contextmanager
+def _within(begin: Callable[[], None], end: Callable[[], None]) -> Iterator[None]:
+    begin()
+    try:
+        yield
+    finally:
+        end()
+
+
+def scope(label: str) -> contextlib.AbstractContextManager[None]:
+    """Names what is recorded inside of a `with` block, so that messages show the way there: `with cleave.scope("layer3"): …`"""
+    owner, place = recorder("scope"), here()
+    return _within(lambda: owner.push_scope(label, place), owner.pop_scope)
+
+
+def place(device: str) -> contextlib.AbstractContextManager[None]:
+    """Pins what is recorded inside of a `with` block to "host" or "accelerator" (`to_host` and `to_accelerator` excepted)."""
+    owner = recorder("place")
+    return _within(lambda: owner.push_place(device), owner.pop_place)
+
+
+def allow(kind: str, reason: str) -> contextlib.AbstractContextManager[None]:
+    """Silences one kind of diagnostic inside of a `with` block; the reason is kept and shown: `with cleave.allow("round-trip", "why"): …`"""
+    owner = recorder("allow")
+    return _within(lambda: owner.push_allow(kind, reason), owner.pop_allow)
+
+
+class TracedModel(Model):
+    """A traced Python function: a Model that is also called as the function is, with arrays in place of tensors."""
+
+    def __init__(self, function: Callable[..., Any], types: Sequence[Any], name: str | None, outputs: Sequence[str] | None,
+                 limits: dict[str, int] | None, dims: dict[str, int] | None, options: Options) -> None:
+        self._function = function
+        self._outputs = outputs
+        self._limits = dict(limits or {})
+        unknown = set(self._limits) - {"round_trips", "transfers", "bytes_per_run"}
+        if unknown:
+            raise TypeError(f"cleave: no limit {', '.join(sorted(unknown))}: round_trips, transfers, bytes_per_run")
+        self.__doc__ = function.__doc__
+        self.__name__ = getattr(function, "__name__", "traced")
+        self.__wrapped__ = function
+        self._place = _definition(function)
+        self._parameters_of_function = _parameters(function)
+        nests = _declared(function, self._parameters_of_function, types)
+        self._nests: list[Any] | None = nests
+        self._results: dict[int, Any] = {}  # nests of what programs return
+        declared = None if nests is None else self._named(nests)
+        super().__init__(_TracedSource(self), name or self.__name__, declared, dims or {}, options)
+        if declared is not None and not any(type_.open for type_ in self._bound(declared).values()):
+            self._program_for({})
+
+    def _named(self, nests: Sequence[Any]) -> dict[str, Type]:
+        """The leaves of the arguments by name."""
+        types: dict[str, Type] = {}
+        for parameter_name, nest in zip(self._parameters_of_function, nests):
+            for path, leaf in flatten(nest, parameter_name):
+                types[path] = Type.of(leaf.like if isinstance(leaf, _Leaf) else leaf)
+        return types
+
+    def _record(self, types: dict[str, Type]) -> tuple[_cleave.Program, Any]:
+        owner = _cleave.Recorder(self.name)
+        assert self._nests is not None
+        inputs = {name: Tensor(owner.input(name, str(type_), self._place), owner) for name, type_ in types.items()}
+        arguments = [rebuild(nest, iter([inputs[path] for path, _ in flatten(nest, parameter_name)]))
+                     for parameter_name, nest in zip(self._parameters_of_function, self._nests)]
+        traces.stack.append(owner)
+        try:
+            result = run_traced(self._function, arguments)
+            self._return(owner, result)
+        except Exception as raised:
+            if not owner.has_errors:
+                raise
+            program = owner.finish(None, None, None, self._place)
+            from ._errors import Error
+
+            try:
+                program.raise_errors()
+            except Error as error:
+                raise error from raised
+        finally:
+            traces.stack.pop()
+        limits = self._limits
+        program = owner.finish(limits.get("round_trips"), limits.get("transfers"), limits.get("bytes_per_run"), self._place)
+        program.raise_errors()
+        return program, result
+
+    def _return(self, owner: _cleave.Recorder, result: Any) -> None:
+        leaves = flatten(result)
+        if self._outputs is not None and len(self._outputs) != len(leaves):
+            raise ValueError(f"cleave: `outputs` names {len(self._outputs)} values, but the function returns {len(leaves)}")
+        taken: set[str] = set()
+        for i, (name, value) in enumerate(leaves):
+            given = operand(value, owner)
+            if self._outputs is not None:
+                name = self._outputs[i]
+            elif not name and isinstance(value, Tensor):
+                name = owner.name_of(value._operand)
+            if not name or name in taken:
+                name = f"output{i}"
+            taken.add(name)
+            owner.output(name, given, self._place)
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Runs the program on arrays given as the function takes its tensors; gives arrays as the function gives tensors."""
+        if traces.stack:
+            return self._function(*arguments, **named)  # part of another traced function
+        parameters = self._parameters_of_function
+        if len(arguments) > len(parameters):
+            raise TypeError(f"{self.__name__}() takes {len(parameters)} arguments, but {len(arguments)} are given")
+        inputs: dict[str, Any] = {}
+        for name, value in zip(parameters, arguments):
+            self._put(inputs, name, value)
+        for name, value in named.items():
+            if name not in parameters or parameters.index(name) < len(arguments):
+                raise TypeError(f"{self.__name__}() got an unexpected argument '{name}'")
+            self._put(inputs, name, value)
+        results, program = self._run(inputs, None, self._options)
+        return rebuild(self._results[id(program)], iter(results.values()))
+
+    def _put(self, inputs: dict[str, Any], name: str, value: Any) -> None:
+        nest = self._nests[self._parameters_of_function.index(name)] if self._nests is not None else None
+        if nest is None or isinstance(nest, _Leaf):
+            inputs[name] = value
+        else:
+            inputs.update(flatten(value, name))
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else self.__class__.__call__.__get__(self)
+
+    def __repr__(self) -> str:
+        return f"<traced {super().__repr__()[1:]}"
+
+
+class _Leaf:
+    """One type among those of arguments: what stands for a tensor while nests are taken apart."""
+
+    def __init__(self, like: TypeLike) -> None:
+        self.like = like
+
+
+def _leaves(nest: Any) -> Any:
+    """The nest of types with each type as one leaf: ("f32", (4, 2)) is a type, and not a tuple of two."""
+    if isinstance(nest, (str, Type)) or hasattr(nest, "dtype"):
+        return _Leaf(nest)
+    if isinstance(nest, tuple) and len(nest) == 2 and isinstance(nest[1], (tuple, list)) and not isinstance(nest[0], (tuple, list, dict)):
+        try:
+            dtype_name(nest[0])
+            return _Leaf(nest)
+        except TypeError:
+            pass
+    from ._nest import transform
+
+    if isinstance(nest, (tuple, list)) and not hasattr(nest, "_fields"):
+        return type(nest)(_leaves(each) for each in nest)
+    if isinstance(nest, dict):
+        return {key: _leaves(each) for key, each in nest.items()}
+    return transform(nest, _Leaf)
+
+
+class _TracedSource(Source):
+    """Makes programs by tracing."""
+
+    def __init__(self, model: TracedModel) -> None:
+        self.model = model
+
+    def program(self, dims: dict[str, int], types: dict[str, Type]) -> _cleave.Program:
+        model = self.model
+        if model._nests is None:  # the types of the first call
+            model._nests = [_leaves(types[name]) for name in model._parameters_of_function]
+        program, result = model._record(types)
+        model._results[id(program)] = _outline(result)
+        return program
+
+
+def _outline(result: Any) -> Any:
+    """The nest without what belongs to the trace."""
+    from ._nest import transform
+
+    return transform(result, lambda leaf: None if leaf is None else 0)
+
+
+def _definition(function: Callable[..., Any]) -> _cleave.Location:
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if code is None:
+        return here()
+    return _cleave.Location(code.co_filename, code.co_firstlineno)
+
+
+def _parameters(function: Callable[..., Any]) -> list[str]:
+    names = []
+    for parameter_ in inspect.signature(function).parameters.values():
+        if parameter_.kind in (parameter_.POSITIONAL_ONLY, parameter_.POSITIONAL_OR_KEYWORD):
+            if parameter_.default is parameter_.empty:
+                names.append(parameter_.name)
+        elif parameter_.kind == parameter_.VAR_POSITIONAL:
+            raise TypeError("cleave: a traced function names its parameters; it cannot take *args")
+        elif parameter_.kind == parameter_.KEYWORD_ONLY and parameter_.default is parameter_.empty:
+            raise TypeError(f"cleave: a traced function has no keyword-only parameters such as `{parameter_.name}`; bind it by functools.partial")
+    return names
+
+
+def _declared(function: Callable[..., Any], parameters: list[str], types: Sequence[Any]) -> list[Any] | None:
+    """The nests of types of all parameters; None: they are those of the first call."""
+    if types:
+        if len(types) != len(parameters):
+            raise TypeError(f"cleave: {getattr(function, '__name__', 'the function')}() has {len(parameters)} parameters, but {len(types)} types are given")
+        return [_leaves(each) for each in types]
+    if not parameters:
+        return []
+    annotations = getattr(function, "__annotations__", {})
+    found = []
+    for name in parameters:
+        text = annotations.get(name)
+        if isinstance(text, str):
+            text = text.strip("'\"")
+        try:
+            found.append(_leaves(Type.of(text)))
+        except (TypeError, ValueError):
+            return None
+    return found
+
+
+@overload
+def trace(x: Tensor, offset: int = 0) -> Tensor: ...
+
+
+@overload
+def trace(function: Callable[..., Any], /, *types: TypeLike | Any, name: str | None = None, outputs: Sequence[str] | None = None,
+          limits: dict[str, int] | None = None, dims: dict[str, int] | None = None, device: str | None = None, placement: str | None = None,
+          machine: str | None = None, threads: int | None = None, precision: str | None = None,
+          warn: Sequence[str] | None = None) -> TracedModel: ...
+
+
+@overload
+def trace(*types: str | tuple[Any, Any] | dict[str, Any] | Type, name: str | None = None, outputs: Sequence[str] | None = None,
+          limits: dict[str, int] | None = None, dims: dict[str, int] | None = None, device: str | None = None, placement: str | None = None,
+          machine: str | None = None, threads: int | None = None, precision: str | None = None,
+          warn: Sequence[str] | None = None) -> Callable[[Callable[..., Any]], TracedModel]: ...
+
+
+def trace(*arguments: Any, **named: Any) -> Any:
+    """Makes a program of a Python function, which is called once, with tensors, to record what it does.
+
+        @cleave.trace("f32[4, 2]", "f32[2, 1]")
+        def predict(x, w):
+            return cleave.tanh(x @ w)
+
+        predict(x, w)                       # runs, with arrays
+        print(predict.explain())            # what would run where, and why
+
+    A type stands for each parameter: "f32[4, 2]", (dtype, shape), an array, or a nest of them (tuple, list, dict, dataclass). Sizes may be
+    left open, "f32[batch, 2]" or "f32[?, 2]": the function is traced again for each tuple of sizes that it meets. Without types they are
+    the annotations, or those of the first call. `cleave.trace(function, *types)` does the same without the decorator. `outputs` names what
+    is returned, else members of dicts and dataclasses and `named` do. `limits={"round_trips": 0}` turns the plan into a test. Mistakes are
+    found while tracing, all of them at once, each at its line: cleave.Error. Of a Tensor, `trace(x)` is the sum of a matrix' diagonal.
+    """
+    if arguments and isinstance(arguments[0], Tensor):
+        return functions.trace(*arguments, **named)
+    own = {key: named.pop(key, None) for key in ("name", "outputs", "limits", "dims")}
+    options = Options.of(named)
+    if arguments and callable(arguments[0]) and not isinstance(arguments[0], type) and not hasattr(arguments[0], "dtype"):
+        return TracedModel(arguments[0], arguments[1:], options=options, **own)
+    return lambda function: TracedModel(function, arguments, options=options, **own)

@@ -1,0 +1,192 @@
+#include "tools/python/module/arrays.h"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "graph/base/exceptions.h"
+#include "tools/python/module/gil.h"
+
+namespace cleave::python {
+namespace {
+
+/// Of the buffer protocol's formats, those of one native number.
+std::optional<DType> dtype_of_format(const char* format, Py_ssize_t item_size) {
+  if (!format) return DType::u8;
+  if (*format == '@' || *format == '=' || *format == '<') ++format;  // little endian, as every machine that cleave runs on
+  if (format[0] == '\0' || format[1] != '\0') return std::nullopt;
+  const auto integer = [&](bool has_sign) -> std::optional<DType> {
+    switch (item_size) {
+      case 1: return has_sign ? DType::i8 : DType::u8;
+      case 2: return has_sign ? DType::i16 : DType::u16;
+      case 4: return has_sign ? DType::i32 : DType::u32;
+      case 8: return has_sign ? DType::i64 : DType::u64;
+      default: return std::nullopt;
+    }
+  };
+  switch (*format) {
+    case 'f': return DType::f32;
+    case 'd': return DType::f64;
+    case 'e': return DType::f16;
+    case '?': return DType::boolean;
+    case 'b':
+    case 'h':
+    case 'i':
+    case 'l':
+    case 'q': return integer(true);
+    case 'B':
+    case 'H':
+    case 'I':
+    case 'L':
+    case 'Q': return integer(false);
+    default: return std::nullopt;
+  }
+}
+
+bool aligned(const void* data, Py_ssize_t item_size) {
+  return reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(std::max<Py_ssize_t>(item_size, 1)) == 0;
+}
+
+/// A bool that is neither 0 nor 1 is none to compilers.
+bool good_values(const Py_buffer& view, DType dtype) {
+  if (dtype != DType::boolean) return true;
+  const auto* bytes = static_cast<const unsigned char*>(view.buf);
+  return std::all_of(bytes, bytes + view.len, [](unsigned char byte) { return byte <= 1; });
+}
+
+/// What is given back when nobody uses the memory any more, from whatever thread that is.
+void release_view(Py_buffer* view) {
+  const Gil gil;
+  if (!gil.held()) return;  // Python is gone, and its memory with it
+  PyBuffer_Release(view);
+  delete view;
+}
+
+/// An Array on the buffer of `value`; nothing where it has none that can be used as it lies.
+std::optional<Array> from_buffer(nb::handle value, bool writable) {
+  if (!PyObject_CheckBuffer(value.ptr())) return std::nullopt;
+  auto view = std::make_unique<Py_buffer>();
+  const int flags = PyBUF_FORMAT | PyBUF_C_CONTIGUOUS | (writable ? PyBUF_WRITABLE : 0);
+  if (PyObject_GetBuffer(value.ptr(), view.get(), flags) != 0) {
+    PyErr_Clear();
+    return std::nullopt;
+  }
+  const std::optional<DType> dtype = dtype_of_format(view->format, view->itemsize);
+  if (!dtype || size_of(*dtype) != view->itemsize || !aligned(view->buf, view->itemsize) || !good_values(*view, *dtype)) {
+    PyBuffer_Release(view.get());
+    return std::nullopt;
+  }
+  TensorType type{*dtype, Shape(view->shape, view->shape + view->ndim)};
+  void* data = view->buf;
+  Py_buffer* held = view.release();
+  if (writable) return Array::own(std::move(type), data, [held] { release_view(held); });
+  return Array::borrow(std::move(type), data, [held] { release_view(held); });
+}
+
+/// The same memory, read as elements of another type of the same size.
+Array reinterpreted(const Array& array, DType dtype) {
+  return Array::borrow({dtype, array.shape()}, array.bytes(), [array] {});
+}
+
+Array from_capsule(nb::handle capsule) {
+  void* managed = PyCapsule_GetPointer(capsule.ptr(), "dltensor");
+  if (!managed) throw nb::python_error();
+  Result<Array> array = Array::from_dlpack(managed);
+  if (!array) throw nb::buffer_error(array.error().message.c_str());
+  PyCapsule_SetName(capsule.ptr(), "used_dltensor");
+  // Whoever made the tensor may be Python code: it is let go with the interpreter's lock held.
+  auto* owner = new Array(*std::move(array));
+  return Array::borrow(owner->type(), owner->bytes(), [owner] {
+    const Gil gil;
+    if (gil.held()) delete owner;
+  });
+}
+
+/// bf16 has no place in NumPy: it comes as bits, and leaves as ml_dtypes' type where that is installed.
+nb::object as_bfloat16(nb::object bits) {
+  const nb::object dtype = nb::module_::import_("cleave._arrays").attr("BFLOAT16");
+  return dtype.is_none() ? bits : bits.attr("view")(dtype);
+}
+
+nb::dlpack::dtype dl_type(DType type) {
+  using Code = nb::dlpack::dtype_code;
+  const auto bits = static_cast<std::uint8_t>(8 * size_of(type));
+  if (type == DType::boolean) return {static_cast<std::uint8_t>(Code::Bool), bits, 1};
+  if (type == DType::bf16) return {static_cast<std::uint8_t>(Code::UInt), bits, 1};
+  if (is_floating(type)) return {static_cast<std::uint8_t>(Code::Float), bits, 1};
+  return {static_cast<std::uint8_t>(is_signed(type) ? Code::Int : Code::UInt), bits, 1};
+}
+
+}  // namespace
+
+Array to_array(nb::handle value, const TensorType* wanted) {
+  std::optional<Array> array = from_buffer(value, false);
+  if (!array) {
+    const nb::object none = nb::none();
+    const nb::object text = wanted ? nb::cast(std::string(to_string(wanted->dtype))) : none;
+    const nb::object ready = nb::module_::import_("cleave._arrays").attr("prepare")(value, text);
+    if (PyCapsule_CheckExact(ready.ptr())) return from_capsule(ready);
+    const nb::object data = nb::isinstance<nb::tuple>(ready) ? nb::object(ready[1]) : ready;
+    array = from_buffer(data, false);
+    if (!array) throw nb::type_error("cleave: the array cannot be used");
+    if (nb::isinstance<nb::tuple>(ready)) return reinterpreted(*array, DType::bf16);
+  }
+  if (wanted && wanted->dtype == DType::bf16 && array->dtype() == DType::u16) return reinterpreted(*array, DType::bf16);
+  return *std::move(array);
+}
+
+Array to_writable_array(nb::handle value) {
+  std::optional<Array> array = from_buffer(value, true);
+  if (!array) throw nb::value_error("`out` takes NumPy arrays that are writable, aligned and contiguous in row-major order");
+  return *std::move(array);
+}
+
+std::map<std::string, Array> to_arrays(nb::handle dict, const std::map<std::string, TensorType>& types) {
+  std::map<std::string, Array> arrays;
+  for (auto [key, value] : nb::cast<nb::dict>(dict)) {
+    auto name = nb::cast<std::string>(key);
+    const auto known = types.find(name);
+    Array array = to_array(value, known == types.end() ? nullptr : &known->second);
+    arrays.emplace(std::move(name), std::move(array));
+  }
+  return arrays;
+}
+
+nb::object to_numpy(Array array, bool writable) {
+  const TensorType type = array.type();
+  void* data = writable ? array.mutable_bytes() : const_cast<std::byte*>(array.bytes());
+  const std::vector<std::size_t> shape(type.shape.begin(), type.shape.end());
+  auto* owned = new Array(std::move(array));
+  const nb::capsule owner(owned, [](void* held) noexcept { delete static_cast<Array*>(held); });
+  nb::object result;
+  if (writable)
+    result = nb::cast(nb::ndarray<nb::numpy>(data, shape.size(), shape.data(), owner, nullptr, dl_type(type.dtype)));
+  else
+    result = nb::cast(nb::ndarray<nb::numpy, nb::ro>(data, shape.size(), shape.data(), owner, nullptr, dl_type(type.dtype)));
+  return type.dtype == DType::bf16 ? as_bfloat16(std::move(result)) : result;
+}
+
+nb::object to_numpy_copy(const Array& array) {
+  Array copy(array.type());
+  if (array.type().bytes() > 0) std::memcpy(copy.mutable_bytes(), array.bytes(), static_cast<std::size_t>(array.type().bytes()));
+  return to_numpy(std::move(copy), true);
+}
+
+void bind_arrays(nb::module_& module) {
+  // What tests ask: whether memory is shared.
+  module.def(
+      "address_of", [](nb::handle value) { return reinterpret_cast<std::uintptr_t>(to_array(value).bytes()); }, nb::arg("value"),
+      "Where the data lie that cleave would read for this array.");
+  module.def(
+      "type_of", [](nb::handle value) { return to_string(to_array(value).type()); }, nb::arg("value"),
+      "The type of the array as models write it: \"f32[4, 2]\".");
+  module.def("dtypes", [] {
+    nb::typed<nb::list, nb::str> names;
+    for (int i = 0; i < kDTypeCount; ++i) names.append(std::string(to_string(static_cast<DType>(i))));
+    return names;
+  });
+}
+
+}  // namespace cleave::python

@@ -1,0 +1,32 @@
+// Diagnostics as Python sees them, and failure as Python's exceptions (cleave/_errors.py).
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include "graph/base/diagnostic.h"
+#include "graph/base/result.h"
+
+namespace cleave::python {
+
+namespace nb = nanobind;
+
+using DiagnosticList = nb::typed<nb::list, Diagnostic>;
+/// As Python objects.
+DiagnosticList to_list(const Diagnostics& diagnostics);
+/// Throws cleave.Error of its kind.
+[[noreturn]] void raise(const Error& error);
+/// Throws what the errors among the diagnostics say; all diagnostics go with it.
+[[noreturn]] void raise(const Diagnostics& diagnostics);
+
+template <class T>
+T value_or_raise(Result<T> result) {
+  if (!result) raise(result.error());
+  return *std::move(result);
+}
+inline void check(const Status& status) {
+  if (!status) raise(status.error());
+}
+
+void bind_errors(nb::module_& module);
+
+}  // namespace cleave::python

@@ -1,0 +1,261 @@
+// Programs made ready to run, and runs. Other Python threads work on while one waits here.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+
+#include <chrono>
+#include <mutex>
+
+#include "executor/api/executable.h"
+#include "tools/python/module/arrays.h"
+#include "tools/python/module/errors.h"
+#include "tools/python/module/gil.h"
+#include "tools/python/module/host_functions.h"
+#include "tools/python/module/interrupt.h"
+#include "tools/python/module/module.h"
+#include "tools/python/module/options.h"
+
+namespace cleave::python {
+namespace {
+
+/// What `print` prints goes where Python's own goes.
+void print_line(std::string_view line) {
+  const Gil gil;
+  if (!gil.held()) return;
+  try {
+    const nb::object out = nb::module_::import_("sys").attr("stdout");
+    if (!out.is_none()) out.attr("write")(nb::str((std::string(line) + "\n").c_str()));
+  } catch (nb::python_error& raised) {
+    raised.discard_as_unraisable("cleave: print");
+  }
+}
+
+/// What a host function raised, with KeyboardInterrupt as itself; else the Error.
+[[noreturn]] void raise_from_run(const Error& error, bool interrupted = false) {
+  nb::object cause = interrupted ? take_interrupt() : take_exception(error.message);
+  if (cause.is_none()) raise(error);
+  if (PyErr_GivenExceptionMatches(cause.ptr(), PyExc_KeyboardInterrupt) != 0) {
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(cause.ptr())), cause.ptr());
+    throw nb::python_error();
+  }
+  try {
+    raise(error);
+  } catch (nb::python_error& raised) {
+    nb::object exception = nb::borrow(raised.value());
+    PyException_SetCause(exception.ptr(), cause.release().ptr());
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
+  }
+  throw nb::python_error();
+}
+
+void check_signals() {
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
+/// What cleave holds and takes long to let go of, let go without the interpreter's lock: threads end that may want it.
+template <class T>
+class Released {
+ public:
+  explicit Released(T value) : value_(std::make_unique<T>(std::move(value))) {}
+  Released(Released&&) noexcept = default;
+  ~Released() {
+    if (!value_) return;
+    if (PyGILState_Check() != 0)
+      without_gil([this] { value_.reset(); });
+    else
+      value_.reset();
+  }
+  T& operator*() const { return *value_; }
+  T* operator->() const { return value_.get(); }
+
+ private:
+  std::unique_ptr<T> value_;
+};
+
+/// Outputs, seconds, simulated seconds.
+using Outcome = nb::typed<nb::tuple, AnyDict, double, double>;
+
+AnyDict to_dict(std::vector<std::pair<std::string, Array>> outputs, bool writable) {
+  AnyDict result;
+  for (auto& [name, array] : outputs) result[nb::cast(name)] = to_numpy(std::move(array), writable);
+  return result;
+}
+
+/// Runs whose handle is gone while they were under way: they go on, and nobody waits for them but the end of Python.
+class Orphans {
+ public:
+  void adopt(std::unique_ptr<Run> run) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(runs_, [](const auto& other) { return other->ready(); });
+    runs_.push_back(std::move(run));
+  }
+  void end() {
+    const std::lock_guard lock(mutex_);
+    for (const auto& run : runs_) run->cancel();
+    runs_.clear();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Run>> runs_;
+};
+
+Orphans& orphans() {
+  static Orphans* const forever = new Orphans;  // not destroyed: Python is gone by then
+  return *forever;
+}
+
+class PythonRun {
+ public:
+  explicit PythonRun(Run run) : run_(std::make_unique<Run>(std::move(run))) {}
+  PythonRun(PythonRun&&) = default;
+  ~PythonRun() {
+    if (!run_) return;
+    without_gil([this] {
+      if (run_->ready())
+        run_.reset();
+      else
+        orphans().adopt(std::move(run_));
+    });
+  }
+
+  [[nodiscard]] bool ready() const { return run_->ready(); }
+  bool wait(std::optional<double> timeout) const {
+    return patiently(timeout, [this](auto deadline) { return run_->wait_until(deadline); });
+  }
+  void cancel() const {
+    without_gil([this] { run_->cancel(); });
+  }
+  nb::object get(const std::string& name, std::optional<double> timeout) const {
+    std::optional<Result<Array>> array;
+    const bool there = patiently(timeout, [&](auto deadline) {
+      array = run_->get_until(name, deadline);
+      return array.has_value();
+    });
+    if (!there) {
+      PyErr_SetString(PyExc_TimeoutError, ("output `" + name + "` is not there yet").c_str());
+      throw nb::python_error();
+    }
+    if (!*array) raise_from_run(array->error());
+    return to_numpy(**std::move(array), false);
+  }
+  /// Outputs, seconds, simulated seconds, of a run that is over.
+  Outcome results() const {
+    wait(std::nullopt);
+    const Result<RunResult>& result = without_gil([this]() -> const Result<RunResult>& { return run_->wait(); });
+    if (!result) raise_from_run(result.error());
+    return nb::make_tuple(to_dict(result->outputs, false), result->seconds, result->simulated_seconds);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  /// Waits in slices, between which signals are looked at.
+  template <class Wait>
+  static bool patiently(std::optional<double> timeout, Wait&& wait) {
+    constexpr double kLongest = 1e9;
+    const std::chrono::duration<double> patience(std::clamp(timeout.value_or(kLongest), 0.0, kLongest));
+    const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(patience);
+    for (;;) {
+      const auto slice = std::min(deadline, Clock::now() + std::chrono::milliseconds(50));
+      if (without_gil([&] { return wait(slice); })) return true;
+      check_signals();
+      if (Clock::now() >= deadline) return false;
+    }
+  }
+
+  std::unique_ptr<Run> run_;
+};
+
+class PythonExecutable {
+ public:
+  explicit PythonExecutable(Executable executable) : executable_(std::move(executable)) {
+    const Graph& graph = *executable_->plan().graph;
+    for (const Node& node : graph.nodes)
+      if (node.kind == NodeKind::input || node.kind == NodeKind::parameter) {
+        const Value& value = graph.values[node.results[0]];
+        types_.emplace(value.name, value.type);
+      }
+  }
+
+  /// Outputs, seconds, simulated seconds. None: inputs of other types than those that this was compiled for.
+  std::optional<Outcome> run(nb::handle inputs, nb::handle out) const {
+    RunOptions options = options_for(inputs, out);
+    if (!fits(options)) return std::nullopt;
+    const StopOnInterrupt interrupt;
+    options.stop = interrupt.token();
+    Result<RunResult> result = without_gil([&] {
+      Result<RunResult> ran = executable_->run(options);
+      options.inputs.clear();
+      return ran;
+    });
+    if (!result) {
+      if (options.stop.stop_requested()) check_signals();
+      raise_from_run(result.error(), options.stop.stop_requested());
+    }
+    if (out.is_none())
+      return Outcome(nb::make_tuple(to_dict(std::move(result->outputs), true), result->seconds, result->simulated_seconds));
+    const auto given = nb::cast<nb::dict>(out);
+    nb::dict outputs;
+    for (auto& [name, array] : result->outputs) {
+      const nb::object key = nb::cast(name);
+      outputs[key] = given.contains(key) ? nb::object(given[key]) : to_numpy(std::move(array), true);
+    }
+    return Outcome(nb::make_tuple(outputs, result->seconds, result->simulated_seconds));
+  }
+  std::unique_ptr<PythonRun> submit(nb::handle inputs) const {
+    RunOptions options = options_for(inputs, nb::none());
+    if (!fits(options)) return nullptr;
+    return std::make_unique<PythonRun>(without_gil([&] { return executable_->submit(std::move(options)); }));
+  }
+  [[nodiscard]] DiagnosticList diagnostics() const { return to_list(executable_->diagnostics()); }
+
+ private:
+  [[nodiscard]] RunOptions options_for(nb::handle inputs, nb::handle out) const {
+    RunOptions options;
+    options.inputs = to_arrays(inputs, types_);
+    options.print = print_line;
+    if (!out.is_none())
+      for (auto [key, value] : nb::cast<nb::dict>(out)) options.results.emplace(nb::cast<std::string>(key), to_writable_array(value));
+    return options;
+  }
+  [[nodiscard]] bool fits(const RunOptions& options) const {
+    return std::all_of(options.inputs.begin(), options.inputs.end(), [this](const auto& input) {
+      const auto known = types_.find(input.first);
+      return known == types_.end() || known->second == input.second.type();
+    });
+  }
+
+  Released<Executable> executable_;
+  std::map<std::string, TensorType> types_;
+};
+
+PythonExecutable* compile_program(const Program& program, nb::handle options) {
+  const CompileOptions chosen = compile_options(options);
+  Diagnostics diagnostics;
+  Result<Executable> executable =
+      without_gil([&] { return compile(*program.graph, chosen, [&](const Diagnostic& diagnostic) { diagnostics.add(diagnostic); }); });
+  if (executable) return new PythonExecutable(*std::move(executable));
+  if (diagnostics.has_errors()) raise(diagnostics);
+  raise(executable.error());
+}
+
+}  // namespace
+
+void bind_execution(nb::module_& module) {
+  nb::class_<PythonRun>(module, "RawRun", "A run under way.")
+      .def_prop_ro("ready", &PythonRun::ready)
+      .def("wait", &PythonRun::wait, nb::arg("timeout").none())
+      .def("cancel", &PythonRun::cancel)
+      .def("get", &PythonRun::get, nb::arg("name"), nb::arg("timeout").none())
+      .def("results", &PythonRun::results);
+  module.def("end_runs", [] { without_gil([] { orphans().end(); }); });
+  nb::class_<PythonExecutable>(module, "Executable", "A program made ready to run.")
+      .def("run", &PythonExecutable::run, nb::arg("inputs"), nb::arg("out").none())
+      .def("submit", &PythonExecutable::submit, nb::arg("inputs"), nb::sig("def submit(self, inputs: object) -> RawRun | None"))
+      .def_prop_ro("diagnostics", &PythonExecutable::diagnostics);
+  module.def("compile", &compile_program, nb::rv_policy::take_ownership, nb::arg("program"), nb::arg("options"));
+}
+
+}  // namespace cleave::python

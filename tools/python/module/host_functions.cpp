@@ -1,0 +1,120 @@
+#include "tools/python/module/host_functions.h"
+
+#include <cstring>
+#include <deque>
+#include <mutex>
+
+#include "graph/call_limits.h"
+#include "tools/python/module/arrays.h"
+#include "tools/python/module/gil.h"
+
+namespace cleave::python {
+namespace {
+
+/// Exceptions on their way from the thread of a run to who waits for it: an Error is nothing but text. The last few, by that text.
+class Exceptions {
+ public:
+  void put(std::string message, nb::object exception) {
+    const std::lock_guard lock(mutex_);
+    raised_.emplace_back(std::move(message), std::make_shared<SharedObject>(std::move(exception)));
+    if (raised_.size() > kMost) raised_.pop_front();
+  }
+  template <class Wanted>
+  nb::object take(const Wanted& wanted) {
+    const std::lock_guard lock(mutex_);
+    for (auto found = raised_.begin(); found != raised_.end(); ++found) {
+      if (!wanted(found->first, found->second->get())) continue;
+      nb::object exception = found->second->get();
+      raised_.erase(found);
+      return exception;
+    }
+    return nb::none();
+  }
+
+ private:
+  static constexpr std::size_t kMost = 64;
+  std::mutex mutex_;
+  std::deque<std::pair<std::string, std::shared_ptr<SharedObject>>> raised_;
+};
+
+Exceptions& exceptions() {
+  static Exceptions* const forever = new Exceptions;  // not destroyed: Python is gone by then
+  return *forever;
+}
+
+Error mistake(const PythonFunction& function, const std::string& what) {
+  return {"host function `" + function.name + "` " + what, {}, ErrorKind::user};
+}
+
+/// Copies what the function returned to where the program wants it.
+Status fill(const PythonFunction& function, nb::handle given, Array& result, const std::string& which) {
+  const Array array = to_array(given, &result.type());
+  if (array.type() != result.type()) {
+    return mistake(function, "is to return " + to_string(result.type()) + which + ", but returned " + to_string(array.type()));
+  }
+  if (array.type().bytes() > 0) std::memcpy(result.mutable_bytes(), array.bytes(), static_cast<std::size_t>(array.type().bytes()));
+  return {};
+}
+
+Status fill_all(const PythonFunction& function, const nb::object& returned, std::span<Array> results) {
+  if (results.empty()) return {};
+  if (results.size() == 1 && !nb::isinstance<nb::tuple>(returned)) {
+    if (returned.is_none()) return mistake(function, "is to return " + to_string(results[0].type()) + ", but returned None");
+    return fill(function, returned, results[0], "");
+  }
+  const bool many = nb::isinstance<nb::tuple>(returned) || nb::isinstance<nb::list>(returned);
+  if (!many || nb::len(returned) != results.size())
+    return mistake(function, "is to return a tuple of " + std::to_string(results.size()) + " arrays");
+  for (std::size_t i = 0; i < results.size(); ++i)
+    if (Status filled = fill(function, returned[i], results[i], " as result " + std::to_string(i + 1)); !filled) return filled;
+  return {};
+}
+
+Status call(const PythonFunction& function, const SharedObject& callable, std::span<const Array> inputs, std::span<Array> results) {
+  const Gil gil;
+  if (!gil.held()) return Error{"Python is ending", {}, ErrorKind::machine};
+  try {
+    nb::list arguments;
+    for (const Array& input : inputs) arguments.append(function.copies ? to_numpy_copy(input) : to_numpy(input, false));
+    const nb::object returned = callable.get()(*nb::tuple(arguments));
+    return fill_all(function, returned, results);
+  } catch (nb::python_error& raised) {
+    const std::string type = nb::cast<std::string>(nb::str(raised.type().attr("__name__")));
+    const std::string words = nb::cast<std::string>(nb::str(raised.value()));
+    Error error = mistake(function, "raised " + type + (words.empty() ? "" : ": " + words));
+    nb::object exception = nb::borrow(raised.value());
+    if (raised.traceback().is_valid()) PyException_SetTraceback(exception.ptr(), raised.traceback().ptr());
+    exceptions().put(error.message, std::move(exception));
+    return error;
+  } catch (const std::exception& thrown) {  // of nanobind: what was returned is no array
+    return mistake(function, std::string("returned what is no array: ") + thrown.what());
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<const HostFunction> make_host_function(PythonFunction function, nb::object callable) {
+  auto made = std::make_shared<HostFunction>();
+  made->name = function.name;
+  made->returns = function.returns;
+  made->pure = function.pure;
+  made->seconds = function.seconds;
+  made->deadline = function.deadline;
+  made->call = [function = std::move(function), callable = std::make_shared<const SharedObject>(std::move(callable))](
+                   std::span<const Array> inputs, std::span<Array> results, const CallLimits&) {
+    return call(function, *callable, inputs, results);
+  };
+  return made;
+}
+
+nb::object take_exception(const std::string& message) {
+  return exceptions().take([&](const std::string& text, const nb::object&) { return message.find(text) != std::string::npos; });
+}
+
+nb::object take_interrupt() {
+  return exceptions().take([](const std::string&, const nb::object& exception) {
+    return PyErr_GivenExceptionMatches(exception.ptr(), PyExc_KeyboardInterrupt) != 0;
+  });
+}
+
+}  // namespace cleave::python

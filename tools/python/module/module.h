@@ -1,0 +1,30 @@
+// The parts of the extension module `cleave._cleave`, one source file each. Thin: what users see is made of them in cleave/*.py.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <memory>
+#include <utility>
+
+#include "graph/graph.h"
+
+namespace cleave::python {
+
+namespace nb = nanobind;
+
+using AnyList = nb::typed<nb::list, nb::any>;
+using AnyDict = nb::typed<nb::dict, nb::str, nb::any>;
+
+/// A graph that was read or traced; never changed afterwards.
+struct Program {
+  explicit Program(Graph g) : graph(std::make_shared<const Graph>(std::move(g))) {}
+  std::shared_ptr<const Graph> graph;
+};
+
+void bind_program(nb::module_& module);       ///< Program: read, look at, save, plan, compile
+void bind_execution(nb::module_& module);     ///< Executable, Run
+void bind_tracing(nb::module_& module);       ///< Recorder
+void bind_vocabulary(nb::module_& module);    ///< what can be called, for tools/python/write_functions.py
+void bind_command_line(nb::module_& module);  ///< `python -m cleave`
+
+}  // namespace cleave::python

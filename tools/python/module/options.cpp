@@ -1,0 +1,59 @@
+#include "tools/python/module/options.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <functional>
+
+#include "graph/base/spelling.h"
+#include "tools/python/module/errors.h"
+
+namespace cleave::python {
+namespace {
+
+[[noreturn]] void refuse(const std::string& message) {
+  raise(Error{message, {}, ErrorKind::usage});
+}
+
+Policy policy_named(const std::string& name) {
+  if (const std::optional<Policy> policy = parse_policy(name)) return *policy;
+  std::vector<std::string> names;
+  for (const Policy policy : policies()) names.emplace_back(to_string(policy));
+  refuse("no placement `" + name + "`" + did_you_mean_or_has(name, names));
+}
+
+Precision precision_named(const std::string& name) {
+  if (name == "f32") return Precision::f32;
+  if (name == "tf32") return Precision::tf32;
+  if (name == "bf16") return Precision::bf16;
+  refuse("no precision `" + name + "`: f32, tf32 or bf16");
+}
+
+}  // namespace
+
+CompileOptions compile_options(nb::handle dict) {
+  CompileOptions options;
+  for (auto [key, value] : nb::cast<nb::dict>(dict)) {
+    const auto name = nb::cast<std::string>(key);
+    if (name == "device") {
+      options.device = nb::cast<std::string>(value);
+    } else if (name == "placement") {
+      options.placement = policy_named(nb::cast<std::string>(value));
+    } else if (name == "machine") {
+      options.machine = nb::cast<std::string>(value);
+    } else if (name == "threads") {
+      options.executor.threads = nb::cast<int>(value);
+      if (options.executor.threads < 0) refuse("`threads` is the number of threads, or 0 for all cores");
+    } else if (name == "precision") {
+      options.executor.precision = precision_named(nb::cast<std::string>(value));
+    } else if (name == "warn") {
+      for (const auto& flag : nb::cast<std::vector<std::string>>(value))
+        if (!options.diagnostics.parse("W" + flag)) refuse("no flag -W" + flag);
+    } else {
+      refuse("no option `" + name + "`");
+    }
+  }
+  return options;
+}
+
+}  // namespace cleave::python

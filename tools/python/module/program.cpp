@@ -1,0 +1,146 @@
+// Programs: read, looked at, saved, planned.
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include "executor/api/wiring.h"
+#include "graph/base/exceptions.h"
+#include "graph/passes/seed.h"
+#include "graph/statement_paths.h"
+#include "graph/text/text.h"
+#include "models/model.h"
+#include "partitioner/report/explain.h"
+#include "tools/python/module/arrays.h"
+#include "tools/python/module/errors.h"
+#include "tools/python/module/gil.h"
+#include "tools/python/module/module.h"
+#include "tools/python/module/options.h"
+
+namespace cleave::python {
+namespace {
+
+using Dims = std::map<std::string, std::int64_t>;
+
+Graph read_graph_file(const std::string& path, const Dims& dims) {
+  Result<Graph> loaded = Graph::load(path);
+  if (!loaded) raise(loaded.error());
+  if (!dims.empty()) raise(Error{"a graph file has no symbolic dimensions; `dims` needs a model", {}, ErrorKind::usage});
+  return *std::move(loaded);
+}
+
+using Shapes = std::map<std::string, std::vector<std::optional<std::int64_t>>>;
+
+/// What `load` was given, as read_model() takes it.
+ModelOptions model_options(const AnyDict& given) {
+  ModelOptions options;
+  for (auto [key, value] : given) {
+    const auto name = nb::cast<std::string>(key);
+    if (name == "dims") options.dims = nb::cast<Dims>(value);
+    if (name == "shapes") options.shapes = nb::cast<Shapes>(value);
+    if (name == "bounds") options.bounds = nb::cast<Dims>(value);
+    if (name != "constants") continue;
+    for (auto [input, constant] : nb::cast<nb::dict>(value)) {
+      const auto input_name = nb::cast<std::string>(input);
+      if (nb::isinstance<nb::str>(constant))
+        options.constants.emplace(input_name, nb::cast<std::string>(constant));
+      else
+        options.constants.emplace(input_name, to_array(constant));
+    }
+  }
+  return options;
+}
+
+Program read(const std::string& path, const AnyDict& given, std::int64_t seed) {
+  const ModelOptions options = model_options(given);
+  Graph graph = path.ends_with(".graph") ? read_graph_file(path, options.dims) : without_gil([&] { return read_model(path, options); });
+  if (!graph.ok()) raise(graph.diagnostics);
+  return Program(seed == 0 ? std::move(graph) : add_seed(graph, seed));
+}
+
+Program parse(const std::string& text, const std::string& file, const Dims& dims) {
+  Graph graph = without_gil([&] { return parse_model(text, file, {.dims = dims}); });
+  if (!graph.ok()) raise(graph.diagnostics);
+  return Program(std::move(graph));
+}
+
+bool has_default(const Node& node) {
+  return node.kind == NodeKind::parameter || node.attributes.find("file") != nullptr || node.attributes.find("value") != nullptr;
+}
+
+/// Name, type as text, and whether it may be left out of a run.
+using Leaves = nb::typed<nb::list, nb::typed<nb::tuple, nb::str, nb::str, bool>>;
+Leaves leaves(const Program& program, NodeKind kind) {
+  Leaves result;
+  for (const Node& node : program.graph->nodes) {
+    if (node.kind != kind) continue;
+    const Value& value = program.graph->values[node.results[0]];
+    result.append(nb::make_tuple(value.name, to_string(value.type), has_default(node)));
+  }
+  return result;
+}
+
+using Outputs = nb::typed<nb::list, nb::typed<nb::tuple, nb::str, nb::str>>;
+Outputs outputs(const Program& program) {
+  Outputs result;
+  for (const Output& output : program.graph->outputs)
+    result.append(nb::make_tuple(output.name, to_string(program.graph->values[output.value].type)));
+  return result;
+}
+
+std::shared_ptr<Plan> make_plan(const Program& program, nb::handle options) {
+  const CompileOptions chosen = compile_options(options);
+  Result<Plan> plan = without_gil([&]() -> Result<Plan> {
+    return detail::guard_memory([&]() -> Result<Plan> {
+      const Result<runtime::Wiring> wiring = runtime::wire(chosen);
+      if (!wiring) return wiring.error();
+      return planner::plan(*program.graph, wiring->plan);
+    });
+  });
+  if (!plan) raise(plan.error());
+  if (!plan->complete()) raise(plan->diagnostics);
+  return std::make_shared<Plan>(*std::move(plan));
+}
+
+std::string sarif(const Plan& plan) {
+  const StatementPaths paths(*plan.graph);
+  return to_sarif(plan.diagnostics, [&](const SourceLocation& place) { return paths.of(place); });
+}
+
+}  // namespace
+
+void bind_program(nb::module_& module) {
+  nb::class_<Program>(module, "Program", "A program that was read or traced.")
+      .def_static("read", &read, nb::arg("path"), nb::arg("options"), nb::arg("seed") = 0)
+      .def_static("parse", &parse, nb::arg("text"), nb::arg("file"), nb::arg("dims"))
+      .def_prop_ro("name", [](const Program& program) { return program.graph->name; })
+      .def_prop_ro("inputs", [](const Program& program) { return leaves(program, NodeKind::input); })
+      .def_prop_ro("parameters", [](const Program& program) { return leaves(program, NodeKind::parameter); })
+      .def_prop_ro("outputs", &outputs)
+      .def_prop_ro("diagnostics", [](const Program& program) { return to_list(program.graph->diagnostics); })
+      .def("raise_errors",
+           [](const Program& program) {
+             if (!program.graph->ok()) raise(program.graph->diagnostics);
+           })
+      .def("save", [](const Program& program, const std::string& path) { check(program.graph->save(path)); })
+      .def("text", [](const Program& program) { return print(*program.graph, {.locations = false, .comment = nullptr}); })
+      .def("plan", &make_plan);
+
+  nb::class_<Plan>(module, "RawPlan", "Everything that was decided about a program.")
+      .def("explain", [](const Plan& plan) { return planner::explain_text(plan); })
+      .def("explain_all", [](const Plan& plan) { return planner::explain_text(plan, static_cast<std::size_t>(-1)); })
+      .def("json", [](const Plan& plan) { return planner::explain_json(plan); })
+      .def("dot", [](const Plan& plan, bool full) { return planner::dot(plan, {.full = full}); })
+      .def("sarif", &sarif)
+      .def("summary", [](const Plan& plan) { return planner::summary_line(plan); })
+      .def("text", [](const Plan& plan) { return planner::placed_text(plan); })
+      .def_prop_ro("diagnostics", [](const Plan& plan) { return to_list(plan.diagnostics); })
+      .def_ro("predicted_seconds", &Plan::predicted_seconds)
+      .def_ro("all_host_seconds", &Plan::all_host_predicted_seconds)
+      .def_ro("all_accelerator_seconds", &Plan::all_accelerator_predicted_seconds)
+      .def_prop_ro("machine", [](const Plan& plan) { return plan.machine.name; });
+}
+
+}  // namespace cleave::python

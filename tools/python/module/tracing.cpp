@@ -1,0 +1,309 @@
+// Tracing for Python: the Tracer as an object, spoken to by cleave/_trace.py, which knows the user's functions, nests and places.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "graph/base/exceptions.h"
+#include "graph/trace/tracer.h"
+#include "tools/python/module/arrays.h"
+#include "tools/python/module/errors.h"
+#include "tools/python/module/host_functions.h"
+#include "tools/python/module/module.h"
+
+namespace cleave::python {
+namespace {
+
+Literal literal_of(PyObject* number) {
+  if (PyBool_Check(number)) return {Literal::Type::boolean, number == Py_True ? 1 : 0, 0};
+  if (PyFloat_Check(number)) return {Literal::Type::floating, 0, PyFloat_AS_DOUBLE(number)};
+  const long long integer = PyLong_AsLongLong(number);
+  if (integer == -1 && PyErr_Occurred()) throw nb::python_error();
+  return {Literal::Type::integer, integer, 0};
+}
+
+bool is_integers(nb::handle list) {
+  for (nb::handle item : list)
+    if (!PyIndex_Check(item.ptr())) return false;
+  return true;
+}
+
+DType dtype_named(nb::handle name) {
+  const auto text = nb::cast<std::string>(name);
+  const std::optional<DType> dtype = parse_dtype(text);
+  if (!dtype) throw nb::value_error(("no element type: " + text).c_str());
+  return *dtype;
+}
+
+/// What an attribute becomes; its forms (one number where a list is meant) are the vocabulary's matter.
+AttributeValue attribute_of(nb::handle value, const AttributeDef& definition) {
+  using Type = AttributeDef::Type;
+  if (definition.type == Type::dtype) return dtype_named(value);
+  if (definition.type == Type::array) return to_array(value);
+  PyObject* object = value.ptr();
+  if (PyBool_Check(object)) return object == Py_True;
+  if (PyFloat_Check(object)) return PyFloat_AS_DOUBLE(object);
+  if (PyUnicode_Check(object)) return nb::cast<std::string>(value);
+  if (PyIndex_Check(object) && !PySequence_Check(object)) {
+    const nb::object integer = nb::steal(PyNumber_Index(object));
+    if (!integer.is_valid()) throw nb::python_error();
+    return nb::cast<std::int64_t>(integer);
+  }
+  if (is_integers(value)) {
+    std::vector<std::int64_t> integers;
+    for (nb::handle item : value) {
+      const nb::object integer = nb::steal(PyNumber_Index(item.ptr()));
+      if (!integer.is_valid()) throw nb::python_error();
+      integers.push_back(nb::cast<std::int64_t>(integer));
+    }
+    return integers;
+  }
+  std::vector<double> numbers;
+  for (nb::handle item : value) {
+    const nb::object number = nb::steal(PyNumber_Float(item.ptr()));
+    if (!number.is_valid()) throw nb::python_error();
+    numbers.push_back(PyFloat_AS_DOUBLE(number.ptr()));
+  }
+  return numbers;
+}
+
+TensorType type_named(const std::string& text) {
+  std::optional<TensorType> type = parse_tensor_type(text);
+  if (!type) throw nb::value_error(("`" + text + "` is no tensor type; write for example `f32[4, 2]` or `i32[]`").c_str());
+  return *std::move(type);
+}
+
+Side side_named(const std::string& name) {
+  if (name == "host") return Side::host;
+  if (name == "accelerator") return Side::accelerator;
+  throw nb::value_error(("`place` takes \"host\" or \"accelerator\", not \"" + name + "\"").c_str());
+}
+
+/// A trace from begin to end. What stands for a value is an Operand; numbers and arrays may stand in its place.
+class Recorder {
+ public:
+  explicit Recorder(std::string name) : tracer_(std::in_place, std::move(name)) {}
+
+  Operand input(std::string name, const std::string& type, const SourceLocation& location) {
+    return tracer().input(std::move(name), type_named(type), {}, location);
+  }
+  Operand parameter(std::string name, const std::string& type, const AnyDict& initial, const SourceLocation& location) {
+    const TensorType wanted = type_named(type);
+    Attributes attributes;
+    for (auto [key, value] : initial) {
+      const auto attribute = nb::cast<std::string>(key);
+      if (attribute == "value" && !PyFloat_Check(value.ptr())) {
+        Array array = to_array(value, &wanted);
+        if (array.type() != wanted) {
+          tracer().error(DiagnosticKind::shape, location,
+                         "`" + name + "` is " + to_string(wanted) + " but begins as " + to_string(array.type()));
+          return {};
+        }
+        attributes.set("value", copied(array));
+      } else if (attribute == "value") {
+        attributes.set("value", nb::cast<double>(value));
+      } else if (attribute == "seed") {
+        attributes.set("seed", nb::cast<std::int64_t>(value));
+      } else if (attribute == "file") {
+        attributes.set("file", nb::cast<std::string>(value));
+      } else {
+        attributes.set(attribute, nb::cast<std::vector<double>>(value));
+      }
+    }
+    return tracer().parameter(std::move(name), wanted, std::move(attributes), location);
+  }
+  Operand constant(nb::handle value, const SourceLocation& location) { return tracer().constant(copied(to_array(value)), location); }
+
+  std::vector<Operand> apply(const std::string& name, const AnyList& inputs, const AnyDict& attributes, const SourceLocation& location) {
+    const OpDef* op = find_function(name);
+    if (!op) throw nb::value_error(("no function `" + name + "`").c_str());
+    Attributes given;
+    for (auto [key, value] : attributes) {
+      const auto attribute = nb::cast<std::string>(key);
+      const auto definition =
+          std::find_if(op->attributes.begin(), op->attributes.end(), [&](const auto& def) { return def.name == attribute; });
+      if (definition == op->attributes.end()) throw nb::value_error(("`" + name + "` takes no `" + attribute + "`").c_str());
+      given.set(attribute, attribute_of(value, *definition));
+    }
+    return tracer().apply(*op, operands(inputs, location), std::move(given), location);
+  }
+  std::vector<Operand> host_call(const PythonFunction& function, nb::object callable, const AnyList& inputs,
+                                 const SourceLocation& location) {
+    const OpDef* op = find_op("host_call");
+    CLEAVE_CHECK(op != nullptr);
+    std::vector<Operand> given = operands(inputs, location);
+    for (Operand& operand : given)
+      if (operand.literal) operand = tracer().materialize(operand, location);
+    Attributes attributes;
+    attributes.set("function", make_host_function(function, std::move(callable)));
+    return tracer().apply(*op, given, std::move(attributes), location);
+  }
+  void name(nb::handle value, const std::string& name, const SourceLocation& location) { tracer().name(operand(value, location), name); }
+  std::optional<std::pair<std::string, std::vector<std::int64_t>>> type(const Operand& operand) {
+    if (operand.literal) return std::pair(std::string(to_string(default_dtype(*operand.literal))), std::vector<std::int64_t>());
+    const TensorType* type = tracer().type(operand);
+    if (!type) return std::nullopt;
+    return std::pair(std::string(to_string(type->dtype)), type->shape);
+  }
+
+  // Control flow. A state is a list of values and the names that they have in the user's nest.
+  using Values = std::vector<Operand>;
+  std::pair<Operand, Values> begin_for(nb::handle count, const AnyList& values, const std::vector<std::string>& names,
+                                       std::optional<double> expect, const SourceLocation& location) {
+    Tracer::Loop loop = tracer().begin_for(operand(count, location), states(values, names, location, true), location, expect);
+    return {std::move(loop.counter), std::move(loop.inside)};
+  }
+  Values end_for(const AnyList& values, const std::vector<std::string>& names, nb::handle until, const SourceLocation& location) {
+    std::optional<Operand> stop;
+    if (!until.is_none()) stop = operand(until, location);
+    return tracer().end_for(states(values, names, location, false), stop);
+  }
+  Values begin_while(const AnyList& values, const std::vector<std::string>& names, std::optional<double> expect,
+                     const SourceLocation& location) {
+    return tracer().begin_while(states(values, names, location, true), location, expect).inside;
+  }
+  void condition(nb::handle predicate, const SourceLocation& location) { tracer().while_condition(operand(predicate, location), location); }
+  Values end_while(const AnyList& values, const std::vector<std::string>& names, const SourceLocation& location) {
+    return tracer().end_while(states(values, names, location, false));
+  }
+  void begin_branch(nb::handle predicate, std::optional<double> probability, const SourceLocation& location) {
+    tracer().begin_branch(operand(predicate, location), location, probability);
+  }
+  void otherwise() { tracer().begin_otherwise(); }
+  Values end_branch(const AnyList& first, const AnyList& second, const std::vector<std::string>& names, const SourceLocation& location) {
+    return tracer().end_branch(states(first, names, location, false), states(second, names, location, false));
+  }
+
+  void push_scope(std::string label, const SourceLocation& location) { tracer().push_scope(std::move(label), location); }
+  void pop_scope() { tracer().pop_scope(); }
+  void push_place(const std::string& device) { tracer().push_place(side_named(device)); }
+  void pop_place() { tracer().pop_place(); }
+  void push_allow(const std::string& kind, std::string reason) {
+    const std::optional<DiagnosticKind> known = parse_diagnostic_kind(kind);
+    if (!known) throw nb::value_error(("no kind of diagnostics: " + kind).c_str());
+    if (info(*known).always_error) throw nb::value_error(("errors cannot be silenced: " + kind).c_str());
+    tracer().push_allow({*known, std::move(reason)});
+  }
+  void pop_allow() { tracer().pop_allow(); }
+
+  void error(const std::string& kind, const std::string& message, const SourceLocation& location) {
+    tracer().error(parse_diagnostic_kind(kind).value_or(DiagnosticKind::value), location, message);
+  }
+  [[nodiscard]] bool has_errors() const { return tracer_ && tracer_->has_errors(); }
+  void output(std::string name, nb::handle value, const SourceLocation& location) {
+    tracer().output(std::move(name), operand(value, location), location);
+  }
+  [[nodiscard]] std::string name_of(const Operand& operand) {
+    return operand.value.valid() ? tracer().graph().values[operand.value].name : std::string();
+  }
+  Program finish(std::optional<std::int64_t> round_trips, std::optional<std::int64_t> transfers, std::optional<std::int64_t> bytes_per_run,
+                 const SourceLocation& location) {
+    Limits limits;
+    limits.round_trips = round_trips;
+    limits.transfers = transfers;
+    limits.bytes_per_run = bytes_per_run;
+    limits.location = location;
+    tracer().set_limits(std::move(limits));
+    Graph graph = tracer().finish();
+    tracer_.reset();
+    return Program(std::move(graph));
+  }
+
+ private:
+  Tracer& tracer() {
+    if (!tracer_) throw nb::value_error("a tensor is used outside of the trace that made it; pass it in as an input, or return it");
+    return *tracer_;
+  }
+  /// A program keeps what it was given, whatever becomes of the caller's array.
+  static Array copied(const Array& array) {
+    Array copy(array.type());
+    if (array.type().bytes() > 0) std::memcpy(copy.mutable_bytes(), array.bytes(), static_cast<std::size_t>(array.type().bytes()));
+    return copy;
+  }
+  Operand operand(nb::handle value, const SourceLocation& location) {
+    if (nb::isinstance<Operand>(value)) return nb::cast<Operand>(value);
+    PyObject* object = value.ptr();
+    if (PyBool_Check(object) || PyLong_Check(object) || PyFloat_Check(object)) return {literal_of(object), location};
+    return constant(value, location);
+  }
+  std::vector<Operand> operands(const AnyList& values, const SourceLocation& location) {
+    std::vector<Operand> result;
+    result.reserve(values.size());
+    for (nb::handle value : values) result.push_back(operand(value, location));
+    return result;
+  }
+  /// Wrong values that are carried out are to be blamed where they were computed.
+  std::vector<Tracer::State> states(const AnyList& values, const std::vector<std::string>& names, const SourceLocation& location,
+                                    bool initial) {
+    std::vector<Tracer::State> result;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      Operand value = operand(values[i], location);
+      std::string name = i < names.size() ? names[i] : std::string();
+      if (name.empty()) name = name_of(value);
+      const bool computed = !initial && value.value.valid();
+      SourceLocation place = computed ? tracer().graph().producer(value.value).location : location;
+      result.push_back({std::move(name), std::move(value), std::move(place)});
+    }
+    return result;
+  }
+
+  std::optional<Tracer> tracer_;
+};
+
+}  // namespace
+
+void bind_tracing(nb::module_& module) {
+  nb::class_<Operand>(module, "Operand", "A value of the program that is being traced.")
+      .def(nb::init<>(), "What stands for a value after a mistake.")
+      .def_prop_ro("poisoned", &Operand::poisoned)
+      .def_prop_ro("literal", [](const Operand& operand) -> nb::object {
+        if (!operand.literal) return nb::none();
+        switch (operand.literal->type) {
+          case Literal::Type::boolean: return nb::cast(operand.literal->integer != 0);
+          case Literal::Type::integer: return nb::cast(operand.literal->integer);
+          case Literal::Type::floating: break;
+        }
+        return nb::cast(operand.literal->floating);
+      });
+  nb::class_<PythonFunction>(module, "HostFunction", "How a Python function is called by a program.")
+      .def(
+          "__init__",
+          [](PythonFunction* self, std::string name, const std::vector<std::string>& returns, bool pure, std::optional<double> seconds,
+             std::optional<double> deadline, bool copies) {
+            std::vector<TensorType> types;
+            for (const std::string& text : returns) types.push_back(type_named(text));
+            if (deadline && !(*deadline > 0)) throw nb::value_error("`deadline` is a positive number of seconds");
+            new (self) PythonFunction{std::move(name), std::move(types), pure, seconds, deadline, copies};
+          },
+          nb::arg("name"), nb::arg("returns"), nb::arg("pure"), nb::arg("seconds").none(), nb::arg("deadline").none(), nb::arg("copies"));
+  nb::class_<Recorder>(module, "Recorder", "A trace from begin to end.")
+      .def(nb::init<std::string>(), nb::arg("name"))
+      .def("input", &Recorder::input)
+      .def("parameter", &Recorder::parameter)
+      .def("constant", &Recorder::constant)
+      .def("apply", &Recorder::apply)
+      .def("host_call", &Recorder::host_call)
+      .def("name", &Recorder::name)
+      .def("name_of", &Recorder::name_of)
+      .def("type", &Recorder::type)
+      .def("begin_for", &Recorder::begin_for, nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg())
+      .def("end_for", &Recorder::end_for, nb::arg(), nb::arg(), nb::arg().none(), nb::arg())
+      .def("begin_while", &Recorder::begin_while, nb::arg(), nb::arg(), nb::arg().none(), nb::arg())
+      .def("condition", &Recorder::condition)
+      .def("end_while", &Recorder::end_while)
+      .def("begin_branch", &Recorder::begin_branch, nb::arg(), nb::arg().none(), nb::arg())
+      .def("otherwise", &Recorder::otherwise)
+      .def("end_branch", &Recorder::end_branch)
+      .def("push_scope", &Recorder::push_scope)
+      .def("pop_scope", &Recorder::pop_scope)
+      .def("push_place", &Recorder::push_place)
+      .def("pop_place", &Recorder::pop_place)
+      .def("push_allow", &Recorder::push_allow)
+      .def("pop_allow", &Recorder::pop_allow)
+      .def("error", &Recorder::error)
+      .def_prop_ro("has_errors", &Recorder::has_errors)
+      .def("output", &Recorder::output)
+      .def("finish", &Recorder::finish, nb::arg().none(), nb::arg().none(), nb::arg().none(), nb::arg());
+}
+
+}  // namespace cleave::python
