@@ -24,10 +24,21 @@ std::optional<Attributes> pool_attributes(Call& c) {
   return attributes;
 }
 
+/// Windows of one element each, as adaptive pools leave them where x already has the size: nothing is done.
+bool takes_all_as_it_is(const Attributes& attributes) {
+  const auto all = [&](const char* name, std::int64_t number) {
+    const auto numbers = attributes.get_or<Integers>(name, {});
+    return std::all_of(numbers.begin(), numbers.end(), [number](std::int64_t each) { return each == number; });
+  };
+  return all("kernel_shape", 1) && all("strides", 1) && all("pads", 0);
+}
+
 Values average_pool(Call& c) {
   auto attributes = pool_attributes(c);
   if (!attributes) return c.poison();
   attributes->set("count_include_pad", c.flag("count_include_pad"));
+  if (takes_all_as_it_is(*attributes) && c[0].rank() == 2 + static_cast<int>(attributes->get<Integers>("kernel_shape").size()))
+    return {c[0]};
   return {c("avg_pool", {c[0]}, *std::move(attributes))};
 }
 

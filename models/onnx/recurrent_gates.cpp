@@ -85,7 +85,7 @@ class OneDirection {
     const Part input = apply(0, peeking(0, 0, cell));
     const Part forget = of_.input_forget ? c_.subtract(c_.number_as(input.dtype(), 1), input) : apply(0, peeking(2, 2, cell));
     const Part next = c_.add(c_.multiply(forget, cell), c_.multiply(input, apply(1, nth(gates, 3))));
-    return {c_.multiply(apply(0, peeking(1, 1, next)), apply(2, next)), next};
+    return {c_.multiply(apply(0, peeking(1, 1, next)), activated(c_, activation(2), next)), next};
   }
 
   Part gru_step(const Part& gates, const Part& hidden) {
@@ -102,11 +102,14 @@ class OneDirection {
     return c_.add(fresh, c_.multiply(update, c_.subtract(hidden, fresh)));
   }
 
-  /// The direction's function `which` of a gate, held to the clip before it.
+  /// The direction's function `which` of a gate, held to the clip before it. What the cell gives is not, as ONNX Runtime has it.
   Part apply(std::size_t which, Part x) {
     if (of_.clip) x = c_("clip", {x, c_.number_as(x.dtype(), -*of_.clip), c_.number_as(x.dtype(), *of_.clip)});
+    return activated(c_, activation(which), x);
+  }
+  [[nodiscard]] const Activation& activation(std::size_t which) const {
     const std::size_t each = of_.activations.size() / static_cast<std::size_t>(of_.directions());
-    return activated(c_, of_.activations[static_cast<std::size_t>(number_) * each + which], x);
+    return of_.activations[static_cast<std::size_t>(number_) * each + which];
   }
   /// This direction's part of an operand, without the axis of directions.
   Part own(const Part& x) {
