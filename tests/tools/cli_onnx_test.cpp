@@ -1,0 +1,89 @@
+// ONNX models on the command line: every command takes them, and the flags that are theirs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "graph/array/npy.h"
+#include "tests/support/command.h"
+#include "tests/support/json_schema.h"
+#include "tests/support/namespaces.h"
+#include "tests/support/onnx_builder.h"
+
+namespace cleave::testing {
+namespace {
+
+using namespace onnx_file;
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class CliOnnxTest : public ::testing::Test {
+ protected:
+  CliOnnxTest() {
+    write_file(folder_.path("m.onnx"),
+               model(graph_of({.nodes = {node("Add", {"x", "w"}, {"a"}), node("Reshape", {"a", "s"}, {"y"}, {.name = "fold"})},
+                               .inputs = {value_info("x", kFloat, {-2, 2}), value_info("s", kInt64, {1})},
+                               .outputs = {untyped("y")},
+                               .initializers = {floats("w", {2}, {10, 20})}})));
+  }
+  CommandResult run(const std::string& arguments) { return run_command("cleave " + arguments, folder_.path("")); }
+  TemporaryFolder folder_;
+};
+
+TEST_F(CliOnnxTest, EveryCommandTakesAModel) {
+  const std::string flags = " m.onnx --dim batch=2 --constant 's=[4]'";
+  EXPECT_EQ(run("run" + flags + " --input 'x=[[1, 2], [3, 4]]' --quiet").out, "y: [11.0, 22.0, 13.0, 24.0]\n");
+  EXPECT_EQ(run("check" + flags).code, 0);
+  EXPECT_THAT(run("explain" + flags).out, HasSubstr("model `g`"));
+  EXPECT_THAT(run("dot" + flags).out, HasSubstr("digraph"));
+  EXPECT_THAT(run("print" + flags + " --stage traced").out, HasSubstr("reshape"));
+}
+
+TEST_F(CliOnnxTest, TakesOpenSizesFromAnInputThatIsAFile) {
+  ASSERT_TRUE(write_npy(Array::of<float>({3, 2}, {1, 2, 3, 4, 5, 6}), folder_.path("x.npy")).ok());
+  EXPECT_EQ(run("run m.onnx --constant 's=[6]' --input x=x.npy --quiet").out, "y: [11.0, 22.0, 13.0, 24.0, 15.0, 26.0]\n");
+}
+
+TEST_F(CliOnnxTest, SaysWhichFlagsAreMissing) {
+  const CommandResult open = run("check m.onnx");
+  EXPECT_EQ(open.code, 1);
+  EXPECT_EQ(open.err, "m.onnx: error: sizes are open: `x` axis 0 (batch); give them with --dim batch=N\n");
+  EXPECT_THAT(run("check m.onnx --shape x=2,?").err, HasSubstr("m.onnx: node fold (Reshape): error: `Reshape` needs `s` to be known"));
+  EXPECT_THAT(run("check m.onnx --shape x=2,?").err, HasSubstr("--constant s=VALUE"));
+}
+
+TEST_F(CliOnnxTest, RefusesFlagsThatMeanNothing) {
+  write_file(folder_.path("m.yaml"), "cleave: 1\nprogram:\n  - y: zeros([2])\noutputs: [y]\n");
+  for (const char* flag : {"--shape x=1", "--constant x=1", "--bound x=1", "--placement onnxruntime", "--accelerator-ops ort-cuda-1.23"}) {
+    const CommandResult result = run(std::string("check m.yaml ") + flag);
+    EXPECT_EQ(result.code, 1) << flag;
+    EXPECT_THAT(result.err, HasSubstr("is for ONNX models")) << flag;
+  }
+  EXPECT_EQ(run("check m.onnx --shape x=two").code, 2);
+  EXPECT_EQ(run("check m.onnx --bound fold=-1").code, 2);
+  EXPECT_EQ(run("check m.onnx --accelerator-ops tensorrt").code, 2);
+}
+
+TEST_F(CliOnnxTest, ShowsWhatOnnxRuntimeWouldCopy) {
+  write_file(folder_.path("u.onnx"),
+             model(graph_of({.nodes = {node("Relu", {"x"}, {"a"}, {.name = "first"}), node("Det", {"a"}, {"b"}, {.name = "second"}),
+                                       node("Relu", {"b"}, {"y"}, {.name = "third"})},
+                             .inputs = {value_info("x", kFloat, {4, 8, 8})},
+                             .outputs = {untyped("y")}}),
+                   22));
+  const CommandResult text = run("explain u.onnx --placement onnxruntime");
+  EXPECT_THAT(text.out,
+              HasSubstr("by ONNX Runtime's rule, 1 of 3 nodes of the file on the host, and 2 copies of 1.0 KiB between its nodes\n"
+                        "    to the host         `a`, 1.0 KiB, from first (Relu) for second (Det)\n"
+                        "    to the accelerator  `b`, 16 B, from second (Det) for third (Relu)\n"))
+      << text.err;
+  const JsonSchema schema("explain");
+  const json document = json::parse(run("explain u.onnx --placement onnxruntime --json").out);
+  EXPECT_THAT(schema.faults(document), IsEmpty());
+  EXPECT_EQ(document["onnxruntime"]["copies"].size(), 2U);
+  EXPECT_EQ(document["onnxruntime"]["placed"]["copies"], 2);
+}
+
+}  // namespace
+}  // namespace cleave::testing
