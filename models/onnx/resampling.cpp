@@ -32,19 +32,19 @@ struct Resizing {
   }
 };
 
-/// The axes that change, from the first one on, by `resize`. Integers between others are rounded.
-Values resized(Call& c, Resizing how, Attributes attributes) {
-  const Shape shape = c[0].shape();
+/// The axes of `x` that change, from the first one on, by `resize`. Integers between others are rounded.
+Part resized(Call& c, const Part& x, Resizing how, Attributes attributes) {
+  const Shape shape = x.shape();
   std::size_t first = 0;
   while (first < shape.size() && how.stays(first, shape)) ++first;
-  if (first == shape.size()) return {c[0]};
+  if (first == shape.size()) return x;
   how.drop(first, shape.size());
   if (how.sizes) attributes.set("sizes", *std::move(how.sizes));
   if (how.scales) attributes.set("scales", *std::move(how.scales));
   if (how.region) attributes.set("roi", *std::move(how.region));
-  const DType dtype = c[0].dtype();
-  if (is_floating(dtype) || attributes.get<std::string>("mode") == "nearest") return {c("resize", {c[0]}, std::move(attributes))};
-  return {c.as(dtype, c("round", {c("resize", {c.as(DType::f32, c[0])}, std::move(attributes))}))};
+  const DType dtype = x.dtype();
+  if (is_floating(dtype) || attributes.get<std::string>("mode") == "nearest") return c("resize", {x}, std::move(attributes));
+  return c.as(dtype, c("round", {c("resize", {c.as(DType::f32, x)}, std::move(attributes))}));
 }
 
 /// Numbers of some axes among those of all.
@@ -121,9 +121,20 @@ std::string mode_of(Call& c) {
   return mode == "bilinear" || mode == "trilinear" ? "linear" : mode;
 }
 
-/// Below version 11: elements begin at their places, and the one before is the nearest.
+/// Below version 11: elements begin at their places, and the one before is the nearest where there become more of them.
 Attributes by_old_rules(Call& c) {
   return {{"mode", mode_of(c)}, {"coordinate_transformation_mode", std::string("asymmetric")}, {"nearest_mode", std::string("floor")}};
+}
+
+/// And where there become fewer, the one behind: those versions do not say it, but ONNX Runtime has always done so.
+Part by_scales(Call& c, Numbers scales, Attributes attributes) {
+  Resizing fewer, more;
+  fewer.scales = more.scales = std::move(scales);
+  for (double& scale : *fewer.scales) scale = std::min(scale, 1.0);
+  for (double& scale : *more.scales) scale = std::max(scale, 1.0);
+  const Part larger = resized(c, c[0], std::move(more), attributes);
+  attributes.set("nearest_mode", std::string("ceil"));
+  return resized(c, larger, std::move(fewer), std::move(attributes));
 }
 
 Values resize(Call& c) {
@@ -139,7 +150,8 @@ Values resize(Call& c) {
     attributes.set("extrapolation_value", c.number("extrapolation_value", 0));
   }
   auto how = resizing_of(c, coordinates);
-  return how ? resized(c, *std::move(how), std::move(attributes)) : c.poison();
+  if (!how) return c.poison();
+  return {old ? by_scales(c, *std::move(how->scales), attributes) : resized(c, c[0], *std::move(how), std::move(attributes))};
 }
 
 Values upsample(Call& c) {
@@ -153,9 +165,7 @@ Values upsample(Call& c) {
   }
   if (!scales || scales->size() != c[0].shape().size())
     return c.mistake(DiagnosticKind::value, "`Upsample` takes a scale for each of the axes of " + to_string(c[0].type()));
-  Resizing how;
-  how.scales = *std::move(scales);
-  return resized(c, std::move(how), std::move(attributes));
+  return {by_scales(c, *std::move(scales), std::move(attributes))};
 }
 
 }  // namespace

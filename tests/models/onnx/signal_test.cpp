@@ -116,6 +116,8 @@ TEST(OnnxSignal, OldVersionsOfResizingAgree) {
   EXPECT_EQ(results({"Upsample", 7, {x}, {"x"}, {numbers("scales", {1, 1, 1, 2})}}), twice);
   EXPECT_EQ(results({"Upsample", 1, {x}, {"x"}, {number("height_scale", 1), number("width_scale", 2)}}), twice);
   EXPECT_EQ(operations({"Resize", 10, {x, scales}, {"x", "s"}}), "repeat");
+  EXPECT_EQ(results({"Resize", 10, {counting("x", {2, 4}), floats("s", {2}, {1.5, 0.6})}, {"x", "s"}}),
+            "[[1.0, 3.0], [1.0, 3.0], [5.0, 7.0]]");
   EXPECT_EQ(operations({"Resize", 10, {x, floats("s", {4}, {1, 1, 1, 1})}, {"x", "s"}}), "");
 }
 
