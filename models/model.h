@@ -44,6 +44,15 @@ struct ModelOptions {
 ///   Graph graph = read_model("model.yaml");
 ///   Result<Executable> program = compile(graph);  // an Error if the graph has errors
 Graph read_model(const std::string& path, const ModelOptions& options = {});
+/// An input as a model declares it.
+struct DeclaredInput {
+  std::string name;
+  std::string type;  ///< `f32[batch, 2]`: sizes that `dims` may change by their names, sizes that are open and have none as `?`
+};
+/// Those of a model file, for whoever has arrays of other sizes; none where they cannot be read. Says nothing about mistakes: read_model
+/// does.
+std::vector<DeclaredInput> declared_inputs(const std::string& path);
+
 /// A YAML model from text; relative paths in it are resolved against the folder of `file`.
 Graph parse_model(std::string_view text, const std::string& file, const ModelOptions& options = {});
 /// An ONNX model from the bytes of its file, which are copied; external data are looked for in the folder of `file`.

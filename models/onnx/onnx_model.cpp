@@ -1,7 +1,9 @@
 // The table of contents of an ONNX file: its bytes, its messages, the versions it is written in, its graph.
 #include "models/onnx/onnx_model.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "graph/base/exceptions.h"
 #include "graph/base/mapped_file.h"
@@ -30,6 +32,19 @@ std::string version_mistake(const ModelProto& model) {
            " to " + std::to_string(kNewestVersion);
   }
   return model.opsets.empty() ? "the file does not say which operator set it is written in" : "";
+}
+
+/// "f32[batch, 4]"; names that are no names (`batch + 1`) are sizes without a name.
+std::string declared_type(DType dtype, const std::vector<Dimension>& dims) {
+  const auto is_name = [](std::string_view name) {
+    const auto letter = [](char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+    return !name.empty() && letter(name[0]) &&
+           std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
+  };
+  std::string sizes;
+  for (const Dimension& dim : dims)
+    sizes += (sizes.empty() ? "" : ", ") + (dim.size ? std::to_string(*dim.size) : is_name(dim.name) ? std::string(dim.name) : "?");
+  return std::string(to_string(dtype)) + "[" + sizes + "]";
 }
 
 /// The sides that `rule` gives the nodes; those of the accelerator mean nothing here.
@@ -106,6 +121,22 @@ Graph read(const std::string& path, const ModelOptions& options) {
 
 Graph read_onnx(const std::string& path, const ModelOptions& options) {
   return detail::guard_memory_or([&] { return read(path, options); }, [&] { return without_memory(path); });
+}
+
+std::vector<DeclaredInput> onnx_inputs(const std::string& path) {
+  const Result<std::shared_ptr<const MappedFile>> file = MappedFile::open(path);
+  if (!file || !check_messages((*file)->bytes())) return {};
+  const ModelProto model = onnx::parse_model((*file)->bytes());
+  std::set<std::string_view> initialized;
+  for_each(model.graph, kGraphInitializer, [&](std::string_view bytes) { initialized.insert(parse_tensor(bytes).name); });
+  std::vector<DeclaredInput> inputs;
+  for_each(model.graph, kGraphInput, [&](std::string_view bytes) {
+    const ValueInfo info = parse_value_info(bytes);
+    const std::optional<DType> dtype = element_type(info.element_type);
+    if (!initialized.contains(info.name) && dtype && info.dims)
+      inputs.push_back({std::string(info.name), declared_type(*dtype, *info.dims)});
+  });
+  return inputs;
 }
 
 onnx::OrtPlacement onnxruntime_placement(const std::string& path, const ModelOptions& options) {

@@ -23,10 +23,10 @@ outputs: [y]
 def test_a_model_says_what_it_is(model_file):
     model = cleave.load(model_file(SCALE))
     assert model.name == "scale"
-    assert model.inputs == {"x": "f32[4]", "factor": "f32[]"}
-    assert model.inputs["x"].shape == (4,) and model.inputs["x"].dtype == "f32"
+    assert model.inputs == {"x": "f32[n]", "factor": "f32[]"}
+    assert model.inputs["x"].shape == ("n",) and model.inputs["x"].dtype == "f32" and model.inputs["x"].open
     assert model.outputs == {"y": "f32[4]"}
-    assert repr(model) == "<Model scale(x: f32[4], factor: f32[]) -> y: f32[4]>"
+    assert repr(model) == "<Model scale(x: f32[n], factor: f32[]) -> y: f32[4]>"
 
 
 def test_runs_by_name_by_dict_and_by_order(model_file):
@@ -43,6 +43,23 @@ def test_runs_by_name_by_dict_and_by_order(model_file):
 def test_dims_are_given_when_it_is_read(model_file):
     model = cleave.load(model_file(SCALE), dims={"n": 2}, device="none")
     assert model.run(x=[1, 2])["y"].tolist() == [2, 4]
+
+
+def test_sizes_follow_from_the_arrays(model_file):
+    model = cleave.load(model_file(SCALE), device="none")
+    for n in (4, 2, 7, 2):
+        assert model.run(x=np.ones(n, np.float32))["y"].tolist() == [2] * n
+    assert "f32[9]" in str(model.explain(dims={"n": 9})) and "f32[5]" in str(model.explain({"x": "f32[5]"}))
+    fixed = cleave.load(model_file(SCALE), dims={"n": 2}, device="none")
+    assert fixed.inputs["x"] == "f32[2]"
+    with pytest.raises(cleave.UsageError, match=r"f32\[2\], but f32\[3\]"):
+        fixed.run(x=np.ones(3, np.float32))
+
+
+def test_sizes_that_are_computed_are_those_of_the_program():
+    text = 'cleave: 1\ndims: {n: 2}\ninputs: {x: "f32[2 * n]"}\nprogram:\n  - y: x + 1\noutputs: [y]\n'
+    assert cleave.parse(text).inputs == {"x": "f32[4]"}
+    assert cleave.parse(text, dims={"n": 3}, device="none")(np.zeros(6, np.float32)).shape == (6,)
 
 
 def test_a_model_from_text():
@@ -140,7 +157,7 @@ def test_what_a_program_prints_goes_to_pythons_stream(capsys):
 
 def test_a_wrong_type_says_what_to_do(model_file):
     model = cleave.load(model_file(SCALE), device="none")
-    with pytest.raises(cleave.UsageError, match=r"input `x` of `scale` is f32\[4\], but f64\[4\] is given.*astype\(\"float32\"\)"):
+    with pytest.raises(cleave.UsageError, match=r"input `x` of `scale` is f32\[n\], but f64\[4\] is given.*astype\(\"float32\"\)"):
         model.run(x=np.zeros(4))
     model.run(x=np.zeros(4, np.float32))
     with pytest.raises(cleave.UsageError, match=r"but f32\[2, 2\] is given"):

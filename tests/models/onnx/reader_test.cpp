@@ -7,6 +7,7 @@
 #include "models/model.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/onnx_builder.h"
+#include "tests/support/temporary_folder.h"
 
 namespace cleave {
 namespace {
@@ -71,6 +72,19 @@ TEST(OnnxReader, TakesOpenSizesFromWhatInputsWillBeGiven) {
                            {.input_shapes = {{"x", {4, 3, 5}}}});
   ASSERT_TRUE(graph.ok()) << text(graph);
   EXPECT_EQ(to_string(graph.values[graph.outputs[0].value].type), "f32[4, 3, 5]");
+}
+
+TEST(OnnxReader, SaysItsInputsAsTheyAreDeclared) {
+  const test::TemporaryFolder folder;
+  const std::string bytes = model(graph_of({.nodes = {node("Add", {"x", "w"}, {"y"})},
+                                            .inputs = {value_info("x", kFloat, {-2, 3, -1}), value_info("w", kFloat, {3})},
+                                            .outputs = {untyped("y")},
+                                            .initializers = {floats("w", {3}, {1, 2, 3})}}));
+  const std::vector<DeclaredInput> inputs = declared_inputs(folder.write("m.onnx", bytes));
+  ASSERT_EQ(inputs.size(), 1U);
+  EXPECT_EQ(inputs[0].name, "x");
+  EXPECT_EQ(inputs[0].type, "f32[batch, 3, ?]");
+  EXPECT_TRUE(declared_inputs(folder.path("nowhere.onnx")).empty());
 }
 
 TEST(OnnxReader, FreezesInputsThatDecideShapes) {

@@ -8,6 +8,7 @@
 #include "graph/passes/verify.h"
 #include "graph/text/text.h"
 #include "tests/support/namespaces.h"
+#include "tests/support/temporary_folder.h"
 
 namespace cleave::testing {
 namespace {
@@ -381,6 +382,17 @@ TEST(Model, OutputsMayBeLeftOutAndTextsHoldAnything) {
   const Graph graph = read("inputs:\n  x: f32[2]\nprogram:\n  - 'print(\"a: b # c\", x)'\n  - write_npy(x, \"x.npy\")\n");
   EXPECT_TRUE(graph.outputs.empty());
   EXPECT_EQ(graph.nodes[NodeId(1)].attributes.get<std::string>("label"), "a: b # c");
+}
+
+TEST(Model, SaysItsInputsAsTheyAreWritten) {
+  const test::TemporaryFolder folder;
+  const std::string inputs = "dims: {n: 4}\ninputs: {x: 'f32[n, 2 * n]', y: {type: 'i32[]', value: 3}, g: {w: {type: 'f32[n]'}}}\n";
+  EXPECT_TRUE(declared_inputs(folder.write("broken.yaml", inputs + "program: [oops\n")).empty());
+  std::string text;
+  for (const DeclaredInput& input : declared_inputs(folder.write("model.yaml", inputs + "program: oops\n")))
+    text += input.name + ": " + input.type + "; ";
+  EXPECT_EQ(text, "x: f32[n, 2 * n]; y: i32[]; g.w: f32[n]; ");
+  EXPECT_TRUE(declared_inputs(folder.path("nowhere.yaml")).empty());
 }
 
 TEST(Model, EqualTextGivesEqualGraphs) {

@@ -51,12 +51,10 @@ class Results(dict[str, Any]):
 
     __slots__ = ("seconds", "simulated_seconds")
 
-    def __init__(self, arrays: dict[str, Any], seconds: float, simulated_seconds: float) -> None:
-        super().__init__(arrays)
-        #: Wall clock.
-        self.seconds = seconds
-        #: By the clock of the simulated accelerator; 0 without one.
-        self.simulated_seconds = simulated_seconds
+    #: Wall clock.
+    seconds: float
+    #: By the clock of the simulated accelerator; 0 without one.
+    simulated_seconds: float
 
 
 _under_way: weakref.WeakSet[Run] = weakref.WeakSet()
@@ -85,7 +83,8 @@ class Run:
         if self._results is None:
             if not self._raw.wait(timeout):
                 raise TimeoutError("cleave: the run is not over yet")
-            self._results = Results(*self._raw.results())
+            results: Results = self._raw.results()
+            self._results = results
         return self._results
 
     def get(self, name: str, timeout: float | None = None) -> np.ndarray[Any, Any]:
@@ -119,6 +118,9 @@ def _end_runs() -> None:
 class Source:
     """Where programs come from: a file, a traced function."""
 
+    #: Whether sizes that are left open have defaults of their own.
+    has_default_sizes = False
+
     def program(self, dims: dict[str, int], types: dict[str, Type]) -> _cleave.Program:
         """The program for inputs of these types."""
         raise NotImplementedError
@@ -132,6 +134,7 @@ class Model:
         self._source = source
         self._name = name
         self._declared = declared
+        self._input_names = tuple(declared or ())
         self._dims = dict(dims)
         self._options = options
         self._lock = threading.RLock()
@@ -151,7 +154,7 @@ class Model:
     @property
     def inputs(self) -> dict[str, Type]:
         """The types of the inputs by name, with the sizes that are open as names or `?`."""
-        return dict(self._declared or {})
+        return self._bound(self._declared or {})
 
     @property
     def parameters(self) -> dict[str, Type]:
@@ -219,9 +222,9 @@ class Model:
             options = self._options
             usual = self._usual
             if usual is not None:
-                results = usual[0].run(inputs, out)
+                results: Results | None = usual[0].run(inputs, out)
                 if results is not None:
-                    return Results(*results)
+                    return results
         else:
             options = self._options.over({"device": device, "placement": placement, "machine": machine, "threads": threads,
                                           "precision": precision})
@@ -246,6 +249,12 @@ class Model:
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Runs with the inputs in their order; gives the one output, or a tuple of them in their order."""
+        usual = self._usual
+        if usual is not None and not named and len(arguments) == len(self._input_names):
+            found = usual[0].run(dict(zip(self._input_names, arguments)), None)
+            if found is not None:
+                arrays = tuple(found.values())
+                return arrays[0] if len(arrays) == 1 else arrays
         names = [name for name in self.inputs if name not in named]
         if len(arguments) > len(names):
             raise TypeError(f"{self.name} takes {len(self.inputs)} inputs ({', '.join(self.inputs)}), but {len(arguments)} are given")
@@ -260,7 +269,7 @@ class Model:
         results = executable.run(given, None if out is None else dict(out))
         if results is None:
             self._refuse(given)
-        return Results(*results), program
+        return results, program
 
     def _executable_for(self, inputs: Mapping[str, Any], options: Options) -> tuple[_cleave.Executable, _cleave.Program]:
         program = self._program_for(self._types_of(inputs))
@@ -329,8 +338,8 @@ class Model:
                 raise UsageError(f"error: input `{name}` of `{self.name}` is {declared}, but {given} is given{_advice(declared, given)}")
             bound[name] = Type(declared.dtype, given.shape) if given is not None else declared
         final = {name: type_.bound(sizes) for name, type_ in bound.items()}
-        still_open = [f"`{name}` {type_}" for name, type_ in final.items() if type_.open]
-        if still_open:
+        still_open = [f"`{name}`: {type_}" for name, type_ in final.items() if type_.open]
+        if still_open and not self._source.has_default_sizes:
             raise UsageError(f"error: sizes of `{self.name}` are open: {', '.join(still_open)}; give arrays, or dims={{\"name\": size}}")
         return self._source.program(sizes, final)
 
@@ -373,47 +382,119 @@ def _warn(executable: _cleave.Executable) -> None:
             warnings.warn_explicit(text, PlacementWarning, diagnostic.file or "<cleave>", diagnostic.line or 1)
 
 
-class _File(Source):
-    """A model file, read again for other sizes."""
+class _Yaml(Source):
+    """A model in YAML, read again for other sizes. Its dims have defaults."""
 
-    def __init__(self, path: str, text: str | None, given: dict[str, Any]) -> None:
+    has_default_sizes = True
+
+    def __init__(self, path: str, text: str | None, seed: int) -> None:
         self.path = path
         self.text = text
-        self.given = given
+        self.seed = seed
+
+    def declared(self) -> list[tuple[str, str]]:
+        """Inputs and their types as they are written."""
+        return _cleave.declared_inputs(self.path, self.text)
 
     def program(self, dims: dict[str, int], types: dict[str, Type]) -> _cleave.Program:
         if self.text is not None:
             return _cleave.Program.parse(self.text, self.path, dims)
-        given = {key: value for key, value in self.given.items() if value}
-        seed = given.pop("seed", 0)
-        return _cleave.Program.read(self.path, {**given, "dims": dims}, seed)
+        return _cleave.Program.read(self.path, {"dims": dims}, self.seed)
 
 
-def load(path: str | os.PathLike[str], *, dims: Mapping[str, int] | None = None, seed: int = 0, device: str | None = None,
-         placement: str | None = None, machine: str | os.PathLike[str] | None = None, threads: int | None = None,
+class _Onnx(Source):
+    """An ONNX file, read again for other sizes."""
+
+    def __init__(self, path: str, options: dict[str, Any], seed: int) -> None:
+        self.path = path
+        self.options = options
+        self.seed = seed
+
+    def declared(self) -> list[tuple[str, str]]:
+        """Inputs and their types as they are written, but for those that are constants."""
+        shapes = self.options.get("shapes", {})
+        constants = self.options.get("constants", {})
+        result = []
+        for name, text in _cleave.declared_inputs(self.path, None):
+            if name in constants:
+                continue
+            given = shapes.get(name)
+            type_ = Type.of(text)
+            if given is not None and len(given) == len(type_.shape):
+                type_ = Type(type_.dtype, [old if new is None else new for old, new in zip(type_.shape, given)])
+            result.append((name, str(type_)))
+        return result
+
+    def program(self, dims: dict[str, int], types: dict[str, Type]) -> _cleave.Program:
+        sizes = {name: list(type_.shape) for name, type_ in types.items() if not type_.open}
+        return _cleave.Program.read(self.path, {**self.options, "dims": self.options.get("dims", {}), "input_shapes": sizes}, self.seed)
+
+
+class _Graph(Source):
+    """A program that was saved: its sizes are fixed."""
+
+    def __init__(self, path: str, seed: int) -> None:
+        self.path = path
+        self.seed = seed
+
+    def declared(self) -> list[tuple[str, str]]:
+        """Nothing but what the program itself says."""
+        return []
+
+    def program(self, dims: dict[str, int], types: dict[str, Type]) -> _cleave.Program:
+        return _cleave.Program.read(self.path, {"dims": dims}, self.seed)
+
+
+def load(path: str | os.PathLike[str], *, dims: Mapping[str, int] | None = None, shapes: Mapping[str, Sequence[int | None]] | None = None,
+         constants: Mapping[str, Any] | None = None, bounds: Mapping[str, int] | None = None, accelerator_ops: str = "cleave", seed: int = 0,
+         device: str | None = None, placement: str | None = None, machine: str | os.PathLike[str] | None = None, threads: int | None = None,
          precision: str | None = None, warn: Sequence[str] | None = None) -> Model:
     """Reads a model: "model.yaml", "model.onnx" or "program.graph".
 
-    `dims`: sizes in place of the model's defaults, `{"batch": 64}`. `seed`: added to every seed of the model. Options are those of
-    `Model.run`, for all runs that say nothing else; `warn=["no-round-trip", "error"]` are flags -W… of the command line. Mistakes in the
-    model are a cleave.Error, all of them at once, each at its line. Loads no library; only runs do.
+    `dims`: sizes by name, `{"batch": 64}`, for all runs; else they follow from the arrays of each run. `seed`: added to every seed of the
+    model. For ONNX: `shapes` of inputs, `{"x": (1, None, 224)}`; `constants`, inputs that are the same in every run and may decide sizes,
+    as an array, a value as the command line has it, or the path of an .npy file; `bounds`, how large a result can become whose size depends
+    on data, by node; `accelerator_ops="ort-cuda-1.23"`: only what ONNX Runtime 1.23 has CUDA kernels for is placed on the accelerator.
+
+    Options are those of `Model.run`, for all runs that say nothing else; `warn=["no-round-trip", "error"]` are flags -W… of the command
+    line. Mistakes in the model are a cleave.Error, all of them at once, each at its line. Loads no library; only runs do.
     """
     options = Options.of({"device": device, "placement": placement, "machine": machine, "threads": threads, "precision": precision,
                           "warn": warn})
-    source = _File(os.fspath(path), None, {"seed": seed})
-    return _loaded(source, dict(dims or {}), options)
+    name = os.fspath(path)
+    own = {"shapes": {key: list(shape) for key, shape in (shapes or {}).items()}, "constants": dict(constants or {}), "bounds": dict(bounds or {})}
+    given = [key for key, value in own.items() if value] + (["accelerator_ops"] if accelerator_ops != "cleave" else [])
+    if not name.endswith(".onnx"):
+        if given:
+            raise UsageError(f"error: `{given[0]}` is for ONNX models")
+        if name.endswith(".graph"):
+            return _loaded(_Graph(name, seed), dict(dims or {}), options)
+        return _loaded(_Yaml(name, None, seed), dict(dims or {}), options)
+    if accelerator_ops not in ("cleave", "ort-cuda-1.23"):
+        raise UsageError(f"error: no accelerator_ops `{accelerator_ops}`: cleave or ort-cuda-1.23")
+    onnx = _Onnx(name, {**own, "accelerator_ops": accelerator_ops, "dims": dict(dims or {})}, seed)
+    return _loaded(onnx, dict(dims or {}), options)
 
 
 def parse(text: str, file: str = "<model>", *, dims: Mapping[str, int] | None = None, **options: Any) -> Model:
     """A model in YAML from its text; `file` is what messages call it, and where relative paths start."""
-    return _loaded(_File(file, text, {}), dict(dims or {}), Options.of(options))
+    return _loaded(_Yaml(file, text, 0), dict(dims or {}), Options.of(options))
 
 
-def _loaded(source: _File, dims: dict[str, int], options: Options) -> Model:
+def _loaded(source: _Yaml | _Onnx | _Graph, dims: dict[str, int], options: Options) -> Model:
+    declared = {}
+    for name, text in source.declared():
+        try:
+            declared[name] = Type.of(text)
+        except ValueError:
+            pass  # sizes that are computed: those of the program
+    needed = any(type_.bound(dims).open for type_ in declared.values()) and not source.has_default_sizes
+    if needed:
+        # Mistakes that have nothing to do with sizes are told when sizes are known.
+        return Model(source, os.path.splitext(os.path.basename(source.path))[0], declared, dims, options)
     program = source.program(dims, {})
-    declared = {name: Type.of(text) for name, text, _ in program.inputs}
-    model = Model(source, program.name, declared, dims, options)
+    types = {name: declared.get(name, Type.of(text)) for name, text, _ in program.inputs}
+    model = Model(source, program.name, types, dims, options)
     model._programs[((), ())] = program
     model._latest = program
     return model
-

@@ -35,7 +35,7 @@ def flatten(nest: Any, path: str = "", positions: bool = False) -> list[tuple[st
 
 def rebuild(nest: Any, leaves: Any) -> Any:
     """The nest with other leaves, from an iterator."""
-    members = _members(nest)
+    members = None if nest.__class__ is int else _members(nest)
     if members is None:
         return next(leaves)
     values = [rebuild(value, leaves) for _, value in members]

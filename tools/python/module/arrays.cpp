@@ -1,9 +1,9 @@
 #include "tools/python/module/arrays.h"
 
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "graph/base/exceptions.h"
@@ -104,19 +104,40 @@ Array from_capsule(nb::handle capsule) {
   });
 }
 
-/// bf16 has no place in NumPy: it comes as bits, and leaves as ml_dtypes' type where that is installed.
-nb::object as_bfloat16(nb::object bits) {
-  const nb::object dtype = nb::module_::import_("cleave._arrays").attr("BFLOAT16");
-  return dtype.is_none() ? bits : bits.attr("view")(dtype);
+/// The memory of an Array, as Python's buffer protocol has it: what a NumPy array is made on, and what it keeps alive.
+struct Memory {
+  Array array;
+  bool writable;
+};
+
+int get_buffer(PyObject* self, Py_buffer* view, int flags) {
+  auto* memory = nb::inst_ptr<Memory>(self);
+  auto* data = const_cast<std::byte*>(memory->array.bytes());
+  static std::byte nothing[1];  // an empty array has no memory, and a buffer must have some
+  return PyBuffer_FillInfo(view, self, data ? data : nothing, memory->array.type().bytes(), memory->writable ? 0 : 1, flags);
 }
 
-nb::dlpack::dtype dl_type(DType type) {
-  using Code = nb::dlpack::dtype_code;
-  const auto bits = static_cast<std::uint8_t>(8 * size_of(type));
-  if (type == DType::boolean) return {static_cast<std::uint8_t>(Code::Bool), bits, 1};
-  if (type == DType::bf16) return {static_cast<std::uint8_t>(Code::UInt), bits, 1};
-  if (is_floating(type)) return {static_cast<std::uint8_t>(Code::Float), bits, 1};
-  return {static_cast<std::uint8_t>(is_signed(type) ? Code::Int : Code::UInt), bits, 1};
+PyType_Slot memory_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)}, {0, nullptr}};
+
+/// NumPy's element type; looked up once, but for bf16's, which the package ml_dtypes brings.
+nb::object numpy_dtype(DType dtype) {
+  static std::array<PyObject*, kDTypeCount> known{};
+  PyObject*& kept = known[static_cast<std::size_t>(dtype)];
+  if (kept) return nb::borrow(kept);
+  nb::object found = nb::module_::import_("cleave._types").attr("numpy_dtype")(std::string(to_string(dtype)));
+  if (dtype != DType::bf16) kept = nb::object(found).release().ptr();
+  return found;
+}
+
+nb::object numpy_array_type() {
+  static PyObject* const type = nb::object(nb::module_::import_("numpy").attr("ndarray")).release().ptr();
+  return nb::borrow(type);
+}
+
+nb::tuple shape_tuple(const Shape& shape) {
+  nb::tuple result = nb::steal<nb::tuple>(PyTuple_New(static_cast<Py_ssize_t>(shape.size())));
+  for (std::size_t i = 0; i < shape.size(); ++i) PyTuple_SET_ITEM(result.ptr(), static_cast<Py_ssize_t>(i), PyLong_FromLongLong(shape[i]));
+  return result;
 }
 
 }  // namespace
@@ -155,17 +176,10 @@ std::map<std::string, Array> to_arrays(nb::handle dict, const std::map<std::stri
 }
 
 nb::object to_numpy(Array array, bool writable) {
+  if (writable) (void)array.mutable_bytes();
   const TensorType type = array.type();
-  void* data = writable ? array.mutable_bytes() : const_cast<std::byte*>(array.bytes());
-  const std::vector<std::size_t> shape(type.shape.begin(), type.shape.end());
-  auto* owned = new Array(std::move(array));
-  const nb::capsule owner(owned, [](void* held) noexcept { delete static_cast<Array*>(held); });
-  nb::object result;
-  if (writable)
-    result = nb::cast(nb::ndarray<nb::numpy>(data, shape.size(), shape.data(), owner, nullptr, dl_type(type.dtype)));
-  else
-    result = nb::cast(nb::ndarray<nb::numpy, nb::ro>(data, shape.size(), shape.data(), owner, nullptr, dl_type(type.dtype)));
-  return type.dtype == DType::bf16 ? as_bfloat16(std::move(result)) : result;
+  const nb::object memory = nb::cast(Memory{std::move(array), writable});
+  return numpy_array_type()(shape_tuple(type.shape), numpy_dtype(type.dtype), memory);
 }
 
 nb::object to_numpy_copy(const Array& array) {
@@ -175,6 +189,7 @@ nb::object to_numpy_copy(const Array& array) {
 }
 
 void bind_arrays(nb::module_& module) {
+  nb::class_<Memory>(module, "Memory", nb::type_slots(memory_slots), "Memory of cleave's that a NumPy array lies on.");
   // What tests ask: whether memory is shared.
   module.def(
       "address_of", [](nb::handle value) { return reinterpret_cast<std::uintptr_t>(to_array(value).bytes()); }, nb::arg("value"),

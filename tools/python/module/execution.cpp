@@ -73,13 +73,20 @@ class Released {
   std::unique_ptr<T> value_;
 };
 
-/// Outputs, seconds, simulated seconds.
-using Outcome = nb::typed<nb::tuple, AnyDict, double, double>;
-
-AnyDict to_dict(std::vector<std::pair<std::string, Array>> outputs, bool writable) {
-  AnyDict result;
-  for (auto& [name, array] : outputs) result[nb::cast(name)] = to_numpy(std::move(array), writable);
-  return result;
+/// What a run gave, as cleave.Results: a dict with more to it. `out`: arrays of the caller's that have been written.
+nb::object to_results(std::vector<std::pair<std::string, Array>> outputs, bool writable, double seconds, double simulated_seconds,
+                      nb::handle out = nb::none()) {
+  static PyObject* const type = nb::object(nb::module_::import_("cleave._model").attr("Results")).release().ptr();
+  nb::object results = nb::handle(type)();
+  for (auto& [name, array] : outputs) {
+    const nb::object key = nb::cast(name);
+    PyObject* const given = out.is_none() ? nullptr : PyDict_GetItem(out.ptr(), key.ptr());
+    const nb::object value = given ? nb::borrow(given) : to_numpy(std::move(array), writable);
+    if (PyDict_SetItem(results.ptr(), key.ptr(), value.ptr()) != 0) throw nb::python_error();
+  }
+  results.attr("seconds") = seconds;
+  results.attr("simulated_seconds") = simulated_seconds;
+  return results;
 }
 
 /// Runs whose handle is gone while they were under way: they go on, and nobody waits for them but the end of Python.
@@ -140,12 +147,12 @@ class PythonRun {
     if (!*array) raise_from_run(array->error());
     return to_numpy(**std::move(array), false);
   }
-  /// Outputs, seconds, simulated seconds, of a run that is over.
-  Outcome results() const {
+  /// Of a run that is over.
+  nb::object results() const {
     wait(std::nullopt);
     const Result<RunResult>& result = without_gil([this]() -> const Result<RunResult>& { return run_->wait(); });
     if (!result) raise_from_run(result.error());
-    return nb::make_tuple(to_dict(result->outputs, false), result->seconds, result->simulated_seconds);
+    return to_results(result->outputs, false, result->seconds, result->simulated_seconds);
   }
 
  private:
@@ -179,10 +186,10 @@ class PythonExecutable {
       }
   }
 
-  /// Outputs, seconds, simulated seconds. None: inputs of other types than those that this was compiled for.
-  std::optional<Outcome> run(nb::handle inputs, nb::handle out) const {
+  /// None: inputs of other types than those that this was compiled for.
+  nb::object run(nb::handle inputs, nb::handle out) const {
     RunOptions options = options_for(inputs, out);
-    if (!fits(options)) return std::nullopt;
+    if (!fits(options)) return nb::none();
     const StopOnInterrupt interrupt;
     options.stop = interrupt.token();
     Result<RunResult> result = without_gil([&] {
@@ -194,20 +201,25 @@ class PythonExecutable {
       if (options.stop.stop_requested()) check_signals();
       raise_from_run(result.error(), options.stop.stop_requested());
     }
-    if (out.is_none())
-      return Outcome(nb::make_tuple(to_dict(std::move(result->outputs), true), result->seconds, result->simulated_seconds));
-    const auto given = nb::cast<nb::dict>(out);
-    nb::dict outputs;
-    for (auto& [name, array] : result->outputs) {
-      const nb::object key = nb::cast(name);
-      outputs[key] = given.contains(key) ? nb::object(given[key]) : to_numpy(std::move(array), true);
-    }
-    return Outcome(nb::make_tuple(outputs, result->seconds, result->simulated_seconds));
+    return to_results(std::move(result->outputs), true, result->seconds, result->simulated_seconds, out);
   }
   std::unique_ptr<PythonRun> submit(nb::handle inputs) const {
     RunOptions options = options_for(inputs, nb::none());
     if (!fits(options)) return nullptr;
     return std::make_unique<PythonRun>(without_gil([&] { return executable_->submit(std::move(options)); }));
+  }
+  /// The shortest of `count` runs as C++ makes them, for comparison.
+  [[nodiscard]] double shortest_run(nb::handle inputs, int count) const {
+    const std::map<std::string, Array> arrays = to_arrays(inputs, types_);
+    return without_gil([&] {
+      std::chrono::duration<double> shortest(1e9);
+      for (int i = 0; i < count; ++i) {
+        const auto begin = std::chrono::steady_clock::now();
+        for (int repeated = 0; repeated < 100; ++repeated) (void)executable_->run(arrays);
+        shortest = std::min(shortest, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin) / 100);
+      }
+      return shortest.count();
+    });
   }
   [[nodiscard]] DiagnosticList diagnostics() const { return to_list(executable_->diagnostics()); }
 
@@ -249,11 +261,13 @@ void bind_execution(nb::module_& module) {
       .def("wait", &PythonRun::wait, nb::arg("timeout").none())
       .def("cancel", &PythonRun::cancel)
       .def("get", &PythonRun::get, nb::arg("name"), nb::arg("timeout").none())
-      .def("results", &PythonRun::results);
+      .def("results", &PythonRun::results, nb::sig("def results(self) -> typing.Any"));
   module.def("end_runs", [] { without_gil([] { orphans().end(); }); });
   nb::class_<PythonExecutable>(module, "Executable", "A program made ready to run.")
-      .def("run", &PythonExecutable::run, nb::arg("inputs"), nb::arg("out").none())
+      .def("run", &PythonExecutable::run, nb::arg("inputs"), nb::arg("out").none(),
+           nb::sig("def run(self, inputs: object, out: object | None) -> typing.Any"))
       .def("submit", &PythonExecutable::submit, nb::arg("inputs"), nb::sig("def submit(self, inputs: object) -> RawRun | None"))
+      .def("shortest_run", &PythonExecutable::shortest_run, nb::arg("inputs"), nb::arg("count"))
       .def_prop_ro("diagnostics", &PythonExecutable::diagnostics);
   module.def("compile", &compile_program, nb::rv_policy::take_ownership, nb::arg("program"), nb::arg("options"));
 }

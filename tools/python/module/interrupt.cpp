@@ -7,9 +7,10 @@
 
 #include <atomic>
 #include <cerrno>
+#include <memory>
 #include <mutex>
-#include <optional>
 #include <thread>
+#include <utility>
 
 namespace cleave::python {
 namespace {
@@ -18,17 +19,12 @@ namespace {
 struct Watch {
   sem_t interrupts = {};
   struct sigaction before = {};
+  std::atomic<bool> running = false;  ///< a run on the main thread
   std::mutex mutex;
-  std::optional<std::stop_source> run;  ///< guarded by the mutex
-  std::atomic<bool> started = false;
+  std::stop_source source;  ///< of that run; written under the mutex, by the main thread alone
 };
 
-Watch& watch() {
-  static Watch* const forever = new Watch;  // outlives every thread
-  return *forever;
-}
-
-/// Made before the first handler stands, so that a handler finds it.
+/// Made before the first handler stands, so that a handler finds it; outlives every thread.
 Watch* watched = nullptr;
 
 void on_interrupt(int signal) {
@@ -42,58 +38,66 @@ void stop_runs() {
   for (;;) {
     while (::sem_wait(&watched->interrupts) != 0) {
     }
-    std::optional<std::stop_source> run;
+    std::stop_source source(std::nostopstate);
     {
       const std::lock_guard lock(watched->mutex);
-      run = watched->run;
+      if (watched->running) source = watched->source;
     }
-    if (run) run->request_stop();
+    source.request_stop();
   }
 }
 
 bool start_watching() {
-  Watch& own = watch();
-  if (own.started) return true;
-  if (::sem_init(&own.interrupts, 0, 0) != 0) return false;
-  watched = &own;
+  if (watched) return true;
+  auto made = std::make_unique<Watch>();
+  if (::sem_init(&made->interrupts, 0, 0) != 0) return false;
+  watched = made.release();
   try {
     std::thread(stop_runs).detach();
   } catch (const std::exception&) {
-    return false;  // no thread to be had: the run goes on to its end
+    delete std::exchange(watched, nullptr);  // no thread to be had: the run goes on to its end
   }
-  own.started = true;
-  return true;
+  return watched != nullptr;
+}
+
+bool on_main_thread() {
+  static const pid_t process = ::getpid();  // a child that was forked has none of our threads
+  return ::gettid() == process;
 }
 
 }  // namespace
 
 StopOnInterrupt::StopOnInterrupt() {
-  if (::gettid() != ::getpid() || !start_watching()) return;
-  {
+  if (!on_main_thread() || !start_watching()) return;
+  if (watched->running) return;  // a host function of a run has started another one
+  if (watched->source.stop_requested()) {
     const std::lock_guard lock(watched->mutex);
-    if (watched->run) return;  // a host function of a run has started another one
-    source_ = std::stop_source();
-    watched->run = source_;
+    watched->source = std::stop_source();
   }
   struct sigaction action = {};
   action.sa_handler = on_interrupt;
   action.sa_flags = SA_ONSTACK;
   ::sigemptyset(&action.sa_mask);
-  watching_ = true;
   (void)::sigaction(SIGINT, &action, &watched->before);
-  // Who wants Ctrl-C to end the process, or to do nothing, gets that.
-  const bool plain = (watched->before.sa_flags & SA_SIGINFO) == 0;
-  if (!plain || watched->before.sa_handler == SIG_DFL || watched->before.sa_handler == SIG_IGN)
-    (void)::sigaction(SIGINT, &watched->before, nullptr);
+  const struct sigaction& before = watched->before;
+  if ((before.sa_flags & SA_SIGINFO) != 0 || before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN) {
+    (void)::sigaction(SIGINT, &before, nullptr);  // who wants Ctrl-C to end the process, or to do nothing, gets that
+    return;
+  }
+  watching_ = true;
+  watched->running = true;
 }
 
 StopOnInterrupt::~StopOnInterrupt() {
   if (!watching_) return;
+  watched->running = false;
   struct sigaction now = {};
-  // A host function may have set a handler of its own meanwhile.
-  if (::sigaction(SIGINT, nullptr, &now) == 0 && now.sa_handler == on_interrupt) (void)::sigaction(SIGINT, &watched->before, nullptr);
-  const std::lock_guard lock(watched->mutex);
-  watched->run.reset();
+  (void)::sigaction(SIGINT, &watched->before, &now);
+  if (now.sa_handler != on_interrupt) (void)::sigaction(SIGINT, &now, nullptr);  // a host function has set a handler of its own
+}
+
+std::stop_token StopOnInterrupt::token() const {
+  return watching_ ? watched->source.get_token() : std::stop_token();
 }
 
 }  // namespace cleave::python

@@ -16,10 +16,9 @@ class StopOnInterrupt {
   ~StopOnInterrupt();
 
   /// Asked to stop by the signal; never on other threads.
-  [[nodiscard]] std::stop_token token() const { return source_.get_token(); }
+  [[nodiscard]] std::stop_token token() const;
 
  private:
-  std::stop_source source_{std::nostopstate};
   bool watching_ = false;
 };
 

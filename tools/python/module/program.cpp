@@ -1,6 +1,7 @@
 // Programs: read, looked at, saved, planned.
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -12,6 +13,7 @@
 #include "graph/statement_paths.h"
 #include "graph/text/text.h"
 #include "models/model.h"
+#include "models/reader/model_file.h"
 #include "partitioner/report/explain.h"
 #include "tools/python/module/arrays.h"
 #include "tools/python/module/errors.h"
@@ -40,6 +42,8 @@ ModelOptions model_options(const AnyDict& given) {
     const auto name = nb::cast<std::string>(key);
     if (name == "dims") options.dims = nb::cast<Dims>(value);
     if (name == "shapes") options.shapes = nb::cast<Shapes>(value);
+    if (name == "input_shapes") options.input_shapes = nb::cast<std::map<std::string, Shape>>(value);
+    if (name == "accelerator_ops" && nb::cast<std::string>(value) != "cleave") options.pins = OrtPins::kernels;
     if (name == "bounds") options.bounds = nb::cast<Dims>(value);
     if (name != "constants") continue;
     for (auto [input, constant] : nb::cast<nb::dict>(value)) {
@@ -64,6 +68,13 @@ Program parse(const std::string& text, const std::string& file, const Dims& dims
   Graph graph = without_gil([&] { return parse_model(text, file, {.dims = dims}); });
   if (!graph.ok()) raise(graph.diagnostics);
   return Program(std::move(graph));
+}
+
+std::vector<std::pair<std::string, std::string>> inputs_of(const std::string& path, const std::optional<std::string>& text) {
+  std::vector<std::pair<std::string, std::string>> result;
+  for (DeclaredInput& input : text ? models::yaml_inputs_of(*text, path) : declared_inputs(path))
+    result.emplace_back(std::move(input.name), std::move(input.type));
+  return result;
 }
 
 bool has_default(const Node& node) {
@@ -127,6 +138,8 @@ void bind_program(nb::module_& module) {
       .def("save", [](const Program& program, const std::string& path) { check(program.graph->save(path)); })
       .def("text", [](const Program& program) { return print(*program.graph, {.locations = false, .comment = nullptr}); })
       .def("plan", &make_plan);
+
+  module.def("declared_inputs", &inputs_of, nb::arg("path"), nb::arg("text").none(), "Names and types of inputs, as they are written.");
 
   nb::class_<Plan>(module, "RawPlan", "Everything that was decided about a program.")
       .def("explain", [](const Plan& plan) { return planner::explain_text(plan); })

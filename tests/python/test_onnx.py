@@ -1,0 +1,75 @@
+"""ONNX models: sizes that are open, constants, and messages that name nodes."""
+import numpy as np
+import pytest
+
+import cleave
+
+onnx = pytest.importorskip("onnx")
+
+
+@pytest.fixture
+def onnx_file(tmp_path):
+    """Writes an ONNX model of some nodes and gives its path."""
+
+    def write(nodes, inputs, outputs, name="model.onnx"):
+        kinds = {"f": onnx.TensorProto.FLOAT, "i": onnx.TensorProto.INT64}
+
+        def values(described):
+            return [onnx.helper.make_tensor_value_info(key, kinds[kind], shape) for key, (kind, shape) in described.items()]
+
+        graph = onnx.helper.make_graph([onnx.helper.make_node(*node) for node in nodes], "main", values(inputs), values(outputs))
+        model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=10)
+        onnx.save(model, tmp_path / name)
+        return tmp_path / name
+
+    return write
+
+
+def test_open_sizes_are_those_of_the_arrays(onnx_file):
+    path = onnx_file([("Relu", ["x"], ["y"])], {"x": ("f", ["batch", 3, None])}, {"y": ("f", None)})
+    model = cleave.load(path, device="none")
+    assert model.name == "model"
+    assert model.inputs == {"x": "f32[batch, 3, ?]"}
+    for shape in ((2, 3, 4), (1, 3, 1)):
+        x = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
+        np.testing.assert_array_equal(model.run({"x": x})["y"], np.maximum(x, 0))
+        assert model.outputs == {"y": f"f32[{', '.join(map(str, shape))}]"}
+    with pytest.raises(cleave.UsageError, match="batch"):
+        cleave.load(path).explain()
+    with pytest.raises(cleave.UsageError, match=r"f32\[2, 5, 4\] is given"):
+        model.run(x=np.zeros((2, 5, 4), np.float32))
+    assert "relu" in str(model.explain({"x": "f32[8, 3, 2]"}))
+
+
+def test_sizes_are_given_when_it_is_read(onnx_file):
+    path = onnx_file([("Relu", ["x"], ["y"])], {"x": ("f", ["batch", 3, None])}, {"y": ("f", None)})
+    model = cleave.load(path, dims={"batch": 2}, shapes={"x": (None, None, 5)}, device="none")
+    assert model.inputs == {"x": "f32[2, 3, 5]"}
+    assert model(np.ones((2, 3, 5), np.float32)).shape == (2, 3, 5)
+
+
+def test_constants_decide_shapes(onnx_file):
+    path = onnx_file([("Reshape", ["x", "shape"], ["y"])], {"x": ("f", [2, 3]), "shape": ("i", [2])}, {"y": ("f", None)})
+    for shape in (np.array([3, 2]), "[3, 2]"):
+        model = cleave.load(path, constants={"shape": shape}, device="none")
+        assert model.inputs == {"x": "f32[2, 3]"}
+        assert model(np.ones((2, 3), np.float32)).shape == (3, 2)
+
+
+def test_mistakes_name_the_node(onnx_file):
+    path = onnx_file([("Frobnicate", ["x"], ["y"])], {"x": ("f", [2])}, {"y": ("f", [2])})
+    with pytest.raises(cleave.UserError, match="Frobnicate"):
+        cleave.load(path)
+
+
+def test_what_is_for_onnx_alone_is_refused_elsewhere(root):
+    with pytest.raises(cleave.UsageError, match="`shapes` is for ONNX"):
+        cleave.load(root / "docs/examples/while.yaml", shapes={"x": (1,)})
+    with pytest.raises(cleave.UsageError, match="accelerator_ops"):
+        cleave.load("x.onnx", accelerator_ops="all")
+
+
+def test_only_what_onnxruntime_has_kernels_for(onnx_file):
+    path = onnx_file([("MatMul", ["x", "x"], ["y"]), ("Relu", ["y"], ["z"])], {"x": ("f", [512, 512])}, {"z": ("f", None)})
+    plan = cleave.load(path, accelerator_ops="ort-cuda-1.23").explain()
+    assert {node["op"] for node in plan.nodes} >= {"matmul", "relu"}
