@@ -1,10 +1,12 @@
 // Matrix products.
 #include "models/onnx/call.h"
+#include "models/onnx/written_out_attention.h"
 
 namespace cleave::models::onnx {
 namespace {
 
 Values matmul(Call& c) {
+  if (const std::optional<Part> attention = written_out_attention(c, c[0], c[1])) return {*attention};
   return {c("matmul", {c[0], c[1]})};
 }
 
