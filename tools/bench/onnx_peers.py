@@ -4,7 +4,7 @@
     tools/bench/onnx_models.py                              # first: makes the models
     tools/bench/onnx_peers.py --build build-ci              # the table of models
     tools/bench/onnx_peers.py --build build-ci --times      # runs of four of them against ONNX Runtime, on the same cores, in turn
-    tools/bench/onnx_peers.py --build build-ci --plans --machine h200 --machine mine.yaml --kernels ort-cuda-1.23
+    tools/bench/onnx_peers.py --build build-ci --plans --machine h200 --host calibrated.yaml --kernels ort-cuda-1.23
 
 Tables are Markdown. Results agree where they are within 1e-4 of the largest magnitude of an output, integers exactly. Exits with 1 if
 cleave fails at a model or computes something else."""
@@ -86,14 +86,14 @@ class Model:
                     worst = max(worst, distance if distance == distance else float("inf"))
             return worst, None
 
-    def plan(self, machine, placement, kernels):
-        """The document of `explain --json`, and what is wrong or None."""
-        flags = ["--machine", machine, "--placement", placement, "--device", "simulated", "--json"]
+    def plan(self, machine, kernels):
+        """The document of `explain --placement onnxruntime --json`, and what is wrong or None."""
+        flags = ["--machine", machine, "--placement", "onnxruntime", "--device", "simulated", "--json"]
         text, wrong = self.call(*self.words("explain", *flags, *(["--accelerator-ops", kernels] if kernels else [])))
         if not wrong:
             return json.loads(text), None
         told = json.loads(text)["diagnostics"] if text.startswith("{") else []
-        return None, f"{told[0]['message']} (and {len(told) - 1} more)" if told else wrong
+        return None, f"{told[0]['message']}{f' (and {len(told) - 1} more)' if len(told) > 1 else ''}" if told else wrong
 
 
 def models(asked):
@@ -169,38 +169,37 @@ def table_of_times(asked):
     return bad
 
 
-def weights_apart(plan):
-    """[(copies, bytes)] of weights, and of everything else: a weight is the same in every run."""
-    weights = {node["id"] for node in plan["nodes"] if node["op"] in ("parameter", "constant")}
-    sums = [[0, 0.0], [0, 0.0]]
-    for transfer in plan["transfers"]:
-        of = sums[transfer["node"] not in weights]
-        of[0] += 1
-        of[1] += transfer["bytes"] * transfer["frequency"]
-    return sums
+def with_host(machine, host):
+    """The text of a machine file with the host of another one."""
+    blocks = [dict(re.findall(r"^([a-z]\w*):((?:.*\n(?:[ #].*\n|\n)*))", pathlib.Path(path).read_text(encoding="utf-8"), re.MULTILINE))
+              for path in (machine, host)]
+    merged = blocks[0] | {"host": blocks[1]["host"], "provenance": " assumed\n"}
+    return "".join(f"{key}:{text}" for key, text in merged.items())
 
 
 def table_of_plans(asked):
-    """What the optimum and ONNX Runtime's rule copy, and how long their plans are predicted to take."""
-    bad = 0
+    """What ONNX Runtime's rule copies between the nodes of the file and in the program with known shapes, and what the optimum does."""
+    bad, temporary = 0, tempfile.TemporaryDirectory(prefix="cleave-onnx-")
     for machine in asked.machine:
+        if asked.host:
+            shipped = environment.ROOT / "partitioner" / "machine" / "machines" / f"{machine}.yaml"
+            path = pathlib.Path(temporary.name) / f"{pathlib.Path(machine).stem} with the host of {asked.host.stem}.yaml"
+            path.write_text(with_host(shipped if shipped.exists() else machine, asked.host), encoding="utf-8")
+            machine = str(path)
         print(f"\nMachine `{pathlib.Path(machine).stem}`{f', kernels of {asked.kernels}' if asked.kernels else ''}:\n")
-        print("| model | rule: copies, KB besides weights | MB of weights | in sum, ms | predicted, ms | optimum: copies, KB besides weights | MB of weights "
-              "| in sum, ms | predicted, ms | all on the host, ms |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
+        print("| model | nodes, on the host | rule: copies, KB | with shapes known: copies, KB | predicted, ms | optimum: copies, KB | predicted, ms "
+              "| rule / optimum | all on the host, ms |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|")
         for model in models(asked):
-            rule, wrong = model.plan(machine, asked.rule, asked.kernels)
-            best, wrong_too = model.plan(machine, "optimal", asked.kernels)
-            bad += (wrong or wrong_too) is not None
-            if wrong or wrong_too:
-                print(f"| {model.record['name']} | {wrong or wrong_too} | | | | | | | | |", flush=True)
+            plan, wrong = model.plan(machine, asked.kernels)
+            bad += wrong is not None
+            if wrong:
+                print(f"| {model.record['name']} | {wrong} | | | | | | | |", flush=True)
                 continue
-            cells = []
-            for plan in (rule, best):
-                weights, others = weights_apart(plan)
-                placed = plan["placement"]
-                cells += [f"{others[0]}, {others[1] / 1e3:.0f}", f"{weights[1] / 1e6:.1f}", milliseconds(placed["objective_seconds"]),
-                          milliseconds(placed["predicted_seconds"])]
-            host = milliseconds(best["placement"]["all_host_predicted_seconds"])
+            rule, host = plan["onnxruntime"], milliseconds(plan["placement"]["all_host_predicted_seconds"])
+            cells = [f"{rule['nodes']}, {rule['host_nodes']}", f"{len(rule['copies'])}, {rule['copied_bytes'] / 1e3:.0f}"]
+            for which in ("placed", "optimum"):
+                cells += [f"{rule[which]['copies']:.0f}, {rule[which]['bytes'] / 1e3:.0f}", milliseconds(rule[which]["predicted_seconds"])]
+            cells.append(as_ratio(rule["placed"]["predicted_seconds"] / rule["optimum"]["predicted_seconds"]))
             print(f"| {model.record['name']} | {' | '.join(cells)} | {host} |", flush=True)
     return bad
 
@@ -218,8 +217,8 @@ def main():
     parser.add_argument("--shortest", action="store_true", help="the shortest times for medians, where others use the machine too")
     parser.add_argument("--plans", action="store_true", help="plans of the optimum and of ONNX Runtime's rule")
     parser.add_argument("--machine", action="append", metavar="FILE|NAME", help="of plans; default: h200")
+    parser.add_argument("--host", type=pathlib.Path, metavar="FILE", help="of plans: take the host of this machine file, a calibrated one")
     parser.add_argument("--kernels", metavar="KERNELS", help="of plans: whose kernels the accelerator has (--accelerator-ops)")
-    parser.add_argument("--rule", default="onnxruntime", metavar="PLACEMENT", help="what the optimum is compared with")
     asked = parser.parse_args()
     asked.threads, asked.machine = asked.threads or [1, 2], asked.machine or ["h200"]
     environment.enter(asked.cache, ["numpy", "onnxruntime"])
