@@ -82,15 +82,17 @@ std::optional<Part> indices_of_largest(Call& c, const Shape& result, const Attri
   if (!places) return std::nullopt;
   const Shape x = c[0].shape();
   const std::int64_t windows = window.outs(), taps = window.taps();
-  const Part elements = c("take", {c.reshape(c[0], {x[0], x[1], window.ins()}), c.integers_constant(*places)}, {{"axis", std::int64_t{2}}});
-  const Part by_window = c.reshape(elements, {x[0], x[1], windows, taps});
-  const Part largest = c("argmax", {by_window}, {{"axis", Integers{-1}}, {"keepdims", true}});
+  const auto largest = [&] {
+    const Part flat = c.reshape(c[0], {x[0], x[1], window.ins()});
+    const Part elements = c("take", {flat, c.integers_constant(*places)}, {{"axis", std::int64_t{2}}});
+    return c("argmax", {c.reshape(elements, {x[0], x[1], windows, taps})}, {{"axis", Integers{-1}}, {"keepdims", true}});
+  };
   Integers counted = *places, channels(static_cast<std::size_t>(x[0] * x[1]));
   if (columns)
     std::transform(counted.begin(), counted.end(), counted.begin(), [&](std::int64_t place) { return by_columns(window, place); });
   for (std::size_t i = 0; i < channels.size(); ++i) channels[i] = static_cast<std::int64_t>(i) * window.ins();
   const Part table = c.reshape(c.integers_constant(counted), {1, 1, windows, taps});
-  const Part in_channel = c("take_along_axis", {table, largest});
+  const Part in_channel = taps == 1 ? table : c("take_along_axis", {table, largest()});
   return c.reshape(c.add(in_channel, c.reshape(c.integers_constant(channels), {x[0], x[1], 1, 1})), result);
 }
 
