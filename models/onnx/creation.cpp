@@ -55,6 +55,8 @@ Values eye_like(Call& c) {
   if (c[0].rank() != 2) return c.mistake(DiagnosticKind::shape, "`EyeLike` takes a matrix, not " + to_string(c[0].type()));
   const DType dtype = c.dtype("dtype").value_or(c[0].dtype());
   const std::int64_t k = c.integer("k", 0), rows = c[0].shape()[0], columns = c[0].shape()[1];
+  if (k <= -rows || k >= columns)  // beyond the matrix
+    return {c("zeros", std::initializer_list<Part>{}, {{"shape", Shape{rows, columns}}, {"dtype", dtype}})};
   if (k == 0) return {c("eye", std::initializer_list<Part>{}, {{"rows", rows}, {"columns", columns}, {"dtype", dtype}})};
   const auto counted = [&](std::int64_t start, std::int64_t stop) {
     return c("arange", std::initializer_list<Part>{}, {{"start", start}, {"stop", stop}, {"dtype", DType::i64}});

@@ -1,5 +1,6 @@
 // Elements chosen by position, and put to positions.
 #include <algorithm>
+#include <cmath>
 
 #include "models/onnx/pieces.h"
 
@@ -19,7 +20,7 @@ Values gather(Call& c) {
   if (x.count && (indices.count || x.axis == *axis)) return c.unsupported("along an axis whose size depends on data");
   Value result;
   const std::optional<Array> known = indices.part.rank() == 0 ? c.known(1) : std::nullopt;
-  if (known)
+  if (known && known->size() == 1 && std::abs(known->at(0)) < 0x1p62)
     result = Value(element(c, x.part, *axis, static_cast<std::int64_t>(known->at(0))));
   else
     result = Value(c("take", {x.part, valid_indices(c, indices)}, {{"axis", std::int64_t{*axis}}}));
@@ -90,7 +91,8 @@ Values one_hot(Call& c) {
   apart.insert(apart.begin() + *axis, 1);
   const Part hot = c("equal", {c.reshape(index, apart), reshaped(c, start, along)});
   if (zero_and_one(c, 2)) return {c.as(c[2].dtype(), hot)};
-  return {c("where", {hot, element(c, c[2], 0, 1), element(c, c[2], 0, 0)})};
+  const Part values = reshaped(c, c[2], {2});
+  return {c("where", {hot, element(c, values, 0, 1), element(c, values, 0, 0)})};
 }
 
 // --- ReverseSequence, Trilu -----------------------------------------------------------------------------------------------
@@ -122,8 +124,9 @@ Values reverse_sequence(Call& c) {
 Values trilu(Call& c) {
   const bool upper = c.flag("upper", true);
   if (c[0].rank() < 2) return c.mistake(DiagnosticKind::shape, "`Trilu` needs matrices, in the last two axes");
-  const std::optional<Array> known = c.has(1) ? c.known(1) : Array::scalar(std::int64_t{0});
-  if (known && known->size() == 1) return {c(upper ? "triu" : "tril", {c[0]}, {{"k", *known->data<std::int64_t>()}})};
+  const bool known = !c.has(1) || c.known(1).has_value();
+  const auto diagonal = c.has(1) && known ? c.known_integers(1, "what is kept") : Integers{0};
+  if (known && diagonal && diagonal->size() == 1) return {c(upper ? "triu" : "tril", {c[0]}, {{"k", diagonal->front()}})};
   const Shape shape = c[0].shape();
   const Part row = positions(c, shape[shape.size() - 2], 0, 2, DType::i64), column = positions(c, shape.back(), 1, 2, DType::i64);
   const Part kept = c(upper ? "greater_equal" : "less_equal", {c.subtract(column, row), reshaped(c, c[1], {})});

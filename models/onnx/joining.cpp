@@ -10,6 +10,7 @@ namespace {
 using Integers = std::vector<std::int64_t>;
 
 constexpr std::string_view kShape = "the shape of its result";
+constexpr std::int64_t kMostWidth = std::int64_t{1} << 31;  ///< of what is put around an axis
 
 Values concat(Call& c) {
   const std::optional<int> axis = c.axis(c.integer("axis", 1), c[0].rank());
@@ -29,21 +30,24 @@ Values concat(Call& c) {
 /// How long the parts are: as given, or equal, the last one shorter where `num_outputs` says how many there are.
 std::optional<Integers> lengths(Call& c, std::int64_t extent) {
   const auto count = static_cast<std::int64_t>(c.results());
-  const std::int64_t parts = c.integer("num_outputs", count);
+  const bool counted = c.integer("num_outputs", count) == count && count > 0;
   if (c.has(1) || c.has_attribute("split")) {
     auto given = c.integers_at(1, "split", "the shapes of its results");
-    if (given && std::accumulate(given->begin(), given->end(), std::int64_t{0}) == extent && given->size() == c.results()) return given;
-    if (given) c.mistake(DiagnosticKind::shape, "`Split`: the parts do not make up an axis of " + std::to_string(extent) + " elements");
+    if (!given) return std::nullopt;
+    std::int64_t rest = extent;
+    for (const std::int64_t length : *given) rest = length < 0 || length > rest ? -1 : rest - length;
+    if (rest == 0 && given->size() == c.results()) return given;
+    c.mistake(DiagnosticKind::shape, "`Split`: the parts do not make up an axis of " + std::to_string(extent) + " elements");
     return std::nullopt;
   }
-  const std::int64_t length = (extent + parts - 1) / std::max<std::int64_t>(parts, 1);
-  if (parts != count || length * (parts - 1) > extent || (c.version() < 18 && length * parts != extent)) {
+  const std::int64_t length = counted ? (extent + count - 1) / count : 0;
+  if (!counted || length * (count - 1) > extent || (c.version() < 18 && length * count != extent)) {
     c.mistake(DiagnosticKind::shape,
               "`Split`: an axis of " + std::to_string(extent) + " elements has no " + std::to_string(count) + " parts");
     return std::nullopt;
   }
-  Integers result(static_cast<std::size_t>(parts), length);
-  result.back() = extent - length * (parts - 1);
+  Integers result(static_cast<std::size_t>(count), length);
+  result.back() = extent - length * (count - 1);
   return result;
 }
 
@@ -77,10 +81,12 @@ Values tile(Call& c) {
 Values tile_axis(Call& c) {
   const auto times = c.known_integers(1, kShape), along = c.known_integers(2, kShape);
   if (!times || !along) return c.poison();
-  const std::optional<int> axis = c.axis(along->at(0), c[0].rank());
+  if (times->size() != 1 || along->size() != 1)
+    return c.mistake(DiagnosticKind::shape, "`Tile` takes one number of repetitions and one axis");
+  const std::optional<int> axis = c.axis(along->front(), c[0].rank());
   if (!axis) return c.poison();
   Integers repeats(c[0].shape().size(), 1);
-  repeats[static_cast<std::size_t>(*axis)] = times->at(0);
+  repeats[static_cast<std::size_t>(*axis)] = times->front();
   return {c("tile", {c[0]}, {{"repetitions", repeats}})};
 }
 
@@ -109,7 +115,10 @@ std::optional<Integers> widths(Call& c) {
     widths[2 * axis] = (*pads)[i];
     widths[2 * axis + 1] = (*pads)[axes->size() + i];
   }
-  return widths;
+  if (std::all_of(widths.begin(), widths.end(), [](std::int64_t width) { return width >= -kMostWidth && width <= kMostWidth; }))
+    return widths;
+  c.mistake(DiagnosticKind::shape, "`Pad`: the result would be too large");
+  return std::nullopt;
 }
 
 /// Cuts off where widths are negative, and makes these 0.
@@ -156,6 +165,8 @@ Part with_own(Call& c, Part x, const Integers& widths, const std::string& mode) 
     const std::int64_t extent = x.shape()[static_cast<std::size_t>(axis)];
     if (before == 0 && behind == 0) continue;
     if (extent == 0) return c.error(DiagnosticKind::shape, "`Pad` has no elements to put around axis " + std::to_string(axis));
+    constexpr std::int64_t kMostPlaces = 1 << 24;
+    if (before + extent + behind > kMostPlaces) return c.error(DiagnosticKind::shape, "`Pad`: the result would be too large");
     Integers places;
     for (std::int64_t i = -before; i < extent + behind; ++i) places.push_back(source(mode, i, extent));
     x = c("take", {x, c.integers_constant(places)}, {{"axis", std::int64_t{axis}}});
@@ -186,6 +197,7 @@ Values center_crop_pad(Call& c) {
   Integers widths(2 * all.size(), 0);
   for (std::size_t i = 0; i < axes->size(); ++i) {
     const auto axis = static_cast<std::size_t>((*axes)[i]);
+    if ((*wanted)[i] < 0) return c.mistake(DiagnosticKind::shape, "`CenterCropPad` to a negative extent");
     const std::int64_t more = (*wanted)[i] - c[0].shape()[axis];
     widths[2 * axis] = more / 2;
     widths[2 * axis + 1] = more - more / 2;

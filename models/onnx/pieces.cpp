@@ -19,11 +19,12 @@ Part window(Call& c, const Part& x, int axis, std::int64_t from, std::int64_t to
 }  // namespace
 
 Part piece(Call& c, const Part& x, int axis, std::int64_t from, std::int64_t to) {
+  if (x.operand().poisoned()) return x;
   return from == 0 && to == x.shape()[static_cast<std::size_t>(axis)] ? x : window(c, x, axis, from, to, {});
 }
 
 Part element(Call& c, const Part& x, int axis, std::int64_t at) {
-  return window(c, x, axis, at, at + 1, {axis});
+  return x.operand().poisoned() ? x : window(c, x, axis, at, at + 1, {axis});
 }
 
 Part reshaped(Call& c, const Part& x, Shape shape) {
@@ -31,6 +32,7 @@ Part reshaped(Call& c, const Part& x, Shape shape) {
 }
 
 Part permuted(Call& c, const Part& x, const Integers& order) {
+  if (x.operand().poisoned()) return x;
   Integers swapped(order.size());
   std::iota(swapped.begin(), swapped.end(), 0);
   if (order == swapped) return x;
@@ -40,6 +42,7 @@ Part permuted(Call& c, const Part& x, const Integers& order) {
 }
 
 Part moved_axis(Call& c, const Part& x, int from, int to) {
+  if (x.operand().poisoned()) return x;
   Integers order(static_cast<std::size_t>(x.rank()));
   std::iota(order.begin(), order.end(), 0);
   order.erase(order.begin() + from);
@@ -55,7 +58,7 @@ std::int64_t product(const Shape& shape, std::size_t from, std::size_t to) {
 
 Value bounded(Call& c, const Part& padded, const Part& count, int axis) {
   const std::optional<Array> known = c.known(Value(count));
-  if (known)
+  if (known && !padded.operand().poisoned())
     return piece(c, padded, axis, 0, std::min(static_cast<std::int64_t>(known->at(0)), padded.shape()[static_cast<std::size_t>(axis)]));
   Value value(padded);
   value.count = count;

@@ -26,7 +26,11 @@ const Values* items(Call& c, std::size_t i) {
 std::optional<std::ptrdiff_t> place(Call& c, std::size_t i, std::size_t size, std::size_t absent) {
   if (!c.has(i)) return static_cast<std::ptrdiff_t>(absent);
   const auto given = c.known_integers(i, "which item is meant");
-  if (!given || given->size() != 1) return std::nullopt;
+  if (!given) return std::nullopt;
+  if (given->size() != 1) {
+    c.mistake(DiagnosticKind::shape, "`" + std::string(c.op()) + "` takes one place");
+    return std::nullopt;
+  }
   const auto count = static_cast<std::int64_t>(size);
   const std::int64_t at = given->front() < 0 ? given->front() + static_cast<std::int64_t>(c.value(0).sequence->size()) : given->front();
   if (at >= 0 && at < count) return static_cast<std::ptrdiff_t>(at);
@@ -84,12 +88,16 @@ Values split(Call& c) {
   if (!axis || !given) return c.poison();
   const std::int64_t extent = c[0].shape()[static_cast<std::size_t>(*axis)];
   const bool equal = !c.has(1) || c[1].rank() == 0;
+  if (given->empty() && equal) return c.mistake(DiagnosticKind::shape, "`SplitToSequence` is given no length");
   if (equal && given->front() < 1) return c.mistake(DiagnosticKind::value, "`SplitToSequence` into parts of no elements");
+  constexpr std::int64_t kMostItems = 1 << 16;
+  if (equal && (extent - 1) / given->front() >= kMostItems) return c.unsupported("into so many parts");
   Values parts;
   std::int64_t from = 0;
   for (std::size_t i = 0; equal ? from < extent : i < given->size(); ++i) {
-    const std::int64_t to = equal ? std::min(from + given->front(), extent) : from + (*given)[i];
-    if (to < from || to > extent) break;
+    const std::int64_t length = equal ? std::min(given->front(), extent - from) : (*given)[i];
+    const std::int64_t to = length < 0 || length > extent - from ? -1 : from + length;
+    if (to < 0) break;
     parts.emplace_back(keepdims ? piece(c, c[0], *axis, from, to) : element(c, c[0], *axis, from));
     from = to;
   }

@@ -38,6 +38,9 @@ Values reshape_bounded(Call& c, const Shape& wanted) {
   const auto axis = static_cast<std::size_t>(x.axis);
   const auto open = static_cast<std::size_t>(std::find(wanted.begin(), wanted.end(), -1) - wanted.begin());
   if (open == wanted.size()) return c.unsupported("of a value whose size depends on data to a fixed size");
+  Shape others = wanted;
+  others[open] = 1;
+  if (!checked_bytes({DType::boolean, others})) return c.mistake(DiagnosticKind::shape, "`Reshape` to " + to_string(wanted));
   const std::int64_t inner = product(given, axis + 1, given.size()), new_inner = product(wanted, open + 1, wanted.size());
   const bool in_front = product(given, 0, axis) == 1 && product(wanted, 0, open) == 1;
   const bool same = product(given, 0, axis) == product(wanted, 0, open) && inner == new_inner;
@@ -140,7 +143,8 @@ struct Blocks {
 std::optional<Blocks> blocks(Call& c) {
   const std::string mode = c.text("mode", "DCR");
   const Blocks found{c.integer("blocksize", 0), mode == "CRD"};
-  if (found.edge > 0 && (mode == "DCR" || mode == "CRD") && c[0].rank() == 4) return found;
+  constexpr std::int64_t kMostEdge = 1 << 16;
+  if (found.edge > 0 && found.edge <= kMostEdge && (mode == "DCR" || mode == "CRD") && c[0].rank() == 4) return found;
   c.mistake(DiagnosticKind::value,
             "`" + std::string(c.op()) + "` takes images [n, channels, height, width], a `blocksize` above 0, and `mode` DCR or CRD");
   return std::nullopt;

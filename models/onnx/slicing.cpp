@@ -20,16 +20,31 @@ struct Place {
 
   [[nodiscard]] std::optional<std::int64_t> before(const Place& other) const {
     const bool comparable = base == other.base && (!base.valid() || element == other.element);
-    return comparable ? std::optional(other.offset - offset) : std::nullopt;
+    std::int64_t distance = 0;
+    if (!comparable || __builtin_sub_overflow(other.offset, offset, &distance)) return std::nullopt;
+    return distance;
   }
 };
 
+/// An element of integers; of a vector of one it is that one.
+std::int64_t integer_at(const Array& array, std::int64_t at) {
+  std::int64_t number = 0;
+  dispatch(array.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_integral_v<T>) number = static_cast<std::int64_t>(array.data<T>()[std::min(at, array.size() - 1)]);
+  });
+  return number;
+}
+
 /// Element `at` of a value, seen through conversions, shapes, and sums with what is known.
 Place place_of(Call& c, ValueId value, std::int64_t at) {
-  std::int64_t offset = 0;
+  std::int64_t offset = 0;  // wraps, as the program's integers do
+  const auto moved = [&](std::int64_t by) {
+    offset = static_cast<std::int64_t>(static_cast<std::uint64_t>(offset) + static_cast<std::uint64_t>(by));
+    return offset;
+  };
   while (true) {
-    if (const std::optional<Array> known = c.known(Value(Part(c.tracer(), value))))
-      return {{}, 0, offset + static_cast<std::int64_t>(known->at(std::min(at, known->size() - 1)))};
+    if (const std::optional<Array> known = c.known(Value(Part(c.tracer(), value)))) return {{}, 0, moved(integer_at(*known, at))};
     const Node& node = c.tracer().graph().producer(value);
     const std::string_view op = node.op ? std::string_view(node.op->name) : std::string_view();
     const auto& inputs = node.inputs;
@@ -44,9 +59,8 @@ Place place_of(Call& c, ValueId value, std::int64_t at) {
       const auto known = [&](std::size_t i) { return c.known(Value(Part(c.tracer(), inputs[i]))); };
       const std::optional<Array> second = known(1), first = op == "add" && !second ? known(0) : std::nullopt;
       if (!first && !second) return {value, at, offset};
-      const Array& term = second ? *second : *first;
-      const auto size = static_cast<std::int64_t>(term.at(std::min(at, term.size() - 1)));
-      offset += op == "add" ? size : -size;
+      const std::int64_t term = integer_at(second ? *second : *first, at);
+      moved(op == "add" ? term : static_cast<std::int64_t>(-static_cast<std::uint64_t>(term)));
       value = inputs[second ? 0 : 1];
       at = std::min(at, values[value].type.elements() - 1);
     } else {

@@ -41,6 +41,7 @@ Values top_k(Call& c) {
   Parts results;
   if (largest) {
     results = c.all("top_k", Parts{x}, {{"k", given->front()}});
+    if (results.size() != 2) return c.poison();
   } else {  // by the order of all, as NaN is the largest here too
     const std::int64_t extent = x.shape().back();
     if (given->front() < 0 || given->front() > extent)
@@ -58,7 +59,8 @@ Values nonzero(Call& c) {
   const bool scalar = c[0].rank() == 0;
   const Part x = scalar ? c.reshape(c[0], {1}) : c[0];
   const Parts results = c.all("nonzero", Parts{x}, {{"size", capacity(c, x.type().elements())}});
-  return {bounded(c, scalar ? piece(c, results[0], 0, 0, 0) : results[0], results.back(), 1)};
+  if (results.size() != 2) return c.poison();
+  return {bounded(c, scalar ? piece(c, results[0], 0, 0, 0) : results[0], results[1], 1)};
 }
 
 Values compress(Call& c) {
@@ -70,7 +72,8 @@ Values compress(Call& c) {
     return c.mistake(DiagnosticKind::shape,
                      "`Compress` takes a vector of conditions that is no longer than the axis, not " + to_string(c[1].type()));
   const Parts places = c.all("nonzero", Parts{c[1]}, {{"size", capacity(c, c[1].shape()[0])}});
-  const Value chosen = bounded(c, element(c, places[0], 0, 0), places.back(), 0);
+  if (places.size() != 2) return c.poison();
+  const Value chosen = bounded(c, element(c, places[0], 0, 0), places[1], 0);
   Value result(take(c, x, chosen.part, *axis));
   result.count = chosen.count;
   result.axis = *axis;
@@ -91,7 +94,8 @@ Values non_max_suppression(Call& c) {
                         {"center_point_box", by_center}};
   if (!least->empty()) attributes.set("score_threshold", least->front());
   const Parts results = c.all("non_max_suppression", Parts{c[0], c[1]}, std::move(attributes));
-  return {found(c, results[0], results.back(), 0)};
+  if (results.size() != 2) return c.poison();
+  return {found(c, results[0], results[1], 0)};
 }
 
 // --- Unique ----------------------------------------------------------------------------------------------------------------------------
@@ -151,6 +155,7 @@ Values unique(Call& c) {
   if (x.type().elements() == 0) return c.unsupported("of no elements");
   if (!given && sorted && !c.wants(1) && !c.wants(2) && !c.wants(3)) {
     const Parts results = c.all("unique", Parts{x});
+    if (results.size() != 2) return c.poison();
     return {found(c, results[0], results[1], 0)};
   }
   const Groups groups = groups_of(c, c.reshape(moved_axis(c, x, *axis, 0), {count, x.type().elements() / count}), sorted);

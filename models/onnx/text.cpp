@@ -67,6 +67,9 @@ Values tf_idf(Call& c) {
     return c.mistake(DiagnosticKind::shape, "`TfIdfVectorizer` takes a vector or rows of words, and one place and weight for each n-gram");
   const bool vector = c[0].rank() == 1;
   const Part x = c.as(DType::i64, vector ? c.reshape(c[0], {1, c[0].shape()[0]}) : c[0]);
+  constexpr std::int64_t kMostColumns = 1 << 30;
+  if (std::any_of(places.begin(), places.end(), [](std::int64_t place) { return place < 0 || place >= kMostColumns; }))
+    return c.mistake(DiagnosticKind::value, "`TfIdfVectorizer`: an n-gram has no place in the result");
   const std::int64_t width = places.empty() ? 0 : *std::max_element(places.begin(), places.end()) + 1;
   Part result = c("zeros", std::initializer_list<Part>{}, {{"shape", Shape{x.shape()[0], width}}});
   for (const Pool& pool : all) {

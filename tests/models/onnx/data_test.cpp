@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "executor/check/reference.h"
 #include "graph/base/diagnostic_text.h"
@@ -185,6 +186,27 @@ TEST(OnnxData, FindsTheSmallestWithNaNLast) {
                   .results = {"y", "places"}};
   EXPECT_EQ(results(file, {{"v", Array::of<float>({4}, {3, std::nanf(""), 1, 1})}}),
             (Texts{{"y", "[1.0, 1.0, 3.0]"}, {"places", "[2, 3, 0]"}}));
+}
+
+TEST(OnnxData, RefusesNumbersFarOutside) {
+  const auto refused = [](std::string_view op, const Message& number, const std::vector<Message>& attributes = {}) {
+    const std::string text =
+        said({.nodes = {node(op, {"x", "number"}, {"y"}, {.name = "n", .attributes = attributes})}, .initializers = {number}});
+    return text.starts_with("m.onnx: node n (" + std::string(op) + "): error: ") ? std::string() : text;
+  };
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max(), kLeast = std::numeric_limits<std::int64_t>::min();
+  for (const std::int64_t number : {kMost, kLeast}) {
+    EXPECT_EQ(refused("TopK", int64s("number", {1}, {number})), "");
+    EXPECT_EQ(refused("Pad", int64s("number", {4}, {0, 1, number, number})), "");
+    EXPECT_EQ(refused("Pad", int64s("number", {4}, {0, 1 << 30, 0, 0}), {text("mode", "wrap")}), "");
+    EXPECT_EQ(refused("Gather", int64s("number", {}, {number})), "");
+    EXPECT_EQ(refused("Split", int64s("number", {1}, {number})), "");
+    EXPECT_EQ(refused("CumSum", int64s("number", {}, {number})), "");
+    EXPECT_EQ(refused("Tile", int64s("number", {2}, {number, number})), "");
+    EXPECT_EQ(refused("Unsqueeze", int64s("number", {1}, {number})), "");
+    EXPECT_EQ(refused("SplitToSequence", int64s("number", {2}, {1, number})), "");
+    EXPECT_EQ(refused("CenterCropPad", int64s("number", {2}, {number, 1})), "");
+  }
 }
 
 TEST(OnnxData, TakesAxesAsAttributesAndAsOperands) {
