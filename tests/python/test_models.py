@@ -122,7 +122,7 @@ def test_an_unknown_option_is_a_type_error(root):
 
 
 def test_a_warning_is_shown_once_where_it_belongs(root):
-    model = cleave.load(root / "docs/examples/round_trip.yaml", dims={"n": 128})
+    model = cleave.load(root / "docs/examples/round_trip.yaml", dims={"n": 128}, device="simulated")
     with warnings.catch_warnings(record=True) as shown:
         warnings.simplefilter("always")
         model.compile(placement="accelerator")
@@ -131,6 +131,17 @@ def test_a_warning_is_shown_once_where_it_belongs(root):
     assert warning.category is cleave.PlacementWarning
     assert warning.lineno == 10 and warning.filename.endswith("round_trip.yaml")
     assert "-Wround-trip" in str(warning.message)
+
+
+def test_the_simulated_accelerator_is_told_of_once(root, monkeypatch):
+    monkeypatch.setattr("cleave._model._told_of_simulation", False)
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.simplefilter("always")
+        for _ in range(2):
+            cleave.trace(lambda x: x @ x, "f32[512, 512]", placement="accelerator").compile()
+        cleave.trace(lambda x: x + 1, "f32[4]").compile()
+    if shown:  # not on a machine with a GPU
+        assert [str(each.message).split(":")[0] for each in shown] == ["there is no GPU"]
 
 
 def test_limits_are_errors_of_a_run_and_not_of_explain(model_file):

@@ -71,5 +71,6 @@ def test_what_is_for_onnx_alone_is_refused_elsewhere(root):
 
 def test_only_what_onnxruntime_has_kernels_for(onnx_file):
     path = onnx_file([("MatMul", ["x", "x"], ["y"]), ("Relu", ["y"], ["z"])], {"x": ("f", [512, 512])}, {"z": ("f", None)})
-    plan = cleave.load(path, accelerator_ops="ort-cuda-1.23").explain()
-    assert {node["op"] for node in plan.nodes} >= {"matmul", "relu"}
+    for options in ({"accelerator_ops": "ort-cuda-1.23"}, {"placement": "onnxruntime"}):
+        plan = cleave.load(path, **options).explain()
+        assert {node["op"]: node["on"] for node in plan.nodes}["relu"] == ["accelerator:0"]

@@ -287,7 +287,7 @@ class Model:
                 if executable is None:
                     executable = _cleave.compile(program, options.given)
                     self._executables[key] = executable
-                    _warn(executable)
+                    _warn(executable, options)
         return executable
 
     def _bound(self, declared: Mapping[str, Type]) -> dict[str, Type]:
@@ -375,7 +375,15 @@ def _type_of(value: Any, wanted: Type | None) -> Type:
     return Type(dtype, array.shape)
 
 
-def _warn(executable: _cleave.Executable) -> None:
+_told_of_simulation = False
+
+
+def _warn(executable: _cleave.Executable, options: Options) -> None:
+    global _told_of_simulation
+    if executable.simulates and "device" not in options.given and not _told_of_simulation:
+        _told_of_simulation = True
+        warnings.warn("there is no GPU: runs on the simulated accelerator, whose results are real and whose times are not; "
+                      "device=\"none\" runs on this machine alone", PlacementWarning, stacklevel=6)
     for diagnostic in executable.diagnostics:
         if diagnostic.severity in ("warning", "remark"):
             text = f"{diagnostic.message} [-W{diagnostic.kind}]"
@@ -454,7 +462,8 @@ def load(path: str | os.PathLike[str], *, dims: Mapping[str, int] | None = None,
     `dims`: sizes by name, `{"batch": 64}`, for all runs; else they follow from the arrays of each run. `seed`: added to every seed of the
     model. For ONNX: `shapes` of inputs, `{"x": (1, None, 224)}`; `constants`, inputs that are the same in every run and may decide sizes,
     as an array, a value as the command line has it, or the path of an .npy file; `bounds`, how large a result can become whose size depends
-    on data, by node; `accelerator_ops="ort-cuda-1.23"`: only what ONNX Runtime 1.23 has CUDA kernels for is placed on the accelerator.
+    on data, by node; `accelerator_ops="ort-cuda-1.23"`: only what ONNX Runtime 1.23 has CUDA kernels for is placed on the accelerator;
+    `placement="onnxruntime"`: nodes are placed as it places them.
 
     Options are those of `Model.run`, for all runs that say nothing else; `warn=["no-round-trip", "error"]` are flags -W… of the command
     line. Mistakes in the model are a cleave.Error, all of them at once, each at its line. Loads no library; only runs do.
@@ -472,7 +481,10 @@ def load(path: str | os.PathLike[str], *, dims: Mapping[str, int] | None = None,
         return _loaded(_Yaml(name, None, seed), dict(dims or {}), options)
     if accelerator_ops not in ("cleave", "ort-cuda-1.23"):
         raise UsageError(f"error: no accelerator_ops `{accelerator_ops}`: cleave or ort-cuda-1.23")
-    onnx = _Onnx(name, {**own, "accelerator_ops": accelerator_ops, "dims": dict(dims or {})}, seed)
+    pins = "cleave" if accelerator_ops == "cleave" else "kernels"
+    if placement == "onnxruntime":
+        pins, options = "placement", options.over({"placement": "accelerator"})
+    onnx = _Onnx(name, {**own, "pins": pins, "dims": dict(dims or {})}, seed)
     return _loaded(onnx, dict(dims or {}), options)
 
 

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <mutex>
 
+#include "executor/api/back_ends.h"
 #include "executor/api/executable.h"
 #include "tools/python/module/arrays.h"
 #include "tools/python/module/errors.h"
@@ -177,7 +178,12 @@ class PythonRun {
 
 class PythonExecutable {
  public:
-  explicit PythonExecutable(Executable executable) : executable_(std::move(executable)) {
+  PythonExecutable(Executable executable, bool simulated) : executable_(std::move(executable)) {
+    const auto& devices = executable_->plan().program.devices;
+    for (std::size_t d = 1; d < devices.size() && simulated; ++d) {
+      const std::vector<planner::Block>& blocks = devices[DeviceId(d)].blocks;
+      simulates_ = simulates_ || (!blocks.empty() && !blocks[0].steps.empty());
+    }
     const Graph& graph = *executable_->plan().graph;
     for (const Node& node : graph.nodes)
       if (node.kind == NodeKind::input || node.kind == NodeKind::parameter) {
@@ -221,6 +227,8 @@ class PythonExecutable {
       return shortest.count();
     });
   }
+  /// Whether some of it runs on the simulated accelerator.
+  [[nodiscard]] bool simulates() const { return simulates_; }
   [[nodiscard]] DiagnosticList diagnostics() const { return to_list(executable_->diagnostics()); }
 
  private:
@@ -240,6 +248,7 @@ class PythonExecutable {
   }
 
   Released<Executable> executable_;
+  bool simulates_ = false;
   std::map<std::string, TensorType> types_;
 };
 
@@ -248,7 +257,10 @@ PythonExecutable* compile_program(const Program& program, nb::handle options) {
   Diagnostics diagnostics;
   Result<Executable> executable =
       without_gil([&] { return compile(*program.graph, chosen, [&](const Diagnostic& diagnostic) { diagnostics.add(diagnostic); }); });
-  if (executable) return new PythonExecutable(*std::move(executable));
+  if (executable) {
+    const Result<runtime::ExecutorSetup> setup = runtime::choose_device(chosen.device, chosen.executor);
+    return new PythonExecutable(*std::move(executable), setup && setup->back_end.simulates);
+  }
   if (diagnostics.has_errors()) raise(diagnostics);
   raise(executable.error());
 }
@@ -268,6 +280,7 @@ void bind_execution(nb::module_& module) {
            nb::sig("def run(self, inputs: object, out: object | None) -> typing.Any"))
       .def("submit", &PythonExecutable::submit, nb::arg("inputs"), nb::sig("def submit(self, inputs: object) -> RawRun | None"))
       .def("shortest_run", &PythonExecutable::shortest_run, nb::arg("inputs"), nb::arg("count"))
+      .def_prop_ro("simulates", &PythonExecutable::simulates)
       .def_prop_ro("diagnostics", &PythonExecutable::diagnostics);
   module.def("compile", &compile_program, nb::rv_policy::take_ownership, nb::arg("program"), nb::arg("options"));
 }
