@@ -49,6 +49,18 @@ class Walk {
     return otherwise && *otherwise == 0 && shape(choice->inputs[2]) == shape(value) ? std::optional(choice->inputs[2]) : std::nullopt;
   }
 
+  /// Whether the mask is known, and leaves something in every row.
+  [[nodiscard]] bool leaves_all_rows(ValueId mask) const {
+    const std::optional<Array> known = shape(mask).empty() ? std::nullopt : c_.known(Value(part(mask)));
+    const std::int64_t row = known ? shape(mask).back() : 0;
+    for (std::int64_t at = 0; known && at < known->size(); at += row) {
+      bool left = false;
+      for (std::int64_t i = at; i < at + row; ++i) left = left || std::isfinite(known->at(i));
+      if (!left) return false;
+    }
+    return known.has_value();
+  }
+
   /// The matrices that were transposed into `value`, [.., n, m]: the same in the form [.., m, n]; leading axes may have been joined for it.
   [[nodiscard]] std::optional<ValueId> transposed(ValueId value) const {
     const Shape wanted = shape(value);
@@ -59,8 +71,14 @@ class Walk {
     for (std::size_t i = 0; i < rank; ++i) swapped[i] = static_cast<std::int64_t>(i);
     if (rank >= 2) std::swap(swapped[rank - 1], swapped[rank - 2]);
     const Node* turned = made_by(value, "transpose");
-    if (const Node* permuted = made_by(value, "permute_dims"))
-      if (permuted->attributes.get<std::vector<std::int64_t>>("axes") == swapped) turned = permuted;
+    if (const Node* permuted = made_by(value, "permute_dims")) {
+      auto axes = permuted->attributes.get<std::vector<std::int64_t>>("axes");
+      if (axes != swapped) {  // heads and matrices moved in one: the heads still have to be
+        std::swap(axes[rank - 1], axes[rank - 2]);
+        return c_("permute_dims", {part(permuted->inputs[0])}, {{"axes", std::move(axes)}}).operand().value;
+      }
+      turned = permuted;
+    }
     if (!turned) return std::nullopt;
     ValueId source = turned->inputs[0];
     if (const Node* joined = made_by(source, "reshape"); joined && same_matrices(shape(joined->inputs[0]), shape(source)))
@@ -93,7 +111,8 @@ std::optional<Found> find(const Walk& walk, ValueId weights) {
   ValueId scores = softmax->inputs[0];
   if (const Node* sum = walk.made_by(scores, "add")) {
     // Softmax of a row that a mask takes away as a whole is NaN; attention gives zeros, as the guard does.
-    if (!inside || walk.shape(sum->inputs[0]) != walk.shape(scores)) return std::nullopt;
+    if (!inside && !walk.leaves_all_rows(sum->inputs[1])) return std::nullopt;
+    if (walk.shape(sum->inputs[0]) != walk.shape(scores)) return std::nullopt;
     found.mask = sum->inputs[1];
     scores = sum->inputs[0];
   }

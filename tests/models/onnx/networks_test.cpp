@@ -2,7 +2,7 @@
 // made of a node, and what is refused.
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <limits>
 
 #include "executor/check/reference.h"
 #include "graph/base/diagnostic_text.h"
@@ -33,7 +33,7 @@ Message counting(std::string_view name, std::initializer_list<std::int64_t> shap
   return floats(name, shape, values);
 }
 
-struct Node {
+struct OneNode {
   std::string_view op;
   std::int64_t version = 18;
   std::vector<Message> operands, attributes, inputs;  ///< operands are initializers; inputs have no values
@@ -41,7 +41,7 @@ struct Node {
   std::vector<std::string_view> results = {"y"};
 };
 
-Graph read(const Node& of) {
+Graph read(const OneNode& of) {
   std::vector<Message> outputs;
   for (const std::string_view name : of.results) outputs.push_back(untyped(name));
   const GraphParts parts{{node(of.op, of.names, of.results, {.name = "n", .attributes = of.attributes})}, of.inputs, outputs, of.operands};
@@ -50,11 +50,11 @@ Graph read(const Node& of) {
   return graph;
 }
 
-std::string said(const Node& of) {
+std::string said(const OneNode& of) {
   return to_text(read(of).diagnostics, {.color = false, .source = false});
 }
 
-std::vector<Array> results(const Node& of) {
+std::vector<Array> results(const OneNode& of) {
   const Graph graph = read(of);
   if (!graph.ok())
     return ADD_FAILURE() << to_text(graph.diagnostics, {.color = false, .source = false}), std::vector<Array>(of.results.size());
@@ -65,12 +65,12 @@ std::vector<Array> results(const Node& of) {
   return arrays;
 }
 
-std::string result(const Node& of) {
+std::string result(const OneNode& of) {
   return to_string(results(of)[0]);
 }
 
 /// How often an operation stands in the part of the program that its outputs need.
-int count(const Node& of, std::string_view op) {
+int count(const OneNode& of, std::string_view op) {
   const Graph graph = read(of);
   int found = 0;
   for (const auto& each : graph.nodes) found += each.kind == NodeKind::operation && each.op->name == op ? 1 : 0;
@@ -81,31 +81,31 @@ int count(const Node& of, std::string_view op) {
 // ------------------------------------------------------------------------------------------------------------------------
 
 TEST(OnnxNetworks, SoftmaxBeforeVersion13IsOverAllAxesFromOneOn) {
-  Node softmax{.op = "Softmax", .version = 11, .operands = {floats("x", {1, 2, 2}, {0, 0, 0, 0})}};
+  OneNode softmax{.op = "Softmax", .version = 11, .operands = {floats("x", {1, 2, 2}, {0, 0, 0, 0})}};
   EXPECT_EQ(result(softmax), "[[[0.25, 0.25], [0.25, 0.25]]]");
   softmax.version = 13;
   EXPECT_EQ(result(softmax), "[[[0.5, 0.5], [0.5, 0.5]]]");
-  const Node hardmax{.op = "Hardmax", .version = 11, .operands = {floats("x", {1, 2, 2}, {0, 3, 1, 2})}};
+  const OneNode hardmax{.op = "Hardmax", .version = 11, .operands = {floats("x", {1, 2, 2}, {0, 3, 1, 2})}};
   EXPECT_EQ(result(hardmax), "[[[0.0, 1.0], [0.0, 0.0]]]");
 }
 
 TEST(OnnxNetworks, GroupNormalizationBeforeVersion21ScalesByGroup) {
-  const Node node{.op = "GroupNormalization",
-                  .version = 18,
-                  .operands = {floats("x", {1, 4, 1}, {-1, 1, -1, 1}), floats("s", {2}, {1, 10}), floats("b", {2}, {0, 100})},
-                  .attributes = {integer("num_groups", 2), number("epsilon", 0)},
-                  .names = {"x", "s", "b"}};
+  const OneNode node{.op = "GroupNormalization",
+                     .version = 18,
+                     .operands = {floats("x", {1, 4, 1}, {-1, 1, -1, 1}), floats("s", {2}, {1, 10}), floats("b", {2}, {0, 100})},
+                     .attributes = {integer("num_groups", 2), number("epsilon", 0)},
+                     .names = {"x", "s", "b"}};
   EXPECT_EQ(result(node), "[[[-1.0], [1.0], [90.0], [110.0]]]");
 }
 
 TEST(OnnxNetworks, BatchNormalizationOfVersion9TrainsWhereItGivesStatistics) {
-  Node node{.op = "BatchNormalization",
-            .version = 9,
-            .operands = {floats("x", {2, 1}, {1, 3}), floats("s", {1}, {1}), floats("b", {1}, {0}), floats("m", {1}, {10}),
-                         floats("v", {1}, {4})},
-            .attributes = {number("epsilon", 0), number("momentum", 0.5)},
-            .names = {"x", "s", "b", "m", "v"},
-            .results = {"y", "mean", "variance", "saved_mean", "saved_variance"}};
+  OneNode node{.op = "BatchNormalization",
+               .version = 9,
+               .operands = {floats("x", {2, 1}, {1, 3}), floats("s", {1}, {1}), floats("b", {1}, {0}), floats("m", {1}, {10}),
+                            floats("v", {1}, {4})},
+               .attributes = {number("epsilon", 0), number("momentum", 0.5)},
+               .names = {"x", "s", "b", "m", "v"},
+               .results = {"y", "mean", "variance", "saved_mean", "saved_variance"}};
   const std::vector<Array> all = results(node);
   EXPECT_EQ(to_string(all[0]) + to_string(all[1]) + to_string(all[2]) + to_string(all[3]) + to_string(all[4]),
             "[[-1.0], [1.0]][6.0][2.5][2.0][1.0]");
@@ -117,7 +117,7 @@ TEST(OnnxNetworks, BatchNormalizationOfVersion9TrainsWhereItGivesStatistics) {
 }
 
 TEST(OnnxNetworks, SlopesBeforeVersion7LieAlongTheChannels) {
-  Node prelu{
+  OneNode prelu{
       .op = "PRelu", .version = 6, .operands = {floats("x", {1, 2, 2}, {-1, -1, -1, -1}), floats("s", {2}, {2, 3})}, .names = {"x", "s"}};
   EXPECT_EQ(result(prelu), "[[[-2.0, -2.0], [-3.0, -3.0]]]");
   prelu.version = 16;
@@ -130,11 +130,11 @@ TEST(OnnxNetworks, SlopesBeforeVersion7LieAlongTheChannels) {
 // --------------------------------------------------------------------------------------------------------------------------
 
 TEST(OnnxNetworks, QuantizesByBlocksOfWhichTheLastIsShort) {
-  Node node{.op = "QuantizeLinear",
-            .version = 21,
-            .operands = {floats("x", {1, 5}, {2, 4, 9, 10, -7}), floats("s", {1, 3}, {1, 2, 7}), bytes("z", kInt8, {1, 3}, {1, 0, 255})},
-            .attributes = {integer("block_size", 2)},
-            .names = {"x", "s", "z"}};
+  OneNode node{.op = "QuantizeLinear",
+               .version = 21,
+               .operands = {floats("x", {1, 5}, {2, 4, 9, 10, -7}), floats("s", {1, 3}, {1, 2, 7}), bytes("z", kInt8, {1, 3}, {1, 0, 255})},
+               .attributes = {integer("block_size", 2)},
+               .names = {"x", "s", "z"}};
   EXPECT_EQ(result(node), "[[3, 5, 4, 5, -2]]");
   node = {
       .op = "DequantizeLinear",
@@ -148,7 +148,7 @@ TEST(OnnxNetworks, QuantizesByBlocksOfWhichTheLastIsShort) {
 }
 
 TEST(OnnxNetworks, OneElementIsAScaleForAll) {
-  const Node node{
+  const OneNode node{
       .op = "QuantizeLinear", .version = 13, .operands = {floats("x", {1, 2}, {2, 4}), floats("s", {1}, {2})}, .names = {"x", "s"}};
   EXPECT_EQ(result(node), "[[1, 2]]");
 }
@@ -162,22 +162,22 @@ TEST(OnnxNetworks, SumsOfIntegerConvolutionsAreExact) {
 }
 
 TEST(OnnxNetworks, QuantizedConvolutionsScaleByChannelAndTakeABias) {
-  const Node node{.op = "QLinearConv",
-                  .version = 10,
-                  .operands = {bytes("x", kUint8, {1, 1, 2}, {11, 12}), value("xs", 1), bytes("xz", kUint8, {}, {10}),
-                               bytes("w", kInt8, {2, 1, 1}, {3, 5}), floats("ws", {2}, {1, 2}), bytes("wz", kInt8, {2}, {1, 2}),
-                               value("ys", 1), bytes("yz", kUint8, {}, {100}), raw_tensor<std::int32_t>("b", kInt32, {2}, {0, 10})},
-                  .names = {"x", "xs", "xz", "w", "ws", "wz", "ys", "yz", "b"}};
+  const OneNode node{.op = "QLinearConv",
+                     .version = 10,
+                     .operands = {bytes("x", kUint8, {1, 1, 2}, {11, 12}), value("xs", 1), bytes("xz", kUint8, {}, {10}),
+                                  bytes("w", kInt8, {2, 1, 1}, {3, 5}), floats("ws", {2}, {1, 2}), bytes("wz", kInt8, {2}, {1, 2}),
+                                  value("ys", 1), bytes("yz", kUint8, {}, {100}), raw_tensor<std::int32_t>("b", kInt32, {2}, {0, 10})},
+                     .names = {"x", "xs", "xz", "w", "ws", "wz", "ys", "yz", "b"}};
   EXPECT_EQ(result(node), "[[[102, 104], [126, 132]]]");
 }
 
 TEST(OnnxNetworks, QuantizedProductsScaleByRowAndColumn) {
-  const Node node{.op = "QLinearMatMul",
-                  .version = 10,
-                  .operands = {bytes("a", kUint8, {2, 1}, {2, 3}), floats("as", {2}, {1, 10}), bytes("az", kUint8, {2}, {1, 1}),
-                               bytes("b", kUint8, {1, 2}, {1, 2}), floats("bs", {2}, {1, 2}), bytes("bz", kUint8, {2}, {0, 0}),
-                               value("ys", 1), bytes("yz", kUint8, {}, {0})},
-                  .names = {"a", "as", "az", "b", "bs", "bz", "ys", "yz"}};
+  const OneNode node{.op = "QLinearMatMul",
+                     .version = 10,
+                     .operands = {bytes("a", kUint8, {2, 1}, {2, 3}), floats("as", {2}, {1, 10}), bytes("az", kUint8, {2}, {1, 1}),
+                                  bytes("b", kUint8, {1, 2}, {1, 2}), floats("bs", {2}, {1, 2}), bytes("bz", kUint8, {2}, {0, 0}),
+                                  value("ys", 1), bytes("yz", kUint8, {}, {0})},
+                     .names = {"a", "as", "az", "b", "bs", "bz", "ys", "yz"}};
   EXPECT_EQ(result(node), "[[1, 4], [20, 80]]");
 }
 
@@ -186,7 +186,7 @@ TEST(OnnxNetworks, QuantizedProductsScaleByRowAndColumn) {
 
 TEST(OnnxNetworks, RandomNumbersFollowSeedsAndNames) {
   const Message shape = integers("shape", {1000});
-  Node normal{.op = "RandomNormal", .attributes = {shape, number("mean", 5), number("scale", 2), number("seed", 7.5F)}, .names = {}};
+  OneNode normal{.op = "RandomNormal", .attributes = {shape, number("mean", 5), number("scale", 2), number("seed", 7.5F)}, .names = {}};
   const Array first = results(normal)[0];
   double sum = 0;
   for (std::int64_t i = 0; i < first.size(); ++i) sum += first.at(i);
@@ -200,9 +200,9 @@ TEST(OnnxNetworks, RandomNumbersFollowSeedsAndNames) {
 }
 
 TEST(OnnxNetworks, MultinomialDrawsClassesByTheirLogarithms) {
-  const Node node{.op = "Multinomial",
-                  .operands = {floats("x", {2, 3}, {-50, 0, -50, 0, -50, 0})},
-                  .attributes = {integer("sample_size", 100), number("seed", 1)}};
+  const OneNode node{.op = "Multinomial",
+                     .operands = {floats("x", {2, 3}, {-50, 0, -50, 0, -50, 0})},
+                     .attributes = {integer("sample_size", 100), number("seed", 1)}};
   const Array drawn = results(node)[0];
   ASSERT_EQ(drawn.type(), (TensorType{DType::i32, {2, 100}}));
   int last = 0;
@@ -215,7 +215,7 @@ TEST(OnnxNetworks, MultinomialDrawsClassesByTheirLogarithms) {
 }
 
 TEST(OnnxNetworks, DropoutMustKnowWhetherItDrops) {
-  const Node node{
+  const OneNode node{
       .op = "Dropout", .operands = {value("x", 1), value("r", 0.5)}, .inputs = {value_info("t", kBool, {})}, .names = {"x", "r", "t"}};
   EXPECT_EQ(said(node),
             "m.onnx: node n (Dropout): error: `Dropout` needs `t` to be known when the model is read, as whether it drops anything depends "
@@ -227,17 +227,17 @@ TEST(OnnxNetworks, DropoutMustKnowWhetherItDrops) {
 // ----------------------------------------------------------------------------------------------------------------
 
 TEST(OnnxNetworks, TransposedOperandsGoIntoTheProduct) {
-  const Node gemm{.op = "Gemm",
-                  .operands = {counting("b", {3, 2}), counting("c", {3})},
-                  .attributes = {integer("transB", 1)},
-                  .inputs = {value_info("a", kFloat, {4, 2})},
-                  .names = {"a", "b", "c"}};
+  const OneNode gemm{.op = "Gemm",
+                     .operands = {counting("b", {3, 2}), counting("c", {3})},
+                     .attributes = {integer("transB", 1)},
+                     .inputs = {value_info("a", kFloat, {4, 2})},
+                     .names = {"a", "b", "c"}};
   EXPECT_EQ(count(gemm, "transpose"), 1);
   EXPECT_EQ(count(gemm, "multiply"), 0);
   EXPECT_EQ(count(gemm, "add"), 1);
 }
 
-Node attention(std::int64_t queries, std::int64_t keys) {
+OneNode attention(std::int64_t queries, std::int64_t keys) {
   return {.op = "Attention",
           .version = 25,
           .inputs = {value_info("q", kFloat, {2, 4, queries, 8}), value_info("k", kFloat, {2, 2, keys, 8}),
@@ -246,7 +246,7 @@ Node attention(std::int64_t queries, std::int64_t keys) {
 }
 
 TEST(OnnxNetworks, AttentionIsOneOperationWhereNothingIsAskedForInside) {
-  Node node = attention(3, 3);
+  OneNode node = attention(3, 3);
   node.attributes = {integer("is_causal", 1)};
   EXPECT_EQ(count(node, "attention"), 1);
   EXPECT_EQ(count(node, "less_equal"), 0);  // by the operation's own rule
@@ -260,8 +260,69 @@ TEST(OnnxNetworks, AttentionIsOneOperationWhereNothingIsAskedForInside) {
   EXPECT_EQ(count(node, "matmul"), 2);
 }
 
+/// Attention in its parts, as PyTorch's exporter writes it: both operands scaled, the keys transposed between reshapes, NaN taken out.
+Graph attention_in_parts(bool guarded, const Message& mask, const ModelOptions& options = {}) {
+  std::vector<Message> nodes = {node("Reshape", {"k", "flat"}, {"k3"}),
+                                node("Transpose", {"k3"}, {"kt3"}, {.attributes = {integers("perm", {0, 2, 1})}}),
+                                node("Reshape", {"kt3", "whole"}, {"kt"}),
+                                node("Mul", {"q", "half"}, {"qs"}),
+                                node("Mul", {"kt", "half"}, {"ks"}),
+                                node("MatMul", {"qs", "ks"}, {"product"}),
+                                node("Add", {"product", "m"}, {"scores"}),
+                                node("Softmax", {"scores"}, {"weights"}, {.attributes = {integer("axis", -1)}}),
+                                node("IsNaN", {"weights"}, {"nan"}),
+                                node("Where", {"nan", "zero", "weights"}, {"clean"}),
+                                node("MatMul", {guarded ? "clean" : "weights", "v"}, {"y"})};
+  const GraphParts parts{.nodes = std::move(nodes),
+                         .inputs = {value_info("q", kFloat, {1, 2, 2, 2}), value_info("k", kFloat, {1, 2, 3, 2}), mask},
+                         .outputs = {untyped("y")},
+                         .initializers = {int64s("flat", {3}, {-1, 3, 2}), int64s("whole", {4}, {1, 2, 2, 3}), floats("half", {1}, {0.5}),
+                                          value("zero", 0), counting("v", {1, 2, 3, 1})}};
+  return parse_onnx(model(graph_of(parts), 20), "m.onnx", options);
+}
+
+TEST(OnnxNetworks, AttentionInPartsBecomesOneOperation) {
+  const Message mask = value_info("m", kFloat, {2, 3});
+  const Graph graph = attention_in_parts(true, mask);
+  ASSERT_TRUE(graph.ok()) << to_text(graph.diagnostics, {.color = false, .source = false});
+  const Node& result = graph.producer(graph.outputs[0].value);
+  ASSERT_EQ(result.op->name, "attention");
+  EXPECT_EQ(result.attributes.get<double>("scale"), 0.25);
+  constexpr float kNever = -std::numeric_limits<float>::infinity();
+  const auto run = runtime::run_reference(graph, {.inputs = {{"q", Array::of<float>({1, 2, 2, 2}, {0, 0, 0, 0, 0, 0, 4, 0})},
+                                                             {"k", Array::of<float>({1, 2, 3, 2}, {1, 2, 3, 4, 5, 6, 0, 9, 100, 9, 0, 9})},
+                                                             {"m", Array::of<float>({2, 3}, {0, 0, kNever, 0, 0, 0})}}});
+  ASSERT_TRUE(run) << run.error().message;
+  EXPECT_EQ(to_string(run->outputs[0].second), "[[[[1.5], [2.0]], [[4.5], [5.0]]]]");
+  // Without the guard a query that sees no key gives NaN, and `attention` zeros: it stays in parts where the mask may be such a one.
+  const auto unguarded = [&](const ModelOptions& options) {
+    const Graph made = attention_in_parts(false, mask, options);
+    return made.ok() ? made.producer(made.outputs[0].value).op->name : to_text(made.diagnostics, {.color = false, .source = false});
+  };
+  EXPECT_EQ(unguarded({}), "matmul");
+  EXPECT_EQ(unguarded({.constants = {{"m", Array::of<float>({2, 3}, {0, 0, kNever, kNever, 0, 0})}}}), "attention");
+  EXPECT_EQ(unguarded({.constants = {{"m", Array::of<float>({2, 3}, {0, 0, 0, kNever, kNever, kNever})}}}), "matmul");
+}
+
+TEST(OnnxNetworks, KeysTransposedTogetherWithTheirHeadsAreFoundToo) {
+  const GraphParts parts{
+      .nodes = {node("Transpose", {"k"}, {"kt"}, {.attributes = {integers("perm", {0, 2, 3, 1})}}), node("MatMul", {"q", "kt"}, {"scores"}),
+                node("Softmax", {"scores"}, {"weights"}), node("MatMul", {"weights", "v"}, {"y"})},
+      .inputs = {value_info("q", kFloat, {1, 2, 1, 2}), value_info("k", kFloat, {1, 3, 2, 2})},
+      .outputs = {untyped("y")},
+      .initializers = {counting("v", {1, 2, 3, 1})}};
+  const Graph graph = parse_onnx(model(graph_of(parts), 20), "m.onnx", {});
+  ASSERT_TRUE(graph.ok()) << to_text(graph.diagnostics, {.color = false, .source = false});
+  EXPECT_EQ(graph.producer(graph.outputs[0].value).op->name, "attention");
+  // The first head's query meets the third key, the second head's one the second.
+  const auto run = runtime::run_reference(graph, {.inputs = {{"q", Array::of<float>({1, 2, 1, 2}, {100, 0, 0, 100})},
+                                                             {"k", Array::of<float>({1, 3, 2, 2}, {0, 9, 9, 0, 0, 9, 9, 8, 8, 9, 9, 0})}}});
+  ASSERT_TRUE(run) << run.error().message;
+  EXPECT_EQ(to_string(run->outputs[0].second), "[[[[3.0]], [[5.0]]]]");
+}
+
 TEST(OnnxNetworks, AttentionSaysWhatDoesNotFit) {
-  Node node = attention(3, 3);
+  OneNode node = attention(3, 3);
   node.inputs[1] = value_info("k", kFloat, {2, 3, 3, 8});
   EXPECT_EQ(said(node),
             "m.onnx: node n (Attention): error: `Attention` of f32[2, 4, 3, 8], f32[2, 3, 3, 8] and f32[2, 2, 3, 8]: they have no heads "
@@ -274,10 +335,10 @@ TEST(OnnxNetworks, AttentionSaysWhatDoesNotFit) {
 }
 
 TEST(OnnxNetworks, CachesAreWrittenWhereTheyLieAndRoundAboutByIndex) {
-  Node node{.op = "TensorScatter",
-            .version = 24,
-            .operands = {floats("x", {2, 3, 1}, {0, 0, 0, 0, 0, 0}), counting("u", {2, 2, 1}), int64s("at", {2}, {0, 1})},
-            .names = {"x", "u", "at"}};
+  OneNode node{.op = "TensorScatter",
+               .version = 24,
+               .operands = {floats("x", {2, 3, 1}, {0, 0, 0, 0, 0, 0}), counting("u", {2, 2, 1}), int64s("at", {2}, {0, 1})},
+               .names = {"x", "u", "at"}};
   EXPECT_EQ(result(node), "[[[1.0], [2.0], [0.0]], [[0.0], [3.0], [4.0]]]");
   EXPECT_EQ(count(node, "dynamic_update_slice"), 2);
   node.attributes = {text("mode", "circular")};
