@@ -152,9 +152,10 @@ Integers places_of(const std::vector<Blocks>& axes, std::int64_t behind) {
 
 /// What overlaps is summed: one scattering sum to places that are known.
 Values col2im(Call& c) {
-  const auto image = c.known_integers(1, "the shape of its result"), block = c.known_integers(2, "the shape of its result");
+  const auto image = c.known_integers(1, "the shape of its result");
+  const auto block = image ? c.known_integers(2, "the shape of its result") : std::nullopt;
   const Attributes window = window_attributes(c);
-  if (!image || !block) return c.poison();
+  if (!block) return c.poison();
   const std::size_t axes = image->size();
   const auto strides = window.get_or<Integers>("strides", Integers(axes, 1)),
              dilations = window.get_or<Integers>("dilations", Integers(axes, 1)),

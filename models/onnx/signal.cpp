@@ -57,8 +57,9 @@ Values dft(Call& c) {
   const Part x = c[0];
   const Shape shape = x.shape();
   const auto wanted = c.has(1) ? known_number(c, 1, "the shape of its result") : std::nullopt;
+  if (c.has(1) && !wanted) return c.poison();
   const auto given = c.version() < 20 ? c.integer("axis", 1) : c.has(2) ? known_number(c, 2, "the axis that is transformed") : -2;
-  if ((c.has(1) && !wanted) || !given) return c.poison();
+  if (!given) return c.poison();
   const auto axis = c.axis(*given, x.rank());
   if (!axis) return c.poison();
   if (x.rank() < 2 || *axis == x.rank() - 1 || shape.back() < 1 || shape.back() > 2)
@@ -82,7 +83,7 @@ Values dft(Call& c) {
 Values stft(Call& c) {
   const bool onesided = c.flag("onesided", true);
   const auto step = known_number(c, 1, "the shape of its result");
-  const auto given = c.has(3) ? known_number(c, 3, "the shape of its result") : std::nullopt;
+  const auto given = step && c.has(3) ? known_number(c, 3, "the shape of its result") : std::nullopt;
   if (!step || (c.has(3) && !given)) return c.poison();
   const Part x = c[0].rank() == 2 ? c("expand_dims", {c[0]}, {{"axis", std::int64_t{2}}}) : c[0];
   const Shape shape = x.shape();

@@ -67,7 +67,7 @@ def _run_set(cleave, folder, case, data, device, scratch, flags):
         if unknown and unknown[1] in counts:  # nothing is padded there
             absent.add(unknown[1])
             continue
-        advised = _advised(failed.text, case, folder, given, flags) if failed.state == "error" else None
+        advised = _advised(failed.text, case, folder, given, flags)  # of several errors too: what remains at the end must be one
         if advised is None:
             return dataclasses.replace(failed, words=tuple(words), flags=tuple(flags))
         flags.append(advised)
