@@ -42,12 +42,20 @@ Part of_blocks(Call& c, const Part& blocks, const Granularity& by) {
   return c("slice", {repeated}, {{"starts", Shape(shape.size(), 0)}, {"stops", shape}});
 }
 
+/// The type that an attribute names; 0 names none.
+std::optional<DType> named_type(Call& c, const char* attribute) {
+  return c.integer(attribute, 0) == 0 ? std::nullopt : c.dtype(attribute);
+}
+/// Whether it names one that cleave lacks, which is reported.
+bool lacks_type(Call& c, const char* attribute, const std::optional<DType>& found) {
+  return !found && c.integer(attribute, 0) != 0;
+}
+
 Values quantize_linear(Call& c) {
   c.ignore({"saturate"});  // of element types that cleave lacks
-  const std::optional<DType> wanted = c.dtype("output_dtype"),
-                             precision = c.integer("precision", 0) == 0 ? std::nullopt : c.dtype("precision");
+  const std::optional<DType> wanted = named_type(c, "output_dtype"), precision = named_type(c, "precision");
   const std::optional<Granularity> by = granularity(c);
-  if (!by || (c.integer("output_dtype", 0) != 0 && !wanted)) return c.poison();
+  if (!by || lacks_type(c, "output_dtype", wanted) || lacks_type(c, "precision", precision)) return c.poison();
   Part x = is_floating(c[0].dtype()) ? c[0] : c.as(DType::f32, c[0]), scale = whole_or_vector(c, c[1]);
   const DType dtype = c.has(2) ? c[2].dtype() : wanted.value_or(DType::u8);
   if (precision) x = c.as(*precision, x), scale = c.as(*precision, scale);
@@ -63,9 +71,9 @@ Values quantize_linear(Call& c) {
 }
 
 Values dequantize_linear(Call& c) {
-  const std::optional<DType> wanted = c.dtype("output_dtype");
+  const std::optional<DType> wanted = named_type(c, "output_dtype");
   const std::optional<Granularity> by = granularity(c);
-  if (!by || (c.integer("output_dtype", 0) != 0 && !wanted)) return c.poison();
+  if (!by || lacks_type(c, "output_dtype", wanted)) return c.poison();
   const Part scale = c.as(wanted.value_or(c[1].dtype()), whole_or_vector(c, c[1]));
   if (by->block == 0) {
     Parts operands{c[0], scale};

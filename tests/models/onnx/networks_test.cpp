@@ -151,6 +151,10 @@ TEST(OnnxNetworks, OneElementIsAScaleForAll) {
   const OneNode node{
       .op = "QuantizeLinear", .version = 13, .operands = {floats("x", {1, 2}, {2, 4}), floats("s", {1}, {2})}, .names = {"x", "s"}};
   EXPECT_EQ(result(node), "[[1, 2]]");
+  OneNode without_types = node;
+  without_types.version = 23;
+  without_types.attributes = {integer("output_dtype", 0), integer("precision", 0)};
+  EXPECT_EQ(result(without_types), "[[1, 2]]");
 }
 
 TEST(OnnxNetworks, SumsOfIntegerConvolutionsAreExact) {
