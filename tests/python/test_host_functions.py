@@ -140,6 +140,11 @@ def test_a_program_that_was_read_has_lost_its_python_functions(tmp_path):
         model.run(x=1)
 
 
+def test_what_is_no_function_is_a_type_error():
+    with pytest.raises(TypeError, match="takes a function"):
+        cleave.trace(lambda x: cleave.host_call("plant", "f32[]", x), "f32[]")
+
+
 def test_a_wrong_deadline_is_a_value_error():
     with pytest.raises(ValueError, match="deadline"):
         cleave.trace(lambda x: cleave.host_call(lambda x: x, "f32[]", x, deadline=0), "f32[]")

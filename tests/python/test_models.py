@@ -180,6 +180,16 @@ def test_a_misspelt_input_is_an_unknown_name(model_file):
         cleave.load(model_file(SCALE), device="none").run(x=[1, 2, 3, 4], facto=1)
 
 
+def test_what_is_no_dict_is_a_type_error(model_file):
+    model = cleave.load(model_file(SCALE), device="none")
+    x = np.zeros(4, np.float32)
+    for wrong in (lambda: model.run(x), lambda: model.submit([x]), lambda: model.run({1: x}), lambda: model.run(x=x, out=x),
+                  lambda: model.explain(x), lambda: model.explain(device=3), lambda: model.explain(threads="2"),
+                  lambda: model.explain(warn=[1]), lambda: cleave.load("x.yaml", dims={"n": "3"})):
+        with pytest.raises(TypeError):
+            wrong()
+
+
 def test_a_missing_input_is_an_error(model_file):
     with pytest.raises(cleave.Error, match="`x`"):
         cleave.load(model_file(SCALE), device="none").run()

@@ -271,6 +271,20 @@ def test_limits_turn_a_plan_into_a_test():
         cleave.trace(lambda x: x, "f32[4]", limits={"trips": 0})
 
 
+def test_numpys_functions_of_elements_are_traced():
+    result = run(lambda x: (np.tanh(x), np.arctan2(x, 2), np.maximum(3, x), np.power(x, 2)), X)
+    for one, other in zip(result, (np.tanh(X), np.arctan2(X, 2), np.maximum(3, X), X ** 2)):
+        np.testing.assert_allclose(one, other, rtol=1e-6)
+    with pytest.raises(TypeError, match="numpy.concatenate cannot be traced; cleave.concat can"):
+        run(lambda x: np.concatenate([x, x]), X)
+    with pytest.raises(TypeError, match="numpy.spacing cannot be traced$"):
+        run(lambda x: np.spacing(x), X)
+
+
+def test_it_is_a_namespace_of_the_array_api():
+    assert run(lambda x: x.__array_namespace__().sum(x), X) == X.sum()
+
+
 def test_a_traced_function_is_part_of_another():
     @cleave.trace("f32[2]", device="none")
     def double(x):

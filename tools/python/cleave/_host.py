@@ -23,6 +23,8 @@ def host_call(function: Callable[..., Any], results: TypeLike | Sequence[TypeLik
         response = cleave.host_call(plant, "f32[256]", force, pure=True, seconds=2e-5)
     """
     owner = recorder("host_call")
+    if not callable(function):
+        raise TypeError(f"cleave: host_call(function, results, *inputs) takes a function, not {function!r}")
     place, names = statement()
     several = _several(results)
     given: Any = [] if results is None else results if several else [results]

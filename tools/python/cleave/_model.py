@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import atexit
+import operator
 import os
 import threading
 import warnings
@@ -32,13 +33,26 @@ class Options:
     @staticmethod
     def of(named: Mapping[str, Any]) -> Options:
         """From keyword arguments."""
-        given = {}
+        given: dict[str, Any] = {}
         for name, value in named.items():
             if name not in Options.NAMES:
                 raise TypeError(f"cleave: unexpected argument '{name}'")
             if value is not None:
-                given[name] = os.fspath(value) if name == "machine" else list(value) if name == "warn" else value
+                given[name] = Options._checked(name, value)
         return Options(given)
+
+    @staticmethod
+    def _checked(name: str, value: Any) -> Any:
+        if name == "threads":
+            return operator.index(value)
+        if name == "machine":
+            return os.fspath(value)
+        if name == "warn" and not isinstance(value, str):
+            value = list(value)
+        good = isinstance(value, list) and all(isinstance(flag, str) for flag in value) if name == "warn" else isinstance(value, str)
+        if not good:
+            raise TypeError(f"cleave: `{name}` is {'a list of texts' if name == 'warn' else 'a text'}, not {value!r}")
+        return value
 
     def over(self, named: Mapping[str, Any]) -> Options:
         """These, where `named` says nothing else."""
@@ -218,6 +232,8 @@ class Model:
             inputs = {**inputs, **named} if inputs else named
         elif inputs is None:
             inputs = {}
+        elif type(inputs) is not dict:
+            inputs = _by_name(inputs)
         if device is None and placement is None and machine is None and threads is None and precision is None:
             options = self._options
             usual = self._usual
@@ -233,7 +249,7 @@ class Model:
     def submit(self, inputs: Mapping[str, Any] | None = None, /, *, device: str | None = None, placement: str | None = None,
                machine: str | os.PathLike[str] | None = None, threads: int | None = None, precision: str | None = None, **named: Any) -> Run:
         """Starts a run and returns at once; takes what `run` takes. Arrays that are given must stay as they are until the run is over."""
-        given = {**(inputs or {}), **named}
+        given = {**_by_name({} if inputs is None else inputs), **named}
         options = self._options.over({"device": device, "placement": placement, "machine": machine, "threads": threads,
                                       "precision": precision})
         executable, _ = self._executable_for(given, options)
@@ -304,10 +320,10 @@ class Model:
         return type_.open
 
     def _program_of(self, inputs: Mapping[str, Any] | None, dims: Mapping[str, int] | None) -> _cleave.Program:
-        if not inputs and not dims and self._latest is not None:
+        if inputs is None and not dims and self._latest is not None:
             return self._latest
-        types = {name: Type.of(value) for name, value in (inputs or {}).items()}
-        return self._program_for(types, dict(dims or {}))
+        types = {name: Type.of(value) for name, value in _by_name({} if inputs is None else inputs).items()}
+        return self._program_for(types, _sizes(dims))
 
     def _program_for(self, types: Mapping[str, Type], dims: Mapping[str, int] | None = None) -> _cleave.Program:
         """The program for inputs of these types and dims, made now if there is none yet."""
@@ -353,6 +369,16 @@ class Model:
             if name in known and given != known[name]:
                 raise UsageError(f"error: input `{name}` of `{self.name}` is {known[name]}, but {given} is given{_advice(known[name], given)}")
         raise UsageError(f"error: the inputs of `{self.name}` have other types than it takes")
+
+
+def _by_name(inputs: Any) -> dict[str, Any]:
+    if not isinstance(inputs, Mapping):
+        raise TypeError("cleave: inputs go in by name: run({\"x\": x}) or run(x=x); in their order: model(x)")
+    return dict(inputs)
+
+
+def _sizes(dims: Mapping[str, int] | None) -> dict[str, int]:
+    return {name: operator.index(size) for name, size in (dims or {}).items()}
 
 
 def _advice(wanted: Type, given: Type) -> str:
@@ -477,20 +503,20 @@ def load(path: str | os.PathLike[str], *, dims: Mapping[str, int] | None = None,
         if given:
             raise UsageError(f"error: `{given[0]}` is for ONNX models")
         if name.endswith(".graph"):
-            return _loaded(_Graph(name, seed), dict(dims or {}), options)
-        return _loaded(_Yaml(name, None, seed), dict(dims or {}), options)
+            return _loaded(_Graph(name, seed), _sizes(dims), options)
+        return _loaded(_Yaml(name, None, seed), _sizes(dims), options)
     if accelerator_ops not in ("cleave", "ort-cuda-1.23"):
         raise UsageError(f"error: no accelerator_ops `{accelerator_ops}`: cleave or ort-cuda-1.23")
     pins = "cleave" if accelerator_ops == "cleave" else "kernels"
     if placement == "onnxruntime":
         pins, options = "placement", options.over({"placement": "accelerator"})
-    onnx = _Onnx(name, {**own, "pins": pins, "dims": dict(dims or {})}, seed)
-    return _loaded(onnx, dict(dims or {}), options)
+    onnx = _Onnx(name, {**own, "pins": pins, "dims": _sizes(dims)}, seed)
+    return _loaded(onnx, _sizes(dims), options)
 
 
 def parse(text: str, file: str = "<model>", *, dims: Mapping[str, int] | None = None, **options: Any) -> Model:
     """A model in YAML from its text; `file` is what messages call it, and where relative paths start."""
-    return _loaded(_Yaml(file, text, 0), dict(dims or {}), Options.of(options))
+    return _loaded(_Yaml(file, text, 0), _sizes(dims), Options.of(options))
 
 
 def _loaded(source: _Yaml | _Onnx | _Graph, dims: dict[str, int], options: Options) -> Model:

@@ -7,10 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from . import _cleave
+from . import _cleave, functions
 from ._methods import Methods
 from ._types import Type, dtype_name
 from ._where import here, statement
+
+
+# NumPy's names for functions of the vocabulary that have others.
+_UFUNCS = {"absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan",
+           "arctan2": "atan2", "arctanh": "atanh", "invert": "bitwise_invert", "left_shift": "bitwise_left_shift", "power": "pow",
+           "right_shift": "bitwise_right_shift", "rint": "round", "true_divide": "divide"}
+_FUNCTIONS = {"concatenate": "concat", "amax": "max", "amin": "min", "cumsum": "cumulative_sum", "cumprod": "cumulative_prod"}
 
 
 class _Traces(threading.local):
@@ -37,7 +44,6 @@ class Tensor(Methods):
     """
 
     __slots__ = ("_operand", "_recorder", "_type")
-    __array_ufunc__ = None  # NumPy leaves operators to us
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, operand: _cleave.Operand, recorder: _cleave.Recorder) -> None:
@@ -132,6 +138,23 @@ class Tensor(Methods):
 
     __int__ = __float__ = __index__ = __complex__ = item = tolist = _no_number
 
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **named: Any) -> Any:
+        """What NumPy's functions of elements call, and its operators: `np.tanh(x)` is `cleave.tanh(x)`."""
+        name = _UFUNCS.get(ufunc.__name__, ufunc.__name__)
+        if method != "__call__" or named or not hasattr(functions, name):
+            raise TypeError(f"cleave: numpy.{ufunc.__name__} cannot be traced" + (f"; cleave.{name} can" if hasattr(functions, name) else ""))
+        return _call(name, inputs, {}, 1)
+
+    def __array_function__(self, function: Any, types: Any, arguments: Any, named: Any) -> Any:
+        name = _FUNCTIONS.get(function.__name__, function.__name__)
+        raise TypeError(f"cleave: numpy.{function.__name__} cannot be traced" + (f"; cleave.{name} can" if hasattr(functions, name) else ""))
+
+    def __array_namespace__(self, api_version: str | None = None) -> Any:
+        """The module, as the Python array API asks for it."""
+        import cleave
+
+        return cleave
+
     def __array__(self, *arguments: Any, **named: Any) -> Any:
         return self._no_number()
 
@@ -167,7 +190,7 @@ def _plain(name: str, value: Any) -> Any:
     if isinstance(value, Tensor):
         literal = value._operand.literal
         if literal is None:
-            raise TypeError(f"cleave: `{name}` is a number that is known while tracing, not a tensor")
+            raise TypeError(f"cleave: `{name}` is something known while tracing, not a tensor")
         return literal
     if isinstance(value, np.generic):
         return value.item()

@@ -105,7 +105,7 @@ class TracedModel(Model):
         self._results: dict[int, Any] = {}  # nests of what programs return
         declared = None if nests is None else self._named(nests)
         self._flat = nests is None or all(isinstance(nest, _Leaf) for nest in nests)  # each parameter is one tensor
-        super().__init__(_TracedSource(self), name or self.__name__, declared, dims or {}, options)
+        super().__init__(_TracedSource(self), name or self.__name__, declared, {key: int(size) for key, size in (dims or {}).items()}, options)
         if declared is not None and not any(type_.open for type_ in self._bound(declared).values()):
             self._program_for({})
 

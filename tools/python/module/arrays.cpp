@@ -166,7 +166,9 @@ Array to_writable_array(nb::handle value) {
 
 std::map<std::string, Array> to_arrays(nb::handle dict, const std::map<std::string, TensorType>& types) {
   std::map<std::string, Array> arrays;
+  if (!PyDict_Check(dict.ptr())) throw nb::type_error("inputs go in by name: run({\"x\": x}) or run(x=x); in their order: model(x)");
   for (auto [key, value] : nb::cast<nb::dict>(dict)) {
+    if (!PyUnicode_Check(key.ptr())) throw nb::type_error("the names of inputs are texts");
     auto name = nb::cast<std::string>(key);
     const auto known = types.find(name);
     Array array = to_array(value, known == types.end() ? nullptr : &known->second);

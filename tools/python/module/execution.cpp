@@ -236,6 +236,7 @@ class PythonExecutable {
     RunOptions options;
     options.inputs = to_arrays(inputs, types_);
     options.print = print_line;
+    if (!out.is_none() && !PyDict_Check(out.ptr())) throw nb::type_error("`out` has arrays by the names of outputs: out={\"y\": y}");
     if (!out.is_none())
       for (auto [key, value] : nb::cast<nb::dict>(out)) options.results.emplace(nb::cast<std::string>(key), to_writable_array(value));
     return options;
