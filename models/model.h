@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -35,6 +36,8 @@ struct ModelOptions {
   std::map<std::string, std::variant<std::string, Array>> constants;
   /// How large a result can become whose size depends on data, by node, as `--bound NODE=100`.
   std::map<std::string, std::int64_t> bounds;
+  /// Operators that cleave does not know, taken as functions of the host that give what the file says: for plans, not for runs.
+  std::set<std::string> assume_host;
   OrtPins pins = OrtPins::none;
 };
 

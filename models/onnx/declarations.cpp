@@ -1,5 +1,5 @@
-// GraphReader: what a graph declares. Initializers become constants, which stay in the file until they are needed and on a device from run to
-// run; those that are inputs too (defaults) become parameters. Inputs become inputs, whose open sizes the user gives, or are frozen.
+// GraphReader: what a graph declares. Initializers become constants, which stay in the file until they are needed and on a device from run
+// to run; those that are inputs too (defaults) become parameters. Inputs become inputs, whose open sizes the user gives, or are frozen.
 #include <algorithm>
 
 #include "graph/array/npy.h"
@@ -173,6 +173,26 @@ std::optional<TensorType> GraphReader::input_type(const ValueInfo& info, DType d
   }
   if (constant && !info.dims && given == options_.shapes.end()) type.shape = {-1};
   return whole ? std::optional(std::move(type)) : std::nullopt;
+}
+
+std::optional<TensorType> GraphReader::stated_type(std::string_view name) {
+  if (stated_.empty())
+    for (const std::uint32_t field : {kGraphValueInfo, kGraphOutput})
+      for_each(model_.graph, field, [&](std::string_view bytes) {
+        const ValueInfo info = parse_value_info(bytes);
+        stated_.emplace(info.name, info);
+      });
+  const auto found = stated_.find(name);
+  if (found == stated_.end() || !found->second.dims) return std::nullopt;
+  const std::optional<DType> dtype = element_type(found->second.element_type);
+  if (!dtype) return std::nullopt;
+  TensorType type{*dtype, {}};
+  for (const Dimension& dim : *found->second.dims) {
+    const auto size = sizes_.find(dim.name);
+    if (!dim.size && (dim.name.empty() || size == sizes_.end())) return std::nullopt;
+    type.shape.push_back(dim.size ? *dim.size : size->second);
+  }
+  return checked_bytes(type) ? std::optional(std::move(type)) : std::nullopt;
 }
 
 Value GraphReader::frozen(const ValueInfo& info, const TensorType& declared) {

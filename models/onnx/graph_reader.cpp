@@ -128,6 +128,7 @@ Values GraphReader::lower(const NodeProto& node, const Values& operands, const S
   const int version = version_of(node.domain, names);
   const std::string op = qualified(node);
   const Lowering* lowering = find_lowering(op, standard(node.domain) ? version : kNewestVersion);
+  if (!lowering && options_.assume_host.contains(op)) return assumed(node, op, operands, location);
   if (!lowering) {
     Missing& missing = missing_[op];
     if (missing.count++ == 0) missing.location = location;
@@ -149,6 +150,40 @@ Values GraphReader::lower(const NodeProto& node, const Values& operands, const S
     return poison;
   }
   return lower_placed(*lowering, node, operands, location, version, names);
+}
+
+/// An opaque function of the host in the place of an operator, with the types that the file states.
+Values GraphReader::assumed(const NodeProto& node, const std::string& op, const Values& operands, const SourceLocation& location) {
+  const Values poison(node.outputs.size());
+  HostFunction function;
+  function.name = op;
+  function.pure = true;
+  std::vector<Operand> inputs;
+  for (const Value& operand : operands) {
+    if (operand.poisoned() || operand.sequence) continue;
+    inputs.push_back(operand.part.operand());
+    function.takes.push_back(operand.part.type());
+  }
+  for (const std::string_view name : node.outputs) {
+    if (name.empty()) continue;
+    const std::optional<TensorType> type = stated_type(name);
+    if (!type) {
+      error(DiagnosticKind::unsupported, location,
+            "--assume-host " + op + ": the file does not state the whole type of `" + std::string(name) + "`");
+      return poison;
+    }
+    function.returns.push_back(*type);
+  }
+  Attributes attributes;
+  attributes.set("function", std::make_shared<const HostFunction>(std::move(function)));
+  const OpDef* call = find_op("host_call");
+  CLEAVE_CHECK(call != nullptr);
+  const std::vector<Operand> given = tracer_.apply(*call, inputs, std::move(attributes), location);
+  Values results(node.outputs.size());
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < results.size(); ++i)
+    if (!node.outputs[i].empty() && next < given.size()) results[i] = Part(tracer_, given[next++]);
+  return results;
 }
 
 Values GraphReader::lower_placed(const Lowering& row, const NodeProto& node, const Values& operands, const SourceLocation& location,

@@ -76,6 +76,8 @@ class GraphReader {
   void collect_sizes(std::string_view graph);
   Value declare_input(const ValueInfo& info);
   std::optional<TensorType> input_type(const ValueInfo& info, DType dtype);
+  /// The type that the file states for a computed value, if nothing of it is open.
+  std::optional<TensorType> stated_type(std::string_view name);
   Value frozen(const ValueInfo& info, const TensorType& type);
   void check_options_used();
 
@@ -83,6 +85,7 @@ class GraphReader {
   void read_node(const NodeProto& node, Environment& names);
   void read_outputs(std::string_view graph, Environment& names);
   Values lower(const NodeProto& node, const Values& operands, const SourceLocation& location, Environment& names);
+  Values assumed(const NodeProto& node, const std::string& op, const Values& operands, const SourceLocation& location);
   Values inline_function(const FunctionProto& function, const NodeProto& node, Values operands, Environment& names);
   Values lower_placed(const Lowering& row, const NodeProto& node, const Values& operands, const SourceLocation& location, int version,
                       Environment& names);
@@ -104,6 +107,7 @@ class GraphReader {
   const ModelOptions& options_;
   KnownValues known_;
   std::map<std::string, FunctionProto, std::less<>> functions_;  ///< by "domain:name:overload"
+  std::map<std::string_view, ValueInfo> stated_;                 ///< by the file, of values; read where an operator is assumed
   std::map<std::string, Missing> missing_;                       ///< operators that are not read, by name
   std::set<std::string> bounds_used_;
   std::vector<NodeRecord>* records_ = nullptr;  ///< null: nobody asked
@@ -111,8 +115,8 @@ class GraphReader {
   std::size_t lowered_ = 0;  ///< nodes so far
   int graphs_ = 0;           ///< inlined so far
   std::set<std::string, std::less<>> initializers_, inputs_;
-  std::size_t nodes_left_;  ///< that may still be read, with those of functions and graphs inside as often as they are inlined
-  std::set<std::string_view> defaults_;                          ///< initializers that a run may replace
+  std::size_t nodes_left_;               ///< that may still be read, with those of functions and graphs inside as often as they are inlined
+  std::set<std::string_view> defaults_;  ///< initializers that a run may replace
   std::map<std::string, std::int64_t, std::less<>> sizes_;       ///< of open sizes with a name
   std::vector<std::string> foreign_;                             ///< inputs of types that cleave lacks, and what they are
   std::vector<std::pair<std::string, std::string>> open_sizes_;  ///< of inputs: what is open, and the flag that closes it

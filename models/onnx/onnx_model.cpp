@@ -17,6 +17,8 @@ namespace {
 
 using namespace onnx;
 
+constexpr std::int64_t kNewestFormat = 14;  ///< IR_VERSION of onnx 1.23
+
 std::string model_name(const std::string& file, const ModelProto& model) {
   const std::string name(graph_name(model.graph));
   return name.empty() || name == "main_graph" || name == "torch_jit" || name == "main" ? std::filesystem::path(file).stem().string() : name;
@@ -83,7 +85,18 @@ class File {
     GraphReader reader(tracer, locations_, tensors_, model_, options_, bytes_.size());
     if (options_.pins != OrtPins::none) reader.pin(pinned_sides(records(), options_.pins));
     reader.read_model();
-    return tracer.has_errors() ? failed(path_, tracer.graph().diagnostics) : tracer.finish();
+    if (tracer.has_errors()) return failed(path_, tracer.graph().diagnostics);
+    Graph graph = tracer.finish();
+    if (model_.ir_version > kNewestFormat)
+      graph.diagnostics.add({DiagnosticKind::unsupported,
+                             Severity::warning,
+                             "the file is of version " + std::to_string(model_.ir_version) +
+                                 " of the format, and cleave knows versions up to " + std::to_string(kNewestFormat) +
+                                 "; what is new in it is not read",
+                             locations_.whole_file(),
+                             0,
+                             {}});
+    return graph;
   }
 
  private:

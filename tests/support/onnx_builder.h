@@ -113,7 +113,7 @@ inline Message int64s(std::string_view name, std::initializer_list<std::int64_t>
 }
 
 struct GraphParts {
-  std::vector<Message> nodes, inputs, outputs, initializers;
+  std::vector<Message> nodes, inputs, outputs, initializers, values;
   std::string name = "g";
 };
 inline Message graph_of(const GraphParts& parts) {
@@ -123,6 +123,7 @@ inline Message graph_of(const GraphParts& parts) {
   for (const Message& each : parts.initializers) message.message(5, each);
   for (const Message& each : parts.inputs) message.message(11, each);
   for (const Message& each : parts.outputs) message.message(12, each);
+  for (const Message& each : parts.values) message.message(13, each);
   return message;
 }
 inline Message opset(std::string_view domain, std::int64_t version) {

@@ -321,6 +321,10 @@ void Definitions::add_commands() {
   for (CLI::App* sub : {run, explain, check, dot, print}) add_plan_flags(*sub);
   for (CLI::App* sub : {run, explain}) add_row_flags(*sub);
   add_run_flags(*run);
+  for (CLI::App* sub : {explain, check, dot, print})
+    sub->add_option("--assume-host", options_.assume_host, "ONNX: an operator that is not supported, as a function of the host")
+        ->type_name("OP")
+        ->allow_extra_args(false);
   add_file(*explain, "--html", options_.html_file, "the plan as a page for a browser: source with costs, picture, tables");
   add_questions(*explain);
   add_check_flags(*check);

@@ -31,6 +31,7 @@ struct Options {
   std::map<std::string, std::int64_t> bounds;
   bool onnxruntime = false;  ///< --placement onnxruntime: its rule, in place of a policy
   std::string accelerator_ops = "cleave";
+  std::vector<std::string> assume_host;
   std::vector<std::pair<std::string, std::string>> inputs;   ///< --input and --param: name, value as written
   std::vector<std::pair<std::string, std::string>> outputs;  ///< --output: name, file
   bool json = false;

@@ -113,6 +113,7 @@ const char* onnx_flag(const Options& options) {
   if (!options.shapes.empty()) return "--shape";
   if (!options.constants.empty()) return "--constant";
   if (!options.bounds.empty()) return "--bound";
+  if (!options.assume_host.empty()) return "--assume-host";
   if (options.onnxruntime) return "--placement onnxruntime";
   return options.accelerator_ops == "cleave" ? nullptr : "--accelerator-ops";
 }
@@ -242,8 +243,10 @@ Status check_output_files(const Options& options) {
 }
 
 ModelOptions model_options(const Options& options) {
-  ModelOptions given{.dims = options.dims, .shapes = options.shapes, .input_shapes = {}, .constants = {}, .bounds = options.bounds};
+  ModelOptions given{
+      .dims = options.dims, .shapes = options.shapes, .input_shapes = {}, .constants = {}, .bounds = options.bounds, .assume_host = {}};
   given.constants.insert(options.constants.begin(), options.constants.end());
+  given.assume_host.insert(options.assume_host.begin(), options.assume_host.end());
   if (options.accelerator_ops != "cleave") given.pins = OrtPins::kernels;
   if (options.onnxruntime) given.pins = OrtPins::placement;
   if (!options.model.ends_with(".onnx")) return given;

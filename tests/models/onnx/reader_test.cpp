@@ -122,6 +122,17 @@ TEST(OnnxReader, ReportsEveryOperatorThatItLacksOnce) {
             "m.onnx: node third (Bar): error: the operator `Bar` is not supported\n");
 }
 
+TEST(OnnxReader, TakesAnUnknownOperatorForAFunctionOfTheHost) {
+  GraphParts parts{
+      .nodes = {node("Foo", {"x"}, {"a"}, {.name = "n"}), node("Relu", {"a"}, {"y"})}, .inputs = {kX}, .outputs = {untyped("y")}};
+  EXPECT_EQ(text(read(parts, {.assume_host = {"Foo"}})),
+            "m.onnx: node n (Foo): error: --assume-host Foo: the file does not state the whole type of `a`\n");
+  parts.values = {value_info("a", kFloat, {7})};
+  const Graph graph = read(parts, {.assume_host = {"Foo"}});
+  ASSERT_TRUE(graph.ok()) << text(graph);
+  EXPECT_EQ(to_string(graph.values[graph.outputs[0].value].type), "f32[7]");
+}
+
 TEST(OnnxReader, BlamesTheLineOfPythonThatAnExportNames) {
   const std::string trace =
       "File \"train.py\", line 7, in forward\n    y = self.block(x)\n"
