@@ -65,6 +65,8 @@ std::variant<std::vector<Axis>, TypeError> find_axes_of(Types inputs, const Attr
   return all;
 }
 
+constexpr std::int64_t kMostPhases = 4096;  ///< strides of 64 along two axes
+
 TypeResult type(Types inputs, const Attributes& attributes) {
   const TensorType &x = inputs[0], &weight = inputs[1];
   const auto wrong = [&](const std::string& reason) { return refuse(DiagnosticKind::shape, kName.view(), inputs, reason); };
@@ -86,7 +88,13 @@ TypeResult type(Types inputs, const Attributes& attributes) {
   if (inputs.size() > 2 && inputs[2].shape != Shape{outputs})
     return wrong("bias must have the shape [" + number(outputs) + "]: a number for each output of weight");
   Shape shape = {x.shape[0], outputs};
-  for (const Axis& axis : std::get<0>(found)) shape.push_back(axis.out);
+  std::int64_t phases = 1;
+  for (const Axis& axis : std::get<0>(found)) {
+    shape.push_back(axis.out);
+    if (__builtin_mul_overflow(phases, axis.stride, &phases) || phases > kMostPhases)
+      return refuse(DiagnosticKind::unsupported, kName.view(), inputs,
+                    "strides of more than " + number(kMostPhases) + " in all are not supported: each would be a convolution of its own");
+  }
   return give(kName.view(), inputs, {x.dtype, std::move(shape)});
 }
 
