@@ -69,6 +69,9 @@ def _run_set(cleave, folder, case, data, device, scratch, flags):
             continue
         advised = _advised(failed.text, case, folder, given, flags)  # of several errors too: what remains at the end must be one
         if advised is None:
+            errors = failed.text.count("error: ")
+            if failed.state == "error" and errors > 1:
+                failed = Result("broken", f"{errors} errors\n{failed.text}")
             return dataclasses.replace(failed, words=tuple(words), flags=tuple(flags))
         flags.append(advised)
 
@@ -108,8 +111,6 @@ def _call(words, case):
     unnamed = [line for line in errors if not _names(line, case)]
     if unnamed:
         return Result("broken", f"an error that names no node of the model\n{said}")
-    if len(errors) > 1:
-        return Result("broken", f"{len(errors)} errors\n{said}")
     return Result("error", said)
 
 
