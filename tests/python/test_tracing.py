@@ -297,10 +297,6 @@ def test_a_traced_method():
     class Model:
         factor = 3
 
-        @cleave.trace
-        def unused(self):
-            pass
-
         def forward(self, x):
             return x * self.factor
 

@@ -356,7 +356,9 @@ class Model:
         final = {name: type_.bound(sizes) for name, type_ in bound.items()}
         still_open = [f"`{name}`: {type_}" for name, type_ in final.items() if type_.open]
         if still_open and not self._source.has_default_sizes:
-            raise UsageError(f"error: sizes of `{self.name}` are open: {', '.join(still_open)}; give arrays, or dims={{\"name\": size}}")
+            names = dict.fromkeys(size for type_ in final.values() for size in type_.shape if isinstance(size, str))
+            dims_text = ", or dims={" + ", ".join(f'"{name}": …' for name in names) + "}" if names else ""
+            raise UsageError(f"error: sizes of `{self.name}` are open: {', '.join(still_open)}; give arrays{dims_text}")
         return self._source.program(sizes, final)
 
     def _known(self) -> _cleave.Program:

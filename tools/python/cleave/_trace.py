@@ -189,9 +189,6 @@ class TracedModel(Model):
         else:
             inputs.update(flatten(value, name))
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else self.__class__.__call__.__get__(self)
-
     def __repr__(self) -> str:
         return f"<traced {super().__repr__()[1:]}"
 
