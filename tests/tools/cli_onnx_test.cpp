@@ -65,6 +65,20 @@ TEST_F(CliOnnxTest, RefusesFlagsThatMeanNothing) {
   EXPECT_EQ(run("check m.onnx --accelerator-ops tensorrt").code, 2);
 }
 
+TEST_F(CliOnnxTest, CarriesAStateFromRunToRun) {
+  write_file(folder_.path("s.onnx"),
+             model(graph_of({.nodes = {node("Add", {"past", "x"}, {"present"}),
+                                       node("Concat", {"past", "x"}, {"longer"}, {.attributes = {integer("axis", 0)}})},
+                             .inputs = {value_info("past", kFloat, {2}), value_info("x", kFloat, {2})},
+                             .outputs = {untyped("present"), untyped("longer")}})));
+  EXPECT_THAT(run("run s.onnx --input past=0 --input 'x=[1, 2]' --runs 3 --state past=present --quiet").out,
+              HasSubstr("present: [3.0, 6.0]\n"));
+  EXPECT_THAT(run("run s.onnx --input past=0 --input x=1 --state past=longer").err,
+              HasSubstr("--state past=longer: a state keeps its type, and this one goes in as f32[2] and comes out as f32[4]"));
+  EXPECT_THAT(run("run s.onnx --input past=0 --input x=1 --state pas=present").err,
+              HasSubstr("the model has no input `pas`; did you mean `past`?"));
+}
+
 TEST_F(CliOnnxTest, ShowsWhatOnnxRuntimeWouldCopy) {
   write_file(folder_.path("u.onnx"),
              model(graph_of({.nodes = {node("Relu", {"x"}, {"a"}, {.name = "first"}), node("Det", {"a"}, {"b"}, {.name = "second"}),

@@ -27,6 +27,32 @@ Status check_outputs(const Graph& graph, const Options& options) {
   return {};
 }
 
+/// That each state names an input and an output of one type.
+Status check_states(const Graph& graph, const Options& options) {
+  for (const auto& [input, output] : options.states) {
+    const TensorType *taken = nullptr, *given = nullptr;
+    std::vector<std::string> inputs, outputs;
+    for (const Node& node : graph.nodes) {
+      if (node.kind != NodeKind::input && node.kind != NodeKind::parameter) continue;
+      const Value& value = graph.values[node.results[0]];
+      inputs.push_back(value.name);
+      if (value.name == input) taken = &value.type;
+    }
+    for (const Output& each : graph.outputs) {
+      outputs.push_back(each.name);
+      if (each.name == output) given = &graph.values[each.value].type;
+    }
+    const std::string what = "--state " + input + "=" + output + ": ";
+    if (!taken) return Error{what + "the model has no input `" + input + "`" + did_you_mean_or_has(input, inputs), {}, ErrorKind::unknown};
+    if (!given)
+      return Error{what + "the model has no output `" + output + "`" + did_you_mean_or_has(output, outputs), {}, ErrorKind::unknown};
+    if (*taken != *given)
+      return Error{what + "a state keeps its type, and this one goes in as " + to_string(*taken) + " and comes out as " + to_string(*given),
+                   {}};
+  }
+  return {};
+}
+
 /// What a run is given, and what it tells on its way.
 RunOptions run_options(const Options& options, std::map<std::string, Array> inputs, StatusLine& line, RunProgress& progress,
                        Verified& verified) {
@@ -79,13 +105,14 @@ int run_command(const Options& options) {
   if (!plan->ok()) return console.fail(plan->diagnostics);
   console.report(*plan);
   if (Status known = check_outputs(graph, options); !known) return console.fail(known.error());
+  if (Status known = check_states(graph, options); !known) return console.fail(known.error());
   auto inputs = read_inputs(graph, options);
   if (!inputs) return console.fail(inputs.error());
 
   StatusLine line(shows_progress(options));
   RunProgress progress;
   Verified verified;
-  const RunOptions run = run_options(options, *std::move(inputs), line, progress, verified);
+  RunOptions run = run_options(options, *std::move(inputs), line, progress, verified);
   auto executor = make_executor(*plan, wiring->executor);
   if (!executor) return console.fail(executor.error());
   std::unique_ptr<TimeLimit> limit;
@@ -104,6 +131,7 @@ int run_command(const Options& options) {
         watch.end();
         return console.fail(result.error());
       }
+      for (const auto& [input, output] : options.states) run.inputs.insert_or_assign(input, *result->output(output));
       report.add(*std::move(result));
     }
   }
