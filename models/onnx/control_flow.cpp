@@ -1,35 +1,10 @@
-// If, Loop and Scan: branches and loops of the program.
+// If and Loop: branches and loops of the program.
 #include <algorithm>
-#include <limits>
 
-#include "models/onnx/call.h"
+#include "models/onnx/loops.h"
 
 namespace cleave::models::onnx {
 namespace {
-
-using States = std::vector<Tracer::State>;
-
-constexpr std::int64_t kMostUnrolled = 1024;
-constexpr std::int64_t kMostTrips = std::numeric_limits<std::int32_t>::max();  ///< what a counter holds
-
-States states(Call& c, const Values& values) {
-  States states;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    std::string name(c.wants(i) ? c.node().outputs[i] : std::string_view());
-    states.push_back({std::move(name), values[i].part.operand(), c.location()});
-  }
-  return states;
-}
-
-Values values_of(Call& c, const std::vector<Operand>& operands) {
-  Values values;
-  for (const Operand& operand : operands) values.emplace_back(Part(c.tracer(), operand));
-  return values;
-}
-
-bool plain(const Values& values) {
-  return std::all_of(values.begin(), values.end(), [](const Value& value) { return !value.sequence && !value.count; });
-}
 
 /// Conditions and counts may come as vectors of one element.
 Part scalar(Call& c, const Part& part) {
@@ -50,38 +25,12 @@ Values if_(Call& c) {
   tracer.begin_otherwise();
   const Values second = c.inline_graph(*else_graph, {});
   const bool equal = first.size() == second.size() && plain(first) && plain(second);
-  Values results = values_of(c, tracer.end_branch(equal ? states(c, first) : States(), equal ? states(c, second) : States()));
+  Values results = values_of(c, tracer.end_branch(equal ? states(c, first) : std::vector<Tracer::State>(),
+                                                  equal ? states(c, second) : std::vector<Tracer::State>()));
   if (equal) return results;
   return first.size() != second.size() ? c.mistake(DiagnosticKind::type, "the arms of `If` give different numbers of values")
                                        : c.unsupported("with a sequence, or with a value whose size depends on data, out of an arm");
 }
-
-// --- loops -----------------------------------------------------------------------------------------------------------------------------
-
-/// What the trips of a loop put side by side along a new first axis.
-class Collected {
- public:
-  /// `sample`: what one trip gives; `most`: so many trips.
-  Collected(Call& c, const Values& sample, std::int64_t most) : c_(c) {
-    for (const Value& each : sample) {
-      Shape shape = each.part.shape();
-      shape.insert(shape.begin(), most);
-      initial_.emplace_back(c("zeros", std::initializer_list<Part>{}, {{"shape", shape}, {"dtype", each.part.dtype()}}));
-    }
-  }
-  [[nodiscard]] const Values& initial() const { return initial_; }
-
-  /// The collection with the values of one more trip.
-  Value put(const Value& collection, const Value& value, const Part& trip) {
-    std::vector<Part> operands{collection.part, value.part, trip};
-    operands.insert(operands.end(), value.part.shape().size(), Part(0));
-    return c_("dynamic_update_slice", operands);
-  }
-
- private:
-  Call& c_;
-  Values initial_;
-};
 
 /// A Loop of the file, taken apart.
 struct LoopParts {
@@ -237,136 +186,12 @@ Values loop(Call& c) {
   return counted_loop(c, bounded, most);
 }
 
-// --- Scan ------------------------------------------------------------------------------------------------------------------------------
-
-struct ScanParts {
-  std::string_view body;
-  Values carried;
-  Parts inputs;                              ///< what is walked along
-  std::vector<std::int64_t> axes, backward;  ///< of the inputs
-  std::vector<std::int64_t> result_axes, result_backward;
-  std::int64_t length = 0;
-};
-
-/// The numbers of an attribute, one an item, or as many zeros.
-std::vector<std::int64_t> each(Call& c, const char* name, std::size_t count) {
-  auto given = c.integers(name).value_or(std::vector<std::int64_t>(count, 0));
-  given.resize(count, 0);
-  return given;
-}
-
-std::optional<ScanParts> scan_parts(Call& c, const Values& operands) {
-  const auto refuse = [&](DiagnosticKind kind, const std::string& message) {
-    c.mistake(kind, message);
-    return std::nullopt;
-  };
-  ScanParts scan;
-  const auto body = c.graph("body");
-  const auto inputs = static_cast<std::size_t>(std::max<std::int64_t>(c.integer("num_scan_inputs", 0), 0));
-  if (!body || inputs == 0 || inputs > operands.size())
-    return refuse(DiagnosticKind::type, "`Scan` needs a graph, and values to walk along");
-  scan.body = *body;
-  const std::size_t carries = operands.size() - inputs;
-  const std::size_t takes = Call::graph_inputs(*body).size(), gives = Call::graph_outputs(*body).size();
-  if (takes != operands.size() || gives < carries)
-    return refuse(DiagnosticKind::type, "the graph inside of `Scan` takes " + std::to_string(takes) + " values and gives " +
-                                            std::to_string(gives) + ", and it is given " + std::to_string(operands.size()));
-  scan.carried.assign(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(carries));
-  for (std::size_t i = carries; i < operands.size(); ++i) scan.inputs.push_back(operands[i].part);
-  scan.axes = each(c, "scan_input_axes", inputs);
-  scan.backward = each(c, c.version() < 9 ? "directions" : "scan_input_directions", inputs);
-  scan.result_axes = each(c, "scan_output_axes", gives - carries);
-  scan.result_backward = each(c, "scan_output_directions", gives - carries);
-  for (std::size_t i = 0; i < inputs; ++i) {
-    const std::optional<int> axis = c.axis(scan.axes[i], scan.inputs[i].rank());
-    if (!axis) return std::nullopt;
-    scan.axes[i] = *axis;
-    const std::int64_t length = scan.inputs[i].shape()[static_cast<std::size_t>(*axis)];
-    if (i > 0 && length != scan.length)
-      return refuse(DiagnosticKind::shape,
-                    "`Scan` walks along values of different lengths, " + std::to_string(scan.length) + " and " + std::to_string(length));
-    scan.length = length;
-  }
-  return scan;
-}
-
-Values scan_trip(Call& c, const ScanParts& scan, const Part& counter, const Values& carried) {
-  Values inputs = carried;
-  for (std::size_t i = 0; i < scan.inputs.size(); ++i) {
-    const Part place = scan.backward[i] != 0 ? c.subtract(scan.length - 1, counter) : counter;
-    inputs.emplace_back(c("take", {scan.inputs[i], place}, {{"axis", scan.axes[i]}}));
-  }
-  return c.inline_graph(scan.body, std::move(inputs));
-}
-
-Values scan_over(Call& c, const Values& operands) {
-  const std::optional<ScanParts> scan = scan_parts(c, operands);
-  if (!scan) return c.poison();
-  const std::size_t carries = scan->carried.size();
-  const std::size_t scans = scan->result_axes.size();
-  if (!plain(scan->carried)) return c.unsupported("that carries a sequence, or a value whose size depends on data,");
-  const Values sample = scan_trip(c, *scan, c.scalar(std::int32_t{0}), scan->carried);
-  if (std::any_of(sample.begin(), sample.end(), [](const Value& value) { return value.poisoned(); })) return c.poison();
-  Collected collected(c, Values(sample.begin() + static_cast<std::ptrdiff_t>(carries), sample.end()), scan->length);
-  Values initial = scan->carried;
-  initial.insert(initial.end(), collected.initial().begin(), collected.initial().end());
-
-  Tracer& tracer = c.tracer();
-  const Tracer::Loop inside = tracer.begin_for(Operand(Literal{Literal::Type::integer, scan->length}), states(c, initial), c.location());
-  const Part counter(tracer, inside.counter);
-  const Values carried = values_of(c, inside.inside);
-  Values yielded = scan_trip(c, *scan, counter, Values(carried.begin(), carried.begin() + static_cast<std::ptrdiff_t>(carries)));
-  for (std::size_t s = 0; s < scans; ++s) {
-    const Part place = scan->result_backward[s] != 0 ? c.subtract(scan->length - 1, counter) : counter;
-    yielded[carries + s] = collected.put(carried[carries + s], yielded[carries + s], place);
-  }
-  Values after = values_of(c, tracer.end_for(states(c, yielded)));
-  for (std::size_t s = 0; s < scans; ++s) {
-    const Part& result = after[carries + s].part;
-    const std::optional<int> axis = c.axis(scan->result_axes[s], result.rank());
-    if (!axis) return c.poison();
-    const Attributes moved{{"source", std::vector<std::int64_t>{0}}, {"destination", std::vector<std::int64_t>{*axis}}};
-    if (*axis != 0) after[carries + s] = c("moveaxis", {result}, moved);
-  }
-  return after;
-}
-
-Values operands_from(Call& c, std::size_t first) {
-  Values operands;
-  for (std::size_t i = first; i < c.operands(); ++i) operands.push_back(c.value(i));
-  return operands;
-}
-
-Values scan(Call& c) {
-  return scan_over(c, operands_from(c, 0));
-}
-
-/// Version 8 has a first operand of lengths, and an axis of batches in front of everything.
-Values batched_scan(Call& c) {
-  if (c.has(0)) return c.unsupported("with sequences of different lengths");
-  const Values operands = operands_from(c, 1);
-  std::vector<Parts> results(c.results());
-  const std::int64_t batches = operands.empty() || operands[0].part.rank() == 0 ? 0 : operands[0].part.shape()[0];
-  if (batches == 0 || batches > kMostUnrolled) return c.unsupported("of so many batches");
-  for (std::int64_t i = 0; i < batches; ++i) {
-    Values one;
-    for (const Value& operand : operands) one.emplace_back(c("take", {operand.part, i}, {{"axis", std::int64_t{0}}}));
-    const Values given = scan_over(c, one);
-    for (std::size_t r = 0; r < results.size() && r < given.size(); ++r) results[r].push_back(given[r].part);
-  }
-  Values stacked;
-  for (const Parts& parts : results) stacked.emplace_back(c("stack", parts, {{"axis", std::int64_t{0}}}));
-  return stacked;
-}
-
 }  // namespace
 
 std::span<const Lowering> control_flow_lowerings() {
   static constexpr Lowering kRows[] = {
       {"If", 1, if_},
       {"Loop", 1, loop, {}, false, true},
-      {"Scan", 8, batched_scan},
-      {"Scan", 9, scan},
   };
   return kRows;
 }

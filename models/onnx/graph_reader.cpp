@@ -8,7 +8,6 @@
 namespace cleave::models::onnx {
 namespace {
 
-constexpr int kMostDepth = kMostNestedGraphs + 64;  ///< of graphs and functions inside each other
 constexpr std::size_t kMostErrors = 100;
 constexpr std::size_t kNodesOfAnyFile = 100'000, kNodesPerByte = 16;
 constexpr std::size_t kNamesShown = 3;
@@ -152,40 +151,6 @@ Values GraphReader::lower(const NodeProto& node, const Values& operands, const S
   return lower_placed(*lowering, node, operands, location, version, names);
 }
 
-/// An opaque function of the host in the place of an operator, with the types that the file states.
-Values GraphReader::assumed(const NodeProto& node, const std::string& op, const Values& operands, const SourceLocation& location) {
-  const Values poison(node.outputs.size());
-  HostFunction function;
-  function.name = op;
-  function.pure = true;
-  std::vector<Operand> inputs;
-  for (const Value& operand : operands) {
-    if (operand.poisoned() || operand.sequence) continue;
-    inputs.push_back(operand.part.operand());
-    function.takes.push_back(operand.part.type());
-  }
-  for (const std::string_view name : node.outputs) {
-    if (name.empty()) continue;
-    const std::optional<TensorType> type = stated_type(name);
-    if (!type) {
-      error(DiagnosticKind::unsupported, location,
-            "--assume-host " + op + ": the file does not state the whole type of `" + std::string(name) + "`");
-      return poison;
-    }
-    function.returns.push_back(*type);
-  }
-  Attributes attributes;
-  attributes.set("function", std::make_shared<const HostFunction>(std::move(function)));
-  const OpDef* call = find_op("host_call");
-  CLEAVE_CHECK(call != nullptr);
-  const std::vector<Operand> given = tracer_.apply(*call, inputs, std::move(attributes), location);
-  Values results(node.outputs.size());
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < results.size(); ++i)
-    if (!node.outputs[i].empty() && next < given.size()) results[i] = Part(tracer_, given[next++]);
-  return results;
-}
-
 Values GraphReader::lower_placed(const Lowering& row, const NodeProto& node, const Values& operands, const SourceLocation& location,
                                  int version, Environment& names) {
   Call call(*this, names, node, row, location, version, operands);
@@ -235,70 +200,6 @@ void GraphReader::bind(const NodeProto& node, Values results, Environment& names
     if (!names.values.emplace(name, std::move(results[i])).second)
       error(DiagnosticKind::value, locations_.of(node), "`" + std::string(name) + "` is computed twice");
   }
-}
-
-Values GraphReader::inline_graph(std::string_view graph, Values inputs, Environment& around, const SourceLocation& location) {
-  const std::vector<std::string_view> declared = Call::graph_inputs(graph);
-  const std::vector<std::string_view> wanted = Call::graph_outputs(graph);
-  if (around.depth >= kMostDepth || declared.size() != inputs.size()) {
-    error(DiagnosticKind::unsupported, location,
-          around.depth >= kMostDepth
-              ? "graphs and functions lie too deep inside each other"
-              : "the graph inside takes " + std::to_string(declared.size()) + " values and is given " + std::to_string(inputs.size()));
-    return Values(wanted.size());
-  }
-  Environment names;
-  names.outer = &around;
-  names.depth = around.depth + 1;
-  names.graph = ++graphs_;
-  for (std::size_t i = 0; i < declared.size(); ++i) names.values.emplace(declared[i], std::move(inputs[i]));
-  for_each(graph, kGraphInitializer, [&](std::string_view bytes) { declare_initializer(parse_tensor(bytes), names, true); });
-  read_nodes(graph, kGraphNode, names);
-  Values results;
-  for (const std::string_view name : wanted) {
-    const Value* value = names.find(name);
-    if (!value && !exhausted())
-      error(DiagnosticKind::unknown, location, "the graph inside gives `" + std::string(name) + "`, which is not computed");
-    results.push_back(value ? *value : Value());
-  }
-  return results;
-}
-
-Values GraphReader::inline_function(const FunctionProto& function, const NodeProto& node, Values operands, Environment& names) {
-  const SourceLocation location = locations_.of(node);
-  const Values poison(node.outputs.size());
-  if (names.depth >= kMostDepth) {
-    error(DiagnosticKind::unsupported, location, "functions call each other too deeply, or without an end");
-    return poison;
-  }
-  if (operands.size() > function.inputs.size() || node.outputs.size() > function.outputs.size()) {
-    error(DiagnosticKind::type, location,
-          "the function `" + std::string(function.name) + "` takes " + std::to_string(function.inputs.size()) + " values and gives " +
-              std::to_string(function.outputs.size()));
-    return poison;
-  }
-  Environment inside;
-  inside.function = &function;
-  inside.given = &node.attributes;
-  inside.caller = &names;
-  inside.depth = names.depth + 1;
-  inside.graph = ++graphs_;
-  for (std::size_t i = 0; i < operands.size(); ++i)
-    if (!node.inputs[i].empty()) inside.values.emplace(function.inputs[i], std::move(operands[i]));
-  for (std::size_t i = 0; i < function.inputs.size(); ++i)
-    if (i >= node.inputs.size() || node.inputs[i].empty()) inside.absent.insert(function.inputs[i]);
-  tracer_.push_scope(std::string(node.name.empty() ? function.name : node.name), location);
-  read_nodes(function.message, kFunctionNode, inside);
-  tracer_.pop_scope();
-  Values results;
-  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-    const Value* value = inside.find(function.outputs[i]);
-    if (!value && !node.outputs[i].empty() && !exhausted())
-      error(DiagnosticKind::unknown, location,
-            "the function `" + std::string(function.name) + "` does not compute its result `" + std::string(function.outputs[i]) + "`");
-    results.push_back(value ? *value : Value());
-  }
-  return results;
 }
 
 void GraphReader::report_missing() {

@@ -47,6 +47,7 @@ std::span<const Lowering> recurrent_lowerings();      ///< LSTM, GRU, RNN
 std::span<const Lowering> reduction_lowerings();      ///< ArgMax … ReduceSumSquare
 std::span<const Lowering> resampling_lowerings();     ///< Resize, Upsample
 std::span<const Lowering> sampling_lowerings();       ///< AffineGrid, GridSample
+std::span<const Lowering> scan_lowerings();           ///< Scan
 std::span<const Lowering> sequence_lowerings();       ///< ConcatFromSequence … SplitToSequence
 std::span<const Lowering> shape_lowerings();          ///< Reshape … Tile
 std::span<const Lowering> signal_lowerings();         ///< DFT … MelWeightMatrix, Det
