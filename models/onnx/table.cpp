@@ -10,14 +10,35 @@ namespace {
 /// All rows, by operator and version.
 std::vector<Lowering> sorted_rows() {
   std::vector<Lowering> rows;
-  // clang-format off: a family a line
-  for (const auto family :
-       {activation_lowerings,    attention_lowerings, control_flow_lowerings, convolution_lowerings,  creation_lowerings,
-        elementwise_lowerings,   indexing_lowerings,  joining_lowerings,      language_lowerings,     loss_lowerings,
-        normalization_lowerings, pooling_lowerings,   product_lowerings,      quantization_lowerings, random_lowerings,
-        recurrent_lowerings,     reduction_lowerings, resampling_lowerings,   sampling_lowerings,     scan_lowerings,
-        sequence_lowerings,      shape_lowerings,     signal_lowerings,       slicing_lowerings,      sorting_lowerings,
-        text_lowerings,          training_lowerings}) {
+  // clang-format off
+  for (const auto family : {
+           activation_lowerings,
+           attention_lowerings,
+           control_flow_lowerings,
+           convolution_lowerings,
+           creation_lowerings,
+           elementwise_lowerings,
+           indexing_lowerings,
+           joining_lowerings,
+           language_lowerings,
+           loss_lowerings,
+           normalization_lowerings,
+           pooling_lowerings,
+           product_lowerings,
+           quantization_lowerings,
+           random_lowerings,
+           recurrent_lowerings,
+           reduction_lowerings,
+           resampling_lowerings,
+           sampling_lowerings,
+           scan_lowerings,
+           sequence_lowerings,
+           shape_lowerings,
+           signal_lowerings,
+           slicing_lowerings,
+           sorting_lowerings,
+           text_lowerings,
+           training_lowerings}) {
     // clang-format on
     const std::span<const Lowering> part = family();
     rows.insert(rows.end(), part.begin(), part.end());
