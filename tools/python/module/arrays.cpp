@@ -191,7 +191,8 @@ nb::object to_numpy_copy(const Array& array) {
 }
 
 void bind_arrays(nb::module_& module) {
-  nb::class_<Memory>(module, "Memory", nb::type_slots(memory_slots), "Memory of cleave's that a NumPy array lies on.");
+  [[maybe_unused]] const nb::class_<Memory> memory(module, "Memory", nb::type_slots(memory_slots),
+                                                   "Memory of cleave's that a NumPy array lies on.");
   // What tests ask: whether memory is shared.
   module.def(
       "address_of", [](nb::handle value) { return reinterpret_cast<std::uintptr_t>(to_array(value).bytes()); }, nb::arg("value"),

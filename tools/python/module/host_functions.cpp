@@ -15,9 +15,12 @@ namespace {
 class Exceptions {
  public:
   void put(std::string message, nb::object exception) {
+    std::shared_ptr<SharedObject> oldest;  // let go without the lock: Python code may run then
     const std::lock_guard lock(mutex_);
     raised_.emplace_back(std::move(message), std::make_shared<SharedObject>(std::move(exception)));
-    if (raised_.size() > kMost) raised_.pop_front();
+    if (raised_.size() <= kMost) return;
+    oldest = std::move(raised_.front().second);
+    raised_.pop_front();
   }
   template <class Wanted>
   nb::object take(const Wanted& wanted) {
