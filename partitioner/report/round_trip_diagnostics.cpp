@@ -167,9 +167,11 @@ class Writer {
     return known->second = {nodes.size(), trials_.saved_by_freeing(nodes)};
   }
 
-  /// Where to_host() says that it is meant; nothing where no mark would.
+  /// Where to_host() says that it is meant; nothing where no mark would, or where the program is written in another language (the source of
+  /// an ONNX file: its places have no columns).
   void add_marks(const RoundTrip& trip, std::vector<Note>& notes) const {
     if (!trip.caused_by_user() || trip.marks.empty() || trip.marks.size() > kMostNotes) return;
+    if (graph_.nodes[trip.blamed].location.column <= 0) return;
     const char* joint = trip.marks.size() > 1 ? "if it is meant, mark " : "mark ";
     for (const Reading& mark : trip.marks) {
       const std::string where = trip.marks.size() > 1 ? " with to_host() here" : " with to_host() here if this is meant";
