@@ -17,7 +17,7 @@ def onnx_file(tmp_path):
         def values(described):
             return [onnx.helper.make_tensor_value_info(key, kinds[kind], shape) for key, (kind, shape) in described.items()]
 
-        graph = onnx.helper.make_graph([onnx.helper.make_node(*node) for node in nodes], "main", values(inputs), values(outputs))
+        graph = onnx.helper.make_graph([onnx.helper.make_node(*node[:3], **(node[3] if len(node) > 3 else {})) for node in nodes], "main", values(inputs), values(outputs))
         model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=10)
         onnx.save(model, tmp_path / name)
         return tmp_path / name
@@ -54,6 +54,42 @@ def test_constants_decide_shapes(onnx_file):
         model = cleave.load(path, constants={"shape": shape}, device="none")
         assert model.inputs == {"x": "f32[2, 3]"}
         assert model(np.ones((2, 3), np.float32)).shape == (3, 2)
+
+
+def test_a_state_goes_from_run_to_run(onnx_file):
+    nodes = [("Add", ["past", "x"], ["present"])]
+    path = onnx_file(nodes, {"past": ("f", ["n"]), "x": ("f", ["n"])}, {"present": ("f", None)})
+    model = cleave.load(path, states={"past": "present"}, device="none")
+    x = np.float32([1, 2])
+    assert model.run(x=x, past=[0, 0])["present"].tolist() == [1, 2]
+    model.run(x=x)["present"][:] = 9  # what is given away is not what is kept
+    assert model.run(x=x)["present"].tolist() == [3, 6]
+    assert model.run(x=x, past=[5, 5])["present"].tolist() == [6, 7]
+    model.reset()
+    with pytest.raises(cleave.Error, match="past"):
+        model.run(x=x)
+    with pytest.raises(cleave.UsageError, match="no input `pats`"):
+        cleave.load(path, states={"pats": "present"})
+    with pytest.raises(cleave.UsageError, match="no output `presents`"):
+        cleave.load(path, states={"past": "presents"}, device="none").run(x=x, past=[0, 0])
+
+
+def test_a_state_may_grow(onnx_file):
+    nodes = [("Concat", ["past", "x"], ["present"], {"axis": 0})]
+    path = onnx_file(nodes, {"past": ("f", ["n"]), "x": ("f", [1])}, {"present": ("f", None)})
+    model = cleave.load(path, states={"past": "present"}, device="none")
+    assert model.run(past=[1], x=[2])["present"].tolist() == [1, 2]
+    assert model.run(x=[3])["present"].tolist() == [1, 2, 3]
+    assert model.run(x=[4])["present"].tolist() == [1, 2, 3, 4]
+
+
+def test_operators_are_assumed_to_be_the_hosts(onnx_file):
+    path = onnx_file([("Frobnicate", ["x"], ["y"])], {"x": ("f", [2])}, {"y": ("f", [2])})
+    model = cleave.load(path, assume_host=["Frobnicate"])
+    assert model.outputs == {"y": "f32[2]"}
+    assert model.explain(placement="accelerator").nodes[-1]["on"] == ["host"]
+    with pytest.raises(cleave.Error):
+        model.run(x=[1, 2])
 
 
 def test_mistakes_name_the_node(onnx_file):

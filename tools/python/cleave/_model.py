@@ -157,6 +157,8 @@ class Model:
         self._executables: dict[Any, _cleave.Executable] = {}
         # What most runs are made by: the one executable for the model's own options, and its program.
         self._usual: tuple[_cleave.Executable, _cleave.Program] | None = None
+        self._states: dict[str, str] = {}  # inputs, and the outputs of the run before that they take
+        self._carried: dict[str, Any] = {}
 
     # What it is.
 
@@ -192,6 +194,10 @@ class Model:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the program to a `.graph` file, which `load` and every command read. It has no Python functions any more."""
         self._known().save(os.fspath(path))
+
+    def reset(self) -> None:
+        """Forgets the states that runs have left (`load(states=…)`): the next run is given them anew."""
+        self._carried = {}
 
     # What is decided about it.
 
@@ -280,17 +286,24 @@ class Model:
     # How.
 
     def _run(self, inputs: Mapping[str, Any], out: Mapping[str, Any] | None, options: Options) -> tuple[Results, _cleave.Program]:
+        if self._states:
+            inputs = {**self._carried, **inputs}
         executable, program = self._executable_for(inputs, options)
         given = inputs if type(inputs) is dict else dict(inputs)
         results = executable.run(given, None if out is None else dict(out))
         if results is None:
             self._refuse(given)
+        if self._states:
+            missing = [output for output in self._states.values() if output not in results]
+            if missing:
+                raise UsageError(f"error: states: `{self.name}` has no output `{missing[0]}`; it has {', '.join(results)}")
+            self._carried = {name: results[output].copy() for name, output in self._states.items()}
         return results, program
 
     def _executable_for(self, inputs: Mapping[str, Any], options: Options) -> tuple[_cleave.Executable, _cleave.Program]:
         program = self._program_for(self._types_of(inputs))
         executable = self._compiled(program, options)
-        if options is self._options:
+        if options is self._options and not self._states:
             self._usual = (executable, program)
         return executable, program
 
@@ -482,7 +495,8 @@ class _Graph(Source):
 
 
 def load(path: str | os.PathLike[str], *, dims: Mapping[str, int] | None = None, shapes: Mapping[str, Sequence[int | None]] | None = None,
-         constants: Mapping[str, Any] | None = None, bounds: Mapping[str, int] | None = None, accelerator_ops: str = "cleave", seed: int = 0,
+         constants: Mapping[str, Any] | None = None, bounds: Mapping[str, int] | None = None, states: Mapping[str, str] | None = None,
+         assume_host: Sequence[str] = (), accelerator_ops: str = "cleave", seed: int = 0,
          device: str | None = None, placement: str | None = None, machine: str | os.PathLike[str] | None = None, threads: int | None = None,
          precision: str | None = None, warn: Sequence[str] | None = None) -> Model:
     """Reads a model: "model.yaml", "model.onnx" or "program.graph".
@@ -491,7 +505,11 @@ def load(path: str | os.PathLike[str], *, dims: Mapping[str, int] | None = None,
     model. For ONNX: `shapes` of inputs, `{"x": (1, None, 224)}`; `constants`, inputs that are the same in every run and may decide sizes,
     as an array, a value as the command line has it, or the path of an .npy file; `bounds`, how large a result can become whose size depends
     on data, by node; `accelerator_ops="ort-cuda-1.23"`: only what ONNX Runtime 1.23 has CUDA kernels for is placed on the accelerator;
-    `placement="onnxruntime"`: nodes are placed as it places them.
+    `placement="onnxruntime"`: nodes are placed as it places them. `assume_host`: operators that cleave does not know, taken as functions of
+    the host, for plans and not for runs.
+
+    `states`: inputs that take an output of the run before, `{"past": "present"}`, unless a run is given them; `Model.reset` begins anew.
+    Such a model is run by one thread at a time.
 
     Options are those of `Model.run`, for all runs that say nothing else; `warn=["no-round-trip", "error"]` are flags -W… of the command
     line. Mistakes in the model are a cleave.Error, all of them at once, each at its line. Loads no library; only runs do.
@@ -499,21 +517,32 @@ def load(path: str | os.PathLike[str], *, dims: Mapping[str, int] | None = None,
     options = Options.of({"device": device, "placement": placement, "machine": machine, "threads": threads, "precision": precision,
                           "warn": warn})
     name = os.fspath(path)
-    own = {"shapes": {key: list(shape) for key, shape in (shapes or {}).items()}, "constants": dict(constants or {}), "bounds": dict(bounds or {})}
+    own = {"shapes": {key: list(shape) for key, shape in (shapes or {}).items()}, "constants": dict(constants or {}), "bounds": dict(bounds or {}),
+           "assume_host": [assume_host] if isinstance(assume_host, str) else list(assume_host)}
     given = [key for key, value in own.items() if value] + (["accelerator_ops"] if accelerator_ops != "cleave" else [])
     if not name.endswith(".onnx"):
         if given:
             raise UsageError(f"error: `{given[0]}` is for ONNX models")
         if name.endswith(".graph"):
-            return _loaded(_Graph(name, seed), _sizes(dims), options)
-        return _loaded(_Yaml(name, None, seed), _sizes(dims), options)
+            return _with_states(_loaded(_Graph(name, seed), _sizes(dims), options), states)
+        return _with_states(_loaded(_Yaml(name, None, seed), _sizes(dims), options), states)
     if accelerator_ops not in ("cleave", "ort-cuda-1.23"):
         raise UsageError(f"error: no accelerator_ops `{accelerator_ops}`: cleave or ort-cuda-1.23")
     pins = "cleave" if accelerator_ops == "cleave" else "kernels"
     if placement == "onnxruntime":
         pins, options = "placement", options.over({"placement": "accelerator"})
     onnx = _Onnx(name, {**own, "pins": pins, "dims": _sizes(dims)}, seed)
-    return _loaded(onnx, _sizes(dims), options)
+    return _with_states(_loaded(onnx, _sizes(dims), options), states)
+
+
+def _with_states(model: Model, states: Mapping[str, str] | None) -> Model:
+    for name, output in (states or {}).items():
+        if name not in model.inputs:
+            raise UsageError(f"error: states: `{model.name}` has no input `{name}`; it has {', '.join(model.inputs)}")
+        if model._latest is not None and output not in model.outputs:
+            raise UsageError(f"error: states: `{model.name}` has no output `{output}`; it has {', '.join(model.outputs)}")
+    model._states = dict(states or {})
+    return model
 
 
 def parse(text: str, file: str = "<model>", *, dims: Mapping[str, int] | None = None, **options: Any) -> Model:

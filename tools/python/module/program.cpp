@@ -43,6 +43,8 @@ ModelOptions model_options(const AnyDict& given) {
     if (name == "dims") options.dims = nb::cast<Dims>(value);
     if (name == "shapes") options.shapes = nb::cast<Shapes>(value);
     if (name == "input_shapes") options.input_shapes = nb::cast<std::map<std::string, Shape>>(value);
+    if (name == "assume_host")
+      for (const auto& op : nb::cast<std::vector<std::string>>(value)) options.assume_host.insert(op);
     if (name == "pins" && nb::cast<std::string>(value) == "kernels") options.pins = OrtPins::kernels;
     if (name == "pins" && nb::cast<std::string>(value) == "placement") options.pins = OrtPins::placement;
     if (name == "bounds") options.bounds = nb::cast<Dims>(value);
