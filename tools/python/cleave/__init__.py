@@ -17,16 +17,18 @@ from ._cleave import version as __version__
 from ._control import Until, cond, for_loop, until, while_loop
 from ._errors import Cancelled, Error, FileError, MachineError, PlacementWarning, UnknownNameError, UsageError, UserError
 from ._host import host_call, host_function
-from ._model import Model, Results, Run, load, parse
+from ._load import load, parse
+from ._model import Model
 from ._plan import Plan
+from ._run import Results, Run
 from ._tensor import Tensor
 from .functions import *  # noqa: F403
 from ._trace import TracedModel, allow, constant, named, parameter, place, scope, trace
 from ._types import Type
 
 __all__ = [
-    "Cancelled", "Diagnostic", "Error", "FileError", "Location", "MachineError", "Model", "Note", "PlacementWarning", "Plan", "Results", "Run",
-    "Tensor", "TracedModel", "Type", "UnknownNameError", "Until", "UsageError", "UserError", "__version__", "allow", "cond", "constant",
+    "Cancelled", "Diagnostic", "Error", "FileError", "Location", "MachineError", "Model", "Note", "PlacementWarning", "Plan", "Results",
+    "Run", "Tensor", "TracedModel", "Type", "UnknownNameError", "Until", "UsageError", "UserError", "__version__", "allow", "cond", "constant",
     "for_loop", "functions", "host_call", "host_function", "load", "named", "parameter", "parse", "place", "scope", "trace", "until",
     "while_loop",
 ]

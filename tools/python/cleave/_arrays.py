@@ -25,7 +25,7 @@ def prepare(value: Any, wanted: str | None) -> Any:
     if hasattr(value, "__dlpack__"):
         device = value.__dlpack_device__()[0] if hasattr(value, "__dlpack_device__") else 1
         if int(device) not in _CPU:
-            raise TypeError(f"cleave: the array is on a device ({type(value).__module__}.{type(value).__name__}); copy it to the host first")
+            raise TypeError(f"cleave: the {type(value).__name__} is on a device; copy it to the host first")
         if getattr(value, "requires_grad", False):
             value = value.detach()
         if hasattr(value, "is_contiguous") and not value.is_contiguous():

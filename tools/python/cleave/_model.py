@@ -1,12 +1,10 @@
 """Models: programs that are read from files or traced, planned, compiled and run."""
 from __future__ import annotations
 
-import atexit
 import operator
 import os
 import threading
 import warnings
-import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -15,118 +13,10 @@ import numpy as np
 from . import _cleave
 from ._errors import PlacementWarning, UsageError
 from ._plan import Plan
+from ._run import Options, Results, Run
 from ._types import Type, numpy_dtype
 
 _FEW = 8  # more programs of one model than this, and the caller is told
-
-
-class Options:
-    """Where and how a program runs; what is None is as cleave has it by default."""
-
-    NAMES = ("device", "placement", "machine", "threads", "precision", "warn")
-    __slots__ = ("given", "key")
-
-    def __init__(self, given: dict[str, Any]) -> None:
-        self.given = given
-        self.key = tuple(sorted((name, str(value)) for name, value in given.items()))
-
-    @staticmethod
-    def of(named: Mapping[str, Any]) -> Options:
-        """From keyword arguments."""
-        given: dict[str, Any] = {}
-        for name, value in named.items():
-            if name not in Options.NAMES:
-                raise TypeError(f"cleave: unexpected argument '{name}'")
-            if value is not None:
-                given[name] = Options._checked(name, value)
-        return Options(given)
-
-    @staticmethod
-    def _checked(name: str, value: Any) -> Any:
-        if name == "threads":
-            return operator.index(value)
-        if name == "machine":
-            return os.fspath(value)
-        if name == "warn" and not isinstance(value, str):
-            value = list(value)
-        good = isinstance(value, list) and all(isinstance(flag, str) for flag in value) if name == "warn" else isinstance(value, str)
-        if not good:
-            raise TypeError(f"cleave: `{name}` is {'a list of texts' if name == 'warn' else 'a text'}, not {value!r}")
-        return value
-
-    def over(self, named: Mapping[str, Any]) -> Options:
-        """These, where `named` says nothing else."""
-        given = {name: value for name, value in named.items() if value is not None}
-        return Options.of({**self.given, **given}) if given else self
-
-
-class Results(dict[str, Any]):
-    """What a run gives back: NumPy arrays by the names of outputs."""
-
-    __slots__ = ("seconds", "simulated_seconds")
-
-    #: Wall clock.
-    seconds: float
-    #: By the clock of the simulated accelerator; 0 without one.
-    simulated_seconds: float
-
-
-_under_way: weakref.WeakSet[Run] = weakref.WeakSet()
-
-
-class Run:
-    """One run under way, made by `Model.submit`. It is not ended by letting it go, nor by Ctrl-C while one waits: `cancel` does that."""
-
-    def __init__(self, raw: _cleave.RawRun) -> None:
-        self._raw = raw
-        self._arrays: dict[str, Any] = {}
-        self._results: Results | None = None
-        _under_way.add(self)
-
-    @property
-    def ready(self) -> bool:
-        """Whether the run is over, with whatever outcome."""
-        return self._raw.ready
-
-    def wait(self, timeout: float | None = None) -> bool:
-        """Waits for the end, at most `timeout` seconds; whether the run is over. Does not raise what the run ended with."""
-        return self._raw.wait(timeout)
-
-    def result(self, timeout: float | None = None) -> Results:
-        """Waits for the end and gives all outputs; raises what the run ended with, or TimeoutError. The arrays are read-only."""
-        if self._results is None:
-            if not self._raw.wait(timeout):
-                raise TimeoutError("cleave: the run is not over yet")
-            results: Results = self._raw.results()
-            self._results = results
-        return self._results
-
-    def get(self, name: str, timeout: float | None = None) -> np.ndarray[Any, Any]:
-        """One output, as soon as the host has it, while the rest of the run goes on; read-only. Raises as `result` does."""
-        if name not in self._arrays:
-            self._arrays[name] = self._raw.get(name, timeout)
-        array: np.ndarray[Any, Any] = self._arrays[name]
-        return array
-
-    __getitem__ = get
-
-    def cancel(self) -> None:
-        """Ends the run soon: its outcome is then cleave.Cancelled. What a host function does is not interrupted."""
-        self._raw.cancel()
-
-    def __repr__(self) -> str:
-        return f"<Run: {'over' if self.ready else 'under way'}>"
-
-
-@atexit.register
-def _end_runs() -> None:
-    """Nobody waits for runs any more, and host functions of theirs cannot be called once Python is gone."""
-    runs = list(_under_way)
-    for run in runs:
-        run.cancel()
-    for run in runs:
-        run.wait(5)
-    _cleave.end_runs()
 
 
 class Source:
@@ -253,7 +143,8 @@ class Model:
         return self._run(inputs, out, options)[0]
 
     def submit(self, inputs: Mapping[str, Any] | None = None, /, *, device: str | None = None, placement: str | None = None,
-               machine: str | os.PathLike[str] | None = None, threads: int | None = None, precision: str | None = None, **named: Any) -> Run:
+               machine: str | os.PathLike[str] | None = None, threads: int | None = None, precision: str | None = None,
+               **named: Any) -> Run:
         """Starts a run and returns at once; takes what `run` takes. Arrays that are given must stay as they are until the run is over."""
         given = {**_by_name({} if inputs is None else inputs), **named}
         options = self._options.over({"device": device, "placement": placement, "machine": machine, "threads": threads,
@@ -336,7 +227,7 @@ class Model:
         if inputs is None and not dims and self._latest is not None:
             return self._latest
         types = {name: Type.of(value) for name, value in _by_name({} if inputs is None else inputs).items()}
-        return self._program_for(types, _sizes(dims))
+        return self._program_for(types, sizes_of(dims))
 
     def _program_for(self, types: Mapping[str, Type], dims: Mapping[str, int] | None = None) -> _cleave.Program:
         """The program for inputs of these types and dims, made now if there is none yet."""
@@ -382,7 +273,8 @@ class Model:
         for name, value in inputs.items():
             given = _type_of(value, known.get(name))
             if name in known and given != known[name]:
-                raise UsageError(f"error: input `{name}` of `{self.name}` is {known[name]}, but {given} is given{_advice(known[name], given)}")
+                advice = _advice(known[name], given)
+                raise UsageError(f"error: input `{name}` of `{self.name}` is {known[name]}, but {given} is given{advice}")
         raise UsageError(f"error: the inputs of `{self.name}` have other types than it takes")
 
 
@@ -392,7 +284,8 @@ def _by_name(inputs: Any) -> dict[str, Any]:
     return dict(inputs)
 
 
-def _sizes(dims: Mapping[str, int] | None) -> dict[str, int]:
+def sizes_of(dims: Mapping[str, int] | None) -> dict[str, int]:
+    """Sizes by name as plain integers."""
     return {name: operator.index(size) for name, size in (dims or {}).items()}
 
 
@@ -429,141 +322,3 @@ def _warn(executable: _cleave.Executable, options: Options) -> None:
         if diagnostic.severity in ("warning", "remark"):
             text = f"{diagnostic.message} [-W{diagnostic.kind}]"
             warnings.warn_explicit(text, PlacementWarning, diagnostic.file or "<cleave>", diagnostic.line or 1)
-
-
-class _Yaml(Source):
-    """A model in YAML, read again for other sizes. Its dims have defaults."""
-
-    has_default_sizes = True
-
-    def __init__(self, path: str, text: str | None, seed: int) -> None:
-        self.path = path
-        self.text = text
-        self.seed = seed
-
-    def declared(self) -> list[tuple[str, str]]:
-        """Inputs and their types as they are written."""
-        return _cleave.declared_inputs(self.path, self.text)
-
-    def program(self, dims: dict[str, int], types: dict[str, Type]) -> _cleave.Program:
-        if self.text is not None:
-            return _cleave.Program.parse(self.text, self.path, dims)
-        return _cleave.Program.read(self.path, {"dims": dims}, self.seed)
-
-
-class _Onnx(Source):
-    """An ONNX file, read again for other sizes."""
-
-    def __init__(self, path: str, options: dict[str, Any], seed: int) -> None:
-        self.path = path
-        self.options = options
-        self.seed = seed
-
-    def declared(self) -> list[tuple[str, str]]:
-        """Inputs and their types as they are written, but for those that are constants."""
-        shapes = self.options.get("shapes", {})
-        constants = self.options.get("constants", {})
-        result = []
-        for name, text in _cleave.declared_inputs(self.path, None):
-            if name in constants:
-                continue
-            given = shapes.get(name)
-            type_ = Type.of(text)
-            if given is not None and len(given) == len(type_.shape):
-                type_ = Type(type_.dtype, [old if new is None else new for old, new in zip(type_.shape, given)])
-            result.append((name, str(type_)))
-        return result
-
-    def program(self, dims: dict[str, int], types: dict[str, Type]) -> _cleave.Program:
-        sizes = {name: list(type_.shape) for name, type_ in types.items() if not type_.open}
-        return _cleave.Program.read(self.path, {**self.options, "dims": self.options.get("dims", {}), "input_shapes": sizes}, self.seed)
-
-
-class _Graph(Source):
-    """A program that was saved: its sizes are fixed."""
-
-    def __init__(self, path: str, seed: int) -> None:
-        self.path = path
-        self.seed = seed
-
-    def declared(self) -> list[tuple[str, str]]:
-        """Nothing but what the program itself says."""
-        return []
-
-    def program(self, dims: dict[str, int], types: dict[str, Type]) -> _cleave.Program:
-        return _cleave.Program.read(self.path, {"dims": dims}, self.seed)
-
-
-def load(path: str | os.PathLike[str], *, dims: Mapping[str, int] | None = None, shapes: Mapping[str, Sequence[int | None]] | None = None,
-         constants: Mapping[str, Any] | None = None, bounds: Mapping[str, int] | None = None, states: Mapping[str, str] | None = None,
-         assume_host: Sequence[str] = (), accelerator_ops: str = "cleave", seed: int = 0,
-         device: str | None = None, placement: str | None = None, machine: str | os.PathLike[str] | None = None, threads: int | None = None,
-         precision: str | None = None, warn: Sequence[str] | None = None) -> Model:
-    """Reads a model: "model.yaml", "model.onnx" or "program.graph".
-
-    `dims`: sizes by name, `{"batch": 64}`, for all runs; else they follow from the arrays of each run. `seed`: added to every seed of the
-    model. For ONNX: `shapes` of inputs, `{"x": (1, None, 224)}`; `constants`, inputs that are the same in every run and may decide sizes,
-    as an array, a value as the command line has it, or the path of an .npy file; `bounds`, how large a result can become whose size depends
-    on data, by node; `accelerator_ops="ort-cuda-1.23"`: only what ONNX Runtime 1.23 has CUDA kernels for is placed on the accelerator;
-    `placement="onnxruntime"`: nodes are placed as it places them. `assume_host`: operators that cleave does not know, taken as functions of
-    the host, for plans and not for runs.
-
-    `states`: inputs that take an output of the run before, `{"past": "present"}`, unless a run is given them; `Model.reset` begins anew.
-    Such a model is run by one thread at a time.
-
-    Options are those of `Model.run`, for all runs that say nothing else; `warn=["no-round-trip", "error"]` are flags -W… of the command
-    line. Mistakes in the model are a cleave.Error, all of them at once, each at its line. Loads no library; only runs do.
-    """
-    options = Options.of({"device": device, "placement": placement, "machine": machine, "threads": threads, "precision": precision,
-                          "warn": warn})
-    name = os.fspath(path)
-    own = {"shapes": {key: list(shape) for key, shape in (shapes or {}).items()}, "constants": dict(constants or {}), "bounds": dict(bounds or {}),
-           "assume_host": [assume_host] if isinstance(assume_host, str) else list(assume_host)}
-    given = [key for key, value in own.items() if value] + (["accelerator_ops"] if accelerator_ops != "cleave" else [])
-    if not name.endswith(".onnx"):
-        if given:
-            raise UsageError(f"error: `{given[0]}` is for ONNX models")
-        if name.endswith(".graph"):
-            return _with_states(_loaded(_Graph(name, seed), _sizes(dims), options), states)
-        return _with_states(_loaded(_Yaml(name, None, seed), _sizes(dims), options), states)
-    if accelerator_ops not in ("cleave", "ort-cuda-1.23"):
-        raise UsageError(f"error: no accelerator_ops `{accelerator_ops}`: cleave or ort-cuda-1.23")
-    pins = "cleave" if accelerator_ops == "cleave" else "kernels"
-    if placement == "onnxruntime":
-        pins, options = "placement", options.over({"placement": "accelerator"})
-    onnx = _Onnx(name, {**own, "pins": pins, "dims": _sizes(dims)}, seed)
-    return _with_states(_loaded(onnx, _sizes(dims), options), states)
-
-
-def _with_states(model: Model, states: Mapping[str, str] | None) -> Model:
-    for name, output in (states or {}).items():
-        if name not in model.inputs:
-            raise UsageError(f"error: states: `{model.name}` has no input `{name}`; it has {', '.join(model.inputs)}")
-        if model._latest is not None and output not in model.outputs:
-            raise UsageError(f"error: states: `{model.name}` has no output `{output}`; it has {', '.join(model.outputs)}")
-    model._states = dict(states or {})
-    return model
-
-
-def parse(text: str, file: str = "<model>", *, dims: Mapping[str, int] | None = None, **options: Any) -> Model:
-    """A model in YAML from its text; `file` is what messages call it, and where relative paths start."""
-    return _loaded(_Yaml(file, text, 0), _sizes(dims), Options.of(options))
-
-
-def _loaded(source: _Yaml | _Onnx | _Graph, dims: dict[str, int], options: Options) -> Model:
-    declared = {}
-    for name, text in source.declared():
-        try:
-            declared[name] = Type.of(text)
-        except ValueError:
-            pass  # sizes that are computed: those of the program
-    needed = any(type_.bound(dims).open for type_ in declared.values()) and not source.has_default_sizes
-    if needed:
-        # Mistakes that have nothing to do with sizes are told when sizes are known.
-        return Model(source, os.path.splitext(os.path.basename(source.path))[0], declared, dims, options)
-    program = source.program(dims, {})
-    types = {name: declared.get(name, Type.of(text)) for name, text, _ in program.inputs}
-    model = Model(source, program.name, types, dims, options)
-    model._programs[((), ())] = program
-    model._latest = program
-    return model

@@ -32,7 +32,7 @@ class Plan:
         return self._document
 
     def dot(self, full: bool = False) -> str:
-        """Graphviz source of a picture: a cluster a device, transfers as labelled edges, round trips in red. `full`: nothing is collapsed."""
+        """Graphviz source of a picture: a cluster a device, transfers as labelled edges, round trips in red. `full`: all of it."""
         return self._raw.dot(full)
 
     def sarif(self) -> str:

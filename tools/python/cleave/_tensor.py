@@ -20,6 +20,11 @@ _UFUNCS = {"absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "a
 _FUNCTIONS = {"concatenate": "concat", "amax": "max", "amin": "min", "cumsum": "cumulative_sum", "cumprod": "cumulative_prod"}
 
 
+def _not_traced(function: Any, name: str) -> TypeError:
+    advice = f"; cleave.{name} can" if hasattr(functions, name) else ""
+    return TypeError(f"cleave: numpy.{function.__name__} cannot be traced{advice}")
+
+
 class _Traces(threading.local):
     """The traces in progress of this thread, innermost last."""
 
@@ -142,12 +147,11 @@ class Tensor(Methods):
         """What NumPy's functions of elements call, and its operators: `np.tanh(x)` is `cleave.tanh(x)`."""
         name = _UFUNCS.get(ufunc.__name__, ufunc.__name__)
         if method != "__call__" or named or not hasattr(functions, name):
-            raise TypeError(f"cleave: numpy.{ufunc.__name__} cannot be traced" + (f"; cleave.{name} can" if hasattr(functions, name) else ""))
+            raise _not_traced(ufunc, name)
         return _call(name, inputs, {}, 1)
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, named: Any) -> Any:
-        name = _FUNCTIONS.get(function.__name__, function.__name__)
-        raise TypeError(f"cleave: numpy.{function.__name__} cannot be traced" + (f"; cleave.{name} can" if hasattr(functions, name) else ""))
+        raise _not_traced(function, _FUNCTIONS.get(function.__name__, function.__name__))
 
     def __array_namespace__(self, api_version: str | None = None) -> Any:
         """The module, as the Python array API asks for it."""
@@ -170,7 +174,7 @@ def operator(name: str, first: Any, second: Any, other: Any) -> Any:
 
 
 def apply(name: str, operands: tuple[Any, ...], attributes: dict[str, Any], results: int) -> Any:
-    """Records a call of the vocabulary; what functions.py and _methods.py are written with. `results`: how many there are, -1: it depends."""
+    """Records a call of the vocabulary; what the functions and methods call. `results`: how many there are, -1: it depends."""
     if name == "trace" and not traces.stack:
         raise TypeError("cleave: trace(x) of a matrix is called inside of a traced function")
     given: list[Any] = []
@@ -201,7 +205,8 @@ def operand(value: Any, owner: _cleave.Recorder) -> Any:
     """What the extension module takes for a tensor, a number or an array."""
     if isinstance(value, Tensor):
         if value._recorder is not owner:
-            raise ValueError("cleave: a tensor is used outside of the trace that made it; pass it in as an input, or return it and run that")
+            raise ValueError("cleave: a tensor is used outside of the trace that made it; pass it in as an input, or return it and run "
+                             "that")
         return value._operand
     if isinstance(value, (bool, int)):
         return value

@@ -9,8 +9,9 @@ from typing import Any, overload
 import numpy as np
 
 from . import _cleave, functions
-from ._model import Model, Options, Source
+from ._model import Model, Source
 from ._nest import flatten, rebuild
+from ._run import Options
 from ._tensor import Tensor, operand, recorder, traces
 from ._types import Type, TypeLike, dtype_name
 from ._where import here, run_traced

@@ -77,7 +77,7 @@ class Released {
 /// What a run gave, as cleave.Results: a dict with more to it. `out`: arrays of the caller's that have been written.
 nb::object to_results(std::vector<std::pair<std::string, Array>> outputs, bool writable, double seconds, double simulated_seconds,
                       nb::handle out = nb::none()) {
-  static PyObject* const type = nb::object(nb::module_::import_("cleave._model").attr("Results")).release().ptr();
+  static PyObject* const type = nb::object(nb::module_::import_("cleave._run").attr("Results")).release().ptr();
   nb::object results = nb::handle(type)();
   for (auto& [name, array] : outputs) {
     const nb::object key = nb::cast(name);

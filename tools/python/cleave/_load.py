@@ -1,0 +1,151 @@
+"""Models from files: YAML, ONNX, saved programs."""
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from . import _cleave
+from ._errors import UsageError
+from ._model import Model, Source, sizes_of
+from ._run import Options
+from ._types import Type
+
+
+class _Yaml(Source):
+    """A model in YAML, read again for other sizes. Its dims have defaults."""
+
+    has_default_sizes = True
+
+    def __init__(self, path: str, text: str | None, seed: int) -> None:
+        self.path = path
+        self.text = text
+        self.seed = seed
+
+    def declared(self) -> list[tuple[str, str]]:
+        """Inputs and their types as they are written."""
+        return _cleave.declared_inputs(self.path, self.text)
+
+    def program(self, dims: dict[str, int], types: dict[str, Type]) -> _cleave.Program:
+        if self.text is not None:
+            return _cleave.Program.parse(self.text, self.path, dims)
+        return _cleave.Program.read(self.path, {"dims": dims}, self.seed)
+
+
+class _Onnx(Source):
+    """An ONNX file, read again for other sizes."""
+
+    def __init__(self, path: str, options: dict[str, Any], seed: int) -> None:
+        self.path = path
+        self.options = options
+        self.seed = seed
+
+    def declared(self) -> list[tuple[str, str]]:
+        """Inputs and their types as they are written, but for those that are constants."""
+        shapes = self.options.get("shapes", {})
+        constants = self.options.get("constants", {})
+        result = []
+        for name, text in _cleave.declared_inputs(self.path, None):
+            if name in constants:
+                continue
+            given = shapes.get(name)
+            type_ = Type.of(text)
+            if given is not None and len(given) == len(type_.shape):
+                type_ = Type(type_.dtype, [old if new is None else new for old, new in zip(type_.shape, given)])
+            result.append((name, str(type_)))
+        return result
+
+    def program(self, dims: dict[str, int], types: dict[str, Type]) -> _cleave.Program:
+        sizes = {name: list(type_.shape) for name, type_ in types.items() if not type_.open}
+        return _cleave.Program.read(self.path, {**self.options, "dims": self.options.get("dims", {}), "input_shapes": sizes}, self.seed)
+
+
+class _Graph(Source):
+    """A program that was saved: its sizes are fixed."""
+
+    def __init__(self, path: str, seed: int) -> None:
+        self.path = path
+        self.seed = seed
+
+    def declared(self) -> list[tuple[str, str]]:
+        """Nothing but what the program itself says."""
+        return []
+
+    def program(self, dims: dict[str, int], types: dict[str, Type]) -> _cleave.Program:
+        return _cleave.Program.read(self.path, {"dims": dims}, self.seed)
+
+
+def load(path: str | os.PathLike[str], *, dims: Mapping[str, int] | None = None, shapes: Mapping[str, Sequence[int | None]] | None = None,
+         constants: Mapping[str, Any] | None = None, bounds: Mapping[str, int] | None = None, states: Mapping[str, str] | None = None,
+         assume_host: Sequence[str] = (), accelerator_ops: str = "cleave", seed: int = 0,
+         device: str | None = None, placement: str | None = None, machine: str | os.PathLike[str] | None = None, threads: int | None = None,
+         precision: str | None = None, warn: Sequence[str] | None = None) -> Model:
+    """Reads a model: "model.yaml", "model.onnx" or "program.graph".
+
+    `dims`: sizes by name, `{"batch": 64}`, for all runs; else they follow from the arrays of each run. `seed`: added to every seed of the
+    model. For ONNX: `shapes` of inputs, `{"x": (1, None, 224)}`; `constants`, inputs that are the same in every run and may decide sizes,
+    as an array, a value as the command line has it, or the path of an .npy file; `bounds`, how large a result can become whose size depends
+    on data, by node; `accelerator_ops="ort-cuda-1.23"`: only what ONNX Runtime 1.23 has CUDA kernels for is placed on the accelerator;
+    `placement="onnxruntime"`: nodes are placed as it places them. `assume_host`: operators that cleave does not know, taken as functions of
+    the host, for plans and not for runs.
+
+    `states`: inputs that take an output of the run before, `{"past": "present"}`, unless a run is given them; `Model.reset` begins anew.
+    Such a model is run by one thread at a time.
+
+    Options are those of `Model.run`, for all runs that say nothing else; `warn=["no-round-trip", "error"]` are flags -W… of the command
+    line. Mistakes in the model are a cleave.Error, all of them at once, each at its line. Loads no library; only runs do.
+    """
+    options = Options.of({"device": device, "placement": placement, "machine": machine, "threads": threads, "precision": precision,
+                          "warn": warn})
+    name = os.fspath(path)
+    own = {"shapes": {key: list(shape) for key, shape in (shapes or {}).items()}, "constants": dict(constants or {}),
+           "bounds": dict(bounds or {}),
+           "assume_host": [assume_host] if isinstance(assume_host, str) else list(assume_host)}
+    given = [key for key, value in own.items() if value] + (["accelerator_ops"] if accelerator_ops != "cleave" else [])
+    if not name.endswith(".onnx"):
+        if given:
+            raise UsageError(f"error: `{given[0]}` is for ONNX models")
+        if name.endswith(".graph"):
+            return _with_states(_loaded(_Graph(name, seed), sizes_of(dims), options), states)
+        return _with_states(_loaded(_Yaml(name, None, seed), sizes_of(dims), options), states)
+    if accelerator_ops not in ("cleave", "ort-cuda-1.23"):
+        raise UsageError(f"error: no accelerator_ops `{accelerator_ops}`: cleave or ort-cuda-1.23")
+    pins = "cleave" if accelerator_ops == "cleave" else "kernels"
+    if placement == "onnxruntime":
+        pins, options = "placement", options.over({"placement": "accelerator"})
+    onnx = _Onnx(name, {**own, "pins": pins, "dims": sizes_of(dims)}, seed)
+    return _with_states(_loaded(onnx, sizes_of(dims), options), states)
+
+
+def _with_states(model: Model, states: Mapping[str, str] | None) -> Model:
+    for name, output in (states or {}).items():
+        if name not in model.inputs:
+            raise UsageError(f"error: states: `{model.name}` has no input `{name}`; it has {', '.join(model.inputs)}")
+        if model._latest is not None and output not in model.outputs:
+            raise UsageError(f"error: states: `{model.name}` has no output `{output}`; it has {', '.join(model.outputs)}")
+    model._states = dict(states or {})
+    return model
+
+
+def parse(text: str, file: str = "<model>", *, dims: Mapping[str, int] | None = None, **options: Any) -> Model:
+    """A model in YAML from its text; `file` is what messages call it, and where relative paths start."""
+    return _loaded(_Yaml(file, text, 0), sizes_of(dims), Options.of(options))
+
+
+def _loaded(source: _Yaml | _Onnx | _Graph, dims: dict[str, int], options: Options) -> Model:
+    declared = {}
+    for name, text in source.declared():
+        try:
+            declared[name] = Type.of(text)
+        except ValueError:
+            pass  # sizes that are computed: those of the program
+    needed = any(type_.bound(dims).open for type_ in declared.values()) and not source.has_default_sizes
+    if needed:
+        # Mistakes that have nothing to do with sizes are told when sizes are known.
+        return Model(source, os.path.splitext(os.path.basename(source.path))[0], declared, dims, options)
+    program = source.program(dims, {})
+    types = {name: declared.get(name, Type.of(text)) for name, text, _ in program.inputs}
+    model = Model(source, program.name, types, dims, options)
+    model._programs[((), ())] = program
+    model._latest = program
+    return model
