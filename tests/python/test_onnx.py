@@ -17,7 +17,8 @@ def onnx_file(tmp_path):
         def values(described):
             return [onnx.helper.make_tensor_value_info(key, kinds[kind], shape) for key, (kind, shape) in described.items()]
 
-        graph = onnx.helper.make_graph([onnx.helper.make_node(*node[:3], **(node[3] if len(node) > 3 else {})) for node in nodes], "main", values(inputs), values(outputs))
+        made = [onnx.helper.make_node(*node[:3], **(node[3] if len(node) > 3 else {})) for node in nodes]
+        graph = onnx.helper.make_graph(made, "main", values(inputs), values(outputs))
         model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=10)
         onnx.save(model, tmp_path / name)
         return tmp_path / name

@@ -28,7 +28,8 @@ from ._types import Type
 
 __all__ = [
     "Cancelled", "Diagnostic", "Error", "FileError", "Location", "MachineError", "Model", "Note", "PlacementWarning", "Plan", "Results",
-    "Run", "Tensor", "TracedModel", "Type", "UnknownNameError", "Until", "UsageError", "UserError", "__version__", "allow", "cond", "constant",
+    "Run", "Tensor", "TracedModel", "Type", "UnknownNameError", "Until", "UsageError", "UserError", "__version__", "allow", "cond",
+    "constant",
     "for_loop", "functions", "host_call", "host_function", "load", "named", "parameter", "parse", "place", "scope", "trace", "until",
     "while_loop",
 ]

@@ -258,7 +258,8 @@ def _index(x: Tensor, index: tuple[Any, ...]) -> Tensor:
     if sum(1 for item in index if item is Ellipsis) > 1:
         raise IndexError("cleave: `...` stands once in an index")
     if used > x.ndim:
-        owner.error("shape", f"{used} {'index' if used == 1 else 'indices'} for {x.ndim} {'axis' if x.ndim == 1 else 'axes'} of {x.type}", here())
+        given, axes = ("index" if used == 1 else "indices"), ("axis" if x.ndim == 1 else "axes")
+        owner.error("shape", f"{used} {given} for {x.ndim} {axes} of {x.type}", here())
         return _poison(owner)
     picks: list[Any] = []
     for item in index:
@@ -268,7 +269,8 @@ def _index(x: Tensor, index: tuple[Any, ...]) -> Tensor:
     if len(lists) > 1:
         raise IndexError("cleave: one list of positions may stand in an index; gather_nd() takes elements by several")
     if lists and _order_surprises(picks):
-        raise IndexError("cleave: a list of positions apart from another position: NumPy puts its axes first; write two indices, x[...][...]")
+        raise IndexError("cleave: a list of positions apart from another position: NumPy puts its axes first; write two indices, "
+                         "x[...][...]")
     x, picks = _take(x, picks, scalars=True)
     x, picks = _slice(x, picks)
     x, picks = _take(x, picks, scalars=False)
@@ -348,8 +350,8 @@ def _slice(x: Tensor, picks: list[Any]) -> tuple[Tensor, list[Any]]:
         if not isinstance(item, slice):
             item = _WHOLE
         if any(isinstance(bound, Tensor) for bound in (item.start, item.stop, item.step)):
-            raise IndexError("cleave: the bounds of a slice are numbers, so that its shape is known; dynamic_slice() takes a part that begins "
-                             "anywhere")
+            raise IndexError("cleave: the bounds of a slice are numbers, so that its shape is known; dynamic_slice() takes a part that "
+                             "begins anywhere")
         start, stop, step = item.indices(extent)
         if step < 0 and stop < 0:
             stop = -extent - 1

@@ -9,7 +9,7 @@ from typing import Any, overload
 import numpy as np
 
 from . import _cleave, functions
-from ._model import Model, Source
+from ._model import Model, Source, sizes_of
 from ._nest import flatten, rebuild
 from ._run import Options
 from ._tensor import Tensor, operand, recorder, traces
@@ -80,7 +80,7 @@ def place(device: str) -> contextlib.AbstractContextManager[None]:
 
 
 def allow(kind: str, reason: str) -> contextlib.AbstractContextManager[None]:
-    """Silences one kind of diagnostic inside of a `with` block; the reason is kept and shown: `with cleave.allow("round-trip", "why"): …`"""
+    """Silences one kind of diagnostic inside of a `with` block; the reason is kept and shown: `with allow("round-trip", "why"): …`"""
     owner = recorder("allow")
     return _within(lambda: owner.push_allow(kind, reason), owner.pop_allow)
 
@@ -106,7 +106,7 @@ class TracedModel(Model):
         self._results: dict[int, Any] = {}  # nests of what programs return
         declared = None if nests is None else self._named(nests)
         self._flat = nests is None or all(isinstance(nest, _Leaf) for nest in nests)  # each parameter is one tensor
-        super().__init__(_TracedSource(self), name or self.__name__, declared, {key: int(size) for key, size in (dims or {}).items()}, options)
+        super().__init__(_TracedSource(self), name or self.__name__, declared, sizes_of(dims), options)
         if declared is not None and not any(type_.open for type_ in self._bound(declared).values()):
             self._program_for({})
 
@@ -258,7 +258,8 @@ def _parameters(function: Callable[..., Any]) -> list[str]:
         elif parameter_.kind == parameter_.VAR_POSITIONAL:
             raise TypeError("cleave: a traced function names its parameters; it cannot take *args")
         elif parameter_.kind == parameter_.KEYWORD_ONLY and parameter_.default is parameter_.empty:
-            raise TypeError(f"cleave: a traced function has no keyword-only parameters such as `{parameter_.name}`; bind it by functools.partial")
+            raise TypeError(f"cleave: a traced function has no keyword-only parameters such as `{parameter_.name}`; bind it by "
+                            "functools.partial")
     return names
 
 
@@ -266,7 +267,8 @@ def _declared(function: Callable[..., Any], parameters: list[str], types: Sequen
     """The nests of types of all parameters; None: they are those of the first call."""
     if types:
         if len(types) != len(parameters):
-            raise TypeError(f"cleave: {getattr(function, '__name__', 'the function')}() has {len(parameters)} parameters, but {len(types)} types are given")
+            called = getattr(function, "__name__", "the function")
+            raise TypeError(f"cleave: {called}() has {len(parameters)} parameters, but {len(types)} types are given")
         return [_leaves(each) for each in types]
     if not parameters:
         return []

@@ -104,7 +104,7 @@ class Type:
         return str(self)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Type) and (self.dtype, self.shape) == (other.dtype, other.shape) or isinstance(other, str) and str(self) == other
+        return str(self) == str(other) if isinstance(other, (Type, str)) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(str(self))
