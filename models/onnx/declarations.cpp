@@ -27,6 +27,14 @@ std::string kind_name(ValueInfo::Kind kind) {
   return "a value without a type";
 }
 
+/// `--shape x=1,3,N,?`: N for an open size without a name.
+std::string shape_flag(const ValueInfo& info) {
+  std::string extents;
+  for (const Dimension& dim : info.dims.value_or(std::vector<Dimension>()))
+    extents += (extents.empty() ? "" : ",") + (dim.size ? std::to_string(*dim.size) : dim.name.empty() ? "N" : "?");
+  return "--shape " + std::string(info.name) + "=" + extents;
+}
+
 /// The shape of a value as written, which has the declared number of axes, some of them open.
 std::optional<Shape> shape_of(const std::string& text, std::size_t rank) {
   if (text.ends_with(".npy")) {
@@ -166,7 +174,7 @@ std::optional<TensorType> GraphReader::input_type(const ValueInfo& info, DType d
     if (!size && !constant) {
       const std::string open = "`" + name + "` axis " + std::to_string(i);
       open_sizes_.emplace_back(dim.name.empty() ? open : open + " (" + std::string(dim.name) + ")",
-                               dim.name.empty() ? "--shape " + name + "=…" : "--dim " + std::string(dim.name) + "=N");
+                               dim.name.empty() ? shape_flag(info) : "--dim " + std::string(dim.name) + "=N");
       whole = false;
     }
     type.shape.push_back(size.value_or(-1));

@@ -64,8 +64,10 @@ std::vector<Dimension> parse_shape(std::string_view message) {
   std::vector<Dimension> dims;
   for_each(message, 1, [&](std::string_view bytes) {
     Dimension dim;
-    if (const std::optional<Field> size = last(bytes, 1, Field::Kind::varint)) dim.size = size->integer();
+    const std::optional<Field> size = last(bytes, 1, Field::Kind::varint);
+    if (size && size->integer() >= 0) dim.size = size->integer();  // some exporters write -1 for what is open
     dim.name = text(bytes, 2);
+    if (dim.name == "?") dim.name = {};  // as Paddle's exporter calls all of them
     dims.push_back(dim);
   });
   return dims;

@@ -55,7 +55,8 @@ TEST(OnnxReader, BorrowsNothingFromBytesThatItDoesNotOwn) {
 TEST(OnnxReader, AsksForOpenSizesByTheFlagsThatGiveThem) {
   const GraphParts parts{
       .nodes = {node("Relu", {"x"}, {"y"})}, .inputs = {value_info("x", kFloat, {-2, 3, -1})}, .outputs = {untyped("y")}};
-  EXPECT_EQ(text(read(parts)), "m.onnx: error: sizes are open: `x` axis 0 (batch), `x` axis 2; give them with --dim batch=N --shape x=…\n");
+  EXPECT_EQ(text(read(parts)),
+            "m.onnx: error: sizes are open: `x` axis 0 (batch), `x` axis 2; give them with --dim batch=N --shape x=?,3,N\n");
   const Graph graph = read(parts, {.dims = {{"batch", 4}}, .shapes = {{"x", {std::nullopt, std::nullopt, 5}}}});
   ASSERT_TRUE(graph.ok()) << text(graph);
   EXPECT_EQ(to_string(graph.values[graph.outputs[0].value].type), "f32[4, 3, 5]");
