@@ -13,14 +13,17 @@ namespace {
 using models::onnx::OrtCopy;
 
 /// Transfers within the program in a run: what it is given and gives back is the same for both.
-std::pair<double, double> sends(const Plan& plan) {
+struct Sends {
   double count = 0, bytes = 0;
+};
+Sends sends(const Plan& plan) {
+  Sends sum;
   for (const Transfer& transfer : plan.transfers.items) {
     if (transfer.kind != TransferKind::send) continue;
-    count += transfer.frequency;
-    bytes += transfer.frequency * static_cast<double>(transfer.bytes);
+    sum.count += transfer.frequency;
+    sum.bytes += transfer.frequency * static_cast<double>(transfer.bytes);
   }
-  return {count, bytes};
+  return sum;
 }
 
 std::string plural(std::size_t count, const char* one, const char* many) {
@@ -33,9 +36,9 @@ std::string whole(double count) {
 }
 
 std::string plan_line(const char* name, const Plan& plan) {
-  const auto [count, bytes] = sends(plan);
-  return std::string("  ") + name + ": " + whole(count) + (count == 1 ? " copy of " : " copies of ") + format_bytes(bytes) + ", " +
-         predicted_phrase(plan) + "\n";
+  const Sends sum = sends(plan);
+  return std::string("  ") + name + ": " + whole(sum.count) + (sum.count == 1 ? " copy of " : " copies of ") + format_bytes(sum.bytes) +
+         ", " + predicted_phrase(plan) + "\n";
 }
 
 }  // namespace
@@ -70,10 +73,10 @@ std::string to_text(const OnnxRuntimeReport& report, std::size_t most_rows) {
 
 void write_json(JsonWriter& json, const OnnxRuntimeReport& report) {
   const auto plan = [&](const char* name, const Plan& one) {
-    const auto [count, bytes] = sends(one);
+    const Sends sum = sends(one);
     json.object(name, [&] {
-      json.field("copies", count);
-      json.field("bytes", bytes);
+      json.field("copies", sum.count);
+      json.field("bytes", sum.bytes);
       json.field("predicted_seconds", one.predicted_seconds);
     });
   };
