@@ -67,7 +67,8 @@ TEST(Completion, OfBashOffersCommandsFlagsAndValues) {
       EXPECT_TRUE(words.contains(attached ? flag + "round-trip" : flag)) << command << " " << flag;
     }
   }
-  EXPECT_EQ(offered(folder, "cleave run --placement "), (std::set<std::string>{"optimal", "makespan", "accelerator", "host"}));
+  EXPECT_EQ(offered(folder, "cleave run --placement "),
+            (std::set<std::string>{"optimal", "makespan", "accelerator", "host", "onnxruntime"}));
   EXPECT_EQ(offered(folder, "cleave run m.yaml --color = al"), std::set<std::string>{"always"});
   EXPECT_EQ(offered(folder, "cleave print --stage pa"), std::set<std::string>{"partitioned"});
   EXPECT_EQ(offered(folder, "cleave check -Werror=fa"), std::set<std::string>{"-Werror=fallback"});

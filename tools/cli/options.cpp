@@ -242,7 +242,7 @@ void Definitions::add_plan_flags(CLI::App& sub) {
 }
 
 void Definitions::add_onnx_flags(CLI::App& sub) {
-  add_each(sub, "--shape", "NAME=N,?,…", "ONNX: shape of an input; ? stays as it is",
+  add_each(sub, "--shape", "NAME=N,?,N", "ONNX: shape of an input; ? stays as it is",
            [this](const std::string& name, const std::string& value) { options_.shapes[name] = extents(value); });
   add_each(sub, "--constant", "NAME=VALUE", "ONNX: an input that is the same in every run: .npy, .csv or JSON",
            [this](const std::string& name, const std::string& value) { options_.constants[name] = value; });
