@@ -84,8 +84,9 @@ def test_other_threads_work_while_one_runs(forever):
 
 
 INTERRUPTED = """
-import signal, sys, threading, time
+import signal, time
 import cleave
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests in the background has it ignored
 {setup}
 model = cleave.trace(lambda x: cleave.while_loop(lambda x: x >= 0, x, lambda x: {body}), "f32[]", device="none")
 model.compile()
@@ -117,11 +118,13 @@ def test_ctrl_c_interrupts_a_run(case):
 
 
 def test_handlers_of_signals_stay_as_they_are():
+    found = signal.signal(signal.SIGINT, signal.default_int_handler)
     before = signal.getsignal(signal.SIGINT)
     cleave.trace(lambda x: x + 1, "f32[]", device="none")(1.0)
     assert signal.getsignal(signal.SIGINT) is before
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGINT)
+    signal.signal(signal.SIGINT, found)
 
 
 def test_python_ends_while_a_run_is_under_way():
