@@ -1,7 +1,6 @@
 #include "models/onnx/table.h"
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
 namespace cleave::models::onnx {
@@ -60,16 +59,6 @@ const Lowering* find_lowering(std::string_view op, int version) {
     return wanted.first != row.op ? wanted.first < row.op : wanted.second < row.since;
   });
   return behind != all.begin() && std::prev(behind)->op == op ? &*std::prev(behind) : nullptr;
-}
-
-std::span<const std::string_view> lowered_ops() {
-  static const std::vector<std::string_view> names = [] {
-    std::vector<std::string_view> found;
-    for (const Lowering& row : rows())
-      if (found.empty() || found.back() != row.op) found.push_back(row.op);
-    return found;
-  }();
-  return names;
 }
 
 }  // namespace cleave::models::onnx

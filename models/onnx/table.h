@@ -24,8 +24,6 @@ struct Lowering {
 
 /// The row for an operator, null if there is none.
 const Lowering* find_lowering(std::string_view op, int version);
-/// Every operator that is read, sorted, for messages and documents.
-std::span<const std::string_view> lowered_ops();
 
 // The families, each a file of this folder with its name.
 std::span<const Lowering> activation_lowerings();     ///< Celu … ThresholdedRelu

@@ -108,6 +108,14 @@ Message raw_tensor(std::string_view name, int element_type, std::initializer_lis
 inline Message floats(std::string_view name, std::initializer_list<std::int64_t> shape, const std::vector<float>& values) {
   return raw_tensor(name, kFloat, shape, values);
 }
+/// 1, 2, 3 and so on.
+inline Message counting(std::string_view name, std::initializer_list<std::int64_t> shape) {
+  std::int64_t count = 1;
+  for (const std::int64_t extent : shape) count *= extent;
+  std::vector<float> values;
+  for (std::int64_t i = 1; i <= count; ++i) values.push_back(static_cast<float>(i));
+  return floats(name, shape, values);
+}
 inline Message int64s(std::string_view name, std::initializer_list<std::int64_t> shape, const std::vector<std::int64_t>& values) {
   return raw_tensor(name, kInt64, shape, values);
 }

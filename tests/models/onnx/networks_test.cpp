@@ -24,14 +24,6 @@ Message bytes(std::string_view name, int type, std::initializer_list<std::int64_
 Message value(std::string_view name, float number) {
   return floats(name, {}, {number});
 }
-/// 1, 2, 3 ...
-Message counting(std::string_view name, std::initializer_list<std::int64_t> shape) {
-  std::int64_t count = 1;
-  for (const std::int64_t extent : shape) count *= extent;
-  std::vector<float> values;
-  for (std::int64_t i = 1; i <= count; ++i) values.push_back(static_cast<float>(i));
-  return floats(name, shape, values);
-}
 
 struct OneNode {
   std::string_view op;

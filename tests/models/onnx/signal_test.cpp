@@ -11,14 +11,6 @@ using namespace onnx_file;
 
 constexpr int kInt32 = 6;
 
-Message counting(std::string_view name, std::initializer_list<std::int64_t> shape) {
-  std::int64_t count = 1;
-  for (const std::int64_t extent : shape) count *= extent;
-  std::vector<float> values;
-  for (std::int64_t i = 1; i <= count; ++i) values.push_back(static_cast<float>(i));
-  return floats(name, shape, values);
-}
-
 std::string mistake_of(const OneNode& node) {
   const std::string text = said(node), begin = "m.onnx: node n (" + std::string(node.op) + "): error: ";
   return text.starts_with(begin) ? text.substr(begin.size()) : text;
