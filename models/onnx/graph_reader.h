@@ -50,8 +50,8 @@ class GraphReader {
   void read_model();
   /// What the nodes are that `read_model` reads, in its order.
   void keep_records(std::vector<NodeRecord>* records) { records_ = records; }
-  /// Pins each node, by the same order, where its side is the host.
-  void pin(std::vector<Side> sides) { sides_ = std::move(sides); }
+  /// Pins nodes to the host, by the same order, where there is a reason for it.
+  void pin(std::vector<std::optional<Allowance>> pins) { pins_ = std::move(pins); }
   /// A graph inside of a node, with values for its inputs. Poison where it cannot be read.
   Values inline_graph(std::string_view graph, Values inputs, Environment& around, const SourceLocation& location);
 
@@ -111,7 +111,7 @@ class GraphReader {
   std::map<std::string, Missing> missing_;                       ///< operators that are not read, by name
   std::set<std::string> bounds_used_;
   std::vector<NodeRecord>* records_ = nullptr;  ///< null: nobody asked
-  std::vector<Side> sides_;
+  std::vector<std::optional<Allowance>> pins_;
   std::size_t lowered_ = 0;  ///< nodes so far
   int graphs_ = 0;           ///< inlined so far
   std::set<std::string, std::less<>> initializers_, inputs_;

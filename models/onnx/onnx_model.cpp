@@ -7,6 +7,7 @@
 
 #include "graph/base/exceptions.h"
 #include "graph/base/mapped_file.h"
+#include "graph/pin_reason.h"
 #include "models/failed.h"
 #include "models/onnx/graph_reader.h"
 #include "models/onnx/table.h"
@@ -49,12 +50,18 @@ std::string declared_type(DType dtype, const std::vector<Dimension>& dims) {
   return std::string(to_string(dtype)) + "[" + sizes + "]";
 }
 
-/// The sides that `rule` gives the nodes; those of the accelerator mean nothing here.
-std::vector<Side> pinned_sides(const std::vector<NodeRecord>& records, OrtPins rule) {
-  if (rule == OrtPins::placement) return place_as_onnxruntime(records).sides;
+/// Why each node is pinned to the host; nothing of those that are not.
+std::vector<std::optional<Allowance>> host_pins(const std::vector<NodeRecord>& records, OrtPins rule) {
   std::vector<Side> sides;
-  for (const NodeRecord& record : records) sides.push_back(ort_has_cuda_kernel(record) ? Side::none : Side::host);
-  return sides;
+  if (rule == OrtPins::placement) sides = place_as_onnxruntime(records).sides;
+  std::vector<std::optional<Allowance>> pins(records.size());
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    if (!ort_has_cuda_kernel(records[i]))
+      pins[i] = pinned_for_want_of_kernel("ONNX Runtime has no CUDA kernel for " + op_and_types(records[i]));
+    else if (!sides.empty() && sides[i] == Side::host)
+      pins[i] = pinned_by_rule("ONNX Runtime leaves it there, as it computes shapes");
+  }
+  return pins;
 }
 
 /// A file that is whole, by its messages.
@@ -83,7 +90,7 @@ class File {
   Graph graph() {
     Tracer tracer(model_name(path_, model_));
     GraphReader reader(tracer, locations_, tensors_, model_, options_, bytes_.size());
-    if (options_.pins != OrtPins::none) reader.pin(pinned_sides(records(), options_.pins));
+    if (options_.pins != OrtPins::none) reader.pin(host_pins(records(), options_.pins));
     reader.read_model();
     if (tracer.has_errors()) return failed(path_, tracer.graph().diagnostics);
     Graph graph = tracer.finish();

@@ -181,6 +181,18 @@ bool ort_has_cuda_kernel(const NodeRecord& node) {
   });
 }
 
+std::string op_and_types(const NodeRecord& node) {
+  std::vector<std::string> types;
+  for (const ValueRecord& value : node.inputs.empty() ? node.outputs : node.inputs) {
+    if (value.name.empty()) continue;
+    std::string type(to_string(value.type.dtype));
+    if (std::find(types.begin(), types.end(), type) == types.end()) types.push_back(std::move(type));
+  }
+  std::string list;
+  for (const std::string& type : types) list += (list.empty() ? " (" : ", ") + type;
+  return "`" + node.op + "`" + list + (list.empty() ? "" : ")");
+}
+
 OrtPlacement place_as_onnxruntime(std::span<const NodeRecord> nodes) {
   return Rule(nodes).place();
 }

@@ -28,6 +28,8 @@ struct OrtPlacement {
 
 /// Whether ONNX Runtime 1.23 has a CUDA kernel for the node.
 bool ort_has_cuda_kernel(const NodeRecord& node);
+/// "`Unique` (f32)": with the types of its operands, each once.
+std::string op_and_types(const NodeRecord& node);
 /// A node with a kernel goes to the accelerator, except one that computes shapes: all of its operands come from the host (results of Shape
 /// and Size and of nodes like itself, small initializers, inputs of the graph). Each graph by itself.
 OrtPlacement place_as_onnxruntime(std::span<const NodeRecord> nodes);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "graph/pin_reason.h"
 #include "partitioner/machine/fusion_savings.h"
 #include "partitioner/machine/node_costs.h"
 #include "partitioner/machine/pins.h"
@@ -166,7 +167,7 @@ class ProblemMaker {
 
     if (purity == Purity::effect) return force(id, Cause::effect);
     if (!supported && node.op->moves_to == Side::none) return force(id, Cause::no_kernel);
-    if (side == Side::host) return force(id, Cause::pinned);
+    if (side == Side::host) return force(id, lacks_kernel_by_rule(node) ? Cause::no_kernel : Cause::pinned);
     if (all_on_host_) {
       out.pin = Pin::host;
       out.replicable = false;

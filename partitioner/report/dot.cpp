@@ -5,6 +5,7 @@
 
 #include "graph/base/units.h"
 #include "graph/base/utf8.h"
+#include "graph/pin_reason.h"
 #include "partitioner/report/explain.h"
 #include "partitioner/report/picture.h"
 #include "partitioner/report/wording.h"
@@ -394,11 +395,13 @@ void Writer::legend() {
     row(colored("– – –", kGrey), "to the next iteration, or the next of equal layers");
   if (any_edge([](const PictureEdge& e) { return e.kind == PictureEdge::Kind::decides; }))
     row(colored("· · · ·", kGrey), "decides a loop or branch");
-  const std::pair<Cause, const char*> causes[] = {{Cause::cheaper, "on the host because that costs less"},
-                                                  {Cause::pinned, "on the host because the program says so"},
-                                                  {Cause::no_kernel, "on the host because the accelerator has no kernel for it"},
-                                                  {Cause::effect, "on the host because it has an effect"},
-                                                  {Cause::memory, "on the host because the accelerator's memory is too small"}};
+  const bool ruled = std::any_of(graph_.nodes.begin(), graph_.nodes.end(), [](const Node& node) { return pin_reason(node) != nullptr; });
+  const std::pair<Cause, const char*> causes[] = {
+      {Cause::cheaper, "on the host because that costs less"},
+      {Cause::pinned, ruled ? "on the host as ONNX Runtime has it there" : "on the host because the program says so"},
+      {Cause::no_kernel, "on the host because the accelerator has no kernel for it"},
+      {Cause::effect, "on the host because it has an effect"},
+      {Cause::memory, "on the host because the accelerator's memory is too small"}};
   for (const auto& [cause, meaning] : causes) {
     if (any_node([wanted = cause](const PictureNode& n) { return std::find(n.causes.begin(), n.causes.end(), wanted) != n.causes.end(); }))
       row(small(to_string(cause), kMark), meaning);

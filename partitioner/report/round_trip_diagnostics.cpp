@@ -6,6 +6,7 @@
 #include "graph/base/diagnostic_folding.h"
 #include "graph/base/diagnostic_help.h"
 #include "graph/base/units.h"
+#include "graph/pin_reason.h"
 #include "partitioner/apply/deliveries.h"
 #include "partitioner/machine/value_uses.h"
 #include "partitioner/report/transfer_diagnostics.h"
@@ -122,11 +123,12 @@ class Writer {
   std::string reason(const RoundTrip& trip) const {
     const Node& node = graph_.nodes[trip.blamed];
     const HostFunction* function = node.host_function();
+    if (pin_reason(node)) return cause_phrase(trip.cause, node);
     switch (trip.cause) {
       case Cause::pinned: return node.op && node.op->moves_to == Side::host ? "to_host() puts it there" : "it is pinned there";
       case Cause::effect: return function ? "it is a host function with effects" : "it has an effect";
       case Cause::no_kernel: return function ? "it is a host function" : "the accelerator has no kernel for it";
-      default: return cause_phrase(trip.cause);
+      default: return cause_phrase(trip.cause, node);
     }
   }
 
@@ -136,9 +138,16 @@ class Writer {
     const Freed freed = by_freeing(trip.blamed);
     if (!freed.saved || *freed.saved < kWorthSaying * plan_.predicted_seconds) return "";
     const bool pinned = trip.cause == Cause::pinned;
+    if (const Allowance* rule = pin_reason(graph_.nodes[trip.blamed])) return saved_without(*rule, *freed.saved);
     const std::string places = freed.nodes > 1 ? " at its " + std::to_string(freed.nodes) + " places" : "";
     return (pinned ? "; remove the pin" : "; give it an accelerator kernel" + places) + " (saves about " + format_seconds(*freed.saved) +
            ")";
+  }
+
+  /// Nobody wrote this pin, so there is none to remove.
+  static std::string saved_without(const Allowance& rule, double seconds) {
+    const bool kernel = rule.kind == DiagnosticKind::unsupported;
+    return std::string(kernel ? "; one would save about " : "; without that a run would take less by about ") + format_seconds(seconds);
   }
 
   /// What one edit sets free with `node`: all that one statement pins, or all calls of a function, all nodes of an op. Equal for these.
@@ -146,6 +155,7 @@ class Writer {
   [[nodiscard]] Edit edit_of(NodeId node) const {
     const Cause cause = plan_.costed.forced[node.index];
     const SourceLocation& location = graph_.nodes[node].location;
+    if (const Allowance* rule = pin_reason(graph_.nodes[node])) return {cause, rule->reason, -1};
     if (cause == Cause::pinned) return {cause, std::string(location.file_name()), location.line};
     return {cause, culprit_name(graph_, node), 0};
   }

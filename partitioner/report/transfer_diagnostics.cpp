@@ -57,7 +57,7 @@ void diagnose_fallbacks(const Plan& plan, Trials& trials, const DiagnosticOption
     const Node& node = graph.nodes[id];
     if (plan.costed.forced[i] != Cause::no_kernel || !node.op || node.host_function()) continue;
     Diagnostic d{DiagnosticKind::fallback, *severity, "", node.location, 0, {}};
-    d.message = "`" + node.op->name + "` runs on the host only because the accelerator has no kernel for it";
+    d.message = "`" + node.op->name + "` runs on the host only because " + cause_phrase(Cause::no_kernel, node);
     const double frequency = plan.costed.frequency[node.region];
     std::string cost = times_phrase(graph, node.region, frequency) + ", " +
                        format_seconds(frequency * plan.costed.problem.nodes[i].host_seconds) + " on the host";

@@ -4,6 +4,7 @@
 
 #include "graph/base/number_text.h"
 #include "graph/base/units.h"
+#include "graph/pin_reason.h"
 
 namespace cleave::planner {
 
@@ -44,7 +45,8 @@ std::string times_phrase(const Graph& graph, RegionId region, double frequency) 
          (assumed ? " (assumed)" : "");
 }
 
-std::string cause_phrase(Cause cause) {
+std::string cause_phrase(Cause cause, const Node& node) {
+  if (const Allowance* rule = pin_reason(node); rule && (cause == Cause::pinned || cause == Cause::no_kernel)) return rule->reason;
   switch (cause) {
     case Cause::pinned: return "it is pinned there";
     case Cause::effect: return "it has an effect";

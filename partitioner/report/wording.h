@@ -24,8 +24,9 @@ std::string counted(std::size_t count, const std::string& what);
 std::string place_phrase(const SourceLocation& location);
 /// "once a run", "1000 times a run", "about 10 times a run (assumed)".
 std::string times_phrase(const Graph& graph, RegionId region, double frequency);
-/// "the accelerator has no kernel for it", "that is cheaper by the cost model": why something has a host copy.
-std::string cause_phrase(Cause cause);
+/// "the accelerator has no kernel for it", "ONNX Runtime has no CUDA kernel for `Unique` (f32)", "that is cheaper by the cost model": why
+/// something has a host copy.
+std::string cause_phrase(Cause cause, const Node& node);
 /// "machine `h200`, datasheet".
 std::string machine_phrase(const Machine& machine);
 /// "45 %".

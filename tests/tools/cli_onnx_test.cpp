@@ -15,6 +15,7 @@ namespace {
 
 using namespace onnx_file;
 using nlohmann::json;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -97,6 +98,28 @@ TEST_F(CliOnnxTest, ShowsWhatOnnxRuntimeWouldCopy) {
   EXPECT_THAT(schema.faults(document), IsEmpty());
   EXPECT_EQ(document["onnxruntime"]["copies"].size(), 2U);
   EXPECT_EQ(document["onnxruntime"]["placed"]["copies"], 2);
+}
+
+// What ONNX Runtime has no kernel for is on the host for that, and not because anybody pinned it.
+TEST_F(CliOnnxTest, SaysThatOnnxRuntimeHasNoKernel) {
+  write_file(folder_.path("k.onnx"),
+             model(graph_of({.nodes = {node("MatMul", {"x", "x"}, {"a"}, {.name = "first"}), node("Mish", {"a"}, {"b"}, {.name = "second"}),
+                                       node("MatMul", {"b", "b"}, {"y"}, {.name = "third"})},
+                             .inputs = {value_info("x", kFloat, {512, 512})},
+                             .outputs = {untyped("y")}}),
+                   22));
+  const std::string flags = " k.onnx --accelerator-ops ort-cuda-1.23 --machine h200 --device simulated";
+  const std::string none = "ONNX Runtime has no CUDA kernel for `Mish` (f32)";
+  const CommandResult check = run("check" + flags + " -Wfallback");
+  EXPECT_THAT(check.err, HasSubstr("runs on the host because " + none + "; one would save about "));
+  EXPECT_THAT(check.err, HasSubstr("runs on the host only because " + none));
+  EXPECT_THAT(run("explain" + flags + " --node b").out, HasSubstr(", because " + none));
+  EXPECT_THAT(run("dot" + flags).out, HasSubstr("on the host because the accelerator has no kernel for it"));
+  EXPECT_THAT(run("explain" + flags + " --json").out, HasSubstr("\"cause\": \"no-kernel\""));
+  for (const std::string command : {"check", "explain --json", "explain --node b", "dot", "explain --placement onnxruntime"}) {
+    const CommandResult result = run(command + flags);
+    EXPECT_THAT(result.err + result.out, Not(ContainsRegex("the pin|its pin|is pinned"))) << command;
+  }
 }
 
 }  // namespace

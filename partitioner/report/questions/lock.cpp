@@ -172,7 +172,7 @@ class Comparison {
   std::vector<Note> why(NodeId node) const {
     if (!plan_.placement.has_copy(node.index, kHost)) return {};
     if (plan_.policy == Policy::host) return {{"on the host is everything under `--placement host`", {}, 0}};
-    return {{"runs on the host because " + cause_phrase(plan_.costed.forced[node.index]), {}, 0}};
+    return {{"runs on the host because " + cause_phrase(plan_.costed.forced[node.index], plan_.graph->nodes[node]), {}, 0}};
   }
 
   void gone() {

@@ -9,6 +9,7 @@
 #include "graph/base/spelling.h"
 #include "graph/base/units.h"
 #include "graph/base/version.h"
+#include "graph/pin_reason.h"
 #include "partitioner/report/placed_things.h"
 #include "partitioner/report/transfer_figures.h"
 #include "partitioner/report/wording.h"
@@ -179,7 +180,7 @@ class Asking {
     if (plan_.policy == Policy::host) return ", as everything does under `--placement host`";
     if (plan_.costed.forced[known.node.index] == Cause::pinned && graph_.nodes[known.node].kind != NodeKind::operation)
       return ": it is given on the host";
-    return ", because " + cause_phrase(cause(known.node));
+    return ", because " + cause_phrase(cause(known.node), graph_.nodes[known.node]);
   }
 
   std::string side(const Known& known, DeviceId device) const {
@@ -225,7 +226,9 @@ class Asking {
     if (!more) return known.why.on_host && known.why.on_accelerator ? "it has a copy on both sides" : "pins leave it no other side";
     const std::string other = known.why.on_host ? "the accelerator" : "the host", here = known.why.on_host ? "the host" : "the accelerator";
     if (forced == Cause::no_kernel || forced == Cause::pinned) {
-      const std::string what = forced == Cause::pinned ? "without its pin" : "with an accelerator kernel as fast as that";
+      const std::string what = forced == Cause::no_kernel             ? "with an accelerator kernel as fast as that"
+                               : pin_reason(graph_.nodes[known.node]) ? "without this rule"
+                                                                      : "without its pin";
       return *more < 0 ? what + " it would move, and work and transfers take " + format_seconds(-*more) + " less in sum"
                        : what + " it would stay: the best plan with it there takes " + format_seconds(*more) + " more";
     }

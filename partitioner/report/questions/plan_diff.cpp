@@ -114,7 +114,7 @@ std::vector<std::string> reasons(const Plan& plan, NodeId node, const OldNode& o
   const std::string cause = on_host ? std::string(to_string(forced == Cause::none ? Cause::cheaper : forced)) : "";
   const bool was_forced = !old.cause.empty() && old.cause != to_string(Cause::cheaper);
   if (plan.policy == Policy::host) why.emplace_back("on the host is everything under `--placement host`");
-  if (on_host && forced != Cause::none) why.push_back("runs on the host because " + cause_phrase(forced));
+  if (on_host && forced != Cause::none) why.push_back("runs on the host because " + cause_phrase(forced, plan.graph->nodes[node]));
   if (was_forced && old.cause != cause) why.push_back("was on the host by `" + old.cause + "`");
   if (differ(frequency, old.frequency)) why.push_back("runs " + number(frequency) + " times, was " + number(old.frequency));
   if (differ(costs.host_seconds, old.host_seconds))
