@@ -37,6 +37,17 @@ std::shared_ptr<const Graph> prepare_graph(const Graph& graph, const PlanOptions
   return std::make_shared<const Graph>(std::move(prepared));
 }
 
+/// What a reader found to say, as the flags that hold for all warnings would have it.
+Diagnostics said_while_reading(const Diagnostics& said, const DiagnosticOptions& options) {
+  Diagnostics kept;
+  for (Diagnostic each : said) {
+    if (each.severity == Severity::warning && options.no_warnings) continue;
+    if (each.severity == Severity::warning && options.all_as_error) each.severity = Severity::error;
+    kept.add(std::move(each));
+  }
+  return kept;
+}
+
 /// What a profile has and the program has not.
 void check_profile(const Graph& graph, const PlanOptions& options, Diagnostics& diagnostics) {
   const Profile& profile = options.costs.profile;
@@ -163,7 +174,7 @@ Plan make_plan(const Graph& graph, const PlanOptions& options) {
   plan.precision = options.costs.precision;
   plan.profile = options.costs.profile;
   plan.find_peak = options.find_peak;
-  plan.diagnostics = graph.diagnostics;
+  plan.diagnostics = said_while_reading(graph.diagnostics, options.diagnostics);
   plan.graph = std::make_shared<const Graph>(graph);
   if (!graph.ok()) return plan;
 

@@ -28,6 +28,10 @@ Tracer& Call::tracer() {
   return reader_.tracer();
 }
 
+BrokenArms& Call::arms() {
+  return reader_.arms();
+}
+
 // --- operands ------------------------------------------------------------------------------------------------------------------------
 
 bool Call::has(std::size_t i) const {

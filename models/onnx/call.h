@@ -17,6 +17,7 @@
 
 namespace cleave::models::onnx {
 
+class BrokenArms;
 class GraphReader;
 struct Environment;
 
@@ -43,6 +44,7 @@ class Call : public Composer {
   [[nodiscard]] const NodeProto& node() const { return node_; }
   [[nodiscard]] const SourceLocation& location() const { return where_; }
   [[nodiscard]] Tracer& tracer();
+  [[nodiscard]] BrokenArms& arms();
 
   // --- operands and results --------------------------------------------------------------------------------------------------------
   [[nodiscard]] std::size_t operands() const { return operands_.size(); }  ///< with those left out between others

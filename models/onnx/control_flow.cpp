@@ -1,6 +1,8 @@
 // If and Loop: branches and loops of the program.
 #include <algorithm>
 
+#include "graph/host_function.h"
+#include "models/onnx/broken_arms.h"
 #include "models/onnx/loops.h"
 
 namespace cleave::models::onnx {
@@ -11,6 +13,50 @@ Part scalar(Call& c, const Part& part) {
   return part.rank() == 0 ? part : c.reshape(part, {});
 }
 
+/// What would choose an arm while the model is read; empty if nothing would.
+std::string choosing(Call& c) {
+  const std::string advice = c.advice(0);
+  return advice.starts_with("; ") ? advice.substr(2) : "";
+}
+std::string node_name(Call& c) {
+  return std::string(!c.node().name.empty() ? c.node().name : c.node().outputs.empty() ? c.op() : c.node().outputs.front());
+}
+
+constexpr const char* kNoResult = "with a sequence, or with a value whose size depends on data, out of an arm";
+
+/// A function of the host in the place of an arm that cannot be read: gives the types of `whole`, the other arm's results, but fails.
+Values failing(Call& c, const ArmMistake& arm, const Values& whole) {
+  HostFunction function;
+  function.name = arm.arm;
+  std::erase(function.name, '`');
+  function.pure = true;
+  function.seconds = 0;
+  for (const Value& value : whole) function.returns.push_back(value.part.type());
+  // Scopes stand behind the place of a node as soon as it is traced.
+  SourceLocation location = arm.mistake.location;
+  if (c.tracer().chained(SourceLocation()).via) location.via = nullptr;
+  function.call = [error = Error{"cannot run: " + arm.mistake.message, location}](std::span<const Array>, std::span<Array>,
+                                                                                  const CallLimits&) -> Status { return error; };
+  Attributes attributes;
+  attributes.set("function", std::make_shared<const HostFunction>(std::move(function)));
+  return values_of(c, c.tracer().apply(*find_op("host_call"), {}, std::move(attributes), location));
+}
+
+/// An `If` with one arm that can be read, which is traced as the first one, whichever it is.
+Values with_one_arm(Call& c, std::string_view graph, bool then, const ArmMistake& broken) {
+  const Part condition = scalar(c, c[0]);
+  Tracer& tracer = c.tracer();
+  tracer.begin_branch((then ? condition : c("logical_not", {condition})).operand(), c.location(), 1.0);
+  const Values given = c.inline_graph(graph, {});
+  tracer.begin_otherwise();
+  const bool whole = plain(given) && std::none_of(given.begin(), given.end(), [](const Value& value) { return value.poisoned(); });
+  const std::vector<Tracer::State> nothing;
+  const Values results =
+      values_of(c, tracer.end_branch(whole ? states(c, given) : nothing, whole ? states(c, failing(c, broken, given)) : nothing));
+  if (whole) return results;
+  return plain(given) ? c.poison() : c.unsupported(kNoResult);
+}
+
 Values if_(Call& c) {
   const auto then_graph = c.graph("then_branch");
   const auto else_graph = c.graph("else_branch");
@@ -18,18 +64,25 @@ Values if_(Call& c) {
   if (c[0].dtype() != DType::boolean || c[0].type().elements() != 1)
     return c.mistake(DiagnosticKind::predicate, "the condition of `If` is one bool, not " + to_string(c[0].type()));
   if (const std::optional<Array> known = c.known(0)) return c.inline_graph(known->at(0) != 0 ? *then_graph : *else_graph, {});
+  BrokenArms& arms = c.arms();
+  const ArmMistake *broken_then = arms.replaced(true), *broken_else = arms.replaced(false);
+  if (broken_then && !broken_else) return with_one_arm(c, *else_graph, false, *broken_then);
+  if (broken_else && !broken_then) return with_one_arm(c, *then_graph, true, *broken_else);
   const Part condition = scalar(c, c[0]);
   Tracer& tracer = c.tracer();
+  const BrokenArms::Mark begin = arms.mark();
   tracer.begin_branch(condition.operand(), c.location());
   const Values first = c.inline_graph(*then_graph, {});
+  const BrokenArms::Mark middle = arms.mark();
   tracer.begin_otherwise();
   const Values second = c.inline_graph(*else_graph, {});
+  if (arms.broken(begin)) arms.judge("`" + node_name(c) + "`", begin, middle, choosing(c));
   const bool equal = first.size() == second.size() && plain(first) && plain(second);
   Values results = values_of(c, tracer.end_branch(equal ? states(c, first) : std::vector<Tracer::State>(),
                                                   equal ? states(c, second) : std::vector<Tracer::State>()));
   if (equal) return results;
   return first.size() != second.size() ? c.mistake(DiagnosticKind::type, "the arms of `If` give different numbers of values")
-                                       : c.unsupported("with a sequence, or with a value whose size depends on data, out of an arm");
+                                       : c.unsupported(kNoResult);
 }
 
 /// A Loop of the file, taken apart.

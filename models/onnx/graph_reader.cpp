@@ -46,6 +46,7 @@ GraphReader::GraphReader(Tracer& tracer, Locations& locations, Tensors& tensors,
       model_(model),
       options_(options),
       known_(tracer),
+      arms_(tracer),
       nodes_left_(kNodesOfAnyFile + kNodesPerByte * file_bytes) {
   for (const std::string_view message : model.functions) {
     FunctionProto function = parse_function(message);
@@ -62,16 +63,19 @@ bool GraphReader::exhausted() const {
   return nodes_left_ == 0 || tracer_.graph().diagnostics.size() >= kMostErrors;
 }
 
-void GraphReader::read_model() {
+ArmMistakes GraphReader::read_model(bool last) {
   Environment names;
   declare_initializers(model_.graph, names);
   declare_inputs(model_.graph, names);
   if (!tracer_.has_errors()) {
     read_nodes(model_.graph, kGraphNode, names);
+    ArmMistakes excused = last || exhausted() ? ArmMistakes() : arms_.excused();
+    if (!excused.empty()) return excused;
     report_missing();
     if (!exhausted()) read_outputs(model_.graph, names);
   }
   check_options_used();
+  return {};
 }
 
 void GraphReader::read_nodes(std::string_view message, std::uint32_t field, Environment& names) {
@@ -85,7 +89,9 @@ void GraphReader::read_node(const NodeProto& node, Environment& names) {
   if (--nodes_left_ == 0)
     return error(DiagnosticKind::unsupported, location, "the file's functions and inner graphs become too many nodes");
   const std::optional<Values> operands = operands_of(node, location, names);
+  arms_.enter(node.op_type.data());
   bind(node, operands ? lower(node, *operands, location, names) : Values(node.outputs.size()), names);
+  arms_.leave();
 }
 
 std::optional<Values> GraphReader::operands_of(const NodeProto& node, const SourceLocation& location, Environment& names) {
@@ -131,6 +137,8 @@ Values GraphReader::lower(const NodeProto& node, const Values& operands, const S
   if (!lowering) {
     Missing& missing = missing_[op];
     if (missing.count++ == 0) missing.location = location;
+    arms_.add(
+        {DiagnosticKind::unsupported, Severity::error, "the operator `" + op + "` is not supported", tracer_.chained(location), 0, {}});
     if (missing.nodes.size() < kNamesShown && !node.name.empty()) missing.nodes.emplace_back(node.name);
     return poison;
   }

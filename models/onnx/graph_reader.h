@@ -12,6 +12,7 @@
 
 #include "graph/trace/tracer.h"
 #include "models/model.h"
+#include "models/onnx/broken_arms.h"
 #include "models/onnx/known_values.h"
 #include "models/onnx/locations.h"
 #include "models/onnx/node_record.h"
@@ -46,8 +47,9 @@ class GraphReader {
   GraphReader(Tracer& tracer, Locations& locations, Tensors& tensors, const ModelProto& model, const ModelOptions& options,
               std::size_t file_bytes);
 
-  /// The graph of the model: declarations, nodes, outputs.
-  void read_model();
+  /// The graph of the model: declarations, nodes, outputs. Where all mistakes lie in arms that a run need not take: those arms, which the
+  /// reader is to be told of when the model is read again, unless `last`.
+  ArmMistakes read_model(bool last);
   /// What the nodes are that `read_model` reads, in its order.
   void keep_records(std::vector<NodeRecord>* records) { records_ = records; }
   /// Pins nodes to the host, by the same order, where there is a reason for it.
@@ -57,6 +59,7 @@ class GraphReader {
 
   [[nodiscard]] Tracer& tracer() { return tracer_; }
   [[nodiscard]] KnownValues& known() { return known_; }
+  [[nodiscard]] BrokenArms& arms() { return arms_; }
   [[nodiscard]] Tensors& tensors() { return tensors_; }
   [[nodiscard]] const ModelOptions& options() const { return options_; }
   /// What would make a value known, for messages: "; give it with --constant shape=…", or why nothing would.
@@ -106,6 +109,7 @@ class GraphReader {
   const ModelProto& model_;
   const ModelOptions& options_;
   KnownValues known_;
+  BrokenArms arms_;
   std::map<std::string, FunctionProto, std::less<>> functions_;  ///< by "domain:name:overload"
   std::map<std::string_view, ValueInfo> stated_;                 ///< by the file, of values; read where an operator is assumed
   std::map<std::string, Missing> missing_;                       ///< operators that are not read, by name

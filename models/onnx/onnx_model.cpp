@@ -18,6 +18,7 @@ namespace {
 
 using namespace onnx;
 
+constexpr int kMostReadings = 8;            ///< each finds arms that cannot be read, or is the last one
 constexpr std::int64_t kNewestFormat = 14;  ///< IR_VERSION of onnx 1.23
 
 std::string model_name(const std::string& file, const ModelProto& model) {
@@ -77,23 +78,51 @@ class File {
 
   [[nodiscard]] const ModelProto& model() const { return model_; }
 
-  /// Reads it once for what its nodes are; the graph is of no use.
+  /// What its nodes are; the graph is of no use.
   std::vector<NodeRecord> records() {
-    std::vector<NodeRecord> records;
-    Tracer tracer(path_);
-    GraphReader reader(tracer, locations_, tensors_, model_, options_, bytes_.size());
-    reader.keep_records(&records);
-    reader.read_model();
-    return records;
+    ArmMistakes broken;
+    for (int reading = 1;; ++reading) {
+      std::vector<NodeRecord> records;
+      ArmMistakes more = read_records(broken, reading >= kMostReadings, records);
+      if (more.empty()) return records;
+      broken = std::move(more);
+    }
   }
 
+  /// Reads it until no arm is found any more that cannot be read.
   Graph graph() {
-    Tracer tracer(model_name(path_, model_));
+    std::vector<std::optional<Allowance>> pins;
+    if (options_.pins != OrtPins::none) pins = host_pins(records(), options_.pins);
+    ArmMistakes broken;
+    for (int reading = 1;; ++reading) {
+      Tracer tracer(model_name(path_, model_));
+      GraphReader reader(tracer, locations_, tensors_, model_, options_, bytes_.size());
+      reader.arms().replace(broken);
+      reader.pin(pins);
+      ArmMistakes more = reader.read_model(reading >= kMostReadings);
+      if (!more.empty()) {
+        broken = std::move(more);
+        continue;
+      }
+      if (!tracer.has_errors()) return finished(tracer, reader.arms().warnings());
+      if (broken.empty()) return failed(path_, reader.arms().with_advice());
+      broken.clear();  // other mistakes, too: all of them are told as they are
+      reading = kMostReadings;
+    }
+  }
+
+ private:
+  ArmMistakes read_records(const ArmMistakes& broken, bool last, std::vector<NodeRecord>& records) {
+    Tracer tracer(path_);
     GraphReader reader(tracer, locations_, tensors_, model_, options_, bytes_.size());
-    if (options_.pins != OrtPins::none) reader.pin(host_pins(records(), options_.pins));
-    reader.read_model();
-    if (tracer.has_errors()) return failed(path_, tracer.graph().diagnostics);
+    reader.arms().replace(broken);
+    reader.keep_records(&records);
+    return reader.read_model(last);
+  }
+
+  Graph finished(Tracer& tracer, const Diagnostics& warnings) {
     Graph graph = tracer.finish();
+    graph.diagnostics.append(warnings);
     if (model_.ir_version > kNewestFormat)
       graph.diagnostics.add({DiagnosticKind::unsupported,
                              Severity::warning,
@@ -106,7 +135,6 @@ class File {
     return graph;
   }
 
- private:
   static std::string folder(const std::string& path) {
     const std::string parent = std::filesystem::path(path).parent_path().string();
     return parent.empty() ? "." : parent;

@@ -1,0 +1,176 @@
+// Arms of `If` that cannot be read: a run that does not take them is none the worse, and one that does ends with their mistake.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "executor/api/executable.h"
+#include "executor/check/reference.h"
+#include "graph/base/diagnostic_text.h"
+#include "graph/passes/verify.h"
+#include "models/model.h"
+#include "tests/support/namespaces.h"
+#include "tests/support/onnx_builder.h"
+
+namespace cleave {
+namespace {
+
+using namespace onnx_file;
+using ::testing::HasSubstr;
+
+const Message kX = value_info("x", kFloat, {2, 3}), kC = value_info("c", kBool, {}), kD = value_info("d", kBool, {});
+const Array kOnes = Array::of<float>({2, 3}, {1, 1, 1, 1, 1, 1});
+
+/// An arm of one node; MatMul of `x` by itself does not fit.
+Message arm(const char* op, const char* name = "") {
+  const bool two = std::string_view(op) == "MatMul";
+  return graph_of(
+      {.nodes = {node(op, two ? std::vector<std::string_view>{"x", "x"} : std::vector<std::string_view>{"x"}, {"r"}, {.name = name})},
+       .outputs = {untyped("r")}});
+}
+Message choice(const char* name, std::string_view condition, const Message& then, const Message& otherwise, const char* result) {
+  return node("If", {condition}, {result},
+              {.name = name, .attributes = {graph_attribute("then_branch", then), graph_attribute("else_branch", otherwise)}});
+}
+Message arm_of(const Message& inner) {
+  return graph_of({.nodes = {inner}, .outputs = {untyped("r")}});
+}
+
+std::string text(const Graph& graph) {
+  return to_text(graph.diagnostics, {.color = false, .source = false});
+}
+Graph read(std::vector<Message> nodes, const ModelOptions& options = {}, const std::vector<Message>& functions = {}) {
+  const GraphParts parts{.nodes = std::move(nodes), .inputs = {kX, kC, kD}, .outputs = {untyped("y")}};
+  Graph graph = parse_onnx(model(graph_of(parts), 18, functions), "m.onnx", options);
+  EXPECT_TRUE(!graph.ok() || verify(graph).empty());
+  return graph;
+}
+/// The first number of the result, or the error with its place.
+std::string run(const Graph& graph, bool c, bool d = true) {
+  if (!graph.ok()) return text(graph);
+  const std::map<std::string, Array> inputs = {{"x", kOnes}, {"c", Array::scalar(c)}, {"d", Array::scalar(d)}};
+  const Result<RunResult> result = runtime::run_reference(graph, {.inputs = inputs});
+  if (!result) return std::string(result.error().location.file_name()) + ": " + result.error().message;
+  return std::to_string(static_cast<int>(result->outputs.front().second.at(0)));
+}
+
+constexpr const char* kReason = "`matmul` of f32[2, 3] and f32[2, 3]";
+
+TEST(BrokenArms, FailOnlyWhereTheyAreTaken) {
+  const Graph otherwise = read({choice("pick", "c", arm("Neg"), arm("MatMul", "bad"), "y")});
+  ASSERT_TRUE(otherwise.ok()) << text(otherwise);
+  EXPECT_THAT(text(otherwise), HasSubstr(std::string("m.onnx: node bad (MatMul): warning: the else arm of `pick` cannot run: ") + kReason));
+  EXPECT_THAT(text(otherwise), HasSubstr("note: a run that takes it ends with this error\n"
+                                         "note: if it is the same in every run, give it with --constant c=VALUE\n"));
+  EXPECT_EQ(run(otherwise, true), "-1");
+  EXPECT_THAT(run(otherwise, false), HasSubstr("m.onnx: node bad (MatMul): `the else arm of pick`: cannot run: `matmul` of "));
+  const Graph then = read({choice("pick", "c", arm("MatMul", "bad"), arm("Neg"), "y")});
+  EXPECT_THAT(text(then), HasSubstr("warning: the then arm of `pick` cannot run: "));
+  EXPECT_EQ(run(then, false), "-1");
+  EXPECT_THAT(run(then, true), HasSubstr("`the then arm of pick`: cannot run"));
+}
+
+TEST(BrokenArms, AreNotSpokenOfWhereAConstantLeavesThemOut) {
+  const std::vector<Message> nodes = {choice("pick", "c", arm("Neg"), arm("MatMul", "bad"), "y")};
+  const Graph good = read(nodes, {.constants = {{"c", "true"}}});
+  EXPECT_TRUE(good.ok() && good.diagnostics.empty()) << text(good);
+  EXPECT_FALSE(read(nodes, {.constants = {{"c", "false"}}}).ok());
+}
+
+TEST(BrokenArms, AreErrorsWhereNoArmIsLeftOrAnotherMistakeIs) {
+  const Graph both = read({choice("pick", "c", arm("MatMul", "a"), arm("MatMul", "b"), "y")});
+  EXPECT_FALSE(both.ok());
+  EXPECT_EQ(both.diagnostics.size(), 2U);
+  for (const Diagnostic& each : both.diagnostics) {
+    EXPECT_EQ(each.severity, Severity::error);
+    EXPECT_EQ(each.notes.back().message, "this lies in an arm of `If`; if it is the same in every run, give it with --constant c=VALUE");
+  }
+  const Graph outside = read({choice("pick", "c", arm("Neg"), arm("MatMul", "a"), "z"), node("MatMul", {"x", "x"}, {"w"}, {.name = "b"}),
+                              node("Identity", {"z"}, {"y"})});
+  EXPECT_FALSE(outside.ok());
+  EXPECT_EQ(outside.diagnostics.size(), 2U);
+}
+
+TEST(BrokenArms, TakeTheArmAroundThemAlongWhereNeitherIsWhole) {
+  const Graph inner = read({choice("outer", "c", arm_of(choice("inner", "d", arm("MatMul", "bad"), arm("Neg"), "r")), arm("Abs"), "y")});
+  EXPECT_THAT(text(inner), HasSubstr("warning: the then arm of `inner` cannot run: "));
+  EXPECT_EQ(run(inner, false, true), "1");
+  EXPECT_EQ(run(inner, true, false), "-1");
+  EXPECT_THAT(run(inner, true, true), HasSubstr("`the then arm of inner`: cannot run"));
+  const Graph outer =
+      read({choice("outer", "c", arm_of(choice("inner", "d", arm("MatMul", "a"), arm("MatMul", "b"), "r")), arm("Abs"), "y")});
+  EXPECT_THAT(text(outer), HasSubstr("warning: the then arm of `outer` cannot run: "));
+  EXPECT_THAT(text(outer), HasSubstr("note: there is 1 more mistake in it\n"));
+  EXPECT_EQ(outer.diagnostics.size(), 1U);
+  EXPECT_EQ(run(outer, false), "1");
+}
+
+// What reads the result of such an `If` is looked at only once the arm is known.
+TEST(BrokenArms, AreFoundBehindEachOther) {
+  const Graph graph =
+      read({choice("first", "c", arm("Neg"), arm("MatMul", "a"), "z"),
+            choice("second", "d", graph_of({.nodes = {node("MatMul", {"z", "z"}, {"r"}, {.name = "b"})}, .outputs = {untyped("r")}}),
+                   graph_of({.nodes = {node("Neg", {"z"}, {"r"})}, .outputs = {untyped("r")}}), "y")});
+  EXPECT_EQ(graph.diagnostics.size(), 2U) << text(graph);
+  EXPECT_EQ(run(graph, true, false), "1");
+  EXPECT_THAT(run(graph, false, false), HasSubstr("`the else arm of first`: cannot run"));
+  EXPECT_THAT(run(graph, true, true), HasSubstr("`the then arm of second`: cannot run"));
+}
+
+TEST(BrokenArms, MayHoldAnOperatorThatIsNotThere) {
+  const Graph graph = read({choice("pick", "c", arm("Neg"), arm("Unheard", "bad"), "y")});
+  EXPECT_THAT(text(graph),
+              HasSubstr("m.onnx: node bad (Unheard): warning: the else arm of `pick` cannot run: the operator `Unheard` is not supported"));
+  EXPECT_EQ(run(graph, true), "-1");
+}
+
+TEST(BrokenArms, StandInLoopsAndFunctions) {
+  GraphParts body{.nodes = {choice("pick", "c", arm("Neg"), arm("MatMul", "bad"), "seen"), node("Identity", {"go"}, {"again"})},
+                  .inputs = {value_info("i", kInt64, {}), value_info("go", kBool, {})},
+                  .outputs = {untyped("again"), untyped("seen")}};
+  const Graph loop = read({node("Constant", {}, {"count"}, {.attributes = {tensor_attribute("value", int64s("", {}, {4}))}}),
+                           node("Loop", {"count", ""}, {"y"}, {.attributes = {graph_attribute("body", graph_of(body))}})});
+  EXPECT_EQ(loop.diagnostics.size(), 1U) << text(loop);
+  EXPECT_EQ(run(loop, true), "-1");
+  EXPECT_THAT(run(loop, false), HasSubstr("cannot run"));
+  const Message function = Message()
+                               .text(1, "F")
+                               .text(10, "local")
+                               .text(4, "x")
+                               .text(4, "c")
+                               .text(5, "r")
+                               .message(9, opset("", 18))
+                               .message(7, choice("pick", "c", arm("Neg"), arm("MatMul", "bad"), "r"));
+  const Graph twice =
+      read({node("F", {"x", "c"}, {"z"}, {.domain = "local"}), node("F", {"z", "d"}, {"y"}, {.domain = "local"})}, {}, {function});
+  EXPECT_EQ(run(twice, true, true), "1") << text(twice);
+  EXPECT_THAT(run(twice, true, false), HasSubstr("cannot run"));
+}
+
+TEST(BrokenArms, AreGivenUpWhereThereAreTooManyBehindEachOther) {
+  std::vector<Message> nodes;
+  std::vector<std::string> names{"x"};
+  for (int i = 0; i < 20; ++i) names.push_back("z" + std::to_string(i));
+  for (std::size_t i = 0; i + 1 < names.size(); ++i)
+    nodes.push_back(choice("pick", "c", graph_of({.nodes = {node("Neg", {names[i]}, {"r"})}, .outputs = {untyped("r")}}),
+                           graph_of({.nodes = {node("MatMul", {names[i], names[i]}, {"r"})}, .outputs = {untyped("r")}}),
+                           names[i + 1].c_str()));
+  nodes.push_back(node("Identity", {names.back()}, {"y"}));
+  EXPECT_FALSE(read(nodes).ok());
+}
+
+// The warning goes by flags as others do.
+TEST(BrokenArms, AreSilencedOrErrorsByFlags) {
+  const Graph graph = read({choice("pick", "c", arm("Neg"), arm("MatMul", "bad"), "y")});
+  const auto plan = [&](const char* flag) {
+    CompileOptions options;
+    options.device = "none";
+    EXPECT_TRUE(!*flag || options.diagnostics.parse(flag));
+    const Result<Executable> program = compile(graph, options);
+    return program ? std::to_string(program->plan().diagnostics.size()) : to_text(program.error());
+  };
+  EXPECT_EQ(plan(""), "1");
+  EXPECT_EQ(plan("w"), "0");
+  EXPECT_THAT(plan("Werror"), HasSubstr("cannot run"));
+}
+
+}  // namespace
+}  // namespace cleave
