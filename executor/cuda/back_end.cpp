@@ -17,7 +17,13 @@ Result<Api> load() {
   if (!compiler) return compiler.error();
   Result<BlasApi> blas = BlasApi::load();
   if (!blas) return blas.error();
-  return Api{*driver, *compiler, *blas, nullptr};
+  return Api{*driver, *compiler, *blas, nullptr, std::make_shared<Contexts>(*driver)};
+}
+
+/// Libraries are opened, and contexts kept, once for the process; never given back, as drivers do not bear that at its end.
+const Result<Api>& api_of_process() {
+  static const auto* const api = new Result<Api>(load());
+  return *api;
 }
 
 Result<int> count_devices(const DriverApi& api) {
@@ -99,7 +105,7 @@ std::vector<FoundDevice> find() {
 }
 
 Status usable() {
-  Result<Api> api = load();
+  const Result<Api>& api = api_of_process();
   if (!api) return api.error();
   Result<int> count = count_devices(api->driver);
   if (!count) return count.error();
@@ -107,20 +113,22 @@ Status usable() {
 }
 
 Result<std::unique_ptr<Device>> open(int ordinal, const ExecutorOptions& options, const SharedLibraries& libraries) {
-  Result<Api> api = load();
-  if (!api) return api.error();
-  api->libraries = libraries;
+  if (!api_of_process()) return api_of_process().error();
+  Api api = *api_of_process();
+  api.libraries = libraries;
   CudaOptions cuda_options;
   cuda_options.ordinal = ordinal;
   cuda_options.precision = options.precision;
   cuda_options.stream_mode = options.stream_mode;
-  return CudaDevice::open(*api, std::move(cuda_options));
+  return CudaDevice::open(api, std::move(cuda_options));
 }
 
 Result<Array> page_locked_by(TensorType type, int ordinal) {
-  Result<DriverApi> driver = DriverApi::load();
-  if (!driver) return driver.error();
-  return page_locked(*driver, std::move(type), ordinal);
+  const Result<Api>& api = api_of_process();
+  if (!api) return api.error();
+  Result<std::shared_ptr<Context>> context = api->contexts->open(ordinal);
+  if (!context) return context.error();
+  return page_locked(*std::move(context), std::move(type));
 }
 
 KernelRequest request_for(const Graph& graph, NodeId id) {

@@ -26,6 +26,16 @@ bool is_sticky(CUresult result) {
   }
 }
 
+namespace {
+
+Error lost_earlier(int ordinal, const std::string& why = {}) {
+  return {"GPU " + std::to_string(ordinal) + " was lost earlier in this process, and only a new process can use it again" + why,
+          {},
+          ErrorKind::machine};
+}
+
+}  // namespace
+
 Status check(const DriverApi& api, const char* call, CUresult result) {
   if (result == CUDA_SUCCESS) return {};
   const char* name = nullptr;
@@ -47,8 +57,8 @@ Status Context::check(const char* call, CUresult result) const {
   return error;
 }
 
-Result<std::unique_ptr<Context>> Context::open(const DriverApi& api, int ordinal) {
-  std::unique_ptr<Context> context(new Context(api));
+Result<std::shared_ptr<Context>> Context::open(const DriverApi& api, int ordinal) {
+  std::shared_ptr<Context> context(new Context(api));
   if (Status status = context->check("cuInit", api.cuInit(0)); !status) return status.error();
   int count = 0;
   if (Status status = context->check("cuDeviceGetCount", api.cuDeviceGetCount(&count)); !status) return status.error();
@@ -71,12 +81,21 @@ Result<std::unique_ptr<Context>> Context::open(const DriverApi& api, int ordinal
   const CUresult healthy = api.cuMemGetInfo(&free, &total);
   if (is_sticky(healthy)) {
     context->lost_ = true;
-    return Error{"GPU " + std::to_string(ordinal) + " was lost earlier in this process, and only a new process can use it again (" +
-                     cuda::check(api, "cuMemGetInfo", healthy).error().message + ")",
-                 {},
-                 ErrorKind::machine};
+    return lost_earlier(ordinal, " (" + cuda::check(api, "cuMemGetInfo", healthy).error().message + ")");
   }
   if (status = context->check("cuMemGetInfo", healthy); !status) return status.error();
+  return context;
+}
+
+Result<std::shared_ptr<Context>> Contexts::open(int ordinal) {
+  const std::lock_guard lock(mutex_);
+  if (const auto known = open_.find(ordinal); known != open_.end()) {
+    if (known->second->lost()) return lost_earlier(ordinal);
+    if (Status status = known->second->enter(); !status) return status.error();
+    return known->second;
+  }
+  Result<std::shared_ptr<Context>> context = Context::open(api_, ordinal);
+  if (context) open_.emplace(ordinal, *context);
   return context;
 }
 

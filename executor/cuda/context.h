@@ -3,7 +3,9 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
+#include <mutex>
 
 #include "executor/cuda/driver_api.h"
 #include "executor/cuda/kernel_source.h"
@@ -12,7 +14,7 @@ namespace cleave::runtime::cuda {
 
 class Context {
  public:
-  static Result<std::unique_ptr<Context>> open(const DriverApi& api, int ordinal);
+  static Result<std::shared_ptr<Context>> open(const DriverApi& api, int ordinal);
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
   ~Context();
@@ -47,6 +49,19 @@ class Context {
   std::string description_;
   mutable std::atomic<bool> lost_ = false;
   std::atomic<bool> stuck_ = false;
+};
+
+/// The GPUs of a process: each one's context is opened when it is first wanted and kept. To make a context takes tenths of a second, and
+/// the last one to let go of it would end it. From any thread.
+class Contexts {
+ public:
+  explicit Contexts(const DriverApi& api) : api_(api) {}
+  Result<std::shared_ptr<Context>> open(int ordinal);
+
+ private:
+  const DriverApi api_;
+  std::mutex mutex_;
+  std::map<int, std::shared_ptr<Context>> open_;
 };
 
 /// Success, or what went wrong, without a context.

@@ -30,7 +30,8 @@ Result<std::unique_ptr<Device>> CudaDevice::open(const Api& api, CudaOptions opt
 }
 
 Status CudaDevice::open_parts() {
-  Result<std::unique_ptr<Context>> context = Context::open(api_.driver, options_.ordinal);
+  Result<std::shared_ptr<Context>> context =
+      api_.contexts ? api_.contexts->open(options_.ordinal) : Context::open(api_.driver, options_.ordinal);
   if (!context) return context.error();
   context_ = *std::move(context);
   Result<Compiler> compiler = Compiler::open(api_.compiler, context_->architecture(), options_.cache_folder);

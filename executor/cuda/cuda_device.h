@@ -27,6 +27,7 @@ struct Api {
   CompilerApi compiler;
   BlasApi blas;
   std::shared_ptr<const Libraries> libraries = nullptr;  ///< those that it can do without; null: none of them
+  std::shared_ptr<Contexts> contexts = nullptr;          ///< those of the process; null: the device opens one of its own
 };
 
 struct CudaOptions {
@@ -159,7 +160,7 @@ class CudaDevice final : public Device {
 
   const Api api_;
   const CudaOptions options_;
-  std::unique_ptr<Context> context_;  ///< first: all else ends before it
+  std::shared_ptr<Context> context_;  ///< first: all else ends before it
   std::optional<Compiler> compiler_;
   std::map<std::string, ModuleHandle> modules_;  ///< by text
   MatmulSetting matmuls_;

@@ -11,7 +11,7 @@ namespace {
 
 /// Memory and what it needs to be given back, in this order.
 struct Locked {
-  std::unique_ptr<Context> context;
+  std::shared_ptr<Context> context;
   std::optional<HostMemory> memory;
 
   ~Locked() {
@@ -24,13 +24,11 @@ struct Locked {
 
 }  // namespace
 
-Result<Array> page_locked(const DriverApi& api, TensorType type, int ordinal) {
+Result<Array> page_locked(std::shared_ptr<Context> context, TensorType type) {
   const std::optional<std::int64_t> bytes = checked_bytes(type);
   if (!bytes) return Error{"`" + to_string(type) + "` is too large", {}, ErrorKind::machine};
   auto locked = std::make_shared<Locked>();
-  Result<std::unique_ptr<Context>> context = Context::open(api, ordinal);
-  if (!context) return context.error();
-  locked->context = *std::move(context);
+  locked->context = std::move(context);
   Result<HostMemory> memory = make_host_memory(*locked->context, std::max<std::int64_t>(*bytes, 1));
   if (!memory) {
     return Error{

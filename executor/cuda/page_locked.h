@@ -1,11 +1,14 @@
-// Arrays in memory that the driver has locked. They outlive the devices that copy from them: each holds the GPU's primary context.
+// Arrays in memory that the driver has locked. They outlive the devices that copy from them: each holds its GPU's context.
 #pragma once
 
-#include "executor/cuda/driver_api.h"
+#include <memory>
+
+#include "executor/cuda/context.h"
 #include "graph/array/array.h"
 
 namespace cleave::runtime::cuda {
 
-Result<Array> page_locked(const DriverApi& api, TensorType type, int ordinal);
+/// Zeros in memory that the GPU of `context` reaches. An Error (machine) where there is no room.
+Result<Array> page_locked(std::shared_ptr<Context> context, TensorType type);
 
 }  // namespace cleave::runtime::cuda

@@ -7,19 +7,20 @@
 #include "executor/cuda/library/dnn_api.h"
 #include "executor/cuda/library/fft_api.h"
 #include "executor/cuda/library/solver_api.h"
+#include "executor/cuda/library_places.h"
 #include "executor/cuda/matmul/blas_api.h"
 
 namespace cleave::runtime::cuda {
 
-Result<SharedLibrary> SharedLibrary::open(std::initializer_list<const char*> names, std::string_view purpose) {
+Result<SharedLibrary> SharedLibrary::open(const std::vector<std::string>& files, std::string_view purpose) {
   std::string reason;
-  for (const char* name : names) {
+  for (const std::string& file : files) {
     SharedLibrary library;
-    library.handle_ = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    library.name_ = name;
+    library.handle_ = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+    library.name_ = file;
     if (library.handle_) return library;
     const char* problem = dlerror();
-    if (reason.empty()) reason = problem ? problem : name;
+    if (reason.empty()) reason = problem ? problem : file;
   }
   return Error{std::string(purpose) + " cannot be opened: " + reason, {}, ErrorKind::machine};
 }
@@ -39,8 +40,13 @@ namespace {
 
 /// The functions of a library, which `find(library, api)` looks up; an Error where there is none, or an older one.
 template <class Api, class Find>
-Result<Api> load_api(std::initializer_list<const char*> names, std::string_view purpose, const Find& find) {
-  auto library = SharedLibrary::open(names, purpose);
+Result<Api> load_api(const std::vector<std::string>& files, std::string_view purpose, const Find& find) {
+  auto library = SharedLibrary::open(files, purpose);
+  if (!library && files.size() > 1) {
+    Error error = library.error();
+    error.message += "; CLEAVE_CUDA_LIBRARIES can name its folder";
+    return error;
+  }
   if (!library) return library.error();
   Api api;
   find(*library, api);
@@ -78,38 +84,33 @@ Result<DriverApi> DriverApi::load() {
 }
 
 Result<CompilerApi> CompilerApi::load() {
-  return load_api<CompilerApi>(
-      {"libnvrtc.so.13", "libnvrtc.so.12", "/usr/local/cuda/lib64/libnvrtc.so.13", "/usr/local/cuda/lib64/libnvrtc.so.12"},
-      "NVRTC, CUDA's run-time compiler,", [](SharedLibrary& library, CompilerApi& api) { CLEAVE_CUDA_COMPILER_CALLS(CLEAVE_FIND) });
+  return load_api<CompilerApi>(library_places({"libnvrtc.so.13", "libnvrtc.so.12"}), "NVRTC, CUDA's run-time compiler,",
+                               [](SharedLibrary& library, CompilerApi& api) { CLEAVE_CUDA_COMPILER_CALLS(CLEAVE_FIND) });
 }
 
 Result<BlasApi> BlasApi::load() {
-  return load_api<BlasApi>(
-      {"libcublasLt.so.13", "libcublasLt.so.12", "/usr/local/cuda/lib64/libcublasLt.so.13", "/usr/local/cuda/lib64/libcublasLt.so.12"},
-      "cuBLASLt, CUDA's library of matrix products,", [](SharedLibrary& library, BlasApi& api) { CLEAVE_CUDA_BLAS_CALLS(CLEAVE_FIND) });
+  return load_api<BlasApi>(library_places({"libcublasLt.so.13", "libcublasLt.so.12"}), "cuBLASLt, CUDA's library of matrix products,",
+                           [](SharedLibrary& library, BlasApi& api) { CLEAVE_CUDA_BLAS_CALLS(CLEAVE_FIND) });
 }
 
 Result<FftApi> FftApi::load() {
-  return load_api<FftApi>(
-      {"libcufft.so.12", "libcufft.so.11", "/usr/local/cuda/lib64/libcufft.so.12", "/usr/local/cuda/lib64/libcufft.so.11"},
-      "cuFFT, CUDA's library of Fourier transforms,", [](SharedLibrary& library, FftApi& api) { CLEAVE_CUDA_FFT_CALLS(CLEAVE_FIND) });
+  return load_api<FftApi>(library_places({"libcufft.so.12", "libcufft.so.11"}), "cuFFT, CUDA's library of Fourier transforms,",
+                          [](SharedLibrary& library, FftApi& api) { CLEAVE_CUDA_FFT_CALLS(CLEAVE_FIND) });
 }
 
 Result<SolverApi> SolverApi::load() {
-  return load_api<SolverApi>(
-      {"libcusolver.so.12", "libcusolver.so.11", "/usr/local/cuda/lib64/libcusolver.so.12", "/usr/local/cuda/lib64/libcusolver.so.11"},
-      "cuSOLVER, CUDA's library of linear algebra,", [](SharedLibrary& library, SolverApi& api) {
-        library.find("cusolverDnCreate", api.cusolverDnCreate);
-        library.find("cusolverDnDestroy", api.cusolverDnDestroy);
-        library.find("cusolverDnSetStream", api.cusolverDnSetStream);
-        find_routines(library, "S", api.f32);
-        find_routines(library, "D", api.f64);
-      });
+  return load_api<SolverApi>(library_places({"libcusolver.so.12", "libcusolver.so.11"}), "cuSOLVER, CUDA's library of linear algebra,",
+                             [](SharedLibrary& library, SolverApi& api) {
+                               library.find("cusolverDnCreate", api.cusolverDnCreate);
+                               library.find("cusolverDnDestroy", api.cusolverDnDestroy);
+                               library.find("cusolverDnSetStream", api.cusolverDnSetStream);
+                               find_routines(library, "S", api.f32);
+                               find_routines(library, "D", api.f64);
+                             });
 }
 
 Result<DnnApi> DnnApi::load() {
-  return load_api<DnnApi>({"libcudnn.so.9", "libcudnn.so.8", "/usr/local/cuda/lib64/libcudnn.so.9", "/usr/local/cuda/lib64/libcudnn.so.8"},
-                          "cuDNN, NVIDIA's library of neural networks,",
+  return load_api<DnnApi>(library_places({"libcudnn.so.9", "libcudnn.so.8"}), "cuDNN, NVIDIA's library of neural networks,",
                           [](SharedLibrary& library, DnnApi& api) { CLEAVE_CUDA_DNN_CALLS(CLEAVE_FIND) });
 }
 

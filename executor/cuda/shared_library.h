@@ -1,8 +1,9 @@
 // A library opened at run time for good: drivers do not bear to be closed. Fills a table of functions from it.
 #pragma once
 
-#include <initializer_list>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "graph/base/result.h"
 
@@ -10,8 +11,8 @@ namespace cleave::runtime::cuda {
 
 class SharedLibrary {
  public:
-  /// The first of `names` that can be opened. `purpose` says in the Error what is missing.
-  static Result<SharedLibrary> open(std::initializer_list<const char*> names, std::string_view purpose);
+  /// The first of `files` that can be opened: paths, or names that the loader looks for. `purpose` says in the Error what is missing.
+  static Result<SharedLibrary> open(const std::vector<std::string>& files, std::string_view purpose);
 
   /// Sets `function` to the library's `symbol`; remembers the first that is missing.
   template <class F>

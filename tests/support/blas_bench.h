@@ -58,7 +58,7 @@ class BlasBench {
   BlasBench() = default;
 
   Status open_parts() {
-    Result<std::unique_ptr<cuda::Context>> context = cuda::Context::open(api_.driver, 0);
+    Result<std::shared_ptr<cuda::Context>> context = cuda::Context::open(api_.driver, 0);
     if (!context) return context.error();
     context_ = *std::move(context);
     const auto keep = [](auto& owned, auto&& made) -> Status {
@@ -111,7 +111,7 @@ class BlasBench {
   static std::size_t bytes(const TensorType& type) { return static_cast<std::size_t>(type.bytes()); }
 
   cuda::Api api_ = FakeDriver::api();
-  std::unique_ptr<cuda::Context> context_;
+  std::shared_ptr<cuda::Context> context_;
   cuda::StreamHandle stream_;
   cuda::EventHandle event_;
   cuda::DeviceMemory memory_, workspace_;

@@ -99,6 +99,29 @@ TEST(CudaDevice, SaysWhichPieceIsMissing) {
               HasSubstr("libc.so.6 is too old for this build of cleave: it has no cuFromTheFuture_v9"));
 }
 
+TEST(CudaDevice, OpensTheContextOnceForAllDevicesOfAProcess) {
+  FakeDriver driver;
+  const auto planned = plan_for(program(3), Where::accelerator);
+  ExecutorSetup options{{}, cuda::back_end(), 0};
+  options.back_end.open = [&driver, contexts = std::make_shared<cuda::Contexts>(FakeDriver::api().driver)](auto&&...) {
+    cuda::Api api = FakeDriver::api();
+    api.contexts = contexts;
+    cuda::CudaOptions cuda_options;
+    cuda_options.cache_folder.clear();
+    cuda_options.source = [&driver](const KernelRequest& request, const cuda::Architecture& a) { return driver.source(request, a); };
+    return cuda::CudaDevice::open(api, cuda_options);
+  };
+  for (int i = 0; i < 3; ++i) {
+    std::unique_ptr<Executor> executor;
+    ASSERT_TRUE(open_and_run(planned, options, executor).ok());
+  }
+  EXPECT_EQ(driver.count("cuDevicePrimaryCtxRetain"), 1);
+  EXPECT_EQ(driver.count("cuDevicePrimaryCtxRelease"), 0);
+  options.back_end.open = nullptr;
+  EXPECT_EQ(driver.count("cuDevicePrimaryCtxRelease"), 1);
+  EXPECT_EQ(driver.leaks(), "");
+}
+
 TEST(CudaDevice, ListsWhatThereIsOrWhyNot) {
   const BackEnd back_end = cuda::back_end();
   const std::vector<FoundDevice> found = back_end.find();

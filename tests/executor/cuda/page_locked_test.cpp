@@ -39,6 +39,10 @@ cuda::Api noting_api() {
   return api;
 }
 
+std::shared_ptr<cuda::Context> context() {
+  return *cuda::Context::open(FakeDriver::api().driver, 0);
+}
+
 ExecutorSetup executor_options(FakeDriver& driver) {
   cuda::CudaOptions cuda_options;
   cuda_options.cache_folder.clear();
@@ -59,7 +63,7 @@ std::shared_ptr<const Graph> addition() {
 }
 
 Array locked(std::initializer_list<float> values) {
-  Result<Array> array = cuda::page_locked(FakeDriver::api().driver, {DType::f32, {static_cast<std::int64_t>(values.size())}}, 0);
+  Result<Array> array = cuda::page_locked(context(), {DType::f32, {static_cast<std::int64_t>(values.size())}});
   if (!array) ADD_FAILURE() << array.error().message;
   std::copy(values.begin(), values.end(), array->mutable_data<float>());
   return *array;
@@ -75,7 +79,7 @@ TEST(CudaPageLocked, IsTheDriversMemoryAndGivenBackOnceFromAnyThread) {
     const Array array = locked({1, 2, 3});
     EXPECT_EQ(array.page_lock(), PageLock::accelerator);
     EXPECT_EQ(driver.count("cuMemHostAlloc"), 1);
-    EXPECT_EQ(cuda::page_locked(FakeDriver::api().driver, {DType::f32, {0}}, 0)->size(), 0);
+    EXPECT_EQ(cuda::page_locked(context(), {DType::f32, {0}})->size(), 0);
     Array last = array;
     std::thread([last = std::move(last)]() mutable { last = Array(); }).join();
   }
@@ -87,13 +91,17 @@ TEST(CudaPageLocked, IsTheDriversMemoryAndGivenBackOnceFromAnyThread) {
 
 TEST(CudaPageLocked, SaysWhyThereIsNone) {
   FakeDriver driver;
-  const auto beyond = cuda::page_locked(FakeDriver::api().driver, {DType::f32, {1}}, 1);
+  const auto beyond = cuda::Context::open(FakeDriver::api().driver, 1);
   ASSERT_FALSE(beyond.ok());
   EXPECT_EQ(beyond.error().message, "no GPU 1: there is one GPU, 0");
   std::int64_t failures = 0;
   for (std::int64_t call = 1;; ++call) {
     driver.fail_call(call, CUDA_ERROR_OUT_OF_MEMORY);
-    const auto array = cuda::page_locked(FakeDriver::api().driver, {DType::f32, {1}}, 0);
+    const Result<Array> array = []() -> Result<Array> {
+      Result<std::shared_ptr<cuda::Context>> opened = cuda::Context::open(FakeDriver::api().driver, 0);
+      if (!opened) return opened.error();
+      return cuda::page_locked(*std::move(opened), {DType::f32, {1}});
+    }();
     if (array.ok()) break;
     EXPECT_EQ(array.error().kind, ErrorKind::machine);
     if (driver.failed() == "cuMemHostAlloc") {
