@@ -1,10 +1,12 @@
 // The device benchmark: runs each of device_programs() and writes medians, what bounds them and the measured fraction of it as JSON.
-// Arguments: [--device NAME] [--machine FILE] [--small] [--only NAME] [--seconds S]. Inputs start in host memory and results end there.
+// Arguments: [--device NAME] [--machine FILE] [--small] [--only NAME] [--seconds S] [--out FILE] [--list]. Inputs start in host memory and
+// results end there. With --out the document is on disk after each program; --list names the programs and their sizes and runs none.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "executor/api/executable.h"
@@ -22,8 +24,8 @@ namespace {
 using nlohmann::ordered_json;
 
 struct Arguments {
-  std::string device = "auto", machine, only;
-  bool small = false;
+  std::string device = "auto", machine, only, out;
+  bool small = false, list = false;
   double seconds = 1;  ///< of repetitions for each program
 };
 
@@ -57,8 +59,19 @@ ordered_json bounds(const Plan& plan) {
           {"busiest", std::string(to_string(elapsed.busiest))}};
 }
 
+/// Whole at every moment, as whoever reads it may do so at any: written beside and moved there. To standard output where no file is named.
+bool write(const ordered_json& document, const std::string& file) {
+  if (file.empty()) return std::puts(document.dump(1).c_str()) >= 0;
+  const std::string beside = file + ".new";
+  std::ofstream out(beside);
+  out << document.dump(1) << "\n";
+  out.close();
+  return out.good() && std::rename(beside.c_str(), file.c_str()) == 0;
+}
+
 ordered_json run_one(const DeviceProgram& program, const Arguments& arguments) {
   ordered_json row{{"name", program.name}, {"sizes", program.sizes}, {"precision", program.precision}};
+  if (arguments.list) return row;
   CompileOptions options;
   options.device = arguments.device;
   options.machine = arguments.machine;
@@ -104,6 +117,10 @@ Arguments parse(int argc, char** argv) {
     const auto value = [&]() -> std::string { return ++i < argc ? argv[i] : ""; };
     if (word == "--small") {
       arguments.small = true;
+    } else if (word == "--list") {
+      arguments.list = true;
+    } else if (word == "--out") {
+      arguments.out = value();
     } else if (word == "--device") {
       arguments.device = value();
     } else if (word == "--machine") {
@@ -113,7 +130,8 @@ Arguments parse(int argc, char** argv) {
     } else if (word == "--seconds") {
       arguments.seconds = std::strtod(value().c_str(), nullptr);
     } else {
-      std::fprintf(stderr, "usage: device_bench [--device NAME] [--machine FILE] [--small] [--only NAME] [--seconds S]\n");
+      std::fprintf(stderr,
+                   "usage: device_bench [--device NAME] [--machine FILE] [--small] [--only NAME] [--seconds S] [--out FILE] [--list]\n");
       std::exit(2);
     }
   }
@@ -133,9 +151,14 @@ int main(int argc, char** argv) {
     document["programs"].push_back(run_one(program, arguments));
     const ordered_json& row = document["programs"].back();
     failed = failed || row.contains("error");
+    if (arguments.list) continue;
     std::fprintf(stderr, "%s: %s\n", program.name.c_str(),
                  row.contains("error") ? row["error"].get<std::string>().c_str() : row["seconds"].dump().c_str());
+    if (!arguments.out.empty() && !write(document, arguments.out)) break;
   }
-  std::puts(document.dump(1).c_str());
+  if (!write(document, arguments.out)) {
+    std::fprintf(stderr, "device_bench: cannot write %s\n", arguments.out.c_str());
+    return 1;
+  }
   return failed ? 1 : 0;
 }

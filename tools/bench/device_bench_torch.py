@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """The programs of device_programs.cpp in PyTorch: eager, torch.compile and CUDA graphs, in the same precision.
 
-Usage: device_bench_torch.py RESULTS.json [--seconds S] [--device cuda|cpu] [--modes eager,compile,graph] > torch.json
+Usage: device_bench_torch.py RESULTS.json [--seconds S] [--device cuda|cpu] [--modes eager,compile,graph] [--out torch.json]
 RESULTS.json is what device_bench wrote: names and sizes are taken from there. As there, inputs start in (page-locked) host memory and
 results end in host memory, and both are part of what is timed. Medians after warm-up. A mode that a program does not allow is null, with
 the reason (CUDA graphs cannot hold a host function or a branch on data).
 """
 import argparse
 import json
+import os
 import statistics
 import sys
 import time
@@ -15,8 +16,7 @@ import time
 try:
     import torch
 except ImportError:
-    print(json.dumps({"skipped": "PyTorch is not installed"}))
-    sys.exit(0)
+    torch = None
 
 
 def numbers(*shape, scale=1.0, seed=1):
@@ -247,22 +247,36 @@ def caller(program, mode, device):
     return replay
 
 
+def write(document, file):
+    """To a file that is whole at every moment, or to standard output."""
+    text = json.dumps(document, indent=1) + "\n"
+    if not file:
+        sys.stdout.write(text)
+        return
+    with open(file + ".new", "w", encoding="utf-8") as out:
+        out.write(text)
+    os.replace(file + ".new", file)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results")
     parser.add_argument("--seconds", type=float, default=1)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--modes", default="eager,compile,graph")
+    parser.add_argument("--out", default="", help="written anew after every measurement")
     arguments = parser.parse_args()
     cuda = arguments.device == "cuda"
-    if cuda and not torch.cuda.is_available():
-        print(json.dumps({"skipped": "PyTorch finds no GPU"}))
+    missing = "PyTorch is not installed" if not torch else "PyTorch finds no GPU" if cuda and not torch.cuda.is_available() else None
+    if missing:
+        write({"skipped": missing}, arguments.out)
         return
     torch.backends.cuda.matmul.allow_tf32 = False
     synchronize = torch.cuda.synchronize if cuda else (lambda: None)
     with open(arguments.results, encoding="utf-8") as file:
         wanted = json.load(file)["programs"]
     rows = []
+    document = {"torch": torch.__version__, "device": torch.cuda.get_device_name() if cuda else "cpu", "programs": rows}
     for each in wanted:
         row = {"name": each["name"], "sizes": each["sizes"]}
         rows.append(row)
@@ -281,8 +295,9 @@ def main():
                     row[mode] = None
                     row[mode + "_why"] = str(error).splitlines()[0][:200]
                 print(f"{each['name']} {mode}: {row[mode]}", file=sys.stderr)
-    name = torch.cuda.get_device_name() if cuda else "cpu"
-    print(json.dumps({"torch": torch.__version__, "device": name, "programs": rows}, indent=1))
+                if arguments.out:
+                    write(document, arguments.out)
+    write(document, arguments.out)
 
 
 main()

@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""tools/gpu-check on stand-ins for its programs, which hang, crash, lose the GPU and end too late, as hardware may."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+CLEAVE = """
+if sys.argv[1] == "devices":
+    why = os.environ.get("STAND_IN_WHY")
+    print(json.dumps({"devices": [dict(name="cuda:0", usable=not why, **({"why": why} if why else {}))]}))
+else:
+    open(sys.argv[sys.argv.index("-o") + 1], "w").write("name: measured")
+    print("{}")
+"""
+
+# Tests are named after what becomes of them.
+DEVICE_TEST = """
+TESTS = os.environ.get("STAND_IN_TESTS", "good other").split()
+pattern = next(word for word in sys.argv if word.startswith("--gtest_filter=")).split("=", 1)[1]
+if "--gtest_list_tests" in sys.argv:
+    print("DeviceOp.")
+    for name in TESTS:
+        print("  " + name + "  # GetParam() = x")
+    sys.exit()
+for name in pattern.split(":"):
+    print(f"[ RUN      ] {name}", flush=True)
+    kind = name.split(".")[1]
+    if kind.startswith("hang"):
+        time.sleep(600)
+    if kind.startswith("crash"):
+        os.abort()
+    if kind.startswith("fail"):
+        print("Failure: 1 is not 2")
+    if kind.startswith("lost"):
+        print("Failure: cuStreamSynchronize failed: CUDA_ERROR_ILLEGAL_ADDRESS; the GPU is lost, and only a new process can use it again")
+    if kind.startswith("skip"):
+        print("Skipped" + chr(10) + "no device: the driver is too old")
+    word = "  FAILED  " if kind.startswith(("fail", "lost")) else "  SKIPPED " if kind.startswith("skip") else "       OK "
+    print(f"[{word}] {name} (1 ms)", flush=True)
+    if kind.startswith("lost"):
+        time.sleep(600)  # a process that has lost its GPU says nothing of use any more
+"""
+
+DEVICE_BENCH = """
+out = sys.argv[sys.argv.index("--out") + 1]
+rows = [{"name": "ping_pong", "sizes": {"steps": 2}}]
+if "--list" not in sys.argv:
+    rows[0]["seconds"] = 0.5
+open(out, "w").write(json.dumps({"programs": rows}))
+if os.environ.get("STAND_IN_BENCH") == "hangs" and "--list" not in sys.argv:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    time.sleep(600)
+"""
+
+TORCH = """
+wanted = json.load(open(sys.argv[1]))["programs"]
+open(sys.argv[sys.argv.index("--out") + 1], "w").write(json.dumps({"programs": [dict(row, eager=2.0) for row in wanted]}))
+"""
+
+
+def processes_of(folder):
+    """The command lines that name the folder, of the processes that there are."""
+    found = []
+    for process in os.listdir("/proc"):
+        try:
+            with open(f"/proc/{process}/cmdline", encoding="utf-8", errors="replace") as file:
+                line = file.read()
+        except (OSError, ValueError):
+            continue
+        if folder in line:
+            found.append(line)
+    return found
+
+
+class GpuCheck(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        head = f"#!{sys.executable}\nimport json, os, signal, sys, time\n"
+        for name, text in {"bin/cleave": CLEAVE, "bin/device_test": DEVICE_TEST, "bin/device_bench": DEVICE_BENCH,
+                           "tools/bench/device_bench_torch.py": TORCH, "commit": "abc"}.items():
+            file = os.path.join(self.folder, "here", name)
+            os.makedirs(os.path.dirname(file), exist_ok=True)
+            with open(file, "w", encoding="utf-8") as opened:
+                opened.write(head + text if name != "commit" else text)
+            os.chmod(file, 0o755)
+
+    def check(self, *words, code=0, **environment):
+        """Runs it; its document."""
+        out = os.path.join(self.folder, "result.json")
+        command = [sys.executable, os.path.join(ROOT, "tools/gpu-check"), "--binaries", os.path.join(self.folder, "here"), "--out", out]
+        ran = subprocess.run([*command, *words], capture_output=True, text=True, timeout=100,
+                             env={**os.environ, "CLEAVE_GPU_CHECK_SILENCE": "1", **environment})
+        self.assertEqual(ran.returncode, code, ran.stderr)
+        self.said = ran.stderr
+        with open(out, encoding="utf-8") as file:
+            return json.load(file)
+
+    def test_everything_passes(self):
+        result = self.check()
+        self.assertTrue(result["complete"] and result["passed"])
+        self.assertEqual(result["commit"], "abc")
+        for part in ("devices", "smoke", "calibrate", "bench", "peers", "tests", "random"):
+            self.assertEqual(result[part]["state"], "passed", part)
+        self.assertEqual(result["tests"]["result"]["passed"], 2)
+        self.assertEqual(result["peers"]["result"]["programs"][0]["ratio"], {"eager": 4.0})
+        with open(os.path.join(self.folder, "machine.yaml"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), "name: measured")
+
+    def test_without_a_gpu_it_says_what_is_missing_and_stops(self):
+        result = self.check(code=1, STAND_IN_WHY="NVRTC cannot be opened")
+        self.assertNotIn("smoke", result)
+        self.assertIn("no device `cuda`: NVRTC cannot be opened", self.said)
+        self.assertIn("NVRTC cannot be opened", result["devices"]["why"])
+
+    def test_skipped_for_want_of_the_device_is_a_failure(self):
+        result = self.check("tests", code=1, STAND_IN_TESTS="skip skip2")
+        self.assertEqual(result["tests"]["why"], "no test ran")
+        self.assertEqual(self.check("tests", code=1, STAND_IN_TESTS="good skip")["tests"]["result"]["passed"], 1)
+
+    def test_whatever_becomes_of_a_test_the_rest_is_run(self):
+        names = "fail good1 crash good2 hang good3 lost good4 good5"
+        result = self.check("tests", code=1, STAND_IN_TESTS=names)["tests"]["result"]
+        self.assertEqual((result["passed"], result["not_run"]), (5, []))
+        messages = {each["test"].split(".")[1]: each["message"] for each in result["failed"]}
+        self.assertEqual(sorted(messages), ["crash", "fail", "hang", "lost"])
+        self.assertIn("1 is not 2", messages["fail"])
+        self.assertIn("crashes: exit code -6", messages["crash"])
+        self.assertIn("hangs: ended after 1 s", messages["hang"])
+        self.assertIn("the GPU is lost", messages["lost"])
+
+    def test_a_program_that_never_ends_loses_nothing(self):
+        start = time.monotonic()
+        result = self.check("bench", "tests", "--seconds", "6", code=1, STAND_IN_BENCH="hangs")
+        self.assertLess(time.monotonic() - start, 20)
+        self.assertEqual(result["bench"]["state"], "failed")
+        self.assertIn("did not end within", result["bench"]["why"])
+        self.assertEqual(result["bench"]["result"]["programs"][0]["seconds"], 0.5)
+        self.assertEqual(result["tests"]["state"], "not run")
+
+    def test_peers_alone(self):
+        result = self.check("peers")
+        self.assertEqual(result["peers"]["result"]["programs"][0]["eager"], 2.0)
+        self.assertNotIn("bench", result)
+
+    def test_the_document_is_there_while_it_runs(self):
+        out = os.path.join(self.folder, "result.json")
+        running = subprocess.Popen([sys.executable, os.path.join(ROOT, "tools/gpu-check"), "--binaries", os.path.join(self.folder, "here"),
+                                    "--out", out, "bench"], stderr=subprocess.DEVNULL, env={**os.environ, "STAND_IN_BENCH": "hangs"})
+        try:
+            for _ in range(100):
+                time.sleep(0.1)
+                try:
+                    with open(out, encoding="utf-8") as file:
+                        result = json.load(file)
+                except OSError:
+                    continue
+                if (result.get("bench") or {}).get("result"):
+                    break
+            self.assertEqual((result["bench"]["state"], result["complete"]), ("running", False))
+            self.assertEqual(result["bench"]["result"]["programs"][0]["name"], "ping_pong")
+        finally:
+            running.terminate()
+            self.assertEqual(running.wait(20), 143)
+        self.assertEqual(processes_of(os.path.join(self.folder, "here")), [], "what it started is still there")
+
+    def test_mistakes_of_the_user(self):
+        for words, said in ((["fancy"], "there is no part `fancy`"), (["--binaries", "/nowhere"], "there is no /nowhere/bin/cleave")):
+            ran = subprocess.run([sys.executable, os.path.join(ROOT, "tools/gpu-check"), *words], capture_output=True, text=True, timeout=60)
+            self.assertNotEqual(ran.returncode, 0)
+            self.assertIn(said, ran.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,157 @@
+"""The parts of a check, in the order in which they are run: what is quick and tells most comes first, what takes its time last."""
+import os
+import shutil
+
+import process
+import suite
+from document import read_json
+
+SMOKE = ":".join(["*DeviceErrors*"] + [f"*DeviceOp*/{op}" for op in ("add", "matmul", "sum", "softmax", "take", "transpose", "cumsum")] +
+                 ["*DeviceModel*/mlp_inference", "*DeviceModel*/naive_transfer"])
+SANITIZED = "*matmul*:*sum*:*softmax*:*take*:*transpose*:*DeviceRandom*/0:*DeviceErrors*"
+
+
+class Check:
+    """What the parts share. `folder` is for their files, `binaries` has the programs."""
+
+    def __init__(self, binaries, folder, device, document, deadline, repeat):
+        self.binaries, self.folder, self.device = binaries, folder, device
+        self.document, self.deadline, self.repeat = document, deadline, repeat
+        self.machine = None  # the machine file, once it is measured
+        self.environment = dict(os.environ, CLEAVE_TEST_DEVICE=device, CLEAVE_TEST_SOURCE=binaries,
+                                CLEAVE_TEST_LIBRARIES=os.path.join(binaries, "lib"))
+        paths = [os.path.join(binaries, "lib"), os.environ.get("LD_LIBRARY_PATH", "")]
+        self.environment["LD_LIBRARY_PATH"] = ":".join(path for path in paths if path)
+
+    def program(self, name):
+        return os.path.join(self.binaries, "bin", name)
+
+    def run(self, part, limit, command, out=None, environment=None):
+        """A program for at most `limit` seconds; `out`: the file in which it keeps its result so far."""
+        seen = [None]
+
+        def tick():
+            stamp = os.stat(out).st_mtime_ns if os.path.exists(out) else None
+            if stamp != seen[0]:
+                seen[0] = stamp
+                self.document.part(part, result=read_json(out))
+
+        limit = min(limit, self.deadline.left())
+        ended = process.run(command, self.folder, part, limit, environment or self.environment, tick if out else None)
+        if out:
+            self.document.part(part, result=read_json(out))
+        return ended
+
+    def verdict(self, ended):
+        return {"state": "failed", "why": ended.why, "errors": ended.errors[-4000:]} if ended.why else {"state": "passed"}
+
+
+def devices(check):
+    """The devices that there are. A GPU that cannot be used ends the check: there is nothing to check."""
+    file = os.path.join(check.folder, "devices.json")
+    ended = check.run("devices", 60, [check.program("cleave"), "devices", "--json"])
+    with open(file, "w", encoding="utf-8") as out:
+        out.write(ended.out)
+    found = read_json(file)
+    if ended.why or not found:
+        return {**check.verdict(ended), "state": "failed", "stop": f"`cleave devices` failed ({ended.why or 'no JSON'})"}
+    same = [each for each in found["devices"] if each["name"].split(":")[0] == check.device.split(":")[0]]
+    usable = [each for each in same if each.get("usable")]
+    if usable:
+        return {"state": "passed", "result": found}
+    why = same[0].get("why", "it is not usable") if same else "this build of cleave knows no such device"
+    return {"state": "failed", "result": found, "stop": f"no device `{check.device}`: {why}"}
+
+
+def _suite(check, part, limit, pattern):
+    program = check.program("device_test")
+    tests = suite.list_tests(program, pattern, check.environment)
+    if not tests:
+        return {"state": "failed", "why": f"{program} has no tests {pattern}"}
+    running = suite.Suite(program, tests, check.deadline, limit, check.environment)
+    known = [None]
+
+    def tick():
+        result = running.result
+        if result != known[0]:
+            known[0] = result
+            check.document.part(part, result=result)
+
+    running.run(suite.workers(), tick)
+    entry = {"state": "passed" if running.passed else "failed", "result": running.result}
+    if not running.result["passed"]:
+        entry["why"] = "no test ran"
+    elif running.result["not_run"] and not running.result["failed"]:
+        entry["why"] = f"{len(running.result['not_run'])} tests had no time left"
+    return entry
+
+
+def smoke(check):
+    return _suite(check, "smoke", 60, SMOKE)
+
+
+def calibrate(check):
+    file = os.path.join(check.folder, "machine.yaml")
+    ended = check.run("calibrate", 120, [check.program("cleave"), "calibrate", "--device", check.device, "-o", file, "--json"])
+    entry = check.verdict(ended)
+    result = os.path.join(check.folder, "calibrate.out")
+    entry["result"] = read_json(result)
+    if not ended.why:
+        check.machine = file
+        shutil.copy(file, os.path.join(os.path.dirname(os.path.abspath(check.document.file)), "machine.yaml"))
+    return entry
+
+
+def _programs(check):
+    """How device_bench is called for this device."""
+    command = [check.program("device_bench"), "--device", check.device]
+    return command if check.device.startswith("cuda") else command + ["--small"]
+
+
+def bench(check):
+    out = os.path.join(check.folder, "bench.json")
+    command = _programs(check) + ["--seconds", str(check.repeat), "--out", out]
+    if check.machine:
+        command += ["--machine", check.machine]
+    return check.verdict(check.run("bench", 180, command, out))
+
+
+def peers(check):
+    """The programs that the part `bench` timed or would time."""
+    programs = os.path.join(check.folder, "bench.json")
+    if not (read_json(programs) or {}).get("programs"):
+        ended = check.run("peers", 60, _programs(check) + ["--list", "--out", programs])
+        if ended.why:
+            return check.verdict(ended)
+    out = os.path.join(check.folder, "peers.json")
+    script = os.path.join(check.binaries, "tools/bench/device_bench_torch.py")
+    device = "cuda" if check.device.startswith("cuda") else "cpu"
+    command = ["python3", script, programs, "--seconds", str(check.repeat), "--device", device, "--out", out]
+    entry = check.verdict(check.run("peers", 150, command, out))
+    skipped = (read_json(out) or {}).get("skipped")
+    return {"state": "skipped", "why": skipped} if skipped else entry
+
+
+def tests(check):
+    return _suite(check, "tests", 300, "*:-*DeviceRandom*")
+
+
+def random(check):
+    return _suite(check, "random", 200, "*DeviceRandom*")
+
+
+def sanitizer(check):
+    places = [os.path.join(folder, "compute-sanitizer") for folder in ("/usr/local/cuda/bin", "/usr/local/cuda/compute-sanitizer")]
+    tool = shutil.which("compute-sanitizer") or next((place for place in places if os.path.exists(place)), None)
+    if not tool or not check.device.startswith("cuda"):
+        return {"state": "skipped", "why": "no compute-sanitizer" if not tool else "the device is no GPU"}
+    environment = dict(check.environment, CLEAVE_TEST_SEEDS="10")
+    for kind in ("memcheck", "racecheck"):
+        ended = check.run("sanitizer", 120, [tool, "--tool", kind, "--error-exitcode", "9", check.program("device_test"),
+                                             f"--gtest_filter={SANITIZED}", "--gtest_brief=1"], environment=environment)
+        if ended.why:
+            return {**check.verdict(ended), "why": f"{kind}: {ended.why}", "result": ended.out[-4000:]}
+    return {"state": "passed"}
+
+
+PARTS = {part.__name__: part for part in (devices, smoke, calibrate, bench, peers, tests, random, sanitizer)}
