@@ -174,8 +174,10 @@ std::optional<std::vector<double>> Call::known_numbers(std::size_t i, std::strin
   const std::optional<Array> array = known(i);
   if (!array) {
     const std::string name(i < node_.inputs.size() ? node_.inputs[i] : std::string_view());
+    const std::string known_by = advice(i);
     mistake(DiagnosticKind::unsupported, quoted(op()) + " needs " + quoted(name) + " to be known when the model is read, as " +
-                                             std::string(what) + " depends on it" + advice(i));
+                                             std::string(what) + " depends on it" + known_by);
+    reader_.miss(known_by, node_);
     return std::nullopt;
   }
   std::vector<double> numbers;

@@ -1,6 +1,7 @@
 // GraphReader: what a graph declares. Initializers become constants, which stay in the file until they are needed and on a device from run
 // to run; those that are inputs too (defaults) become parameters. Inputs become inputs, whose open sizes the user gives, or are frozen.
 #include <algorithm>
+#include <utility>
 
 #include "graph/array/npy.h"
 #include "graph/array/read_value.h"
@@ -118,7 +119,7 @@ void GraphReader::declare_inputs(std::string_view graph, Environment& names) {
     what += (what.empty() ? "" : ", ") + open;
     if ((" " + flags + " ").find(" " + flag + " ") == std::string::npos) flags += (flags.empty() ? "" : " ") + flag;
   }
-  error(DiagnosticKind::shape, locations_.whole_file(), "sizes are open: " + what + "; give them with " + flags);
+  open_ = "sizes are open: " + what + "; give them with " + flags;
 }
 
 Value GraphReader::declare_input(const ValueInfo& info) {
@@ -230,6 +231,7 @@ Value GraphReader::frozen(const ValueInfo& info, const TensorType& declared) {
   return Part(tracer_, tracer_.constant(array, location));
 }
 
+/// A flag with a name that is misspelt leaves a size open: that is one mistake.
 void GraphReader::check_options_used() {
   std::vector<std::string> inputs, dims;
   for_each(model_.graph, kGraphInput, [&](std::string_view bytes) {
@@ -240,8 +242,11 @@ void GraphReader::check_options_used() {
   });
   const auto check = [&](const char* flag, const char* what, const std::string& name, const std::vector<std::string>& known) {
     if (std::find(known.begin(), known.end(), name) != known.end()) return;
+    std::vector<Note> notes;
+    if (!open_.empty()) notes.push_back({std::exchange(open_, ""), {}, 0});
     error(DiagnosticKind::unknown, locations_.whole_file(),
-          std::string(flag) + " " + name + ": the model has no " + what + " of this name" + did_you_mean_or_has(name, known));
+          std::string(flag) + " " + name + ": the model has no " + what + " of this name" + did_you_mean_or_has(name, known),
+          std::move(notes));
   };
   for (const auto& [name, size] : options_.dims) {
     check("--dim", "open size", name, dims);
@@ -249,6 +254,7 @@ void GraphReader::check_options_used() {
   }
   for (const auto& [name, shape] : options_.shapes) check("--shape", "input", name, inputs);
   for (const auto& [name, value] : options_.constants) check("--constant", "input", name, inputs);
+  if (!open_.empty()) error(DiagnosticKind::shape, locations_.whole_file(), open_);
   for (const auto& [name, value] : options_.bounds)
     if (!bounds_used_.contains(name) && !tracer_.has_errors())
       error(DiagnosticKind::unknown, locations_.whole_file(),

@@ -67,7 +67,7 @@ ArmMistakes GraphReader::read_model(bool last) {
   Environment names;
   declare_initializers(model_.graph, names);
   declare_inputs(model_.graph, names);
-  if (!tracer_.has_errors()) {
+  if (!tracer_.has_errors() && open_.empty()) {
     read_nodes(model_.graph, kGraphNode, names);
     ArmMistakes excused = last || exhausted() ? ArmMistakes() : arms_.excused();
     if (!excused.empty()) return excused;
@@ -239,6 +239,34 @@ void GraphReader::read_outputs(std::string_view graph, Environment& names) {
     tracer_.output(std::string(info.name), value->part.operand(), location);
     if (value->count) tracer_.output(std::string(info.name) + ".count", value->count->operand(), location);
   });
+}
+
+void GraphReader::miss(const std::string& advice, const NodeProto& node) {
+  if (!advice.starts_with("; ")) return;
+  Misses& missed = misses_[advice];
+  if (!missed.diagnostics.empty()) missed.nodes.push_back("`" + std::string(node.name.empty() ? node.op_type : node.name) + "`");
+  missed.diagnostics.push_back(tracer_.graph().diagnostics.size() - 1);
+}
+
+Diagnostics GraphReader::mistakes() const {
+  std::map<std::size_t, std::string> told;  // of the first one
+  std::set<std::size_t> left_out;
+  for (const auto& [advice, missed] : misses_) {
+    if (missed.nodes.empty()) continue;
+    std::string names;
+    for (std::size_t i = 0; i < std::min(missed.nodes.size(), kNamesShown); ++i) names += (i == 0 ? ": " : ", ") + missed.nodes[i];
+    if (missed.nodes.size() > kNamesShown) names += ", …";
+    told[missed.diagnostics.front()] =
+        (missed.nodes.size() == 1 ? "1 more node needs" : std::to_string(missed.nodes.size()) + " more nodes need") + (" it" + names);
+    left_out.insert(missed.diagnostics.begin() + 1, missed.diagnostics.end());
+  }
+  Diagnostics kept;
+  std::size_t number = 0;
+  for (Diagnostic mistake : arms_.with_advice()) {
+    if (const auto found = told.find(number); found != told.end()) mistake.notes.push_back({found->second, {}, 0});
+    if (!left_out.contains(number++)) kept.add(std::move(mistake));
+  }
+  return kept;
 }
 
 std::string GraphReader::advice(const Operand& operand) const {

@@ -64,6 +64,10 @@ class GraphReader {
   [[nodiscard]] const ModelOptions& options() const { return options_; }
   /// What would make a value known, for messages: "; give it with --constant shape=…", or why nothing would.
   [[nodiscard]] std::string advice(const Operand& operand) const;
+  /// The mistake that was reported last is that `node` needs what `advice` is about, as other nodes may.
+  void miss(const std::string& advice, const NodeProto& node);
+  /// What was reported, to be told to the user: what several nodes miss, once.
+  [[nodiscard]] Diagnostics mistakes() const;
   void use_bound(const std::string& node) { bounds_used_.insert(node); }
 
  private:
@@ -71,6 +75,11 @@ class GraphReader {
     std::size_t count = 0;
     std::vector<std::string> nodes;  ///< the first ones
     SourceLocation location;
+  };
+
+  struct Misses {
+    std::vector<std::size_t> diagnostics;  ///< by number
+    std::vector<std::string> nodes;        ///< the names of all but the first
   };
 
   // declarations.cpp
@@ -113,6 +122,7 @@ class GraphReader {
   std::map<std::string, FunctionProto, std::less<>> functions_;  ///< by "domain:name:overload"
   std::map<std::string_view, ValueInfo> stated_;                 ///< by the file, of values; read where an operator is assumed
   std::map<std::string, Missing> missing_;                       ///< operators that are not read, by name
+  std::map<std::string, Misses> misses_;                         ///< by advice
   std::set<std::string> bounds_used_;
   std::vector<NodeRecord>* records_ = nullptr;  ///< null: nobody asked
   std::vector<std::optional<Allowance>> pins_;
@@ -123,6 +133,7 @@ class GraphReader {
   std::set<std::string_view> defaults_;  ///< initializers that a run may replace
   std::map<std::string, std::int64_t, std::less<>> sizes_;       ///< of open sizes with a name
   std::vector<std::string> foreign_;                             ///< inputs of types that cleave lacks, and what they are
+  std::string open_;                                             ///< what is to be said of open sizes
   std::vector<std::pair<std::string, std::string>> open_sizes_;  ///< of inputs: what is open, and the flag that closes it
 };
 

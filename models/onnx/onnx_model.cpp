@@ -105,7 +105,7 @@ class File {
         continue;
       }
       if (!tracer.has_errors()) return finished(tracer, reader.arms().warnings());
-      if (broken.empty()) return failed(path_, reader.arms().with_advice());
+      if (broken.empty()) return failed(path_, reader.mistakes());
       broken.clear();  // other mistakes, too: all of them are told as they are
       reading = kMostReadings;
     }

@@ -52,6 +52,33 @@ TEST(OnnxReader, BorrowsNothingFromBytesThatItDoesNotOwn) {
   EXPECT_EQ(run(graph, {{"x", Array(TensorType{DType::f32, {32}})}}).at(31), 2);
 }
 
+// A misspelt name leaves a size open: one mistake, and not two.
+TEST(OnnxReader, SaysOnceThatANameOfASizeIsMisspelt) {
+  const GraphParts parts{.nodes = {node("Relu", {"x"}, {"y"})}, .inputs = {value_info("x", kFloat, {-2, 3})}, .outputs = {untyped("y")}};
+  EXPECT_EQ(text(read(parts, {.dims = {{"bacth", 4}}})),
+            "m.onnx: error: --dim bacth: the model has no open size of this name; did you mean `batch`?\n"
+            "note: sizes are open: `x` axis 0 (batch); give them with --dim batch=N\n");
+  EXPECT_EQ(text(read(parts, {.shapes = {{"X", {4, 3}}}})),
+            "m.onnx: error: --shape X: the model has no input of this name; it has `x`\n"
+            "note: sizes are open: `x` axis 0 (batch); give them with --dim batch=N\n");
+}
+
+TEST(OnnxReader, SaysOnceWhatSeveralNodesNeedToKnow) {
+  GraphParts parts{.inputs = {kX, value_info("s", kInt64, {1}), value_info("t", kInt64, {1})}};
+  for (const char* name : {"a", "b", "c", "d", "e"}) {
+    parts.nodes.push_back(node("Reshape", {"x", "s"}, {name}, {.name = name}));
+    parts.outputs.push_back(untyped(name));
+  }
+  parts.nodes.push_back(node("Reshape", {"x", "t"}, {"f"}, {.name = "f"}));
+  parts.nodes.push_back(node("Reshape", {"x", "t"}, {"g"}, {.name = "g"}));
+  const std::string what =
+      " to be known when the model is read, as the shape of its result depends on it; if it is the same in every run, ";
+  EXPECT_EQ(text(read(parts)), "m.onnx: node a (Reshape): error: `Reshape` needs `s`" + what +
+                                   "give it with --constant s=VALUE\nnote: 4 more nodes need it: `b`, `c`, `d`, …\n"
+                                   "m.onnx: node f (Reshape): error: `Reshape` needs `t`" +
+                                   what + "give it with --constant t=VALUE\nnote: 1 more node needs it: `g`\n");
+}
+
 TEST(OnnxReader, AsksForOpenSizesByTheFlagsThatGiveThem) {
   const GraphParts parts{
       .nodes = {node("Relu", {"x"}, {"y"})}, .inputs = {value_info("x", kFloat, {-2, 3, -1})}, .outputs = {untyped("y")}};
