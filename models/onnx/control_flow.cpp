@@ -22,7 +22,7 @@ std::string node_name(Call& c) {
   return std::string(!c.node().name.empty() ? c.node().name : c.node().outputs.empty() ? c.op() : c.node().outputs.front());
 }
 
-constexpr const char* kNoResult = "with a sequence, or with a value whose size depends on data, out of an arm";
+constexpr const char* kNoResult = "with a sequence, an optional value or one whose size depends on data, out of an arm";
 
 /// A function of the host in the place of an arm that cannot be read: gives the types of `whole`, the other arm's results, but fails.
 Values failing(Call& c, const ArmMistake& arm, const Values& whole) {

@@ -20,7 +20,7 @@ Values values_of(Call& c, const std::vector<Operand>& operands) {
 }
 
 bool plain(const Values& values) {
-  return std::all_of(values.begin(), values.end(), [](const Value& value) { return !value.sequence && !value.count; });
+  return std::all_of(values.begin(), values.end(), [](const Value& value) { return !value.sequence && !value.count && !value.absent; });
 }
 
 }  // namespace cleave::models::onnx

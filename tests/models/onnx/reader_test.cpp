@@ -221,6 +221,17 @@ TEST(OnnxReader, BranchesWhereTheConditionIsAnInputAndTakesOneArmWhereItIsKnown)
   EXPECT_EQ(frozen.regions.size(), 1U);
 }
 
+TEST(OnnxReader, RefusesAnEmptyOptionalOutOfAnArm) {
+  const Message empty = graph_of({.nodes = {node("Optional", {}, {"r"})}, .outputs = {untyped("r")}});
+  const GraphParts parts{
+      .nodes = {node("If", {"c"}, {"o"}, {.attributes = {graph_attribute("then_branch", empty), graph_attribute("else_branch", empty)}}),
+                node("OptionalHasElement", {"o"}, {"y"})},
+      .inputs = {value_info("c", kBool, {})},
+      .outputs = {untyped("y")}};
+  EXPECT_NE(text(read(parts)).find("error: `If` with a sequence, an optional value or one whose size depends on data, out of an arm"),
+            std::string::npos);
+}
+
 /// `count` trips of a = a + x, collecting a; with a condition that holds while a is below 3.
 GraphParts loop(bool condition) {
   GraphParts body{.nodes = {node("Add", {"a", "x"}, {"next"}), node("Identity", {"next"}, {"seen"})},
