@@ -7,12 +7,12 @@
 namespace cleave::runtime::host {
 namespace {
 
-// One without threads of its own first, where Debian puts it; then the one that the system has chosen.
+// OpenBLAS that several threads may call first, where Debian puts it; then the one that the system has chosen.
 constexpr const char* kNames[] = {
 #ifdef __x86_64__
-    "/usr/lib/x86_64-linux-gnu/openblas-serial/libopenblas.so.0",
+    "/usr/lib/x86_64-linux-gnu/openblas-pthread/libopenblas.so.0",
 #elif defined(__aarch64__)
-    "/usr/lib/aarch64-linux-gnu/openblas-serial/libopenblas.so.0",
+    "/usr/lib/aarch64-linux-gnu/openblas-pthread/libopenblas.so.0",
 #endif
     "liblapack.so.3", "libopenblas.so.0"};
 
@@ -34,9 +34,21 @@ void find_all(void* library, const std::string& letter, LapackRoutines<T>& routi
   find(library, letter + "gesdd_", routines.gesdd, missing);
 }
 
-Result<Lapack> open() {
+template <class F>
+F find(void* library, const char* symbol) {
+  return reinterpret_cast<F>(dlsym(library, symbol));
+}
+
+}  // namespace
+
+std::unique_lock<std::mutex> Lapack::enter() const {
+  static std::mutex one_at_a_time;
+  return reentrant ? std::unique_lock<std::mutex>() : std::unique_lock(one_at_a_time);
+}
+
+Result<Lapack> open_lapack(std::span<const char* const> names) {
   std::string reason;
-  for (const char* name : kNames) {
+  for (const char* name : names) {
     void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
       const char* problem = dlerror();
@@ -48,19 +60,18 @@ Result<Lapack> open() {
     find_all(library, "s", found.single, missing);
     find_all(library, "d", found.both, missing);
     if (missing.empty()) {
-      if (auto* set_threads = reinterpret_cast<void (*)(int)>(dlsym(library, "openblas_set_num_threads"))) set_threads(1);
+      if (const auto set_threads = find<void (*)(int)>(library, "openblas_set_num_threads")) set_threads(1);
+      if (const auto parallel = find<int (*)()>(library, "openblas_get_parallel")) found.reentrant = parallel() != 0;
       return found;
     }
     reason = std::string(name) + " has no " + missing;
   }
   return Error{
-      "linear algebra needs LAPACK; install the package libopenblas0-serial or liblapack3 (" + reason + ")", {}, ErrorKind::machine};
+      "linear algebra needs LAPACK; install the package libopenblas0-pthread or liblapack3 (" + reason + ")", {}, ErrorKind::machine};
 }
 
-}  // namespace
-
 const Result<Lapack>& lapack() {
-  static const Result<Lapack> opened = open();
+  static const Result<Lapack> opened = open_lapack(kNames);
   return opened;
 }
 

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <mutex>
+#include <span>
 
 #include "graph/base/result.h"
 
@@ -28,6 +30,10 @@ struct LapackRoutines {
 struct Lapack {
   LapackRoutines<float> single;
   LapackRoutines<double> both;
+  bool reentrant = true;  ///< several threads may call it at once
+
+  /// Hold what it returns while a routine runs: of a library that is not reentrant one call is made after another, in the whole process.
+  [[nodiscard]] std::unique_lock<std::mutex> enter() const;
 
   template <class T>
   [[nodiscard]] const LapackRoutines<T>& of() const {
@@ -38,6 +44,10 @@ struct Lapack {
     }
   }
 };
+
+/// The first of the libraries that can be opened and has all routines. OpenBLAS without threads of its own is not reentrant unless built
+/// with USE_LOCKING=1, which it does not tell: its calls share buffers that are handed out without a lock (OpenBLAS, Makefile.rule).
+Result<Lapack> open_lapack(std::span<const char* const> names);
 
 /// Opened once; an Error says what to install. One that has threads of its own is told to use none: cleave's workers share out batches.
 const Result<Lapack>& lapack();

@@ -290,7 +290,10 @@ class Matrices final : public HostKernel {
       const std::int64_t size = call.results[r].type->elements() / batch.count();
       task.results[r] = call.results[r].as<T>() + i * size;
     }
-    if (m > 0 && n > 0 && task.sides > 0) return routine(task);
+    if (m > 0 && n > 0 && task.sides > 0) {
+      const auto alone = lapack()->enter();
+      return routine(task);
+    }
     // Of nothing the determinant is 1; all other results are empty.
     if (call.results[0].type->elements() > 0) task.results[0][0] = 1;
     if (call.results.size() == 2 && call.results[1].type->elements() > 0) task.results[1][0] = 0;

@@ -58,6 +58,7 @@ struct FakeSolver {
         found.push_back(part.address ? d.resolve(address(part.address), bytes) : nullptr);
         if (part.address && !found.back()) return;
       }
+      const auto alone = host::lapack()->enter();
       compute(found);
     };
     const CUresult result = d.enqueue(static_cast<CUstream>(d.solvers_.at(handle)), {action, nullptr, 0, false, 1e-6, "solver"});
