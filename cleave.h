@@ -24,6 +24,7 @@
 #include "graph/ops/statistics.h"
 #include "graph/ops/updates.h"
 #include "graph/ops/vision.h"
+#include "graph/states.h"
 #include "graph/text/text.h"
 #include "graph/trace/host_call.h"
 #include "graph/trace/trace.h"

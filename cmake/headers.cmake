@@ -38,6 +38,7 @@ set(graph_headers
   graph/ops/updates.h
   graph/ops/vision.h
   graph/passes/pass_table.h
+  graph/states.h
   graph/text/text.h
   graph/trace/control_flow.h
   graph/trace/host_call.h

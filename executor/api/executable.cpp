@@ -14,6 +14,7 @@
 #include "graph/base/exceptions.h"
 #include "graph/base/spelling.h"
 #include "graph/statement_paths.h"
+#include "graph/states.h"
 #include "partitioner/report/explain.h"
 
 namespace cleave {
@@ -59,7 +60,7 @@ Result<std::unique_ptr<Executor>> Executable::State::take() {
 
 void Executable::State::put_back(std::unique_ptr<Executor> executor) {
   const std::lock_guard lock(mutex);
-  if (executor->lost() || idle.size() >= idle_executors) return;
+  if (!has_states && (executor->lost() || idle.size() >= idle_executors)) return;  // the states are lost with it, which runs have to say
   // Without memory to keep it, it is let go.
   (void)detail::guard_memory([&] {
     idle.push_back(std::move(executor));
@@ -81,6 +82,8 @@ Status Executable::State::know(const std::map<std::string, Array>& inputs) const
 
 Result<RunResult> Executable::State::run(const RunOptions& run_options, const std::function<bool(Executor*)>& announce) {
   if (Status known = know(run_options.inputs); !known) return known.error();
+  std::unique_lock<std::mutex> turn;
+  if (has_states) turn = std::unique_lock(one_run);
   Result<std::unique_ptr<Executor>> executor = take();
   if (!executor) return executor.error();
   Result<RunResult> result = cancelled();
@@ -88,6 +91,22 @@ Result<RunResult> Executable::State::run(const RunOptions& run_options, const st
   if (announce) announce(nullptr);
   put_back(std::move(*executor));
   return result;
+}
+
+Result<Array> Executable::State::state(std::string_view name) {
+  const std::lock_guard turn(one_run);
+  Result<std::unique_ptr<Executor>> executor = take();
+  if (!executor) return executor.error();
+  Result<Array> value = (*executor)->state(name);
+  put_back(std::move(*executor));
+  return value;
+}
+
+void Executable::State::reset_states() {
+  const std::lock_guard turn(one_run);
+  const std::lock_guard lock(mutex);
+  std::erase_if(idle, [](const auto& executor) { return executor->lost(); });
+  for (const auto& executor : idle) executor->reset_states();
 }
 
 // --- Executable ------------------------------------------------------------------------------------------------------------------------
@@ -126,11 +145,15 @@ Result<RunResult> Executable::run(std::map<std::string, Array> inputs) const {
   return detail::guard_memory([&]() -> Result<RunResult> {
     RunOptions options;
     options.inputs = std::move(inputs);
-    return state_->run(options);
+    return run(options);
   });
 }
-Result<RunResult> Executable::run(const RunOptions& options) const {
-  return detail::guard_memory([&] { return state_->run(options); });
+
+Result<Array> Executable::state(std::string_view name) const {
+  return detail::guard_memory([&] { return state_->state(name); });
+}
+void Executable::reset_states() const {
+  state_->reset_states();
 }
 
 Status runtime::tell(const DiagnosticSink& sink, const Diagnostic& diagnostic) {
@@ -162,7 +185,9 @@ Result<Executable> compile(const Graph& graph, const CompileOptions& options, co
     state->setup = std::move(wiring->executor);
     state->setup.kept_leaves = std::make_shared<runtime::KeptLeaves>();
     state->idle_executors = static_cast<std::size_t>(std::max(options.idle_executors, 0));
-    state->queue = std::make_shared<runtime::RunQueue>(static_cast<std::size_t>(std::max(options.runs_at_once, 1)));
+    state->has_states = !states_of(*state->plan.graph).empty();
+    const int at_once = state->has_states ? 1 : std::max(options.runs_at_once, 1);
+    state->queue = std::make_shared<runtime::RunQueue>(static_cast<std::size_t>(at_once), state->has_states);
     for (const Diagnostic& diagnostic : state->plan.diagnostics) {
       if (diagnostic.severity == Severity::allowed && !options.tell_allowed) continue;
       if (Status told = runtime::tell(sink, diagnostic); !told) return told.error();

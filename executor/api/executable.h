@@ -96,6 +96,15 @@ class Executable {
   [[nodiscard]] Run submit(std::map<std::string, Array> inputs = {}) const;
   [[nodiscard]] Run submit(RunOptions options) const;
 
+  /// The value of the state (keep_state() in graph/states.h, `resident` of a model) that the input or parameter `name` is, as the last run
+  /// that went well left it, once all runs before are over. Runs of a program with states follow one another in the order of submission;
+  /// each takes the states as the one before left them, unless it is given them as inputs, and one that fails leaves them as they were.
+  /// What lies on the accelerator stays there; a run gives back no output that is the next value of a state. An Error (unknown) for
+  /// another name, (usage) before the first run.
+  [[nodiscard]] Result<Array> state(std::string_view name) const;
+  /// All states begin anew, with what the next run is given or the model has for them.
+  void reset_states() const;
+
  private:
   friend class Run;
   friend Result<Executable> compile(const Graph& graph, const CompileOptions& options, const DiagnosticSink& sink);

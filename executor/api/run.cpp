@@ -8,6 +8,7 @@
 #include "executor/api/executable_state.h"
 #include "graph/base/exceptions.h"
 #include "graph/base/spelling.h"
+#include "graph/states.h"
 
 namespace cleave {
 
@@ -27,8 +28,10 @@ struct Run::State final : RunQueue::Job {
   bool cancelled = false;
   Executor* executor = nullptr;  ///< while it runs this
 
-  State(std::shared_ptr<Executable::State> of, RunOptions with)
+  /// `listens`: get() may be asked for outputs before the end.
+  State(std::shared_ptr<Executable::State> of, RunOptions with, bool listens = true)
       : graph(of->plan.graph), queue(of->queue), executable(std::move(of)), options(std::move(with)) {
+    if (!listens) return;
     options.on_output = [this, others = std::move(options.on_output)](std::string_view name, const Array& array) {
       tell(name, array);
       if (others) others(name, array);
@@ -90,9 +93,11 @@ struct Run::State final : RunQueue::Job {
   }
   [[nodiscard]] Status know(std::string_view name) const {
     std::vector<std::string> names;
-    for (const Output& output : graph->outputs) {
-      if (output.name == name) return {};
-      names.push_back(output.name);
+    const std::vector<bool> state = state_outputs(*graph);
+    for (std::size_t i = 0; i < state.size(); ++i) {
+      if (state[i]) continue;
+      if (graph->outputs[i].name == name) return {};
+      names.push_back(graph->outputs[i].name);
     }
     return Error{"the program has no output `" + std::string(name) + "`" + did_you_mean_or_has(name, names), {}, ErrorKind::usage};
   }
@@ -183,6 +188,16 @@ Run Executable::submit(RunOptions options) const {
         return Run(std::move(state));
       },
       [] { return Run(nullptr); });
+}
+
+Result<RunResult> Executable::run(const RunOptions& options) const {
+  return detail::guard_memory([&]() -> Result<RunResult> {
+    if (!state_->has_states) return state_->run(options);
+    Run::State in_turn(state_, options, false);  // behind those that were submitted before
+    in_turn.submit();
+    in_turn.wait();
+    return *std::move(in_turn.outcome);
+  });
 }
 
 }  // namespace cleave

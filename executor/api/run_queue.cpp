@@ -18,7 +18,7 @@ Status RunQueue::submit(Job& job) {
 
 void RunQueue::hurry(Job& job) {
   const std::lock_guard lock(mutex_);
-  if (job.waits_ && start(job)) remove(job);  // else its turn comes when another is done
+  if (job.waits_ && !in_order_ && start(job)) remove(job);  // else its turn comes when another is done
 }
 
 bool RunQueue::withdraw(Job& job) {

@@ -29,7 +29,8 @@ class RunQueue : public std::enable_shared_from_this<RunQueue> {
     bool waits_ = false;
   };
 
-  explicit RunQueue(std::size_t at_once) : at_once_(at_once) {}
+  /// `in_order`: nobody's turn comes early.
+  explicit RunQueue(std::size_t at_once, bool in_order = false) : at_once_(at_once), in_order_(in_order) {}
   RunQueue(const RunQueue&) = delete;
   RunQueue& operator=(const RunQueue&) = delete;
 
@@ -46,6 +47,7 @@ class RunQueue : public std::enable_shared_from_this<RunQueue> {
   void drive(Job* job);
 
   const std::size_t at_once_;
+  const bool in_order_;
   std::mutex mutex_;
   std::deque<Job*> waiting_;  ///< only while a thread is under way that will come back for them
   std::size_t threads_ = 0;

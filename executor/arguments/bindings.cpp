@@ -83,12 +83,14 @@ Result<Array> bind_leaf(const Graph& graph, NodeId id, const RunOptions& options
   return array;
 }
 
-Result<std::map<NodeId, Array>> bind_leaves(const Graph& graph, const RunOptions& options, KeptLeaves* kept) {
+Result<std::map<NodeId, Array>> bind_leaves(const Graph& graph, const RunOptions& options, KeptLeaves* kept,
+                                            const std::set<NodeId>* bound) {
   std::map<NodeId, Array> leaves;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const NodeId id(i);
     const Node& node = graph.nodes[id];
     if (node.kind != NodeKind::input && node.kind != NodeKind::parameter) continue;
+    if (bound && bound->contains(id)) continue;
     const bool keeps = kept && !options.inputs.contains(graph.values[node.results[0]].name);
     if (std::optional<Array> earlier = keeps ? kept->find(graph, id) : std::nullopt) {
       leaves.emplace(id, *std::move(earlier));

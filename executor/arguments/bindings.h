@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,10 @@ namespace cleave::runtime {
 /// An Error at the node's line if there is none, or if its type is another.
 Result<Array> bind_leaf(const Graph& graph, NodeId node, const RunOptions& options);
 
-/// The arrays of all inputs and parameters, by node. `kept`: from earlier runs, and for later ones; null: nothing is.
-Result<std::map<NodeId, Array>> bind_leaves(const Graph& graph, const RunOptions& options, KeptLeaves* kept = nullptr);
+/// The arrays of all inputs and parameters, by node. `kept`: from earlier runs, and for later ones; null: nothing is. `bound`: what needs
+/// no array; null: everything does.
+Result<std::map<NodeId, Array>> bind_leaves(const Graph& graph, const RunOptions& options, KeptLeaves* kept = nullptr,
+                                            const std::set<NodeId>* bound = nullptr);
 
 /// Attributes of nodes that call a function from a shared library, with the function bound. Loads the libraries.
 using BoundAttributes = std::map<NodeId, Attributes>;

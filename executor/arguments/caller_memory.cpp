@@ -6,6 +6,7 @@
 
 #include "graph/base/diagnostic.h"
 #include "graph/base/spelling.h"
+#include "graph/states.h"
 
 namespace cleave::runtime {
 namespace {
@@ -16,14 +17,17 @@ bool overlap(const Array& a, const Array& b) {
 }
 
 const Output* find_output(const Graph& graph, const std::string& name) {
-  for (const Output& output : graph.outputs)
-    if (output.name == name) return &output;
+  const std::vector<bool> state = state_outputs(graph);  // nobody's but the next run's
+  for (std::size_t i = 0; i < state.size(); ++i)
+    if (!state[i] && graph.outputs[i].name == name) return &graph.outputs[i];
   return nullptr;
 }
 
 Error no_output(const Graph& graph, const std::string& name) {
   std::vector<std::string> names;
-  for (const Output& output : graph.outputs) names.push_back(output.name);
+  const std::vector<bool> state = state_outputs(graph);
+  for (std::size_t i = 0; i < state.size(); ++i)
+    if (!state[i]) names.push_back(graph.outputs[i].name);
   return {"the program has no output `" + name + "`" + did_you_mean_or_has(name, names), {}, ErrorKind::unknown};
 }
 

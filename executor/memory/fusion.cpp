@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "graph/states.h"
+
 namespace cleave::runtime {
 namespace {
 
@@ -38,7 +40,10 @@ class Finder {
         for (const NodeId merge : step.merges) use_inputs(merge);
       }
     }
-    if (device_ != kHost) return;
+    if (device_ != kHost) {
+      for (const GraphState& state : states_of(graph_)) use(state.next);
+      return;
+    }
     for (const Region& region : graph_.regions)
       if (region.predicate) use(region.predicate);
     for (const Output& output : graph_.outputs) use(output.value);

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "graph/ops/in_place.h"
+#include "graph/states.h"
 
 namespace cleave::runtime {
 namespace {
@@ -31,6 +32,8 @@ class Finder {
     result_.end = 2 * now_ + 2;
     if (host_) {
       for (const Output& output : graph_.outputs) use(output.value, result_.end, 0);
+    } else {
+      for (const GraphState& state : states_of(graph_)) use(state.next, result_.end, 0);
     }
     // A use in a loop lasts until the loop's end, which is known only now.
     for (const PendingUse& pending : uses_) finish(pending);

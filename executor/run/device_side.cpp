@@ -6,6 +6,7 @@
 #include "executor/check/verify_node.h"
 #include "executor/memory/segments.h"
 #include "graph/base/exceptions.h"
+#include "graph/states.h"
 
 namespace cleave::runtime {
 namespace {
@@ -59,6 +60,9 @@ Status DeviceSide::prepare_steps() {
       if (Status status = prepare_kernel(step.node); !status) return status;
     }
   }
+  for (const GraphState& state : states_of(graph_))
+    if (std::find(leaves_.begin(), leaves_.end(), state.leaf) != leaves_.end())
+      states_.push_back({storage(state.value), storage(state.next)});
   return {};
 }
 
@@ -133,7 +137,18 @@ Status DeviceSide::upload(NodeId node, const Array& array) {
   return device_.synchronize(device_.record(Stream::to_device));
 }
 
-Status DeviceSide::begin(RunState& run, const RunOptions& options, const std::map<NodeId, Array>& leaves) {
+Status DeviceSide::make_room_to_fetch() {
+  if (fetched_) return {};
+  std::int64_t largest = 0;
+  for (const MemoryPlan::Storage& each : plan_.storages) largest = std::max(largest, each.range.bytes);
+  Result<std::byte*> staging = device_.allocate_staging(largest);
+  if (!staging) return staging.error();
+  fetched_ = *staging;
+  return {};
+}
+
+Status DeviceSide::begin(RunState& run, const RunOptions& options, const std::map<NodeId, Array>& leaves,
+                         const std::set<NodeId>& resident) {
   run_ = &run;
   verify_ = options.verify;
   on_verify_ = options.on_verify;
@@ -144,15 +159,11 @@ Status DeviceSide::begin(RunState& run, const RunOptions& options, const std::ma
   hazards_.reset();
   received_ = sent_ = {};
   track_.begin(options, device_.simulated());
-  if (verify_ && !fetched_) {
-    std::int64_t largest = 0;
-    for (const MemoryPlan::Storage& each : plan_.storages) largest = std::max(largest, each.range.bytes);
-    Result<std::byte*> staging = device_.allocate_staging(largest);
-    if (!staging) return staging.error();
-    fetched_ = *staging;
-  }
+  if (verify_)
+    if (Status room = make_room_to_fetch(); !room) return room;
   if (Status status = device_.begin_run(run); !status) return status;
   for (NodeId leaf : leaves_) {
+    if (resident.contains(leaf)) continue;
     if (Status status = detail::guard_memory([&] { return upload(leaf, leaves.at(leaf)); }); !status) {
       device_.end_run();
       return status;
@@ -167,7 +178,35 @@ void DeviceSide::drive() {
     Status status = detail::guard_memory([&] { return device_.synchronize(device_.record(static_cast<Stream>(s))); });
     if (!status && !run_->failed()) run_->end(status.error());
   }
+  if (!keeps_states()) device_.end_run();
+}
+
+Status DeviceSide::finish(bool went_well) {
+  Status status = detail::guard_memory([&]() -> Status {
+    if (!went_well) return {};
+    for (const Move& move : states_)
+      if (Status copied = move.to == move.from ? Status() : device_.copy_inside(range(move.to), range(move.from), {}); !copied)
+        return copied;
+    return device_.synchronize(device_.record(Stream::compute));
+  });
   device_.end_run();
+  return status;
+}
+
+Result<Array> DeviceSide::read(ValueId value) {
+  if (Status room = make_room_to_fetch(); !room) return room.error();
+  Result<Array> array = Array::allocate(graph_.values[value].type);
+  if (!array) return array;
+  RunState run;
+  if (Status status = device_.begin_run(run); !status) return status.error();
+  const Status copied = detail::guard_memory([&]() -> Status {
+    if (Status status = device_.copy_to_host(fetched_, range(storage(value)), {}); !status) return status;
+    return device_.synchronize(device_.record(Stream::to_host));
+  });
+  device_.end_run();
+  if (!copied) return copied.error();
+  if (const auto bytes = static_cast<std::size_t>(array->type().bytes()); bytes > 0) std::memcpy(array->mutable_bytes(), fetched_, bytes);
+  return array;
 }
 
 double DeviceSide::now() const {

@@ -18,11 +18,17 @@ class DeviceSide final : public Worker {
   static Result<std::unique_ptr<DeviceSide>> create(Prepared& prepared, DeviceId id);
 
   /// Before each run. `leaves` are read by inputs and parameters that have a copy here.
-  Status begin(RunState& run, const RunOptions& options, const std::map<NodeId, Array>& leaves);
+  /// What is `resident` is there since the run before.
+  Status begin(RunState& run, const RunOptions& options, const std::map<NodeId, Array>& leaves, const std::set<NodeId>& resident);
   /// Ends a run that began but will not be driven.
   void end() { device_.end_run(); }
-  /// The driver thread: the whole program, then until the device is idle.
+  /// The driver thread: the whole program, then until the device is idle. Where a state lies here, the run goes on until finish().
   void drive();
+  [[nodiscard]] bool keeps_states() const { return !states_.empty(); }
+  /// The driver thread: the values that the run left become those of the states, unless it failed.
+  Status finish(bool went_well);
+  /// The driver thread, between runs: the contents of a value that lies here from run to run.
+  Result<Array> read(ValueId value);
 
   [[nodiscard]] const TransferCount& received() const { return received_; }
   [[nodiscard]] const TransferCount& sent() const { return sent_; }
@@ -60,6 +66,7 @@ class DeviceSide final : public Worker {
   Status prepare_kernel(NodeId id);
   void prepare_segments();
   Status upload(NodeId leaf, const Array& array);
+  Status make_room_to_fetch();
 
   /// What an operation is in a prepared segment.
   struct Member {
@@ -98,7 +105,8 @@ class DeviceSide final : public Worker {
   std::set<const std::vector<Move>*> prepared_moves_;  ///< that are part of a segment
   std::vector<NodeId> leaves_;                         ///< inputs and parameters with a copy here
   Hazards hazards_;
-  std::byte* fetched_ = nullptr;  ///< staging for one value at a time, in verify mode
+  std::vector<Move> states_;      ///< that lie here, from their next values
+  std::byte* fetched_ = nullptr;  ///< staging for one value at a time, in verify mode and of states
 
   RunState* run_ = nullptr;
   bool verify_ = false;

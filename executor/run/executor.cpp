@@ -10,6 +10,7 @@
 #include "executor/run/host_side.h"
 #include "executor/run/outputs.h"
 #include "executor/run/prepared.h"
+#include "executor/run/run_states.h"
 #include "executor/run/watchdog.h"
 #include "executor/run/worker_thread.h"
 #include "graph/base/exceptions.h"
@@ -34,6 +35,7 @@ class AsynchronousExecutor final : public Executor {
         kept_(setup.kept_leaves ? setup.kept_leaves : std::make_shared<KeptLeaves>()),
         outputs_(prepared_->graph()),
         early_outputs_(*prepared_, outputs_),
+        states_(*prepared_->program),
         watchdog_seconds_(setup.watchdog_seconds),
         simulated_(setup.back_end.simulates) {}
 
@@ -81,6 +83,10 @@ class AsynchronousExecutor final : public Executor {
   [[nodiscard]] std::int64_t measured_peak(DeviceId device) const override {
     return prepared_->devices[device] ? prepared_->devices[device]->measured_peak() : planned_peak(device);
   }
+  Result<Array> state(std::string_view name) override {
+    return detail::guard_memory([&] { return states_.get(name, [this](ValueId value) { return read(value); }); });
+  }
+  void reset_states() override { states_.forget(); }
 
  private:
   [[nodiscard]] const Graph& graph() const { return prepared_->graph(); }
@@ -92,23 +98,68 @@ class AsynchronousExecutor final : public Executor {
   }
   Result<RunResult> run_once(const RunOptions& options) {
     auto start = RunState::Clock::now();
-    Result<std::map<NodeId, Array>> leaves = bind_leaves(graph(), options, kept_.get());
+    if (Status states = states_.begin(options, [this](ValueId value) { return read(value); }); !states) return states.error();
+    Result<std::map<NodeId, Array>> leaves = bind_leaves(graph(), options, kept_.get(), &states_.going_on());
     if (!leaves) return leaves.error();
+    states_.add_to(*leaves);
     if (Status status = check_results(graph(), options, *leaves); !status) return status.error();
     if (options.on_output && early_outputs_.needed() && !early_thread_)
       if (Status status = add_worker(early_thread_); !status) return status.error();
     prepared_->caller_memory.begin(graph(), options, *leaves, simulated_);
     RunState run([this](NodeId node, Error error) { return at_node(graph(), node, std::move(error)); });
-    if (Status status = begin(run, options, *leaves); !status) return status.error();
+    if (Status status = begin(run, options, *leaves); !status) {
+      states_.give_up();
+      return status.error();
+    }
+    Result<RunResult> result = detail::guard_memory([&] { return work_and_collect(run, options); });
+    if (states_.any()) finish_states(result);
+    if (result) result->seconds = std::chrono::duration<double>(RunState::Clock::now() - start).count();
+    return result;
+  }
+  Result<RunResult> work_and_collect(RunState& run, const RunOptions& options) {
     set_current(&run);
     work(run, options.progress);
     set_current(nullptr);
     const Status told = tell_rest();
     if (std::optional<Error> error = run.error()) return *std::move(error);
     if (!told) return told.error();
-    Result<RunResult> result = collect(options);
-    if (result) result->seconds = std::chrono::duration<double>(RunState::Clock::now() - start).count();
-    return result;
+    return collect(options);
+  }
+  /// Takes over the new values where the run went well; else all states are as they were.
+  void finish_states(Result<RunResult>& result) {
+    Status finished;
+    for (std::size_t i = 0; i < drivers_.size(); ++i) {
+      if (!drivers_[i]->keeps_states()) continue;
+      on_driver(i, [&](DeviceSide& driver) {
+        if (const Status status = driver.finish(result.ok()); !status) finished = status;
+      });
+    }
+    if (finished && result) {
+      finished = detail::guard_memory([&] {
+        states_.take_over([this](ValueId value) { return host_->output(value); });
+        return Status();
+      });
+      if (finished) return;
+    }
+    states_.give_up();
+    if (finished) return;
+    states_.forget();  // half of them are taken over
+    if (result) result = finished.error();
+  }
+  /// Calls on the thread that drives that device, and waits.
+  template <class F>
+  void on_driver(std::size_t i, F&& call) {
+    const auto job = [this, i, &call] { call(*drivers_[i]); };
+    driver_threads_[i]->start([&job] { job(); });
+    driver_threads_[i]->wait();
+  }
+  /// The value of a state that lies on an accelerator.
+  Result<Array> read(ValueId value) {
+    Result<Array> array = Error{"the state lies on no accelerator"};
+    for (std::size_t i = 0; i < drivers_.size(); ++i)
+      if (drivers_[i]->keeps_states())
+        on_driver(i, [&](DeviceSide& driver) { array = detail::guard_memory([&] { return driver.read(value); }); });
+    return array;
   }
   /// What the tracks have not told yet, or the first failure to tell.
   Status tell_rest() {
@@ -131,7 +182,7 @@ class AsynchronousExecutor final : public Executor {
     std::size_t begun = 0;
     Status status = detail::guard_memory([&]() -> Status {
       for (; begun < drivers_.size(); ++begun)
-        if (Status driver = drivers_[begun]->begin(run, options, leaves); !driver) return driver;
+        if (Status driver = drivers_[begun]->begin(run, options, leaves, states_.resident()); !driver) return driver;
       if (Status host = host_->begin(run, options, leaves, simulated_); !host) return host;
       outputs_.begin(options.on_output);
       return {};
@@ -181,7 +232,10 @@ class AsynchronousExecutor final : public Executor {
 
   [[nodiscard]] Result<RunResult> collect(const RunOptions& options) const {
     RunResult result;
-    for (const Output& output : graph().outputs) {
+    const std::vector<bool> state = state_outputs(graph());
+    for (std::size_t i = 0; i < state.size(); ++i) {
+      if (state[i]) continue;
+      const Output& output = graph().outputs[i];
       const std::optional<Array>& early = outputs_.array(output.value);
       const auto copied = [&]() -> Result<Array> { return deliver(options, output.name, early ? *early : host_->output(output.value)); };
       Result<Array> array = detail::guard_memory(copied);
@@ -215,6 +269,7 @@ class AsynchronousExecutor final : public Executor {
   const std::shared_ptr<KeptLeaves> kept_;
   Outputs outputs_;
   EarlyOutputs early_outputs_;
+  RunStates states_;
   const double watchdog_seconds_;
   const bool simulated_;  ///< times are the virtual clock's, also of a program that leaves the simulated accelerator idle
   std::unique_ptr<HostSide> host_;

@@ -33,6 +33,11 @@ class Executor {
   /// Bytes of a device's memory that the plan takes at its peak, stated before any run; and what runs so far really touched.
   [[nodiscard]] virtual std::int64_t planned_peak(DeviceId device) const = 0;
   [[nodiscard]] virtual std::int64_t measured_peak(DeviceId device) const = 0;
+  /// Between runs: the value of the state that the input or parameter `name` is, as the last run that went well left it. An Error
+  /// (unknown) for another name, (usage) before the first run.
+  virtual Result<Array> state(std::string_view name) = 0;
+  /// Between runs: all states begin anew, with what the next run is given or the model has for them.
+  virtual void reset_states() = 0;
 };
 
 }  // namespace cleave::runtime

@@ -5,6 +5,7 @@
 #include "executor/check/verify_node.h"
 #include "executor/device/step_mark.h"
 #include "graph/call_limits.h"
+#include "graph/states.h"
 
 namespace cleave::runtime {
 
@@ -18,6 +19,8 @@ Result<std::unique_ptr<HostSide>> HostSide::create(Prepared& prepared, Outputs& 
   for (const MemoryPlan::Storage& storage : plan.storages) {
     side->addresses_.push_back(storage.external ? nullptr : base + storage.range.offset);
   }
+  for (const GraphState& state : states_of(side->graph_))
+    if (!state.fixed()) side->changes_.insert(state.leaf);
   side->prepare_operations();
   side->kept_.resize(side->views_.size());
   side->find_read();
@@ -123,7 +126,7 @@ bool HostSide::is_kept(ValueId value) const {
   const NodeId producer = graph_.values[value].producer;
   const Node& node = graph_.nodes[producer];
   if (node.kind == NodeKind::constant) return true;
-  if (node.kind != NodeKind::parameter || options_.inputs.contains(graph_.values[value].name)) return false;
+  if (node.kind != NodeKind::parameter || changes_.contains(producer) || options_.inputs.contains(graph_.values[value].name)) return false;
   const auto leaf = leaves_.find(producer);
   return leaf != leaves_.end() && !leaf->second.borrowed();
 }

@@ -95,6 +95,7 @@ class HostSide final : public Worker {
   ResultMemory result_memory_;
   std::map<StorageIndex, Array> leaving_;  ///< where outputs are computed: the caller's arrays, or new ones
   std::set<ValueId> given_;                ///< results that lie in the caller's memory only
+  std::set<NodeId> changes_;               ///< states that runs change
   bool virtual_time_ = false;
   double now_ = 0;  ///< virtual
   RunState::Clock::time_point start_;

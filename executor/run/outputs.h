@@ -9,15 +9,17 @@
 #include "executor/arguments/run_options.h"
 #include "graph/base/exceptions.h"
 #include "graph/graph.h"
+#include "graph/states.h"
 
 namespace cleave::runtime {
 
 class Outputs {
  public:
-  explicit Outputs(const Graph& graph) : graph_(graph), item_of_(graph.values.size(), kNone) {
-    for (const Output& output : graph.outputs) {
-      if (has(output.value)) continue;
-      item_of_[output.value] = static_cast<std::int32_t>(items_.size());
+  explicit Outputs(const Graph& graph) : graph_(graph), state_(state_outputs(graph)), item_of_(graph.values.size(), kNone) {
+    for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
+      const ValueId value = graph.outputs[i].value;
+      if (state_[i] || has(value)) continue;
+      item_of_[value] = static_cast<std::int32_t>(items_.size());
       items_.emplace_back();
     }
   }
@@ -36,8 +38,8 @@ class Outputs {
     if (!listening() || !has(value) || !claim(item(value))) return {};
     const Array& array = item(value).array.emplace(copy());
     return detail::guard_user("`on_output`", [&]() -> Status {
-      for (const Output& output : graph_.outputs)
-        if (output.value == value) tell_(output.name, array);
+      for (std::size_t i = 0; i < state_.size(); ++i)
+        if (graph_.outputs[i].value == value && !state_[i]) tell_(graph_.outputs[i].name, array);
       return {};
     });
   }
@@ -57,6 +59,7 @@ class Outputs {
   }
 
   const Graph& graph_;
+  const std::vector<bool> state_;            ///< by output: it stays until the next run
   IdVector<ValueId, std::int32_t> item_of_;  ///< kNone: no output
   std::vector<Item> items_;
   std::function<void(std::string_view, const Array&)> tell_;

@@ -8,6 +8,7 @@
 #include "graph/base/exceptions.h"
 #include "graph/base/file.h"
 #include "graph/base/spelling.h"
+#include "graph/states.h"
 #include "models/failed.h"
 #include "models/reader/declarations.h"
 #include "models/reader/limits.h"
@@ -52,7 +53,6 @@ bool lacks_colon(const YamlNode& root, Errors& errors) {
 std::map<std::string, const YamlEntry*, std::less<>> find_sections(const YamlNode& root, Errors& errors) {
   std::map<std::string, const YamlEntry*, std::less<>> found;
   for (const YamlEntry& entry : root.entries) {
-    if (entry.key.text == "resident") errors.add(DiagnosticKind::unsupported, entry.key.span, "`resident` is not supported yet");
     if (known_section(entry.key.text)) {
       found[entry.key.text] = &entry;
       continue;
@@ -92,17 +92,22 @@ std::string model_name(const YamlNode& root, const std::string& file, Errors& er
   return stem;
 }
 
-void read_outputs(const YamlNode& node, Evaluator& evaluator) {
-  const auto written = parse_name_list(node, evaluator.errors);
-  if (!written) return;
+/// A group stands for all of its members.
+std::vector<Name> with_members(const std::vector<Name>& written, Evaluator& evaluator) {
   std::vector<Name> names;
-  for (const Name& name : *written) {
+  for (const Name& name : written) {
     const std::vector<std::string>* members = evaluator.scopes.find(name.text) ? nullptr : evaluator.scopes.find_group(name.text);
     if (!members) names.push_back(name);
     if (!members) continue;
     for (const std::string& member : *members) names.push_back({name.text + "." + member, name.span});
   }
-  for (const Name& name : names) {
+  return names;
+}
+
+void read_outputs(const YamlNode& node, Evaluator& evaluator) {
+  const auto written = parse_name_list(node, evaluator.errors);
+  if (!written) return;
+  for (const Name& name : with_members(*written, evaluator)) {
     const Binding* binding = evaluator.scopes.find(name.text);
     if (binding) {
       evaluator.tracer.output(name.text, binding->operand, evaluator.location(name.span));
@@ -118,6 +123,46 @@ void read_outputs(const YamlNode& node, Evaluator& evaluator) {
   }
 }
 
+/// Parameters and inputs whose last binding is what the next run begins with: outputs by the same names.
+void read_resident(const YamlNode& node, Evaluator& evaluator, std::vector<std::string>& states) {
+  const auto written = parse_name_list(node, evaluator.errors);
+  if (!written) return;
+  const Graph& graph = evaluator.tracer.graph();
+  std::vector<std::string> given;
+  for (const Node& each : graph.nodes)
+    if (each.kind == NodeKind::input || each.kind == NodeKind::parameter) given.push_back(graph.values[each.results[0]].name);
+  for (const Name& name : with_members(*written, evaluator)) {
+    const Binding* binding = evaluator.scopes.find(name.text);
+    if (std::find(given.begin(), given.end(), name.text) == given.end() || !binding) {
+      if (!evaluator.exhausted())
+        evaluator.fail(
+            DiagnosticKind::unknown, name.span,
+            "`resident` names parameters and inputs, and `" + name.text + "` is none" + evaluator.errors.suggest(name.text, given));
+      continue;
+    }
+    states.push_back(name.text);
+    const auto& outputs = graph.outputs;
+    if (std::none_of(outputs.begin(), outputs.end(), [&](const Output& output) { return output.name == name.text; }))
+      evaluator.tracer.output(name.text, binding->operand, evaluator.location(name.span));
+  }
+}
+
+/// What stays from run to run has to keep its type.
+void keep_states(Graph& graph, const std::vector<std::string>& states) {
+  for (const std::string& name : states) {
+    if (keep_state(graph, name, name)) continue;
+    const auto output = std::find_if(graph.outputs.begin(), graph.outputs.end(), [&](const Output& each) { return each.name == name; });
+    const auto leaf = std::find_if(graph.nodes.begin(), graph.nodes.end(), [&](const Node& each) {
+      return (each.kind == NodeKind::input || each.kind == NodeKind::parameter) && graph.values[each.results[0]].name == name;
+    });
+    if (output == graph.outputs.end() || leaf == graph.nodes.end()) continue;
+    graph.diagnostics.error(DiagnosticKind::type, output->location,
+                            "`" + name + "` is resident and has to keep its type: a run begins with " +
+                                to_string(graph.values[leaf->results[0]].type) + " and ends with " +
+                                to_string(graph.values[output->value].type));
+  }
+}
+
 /// Also of functions that nobody calls.
 void check_calls(const Functions& functions, Evaluator& evaluator) {
   for (const auto& [name, function] : functions) {
@@ -130,7 +175,7 @@ void check_calls(const Functions& functions, Evaluator& evaluator) {
 }
 
 /// Everything behind the YAML.
-void read_sections(const YamlNode& root, const ModelOptions& options, Tracer& tracer, Errors& errors) {
+void read_sections(const YamlNode& root, const ModelOptions& options, Tracer& tracer, Errors& errors, std::vector<std::string>& states) {
   Scopes scopes;
   HostFunctions host_functions;
   Evaluator evaluator{tracer, scopes, errors, host_functions};
@@ -166,6 +211,7 @@ void read_sections(const YamlNode& root, const ModelOptions& options, Tracer& tr
     errors.add(DiagnosticKind::syntax, root.span, "a model needs `program:`, a list of statements");
   }
   if (const YamlNode* node = section("outputs")) read_outputs(*node, evaluator);
+  if (const YamlNode* node = section("resident")) read_resident(*node, evaluator, states);
   if (const YamlNode* node = section("limits")) tracer.set_limits(read_limits(*node, evaluator));
 }
 
@@ -178,8 +224,13 @@ Graph parse(std::string_view text, const std::string& file, const ModelOptions& 
   }
   if (!root || !root->map()) return failed(file, errors.found());
   Tracer tracer(model_name(*root, file, errors));
-  read_sections(*root, options, tracer, errors);
-  if (!errors.any() && !tracer.has_errors()) return tracer.finish();
+  std::vector<std::string> states;
+  read_sections(*root, options, tracer, errors, states);
+  if (!errors.any() && !tracer.has_errors()) {
+    Graph graph = tracer.finish();
+    if (graph.ok()) keep_states(graph, states);
+    return graph;
+  }
   Diagnostics all = tracer.graph().diagnostics;
   all.append(errors.found());
   return failed(file, std::move(all));

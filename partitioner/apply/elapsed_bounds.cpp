@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "graph/states.h"
+
 namespace cleave::planner {
 namespace {
 
@@ -41,7 +43,9 @@ class CriticalPath {
         }
       }
     }
-    for (const Output& output : graph_.outputs) reach(time_of(output.value, 0));
+    const std::vector<bool> followed = followed_outputs(graph_);
+    for (std::size_t i = 0; i < followed.size(); ++i)
+      if (!followed[i]) reach(time_of(graph_.outputs[i].value, 0));
     return longest_;
   }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <span>
 
+#include "graph/states.h"
 #include "partitioner/apply/program.h"
 
 namespace cleave::planner {
@@ -64,6 +65,7 @@ class Verifier {
   void walk(DeviceId device) {
     device_ = device;
     available_ = IdVector<ValueId, char>(graph_.values.size(), 0);
+    computed_ = IdVector<NodeId, char>(graph_.nodes.size(), 0);
     trail_.clear();
     last_order_ = -1;
     const auto& blocks = program_.devices[device].blocks;
@@ -75,9 +77,22 @@ class Verifier {
     for (std::size_t b = 0; b < blocks.size(); ++b) {
       if (!entered_[b]) complain(to_string(device) + ", block " + std::to_string(b) + " belongs to no step");
     }
-    if (device != kHost) return;
-    for (const Output& output : graph_.outputs) {
-      if (!available_[output.value]) complain("output " + output.name + " is not on the host at the end");
+    check_ends(device);
+  }
+
+  /// What must be there when the program ends.
+  void check_ends(DeviceId device) {
+    std::vector<bool> elsewhere(graph_.outputs.size(), device != kHost);
+    for (const GraphState& state : states_of(graph_)) {
+      if (!state.follows) continue;
+      elsewhere[state.output] = true;
+      if (!available_[state.value] || available_[state.next]) continue;
+      const Output& output = graph_.outputs[state.output];
+      if (computed_[state.leaf]) complain("state " + output.name + " is on " + to_string(device) + ", and its next value is not");
+    }
+    for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
+      if (!elsewhere[i] && !available_[graph_.outputs[i].value])
+        complain("output " + graph_.outputs[i].name + " is not on the host at the end");
     }
   }
 
@@ -146,6 +161,7 @@ class Verifier {
     if (is_control(node.kind) || node.kind == NodeKind::carried || node.kind == NodeKind::merge) complain(at(step) + " cannot be computed");
     if (node.region != region) complain(at(step) + " stands in another region than its node");
     if (device_ != kHost && graph_.purity(step.node) == Purity::effect) complain(at(step) + " has an effect and is not on the host");
+    computed_[step.node] = 1;
     for (ValueId value : node.inputs) need(value, step, "operand");
     for (ValueId value : node.results) {
       if (available_[value]) complain(at(step) + " computes a value that is already there");
@@ -246,6 +262,7 @@ class Verifier {
   const Graph& graph_;
   DeviceId device_;
   IdVector<ValueId, char> available_;
+  IdVector<NodeId, char> computed_;
   std::vector<ValueId> trail_;  ///< what became available, in order
   std::vector<Task> tasks_;
   std::vector<char> entered_;  ///< per block

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "graph/pin_reason.h"
+#include "graph/states.h"
 #include "partitioner/machine/fusion_savings.h"
 #include "partitioner/machine/node_costs.h"
 #include "partitioner/machine/pins.h"
@@ -39,6 +40,7 @@ class ProblemMaker {
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) add_costs(NodeId(i));
     add_values();
     add_uses();
+    tie_states();
     problem().nodes.back().host_seconds = model_.machine.host.run_seconds;
     check_amounts();
     add_savings();
@@ -129,7 +131,10 @@ class ProblemMaker {
       case NodeKind::merge:
       case NodeKind::constant: out.replicable = true; break;  // constants lie on each device that reads them, from run to run
       case NodeKind::input:
-      case NodeKind::parameter: force(id, Cause::pinned); break;
+      case NodeKind::parameter:
+        if (out.group == PlacementProblem::kNoGroup) return force(id, Cause::pinned);
+        out.replicable = true;  // a state lies wherever its next value is made
+        break;
       case NodeKind::for_loop:
       case NodeKind::while_loop:
       case NodeKind::branch: out.pin = Pin::host; break;  // driven by the host; no value of its own
@@ -206,6 +211,16 @@ class ProblemMaker {
         const std::int32_t reader = use.host_only() ? outside() : static_cast<std::int32_t>(use.node.index);
         problem().uses.push_back({static_cast<std::int32_t>(i), reader, static_cast<std::int32_t>(use.region.index)});
       }
+    }
+  }
+
+  /// A state lies on the sides that make its next value: that costs no transfer, and no other side costs less. What makes several next
+  /// values at once holds them all together. One that never changes is a group by itself.
+  void tie_states() {
+    for (const GraphState& state : states_of(graph_)) {
+      if (!state.follows) continue;
+      const auto maker = static_cast<std::int32_t>(graph_.values[state.next].producer.index);
+      problem().nodes[state.leaf.index].group = problem().nodes[static_cast<std::size_t>(maker)].group = maker;
     }
   }
 

@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "graph/states.h"
+
 namespace cleave::planner {
 namespace {
 
@@ -38,7 +40,9 @@ void for_each_use(const Graph& graph, const ValueUses& uses, F&& f) {
     const Region& region = graph.regions[RegionId(i)];
     if (region.predicate) f(region.predicate, ValueUse{UseKind::predicate, region.owner, RegionId(i), end_of(RegionId(i))});
   }
-  for (const Output& output : graph.outputs) f(output.value, ValueUse{UseKind::output, NodeId(), Graph::kRoot, end_of(Graph::kRoot)});
+  const std::vector<bool> followed = followed_outputs(graph);  // they stay where they are made
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i)
+    if (!followed[i]) f(graph.outputs[i].value, ValueUse{UseKind::output, NodeId(), Graph::kRoot, end_of(Graph::kRoot)});
 }
 
 bool is_after(const Graph& graph, ValueId value) {

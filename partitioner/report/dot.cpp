@@ -6,6 +6,7 @@
 #include "graph/base/units.h"
 #include "graph/base/utf8.h"
 #include "graph/pin_reason.h"
+#include "graph/states.h"
 #include "partitioner/report/explain.h"
 #include "partitioner/report/picture.h"
 #include "partitioner/report/wording.h"
@@ -266,7 +267,7 @@ class Writer {
 
   std::vector<std::string> given_lines(const PictureNode& node) const {
     std::vector<std::string> names;
-    for (const NodeId id : node.nodes) names.push_back(graph_.display_name(id));
+    for (const NodeId id : node.nodes) names.push_back(graph_.display_name(id) + (is_state(graph_.nodes[id]) ? ", from run to run" : ""));
     return name_lines(names);
   }
 

@@ -133,6 +133,7 @@ class Document {
     json_.field("host_cost", source(sources.host));
     json_.field("accelerator_cost", source(sources.accelerator));
     const Cause forced = plan_.costed.forced[id.index];
+    if (const auto* output = node.attributes.get_if<std::string>("state")) json_.field("state", *output);
     json_.field("cause", on_host ? std::optional(to_string(forced == Cause::none ? Cause::cheaper : forced)) : std::nullopt);
     location(node.location);
   }

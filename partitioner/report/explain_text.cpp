@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "graph/base/units.h"
+#include "graph/states.h"
 #include "partitioner/apply/elapsed_bounds.h"
 #include "partitioner/apply/fused_kernels.h"
 #include "partitioner/machine/pins.h"
@@ -140,6 +141,7 @@ class Report {
 
   std::string why(NodeId id, DeviceId device) const {
     const bool both = plan_.placement.has_copy(id.index, kHost) && plan_.placement.has_copy(id.index, kAccelerator);
+    if (is_state(graph_.nodes[id])) return both ? "stays on both sides from run to run" : "stays here from run to run";
     if (device != kHost || both) return both ? "both sides" : "";
     const Cause forced = plan_.costed.forced[id.index];
     if (graph_.nodes[id].kind != NodeKind::operation) return "given on the host";

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "graph/base/check.h"
+#include "graph/states.h"
 #include "partitioner/apply/deliveries.h"
 #include "partitioner/machine/value_uses.h"
 #include "partitioner/report/picture_tree.h"
@@ -94,7 +95,9 @@ class Edges {
  public:
   Edges(const Plan& plan, const Deliveries& deliveries, const Flat& flat, Picture& picture)
       : plan_(plan), graph_(*plan.graph), uses_(*plan.costed.uses), deliveries_(deliveries), flat_(flat), picture_(picture) {
-    for (std::size_t i = 0; i < graph_.outputs.size(); ++i) outputs_of_[graph_.outputs[i].value].push_back(i);
+    const std::vector<bool> stays = followed_outputs(graph_);
+    for (std::size_t i = 0; i < graph_.outputs.size(); ++i)
+      if (!stays[i]) outputs_of_[graph_.outputs[i].value].push_back(i);
   }
 
   /// Transfers with several readers end in a node of their own if there are then at most `most` nodes.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "graph/states.h"
 #include "partitioner/report/wording.h"
 
 namespace cleave::planner {
@@ -45,7 +46,9 @@ class TreeMaker {
     PictureItem root = box(PictureBox::Kind::device, to_string(device_));
     root.items = in_region(Graph::kRoot, {});
     if (device_ != kHost) return root;
+    const std::vector<bool> stays = followed_outputs(graph_);
     for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
+      if (stays[i]) continue;
       PictureItem output;
       output.leaf.kind = PictureNode::Kind::output;
       output.leaf.device = device_;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <memory>
 #include <random>
 #include <string>
@@ -43,9 +44,18 @@ inline Placement place(const PlacementProblem& problem, Where where, std::uint64
   if (where == Where::optimal) return *solve(problem);
   std::mt19937_64 random(seed);
   std::vector<std::uint8_t> host(problem.nodes.size()), accelerator(problem.nodes.size());
+  std::map<std::int32_t, PlacementProblem::Node> groups;  // what holds for all of one
+  for (const PlacementProblem::Node& node : problem.nodes) {
+    PlacementProblem::Node& group = groups.try_emplace(node.group, node).first->second;
+    if (node.pin != PlacementProblem::Pin::none) group.pin = node.pin;
+    group.replicable &= node.replicable;
+  }
+  std::map<std::int32_t, std::uint64_t> choices;
   for (std::size_t i = 0; i < problem.nodes.size(); ++i) {
-    const PlacementProblem::Node& node = problem.nodes[i];
-    const auto choice = where == Where::random ? random() % 4 : where == Where::host ? 0 : 2;
+    const bool grouped = problem.nodes[i].group != PlacementProblem::kNoGroup;
+    const PlacementProblem::Node& node = grouped ? groups.at(problem.nodes[i].group) : problem.nodes[i];
+    std::uint64_t choice = where == Where::random ? random() % 4 : where == Where::host ? 0 : 2;
+    if (grouped) choice = choices.try_emplace(node.group, choice).first->second;
     accelerator[i] = node.pin == PlacementProblem::Pin::accelerator || (node.pin == PlacementProblem::Pin::none && choice != 0);
     host[i] = !accelerator[i] || (node.replicable && choice == 1);
   }

@@ -74,6 +74,9 @@ TEST_F(CliOnnxTest, CarriesAStateFromRunToRun) {
                              .outputs = {untyped("present"), untyped("longer")}})));
   EXPECT_THAT(run("run s.onnx --input past=0 --input 'x=[1, 2]' --runs 3 --state past=present --quiet").out,
               HasSubstr("present: [3.0, 6.0]\n"));
+  EXPECT_THAT(run("run s.onnx --input past=0 --input 'x=[1, 2]' --runs 3 --state past=present --placement accelerator --quiet").out,
+              HasSubstr("present: [3.0, 6.0]\n"));
+  EXPECT_THAT(run("explain s.onnx --state past=present --placement accelerator").out, HasSubstr("stays here from run to run"));
   EXPECT_THAT(run("run s.onnx --input past=0 --input x=1 --state past=longer").err,
               HasSubstr("--state past=longer: a state keeps its type, and this one goes in as f32[2] and comes out as f32[4]"));
   EXPECT_THAT(run("run s.onnx --input past=0 --input x=1 --state pas=present").err,

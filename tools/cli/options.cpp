@@ -238,6 +238,7 @@ void Definitions::add_plan_flags(CLI::App& sub) {
   add_assignments(sub, "--param", options_.inputs, "the same for a parameter", "NAME=VALUE");
   add_number(sub, "--seed", options_.seed, kLeast, kMost, "added to every seed of the model");
   add_file(sub, "--use-profile", options_.use_profile, "observed trip counts and times");
+  add_assignments(sub, "--state", options_.states, "an input that is that output of the run before and stays on its device", "IN=OUT");
   add_onnx_flags(sub);
 }
 
@@ -260,7 +261,6 @@ void Definitions::add_row_flags(CLI::App& sub) {
 void Definitions::add_run_flags(CLI::App& sub) {
   add_assignments(sub, "--output", options_.outputs, "write an output as .npy", "NAME=FILE");
   add_number(sub, "--runs", options_.runs, 1, 10'000'000, "run N times; how long the shortest, median, longest took");
-  add_assignments(sub, "--state", options_.states, "an input that is that output of the run before, with --runs", "IN=OUT");
   add_seconds(sub, "--time-limit", options_.time_limit, "end all runs together after so many seconds");
   sub.add_flag("--verify", options_.verify, "check every node against the oracle");
   add_file(sub, "--trace", options_.trace, "timeline for Perfetto or chrome://tracing");

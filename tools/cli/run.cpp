@@ -2,11 +2,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <utility>
 
 #include "executor/api/back_ends.h"
 #include "executor/report/progress.h"
 #include "graph/base/spelling.h"
 #include "graph/base/utf8.h"
+#include "graph/states.h"
 #include "tools/cli/crash.h"
 #include "tools/cli/run_report.h"
 #include "tools/cli/session.h"
@@ -27,30 +29,27 @@ Status check_outputs(const Graph& graph, const Options& options) {
   return {};
 }
 
-/// That each state names an input and an output of one type.
-Status check_states(const Graph& graph, const Options& options) {
-  for (const auto& [input, output] : options.states) {
-    const TensorType *taken = nullptr, *given = nullptr;
-    std::vector<std::string> inputs, outputs;
-    for (const Node& node : graph.nodes) {
-      if (node.kind != NodeKind::input && node.kind != NodeKind::parameter) continue;
-      const Value& value = graph.values[node.results[0]];
-      inputs.push_back(value.name);
-      if (value.name == input) taken = &value.type;
+/// Adds what the states are in the end, which no run gives back, where they stand among the outputs.
+Status add_states(const Graph& graph, Executor& executor, RunResult& last) {
+  std::vector<std::pair<std::string, Array>> outputs = std::exchange(last.outputs, {});
+  const std::vector<GraphState> states = states_of(graph);
+  auto next = outputs.begin();
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
+    const auto state = std::find_if(states.begin(), states.end(), [&](const GraphState& each) { return each.output == i; });
+    if (state == states.end()) {
+      last.outputs.push_back(std::move(*next++));
+      continue;
     }
-    for (const Output& each : graph.outputs) {
-      outputs.push_back(each.name);
-      if (each.name == output) given = &graph.values[each.value].type;
-    }
-    const std::string what = "--state " + input + "=" + output + ": ";
-    if (!taken) return Error{what + "the model has no input `" + input + "`" + did_you_mean_or_has(input, inputs), {}, ErrorKind::unknown};
-    if (!given)
-      return Error{what + "the model has no output `" + output + "`" + did_you_mean_or_has(output, outputs), {}, ErrorKind::unknown};
-    if (*taken != *given)
-      return Error{what + "a state keeps its type, and this one goes in as " + to_string(*taken) + " and comes out as " + to_string(*given),
-                   {}};
+    Result<Array> value = executor.state(graph.values[state->value].name);
+    if (!value) return value.error();
+    last.outputs.emplace_back(graph.outputs[i].name, *std::move(value));
   }
   return {};
+}
+
+/// What states are given is for the first run.
+void go_on_with_states(const Graph& graph, RunOptions& run) {
+  for (const GraphState& state : states_of(graph)) run.inputs.erase(graph.values[state.value].name);
 }
 
 /// What a run is given, and what it tells on its way.
@@ -105,7 +104,6 @@ int run_command(const Options& options) {
   if (!plan->ok()) return console.fail(plan->diagnostics);
   console.report(*plan);
   if (Status known = check_outputs(graph, options); !known) return console.fail(known.error());
-  if (Status known = check_states(graph, options); !known) return console.fail(known.error());
   auto inputs = read_inputs(graph, options);
   if (!inputs) return console.fail(inputs.error());
 
@@ -131,7 +129,12 @@ int run_command(const Options& options) {
         watch.end();
         return console.fail(result.error());
       }
-      for (const auto& [input, output] : options.states) run.inputs.insert_or_assign(input, *result->output(output));
+      if (i == 0) go_on_with_states(*plan->graph, run);
+      if (i + 1 == options.runs)
+        if (const Status added = add_states(*plan->graph, **executor, *result); !added) {
+          watch.end();
+          return console.fail(added.error());
+        }
       report.add(*std::move(result));
     }
   }

@@ -19,6 +19,7 @@
 #include "graph/base/version.h"
 #include "graph/passes/seed.h"
 #include "graph/statement_paths.h"
+#include "graph/states.h"
 #include "graph/text/text.h"
 #include "models/model.h"
 #include "partitioner/report/explain.h"
@@ -257,7 +258,9 @@ ModelOptions model_options(const Options& options) {
   return given;
 }
 
-Graph load_graph(const Options& options) {
+namespace {
+
+Graph load_stateless(const Options& options) {
   if (const char* flag = onnx_flag(options); flag && !options.model.ends_with(".onnx")) {
     Graph broken;
     broken.diagnostics.error(DiagnosticKind::unknown, {std::make_shared<const std::string>(options.model), 0, 0, nullptr},
@@ -278,6 +281,18 @@ Graph load_graph(const Options& options) {
     broken.diagnostics.error(DiagnosticKind::unknown, {std::make_shared<const std::string>(options.model), 0, 0, nullptr},
                              "a graph file has no symbolic dimensions; --dim needs a model");
   return broken;
+}
+
+}  // namespace
+
+Graph load_graph(const Options& options) {
+  Graph graph = load_stateless(options);
+  for (const auto& [input, output] : options.states) {
+    if (!graph.ok()) break;
+    if (const Status kept = keep_state(graph, input, output); !kept)
+      graph.diagnostics.error(DiagnosticKind::unknown, kept.error().location, "--state " + kept.error().message);
+  }
+  return graph;
 }
 
 Result<Wiring> wire(const Options& options) {

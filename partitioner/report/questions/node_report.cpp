@@ -10,6 +10,7 @@
 #include "graph/base/units.h"
 #include "graph/base/version.h"
 #include "graph/pin_reason.h"
+#include "graph/states.h"
 #include "partitioner/report/placed_things.h"
 #include "partitioner/report/transfer_figures.h"
 #include "partitioner/report/wording.h"
@@ -175,6 +176,7 @@ class Asking {
 
   [[nodiscard]] std::string reason(const Known& known) const {
     if (is_control(graph_.nodes[known.node].kind)) return ": the host drives every loop and branch";
+    if (is_state(graph_.nodes[known.node])) return ": a state stays where its next value is made";
     if (!plan_.placement.has_copy(known.node.index, kHost)) return "";
     if (!host_only(known)) return ": a copy on either side is cheaper than moving it";
     if (plan_.policy == Policy::host) return ", as everything does under `--placement host`";

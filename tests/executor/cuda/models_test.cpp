@@ -6,6 +6,7 @@
 
 #include "executor/cuda/back_end.h"
 #include "tests/executor/project_models.h"
+#include "tests/executor/state_support.h"
 #include "tests/support/fake_driver.h"
 #include "tests/support/namespaces.h"
 
@@ -63,6 +64,31 @@ TEST(CudaModels, RandomProgramsEqualTheOracle) {
 
 TEST(CudaModels, VerifyModeAgreesWithTheMeanings) {
   for (std::uint64_t seed = 0; seed < seeds() / 4 && !HasFailure(); ++seed) check_random(seed, true);
+}
+
+TEST(CudaModels, StatesStayFromRunToRun) {
+  for (std::uint64_t seed = 0; seed < seeds() && !HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    StatefulProgram program(seed);
+    for (const Where where : {Where::accelerator, Where::random}) {
+      const Planned planned = plan_for(program.graph, where, seed);
+      FakeDriver driver(static_cast<FakeDriver::Schedule>(seed % 3), seed);
+      {
+        ExecutorSetup setup{{}, cuda::back_end(), 0};
+        cuda::CudaOptions options;
+        options.upload_bytes = seed % 2 == 0 ? 64 : 4096;
+        options.stream_mode = seed % 4 == 3;
+        setup.back_end.open = driver.opener(options);
+        setup.watchdog_seconds = 200;
+        setup.library_paths = kHostFunctions;
+        const std::unique_ptr<Executor> executor = executor_for(planned, setup);
+        ASSERT_TRUE(executor);
+        expect_fed_by_hand(program, *executor, 4);
+      }
+      EXPECT_EQ(driver.leaks(), "");
+      EXPECT_THAT(driver.misuses(), ::testing::IsEmpty());
+    }
+  }
 }
 
 TEST(CudaModels, TheModelsOfTheProjectEqualTheOracle) {
