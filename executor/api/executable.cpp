@@ -82,8 +82,6 @@ Status Executable::State::know(const std::map<std::string, Array>& inputs) const
 
 Result<RunResult> Executable::State::run(const RunOptions& run_options, const std::function<bool(Executor*)>& announce) {
   if (Status known = know(run_options.inputs); !known) return known.error();
-  std::unique_lock<std::mutex> turn;
-  if (has_states) turn = std::unique_lock(one_run);
   Result<std::unique_ptr<Executor>> executor = take();
   if (!executor) return executor.error();
   Result<RunResult> result = cancelled();
@@ -94,7 +92,7 @@ Result<RunResult> Executable::State::run(const RunOptions& run_options, const st
 }
 
 Result<Array> Executable::State::state(std::string_view name) {
-  const std::lock_guard turn(one_run);
+  const runtime::RunQueue::Turn turn(queue);
   Result<std::unique_ptr<Executor>> executor = take();
   if (!executor) return executor.error();
   Result<Array> value = (*executor)->state(name);
@@ -102,11 +100,12 @@ Result<Array> Executable::State::state(std::string_view name) {
   return value;
 }
 
-void Executable::State::reset_states() {
-  const std::lock_guard turn(one_run);
+Status Executable::State::reset_states() {
+  const runtime::RunQueue::Turn turn(queue);
   const std::lock_guard lock(mutex);
   std::erase_if(idle, [](const auto& executor) { return executor->lost(); });
   for (const auto& executor : idle) executor->reset_states();
+  return {};
 }
 
 // --- Executable ------------------------------------------------------------------------------------------------------------------------
@@ -148,12 +147,19 @@ Result<RunResult> Executable::run(std::map<std::string, Array> inputs) const {
     return run(options);
   });
 }
+Result<RunResult> Executable::run(const RunOptions& options) const {
+  return detail::guard_memory([&] {
+    std::optional<runtime::RunQueue::Turn> turn;
+    if (state_->has_states) turn.emplace(state_->queue);  // behind those that were submitted before
+    return state_->run(options);
+  });
+}
 
 Result<Array> Executable::state(std::string_view name) const {
   return detail::guard_memory([&] { return state_->state(name); });
 }
-void Executable::reset_states() const {
-  state_->reset_states();
+Status Executable::reset_states() const {
+  return detail::guard_memory([&] { return state_->reset_states(); });
 }
 
 Status runtime::tell(const DiagnosticSink& sink, const Diagnostic& diagnostic) {

@@ -97,13 +97,13 @@ class Executable {
   [[nodiscard]] Run submit(RunOptions options) const;
 
   /// The value of the state (keep_state() in graph/states.h, `resident` of a model) that the input or parameter `name` is, as the last run
-  /// that went well left it, once all runs before are over. Runs of a program with states follow one another in the order of submission;
-  /// each takes the states as the one before left them, unless it is given them as inputs, and one that fails leaves them as they were.
-  /// What lies on the accelerator stays there; a run gives back no output that is the next value of a state. An Error (unknown) for
-  /// another name, (usage) before the first run.
+  /// that went well left it, once all runs before are over. Runs of a program with states follow one another in the order of submission
+  /// (so that none may wait for another one, as a host function would that runs the program); each takes the states as the one before left
+  /// them, unless it is given them as inputs, and one that fails leaves them as they were. What lies on the accelerator stays there; a run
+  /// gives back no output that is the next value of a state. An Error (unknown) for another name, (usage) before the first run.
   [[nodiscard]] Result<Array> state(std::string_view name) const;
-  /// All states begin anew, with what the next run is given or the model has for them.
-  void reset_states() const;
+  /// Once all runs before are over: all states begin anew, with what the next run is given or the model has for them.
+  Status reset_states() const;
 
  private:
   friend class Run;

@@ -17,9 +17,8 @@ struct Executable::State {
   Plan plan;
   runtime::ExecutorSetup setup;
   std::size_t idle_executors = 0;  ///< as many are kept
-  /// The program has states: its runs follow one another, and all of them take the one executor that has these.
+  /// The program has states: its runs follow one another in the queue, and all of them take the one executor that has these.
   bool has_states = false;
-  std::mutex one_run;  ///< held by the run under way of such a program, and by whoever asks for a state
   std::shared_ptr<runtime::RunQueue> queue;
   std::mutex mutex;
   std::vector<std::unique_ptr<runtime::Executor>> idle;  ///< guarded by the mutex
@@ -27,9 +26,8 @@ struct Executable::State {
   /// One that was kept, or else a new one.
   Result<std::unique_ptr<runtime::Executor>> take();
   void put_back(std::unique_ptr<runtime::Executor> executor);
-  /// The value of a state, and none: what one_run is for is done here.
   Result<Array> state(std::string_view name);
-  void reset_states();
+  Status reset_states();
 
   /// Runs and waits. `announce` is told who runs, and afterwards null; if it says no, nothing runs.
   Result<RunResult> run(const RunOptions& run_options, const std::function<bool(runtime::Executor*)>& announce = nullptr);

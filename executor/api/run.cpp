@@ -28,10 +28,8 @@ struct Run::State final : RunQueue::Job {
   bool cancelled = false;
   Executor* executor = nullptr;  ///< while it runs this
 
-  /// `listens`: get() may be asked for outputs before the end.
-  State(std::shared_ptr<Executable::State> of, RunOptions with, bool listens = true)
+  State(std::shared_ptr<Executable::State> of, RunOptions with)
       : graph(of->plan.graph), queue(of->queue), executable(std::move(of)), options(std::move(with)) {
-    if (!listens) return;
     options.on_output = [this, others = std::move(options.on_output)](std::string_view name, const Array& array) {
       tell(name, array);
       if (others) others(name, array);
@@ -188,16 +186,6 @@ Run Executable::submit(RunOptions options) const {
         return Run(std::move(state));
       },
       [] { return Run(nullptr); });
-}
-
-Result<RunResult> Executable::run(const RunOptions& options) const {
-  return detail::guard_memory([&]() -> Result<RunResult> {
-    if (!state_->has_states) return state_->run(options);
-    Run::State in_turn(state_, options, false);  // behind those that were submitted before
-    in_turn.submit();
-    in_turn.wait();
-    return *std::move(in_turn.outcome);
-  });
 }
 
 }  // namespace cleave

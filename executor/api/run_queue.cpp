@@ -26,6 +26,32 @@ bool RunQueue::withdraw(Job& job) {
   return remove(job);
 }
 
+bool RunQueue::enter(Job& job) {
+  const std::lock_guard lock(mutex_);
+  if (threads_ == 0) {
+    ++threads_;
+    return true;
+  }
+  waiting_.push_back(&job);
+  job.waits_ = true;
+  return false;
+}
+
+void RunQueue::leave() {
+  Job* next = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    --threads_;
+    if (waiting_.empty()) return;
+    next = waiting_.front();
+    const bool started = start(*next).ok();
+    remove(*next);
+    if (started) return;
+    ++threads_;
+  }
+  drive(next);  // without a thread to be had, on this one
+}
+
 /// Under the lock, so that the job has its thread before anybody passes it on.
 Status RunQueue::start(Job& job) {
   Result<Thread> thread =
@@ -62,6 +88,42 @@ void RunQueue::drive(Job* job) {
     job->finish();
     job = next;
   }
+}
+
+// --- Turn ------------------------------------------------------------------------------------------------------------------------------
+
+RunQueue::Turn::Turn(std::shared_ptr<RunQueue> queue) : queue_(std::move(queue)), here_(queue_->enter(*this)) {
+  if (!here_) wait_until(Phase::has_turn);
+}
+
+RunQueue::Turn::~Turn() {
+  if (here_) {
+    queue_->leave();
+    return;
+  }
+  say(Phase::gives_up);
+  wait_until(Phase::over);
+  join();
+}
+
+void RunQueue::Turn::work() {
+  say(Phase::has_turn);
+  wait_until(Phase::gives_up);
+}
+
+void RunQueue::Turn::finish() {
+  say(Phase::over);
+}
+
+void RunQueue::Turn::say(Phase phase) {
+  const std::lock_guard lock(mutex_);
+  phase_ = phase;
+  news_.notify_all();
+}
+
+void RunQueue::Turn::wait_until(Phase phase) {
+  std::unique_lock lock(mutex_);
+  news_.wait(lock, [&] { return phase_ == phase; });
 }
 
 }  // namespace cleave::runtime

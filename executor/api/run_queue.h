@@ -3,6 +3,7 @@
 // for each other cannot block each other. Knows nothing of what a run does.
 #pragma once
 
+#include <condition_variable>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -29,6 +30,8 @@ class RunQueue : public std::enable_shared_from_this<RunQueue> {
     bool waits_ = false;
   };
 
+  class Turn;
+
   /// `in_order`: nobody's turn comes early.
   explicit RunQueue(std::size_t at_once, bool in_order = false) : at_once_(at_once), in_order_(in_order) {}
   RunQueue(const RunQueue&) = delete;
@@ -42,6 +45,9 @@ class RunQueue : public std::enable_shared_from_this<RunQueue> {
   bool withdraw(Job& job);
 
  private:
+  /// Whether nothing is under way, and the caller is from now on, until leave(). Else the job waits.
+  bool enter(Job& job);
+  void leave();
   Status start(Job& job);
   bool remove(Job& job);
   void drive(Job* job);
@@ -50,7 +56,31 @@ class RunQueue : public std::enable_shared_from_this<RunQueue> {
   const bool in_order_;
   std::mutex mutex_;
   std::deque<Job*> waiting_;  ///< only while a thread is under way that will come back for them
-  std::size_t threads_ = 0;
+  std::size_t threads_ = 0;   ///< that are under way with a job, or are in the queue by enter()
+};
+
+/// While it lives, the caller's own thread is what is under way in a queue of one at a time: what was submitted before is over, and what is
+/// submitted later waits.
+class RunQueue::Turn final : Job {
+ public:
+  explicit Turn(std::shared_ptr<RunQueue> queue);
+  ~Turn() override;
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  enum class Phase { waits, has_turn, gives_up, over };
+
+  void work() override;
+  void finish() override;
+  void say(Phase phase);
+  void wait_until(Phase phase);
+
+  const std::shared_ptr<RunQueue> queue_;
+  std::mutex mutex_;
+  std::condition_variable news_;
+  Phase phase_ = Phase::waits;
+  const bool here_;  ///< there is no thread that keeps its place
 };
 
 }  // namespace cleave::runtime

@@ -58,30 +58,72 @@ def test_constants_decide_shapes(onnx_file):
 
 
 def test_a_state_goes_from_run_to_run(onnx_file):
-    nodes = [("Add", ["past", "x"], ["present"])]
-    path = onnx_file(nodes, {"past": ("f", ["n"]), "x": ("f", ["n"])}, {"present": ("f", None)})
+    nodes = [("Add", ["past", "x"], ["present"]), ("ReduceSum", ["present"], ["y"], {"keepdims": 0})]
+    path = onnx_file(nodes, {"past": ("f", ["n"]), "x": ("f", ["n"])}, {"present": ("f", None), "y": ("f", None)})
     model = cleave.load(path, states={"past": "present"}, device="none")
     x = np.float32([1, 2])
-    assert model.run(x=x, past=[0, 0])["present"].tolist() == [1, 2]
-    model.run(x=x)["present"][:] = 9  # what is given away is not what is kept
-    assert model.run(x=x)["present"].tolist() == [3, 6]
-    assert model.run(x=x, past=[5, 5])["present"].tolist() == [6, 7]
+    assert {name: value.tolist() for name, value in model.run(x=x, past=[0, 0]).items()} == {"y": 3}
+    model.state("past")[:] = 9  # what is given away is not what is kept
+    assert model.run(x=x)["y"] == 6
+    assert model(x=x).tolist() == 9
+    assert model.state("past").tolist() == [3, 6]
+    assert model.run(x=x, past=[5, 5])["y"] == 13
+    assert [run.result()["y"] for run in [model.submit(x=x) for _ in range(3)]] == [16, 19, 22]
+    with pytest.raises(cleave.Error, match="no state `pats`"):
+        model.state("pats")
     model.reset()
     with pytest.raises(cleave.Error, match="past"):
         model.run(x=x)
     with pytest.raises(cleave.UsageError, match="no input `pats`"):
         cleave.load(path, states={"pats": "present"})
-    with pytest.raises(cleave.UsageError, match="no output `presents`"):
+    with pytest.raises(cleave.Error, match="no output `presents`"):
         cleave.load(path, states={"past": "presents"}, device="none").run(x=x, past=[0, 0])
+
+
+def test_a_state_stays_on_its_device(onnx_file):
+    nodes = [("MatMul", ["past", "x"], ["present"]), ("ReduceSum", ["present"], ["y"], {"keepdims": 0})]
+    path = onnx_file(nodes, {"past": ("f", [256, 256]), "x": ("f", [256, 256])}, {"present": ("f", None), "y": ("f", None)})
+    moved = [cleave.load(path, states=states).explain(placement="accelerator").totals["bytes_per_run"] for states in ({}, {"past": "present"})]
+    assert moved == [3 * 256 * 256 * 4 + 4, 256 * 256 * 4 + 4]  # past, x, present, y; with states x and y alone
+
+
+def test_a_state_moves_with_the_options(onnx_file):
+    nodes = [("Add", ["past", "x"], ["present"])]
+    path = onnx_file(nodes, {"past": ("f", [2]), "x": ("f", [2])}, {"present": ("f", None)})
+    model = cleave.load(path, states={"past": "present"}, device="none")
+    model.run(x=[1, 2], past=[0, 0])
+    model.run(x=[1, 2], device="simulated", placement="accelerator")
+    assert model.state("past").tolist() == [2, 4]
+    model.run(x=[1, 2])
+    assert model.state("past").tolist() == [3, 6]
 
 
 def test_a_state_may_grow(onnx_file):
     nodes = [("Concat", ["past", "x"], ["present"], {"axis": 0})]
     path = onnx_file(nodes, {"past": ("f", ["n"]), "x": ("f", [1])}, {"present": ("f", None)})
     model = cleave.load(path, states={"past": "present"}, device="none")
-    assert model.run(past=[1], x=[2])["present"].tolist() == [1, 2]
-    assert model.run(x=[3])["present"].tolist() == [1, 2, 3]
-    assert model.run(x=[4])["present"].tolist() == [1, 2, 3, 4]
+    assert model.run(past=[1], x=[2]) == {}
+    assert model.state("past").tolist() == [1, 2]
+    model.run(x=[3])
+    model.run(x=[4])
+    assert model.state("past").tolist() == [1, 2, 3, 4]
+    with pytest.raises(cleave.UsageError, match=r"run\(\) carries it"):
+        model.submit(x=[5])
+
+
+def test_states_of_yaml(model_file):
+    model = cleave.load(model_file("""
+        cleave: 1
+        inputs: {x: "f32[2]"}
+        parameters: {total: {type: "f32[2]", value: 1}}
+        program: [{total: total + x}, {y: sum(total)}]
+        outputs: [y]
+        resident: [total]
+    """), device="none")
+    assert [float(model.run(x=[1, 2])["y"]) for _ in range(3)] == [5, 8, 11]
+    assert model.state("total").tolist() == [4, 7]
+    model.reset()
+    assert model.run(x=[1, 2])["y"] == 5
 
 
 def test_operators_are_assumed_to_be_the_hosts(onnx_file):

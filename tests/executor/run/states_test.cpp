@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <cstdlib>
+#include <thread>
 
 #include "executor/api/executable.h"
 #include "graph/ops/ops.h"
@@ -181,6 +182,41 @@ TEST(States, GoFromRunToRunInTheOrderOfSubmission) {
   EXPECT_TRUE(runs[2].get("y").ok());
 }
 
+TEST(States, AreReadAndForgottenBehindTheRunsThatWereSubmitted) {
+  const Executable program = compiled(cache(), Policy::accelerator);
+  std::vector<cleave::Run> runs;
+  runs.push_back(program.submit({{"past", filled(0)}, {"x", filled(1)}}));
+  for (int i = 2; i <= 4; ++i) runs.push_back(program.submit({{"x", filled(static_cast<float>(i))}}));
+  EXPECT_EQ(difference(*program.state("past"), after(4), 512 * 512).value_or(""), "");
+  EXPECT_TRUE(runs.back().ready());
+  runs.push_back(program.submit({{"x", filled(5)}}));
+  ASSERT_TRUE(program.reset_states().ok());
+  EXPECT_TRUE(runs.back().ready());
+  EXPECT_FALSE(program.state("past").ok());
+}
+
+TEST(States, AreOneForAllThreads) {
+  Graph graph = trace("count", {{"n", "i32[]"}}, [](Tensor n) { return std::vector<Tensor>{named("next", n + 1), named("y", n + 0)}; });
+  ASSERT_TRUE(keep_state(graph, "n", "next").ok());
+  const Executable program = compiled(graph, Policy::host);
+  ASSERT_TRUE(program.run({{"n", Array::scalar(std::int32_t{0})}}).ok());
+  constexpr int kThreads = 4, kRuns = 50;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&program, t] {
+      for (int i = 0; i < kRuns; ++i) {
+        if ((t + i) % 2 == 0)
+          EXPECT_TRUE(program.run().ok());
+        else
+          EXPECT_TRUE(program.submit().wait().ok());
+        EXPECT_TRUE(program.state("n").ok());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(*program.state("n"), Array::scalar(std::int32_t{kThreads * kRuns + 1}));
+}
+
 TEST(States, BeginAnew) {
   const Executable program = compiled(cache(), Policy::accelerator);
   EXPECT_THAT(program.state("past").error().message, HasSubstr("has no value before the first run"));
@@ -188,7 +224,7 @@ TEST(States, BeginAnew) {
   ASSERT_TRUE(program.run({{"past", filled(3)}, {"x", filled(5)}}).ok());
   ASSERT_TRUE(program.run({{"past", filled(0)}, {"x", filled(1)}}).ok());
   EXPECT_EQ(difference(*program.state("past"), after(1), 512 * 512).value_or(""), "");
-  program.reset_states();
+  ASSERT_TRUE(program.reset_states().ok());
   EXPECT_THAT(program.state("past").error().message, HasSubstr("has no value before the first run"));
   EXPECT_THAT(program.run({{"x", filled(1)}}).error().message, HasSubstr("`past` (f32[512, 512]) is not given"));
   ASSERT_TRUE(program.run({{"past", filled(0)}, {"x", filled(1)}}).ok());

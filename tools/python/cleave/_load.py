@@ -89,8 +89,9 @@ def load(path: str | os.PathLike[str], *, dims: Mapping[str, int] | None = None,
     `placement="onnxruntime"`: nodes are placed as it places them. `assume_host`: operators that cleave does not know, taken as functions of
     the host, for plans and not for runs.
 
-    `states`: inputs that take an output of the run before, `{"past": "present"}`, unless a run is given them; `Model.reset` begins anew.
-    Such a model is run by one thread at a time.
+    `states`: inputs that take an output of the run before, `{"past": "present"}`, unless a run is given them. The value stays on its
+    device from run to run, and runs do not give it back: `Model.state("past")` does, and `Model.reset` begins anew. Runs of such a model
+    follow one another.
 
     Options are those of `Model.run`, for all runs that say nothing else; `warn=["no-round-trip", "error"]` are flags -W… of the command
     line. Mistakes in the model are a cleave.Error, all of them at once, each at its line. Loads no library; only runs do.
@@ -106,25 +107,15 @@ def load(path: str | os.PathLike[str], *, dims: Mapping[str, int] | None = None,
         if given:
             raise UsageError(f"error: `{given[0]}` is for ONNX models")
         if name.endswith(".graph"):
-            return _with_states(_loaded(_Graph(name, seed), sizes_of(dims), options), states)
-        return _with_states(_loaded(_Yaml(name, None, seed), sizes_of(dims), options), states)
+            return _loaded(_Graph(name, seed), sizes_of(dims), options, states)
+        return _loaded(_Yaml(name, None, seed), sizes_of(dims), options, states)
     if accelerator_ops not in ("cleave", "ort-cuda-1.23"):
         raise UsageError(f"error: no accelerator_ops `{accelerator_ops}`: cleave or ort-cuda-1.23")
     pins = "cleave" if accelerator_ops == "cleave" else "kernels"
     if placement == "onnxruntime":
         pins, options = "placement", options.over({"placement": "accelerator"})
     onnx = _Onnx(name, {**own, "pins": pins, "dims": sizes_of(dims)}, seed)
-    return _with_states(_loaded(onnx, sizes_of(dims), options), states)
-
-
-def _with_states(model: Model, states: Mapping[str, str] | None) -> Model:
-    for name, output in (states or {}).items():
-        if name not in model.inputs:
-            raise UsageError(f"error: states: `{model.name}` has no input `{name}`; it has {', '.join(model.inputs)}")
-        if model._latest is not None and output not in model.outputs:
-            raise UsageError(f"error: states: `{model.name}` has no output `{output}`; it has {', '.join(model.outputs)}")
-    model._states = dict(states or {})
-    return model
+    return _loaded(onnx, sizes_of(dims), options, states)
 
 
 def parse(text: str, file: str = "<model>", *, dims: Mapping[str, int] | None = None, **options: Any) -> Model:
@@ -132,20 +123,22 @@ def parse(text: str, file: str = "<model>", *, dims: Mapping[str, int] | None = 
     return _loaded(_Yaml(file, text, 0), sizes_of(dims), Options.of(options))
 
 
-def _loaded(source: _Yaml | _Onnx | _Graph, dims: dict[str, int], options: Options) -> Model:
+def _loaded(source: _Yaml | _Onnx | _Graph, dims: dict[str, int], options: Options, states: Mapping[str, str] | None = None) -> Model:
     declared = {}
     for name, text in source.declared():
         try:
             declared[name] = Type.of(text)
         except ValueError:
             pass  # sizes that are computed: those of the program
+    unknown = [name for name in states or {} if declared and name not in declared]
+    if unknown and isinstance(source, _Onnx):
+        raise UsageError(f"error: states: `{source.path}` has no input `{unknown[0]}`; it has {', '.join(declared)}")
     needed = any(type_.bound(dims).open for type_ in declared.values()) and not source.has_default_sizes
     if needed:
         # Mistakes that have nothing to do with sizes are told when sizes are known.
-        return Model(source, os.path.splitext(os.path.basename(source.path))[0], declared, dims, options)
+        return Model(source, os.path.splitext(os.path.basename(source.path))[0], declared, dims, options, states)
     program = source.program(dims, {})
     types = {name: declared.get(name, Type.of(text)) for name, text, _ in program.inputs}
-    model = Model(source, program.name, types, dims, options)
-    model._programs[((), ())] = program
-    model._latest = program
+    model = Model(source, program.name, types, dims, options, states)
+    model._latest = model._programs[((), ())] = model._states.adopt(program)
     return model

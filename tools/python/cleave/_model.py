@@ -14,6 +14,7 @@ from . import _cleave
 from ._errors import PlacementWarning, UsageError
 from ._plan import Plan
 from ._run import Options, Results, Run
+from ._states import States
 from ._types import Type, numpy_dtype
 
 _FEW = 8  # more programs of one model than this, and the caller is told
@@ -34,7 +35,8 @@ class Model:
     """A program: read by `load` or traced by `trace`. It is compiled at its first run, and again for other sizes and options; what was
     compiled is kept. May be used by several threads at once."""
 
-    def __init__(self, source: Source, name: str, declared: dict[str, Type] | None, dims: Mapping[str, int], options: Options) -> None:
+    def __init__(self, source: Source, name: str, declared: dict[str, Type] | None, dims: Mapping[str, int], options: Options,
+                 states: Mapping[str, str] | None = None) -> None:
         self._source = source
         self._name = name
         self._declared = declared
@@ -47,8 +49,7 @@ class Model:
         self._executables: dict[Any, _cleave.Executable] = {}
         # What most runs are made by: the one executable for the model's own options, and its program.
         self._usual: tuple[_cleave.Executable, _cleave.Program] | None = None
-        self._states: dict[str, str] = {}  # inputs, and the outputs of the run before that they take
-        self._carried: dict[str, Any] = {}
+        self._states = States(name, states or {})
 
     # What it is.
 
@@ -85,9 +86,14 @@ class Model:
         """Writes the program to a `.graph` file, which `load` and every command read. It has no Python functions any more."""
         self._known().save(os.fspath(path))
 
+    def state(self, name: str) -> np.ndarray[Any, Any]:
+        """The value of a state (`load(states=…)`, `resident` in YAML) by the name of the input or parameter that takes it: what the last
+        run left, once all runs before are over. A copy."""
+        return self._states.value(name)
+
     def reset(self) -> None:
-        """Forgets the states that runs have left (`load(states=…)`): the next run is given them anew."""
-        self._carried = {}
+        """Forgets the states that runs have left: the next run begins anew, with what it is given or the model has for them."""
+        self._states.reset()
 
     # What is decided about it.
 
@@ -149,10 +155,15 @@ class Model:
         given = {**_by_name({} if inputs is None else inputs), **named}
         options = self._options.over({"device": device, "placement": placement, "machine": machine, "threads": threads,
                                       "precision": precision})
-        executable, _ = self._executable_for(given, options)
+        executable, program, given = self._ready(given, options)
+        changing = self._states.changing(program)
+        if changing:
+            raise UsageError(f"error: state `{next(iter(changing))}` has another type after each run: run() carries it, submit() cannot")
         raw = executable.submit(given)
         if raw is None:
             self._refuse(given)
+        if executable.states:
+            self._states.begun(executable)
         return Run(raw)
 
     def compile(self, inputs: Mapping[str, Any] | None = None, /, *, dims: Mapping[str, int] | None = None, **options: Any) -> Model:
@@ -177,26 +188,24 @@ class Model:
     # How.
 
     def _run(self, inputs: Mapping[str, Any], out: Mapping[str, Any] | None, options: Options) -> tuple[Results, _cleave.Program]:
-        if self._states:
-            inputs = {**self._carried, **inputs}
-        executable, program = self._executable_for(inputs, options)
-        given = inputs if type(inputs) is dict else dict(inputs)
-        results = executable.run(given, None if out is None else dict(out))
+        executable, program, given = self._ready(inputs, options)
+        results: Results | None = executable.run(given, None if out is None else dict(out))
         if results is None:
             self._refuse(given)
-        if self._states:
-            missing = [output for output in self._states.values() if output not in results]
-            if missing:
-                raise UsageError(f"error: states: `{self.name}` has no output `{missing[0]}`; it has {', '.join(results)}")
-            self._carried = {name: results[output].copy() for name, output in self._states.items()}
+        if executable.states:
+            self._states.begun(executable)
+        if self._states.changing(program):
+            self._states.take(program, results)
         return results, program
 
-    def _executable_for(self, inputs: Mapping[str, Any], options: Options) -> tuple[_cleave.Executable, _cleave.Program]:
-        program = self._program_for(self._types_of(inputs))
+    def _ready(self, inputs: Mapping[str, Any], options: Options) -> tuple[_cleave.Executable, _cleave.Program, dict[str, Any]]:
+        """What runs, and what it is to be given: states that it does not have go on by that."""
+        program = self._program_for(self._types_of({**self._states.types, **inputs}))
         executable = self._compiled(program, options)
-        if options is self._options and not self._states:
+        given = self._states.complete(executable, inputs)
+        if options is self._options and not executable.states and not self._states.changing(program):
             self._usual = (executable, program)
-        return executable, program
+        return executable, program, given
 
     def _compiled(self, program: _cleave.Program, options: Options) -> _cleave.Executable:
         key = (id(program), options.key)
@@ -237,7 +246,7 @@ class Model:
             with self._lock:
                 program = self._programs.get(key)
                 if program is None:
-                    program = self._make(types, {**self._dims, **(dims or {})})
+                    program = self._states.adopt(self._make(types, {**self._dims, **(dims or {})}))
                     self._programs[key] = program
                     if len(self._programs) == _FEW + 1:
                         warnings.warn(f"`{self.name}` was compiled for {_FEW + 1} different tuples of sizes; pad the inputs to a few fixed "

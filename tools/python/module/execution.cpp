@@ -1,14 +1,17 @@
 // Programs made ready to run, and runs. Other Python threads work on while one waits here.
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
 
 #include <chrono>
 #include <mutex>
 
 #include "executor/api/back_ends.h"
 #include "executor/api/executable.h"
+#include "graph/states.h"
 #include "tools/python/module/arrays.h"
 #include "tools/python/module/errors.h"
 #include "tools/python/module/gil.h"
@@ -189,6 +192,7 @@ class PythonExecutable {
       if (node.kind == NodeKind::input || node.kind == NodeKind::parameter) {
         const Value& value = graph.values[node.results[0]];
         types_.emplace(value.name, value.type);
+        if (is_state(node)) states_.emplace_back(value.name, to_string(value.type));
       }
   }
 
@@ -230,6 +234,14 @@ class PythonExecutable {
   /// Whether some of it runs on the simulated accelerator.
   [[nodiscard]] bool simulates() const { return simulates_; }
   [[nodiscard]] DiagnosticList diagnostics() const { return to_list(executable_->diagnostics()); }
+  /// The inputs and parameters that are states, with their types.
+  [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& states() const { return states_; }
+  [[nodiscard]] nb::object state(const std::string& name) const {
+    return to_numpy(value_or_raise(without_gil([&] { return executable_->state(name); })), true);
+  }
+  void reset_states() const {
+    check(without_gil([&] { return executable_->reset_states(); }));
+  }
 
  private:
   [[nodiscard]] RunOptions options_for(nb::handle inputs, nb::handle out) const {
@@ -251,6 +263,7 @@ class PythonExecutable {
   Released<Executable> executable_;
   bool simulates_ = false;
   std::map<std::string, TensorType> types_;
+  std::vector<std::pair<std::string, std::string>> states_;
 };
 
 PythonExecutable* compile_program(const Program& program, nb::handle options) {
@@ -282,6 +295,9 @@ void bind_execution(nb::module_& module) {
       .def("submit", &PythonExecutable::submit, nb::arg("inputs"), nb::sig("def submit(self, inputs: object) -> RawRun | None"))
       .def("shortest_run", &PythonExecutable::shortest_run, nb::arg("inputs"), nb::arg("count"))
       .def_prop_ro("simulates", &PythonExecutable::simulates)
+      .def_prop_ro("states", &PythonExecutable::states)
+      .def("state", &PythonExecutable::state, nb::arg("name"), nb::sig("def state(self, name: str) -> typing.Any"))
+      .def("reset_states", &PythonExecutable::reset_states)
       .def_prop_ro("diagnostics", &PythonExecutable::diagnostics);
   module.def("compile", &compile_program, nb::rv_policy::take_ownership, nb::arg("program"), nb::arg("options"));
 }

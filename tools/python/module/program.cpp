@@ -11,6 +11,7 @@
 #include "graph/base/exceptions.h"
 #include "graph/passes/seed.h"
 #include "graph/statement_paths.h"
+#include "graph/states.h"
 #include "graph/text/text.h"
 #include "models/model.h"
 #include "models/reader/model_file.h"
@@ -104,6 +105,13 @@ Outputs outputs(const Program& program) {
   return result;
 }
 
+/// With inputs that take an output of the run before, by their names.
+Program with_states(const Program& program, const std::map<std::string, std::string>& states) {
+  Graph graph = *program.graph;
+  for (const auto& [input, output] : states) check(keep_state(graph, input, output));
+  return Program(std::move(graph));
+}
+
 std::shared_ptr<Plan> make_plan(const Program& program, nb::handle options) {
   const CompileOptions chosen = compile_options(options);
   Result<Plan> plan = without_gil([&]() -> Result<Plan> {
@@ -140,6 +148,7 @@ void bind_program(nb::module_& module) {
            })
       .def("save", [](const Program& program, const std::string& path) { check(program.graph->save(path)); })
       .def("text", [](const Program& program) { return print(*program.graph, {.locations = false, .comment = nullptr}); })
+      .def("with_states", &with_states, nb::arg("states"))
       .def("plan", &make_plan);
 
   module.def("declared_inputs", &inputs_of, nb::arg("path"), nb::arg("text").none(), "Names and types of inputs, as they are written.");
