@@ -109,6 +109,11 @@ void FakeDriver::teach(const KernelRequest& request, cuda::KernelSource& source,
   }
 }
 
+void FakeDriver::teach(const std::string& text, const std::string& entry, std::size_t parameters, Act act) {
+  const std::lock_guard lock(mutex_);
+  taught_[{text, entry}] = {parameters, std::move(act)};
+}
+
 void FakeDriver::fail_call(std::int64_t call, CUresult result) {
   fail_call_ = calls_ + call;
   failure_ = result;
@@ -277,6 +282,13 @@ void FakeDriver::launch(const Meaning& meaning, const std::vector<std::uint64_t>
 CUresult FakeDriver::explain(CUfunction handle, void** parameters, Item& item) {
   const Function* function = find(functions_, handle, "function");
   if (!function) return CUDA_ERROR_INVALID_HANDLE;
+  if (const auto taught = taught_.find({function->text, function->entry}); taught != taught_.end()) {
+    std::vector<std::uint64_t> values(taught->second.parameters);
+    for (std::size_t i = 0; i < values.size(); ++i) std::memcpy(&values[i], parameters[i], sizeof values[i]);
+    item.action = [act = taught->second.act, values] { act(values); };
+    item.label = function->entry;
+    return CUDA_SUCCESS;
+  }
   const auto known = meanings_.find({function->text, function->entry});
   if (known == meanings_.end()) {
     misuse("a launch of a text that nobody explained");
@@ -366,6 +378,7 @@ struct FakeCalls {
   static void fill_modules(cuda::DriverApi& t);
   static void fill_compiler(cuda::CompilerApi& t);
   static CUresult copy(const char* name, CUdeviceptr to, CUdeviceptr from, const void* host, std::size_t bytes, CUstream stream);
+  static CUresult copy_pageable(D& d, CUdeviceptr to, CUdeviceptr from, const void* host, std::size_t bytes, CUstream stream);
   static CUresult launch_kernel(CUfunction function, CUstream stream, void** parameters);
 };
 
@@ -509,7 +522,9 @@ void FakeCalls::fill_memory(cuda::DriverApi& t) {
 CUresult FakeCalls::copy(const char* name, CUdeviceptr to, CUdeviceptr from, const void* host, std::size_t bytes, CUstream stream) {
   return call(name, [&](D& d) {
     if (bytes == 0) d.misuse(std::string(name) + " of nothing");
-    if (host && !d.page_locked(host, bytes)) d.misuse(std::string(name) + " with memory that is not page-locked");
+    const bool pageable = host && !d.page_locked(host, bytes);
+    if (pageable && d.pageable_) return copy_pageable(d, to, from, host, bytes, stream);
+    if (pageable) d.misuse(std::string(name) + " with memory that is not page-locked");
     return d.enqueue(stream, {[&d, to, from, bytes] {
                                 std::byte* target = d.resolve(to, bytes);
                                 const std::byte* source = d.resolve(from, bytes);
@@ -517,6 +532,27 @@ CUresult FakeCalls::copy(const char* name, CUdeviceptr to, CUdeviceptr from, con
                               },
                               nullptr, 0, false});
   });
+}
+
+/// What is sent is read at once; what comes is there when the call returns.
+CUresult FakeCalls::copy_pageable(D& d, CUdeviceptr to, CUdeviceptr from, const void* host, std::size_t bytes, CUstream stream) {
+  if (reinterpret_cast<CUdeviceptr>(host) == from) {
+    const auto* first = static_cast<const std::byte*>(host);
+    return d.enqueue(stream, {[&d, to, sent = std::vector(first, first + bytes)] {
+                                if (std::byte* target = d.resolve(to, sent.size())) std::copy(sent.begin(), sent.end(), target);
+                              },
+                              nullptr, 0, false});
+  }
+  bool done = false;
+  const CUresult result = d.enqueue(stream, {[&d, &done, to, from, bytes] {
+                                               const std::byte* source = d.resolve(from, bytes);
+                                               if (source) std::memcpy(reinterpret_cast<void*>(to), source, bytes);
+                                               done = true;
+                                             },
+                                             nullptr, 0, false});
+  while (result == CUDA_SUCCESS && !done && d.run_any()) {
+  }
+  return done ? CUDA_SUCCESS : result != CUDA_SUCCESS ? result : CUDA_ERROR_LAUNCH_FAILED;
 }
 
 void FakeCalls::fill_streams(cuda::DriverApi& t) {

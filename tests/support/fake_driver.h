@@ -70,6 +70,11 @@ class FakeDriver {
   void run_texts(KernelEmulator& emulator);
   /// For CudaOptions::source: the text that cleave generates, or one of our own where it has none; either way we know what it means.
   std::optional<cuda::KernelSource> source(const KernelRequest& request, const cuda::Architecture& architecture);
+  /// What a kernel does that is no operation's; `values`: its parameters, so many. At its turn on the stream, so it must not wait.
+  using Act = std::function<void(const std::vector<std::uint64_t>& values)>;
+  void teach(const std::string& text, const std::string& entry, std::size_t parameters, Act act);
+  /// From now on copies may have memory on the host that is not page-locked, as the driver allows and the executor does not want.
+  void allow_pageable() { pageable_ = true; }
   /// For BackEnd::open.
   std::function<Result<std::unique_ptr<Device>>(int, const ExecutorOptions&)> opener(
       cuda::CudaOptions options = {}, std::shared_ptr<const cuda::Libraries> libraries = nullptr);
@@ -137,6 +142,10 @@ class FakeDriver {
   };
   struct Function {
     std::string text, entry;
+  };
+  struct Taught {
+    std::size_t parameters = 0;
+    Act act;
   };
   struct Request {
     struct Step {
@@ -219,6 +228,8 @@ class FakeDriver {
   std::map<const std::byte*, std::vector<std::byte>> host_memory_;
   std::vector<Request> requests_;
   std::map<std::pair<std::string, std::string>, std::vector<Meaning>> meanings_;
+  std::map<std::pair<std::string, std::string>, Taught> taught_;
+  bool pageable_ = false;
   std::int64_t own_texts_ = 0;
   std::int64_t calls_ = 0, executed_ = 0, fail_call_ = 0, fail_command_ = 0, stall_command_ = 0;
   CUresult failure_ = CUDA_SUCCESS, sticky_ = CUDA_SUCCESS;

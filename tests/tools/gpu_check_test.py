@@ -52,10 +52,18 @@ out = sys.argv[sys.argv.index("--out") + 1]
 rows = [{"name": "ping_pong", "sizes": {"steps": 2}}]
 if "--list" not in sys.argv:
     rows[0]["seconds"] = 0.5
+    rows[0]["bound"] = {"transfers": [{"direction": way, "bytes": size, "count": 10}
+                                      for way, size in (("to_device", 2048), ("to_device", 8192), ("to_host", 64))]}
 open(out, "w").write(json.dumps({"programs": rows}))
 if os.environ.get("STAND_IN_BENCH") == "hangs" and "--list" not in sys.argv:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     time.sleep(600)
+"""
+
+GPU_PROBE = """
+rows = [{"memory": "page-locked", "direction": way, "bytes": size, "seconds_in_a_row": seconds}
+        for way in ("to_device", "to_host") for size, seconds in ((1024, 0.001), (4096, 0.004))]
+open(sys.argv[sys.argv.index("--out") + 1], "w").write(json.dumps({"link": rows}))
 """
 
 TORCH = """
@@ -85,6 +93,7 @@ class GpuCheck(unittest.TestCase):
         self.folder = folder.name
         head = f"#!{sys.executable}\nimport json, os, signal, sys, time\n"
         for name, text in {"bin/cleave": CLEAVE, "bin/device_test": DEVICE_TEST, "bin/device_bench": DEVICE_BENCH,
+                           "bin/gpu_probe": GPU_PROBE,
                            "tools/bench/device_bench_torch.py": TORCH, "commit": "abc"}.items():
             file = os.path.join(self.folder, "here", name)
             os.makedirs(os.path.dirname(file), exist_ok=True)
@@ -107,12 +116,19 @@ class GpuCheck(unittest.TestCase):
         result = self.check()
         self.assertTrue(result["complete"] and result["passed"])
         self.assertEqual(result["commit"], "abc")
-        for part in ("devices", "smoke", "calibrate", "bench", "peers", "tests", "random"):
+        for part in ("devices", "smoke", "probe", "calibrate", "bench", "peers", "tests", "random"):
             self.assertEqual(result[part]["state"], "passed", part)
         self.assertEqual(result["tests"]["result"]["passed"], 2)
         self.assertEqual(result["peers"]["result"]["programs"][0]["ratio"], {"eager": 4.0})
         with open(os.path.join(self.folder, "machine.yaml"), encoding="utf-8") as file:
             self.assertEqual(file.read(), "name: measured")
+
+    def test_transfers_are_held_against_the_link(self):
+        row = self.check("bench", "probe")["bench"]["result"]["programs"][0]
+        shares = [round(transfer["share_of_run"], 6) for transfer in row["bound"]["transfers"]]
+        self.assertEqual(shares, [0.04, 0.16, 0.02])  # between two sizes, above all, below all
+        self.assertAlmostEqual(row["share_of_link"], 0.2)
+        self.assertNotIn("share_of_link", self.check("bench")["bench"]["result"]["programs"][0])
 
     def test_without_a_gpu_it_says_what_is_missing_and_stops(self):
         result = self.check(code=1, STAND_IN_WHY="NVRTC cannot be opened")

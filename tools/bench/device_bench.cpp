@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "executor/api/executable.h"
@@ -33,6 +34,16 @@ Precision precision_of(const std::string& name) {
   return name == "tf32" ? Precision::tf32 : name == "bf16" ? Precision::bf16 : Precision::f32;
 }
 
+/// How many transfers of which size, largest first.
+ordered_json transfers_by_size(const Plan& plan) {
+  std::map<std::pair<std::int64_t, bool>, double> counts;
+  for (const Transfer& transfer : plan.transfers.items) counts[{-transfer.bytes, transfer.to == kHost}] += transfer.frequency;
+  ordered_json rows = ordered_json::array();
+  for (const auto& [key, count] : counts)
+    rows.push_back({{"direction", key.second ? "to_host" : "to_device"}, {"bytes", -key.first}, {"count", count}});
+  return rows;
+}
+
 /// What the plan says must be done at least, whoever does it.
 ordered_json bounds(const Plan& plan) {
   double to_accelerator = 0, to_host = 0, flops = 0, memory = 0;
@@ -50,13 +61,10 @@ ordered_json bounds(const Plan& plan) {
     memory += cost.bytes * frequency;
   }
   const ElapsedBounds elapsed = find_elapsed_bounds(*plan.graph, plan.costed, plan.placement, plan.transfers);
-  return {{"link_bytes_to_accelerator", to_accelerator},
-          {"link_bytes_to_host", to_host},
-          {"accelerator_flops", flops},
-          {"accelerator_memory_bytes", memory},
-          {"critical_path_seconds", elapsed.critical_path_seconds},
-          {"busiest_seconds", elapsed.busiest_seconds},
-          {"busiest", std::string(to_string(elapsed.busiest))}};
+  return {{"link_bytes_to_accelerator", to_accelerator}, {"link_bytes_to_host", to_host},
+          {"transfers", transfers_by_size(plan)},        {"accelerator_flops", flops},
+          {"accelerator_memory_bytes", memory},          {"critical_path_seconds", elapsed.critical_path_seconds},
+          {"busiest_seconds", elapsed.busiest_seconds},  {"busiest", std::string(to_string(elapsed.busiest))}};
 }
 
 /// Whole at every moment, as whoever reads it may do so at any: written beside and moved there. To standard output where no file is named.

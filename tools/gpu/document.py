@@ -23,6 +23,36 @@ def read_json(file):
         return None
 
 
+def seconds_on_link(link, direction, size):
+    """What a copy takes by the probe's rows, in a row with others like it; by a line between the sizes around it. None: not measured."""
+    points = sorted((row["bytes"], row["seconds_in_a_row"]) for row in link
+                    if (row["memory"], row["direction"]) == ("page-locked", direction))
+    if not points:
+        return None
+    if size >= points[-1][0]:
+        return points[-1][1] * size / points[-1][0]
+    below = max((point for point in points if point[0] <= size), default=points[0])
+    above = min(point for point in points if point[0] >= size)
+    if above[0] <= below[0]:
+        return below[1]
+    return below[1] + (above[1] - below[1]) * (size - below[0]) / (above[0] - below[0])
+
+
+def share_of_link(row, link):
+    """Notes for each size of a program's transfers what they take at the link's measured limit, and as a part of a run's time. The two
+    directions may overlap, and all of it may with work, so that only the larger sum of the two bounds a run from below."""
+    transfers = (row.get("bound") or {}).get("transfers", [])
+    for transfer in transfers:
+        each = seconds_on_link(link, transfer["direction"], transfer["bytes"])
+        if each is not None and row.get("seconds"):
+            transfer["seconds_at_limit"] = each * transfer["count"]
+            transfer["share_of_run"] = transfer["seconds_at_limit"] / row["seconds"]
+    sums = [sum(transfer["seconds_at_limit"] for transfer in transfers if transfer["direction"] == direction and "seconds_at_limit" in transfer)
+            for direction in ("to_device", "to_host")]
+    if any(sums) and row.get("seconds"):
+        row["share_of_link"] = max(sums) / row["seconds"]
+
+
 class Document:
     """`parts` are entries by name: `state` (running, passed, failed, skipped, not run), `seconds`, `result`, and `errors` where it failed."""
 
@@ -48,14 +78,16 @@ class Document:
             file.write(text + "\n")
         os.replace(self.file + ".new", self.file)
 
-    def _compare(self):
-        """How many times as long the peers take as we do, by mode, in the rows of the peers."""
-        def rows(part):
-            result = self.content.get(part, {}).get("result")
-            return result.get("programs", []) if isinstance(result, dict) else []
+    def _rows(self, part, kind="programs"):
+        result = self.content.get(part, {}).get("result")
+        return result.get(kind, []) if isinstance(result, dict) else []
 
-        ours = {row["name"]: row.get("seconds") for row in rows("bench")}
-        for row in rows("peers"):
+    def _compare(self):
+        """How many times as long the peers take as we do, by mode, in their rows; of the time of ours, the share that the link needs."""
+        for row in self._rows("bench"):
+            share_of_link(row, self._rows("probe", "link"))
+        ours = {row["name"]: row.get("seconds") for row in self._rows("bench")}
+        for row in self._rows("peers"):
             mine = ours.get(row["name"])
             if mine:
                 row["ratio"] = {mode: row[mode] / mine for mode in ("eager", "compile", "graph") if row.get(mode)}

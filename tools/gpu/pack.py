@@ -6,7 +6,8 @@ import sys
 import tarfile
 import tempfile
 
-PROGRAMS = {"cleave": "tools/cleave", "device_test": "tests/device_test", "device_bench": "tools/bench/device_bench"}
+PROGRAMS = {"cleave": "tools/cleave", "device_test": "tests/device_test", "device_bench": "tools/gpu/device_bench",
+            "gpu_probe": "tools/gpu/gpu_probe"}
 LIBRARY = "lib/libcleave_examples.so"
 LARGEST = 60_000_000  # bytes of an archive
 

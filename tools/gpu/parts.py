@@ -90,6 +90,14 @@ def smoke(check):
     return _suite(check, "smoke", 60, SMOKE)
 
 
+def probe(check):
+    """The limits of the machine, against which the rest is held."""
+    if not check.device.startswith("cuda"):
+        return {"state": "skipped", "why": "the device is no GPU"}
+    out = os.path.join(check.folder, "probe.json")
+    return check.verdict(check.run("probe", 60, [check.program("gpu_probe"), "--device", check.device, "--seconds", "40", "--out", out], out))
+
+
 def calibrate(check):
     file = os.path.join(check.folder, "machine.yaml")
     ended = check.run("calibrate", 120, [check.program("cleave"), "calibrate", "--device", check.device, "-o", file, "--json"])
@@ -154,4 +162,4 @@ def sanitizer(check):
     return {"state": "passed"}
 
 
-PARTS = {part.__name__: part for part in (devices, smoke, calibrate, bench, peers, tests, random, sanitizer)}
+PARTS = {part.__name__: part for part in (devices, smoke, probe, calibrate, bench, peers, tests, random, sanitizer)}
