@@ -7,6 +7,7 @@
 #include "executor/check/compare.h"
 #include "executor/check/reference.h"
 #include "graph/base/diagnostic_text.h"
+#include "tools/bench/device_bounds.h"
 
 namespace cleave::bench {
 
@@ -14,6 +15,7 @@ using namespace runtime;
 namespace {
 
 TEST(DevicePrograms, EqualTheOracle) {
+  int bounded = 0;
   for (const DeviceProgram& program : device_programs(true)) {
     SCOPED_TRACE(program.name);
     ASSERT_TRUE(program.graph.ok()) << to_text(program.graph.diagnostics);
@@ -30,7 +32,13 @@ TEST(DevicePrograms, EqualTheOracle) {
     ASSERT_EQ(result->outputs.size(), expected->outputs.size());
     for (std::size_t i = 0; i < expected->outputs.size(); ++i)
       EXPECT_EQ(difference(result->outputs[i].second, expected->outputs[i].second, 1000).value_or(""), "");
+    const DeviceBounds bounds = find_bounds(executable->plan());
+    bounded += bounds.seconds() > 0;
+    EXPECT_LE(bounds.seconds(), result->simulated_seconds) << "nothing is faster than its bounds";
+    EXPECT_EQ(bounds.link_bytes_to_host, static_cast<double>(result->accelerator_to_host.bytes));
+    EXPECT_EQ(bounds.link_bytes_to_accelerator, static_cast<double>(result->host_to_accelerator.bytes));
   }
+  EXPECT_GT(bounded, 3);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
-// The device benchmark: runs each of device_programs() and writes medians, what bounds them and the measured fraction of it as JSON.
-// Arguments: [--device NAME] [--machine FILE] [--small] [--only NAME] [--seconds S] [--out FILE] [--list]. Inputs start in host memory and
-// results end there. With --out the document is on disk after each program; --list names the programs and their sizes and runs none.
+// The device benchmark: runs each of device_programs() and writes medians, what bounds them (device_bounds.h) and the measured fraction of
+// it as JSON. Arguments: [--device NAME] [--machine FILE] [--small] [--only NAME] [--seconds S] [--out FILE] [--list]. Inputs start in
+// page-locked host memory and results end there. With --out the document is on disk after each program; --list names the programs and their
+// sizes and runs none.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -11,15 +12,15 @@
 #include <nlohmann/json.hpp>
 
 #include "executor/api/executable.h"
+#include "executor/api/page_locked.h"
 #include "graph/base/check.h"
 #include "graph/base/diagnostic_text.h"
 #include "graph/base/version.h"
-#include "partitioner/apply/elapsed_bounds.h"
+#include "tools/bench/device_bounds.h"
 #include "tools/bench/device_programs.h"
 
 namespace cleave::bench {
 
-using namespace planner;
 namespace {
 
 using nlohmann::ordered_json;
@@ -37,34 +38,38 @@ Precision precision_of(const std::string& name) {
 /// How many transfers of which size, largest first.
 ordered_json transfers_by_size(const Plan& plan) {
   std::map<std::pair<std::int64_t, bool>, double> counts;
-  for (const Transfer& transfer : plan.transfers.items) counts[{-transfer.bytes, transfer.to == kHost}] += transfer.frequency;
+  for (const planner::Transfer& transfer : plan.transfers.items) counts[{-transfer.bytes, transfer.to == kHost}] += transfer.frequency;
   ordered_json rows = ordered_json::array();
   for (const auto& [key, count] : counts)
     rows.push_back({{"direction", key.second ? "to_host" : "to_device"}, {"bytes", -key.first}, {"count", count}});
   return rows;
 }
 
-/// What the plan says must be done at least, whoever does it.
-ordered_json bounds(const Plan& plan) {
-  double to_accelerator = 0, to_host = 0, flops = 0, memory = 0;
-  for (const Transfer& transfer : plan.transfers.items)
-    (transfer.to == kHost ? to_host : to_accelerator) += static_cast<double>(transfer.bytes) * transfer.frequency;
-  for (std::size_t i = 0; i < plan.graph->nodes.size(); ++i) {
-    const Node& node = plan.graph->nodes[NodeId(i)];
-    if (node.kind != NodeKind::operation || !plan.placement.on_accelerator[i]) continue;
-    std::vector<TensorType> inputs, results;
-    for (const ValueId value : node.inputs) inputs.push_back(plan.graph->values[value].type);
-    for (const ValueId value : node.results) results.push_back(plan.graph->values[value].type);
-    const Cost cost = node.op->cost(inputs, results, node.attributes);
-    const double frequency = plan.costed.frequency[node.region];
-    flops += cost.flops * frequency;
-    memory += cost.bytes * frequency;
+ordered_json to_json(const DeviceBounds& bounds, const Plan& plan) {
+  return {{"link_bytes_to_accelerator", bounds.link_bytes_to_accelerator},
+          {"link_bytes_to_host", bounds.link_bytes_to_host},
+          {"transfers", transfers_by_size(plan)},
+          {"accelerator_flops", bounds.flops},
+          {"accelerator_memory_bytes", bounds.memory_bytes},
+          {"link_seconds", bounds.link_seconds},
+          {"compute_seconds", bounds.compute_seconds},
+          {"memory_seconds", bounds.memory_seconds}};
+}
+
+/// The inputs, and room for the results, in memory that the device copies from and to directly, as the peer has them.
+Status lock_pages(const DeviceProgram& program, const std::string& device, RunOptions& run) {
+  for (const auto& [name, array] : program.inputs) {
+    Result<Array> locked = page_locked(array.type(), device);
+    if (!locked) return locked.error();
+    if (array.type().bytes() > 0) std::memcpy(locked->mutable_bytes(), array.bytes(), static_cast<std::size_t>(array.type().bytes()));
+    run.inputs.emplace(name, *std::move(locked));
   }
-  const ElapsedBounds elapsed = find_elapsed_bounds(*plan.graph, plan.costed, plan.placement, plan.transfers);
-  return {{"link_bytes_to_accelerator", to_accelerator}, {"link_bytes_to_host", to_host},
-          {"transfers", transfers_by_size(plan)},        {"accelerator_flops", flops},
-          {"accelerator_memory_bytes", memory},          {"critical_path_seconds", elapsed.critical_path_seconds},
-          {"busiest_seconds", elapsed.busiest_seconds},  {"busiest", std::string(to_string(elapsed.busiest))}};
+  for (const Output& output : program.graph.outputs) {
+    Result<Array> locked = page_locked(program.graph.values[output.value].type, device);
+    if (!locked) return locked.error();
+    run.results.emplace(output.name, *std::move(locked));
+  }
+  return {};
 }
 
 /// Whole at every moment, as whoever reads it may do so at any: written beside and moved there. To standard output where no file is named.
@@ -88,6 +93,9 @@ ordered_json run_one(const DeviceProgram& program, const Arguments& arguments) {
   const Result<Executable> executable = compile(program.graph, options);
   if (!executable) return row["error"] = to_text(executable.error()), row;
   const Plan& plan = executable->plan();
+  RunOptions inputs_and_results;
+  if (const Status locked = lock_pages(program, arguments.device, inputs_and_results); !locked)
+    return row["error"] = to_text(locked.error()), row;
   std::vector<double> seconds;
   double simulated = 0;
   using Clock = std::chrono::steady_clock;
@@ -96,7 +104,7 @@ ordered_json run_one(const DeviceProgram& program, const Arguments& arguments) {
   for (int run = 0;; ++run) {
     const auto before = Clock::now();
     if (run <= 2) start = before;
-    const Result<RunResult> result = executable->run(program.inputs);
+    const Result<RunResult> result = executable->run(inputs_and_results);
     if (!result) return row["error"] = to_text(result.error()), row;
     const auto after = Clock::now();
     if (run >= 2) seconds.push_back(std::chrono::duration<double>(after - before).count());
@@ -112,9 +120,9 @@ ordered_json run_one(const DeviceProgram& program, const Arguments& arguments) {
   row["seconds_p90"] = seconds[seconds.size() * 9 / 10];
   if (simulated > 0) row["simulated_seconds"] = simulated;
   row["predicted_seconds"] = plan.predicted_seconds;
-  row["bound"] = bounds(plan);
-  const double bound = std::max(row["bound"]["critical_path_seconds"].get<double>(), row["bound"]["busiest_seconds"].get<double>());
-  row["fraction_of_bound"] = bound / (simulated > 0 ? simulated : median);
+  const DeviceBounds bounds = find_bounds(plan);
+  row["bound"] = to_json(bounds, plan);
+  if (bounds.seconds() > 0) row["fraction_of_bound"] = bounds.seconds() / (simulated > 0 ? simulated : median);
   return row;
 }
 

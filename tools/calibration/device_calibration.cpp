@@ -17,7 +17,10 @@ namespace {
 
 constexpr std::int64_t kAlignment = 256;
 constexpr int kLaunchesInARow = 200;
-constexpr std::size_t kStepsOfAGraph = 100;
+constexpr std::size_t kStepsOfAGraph = 100, kStepsOfAPoint = 20;
+constexpr double kGraphBytes = 64 << 20,
+                 kGraphFlops = 1e10;    ///< calls of less are measured in graphs, which launch faster than a host does
+constexpr double kGroupSeconds = 1e-3;  ///< of calls that are waited for once: the wait is a hundredth of it
 
 /// A program of one call, for those who are asked whether they have a kernel.
 Graph graph_of(const Sample& call, NodeId& operation) {
@@ -71,6 +74,7 @@ class DeviceCalibration {
     Sample call;
     std::vector<Range> inputs;
     KernelId kernel;
+    SegmentId steps;  ///< so many of them in a row; none: each is launched
   };
 
   static std::int64_t rounded(std::int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
@@ -104,11 +108,11 @@ class DeviceCalibration {
       }
     }
     if (failed_) return *failed_;
-    if (device_.joins(tiny_)) {
-      DeviceStep step;
-      step.kernel = tiny_;
-      graph_ = device_.prepare_segment(std::vector<DeviceStep>(kStepsOfAGraph, step));
-    }
+    graph_ = in_a_row(tiny_, kStepsOfAGraph);
+    for (auto& [table, calls] : prepared_)
+      for (Prepared& each : calls)
+        if (each.call.work.cost.bytes < kGraphBytes && each.call.work.cost.flops < kGraphFlops)
+          each.steps = in_a_row(each.kernel, kStepsOfAPoint);
     return {};
   }
 
@@ -133,7 +137,15 @@ class DeviceCalibration {
       failed_ = made.error();
       return std::nullopt;
     }
-    return Prepared{std::move(call), std::move(inputs), *made};
+    return Prepared{std::move(call), std::move(inputs), *made, {}};
+  }
+
+  /// The kernel so many times as one, where the device can do that.
+  SegmentId in_a_row(KernelId kernel, std::size_t count) {
+    if (!device_.joins(kernel)) return {};
+    DeviceStep step;
+    step.kernel = kernel;
+    return device_.prepare_segment(std::vector<DeviceStep>(count, step));
   }
 
   /// What the call reads.
@@ -226,13 +238,17 @@ class DeviceCalibration {
                                       [&](const Prepared& each) { return each.call.work.cost.size() == call.work.cost.size(); });
       if (found == ready.end()) return std::optional<double>();
       if (Status status = upload(*found); !status) return status.error();
-      const Result<double> seconds = seconds_of_call(options_.seconds_a_point, [&](int calls) -> Status {
-        for (int i = 0; i < calls; ++i)
-          if (Status status = device_.launch(found->kernel, {}); !status) return status;
+      const bool in_graph = found->steps.valid();
+      const auto calls = [&](int count) -> Status {
+        for (int i = 0; i < count; ++i) {
+          const Status status = in_graph ? device_.launch_segment(found->steps, {}) : device_.launch(found->kernel, {});
+          if (!status) return status;
+        }
         return wait(Stream::compute);
-      });
+      };
+      const Result<double> seconds = seconds_of_call(options_.seconds_a_point, calls, now, kGroupSeconds);
       if (!seconds) return seconds.error();
-      return std::optional(*seconds);
+      return std::optional(in_graph ? *seconds / static_cast<double>(kStepsOfAPoint) : *seconds);
     };
     for (std::size_t i = 0; i < tables_.size(); ++i) {
       if (course_.late()) {

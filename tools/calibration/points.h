@@ -27,11 +27,13 @@ double undisturbed(std::vector<double> times);
 /// Whether the faster half is close together.
 bool stable(std::vector<double> times);
 
-/// Seconds of a call, from groups of calls that are long enough to be measured, until they agree or have taken `budget` three times.
-/// `calls(n)` makes n calls and gives a Status; one warms up.
+/// What a clock of the host measures well.
+inline constexpr double kLongEnough = 1e-4;
+
+/// Seconds of a call, from groups of calls of at least `group_seconds`, until they agree or have taken `budget` three times. `calls(n)`
+/// makes n calls and gives a Status; one warms up.
 template <class F>
-Result<double> seconds_of_call(double budget, F&& calls, Clock clock = now) {
-  constexpr double kLongEnough = 1e-4;
+Result<double> seconds_of_call(double budget, F&& calls, Clock clock = now, double group_seconds = kLongEnough) {
   double before = clock();
   if (Status status = calls(1); !status) return status.error();
   if (clock() - before < 0.1 * budget) {  // the first one may have made memory or woken threads
@@ -39,7 +41,7 @@ Result<double> seconds_of_call(double budget, F&& calls, Clock clock = now) {
     if (Status status = calls(1); !status) return status.error();
   }
   const double first = std::max(clock() - before, 1e-9);
-  const int group = budget > 0 ? static_cast<int>(std::clamp(kLongEnough / first, 1.0, 2000.0)) : 1;
+  const int group = budget > 0 ? static_cast<int>(std::clamp(group_seconds / first, 1.0, 2000.0)) : 1;
   std::vector<double> times;
   const auto enough = [&, start = now()] {
     const double taken = now() - start;
