@@ -214,8 +214,9 @@ class ProblemMaker {
     }
   }
 
-  /// A state lies on the sides that make its next value: that costs no transfer, and no other side costs less. What makes several next
-  /// values at once holds them all together. One that never changes is a group by itself.
+  /// A state lies on the sides that make its next value: that costs no transfer, and no other side costs less unless the next value goes
+  /// there anyway (docs/placement.md). What makes several next values at once holds them all together. One that never changes is a group
+  /// by itself.
   void tie_states() {
     for (const GraphState& state : states_of(graph_)) {
       if (!state.follows) continue;

@@ -1,4 +1,8 @@
 """ONNX models: sizes that are open, constants, and messages that name nodes."""
+import json
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -111,6 +115,65 @@ def test_a_state_may_grow(onnx_file):
         model.submit(x=[5])
 
 
+def test_a_state_that_has_grown_stays(onnx_file):
+    nodes = [("Concat", ["past", "x"], ["all"], {"axis": 0}), ("Constant", [], ["from"], {"value_ints": [-3]}),
+             ("Constant", [], ["to"], {"value_ints": [1 << 40]}), ("Slice", ["all", "from", "to"], ["present"]),
+             ("ReduceSum", ["present"], ["y"], {"keepdims": 0})]
+    path = onnx_file(nodes, {"past": ("f", ["n"]), "x": ("f", [1])}, {"present": ("f", None), "y": ("f", None)})
+    model = cleave.load(path, states={"past": "present"}, device="none")
+    window = [0.0]
+    for i in range(1, 9):
+        window = [*window, float(i)][-3:]  # grows for two runs, and has one type from then on
+        assert model.run(x=[i], **({"past": [0]} if i == 1 else {}))["y"] == sum(window)
+        assert model.state("past").tolist() == window
+    assert model.submit(x=[9]).result()["y"] == 7 + 8 + 9
+    assert model.run(x=[1], past=[5])["y"] == 6  # begins anew, small
+    assert [float(model.run(x=[i])["y"]) for i in (2, 3, 4)] == [8, 6, 9]
+
+
+def test_a_state_is_no_array_of_the_callers(onnx_file):
+    nodes = [("Concat", ["past", "x"], ["present"], {"axis": 0})]
+    path = onnx_file(nodes, {"past": ("f", ["n"]), "x": ("f", [1])}, {"present": ("f", None)})
+    model = cleave.load(path, states={"past": "present"}, device="none")
+    out = np.zeros(2, np.float32)
+    model.run(past=[1], x=[2], out={"present": out})
+    out[:] = 9
+    model.run(x=[3])
+    assert model.state("past").tolist() == [1, 2, 3]
+    path = onnx_file([("Identity", ["x"], ["present"]), ("Add", ["past", "past"], ["y"])], {"past": ("f", ["n"]), "x": ("f", ["m"])},
+                     {"present": ("f", None), "y": ("f", None)})
+    for first in ([0], [0, 0]):  # of another type than the next value, and of the same one
+        model = cleave.load(path, states={"past": "present"}, device="none")
+        x = np.float32([1, 2])
+        model.run(past=first, x=x)
+        x[:] = 9
+        assert model.run(x=x)["y"].tolist() == [2, 4]
+
+
+def test_a_submitted_run_that_fails_moves_no_state(model_file):
+    model = cleave.load(model_file("""
+        cleave: 1
+        inputs: {x: "f32[]"}
+        parameters: {total: {type: "f32[]", value: 1}}
+        program:
+          - i: x
+          - while: i < 0
+            do: [{i: i * 1}]
+          - total: total + x
+          - y: total + i
+        outputs: [y]
+        resident: [total]
+    """), device="none")
+    assert model.run(x=1)["y"] == 3
+    run = model.submit(x=-1, threads=1)  # another program, which does not end
+    run.cancel()
+    with pytest.raises(cleave.Cancelled):
+        run.result(timeout=20)
+    assert model.state("total") == 2
+    assert model.run(x=1, threads=1)["y"] == 4
+    assert model.state("total") == 3
+
+
 def test_states_of_yaml(model_file):
     model = cleave.load(model_file("""
         cleave: 1
@@ -124,6 +187,71 @@ def test_states_of_yaml(model_file):
     assert model.state("total").tolist() == [4, 7]
     model.reset()
     assert model.run(x=[1, 2])["y"] == 5
+
+
+HEADS, KEYS, WIDTH = 2, 16, 8
+
+
+@pytest.fixture
+def decoder_step(onnx_file):
+    """One step of attention with caches of KEYS keys and values: the new ones are written at `position`, the later ones are masked."""
+    places = np.arange(KEYS, dtype=np.int64).tolist()
+    nodes = [("Constant", [], ["places"], {"value_ints": places}), ("Constant", [], ["low"], {"value_float": -1e9}),
+             ("Constant", [], ["none"], {"value_float": 0.0}), ("Constant", [], ["axis"], {"value_ints": [1]}),
+             ("Equal", ["places", "position"], ["flat"]), ("Unsqueeze", ["flat", "axis"], ["here"])]
+    for name in ("key", "value"):
+        nodes.append(("Where", ["here", name, f"past.0.{name}"], [f"present.0.{name}"]))
+    nodes += [("Transpose", ["present.0.key"], ["keys"], {"perm": [0, 2, 1]}), ("MatMul", ["query", "keys"], ["scores"]),
+              ("Greater", ["places", "position"], ["later"]), ("Where", ["later", "low", "none"], ["mask"]),
+              ("Add", ["scores", "mask"], ["masked"]), ("Softmax", ["masked"], ["weights"], {"axis": -1}),
+              ("MatMul", ["weights", "present.0.value"], ["y"])]
+    cache, new = ("f", [HEADS, KEYS, WIDTH]), ("f", [HEADS, 1, WIDTH])
+    inputs = {"query": new, "key": new, "value": new, "position": ("i", []), "past.0.key": cache, "past.0.value": cache}
+    return onnx_file(nodes, inputs, {"y": new, "present.0.key": cache, "present.0.value": cache})
+
+
+STATES = {"past.0.key": "present.0.key", "past.0.value": "present.0.value"}
+
+
+@pytest.mark.parametrize("options", [{"device": "none"}, {"device": "simulated"}, {"device": "simulated", "placement": "accelerator"}])
+def test_a_decoder_step_keeps_its_caches(decoder_step, options):
+    model = cleave.load(decoder_step, states=STATES, **options)
+    random = np.random.default_rng(7)
+    empty = np.zeros((HEADS, KEYS, WIDTH), np.float32)
+    begun = {name: empty for name in STATES}
+    keys, values = [], []
+    for position in range(KEYS):
+        query, key, value = random.standard_normal((3, HEADS, 1, WIDTH)).astype(np.float32)
+        keys.append(key)
+        values.append(value)
+        results = model.run({"query": query, "key": key, "value": value, "position": position, **begun})
+        begun = {}
+        assert list(results) == ["y"]
+        scores = query @ np.concatenate(keys, 1).transpose(0, 2, 1)
+        weights = np.exp(scores - scores.max(-1, keepdims=True))
+        expected = weights / weights.sum(-1, keepdims=True) @ np.concatenate(values, 1)
+        np.testing.assert_allclose(results["y"], expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_array_equal(model.state("past.0.key"), np.concatenate(keys, 1))
+    np.testing.assert_array_equal(model.state("past.0.value"), np.concatenate(values, 1))
+
+
+def test_the_caches_of_a_decoder_step_are_not_moved(decoder_step, tmp_path):
+    files = []
+    for name, shape in {"query": (HEADS, 1, WIDTH), **{name: (HEADS, KEYS, WIDTH) for name in STATES}}.items():
+        np.save(tmp_path / f"{name}.npy", np.ones(shape, np.float32))
+        files += ["--input", f"{name}={tmp_path / name}.npy"]
+    for name in ("key", "value"):
+        files += ["--input", f"{name}={tmp_path / 'query'}.npy"]
+    moved = []
+    for states in ([], [flag for pair in STATES.items() for flag in ("--state", "=".join(pair))]):
+        command = [sys.executable, "-m", "cleave", "run", decoder_step, *files, "--input", "position=3", *states, "--runs", "3",
+                   "--device", "simulated", "--placement", "accelerator", "--json", "--quiet"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        moved.append({way: count["bytes"] for way, count in json.loads(done.stdout)["transfers"].items()})
+    new, caches = HEADS * WIDTH * 4, 2 * HEADS * KEYS * WIDTH * 4
+    assert moved[0] == {"host_to_accelerator": 3 * new + 8 + caches, "accelerator_to_host": new + caches}
+    assert moved[1] == {"host_to_accelerator": 3 * new + 8, "accelerator_to_host": new}
+    assert [sum(each.values()) for each in moved] == [4360, 264]  # docs/guide/onnx.md says so
 
 
 def test_operators_are_assumed_to_be_the_hosts(onnx_file):

@@ -1,6 +1,7 @@
 // States from run to run against the oracle that is fed by hand; what they move; runs that fail; beginning anew.
 #include <gmock/gmock.h>
 
+#include <array>
 #include <cstdlib>
 #include <thread>
 
@@ -76,21 +77,31 @@ double cost_with(const PlacementProblem& tied, const std::vector<GraphState>& st
   return solve(problem)->objective_seconds;
 }
 
-TEST(States, CostNoLessOnAnyOtherSide) {
+/// Whether the program reads the next value too, or gives it back: then a transfer may take it to the other side in any case.
+bool used_besides(const Graph& graph, const GraphState& state) {
+  const auto reads = [&](const Node& node) { return std::find(node.inputs.begin(), node.inputs.end(), state.next) != node.inputs.end(); };
+  const auto decides = [&](const Region& region) { return region.predicate == state.next; };
+  const auto gives = [&](const Output& output) { return output.value == state.next; };
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), reads) || std::any_of(graph.regions.begin(), graph.regions.end(), decides) ||
+         std::count_if(graph.outputs.begin(), graph.outputs.end(), gives) > 1;
+}
+
+TEST(States, CostNoLessOnAnyOtherSideWhereTheNextValueHasNoOtherUse) {
   std::size_t compared = 0;
-  for (std::uint64_t seed = 0; seed < seeds(); ++seed) {
+  for (std::uint64_t seed = 0; seed < seeds() * 50; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const StatefulProgram program(seed);
     std::vector<GraphState> states = states_of(*program.graph);
     std::erase_if(states, [](const GraphState& state) { return !state.follows || state.fixed(); });
     if (states.empty()) continue;
+    if (std::any_of(states.begin(), states.end(), [&](const GraphState& state) { return used_besides(*program.graph, state); })) continue;
     Diagnostics none;
     const PlacementProblem problem = make_problem(*program.graph, simulated_costs(), none).problem;
     const double tied = solve(problem)->objective_seconds;
     for (std::size_t sides = 0; sides < std::size_t{1} << states.size(); ++sides, ++compared)
       EXPECT_LE(tied, cost_with(problem, states, sides) * (1 + 1e-9)) << sides;
   }
-  EXPECT_GT(compared, seeds() / 2);
+  EXPECT_GT(compared, seeds() * 10);
 }
 
 constexpr std::int64_t kBytes = 512LL * 512 * 4;
@@ -242,6 +253,29 @@ TEST(States, AreNobodyElsesMemory) {
   options.inputs = {{"x", filled(2)}};
   options.results = {{"present", filled(0)}};
   EXPECT_THAT(program.run(options).error().message, HasSubstr("has no output `present`"));
+}
+
+TEST(States, AreNotTheMemoryThatWasLentToARun) {
+  Graph graph = trace("delay", {{"past", "f32[2]"}, {"x", "f32[2]"}, {"w", "f32[2]"}}, [](Tensor past, Tensor x, Tensor w) {
+    return std::vector<Tensor>{named("y", past + w), named("present", x), named("same", w)};
+  });
+  ASSERT_TRUE(keep_state(graph, "past", graph.outputs[1].name).ok());
+  ASSERT_TRUE(keep_state(graph, "w", graph.outputs[2].name).ok());
+  for (const Policy placement : {Policy::host, Policy::accelerator}) {
+    const Executable program = compiled(graph, placement);
+    std::array<float, 2> x = {1, 2}, w = {10, 20};
+    const TensorType type{DType::f32, {2}};
+    ASSERT_TRUE(
+        program.run({{"past", Array::of<float>({2}, {0, 0})}, {"x", Array::borrow(type, x.data())}, {"w", Array::borrow(type, w.data())}})
+            .ok());
+    x = {3, 4};
+    w = {0, 0};
+    EXPECT_EQ(*program.state("past"), Array::of<float>({2}, {1, 2}));
+    EXPECT_EQ(*program.state("w"), Array::of<float>({2}, {10, 20}));
+    const Result<RunResult> second = program.run({{"x", Array::borrow(type, x.data())}});
+    ASSERT_TRUE(second.ok()) << second.error().message;
+    EXPECT_EQ(*second->output("y"), Array::of<float>({2}, {11, 22}));
+  }
 }
 
 TEST(States, SwapAndStay) {

@@ -163,7 +163,7 @@ class Model:
         if raw is None:
             self._refuse(given)
         if executable.states:
-            self._states.begun(executable)
+            self._states.begun(executable, raw)
         return Run(raw)
 
     def compile(self, inputs: Mapping[str, Any] | None = None, /, *, dims: Mapping[str, int] | None = None, **options: Any) -> Model:
@@ -195,11 +195,12 @@ class Model:
         if executable.states:
             self._states.begun(executable)
         if self._states.changing(program):
-            self._states.take(program, results)
+            self._states.take(program, results, out)
         return results, program
 
     def _ready(self, inputs: Mapping[str, Any], options: Options) -> tuple[_cleave.Executable, _cleave.Program, dict[str, Any]]:
         """What runs, and what it is to be given: states that it does not have go on by that."""
+        self._states.settle()
         program = self._program_for(self._types_of({**self._states.types, **inputs}))
         executable = self._compiled(program, options)
         given = self._states.complete(executable, inputs)

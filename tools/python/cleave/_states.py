@@ -22,6 +22,8 @@ class States:
         self._changing: dict[int, dict[str, str]] = {}  # by program: states whose type differs from run to run
         self._holder: _cleave.Executable | None = None
         self._carried: dict[str, Any] = {}
+        # A run under way that takes the states elsewhere, and where they are if it fails.
+        self._moving: tuple[_cleave.RawRun, _cleave.Executable | None, dict[str, Any]] | None = None
 
     def adopt(self, program: _cleave.Program) -> _cleave.Program:
         """The program with its states, of which it may also have some by itself."""
@@ -57,19 +59,36 @@ class States:
                         continue  # it has had no run that went well: the next one says what is missing
         return given
 
-    def begun(self, executable: _cleave.Executable) -> None:
-        """The next run finds them there."""
-        self._holder = executable
+    def begun(self, executable: _cleave.Executable, run: _cleave.RawRun | None = None) -> None:
+        """The next run finds them there, and nothing is carried any more that lies there; a run under way may still fail."""
+        held = {name for name, _ in executable.states}
+        carried = {name: value for name, value in self._carried.items() if name not in held}
+        if run is not None and (self._holder not in (None, executable) or len(carried) != len(self._carried)):
+            self._moving = (run, self._holder, self._carried)
+        self._holder, self._carried = executable, carried
 
-    def take(self, program: _cleave.Program, results: Results) -> None:
+    def settle(self) -> None:
+        """Waits for the run that was submitted to take the states elsewhere: if it failed, they are where they were."""
+        if self._moving is None:
+            return
+        run, holder, carried = self._moving
+        run.wait(None)
+        self._moving = None
+        try:
+            run.results()
+        except Exception:  # whatever it ended with, whoever waits for it is told
+            self._holder, self._carried = holder, carried
+
+    def take(self, program: _cleave.Program, results: Results, out: Mapping[str, Any] | None) -> None:
         """Takes out of the results what is carried."""
         changing = self.changing(program)
-        self._carried = {name: results[output] for name, output in changing.items()}
+        self._carried = {name: results[output].copy() if out and output in out else results[output] for name, output in changing.items()}
         for output in set(changing.values()):
             del results[output]
 
     def value(self, name: str) -> np.ndarray[Any, Any]:
         """A state, as the last run left it."""
+        self.settle()
         if name in self._carried:
             carried: np.ndarray[Any, Any] = self._carried[name].copy()
             return carried
@@ -80,6 +99,7 @@ class States:
 
     def reset(self) -> None:
         """The next run begins anew."""
+        self.settle()
         if self._holder is not None:
             self._holder.reset_states()
         self._holder = None
