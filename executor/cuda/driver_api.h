@@ -36,6 +36,7 @@
   CALL(cuEventDestroy)                 \
   CALL(cuEventRecord)                  \
   CALL(cuEventQuery)                   \
+  CALL(cuEventSynchronize)             \
   CALL(cuEventElapsedTime)             \
   CALL(cuModuleLoadData)               \
   CALL(cuModuleUnload)                 \

@@ -52,8 +52,10 @@ inline Result<StreamHandle> make_stream(const Context& context) {
   return StreamHandle::make(context, "cuStreamCreate",
                             [&](CUstream* s) { return context.api().cuStreamCreate(s, CU_STREAM_NON_BLOCKING); });
 }
+/// Whoever asks the driver to wait for it sleeps meanwhile.
 inline Result<EventHandle> make_event(const Context& context) {
-  return EventHandle::make(context, "cuEventCreate", [&](CUevent* e) { return context.api().cuEventCreate(e, CU_EVENT_DISABLE_TIMING); });
+  return EventHandle::make(context, "cuEventCreate",
+                           [&](CUevent* e) { return context.api().cuEventCreate(e, CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC); });
 }
 inline Result<DeviceMemory> make_device_memory(const Context& context, std::int64_t bytes) {
   return DeviceMemory::make(context, "cuMemAlloc",

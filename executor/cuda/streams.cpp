@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
+#include "executor/device/workers.h"
+
 namespace cleave::runtime::cuda {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Clock = Lookout::Clock;
 
 constexpr std::uint64_t kStride = 64;           ///< commands on the compute stream between marks that nobody asked for
 constexpr std::size_t kMostDependences = 4096;  ///< remembered for each stream
@@ -14,21 +16,18 @@ Error given_up() {
   return {"the run was given up", {}, ErrorKind::machine};
 }
 
-/// Waits a little between polls: at first not at all, since most waits are short, then longer and longer up to half a millisecond.
-class Backoff {
- public:
-  void pause() {
-    if (Clock::now() - start_ < std::chrono::microseconds(50)) return std::this_thread::yield();
-    std::this_thread::sleep_for(sleep_);
-    sleep_ = std::min(sleep_ * 2, std::chrono::microseconds(500));
-  }
-
- private:
-  Clock::time_point start_ = Clock::now();
-  std::chrono::microseconds sleep_{10};
-};
-
 }  // namespace
+
+CudaStreams::CudaStreams(Context& context, const Options& options)
+    : context_(context),
+      options_(options),
+      cores_(options.cores > 0 ? options.cores : Workers::available()),
+      origins_(kLongest),
+      operations_(kLongest) {}
+
+CudaStreams::~CudaStreams() {
+  sleeper_.end(!context_.stuck());
+}
 
 Result<std::unique_ptr<CudaStreams>> CudaStreams::open(Context& context, const Options& options) {
   std::unique_ptr<CudaStreams> streams(new CudaStreams(context, options));
@@ -68,7 +67,8 @@ void CudaStreams::finish(Lock& lock, Line& line) {
   std::optional<Clock::time_point> deadline;
   bool last = false;  // a mark stands at the very end
   int failures = 0;
-  for (Backoff backoff; !context_.lost();) {
+  for (Lookout lookout = this->lookout(); !context_.lost();) {
+    const std::uint64_t then = sleeper_.now();
     Status status = reap_all();
     if (status && last && line.marks.empty()) return;
     if (status && !last && !pool_.empty()) {
@@ -82,9 +82,7 @@ void CudaStreams::finish(Lock& lock, Line& line) {
     if (aborted_ && !deadline)
       deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.patience_seconds));
     if (deadline && Clock::now() > *deadline) context_.give_up();
-    lock.unlock();
-    backoff.pause();
-    lock.lock();
+    pause(lock, lookout, then, deadline);
   }
 }
 
@@ -103,7 +101,7 @@ Status CudaStreams::announce(Stream stream, const Origin& origin, std::uint64_t 
   Line& queue = line(stream);
   if (queue.enqueued - queue.completed >= kLongest) {
     Status status = mark(lock, queue, queue.enqueued);
-    if (status) status = poll(lock, [&] { return queue.enqueued - queue.completed <= kLongest / 2; });
+    if (status) status = wait_until(lock, [&] { return queue.enqueued - queue.completed <= kLongest / 2; });
     if (!status) return told(std::move(status));
   }
   if (stream != Stream::compute) return {};
@@ -162,7 +160,7 @@ Status CudaStreams::synchronize(Event event) {
   Lock lock(mutex_);
   Line& awaited = line(event.stream);
   Status status = mark(lock, awaited, event.sequence);
-  if (status) status = poll(lock, [&] { return awaited.completed >= event.sequence; });
+  if (status) status = wait_until(lock, [&] { return awaited.completed >= event.sequence; });
   if (fault_ && depends_on(event) >= fault_->sequence) return fault_->error;
   if (!status) return told(std::move(status));
   if (broken_) return *broken_;
@@ -172,6 +170,7 @@ Status CudaStreams::synchronize(Event event) {
 
 void CudaStreams::abort() {
   aborted_ = true;
+  sleeper_.call();
 }
 
 Status CudaStreams::record_now(Line& line) {
@@ -185,20 +184,38 @@ Status CudaStreams::record_now(Line& line) {
 Status CudaStreams::mark(Lock& lock, Line& line, std::uint64_t sequence) {
   const auto marked = [&] { return line.completed >= sequence || (!line.marks.empty() && line.marks.back().sequence >= sequence); };
   if (marked()) return {};
-  if (Status status = poll(lock, [&] { return !pool_.empty() || marked(); }); !status) return status;
+  if (Status status = wait_until(lock, [&] { return !pool_.empty() || marked(); }); !status) return status;
   return marked() ? Status() : record_now(line);
 }
 
-Status CudaStreams::poll(Lock& lock, const std::function<bool()>& done) {
-  for (Backoff backoff; !done();) {
+Status CudaStreams::wait_until(Lock& lock, const std::function<bool()>& done) {
+  for (Lookout lookout = this->lookout(); !done();) {
+    const std::uint64_t then = sleeper_.now();
     if (aborted_) return given_up();
     if (Status status = reap_all(); !status) return status;
     if (done()) break;
-    lock.unlock();
-    backoff.pause();
-    lock.lock();
+    pause(lock, lookout, then);
   }
   return {};
+}
+
+void CudaStreams::pause(Lock& lock, Lookout& lookout, std::uint64_t then, std::optional<Clock::time_point> deadline) {
+  bool asleep = !lookout.goes_on(), watched = false;
+  for (std::size_t i = 0; asleep && i < lines_.size(); ++i) {
+    if (lines_[i].marks.empty()) continue;
+    watched = true;
+    asleep = sleeper_.watch(context_.api(), context_.handle(), i, lines_[i].marks.front().event.get());
+  }
+  asleep = asleep && watched;
+  if (!asleep) ++waiting_;
+  lock.unlock();
+  if (asleep) {
+    sleeper_.sleep(then, deadline);
+  } else {
+    std::this_thread::yield();
+  }
+  lock.lock();
+  if (!asleep) --waiting_;
 }
 
 Status CudaStreams::reap_all() {
@@ -209,12 +226,19 @@ Status CudaStreams::reap_all() {
 }
 
 Status CudaStreams::reap(Line& line) {
+  const auto slot = static_cast<std::size_t>(&line - lines_.data());
+  if (line.resting && !sleeper_.watches(slot, line.resting.get())) pool_.push_back(std::exchange(line.resting, EventHandle()));
   while (!line.marks.empty()) {
     const CUresult result = context_.api().cuEventQuery(line.marks.front().event.get());
     if (result == CUDA_ERROR_NOT_READY) return {};
     if (Status status = context_.check("cuEventQuery", result); !status) return status;
     line.completed = line.marks.front().sequence;
-    pool_.push_back(std::move(line.marks.front().event));
+    EventHandle& event = line.marks.front().event;
+    if (sleeper_.watches(slot, event.get())) {
+      line.resting = std::move(event);
+    } else {
+      pool_.push_back(std::move(event));
+    }
     line.marks.pop_front();
     look_for_faults();
     if (run_) run_->progress();

@@ -1,5 +1,5 @@
 // CudaStreams: the three streams of a device, and events for their sequence numbers. An event is recorded where somebody may wait for it,
-// from a pool that never grows; waits poll, so that every one of them can be given up. No call here waits for the whole device.
+// from a pool that never grows; every wait (waiting.h) can be given up. No call here waits for the whole device.
 //
 // Errors come by two ways. One of the driver's calls fails: that loses the device or not. Or a kernel finds its data wrong and says so in
 // page-locked words (kernel_source.h): then its stream, and all that waits for it from there on, is poisoned.
@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "executor/cuda/resources.h"
+#include "executor/cuda/waiting.h"
 #include "executor/device/run_state.h"
 
 namespace cleave::runtime::cuda {
@@ -22,6 +23,7 @@ class CudaStreams {
   struct Options {
     int events = 256;              ///< in the pool; at least 4
     double patience_seconds = 10;  ///< how long work in flight may take to end once a run was given up
+    int cores = 0;                 ///< that this process may use; 0: as the system says
   };
   static constexpr std::uint64_t kLongest = 512;  ///< commands of one stream in flight before enqueueing waits
 
@@ -33,6 +35,7 @@ class CudaStreams {
     std::optional<std::int64_t> order;  ///< where the command is many operations: of the node's
   };
 
+  ~CudaStreams();
   static Result<std::unique_ptr<CudaStreams>> open(Context& context, const Options& options);
   /// `find` gives the first fault there is, if any.
   void watch_faults(std::function<std::optional<DataFault>()> find) { find_fault_ = std::move(find); }
@@ -70,11 +73,12 @@ class CudaStreams {
     StreamHandle stream;
     std::uint64_t enqueued = 0, completed = 0;
     std::deque<Mark> marks;  ///< not known to be complete, in order
+    EventHandle resting;     ///< complete, and the sleeper has not let go of it yet
     std::deque<Dependence> dependences;
   };
   using Lock = std::unique_lock<std::mutex>;
 
-  CudaStreams(Context& context, const Options& options) : context_(context), options_(options), origins_(kLongest), operations_(kLongest) {}
+  CudaStreams(Context& context, const Options& options);
   Line& line(Stream stream) { return lines_[static_cast<std::size_t>(stream)]; }
 
   /// Makes the calling thread, which enqueues, one that the driver knows.
@@ -89,8 +93,11 @@ class CudaStreams {
   /// Takes note of what is done by now.
   Status reap(Line& line);
   Status reap_all();
-  /// Polls until `done()`; an Error if the run is given up or a call fails.
-  Status poll(Lock& lock, const std::function<bool()>& done);
+  /// Until `done()`; an Error if the run is given up or a call fails.
+  Status wait_until(Lock& lock, const std::function<bool()>& done);
+  /// Looks on or sleeps, without the lock, until it is worth it to look again at what is done. `then`: the sleeper's time at the last look.
+  void pause(Lock& lock, Lookout& lookout, std::uint64_t then, std::optional<Lookout::Clock::time_point> deadline = std::nullopt);
+  [[nodiscard]] Lookout lookout() const { return {cores_, 1 + waiting_}; }
   void look_for_faults();
   /// `status`, told to the run where it means that the device is lost.
   Status told(Status status);
@@ -100,6 +107,7 @@ class CudaStreams {
 
   Context& context_;
   const Options options_;
+  const int cores_;
   std::function<std::optional<DataFault>()> find_fault_;
   std::mutex mutex_;
   std::array<Line, kStreamCount> lines_;
@@ -113,6 +121,8 @@ class CudaStreams {
   bool told_ = false;
   std::thread::id entered_;  ///< the thread that enqueues, once it has entered the context
   std::atomic<bool> aborted_ = false;
+  int waiting_ = 0;  ///< threads that do, but for those asleep
+  Sleeper sleeper_;  ///< last: it ends before the events
 };
 
 }  // namespace cleave::runtime::cuda

@@ -24,6 +24,10 @@ class Thread {
   }
   ~Thread() { join(); }
 
+  /// Lets it go: nobody waits for its end any more.
+  void detach() {
+    if (thread_.joinable()) thread_.detach();
+  }
   /// Waits for its end, if there is one to wait for.
   void join() {
     if (thread_.joinable()) thread_.join();

@@ -27,6 +27,8 @@ FakeDriver::FakeDriver(Schedule schedule, std::uint64_t seed) : schedule_(schedu
 }
 
 FakeDriver::~FakeDriver() {
+  closing_ = true;
+  while (sleepers_ > 0) std::this_thread::yield();
   the_driver = nullptr;
 }
 
@@ -371,6 +373,7 @@ struct FakeCalls {
     return CUDA_SUCCESS;
   }
 
+  static CUresult synchronize(CUevent event);
   static void fill_device(cuda::DriverApi& t);
   static void fill_memory(cuda::DriverApi& t);
   static void fill_streams(cuda::DriverApi& t);
@@ -605,6 +608,7 @@ void FakeCalls::fill_streams(cuda::DriverApi& t) {
       return d.enqueue(stream, {nullptr, found->get(), (*found)->recorded, true});
     });
   };
+  t.cuEventSynchronize = synchronize;
   t.cuEventQuery = [](CUevent event) {
     return call("cuEventQuery", [&](D& d) {
       auto* found = d.find(d.events_, event, "event");
@@ -616,6 +620,39 @@ void FakeCalls::fill_streams(cuda::DriverApi& t) {
       return e.done >= e.recorded ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
     });
   };
+}
+
+/// Blocks until the event is done, for ever if it never is: until the driver ends.
+CUresult FakeCalls::synchronize(CUevent event) {
+  D& d = driver();
+  ++d.sleepers_;
+  std::uint64_t version = 0;
+  CUresult result = call("cuEventSynchronize", [&](D&) {
+    auto* found = d.find(d.events_, event, "event");
+    if (!found) return CUDA_ERROR_INVALID_HANDLE;
+    version = (*found)->recorded;
+    return CUDA_ERROR_NOT_READY;
+  });
+  while (result == CUDA_ERROR_NOT_READY) {
+    {
+      const std::lock_guard guard(d.mutex_);
+      const auto found = d.events_.find(event);
+      if (d.closing_) {
+        result = CUDA_ERROR_DEINITIALIZED;
+      } else if (d.sticky_ != CUDA_SUCCESS) {
+        result = d.sticky_;
+      } else if (found == d.events_.end()) {
+        d.misuse("an event destroyed while somebody sleeps for it");
+        result = CUDA_ERROR_INVALID_HANDLE;
+      } else {
+        d.run_until_done(*found->second);
+        if (found->second->done >= version) result = CUDA_SUCCESS;
+      }
+    }
+    if (result == CUDA_ERROR_NOT_READY) std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+  --d.sleepers_;
+  return result;
 }
 
 void FakeCalls::fill_clock(cuda::DriverApi& t) {

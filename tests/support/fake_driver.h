@@ -4,6 +4,7 @@
 // addresses that the launch was given.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -234,6 +235,8 @@ class FakeDriver {
   std::int64_t calls_ = 0, executed_ = 0, fail_call_ = 0, fail_command_ = 0, stall_command_ = 0;
   CUresult failure_ = CUDA_SUCCESS, sticky_ = CUDA_SUCCESS;
   bool stalled_ = false;
+  std::atomic<bool> closing_ = false;
+  std::atomic<int> sleepers_ = 0;  ///< threads in cuEventSynchronize
   std::string failed_;
   std::map<std::string, std::int64_t> counts_;
   std::vector<std::string> misuses_;
