@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""The programs of device_programs.cpp in PyTorch: eager, torch.compile and CUDA graphs, in the same precision.
+"""The programs of device_programs.cpp in PyTorch, in the same precision, as somebody would write them who wants them fast; loops and
+branches on data also in JAX, where it is installed.
 
-Usage: device_bench_torch.py RESULTS.json [--seconds S] [--device cuda|cpu] [--modes eager,compile,graph] [--out torch.json]
-RESULTS.json is what device_bench wrote: names and sizes are taken from there. As there, inputs start in (page-locked) host memory and
-results end in host memory, and both are part of what is timed. Medians after warm-up. A mode that a program does not allow is null, with
-the reason (CUDA graphs cannot hold a host function or a branch on data).
+Usage: device_bench_torch.py RESULTS.json [--seconds S] [--device cuda|cpu] [--modes MODE,...] [--out torch.json]
+RESULTS.json is what device_bench wrote: names and sizes are taken from there. As there, inputs start in page-locked host memory, results end
+there, and both are part of what is timed; what the host works on in between lies in page-locked memory, too, made once. Medians after
+warm-up. Modes: eager; compile and reduce_overhead (torch.compile's default and reduce-overhead); graph (all of it in one CUDA graph);
+segments (a CUDA graph made by hand for each part between two visits to the host); jax. A mode that a program does not allow is null, with
+the reason (one CUDA graph cannot hold a host function or a branch on data), and so is one whose results differ from eager's.
 """
 import argparse
 import json
@@ -22,6 +25,36 @@ except ImportError:
 def numbers(*shape, scale=1.0, seed=1):
     generator = torch.Generator().manual_seed(seed)
     return (torch.rand(*shape, generator=generator) * 2 - 1) * scale
+
+
+MODES = ("eager", "compile", "reduce_overhead", "graph", "segments", "jax")
+
+
+class Staging:
+    """Page-locked memory by place of use, made once. A buffer comes again after `count` others: the copy that read it is over by then."""
+
+    def __init__(self):
+        self.buffers = {}
+
+    def take(self, key, shape, dtype, cuda, count=1):
+        made, turn = self.buffers.get(key, ([], 0))
+        if len(made) < count:
+            made.append(torch.zeros(shape, dtype=dtype, pin_memory=cuda))
+        self.buffers[key] = (made, turn + 1)
+        return made[turn % count]
+
+    def fetch(self, key, tensor):
+        """The tensor in host memory, once it is there."""
+        if not tensor.is_cuda:
+            return tensor.clone()
+        into = self.take(key, tensor.shape, tensor.dtype, True)
+        into.copy_(tensor, non_blocking=True)
+        torch.cuda.current_stream().synchronize()
+        return into
+
+
+STAGING = Staging()
+RING = 8  # buffers on their way
 
 
 class Program:
@@ -43,7 +76,7 @@ def host_in_loop(s):
     def run(ops, w, x):
         for _ in range(steps):
             y = ops["step"](w, x)
-            r = (y.cpu() * 0.5).to(w.device, non_blocking=True)
+            r = STAGING.fetch("y", y).mul_(0.5).to(w.device, non_blocking=True)
             w = ops["update"](w, r)
         return [w]
 
@@ -140,7 +173,8 @@ def embedding(s):
         return torch.relu(picked @ w1) @ w2
 
     def run(ops, table, ids, w1, w2):
-        picked = table.index_select(0, ids).to(w1.device, non_blocking=True)
+        picked = STAGING.take("picked", [len(ids), table.shape[1]], table.dtype, w1.is_cuda)
+        picked = torch.index_select(table, 0, ids, out=picked).to(w1.device, non_blocking=True)
         return [ops["dense"](picked, w1, w2)]
 
     ids = torch.arange(s["batch"]) * 7919 % s["rows"]
@@ -156,7 +190,9 @@ def streaming(s):
 
     def run(ops, total, w):
         for i in range(s["steps"]):
-            sent = torch.zeros(s["elements"], pin_memory=total.is_cuda)
+            if i % RING == 0 and total.is_cuda:
+                torch.cuda.current_stream().synchronize()  # the copies out of the ring are done
+            sent = STAGING.take("sent", [s["elements"]], torch.float32, total.is_cuda, RING)
             sent[0] = float(i)
             total, w = ops["work"](total, sent.to(w.device, non_blocking=True), w)
         return [total, w]
@@ -179,7 +215,7 @@ def branch_on_data(s):
 def ping_pong(s):
     def run(ops, x):
         for _ in range(s["steps"]):
-            x = ((ops["add"](x)).cpu() * 0.5).to(x.device, non_blocking=True)
+            x = STAGING.fetch("x", ops["add"](x)).mul_(0.5).to(x.device, non_blocking=True)
         return [x]
 
     return Program([numbers(16)], (run, {"add": lambda x: x + 1.0}), host=True)
@@ -219,32 +255,130 @@ def measure(call, synchronize, seconds):
     return statistics.median(times)
 
 
+class Segment:
+    """A function in a CUDA graph: arguments are copied to where it was recorded to read them."""
+
+    def __init__(self, function):
+        self.function, self.graph = function, None
+
+    def __call__(self, *arguments):
+        if self.graph is None:
+            self.into = [argument.clone() for argument in arguments]
+            side = torch.cuda.Stream()
+            side.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(side):
+                self.function(*self.into)
+            torch.cuda.current_stream().wait_stream(side)
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph):
+                self.results = self.function(*self.into)
+        for into, argument in zip(self.into, arguments):
+            if into.data_ptr() != argument.data_ptr():
+                into.copy_(argument, non_blocking=True)
+        self.graph.replay()
+        return self.results
+
+
 def caller(program, mode, device):
+    """Runs the program once; gives its results in host memory."""
     run, ops = program.run
-    if mode == "compile":
-        ops = {name: torch.compile(op) for name, op in ops.items()}
+    wraps = {"compile": torch.compile, "reduce_overhead": lambda op: torch.compile(op, mode="reduce-overhead"), "segments": Segment}
+    wrap = wraps.get(mode)
+    if wrap:
+        ops = {name: wrap(op) for name, op in ops.items()}
 
     def to_device():
+        if mode == "reduce_overhead":
+            torch.compiler.cudagraph_mark_step_begin()
         return [t if i in program.stay else t.to(device, non_blocking=True) for i, t in enumerate(program.inputs)]
 
+    results = []
+
+    def to_host(tensors):
+        if not tensors[0].is_cuda:
+            return tensors
+        if not results:
+            results.extend(torch.empty(t.shape, dtype=t.dtype, pin_memory=True) for t in tensors)
+        for into, tensor in zip(results, tensors):
+            into.copy_(tensor, non_blocking=True)
+        torch.cuda.current_stream().synchronize()
+        return results
+
     if mode != "graph":
-        return lambda: [t.cpu() for t in run(ops, *to_device())]
+        return lambda: to_host(run(ops, *to_device()))
     static = to_device()
     side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
         run(ops, *static)
     torch.cuda.current_stream().wait_stream(side)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
-        results = run(ops, *static)
+        recorded = run(ops, *static)
 
     def replay():
         for into, source in zip(static, program.inputs):
             into.copy_(source, non_blocking=True)
         graph.replay()
-        return [t.cpu() for t in results]
+        return to_host(recorded)
 
     return replay
+
+
+def jax_caller(name, sizes, inputs):
+    """The same in JAX, of programs that are a loop on the device; a text: why there is none."""
+    try:
+        import jax
+    except ImportError:
+        return "JAX is not installed"
+    import jax.numpy as jnp
+    if name == "tiny_ops":
+        def program(x, y):
+            def trip(_, x):
+                for _ in range(10):
+                    x = jnp.tanh(x * y) + 0.5
+                return x
+            return jax.lax.fori_loop(0, sizes["steps"], trip, x)
+    elif name == "branch_on_data":
+        def program(x):
+            def trip(_, x):
+                return jax.lax.cond(x.sum() > 0, lambda x: x * 0.5 - 0.25, lambda x: x * 0.5 + 0.25, x)
+            return jax.lax.fori_loop(0, sizes["steps"], trip, x)
+    else:
+        return "it is no loop on the device"
+    compiled = jax.jit(program)
+    given = [t.numpy() for t in inputs]
+    return lambda: [torch.from_numpy(jax.device_get(compiled(*given)).copy())]
+
+
+def alike(results, expected):
+    """Whether they are the same but for rounding, which loops add up."""
+    return all(torch.allclose(a.float(), b.float(), rtol=2e-2, atol=1e-2 * float(b.float().abs().max()))
+               for a, b in zip(results, expected))
+
+
+def time_mode(row, mode, program, arguments, synchronize, expected):
+    """Notes the time, or why there is none; gives the results."""
+    row[mode] = None
+    cuda = arguments.device == "cuda"
+    try:
+        if mode in ("graph", "segments", "reduce_overhead") and not cuda:
+            raise ValueError("no GPU")
+        if mode == "graph" and program.host:
+            raise ValueError("the host takes part")
+        if mode == "segments" and not program.host:
+            raise ValueError("the host takes no part: see graph")
+        call = jax_caller(row["name"], row["sizes"], program.inputs) if mode == "jax" else caller(program, mode, arguments.device)
+        if isinstance(call, str):
+            raise ValueError(call)
+        results = [t.clone() for t in call()]
+        if expected and not alike(results, expected):
+            raise ValueError("its results differ from eager's")
+        row[mode] = measure(call, synchronize, arguments.seconds)
+        return results
+    except Exception as error:  # noqa: BLE001 - one failing mode must not lose the others
+        row[mode + "_why"] = (str(error).splitlines() or [type(error).__name__])[0][:200]
+        return None
 
 
 def write(document, file):
@@ -263,7 +397,7 @@ def main():
     parser.add_argument("results")
     parser.add_argument("--seconds", type=float, default=1)
     parser.add_argument("--device", default="cuda")
-    parser.add_argument("--modes", default="eager,compile,graph")
+    parser.add_argument("--modes", default=",".join(MODES))
     parser.add_argument("--out", default="", help="written anew after every measurement")
     arguments = parser.parse_args()
     cuda = arguments.device == "cuda"
@@ -284,17 +418,12 @@ def main():
             program = PROGRAMS[each["name"]](each["sizes"])
             if cuda:
                 program.inputs = [t if i in program.stay else t.pin_memory() for i, t in enumerate(program.inputs)]
+            expected = None
+            STAGING.buffers.clear()
             for mode in arguments.modes.split(","):
-                if mode == "graph" and (program.host or not cuda):
-                    row[mode] = None
-                    row["graph_why"] = "the host takes part" if program.host else "no GPU"
-                    continue
-                try:
-                    row[mode] = measure(caller(program, mode, arguments.device), synchronize, arguments.seconds)
-                except Exception as error:  # noqa: BLE001 - one failing mode must not lose the others
-                    row[mode] = None
-                    row[mode + "_why"] = str(error).splitlines()[0][:200]
-                print(f"{each['name']} {mode}: {row[mode]}", file=sys.stderr)
+                results = time_mode(row, mode, program, arguments, synchronize, expected)
+                expected = expected or results
+                print(f"{each['name']} {mode}: {row[mode] or row[mode + '_why']}", file=sys.stderr)
                 if arguments.out:
                     write(document, arguments.out)
     write(document, arguments.out)

@@ -53,6 +53,10 @@ def share_of_link(row, link):
         row["share_of_link"] = max(sums) / row["seconds"]
 
 
+#: Of the peers, as tools/bench/device_bench_torch.py has them.
+MODES = ("eager", "compile", "reduce_overhead", "graph", "segments", "jax")
+
+
 class Document:
     """`parts` are entries by name: `state` (running, passed, failed, skipped, not run), `seconds`, `result`, and `errors` where it failed."""
 
@@ -90,4 +94,4 @@ class Document:
         for row in self._rows("peers"):
             mine = ours.get(row["name"])
             if mine:
-                row["ratio"] = {mode: row[mode] / mine for mode in ("eager", "compile", "graph") if row.get(mode)}
+                row["ratio"] = {mode: row[mode] / mine for mode in MODES if row.get(mode)}
