@@ -16,7 +16,8 @@ namespace {
 using ops::Places;
 using ops::Reduction;
 
-constexpr std::string_view kTellFault = "if (fault[0] == 0) {\n        fault[1] = (u64)wrong;\n        fault[0] = ticket;\n      }\n";
+constexpr std::string_view kTellFault =
+    "if (fault[0] == 0) {\n        fault[1] = (u64)wrong;\n        __threadfence_system();\n        fault[0] = ticket;\n      }\n";
 
 Places places_of(const KernelRequest& request) {
   return ops::places_of(request.op->name, std::span(request.input_types).first(2), *request.attributes);

@@ -145,10 +145,10 @@ KernelSource build_roi_align(const KernelRequest& request, const Architecture& a
   KernelText kernel("roi_align", needs_wide_indices(request, architecture));
   const std::string fault = ops::no_such_place("roi_align", "{}", {count});
   const auto find_image = [&](const std::string& n) {
-    kernel
-        << "    const i64 index = " << index_element("x2[" + n + "]", images.dtype) << ", image = index < 0 ? index + "
-        << kernel.constant(count) << " : index;\n    if (image < 0 || image >= " << kernel.constant(count)
-        << ") {\n      if (fault[0] == 0) {\n        fault[1] = (u64)index;\n        fault[0] = ticket;\n      }\n      continue;\n    }\n";
+    kernel << "    const i64 index = " << index_element("x2[" + n + "]", images.dtype) << ", image = index < 0 ? index + "
+           << kernel.constant(count) << " : index;\n    if (image < 0 || image >= " << kernel.constant(count)
+           << ") {\n      if (fault[0] == 0) {\n        fault[1] = (u64)index;\n        __threadfence_system();\n        fault[0] = "
+              "ticket;\n      }\n      continue;\n    }\n";
   };
   if (result.elements() == 0) {
     kernel.begin_loop(images.elements(), architecture);

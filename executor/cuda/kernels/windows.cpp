@@ -38,11 +38,11 @@ void find_window(KernelText& kernel, const KernelRequest& request, std::size_t f
   kernel << "  Index base = 0;\n";
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
     const std::string start = vector ? "x" + number(first) + "[" + number(axis) + "]" : "x" + number(first + axis) + "[0]";
-    kernel
-        << "  {\n    const i64 start = " << index_element(start, request.input_types[vector ? first : first + axis].dtype)
-        << ", at = start < 0 ? start + " << kernel.constant(shape[axis]) << " : start;\n"
-        << "    if (at < 0 || at > " << kernel.constant(shape[axis] - extents[axis])
-        << ") {\n      if (fault[0] == 0) {\n        fault[1] = (u64)start;\n        fault[0] = ticket;\n      }\n      return;\n    }\n";
+    kernel << "  {\n    const i64 start = " << index_element(start, request.input_types[vector ? first : first + axis].dtype)
+           << ", at = start < 0 ? start + " << kernel.constant(shape[axis]) << " : start;\n"
+           << "    if (at < 0 || at > " << kernel.constant(shape[axis] - extents[axis])
+           << ") {\n      if (fault[0] == 0) {\n        fault[1] = (u64)start;\n        __threadfence_system();\n        fault[0] = "
+              "ticket;\n      }\n      return;\n    }\n";
     // Along the axes of the run there is one place only.
     if (axis + 1 < window.around.size()) kernel << "    base += (Index)at * " << kernel.index(window.strides[axis]) << ";\n";
     kernel << "  }\n";

@@ -209,7 +209,7 @@ KernelSource solver_kernels(const SolverLayout& layout, const KernelRequest& req
   const ops::MatrixBatch batch = batch_of(request);
   source.text = std::string("typedef ") + (layout.wide ? "double" : "float") + " Real;\ntypedef long long Size;\n";
   source.text += R"(
-#define BAD(number) do { if (fault[0] == 0) { fault[1] = (number); fault[0] = ticket; } } while (0)
+#define BAD(number) do { if (fault[0] == 0) { fault[1] = (number); __threadfence_system(); fault[0] = ticket; } } while (0)
 
 /// Of each vector the first component that is at least half as large as the largest is to be positive.
 __device__ bool WRONG(Size count, const Real* vector, Size step) {
