@@ -126,7 +126,7 @@ Result<CudaDevice::PreparedKernel> CudaDevice::prepare_source(const KernelReques
     Status status = context_->check("cuMemHostGetDevicePointer", driver().cuMemHostGetDevicePointer(&address, *words, 0));
     if (!status) return status.error();
     kernel.fault = faults_.size();
-    faults_.push_back({reinterpret_cast<volatile std::uint64_t*>(*words), source.fault, source.describe_fault, request.node, {}});
+    faults_.push_back({reinterpret_cast<std::uint64_t*>(*words), source.fault, source.describe_fault, request.node, {}});
     operands.push_back(address);
     ticket = static_cast<int>(operands.size());
     operands.push_back(0);
@@ -175,28 +175,80 @@ Result<CudaDevice::PreparedKernel> CudaDevice::prepare_matmul(const KernelReques
   const auto input = [&](std::size_t which) { return at(request.inputs[which].offset); };
   kernel.addresses = {input(product->a), input(product->b), at(request.results[0].offset), 0};
   if (has_bias(product->epilogue)) kernel.addresses.bias = input(product->bias);
-  Result<MatmulTrial> trial = matmul_trial(kernel.addresses);
+  Result<MatmulTrial> trial = matmul_trial(request, *product);
   if (!trial) return trial.error();
   Result<std::unique_ptr<Matmul>> matmul = Matmul::prepare(matmuls_, matmul_plan(*product), *trial);
   if (!matmul) return matmul.error();
+  if (context_->lost()) return Error{"the GPU was lost while a matrix product was tried", {}, ErrorKind::machine};
+  if (!*matmul) return prepare_source(request, options_.product(request, context_->architecture()));
   kernel.matmul = *std::move(matmul);
   scratch_bytes_ = std::max(scratch_bytes_, static_cast<std::int64_t>(kernel.matmul->workspace_bytes()));
   return kernel;
 }
 
-/// Before the first run the arena is free to be written where results will lie, and nothing is in flight.
-Result<MatmulTrial> CudaDevice::matmul_trial(const MatmulAddresses& addresses) {
-  MatmulTrial trial{addresses, 0, nullptr};
-  if (!matmuls_.kept.on()) return trial;
-  if (!trial_) {
-    Result<DeviceMemory> workspace = make_device_memory(*context_, kMatmulWorkspace);
-    if (!workspace) return workspace.error();
-    Result<Stopwatch> watch = Stopwatch::make(*context_);
-    if (!watch) return watch.error();
-    trial_.emplace(Trial{*std::move(workspace), *std::move(watch)});
+Status CudaDevice::open_trial() {
+  if (trial_) return {};
+  Result<DeviceMemory> workspace = make_device_memory(*context_, kMatmulWorkspace);
+  if (!workspace) return workspace.error();
+  Result<Stopwatch> watch = Stopwatch::make(*context_);
+  if (!watch) return watch.error();
+  trial_.emplace(Trial{*std::move(workspace), *std::move(watch), {}, 0});
+  return {};
+}
+
+/// Fills what products are timed on with numbers as real ones are, in every type that a product may have: sign and mantissa by chance,
+/// exponents a little below that of one. How much power a product draws, and with it how fast it is, hangs on the bits that it moves.
+Status CudaDevice::fill_trial(std::int64_t bytes) {
+  auto* words = reinterpret_cast<std::uint16_t*>(bounce_[0]);
+  std::uint32_t random = 1;
+  for (std::int64_t i = 0; i < options_.upload_bytes / 2; ++i) {
+    random = random * 1664525 + 1013904223;
+    words[i] = static_cast<std::uint16_t>(((random >> 16) & 0x83FF) | 0x3C00);
   }
-  trial.workspace = trial_->workspace.get();
-  trial.measure = [this](const std::function<Status(CUstream)>& product) { return trial_->watch.seconds(product); };
+  return trial_->watch.once([&](CUstream stream) {
+    Status status;
+    for (std::int64_t done = 0; status && done < bytes; done += options_.upload_bytes) {
+      const CUdeviceptr to = trial_->operands.get() + static_cast<CUdeviceptr>(done);
+      const std::size_t piece = size(std::min(options_.upload_bytes, bytes - done));
+      status = context_->check("cuMemcpyHtoDAsync", driver().cuMemcpyHtoDAsync(to, bounce_[0], piece, stream));
+    }
+    return status;
+  });
+}
+
+/// On memory of its own; where there is none, where the product will lie: before the first run results may be written there.
+Result<MatmulTrial> CudaDevice::matmul_trial(const KernelRequest& request, const MatmulRequest& product) {
+  if (Status status = open_trial(); !status) return status.error();
+  Trial& with = *trial_;
+  std::vector<Range> parts = {request.inputs[product.a], request.inputs[product.b], request.results[0]};
+  if (has_bias(product.epilogue)) parts.push_back(request.inputs[product.bias]);
+  std::int64_t bytes = 0;
+  for (const Range& part : parts) bytes += Arena::rounded(part.bytes);
+  if (bytes > with.bytes) {
+    with.operands = {};
+    with.bytes = 0;
+    if (Result<DeviceMemory> memory = make_device_memory(*context_, bytes)) {
+      with.operands = *std::move(memory);
+      with.bytes = bytes;
+    }
+  }
+  MatmulTrial trial;
+  trial.workspace = with.workspace.get();
+  CUdeviceptr* const places[] = {&trial.addresses.a, &trial.addresses.b, &trial.addresses.c, &trial.addresses.bias};
+  CUdeviceptr next = with.operands.get();
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    *places[i] = with.bytes > 0 ? next : at(parts[i].offset);
+    next += static_cast<CUdeviceptr>(Arena::rounded(parts[i].bytes));
+  }
+  trial.call = [this](const std::function<Status(CUstream)>& work) { return trial_->watch.once(work); };
+  if (!matmuls_.kept.on()) return trial;
+  trial.measure = [this, bytes, filled = false](const std::function<Status(CUstream)>& work) mutable -> Result<double> {
+    if (!filled && trial_->bytes > 0) {
+      if (Status status = fill_trial(bytes); !status) return status.error();
+      filled = true;
+    }
+    return trial_->watch.seconds(work);
+  };
   return trial;
 }
 
@@ -229,7 +281,7 @@ Status CudaDevice::begin_run(RunState& run) {
   if (context_->lost()) return Error{"the GPU was lost in an earlier run; only a new process can use it again", {}, ErrorKind::machine};
   if (Status status = context_->enter(); !status) return status;
   if (Status status = finish_preparing(); !status) return status;
-  for (const FaultWords& fault : faults_) fault.words[0] = 0;
+  for (const FaultWords& fault : faults_) std::atomic_ref(fault.words[0]).store(0, std::memory_order_relaxed);
   streams_->begin(run);
   return {};
 }
@@ -237,7 +289,7 @@ Status CudaDevice::begin_run(RunState& run) {
 std::optional<CudaStreams::DataFault> CudaDevice::find_fault() const {
   std::optional<CudaStreams::DataFault> first;
   for (const FaultWords& fault : faults_) {
-    const std::uint64_t ticket = fault.words[0];
+    const std::uint64_t ticket = fault.ticket();
     if (ticket == 0 || (first && first->sequence <= ticket)) continue;
     const auto number = static_cast<std::int64_t>(fault.words[1]);
     first = {

@@ -3,6 +3,7 @@
 // whole device.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "executor/cuda/compiler.h"
 #include "executor/cuda/dependences.h"
+#include "executor/cuda/kernels/product.h"
 #include "executor/cuda/library/library_op.h"
 #include "executor/cuda/matmul/blas_api.h"
 #include "executor/cuda/matmul/matmul.h"
@@ -38,6 +40,8 @@ struct CudaOptions {
   bool stream_mode = false;             ///< every launch by itself, no segments: to find where an error comes from
   std::int64_t upload_bytes = 4 << 20;  ///< of each of the two pieces of page-locked memory that uploads go through
   std::function<std::optional<KernelSource>(const KernelRequest&, const Architecture&)> source = kernel_source;
+  /// The kernel of a product that cuBLASLt has no algorithm for.
+  std::function<KernelSource(const KernelRequest&, const Architecture&)> product = product_source;
   std::function<void(const KernelRequest&, KernelSource&)> around;  ///< is shown the kernels around a library's calls; null: nobody
 };
 
@@ -90,6 +94,8 @@ class CudaDevice final : public Device {
   struct Trial {
     DeviceMemory workspace;
     Stopwatch watch;
+    DeviceMemory operands;
+    std::int64_t bytes = 0;  ///< of the operands' memory
   };
   struct PreparedKernel {
     std::vector<Launch> launches;
@@ -130,7 +136,8 @@ class CudaDevice final : public Device {
   };
   /// What a kernel writes where it finds its data wrong: the number of its command and the offending number.
   struct FaultWords {
-    volatile std::uint64_t* words = nullptr;
+    std::uint64_t* words = nullptr;  ///< the device's to write, too
+    [[nodiscard]] std::uint64_t ticket() const { return std::atomic_ref(words[0]).load(std::memory_order_acquire); }
     std::string text;
     std::function<std::string(std::int64_t)> describe;  ///< null: `text` does
     NodeId node;
@@ -144,7 +151,9 @@ class CudaDevice final : public Device {
   Result<PreparedKernel> prepare_calls(const KernelRequest& request, LibraryOp op);
   Result<PreparedKernel> prepare_matmul(const KernelRequest& request);
   Status open_matmuls();
-  Result<MatmulTrial> matmul_trial(const MatmulAddresses& addresses);
+  Status open_trial();
+  Status fill_trial(std::int64_t bytes);
+  Result<MatmulTrial> matmul_trial(const KernelRequest& request, const MatmulRequest& product);
   Result<CUfunction> function(const std::string& text, const KernelLaunch& launch);
   /// What needs to know all kernels: scratch memory, and the graphs that hold its address. Before the first run.
   Status finish_preparing();

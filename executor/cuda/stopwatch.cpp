@@ -24,6 +24,12 @@ Result<Stopwatch> Stopwatch::make(Context& context, double patience_seconds) {
   return watch;
 }
 
+Status Stopwatch::once(const std::function<Status(CUstream)>& work) {
+  const Status status = work(stream_.get());
+  const Status waited = wait();
+  return status ? waited : status;
+}
+
 Result<double> Stopwatch::seconds(const std::function<Status(CUstream)>& work) {
   // What was put into the stream must have ended before anybody frees what it works on, also where a call failed.
   Status status = put(work);

@@ -12,6 +12,8 @@ class Stopwatch {
   /// `patience`: how long work may take before the device counts as lost.
   static Result<Stopwatch> make(Context& context, double patience_seconds = 10);
 
+  /// Puts one `work` into the stream and waits for its end.
+  Status once(const std::function<Status(CUstream)>& work);
   /// Seconds of one `work`, which is put into the stream several times over.
   Result<double> seconds(const std::function<Status(CUstream)>& work);
 

@@ -32,9 +32,12 @@ class BlasBench {
   Result<std::unique_ptr<cuda::Matmul>> prepare(const runtime::MatmulPlan& plan) {
     cuda::MatmulTrial trial;
     if (setting.kept.on()) {
-      trial = {addresses(), workspace_.get(), [this](const auto& product) { return watch_->seconds(product); }};
+      trial = {addresses(), workspace_.get(), [this](const auto& product) { return watch_->once(product); },
+               [this](const auto& product) { return watch_->seconds(product); }};
     }
-    return cuda::Matmul::prepare(setting, plan, trial);
+    Result<std::unique_ptr<cuda::Matmul>> matmul = cuda::Matmul::prepare(setting, plan, trial);
+    if (matmul && !*matmul) return Error{"no algorithm", {}, ErrorKind::machine};
+    return matmul;
   }
 
   /// The product of the arrays as they lie.

@@ -287,6 +287,7 @@ struct FakeBlas {
       const FakePreference* wanted = d.find(d.preferences_, preference, "preference");
       if (!wanted || most < 1) return CUBLAS_STATUS_INVALID_VALUE;
       *count = 0;
+      if (d.offered_ == D::Algorithms::none) return CUBLAS_STATUS_NOT_SUPPORTED;
       for (std::size_t i = 0; i < std::size(kAlgorithms) && *count < most; ++i) {
         const Known& known = kAlgorithms[i];
         if (known.workspace > wanted->workspace || (known.scheme != 0 && (known.scheme & wanted->schemes) == 0)) continue;
@@ -346,7 +347,10 @@ struct FakeBlas {
           return refuse(d, "an operand that is less aligned than was said");
       }
       if (has_bias(seen.product.epilogue) && seen.product.bias == 0) return refuse(d, "no bias");
-      if (!kAlgorithms[algorithm.index].runs) return CUBLAS_STATUS_NOT_SUPPORTED;
+      if (!kAlgorithms[algorithm.index].runs || d.offered_ == D::Algorithms::broken) return CUBLAS_STATUS_NOT_SUPPORTED;
+      const auto* stream = d.find(d.streams_, with.stream, "stream");
+      const bool first = d.called_.emplace(algorithm.index, algorithm.product).second;
+      if (first && stream && (*stream)->captured) d.misuse("an algorithm called for the first time in a capture");
       ++d.algorithms_[algorithm.index];
       return put(d, seen, algorithm, with);
     });
@@ -368,8 +372,9 @@ struct FakeBlas {
       const auto bias_bytes = static_cast<std::size_t>(seen.shapes[2].rows) * width(seen.shapes[2].type);
       const std::byte* bias = has_bias(seen.product.epilogue) ? d.resolve(seen.product.bias, bias_bytes) : nullptr;
       if (std::byte* scratch = bytes > 0 ? d.resolve(workspace, bytes) : nullptr) std::memset(scratch, 0xFF, bytes);
-      if (operands[0].data && operands[1].data && operands[2].data)
-        multiply(seen.product, scale, operands[0], operands[1], operands[2], bias);
+      if (!operands[0].data || !operands[1].data || !operands[2].data) return;
+      for (const Operand& operand : {operands[0], operands[1]}) d.products_of_nan_ += std::isnan(operand.at(0, 0, 0)) ? 1 : 0;
+      multiply(seen.product, scale, operands[0], operands[1], operands[2], bias);
     };
     const CUresult result =
         d.enqueue(reinterpret_cast<CUstream>(with.stream), {action, nullptr, 0, false, kAlgorithms[algorithm.index].seconds, "matmul"});

@@ -41,6 +41,16 @@ std::function<Result<std::unique_ptr<Device>>(int, const ExecutorOptions&)> Fake
     cuda::CudaOptions options, std::shared_ptr<const cuda::Libraries> libraries) {
   options.cache_folder.clear();
   options.source = [this](const KernelRequest& request, const cuda::Architecture& a) { return source(request, a); };
+  options.product = [this](const KernelRequest& request, const cuda::Architecture& a) {
+    cuda::KernelSource source = cuda::product_source(request, a);
+    std::shared_ptr<const cuda::KernelSource> generated;
+    if (emulator_) {
+      generated = std::make_shared<const cuda::KernelSource>(source);
+      emulator_->add(*generated);
+    }
+    teach(request, source, generated);
+    return source;
+  };
   options.around = [this](const KernelRequest& request, cuda::KernelSource& source) {
     CLEAVE_CHECK(emulator_, "kernels around a library's calls, and nothing to run them");
     const auto generated = std::make_shared<const cuda::KernelSource>(source);

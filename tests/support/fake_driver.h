@@ -88,6 +88,10 @@ class FakeDriver {
   /// … never ends.
   void stall_command(std::int64_t command) { stall_command_ = executed_ + command; }
 
+  /// What cuBLASLt has for products from now on: algorithms; none; some that turn out not to run.
+  enum class Algorithms { some, none, broken };
+  void offer(Algorithms algorithms) { offered_ = algorithms; }
+
   // --- what happened ----------------------------------------------------------------------------------------------------------------
   [[nodiscard]] std::int64_t calls() const { return calls_; }
   [[nodiscard]] std::int64_t count(const std::string& call) const;
@@ -96,6 +100,8 @@ class FakeDriver {
   [[nodiscard]] const std::vector<std::string>& graphs() const { return graph_texts_; }
   /// Launches of each of the fake cuBLASLt's algorithms.
   [[nodiscard]] const std::map<std::uint64_t, std::int64_t>& algorithms() const { return algorithms_; }
+  /// Operands of products that began with a NaN, as memory does that nobody wrote.
+  [[nodiscard]] std::int64_t products_of_nan() const { return products_of_nan_; }
   /// The call that `fail_call` made fail; empty: not yet reached.
   [[nodiscard]] const std::string& failed() const { return failed_; }
   /// What was not given back, as "2 event, 1 stream".
@@ -224,6 +230,7 @@ class FakeDriver {
   std::map<int, FakeFftPlan> fft_plans_;
   std::map<void*, void*> solvers_;  ///< handles of cuSOLVER, and their streams
   std::map<std::uint64_t, std::int64_t> algorithms_;
+  std::int64_t products_of_nan_ = 0;
   double clock_ = 0;
   std::map<CUdeviceptr, std::vector<std::byte>> device_memory_;
   std::map<const std::byte*, std::vector<std::byte>> host_memory_;
@@ -235,6 +242,8 @@ class FakeDriver {
   std::int64_t calls_ = 0, executed_ = 0, fail_call_ = 0, fail_command_ = 0, stall_command_ = 0;
   CUresult failure_ = CUDA_SUCCESS, sticky_ = CUDA_SUCCESS;
   bool stalled_ = false;
+  Algorithms offered_ = Algorithms::some;
+  std::set<std::pair<std::uint64_t, std::uint64_t>> called_;  ///< algorithms that were, and the products they are made for
   std::atomic<bool> closing_ = false;
   std::atomic<int> sleepers_ = 0;  ///< threads in cuEventSynchronize
   std::string failed_;

@@ -1,8 +1,11 @@
-// Matrix products that cuBLASLt does not have: of integers, which must be exact and wrap as on the host, and sums of nothing, which are
-// zeros in every type. A block computes one tile of the result after the other from tiles of the operands in shared memory.
+// Matrix products that cuBLASLt does not have: of integers, which must be exact and wrap as on the host, sums of nothing, which are zeros
+// in every type, and those of floating types that it has no algorithm for. A block computes one tile of the result after the other from
+// tiles of the operands in shared memory.
 #include <algorithm>
 
+#include "executor/cuda/kernels/kernel_text.h"
 #include "executor/cuda/kernels/kernels.h"
+#include "executor/cuda/kernels/product.h"
 #include "executor/cuda/matmul/matmul.h"
 
 namespace cleave::runtime::cuda {
@@ -26,27 +29,41 @@ std::string integer_of(DType dtype, bool with_sign) {
 /// Small integers keep their sign until they are as wide as the sum.
 std::string types_for(const MatmulRequest& product) {
   const DType element = product.a_type.dtype, result = product.c_type.dtype;
+  if (is_floating(result)) {
+    const std::string name = name_of(result);
+    return std::string(device_text("elements")) + "\ntypedef " + name + " Element;\ntypedef " + name + " Outcome;\ntypedef Compute<" +
+           name + "> Sum;\n";
+  }
   const bool with_sign = element != result && is_signed(element);
   return "typedef " + integer_of(element, with_sign) + " Element;\ntypedef " + integer_of(result, false) + " Outcome;\ntypedef " +
          (size_of(result) == 8 ? "unsigned long long" : "unsigned int") + " Sum;\n";
 }
 
-/// The request's inputs in their order: an operand each, or one for both.
-std::string inputs_of(const MatmulRequest& product) {
-  if (product.a == product.b) return "const Element* a";
-  return product.a < product.b ? "const Element* a, const Element* b" : "const Element* b, const Element* a";
+/// What becomes of a finished sum.
+std::string finished(const MatmulRequest& product) {
+  if (!is_floating(product.c_type.dtype)) return "(Outcome)sum";
+  std::string text = "sum";
+  if (has_bias(product.epilogue)) text += " + load(bias[j])";
+  if (product.epilogue == Epilogue::relu || product.epilogue == Epilogue::bias_relu) text = "rectified(" + text + ")";
+  return "store<Outcome>((Sum)(" + text + "))";
 }
 
 /// `axes`: how many batch axes there are, outermost first; the text is one for all their extents.
-std::string text_for(const MatmulRequest& product, const MatmulPlan& plan, std::size_t axes) {
+std::string text_for(const MatmulRequest& product, const MatmulPlan& plan, std::size_t axes, std::size_t inputs) {
+  const bool floating = is_floating(product.c_type.dtype);
   const auto number = [](std::size_t axis) { return std::to_string(axis); };
   std::string text = types_for(product);
   text += "typedef long long Size;\n\n";
-  text += "extern \"C\" __global__ void product(" + inputs_of(product) + ", Outcome* c, Size m, Size n, Size k, Size tiles";
+  if (floating) text += "inline Sum rectified(Sum value) {\n  return value < 0 ? (Sum)0 : value;\n}\n";  // NaN stays
+  text += "extern \"C\" __global__ void product(";
+  for (std::size_t i = 0; i < inputs; ++i) text += "const Element* x" + number(i) + ", ";
+  text += "Outcome* c, Size m, Size n, Size k, Size tiles";
   for (std::size_t axis = 0; axis < axes; ++axis)
     text += ", Size count" + number(axis) + ", Size a" + number(axis) + ", Size b" + number(axis) + ", Size c" + number(axis);
   text += ") {\n";
-  if (product.a == product.b) text += "  const Element* b = a;\n";
+  text += "  const Element *a = x" + number(product.a) + ", *b = x" + number(product.b);
+  if (has_bias(product.epilogue)) text += ", *bias = x" + number(product.bias);
+  text += ";\n";
   text += R"(  __shared__ Sum left[16][17], right[16][17];
   const Size row = threadIdx.y, column = threadIdx.x;
   const Size across = (n + 15) / 16, down = (m + 15) / 16;
@@ -63,18 +80,17 @@ std::string text_for(const MatmulRequest& product, const MatmulPlan& plan, std::
     for (Size from = 0; from < k; from += 16) {
       const Size ahead = from + column, below = from + row;
 )";
-  text += std::string("      left[row][column] = i < m && ahead < k ? a[a_at + ") + (plan.transpose_a ? "ahead * m + i" : "i * k + ahead") +
-          "] : 0;\n";
-  text += std::string("      right[row][column] = below < k && j < n ? b[b_at + ") +
-          (plan.transpose_b ? "j * k + below" : "below * n + j") + "] : 0;\n";
+  const std::string loaded = floating ? "load(" : "(", otherwise = floating ? ") : (Sum)0;\n" : ") : 0;\n";
+  text += "      left[row][column] = i < m && ahead < k ? " + loaded + "a[a_at + " +
+          (plan.transpose_a ? "ahead * m + i" : "i * k + ahead") + "]" + otherwise;
+  text += "      right[row][column] = below < k && j < n ? " + loaded + "b[b_at + " +
+          (plan.transpose_b ? "j * k + below" : "below * n + j") + "]" + otherwise;
   text += R"(      __syncthreads();
       for (int step = 0; step < 16; ++step) sum += left[row][step] * right[step][column];
       __syncthreads();
     }
-    if (i < m && j < n) c[c_at + i * n + j] = (Outcome)sum;
-  }
-}
-)";
+    if (i < m && j < n) c[c_at + i * n + j] = )";
+  text += finished(product) + ";\n  }\n}\n";
   return text;
 }
 
@@ -83,7 +99,9 @@ bool takes_product(const KernelRequest& request) {
   return product && product->epilogue == Epilogue::none && !has_matmul(request);
 }
 
-KernelSource build_product(const KernelRequest& request, const Architecture& architecture) {
+}  // namespace
+
+KernelSource product_source(const KernelRequest& request, const Architecture& architecture) {
   if (request.result_types[0].elements() == 0) return {};
   const MatmulRequest product = *find_matmul(request);
   const MatmulPlan plan = matmul_plan(product);
@@ -98,13 +116,11 @@ KernelSource build_product(const KernelRequest& request, const Architecture& arc
   launch.constants = {plan.m, plan.n, plan.k, tiles};
   for (const MatmulPlan::Repeat& axis : axes)
     launch.constants.insert(launch.constants.end(), {axis.count, axis.stride_a, axis.stride_b, axis.stride_c});
-  return {text_for(product, plan, axes.size()), {launch}, 0, {}};
+  return {text_for(product, plan, axes.size(), request.input_types.size()), {launch}, 0, {}};
 }
 
-}  // namespace
-
 std::span<const KernelRow> matmul_kernels() {
-  static constexpr KernelRow rows[] = {{"matmul", build_product, takes_product}};
+  static constexpr KernelRow rows[] = {{"matmul", product_source, takes_product}};
   return rows;
 }
 

@@ -82,19 +82,27 @@ class PreparedMatmul final : public Matmul {
         element_(static_cast<std::uint64_t>(size_of(plan_.dtype))),
         description_(std::move(description)) {}
 
-  Status choose_by(const MatmulSetting& setting, const MatmulTrial& trial) {
-    if (Status status = set_bias(trial.addresses.bias); !status) return status;  // the library looks at its alignment
-    std::function<Result<double>(const MatmulChoice&)> measure;
+  /// Whether there is an algorithm.
+  Result<bool> choose_by(const MatmulSetting& setting, const MatmulTrial& trial) {
+    if (Status status = set_bias(trial.addresses.bias); !status) return status.error();  // the library looks at its alignment
+    const auto product = [&](CUstream stream) { return launch(stream, trial.addresses, trial.workspace); };
+    MatmulTests tests;
     if (trial.measure) {
-      measure = [&](const MatmulChoice& candidate) {
+      tests.measure = [&](const MatmulChoice& candidate) {
         choice_ = candidate;
-        return trial.measure([&](CUstream stream) { return launch(stream, trial.addresses, trial.workspace); });
+        return trial.measure(product);
       };
     }
-    Result<MatmulChoice> choice = choose(setting, plan_, description_, measure);
+    if (trial.call) {
+      tests.runs = [&](const MatmulChoice& candidate) {
+        choice_ = candidate;
+        return trial.call(product).ok();
+      };
+    }
+    Result<std::optional<MatmulChoice>> choice = choose(setting, plan_, description_, tests);
     if (!choice) return choice.error();
-    choice_ = *choice;
-    return {};
+    if (*choice) choice_ = **choice;
+    return choice->has_value();
   }
 
   [[nodiscard]] std::size_t workspace_bytes() const override { return choice_.workspace_bytes; }
@@ -182,8 +190,9 @@ Result<std::unique_ptr<Matmul>> Matmul::prepare(const MatmulSetting& setting, co
   Result<MatmulDescription> description = MatmulDescription::make(*setting.api, plan, setting.precision);
   if (!description) return description.error();
   auto matmul = std::make_unique<PreparedMatmul>(setting, plan, *std::move(description));
-  if (Status status = matmul->choose_by(setting, trial); !status) return status.error();
-  return std::unique_ptr<Matmul>(std::move(matmul));
+  const Result<bool> chosen = matmul->choose_by(setting, trial);
+  if (!chosen) return chosen.error();
+  return *chosen ? std::unique_ptr<Matmul>(std::move(matmul)) : nullptr;
 }
 
 }  // namespace cleave::runtime::cuda

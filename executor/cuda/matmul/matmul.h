@@ -37,16 +37,20 @@ struct MatmulSetting {
   std::string machine;               ///< all that a choice holds good for: the device's name, the driver's version
 };
 
-/// Where algorithms may be tried before any run. Without `measure` the library's own first choice is taken.
+/// Where algorithms may be tried before any run. Without `measure` the library's own first choice that can be called is taken.
 struct MatmulTrial {
   MatmulAddresses addresses;  ///< c may be written
   CUdeviceptr workspace = 0;
+  /// Puts one product into a stream, by the function that it is given, and waits for it: a library may load its code at the first call of
+  /// an algorithm, which no capture is told of. Null: nothing is called beforehand.
+  std::function<Status(const std::function<Status(CUstream)>&)> call;
   /// Seconds that one product takes, put into a stream by the function it is given.
   std::function<Result<double>(const std::function<Status(CUstream)>&)> measure;
 };
 
 class Matmul {
  public:
+  /// Null: the library has no algorithm that runs.
   static Result<std::unique_ptr<Matmul>> prepare(const MatmulSetting& setting, const MatmulPlan& plan, const MatmulTrial& trial = {});
   virtual ~Matmul() = default;
 

@@ -1,5 +1,6 @@
 #include "executor/cuda/matmul/matmul_choice.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstring>
@@ -21,16 +22,19 @@ class Chooser {
   Chooser(const MatmulSetting& setting, const MatmulPlan& plan, const MatmulDescription& description)
       : setting_(setting), api_(*setting.api), plan_(plan), description_(description) {}
 
-  Result<MatmulChoice> run(const std::function<Result<double>(const MatmulChoice&)>& measure) {
+  Result<std::optional<MatmulChoice>> run(const MatmulTests& tests) {
+    const auto runs = [&](const MatmulChoice& choice) { return !tests.runs || tests.runs(choice); };
     const std::string key = this->key();
-    if (std::optional<MatmulChoice> kept = read(setting_.kept.find(key))) return *kept;
-    Result<std::vector<MatmulChoice>> candidates = this->candidates();
+    if (const std::optional<MatmulChoice> kept = read(setting_.kept.find(key)); kept && runs(*kept)) return kept;
+    const Result<std::vector<MatmulChoice>> candidates = this->candidates();
     if (!candidates) return candidates.error();
-    if (!measure || !setting_.kept.on() || candidates->size() == 1) return candidates->front();
-    Result<MatmulChoice> best = fastest(*candidates, measure);
-    if (!best) return best.error();
-    if (std::optional<MatmulChoice> kept = read(setting_.kept.keep(key, write(*best)))) return *kept;
-    return candidates->front();
+    if (tests.measure && setting_.kept.on() && candidates->size() > 1) {
+      const std::optional<MatmulChoice> best = fastest(*candidates, tests.measure);
+      if (!best) return best;
+      if (const std::optional<MatmulChoice> kept = read(setting_.kept.keep(key, write(*best))); kept && runs(*kept)) return kept;
+    }
+    const auto first = std::find_if(candidates->begin(), candidates->end(), runs);
+    return first == candidates->end() ? std::nullopt : std::optional(*first);
   }
 
  private:
@@ -40,23 +44,22 @@ class Chooser {
            std::to_string(static_cast<int>(setting_.precision)) + ", workspace " + std::to_string(setting_.workspace_bytes) + "\n";
   }
 
-  /// What the library would take, best first by its own reckoning; at least one.
+  /// What the library would take, best first by its own reckoning.
   [[nodiscard]] Result<std::vector<MatmulChoice>> candidates() const {
     BlasPreference preference;
     if (Status status = make_preference(preference); !status) return status.error();
     std::array<cublasLtMatmulHeuristicResult_t, kCandidates> found{};
     int count = 0;
-    Status status = check(api_, "cublasLtMatmulAlgoGetHeuristic",
-                          api_.cublasLtMatmulAlgoGetHeuristic(setting_.handle, description_.product.get(), description_.a.get(),
-                                                              description_.b.get(), description_.c.get(), description_.c.get(),
-                                                              preference.get(), kCandidates, found.data(), &count));
-    if (!status) return status.error();
+    const cublasStatus_t result = api_.cublasLtMatmulAlgoGetHeuristic(setting_.handle, description_.product.get(), description_.a.get(),
+                                                                      description_.b.get(), description_.c.get(), description_.c.get(),
+                                                                      preference.get(), kCandidates, found.data(), &count);
     std::vector<MatmulChoice> all;
+    if (result == CUBLAS_STATUS_NOT_SUPPORTED) return all;
+    if (Status status = check(api_, "cublasLtMatmulAlgoGetHeuristic", result); !status) return status.error();
     for (int i = 0; i < count; ++i) {
       const cublasLtMatmulHeuristicResult_t& each = found[static_cast<std::size_t>(i)];
       if (each.state == CUBLAS_STATUS_SUCCESS && fits(each.workspaceSize)) all.push_back({each.algo, each.workspaceSize});
     }
-    if (all.empty()) return Error{"cuBLASLt has no algorithm for the product " + to_string(plan_), {}, ErrorKind::machine};
     return all;
   }
 
@@ -87,20 +90,17 @@ class Chooser {
   }
 
   /// A candidate that cannot run after all is passed over.
-  static Result<MatmulChoice> fastest(const std::vector<MatmulChoice>& candidates,
-                                      const std::function<Result<double>(const MatmulChoice&)>& measure) {
+  static std::optional<MatmulChoice> fastest(const std::vector<MatmulChoice>& candidates,
+                                             const std::function<Result<double>(const MatmulChoice&)>& measure) {
     const MatmulChoice* best = nullptr;
     double least = 0;
-    std::optional<Error> first;
     for (const MatmulChoice& candidate : candidates) {
-      Result<double> seconds = measure(candidate);
-      if (!seconds && !first) first = seconds.error();
+      const Result<double> seconds = measure(candidate);
       if (!seconds || (best && *seconds >= kWorthwhile * least)) continue;
       best = &candidate;
       least = *seconds;
     }
-    if (!best) return *first;
-    return *best;
+    return best ? std::optional(*best) : std::nullopt;
   }
 
   static std::string write(const MatmulChoice& choice) {
@@ -133,9 +133,9 @@ class Chooser {
 
 }  // namespace
 
-Result<MatmulChoice> choose(const MatmulSetting& setting, const MatmulPlan& plan, const MatmulDescription& description,
-                            const std::function<Result<double>(const MatmulChoice&)>& measure) {
-  return Chooser(setting, plan, description).run(measure);
+Result<std::optional<MatmulChoice>> choose(const MatmulSetting& setting, const MatmulPlan& plan, const MatmulDescription& description,
+                                           const MatmulTests& tests) {
+  return Chooser(setting, plan, description).run(tests);
 }
 
 }  // namespace cleave::runtime::cuda

@@ -3,6 +3,8 @@
 // choice by the clock that is forgotten would not give equal bits in the next process.
 #pragma once
 
+#include <optional>
+
 #include "executor/cuda/matmul/matmul.h"
 
 namespace cleave::runtime::cuda {
@@ -20,8 +22,14 @@ struct MatmulChoice {
   std::size_t workspace_bytes = 0;
 };
 
-/// `measure`: the seconds of one product; null: nothing is tried.
-Result<MatmulChoice> choose(const MatmulSetting& setting, const MatmulPlan& plan, const MatmulDescription& description,
-                            const std::function<Result<double>(const MatmulChoice&)>& measure);
+/// How algorithms are tried.
+struct MatmulTests {
+  std::function<Result<double>(const MatmulChoice&)> measure;  ///< the seconds of one product; null: no times are compared
+  std::function<bool(const MatmulChoice&)> runs;               ///< calls it once; null: whatever the library names is taken to run
+};
+
+/// Nothing: the library has none, or none that runs. What is chosen was called at least once, where there are tests.
+Result<std::optional<MatmulChoice>> choose(const MatmulSetting& setting, const MatmulPlan& plan, const MatmulDescription& description,
+                                           const MatmulTests& tests);
 
 }  // namespace cleave::runtime::cuda

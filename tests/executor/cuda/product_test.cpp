@@ -1,12 +1,20 @@
-// Our own kernel for matrix products, on the emulator: integers of every size over every kind of batch, and sums of nothing.
+// Our own kernel for matrix products, on the emulator: integers of every size over every kind of batch, sums of nothing, and the floating
+// types that cuBLASLt may have no algorithm for; and programs where it has none.
 #include <gmock/gmock.h>
 
 #include <random>
 
+#include "executor/check/compare.h"
+#include "executor/cuda/back_end.h"
+#include "executor/cuda/compiler.h"
+#include "executor/cuda/kernels/product.h"
 #include "executor/cuda/matmul/matmul.h"
+#include "tests/executor/run_support.h"
+#include "tests/support/fake_driver.h"
 #include "tests/support/kernel_emulator/kernel_emulator.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/op_call.h"
+#include "tests/support/traced_lines.h"
 
 namespace cleave::testing {
 namespace {
@@ -110,6 +118,104 @@ TEST(CudaProduct, ReadsTransposesAsTheyLie) {
     const Status status = emulator.run(*source, inputs, std::span(&is, 1));
     ASSERT_TRUE(status.ok()) << status.error().message;
     EXPECT_TRUE(is == should) << to_string(is) << " instead of " << to_string(should);
+  }
+}
+
+/// relu(x' y + bias) in one go, and a batch of plain products.
+struct Floating {
+  std::vector<Array> inputs;
+  Array should;
+  KernelRequest request;
+};
+
+std::vector<Floating> floating_products(std::mt19937_64& random) {
+  static const Attributes none;
+  const OpDef *transpose = find_op("transpose"), *matmul = find_op("matmul"), *add = find_op("add"), *relu = find_op("relu");
+  std::vector<Floating> all;
+  for (const DType dtype : {f32, f64, f16, bf16}) {
+    const auto numbers = [&](const Shape& shape) {
+      Array array(TensorType{f32, shape});
+      for (std::int64_t i = 0; i < array.size(); ++i)
+        array.mutable_data<float>()[i] = static_cast<float>(static_cast<std::int64_t>(random() % 33) - 16) / 8;
+      return call_op("astype", {array}, {{"dtype", dtype}});
+    };
+    const Array x = numbers({19, 21}), y = numbers({19, 18}), bias = numbers({18});
+    const Array turned = call_op("transpose", {x}), product = call_op("matmul", {turned, y}), sum = call_op("add", {product, bias});
+    KernelRequest fused{NodeId(0), relu, &none, {bias.type(), y.type(), x.type()}, {sum.type()}, {}, {}, {}, {3}};
+    fused.steps = {{NodeId(0), transpose, &none, {2}, turned.type()},
+                   {NodeId(0), matmul, &none, {3, 1}, product.type()},
+                   {NodeId(0), add, &none, {4, 0}, sum.type()},
+                   {NodeId(0), relu, &none, {5}, sum.type()}};
+    all.push_back({{bias, y, x}, call_op("relu", {sum}), fused});
+    const Array a = numbers({2, 1, 17, 33}), b = numbers({3, 33, 5}), c = call_op("matmul", {a, b});
+    all.push_back({{a, b}, c, {NodeId(0), matmul, &none, {a.type(), b.type()}, {c.type()}, {}, {}, {}, {}}});
+  }
+  return all;
+}
+
+TEST(CudaProduct, TakesFloatingTypesWithWhatIsDoneAround) {
+  if (const std::string why = KernelEmulator::unavailable(); !why.empty()) GTEST_SKIP() << why;
+  constexpr std::uint64_t kSeed = 7;
+  std::mt19937_64 random(kSeed);
+  const std::vector<Floating> cases = floating_products(random);
+  std::vector<cuda::KernelSource> sources;
+  KernelEmulator emulator;
+  for (const Floating& c : cases) emulator.add(sources.emplace_back(cuda::product_source(c.request, {9, 0, 2})));
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const Floating& c = cases[i];
+    SCOPED_TRACE("seed " + std::to_string(kSeed) + ", case " + std::to_string(i) + " of " + to_string(c.should.type()));
+    Array is(c.should.type());
+    const Status status = emulator.run(sources[i], c.inputs, std::span(&is, 1));
+    ASSERT_TRUE(status.ok()) << status.error().message;
+    EXPECT_EQ(difference(is, c.should, 40.0).value_or(""), "");
+  }
+}
+
+TEST(CudaProduct, OfFloatingTypesCompiles) {
+  const Result<cuda::CompilerApi> api = cuda::CompilerApi::load();
+  if (!api) GTEST_SKIP() << api.error().message;
+  std::mt19937_64 random(8);
+  const auto compiler = cuda::Compiler::open(*api, {9, 0, 132}, {});
+  ASSERT_TRUE(compiler.ok());
+  for (const Floating& c : floating_products(random)) {
+    const Result<std::string> image = compiler->image(cuda::product_source(c.request, {9, 0, 132}).text);
+    EXPECT_TRUE(image.ok()) << image.error().message;
+  }
+}
+
+TEST(CudaProduct, ComputesWhereTheLibraryHasNoAlgorithm) {
+  Tracer tracer("program");
+  const Operand x = tracer.input("x", {f32, {4, 3}}, {}, line(1)), w = tracer.input("w", {f32, {3, 5}}, {}, line(1));
+  const Operand bias = tracer.input("bias", {f32, {5}}, {}, line(1));
+  const Operand sum = call(tracer, "add", {call(tracer, "matmul", {x, w}, 2), bias}, 2);
+  tracer.output("y", call(tracer, "relu", {sum}, 3), line(3));
+  const auto graph = std::make_shared<const Graph>(tracer.finish());
+  RunOptions inputs;
+  for (const auto& [name, shape] : {std::pair<const char*, Shape>{"x", {4, 3}}, {"w", {3, 5}}, {"bias", {5}}}) {
+    Array array(TensorType{f32, shape});
+    for (std::int64_t i = 0; i < array.size(); ++i) array.mutable_data<float>()[i] = static_cast<float>(i % 7) / 4 - 1;
+    inputs.inputs.insert_or_assign(name, array);
+  }
+  const Outcome expected = run_with(inputs, [&](const RunOptions& o) { return run_reference(*graph, o); });
+  const Planned planned = plan_for(graph, Where::accelerator);
+  using enum FakeDriver::Algorithms;
+  for (const FakeDriver::Algorithms offered : {some, none, broken}) {
+    for (const bool fuse : {false, true}) {
+      SCOPED_TRACE("offer " + std::to_string(static_cast<int>(offered)) + (fuse ? ", fused" : ""));
+      FakeDriver driver;
+      driver.offer(offered);
+      {
+        ExecutorSetup setup{{}, cuda::back_end(), 0};
+        setup.back_end.open = driver.opener();
+        setup.fuse = fuse;
+        const std::unique_ptr<Executor> executor = executor_for(planned, setup);
+        ASSERT_TRUE(executor);
+        expect_equal(run_with(inputs, [&](const RunOptions& o) { return executor->run(o); }), expected, false);
+      }
+      EXPECT_EQ(driver.algorithms().empty(), offered != some);
+      EXPECT_THAT(driver.misuses(), ::testing::IsEmpty());
+      EXPECT_EQ(driver.leaks(), "");
+    }
   }
 }
 
