@@ -76,9 +76,76 @@ void lines(const LinesCall<T>& call) {
   fill(to, (call.rows - row) * call.length, call.outside);
 }
 
+/// Of a register of a panel: where each of up to S pieces is read, as if it began with the register, and the elements from which on it is.
+template <class T, int S>
+struct Pieces {
+  std::int64_t from[S];
+  Vector<T> begin[S];
+};
+
+/// Panels of N registers, each put together of S lines of the planes at most: no element is stored twice, and each register at once.
+template <class T, int N, int S>
+void pack_registers(const PanelCall<T>& call) {
+  constexpr std::int64_t w = kWidth<T>;
+  Pieces<T, S> pieces[N];
+  const PanelRun* run = call.runs;
+  for (int n = 0; n < N; ++n) {
+    while (run->to + run->count <= n * w) ++run;
+    for (int s = 0; s < S; ++s) {
+      if (s > 0 && run->to + run->count < (n + 1) * w) ++run;
+      pieces[n].from[s] = run->from + n * w - run->to;
+      pieces[n].begin[s] = Vector<T>{} + static_cast<T>(run->to - n * w);
+    }
+  }
+  const Vector<T> indices = indices_of<T>(std::make_index_sequence<static_cast<std::size_t>(w)>());
+  T* to = call.to;
+  for (std::int64_t line = 0; line < call.lines; ++line, to += call.width) {
+    const T* from = call.from + call.offsets[line];
+#pragma GCC unroll 3
+    for (int n = 0; n < N; ++n) {
+      Vector<T> all = load(from + pieces[n].from[0]);
+#pragma GCC unroll 4
+      for (int s = 1; s < S; ++s) all = indices < pieces[n].begin[s] ? all : load(from + pieces[n].from[s]);
+      store(to + n * w, all);
+    }
+  }
+}
+
+/// The most lines that one register of a panel is of.
+template <class T>
+int most_pieces(const PanelCall<T>& call) {
+  constexpr std::int64_t w = kWidth<T>;
+  int most = 0;
+  for (std::int64_t begin = 0; begin < call.width; begin += w) {
+    int pieces = 0;
+    for (std::int64_t r = 0; r < call.run_count; ++r) {
+      const PanelRun& run = call.runs[r];
+      if (run.to < begin + w && run.to + run.count > begin) ++pieces;
+    }
+    if (pieces > most) most = pieces;
+  }
+  return most;
+}
+
+/// Whether it was done so.
+template <class T, int N>
+bool pack_by_registers(const PanelCall<T>& call) {
+  switch (most_pieces(call)) {
+    case 1: pack_registers<T, N, 1>(call); return true;
+    case 2: pack_registers<T, N, 2>(call); return true;
+    case 3: pack_registers<T, N, 3>(call); return true;
+    default: return false;
+  }
+}
+
 template <class T>
 void pack(const PanelCall<T>& call) {
   constexpr std::int64_t w = kWidth<T>;
+  const PanelRun& end = call.runs[call.run_count - 1];
+  if (!call.exact && end.to + end.count == call.width) {
+    if (call.width == 3 * w && pack_by_registers<T, 3>(call)) return;
+    if (call.width == 2 * w && pack_by_registers<T, 2>(call)) return;
+  }
   T* to = call.to;
   for (std::int64_t line = 0; line < call.lines; ++line, to += call.width) {
     const T* from = call.from + call.offsets[line];

@@ -13,6 +13,8 @@ constexpr std::int64_t kRowBlock = 96, kColumnBlock = 11 * kPanels;             
 constexpr std::int64_t kStripBytes = 2 << 20;                                      ///< of panels that are packed before they are multiplied
 constexpr std::int64_t kEnoughColumns = 8 * kPanels;                               ///< images are taken together until there are as many
 constexpr std::int64_t kLeastPiece = 1 << 18, kMostPiece = 1 << 22, kPieces = 64;  ///< multiplications
+constexpr std::int64_t kStayBytes = 1 << 19;                                       ///< of columns that stay in a core's second cache
+constexpr std::int64_t kAloneBytes = 1 << 18, kLeastAlone = 16;                    ///< of panels that one thread packs for itself; pieces
 constexpr std::int64_t kAfterPiece = 16 << 10;                                     ///< elements
 constexpr std::int64_t kSlideBytes = 16 << 10, kMostSlides = 8;                    ///< planes that stay in the first cache
 constexpr std::int64_t kFewOutputs = 3;                                            ///< of a group, that are not worth panels
@@ -55,6 +57,8 @@ void ConvolutionEngine<T>::cut() {
   images_ = apart_ || !packs_ ? 1 : std::min(batch, ceil_div(kEnoughColumns, outs));
   if (images_ > 1) images_ = ceil_div(batch, ceil_div(batch, images_));  // alike
   const std::int64_t columns = images_ * outs;
+  const std::int64_t panel_bytes = kPanels * depth * static_cast<std::int64_t>(sizeof(T)), panels = columns / kPanels;
+  alone_ = packs_ && !apart_ && panels >= kLeastAlone && panel_bytes <= kAloneBytes;
   const std::int64_t strips = packs_ ? ceil_div(columns * depth * static_cast<std::int64_t>(sizeof(T)), kStripBytes) : 1;
   strip_ = std::max(kPanels, round_up(ceil_div(columns, strips), kPanels));
   const double each = work * static_cast<double>(images_) / kPieces;
@@ -63,6 +67,10 @@ void ConvolutionEngine<T>::cut() {
   row_block_ = std::clamp(round_up(elements / kPanels, product_.rows), product_.rows, kRowBlock);
   row_block_ = round_up(ceil_div(conv_.outputs, ceil_div(conv_.outputs, row_block_)), product_.rows);
   column_block_ = std::min(std::clamp(round_up(elements / row_block_, kPanels), kPanels, kColumnBlock), strip_);
+  if (alone_) {
+    column_block_ = std::clamp<std::int64_t>(std::min(kAloneBytes / panel_bytes, panels / kLeastAlone) * kPanels, kPanels, kColumnBlock);
+    strip_ = column_block_;
+  }
   plane_room_ = planes_.as_it_lies() ? 0 : round_up(images_ * channels + code_.width, 16);
   // The last block takes a rest of one register with it, and the few columns behind.
   panel_room_ = packs_ ? (packed_columns(std::min(columns, strip_), product_.width) + product_.width) * depth + code_.width : 0;
@@ -76,7 +84,7 @@ void ConvolutionEngine<T>::run(Workers& workers, const T* x, const T* weight, co
   const Arrays arrays{x, weight, bias, y, after};
   if (slides_ > 0) return slide(workers, arrays);
   tiles_.reserve(workers.threads(), tile_room_);
-  rooms_.reserve(apart_ ? workers.threads() : 1, plane_room_ + panel_room_ + few_room_);
+  rooms_.reserve(apart_ ? workers.threads() : 1, alone_ ? std::max<std::int64_t>(1, plane_room_) : plane_room_ + panel_room_ + few_room_);
   if (apart_) {
     workers.each(conv_.batch * conv_.groups, [&](std::int64_t piece) {
       const typename Scratch<T>::Part room(rooms_);
@@ -208,6 +216,7 @@ void ConvolutionEngine<T>::multiply(Workers& workers, const Arrays& arrays, cons
     from = room;
   }
   const std::int64_t columns = part.images * conv_.window.outs();
+  if (alone_) return multiply_alone(workers, arrays, part, from, columns);
   for (std::int64_t first = 0; first < columns; first += strip_) {
     Strip strip{first, std::min(strip_, columns - first), 0, from, panels, few};
     strip.few = few_of(strip.columns);
@@ -217,10 +226,32 @@ void ConvolutionEngine<T>::multiply(Workers& workers, const Arrays& arrays, cons
       if (piece == blocks * deep) return pack_few(strip);
       pack(strip, piece % blocks, piece / blocks * kInnerBlock);
     });
+    // Neighbouring pieces, which are one thread's, share the weights where all columns stay in the second cache.
     const std::int64_t down = ceil_div(conv_.outputs, row_block_);
-    workers.each(down * blocks, [&](std::int64_t piece) { tile(arrays, part, strip, piece % down * row_block_, piece / down); });
+    const bool by_rows = strip.columns * depth * static_cast<std::int64_t>(sizeof(T)) <= kStayBytes;
+    workers.each(down * blocks, [&](std::int64_t piece) {
+      const std::int64_t row = by_rows ? piece / blocks : piece % down, block = by_rows ? piece % blocks : piece / down;
+      tile(arrays, part, strip, row * row_block_, block);
+    });
     if (arrays.after.kernel) finish(workers, arrays, part, first, strip.columns + strip.few);
   }
+}
+
+/// Every block of columns is a strip of its own, all of which one thread does: what it packs stays in its core's caches.
+template <class T>
+void ConvolutionEngine<T>::multiply_alone(Workers& workers, const Arrays& arrays, const Part& part, const T* from, std::int64_t columns) {
+  alone_rooms_.reserve(workers.threads(), panel_room_ + few_room_);
+  const std::int64_t few = few_of(columns), blocks = across(columns - few);
+  workers.each(blocks, [&](std::int64_t block) {
+    const typename Scratch<T>::Part room(alone_rooms_);
+    const bool last = block + 1 == blocks;
+    const std::int64_t first = block * column_block_;
+    const Strip strip{first, last ? columns - few - first : column_block_, last ? few : 0, from, room.data(), room.data() + panel_room_};
+    for (std::int64_t inner = 0; inner < conv_.depth(); inner += kInnerBlock) pack(strip, 0, inner);
+    pack_few(strip);
+    for (std::int64_t row = 0; row < conv_.outputs; row += row_block_) tile(arrays, part, strip, row, 0);
+  });
+  if (arrays.after.kernel) finish(workers, arrays, part, 0, columns);
 }
 
 /// How many columns at the end of so many are worked out as dots: a register of its own would be almost empty.

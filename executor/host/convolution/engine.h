@@ -55,6 +55,7 @@ class ConvolutionEngine {
     std::int64_t first = 0, columns = 0, few = 0, rows = 0;
   };
   void multiply(Workers& workers, const Arrays& arrays, const Part& part, T* room);
+  void multiply_alone(Workers& workers, const Arrays& arrays, const Part& part, const T* from, std::int64_t columns);
   void pack(const Strip& strip, std::int64_t block, std::int64_t inner) const;
   void pack_few(const Strip& strip) const;
   void tile(const Arrays& arrays, const Part& part, const Strip& strip, std::int64_t row, std::int64_t block);
@@ -75,10 +76,11 @@ class ConvolutionEngine {
   bool plainly_ = false;               ///< groups that slide are of one channel, with windows of a usual kind
   bool apart_ = false;                 ///< each image of a group is one piece
   bool packs_ = true;                  ///< panels; else the right operand is read as it lies
+  bool alone_ = false;                 ///< each thread packs panels for itself; else all do for all
   std::int64_t images_ = 1;            ///< at once
   std::int64_t row_block_ = 1, column_block_ = 1, strip_ = 1;
   std::int64_t plane_room_ = 0, panel_room_ = 0, few_room_ = 0, tile_room_ = 0, slide_room_ = 0;
-  Scratch<T> tiles_, rooms_;
+  Scratch<T> tiles_, rooms_, alone_rooms_;
 };
 
 extern template class ConvolutionEngine<float>;

@@ -127,6 +127,9 @@ __attribute__((noinline)) void column_of_tiles(const BlockCall<T>& call, const T
   for (; i + kRows <= call.rows; i += kRows, a += a_panel) {
     for (int r = 0; r < kRows; ++r) {
       for (std::int64_t n = 0; n < N; ++n) __builtin_prefetch(c + (i + r) * call.c.row + n * w, 1);
+      if (a_inner > 1) continue;
+      __builtin_prefetch(a + a_panel + r * a_row);  // of the next rows only where they begin: the processor goes on by itself
+      __builtin_prefetch(a + a_panel + r * a_row + w);
     }
     tile<T, kRows, N>(call.inner, a, a_row, a_inner, b, b_inner, c + i * call.c.row, call.c.row, columns, call.add, bias());
   }

@@ -71,6 +71,12 @@ std::vector<OpSample> layers() {
   }
   all.push_back(convolution({1, 600, 7, 7}, {33, 600, 1, 1}, {}));  // some of the inner axis at a time
   all.push_back(convolution({2, 90, 7, 7}, {33, 90, 3, 3}, {{"pads", Integers{1}}}));
+  // Columns that each thread packs for itself: with a rest of few and of many, of several images, and more of the inner axis than at a
+  // time.
+  all.push_back(convolution({1, 24, 31, 33}, {105, 24, 3, 3}, {{"pads", Integers{1}}, {"dilations", Integers{2}}}));
+  all.push_back(convolution({1, 36, 35, 35}, {24, 36, 1, 1}, {}));
+  all.push_back(convolution({4, 7, 63, 17}, {20, 7, 5, 5}, {{"pads", Integers{2}}, {"strides", Integers{2}}}));
+  all.push_back(convolution({1, 60, 30, 28}, {12, 60, 3, 3}, {{"pads", Integers{1}}}));
   return all;
 }
 
