@@ -9,10 +9,10 @@ Lines lines_along(const TensorType& type, int axis) {
   return lines;
 }
 
-void declare_team(KernelText& kernel, const Lines& lines, const LineTeam& team) {
+void declare_team(KernelText& kernel, const Lines& lines, const LineTeam& team, std::int64_t numbers_a_thread) {
   const std::string along = std::to_string(team.along), across = std::to_string(team.across);
   const auto [place, of] = team.along_first ? std::pair(" % " + along, " / " + along) : std::pair(" / " + across, " % " + across);
-  kernel << "  __shared__ u64 room[" << std::to_string(kLineBlock) << "];\n";
+  kernel << "  __shared__ u64 room[" << std::to_string(kLineBlock * numbers_a_thread) << "];\n";
   kernel << "  const int place = (int)threadIdx.x" << place << ";\n  const Index line = (Index)blockIdx.x * " << across
          << " + (int)threadIdx.x" << of << ";\n  const bool there = line < " << kernel.index(lines.count()) << ";\n";
   const std::string front = kernel.quotient("line", lines.behind);

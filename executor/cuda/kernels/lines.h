@@ -20,7 +20,7 @@ struct LineTeam {
 };
 
 /// Declares `place` (of the thread along its line), `line` (its number), `there` (whether there is such a line), `base` (where it begins),
-/// and the `room` that device/lines.cuh asks for; sets grid and block.
-void declare_team(KernelText& kernel, const Lines& lines, const LineTeam& team);
+/// and the `room` that device/lines.cuh asks for (eight bytes for each of a thread's numbers); sets grid and block.
+void declare_team(KernelText& kernel, const Lines& lines, const LineTeam& team, std::int64_t numbers_a_thread = 1);
 
 }  // namespace cleave::runtime::cuda

@@ -1,5 +1,9 @@
-// softmax and log_softmax along any axis. A line is read once, and kept in registers, where it is not too long for its team; sums are taken
-// in f64.
+// softmax and log_softmax along any axis (device/softmax.cuh). A line that its team of threads can hold is read once; teams of lines that
+// are not long are lanes of one warp. Longer lines are read twice.
+//
+// Packs are of 16 bytes where the axis is the last one, of one element elsewhere. A pass over long lines has 8 packs of f32 a thread in
+// flight (4 of other types, which take more registers), a held line as many at most: with blocks of 256 threads, of which two and more fit
+// on a multiprocessor, 32 KiB there.
 #include <algorithm>
 #include <bit>
 
@@ -10,25 +14,16 @@
 namespace cleave::runtime::cuda {
 namespace {
 
-constexpr std::int64_t kMostHeld = 32;  ///< elements in the registers of one thread
-constexpr std::int64_t kElementsAThread = 4;
-constexpr std::int64_t kFewestAlong = 8;
+constexpr std::int64_t kPackBytes = 16;
+constexpr std::int64_t kPacksAThread = 4;  ///< wanted
+constexpr std::int64_t kMostHeld = 128;    ///< bytes in the registers of one thread, as numbers that are computed on
+constexpr std::int64_t kFewestAlong = 8;   ///< neighbours that read 128 bytes together
 
 std::int64_t up_to_power(std::int64_t n) {
   return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(n, 1))));
 }
-
-/// Neighbouring threads read neighbouring elements: along the line, or across lines where these lie side by side.
-LineTeam team_for(const Lines& lines) {
-  LineTeam team;
-  team.along_first = lines.behind == 1;
-  if (team.along_first) {
-    team.along = std::clamp(up_to_power((lines.length + kElementsAThread - 1) / kElementsAThread), kFewestAlong, kLineBlock);
-  } else {
-    team.along = std::min(kLineBlock / std::min<std::int64_t>(32, up_to_power(lines.behind)), up_to_power(lines.length));
-  }
-  team.across = kLineBlock / team.along;
-  return team;
+std::int64_t divide_up(std::int64_t n, std::int64_t d) {
+  return (n + d - 1) / d;
 }
 
 class Writer {
@@ -37,57 +32,58 @@ class Writer {
       : request_(request),
         lines_(lines_along(request.input_types[0],
                            *ops::find_axis(request.attributes->get_or<std::int64_t>("axis", -1), request.input_types[0].rank()))),
-        team_(team_for(lines_)),
-        held_((lines_.length + team_.along - 1) / team_.along),
         logarithm_(logarithm),
-        kernel_("softmax", needs_wide_indices(request, architecture)) {}
+        kernel_("softmax", needs_wide_indices(request, architecture)) {
+    const std::int64_t element = size_of(request.input_types[0].dtype);
+    lanes_ = lines_.behind == 1 ? kPackBytes / element : 1;
+    whole_ = lines_.length % lanes_ == 0;
+    most_packs_ = kMostHeld / std::max<std::int64_t>(element, 4) / lanes_;
+    // A line that begins inside of a pack may take one more than its length says.
+    all_packs_ = whole_ ? lines_.length / lanes_ : divide_up(lines_.length + lanes_ - 1, lanes_);
+    passing_packs_ = lanes_ == 1 ? 16 : element == 4 ? 8 : 4;
+    find_team();
+  }
 
   KernelSource write() {
     if (lines_.count() * lines_.length == 0) return {};
-    const bool keeps = held_ <= kMostHeld;
-    kernel_ << "  typedef Compute<" << name_of(request_.input_types[0].dtype) << "> V;\n";
-    declare_team(kernel_, lines_, team_);
-    at_ = "base + i" + (lines_.behind > 1 ? " * " + kernel_.index(lines_.behind) : "");
-    length_ = kernel_.index(lines_.length);
-    const std::string element = "load(x0[" + at_ + "])", v = keeps ? "held[k]" : element;
-    kernel_ << "  const V lowest = (V)-__longlong_as_double(0x7ff0000000000000LL);\n  V largest = lowest;\n  f64 sum = 0;\n";
-    if (keeps) kernel_ << "  V held[" << std::to_string(held_) << "];\n";
-    loop(keeps, (keeps ? "held[k] = " + element + "; " : "") + "if (largest < " + v + ") largest = " + v + ";");
-    merge("largest", "Larger");
-    if (!logarithm_ && keeps) loop(keeps, "held[k] = exp(held[k] - largest); sum += held[k];");
-    if (logarithm_ || !keeps) loop(keeps, "sum += exp(" + v + " - largest);");
-    merge("sum", "Sum");
-    const std::string power = keeps ? "held[k]" : "exp(" + element + " - largest)";
-    kernel_ << (logarithm_ ? "  sum = log(sum);\n" : "  const V scale = (V)(1 / sum);\n");
-    loop(keeps, "y0[" + at_ + "] = store<" + name_of(request_.result_types[0].dtype) + ">(" +
-                    (logarithm_ ? "(V)((f64)" + v + " - (f64)largest - sum)" : power + " * scale") + ");");
-    return assemble(request_, kernel_, device_text("lines"));
+    const std::int64_t packs = divide_up(all_packs_, team_.along);
+    const bool held = packs <= most_packs_;
+    declare_team(kernel_, lines_, team_, 2);
+    const auto number = [](std::int64_t n) { return std::to_string(n); };
+    const std::string length = kernel_.index(lines_.length), step = kernel_.index(lines_.behind);
+    kernel_ << "  const Index first = " << (whole_ ? "0" : "base % " + number(lanes_)) << ", end = there ? first + " << length << " : 0;\n"
+            << (held ? "  softmax_held<" : "  softmax_passing<") << number(lanes_) << (whole_ ? ", true, " : ", false, ")
+            << number(held ? packs : passing_packs_) << ", " << number(team_.along) << ", " << number(team_.along_first ? 1 : team_.across)
+            << (logarithm_ ? ", true" : ", false") << ">(x0 + (base - first), y0 + (base - first), first, end, " << step
+            << ", place, room);\n";
+    return assemble(request_, kernel_, std::string(device_text("lines")) + std::string(device_text("softmax")));
   }
 
  private:
-  /// Does `what` for each of the thread's elements `i`, the `k`th of them if they are kept.
-  void loop(bool keeps, const std::string& what) {
-    const std::string along = std::to_string(team_.along);
-    if (keeps) {
-      kernel_ << "#pragma unroll\n  for (int k = 0; k < " << std::to_string(held_) << "; ++k) {\n    const Index i = place + k * " << along
-              << ";\n    if (there && i < " << length_ << ") { " << what << " }\n  }\n";
+  /// Neighbouring threads read neighbouring elements: along the line, or across lines where these lie side by side.
+  void find_team() {
+    team_.along_first = lines_.behind == 1;
+    if (!team_.along_first) {
+      team_.along = std::min(kLineBlock / std::min<std::int64_t>(32, up_to_power(lines_.behind)), up_to_power(lines_.length));
+    } else if (all_packs_ <= 32 * most_packs_) {  // some lanes of a warp
+      team_.along =
+          std::clamp<std::int64_t>(up_to_power(divide_up(all_packs_, kPacksAThread)), std::min(kFewestAlong, up_to_power(all_packs_)), 32);
     } else {
-      kernel_ << "  if (there)\n    for (Index i = place; i < " << length_ << "; i += " << along << ") { " << what << " }\n";
+      team_.along = std::min(up_to_power(divide_up(all_packs_, kPacksAThread)), kLineBlock);
     }
-  }
-  void merge(const std::string& value, const std::string& op) {
-    if (team_.along == 1) return;
-    kernel_ << "  " << value << " = merge_all<" << op << ", " << std::to_string(team_.along) << ", "
-            << std::to_string(team_.along_first ? 1 : team_.across) << ">(" << value << ", place, room);\n";
+    team_.across = kLineBlock / team_.along;
   }
 
   const KernelRequest& request_;
   const Lines lines_;
-  const LineTeam team_;
-  const std::int64_t held_;  ///< elements of one thread
   const bool logarithm_;
+  std::int64_t lanes_ = 1;          ///< elements of a pack
+  bool whole_ = true;               ///< every line begins and ends with a pack
+  std::int64_t all_packs_ = 1;      ///< of a line
+  std::int64_t most_packs_ = 1;     ///< that a thread holds
+  std::int64_t passing_packs_ = 1;  ///< of a thread, of a line that is not held
+  LineTeam team_;
   KernelText kernel_;
-  std::string at_, length_;
 };
 
 template <bool logarithm>

@@ -289,16 +289,38 @@ TEST(CudaKernels, CreateTensorsOfAllSizes) {
   EXPECT_GT(kernels.check(), 30U);
 }
 
+/// Lines that rise all their way, that begin with many infinities, that have only these, one NaN, or one element far above the others.
+Array hard_lines(std::int64_t length) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  Array x(TensorType{DType::f32, {7, length}});
+  const auto at = [&](std::int64_t line, std::int64_t i) -> float& { return x.mutable_data<float>()[line * length + i]; };
+  for (std::int64_t i = 0; i < length; ++i) {
+    at(0, i) = static_cast<float>(i) * 0.01F;
+    at(1, i) = i + 5 < length ? -infinity : 2;
+    at(2, i) = -infinity;
+    at(3, i) = i == length / 2 ? std::numeric_limits<float>::quiet_NaN() : 1;
+    at(4, i) = i == 3 ? 25.0F : -static_cast<float>(i % 5);
+    at(5, i) = i == length - 1 ? infinity : 0;
+    at(6, i) = i < length / 2 ? 1.0F : -infinity;
+  }
+  return x;
+}
+
 TEST(CudaKernels, SoftmaxOfShortAndLongLines) {
   CLEAVE_NEEDS_EMULATOR;
   Kernels kernels({9, 0, 132});
   constexpr float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
   for (const char* op : {"softmax", "log_softmax"}) {
-    for (const DType dtype : {DType::f32, DType::f64, DType::bf16}) {
-      for (const std::int64_t length : {1, 7, 33, 300, 2000, 9000}) kernels.add(sample(op, {numbers(dtype, {3, length})}));
+    for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::f64}) {
+      for (const std::int64_t length : {1, 2, 3, 31, 32, 33, 127, 128, 129, 1023, 1024, 1025, 4096, 9000, 9001})
+        kernels.add(sample(op, {numbers(dtype, {3, length})}));
       for (const Shape& shape : {Shape{2, 1, 3}, Shape{2, 9, 40}, Shape{3, 300, 2}, Shape{1, 4500, 2}})
         kernels.add(sample(op, {numbers(dtype, shape)}, {{"axis", std::int64_t{1}}}));
     }
+    for (const DType dtype : {DType::f32, DType::bf16}) kernels.add(sample(op, {numbers(dtype, {2, 50257})}));
+    kernels.add(sample(op, {numbers(DType::f32, {1, 100001})}));
+    kernels.add(sample(op, {hard_lines(1025)}));
+    kernels.add(sample(op, {hard_lines(9001)}));
     kernels.add(sample(op, {Array::of<float>({5, 2}, {1, nan, infinity, 1, -infinity, -infinity, -infinity, 0, 1000, -1000})}));
   }
   EXPECT_GT(kernels.check(), 50U);

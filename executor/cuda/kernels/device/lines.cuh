@@ -20,9 +20,18 @@ struct Product {
 /// What `Op` makes of the values of the whole team, in each of its threads.
 template <class Op, int along, int apart, class T>
 inline T merge_all(T value, int place, u64* room) {
-  if (apart == 1 && along <= 32) {
+  if (apart == 1) {
 #pragma unroll
-    for (int far = along / 2; far > 0; far /= 2) value = Op::merge(value, __shfl_xor_sync(0xffffffffu, value, far, along > 32 ? 32 : along));
+    for (int far = (along < 32 ? along : 32) / 2; far > 0; far /= 2) value = Op::merge(value, __shfl_xor_sync(0xffffffffu, value, far, 32));
+    if (along <= 32) return value;
+    T* const warps = (T*)room;  // then the warps, which meet once
+    if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = value;
+    __syncthreads();
+    const int first = ((int)threadIdx.x - place) / 32;
+    value = warps[first];
+#pragma unroll
+    for (int w = 1; w < along / 32; ++w) value = Op::merge(value, warps[first + w]);
+    __syncthreads();
     return value;
   }
   T* const shared = (T*)room;

@@ -1,0 +1,183 @@
+// Softmax of one line by its team: `along` threads, `apart` threads from each other, each with `packs` packs of `lanes` neighbours in flight
+// (lanes 1: elements that lie `step` from each other). Elements `first` to `end` are the line's; what a pack has beside them counts as minus
+// infinity, which adds nothing. Sums are taken in f64: log_softmax of a line with one large element is the logarithm of almost one.
+
+template <class V>
+inline V no_element() {
+  return (V)-__longlong_as_double(0x7ff0000000000000LL);
+}
+/// What powers are taken from: minus infinity, while there is nothing larger, would make NaN of elements that may turn out to be zero.
+template <class V>
+inline V power_from(V largest) {
+  return largest == no_element<V>() ? (V)0 : largest;
+}
+/// A sum of powers from `from`, as one from `to`.
+template <class V>
+inline f64 rescale(f64 sum, V from, V to) {
+  return from == to ? sum : sum * (f64)exp(from - to);
+}
+
+/// As write_pack, whose access the compiler splits where another way writes single elements of the same pack.
+template <class T, int lanes>
+inline void write_at_once(T* elements, const Pack<T, lanes>& pack) {
+#if defined(__CUDA_ARCH__)
+  if (sizeof(pack) == 16) {
+    const uint4 words = *(const uint4*)&pack;
+    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(elements), "r"(words.x), "r"(words.y), "r"(words.z), "r"(words.w) : "memory");
+    return;
+  }
+#endif
+  write_pack(elements, pack);
+}
+
+/// `whole`: packs are in the line or out of it.
+template <int lanes, bool whole, class T, class Index>
+inline Pack<T, lanes> read_part(const T* line, Index at, Index first, Index end, Index step) {
+  if (at >= first && at + lanes <= end) return read_pack<lanes>(line + (lanes == 1 ? at * step : at));
+  Pack<T, lanes> part;
+#pragma unroll
+  for (int l = 0; l < lanes; ++l) {
+    part.lane[l] = store<T>(no_element<Compute<T>>());
+    if (!whole && at + l >= first && at + l < end) part.lane[l] = line[at + l];
+  }
+  return part;
+}
+template <int lanes, bool whole, class T, class Index>
+inline void write_part(T* line, Index at, Index first, Index end, Index step, const Pack<T, lanes>& part) {
+  if (at >= first && at + lanes <= end) {
+    write_at_once(line + (lanes == 1 ? at * step : at), part);
+  } else if (!whole) {
+#pragma unroll
+    for (int l = 0; l < lanes; ++l)
+      if (at + l >= first && at + l < end) line[at + l] = part.lane[l];
+  }
+}
+
+/// Several packs, `apart` elements from each other, none of which waits for another where all of them are in the line.
+template <int lanes, bool whole, int packs, class T, class Index>
+inline void read_parts(const T* line, Index at, Index apart, Index first, Index end, Index step, Pack<T, lanes>* parts) {
+  if (at >= first && at + (packs - 1) * apart + lanes <= end) {
+#pragma unroll
+    for (int k = 0; k < packs; ++k) parts[k] = read_pack<lanes>(line + (lanes == 1 ? (at + k * apart) * step : at + k * apart));
+  } else {
+#pragma unroll
+    for (int k = 0; k < packs; ++k) parts[k] = read_part<lanes, whole>(line, at + k * apart, first, end, step);
+  }
+}
+template <int lanes, bool whole, int packs, class T, class Index>
+inline void write_parts(T* line, Index at, Index apart, Index first, Index end, Index step, const Pack<T, lanes>* parts) {
+  if (at >= first && at + (packs - 1) * apart + lanes <= end) {
+#pragma unroll
+    for (int k = 0; k < packs; ++k) write_at_once(line + (lanes == 1 ? (at + k * apart) * step : at + k * apart), parts[k]);
+  } else {
+#pragma unroll
+    for (int k = 0; k < packs; ++k) write_part<lanes, whole>(line, at + k * apart, first, end, step, parts[k]);
+  }
+}
+
+/// What the team's threads in one warp found, merged through it; then the warps, which meet once.
+template <class Op, int along, int apart, class V>
+inline V merge_in_warp(V value) {
+#pragma unroll
+  for (int far = apart; far < 32 && far < along * apart; far *= 2) value = Op::merge(value, __shfl_xor_sync(0xffffffffu, value, far, 32));
+  return value;
+}
+template <int along, int apart, class V>
+inline void merge_warps(V& largest, f64& sum, int place, u64* room) {
+  if (along * apart <= 32 || along == 1) return;
+  const int slots = apart < 32 ? apart : 32, count = apart <= 32 ? along * apart / 32 : along, step = apart <= 32 ? slots : apart;
+  const int lane = (int)threadIdx.x % 32, begin = (int)threadIdx.x - place * apart;
+  const int front = apart <= 32 ? begin / 32 * slots + begin % slots : begin;
+  f64* const sums = (f64*)room;
+  V* const peaks = (V*)(room + (int)blockDim.x);
+  if (lane < slots) {
+    sums[(int)threadIdx.x / 32 * slots + lane] = sum;
+    peaks[(int)threadIdx.x / 32 * slots + lane] = largest;
+  }
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < count; ++k) largest = Larger::merge(largest, peaks[front + k * step]);
+  sum = 0;
+#pragma unroll
+  for (int k = 0; k < count; ++k) sum += rescale(sums[front + k * step], peaks[front + k * step], largest);
+}
+
+/// A line in the registers of its team: read once.
+template <int lanes, bool whole, int packs, int along, int apart, bool logarithm, class T, class Index>
+inline void softmax_held(const T* x, T* y, Index first, Index end, Index step, int place, u64* room) {
+  typedef Compute<T> V;
+  const Index begin = place * lanes, apart_packs = along * lanes;
+  Pack<T, lanes> parts[packs];
+#pragma unroll
+  for (int k = 0; k < packs; ++k) parts[k] = read_part<lanes, whole>(x, begin + k * apart_packs, first, end, step);
+  V values[packs * lanes], own = no_element<V>();
+#pragma unroll
+  for (int k = 0; k < packs * lanes; ++k) {
+    values[k] = load(parts[k / lanes].lane[k % lanes]);
+    if (own < values[k]) own = values[k];
+  }
+  own = merge_in_warp<Larger, along, apart>(own);
+  const V from = power_from(own);
+  f64 sum = 0;
+#pragma unroll
+  for (int k = 0; k < packs * lanes; ++k) {
+    const V power = exp(values[k] - from);
+    sum += power;
+    if (!logarithm) values[k] = power;
+  }
+  sum = merge_in_warp<Sum, along, apart>(sum);
+  V largest = own;
+  merge_warps<along, apart>(largest, sum, place, room);
+  const V scale = logarithm ? (V)0 : (V)rescale(1 / sum, own, largest);
+  if (logarithm) sum = log(sum);
+#pragma unroll
+  for (int k = 0; k < packs; ++k) {
+#pragma unroll
+    for (int l = 0; l < lanes; ++l) {
+      const V value = values[k * lanes + l];
+      parts[k].lane[l] = store<T>(logarithm ? (V)((f64)value - (f64)largest - sum) : value * scale);
+    }
+    write_part<lanes, whole>(y, begin + k * apart_packs, first, end, step, parts[k]);
+  }
+}
+
+/// A longer line: one pass with a running maximum and a sum that is rescaled where it grows (Milakov & Gimelshein 2018), and one that writes.
+template <int lanes, bool whole, int packs, int along, int apart, bool logarithm, class T, class Index>
+inline void softmax_passing(const T* x, T* y, Index first, Index end, Index step, int place, u64* room) {
+  typedef Compute<T> V;
+  const Index begin = place * lanes, apart_packs = along * lanes;
+  Pack<T, lanes> parts[packs];
+  V own = no_element<V>();
+  f64 sum = 0;
+  for (Index at = begin; at < end; at += packs * apart_packs) {
+    read_parts<lanes, whole, packs>(x, at, apart_packs, first, end, step, parts);
+    V peak = own;
+#pragma unroll
+    for (int k = 0; k < packs * lanes; ++k) {
+      const V value = load(parts[k / lanes].lane[k % lanes]);
+      if (peak < value) peak = value;
+    }
+    sum = rescale(sum, (f64)own, (f64)peak);  // in f64: a line may rise all its way
+    own = peak;
+    const V from = power_from(own);
+#pragma unroll
+    for (int k = 0; k < packs * lanes; ++k) sum += exp(load(parts[k / lanes].lane[k % lanes]) - from);
+  }
+  V largest = merge_in_warp<Larger, along, apart>(own);
+  sum = merge_in_warp<Sum, along, apart>(rescale(sum, own, largest));
+  merge_warps<along, apart>(largest, sum, place, room);
+  const V scale = logarithm ? (V)0 : (V)(1 / sum);
+  if (logarithm) sum = log(sum);
+  for (Index at = begin; at < end; at += packs * apart_packs) {
+    read_parts<lanes, whole, packs>(x, at, apart_packs, first, end, step, parts);
+#pragma unroll
+    for (int k = 0; k < packs; ++k) {
+#pragma unroll
+      for (int l = 0; l < lanes; ++l) {
+        const V value = load(parts[k].lane[l]);
+        parts[k].lane[l] = store<T>(logarithm ? (V)((f64)value - (f64)largest - sum) : exp(value - largest) * scale);
+      }
+    }
+    write_parts<lanes, whole, packs>(y, at, apart_packs, first, end, step, parts);
+  }
+}
