@@ -500,7 +500,9 @@ void FakeCalls::fill_memory(cuda::DriverApi& t) {
   };
   t.cuMemFreeHost = [](void* memory) {
     return give_back("cuMemFreeHost", [&](D& d) {
-      if (d.host_memory_.erase(static_cast<const std::byte*>(memory)) == 0) d.misuse("page-locked memory freed twice");
+      auto freed = d.host_memory_.extract(static_cast<const std::byte*>(memory));
+      if (!freed) d.misuse("page-locked memory freed twice");
+      if (freed && d.keeps_page_locked_) d.kept_.push_back(std::move(freed.mapped()));
       return CUDA_SUCCESS;
     });
   };

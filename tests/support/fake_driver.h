@@ -76,6 +76,8 @@ class FakeDriver {
   void teach(const std::string& text, const std::string& entry, std::size_t parameters, Act act);
   /// From now on copies may have memory on the host that is not page-locked, as the driver allows and the executor does not want.
   void allow_pageable() { pageable_ = true; }
+  /// Page-locked memory stays readable until the end of the fake though it is given back: for kernels that run on after that.
+  void keep_page_locked() { keeps_page_locked_ = true; }
   /// For BackEnd::open.
   std::function<Result<std::unique_ptr<Device>>(int, const ExecutorOptions&)> opener(
       cuda::CudaOptions options = {}, std::shared_ptr<const cuda::Libraries> libraries = nullptr);
@@ -234,6 +236,8 @@ class FakeDriver {
   double clock_ = 0;
   std::map<CUdeviceptr, std::vector<std::byte>> device_memory_;
   std::map<const std::byte*, std::vector<std::byte>> host_memory_;
+  bool keeps_page_locked_ = false;
+  std::vector<std::vector<std::byte>> kept_;
   std::vector<Request> requests_;
   std::map<std::pair<std::string, std::string>, std::vector<Meaning>> meanings_;
   std::map<std::pair<std::string, std::string>, Taught> taught_;

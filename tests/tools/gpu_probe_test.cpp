@@ -24,6 +24,7 @@ class ProbedDriver {
  public:
   explicit ProbedDriver(bool answers = true) {
     driver.allow_pageable();
+    driver.keep_page_locked();  // of a probe that fails the answering thread still looks at it
     const auto nothing = [](const std::vector<std::uint64_t>&) {};
     driver.teach(probe::kernels_text(), "nothing", 0, nothing);
     driver.teach(probe::kernels_text(), "fill", 5, nothing);
