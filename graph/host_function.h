@@ -25,10 +25,12 @@ struct HostFunction {
   std::optional<double> seconds;  ///< declared cost of one call
   /// Seconds that one call may take. An asynchronous call is ended there; what keeps its thread is not, and found out once it is back.
   std::optional<double> deadline;
+  /// `call` keeps no Array of its results, so that these may lie in memory that goes on to other values once it has returned.
+  bool fills_in_place = false;
   std::string library, symbol;  ///< of a shared library (absolute or as resolved from the model file); empty: C++ callable
 
-  /// Fills the results (allocated by the caller, of the types `returns`). What it waits for, it waits for within the limits. Null until
-  /// bound.
+  /// Fills the results (zero-filled memory of the caller, of the types `returns`). What it waits for, it waits for within the limits. Null
+  /// until bound.
   std::function<Status(std::span<const Array> inputs, std::span<Array> results, const CallLimits& limits)> call;
 };
 

@@ -75,7 +75,8 @@ Result<std::shared_ptr<Context>> Context::open(const DriverApi& api, int ordinal
   Status status = context->check("cuDevicePrimaryCtxRetain", api.cuDevicePrimaryCtxRetain(&primary, context->device_));
   if (!status) return status.error();
   context->context_ = primary;
-  if (status = context->enter(); !status) return status.error();
+  const Visit visit(*context);
+  if (!visit.status()) return visit.status().error();
   // An earlier loss shows in any call on the context that is shared by all of the process.
   std::size_t free = 0, total = 0;
   const CUresult healthy = api.cuMemGetInfo(&free, &total);
@@ -87,11 +88,22 @@ Result<std::shared_ptr<Context>> Context::open(const DriverApi& api, int ordinal
   return context;
 }
 
+Context::Visit::Visit(const Context& context) : api_(context.api()) {
+  CUcontext current = nullptr;  // where the driver does not say, it may be any
+  if (api_.cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == context.handle()) return;
+  status_ = context.check("cuCtxPushCurrent", api_.cuCtxPushCurrent(context.handle()));
+  pushed_ = status_.ok();
+}
+
+Context::Visit::~Visit() {
+  CUcontext ours = nullptr;
+  if (pushed_) api_.cuCtxPopCurrent(&ours);
+}
+
 Result<std::shared_ptr<Context>> Contexts::open(int ordinal) {
   const std::lock_guard lock(mutex_);
   if (const auto known = open_.find(ordinal); known != open_.end()) {
     if (known->second->lost()) return lost_earlier(ordinal);
-    if (Status status = known->second->enter(); !status) return status.error();
     return known->second;
   }
   Result<std::shared_ptr<Context>> context = Context::open(api_, ordinal);
@@ -102,7 +114,8 @@ Result<std::shared_ptr<Context>> Contexts::open(int ordinal) {
 Status Context::read_architecture() {
   const std::pair<CUdevice_attribute, int*> facts[] = {{CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &architecture_.major},
                                                        {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, &architecture_.minor},
-                                                       {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &architecture_.multiprocessors}};
+                                                       {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &architecture_.multiprocessors},
+                                                       {CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS, &waits_for_words_}};
   for (const auto& [attribute, value] : facts) {
     Status status = check("cuDeviceGetAttribute", api_.cuDeviceGetAttribute(value, attribute, device_));
     if (!status) return status;

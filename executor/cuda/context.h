@@ -21,8 +21,11 @@ class Context {
 
   [[nodiscard]] const DriverApi& api() const { return api_; }
   [[nodiscard]] CUcontext handle() const { return context_; }
-  /// Makes this the context of the calling thread: before any other call of the driver on it.
+  /// Makes this the context of the calling thread for good: before any other call of the driver on it. For threads of our own; on
+  /// others it is visited.
   [[nodiscard]] Status enter() const { return check("cuCtxSetCurrent", api_.cuCtxSetCurrent(context_)); }
+  /// While it lives, this is the context of the calling thread, which may be the caller's: then what was current there is so again.
+  class Visit;
   /// Success, or what went wrong in `call` as an Error (machine). From any thread.
   [[nodiscard]] Status check(const char* call, CUresult result) const;
 
@@ -34,6 +37,8 @@ class Context {
     lost_.store(true, std::memory_order_release);
   }
   [[nodiscard]] const Architecture& architecture() const { return architecture_; }
+  /// Whether a stream may wait for a 64-bit word in page-locked memory.
+  [[nodiscard]] bool waits_for_words() const { return waits_for_words_ != 0; }
   /// The GPU and its driver, in words: what a choice made on one machine holds good for.
   [[nodiscard]] const std::string& description() const { return description_; }
 
@@ -46,9 +51,25 @@ class Context {
   CUdevice device_ = 0;
   CUcontext context_ = nullptr;
   Architecture architecture_;
+  int waits_for_words_ = 0;
   std::string description_;
   mutable std::atomic<bool> lost_ = false;
   std::atomic<bool> stuck_ = false;
+};
+
+class Context::Visit {
+ public:
+  explicit Visit(const Context& context);
+  Visit(const Visit&) = delete;
+  Visit& operator=(const Visit&) = delete;
+  ~Visit();
+  /// Whether the driver may be called.
+  [[nodiscard]] const Status& status() const { return status_; }
+
+ private:
+  const DriverApi& api_;
+  Status status_;
+  bool pushed_ = false;
 };
 
 /// The GPUs of a process: each one's context is opened when it is first wanted and kept. To make a context takes tenths of a second, and

@@ -9,7 +9,6 @@
 namespace cleave::runtime::cuda {
 namespace {
 
-constexpr std::int64_t kMatmulWorkspace = 32 << 20;  ///< what cuBLASLt may want; 32 MiB is its advice on Hopper
 constexpr unsigned kSharedWithoutAsking = 48 << 10;
 
 std::size_t size(std::int64_t bytes) {
@@ -34,6 +33,8 @@ Status CudaDevice::open_parts() {
       api_.contexts ? api_.contexts->open(options_.ordinal) : Context::open(api_.driver, options_.ordinal);
   if (!context) return context.error();
   context_ = *std::move(context);
+  const Context::Visit visit(*context_);
+  if (!visit.status()) return visit.status();
   Result<Compiler> compiler = Compiler::open(api_.compiler, context_->architecture(), options_.cache_folder);
   if (!compiler) return compiler.error();
   compiler_ = *std::move(compiler);
@@ -53,14 +54,15 @@ Status CudaDevice::open_parts() {
 CudaDevice::~CudaDevice() {
   if (!context_) return;
   // If this fails, so do the calls that free, and there is nothing to be done.
-  (void)context_->enter();
+  ending_.emplace(*context_);
   if (streams_) streams_->end();
   if (context_->stuck()) return;
   if (matmuls_.handle) api_.blas.cublasLtDestroy(matmuls_.handle);
 }
 
 Status CudaDevice::allocate(std::int64_t bytes) {
-  if (Status status = context_->enter(); !status) return status;
+  const Context::Visit visit(*context_);
+  if (!visit.status()) return visit.status();
   Result<DeviceMemory> memory = make_device_memory(*context_, std::max<std::int64_t>(bytes, Arena::kAlignment));
   if (!memory)
     return Error{
@@ -70,12 +72,14 @@ Status CudaDevice::allocate(std::int64_t bytes) {
 }
 
 Result<std::byte*> CudaDevice::allocate_staging(std::int64_t bytes) {
-  if (Status status = context_->enter(); !status) return status.error();
+  const Context::Visit visit(*context_);
+  if (!visit.status()) return visit.status().error();
   return staging_->take(bytes);
 }
 
 Result<KernelId> CudaDevice::prepare(KernelRequest request) {
-  if (Status status = context_->enter(); !status) return status.error();
+  const Context::Visit visit(*context_);
+  if (!visit.status()) return visit.status().error();
   Result<PreparedKernel> kernel = prepare_any(request);
   if (!kernel) return kernel.error();
   for (const std::vector<Range>* ranges : {&request.inputs, &request.results})
@@ -135,6 +139,7 @@ Result<CudaDevice::PreparedKernel> CudaDevice::prepare_source(const KernelReques
     Result<CUfunction> entry = function(source.text, shape);
     if (!entry) return entry.error();
     Launch launch{*entry, shape, operands, scratch, ticket};
+    if (Status status = fit_grid(launch); !status) return status.error();
     for (const std::int64_t constant : shape.constants) launch.values.push_back(static_cast<std::uint64_t>(constant));
     kernel.launches.push_back(std::move(launch));
   }
@@ -160,102 +165,26 @@ Result<CUfunction> CudaDevice::function(const std::string& text, const KernelLau
   return entry;
 }
 
-Status CudaDevice::open_matmuls() {
-  if (matmuls_.handle) return {};
-  matmuls_ = {
-      &api_.blas, nullptr, options_.precision, kMatmulWorkspace, FileCache(options_.cache_folder, ".matmul"), context_->description()};
-  return check(api_.blas, "cublasLtCreate", api_.blas.cublasLtCreate(&matmuls_.handle));
-}
-
-Result<CudaDevice::PreparedKernel> CudaDevice::prepare_matmul(const KernelRequest& request) {
-  if (Status status = open_matmuls(); !status) return status.error();
-  const std::optional<MatmulRequest> product = find_matmul(request);
-  CLEAVE_CHECK(product, "no matrix product");
-  PreparedKernel kernel;
-  const auto input = [&](std::size_t which) { return at(request.inputs[which].offset); };
-  kernel.addresses = {input(product->a), input(product->b), at(request.results[0].offset), 0};
-  if (has_bias(product->epilogue)) kernel.addresses.bias = input(product->bias);
-  Result<MatmulTrial> trial = matmul_trial(request, *product);
-  if (!trial) return trial.error();
-  Result<std::unique_ptr<Matmul>> matmul = Matmul::prepare(matmuls_, matmul_plan(*product), *trial);
-  if (!matmul) return matmul.error();
-  if (context_->lost()) return Error{"the GPU was lost while a matrix product was tried", {}, ErrorKind::machine};
-  if (!*matmul) return prepare_source(request, options_.product(request, context_->architecture()));
-  kernel.matmul = *std::move(matmul);
-  scratch_bytes_ = std::max(scratch_bytes_, static_cast<std::int64_t>(kernel.matmul->workspace_bytes()));
-  return kernel;
-}
-
-Status CudaDevice::open_trial() {
-  if (trial_) return {};
-  Result<DeviceMemory> workspace = make_device_memory(*context_, kMatmulWorkspace);
-  if (!workspace) return workspace.error();
-  Result<Stopwatch> watch = Stopwatch::make(*context_);
-  if (!watch) return watch.error();
-  trial_.emplace(Trial{*std::move(workspace), *std::move(watch), {}, 0});
-  return {};
-}
-
-/// Fills what products are timed on with numbers as real ones are, in every type that a product may have: sign and mantissa by chance,
-/// exponents a little below that of one. How much power a product draws, and with it how fast it is, hangs on the bits that it moves.
-Status CudaDevice::fill_trial(std::int64_t bytes) {
-  auto* words = reinterpret_cast<std::uint16_t*>(bounce_[0]);
-  std::uint32_t random = 1;
-  for (std::int64_t i = 0; i < options_.upload_bytes / 2; ++i) {
-    random = random * 1664525 + 1013904223;
-    words[i] = static_cast<std::uint16_t>(((random >> 16) & 0x83FF) | 0x3C00);
-  }
-  return trial_->watch.once([&](CUstream stream) {
-    Status status;
-    for (std::int64_t done = 0; status && done < bytes; done += options_.upload_bytes) {
-      const CUdeviceptr to = trial_->operands.get() + static_cast<CUdeviceptr>(done);
-      const std::size_t piece = size(std::min(options_.upload_bytes, bytes - done));
-      status = context_->check("cuMemcpyHtoDAsync", driver().cuMemcpyHtoDAsync(to, bounce_[0], piece, stream));
-    }
-    return status;
-  });
-}
-
-/// On memory of its own; where there is none, where the product will lie: before the first run results may be written there.
-Result<MatmulTrial> CudaDevice::matmul_trial(const KernelRequest& request, const MatmulRequest& product) {
-  if (Status status = open_trial(); !status) return status.error();
-  Trial& with = *trial_;
-  std::vector<Range> parts = {request.inputs[product.a], request.inputs[product.b], request.results[0]};
-  if (has_bias(product.epilogue)) parts.push_back(request.inputs[product.bias]);
-  std::int64_t bytes = 0;
-  for (const Range& part : parts) bytes += Arena::rounded(part.bytes);
-  if (bytes > with.bytes) {
-    with.operands = {};
-    with.bytes = 0;
-    if (Result<DeviceMemory> memory = make_device_memory(*context_, bytes)) {
-      with.operands = *std::move(memory);
-      with.bytes = bytes;
-    }
-  }
-  MatmulTrial trial;
-  trial.workspace = with.workspace.get();
-  CUdeviceptr* const places[] = {&trial.addresses.a, &trial.addresses.b, &trial.addresses.c, &trial.addresses.bias};
-  CUdeviceptr next = with.operands.get();
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    *places[i] = with.bytes > 0 ? next : at(parts[i].offset);
-    next += static_cast<CUdeviceptr>(Arena::rounded(parts[i].bytes));
-  }
-  trial.call = [this](const std::function<Status(CUstream)>& work) { return trial_->watch.once(work); };
-  if (!matmuls_.kept.on()) return trial;
-  trial.measure = [this, bytes, filled = false](const std::function<Status(CUstream)>& work) mutable -> Result<double> {
-    if (!filled && trial_->bytes > 0) {
-      if (Status status = fill_trial(bytes); !status) return status.error();
-      filled = true;
-    }
-    return trial_->watch.seconds(work);
-  };
-  return trial;
+/// Of blocks that go on until all is done, no more than run at once: the others would begin when these end, and find little to do.
+Status CudaDevice::fit_grid(Launch& launch) const {
+  unsigned& blocks_asked = launch.shape.grid[0];
+  const auto& block = launch.shape.block;
+  const auto multiprocessors = static_cast<unsigned>(context_->architecture().multiprocessors);
+  if (!launch.shape.any_grid || blocks_asked <= multiprocessors) return {};
+  int blocks = 0;
+  const auto threads = static_cast<int>(block[0] * block[1] * block[2]);
+  Status status =
+      context_->check("cuOccupancyMaxActiveBlocksPerMultiprocessor",
+                      driver().cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, launch.function, threads, launch.shape.shared_bytes));
+  if (status) blocks_asked = std::min(blocks_asked, static_cast<unsigned>(std::max(blocks, 1)) * multiprocessors);
+  return status;
 }
 
 Status CudaDevice::finish_preparing() {
   if (finished_) return {};
   trial_.reset();
   Status status = allocate_scratch();
+  if (status) status = allocate_rounded();
   for (PreparedSegment& segment : segments_) {
     if (status && !segment.graph) status = build(segment);
   }
@@ -270,7 +199,8 @@ Status CudaDevice::allocate_scratch() {
   scratch_ = *std::move(memory);
   for (PreparedKernel& kernel : kernels_) {
     for (Launch& launch : kernel.launches) {
-      if (launch.scratch >= 0) launch.values[static_cast<std::size_t>(launch.scratch)] = scratch_.get();
+      if (launch.scratch >= 0)
+        launch.values[static_cast<std::size_t>(launch.scratch)] = scratch_.get() + static_cast<CUdeviceptr>(launch.scratch_offset);
     }
     kernel.operands.scratch = scratch_.get();
   }
@@ -279,11 +209,17 @@ Status CudaDevice::allocate_scratch() {
 
 Status CudaDevice::begin_run(RunState& run) {
   if (context_->lost()) return Error{"the GPU was lost in an earlier run; only a new process can use it again", {}, ErrorKind::machine};
-  if (Status status = context_->enter(); !status) return status;
+  const Context::Visit visit(*context_);
+  if (!visit.status()) return visit.status();
   if (Status status = finish_preparing(); !status) return status;
   for (const FaultWords& fault : faults_) std::atomic_ref(fault.words[0]).store(0, std::memory_order_relaxed);
   streams_->begin(run);
   return {};
+}
+
+void CudaDevice::end_run() {
+  const Context::Visit visit(*context_);  // where it fails, so does what ends the run
+  streams_->end();
 }
 
 std::optional<CudaStreams::DataFault> CudaDevice::find_fault() const {
@@ -302,7 +238,19 @@ void CudaDevice::touch(std::int64_t end) {
   touched_ = std::max(touched_, Arena::rounded(end));
 }
 
-Status CudaDevice::upload(Range to, const std::byte* from) {
+Status CudaDevice::upload(Range to, const std::byte* from, bool page_locked) {
+  const Context::Visit visit(*context_);
+  if (!visit.status()) return visit.status();
+  Status status = page_locked ? upload_at_once(to, from) : upload_in_pieces(to, from);
+  return status ? round_uploaded(to) : status;
+}
+
+Status CudaDevice::upload_at_once(Range to, const std::byte* from) {
+  Status status = copy_to_device(to, from, {});
+  return status ? streams_->synchronize(record(Stream::to_device)) : status;
+}
+
+Status CudaDevice::upload_in_pieces(Range to, const std::byte* from) {
   Event done[2];
   std::int64_t moved = 0;
   for (std::size_t i = 0; moved < to.bytes; i = 1 - i) {
@@ -337,9 +285,9 @@ Status CudaDevice::launch(KernelId id, const Origin& origin) {
   touch(kernel.end);
   if (kernel.empty()) return {};
   return streams_->enqueue(Stream::compute, origin, [&](CUstream stream, std::uint64_t ticket) -> Status {
-    if (kernel.matmul) return kernel.matmul->launch(stream, kernel.addresses, scratch_.get());
-    return kernel.walk([&](const Launch& launch) { return launch_one(launch, stream, ticket); },
-                       [&](LibraryCall& call) { return call.enqueue(stream, kernel.operands); });
+    Status status = kernel.walk([&](const Launch& launch) { return launch_one(launch, stream, ticket); },
+                                [&](LibraryCall& call) { return call.enqueue(stream, kernel.operands); });
+    return status && kernel.matmul ? kernel.matmul->launch(stream, kernel.addresses, scratch_.get()) : status;
   });
 }
 

@@ -1,6 +1,9 @@
 // CudaDevice: an NVIDIA GPU behind the Device interface: one arena, page-locked staging, kernels compiled at run time, matrix products by
 // cuBLASLt, three streams (streams.h). Nothing is allocated, created or loaded once the first run has begun, and nothing waits for the
 // whole device.
+//
+// What is not put into a stream may be called on threads of the caller, whose current context is as it was when the call comes back.
+// Streams are filled by threads that are the executor's own, and by `upload`.
 #pragma once
 
 #include <atomic>
@@ -11,6 +14,8 @@
 
 #include "executor/cuda/compiler.h"
 #include "executor/cuda/dependences.h"
+#include "executor/cuda/handover.h"
+#include "executor/cuda/kernels/packet.h"
 #include "executor/cuda/kernels/product.h"
 #include "executor/cuda/library/library_op.h"
 #include "executor/cuda/matmul/blas_api.h"
@@ -42,6 +47,7 @@ struct CudaOptions {
   std::function<std::optional<KernelSource>(const KernelRequest&, const Architecture&)> source = kernel_source;
   /// The kernel of a product that cuBLASLt has no algorithm for.
   std::function<KernelSource(const KernelRequest&, const Architecture&)> product = product_source;
+  std::function<KernelSource(std::span<const Piece>, bool unpacks)> packet = packet_source;
   std::function<void(const KernelRequest&, KernelSource&)> around;  ///< is shown the kernels around a library's calls; null: nobody
 };
 
@@ -52,24 +58,34 @@ class CudaDevice final : public Device {
 
   Status allocate(std::int64_t bytes) override;
   Result<std::byte*> allocate_staging(std::int64_t bytes) override;
+  void keep(Range what) override { kept_.push_back({what}); }
   Result<KernelId> prepare(KernelRequest request) override;
   [[nodiscard]] bool joins(KernelId kernel) const override;
   SegmentId prepare_segment(std::vector<DeviceStep> steps) override;
-  Status upload(Range to, const std::byte* from) override;
+  Result<PiecesId> prepare_pieces(std::vector<Piece> pieces, Stream stream) override;
+  Status upload(Range to, const std::byte* from, bool page_locked) override;
   Status begin_run(RunState& run) override;
-  void end_run() override { streams_->end(); }
+  void end_run() override;
 
   Status launch(KernelId kernel, const Origin& origin) override;
   Status launch_segment(SegmentId segment, const Origin& origin) override;
   Status copy_to_device(Range to, const std::byte* from, const Origin& origin) override;
   Status copy_to_host(std::byte* to, Range from, const Origin& origin) override;
+  Status copy_to_device(PiecesId to, const std::byte* from, const Origin& origin) override;
+  Status copy_to_host(std::byte* to, PiecesId from, const Origin& origin) override;
   Status copy_inside(Range to, Range from, const Origin& origin) override;
   Status fill(Range to, std::int32_t value, const Origin& origin) override;
   Status discard(Range, const Origin&) override { return {}; }
+  Result<std::optional<Mailbox>> open_mailbox() override;
+  Status take(Range to, const Delivery& delivery, const Origin& origin) override;
+  Status take(PiecesId to, const Delivery& delivery, const Origin& origin) override;
+  Status give(Range from, const Delivery& delivery, const Origin& origin) override;
+  Status give(PiecesId from, const Delivery& delivery, const Origin& origin) override;
+  Status await(const Mailbox& mailbox, std::uint64_t number, const MailboxSlot* slot, const std::function<bool()>& stops) override;
   Event record(Stream stream) override { return streams_->record(stream); }
   Status wait(Stream stream, Event event) override { return streams_->wait(stream, event); }
   Status synchronize(Event event) override { return streams_->synchronize(event); }
-  void abort() override { streams_->abort(); }
+  void abort() override;
 
   [[nodiscard]] bool lost() const override { return context_->lost(); }
   [[nodiscard]] bool simulated() const override { return false; }
@@ -83,6 +99,7 @@ class CudaDevice final : public Device {
     KernelLaunch shape;
     std::vector<std::uint64_t> values;
     int scratch = -1, ticket = -1;  ///< which of `values`, if any
+    std::int64_t scratch_offset = 0;
   };
   /// Where the driver finds a launch's parameters; it copies them before it returns.
   struct Parameters {
@@ -97,10 +114,17 @@ class CudaDevice final : public Device {
     DeviceMemory operands;
     std::int64_t bytes = 0;  ///< of the operands' memory
   };
+  /// An operand of a product that is read from a copy in a narrower type: one that is kept, or one in scratch memory.
+  struct RoundedOperand {
+    CUdeviceptr MatmulAddresses::*which = nullptr;
+    std::optional<std::size_t> copy;  ///< index into rounded_
+    std::int64_t scratch_offset = 0;
+  };
   struct PreparedKernel {
     std::vector<Launch> launches;
-    std::unique_ptr<Matmul> matmul;
+    std::unique_ptr<Matmul> matmul;  ///< behind the launches
     MatmulAddresses addresses;
+    std::vector<RoundedOperand> rounded;
     std::vector<LibraryOp::Call> calls;  ///< among the launches
     OperandAddresses operands;           ///< of the calls
     bool captures = true;
@@ -120,6 +144,12 @@ class CudaDevice final : public Device {
       }
       return {};
     }
+  };
+  /// What copies pieces at once, but for where the packet lies.
+  struct PreparedPieces {
+    Launch launch;
+    std::size_t packet = 0;  ///< which of its values
+    std::int64_t end = 0;    ///< of the arena that it touches
   };
   /// A node whose launch is told its number anew each time.
   struct NumberedNode {
@@ -144,6 +174,18 @@ class CudaDevice final : public Device {
     std::optional<std::int64_t> order;  ///< in a segment: the last number of the node's position
   };
 
+  /// A part of the arena that only `upload` writes.
+  struct Kept {
+    Range range;
+    bool uploaded = false;
+  };
+  /// A copy of such a part, in a narrower type.
+  struct RoundedCopy {
+    Range from;
+    std::int64_t offset = 0;  ///< in rounded_memory_
+    std::vector<Launch> launches;
+  };
+
   CudaDevice(const Api& api, CudaOptions options) : api_(api), options_(std::move(options)) {}
   Status open_parts();
   Result<PreparedKernel> prepare_any(const KernelRequest& request);
@@ -154,33 +196,54 @@ class CudaDevice final : public Device {
   Status open_trial();
   Status fill_trial(std::int64_t bytes);
   Result<MatmulTrial> matmul_trial(const KernelRequest& request, const MatmulRequest& product);
+  Status round_operands(const KernelRequest& request, const MatmulRequest& product, PreparedKernel& kernel, std::int64_t& scratch);
+  Result<std::vector<Launch>> prepare_rounding(NodeId node, const Range& from, DType narrow);
+  /// Null: others write there.
+  [[nodiscard]] const Kept* kept(const Range& range) const;
+  Result<std::size_t> keep_rounded(NodeId node, const Range& from, DType narrow);
+  Status allocate_rounded();
+  Status upload_at_once(Range to, const std::byte* from);
+  Status upload_in_pieces(Range to, const std::byte* from);
+  Status round_uploaded(Range range);
+  Status round(Range range);
+  Status fit_grid(Launch& launch) const;
   Result<CUfunction> function(const std::string& text, const KernelLaunch& launch);
   /// What needs to know all kernels: scratch memory, and the graphs that hold its address. Before the first run.
   Status finish_preparing();
   Status allocate_scratch();
   Status build(PreparedSegment& segment);
   Status add_step(SegmentGraph& graph, const DeviceStep& step, PreparedSegment& segment);
+  Status wait_for_host(const Mailbox& mailbox, std::uint64_t number, CUstream stream) const;
+  Status deliver(const Delivery& delivery, const Origin& origin, PreparedPieces* pieces, Handover what);
+  Status hand_over(Handover what, CUstream stream) const;
   [[nodiscard]] Touched touched_by(const DeviceStep& step) const;
   [[nodiscard]] std::optional<CudaStreams::DataFault> find_fault() const;
   [[nodiscard]] Status launch_one(const Launch& launch, CUstream stream, std::uint64_t ticket) const;
+  Status copy_pieces(Stream stream, PreparedPieces& pieces, const std::byte* packet, const Origin& origin);
   [[nodiscard]] CUdeviceptr at(std::int64_t offset) const { return arena_.get() + static_cast<CUdeviceptr>(offset); }
   void touch(std::int64_t end);
   [[nodiscard]] const DriverApi& driver() const { return context_->api(); }
 
   const Api api_;
   const CudaOptions options_;
-  std::shared_ptr<Context> context_;  ///< first: all else ends before it
+  std::shared_ptr<Context> context_;      ///< first: all else ends before it
+  std::optional<Context::Visit> ending_;  ///< while all else ends
   std::optional<Compiler> compiler_;
   std::map<std::string, ModuleHandle> modules_;  ///< by text
   MatmulSetting matmuls_;
   LibrarySetting libraries_;
   std::optional<Trial> trial_;
-  DeviceMemory arena_, scratch_;
-  std::int64_t scratch_bytes_ = 0;
+  DeviceMemory arena_, scratch_, rounded_memory_;
+  std::int64_t scratch_bytes_ = 0, rounded_bytes_ = 0;
+  std::vector<Kept> kept_;
+  std::vector<RoundedCopy> rounded_;
   std::optional<Staging> staging_;
   std::byte* bounce_[2] = {};
   std::vector<PreparedKernel> kernels_;
   std::vector<PreparedSegment> segments_;
+  std::vector<PreparedPieces> pieces_;
+  CUfunction handover_ = nullptr;  ///< null: no mailboxes yet
+  std::vector<Mailbox> mailboxes_;
   bool finished_ = false;
   std::vector<FaultWords> faults_;
   std::int64_t touched_ = 0;

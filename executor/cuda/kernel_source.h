@@ -30,6 +30,7 @@ struct KernelLaunch {
   std::array<unsigned, 3> grid{1, 1, 1}, block{1, 1, 1};
   unsigned shared_bytes = 0;  ///< dynamic
   std::vector<std::int64_t> constants;
+  bool any_grid = false;  ///< blocks go on until all is done: fewer of them (along x) do as well
 };
 
 struct KernelSource {

@@ -17,7 +17,7 @@ struct Locked {
   ~Locked() {
     if (!memory) return;
     // Any thread may be the last to let go. Where this fails, so does the call that frees.
-    (void)context->enter();
+    const Context::Visit visit(*context);
     memory.reset();
   }
 };
@@ -29,6 +29,8 @@ Result<Array> page_locked(std::shared_ptr<Context> context, TensorType type) {
   if (!bytes) return Error{"`" + to_string(type) + "` is too large", {}, ErrorKind::machine};
   auto locked = std::make_shared<Locked>();
   locked->context = std::move(context);
+  const Context::Visit visit(*locked->context);
+  if (!visit.status()) return visit.status().error();
   Result<HostMemory> memory = make_host_memory(*locked->context, std::max<std::int64_t>(*bytes, 1));
   if (!memory) {
     return Error{

@@ -35,9 +35,8 @@ Touched CudaDevice::touched_by(const DeviceStep& step) const {
   if (!step.kernel.valid()) return {{step.from}, {step.to}};
   const PreparedKernel& kernel = kernels_[step.kernel.index];
   Touched touched = kernel.touched;
-  const bool scratch = kernel.matmul ? kernel.matmul->workspace_bytes() > 0
-                                     : !kernel.calls.empty() || std::any_of(kernel.launches.begin(), kernel.launches.end(),
-                                                                            [](const Launch& launch) { return launch.scratch >= 0; });
+  const bool scratch = (kernel.matmul && kernel.matmul->workspace_bytes() > 0) || !kernel.calls.empty() ||
+                       std::any_of(kernel.launches.begin(), kernel.launches.end(), [](const Launch& each) { return each.scratch >= 0; });
   if (scratch) touched.writes.push_back(kScratch);
   return touched;
 }
@@ -76,8 +75,6 @@ CUDA_KERNEL_NODE_PARAMS CudaDevice::as_node(const Launch& launch, Parameters& pa
 Status CudaDevice::add_step(SegmentGraph& graph, const DeviceStep& step, PreparedSegment& segment) {
   if (!step.kernel.valid()) return graph.add_copy(at(step.to.offset), at(step.from.offset), step.to.bytes);
   const PreparedKernel& kernel = kernels_[step.kernel.index];
-  if (kernel.matmul)
-    return graph.add_captured([&](CUstream stream) { return kernel.matmul->launch(stream, kernel.addresses, scratch_.get()); });
   const auto add_launch = [&](const Launch& launch) -> Status {
     std::uint64_t number = 0;
     Parameters parameters(launch, number);
@@ -86,9 +83,11 @@ Status CudaDevice::add_step(SegmentGraph& graph, const DeviceStep& step, Prepare
     if (launch.ticket >= 0) segment.numbered.push_back({*node, &launch});
     return {};
   };
-  return kernel.walk(add_launch, [&](LibraryCall& call) {
+  Status status = kernel.walk(add_launch, [&](LibraryCall& call) {
     return graph.add_captured([&](CUstream stream) { return call.enqueue(stream, kernel.operands); });
   });
+  if (!status || !kernel.matmul) return status;
+  return graph.add_captured([&](CUstream stream) { return kernel.matmul->launch(stream, kernel.addresses, scratch_.get()); });
 }
 
 }  // namespace cleave::runtime::cuda

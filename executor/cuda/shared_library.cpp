@@ -1,6 +1,9 @@
 #include "executor/cuda/shared_library.h"
 
 #include <dlfcn.h>
+#include <link.h>
+
+#include <filesystem>
 
 #include "executor/cuda/compiler_api.h"
 #include "executor/cuda/driver_api.h"
@@ -14,13 +17,16 @@ namespace cleave::runtime::cuda {
 
 Result<SharedLibrary> SharedLibrary::open(const std::vector<std::string>& files, std::string_view purpose) {
   std::string reason;
+  bool there = false;  // the reason is of a file that is
   for (const std::string& file : files) {
     SharedLibrary library;
     library.handle_ = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
     library.name_ = file;
     if (library.handle_) return library;
     const char* problem = dlerror();
-    if (reason.empty()) reason = problem ? problem : file;
+    const bool named = file.find('/') != std::string::npos;
+    if (reason.empty() || (named && !there)) reason = problem ? problem : file;
+    there = there || named;
   }
   return Error{std::string(purpose) + " cannot be opened: " + reason, {}, ErrorKind::machine};
 }
@@ -29,6 +35,13 @@ void* SharedLibrary::address(const char* symbol) {
   void* found = dlsym(handle_, symbol);
   if (!found && missing_.empty()) missing_ = symbol;
   return found;
+}
+
+void SharedLibrary::open_beside(const std::string& file) const {
+  const link_map* found = nullptr;
+  if (dlinfo(handle_, RTLD_DI_LINKMAP, static_cast<void*>(&found)) != 0 || !found || !found->l_name) return;
+  const std::filesystem::path place(found->l_name);
+  if (place.has_parent_path()) dlopen((place.parent_path() / file).c_str(), RTLD_NOW | RTLD_GLOBAL);
 }
 
 Status SharedLibrary::complete() const {
@@ -85,7 +98,14 @@ Result<DriverApi> DriverApi::load() {
 
 Result<CompilerApi> CompilerApi::load() {
   return load_api<CompilerApi>(library_places({"libnvrtc.so.13", "libnvrtc.so.12"}), "NVRTC, CUDA's run-time compiler,",
-                               [](SharedLibrary& library, CompilerApi& api) { CLEAVE_CUDA_COMPILER_CALLS(CLEAVE_FIND) });
+                               [](SharedLibrary& library, CompilerApi& api) {
+                                 CLEAVE_CUDA_COMPILER_CALLS(CLEAVE_FIND)
+                                 // NVRTC opens this by its name when it first compiles, and names no folder of its own to look in.
+                                 // (cuBLASLt and the others do name theirs; what they want of NVRTC, they are given ours by its name.)
+                                 int major = 0, minor = 0;
+                                 if (!api.nvrtcVersion || api.nvrtcVersion(&major, &minor) != NVRTC_SUCCESS) return;
+                                 library.open_beside("libnvrtc-builtins.so." + std::to_string(major) + "." + std::to_string(minor));
+                               });
 }
 
 Result<BlasApi> BlasApi::load() {

@@ -11,7 +11,8 @@ namespace cleave::runtime::cuda {
 
 class SharedLibrary {
  public:
-  /// The first of `files` that can be opened: paths, or names that the loader looks for. `purpose` says in the Error what is missing.
+  /// The first of `files` that can be opened: paths, or names that the loader looks for. `purpose` says in the Error what is missing. Its
+  /// reason is that of the first path, as paths name files that are there, else that of the first name.
   static Result<SharedLibrary> open(const std::vector<std::string>& files, std::string_view purpose);
 
   /// Sets `function` to the library's `symbol`; remembers the first that is missing.
@@ -19,6 +20,9 @@ class SharedLibrary {
   void find(const char* symbol, F& function) {
     function = reinterpret_cast<F>(address(symbol));
   }
+  /// Opens a library of the same folder for good, so that whoever opens it by its name alone is given it, though the loader does not know
+  /// the folder. One that is not there is no mistake: the loader may know another place.
+  void open_beside(const std::string& file) const;
   /// An Error if anything looked for was missing.
   [[nodiscard]] Status complete() const;
 

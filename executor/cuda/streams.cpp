@@ -156,7 +156,8 @@ Status CudaStreams::wait(Stream stream, Event event) {
 
 Status CudaStreams::synchronize(Event event) {
   if (event.sequence == 0) return {};
-  if (Status status = context_.enter(); !status) return failed(std::move(status));
+  const Context::Visit visit(context_);
+  if (!visit.status()) return failed(visit.status());
   Lock lock(mutex_);
   Line& awaited = line(event.stream);
   Status status = mark(lock, awaited, event.sequence);
@@ -166,6 +167,42 @@ Status CudaStreams::synchronize(Event event) {
   if (broken_) return *broken_;
   if (aborted_) return given_up();
   return {};
+}
+
+Status CudaStreams::await(const std::function<bool()>& there, const std::function<bool()>& stops) {
+  const auto over = [&] { return there() || aborted_ || stops(); };
+  Lock lock(mutex_);
+  Lookout lookout = this->lookout();
+  ++waiting_;
+  lock.unlock();
+  while (!over() && lookout.goes_on()) Patience::relax();
+  lock.lock();
+  --waiting_;
+  for (Patience patience; !over();) {
+    if (Status status = look_after(); !status) return told(std::move(status));
+    if (over()) break;
+    lock.unlock();
+    patience.nap();
+    lock.lock();
+  }
+  return there() ? Status() : given_up();
+}
+
+/// Sees to it that an end of the device shows, though nobody waits for an event.
+Status CudaStreams::look_after() {
+  const Context::Visit visit(context_);
+  if (!visit.status()) return visit.status();
+  Line& compute = line(Stream::compute);
+  if (compute.marks.empty() && compute.completed < compute.enqueued && !pool_.empty())
+    if (Status status = record_now(compute); !status) return status;
+  return reap_all();
+}
+
+Status CudaStreams::sound(std::uint64_t sequence) {
+  if (!find_fault_ || !find_fault_()) return {};
+  const Lock lock(mutex_);
+  look_for_faults();
+  return fault_ && fault_->sequence <= sequence ? Status(fault_->error) : Status();
 }
 
 void CudaStreams::abort() {

@@ -57,6 +57,10 @@ class CudaStreams {
   Status wait(Stream stream, Event event);
   /// From any thread.
   Status synchronize(Event event);
+  /// Until `there()`, by looking: the driver wakes nobody for a word in memory. Gives up with the run, or once the run `stops`.
+  Status await(const std::function<bool()>& there, const std::function<bool()>& stops);
+  /// An Error if a command of the compute stream up to `sequence`, which is done, found its data wrong.
+  Status sound(std::uint64_t sequence);
   void abort();
 
  private:
@@ -98,6 +102,7 @@ class CudaStreams {
   /// Looks on or sleeps, without the lock, until it is worth it to look again at what is done. `then`: the sleeper's time at the last look.
   void pause(Lock& lock, Lookout& lookout, std::uint64_t then, std::optional<Lookout::Clock::time_point> deadline = std::nullopt);
   [[nodiscard]] Lookout lookout() const { return {cores_, 1 + waiting_}; }
+  Status look_after();
   void look_for_faults();
   /// `status`, told to the run where it means that the device is lost.
   Status told(Status status);

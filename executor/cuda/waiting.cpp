@@ -2,12 +2,31 @@
 
 #include <sys/resource.h>
 
+#include <thread>
+
 namespace cleave::runtime::cuda {
 
 Lookout::Sight Lookout::look() {
   rusage usage{};
   getrusage(RUSAGE_THREAD, &usage);
   return {Clock::now(), usage.ru_nivcsw};
+}
+
+void Patience::nap() const {
+  const Clock::duration length = Patience::length(Clock::now() - start_);
+  if (length == Clock::duration::zero()) {
+    std::this_thread::yield();
+  } else {
+    std::this_thread::sleep_for(length);
+  }
+}
+
+void Patience::relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
 }
 
 std::uint64_t Sleeper::now() const {

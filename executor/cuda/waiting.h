@@ -2,6 +2,7 @@
 // an event of the driver is done. No sleep has a length of its own.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <condition_variable>
@@ -46,6 +47,26 @@ class Lookout {
   bool free_;
   std::function<Sight()> sight_;
   Sight start_;
+};
+
+/// How a thread waits on that nobody wakes: its naps are a part of what it has waited, so that a wait is longer by no more than that.
+class Patience {
+ public:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::microseconds kAwake{100}, kShortest{50}, kLongest{1000};
+  static constexpr int kPart = 50;
+
+  /// How long to sleep after so long a wait; zero: not at all, let others have the core.
+  static Clock::duration length(Clock::duration waited) {
+    if (waited < kAwake) return {};
+    return std::clamp<Clock::duration>(waited / kPart, kShortest, kLongest);
+  }
+  void nap() const;
+  /// Between two looks at memory: the core is the other one's of its pair meanwhile.
+  static void relax();
+
+ private:
+  Clock::time_point start_ = Clock::now();
 };
 
 /// Sleeps until one of several events is done, or somebody calls. The driver's own wait cannot be called off, so it is left to threads

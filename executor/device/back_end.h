@@ -53,6 +53,7 @@ struct BackEnd {
 struct ExecutorSetup : ExecutorOptions {
   BackEnd back_end;
   int ordinal = 0;                                    ///< which of the back end's devices
+  std::int64_t part_bytes = 2 << 20;                  ///< larger values are staged and copied in parts of so many bytes
   std::shared_ptr<KeptLeaves> kept_leaves = nullptr;  ///< of all executors of the program; null: this one keeps its own
 };
 

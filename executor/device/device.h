@@ -4,11 +4,14 @@
 // it.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "executor/device/event.h"
+#include "executor/device/mailbox.h"
 #include "executor/device/position.h"
 #include "executor/device/run_state.h"
 #include "executor/runtime.h"
@@ -27,6 +30,13 @@ struct DeviceStep {
 };
 using SegmentId = Id<struct SegmentTag>;
 
+/// A part of the arena that is copied together with others, and where it lies among them in page-locked memory.
+struct Piece {
+  Range range;
+  std::int64_t offset = 0;  ///< a multiple of 16
+};
+using PiecesId = Id<struct PiecesTag>;
+
 /// Not the user's `cleave::Device` (graph/trace/scope.h), which only names a side.
 class Device {
  public:
@@ -37,13 +47,20 @@ class Device {
   virtual Status allocate(std::int64_t bytes) = 0;
   /// Page-locked host memory that lives as long as the device.
   virtual Result<std::byte*> allocate_staging(std::int64_t bytes) = 0;
+  /// Only `upload` will write there: what a device makes of the contents holds good until then. Before the kernels that read them.
+  virtual void keep(Range) {}
   virtual Result<KernelId> prepare(KernelRequest request) = 0;
   /// Whether a kernel may be part of a segment. A device that has no segments says no.
   [[nodiscard]] virtual bool joins(KernelId) const { return false; }
+  /// For values that the host and this device hand each other by `take` and `give`. None: it cannot wait for the host by itself.
+  virtual Result<std::optional<Mailbox>> open_mailbox() { return std::optional<Mailbox>(); }
   /// Steps, of kernels that join, that are launched as one. After all kernels.
   virtual SegmentId prepare_segment(std::vector<DeviceStep>) { return {}; }
+  /// Pieces, no two on top of each other, that will be copied as one: on `to_device` or on `to_host`. After the arena.
+  virtual Result<PiecesId> prepare_pieces(std::vector<Piece> pieces, Stream stream) = 0;
   /// Fills a part of the arena and returns when it is there. Only while no run is in progress, or right after `begin_run`.
-  virtual Status upload(Range to, const std::byte* from) = 0;
+  /// `page_locked`: the device copies from where `from` is.
+  virtual Status upload(Range to, const std::byte* from, bool page_locked) = 0;
 
   // --- a run ----------------------------------------------------------------------------------------------------------------------------
   /// Idle and free of old errors afterwards; an Error if the device is lost. Of the arena, only what was uploaded is defined.
@@ -51,14 +68,28 @@ class Device {
   /// Returns when nothing is in flight any more. After it the run is not touched.
   virtual void end_run() = 0;
 
-  virtual Status launch(KernelId kernel, const Origin& origin) = 0;                          ///< on `compute`
-  virtual Status launch_segment(SegmentId, const Origin&) { return {}; }                     ///< on `compute`
-  virtual Status copy_to_device(Range to, const std::byte* from, const Origin& origin) = 0;  ///< on `to_device`
-  virtual Status copy_to_host(std::byte* to, Range from, const Origin& origin) = 0;          ///< on `to_host`
-  virtual Status copy_inside(Range to, Range from, const Origin& origin) = 0;                ///< on `compute`
-  virtual Status fill(Range to, std::int32_t value, const Origin& origin) = 0;               ///< on `compute`; 4-byte words
+  virtual Status launch(KernelId kernel, const Origin& origin) = 0;                             ///< on `compute`
+  virtual Status launch_segment(SegmentId, const Origin&) { return {}; }                        ///< on `compute`
+  virtual Status copy_to_device(Range to, const std::byte* from, const Origin& origin) = 0;     ///< on `to_device`
+  virtual Status copy_to_host(std::byte* to, Range from, const Origin& origin) = 0;             ///< on `to_host`
+  virtual Status copy_to_device(PiecesId to, const std::byte* from, const Origin& origin) = 0;  ///< on `to_device`
+  virtual Status copy_to_host(std::byte* to, PiecesId from, const Origin& origin) = 0;          ///< on `to_host`
+  virtual Status copy_inside(Range to, Range from, const Origin& origin) = 0;                   ///< on `compute`
+  virtual Status fill(Range to, std::int32_t value, const Origin& origin) = 0;                  ///< on `compute`; 4-byte words
   /// Nobody will read `what` before it is written again. A hint; devices that check use it.
   virtual Status discard(Range what, const Origin& origin) = 0;  ///< on `compute`
+
+  /// On `compute`: into the arena what the host has sent, once it has.
+  virtual Status take(Range, const Delivery&, const Origin&) { return no_mailbox(); }
+  virtual Status take(PiecesId, const Delivery&, const Origin&) { return no_mailbox(); }
+  /// On `compute`: out of the arena, for the host.
+  virtual Status give(Range, const Delivery&, const Origin&) { return no_mailbox(); }
+  virtual Status give(PiecesId, const Delivery&, const Origin&) { return no_mailbox(); }
+  /// By the host: until the device has said `number`, or the run `stops`. An Error if what is in `slot` (null: not looked at) is poisoned,
+  /// or the run is given up.
+  virtual Status await(const Mailbox&, std::uint64_t /*number*/, const MailboxSlot* /*slot*/, const std::function<bool()>& /*stops*/) {
+    return no_mailbox();
+  }
 
   virtual Event record(Stream stream) = 0;
   /// What is put into `stream` from now on starts after `event`.
@@ -75,6 +106,9 @@ class Device {
   [[nodiscard]] virtual const std::byte* address(std::int64_t offset) const = 0;
   /// The most bytes of the arena in use at once so far, counted by what was really touched.
   [[nodiscard]] virtual std::int64_t measured_peak() const = 0;
+
+ private:
+  static Status no_mailbox() { return Error{"the device has no mailboxes"}; }
 };
 
 }  // namespace cleave::runtime

@@ -76,6 +76,7 @@ Result<HostFunction> load_host_function(const HostFunction& declared, const std:
   if (!symbol) return Error{"the library `" + declared.library + "` has no function `" + declared.symbol + "`"};
   auto function = reinterpret_cast<cleave_host_function>(symbol);
   HostFunction bound = declared;
+  bound.fills_in_place = true;
   bound.call = [library = *library, function](std::span<const Array> inputs, std::span<Array> results, const CallLimits&) {
     return call(function, inputs, results);
   };

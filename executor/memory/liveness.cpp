@@ -15,6 +15,7 @@ class Finder {
  public:
   Finder(const Program& program, DeviceId device, const Fusion& fusion, std::int64_t slack)
       : slack_(device == kHost ? 0 : slack),
+        all_(program),
         graph_(*program.graph),
         program_(program.devices[device]),
         fusion_(fusion),
@@ -142,13 +143,20 @@ class Finder {
         copied_.push_back({step.value, now, block});
         break;
       case StepKind::receive:
-        define(step.value, arrives(step, block, index), block);
+        define(step.value, arrives(step, block, first_received(step.channel, index)), block);
+        use(step.value, now, block);
         copied_.push_back({step.value, now, block});
         break;
       case StepKind::branch: begin_branch(step, now, block, index); break;
       case StepKind::for_loop:
       case StepKind::while_loop: begin_loop(step, now, block, index); break;
     }
+  }
+
+  /// Which step takes what is received in step `index`: with a packet all of it comes, and its receives stand side by side.
+  [[nodiscard]] std::size_t first_received(ChannelId channel, std::size_t index) const {
+    const std::span<const ChannelId> all = travelling_with(all_, channel);
+    return index - static_cast<std::size_t>(std::find(all.begin(), all.end(), channel) - all.begin());
   }
 
   /// From when on a copy may write the value that is received here. On an accelerator, where receiving is only waiting, as soon as it is
@@ -344,6 +352,7 @@ class Finder {
   }
 
   const std::int64_t slack_;
+  const Program& all_;
   const Graph& graph_;
   const DeviceProgram& program_;
   const Fusion& fusion_;

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "graph/graph.h"
+#include "partitioner/apply/packets.h"
 #include "partitioner/apply/step_costs.h"
 
 namespace cleave::runtime {
@@ -47,8 +48,11 @@ RunsWith add_predicted(Rows& rows, const Program& program, const CostedProblem& 
       for (const NodeId node : kernel) runs_with[{node, device}] = kernel.back();
     }
   }
-  for (const Transfer& transfer : transfers.items)
-    row_of(rows, graph.values[transfer.value].producer, What::transfer, {}).predicted_seconds += transfer.seconds;
+  const IdVector<ChannelId, double> copies = channel_seconds(program, costed);
+  for (std::size_t c = 0; c < copies.size(); ++c) {
+    const Transfer& transfer = transfers.items[program.channels[ChannelId(c)].transfer];
+    row_of(rows, graph.values[transfer.value].producer, What::transfer, {}).predicted_seconds += transfer.frequency * copies[ChannelId(c)];
+  }
   return runs_with;
 }
 

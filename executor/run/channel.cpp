@@ -4,7 +4,7 @@ namespace cleave::runtime {
 
 Ring::Ring(const std::vector<std::byte*>& slots) {
   CLEAVE_CHECK(!slots.empty(), "a channel needs room for one generation");
-  for (std::byte* data : slots) slots_.push_back({data, nullptr, {}, {}});
+  for (std::byte* data : slots) slots_.push_back({data, nullptr, {}, {}, kAll, {}});
 }
 
 Ring::Slot* Ring::next(RunState& run, DeviceId who, const Origin& origin) {
@@ -25,6 +25,14 @@ void Ring::release(RunState& run) {
   run.update([&] { ++taken_; });
 }
 
+void Ring::stage(RunState& run, Slot& slot) {
+  run.update([&] { ++slot.staged; });
+}
+
+bool Ring::wait_for_part(RunState& run, DeviceId who, const Origin& origin, const Slot& slot, std::size_t part) {
+  return run.wait(who, origin, [&] { return slot.staged > part; }) == RunState::Waited::ready;
+}
+
 const Ring::Slot* Ring::first(RunState& run, const Origin& origin) {
   auto waited = run.wait(DeviceId(), origin, [&] { return sent_ > 0; });
   return waited == RunState::Waited::ready ? slots_.data() : nullptr;
@@ -32,7 +40,12 @@ const Ring::Slot* Ring::first(RunState& run, const Origin& origin) {
 
 void Ring::reset() {
   sent_ = taken_ = 0;
-  for (Slot& slot : slots_) slot = {slot.data, nullptr, {}, {}};
+  for (Slot& slot : slots_) {
+    slot.at = nullptr;
+    slot.ready = slot.free = {};
+    slot.staged = kAll;
+    slot.arrived.clear();
+  }
 }
 
 bool ControlStream::put(RunState& run, DeviceId who, const Origin& origin, Decision decision) {

@@ -1,5 +1,6 @@
 // Ring: the memory and the numbered generations of one channel. One producer, one consumer; the producer may be `capacity` generations
-// ahead, then it waits. Slots are page-locked staging memory; events say when a device is done with one.
+// ahead, then it waits. Slots are page-locked staging memory; events say when a device is done with one. What is large goes in parts, so
+// that one is copied over the link while the next is staged, or the one before is fetched from the slot.
 #pragma once
 
 #include <deque>
@@ -23,8 +24,12 @@ class Ring {
     const std::byte* at = nullptr;  ///< set by the producer: where the data lie, there or in the caller's memory
     Point ready;                    ///< set by the producer: the data are there
     Point free;                     ///< set by the consumer: the data have been read
+    std::size_t staged = kAll;      ///< parts that the host has put there; guarded by the RunState's lock
+    std::vector<Event> arrived;     ///< set by a device: when each part but the last is there; none: it is one
   };
+  static constexpr std::size_t kAll = static_cast<std::size_t>(-1);
 
+  Ring() = default;  ///< of a channel whose values go another way
   /// `slots` is the capacity: one buffer a generation in flight.
   explicit Ring(const std::vector<std::byte*>& slots);
 
@@ -34,6 +39,10 @@ class Ring {
   /// The slot of the generation to take next, once it is published (its `ready` event may still be to come); null: stopped.
   Slot* front(RunState& run, DeviceId who, const Origin& origin);
   void release(RunState& run);
+  /// The producer: one more part is in a slot that it has published with none.
+  static void stage(RunState& run, Slot& slot);
+  /// The consumer: whether part `part` of the slot is there, once it is; false: stopped.
+  static bool wait_for_part(RunState& run, DeviceId who, const Origin& origin, const Slot& slot, std::size_t part);
   /// The slot of the first generation of a run, once it is published, for somebody beside the consumer. Only where no generation takes that
   /// slot again before the run ends. Null: stopped.
   const Slot* first(RunState& run, const Origin& origin);

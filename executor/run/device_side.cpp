@@ -41,21 +41,27 @@ Result<std::unique_ptr<DeviceSide>> DeviceSide::create(Prepared& prepared, Devic
   std::unique_ptr<DeviceSide> side(new DeviceSide(prepared, id));
   if (Status status = side->device_.allocate(side->plan_.arena_bytes); !status) return status.error();
   if (Status status = side->prepare_steps(); !status) return status.error();
+  if (Status status = side->prepare_travelling(); !status) return status.error();
   side->prepare_segments();
   return side;
 }
 
 /// Kernels, and the constants that lie here for good.
 Status DeviceSide::prepare_steps() {
+  std::set<NodeId> changing;
+  for (const GraphState& state : states_of(graph_))
+    if (!state.fixed()) changing.insert(state.leaf);
   for (const Block& block : prepared_.program->devices[id_].blocks) {
     for (const Step& step : block.steps) {
       const Node& node = graph_.nodes[step.node];
       if (step.kind != StepKind::compute) continue;
       orders_[step.node] = step.order;
+      const bool leaf = node.kind == NodeKind::input || node.kind == NodeKind::parameter;
+      if (node.kind == NodeKind::constant || (leaf && !changing.contains(step.node))) device_.keep(plan_.range(node.results[0]));
       if (node.kind == NodeKind::constant) {
         if (Status status = upload(step.node, node.attributes.get<Array>("value")); !status) return status;
       }
-      if (node.kind == NodeKind::input || node.kind == NodeKind::parameter) leaves_.push_back(step.node);
+      if (leaf) leaves_.push_back(step.node);
       if (node.kind != NodeKind::operation) continue;
       if (Status status = prepare_kernel(step.node); !status) return status;
     }
@@ -63,6 +69,29 @@ Status DeviceSide::prepare_steps() {
   for (const GraphState& state : states_of(graph_))
     if (std::find(leaves_.begin(), leaves_.end(), state.leaf) != leaves_.end())
       states_.push_back({storage(state.value), storage(state.next)});
+  return {};
+}
+
+Status DeviceSide::prepare_travelling() {
+  const Program& program = *prepared_.program;
+  travelling_.resize(program.channels.size());
+  for (std::size_t c = 0; c < program.channels.size(); ++c) {
+    const ChannelId id(c);
+    const Channel& channel = program.channels[id];
+    if ((channel.from != id_ && channel.to != id_) || follows(program, id)) continue;
+    Travelling& travelling = travelling_[id];
+    std::vector<Piece> pieces;
+    for (const ChannelId each : travelling_with(program, id)) {
+      const StorageIndex at = storage(program.channels[each].value);
+      travelling.storages.push_back(at);
+      travelling.seconds += prepared_.costs.channel_seconds[each];
+      pieces.push_back({range(at), program.channels[each].offset});
+    }
+    if (!channel.packet) continue;
+    Result<PiecesId> prepared = device_.prepare_pieces(std::move(pieces), channel.to == id_ ? Stream::to_device : Stream::to_host);
+    if (!prepared) return at_node(graph_, graph_.values[channel.value].producer, prepared.error());
+    travelling.pieces = *prepared;
+  }
   return {};
 }
 
@@ -131,10 +160,8 @@ const DeviceSide::PreparedSegment* DeviceSide::segment_of(NodeId node) const {
 }
 
 Status DeviceSide::upload(NodeId node, const Array& array) {
-  const Range to = plan_.range(graph_.nodes[node].results[0]);
-  if (device_.simulated() || !prepared_.caller_memory.source(graph_.nodes[node].results[0])) return device_.upload(to, array.bytes());
-  if (Status status = device_.copy_to_device(to, array.bytes(), {}); !status) return status;
-  return device_.synchronize(device_.record(Stream::to_device));
+  const ValueId value = graph_.nodes[node].results[0];
+  return device_.upload(plan_.range(value), array.bytes(), prepared_.caller_memory.source(value) != nullptr);
 }
 
 Status DeviceSide::make_room_to_fetch() {
@@ -158,6 +185,7 @@ Status DeviceSide::begin(RunState& run, const RunOptions& options, const std::ma
   waited_ = {};
   hazards_.reset();
   received_ = sent_ = {};
+  host_reached_ = {};
   track_.begin(options, device_.simulated());
   if (verify_)
     if (Status room = make_room_to_fetch(); !room) return room;
@@ -233,8 +261,7 @@ bool DeviceSide::wait_for(Stream stream, const WorkView& work, double& start, co
 }
 
 template <class F>
-std::optional<Point> DeviceSide::issue(Stream stream, const WorkView& work, const Origin& here, TimelineEvent::What what,
-                                       std::int64_t bytes, F&& enqueue) {
+std::optional<Point> DeviceSide::put(Stream stream, const WorkView& work, const Origin& here, F&& enqueue) {
   double& clock = clock_[static_cast<std::size_t>(stream)];
   double start = std::max(clock, driver_);
   if (!wait_for(stream, work, start, here)) return std::nullopt;
@@ -242,11 +269,19 @@ std::optional<Point> DeviceSide::issue(Stream stream, const WorkView& work, cons
     fail(here, status.error());
     return std::nullopt;
   }
+  begun_ = start;
   clock = start + work.seconds;
   Point point{device_.record(stream), clock};
   for (StorageIndex s : work.reads) hazards_.after(stream, s, false, point);
   for (StorageIndex s : work.writes) hazards_.after(stream, s, true, point);
-  if (work.seconds > 0) track_.add(what, id_, here.node, start, clock, bytes);
+  return point;
+}
+
+template <class F>
+std::optional<Point> DeviceSide::issue(Stream stream, const WorkView& work, const Origin& here, TimelineEvent::What what,
+                                       std::int64_t bytes, F&& enqueue) {
+  const std::optional<Point> point = put(stream, work, here, enqueue);
+  if (point && work.seconds > 0) track_.add(what, id_, here.node, begun_, point->time, bytes);
   return point;
 }
 
@@ -306,43 +341,121 @@ std::optional<std::vector<Array>> DeviceSide::fetch(const std::vector<ValueId>& 
   return std::nullopt;
 }
 
+/// Each value of a packet has its part of the time.
+void DeviceSide::note_copies(const Step& step, TransferCount& count) {
+  double begin = begun_;
+  for (const ChannelId each : travelling_with(*prepared_.program, step.channel)) {
+    const ValueId value = prepared_.channel(each).value;
+    const std::int64_t bytes = range(storage(value)).bytes;
+    const double end = begin + prepared_.costs.channel_seconds[each];
+    if (end > begin) track_.add(TimelineEvent::What::transfer, id_, graph_.values[value].producer, begin, end, bytes);
+    begin = end;
+    ++count.count;
+    count.bytes += bytes;
+  }
+}
+
+/// Each part as soon as the host has staged it.
+Status DeviceSide::copy_in_parts(const Range& to, const Ring::Slot& slot, const Origin& here, bool& stopped) {
+  if (slot.at != slot.data) return device_.copy_to_device(to, slot.at, here);
+  for (std::size_t i = 0; i < prepared_.parts(to.bytes); ++i) {
+    stopped = !Ring::wait_for_part(*run_, id_, here, slot, i);
+    if (stopped) return {};
+    const Range part = prepared_.part(i, to.bytes);
+    if (Status status = device_.copy_to_device({to.offset + part.offset, part.bytes}, slot.at + part.offset, here); !status) return status;
+  }
+  return {};
+}
+
+/// The host fetches each part as soon as it is there.
+Status DeviceSide::copy_in_parts(Ring::Slot& slot, const Range& from, const Origin& here) {
+  for (std::size_t i = 0; i < prepared_.parts(from.bytes); ++i) {
+    if (i > 0) slot.arrived.push_back(device_.record(Stream::to_host));
+    const Range part = prepared_.part(i, from.bytes);
+    if (Status status = device_.copy_to_host(slot.data + part.offset, {from.offset + part.offset, part.bytes}, here); !status)
+      return status;
+  }
+  return {};
+}
+
+/// What is first of a packet goes for all of it.
 bool DeviceSide::receive(const Step& step, const Origin& here) {
-  Ring& ring = prepared_.rings[step.channel];
+  if (follows(*prepared_.program, step.channel)) return true;
+  if (std::optional<Exchange>& exchange = prepared_.exchanges[step.channel]) return take(*exchange, step, here);
+  Ring& ring = prepared_.ring(step.channel);
   Ring::Slot* slot = ring.front(*run_, id_, here);
   if (!slot) return false;
   double before = std::max(driver_, clock_[0]);
   driver_ = std::max(driver_, slot->ready.time);
   if (driver_ > before) track_.add(TimelineEvent::What::wait, id_, here.node, before, driver_);
-  StorageIndex to = storage(step.value);
-  const WorkView work{{}, {&to, 1}, prepared_.costs.channel_seconds[step.channel]};
-  std::optional<Point> point = issue(Stream::to_device, work, here, TimelineEvent::What::transfer, range(to).bytes,
-                                     [&] { return device_.copy_to_device(range(to), slot->at, here); });
-  if (!point) return false;
+  const Travelling& all = travelling_[step.channel];
+  bool stopped = false;
+  std::optional<Point> point = put(Stream::to_device, {{}, all.storages, all.seconds}, here, [&]() -> Status {
+    if (all.pieces) return device_.copy_to_device(all.pieces, slot->at, here);
+    return copy_in_parts(range(all.storages[0]), *slot, here, stopped);
+  });
+  if (!point || stopped) return false;
   slot->free = *point;
   ring.release(*run_);
-  ++received_.count;
-  received_.bytes += range(to).bytes;
+  note_copies(step, received_);
   return true;
 }
 
+bool DeviceSide::take(Exchange& exchange, const Step& step, const Origin& here) {
+  const std::uint64_t number = exchange.next_of_device();
+  const Travelling& all = travelling_[step.channel];
+  const auto enqueue = [&] {
+    const Delivery delivery{exchange.slot(number), exchange.mailbox(), number, number};
+    return all.pieces ? device_.take(all.pieces, delivery, here) : device_.take(crossing(step), delivery, here);
+  };
+  if (!put(Stream::compute, {{}, all.storages, 0}, here, enqueue)) return false;
+  host_reached_ = exchange.of_host(here.position);
+  note_copies(step, received_);
+  return true;
+}
+
+bool DeviceSide::give(Exchange& exchange, const Step& step, const Origin& here) {
+  const std::uint64_t number = exchange.next_of_device();
+  const Travelling& all = travelling_[step.channel];
+  // What the compute stream has taken since was sent behind the place where the host took the slot's last value: it is free by then.
+  const bool free = exchange.place(number) < host_reached_;
+  exchange.place(number) = exchange.of_host(here.position);
+  const auto enqueue = [&] {
+    const Delivery delivery{exchange.slot(number), exchange.mailbox(), number, free ? 0 : exchange.before(number)};
+    return all.pieces ? device_.give(all.pieces, delivery, here) : device_.give(crossing(step), delivery, here);
+  };
+  if (!put(Stream::compute, {all.storages, {}, 0}, here, enqueue)) return false;
+  note_copies(step, sent_);
+  return true;
+}
+
+/// Where the value of a send or receive lies.
+Range DeviceSide::crossing(const Step& step) const {
+  return {range(storage(step.value)).offset, graph_.values[step.value].type.bytes()};
+}
+
 bool DeviceSide::send(const Step& step, const Origin& here) {
-  Ring& ring = prepared_.rings[step.channel];
+  if (follows(*prepared_.program, step.channel)) return true;
+  if (std::optional<Exchange>& exchange = prepared_.exchanges[step.channel]) return give(*exchange, step, here);
+  Ring& ring = prepared_.ring(step.channel);
   Ring::Slot* slot = ring.next(*run_, id_, here);
   if (!slot) return false;
   driver_ = std::max(driver_, slot->free.time);
-  StorageIndex from = storage(step.value);
+  const Travelling& all = travelling_[step.channel];
   const bool at_root = prepared_.channel(step.channel).region == Graph::kRoot;  // elsewhere it may be overtaken by a later trip
-  const Array* given = at_root ? prepared_.caller_memory.target(step.value) : nullptr;
+  const Array* given = at_root && !all.pieces ? prepared_.caller_memory.target(step.value) : nullptr;
   std::byte* to = given ? writable(*given) : slot->data;
-  const WorkView work{{&from, 1}, {}, prepared_.costs.channel_seconds[step.channel]};
-  std::optional<Point> point = issue(Stream::to_host, work, here, TimelineEvent::What::transfer, range(from).bytes,
-                                     [&] { return device_.copy_to_host(to, range(from), here); });
+  slot->arrived.clear();
+  std::optional<Point> point = put(Stream::to_host, {all.storages, {}, all.seconds}, here, [&]() -> Status {
+    if (all.pieces) return device_.copy_to_host(to, all.pieces, here);
+    if (given) return device_.copy_to_host(to, range(all.storages[0]), here);
+    return copy_in_parts(*slot, range(all.storages[0]), here);
+  });
   if (!point) return false;
   slot->ready = *point;
   slot->at = to;
   ring.publish(*run_);
-  ++sent_.count;
-  sent_.bytes += range(from).bytes;
+  note_copies(step, sent_);
   return true;
 }
 

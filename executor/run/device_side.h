@@ -60,9 +60,16 @@ class DeviceSide final : public Worker {
         : reads(read), writes(written), seconds(takes) {}
     WorkView(const Work& work) : WorkView(work.reads, work.writes, work.seconds) {}  // NOLINT(google-explicit-constructor)
   };
+  /// What travels as one: where it lies here, and how it is copied.
+  struct Travelling {
+    std::vector<StorageIndex> storages;
+    PiecesId pieces;  ///< none: the one storage by itself
+    double seconds = 0;
+  };
   DeviceSide(Prepared& prepared, DeviceId id);
   static Hazards watch_transfers(const Prepared& prepared, DeviceId id);
   Status prepare_steps();
+  Status prepare_travelling();
   Status prepare_kernel(NodeId id);
   void prepare_segments();
   Status upload(NodeId leaf, const Array& array);
@@ -81,11 +88,21 @@ class DeviceSide final : public Worker {
 
   /// Puts one command into `stream` behind all that it must wait for. `enqueue` does it; nothing if it failed.
   template <class F>
+  std::optional<Point> put(Stream stream, const WorkView& work, const Origin& here, F&& enqueue);
+  /// … and notes it.
+  template <class F>
   std::optional<Point> issue(Stream stream, const WorkView& work, const Origin& here, TimelineEvent::What what, std::int64_t bytes,
                              F&& enqueue);
+  Status copy_in_parts(const Range& to, const Ring::Slot& slot, const Origin& here, bool& stopped);
+  Status copy_in_parts(Ring::Slot& slot, const Range& from, const Origin& here);
+  /// Notes what has just been copied through the channels that travel with that of `step`.
+  void note_copies(const Step& step, TransferCount& count);
   bool wait_for(Stream stream, const WorkView& work, double& start, const Origin& here);
   bool fail(const Origin& here, Error error);
   bool launch(const Node& node, const Origin& here);
+  bool take(Exchange& exchange, const Step& step, const Origin& here);
+  bool give(Exchange& exchange, const Step& step, const Origin& here);
+  [[nodiscard]] Range crossing(const Step& step) const;
   /// The contents of `values`, brought to the host for verification.
   std::optional<std::vector<Array>> fetch(const std::vector<ValueId>& values, const Origin& here);
   [[nodiscard]] StorageIndex storage(ValueId value) const { return plan_.storage_of[value]; }
@@ -99,6 +116,7 @@ class DeviceSide final : public Worker {
   const MemoryPlan& plan_;
   IdVector<NodeId, KernelId> kernels_;
   IdVector<NodeId, Work> work_;
+  IdVector<ChannelId, Travelling> travelling_;  ///< by the first of what travels as one
   std::vector<PreparedSegment> segments_;
   IdVector<NodeId, Member> members_;
   IdVector<NodeId, std::int64_t> orders_;              ///< of compute steps
@@ -114,8 +132,10 @@ class DeviceSide final : public Worker {
   RunProgress* progress_ = nullptr;
   double driver_ = 0;                                                           ///< virtual: what the driver has waited for so far
   std::array<double, kStreamCount> clock_{};                                    ///< virtual: when each stream is free
+  double begun_ = 0;                                                            ///< virtual: when the last command does
   std::array<std::array<std::uint64_t, kStreamCount>, kStreamCount> waited_{};  ///< what a stream has already waited for
   std::vector<Point> waits_;
+  Position host_reached_;  ///< what the host has done by the time that the compute stream gets here
   TransferCount received_, sent_;
   Track track_;
 };

@@ -33,13 +33,14 @@ void EarlyOutputs::carry(RunState& run) {
   for (const Errand& errand : errands_) {
     const Step& step = *errand.receive;
     // Where the host receives it: what fails behind that place does not concern it.
-    const Ring::Slot* slot = prepared_.rings[step.channel].first(run, {step.node, {step.order}});
+    const Ring::Slot* slot = prepared_.ring(step.channel).first(run, {step.node, {step.order}});
     if (!slot) return;
     if (!prepared_.devices[prepared_.channel(step.channel).from]->synchronize(slot->ready.event)) return;  // the host will say why
     const Status told = outputs_.hand_in(step.value, [&] {
       if (const Array* given = prepared_.caller_memory.target(step.value); given && slot->at == given->bytes()) return *given;
       Array array(prepared_.graph().values[step.value].type);
-      if (array.type().bytes() > 0) std::memcpy(array.mutable_bytes(), slot->at, static_cast<std::size_t>(array.type().bytes()));
+      const std::byte* from = slot->at + prepared_.channel(step.channel).offset;
+      if (array.type().bytes() > 0) std::memcpy(array.mutable_bytes(), from, static_cast<std::size_t>(array.type().bytes()));
       return array;
     });
     if (!told) return run.fail({step.node, {step.order}}, told.error());

@@ -178,6 +178,8 @@ class AsynchronousExecutor final : public Executor {
   }
   Status begin(RunState& run, const RunOptions& options, const std::map<NodeId, Array>& leaves) {
     for (Ring& ring : prepared_->rings) ring.reset();
+    for (std::optional<Exchange>& exchange : prepared_->exchanges)
+      if (exchange) exchange->reset();
     for (ControlStream& control : prepared_->controls) control.reset();
     std::size_t begun = 0;
     Status status = detail::guard_memory([&]() -> Status {
@@ -198,9 +200,16 @@ class AsynchronousExecutor final : public Executor {
     for (std::size_t i = 0; i < drivers_.size(); ++i) driver_threads_[i]->start([driver = drivers_[i].get()] { driver->drive(); });
     if (carries) early_thread_->start([this, &run] { early_outputs_.work(run); });
     walk(*prepared_->program, kHost, prepared_->plans[kHost], run, *host_, progress);
+    if (run.failed()) release();
     for (const auto& thread : driver_threads_) thread->wait();
     if (carries) early_thread_->wait();
     if (watchdog_) watchdog_->end();
+  }
+
+  /// What the host has not sent by now never comes, and nobody wants what the device makes without it.
+  void release() const {
+    for (const std::optional<Exchange>& exchange : prepared_->exchanges)
+      if (exchange) exchange->mailbox().release();
   }
 
   void give_up(RunState& run) const {
@@ -223,6 +232,7 @@ class AsynchronousExecutor final : public Executor {
     for (const auto& device : prepared_->devices) {
       if (device) device->abort();
     }
+    release();
   }
 
   void set_current(RunState* run) {

@@ -255,35 +255,115 @@ bool HostSide::synchronize(DeviceId device, const Point& point, const Origin& he
   return true;
 }
 
-bool HostSide::send(const Step& step, const Origin& here) {
-  Ring& ring = prepared_.rings[step.channel];
-  Ring::Slot* slot = ring.next(*run_, kHost, here);
-  if (!slot || !synchronize(prepared_.channel(step.channel).to, slot->free, here)) return false;
-  std::size_t bytes = static_cast<std::size_t>(graph_.values[step.value].type.bytes());
-  slot->at = prepared_.caller_memory.source(step.value);
-  if (!slot->at) {
-    if (bytes > 0) std::memcpy(slot->data, data(step.value), bytes);
-    slot->at = slot->data;
+/// Until the device has said `number` in the exchange's mailbox.
+bool HostSide::await(const Exchange& exchange, DeviceId device, std::uint64_t number, const MailboxSlot* slot, const Origin& here) {
+  const bool there = exchange.mailbox().heard() >= number;
+  if (!there) run_->set_waiting(kHost, here.node);
+  const Status status =
+      prepared_.devices[device]->await(exchange.mailbox(), number, slot, [&] { return run_->failed() && run_->stops(here.position); });
+  if (!there) run_->clear_waiting(kHost);
+  return status.ok() || fail(here, status.error());
+}
+
+bool HostSide::send(Exchange& exchange, const Step& step, const Origin& here) {
+  const std::uint64_t number = exchange.next_of_host();
+  if (!await(exchange, prepared_.channel(step.channel).to, exchange.before(number), nullptr, here)) return false;
+  pack(step, exchange.slot(number).data);
+  exchange.mailbox().tell(number);
+  return true;
+}
+
+bool HostSide::take(Exchange& exchange, const Step& step, const Origin& here) {
+  const double start = track_.on() ? time() : 0;
+  const std::uint64_t number = exchange.next_of_host();
+  const MailboxSlot& slot = exchange.slot(number);
+  if (!await(exchange, prepared_.channel(step.channel).from, number, &slot, here)) return false;
+  track_.add(TimelineEvent::What::wait, kHost, here.node, start, time());
+  for (const ChannelId each : travelling_with(*prepared_.program, step.channel)) {
+    const Channel& of = prepared_.channel(each);
+    const auto bytes = static_cast<std::size_t>(bytes_of(of.value));
+    if (bytes > 0) std::memcpy(data(of.value), slot.data + of.offset, bytes);
   }
+  exchange.mailbox().tell(number);
+  return true;
+}
+
+/// What travels with the step's value, side by side.
+void HostSide::pack(const Step& step, std::byte* to) const {
+  for (const ChannelId each : travelling_with(*prepared_.program, step.channel)) {
+    const Channel& of = prepared_.channel(each);
+    const auto bytes = static_cast<std::size_t>(bytes_of(of.value));
+    if (bytes > 0) std::memcpy(to + of.offset, data(of.value), bytes);
+  }
+}
+
+/// What is first of a packet goes for all of it.
+bool HostSide::send(const Step& step, const Origin& here) {
+  if (follows(*prepared_.program, step.channel)) return true;
+  if (std::optional<Exchange>& exchange = prepared_.exchanges[step.channel]) return send(*exchange, step, here);
+  Ring& ring = prepared_.ring(step.channel);
+  Ring::Slot* slot = ring.next(*run_, kHost, here);
+  const Channel& channel = prepared_.channel(step.channel);
+  if (!slot || !synchronize(channel.to, slot->free, here)) return false;
   slot->ready = {{}, now_};
+  slot->staged = Ring::kAll;
+  slot->at = channel.packet ? nullptr : prepared_.caller_memory.source(step.value);
+  const bool there = slot->at != nullptr;
+  if (!there) slot->at = slot->data;
+  if (!there && !channel.packet && prepared_.parts(bytes_of(step.value)) > 1) {
+    send_in_parts(ring, *slot, step.value);
+    return true;
+  }
+  if (!there) pack(step, slot->data);
   ring.publish(*run_);
   return true;
 }
 
+/// The device copies one part over the link while the next is copied into the slot.
+void HostSide::send_in_parts(Ring& ring, Ring::Slot& slot, ValueId value) {
+  slot.staged = 0;
+  ring.publish(*run_);
+  const std::int64_t bytes = bytes_of(value);
+  const std::size_t parts = prepared_.parts(bytes);
+  for (std::size_t i = 0; i < parts; ++i) {
+    const Range part = prepared_.part(i, bytes);
+    std::memcpy(slot.data + part.offset, data(value) + part.offset, static_cast<std::size_t>(part.bytes));
+    Ring::stage(*run_, slot);
+  }
+}
+
 bool HostSide::receive(const Step& step, const Origin& here) {
-  Ring& ring = prepared_.rings[step.channel];
+  if (!follows(*prepared_.program, step.channel) && !take(step, here)) return false;
+  return hand_in(step.value, here);
+}
+
+/// What has come, out of its slot.
+bool HostSide::take(const Step& step, const Origin& here) {
+  if (std::optional<Exchange>& exchange = prepared_.exchanges[step.channel]) return take(*exchange, step, here);
+  Ring& ring = prepared_.ring(step.channel);
   double start = track_.on() ? time() : 0;
   Ring::Slot* slot = ring.front(*run_, kHost, here);
-  if (!slot || !synchronize(prepared_.channel(step.channel).from, slot->ready, here)) return false;
+  const Channel& channel = prepared_.channel(step.channel);
+  std::int64_t taken = 0;  // of what comes in parts, while the rest is on its way
+  for (std::size_t i = 0; slot && i < slot->arrived.size(); ++i) {
+    if (!synchronize(channel.from, {slot->arrived[i], 0}, here)) return false;
+    const Range part = prepared_.part(i, bytes_of(step.value));
+    std::memcpy(data(step.value) + part.offset, slot->at + part.offset, static_cast<std::size_t>(part.bytes));
+    taken = part.offset + part.bytes;
+  }
+  if (!slot || !synchronize(channel.from, slot->ready, here)) return false;
   if (!virtual_time_) track_.add(TimelineEvent::What::wait, kHost, here.node, start, time());
-  const Array* given = prepared_.caller_memory.target(step.value);
-  const bool there = given && slot->at == given->bytes() && !read_here_[step.value];
-  std::size_t bytes = static_cast<std::size_t>(graph_.values[step.value].type.bytes());
-  if (bytes > 0 && !there) std::memcpy(data(step.value), slot->at, bytes);
-  if (there) given_.insert(step.value);
+  for (const ChannelId each : travelling_with(*prepared_.program, step.channel)) {
+    const Channel& of = prepared_.channel(each);
+    const Array* given = prepared_.caller_memory.target(of.value);
+    const bool there = given && slot->at == given->bytes() && !read_here_[of.value];
+    const std::int64_t bytes = bytes_of(of.value) - taken;
+    if (bytes > 0 && !there) std::memcpy(data(of.value) + taken, slot->at + of.offset + taken, static_cast<std::size_t>(bytes));
+    if (there) given_.insert(of.value);
+  }
   slot->free = {{}, now_};
   ring.release(*run_);
-  return hand_in(step.value, here);
+  return true;
 }
 
 bool HostSide::move(const std::vector<Move>& moves, const Origin&) {

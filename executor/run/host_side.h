@@ -62,13 +62,20 @@ class HostSide final : public Worker {
 
   bool operation(const Node& node, const Origin& here);
   bool operation(const Node& node, const Origin& here, const CallLimits* limits);
+  void send_in_parts(Ring& ring, Ring::Slot& slot, ValueId value);
+  bool take(const Step& step, const Origin& here);
   bool fail(const Origin& here, Error error);
   void observe(NodeId node, double seconds);
   /// Waits for a device's event on behalf of `here`.
   bool synchronize(DeviceId device, const Point& point, const Origin& here);
+  bool await(const Exchange& exchange, DeviceId device, std::uint64_t number, const MailboxSlot* slot, const Origin& here);
+  bool send(Exchange& exchange, const Step& step, const Origin& here);
+  bool take(Exchange& exchange, const Step& step, const Origin& here);
+  void pack(const Step& step, std::byte* to) const;
   /// The clock of the timeline: the virtual one, or seconds since the run began.
   [[nodiscard]] double time() const;
   [[nodiscard]] std::byte* data(ValueId value) const { return addresses_[static_cast<std::size_t>(plan_.storage_of[value])]; }
+  [[nodiscard]] std::int64_t bytes_of(ValueId value) const { return graph_.values[value].type.bytes(); }
   [[nodiscard]] Array snapshot(const TensorView& view) const;
   bool hand_in(ValueId value, const Origin& here) {
     if (!outputs_.listening()) return true;

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "executor/device/kernel.h"
 #include "executor/run/prepared.h"
 
@@ -59,17 +61,73 @@ Status open_devices(Prepared& prepared, const ExecutorSetup& setup) {
   return {};
 }
 
-/// Rings of staging memory, page-locked by the device at the far end.
+/// Whether somebody beside the host's thread may want a value as soon as it is there (early_outputs.h).
+bool leaves_early(const Program& program, ChannelId first) {
+  const Channel& channel = program.channels[first];
+  if (channel.to != kHost || channel.region != Graph::kRoot) return false;
+  const std::span<const ChannelId> all = travelling_with(program, first);
+  const std::vector<Output>& outputs = program.graph->outputs;
+  return std::any_of(outputs.begin(), outputs.end(), [&](const Output& output) {
+    return std::any_of(all.begin(), all.end(), [&](ChannelId each) { return program.channels[each].value == output.value; });
+  });
+}
+
+/// The order of the host's step of each channel.
+IdVector<ChannelId, std::int64_t> host_orders(const Program& program) {
+  IdVector<ChannelId, std::int64_t> orders(program.channels.size(), 0);
+  for (const Block& block : program.devices[kHost].blocks)
+    for (const Step& step : block.steps)
+      if (step.kind == StepKind::send || step.kind == StepKind::receive) orders[step.channel] = step.order;
+  return orders;
+}
+
+constexpr std::int64_t kWord = sizeof(std::uint64_t);
+
+Result<std::optional<Exchange>> open_exchange(Device& device, std::int64_t bytes, int capacity, std::int64_t host_order) {
+  Result<std::optional<Mailbox>> mailbox = device.open_mailbox();
+  if (!mailbox) return mailbox.error();
+  if (!*mailbox) return std::optional<Exchange>();
+  std::vector<MailboxSlot> slots;
+  for (int i = 0; i < capacity; ++i) {
+    const std::int64_t command = (bytes + kWord - 1) / kWord * kWord;  // behind the value
+    Result<std::byte*> slot = device.allocate_staging(command + kWord);
+    if (!slot) return slot.error();
+    slots.push_back({*slot, reinterpret_cast<std::uint64_t*>(*slot + command)});
+  }
+  return std::optional(Exchange(**mailbox, std::move(slots), host_order));
+}
+
+Result<Ring> open_ring(Device& device, std::int64_t bytes, int capacity) {
+  std::vector<std::byte*> slots;
+  for (int i = 0; i < capacity; ++i) {
+    Result<std::byte*> slot = device.allocate_staging(bytes);
+    if (!slot) return slot.error();
+    slots.push_back(*slot);
+  }
+  return Ring(slots);
+}
+
+/// Exchanges of small values where the device can, else rings: of staging memory, page-locked by the device at the far end.
 Status open_channels(Prepared& prepared, int capacity) {
-  for (const Channel& channel : prepared.program->channels) {
+  const Program& program = *prepared.program;
+  const IdVector<ChannelId, std::int64_t> orders = host_orders(program);
+  prepared.ring_of.resize(program.channels.size(), 0);
+  prepared.exchanges.resize(program.channels.size());
+  for (std::size_t c = 0; c < program.channels.size(); ++c) {
+    const ChannelId id(c);
+    if (follows(program, id)) continue;
+    const Channel& channel = program.channels[id];
     Device& device = *prepared.devices[channel.from == kHost ? channel.to : channel.from];
-    std::vector<std::byte*> slots;
-    for (int i = 0; i < capacity; ++i) {
-      Result<std::byte*> slot = device.allocate_staging(prepared.graph().values[channel.value].type.bytes());
-      if (!slot) return slot.error();
-      slots.push_back(*slot);
-    }
-    prepared.rings.push_back(Ring(slots));
+    const std::int64_t bytes = channel.packet ? program.packets[channel.packet].bytes : program.graph->values[channel.value].type.bytes();
+    Result<std::optional<Exchange>> exchange = std::optional<Exchange>();
+    if (bytes > 0 && bytes <= Mailbox::kMostBytes && !leaves_early(program, id))
+      exchange = open_exchange(device, bytes, capacity, orders[id]);
+    if (!exchange) return exchange.error();
+    Result<Ring> ring = *exchange ? Result<Ring>(Ring()) : open_ring(device, bytes, capacity);
+    if (!ring) return ring.error();
+    prepared.exchanges[id] = *std::move(exchange);
+    for (const ChannelId each : travelling_with(program, id)) prepared.ring_of[each] = prepared.rings.size();
+    prepared.rings.push_back(*std::move(ring));
   }
   return {};
 }
@@ -83,6 +141,7 @@ Result<std::unique_ptr<Prepared>> prepare(std::shared_ptr<const Program> program
   auto prepared = std::make_unique<Prepared>();
   prepared->program = std::move(program);
   prepared->costs = costs;
+  prepared->part_bytes = std::max<std::int64_t>(setup.part_bytes, 1);
   Result<BoundAttributes> bound = load_host_functions(prepared->graph(), setup.library_paths);
   if (!bound) return bound.error();
   prepared->bound = std::move(*bound);

@@ -2,7 +2,9 @@
 // but for the state of rings and control streams and the caller's arrays, which each run begins anew.
 #pragma once
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "executor/arguments/bindings.h"
@@ -13,6 +15,7 @@
 #include "executor/device/workers.h"
 #include "executor/memory/memory_plan.h"
 #include "executor/run/channel.h"
+#include "executor/run/exchange.h"
 #include "executor/runtime.h"
 #include "graph/base/exceptions.h"
 #include "partitioner/apply/step_costs.h"
@@ -29,14 +32,27 @@ struct Prepared {
   IdVector<DeviceId, std::unique_ptr<Device>> devices;       ///< null: the host, or nothing to do there
   IdVector<DeviceId, ControlStream> controls;                ///< from the host
   IdVector<DeviceId, IdVector<NodeId, std::uint8_t>> walks;  ///< whether a device walks a control node
-  IdVector<ChannelId, Ring> rings;
-  PrecisionOf precision;       ///< of the accelerator's products; null: f32
+  std::vector<Ring> rings;
+  IdVector<ChannelId, std::size_t> ring_of;                ///< what travels together has one
+  IdVector<ChannelId, std::optional<Exchange>> exchanges;  ///< in place of the ring, where there is one: at the first of what travels
+  std::int64_t part_bytes = 0;                             ///< what is larger is staged and copied in parts of so many
+  PrecisionOf precision;                                   ///< of the accelerator's products; null: f32
   double patience = 0;         ///< seconds that an asynchronous host function is waited for which has no deadline of its own
   CallerMemory caller_memory;  ///< of the run in progress
 
   [[nodiscard]] const Graph& graph() const { return *program->graph; }
   [[nodiscard]] const Attributes& attributes(NodeId node) const { return attributes_of(graph(), bound, node); }
   [[nodiscard]] const Channel& channel(ChannelId id) const { return program->channels[id]; }
+  /// How many parts a value is staged and copied in; a packet is one.
+  [[nodiscard]] std::size_t parts(std::int64_t bytes) const {
+    return static_cast<std::size_t>(std::max<std::int64_t>(1, (bytes + part_bytes - 1) / part_bytes));
+  }
+  /// Where a part lies in its value.
+  [[nodiscard]] Range part(std::size_t number, std::int64_t bytes) const {
+    const std::int64_t offset = static_cast<std::int64_t>(number) * part_bytes;
+    return {offset, std::min(part_bytes, bytes - offset)};
+  }
+  [[nodiscard]] Ring& ring(ChannelId id) { return rings[ring_of[id]]; }
 };
 
 /// Plans memory, opens devices and channels, loads host functions. An Error says what is missing or does not fit.

@@ -69,7 +69,7 @@ Result<KernelId> SimulatedDevice::prepare(KernelRequest request) {
   return KernelId(kernels_.size() - 1);
 }
 
-Status SimulatedDevice::upload(Range to, const std::byte* from) {
+Status SimulatedDevice::upload(Range to, const std::byte* from, bool) {
   if (to.bytes > 0) std::memcpy(memory_->alias(to.offset), from, static_cast<std::size_t>(to.bytes));
   memory_->mark_written(to);
   return {};
@@ -141,19 +141,55 @@ Status SimulatedDevice::transfer(std::byte* to, const std::byte* from, std::int6
   return {};
 }
 
+Status SimulatedDevice::bring(const Range& to, const std::byte* from, bool corrupt) {
+  Status status = transfer(memory_->alias(to.offset), from, to.bytes, corrupt);
+  if (status) memory_->mark_written(to);
+  return status;
+}
+
+Status SimulatedDevice::fetch(std::byte* to, const Range& from, bool corrupt) const {
+  Status status = check_written(from);
+  return status ? transfer(to, memory_->alias(from.offset), from.bytes, corrupt) : status;
+}
+
 Status SimulatedDevice::copy_to_device(Range to, const std::byte* from, const Origin& origin) {
-  issue(Work::transfer, Stream::to_device, origin, [this, to, from](bool corrupt) {
-    Status status = transfer(memory_->alias(to.offset), from, to.bytes, corrupt);
-    if (status) memory_->mark_written(to);
+  issue(Work::transfer, Stream::to_device, origin, [this, to, from](bool corrupt) { return bring(to, from, corrupt); });
+  return {};
+}
+
+Status SimulatedDevice::copy_to_host(std::byte* to, Range from, const Origin& origin) {
+  issue(Work::transfer, Stream::to_host, origin, [this, to, from](bool corrupt) { return fetch(to, from, corrupt); });
+  return {};
+}
+
+Result<PiecesId> SimulatedDevice::prepare_pieces(std::vector<Piece> pieces, Stream) {
+  pieces_.push_back(std::make_unique<const std::vector<Piece>>(std::move(pieces)));
+  return PiecesId(pieces_.size() - 1);
+}
+
+/// One transfer; of a corrupted one the first piece that has any bytes is.
+Status SimulatedDevice::copy_to_device(PiecesId to, const std::byte* from, const Origin& origin) {
+  const std::vector<Piece>& pieces = *pieces_[to.index];
+  issue(Work::transfer, Stream::to_device, origin, [this, &pieces, from](bool corrupt) {
+    Status status;
+    for (const Piece& piece : pieces) {
+      if (status) status = bring(piece.range, from + piece.offset, corrupt);
+      corrupt = corrupt && piece.range.bytes == 0;
+    }
     return status;
   });
   return {};
 }
 
-Status SimulatedDevice::copy_to_host(std::byte* to, Range from, const Origin& origin) {
-  issue(Work::transfer, Stream::to_host, origin, [this, to, from](bool corrupt) {
-    Status status = check_written(from);
-    return status ? transfer(to, memory_->alias(from.offset), from.bytes, corrupt) : status;
+Status SimulatedDevice::copy_to_host(std::byte* to, PiecesId from, const Origin& origin) {
+  const std::vector<Piece>& pieces = *pieces_[from.index];
+  issue(Work::transfer, Stream::to_host, origin, [this, &pieces, to](bool corrupt) {
+    Status status;
+    for (const Piece& piece : pieces) {
+      if (status) status = fetch(to + piece.offset, piece.range, corrupt);
+      corrupt = corrupt && piece.range.bytes == 0;
+    }
+    return status;
   });
   return {};
 }

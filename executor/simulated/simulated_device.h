@@ -22,13 +22,16 @@ class SimulatedDevice final : public Device {
   Status allocate(std::int64_t bytes) override;
   Result<std::byte*> allocate_staging(std::int64_t bytes) override;
   Result<KernelId> prepare(KernelRequest request) override;
-  Status upload(Range to, const std::byte* from) override;
+  Result<PiecesId> prepare_pieces(std::vector<Piece> pieces, Stream stream) override;
+  Status upload(Range to, const std::byte* from, bool) override;
   Status begin_run(RunState& run) override;
   void end_run() override { streams_->end(); }
 
   Status launch(KernelId kernel, const Origin& origin) override;
   Status copy_to_device(Range to, const std::byte* from, const Origin& origin) override;
   Status copy_to_host(std::byte* to, Range from, const Origin& origin) override;
+  Status copy_to_device(PiecesId to, const std::byte* from, const Origin& origin) override;
+  Status copy_to_host(std::byte* to, PiecesId from, const Origin& origin) override;
   Status copy_inside(Range to, Range from, const Origin& origin) override;
   Status fill(Range to, std::int32_t value, const Origin& origin) override;
   Status discard(Range what, const Origin& origin) override;
@@ -58,6 +61,8 @@ class SimulatedDevice final : public Device {
   Status run_kernel(const PreparedKernel& prepared);
   /// Copies, and compares what arrived with what was sent when transfers are checked.
   Status transfer(std::byte* to, const std::byte* from, std::int64_t bytes, bool corrupt) const;
+  Status bring(const Range& to, const std::byte* from, bool corrupt);
+  [[nodiscard]] Status fetch(std::byte* to, const Range& from, bool corrupt) const;
   [[nodiscard]] Status check_written(const Range& range) const;
 
   const bool check_;
@@ -66,6 +71,7 @@ class SimulatedDevice final : public Device {
   std::unique_ptr<SimulatedMemory> memory_;
   std::vector<std::unique_ptr<std::byte[]>> staging_;
   std::vector<std::unique_ptr<PreparedKernel>> kernels_;
+  std::vector<std::unique_ptr<const std::vector<Piece>>> pieces_;
   std::shared_ptr<Workers> workers_;
   std::int64_t issued_kernels_ = 0, issued_transfers_ = 0;
   bool losing_ = false;                        ///< the loss is enqueued

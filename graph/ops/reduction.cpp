@@ -89,6 +89,9 @@ struct Extreme {
     }
   }
 };
+/// What elements are compared in: numbers of 64 bits without a sign are not all in i64.
+template <class T>
+using Compared = std::conditional_t<std::is_same_v<T, std::uint64_t>, Wrapping<T>, Accumulator<T>>;
 template <bool largest>
 struct Best {
   static constexpr Domain takes = Domain::numeric;
@@ -160,12 +163,19 @@ Strides strides_along(const Shape& shape, const AxisMarks& marked, bool along_ma
 
 template <class Op, class T>
 void reduce(const Array& x, Array& result, const AxisMarks& marked) {
-  std::vector<typename Op::template State<Accumulator<T>>> states(static_cast<std::size_t>(result.size()));
+  using A = std::conditional_t<Op::gives == Gives::same || Op::gives == Gives::index, Compared<T>, Accumulator<T>>;
+  std::vector<typename Op::template State<A>> states(static_cast<std::size_t>(result.size()));
   const T* elements = x.data<T>();
   const Strides strides[] = {row_major_strides(x.shape()), strides_along(x.shape(), marked, false), strides_along(x.shape(), marked, true)};
   walk(x.shape(), strides, [&](std::span<const std::int64_t> offsets, std::int64_t count, std::span<const std::int64_t> steps) {
     for (std::int64_t i = 0; i < count; ++i) {
-      states[offsets[1] + i * steps[1]].take(widen(elements[offsets[0] + i * steps[0]]), offsets[2] + i * steps[2]);
+      const T element = elements[offsets[0] + i * steps[0]];
+      const std::int64_t index = offsets[2] + i * steps[2];
+      if constexpr (std::is_integral_v<T>) {
+        states[offsets[1] + i * steps[1]].take(A(element), index);
+      } else {
+        states[offsets[1] + i * steps[1]].take(widen(element), index);
+      }
     }
   });
   const std::int64_t count = states.empty() ? 0 : x.size() / result.size();

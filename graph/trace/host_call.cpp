@@ -173,6 +173,7 @@ std::vector<Tensor> record_host_call(const HostName& name, std::span<const TypeS
   }
   if (!good) return std::vector<Tensor>(results.size(), context->tensor({}));
   function.call = std::move(callable.call);
+  function.fills_in_place = callable.fills_in_place;
   Attributes attributes;
   attributes.set("function", std::make_shared<const HostFunction>(std::move(function)));
   return apply("host_call", given, std::move(attributes), here);
@@ -195,6 +196,7 @@ Result<Graph> bind_host_function(Graph graph, std::string_view name, HostCallabl
       return Error{"host function `" + declared->name + "` " + why, node.location};
     auto bound = std::make_shared<HostFunction>(*declared);
     bound->call = callable.call;
+    bound->fills_in_place = callable.fills_in_place;
     node.attributes.set("function", std::shared_ptr<const HostFunction>(std::move(bound)));
     found = true;
   }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "graph/states.h"
+#include "partitioner/apply/packets.h"
 
 namespace cleave::planner {
 namespace {
@@ -139,19 +140,24 @@ std::string_view to_string(Resource resource) {
   return "copies to the host";
 }
 
-ElapsedBounds find_elapsed_bounds(const Graph& graph, const CostedProblem& costed, const Placement& placement, const Transfers& transfers) {
+ElapsedBounds find_elapsed_bounds(const Program& program, const CostedProblem& costed, const Placement& placement,
+                                  const Transfers& transfers) {
   double busy[4]{};
   for (const DeviceId side : {kHost, kAccelerator}) {
     const std::vector<double> seconds = execution_seconds(costed.problem, placement.on_host, placement.on_accelerator, side);
     for (std::size_t i = 0; i < seconds.size(); ++i)
       if (placement.has_copy(i, side)) busy[side.index] += costed.problem.regions[costed.problem.nodes[i].region].frequency * seconds[i];
   }
-  for (const Transfer& t : transfers.items) busy[t.to == kHost ? 3 : 2] += t.seconds;
+  const IdVector<ChannelId, double> copies = channel_seconds(program, costed);
+  for (std::size_t c = 0; c < copies.size(); ++c) {
+    const Transfer& transfer = transfers.items[program.channels[ChannelId(c)].transfer];
+    busy[transfer.to == kHost ? 3 : 2] += transfer.frequency * copies[ChannelId(c)];
+  }
   ElapsedBounds bounds;
   const auto most = std::max_element(busy, busy + 4) - busy;
   bounds.busiest = static_cast<Resource>(most);
   bounds.busiest_seconds = busy[most];
-  bounds.critical_path_seconds = CriticalPath(graph, costed, placement).run();
+  bounds.critical_path_seconds = CriticalPath(*program.graph, costed, placement).run();
   return bounds;
 }
 

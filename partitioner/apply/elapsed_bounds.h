@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "partitioner/apply/program.h"
 #include "partitioner/apply/transfers.h"
 #include "partitioner/machine/costs.h"
 #include "partitioner/solver/placement.h"
@@ -19,6 +20,8 @@ struct ElapsedBounds {
   Resource busiest = Resource::host;
 };
 
-ElapsedBounds find_elapsed_bounds(const Graph& graph, const CostedProblem& costed, const Placement& placement, const Transfers& transfers);
+/// `program`: of the placement; what travels together there takes less than by itself.
+ElapsedBounds find_elapsed_bounds(const Program& program, const CostedProblem& costed, const Placement& placement,
+                                  const Transfers& transfers);
 
 }  // namespace cleave::planner

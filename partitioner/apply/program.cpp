@@ -20,7 +20,7 @@ class Printer {
     for (std::size_t i = 0; i < program_.channels.size(); ++i) {
       const Channel& c = program_.channels[ChannelId(i)];
       out_ += "channel " + std::to_string(i) + ": " + value_label(graph_, c.value) + " " + to_string(graph_.values[c.value].type) + ", " +
-              to_string(c.from) + " -> " + to_string(c.to) + ", region " + std::to_string(c.region.index) + "\n";
+              to_string(c.from) + " -> " + to_string(c.to) + ", region " + std::to_string(c.region.index) + packet_phrase(c) + "\n";
     }
     for (const DeviceProgram& device : program_.devices) print_device(device);
     return std::move(out_);
@@ -33,6 +33,11 @@ class Printer {
     int depth = 0;
     std::string_view label;
   };
+
+  static std::string packet_phrase(const Channel& channel) {
+    if (!channel.packet) return "";
+    return ", in packet " + std::to_string(channel.packet.index) + " at " + std::to_string(channel.offset);
+  }
 
   void print_device(const DeviceProgram& device) {
     out_ += to_string(device.device) + ":\n";
@@ -105,6 +110,15 @@ std::string_view to_string(StepKind kind) {
     case StepKind::branch: break;
   }
   return "branch";
+}
+
+std::span<const ChannelId> travelling_with(const Program& program, const ChannelId& channel) {
+  const PacketId packet = program.channels[channel].packet;
+  return packet ? std::span<const ChannelId>(program.packets[packet].channels) : std::span<const ChannelId>(&channel, 1);
+}
+
+bool follows(const Program& program, ChannelId channel) {
+  return travelling_with(program, channel).front() != channel;
 }
 
 std::string print(const Program& program) {

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@
 
 namespace cleave::planner {
 
+using PacketId = Id<struct PacketTag>;
 using BlockIndex = std::int32_t;
 inline constexpr BlockIndex kNoBlock = -1;
 
@@ -52,6 +54,16 @@ struct Channel {
   DeviceId from, to;
   RegionId region;           ///< where the transfer stands
   std::size_t transfer = 0;  ///< index into Transfers
+  PacketId packet = {};      ///< none: its value travels alone
+  std::int64_t offset = 0;   ///< in the packet
+};
+
+/// Small values that leave for one device at one point of a region, and travel as one: one copy, one latency, one slot. What is sent and
+/// received first of it goes for all. Their sends stand side by side, with nothing between them that the sender could have to wait for,
+/// and so do their receives, where the first of them is needed.
+struct Packet {
+  std::vector<ChannelId> channels;  ///< in the order of their sends, and of their receives
+  std::int64_t bytes = 0;           ///< with what aligns the values
 };
 
 struct DeviceProgram {
@@ -63,8 +75,14 @@ struct Program {
   std::shared_ptr<const Graph> graph;
   IdVector<DeviceId, DeviceProgram> devices;  ///< host first; always two today, the second possibly without steps
   IdVector<ChannelId, Channel> channels;
+  IdVector<PacketId, Packet> packets;
   // Outputs are read from the host's copies.
 };
+
+/// All that travels with the value of `channel`, itself among them, in order.
+std::span<const ChannelId> travelling_with(const Program& program, const ChannelId& channel);
+/// Whether a packet is meant that the value of `channel` is not the first of.
+bool follows(const Program& program, ChannelId channel);
 
 /// Rules that the program breaks: values read before they are there, unmatched sends, order, blocks. Empty if none.
 std::vector<std::string> verify(const Program& program);

@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 
+#include "partitioner/apply/packets.h"
 #include "partitioner/apply/schedule_trace.h"
 #include "partitioner/apply/schedule_waits.h"
 #include "partitioner/apply/step_costs.h"
@@ -42,6 +43,7 @@ class Simulator {
         costed_(costed),
         recorder_(recorder),
         seconds_{step_seconds(program, kHost, costed), step_seconds(program, kAccelerator, costed)},
+        copies_(channel_seconds(program, costed)),
         sent_(program.channels.size(), 0),
         arrival_(program.channels.size(), 0),
         made_(graph_.values.size(), 0),
@@ -59,7 +61,7 @@ class Simulator {
     schedule_.seconds = *std::max_element(at.begin(), at.begin() + kWait);
     schedule_.waiting[0].seconds = schedule_.seconds;
     schedule_.waiting[0].wait_seconds = at[kWait];
-    schedule_.transfers = transfer_times(program_, transfers_, waits_);
+    schedule_.transfers = transfer_times(program_, transfers_, copies_, waits_);
     schedule_.waiting = worst_waits(program_, costed_, waits_, std::move(schedule_.waiting));
     return std::move(schedule_);
   }
@@ -188,7 +190,9 @@ class Simulator {
     }
   }
 
+  /// What is first of a packet goes for all of it.
   void send(const Step& step, std::size_t device) {
+    if (follows(program_, step.channel)) return;
     const std::size_t c = step.channel.index;
     double full = 0;  // waiting for room
     wait(device, received_[c][0], &full);
@@ -197,32 +201,43 @@ class Simulator {
     waits_.channel[step.channel] = full;
     double& driver = state_.at[kDriver];
     driver = std::max(driver, received_[c][0]);
-    const bool computed = graph_.producer(step.value).kind == NodeKind::operation;
-    copy(step.channel, 3, std::max(driver, computed ? made_[step.value] : state_.at[1]));
+    double start = driver;
+    for (const ChannelId channel : travelling_with(program_, step.channel)) {
+      const ValueId value = program_.channels[channel].value;
+      const bool computed = graph_.producer(value).kind == NodeKind::operation;
+      start = std::max(start, computed ? made_[value] : state_.at[1]);
+    }
+    copy(step.channel, 3, start);
   }
-  /// Over an engine, not before `start`.
-  void copy(ChannelId channel, std::size_t engine, double start) {
-    const Transfer& transfer = transfers_.items[program_.channels[channel].transfer];
+  /// Over an engine, not before `start`, with all that travels with it.
+  void copy(const ChannelId& first, std::size_t engine, double start) {
     double& at = state_.at[engine];
-    const double seconds = seconds_once(transfer);
     at = std::max(at, start);
-    busy(engine, seconds, ScheduledPiece::What::copy, graph_.values[transfer.value].producer, program_.channels[channel].transfer);
-    at += seconds;
-    arrival_[channel.index] = at;
+    const std::span<const ChannelId> all = travelling_with(program_, first);
+    for (const ChannelId channel : all) {
+      const Channel& each = program_.channels[channel];
+      busy(engine, copies_[channel], ScheduledPiece::What::copy, graph_.values[each.value].producer, each.transfer);
+      at += copies_[channel];
+    }
+    for (const ChannelId channel : all) arrival_[channel.index] = at;
   }
 
   void receive(const Step& step, std::size_t device) {
     const std::size_t c = step.channel.index;
     waits_.channel[step.channel] = 0;
-    wait(device, device == 0 ? arrival_[c] : sent_[c], &waits_.channel[step.channel]);
+    const bool first = !follows(program_, step.channel);
+    if (first) wait(device, device == 0 ? arrival_[c] : sent_[c], &waits_.channel[step.channel]);
     if (device == 0) {
       note_reader(step.channel, 0);
-      return free_slot(c, state_.at[0]);
+      if (first) free_slot(c, state_.at[0]);
+      return;
     }
-    double& driver = state_.at[kDriver];
-    driver = std::max(driver, sent_[c]);
-    copy(step.channel, 2, driver);
-    free_slot(c, arrival_[c]);
+    if (first) {
+      double& driver = state_.at[kDriver];
+      driver = std::max(driver, sent_[c]);
+      copy(step.channel, 2, driver);
+      free_slot(c, arrival_[c]);
+    }
     coming_[step.value] = step.channel;
     unread_.push_back(step.channel);
   }
@@ -351,6 +366,7 @@ class Simulator {
   const CostedProblem& costed_;
   ScheduleRecorder* recorder_;                             ///< may be null
   const std::array<IdVector<NodeId, double>, 2> seconds_;  ///< of each device's steps
+  const IdVector<ChannelId, double> copies_;
   State state_;
   std::vector<double> sent_, arrival_;                   ///< of the value last sent, per channel
   IdVector<ValueId, double> made_;                       ///< on the accelerator, the last time

@@ -22,6 +22,7 @@ struct Waiting {
 
 /// When a transfer's value comes, beside when it is wanted; in a run.
 struct TransferTime {
+  double seconds = 0;         ///< of copies, of packets its part: at most what the transfer takes by itself
   double waited_seconds = 0;  ///< its reader has nothing to do until it is there: for the copy, and for what had to come before
   double hidden_seconds = 0;  ///< of what the copies take: nobody waits meanwhile
 };

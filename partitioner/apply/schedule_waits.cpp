@@ -4,18 +4,15 @@
 
 namespace cleave::planner {
 
-double seconds_once(const Transfer& transfer) {
-  return transfer.frequency > 0 ? transfer.seconds / transfer.frequency : 0;
-}
-
-std::vector<TransferTime> transfer_times(const Program& program, const Transfers& transfers, const LastWaits& waits) {
+std::vector<TransferTime> transfer_times(const Program& program, const Transfers& transfers, const IdVector<ChannelId, double>& seconds,
+                                         const LastWaits& waits) {
   std::vector<TransferTime> times(transfers.items.size());
   for (std::size_t c = 0; c < program.channels.size(); ++c) {
     const Channel& channel = program.channels[ChannelId(c)];
     const Transfer& transfer = transfers.items[channel.transfer];
-    const double waited = waits.reader[ChannelId(c)];
-    const double hidden = seconds_once(transfer) - std::min(waited, seconds_once(transfer));
-    times[channel.transfer] = {waited * transfer.frequency, hidden * transfer.frequency};
+    const double once = seconds[ChannelId(c)], waited = waits.reader[ChannelId(c)];
+    const double hidden = once - std::min(waited, once);
+    times[channel.transfer] = {once * transfer.frequency, waited * transfer.frequency, hidden * transfer.frequency};
   }
   return times;
 }

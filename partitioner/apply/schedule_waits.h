@@ -20,10 +20,9 @@ struct LastWaits {
   IdVector<NodeId, double> decision;    ///< the accelerator
 };
 
-/// One execution.
-double seconds_once(const Transfer& transfer);
-
-std::vector<TransferTime> transfer_times(const Program& program, const Transfers& transfers, const LastWaits& waits);
+/// `seconds`: of one transfer of each channel.
+std::vector<TransferTime> transfer_times(const Program& program, const Transfers& transfers, const IdVector<ChannelId, double>& seconds,
+                                         const LastWaits& waits);
 
 /// Of a record for every execution of every loop: the last one of each, with the longest wait of a run inside; in program order.
 std::vector<Waiting> worst_waits(const Program& program, const CostedProblem& costed, const LastWaits& waits,

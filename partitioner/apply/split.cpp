@@ -1,7 +1,7 @@
 // One walk over the graph in program order emits the steps of all devices at once; a common counter numbers them. Sends and receives are
 // events at slots of their region (slot k: before node k): a send at the first slot at which its value exists there, a receive at the slot
 // of the first reading it serves, or earlier where that makes nobody wait. At one slot sends go first, so a value that is sent on entering
-// a region may be received at once.
+// a region may be received at once. Last, small values that leave at one point are put into packets (packets.h).
 #include "partitioner/apply/split.h"
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "partitioner/apply/deliveries.h"
+#include "partitioner/apply/packets.h"
 #include "partitioner/machine/value_uses.h"
 
 namespace cleave::planner {
@@ -44,6 +45,7 @@ class Splitter {
     schedule_events();
     find_walked();
     walk();
+    form_packets(program_, [this](ChannelId channel) { return received_when_read_[channel] == 0; });
   }
 
  private:
@@ -104,6 +106,7 @@ class Splitter {
       const Transfer& t = transfers_.items[i];
       program_.channels.push_back({t.value, t.from, t.to, t.region, i});
     }
+    received_when_read_.resize(program_.channels.size(), 0);
   }
 
   void schedule_events() {
@@ -137,6 +140,7 @@ class Splitter {
     for (std::size_t i = 0; i < first_readings.size(); ++i) {
       Event event = first_readings[i];
       event.slot = i < ahead_ ? 0 : first_readings[i - ahead_].slot;
+      received_when_read_[ChannelId(event.transfer)] = ahead_ < kAllAhead;
       events_.push_back(event);
       event.slot = 0;
       event.is_receive = false;
@@ -298,7 +302,8 @@ class Splitter {
   std::array<IdVector<NodeId, NodeId>, kDevices> first_of_row_;       ///< by operation in a row; empty: there are no rows
   std::array<std::map<NodeId, std::vector<NodeId>>, kDevices> rows_;  ///< by their first
   IdVector<RegionId, char> constants_first_;
-  std::vector<Event> events_;  ///< by region, slot, sends first, arguments by first reading
+  IdVector<ChannelId, char> received_when_read_;  ///< for want of memory: it does not come with others, before
+  std::vector<Event> events_;                     ///< by region, slot, sends first, arguments by first reading
   std::array<IdVector<RegionId, char>, kDevices> walks_region_;
   std::array<IdVector<NodeId, char>, kDevices> walks_control_;
   std::int64_t order_ = 0;

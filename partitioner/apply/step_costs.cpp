@@ -1,5 +1,6 @@
 #include "partitioner/apply/step_costs.h"
 
+#include "partitioner/apply/packets.h"
 #include "partitioner/solver/placement.h"
 
 namespace cleave::planner {
@@ -54,8 +55,7 @@ StepCosts step_costs(const Program& program, const CostedProblem& costed, const 
   costs.host_seconds = step_seconds(program, kHost, costed);
   for (std::size_t i = 0; i < program.graph->nodes.size(); ++i) costs.host_alone.push_back(costed.problem.nodes[i].host_seconds);
   costs.accelerator_seconds = step_seconds(program, kAccelerator, costed);
-  for (const Channel& channel : program.channels)
-    costs.channel_seconds.push_back(costed.problem.values[channel.value.index].seconds(channel.from, channel.to));
+  costs.channel_seconds = channel_seconds(program, costed);
   costs.run_seconds = costed.problem.nodes.back().host_seconds;
   costs.memory_bytes.push_back(machine.host.memory_bytes);
   for (std::size_t d = 1; d < program.devices.size(); ++d)

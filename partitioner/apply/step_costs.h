@@ -10,7 +10,7 @@ namespace cleave::planner {
 struct StepCosts {
   IdVector<NodeId, double> host_seconds, accelerator_seconds;  ///< one execution; of what runs as one kernel all with the last
   IdVector<NodeId, double> host_alone;                         ///< on the host, if every operation ran by itself
-  IdVector<ChannelId, double> channel_seconds;                 ///< one transfer
+  IdVector<ChannelId, double> channel_seconds;                 ///< one transfer (packets.h)
   IdVector<DeviceId, double> memory_bytes;                     ///< 0: not known
   double run_seconds = 0;                                      ///< of the host, beside its steps
 };

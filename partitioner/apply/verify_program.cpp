@@ -3,6 +3,7 @@
 #include <span>
 
 #include "graph/states.h"
+#include "partitioner/apply/packets.h"
 #include "partitioner/apply/program.h"
 
 namespace cleave::planner {
@@ -27,6 +28,7 @@ class Verifier {
       walk(DeviceId(d));
     }
     check_channels();
+    check_packets();
     check_driving();
     return std::move(complaints_);
   }
@@ -245,6 +247,45 @@ class Verifier {
         complain(name + " is received before it is sent");
       }
     }
+  }
+
+  /// Sends side by side cannot have the sender wait between them, and what is received side by side has not been waited for in vain.
+  void check_packets() {
+    std::vector<std::size_t> members(program_.packets.size(), 0);
+    for (const Channel& channel : program_.channels) {
+      if (!channel.packet) continue;
+      if (program_.packets.contains(channel.packet))
+        ++members[channel.packet.index];
+      else
+        complain("value " + std::to_string(channel.value.index) + " travels in a packet that is not there");
+    }
+    for (std::size_t p = 0; p < program_.packets.size(); ++p) {
+      const Packet& packet = program_.packets[PacketId(p)];
+      const std::string broken = find_broken(packet, PacketId(p));
+      if (!broken.empty()) complain("packet " + std::to_string(p) + broken);
+      if (members[p] != packet.channels.size()) complain("packet " + std::to_string(p) + " does not know all its values, or others");
+    }
+  }
+
+  /// The first thing that is wrong with a packet.
+  [[nodiscard]] std::string find_broken(const Packet& packet, PacketId id) const {
+    if (packet.channels.size() < 2 || packet.channels.size() > kMostPacketValues) return " has too few values, or too many";
+    if (packet.bytes > kMostPacketBytes) return " is too large";
+    std::int64_t end = 0;
+    for (std::size_t i = 0; i < packet.channels.size(); ++i) {
+      const ChannelId at = packet.channels[i];
+      if (at.index >= channels() || program_.channels[at].packet != id) return " has the value of a channel that does not say so";
+      const Channel& channel = program_.channels[at];
+      if (channel.offset < end || channel.offset % kPacketAlignment != 0) return " has values on top of each other, or unaligned";
+      end = channel.offset + graph_.values[channel.value].type.bytes();
+      if (i == 0) continue;
+      const Channel& before = program_.channels[packet.channels[i - 1]];
+      if (channel.from != before.from || channel.to != before.to || channel.region != before.region) return " goes several ways";
+      const std::size_t last = packet.channels[i - 1].index;
+      for (const std::vector<Site>* sites : {&sends_, &receives_})
+        if (!(*sites)[last].step || (*sites)[last].step + 1 != (*sites)[at.index].step) return " is torn: something stands between";
+    }
+    return end > packet.bytes ? " ends before its last value does" : "";
   }
 
   /// Who walks a loop or branch must be told by a host step of the same node that knows of it.

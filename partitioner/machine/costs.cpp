@@ -195,12 +195,15 @@ class ProblemMaker {
 
   void add_values() {
     const bool linked = !model_.machine.accelerators.empty();
+    if (linked) {
+      result_.to_accelerator = model_.machine.link(kHost, kAccelerator);
+      result_.to_host = model_.machine.link(kAccelerator, kHost);
+    }
     problem().values.reserve(graph_.values.size());
     for (const Value& value : graph_.values) {
       const auto bytes = static_cast<double>(value.type.bytes());
       problem().values.push_back({static_cast<std::int32_t>(value.producer.index), static_cast<std::int32_t>(value.region.index),
-                                  linked ? model_.machine.link(kHost, kAccelerator).seconds(bytes) : 0,
-                                  linked ? model_.machine.link(kAccelerator, kHost).seconds(bytes) : 0});
+                                  linked ? result_.to_accelerator.seconds(bytes) : 0, linked ? result_.to_host.seconds(bytes) : 0});
     }
   }
 

@@ -44,6 +44,7 @@ struct CostedProblem {
   IdVector<NodeId, CostSources> sources;  ///< per graph node: where its costs come from
   int host_threads = 0;                   ///< that the host's costs are of; 0: as many as they were measured with
   IdVector<RegionId, double> frequency;   ///< per graph region
+  LinkDirection to_accelerator, to_host;  ///< what copies cost
   FusibleGroups fusible;                  ///< what runs as one kernel where it is together; `problem.savings` are what that saves
   std::shared_ptr<const ValueUses> uses;  ///< of the graph, which must outlive it
 };

@@ -48,15 +48,27 @@ OpCost NodeCosts::host_cost(NodeId id) const {
   return cost;
 }
 
+/// To bf16 operands are rounded in front of the product: read once, and written in half the bytes. Constants are rounded before any run.
+double NodeCosts::rounding_seconds(const Node& node) const {
+  if (model_.precision != Precision::bf16) return 0;
+  double bytes = 0;
+  for (auto value = node.inputs.begin(); value != node.inputs.end(); ++value)
+    if (graph_.producer(*value).kind != NodeKind::constant && std::find(node.inputs.begin(), value, *value) == value)
+      bytes += 1.5 * static_cast<double>(graph_.values[*value].type.bytes());
+  return bytes / model_.machine.accelerators[0].bytes_per_second;
+}
+
 /// A product that is computed in less than f32 takes what the machine says of that; where it says nothing, what f32 takes.
 OpCost NodeCosts::accelerator_cost(NodeId id) const {
   const Node& node = graph_.nodes[id];
   const OpWork work = work_of_node(graph_, node);
   if (model_.precision != Precision::f32 && model_.in_precision && model_.in_precision(graph_, id)) {
     const DeviceRates& rates = model_.machine.accelerators[0];
-    if (const auto measured = accelerator_->by_key(*node.op, to_string(model_.precision), work)) return {*measured, CostSource::measured};
+    const double before = rounding_seconds(node);
+    if (const auto measured = accelerator_->by_key(*node.op, to_string(model_.precision), work))
+      return {before + *measured, CostSource::measured};
     const double rate = rates.product_flops(model_.precision);
-    if (rate != rates.product_flops(Precision::f32)) return {accelerator_->by_rate(work, rate), CostSource::by_rate};
+    if (rate != rates.product_flops(Precision::f32)) return {before + accelerator_->by_rate(work, rate), CostSource::by_rate};
   }
   return accelerator_->cost(work);
 }

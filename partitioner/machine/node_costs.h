@@ -27,6 +27,7 @@ class NodeCosts {
 
  private:
   [[nodiscard]] std::optional<double> observed_seconds(const Node& node) const;
+  [[nodiscard]] double rounding_seconds(const Node& node) const;
 
   const Graph& graph_;
   const CostModel& model_;

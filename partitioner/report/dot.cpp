@@ -9,6 +9,7 @@
 #include "graph/states.h"
 #include "partitioner/report/explain.h"
 #include "partitioner/report/picture.h"
+#include "partitioner/report/transfer_figures.h"
 #include "partitioner/report/wording.h"
 
 namespace cleave::planner {
@@ -80,7 +81,7 @@ std::string round_trip_phrase(const std::vector<std::size_t>& trips) {
 
 class Writer {
  public:
-  Writer(const Plan& plan, const Picture& picture) : plan_(plan), graph_(*plan.graph), picture_(picture) {
+  Writer(const Plan& plan, const Picture& picture) : plan_(plan), graph_(*plan.graph), picture_(picture), packets_(packets_of(plan)) {
     children_.resize(picture.boxes.size());
     in_box_.resize(picture.boxes.size());
     for (std::size_t i = 0; i < picture.boxes.size(); ++i)
@@ -343,6 +344,10 @@ class Writer {
         total += static_cast<double>(plan_.transfers.items[index].bytes) * plan_.transfers.items[index].frequency;
       text += format_bytes(total) + " a run";
     }
+    const PacketId packet = packets_[edge.transfers[0]];
+    const bool together =
+        std::all_of(edge.transfers.begin(), edge.transfers.end(), [&](std::size_t index) { return packets_[index] == packet; });
+    if (packet && together) text += "\n" + packet_phrase(packet);
     if (edge.readers > 1) text += "\n" + counted(edge.readers, "reader");
     if (!edge.round_trips.empty()) text += "\n" + round_trip_phrase(edge.round_trips);
     return text;
@@ -369,6 +374,7 @@ class Writer {
   const Plan& plan_;
   const Graph& graph_;
   const Picture& picture_;
+  const std::vector<PacketId> packets_;  ///< by transfer
   std::vector<std::vector<std::size_t>> children_, in_box_;
   std::string out_;
 };

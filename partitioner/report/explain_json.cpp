@@ -6,6 +6,7 @@
 #include "graph/base/json_writer.h"
 #include "graph/base/version.h"
 #include "partitioner/apply/fused_kernels.h"
+#include "partitioner/apply/packets.h"
 #include "partitioner/report/explain.h"
 #include "partitioner/report/memory_figures.h"
 #include "partitioner/report/placed_things.h"
@@ -41,6 +42,7 @@ class Document {
       records("nodes", graph_.nodes.size(), [&](std::size_t i) { node(NodeId(i)); });
       records("fused", fused_.size(), [&](std::size_t i) { fused(fused_[i]); });
       records("transfers", plan_.transfers.items.size(), [&](std::size_t i) { transfer(i); });
+      records("packets", plan_.program.packets.size(), [&](std::size_t i) { packet(PacketId(i)); });
       records("memory", memory_.size(), [&](std::size_t i) { memory(memory_[i]); });
       records("round_trips", plan_.round_trips.size(), [&](std::size_t i) { round_trip(i); });
       json_.key("diagnostics");
@@ -170,8 +172,30 @@ class Document {
     loop(t.region);
     json_.field("explicit", t.is_explicit);
     json_.field("round_trip", t.round_trip < 0 ? std::nullopt : std::optional(t.round_trip));
+    const PacketId packet = figures_[i].packet;
+    json_.field("packet", packet ? std::optional(packet.index) : std::nullopt);
     records("consumers", figures_[i].consumers.size(), [&](std::size_t k) { consumer(figures_[i].consumers[k]); });
     location(t.location);
+  }
+
+  void packet(PacketId id) {
+    double bytes = 0, seconds = 0;
+    json_.field("id", id.index);
+    const std::vector<ChannelId>& channels = plan_.program.packets[id].channels;
+    const Channel& first = plan_.program.channels[channels[0]];
+    json_.list("transfers", [&] {
+      for (const ChannelId channel : channels) {
+        const std::size_t transfer = plan_.program.channels[channel].transfer;
+        json_.value(transfer);
+        bytes += static_cast<double>(plan_.transfers.items[transfer].bytes);
+        seconds += figures_[transfer].time.seconds;
+      }
+    });
+    count("bytes", bytes);
+    count("frequency", plan_.costed.frequency[first.region]);
+    json_.field("seconds", seconds);
+    json_.field("saved_seconds", plan_.costed.frequency[first.region] * saved_seconds(plan_.program, plan_.costed, id));
+    json_.field("region", first.region.index);
   }
 
   void consumer(const Consumer& consumer) {
@@ -232,6 +256,8 @@ class Document {
       json_.field("sends", sum.sends);
       count("bytes_per_run", sum.bytes);
       json_.field("transfer_seconds", sum.transfer_seconds);
+      json_.field("packets", sum.packets);
+      json_.field("saved_seconds", sum.saved_seconds);
       json_.field("round_trips", sum.round_trips);
     });
   }

@@ -48,7 +48,7 @@ class Report {
     out_ += predicted_phrase(plan_) + "\n";
     out_ += "work and transfers in sum: " + bound() + "\n";
     if (plan_.policy == Policy::makespan) {
-      const ElapsedBounds bounds = find_elapsed_bounds(graph_, plan_.costed, placement, plan_.transfers);
+      const ElapsedBounds bounds = find_elapsed_bounds(plan_.program, plan_.costed, placement, plan_.transfers);
       out_ += "however it overlaps, this placement takes at least " + format_seconds(bounds.critical_path_seconds) +
               " (critical path) and " + format_seconds(bounds.busiest_seconds) + " (busiest: " + std::string(to_string(bounds.busiest)) +
               ")\n";
@@ -150,21 +150,27 @@ class Report {
 
   void transfers() {
     out_ += "\n" + counted(plan_.transfers.items.size(), "transfer") + " (" + counted(totals_.sends, "send") + "), " +
-            format_bytes(totals_.bytes) + " and " + format_seconds(totals_.transfer_seconds) + " a run\n";
+            format_bytes(totals_.bytes) + " and " + format_seconds(totals_.transfer_seconds) + " a run" + packets_phrase() + "\n";
     Table table;
     const std::vector<TransferFigures> figures = transfer_figures(plan_);
     for (std::size_t i = 0; i < figures.size(); ++i) {
       const Transfer& t = plan_.transfers.items[i];
       const std::string& name = graph_.values[t.value].name;
-      std::string remark = t.is_explicit ? "meant" : "";
-      if (t.round_trip >= 0) remark += (remark.empty() ? "round trip " : ", round trip ") + std::to_string(t.round_trip + 1);
-      table.add(t.seconds,
-                {place_phrase(t.location), name.empty() ? graph_.display_name(graph_.values[t.value].producer) : name,
-                 t.to == kHost ? "to host" : "to accelerator", std::string(to_string(t.kind)), format_bytes(static_cast<double>(t.bytes)),
-                 times_phrase(graph_, t.region, t.frequency), seconds_phrase(t, figures[i]), waited_phrase(t, figures[i].time),
-                 consumers_phrase(figures[i].consumers), remark});
+      const std::string trip = t.round_trip < 0 ? "" : "round trip " + std::to_string(t.round_trip + 1);
+      const std::string said = remark(remark(t.is_explicit ? "meant" : "", trip), packet_phrase(figures[i].packet));
+      table.add(t.seconds, {place_phrase(t.location), name.empty() ? graph_.display_name(graph_.values[t.value].producer) : name,
+                            t.to == kHost ? "to host" : "to accelerator", std::string(to_string(t.kind)),
+                            format_bytes(static_cast<double>(t.bytes)), times_phrase(graph_, t.region, t.frequency),
+                            seconds_phrase(t, figures[i]), waited_phrase(figures[i].time), consumers_phrase(figures[i].consumers), said});
     }
     out_ += table.text(most_rows_);
+  }
+
+  /// The sum is of transfers by themselves.
+  std::string packets_phrase() const {
+    if (totals_.packets == 0) return "";
+    return "; " + std::to_string(totals_.packed) + " of them travel as " + counted(totals_.packets, "packet") + ", which saves " +
+           format_seconds(totals_.saved_seconds);
   }
 
   void round_trips() {

@@ -1,5 +1,7 @@
 #include "partitioner/report/totals.h"
 
+#include "partitioner/apply/packets.h"
+
 namespace cleave::planner {
 
 Totals totals(const Plan& plan) {
@@ -15,6 +17,13 @@ Totals totals(const Plan& plan) {
     sum.sends += t.kind == TransferKind::send ? 1 : 0;
     sum.bytes += static_cast<double>(t.bytes) * t.frequency;
     sum.transfer_seconds += t.seconds;
+  }
+  const IdVector<PacketId, Packet>& packets = plan.program.packets;
+  sum.packets = packets.size();
+  for (std::size_t i = 0; i < packets.size(); ++i) {
+    const Channel& first = plan.program.channels[packets[PacketId(i)].channels[0]];
+    sum.packed += packets[PacketId(i)].channels.size();
+    sum.saved_seconds += plan.costed.frequency[first.region] * saved_seconds(plan.program, plan.costed, PacketId(i));
   }
   for (const RoundTrip& trip : plan.round_trips) sum.round_trips += trip.warned() ? 1 : 0;
   return sum;

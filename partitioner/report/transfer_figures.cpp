@@ -71,10 +71,18 @@ std::vector<TransferFigures> transfer_figures(const Plan& plan) {
   const Deliveries deliveries(*plan.graph, *plan.costed.uses, plan.placement, transfers);
   std::optional<ProfileKeys> keys;
   if (!plan.profile.transfer_seconds.empty()) keys.emplace(*plan.graph);
+  const std::vector<PacketId> packets = packets_of(plan);
   std::vector<TransferFigures> figures(transfers.size());
   for (std::size_t i = 0; i < transfers.size(); ++i)
-    figures[i] = {consumers_of(*plan.graph, transfers[i], deliveries.of(i)), plan.transfer_times[i], measured(plan, keys, transfers[i])};
+    figures[i] = {consumers_of(*plan.graph, transfers[i], deliveries.of(i)), plan.transfer_times[i], packets[i],
+                  measured(plan, keys, transfers[i])};
   return figures;
+}
+
+std::vector<PacketId> packets_of(const Plan& plan) {
+  std::vector<PacketId> packets(plan.transfers.items.size());
+  for (const Channel& channel : plan.program.channels) packets[channel.transfer] = channel.packet;
+  return packets;
 }
 
 std::string consumers_phrase(const std::vector<Consumer>& consumers) {
@@ -89,10 +97,14 @@ std::string seconds_phrase(const Transfer& transfer, const TransferFigures& figu
   return figures.measured_seconds ? predicted + ", measured " + format_seconds(*figures.measured_seconds) : predicted;
 }
 
-std::string waited_phrase(const Transfer& transfer, const TransferTime& time) {
+std::string waited_phrase(const TransferTime& time) {
   constexpr double kAsGoodAs = 0.995;
-  if (time.hidden_seconds >= kAsGoodAs * transfer.seconds) return "hidden";
+  if (time.hidden_seconds >= kAsGoodAs * time.seconds) return "hidden";
   return "waited for " + format_seconds(time.waited_seconds);
+}
+
+std::string packet_phrase(PacketId packet) {
+  return packet ? "packet " + std::to_string(packet.index + std::size_t{1}) : "";
 }
 
 }  // namespace cleave::planner

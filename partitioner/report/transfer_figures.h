@@ -24,17 +24,23 @@ struct Consumer {
 struct TransferFigures {
   std::vector<Consumer> consumers;  ///< in program order, each once
   TransferTime time;
+  PacketId packet = {};                    ///< that it travels in; none: alone
   std::optional<double> measured_seconds;  ///< what its copies took, by the profile that the plan was made with; a run
 };
 
 /// As the plan's transfers.
 std::vector<TransferFigures> transfer_figures(const Plan& plan);
 
+/// Which packet each travels in.
+std::vector<PacketId> packets_of(const Plan& plan);
+
 /// "for `sort` 10:17, output `w`"; of many the first.
 std::string consumers_phrase(const std::vector<Consumer>& consumers);
 /// "36 ms", "36 ms, measured 41 ms".
 std::string seconds_phrase(const Transfer& transfer, const TransferFigures& figures);
 /// "hidden", "waited for 1.2 ms".
-std::string waited_phrase(const Transfer& transfer, const TransferTime& time);
+std::string waited_phrase(const TransferTime& time);
+/// "packet 2"; empty: it travels alone.
+std::string packet_phrase(PacketId packet);
 
 }  // namespace cleave::planner

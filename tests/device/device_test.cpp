@@ -9,9 +9,11 @@
 #include <set>
 
 #include "graph/base/diagnostic_text.h"
+#include "graph/ops/convert.h"
 #include "models/model.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/op_samples.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/traced_lines.h"
 
 namespace cleave::testing {
@@ -96,6 +98,73 @@ std::vector<std::string> pure_ops() {
   return {names.begin(), names.end()};
 }
 INSTANTIATE_TEST_SUITE_P(Each, DeviceOp, ::testing::ValuesIn(pure_ops()), [](const auto& each) { return each.param; });
+
+// --- large tensors: what kernels do only then ------------------------------------------------------------------------------------------
+
+struct Large {
+  const char* op;
+  std::vector<TensorType> inputs;
+  Attributes attributes = {};
+};
+
+/// More elements than a GPU takes at once, more parts of a line than blocks run beside each other.
+std::vector<Large> large_calls() {
+  using enum DType;
+  using Integers = std::vector<std::int64_t>;
+  constexpr std::int64_t kMany = 5000003;
+  std::vector<Large> all;
+  for (const DType dtype : {f32, f16}) {
+    all.push_back({"negative", {{dtype, {2 * kMany}}}});
+    all.push_back({"divide", {{dtype, {kMany}}, {dtype, {kMany}}}});
+    all.push_back({"multiply", {{dtype, {2500, 2000}}, {dtype, {2500, 1}}}});
+  }
+  for (const DType dtype : {u8, f16, f32, f64}) {
+    all.push_back({"transpose", {{dtype, {2052, 1284}}}});
+    all.push_back({"transpose", {{dtype, {3, 1027, 513}}}});
+    all.push_back({"cumulative_sum", {{dtype, {kMany}}}});
+    all.push_back({"cumulative_sum", {{dtype, {2, 1000000, 2}}}, {{"axis", std::int64_t{1}}, {"reverse", true}}});
+  }
+  for (const DType dtype : {f32, f64}) all.push_back({"reshape", {{dtype, {1, kMany}}}, {{"shape", Integers{-1}}}});
+  for (const DType dtype : {i32, i64, u8}) all.push_back({"matmul", {{dtype, {1100, 170}}, {dtype, {170, 1220}}}});
+  for (const char* op : {"random_normal", "random_uniform"})
+    all.push_back({op, {}, {{"shape", Integers{kMany}}, {"seed", std::int64_t{3}}}});
+  for (const char* op : {"sum", "argmax", "softmax"}) {
+    const Attributes along = {{"axis", std::int64_t{1}}};
+    all.push_back({op, {{f32, {3, kMany / 3}}}, along});
+    all.push_back({op, {{f16, {4096, 1024}}}, along});
+  }
+  return all;
+}
+
+class DeviceLarge : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(DeviceLarge, TensorsEqualTheMeaning) {
+  if (kSanitized) GTEST_SKIP() << "slow under a sanitizer";
+  CLEAVE_DEVICE_OR_SKIP(device);
+  for (const Large& each : large_calls()) {
+    if (each.op != GetParam()) continue;
+    OpSample sample{find_op(each.op), {}, each.attributes, false};
+    ASSERT_FALSE(normalize_call(*sample.op, each.inputs.size(), sample.attributes)) << each.op;
+    for (const TensorType& type : each.inputs) {
+      Array& array = sample.inputs.emplace_back(type);
+      dispatch(type.dtype, [&](auto zero) {
+        using T = decltype(zero);
+        for (std::int64_t i = 0; i < array.size(); ++i)
+          array.mutable_data<T>()[i] = ops::convert<T>(static_cast<double>(i * 7919 % 1013) / 256 - 1.5);
+      });
+    }
+    SCOPED_TRACE(describe(sample));
+    ASSERT_TRUE(runs_there(device, *call_of(sample)));
+    check_sample(device, sample);
+  }
+}
+
+std::vector<std::string> large_ops() {
+  std::set<std::string> names;
+  for (const Large& each : large_calls()) names.insert(each.op);
+  return {names.begin(), names.end()};
+}
+INSTANTIATE_TEST_SUITE_P(Each, DeviceLarge, ::testing::ValuesIn(large_ops()), [](const auto& each) { return each.param; });
 
 // --- whole programs ------------------------------------------------------------------------------------------------------------------
 

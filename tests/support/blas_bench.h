@@ -64,6 +64,7 @@ class BlasBench {
     Result<std::shared_ptr<cuda::Context>> context = cuda::Context::open(api_.driver, 0);
     if (!context) return context.error();
     context_ = *std::move(context);
+    if (Status status = context_->enter(); !status) return status;
     const auto keep = [](auto& owned, auto&& made) -> Status {
       if (!made) return made.error();
       owned = *std::move(made);

@@ -160,9 +160,11 @@ const char* problem(const FakeMatmul& product, const FakeMatrix (&shapes)[3]) {
   const auto& [a, b, d] = shapes;
   for (const FakeMatrix& m : shapes) {
     if (const char* found = problem(m)) return found;
-    if (m.type != d.type) return "operands of different types";
+    const bool narrow = &m != &d && m.type == CUDA_R_16BF && d.type == CUDA_R_32F && product.compute == CUBLAS_COMPUTE_32F;
+    if (m.type != d.type && !narrow) return "operands of a type that does not go with the result's";
     if (m.batch != d.batch) return "batches of different lengths";
   }
+  if (a.type != b.type) return "operands of different types";
   if (d.batch > 1 && d.stride == 0) return "results on top of each other";
   const auto rows = [](const FakeMatrix& m, bool transposed) { return transposed ? m.columns : m.rows; };
   const auto columns = [](const FakeMatrix& m, bool transposed) { return transposed ? m.rows : m.columns; };
@@ -367,6 +369,7 @@ struct FakeBlas {
         return refuse(d, "a result on top of an operand");
     }
     const auto action = [&d, seen, scale, addresses, workspace = address(with.workspace), bytes = algorithm.workspace] {
+      if (!d.computes_) return;
       Operand operands[3];
       for (std::size_t i = 0; i < 3; ++i) operands[i] = {seen.shapes[i], d.resolve(addresses[i], size(seen.shapes[i]))};
       const auto bias_bytes = static_cast<std::size_t>(seen.shapes[2].rows) * width(seen.shapes[2].type);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "executor/cuda/handover.h"
 #include "executor/device/kernel.h"
 #include "tests/support/fake_blas.h"
 #include "tests/support/fake_dnn.h"
@@ -16,14 +17,37 @@ namespace cleave::testing {
 namespace {
 
 FakeDriver* the_driver = nullptr;  // the calls of the driver carry no handle that could lead here
+std::atomic<std::uint64_t> drivers = 0;
+
+/// Contexts of a thread, under some driver.
+struct ThreadContexts {
+  std::uint64_t driver = 0;
+  std::vector<CUcontext> stack;
+};
 
 constexpr std::byte kPoison{0xFF};
 
 }  // namespace
 
-FakeDriver::FakeDriver(Schedule schedule, std::uint64_t seed) : schedule_(schedule), random_(seed) {
+FakeDriver::FakeDriver(Schedule schedule, std::uint64_t seed) : schedule_(schedule), random_(seed), number_(++drivers) {
   CLEAVE_CHECK(!the_driver, "two fake drivers at once");
   the_driver = this;
+  teach(cuda::handover_text(), cuda::handover_launch(1).entry, 7, [this](const std::vector<std::uint64_t>& values) { hand_over(values); });
+}
+
+/// The kernel that moves small values to and from page-locked memory, which is no operation's.
+void FakeDriver::hand_over(const std::vector<std::uint64_t>& values) {
+  const cuda::Handover what{values[0], values[1], values[2], values[3], values[4], values[5], values[6]};
+  ++handed_over_;
+  if (what.to % 16 != 0 || what.from % 16 != 0) misuse("a value handed over that is not aligned");
+  std::byte* to = what.bytes > 0 ? resolve(what.to, what.bytes) : nullptr;
+  const std::byte* from = what.bytes > 0 ? resolve(what.from, what.bytes) : nullptr;
+  auto* note = what.note != 0 ? reinterpret_cast<std::uint64_t*>(resolve(what.note, 8)) : nullptr;
+  auto* word = reinterpret_cast<std::uint64_t*>(resolve(what.word, 8));
+  if (!word) return;
+  if (to && from) std::memcpy(to, from, what.bytes);
+  if (note) *note = what.command;
+  std::atomic_ref(*word).store(what.number, std::memory_order_release);
 }
 
 FakeDriver::~FakeDriver() {
@@ -37,7 +61,13 @@ FakeDriver& FakeDriver::current() {
   return *the_driver;
 }
 
-std::function<Result<std::unique_ptr<Device>>(int, const ExecutorOptions&)> FakeDriver::opener(
+std::vector<CUcontext>& FakeDriver::contexts() {
+  static thread_local ThreadContexts mine;
+  if (mine.driver != number_) mine = {number_, {}};
+  return mine.stack;
+}
+
+std::function<Result<std::unique_ptr<runtime::Device>>(int, const ExecutorOptions&)> FakeDriver::opener(
     cuda::CudaOptions options, std::shared_ptr<const cuda::Libraries> libraries) {
   options.cache_folder.clear();
   options.source = [this](const KernelRequest& request, const cuda::Architecture& a) { return source(request, a); };
@@ -51,6 +81,7 @@ std::function<Result<std::unique_ptr<Device>>(int, const ExecutorOptions&)> Fake
     teach(request, source, generated);
     return source;
   };
+  options.packet = [this](std::span<const Piece> pieces, bool unpacks) { return packet(pieces, unpacks); };
   options.around = [this](const KernelRequest& request, cuda::KernelSource& source) {
     CLEAVE_CHECK(emulator_, "kernels around a library's calls, and nothing to run them");
     const auto generated = std::make_shared<const cuda::KernelSource>(source);
@@ -121,6 +152,14 @@ void FakeDriver::teach(const KernelRequest& request, cuda::KernelSource& source,
   }
 }
 
+cuda::KernelSource FakeDriver::packet(std::span<const Piece> pieces, bool unpacks) {
+  cuda::KernelSource source = cuda::packet_source(pieces, unpacks);
+  if (emulator_) emulator_->add(source);
+  teach(source.text, source.launches[0].entry, 1 + 2 * cuda::packet_room(pieces.size()),
+        [this, unpacks](const std::vector<std::uint64_t>& values) { launch_packet(unpacks, values); });
+  return source;
+}
+
 void FakeDriver::teach(const std::string& text, const std::string& entry, std::size_t parameters, Act act) {
   const std::lock_guard lock(mutex_);
   taught_[{text, entry}] = {parameters, std::move(act)};
@@ -134,6 +173,11 @@ void FakeDriver::fail_call(std::int64_t call, CUresult result) {
 std::int64_t FakeDriver::count(const std::string& call) const {
   const auto found = counts_.find(call);
   return found == counts_.end() ? 0 : found->second;
+}
+
+bool FakeDriver::failed_without_harm() const {
+  const auto names = {"Destroy", "Free", "Unload", "Release", "cuEventSynchronize", "cuCtxSet", "cuCtxGet", "cuCtxPop"};
+  return std::any_of(names.begin(), names.end(), [&](const char* name) { return failed_.find(name) != std::string::npos; });
 }
 
 std::string FakeDriver::leaks() const {
@@ -163,13 +207,18 @@ std::string FakeDriver::leaks() const {
 CUresult FakeDriver::enter(const char* call, bool needs_context) {
   ++calls_;
   ++counts_[call];
-  if (needs_context && !current_.contains(std::this_thread::get_id())) misuse(std::string(call) + " on a thread without a context");
+  if (needs_context && contexts().empty()) misuse(std::string(call) + " on a thread without a context");
+  if (needs_context && !contexts().empty() && contexts().back() != primary_) misuse(std::string(call) + " in a context of somebody else's");
   if (schedule_ == Schedule::random) {
     for (auto i = random_() % 3; i > 0; --i) run_any();
   }
+  if (schedule_ == Schedule::eager) {  // a word that the host has written since
+    while (run_any()) {
+    }
+  }
   if (calls_ == fail_call_) {
     failed_ = call;
-    const bool on_context = needs_context || failed_ == "cuCtxSetCurrent";
+    const bool on_context = needs_context || failed_.starts_with("cuCtx");
     if (on_context && cuda::is_sticky(failure_) && failed_.starts_with("cu")) sticky_ = failure_;
     return failure_;
   }
@@ -219,8 +268,13 @@ CUresult FakeDriver::enqueue(CUstream stream, Item item) {
 
 bool FakeDriver::runnable(const FakeStream& stream) const {
   if (stalled_ || sticky_ != CUDA_SUCCESS || stream.items.empty()) return false;
-  const Item& head = stream.items.front();
-  return !head.waits || head.event->done >= head.version;
+  return may_begin(stream.items.front());
+}
+
+bool FakeDriver::may_begin(const Item& item) {
+  if (!item.waits) return true;
+  if (item.word) return std::atomic_ref(*const_cast<std::uint64_t*>(item.word)).load(std::memory_order_acquire) >= item.version;
+  return item.event->done >= item.version;
 }
 
 void FakeDriver::run_head(FakeStream& stream) {
@@ -263,7 +317,8 @@ void FakeDriver::run_until_done(const FakeEvent& event) {
       if (found == streams_.end() || found->second->items.empty()) return;
       stream = found->second.get();
       const Item& head = stream->items.front();
-      if (!head.waits || head.event->done >= head.version) break;
+      if (may_begin(head)) break;
+      if (head.word) return;
       wanted = head.event;
     }
     if (!runnable(*stream)) return;
@@ -272,6 +327,7 @@ void FakeDriver::run_until_done(const FakeEvent& event) {
 }
 
 void FakeDriver::launch(const Meaning& meaning, const std::vector<std::uint64_t>& parameters) {
+  if (meaning.last) ++launches_[meaning.request.name()];
   if (meaning.source) return launch_text(meaning, parameters);
   if (!meaning.last) return;  // the last launch of an operation does it all
   const Request& request = meaning.request;
@@ -298,6 +354,11 @@ CUresult FakeDriver::explain(CUfunction handle, void** parameters, Item& item) {
     std::vector<std::uint64_t> values(taught->second.parameters);
     for (std::size_t i = 0; i < values.size(); ++i) std::memcpy(&values[i], parameters[i], sizeof values[i]);
     item.action = [act = taught->second.act, values] { act(values); };
+    item.label = function->entry;
+    return CUDA_SUCCESS;
+  }
+  if (!computes_) {
+    item.action = [] {};
     item.label = function->entry;
     return CUDA_SUCCESS;
   }
@@ -385,6 +446,7 @@ struct FakeCalls {
 
   static CUresult synchronize(CUevent event);
   static void fill_device(cuda::DriverApi& t);
+  static void fill_contexts(cuda::DriverApi& t);
   static void fill_memory(cuda::DriverApi& t);
   static void fill_streams(cuda::DriverApi& t);
   static void fill_clock(cuda::DriverApi& t);
@@ -424,12 +486,13 @@ void FakeCalls::fill_device(cuda::DriverApi& t) {
     return CUDA_SUCCESS;
   };
   t.cuDeviceTotalMem = [](std::size_t* bytes, CUdevice) {
-    *bytes = std::size_t{1} << 30;
+    *bytes = driver().memory_bytes_;
     return CUDA_SUCCESS;
   };
   t.cuDeviceGetAttribute = [](int* value, CUdevice_attribute attribute, CUdevice) {
     const bool major = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR;
-    *value = major ? 9 : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? 0 : 132;
+    const bool words = attribute == CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS;
+    *value = major ? 9 : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? 0 : words ? driver().waits_for_words_ : 132;
     return call(
         "cuDeviceGetAttribute", [](D&) { return CUDA_SUCCESS; }, false);
   };
@@ -437,7 +500,8 @@ void FakeCalls::fill_device(cuda::DriverApi& t) {
     return call(
         "cuDevicePrimaryCtxRetain",
         [&](D& d) {
-          *context = static_cast<CUcontext>(d.new_handle());
+          if (!d.primary_) d.primary_ = static_cast<CUcontext>(d.new_handle());
+          *context = d.primary_;
           ++d.contexts_;
           return CUDA_SUCCESS;
         },
@@ -455,11 +519,47 @@ void FakeCalls::fill_device(cuda::DriverApi& t) {
         },
         false);
   };
-  t.cuCtxSetCurrent = [](CUcontext) {
+}
+
+void FakeCalls::fill_contexts(cuda::DriverApi& t) {
+  t.cuCtxGetCurrent = [](CUcontext* context) {
+    return call(
+        "cuCtxGetCurrent",
+        [&](D& d) {
+          *context = d.contexts().empty() ? nullptr : d.contexts().back();
+          return CUDA_SUCCESS;
+        },
+        false);
+  };
+  t.cuCtxSetCurrent = [](CUcontext context) {
     return call(
         "cuCtxSetCurrent",
-        [](D& d) {
-          d.current_.insert(std::this_thread::get_id());
+        [&](D& d) {
+          if (!d.contexts().empty()) d.contexts().pop_back();
+          d.contexts().push_back(context);
+          return CUDA_SUCCESS;
+        },
+        false);
+  };
+  t.cuCtxPushCurrent = [](CUcontext context) {
+    return call(
+        "cuCtxPushCurrent",
+        [&](D& d) {
+          d.contexts().push_back(context);
+          return CUDA_SUCCESS;
+        },
+        false);
+  };
+  t.cuCtxPopCurrent = [](CUcontext* context) {
+    return give_back(
+        "cuCtxPopCurrent",
+        [&](D& d) {
+          if (d.contexts().empty()) {
+            d.misuse("a context taken from a thread that has none");
+            return CUDA_ERROR_INVALID_CONTEXT;
+          }
+          *context = d.contexts().back();
+          d.contexts().pop_back();
           return CUDA_SUCCESS;
         },
         false);
@@ -468,15 +568,15 @@ void FakeCalls::fill_device(cuda::DriverApi& t) {
 
 void FakeCalls::fill_memory(cuda::DriverApi& t) {
   t.cuMemGetInfo = [](std::size_t* available, std::size_t* total) {
-    return call("cuMemGetInfo", [&](D&) {
-      *available = *total = std::size_t{1} << 30;
+    return call("cuMemGetInfo", [&](D& d) {
+      *available = *total = d.memory_bytes_;
       return CUDA_SUCCESS;
     });
   };
   t.cuMemAlloc = [](CUdeviceptr* address, std::size_t bytes) {
     return call("cuMemAlloc", [&](D& d) {
       if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
-      if (bytes > (std::size_t{1} << 30)) return CUDA_ERROR_OUT_OF_MEMORY;
+      if (bytes > d.memory_bytes_) return CUDA_ERROR_OUT_OF_MEMORY;
       *address = d.next_address_;
       d.next_address_ += (bytes + 0xFFFF) / 0x10000 * 0x10000 + 0x10000;
       d.device_memory_[*address].assign(bytes, kPoison);
@@ -620,6 +720,14 @@ void FakeCalls::fill_streams(cuda::DriverApi& t) {
       return d.enqueue(stream, {nullptr, found->get(), (*found)->recorded, true});
     });
   };
+  t.cuStreamWaitValue64 = [](CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned flags) {
+    return call("cuStreamWaitValue64", [&](D& d) {
+      const auto* word = reinterpret_cast<const std::uint64_t*>(address);
+      if (flags != CU_STREAM_WAIT_VALUE_GEQ) return CUDA_ERROR_INVALID_VALUE;
+      if (address % 8 != 0 || !d.page_locked(word, sizeof *word)) d.misuse("a wait for a word that is not in page-locked memory");
+      return d.enqueue(stream, {nullptr, nullptr, value, true, 0, {}, word});
+    });
+  };
   t.cuEventSynchronize = synchronize;
   t.cuEventQuery = [](CUevent event) {
     return call("cuEventQuery", [&](D& d) {
@@ -711,8 +819,19 @@ void FakeCalls::fill_modules(cuda::DriverApi& t) {
     });
   };
   t.cuFuncSetAttribute = [](CUfunction, CUfunction_attribute, int) { return call("cuFuncSetAttribute", [](D&) { return CUDA_SUCCESS; }); };
+  t.cuOccupancyMaxActiveBlocksPerMultiprocessor = [](int* blocks, CUfunction function, int threads, std::size_t) {
+    return call("cuOccupancyMaxActiveBlocksPerMultiprocessor", [&](D& d) {
+      if (!d.find(d.functions_, function, "function") || threads < 1 || threads > 1024) return CUDA_ERROR_INVALID_VALUE;
+      *blocks = d.blocks_held_;
+      return CUDA_SUCCESS;
+    });
+  };
   t.cuLaunchKernel = [](CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned,
                         CUstream stream, void** parameters, void**) {
+    {
+      const auto guard = lock();
+      driver().widest_grid_ = std::max(driver().widest_grid_, gx * gy * gz);
+    }
     if (gx * gy * gz == 0 || bx * by * bz == 0 || bx * by * bz > 1024) driver().misuse("a launch with an impossible shape");
     return launch_kernel(function, stream, parameters);
   };
@@ -797,6 +916,7 @@ std::shared_ptr<const cuda::Libraries> FakeDriver::no_libraries() {
 cuda::Api FakeDriver::api() {
   cuda::Api api;
   FakeCalls::fill_device(api.driver);
+  FakeCalls::fill_contexts(api.driver);
   FakeCalls::fill_memory(api.driver);
   FakeCalls::fill_streams(api.driver);
   FakeCalls::fill_clock(api.driver);

@@ -71,6 +71,8 @@ class FakeDriver {
   void run_texts(KernelEmulator& emulator);
   /// For CudaOptions::source: the text that cleave generates, or one of our own where it has none; either way we know what it means.
   std::optional<cuda::KernelSource> source(const KernelRequest& request, const cuda::Architecture& architecture);
+  /// For CudaOptions::packet.
+  cuda::KernelSource packet(std::span<const Piece> pieces, bool unpacks);
   /// What a kernel does that is no operation's; `values`: its parameters, so many. At its turn on the stream, so it must not wait.
   using Act = std::function<void(const std::vector<std::uint64_t>& values)>;
   void teach(const std::string& text, const std::string& entry, std::size_t parameters, Act act);
@@ -78,9 +80,18 @@ class FakeDriver {
   void allow_pageable() { pageable_ = true; }
   /// Page-locked memory stays readable until the end of the fake though it is given back: for kernels that run on after that.
   void keep_page_locked() { keeps_page_locked_ = true; }
+  /// From now on launches that nobody taught, and products, leave memory as it is; any text may be launched.
+  void compute_nothing() { computes_ = false; }
+  /// What the device says it has, and gives at most.
+  void set_memory(std::size_t bytes) { memory_bytes_ = bytes; }
   /// For BackEnd::open.
-  std::function<Result<std::unique_ptr<Device>>(int, const ExecutorOptions&)> opener(
+  std::function<Result<std::unique_ptr<runtime::Device>>(int, const ExecutorOptions&)> opener(
       cuda::CudaOptions options = {}, std::shared_ptr<const cuda::Libraries> libraries = nullptr);
+
+  /// As a GPU that cannot wait for words in memory.
+  void wait_for_no_words() { waits_for_words_ = false; }
+  /// The contexts of the calling thread, the current one last. Whoever holds it may put others there.
+  std::vector<CUcontext>& contexts();
 
   // --- faults -----------------------------------------------------------------------------------------------------------------------
   /// The `call`th call from now on, counted from 1, fails; if the driver would be sticky, so do all after it.
@@ -89,6 +100,9 @@ class FakeDriver {
   void fail_command(std::int64_t command) { fail_command_ = executed_ + command; }
   /// … never ends.
   void stall_command(std::int64_t command) { stall_command_ = executed_ + command; }
+
+  /// Blocks of a kernel that run on a multiprocessor at once.
+  void hold_blocks(int blocks) { blocks_held_ = blocks; }
 
   /// What cuBLASLt has for products from now on: algorithms; none; some that turn out not to run.
   enum class Algorithms { some, none, broken };
@@ -100,12 +114,21 @@ class FakeDriver {
   [[nodiscard]] const std::map<std::string, std::int64_t>& counts() const { return counts_; }
   /// Each graph that was made ready to be launched: a line a node, with those it stands behind.
   [[nodiscard]] const std::vector<std::string>& graphs() const { return graph_texts_; }
+  /// The most blocks that a kernel was launched with, by itself or in a graph.
+  [[nodiscard]] unsigned widest_grid() const { return widest_grid_; }
   /// Launches of each of the fake cuBLASLt's algorithms.
   [[nodiscard]] const std::map<std::uint64_t, std::int64_t>& algorithms() const { return algorithms_; }
+  /// Operations that ran as kernels, by name; of several in one, the last.
+  [[nodiscard]] const std::map<std::string, std::int64_t>& launches() const { return launches_; }
+  /// Launches that handed a small value over through page-locked memory, or said that it is there.
+  [[nodiscard]] std::int64_t handed_over() const { return handed_over_; }
   /// Operands of products that began with a NaN, as memory does that nobody wrote.
   [[nodiscard]] std::int64_t products_of_nan() const { return products_of_nan_; }
   /// The call that `fail_call` made fail; empty: not yet reached.
   [[nodiscard]] const std::string& failed() const { return failed_; }
+  /// Whether that may change nothing for the run: the call gives something back, or may be one of a thread that does nothing but sleep and
+  /// finds out later by itself (one that went on without a context is a misuse).
+  [[nodiscard]] bool failed_without_harm() const;
   /// What was not given back, as "2 event, 1 stream".
   [[nodiscard]] std::string leaks() const;
   /// What no correct program does, one line each.
@@ -131,8 +154,9 @@ class FakeDriver {
     FakeEvent* event = nullptr;
     std::uint64_t version = 0;
     bool waits = false;
-    double seconds = 1e-6;  ///< actions: how long they take by the fake's clock
-    std::string label;      ///< actions: for the texts of graphs
+    double seconds = 1e-6;                ///< actions: how long they take by the fake's clock
+    std::string label;                    ///< actions: for the texts of graphs
+    const std::uint64_t* word = nullptr;  ///< waits for no event, but until this is `version` or more
   };
   struct FakeGraph {
     struct Node {
@@ -202,11 +226,15 @@ class FakeDriver {
   /// What a launch of a function with these parameters does.
   CUresult explain(CUfunction function, void** parameters, Item& item);
   bool runnable(const FakeStream& stream) const;
+  static bool may_begin(const Item& item);
   void run_head(FakeStream& stream);
   bool run_any();
   void run_until_done(const FakeEvent& event);
+  void hand_over(const std::vector<std::uint64_t>& values);
   void launch(const Meaning& meaning, const std::vector<std::uint64_t>& parameters);
   static Status run(const Request& request, std::vector<std::byte*> operands);
+  /// The same of what `packet` gave.
+  void launch_packet(bool unpacks, const std::vector<std::uint64_t>& values);
   void launch_text(const Meaning& meaning, const std::vector<std::uint64_t>& parameters);
 
   KernelEmulator* emulator_ = nullptr;  ///< in text mode
@@ -216,7 +244,8 @@ class FakeDriver {
   std::uintptr_t next_handle_ = 0x1000;
   std::uint64_t next_address_ = 0x7000'0000'0000;
   int contexts_ = 0;
-  std::set<std::thread::id> current_;
+  CUcontext primary_ = nullptr;
+  const std::uint64_t number_;  ///< of all that there were
   std::map<void*, std::unique_ptr<FakeStream>> streams_;
   std::map<void*, std::unique_ptr<FakeEvent>> events_;
   std::map<void*, std::string> modules_;
@@ -232,6 +261,7 @@ class FakeDriver {
   std::map<int, FakeFftPlan> fft_plans_;
   std::map<void*, void*> solvers_;  ///< handles of cuSOLVER, and their streams
   std::map<std::uint64_t, std::int64_t> algorithms_;
+  std::map<std::string, std::int64_t> launches_;
   std::int64_t products_of_nan_ = 0;
   double clock_ = 0;
   std::map<CUdeviceptr, std::vector<std::byte>> device_memory_;
@@ -241,17 +271,21 @@ class FakeDriver {
   std::vector<Request> requests_;
   std::map<std::pair<std::string, std::string>, std::vector<Meaning>> meanings_;
   std::map<std::pair<std::string, std::string>, Taught> taught_;
-  bool pageable_ = false;
+  bool pageable_ = false, computes_ = true, waits_for_words_ = true;
+  std::size_t memory_bytes_ = std::size_t{1} << 30;
   std::int64_t own_texts_ = 0;
   std::int64_t calls_ = 0, executed_ = 0, fail_call_ = 0, fail_command_ = 0, stall_command_ = 0;
   CUresult failure_ = CUDA_SUCCESS, sticky_ = CUDA_SUCCESS;
   bool stalled_ = false;
+  int blocks_held_ = 8;
+  unsigned widest_grid_ = 0;
   Algorithms offered_ = Algorithms::some;
   std::set<std::pair<std::uint64_t, std::uint64_t>> called_;  ///< algorithms that were, and the products they are made for
   std::atomic<bool> closing_ = false;
   std::atomic<int> sleepers_ = 0;  ///< threads in cuEventSynchronize
   std::string failed_;
   std::map<std::string, std::int64_t> counts_;
+  std::int64_t handed_over_ = 0;
   std::vector<std::string> misuses_;
 };
 

@@ -64,6 +64,7 @@ struct FakeGraphs {
     return call("cuGraphAddKernelNode", [&](D& d) {
       if (kernel->gridDimX * kernel->gridDimY * kernel->gridDimZ == 0 || kernel->blockDimX * kernel->blockDimY * kernel->blockDimZ == 0)
         d.misuse("a node with an impossible shape");
+      d.widest_grid_ = std::max(d.widest_grid_, kernel->gridDimX * kernel->gridDimY * kernel->gridDimZ);
       D::Item item;
       if (const CUresult result = d.explain(kernel->func, kernel->kernelParams, item); result != CUDA_SUCCESS) return result;
       return add(d, graph, made, after, count, {item.label, item.action, {}, nullptr});

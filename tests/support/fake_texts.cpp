@@ -1,4 +1,8 @@
-// The fake driver's text mode: a launch runs the generated text itself, through the kernel emulator, on the memory that it was given.
+// The fake driver's text mode: a launch runs the generated text itself, through the kernel emulator, on the memory that it was given. And
+// packets, in either mode.
+#include <algorithm>
+#include <cstring>
+
 #include "tests/support/fake_driver.h"
 #include "tests/support/kernel_emulator/kernel_emulator.h"
 #include "tests/support/namespaces.h"
@@ -7,6 +11,33 @@ namespace cleave::testing {
 
 void FakeDriver::run_texts(KernelEmulator& emulator) {
   emulator_ = &emulator;
+}
+
+/// Parameters: the packet before the pieces or behind them, then where each piece lies in it and how long it is.
+void FakeDriver::launch_packet(bool unpacks, const std::vector<std::uint64_t>& values) {
+  const std::size_t room = values.size() / 2, packet = unpacks ? 0 : room;
+  MemoryChecker memory;
+  std::vector<unsigned long long> addresses(values.begin(), values.end());
+  std::vector<Piece> pieces;  // as they were when the text was made: no empty ones
+  std::int64_t end = 0;
+  for (std::size_t i = 0; i < room; ++i) {
+    const std::size_t piece = unpacks ? 1 + i : i;
+    const auto bytes = static_cast<std::int64_t>(values[1 + room + i] & 0xFFFFFFFF),
+               offset = static_cast<std::int64_t>(values[1 + room + i] >> 32);
+    if (bytes == 0) continue;
+    pieces.push_back({{0, bytes}, offset});
+    std::byte* host = resolve(values[piece], static_cast<std::size_t>(bytes));
+    std::byte* packed = resolve(values[packet] + static_cast<std::uint64_t>(offset), static_cast<std::size_t>(bytes));
+    if (!host || !packed) return;
+    if (!emulator_) std::memcpy(unpacks ? host : packed, unpacks ? packed : host, static_cast<std::size_t>(bytes));
+    addresses[piece] = reinterpret_cast<std::uint64_t>(host);
+    memory.add({addresses[piece], bytes, 1, "piece " + std::to_string(i), !unpacks, unpacks, false});
+    end = std::max(end, offset + bytes);
+  }
+  if (!emulator_) return;
+  memory.add({values[packet], end, 1, "packet", unpacks, !unpacks, false});
+  const Status status = emulator_->launch(cuda::packet_source(pieces, unpacks), 0, addresses, memory);
+  if (!status) misuse("a packet: " + status.error().message);
 }
 
 void FakeDriver::launch_text(const Meaning& meaning, const std::vector<std::uint64_t>& parameters) {

@@ -14,6 +14,7 @@
 #include "executor/simulated/simulated_device.h"
 #include "partitioner/machine/op_costs.h"
 #include "tests/support/op_samples.h"
+#include "tools/calibration/family_rates.h"
 
 namespace cleave::testing {
 namespace {
@@ -156,6 +157,40 @@ TEST(Calibration, LeavesNoKernelOfTheHostWithoutACost) {
     EXPECT_TRUE(cost.source != CostSource::by_rate) << describe(sample);
     EXPECT_TRUE(std::isfinite(cost.seconds) && cost.seconds >= 0) << describe(sample);
   }
+}
+
+TEST(KernelRates, AreOfFamilies) {
+  using calibration::FamilyRate;
+  const std::vector<KernelRate> kernels = {{"sum/f32", CostClass::reduction, 300, 0, 1},
+                                           {"add/f32", CostClass::arithmetic, 1000, 0, 2},
+                                           {"add/f64", CostClass::arithmetic, 400, 0, 1},
+                                           {"sub/f32", CostClass::arithmetic, 100, 0, 1}};
+  const std::vector<FamilyRate> rates = calibration::family_rates(kernels);
+  ASSERT_EQ(rates.size(), 2U);
+  EXPECT_EQ(rates[0].family, CostClass::arithmetic);
+  EXPECT_EQ(rates[0].tables, 3);
+  EXPECT_EQ(rates[0].median, 400);
+  EXPECT_EQ(rates[0].best, 500);
+  EXPECT_EQ(rates[0].worst, 100);
+  EXPECT_EQ(rates[0].worst_table, "sub/f32");
+  EXPECT_DOUBLE_EQ(rates[0].share_of_peak, 0.8);
+  EXPECT_DOUBLE_EQ(rates[1].share_of_peak, 0.6);
+  EXPECT_TRUE(calibration::family_rates({}).empty());
+}
+
+TEST(CopyRates, AreSharesOfTheBestOfTheirDirection) {
+  DeviceRates rates;
+  rates.host_to_accelerator.points = {{100, 1}, {1000, 2}};
+  rates.host_to_accelerator.pageable_points = {{1000, 4}};
+  rates.accelerator_to_host.points = {{100, 0.5}};
+  const std::vector<calibration::CopyRate> copies = calibration::copy_rates(rates);
+  ASSERT_EQ(copies.size(), 4U);
+  EXPECT_DOUBLE_EQ(copies[0].share_of_link, 0.2);
+  EXPECT_DOUBLE_EQ(copies[1].share_of_link, 1);
+  EXPECT_TRUE(copies[2].pageable);
+  EXPECT_DOUBLE_EQ(copies[2].share_of_link, 0.5);
+  EXPECT_FALSE(copies[3].to_accelerator);
+  EXPECT_DOUBLE_EQ(copies[3].share_of_link, 1);
 }
 
 TEST(Calibration, EndsWhenTimeIsUp) {

@@ -6,6 +6,7 @@
 
 #include "graph/array/npy.h"
 #include "tests/support/command.h"
+#include "tests/support/json_schema.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/places.h"
 #include "tests/support/sanitized.h"
@@ -569,6 +570,15 @@ TEST_F(CliTest, OutputPathsAreTestedBeforeTheRun) {
   // A run that fails leaves nothing where its output would have been.
   EXPECT_EQ(run("run model.yaml --output y=y.npy --trace t.json").code, 1);
   EXPECT_EQ(folder_.files(), files);
+}
+
+TEST_F(CliTest, CalibrationEndsWhenItIsTold) {
+  const CommandResult result = run("calibrate --device none --seconds 0 --time-limit 0.2 -o machine.yaml --json");
+  ASSERT_EQ(result.code, 0) << result.err;
+  const json document = json::parse(result.out);
+  EXPECT_THAT(JsonSchema("calibrate").faults(document), ::testing::IsEmpty());
+  EXPECT_GT(document["left_out"], 100) << "of some nine hundred tables";
+  EXPECT_EQ(document["file"], "machine.yaml");
 }
 
 TEST_F(CliTest, OutputsGoToStandardOutputBetweenItsLines) {

@@ -1,9 +1,14 @@
 // `cleave calibrate` through the CUDA back end, on the fake driver: what only a GPU has (graphs), and every failing call.
 #include <gmock/gmock.h>
 
+#include <chrono>
+#include <thread>
+
 #include "tests/support/fake_driver.h"
+#include "tests/support/json_schema.h"
 #include "tests/support/namespaces.h"
 #include "tools/calibration/calibration.h"
+#include "tools/calibration/calibration_json.h"
 
 namespace cleave::testing {
 namespace {
@@ -28,10 +33,28 @@ TEST(CudaCalibration, MeasuresGraphsToo) {
     EXPECT_EQ(result->latencies.back().first, "graph_of_100_launches_and_wait");
     std::int64_t points = 0;
     for (const auto& [key, table] : result->machine.accelerators[0].points) points += static_cast<std::int64_t>(table.size());
+    EXPECT_EQ(result->kernels.size(), result->machine.accelerators[0].points.size()) << "each table has a rate";
+    const nlohmann::json document = nlohmann::json::parse(calibration::to_json(*result, "m.yaml"));
+    EXPECT_THAT(JsonSchema("calibrate").faults(document), ::testing::IsEmpty());
+    EXPECT_GT(document["kernels"].size(), 10U);
+    EXPECT_EQ(document["copies"].size(), 2U * 2 * 2) << "both ways, both kinds of memory, 4 and 16 KiB";
     EXPECT_GT(driver.count("cuGraphLaunch"), 3 * points / 2) << "points are of graphs, where kernels can be part of one";
   }
   EXPECT_EQ(driver.leaks(), "");
   EXPECT_THAT(driver.misuses(), ::testing::IsEmpty());
+}
+
+TEST(CudaCalibration, LeavesTimeToMeasureWhereKernelsTakeLongToMake) {
+  FakeDriver driver(FakeDriver::Schedule::eager);
+  CalibrationOptions options = small_options(driver);
+  options.most_seconds = 4;
+  options.progress = [](std::string_view what, double) {
+    if (what.starts_with("kernels")) std::this_thread::sleep_for(std::chrono::milliseconds(50));  // of a compiler
+  };
+  const Result<Calibration> result = calibrate(options);
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_GT(result->left_out, 0);
+  EXPECT_GT(result->kernels.size(), 5U);
 }
 
 TEST(CudaCalibration, MakesOneErrorOfAFailingCall) {

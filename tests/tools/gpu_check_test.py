@@ -16,7 +16,8 @@ if sys.argv[1] == "devices":
     print(json.dumps({"devices": [dict(name="cuda:0", usable=not why, **({"why": why} if why else {}))]}))
 else:
     open(sys.argv[sys.argv.index("-o") + 1], "w").write("name: measured")
-    print("{}")
+    print(json.dumps({"copies": [dict(direction="to_device", memory="page-locked", bytes=4096, seconds=0.005)],
+                      "kernels": [dict(family="arithmetic", bytes_per_second=30.0)]}))
 """
 
 # Tests are named after what becomes of them.
@@ -63,7 +64,8 @@ if os.environ.get("STAND_IN_BENCH") == "hangs" and "--list" not in sys.argv:
 GPU_PROBE = """
 rows = [{"memory": "page-locked", "direction": way, "bytes": size, "seconds_in_a_row": seconds}
         for way in ("to_device", "to_host") for size, seconds in ((1024, 0.001), (4096, 0.004))]
-open(sys.argv[sys.argv.index("--out") + 1], "w").write(json.dumps({"link": rows}))
+memory = [{"access": "read", "bytes_per_second": 20.0}, {"access": "read", "bytes_per_second": 40.0}]
+open(sys.argv[sys.argv.index("--out") + 1], "w").write(json.dumps({"link": rows, "memory": memory}))
 """
 
 TORCH = """
@@ -130,6 +132,12 @@ class GpuCheck(unittest.TestCase):
         self.assertAlmostEqual(row["share_of_link"], 0.2)
         self.assertNotIn("share_of_link", self.check("bench")["bench"]["result"]["programs"][0])
 
+    def test_what_calibration_measured_is_held_against_the_probe(self):
+        measured = self.check("calibrate", "probe")["calibrate"]["result"]
+        self.assertAlmostEqual(measured["copies"][0]["share_of_limit"], 0.8)
+        self.assertAlmostEqual(measured["kernels"][0]["share_of_limit"], 0.75)
+        self.assertNotIn("share_of_limit", self.check("calibrate")["calibrate"]["result"]["kernels"][0])
+
     def test_without_a_gpu_it_says_what_is_missing_and_stops(self):
         result = self.check(code=1, STAND_IN_WHY="NVRTC cannot be opened")
         self.assertNotIn("smoke", result)
@@ -154,12 +162,17 @@ class GpuCheck(unittest.TestCase):
 
     def test_a_program_that_never_ends_loses_nothing(self):
         start = time.monotonic()
-        result = self.check("bench", "tests", "--seconds", "6", code=1, STAND_IN_BENCH="hangs")
+        result = self.check("bench", "tests", "--seconds", "12", code=1, STAND_IN_BENCH="hangs")
         self.assertLess(time.monotonic() - start, 20)
         self.assertEqual(result["bench"]["state"], "failed")
         self.assertIn("did not end within", result["bench"]["why"])
         self.assertEqual(result["bench"]["result"]["programs"][0]["seconds"], 0.5)
-        self.assertEqual(result["tests"]["state"], "not run")
+        self.assertEqual(result["tests"]["state"], "passed", "each part has its share of the time")
+
+    def test_without_time_nothing_is_run(self):
+        result = self.check("bench", "--seconds", "0.5", code=1)
+        self.assertEqual((result["bench"]["state"], result["bench"]["why"]), ("not run", "no time was left"))
+        self.assertTrue(result["complete"] and not result["passed"])
 
     def test_peers_alone(self):
         result = self.check("peers")

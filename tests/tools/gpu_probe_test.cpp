@@ -2,13 +2,12 @@
 // hangs. Its kernels are compiled by the real NVRTC where there is one.
 #include <gmock/gmock.h>
 
-#include <atomic>
 #include <chrono>
 #include <set>
 #include <thread>
 
 #include "executor/cuda/compiler.h"
-#include "tests/support/fake_driver.h"
+#include "tests/support/fake_probe.h"
 #include "tests/support/namespaces.h"
 #include "tools/gpu/probe/probe.h"
 
@@ -25,13 +24,8 @@ class ProbedDriver {
   explicit ProbedDriver(bool answers = true) {
     driver.allow_pageable();
     driver.keep_page_locked();  // of a probe that fails the answering thread still looks at it
-    const auto nothing = [](const std::vector<std::uint64_t>&) {};
-    driver.teach(probe::kernels_text(), "nothing", 0, nothing);
-    driver.teach(probe::kernels_text(), "fill", 5, nothing);
-    for (const char* access : {"read", "write", "copy"})
-      for (const char* width : {"4", "8", "16"}) driver.teach(probe::kernels_text(), std::string(access) + "_" + width, 3, nothing);
-    driver.teach(probe::kernels_text(), "answer", 4, [this, answers](const std::vector<std::uint64_t>& values) {
-      if (answers) threads_.emplace_back([values] { answer(values); });
+    teach_probe(driver, [this, answers](const std::vector<std::uint64_t>& values) {
+      if (answers) threads_.emplace_back([values] { answer_probe(values); });
     });
   }
   ~ProbedDriver() {
@@ -43,19 +37,6 @@ class ProbedDriver {
   FakeDriver driver{FakeDriver::Schedule::eager};
 
  private:
-  /// As the kernel of this name does.
-  static void answer(const std::vector<std::uint64_t>& values) {
-    auto* const asked = reinterpret_cast<std::atomic<std::uint32_t>*>(values[0]);
-    auto* const answered = reinterpret_cast<std::atomic<std::uint32_t>*>(values[1]);
-    const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(values[3]);
-    for (std::uint32_t round = 1; round <= values[2]; ++round) {
-      while (asked->load() != round) {
-        if (std::chrono::steady_clock::now() > end) return;
-      }
-      answered->store(round);
-    }
-  }
-
   std::vector<std::thread> threads_;
 };
 
@@ -134,7 +115,7 @@ TEST(GpuProbe, AGpuThatHangsEndsIt) {
 }
 
 TEST(GpuProbe, EveryFailingCallIsAnError) {
-  for (const std::int64_t call : {1, 2, 5, 8, 20, 60, 200, 1000}) {
+  for (const std::int64_t call : {1, 2, 5, 9, 20, 60, 200, 1000}) {
     SCOPED_TRACE(call);
     ProbedDriver probed;
     probed.driver.fail_call(call, CUDA_ERROR_OUT_OF_MEMORY);
@@ -144,9 +125,10 @@ TEST(GpuProbe, EveryFailingCallIsAnError) {
     options.patience = 0.1;
     const Status status = probe::probe(FakeDriver::api(), options, document);
     EXPECT_NE(probed.driver.failed(), "") << "the call was never reached";
+    EXPECT_EQ(probed.driver.leaks(), "") << probed.driver.failed();
+    if (status.ok() && probed.driver.failed_without_harm()) continue;
     EXPECT_FALSE(status.ok()) << probed.driver.failed();
     EXPECT_THAT(document["errors"], Not(IsEmpty()));
-    EXPECT_EQ(probed.driver.leaks(), "") << probed.driver.failed();
   }
 }
 

@@ -45,6 +45,25 @@ ordered_json transfers_by_size(const Plan& plan) {
   return rows;
 }
 
+/// What each family of kernels takes at least, at the peaks.
+ordered_json families_of(const DeviceBounds& bounds) {
+  ordered_json rows = ordered_json::array();
+  for (const auto& [of, family] : bounds.families)
+    rows.push_back(
+        {{"family", to_string(of)}, {"flops", family.flops}, {"memory_bytes", family.memory_bytes}, {"seconds", family.seconds()}});
+  return rows;
+}
+
+/// Rates of a run that took `seconds`, and their shares of the peaks.
+ordered_json reached(const DeviceBounds& bounds, double seconds) {
+  return {{"link_bytes_per_second", (bounds.link_bytes_to_accelerator + bounds.link_bytes_to_host) / seconds},
+          {"flops_per_second", bounds.flops / seconds},
+          {"memory_bytes_per_second", bounds.memory_bytes / seconds},
+          {"share_of_link", bounds.link_seconds / seconds},
+          {"share_of_compute", bounds.compute_seconds / seconds},
+          {"share_of_memory", bounds.memory_seconds / seconds}};
+}
+
 ordered_json to_json(const DeviceBounds& bounds, const Plan& plan) {
   return {{"link_bytes_to_accelerator", bounds.link_bytes_to_accelerator},
           {"link_bytes_to_host", bounds.link_bytes_to_host},
@@ -53,7 +72,8 @@ ordered_json to_json(const DeviceBounds& bounds, const Plan& plan) {
           {"accelerator_memory_bytes", bounds.memory_bytes},
           {"link_seconds", bounds.link_seconds},
           {"compute_seconds", bounds.compute_seconds},
-          {"memory_seconds", bounds.memory_seconds}};
+          {"memory_seconds", bounds.memory_seconds},
+          {"families", families_of(bounds)}};
 }
 
 /// The inputs, and room for the results, in memory that the device copies from and to directly, as the peer has them.
@@ -122,7 +142,9 @@ ordered_json run_one(const DeviceProgram& program, const Arguments& arguments) {
   row["predicted_seconds"] = plan.predicted_seconds;
   const DeviceBounds bounds = find_bounds(plan);
   row["bound"] = to_json(bounds, plan);
-  if (bounds.seconds() > 0) row["fraction_of_bound"] = bounds.seconds() / (simulated > 0 ? simulated : median);
+  const double taken = simulated > 0 ? simulated : median;
+  row["reached"] = reached(bounds, taken);
+  if (bounds.seconds() > 0) row["fraction_of_bound"] = bounds.seconds() / taken;
   return row;
 }
 

@@ -64,17 +64,27 @@ DeviceBounds find_bounds(const Plan& plan) {
     for (const ValueId value : node.inputs) inputs.push_back(graph.values[value].type);
     for (const ValueId value : node.results) results.push_back(graph.values[value].type);
     const double flops = node.op->cost(inputs, results, node.attributes).flops * plan.costed.frequency[node.region];
+    DeviceBounds::Family& family = bounds.families[node.op->cost_class];
     bounds.flops += flops;
-    if (!inputs.empty() && !plan.machine.accelerators.empty()) bounds.compute_seconds += flops / peak(plan, *node.op, inputs[0].dtype);
+    family.flops += flops;
+    if (inputs.empty() || plan.machine.accelerators.empty()) continue;
+    const double seconds = flops / peak(plan, *node.op, inputs[0].dtype);
+    bounds.compute_seconds += seconds;
+    family.compute_seconds += seconds;
   }
-  for (const std::vector<NodeId>& kernel : kernels)
-    bounds.memory_bytes += traffic(graph, kernel) * plan.costed.frequency[graph.nodes[kernel.back()].region];
+  for (const std::vector<NodeId>& kernel : kernels) {
+    const Node& last = graph.nodes[kernel.back()];
+    const double bytes = traffic(graph, kernel) * plan.costed.frequency[last.region];
+    bounds.memory_bytes += bytes;
+    bounds.families[last.op->cost_class].memory_bytes += bytes;
+  }
   if (plan.machine.accelerators.empty()) return bounds;
   const DeviceRates& rates = plan.machine.accelerators.front();
   // Both ways at once.
   bounds.link_seconds = std::max(bounds.link_bytes_to_accelerator / rates.host_to_accelerator.bytes_per_second,
                                  bounds.link_bytes_to_host / rates.accelerator_to_host.bytes_per_second);
   bounds.memory_seconds = bounds.memory_bytes / rates.bytes_per_second;
+  for (auto& [of, family] : bounds.families) family.memory_seconds = family.memory_bytes / rates.bytes_per_second;
   return bounds;
 }
 

@@ -34,11 +34,20 @@ struct CalibrationOptions {
   std::function<void(std::string_view what, double done)> progress;
 };
 
+/// What the largest call of a table reached on an accelerator.
+struct KernelRate {
+  std::string table;
+  CostClass family = CostClass::bookkeeping;
+  double bytes = 0, flops = 0, seconds = 0;
+  [[nodiscard]] double bytes_per_second() const { return bytes / seconds; }
+};
+
 struct Calibration {
   Machine machine;  ///< provenance `measured` if an accelerator was, else that of `given`
   /// Seconds by what was waited for, medians: a launch enqueued, a launch waited for, an event between two streams, a round trip of eight
   /// bytes (accelerator to host and back), and a hundred launches as one graph where the device has graphs. Empty without an accelerator.
   std::vector<std::pair<std::string, double>> latencies;
+  std::vector<KernelRate> kernels;  ///< of the accelerator, a table each
   /// How the host's tables compare with calls of sizes in between, measured afterwards: as factors, 1.1 for ten percent either way.
   struct Fit {
     int calls = 0;

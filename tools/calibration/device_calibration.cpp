@@ -1,6 +1,7 @@
 #include "tools/calibration/device_calibration.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -97,10 +98,15 @@ class DeviceCalibration {
     if (!tiny) return Error{"the accelerator has no kernel for `add`", {}, ErrorKind::machine};
     tiny_ = tiny->kernel;
     tables_ = tables(1, options_.memory_bytes / 16, true);
+    const double for_measuring = 0.5 * (1 - kShareOfHost) * options_.most_seconds;
     for (std::size_t i = 0; i < tables_.size() && !failed_; ++i) {
+      if (course_.late(for_measuring)) {
+        result_.left_out += static_cast<int>(tables_.size() - i);
+        tables_.resize(i);
+        break;
+      }
       say("kernels", static_cast<double>(i) / static_cast<double>(3 * tables_.size()));
       for (const std::int64_t elements : tables_[i].elements) {
-        if (course_.late()) break;
         const Table& table = tables_[i];
         std::optional<Sample> call = sample(*table.op, table.type, table.form, table.extent, elements);
         if (!call || call->bytes() > options_.memory_bytes) continue;
@@ -257,8 +263,24 @@ class DeviceCalibration {
       }
       say(tables_[i].op->name, 0.35 + 0.55 * static_cast<double>(i) / static_cast<double>(tables_.size()));
       if (Status status = measure_table(tables_[i], seconds_of, 0, rates_); !status) return status;
+      note_rate(tables_[i]);
     }
     return {};
+  }
+
+  /// Of the largest call that was measured.
+  void note_rate(const Table& table) {
+    const std::string key = table.key();
+    const auto measured = rates_.points.find(key);
+    if (measured == rates_.points.end() || measured->second.empty()) return;
+    const auto& [size, seconds] = measured->second.back();
+    for (const std::int64_t elements : table.elements) {
+      const std::optional<Sample> call = table.sample(elements);
+      if (!call || std::round(call->work.cost.size()) != size) continue;
+      std::erase_if(result_.kernels, [&](const KernelRate& rate) { return rate.table == key; });
+      result_.kernels.push_back({key, table.op->cost_class, call->work.cost.bytes, call->work.cost.flops, seconds});
+      return;
+    }
   }
 
   Status measure_copies() {

@@ -7,11 +7,12 @@
 
 #include "executor/api/back_ends.h"
 #include "graph/base/file.h"
-#include "graph/base/json_writer.h"
 #include "graph/base/output_file.h"
 #include "graph/base/units.h"
 #include "graph/base/version.h"
 #include "tools/calibration/calibration.h"
+#include "tools/calibration/calibration_json.h"
+#include "tools/calibration/family_rates.h"
 #include "tools/cli/session.h"
 #include "tools/cli/terminal.h"
 
@@ -54,8 +55,11 @@ CalibrationOptions options_for(const Options& options, const ExecutorSetup& devi
   calibration.given = std::move(given);
   calibration.threads = static_cast<int>(options.threads);
   calibration.seconds_a_point = options.seconds;
-  // As much as fits easily: what is read and written, and as much again of results and copies.
-  const double memory = std::max(calibration.given.host.memory_bytes, static_cast<double>(64 << 20));
+  if (options.time_limit) calibration.most_seconds = *options.time_limit;
+  // As much as fits easily, on either side: what is read and written, and as much again of results and copies.
+  double memory = calibration.given.host.memory_bytes;
+  if (measures_accelerator(device)) memory = std::min(memory, calibration.given.accelerators.front().memory_bytes);
+  memory = std::max(memory, static_cast<double>(64 << 20));
   while (static_cast<double>(calibration.largest_copy) > memory / 4 && calibration.largest_copy > (1 << 20)) calibration.largest_copy /= 2;
   while (static_cast<double>(calibration.memory_bytes) > memory / 16 && calibration.memory_bytes > (4 << 20)) calibration.memory_bytes /= 2;
   if (measures_accelerator(device)) {
@@ -112,29 +116,6 @@ std::string rate(double per_second, const char* unit) {
   return text;
 }
 
-std::string calibration_json(const Calibration& calibration, const std::string& file) {
-  std::string text;
-  JsonWriter json(text);
-  json.object([&] {
-    json.field("cleave", kVersion);
-    json.field("file", file);
-    json.field("provenance", calibration.machine.provenance);
-    json.field("threads", calibration.machine.host.threads);
-    json.field("tables", calibration.machine.host.points.size());
-    json.field("left_out", calibration.left_out);
-    json.object("fit", [&] {
-      json.field("calls", calibration.fit.calls);
-      json.field("median", calibration.fit.median);
-      json.field("worst", calibration.fit.worst);
-      json.field("worst_table", calibration.fit.worst_table);
-    });
-    json.object("latencies", [&] {
-      for (const auto& [what, seconds] : calibration.latencies) json.field(what, seconds);
-    });
-  });
-  return text;
-}
-
 void summarize(const Calibration& calibration, const Console& console) {
   const auto describe = [&](const DeviceRates& rates) {
     console.note(rates.name + ": " + rate(rates.flops[static_cast<std::size_t>(DType::f32)], "f32 flop") + ", " +
@@ -152,6 +133,9 @@ void summarize(const Calibration& calibration, const Console& console) {
                  "/s, " + format_seconds(link.latency_seconds) + " latency");
   }
   for (const auto& [what, seconds] : calibration.latencies) console.note(what + ": " + format_seconds(seconds));
+  for (const calibration::FamilyRate& rate : calibration::family_rates(calibration.kernels))
+    console.note(std::string(to_string(rate.family)) + ": " + format_bytes(rate.median) + "/s of memory in the median of " +
+                 std::to_string(rate.tables) + " tables, " + format_bytes(rate.worst) + "/s at worst (" + rate.worst_table + ")");
 }
 
 }  // namespace
@@ -173,7 +157,7 @@ int calibrate_command(const Options& options) {
   if (Status status = write_file(file, {comment(*calibration, *device), to_yaml(calibration->machine)}); !status)
     return console.fail(status.error());
   if (options.json) {
-    console.document(calibration_json(*calibration, file) + "\n");
+    console.document(calibration::to_json(*calibration, file) + "\n");
     return kDone;
   }
   summarize(*calibration, console);

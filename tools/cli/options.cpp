@@ -352,6 +352,7 @@ void Definitions::add_commands() {
   calibrate->add_option("--seconds", options_.seconds, "spent on each point of a table")
       ->check(CLI::Range(0.0, 60.0).description(""))
       ->type_name("S");
+  add_seconds(*calibrate, "--time-limit", options_.time_limit, "of all, after which no table is begun; default: 110");
   for (CLI::App* sub : {run, explain, check, dot, print, plan, devices, calibrate}) add_output_flags(*sub);
 
   CLI::App* completion = command("completion", Command::completion, "Writes the completions of a shell, or the manual page.",

@@ -52,7 +52,7 @@ struct Options {
   // run
   std::int64_t runs = 1;
   std::vector<std::pair<std::string, std::string>> states;  ///< --state: an input, and the output that it takes from the run before
-  std::optional<double> time_limit;                         ///< seconds, of all runs together; dot: of the layout
+  std::optional<double> time_limit;                         ///< seconds, of all runs together; calibrate: of all; dot: of the layout
   bool verify = false;
   bool profile = false;
   std::string profile_file;

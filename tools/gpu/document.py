@@ -53,6 +53,17 @@ def share_of_link(row, link):
         row["share_of_link"] = max(sums) / row["seconds"]
 
 
+def share_of_limits(calibrated, link, memory):
+    """Notes for each size of copy which share of the link's measured limit it reaches, and for each family of kernels which of memory's."""
+    for copy in calibrated.get("copies", []):
+        limit = seconds_on_link(link, copy["direction"], copy["bytes"])
+        if limit is not None:
+            copy["share_of_limit"] = limit / copy["seconds"]
+    best = max((row["bytes_per_second"] for row in memory), default=0)
+    for family in calibrated.get("kernels", []) if best else []:
+        family["share_of_limit"] = family["bytes_per_second"] / best
+
+
 #: Of the peers, as tools/bench/device_bench_torch.py has them.
 MODES = ("eager", "compile", "reduce_overhead", "graph", "segments", "jax")
 
@@ -87,7 +98,11 @@ class Document:
         return result.get(kind, []) if isinstance(result, dict) else []
 
     def _compare(self):
-        """How many times as long the peers take as we do, by mode, in their rows; of the time of ours, the share that the link needs."""
+        """How many times as long the peers take as we do, by mode, in their rows; of the time of ours, the share that the link needs; of
+        what calibration measured, the share of the probe's limits."""
+        calibrated = self.content.get("calibrate", {}).get("result")
+        if isinstance(calibrated, dict):
+            share_of_limits(calibrated, self._rows("probe", "link"), self._rows("probe", "memory"))
         for row in self._rows("bench"):
             share_of_link(row, self._rows("probe", "link"))
         ours = {row["name"]: row.get("seconds") for row in self._rows("bench")}

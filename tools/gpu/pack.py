@@ -58,18 +58,22 @@ def pack(root, archive):
     """Builds and packs; gives the archive's size in bytes."""
     if subprocess.run([os.path.join(root, "tools/install-packages"), "build", "test", "bench"]).returncode:
         raise Unusable("the packages for building could not be installed")
-    built = build(root)
+    size = write(root, build(root), archive)
+    if size >= LARGEST:
+        raise Unusable(f"{archive} has {size} bytes, more than {LARGEST}")
+    return size
+
+
+def write(root, built, archive):
+    """Packs what was built; gives the archive's size in bytes. It is compressed if its name says so."""
     with tempfile.TemporaryDirectory() as folder:
         stage(root, built, folder, _copied)
         for sub in ("bin", "lib"):
             for name in os.listdir(os.path.join(folder, sub)):
                 subprocess.run(["strip", os.path.join(folder, sub, name)], check=True)
-        with tarfile.open(archive, "w:gz") as file:
+        with tarfile.open(archive, "w:gz" if archive.endswith("gz") else "w") as file:
             file.add(folder, arcname=".")
-    size = os.path.getsize(archive)
-    if size >= LARGEST:
-        raise Unusable(f"{archive} has {size} bytes, more than {LARGEST}")
-    return size
+    return os.path.getsize(archive)
 
 
 def unpack(binaries, folder):

@@ -6,19 +6,25 @@ import process
 import suite
 from document import read_json
 
-SMOKE = ":".join(["*DeviceErrors*"] + [f"*DeviceOp*/{op}" for op in ("add", "matmul", "sum", "softmax", "take", "transpose", "cumsum")] +
+SMOKE = ":".join(["*DeviceErrors*"] +
+                 [f"*DeviceOp*/{op}" for op in ("add", "matmul", "sum", "softmax", "take", "transpose", "cumulative_sum")] +
                  ["*DeviceModel*/mlp_inference", "*DeviceModel*/naive_transfer"])
-SANITIZED = "*matmul*:*sum*:*softmax*:*take*:*transpose*:*DeviceRandom*/0:*DeviceErrors*"
+USUAL = 540  # s of a check, of which the parts' limits are given
+SANITIZED = "*matmul*:*sum*:*softmax*:*take*:*transpose*:*DeviceRandom*/0:*DeviceErrors*-*DeviceLarge*"
 
 
 class Check:
-    """What the parts share. `folder` is for their files, `binaries` has the programs."""
+    """What the parts share. `folder` is for their files, `binaries` has the programs, `given` is what the user asked for."""
 
-    def __init__(self, binaries, folder, device, document, deadline, repeat):
-        self.binaries, self.folder, self.device = binaries, folder, device
-        self.document, self.deadline, self.repeat = document, deadline, repeat
+    def __init__(self, binaries, folder, document, given):
+        self.binaries, self.folder, self.document = binaries, folder, document
+        self.device, self.repeat = given.device, given.repeat
+        self.on_gpu = self.device.startswith("cuda")
+        self.small = given.small or not self.on_gpu
+        self.deadline = process.Deadline(given.seconds)
+        self._scale = given.seconds / USUAL
         self.machine = None  # the machine file, once it is measured
-        self.environment = dict(os.environ, CLEAVE_TEST_DEVICE=device, CLEAVE_TEST_SOURCE=binaries,
+        self.environment = dict(os.environ, CLEAVE_TEST_DEVICE=self.device, CLEAVE_TEST_SOURCE=binaries,
                                 CLEAVE_TEST_LIBRARIES=os.path.join(binaries, "lib"))
         paths = [os.path.join(binaries, "lib"), os.environ.get("LD_LIBRARY_PATH", "")]
         self.environment["LD_LIBRARY_PATH"] = ":".join(path for path in paths if path)
@@ -26,8 +32,12 @@ class Check:
     def program(self, name):
         return os.path.join(self.binaries, "bin", name)
 
+    def share(self, seconds):
+        """Of the time of the whole check, what `seconds` are of the usual one."""
+        return seconds * self._scale
+
     def run(self, part, limit, command, out=None, environment=None):
-        """A program for at most `limit` seconds; `out`: the file in which it keeps its result so far."""
+        """A program for at most `limit` seconds of the usual time; `out`: the file in which it keeps its result so far."""
         seen = [None]
 
         def tick():
@@ -36,11 +46,15 @@ class Check:
                 seen[0] = stamp
                 self.document.part(part, result=read_json(out))
 
-        limit = min(limit, self.deadline.left())
+        limit = min(self.share(limit), self.deadline.left())
         ended = process.run(command, self.folder, part, limit, environment or self.environment, tick if out else None)
         if out:
             self.document.part(part, result=read_json(out))
         return ended
+
+    def size(self):
+        """What the programs are told of sizes."""
+        return ["--small"] if self.small else []
 
     def verdict(self, ended):
         return {"state": "failed", "why": ended.why, "errors": ended.errors[-4000:]} if ended.why else {"state": "passed"}
@@ -68,7 +82,7 @@ def _suite(check, part, limit, pattern):
     tests = suite.list_tests(program, pattern, check.environment)
     if not tests:
         return {"state": "failed", "why": f"{program} has no tests {pattern}"}
-    running = suite.Suite(program, tests, check.deadline, limit, check.environment)
+    running = suite.Suite(program, tests, check.deadline, check.share(limit), check.environment)
     known = [None]
 
     def tick():
@@ -92,15 +106,17 @@ def smoke(check):
 
 def probe(check):
     """The limits of the machine, against which the rest is held."""
-    if not check.device.startswith("cuda"):
+    if not check.on_gpu:
         return {"state": "skipped", "why": "the device is no GPU"}
     out = os.path.join(check.folder, "probe.json")
-    return check.verdict(check.run("probe", 60, [check.program("gpu_probe"), "--device", check.device, "--seconds", "40", "--out", out], out))
+    command = [check.program("gpu_probe"), "--device", check.device, "--seconds", str(check.share(40)), "--out", out]
+    return check.verdict(check.run("probe", 60, command + check.size(), out))
 
 
 def calibrate(check):
     file = os.path.join(check.folder, "machine.yaml")
-    ended = check.run("calibrate", 120, [check.program("cleave"), "calibrate", "--device", check.device, "-o", file, "--json"])
+    command = [check.program("cleave"), "calibrate", "--device", check.device, "-o", file, "--json"]
+    ended = check.run("calibrate", 150, command + ["--time-limit", str(check.share(100))])
     entry = check.verdict(ended)
     result = os.path.join(check.folder, "calibrate.out")
     entry["result"] = read_json(result)
@@ -112,8 +128,7 @@ def calibrate(check):
 
 def _programs(check):
     """How device_bench is called for this device."""
-    command = [check.program("device_bench"), "--device", check.device]
-    return command if check.device.startswith("cuda") else command + ["--small"]
+    return [check.program("device_bench"), "--device", check.device] + check.size()
 
 
 def bench(check):
@@ -133,7 +148,7 @@ def peers(check):
             return check.verdict(ended)
     out = os.path.join(check.folder, "peers.json")
     script = os.path.join(check.binaries, "tools/bench/device_bench_torch.py")
-    device = "cuda" if check.device.startswith("cuda") else "cpu"
+    device = "cuda" if check.on_gpu else "cpu"
     command = ["python3", script, programs, "--seconds", str(check.repeat), "--device", device, "--out", out]
     entry = check.verdict(check.run("peers", 150, command, out))
     skipped = (read_json(out) or {}).get("skipped")
@@ -151,7 +166,7 @@ def random(check):
 def sanitizer(check):
     places = [os.path.join(folder, "compute-sanitizer") for folder in ("/usr/local/cuda/bin", "/usr/local/cuda/compute-sanitizer")]
     tool = shutil.which("compute-sanitizer") or next((place for place in places if os.path.exists(place)), None)
-    if not tool or not check.device.startswith("cuda"):
+    if not tool or not check.on_gpu:
         return {"state": "skipped", "why": "no compute-sanitizer" if not tool else "the device is no GPU"}
     environment = dict(check.environment, CLEAVE_TEST_SEEDS="10")
     for kind in ("memcheck", "racecheck"):

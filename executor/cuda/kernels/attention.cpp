@@ -135,12 +135,12 @@ class Writer {
     Number top = largest;
     if (top < near) top = near;
     if (top < far) top = far;
-    top = merge_all<Larger, 16, 1>(top, place, (u64*)0);
+    top = merge_in_warp<Larger, 16, 1>(top);
     const Number by = top == largest ? (Number)1 : exp(largest - top), shift = top == lowest ? (Number)0 : top;
     largest = top;
     near = exp(near - shift);
     far = exp(far - shift);
-    sum = sum * by + merge_all<Sum, 16, 1>(near + far, place, (u64*)0);
+    sum = sum * by + merge_in_warp<Sum, 16, 1>(near + far);
     weights[own][place] = near;
     weights[own][place + 16] = far;
 )";

@@ -31,6 +31,7 @@ class Writer {
     const std::int64_t tiles = wide * high * conv_.groups;
     kernel_.launch.grid[0] = static_cast<unsigned>(std::min(tiles, architecture_.multiprocessors * kBlocksOnAMultiprocessor));
     kernel_.launch.block = {kThreads, 1, 1};
+    kernel_.launch.any_grid = true;
     kernel_ << "  typedef Compute<" << name_of(request_.result_types[0].dtype) << "> V;\n"
             << R"(  __shared__ V weights[16][65], seen[16][65];
   const int lane = threadIdx.x, down = lane / 16, across = lane % 16;

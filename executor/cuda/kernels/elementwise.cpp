@@ -1,10 +1,16 @@
 // Element-wise kernels: the scalar expressions of graph/ops/scalars.h as text, one or several in a row, over any broadcast. Neighbouring
-// elements are read and written up to 16 bytes at once where all operands that move allow it.
+// elements are read and written up to 16 bytes at once where all operands that move allow it, and of large tensors a thread has several
+// such reads in flight before it writes.
+#include <algorithm>
+
 #include "executor/cuda/kernels/expression.h"
 #include "executor/cuda/kernels/kernels.h"
 
 namespace cleave::runtime::cuda {
 namespace {
+
+constexpr std::int64_t kMostReads = 4;   ///< in flight in a thread, of 16 bytes: they stay in registers until they are computed on
+constexpr std::int64_t kMostWork = 128;  ///< of what is unrolled, in simple operations: as long as the loop is short, it stays near by
 
 /// The operands' strides over the result: the inputs', then the results' own.
 Walk walk_of(const KernelRequest& request) {
@@ -36,7 +42,15 @@ class Writer {
     if (count == 0) return {};
     const int lanes = lanes_along(walk_, {}, types_, true);
     const bool has_rest = lanes > 1 && walk_.extents.size() == 1;
-    kernel_.begin_loop(has_rest ? count / lanes * lanes : count, architecture_, lanes);
+    const std::int64_t in_packs = has_rest ? count / lanes * lanes : count;
+    if (const int groups = groups_for(in_packs / lanes, lanes); groups > 1) {
+      kernel_.begin_groups(in_packs, architecture_, lanes, groups);
+      write_group(lanes, groups);
+      kernel_.end_loop();
+      kernel_.begin_rest_of_groups(in_packs);
+    } else {
+      kernel_.begin_loop(in_packs, architecture_, lanes);
+    }
     write_body(lanes);
     kernel_.end_loop();
     if (has_rest) {  // fewer than `lanes` elements, one a thread
@@ -49,26 +63,77 @@ class Writer {
   }
 
  private:
+  [[nodiscard]] bool moves(std::size_t k) const {
+    return std::any_of(walk_.strides[k].begin(), walk_.strides[k].end(), [](std::int64_t stride) { return stride != 0; });
+  }
+  /// How many packs of each operand a thread reads before it writes: 1, 2 or 4.
+  [[nodiscard]] int groups_for(std::int64_t packs, int lanes) const {
+    std::int64_t reads = 0;
+    for (std::size_t k = 0; k < request_.input_types.size(); ++k) reads += moves(k) ? 1 : 0;
+    if (reads == 0) return 1;
+    std::int64_t groups = kMostReads;
+    const auto fits = [&] {
+      return groups * reads <= kMostReads && groups * lanes * expression_.work() <= kMostWork &&
+             groups * most_threads(architecture_) <= packs;
+    };
+    while (groups > 1 && !fits()) groups /= 2;
+    return static_cast<int>(groups);
+  }
+
+  /// What is read of operand `k` at once.
+  [[nodiscard]] std::string pack_type(DType dtype, int lanes) const {
+    return lanes == 1 ? name_of(dtype) : "Pack<" + name_of(dtype) + ", " + std::to_string(lanes) + ">";
+  }
+  /// The elements at `i`, at `i + apart`, …, and behind them: all are read, then all are computed and written.
+  void write_group(int lanes, int groups) {
+    const std::string all = std::to_string(groups), loop = "#pragma unroll\n    for (int g = 0; g < " + all + "; ++g) {\n";
+    std::string kept, elements;
+    for (std::size_t k = 0; k < request_.input_types.size(); ++k) {
+      const std::string n = std::to_string(k);
+      const DType dtype = request_.input_types[k].dtype;
+      const bool packed = lanes > 1 && walk_.strides[k].back() == 1;
+      kernel_ << "    " << pack_type(dtype, packed ? lanes : 1) << " p" << n << "[" << all << "];\n";
+      const std::string at = "x" + n + (packed ? " + " : "[") + places_[k] + (packed ? ")" : "]");
+      kept += "      p" + n + "[g] = " + (packed ? "read_pack<" + std::to_string(lanes) + ">(" : "") + at + ";\n";
+      elements += (lanes > 1 ? "        const " : "      const ") + name_of(dtype) + " e" + n + " = p" + n + "[g]" +
+                  (packed ? ".lane[l]" : "") + ";\n";
+    }
+    kernel_ << loop << "    const Index j = i + g * apart;\n";
+    kernel_.locate(walk_, "j");
+    kernel_ << kept << "    }\n" << loop;
+    if (lanes == 1) {
+      kernel_ << elements << expression_.compute("      ");
+      for (std::size_t r = 0; r < request_.result_types.size(); ++r)
+        kernel_ << "      y" << std::to_string(r) << "[i + g * apart] = " << result(r) << ";\n";
+    } else {
+      write_lanes(lanes, elements, "      ", "i + g * apart");
+    }
+    kernel_ << "    }\n";
+  }
+
   /// The elements at `i` and behind it.
   void write_body(int lanes) {
     kernel_.locate(walk_, "i");
     const Reads reads = reads_of(request_, walk_, places_, lanes, "    ");
     kernel_ << reads.packs;
-    if (lanes == 1) {
-      kernel_ << expression_.compute("    ");
-      for (std::size_t r = 0; r < request_.result_types.size(); ++r)
-        kernel_ << "    y" << std::to_string(r) << "[i] = " << result(r) << ";\n";
-      return;
-    }
+    if (lanes > 1) return write_lanes(lanes, reads.elements, "    ", "i");
+    kernel_ << expression_.compute("    ");
+    for (std::size_t r = 0; r < request_.result_types.size(); ++r)
+      kernel_ << "    y" << std::to_string(r) << "[i] = " << result(r) << ";\n";
+  }
+  /// `elements`: statements that name the lane's. Writes them to `at`.
+  void write_lanes(int lanes, const std::string& elements, const std::string& indent, const std::string& at) {
     const std::string number = std::to_string(lanes);
     for (std::size_t r = 0; r < request_.result_types.size(); ++r)
-      kernel_ << "    Pack<" << name_of(request_.result_types[r].dtype) << ", " << number << "> q" << std::to_string(r) << ";\n";
-    kernel_ << "#pragma unroll\n    for (int l = 0; l < " << number << "; ++l) {\n" << reads.elements << expression_.compute("      ");
+      kernel_ << indent << pack_type(request_.result_types[r].dtype, lanes) << " q" << std::to_string(r) << ";\n";
+    kernel_ << "#pragma unroll\n"
+            << indent << "for (int l = 0; l < " << number << "; ++l) {\n"
+            << elements << expression_.compute(indent + "  ");
     for (std::size_t r = 0; r < request_.result_types.size(); ++r)
-      kernel_ << "      q" << std::to_string(r) << ".lane[l] = " << result(r) << ";\n";
-    kernel_ << "    }\n";
+      kernel_ << indent << "  q" << std::to_string(r) << ".lane[l] = " << result(r) << ";\n";
+    kernel_ << indent << "}\n";
     for (std::size_t r = 0; r < request_.result_types.size(); ++r)
-      kernel_ << "    write_pack(y" << std::to_string(r) << " + i, q" << std::to_string(r) << ");\n";
+      kernel_ << indent << "write_pack(y" << std::to_string(r) << " + " << at << ", q" << std::to_string(r) << ");\n";
   }
 
   [[nodiscard]] std::string result(std::size_t r) const {

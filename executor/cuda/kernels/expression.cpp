@@ -8,7 +8,6 @@ namespace cleave::runtime::cuda {
 namespace {
 
 constexpr std::int64_t kWidestAccess = 16;  ///< bytes
-constexpr std::int64_t kMostLanes = 8;
 
 bool converts(const OpDef& op) {
   return op.scalar == scalars::AsType::text;
@@ -75,9 +74,19 @@ std::string Expression::compute(const std::string& indent) const {
   return text;
 }
 
-int lanes_along(const Walk& walk, std::span<const Walk> parts, std::span<const DType> types, bool with_rest) {
+std::int64_t Expression::work() const {
+  std::int64_t work = 0;
+  for (const FusedStep& step : steps_) {
+    const CostClass what = step.op->cost_class;
+    const std::int64_t words = size_of(step.type.dtype) == 8 ? 2 : 1;
+    work += words * (what == CostClass::transcendental ? 16 : what == CostClass::division ? 4 : 1);
+  }
+  return work;
+}
+
+int lanes_along(const Walk& walk, std::span<const Walk> parts, std::span<const DType> types, bool with_rest, std::int64_t most) {
   if (walk.extents.empty()) return 1;
-  std::int64_t lanes = kMostLanes;
+  std::int64_t lanes = most;
   for (std::size_t k = 0; k < types.size(); ++k) {
     const std::int64_t step = walk.strides[k].back();
     if (step != 0 && step != 1) return 1;

@@ -22,6 +22,8 @@ class Expression {
   [[nodiscard]] std::string element(std::size_t k) const;
   [[nodiscard]] std::size_t inputs() const { return inputs_; }
   [[nodiscard]] const std::vector<FusedStep>& steps() const { return steps_; }
+  /// Of all steps for one element, in simple operations.
+  [[nodiscard]] std::int64_t work() const;
 
  private:
   [[nodiscard]] bool on_integers(const FusedStep& step) const { return is_integer(types_[step.operands.back()]); }
@@ -32,9 +34,11 @@ class Expression {
   std::vector<DType> types_;  ///< of the operands: inputs, then steps
 };
 
+inline constexpr std::int64_t kMostLanes = 8;
 /// How many neighbours along the last axis of `walk` a thread may take at once: each operand that moves along it has them in one aligned
 /// piece of at most 16 bytes. `parts`: every other walk of the same operands, outside of `walk`.
-int lanes_along(const Walk& walk, std::span<const Walk> parts, std::span<const DType> types, bool with_rest);
+int lanes_along(const Walk& walk, std::span<const Walk> parts, std::span<const DType> types, bool with_rest,
+                std::int64_t most = kMostLanes);
 
 /// Statements that read element `lane` (or all `lanes` at once: reads in front of the loop over lanes, elements in it).
 struct Reads {

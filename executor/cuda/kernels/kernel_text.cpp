@@ -23,6 +23,10 @@ std::int64_t packed_divisor(std::int64_t divisor) {
   return static_cast<std::int64_t>(multiplier << 32 | shift);
 }
 
+std::string times(int step) {
+  return step == 1 ? "" : " * " + std::to_string(step);
+}
+
 }  // namespace
 
 std::int64_t Walk::count() const {
@@ -112,13 +116,33 @@ void KernelText::locate(const Walk& walk, const std::string& i, const std::strin
     body_ += "    const Index " + name + std::to_string(k) + " = " + (terms[k].empty() ? "0" : terms[k]) + ";\n";
 }
 
-void KernelText::begin_loop(std::int64_t count, const Architecture& architecture, int step) {
+std::int64_t most_threads(const Architecture& architecture) {
+  return architecture.multiprocessors * kBlocksOnAMultiprocessor * kBlock;
+}
+
+/// Sets grid and block; the index that a thread begins with.
+std::string KernelText::spread(std::int64_t count, const Architecture& architecture, int step) {
   const std::int64_t threads = (count + step - 1) / step, blocks = (threads + kBlock - 1) / kBlock;
   launch.block = {static_cast<unsigned>(std::min(kBlock, std::max<std::int64_t>(32, (threads + 31) / 32 * 32))), 1, 1};
   launch.grid = {static_cast<unsigned>(std::clamp<std::int64_t>(blocks, 1, architecture.multiprocessors * kBlocksOnAMultiprocessor)), 1, 1};
-  const std::string times = step == 1 ? "" : " * " + std::to_string(step);
-  body_ += "  for (Index i = ((Index)blockIdx.x * (Index)blockDim.x + (Index)threadIdx.x)" + times + "; i < " + index(count) +
-           "; i += (Index)gridDim.x * (Index)blockDim.x" + times + ") {\n";
+  launch.any_grid = true;
+  bound(kBlock);
+  return "((Index)blockIdx.x * (Index)blockDim.x + (Index)threadIdx.x)" + times(step);
+}
+
+void KernelText::begin_loop(std::int64_t count, const Architecture& architecture, int step) {
+  const std::string first = spread(count, architecture, step);
+  body_ += "  for (Index i = " + first + "; i < " + index(count) + "; i += (Index)gridDim.x * (Index)blockDim.x" + times(step) + ") {\n";
+}
+
+void KernelText::begin_groups(std::int64_t count, const Architecture& architecture, int step, int groups) {
+  const std::string first = spread(count, architecture, step), all = std::to_string(groups), others = std::to_string(groups - 1);
+  body_ += "  const Index apart = (Index)gridDim.x * (Index)blockDim.x" + times(step) + ";\n  Index i = " + first +
+           ";\n  for (; i + apart * " + others + " < " + index(count) + "; i += apart * " + all + ") {\n";
+}
+
+void KernelText::begin_rest_of_groups(std::int64_t count) {
+  body_ += "#pragma unroll 1\n  for (; i < " + index(count) + "; i += apart) {\n";
 }
 
 std::string KernelText::text(const KernelRequest& request, bool scratch, bool fault) const {
@@ -130,8 +154,8 @@ std::string KernelText::text(const KernelRequest& request, bool scratch, bool fa
   if (scratch) add("u8* scratch");
   if (fault) add("volatile u64* fault, u64 ticket");
   for (std::size_t i = 0; i < launch.constants.size(); ++i) add("i64 c" + std::to_string(i));
-  return "\nextern \"C\" __global__ void " + launch.entry + "(" + parameters + ") {\n  typedef " + (wide_ ? "i64" : "i32") + " Index;\n" +
-         body_ + "}\n";
+  return "\nextern \"C\" __global__ void " + bounds_ + launch.entry + "(" + parameters + ") {\n  typedef " + (wide_ ? "i64" : "i32") +
+         " Index;\n" + body_ + "}\n";
 }
 
 KernelSource assemble(const KernelRequest& request, std::string_view device_code, std::span<const KernelText> kernels,

@@ -18,6 +18,8 @@ struct Walk {
   std::vector<ops::Strides> strides;  ///< [operand][axis], in elements
   [[nodiscard]] std::int64_t count() const;
 };
+/// How many threads go through a loop at once, at most: as many as a machine holds.
+std::int64_t most_threads(const Architecture& architecture);
 /// Axes of extent 1 are dropped, neighbours that every operand walks as one are merged.
 Walk make_walk(const Shape& shape, std::span<const ops::Strides> strides);
 
@@ -58,16 +60,26 @@ class KernelText {
   }
   /// Declares `at0`, `at1`, … (or another `name`): where each operand of `walk` is at the row-major index `i` (a name or a number).
   void locate(const Walk& walk, const std::string& i, const std::string& name = "at");
+  /// Tells the compiler how many threads a block has at most, and how many blocks are to fit on a multiprocessor (0: as it will).
+  void bound(std::int64_t threads, std::int64_t blocks = 0) {
+    bounds_ = "__launch_bounds__(" + std::to_string(threads) + (blocks == 0 ? "" : ", " + std::to_string(blocks)) + ") ";
+  }
   /// Opens the loop `for (Index i = …)` in which each of `count` indices, `step` apart, is one thread's; sets grid and block.
   void begin_loop(std::int64_t count, const Architecture& architecture, int step = 1);
+  /// The same in two loops, of which the first takes `groups` indices a trip, `apart` from each other, from `i` on; the second is for what
+  /// is left over.
+  void begin_groups(std::int64_t count, const Architecture& architecture, int step, int groups);
+  void begin_rest_of_groups(std::int64_t count);
   void end_loop() { body_ += "  }\n"; }
 
   /// The whole kernel: parameters x0, x1, … (inputs), y0, … (results), `scratch` (bytes), `fault` and `ticket`, and its constants.
   [[nodiscard]] std::string text(const KernelRequest& request, bool scratch, bool fault) const;
 
  private:
+  std::string spread(std::int64_t count, const Architecture& architecture, int step);
+
   bool wide_ = false;
-  std::string body_;
+  std::string bounds_, body_;
 };
 
 /// `device_code` (beside "elements") and the kernels behind it, and their launches in order.

@@ -1,6 +1,6 @@
 // Matrix products that cuBLASLt does not have: of integers, which must be exact and wrap as on the host, sums of nothing, which are zeros
-// in every type, and those of floating types that it has no algorithm for. A block computes one tile of the result after the other from
-// tiles of the operands in shared memory.
+// in every type, and those of floating types that it has no algorithm for. A block computes one tile of the result after the other, as
+// device/product.cuh says; the larger the tile, the fewer reads, as long as there are tiles for the whole machine.
 #include <algorithm>
 
 #include "executor/cuda/kernels/kernel_text.h"
@@ -11,8 +11,9 @@
 namespace cleave::runtime::cuda {
 namespace {
 
-constexpr std::int64_t kTile = 16;
-constexpr std::int64_t kBlocksOnAMultiprocessor = 8;  ///< of kTile x kTile threads
+constexpr std::int64_t kThreads = 16;                 ///< along each side of a tile
+constexpr std::int64_t kBlocksOnAMultiprocessor = 8;  ///< of kThreads x kThreads threads
+constexpr std::int64_t kMostEach = 4;                 ///< sums of a thread along each side
 
 /// The type of integers as wide as a type's elements.
 std::string integer_of(DType dtype, bool with_sign) {
@@ -48,14 +49,24 @@ std::string finished(const MatmulRequest& product) {
   return "store<Outcome>((Sum)(" + text + "))";
 }
 
-/// `axes`: how many batch axes there are, outermost first; the text is one for all their extents.
-std::string text_for(const MatmulRequest& product, const MatmulPlan& plan, std::size_t axes, std::size_t inputs) {
-  const bool floating = is_floating(product.c_type.dtype);
-  const auto number = [](std::size_t axis) { return std::to_string(axis); };
+/// Functions in front of the kernel.
+std::string functions_for(const MatmulRequest& product) {
   std::string text = types_for(product);
-  text += "typedef long long Size;\n\n";
-  if (floating) text += "inline Sum rectified(Sum value) {\n  return value < 0 ? (Sum)0 : value;\n}\n";  // NaN stays
-  text += "extern \"C\" __global__ void product(";
+  if (is_floating(product.c_type.dtype)) {
+    text += "inline Sum summand(Element x) {\n  return load(x);\n}\n";
+    text += "inline Sum rectified(Sum value) {\n  return value < 0 ? (Sum)0 : value;\n}\n";  // NaN stays
+  } else {
+    text += "inline Sum summand(Element x) {\n  return (Sum)x;\n}\n";
+  }
+  return text + std::string(device_text("product"));
+}
+
+/// `axes`: how many batch axes there are, outermost first; the text is one for all their extents. `each`: sums of a thread along each side.
+std::string text_for(const MatmulRequest& product, const MatmulPlan& plan, std::size_t axes, std::size_t inputs, std::int64_t each) {
+  const auto number = [](std::size_t axis) { return std::to_string(axis); };
+  const std::string sums = std::to_string(each), width = std::to_string(kThreads * each);
+  std::string text = functions_for(product);
+  text += "\nextern \"C\" __global__ void __launch_bounds__(256, 2) product(";
   for (std::size_t i = 0; i < inputs; ++i) text += "const Element* x" + number(i) + ", ";
   text += "Outcome* c, Size m, Size n, Size k, Size tiles";
   for (std::size_t axis = 0; axis < axes; ++axis)
@@ -63,35 +74,29 @@ std::string text_for(const MatmulRequest& product, const MatmulPlan& plan, std::
   text += ") {\n";
   text += "  const Element *a = x" + number(product.a) + ", *b = x" + number(product.b);
   if (has_bias(product.epilogue)) text += ", *bias = x" + number(product.bias);
-  text += ";\n";
-  text += R"(  __shared__ Sum left[16][17], right[16][17];
-  const Size row = threadIdx.y, column = threadIdx.x;
-  const Size across = (n + 15) / 16, down = (m + 15) / 16;
-  for (Size tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-    const Size i = tile / across % down * 16 + row, j = tile % across * 16 + column;
-    Size a_at = 0, b_at = 0, c_at = 0;
-)";
+  text += ";\n  __shared__ Few<Sum, " + sums + "> left[16 * 17], right[16 * 17];\n";
+  text += "  const Size across = (n + " + width + " - 1) / " + width + ", down = (m + " + width + " - 1) / " + width + ";\n";
+  text += "  for (Size tile = blockIdx.x; tile < tiles; tile += gridDim.x) {\n";
+  text += "    const Size top = tile / across % down * " + width + ", side = tile % across * " + width + ";\n";
+  text += "    Size a_at = 0, b_at = 0, c_at = 0;\n";
   if (axes > 0) text += "    Size rest = tile / across / down, index = 0;\n";
   for (std::size_t axis = axes; axis-- > 0;) {
     text += "    index = rest % count" + number(axis) + ";\n    rest /= count" + number(axis) + ";\n";
     for (const char* operand : {"a", "b", "c"}) text += "    " + std::string(operand) + "_at += index * " + operand + number(axis) + ";\n";
   }
-  text += R"(    Sum sum = 0;
-    for (Size from = 0; from < k; from += 16) {
-      const Size ahead = from + column, below = from + row;
-)";
-  const std::string loaded = floating ? "load(" : "(", otherwise = floating ? ") : (Sum)0;\n" : ") : 0;\n";
-  text += "      left[row][column] = i < m && ahead < k ? " + loaded + "a[a_at + " +
-          (plan.transpose_a ? "ahead * m + i" : "i * k + ahead") + "]" + otherwise;
-  text += "      right[row][column] = below < k && j < n ? " + loaded + "b[b_at + " +
-          (plan.transpose_b ? "j * k + below" : "below * n + j") + "]" + otherwise;
-  text += R"(      __syncthreads();
-      for (int step = 0; step < 16; ++step) sum += left[row][step] * right[step][column];
-      __syncthreads();
-    }
-    if (i < m && j < n) c[c_at + i * n + j] = )";
-  text += finished(product) + ";\n  }\n}\n";
+  text += "    Sum sums[" + sums + "][" + sums + "] = {};\n    add_up<" + sums + ", " + (plan.transpose_a ? "true" : "false") + ", " +
+          (plan.transpose_b ? "true" : "false") + ">(a + a_at, b + b_at, m, n, k, top, side, left, right, sums);\n";
+  text += "    const Size i = top + threadIdx.x / 16 * " + sums + ", first = side + threadIdx.x % 16 * " + sums + ";\n";
+  text += "#pragma unroll\n    for (int r = 0; r < " + sums + "; ++r) {\n      Few<Outcome, " + sums + "> row;\n#pragma unroll\n";
+  text += "      for (int l = 0; l < " + sums + "; ++l) {\n        const Size j = first + l;\n        const Sum sum = sums[r][l];\n";
+  text += "        if (j < n) row.lane[l] = " + finished(product) + ";\n      }\n";
+  text += "      if (i + r < m) write_few(c + c_at + (i + r) * n + first, row, n - first);\n    }\n  }\n}\n";
   return text;
+}
+
+std::int64_t tiles_of(const MatmulPlan& plan, std::int64_t batch, std::int64_t each) {
+  const std::int64_t width = kThreads * each;
+  return (plan.m + width - 1) / width * ((plan.n + width - 1) / width) * batch;
 }
 
 bool takes_product(const KernelRequest& request) {
@@ -107,16 +112,22 @@ KernelSource product_source(const KernelRequest& request, const Architecture& ar
   const MatmulPlan plan = matmul_plan(product);
   std::vector<MatmulPlan::Repeat> axes = plan.repeats;
   if (plan.batch > 1) axes.push_back({plan.batch, plan.stride_a, plan.stride_b, plan.stride_c});
-  std::int64_t tiles = (plan.m + kTile - 1) / kTile * ((plan.n + kTile - 1) / kTile);
-  for (const MatmulPlan::Repeat& axis : axes) tiles *= axis.count;
+  std::int64_t batch = 1, each = kMostEach;
+  for (const MatmulPlan::Repeat& axis : axes) batch *= axis.count;
+  const auto fits = [&] {
+    return std::min(plan.m, plan.n) > kThreads * each / 2 && tiles_of(plan, batch, each) >= architecture.multiprocessors;
+  };
+  while (each > 1 && !fits()) each /= 2;
+  const std::int64_t tiles = tiles_of(plan, batch, each);
   KernelLaunch launch;
   launch.entry = "product";
   launch.grid[0] = static_cast<unsigned>(std::min(tiles, architecture.multiprocessors * kBlocksOnAMultiprocessor));
-  launch.block = {kTile, kTile, 1};
+  launch.block = {kThreads * kThreads, 1, 1};
+  launch.any_grid = true;
   launch.constants = {plan.m, plan.n, plan.k, tiles};
   for (const MatmulPlan::Repeat& axis : axes)
     launch.constants.insert(launch.constants.end(), {axis.count, axis.stride_a, axis.stride_b, axis.stride_c});
-  return {text_for(product, plan, axes.size(), request.input_types.size()), {launch}, 0, {}};
+  return {text_for(product, plan, axes.size(), request.input_types.size(), each), {launch}, 0, {}};
 }
 
 std::span<const KernelRow> matmul_kernels() {

@@ -7,12 +7,37 @@
 namespace cleave::runtime::cuda {
 namespace {
 
-constexpr std::int64_t kTile = 32, kTileRows = 8;  ///< a block of kTile x kTileRows threads moves kTile x kTile elements
+constexpr std::int64_t kTile = 32, kTileRows = 8;  ///< a block of kTile x kTileRows threads moves kTile x kTile words, or squares of them
+constexpr int kReads = 4;                          ///< of pieces that are copied as they lie, in flight in a thread
+constexpr std::int64_t kWord = 4;                  ///< bytes that are read at once of smaller elements
 constexpr std::int64_t kBlocksOnAMultiprocessor = 8;
 constexpr std::int64_t kLeastToTile = 8;  ///< an axis shorter than that is not worth a tile
 
 std::string plus(KernelText& kernel, std::int64_t offset) {
   return offset == 0 ? "" : " + " + kernel.index(offset);
+}
+
+/// A loop over `count` pieces of which a thread reads several before it writes, if there are so many. `locate` says where the piece `j` is:
+/// it is read at `at`.
+template <class Locate>
+void copy_pieces(KernelText& kernel, const Architecture& architecture, std::int64_t count, const std::string& x, const std::string& at,
+                 const std::string& y, Locate locate) {
+  if (count >= kReads * most_threads(architecture)) {
+    const std::string loop = "#pragma unroll\n    for (int g = 0; g < " + std::to_string(kReads) + "; ++g) ";
+    kernel.begin_groups(count, architecture, 1, kReads);
+    kernel << "    Piece kept[" << std::to_string(kReads) << "];\n" << loop << "{\n    const Index j = i + g * apart;\n";
+    locate();
+    kernel << "    kept[g] = ((const Piece*)" << x << ")[" << at << "];\n    }\n"
+           << loop << "((Piece*)" << y << ")[i + g * apart] = kept[g];\n";
+    kernel.end_loop();
+    kernel.begin_rest_of_groups(count);
+  } else {
+    kernel.begin_loop(count, architecture);
+  }
+  kernel << "    const Index j = i;\n";
+  locate();
+  kernel << "    ((Piece*)" << y << ")[i] = ((const Piece*)" << x << ")[" << at << "];\n";
+  kernel.end_loop();
 }
 
 /// Elements in their order: pieces, and what is left over one by one.
@@ -25,9 +50,7 @@ KernelText copy_in_order(const Architecture& architecture, bool wide, std::int64
     kernel << "  const Index behind = " << kernel.index(count / each * each) << " + (Index)threadIdx.x;\n"
            << "  if (blockIdx.x == 0 && behind < " << kernel.index(count) << ") y[behind] = x[behind];\n";
   }
-  kernel.begin_loop(count / each, architecture);
-  kernel << "    ((Piece*)y)[i] = ((const Piece*)x)[i];\n";
-  kernel.end_loop();
+  copy_pieces(kernel, architecture, count / each, "x", "j", "y", [] {});
   return kernel;
 }
 
@@ -49,10 +72,7 @@ KernelText copy_view(const Architecture& architecture, bool wide, Walk walk, std
   walk.strides.pop_back();
   KernelText kernel("copy_view", wide);
   kernel << "  typedef " << piece_type(piece) << " Piece;\n";
-  kernel.begin_loop(walk.count(), architecture);
-  kernel.locate(walk, "i");
-  kernel << "    ((Piece*)y0)[i] = ((const Piece*)x0)[at0" << plus(kernel, offset) << "];\n";
-  kernel.end_loop();
+  copy_pieces(kernel, architecture, walk.count(), "x0", "at0" + plus(kernel, offset), "y0", [&] { kernel.locate(walk, "j"); });
   return kernel;
 }
 
@@ -66,18 +86,46 @@ std::optional<std::size_t> axis_to_exchange(const Walk& walk) {
   return std::nullopt;
 }
 
-/// Through tiles: read along `axis`, written along the last axis.
+/// How many elements of `size` bytes go through a tile in one word of four bytes: 1 unless they are smaller and all rows lie in whole
+/// words, of x (from `offset` on) as of the result.
+std::int64_t elements_a_word(const Walk& walk, std::size_t axis, std::int64_t offset, std::int64_t size) {
+  const std::int64_t each = kWord / size;
+  if (each < 2) return 1;
+  const std::size_t last = walk.extents.size() - 1;
+  const auto whole = [&](std::int64_t count) { return count % each == 0; };
+  const auto fits = [&](std::int64_t extent) { return whole(extent) && extent >= each * kLeastToTile; };
+  const auto all_whole = [&](const ops::Strides& strides, std::size_t along) {
+    for (std::size_t k = 0; k <= last; ++k) {
+      if (k != along && !whole(strides[k])) return false;
+    }
+    return true;
+  };
+  const bool words = fits(walk.extents[axis]) && fits(walk.extents[last]) && whole(offset) && all_whole(walk.strides[0], axis) &&
+                     all_whole(walk.strides[1], last);
+  return words ? each : 1;
+}
+
+/// Through tiles: read along `axis`, written along the last axis. A tile is kTile words wide, and as many elements high as are in its rows;
+/// a thread turns squares of elements in registers, so that words are read and words are written. In the tile, rows whose elements came
+/// from one word lie kTile rows from each other: threads beside each other write to different banks.
 KernelText copy_exchanged(const Architecture& architecture, bool wide, Walk walk, std::size_t axis, std::int64_t offset,
                           std::int64_t size) {
   const std::size_t last = walk.extents.size() - 1;
-  const std::int64_t down = walk.extents[axis], across = walk.extents[last];  // extents along `axis` and along the last axis
+  const std::int64_t each = elements_a_word(walk, axis, offset, size);
+  const std::int64_t down = walk.extents[axis] / each, across = walk.extents[last] / each;  // words along `axis` and along the last axis
+  for (std::size_t k = 0; k <= last; ++k) {
+    walk.strides[0][k] /= each;
+    walk.strides[1][k] /= each;
+  }
+  offset /= each;
   const std::int64_t step_x = walk.strides[0][last], step_y = walk.strides[1][axis];
   const std::int64_t tiles_down = (down + kTile - 1) / kTile, tiles_across = (across + kTile - 1) / kTile;
   walk.extents[axis] = walk.extents[last] = 1;
   const Walk others = make_walk(walk.extents, walk.strides);
   const std::int64_t tiles = tiles_down * tiles_across * others.count();
+  const std::string number = std::to_string(each), rows = std::to_string(kTile * each);
   KernelText kernel("transpose", wide);
-  kernel << "  typedef " << piece_type(size) << " Piece;\n  __shared__ Piece tile[32][33];\n"
+  kernel << "  typedef " << piece_type(size * each) << " Word;\n  __shared__ Word tile[" << rows << "][33];\n"
          << "  const Index column = (Index)threadIdx.x, row = (Index)threadIdx.y;\n"
          << "  for (Index t = (Index)blockIdx.x; t < " << kernel.index(tiles) << "; t += (Index)gridDim.x) {\n"
          << "    const Index rows = " << kernel.quotient("t", tiles_across) << ", i = " << kernel.quotient("rows", tiles_down) << ";\n"
@@ -85,14 +133,19 @@ KernelText copy_exchanged(const Architecture& architecture, bool wide, Walk walk
          << ") * 32;\n";
   kernel.locate(others, "i");
   const std::string end_down = kernel.index(down), end_across = kernel.index(across);
-  kernel << "#pragma unroll\n    for (int k = 0; k < 32; k += 8)\n      if (a + row + k < " << end_across << " && d + column < " << end_down
-         << ") tile[row + k][column] = ((const Piece*)x0)[at0 + (a + row + k) * " << kernel.index(step_x) << " + d + column"
-         << plus(kernel, offset) << "];\n    __syncthreads();\n"
-         << "#pragma unroll\n    for (int k = 0; k < 32; k += 8)\n      if (d + row + k < " << end_down << " && a + column < " << end_across
-         << ") ((Piece*)y0)[at1 + (d + row + k) * " << kernel.index(step_y) << " + a + column] = tile[column][row + k];\n"
-         << "    __syncthreads();\n  }\n";
+  kernel << "    Word words[4][" << number << "] = {};\n#pragma unroll\n    for (int k = 0; k < 4; ++k) {\n"
+         << "      const Index there = a + row + k * 8;\n"
+         << "      if (there < " << end_across << " && d + column < " << end_down << ") {\n#pragma unroll\n        for (int e = 0; e < "
+         << number << "; ++e) words[k][e] = ((const Word*)x0)[at0 + (there * " << number << " + e) * " << kernel.index(step_x)
+         << " + d + column" << plus(kernel, offset) << "];\n      }\n    }\n#pragma unroll\n    for (int k = 0; k < 4; ++k) {\n"
+         << "      turn(words[k]);\n#pragma unroll\n      for (int e = 0; e < " << number
+         << "; ++e) tile[e * 32 + column][row + k * 8] = words[k][e];\n    }\n    __syncthreads();\n"
+         << "#pragma unroll\n    for (int k = 0; k < " << rows << "; k += 8) {\n      const Index there = d + row + k % 32;\n"
+         << "      if (there < " << end_down << " && a + column < " << end_across << ") ((Word*)y0)[at1 + (there * " << number
+         << " + k / 32) * " << kernel.index(step_y) << " + a + column] = tile[row + k][column];\n    }\n    __syncthreads();\n  }\n";
   kernel.launch.block = {kTile, kTileRows, 1};
   kernel.launch.grid[0] = static_cast<unsigned>(std::min(tiles, architecture.multiprocessors * kBlocksOnAMultiprocessor));
+  kernel.launch.any_grid = true;
   return kernel;
 }
 
@@ -107,10 +160,13 @@ KernelSource build_copy(const KernelRequest& request, const Architecture& archit
   const std::vector<ops::Strides> strides = {moved.from.strides, row_major_strides(moved.shape)};
   const Walk walk = make_walk(moved.shape, strides);
   const bool wide = needs_wide_indices(request, architecture);
+  if (walk.extents.size() > 1) {
+    if (const auto axis = axis_to_exchange(walk))
+      return assemble(of_bytes(request), copy_exchanged(architecture, wide, walk, *axis, offset, size), device_text("turning"));
+  }
   const auto kernel = [&] {
     const bool in_order = walk.extents.empty() || (walk.extents.size() == 1 && walk.strides[0][0] == 1);
     if (in_order) return copy_in_order(architecture, wide, walk.count(), offset, size);
-    if (const auto axis = axis_to_exchange(walk)) return copy_exchanged(architecture, wide, walk, *axis, offset, size);
     return copy_view(architecture, wide, walk, offset, size);
   };
   return assemble(of_bytes(request), kernel());

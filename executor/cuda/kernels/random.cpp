@@ -1,5 +1,5 @@
-// random_uniform, random_normal and random_integers: graph/ops/random_bits.h itself, compiled for the device, so that every bit is the
-// host's.
+// random_uniform, random_normal and random_integers: graph/ops/random_bits.h, compiled for the device, so that every bit is the host's. A
+// block of random words is made once for all the elements that are made of it, two or four, and a thread writes them together.
 #include <bit>
 
 #include "executor/cuda/kernels/kernel_text.h"
@@ -13,44 +13,84 @@ std::string number(KernelText& kernel, double value) {
   return "__longlong_as_double(" + kernel.constant(std::bit_cast<std::int64_t>(value)) + ")";
 }
 
-/// Elements by `element(kernel, stream)`, an expression of the index `i`; `stream` is "seed, step, index".
-template <class Element>
-KernelSource build(const KernelRequest& request, const Architecture& architecture, Element element) {
-  const std::int64_t count = request.result_types[0].elements();
+/// `each` elements at once from a block of words, by `pack`, a call that puts them into `q`, and what is left over by `element`: both hang
+/// on the index `i`, on `seed` and on `step`.
+template <class Pack, class Element>
+KernelSource build(const KernelRequest& request, const Architecture& architecture, int each, Pack pack, Element element) {
+  const std::int64_t count = request.result_types[0].elements(), whole = count / each * each;
   if (count == 0) return {};
   KernelText kernel("random", needs_wide_indices(request, architecture));
-  const std::string seed = "(u64)" + kernel.constant(request.attributes->get_or<std::int64_t>("seed", 0));
-  const std::string step = request.input_types.empty() ? "0" : "(u64)(i64)x0[0]";
-  kernel.begin_loop(count, architecture);
-  kernel << "    y0[i] = " << element(kernel, seed + ", " + step + ", (u64)i") << ";\n";
+  kernel << "  const u64 seed = (u64)" << kernel.constant(request.attributes->get_or<std::int64_t>("seed", 0))
+         << ", step = " << (request.input_types.empty() ? "0" : "(u64)(i64)x0[0]") << ";\n";
+  const std::string all = std::to_string(each);
+  kernel << "  if (const Index i = " << kernel.index(whole) << " + (Index)threadIdx.x; blockIdx.x == 0 && i < " << kernel.index(count)
+         << ") y0[i] = " << element(kernel) << ";\n";
+  kernel.begin_loop(whole, architecture, each);
+  kernel << "    Pack<" << name_of(request.result_types[0].dtype) << ", " << all << "> q;\n    " << pack(kernel)
+         << ";\n    write_pack(y0 + i, q);\n";
   kernel.end_loop();
-  return assemble(request, kernel, device_text("random_bits"));
+  return assemble(request, kernel, std::string(device_text("random_bits")) + std::string(device_text("drawing")));
+}
+/// The block of words in which element `i` is.
+std::string words(int each) {
+  return "cleave::random_bits::block(seed, step, (u64)i / " + std::to_string(each) + ")";
 }
 
 KernelSource build_uniform(const KernelRequest& request, const Architecture& architecture) {
-  const std::string type = name_of(request.result_types[0].dtype);
-  return build(request, architecture, [&](KernelText& kernel, const std::string& stream) {
+  const DType dtype = request.result_types[0].dtype;
+  const int each = dtype == DType::f64 ? 2 : 4;
+  const auto bounds = [&](KernelText& kernel) {
     const std::string low = number(kernel, request.attributes->get_or("low", 0.0));
-    const std::string high = number(kernel, request.attributes->get_or("high", 1.0));
-    return "cleave::random_bits::stretch<" + type + ">(cleave::random_bits::unit_" + type + "(" + stream + "), " + low + ", " + high + ")";
-  });
+    return low + ", " + number(kernel, request.attributes->get_or("high", 1.0));
+  };
+  return build(
+      request, architecture, each, [&](KernelText& kernel) { return "draw_uniform(" + words(each) + ", " + bounds(kernel) + ", q)"; },
+      [&](KernelText& kernel) {
+        const std::string type = name_of(dtype);
+        return "cleave::random_bits::stretch<" + type + ">(cleave::random_bits::unit_" + type + "(seed, step, (u64)i), " + bounds(kernel) +
+               ")";
+      });
 }
 
 KernelSource build_normal(const KernelRequest& request, const Architecture& architecture) {
-  const std::string type = name_of(request.result_types[0].dtype);
-  return build(request, architecture, [&](KernelText& kernel, const std::string& stream) {
+  const auto curve = [&](KernelText& kernel) {
     const std::string mean = number(kernel, request.attributes->get_or("mean", 0.0));
-    const std::string deviation = number(kernel, request.attributes->get_or("std", 1.0));
-    return "(" + type + ")cleave::random_bits::scaled(cleave::random_bits::normal(" + stream + "), " + mean + ", " + deviation + ")";
-  });
+    return mean + ", " + number(kernel, request.attributes->get_or("std", 1.0));
+  };
+  return build(
+      request, architecture, 4, [&](KernelText& kernel) { return "draw_normal(" + words(4) + ", " + curve(kernel) + ", q)"; },
+      [&](KernelText& kernel) {
+        return "(" + name_of(request.result_types[0].dtype) +
+               ")cleave::random_bits::scaled(cleave::random_bits::normal(seed, step, (u64)i), " + curve(kernel) + ")";
+      });
 }
 
 KernelSource build_integers(const KernelRequest& request, const Architecture& architecture) {
-  return build(request, architecture, [&](KernelText& kernel, const std::string& stream) {
-    const std::string low = kernel.constant(request.attributes->get<std::int64_t>("low"));
-    const std::string high = kernel.constant(request.attributes->get<std::int64_t>("high"));
-    return "(" + name_of(request.result_types[0].dtype) + ")cleave::random_bits::integer(" + stream + ", " + low + ", " + high + ")";
-  });
+  const auto low = request.attributes->get<std::int64_t>("low"), high = request.attributes->get<std::int64_t>("high");
+  const std::uint64_t range = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low), all = std::uint64_t{1} << 32;
+  const auto element = [&](KernelText& kernel, const std::string& index) {
+    const std::string from = kernel.constant(low);
+    return "(" + name_of(request.result_types[0].dtype) + ")cleave::random_bits::integer(seed, step, " + index + ", " + from + ", " +
+           kernel.constant(high) + ")";
+  };
+  const auto last = [&](KernelText& kernel) { return element(kernel, "(u64)i"); };
+  if (range >= all) {  // 64 bits for each
+    return build(
+        request, architecture, 2,
+        [&](KernelText& kernel) {
+          const std::string first = element(kernel, "(u64)i");
+          return "q.lane[0] = " + first + ";\n    q.lane[1] = " + element(kernel, "(u64)i + 1");
+        },
+        last);
+  }
+  return build(
+      request, architecture, 4,
+      [&](KernelText& kernel) {
+        const std::string from = kernel.constant(low), to = kernel.constant(high);
+        return "draw_integers(" + words(4) + ", seed, step, (u64)i, " + from + ", " + to + ", (u64)" +
+               kernel.constant(static_cast<std::int64_t>((all - range) % range)) + ", q)";
+      },
+      last);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // cumulative_sum and cumulative_prod along any axis: a team of threads goes along its line round by round. Lines too few to fill the
-// machine are cut into chunks: their sums first, then the sums in front of each, then the elements; of products likewise. They are taken in
-// f64 or in 64-bit integers that wrap, always in the same order.
+// machine are cut into parts, a block each, which tell each other their sums (device/lookback.cuh): elements are read once; of products
+// likewise. They are taken in f64 or in 64-bit integers that wrap, always in the same order.
 #include <algorithm>
 
 #include "executor/cuda/kernels/kernels.h"
@@ -13,9 +13,10 @@ namespace {
 constexpr std::int64_t kElementsAThread = 4;  ///< in a round
 constexpr std::int64_t kSideBySide = 32;      ///< that many lines side by side are read together, a thread each
 constexpr std::int64_t kShortLine = 64;
-constexpr std::int64_t kFewestRounds = 8;  ///< of a chunk
+constexpr std::int64_t kRounds = 4;  ///< of a part: that many reads are in flight in a thread
+constexpr std::int64_t kPart = kLineBlock * kElementsAThread * kRounds;
+constexpr std::int64_t kGroup = 32;        ///< parts, as device/lookback.cuh has it
 constexpr std::int64_t kBlocksWanted = 4;  ///< on a multiprocessor
-constexpr std::int64_t kMostChunks = 1024;
 
 class Writer {
  public:
@@ -35,20 +36,16 @@ class Writer {
     if (serial_) return;
     while (team_.along < kLineBlock && team_.along * kElementsAThread < lines_.length) team_.along *= 2;
     team_.across = kLineBlock / team_.along;
-    const std::int64_t blocks = (lines_.count() + team_.across - 1) / team_.across, round = team_.along * kElementsAThread;
-    const std::int64_t chunks = std::clamp<std::int64_t>(
-        std::min(machine / std::max<std::int64_t>(blocks, 1), lines_.length / (round * kFewestRounds)), 1, kMostChunks);
-    chunk_ = (lines_.length + chunks - 1) / chunks;
-    chunk_ = (chunk_ + round - 1) / round * round;
-    chunks_ = lines_.length == 0 ? 1 : (lines_.length + chunk_ - 1) / chunk_;
+    if (lines_.count() < machine && lines_.length > 2 * kPart) parts_ = (lines_.length + kPart - 1) / kPart;
   }
 
   KernelSource write() {
     if (lines_.count() * lines_.length == 0) return {};
     if (serial_) return assemble(request_, write_serial(), device_text("lines"));
-    if (chunks_ == 1) return assemble(request_, write_rounds("scan", true), device_text("lines"));
-    const std::vector<KernelText> kernels = {write_rounds("sum_chunks", false), write_fronts(), write_rounds("scan", true)};
-    return assemble(request_, device_text("lines"), kernels, lines_.count() * chunks_ * 8);
+    if (parts_ == 1) return assemble(request_, write_rounds(), device_text("lines"));
+    const std::vector<KernelText> kernels = {write_clear(), write_parts()};
+    return assemble(request_, std::string(device_text("lines")) + std::string(device_text("lookback")), kernels,
+                    sums_at() + lines_.count() * (parts_ + 2 * groups()) * 8);
   }
 
  private:
@@ -74,50 +71,104 @@ class Writer {
     return kernel;
   }
 
-  /// A team a line, or a chunk of one: writes the elements' sums if `scans`, else only the sum of the chunk, to scratch [line, chunk].
-  KernelText write_rounds(std::string entry, bool scans) {
-    KernelText kernel(std::move(entry), wide_);
+  /// A team a line.
+  KernelText write_rounds() {
+    KernelText kernel("scan", wide_);
     const std::string along = std::to_string(team_.along), each = std::to_string(kElementsAThread),
                       round = std::to_string(team_.along * kElementsAThread);
     declare_team(kernel, lines_, team_);
     const std::string length = kernel.index(lines_.length), at = "base + " + place(kernel, "i + k");
-    kernel << "  typedef " << total_ << " Total;\n";
-    if (chunks_ > 1) {
-      kernel << "  Total* const slot = (Total*)scratch + line * " << kernel.index(chunks_)
-             << " + blockIdx.y;\n  const Index begin = (Index)blockIdx.y * " << kernel.index(chunk_) << ", limit = begin + "
-             << kernel.index(chunk_) << ", end = limit < " << length << " ? limit : " << length << ";\n";
-      kernel.launch.grid[1] = static_cast<unsigned>(chunks_);
-    } else {
-      kernel << "  const Index begin = 0, end = " << length << ";\n";
-    }
-    kernel << "  Total carry = " << (chunks_ > 1 && scans ? "there ? *slot : (Total)" + start_ : start_)
-           << ";\n  for (Index from = begin; from < end; from += " << round << ") {\n    const Index i = from + place * " << each
-           << ";\n    Total sums[" << each << "], sum = " << start_ << ";\n#pragma unroll\n    for (int k = 0; k < " << each << "; ++k) {\n"
-           << (exclusive_ ? "      sums[k] = sum;\n" : "") << "      if (there && i + k < end) sum = sum" << merges_
+    kernel << "  typedef " << total_ << " Total;\n  Total carry = " << start_ << ";\n  for (Index from = 0; from < " << length
+           << "; from += " << round << ") {\n    const Index i = from + place * " << each << ";\n    Total sums[" << each
+           << "], sum = " << start_ << ";\n#pragma unroll\n    for (int k = 0; k < " << each << "; ++k) {\n"
+           << (exclusive_ ? "      sums[k] = sum;\n" : "") << "      if (there && i + k < " << length << ") sum = sum" << merges_
            << "(Total)plain(widen(x0[" << at << "]));\n"
-           << (exclusive_ ? "" : "      sums[k] = sum;\n") << "    }\n";
-    if (scans) {
-      kernel << "    Total total;\n    const Total front = carry" << merges_ << "merge_in_front<" << op_ << ", " << along
-             << ">(sum, place, room, total);\n    carry = carry" << merges_ << "total;\n#pragma unroll\n"
-             << "    for (int k = 0; k < " << each << "; ++k)\n      if (there && i + k < end) y0[" << at
-             << "] = " << store("front" + merges_ + "sums[k]") << ";\n  }\n";
-    } else {
-      kernel << "    carry = carry" << merges_ << "merge_all<" << op_ << ", " << along
-             << ", 1>(sum, place, room);\n  }\n  if (there && place == 0) *slot = carry;\n";
-    }
+           << (exclusive_ ? "" : "      sums[k] = sum;\n") << "    }\n    Total total;\n    const Total front = carry" << merges_
+           << "merge_in_front<" << op_ << ", " << along << ">(sum, place, room, total);\n    carry = carry" << merges_
+           << "total;\n#pragma unroll\n    for (int k = 0; k < " << each << "; ++k)\n      if (there && i + k < " << length << ") y0[" << at
+           << "] = " << store("front" + merges_ + "sums[k]") << ";\n  }\n";
     return kernel;
   }
 
-  /// Of the sums of a line's chunks, makes the sums in front of each, a thread a line.
-  KernelText write_fronts() {
-    KernelText kernel("sum_fronts", wide_);
-    const std::string chunks = kernel.index(chunks_);
-    kernel.begin_loop(lines_.count(), {});
-    kernel << "    " << total_ << "* const sums = (" << total_ << "*)scratch + i * " << chunks << ";\n    " << total_
-           << " front = " << start_ << ";\n    for (Index c = 0; c < " << chunks << "; ++c) {\n      const " << total_
-           << " here = sums[c];\n      sums[c] = front;\n      front = front" << merges_ << "here;\n    }\n";
+  // --- parts: in the scratch memory lie the number of blocks that have begun, the flags of parts and of groups, and their sums ---------
+
+  [[nodiscard]] std::int64_t groups() const { return (parts_ + kGroup - 1) / kGroup; }
+  [[nodiscard]] std::int64_t flags() const { return 1 + lines_.count() * (parts_ + groups()); }
+  [[nodiscard]] std::int64_t sums_at() const { return (flags() * 4 + 7) / 8 * 8; }
+
+  KernelText write_clear() {
+    KernelText kernel("clear", wide_);
+    kernel.begin_loop(flags(), {});
+    kernel << "    ((u32*)scratch)[i] = 0;\n";
     kernel.end_loop();
     return kernel;
+  }
+
+  /// A block a part. Parts are handed out in their order to blocks as they begin: those in front of a part never wait for it.
+  KernelText write_parts() {
+    KernelText kernel("scan", wide_);
+    const std::string rounds = std::to_string(kRounds), each = std::to_string(kElementsAThread),
+                      round = std::to_string(kLineBlock * kElementsAThread), lines = kernel.index(lines_.count());
+    kernel << "  typedef " << total_ << " Total;\n  typedef " << name_of(request_.input_types[0].dtype)
+           << " Element;\n  __shared__ u64 room[256];\n  __shared__ u32 given;\n  u32* const flags = (u32*)scratch;\n"
+           << "  if (threadIdx.x == 0) given = atomicAdd(flags, 1u);\n  __syncthreads();\n  const Index parts = " << kernel.index(parts_)
+           << ", groups = " << kernel.index(groups()) << ", length = " << kernel.index(lines_.length)
+           << ", line = " << kernel.quotient("(Index)given", parts_) << ", part = (Index)given - line * parts;\n"
+           << "  u64* const sums = (u64*)(scratch + " << kernel.index(sums_at())
+           << ");\n  const Posts<Total> posts = {flags + 1 + line * parts, "
+           << "sums + line * parts, flags + 1 + " << lines << " * parts + line * groups, sums + " << lines
+           << " * parts + 2 * line * groups};\n  const Index front_lines = " << kernel.quotient("line", lines_.behind)
+           << ", base = front_lines * " << kernel.index(lines_.length * lines_.behind)
+           << (lines_.behind > 1 ? " + line - front_lines * " + kernel.index(lines_.behind) : "") << ";\n"
+           << "  const Index begin = part * " << std::to_string(kPart) << " + (Index)threadIdx.x * " << each << ";\n  Element kept["
+           << rounds << "][" << each << "];\n#pragma unroll\n  for (int r = 0; r < " << rounds
+           << "; ++r) {\n    const Index i = begin + r * " << round << ";\n";
+    write_reads(kernel);
+    kernel << "  }\n  Total fronts[" << rounds << "], own = " << start_ << ";\n#pragma unroll\n  for (int r = 0; r < " << rounds
+           << "; ++r) {\n    const Index i = begin + r * " << round << ";\n    Total sum = " << start_
+           << ", total;\n#pragma unroll\n    for (int k = 0; k < " << each << "; ++k)\n      if (i + k < length) sum = sum" << merges_
+           << "(Total)plain(widen(kept[r][k]));\n    fronts[r] = own" << merges_ << "merge_in_front<" << op_
+           << ", 256>(sum, (int)threadIdx.x, room, total);\n    own = own" << merges_
+           << "total;\n  }\n  Total* const told = (Total*)room;\n  if (threadIdx.x < 32) {\n    const Total found = front_of_part<" << op_
+           << ">(posts, own, (int)part, (int)threadIdx.x);\n    if (threadIdx.x == 0) told[0] = found;\n  }\n  __syncthreads();\n"
+           << "  const Total front = told[0];\n#pragma unroll\n  for (int r = 0; r < " << rounds
+           << "; ++r) {\n    const Index i = begin + r * " << round << ";\n    Total sum = front" << merges_ << "fronts[r];\n";
+    write_results(kernel);
+    kernel << "  }\n";
+    kernel.launch.block = {static_cast<unsigned>(kLineBlock), 1, 1};
+    kernel.launch.grid[0] = static_cast<unsigned>(lines_.count() * parts_);
+    return kernel;
+  }
+
+  /// Whether a thread's elements of a round lie in one piece.
+  [[nodiscard]] bool packed() const { return lines_.behind == 1 && lines_.length % kElementsAThread == 0; }
+  [[nodiscard]] std::string pack_at() const {
+    return reverse_ ? "base + length - " + std::to_string(kElementsAThread) + " - i" : std::string("base + i");
+  }
+  [[nodiscard]] std::string lane() const { return reverse_ ? std::to_string(kElementsAThread - 1) + " - k" : std::string("k"); }
+
+  void write_reads(KernelText& kernel) const {
+    const std::string each = std::to_string(kElementsAThread), loop = "#pragma unroll\n    for (int k = 0; k < " + each + "; ++k) ";
+    if (packed()) {
+      kernel << "    Pack<Element, " << each << "> pack = {};\n    if (i < length) pack = read_pack<" << each << ">(x0 + " << pack_at()
+             << ");\n"
+             << loop << "kept[r][k] = pack.lane[" << lane() << "];\n";
+    } else {
+      kernel << loop << "kept[r][k] = i + k < length ? x0[base + " << place(kernel, "i + k") << "] : Element();\n";
+    }
+  }
+  void write_results(KernelText& kernel) const {
+    const std::string each = std::to_string(kElementsAThread), result = name_of(request_.result_types[0].dtype);
+    const std::string add = "      if (i + k < length) sum = sum" + merges_ + "(Total)plain(widen(kept[r][k]));\n";
+    if (packed()) kernel << "    Pack<" << result << ", " << each << "> pack;\n";
+    kernel << "#pragma unroll\n    for (int k = 0; k < " << each << "; ++k) {\n" << (exclusive_ ? "" : add);
+    if (packed()) {
+      kernel << "      pack.lane[" << lane() << "] = " << store("sum") << ";\n";
+    } else {
+      kernel << "      if (i + k < length) y0[base + " << place(kernel, "i + k") << "] = " << store("sum") << ";\n";
+    }
+    kernel << (exclusive_ ? add : "") << "    }\n";
+    if (packed()) kernel << "    if (i < length) write_pack(y0 + " << pack_at() << ", pack);\n";
   }
 
   const KernelRequest& request_;
@@ -127,7 +178,7 @@ class Writer {
   const bool exclusive_, reverse_, wide_;
   bool serial_ = false;
   LineTeam team_;
-  std::int64_t chunks_ = 1, chunk_ = 1;
+  std::int64_t parts_ = 1;  ///< of a line
 };
 
 KernelSource build_scan(const KernelRequest& request, const Architecture& architecture) {

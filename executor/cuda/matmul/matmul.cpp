@@ -8,24 +8,29 @@ namespace cleave::runtime::cuda {
 namespace {
 
 struct Types {
-  cudaDataType data = CUDA_R_32F, scale = CUDA_R_32F;
+  cudaDataType operand = CUDA_R_32F, result = CUDA_R_32F, scale = CUDA_R_32F;
   cublasComputeType_t compute = CUBLAS_COMPUTE_32F;
 };
 
-Types types_of(DType dtype, Precision precision) {
+cudaDataType name_of(DType dtype) {
   switch (dtype) {
-    case DType::f64: return {CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F};
-    case DType::f16: return {CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F};
-    case DType::bf16: return {CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F};
+    case DType::f64: return CUDA_R_64F;
+    case DType::f16: return CUDA_R_16F;
+    case DType::bf16: return CUDA_R_16BF;
     default: break;
   }
   CLEAVE_CHECK(dtype == DType::f32, "a product that cuBLASLt does not have");
-  switch (precision) {
-    case Precision::tf32: return {CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32};
-    case Precision::bf16: return {CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_16BF};
-    case Precision::f32: break;
+  return CUDA_R_32F;
+}
+
+Types types_of(DType dtype, Precision precision) {
+  Types types{name_of(operand_type(dtype, precision)), name_of(dtype), CUDA_R_32F, CUBLAS_COMPUTE_32F};
+  if (dtype == DType::f64) {
+    types.scale = CUDA_R_64F;
+    types.compute = CUBLAS_COMPUTE_64F;
   }
-  return {};
+  if (dtype == DType::f32 && precision == Precision::tf32) types.compute = CUBLAS_COMPUTE_32F_FAST_TF32;
+  return types;
 }
 
 std::uint32_t epilogue_of(Epilogue epilogue) {
@@ -79,7 +84,8 @@ class PreparedMatmul final : public Matmul {
       : api_(*setting.api),
         handle_(setting.handle),
         plan_(std::move(plan)),
-        element_(static_cast<std::uint64_t>(size_of(plan_.dtype))),
+        operand_bytes_(static_cast<std::uint64_t>(size_of(operand_type(plan_.dtype, setting.precision)))),
+        result_bytes_(static_cast<std::uint64_t>(size_of(plan_.dtype))),
         description_(std::move(description)) {}
 
   /// Whether there is an algorithm.
@@ -128,11 +134,11 @@ class PreparedMatmul final : public Matmul {
       MatmulAddresses here = addresses;
       std::int64_t rest = i;
       for (auto axis = plan_.repeats.rbegin(); axis != plan_.repeats.rend(); ++axis) {
-        const std::uint64_t index = static_cast<std::uint64_t>(rest % axis->count) * element_;
+        const auto index = static_cast<std::uint64_t>(rest % axis->count);
         rest /= axis->count;
-        here.a += index * static_cast<std::uint64_t>(axis->stride_a);
-        here.b += index * static_cast<std::uint64_t>(axis->stride_b);
-        here.c += index * static_cast<std::uint64_t>(axis->stride_c);
+        here.a += index * operand_bytes_ * static_cast<std::uint64_t>(axis->stride_a);
+        here.b += index * operand_bytes_ * static_cast<std::uint64_t>(axis->stride_b);
+        here.c += index * result_bytes_ * static_cast<std::uint64_t>(axis->stride_c);
       }
       if (Status status = launch_one(stream, here, workspace); !status) return status;
     }
@@ -156,13 +162,17 @@ class PreparedMatmul final : public Matmul {
   const BlasApi& api_;
   const cublasLtHandle_t handle_;
   const MatmulPlan plan_;
-  const std::uint64_t element_;  ///< bytes
+  const std::uint64_t operand_bytes_, result_bytes_;  ///< of one element
   const MatmulDescription description_;
   MatmulChoice choice_;
   CUdeviceptr bias_ = 0;  ///< that the description holds
 };
 
 }  // namespace
+
+DType operand_type(DType result, Precision precision) {
+  return result == DType::f32 && precision == Precision::bf16 ? DType::bf16 : result;
+}
 
 bool has_matmul(const KernelRequest& request) {
   const std::optional<MatmulRequest> found = find_matmul(request);
@@ -179,9 +189,9 @@ Result<MatmulDescription> MatmulDescription::make(const BlasApi& api, const Matm
   const auto rows = [](bool transposed, std::int64_t straight, std::int64_t other) { return transposed ? other : straight; };
   const std::int64_t b_rows = rows(plan.transpose_b, plan.k, plan.n), b_columns = rows(plan.transpose_b, plan.n, plan.k);
   const std::int64_t a_rows = rows(plan.transpose_a, plan.m, plan.k), a_columns = rows(plan.transpose_a, plan.k, plan.m);
-  if (status) status = make_matrix(api, d.a, types.data, b_rows, b_columns, plan.batch, plan.stride_b);
-  if (status) status = make_matrix(api, d.b, types.data, a_rows, a_columns, plan.batch, plan.stride_a);
-  if (status) status = make_matrix(api, d.c, types.data, plan.m, plan.n, plan.batch, plan.stride_c);
+  if (status) status = make_matrix(api, d.a, types.operand, b_rows, b_columns, plan.batch, plan.stride_b);
+  if (status) status = make_matrix(api, d.b, types.operand, a_rows, a_columns, plan.batch, plan.stride_a);
+  if (status) status = make_matrix(api, d.c, types.result, plan.m, plan.n, plan.batch, plan.stride_c);
   if (!status) return status.error();
   return d;
 }

@@ -19,6 +19,10 @@
 
 namespace cleave::runtime::cuda {
 
+/// The type that the operands of a product of `result` lie in: a narrower one where the precision has them rounded to it beforehand, once,
+/// instead of in each of the library's tiles.
+DType operand_type(DType result, Precision precision);
+
 struct MatmulAddresses {
   CUdeviceptr a = 0, b = 0, c = 0;
   CUdeviceptr bias = 0;  ///< n elements; epilogues with bias only

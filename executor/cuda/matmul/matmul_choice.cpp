@@ -41,7 +41,8 @@ class Chooser {
   /// All that the answer depends on.
   [[nodiscard]] std::string key() const {
     return "cuBLASLt " + std::to_string(api_.cublasLtGetVersion()) + ", " + setting_.machine + "\n" + to_string(plan_) + ", precision " +
-           std::to_string(static_cast<int>(setting_.precision)) + ", workspace " + std::to_string(setting_.workspace_bytes) + "\n";
+           std::to_string(static_cast<int>(setting_.precision)) + ", operands " + std::string(to_string(operands())) + ", workspace " +
+           std::to_string(setting_.workspace_bytes) + "\n";
   }
 
   /// What the library would take, best first by its own reckoning.
@@ -75,17 +76,19 @@ class Chooser {
     };
     set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<std::uint64_t>(setting_.workspace_bytes));
     set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, kSchemes);
-    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment(&MatmulPlan::Repeat::stride_b));
-    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment(&MatmulPlan::Repeat::stride_a));
-    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment(&MatmulPlan::Repeat::stride_c));
-    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment(&MatmulPlan::Repeat::stride_c));
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment(&MatmulPlan::Repeat::stride_b, operands()));
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment(&MatmulPlan::Repeat::stride_a, operands()));
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment(&MatmulPlan::Repeat::stride_c, plan_.dtype));
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment(&MatmulPlan::Repeat::stride_c, plan_.dtype));
     return status;
   }
 
-  /// Of an operand in all launches: a power of two.
-  [[nodiscard]] std::uint32_t alignment(std::int64_t MatmulPlan::Repeat::*stride) const {
+  [[nodiscard]] DType operands() const { return operand_type(plan_.dtype, setting_.precision); }
+
+  /// Of an operand, or the result, in all launches: a power of two.
+  [[nodiscard]] std::uint32_t alignment(std::int64_t MatmulPlan::Repeat::*stride, DType type) const {
     std::int64_t bytes = kAlignment;
-    for (const MatmulPlan::Repeat& repeat : plan_.repeats) bytes = std::gcd(bytes, repeat.*stride * size_of(plan_.dtype));
+    for (const MatmulPlan::Repeat& repeat : plan_.repeats) bytes = std::gcd(bytes, repeat.*stride * size_of(type));
     return static_cast<std::uint32_t>(bytes);
   }
 

@@ -178,7 +178,7 @@ class Maker {
            {line(t.location), text(name.empty() ? graph_.display_name(graph_.values[t.value].producer) : name),
             text(t.to == kHost ? "to host" : "to accelerator", t.to == kHost ? "out" : "back"), text(std::string(to_string(t.kind))),
             bytes(size), count(t.frequency), bytes(size * t.frequency), seconds(t.seconds), seconds(figures_[i].time.waited_seconds),
-            text(consumers_phrase(figures_[i].consumers)), remark(t)}});
+            text(consumers_phrase(figures_[i].consumers)), remark(i)}});
       const std::optional<double>& measured = figures_[i].measured_seconds;
       std::vector<PageCell>& cells = table.rows.back().cells;
       if (unobserved_) cells.insert(cells.begin() + kMeasured, measured ? seconds(*measured) : none());
@@ -187,11 +187,14 @@ class Maker {
     return table;
   }
 
-  [[nodiscard]] PageCell remark(const Transfer& t) const {
+  [[nodiscard]] PageCell remark(std::size_t transfer) const {
+    const Transfer& t = plan_.transfers.items[transfer];
     PageCell cell = text(t.is_explicit ? "meant" : "");
+    const auto add = [&](const std::string& more) { cell.text += (cell.text.empty() || more.empty() ? "" : ", ") + more; };
+    if (t.round_trip >= 0) add("round trip " + std::to_string(t.round_trip + 1));
+    add(packet_phrase(figures_[transfer].packet));
     if (t.round_trip < 0) return cell;
     const auto trip = static_cast<std::size_t>(t.round_trip);
-    cell.text += (cell.text.empty() ? "round trip " : ", round trip ") + std::to_string(trip + 1);
     if (std::binary_search(trips_.begin(), trips_.end(), trip)) cell.link = "round-trip-" + std::to_string(trip + 1);
     return cell;
   }

@@ -16,6 +16,7 @@ TEST(FakeBlas, MultipliesRowMajorMatricesByChangingTheirPlaces) {
   const cuda::BlasApi& blas = api.blas;
   {
     const auto context = *cuda::Context::open(api.driver, 0);
+    ASSERT_TRUE(context->enter().ok());
     const auto stream = *cuda::make_stream(*context);
     const auto event = *cuda::make_event(*context);
     const auto memory = *cuda::make_device_memory(*context, 1024);

@@ -141,9 +141,21 @@ TEST_F(CudaEmulator, FindsAccessesOutsideOfTheMemory) {
 TEST_F(CudaEmulator, FindsWhatNobodyWrote) {
   expect_mistakes({
       {kernel("out[i] += in[i];"), "reads what nobody wrote, in result 0"},
+      {kernel("atomicExch((unsigned*)out + i, 1u);"), "reads what nobody wrote, in result 0"},
+      {kernel("__nv_atomic_load_n((unsigned*)out + i, __NV_ATOMIC_ACQUIRE, __NV_THREAD_SCOPE_DEVICE);"), "reads what nobody wrote"},
+      {kernel("__nv_atomic_store_n((unsigned*)out + i, 1u, __NV_ATOMIC_RELEASE, __NV_THREAD_SCOPE_DEVICE);"), ""},
       {kernel("__shared__ float s[64];\n if (blockIdx.x == 0) s[threadIdx.x] = 1;\n __syncthreads();\n if (i % 64 == 3) out[i] = s[3];", 64,
               2),
        "block (1, 0, 0) reads what nobody wrote, in shared memory"},
+  });
+}
+
+TEST_F(CudaEmulator, TakesWhatIsStoredAndLoadedAtomically) {
+  const std::string store = "unsigned* const flag = (unsigned*)out;\n if (i == 1) ",
+                    load = ";\n if (i == 40) out[1] = (float)__nv_atomic_load_n(flag, __NV_ATOMIC_ACQUIRE, __NV_THREAD_SCOPE_DEVICE);";
+  expect_mistakes({
+      {kernel(store + "__nv_atomic_store_n(flag, 3u, __NV_ATOMIC_RELEASE, __NV_THREAD_SCOPE_DEVICE)" + load), ""},
+      {kernel(store + "*flag = 3" + load), "overwrites what thread 1 wrote"},
   });
 }
 

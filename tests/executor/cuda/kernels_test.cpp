@@ -5,13 +5,13 @@
 #include <cstring>
 #include <set>
 
-#include "executor/check/compare.h"
 #include "executor/cuda/back_end.h"
 #include "executor/cuda/kernels/kernels.h"
 #include "executor/cuda/matmul/matmul.h"
 #include "executor/run/executor.h"
 #include "graph/ops/convert.h"
 #include "graph/trace/tracer.h"
+#include "tests/executor/cuda/kernel_samples.h"
 #include "tests/support/division_table.h"
 #include "tests/support/fake_driver.h"
 #include "tests/support/kernel_emulator/kernel_emulator.h"
@@ -22,88 +22,6 @@
 
 namespace cleave::testing {
 namespace {
-
-using Integers = std::vector<std::int64_t>;
-using Order = KernelEmulator::Order;
-
-std::vector<Array> results_for(const OpSample& sample) {
-  std::vector<Array> results;
-  for (const TensorType& type : request_for(sample).result_types) results.emplace_back(type);
-  return results;
-}
-
-/// Samples with their kernels, compiled together.
-class Kernels {
- public:
-  explicit Kernels(const cuda::Architecture& architecture) : architecture_(architecture) {}
-
-  void add(OpSample sample) {
-    std::optional<cuda::KernelSource> source = cuda::kernel_source(request_for(sample), architecture_);
-    if (!source) return;
-    emulator_.add(*source);
-    all_.push_back({std::move(sample), *std::move(source)});
-  }
-
-  /// Runs all kernels; each agrees with its meaning. How many there are.
-  std::size_t check() {
-    if (const std::string why = KernelEmulator::unavailable(); !why.empty()) return 0;
-    for (const auto& [sample, source] : all_) {
-      SCOPED_TRACE(describe(sample));
-      check(sample, source);
-      if (::testing::Test::HasFailure()) {
-        ADD_FAILURE() << source.text.substr(source.text.find("extern \"C\""));
-        break;
-      }
-    }
-    return all_.size();
-  }
-
- private:
-  void check(const OpSample& sample, const cuda::KernelSource& source) {
-    std::vector<Array> computed = results_for(sample), backwards = results_for(sample), expected = results_for(sample);
-    const OpContext context{[](std::string_view) {}};
-    const Status meaning = sample.op->meaning({sample.attributes, sample.inputs, expected, context});
-    const Status kernel = emulator_.run(source, sample.inputs, computed, Order::forward);
-    ASSERT_EQ(meaning.ok(), kernel.ok()) << (kernel ? meaning : kernel).error().message;
-    if (!meaning.ok()) {
-      EXPECT_EQ(kernel.error().message, meaning.error().message);
-      EXPECT_EQ(kernel.error().kind, ErrorKind::user);
-      return;
-    }
-    ASSERT_TRUE(emulator_.run(source, sample.inputs, backwards, Order::backward).ok());
-    const double length = reduction_length(*sample.op, sample.attributes, sample.inputs, expected);
-    for (std::size_t i = 0; i < computed.size(); ++i) {
-      EXPECT_EQ(difference(computed[i], expected[i], length).value_or(""), "");
-      EXPECT_TRUE(computed[i] == backwards[i]) << "another order of the threads gives another result";
-      const bool bits = sample.op->name.starts_with("random_");
-      EXPECT_TRUE(!bits || computed[i] == expected[i]) << "not every bit is the host's";
-    }
-  }
-
-  const cuda::Architecture architecture_;
-  KernelEmulator emulator_;
-  std::vector<std::pair<OpSample, cuda::KernelSource>> all_;
-};
-
-/// Numbers that are the same in every run, with some of which sums and products stay small.
-Array numbers(DType dtype, Shape shape) {
-  Array array(TensorType{dtype, std::move(shape)});
-  dispatch(dtype, [&](auto zero) {
-    using T = decltype(zero);
-    T* out = array.mutable_data<T>();
-    for (std::int64_t i = 0; i < array.size(); ++i) out[i] = ops::convert<T>(static_cast<double>(i * 7919 % 1013) / 256 - 1.5);
-  });
-  return array;
-}
-
-OpSample sample(std::string_view op, std::vector<Array> inputs, Attributes attributes = {}) {
-  OpSample sample{find_op(op), std::move(inputs), std::move(attributes), false};
-  CLEAVE_CHECK(!normalize_call(*sample.op, sample.inputs.size(), sample.attributes), "a sample with wrong attributes");
-  return sample;
-}
-
-#define CLEAVE_NEEDS_EMULATOR \
-  if (const std::string why = KernelEmulator::unavailable(); !why.empty()) GTEST_SKIP() << why
 
 /// All, or under a sanitizer, which makes the emulator slow, each eighth.
 std::vector<OpSample> samples_to_check() {
@@ -144,55 +62,21 @@ TEST(CudaKernels, TakeSeveralElementsAtOnce) {
   EXPECT_GT(kernels.check(), 50U);
 }
 
-TEST(CudaKernels, ReduceShapesOfAllKinds) {
+TEST(CudaKernels, ReadSeveralPacksBeforeTheyWrite) {
   CLEAVE_NEEDS_EMULATOR;
-  for (const int multiprocessors : {1, 132}) {
-    Kernels kernels({9, 0, multiprocessors});
-    for (const char* op : {"sum", "mean", "max", "prod", "all", "argmin"}) {
-      for (const auto& [shape, axes] : std::vector<std::pair<Shape, Integers>>{{{20000}, {0}},
-                                                                               {{1, 20001}, {1}},
-                                                                               {{3, 4096}, {1}},
-                                                                               {{4099, 3}, {0}},
-                                                                               {{5000, 40}, {0}},
-                                                                               {{2, 300}, {0}},
-                                                                               {{300, 2}, {1}},
-                                                                               {{70, 33}, {}},
-                                                                               {{6, 50, 7}, {1}},
-                                                                               {{6, 50, 8}, {0, 2}},
-                                                                               {{6, 5, 7, 4}, {1, 3}},
-                                                                               {{6, 5, 7, 4}, {0, 2}},
-                                                                               {{0, 5}, {1}},
-                                                                               {{400, 16}, {1}},
-                                                                               {{1, 1}, {0}},
-                                                                               {{2, 64, 64}, {1, 2}}}) {
-        kernels.add(sample(op, {numbers(DType::f32, shape)}, {{"axis", axes}}));
-      }
-    }
-    for (const char* op : {"sum", "min", "argmax"}) {
-      for (const DType dtype : {DType::f64, DType::f16, DType::bf16, DType::i32, DType::i64, DType::u8}) {
-        kernels.add(sample(op, {numbers(dtype, {5000})}));
-        kernels.add(sample(op, {numbers(dtype, {3000, 5})}, {{"axis", std::int64_t{0}}}));
-      }
-    }
-    EXPECT_GT(kernels.check(), 80U);
-    if (HasFailure()) return;
+  Kernels kernels({9, 0, 1});  // 2048 threads at once
+  for (const DType dtype : {DType::f32, DType::f16, DType::f64, DType::u8}) {
+    kernels.add(sample("negative", {numbers(dtype, {70003})}));                               // four packs, two in the end, and a rest
+    kernels.add(sample("multiply", {numbers(dtype, {40001}), numbers(dtype, {40001})}));      // two of each operand
+    kernels.add(sample("add", {numbers(dtype, {130, 320}), numbers(dtype, {320})}));          // of which one comes again
+    kernels.add(sample("subtract", {numbers(dtype, {130, 320}), numbers(dtype, {130, 1})}));  // or stands still in a row
+    kernels.add(sample("add", {numbers(dtype, {3001, 3}), numbers(dtype, {3})}));             // one by one
+    kernels.add(sample("maximum", {numbers(dtype, {9001}), numbers(dtype, {})}));
   }
-}
-
-TEST(CudaKernels, KeepNanAndTheOrderOfZeros) {
-  CLEAVE_NEEDS_EMULATOR;
-  Kernels kernels({9, 0, 132});
-  constexpr float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
-  for (const char* op : {"max", "min", "sum", "prod", "any", "all", "argmax", "argmin"}) {
-    kernels.add(sample(op, {Array::of<float>({6}, {1, nan, 3, infinity, -infinity, 2})}));
-    kernels.add(sample(op, {Array::of<float>({2}, {-infinity, -infinity})}));
-    kernels.add(sample(op, {Array::of<float>({5}, {2, nan, -7, nan, 9})}));
-    kernels.add(sample(op, {Array::of<float>({2}, {infinity, infinity})}));
-    kernels.add(sample(op, {Array::of<float>({2}, {1e30F, 1e30F})}));
-    kernels.add(sample(op, {Array::of<std::int32_t>({2}, {std::numeric_limits<std::int32_t>::min(), -1})}));
-    kernels.add(sample(op, {Array::of<std::int64_t>({2}, {std::numeric_limits<std::int64_t>::max(), 2})}));
-  }
-  EXPECT_GT(kernels.check(), 30U);
+  kernels.add(sample("divide", {numbers(DType::f32, {20000}), numbers(DType::f32, {20000})}));
+  kernels.add(sample("astype", {numbers(DType::u8, {50001})}, {{"dtype", DType::f64}}));
+  kernels.add(sample("astype", {numbers(DType::f64, {50001})}, {{"dtype", DType::f16}}));
+  EXPECT_GT(kernels.check(), 20U);
 }
 
 template <class T, int n>
@@ -220,11 +104,13 @@ TEST(CudaKernels, MoveWholePiecesAndTiles) {
   for (const int multiprocessors : {1, 132}) {
     Kernels kernels({9, 0, multiprocessors});
     for (const DType dtype : {DType::f32, DType::f16, DType::f64, DType::u8}) {
-      for (const Shape& shape : {Shape{33, 70}, Shape{64, 32}, Shape{3, 40, 9}, Shape{70, 7}})
+      for (const Shape& shape : {Shape{33, 70}, Shape{64, 32}, Shape{3, 40, 9}, Shape{70, 7}, Shape{136, 200}, Shape{2, 260, 132},
+                                 Shape{34, 300}, Shape{32, 512}})
         kernels.add(sample("transpose", {numbers(dtype, shape)}));
       for (const Integers& axes : {Integers{2, 1, 0}, Integers{1, 0, 2}, Integers{2, 0, 1}, Integers{0, 2, 1}}) {
         kernels.add(sample("permute_dims", {numbers(dtype, {9, 20, 33})}, {{"axes", axes}}));
         kernels.add(sample("permute_dims", {numbers(dtype, {16, 3, 8})}, {{"axes", axes}}));
+        kernels.add(sample("permute_dims", {numbers(dtype, {40, 3, 36})}, {{"axes", axes}}));
       }
       kernels.add(sample("slice", {numbers(dtype, {100})}, {{"starts", Integers{3}}, {"stops", Integers{90}}}));
       kernels.add(sample("slice", {numbers(dtype, {100})}, {{"starts", Integers{16}}, {"stops", Integers{99}}}));
@@ -236,6 +122,10 @@ TEST(CudaKernels, MoveWholePiecesAndTiles) {
       kernels.add(sample("repeat", {numbers(dtype, {3, 16})}, {{"repeats", std::int64_t{3}}}));
       kernels.add(sample("tile", {numbers(dtype, {4, 16})}, {{"repetitions", Integers{3, 2}}}));
       kernels.add(sample("reshape", {numbers(dtype, {7, 11, 13})}, {{"shape", Integers{-1}}}));
+      // Several pieces before they are written.
+      kernels.add(sample("reshape", {numbers(dtype, {157, 1013})}, {{"shape", Integers{-1}}}));
+      kernels.add(sample("flip", {numbers(dtype, {11003})}, {{"axis", std::int64_t{0}}}));
+      kernels.add(sample("broadcast_to", {numbers(dtype, {40, 1, 16})}, {{"shape", Integers{40, 257, 16}}}));
     }
     EXPECT_GT(kernels.check(), 80U);
   }
@@ -289,6 +179,26 @@ TEST(CudaKernels, CreateTensorsOfAllSizes) {
   EXPECT_GT(kernels.check(), 30U);
 }
 
+TEST(CudaKernels, DrawTheSameNumbersSeveralAtOnce) {
+  CLEAVE_NEEDS_EMULATOR;
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  for (const std::int64_t narrow : {std::int64_t{1} << 30, std::int64_t{0}}) {
+    Kernels kernels({9, 0, 1, narrow});
+    for (const std::int64_t n : {1, 2, 3, 4, 7, 20001}) {
+      for (const DType dtype : {DType::f32, DType::f64}) {
+        const Attributes all = {{"shape", Integers{n}}, {"dtype", dtype}, {"seed", n}};
+        kernels.add(sample("random_uniform", {}, all));
+        kernels.add(sample("random_normal", {Array::scalar<std::int64_t>(n)}, all));
+      }
+      for (const std::int64_t high : {std::int64_t{3}, std::int64_t{3} << 30, std::int64_t{1} << 32, std::int64_t{3} << 61, kMost}) {
+        const Attributes all = {{"shape", Integers{n}}, {"low", std::int64_t{-1}}, {"high", high}, {"dtype", DType::i64}, {"seed", n}};
+        kernels.add(sample("random_integers", {}, all));
+      }
+    }
+    EXPECT_GT(kernels.check(), 40U);
+  }
+}
+
 /// Lines that rise all their way, that begin with many infinities, that have only these, one NaN, or one element far above the others.
 Array hard_lines(std::int64_t length) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
@@ -338,6 +248,8 @@ TEST(CudaKernels, RunningSumsOfShortAndLongLines) {
     for (const Shape& shape : {Shape{40000}, Shape{2, 20000}})
       kernels.add(sample("cumulative_sum", {numbers(DType::f64, shape)}, {{"axis", std::int64_t{-1}}}));
     kernels.add(sample("cumulative_sum", {numbers(DType::i64, {20001, 2})}, {{"axis", std::int64_t{0}}}));
+    for (const DType dtype : {DType::f32, DType::u8, DType::i64})  // parts in several groups, told apart from lines
+      kernels.add(sample("cumulative_sum", {numbers(dtype, {2, 140004})}, {{"axis", std::int64_t{1}}}));
     kernels.add(sample("cumulative_sum", {Array::of<std::int64_t>({2}, {std::numeric_limits<std::int64_t>::max(), 2})}));
     EXPECT_GT(kernels.check(), 70U);
   }
@@ -353,7 +265,7 @@ TEST(CudaKernels, RunningProductsFromBothEnds) {
         const auto along = [&, exclusive = exclusive, reverse = reverse](std::int64_t axis) {
           return Attributes{{"axis", axis}, {"exclusive", exclusive}, {"reverse", reverse}};
         };
-        for (const std::int64_t length : {1, 130, 5000}) kernels.add(sample(op, {numbers(DType::i32, {length})}, along(0)));
+        for (const std::int64_t length : {1, 130, 5000, 20000, 20001}) kernels.add(sample(op, {numbers(DType::i32, {length})}, along(0)));
         for (const Shape& shape : {Shape{3, 50, 40}, Shape{2, 700, 3}}) kernels.add(sample(op, {numbers(DType::i64, shape)}, along(1)));
       }
     }

@@ -3,11 +3,15 @@
 
 #include <gmock/gmock.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
 
+#include "executor/cuda/compiler_api.h"
+#include "executor/cuda/shared_library.h"
 #include "tests/support/namespaces.h"
+#include "tests/support/places.h"
 #include "tests/support/temporary_folder.h"
 
 namespace cleave::testing {
@@ -66,6 +70,33 @@ TEST_F(LibraryPlaces, KnowEnvironmentsPathsAndTheUsersPackagesOfPython) {
           {"HOME", folder("home")},
           {"PATH", folder("usr/bin/")}};
   EXPECT_THAT(look(), ElementsAre("libleaf.so.2", "libleaf.so.1", listed, activated, conda, debian, user));
+}
+
+TEST(SharedLibraries, ThatAreThereButCannotBeOpenedAreNamed) {
+  const test::TemporaryFolder folder;
+  const std::string broken = folder.path("libbroken.so.1"), other = folder.path("libother.so.1");
+  for (const std::string& file : {broken, other}) std::ofstream(file) << "no library";
+  const Result<cuda::SharedLibrary> library = cuda::SharedLibrary::open({"libnowhere.so.1", broken, other}, "the tea kettle");
+  ASSERT_FALSE(library.ok());
+  EXPECT_THAT(library.error().message, ::testing::StartsWith("the tea kettle cannot be opened: " + broken + ": "));
+}
+
+/// Of a folder that only we know, as pip's are. The stand-in opens its builtins by name alone when it compiles, as NVRTC does.
+TEST(LibraryFolders, OfNvrtcHaveItsBuiltins) {
+  const char* given = std::getenv("CLEAVE_CUDA_LIBRARIES");
+  const std::string before = given ? given : "";
+  setenv("CLEAVE_CUDA_LIBRARIES", (binary_dir() + "/stand_in_cuda").c_str(), 1);
+  const Result<cuda::CompilerApi> api = cuda::CompilerApi::load();
+  if (given) {
+    setenv("CLEAVE_CUDA_LIBRARIES", before.c_str(), 1);
+  } else {
+    unsetenv("CLEAVE_CUDA_LIBRARIES");
+  }
+  ASSERT_TRUE(api.ok()) << api.error().message;
+  int major = 0, minor = 0;
+  api->nvrtcVersion(&major, &minor);
+  ASSERT_EQ(major, 99) << "another NVRTC was found";
+  EXPECT_EQ(api->nvrtcCompileProgram(nullptr, 0, nullptr), NVRTC_SUCCESS) << "its builtins cannot be opened";
 }
 
 }  // namespace

@@ -250,12 +250,38 @@ TEST(CudaMatmul, RoundsOperandsOnlyWhereItIsAskedTo) {
   const MatmulPlan plan = plan_for(request(a.type(), b.type()));
   const auto product = [&](Precision precision) {
     (*bench)->setting.precision = precision;
-    return (*bench)->run(plan, a, b, Array(), {f32, {1, 1}})->at(0);
+    const DType type = cuda::operand_type(f32, precision);
+    return (*bench)->run(plan, converted(a, type), converted(b, type), Array(), {f32, {1, 1}})->at(0);
   };
   EXPECT_EQ(product(Precision::f32), 1025.5 + 0x1p-8);
   EXPECT_EQ(product(Precision::tf32), 1025 + 0x1p-8);
   EXPECT_EQ(product(Precision::bf16), 1025);
   EXPECT_THAT(driver.misuses(), ::testing::IsEmpty());
+}
+
+TEST(CudaMatmul, TakesOperandsRoundedToBf16InEveryPlan) {
+  constexpr std::uint64_t kSeed = 17;
+  FakeDriver driver;
+  auto bench = BlasBench::open(driver);
+  ASSERT_TRUE(bench.ok());
+  (*bench)->setting.precision = Precision::bf16;
+  Cases cases(kSeed);
+  int computed = 0;
+  for (int i = 0; computed < 100; ++i) {
+    const Cases::Case c = cases.next();
+    if (c.a.dtype() != f32) continue;
+    SCOPED_TRACE("seed " + std::to_string(kSeed) + ", case " + std::to_string(i) + ": " + to_string(c.plan));
+    const Array left = converted(c.a, bf16), right = converted(c.b, bf16);
+    const Array should = expected(converted(left, f32), converted(right, f32), c.bias, c.plan.epilogue);
+    const Array a = c.plan.transpose_a ? transposed(left) : left;
+    const Array b = c.plan.transpose_b && c.plan.n > 1 ? transposed(right) : right;
+    const auto is = (*bench)->run(c.plan, a, b, c.bias, should.type());
+    ASSERT_TRUE(is.ok()) << is.error().message;
+    EXPECT_EQ(difference(*is, should, static_cast<double>(c.plan.k)).value_or(""), "");
+    ASSERT_THAT(driver.misuses(), ::testing::IsEmpty());
+    if (HasFailure()) return;
+    ++computed;
+  }
 }
 
 TEST(CudaMatmul, MakesOneErrorOfEachFailingCall) {
@@ -282,7 +308,8 @@ TEST(CudaMatmul, MakesOneErrorOfEachFailingCall) {
       // Where a trial fails there are others; what was kept and is not taken is sought anew.
       const bool optional = driver.failed().find("Destroy") != std::string::npos || driver.failed().find("Free") != std::string::npos ||
                             driver.failed().find("Release") != std::string::npos || driver.failed() == "cublasLtMatmulAlgoCheck" ||
-                            driver.failed() == "cublasLtMatmul" || driver.failed().starts_with("cuEvent");
+                            driver.failed() == "cublasLtMatmul" || driver.failed().starts_with("cuEvent") ||
+                            driver.failed() == "cuCtxGetCurrent" || driver.failed() == "cuCtxPopCurrent";
       if (status.ok()) {
         EXPECT_TRUE(optional) << driver.failed();
       } else {
@@ -387,6 +414,7 @@ TEST_F(CudaMatmulChoice, IgnoresAndReplacesDamagedFiles) {
 TEST_F(CudaMatmulChoice, GivesUpOnATrialThatDoesNotEnd) {
   FakeDriver driver(FakeDriver::Schedule::latest);
   const auto context = *cuda::Context::open(FakeDriver::api().driver, 0);
+  ASSERT_TRUE(context->enter().ok());
   Result<cuda::Stopwatch> watch = cuda::Stopwatch::make(*context, 0.05);
   ASSERT_TRUE(watch.ok());
   const auto memory = *cuda::make_device_memory(*context, 64);

@@ -33,6 +33,7 @@ void check(const std::shared_ptr<const Graph>& graph, const RunOptions& options,
     executor_options.back_end.open = driver.opener(cuda_options);
     executor_options.fuse = variant % 4 != 3;
     executor_options.channel_capacity = 1 + static_cast<int>(variant % 2);
+    if (variant % 3 == 1) executor_options.part_bytes = 8;
     executor_options.watchdog_seconds = 200;  // the emulated kernels of a sanitized build, on a busy machine, are that slow
     executor_options.library_paths = kHostFunctions;
     const std::unique_ptr<Executor> executor = executor_for(planned, executor_options);

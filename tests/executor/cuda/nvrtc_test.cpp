@@ -1,11 +1,16 @@
-// The text of the CUDA kernels through the real NVRTC, which needs no GPU: it compiles, for every architecture that cleave names.
+// The text of the CUDA kernels through the real NVRTC, which needs no GPU: it compiles, for every architecture that cleave names, and what
+// it becomes leaves room on a multiprocessor for as many blocks as are meant to run there.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <iostream>
 #include <map>
+#include <set>
 
 #include "executor/cuda/compiler.h"
+#include "executor/cuda/kernels/reduction_plan.h"
 #include "graph/ops/op_table.h"
+#include "tests/executor/cuda/kernel_usage.h"
 #include "tests/support/kernel_request.h"
 #include "tests/support/namespaces.h"
 
@@ -14,16 +19,37 @@ namespace {
 
 constexpr cuda::Architecture kArchitectures[] = {{8, 0, 108}, {9, 0, 132}, {10, 0, 148}};
 
+constexpr std::int64_t kRegisters = 65536;  ///< of a multiprocessor
+constexpr int kRegistersTogether = 8;       ///< handed out to a thread
+
+/// Nothing is spilled, and `blocks` of each kernel fit on a multiprocessor.
+void expect_room(const cuda::KernelSource& source, const std::vector<KernelUsage>& usage, std::int64_t blocks, const std::string& what) {
+  std::set<std::string> entries;
+  for (const cuda::KernelLaunch& launch : source.launches) entries.insert(launch.entry);
+  EXPECT_EQ(usage.size(), entries.size()) << what;
+  for (const KernelUsage& kernel : usage) {
+    if (std::getenv("CLEAVE_TEST_SHOW_REGISTERS")) std::cout << what << ": " << kernel.entry << ": " << kernel.registers << " registers\n";
+    EXPECT_EQ(kernel.spilled, 0) << what << ": " << kernel.entry << " spills registers";
+    for (const cuda::KernelLaunch& launch : source.launches) {
+      if (launch.entry != kernel.entry) continue;
+      const std::int64_t threads = std::int64_t{launch.block[0]} * launch.block[1] * launch.block[2];
+      const std::int64_t registers = (kernel.registers + kRegistersTogether - 1) / kRegistersTogether * kRegistersTogether;
+      EXPECT_LE(registers * threads * blocks, kRegisters)
+          << what << ": " << kernel.entry << " takes " << kernel.registers << " registers in blocks of " << threads << " threads";
+    }
+  }
+}
+
 TEST(CudaNvrtc, EveryOpCompiles) {
   Result<cuda::CompilerApi> api = cuda::CompilerApi::load();
   if (!api) GTEST_SKIP() << api.error().message;
   // Each op once, on its largest sample, and every twentieth text beside; the architectures in turn. CLEAVE_TEST_ALL_KERNELS: all texts.
   const bool all = std::getenv("CLEAVE_TEST_ALL_KERNELS") != nullptr;
   std::map<std::string, std::pair<std::int64_t, OpSample>> largest;
-  std::map<std::string, std::string> texts;
+  std::map<std::string, std::pair<std::string, cuda::KernelSource>> texts;
   const auto add = [&](const OpSample& sample) {
     const std::optional<cuda::KernelSource> source = cuda::kernel_source(request_for(sample), kArchitectures[0]);
-    if (source && !source->launches.empty()) texts.emplace(source->text, describe(sample));
+    if (source && !source->launches.empty()) texts.emplace(source->text, std::pair(describe(sample), *source));
   };
   std::size_t number = 0;
   for (const OpSample& sample : op_samples()) {
@@ -35,13 +61,109 @@ TEST(CudaNvrtc, EveryOpCompiles) {
   for (const auto& [op, sample] : largest) add(sample.second);
   EXPECT_GT(texts.size(), 60U);
   std::size_t turn = 0;
-  for (const auto& [text, what] : texts) {
+  for (const auto& [text, made] : texts) {
     const cuda::Architecture& architecture = kArchitectures[turn++ % std::size(kArchitectures)];
-    Result<cuda::Compiler> compiler = cuda::Compiler::open(*api, architecture, {});
+    const Result<UsageCompiler> compiler = UsageCompiler::open(*api, architecture);
     ASSERT_TRUE(compiler.ok());
-    const Result<std::string> image = compiler->image(text);
-    ASSERT_TRUE(image.ok()) << what << " for sm_" << architecture.major << architecture.minor << ": " << image.error().message << "\n"
+    const Result<std::vector<KernelUsage>> usage = compiler->usage(text);
+    ASSERT_TRUE(usage.ok()) << made.first << " for sm_" << architecture.major << architecture.minor << ": " << usage.error().message << "\n"
                             << text;
+    expect_room(made.second, *usage, 2, made.first);
+  }
+}
+
+// --- what the compiler makes of kernels for large tensors ----------------------------------------------------------------------------
+
+struct Large {
+  const char* op;
+  std::vector<TensorType> inputs;
+  Attributes attributes = {};
+  std::int64_t blocks = 4;  ///< that are to run on a multiprocessor
+};
+
+/// Kernels that hold much in registers to have much in flight: none goes to memory, and enough threads run beside each other.
+TEST(CudaNvrtc, KernelsOfLargeTensorsSpillNothing) {
+  using Integers = std::vector<std::int64_t>;
+  const Result<cuda::CompilerApi> api = cuda::CompilerApi::load();
+  if (!api) GTEST_SKIP() << api.error().message;
+  const Shape many = {4096, 4096}, cube = {64, 256, 1024};
+  std::vector<Large> all;
+  for (const DType dtype : {DType::f32, DType::f16, DType::f64}) {
+    const TensorType x{dtype, many};
+    for (const char* op : {"add", "divide", "maximum"}) all.push_back({op, {x, x}});
+    for (const char* op : {"negative", "exp", "sigmoid"}) all.push_back({op, {x}});
+    all.push_back({"add", {x, {dtype, {4096}}}});
+    all.push_back({"clip", {x, x, x}});
+  }
+  for (const DType dtype : {DType::u8, DType::f16, DType::f32, DType::f64}) {
+    all.push_back({"transpose", {{dtype, many}}});
+    all.push_back({"permute_dims", {{dtype, cube}}, {{"axes", Integers{2, 1, 0}}}});
+    all.push_back({"permute_dims", {{dtype, cube}}, {{"axes", Integers{1, 0, 2}}}});
+    all.push_back({"reshape", {{dtype, many}}, {{"shape", Integers{-1}}}});
+  }
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    for (const char* op : {"random_normal", "random_uniform"}) all.push_back({op, {}, {{"shape", many}, {"dtype", dtype}}});
+  }
+  for (const DType dtype : {DType::u8, DType::i32, DType::i64}) all.push_back({"matmul", {{dtype, many}, {dtype, many}}, {}, 2});
+  for (const DType dtype : {DType::u8, DType::f16, DType::f32, DType::f64, DType::i64}) {
+    all.push_back({"cumulative_sum", {{dtype, {1 << 24}}}, {{"axis", std::int64_t{0}}}, 3});
+    all.push_back({"cumulative_prod", {{dtype, {3, (1 << 20) + 1, 2}}}, {{"axis", std::int64_t{1}}, {"reverse", true}}, 3});
+  }
+  for (const DType dtype : {DType::f32, DType::f16, DType::f64, DType::u8}) {
+    for (const char* op : {"sum", "max", "argmax"}) {
+      for (const Integers& axes : {Integers{0}, Integers{1}, Integers{0, 1}})
+        all.push_back({op, {{dtype, many}}, {{"axis", axes}}, cuda::kReductionBlocks});
+      all.push_back({op, {{dtype, {4096, 4097}}}, {{"axis", Integers{1}}}, cuda::kReductionBlocks});
+    }
+    if (dtype == DType::u8) continue;
+    // Of softmax, two blocks have in flight what a multiprocessor reads meanwhile.
+    for (const std::int64_t length : {1000, 4096, 100000}) all.push_back({"softmax", {{dtype, {4096, length}}}, {}, 2});
+  }
+  const Result<UsageCompiler> compiler = UsageCompiler::open(*api, kArchitectures[1]);
+  ASSERT_TRUE(compiler.ok());
+  for (const Large& each : all) {
+    KernelRequest request;
+    request.op = find_op(each.op);
+    Attributes attributes = each.attributes;
+    ASSERT_FALSE(normalize_call(*request.op, each.inputs.size(), attributes)) << each.op;
+    request.attributes = &attributes;
+    request.input_types = each.inputs;
+    request.result_types = std::get<0>(request.op->type_rule(each.inputs, attributes));
+    const std::optional<cuda::KernelSource> source = cuda::kernel_source(request, kArchitectures[1]);
+    ASSERT_TRUE(source) << each.op;
+    const Result<std::vector<KernelUsage>> usage = compiler->usage(source->text);
+    ASSERT_TRUE(usage.ok()) << usage.error().message;
+    expect_room(*source, *usage, each.blocks, std::string(each.op) + " of " + to_string(request.result_types[0]));
+  }
+}
+
+/// Work in front of a reduction takes registers too: sum(f(x) * y).
+TEST(CudaNvrtc, ReductionsOfComputedElementsSpillNothing) {
+  const Result<cuda::CompilerApi> api = cuda::CompilerApi::load();
+  if (!api) GTEST_SKIP() << api.error().message;
+  const Result<UsageCompiler> compiler = UsageCompiler::open(*api, kArchitectures[1]);
+  ASSERT_TRUE(compiler.ok());
+  for (const char* function : {"negative", "tanh", "erf", "log"}) {
+    for (const DType dtype : {DType::f32, DType::f16, DType::f64}) {
+      for (const std::int64_t axis : {0, 1}) {
+        const TensorType elements{dtype, {4096, 4097}}, sums{dtype, {axis == 0 ? 4097 : 4096}};
+        const Attributes none, axes = {{"axis", std::vector<std::int64_t>{axis}}};
+        KernelRequest request;
+        request.op = find_op("sum");
+        request.attributes = &axes;
+        request.input_types = {elements, elements};
+        request.result_types = {sums};
+        request.steps = {{{}, find_op(function), &none, {0}, elements},
+                         {{}, find_op("multiply"), &none, {2, 1}, elements},
+                         {{}, request.op, &axes, {3}, sums}};
+        request.written = {2};
+        const std::optional<cuda::KernelSource> source = cuda::kernel_source(request, kArchitectures[1]);
+        ASSERT_TRUE(source) << function;
+        const Result<std::vector<KernelUsage>> usage = compiler->usage(source->text);
+        ASSERT_TRUE(usage.ok()) << usage.error().message;
+        expect_room(*source, *usage, cuda::kReductionBlocks, std::string("sum of ") + function + " of " + to_string(elements));
+      }
+    }
   }
 }
 

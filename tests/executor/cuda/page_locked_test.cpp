@@ -53,11 +53,13 @@ ExecutorSetup executor_options(FakeDriver& driver) {
   return options;
 }
 
+constexpr std::int64_t kSize = 20000;  ///< too large for a packet, in which values are copied first
+
 /// sum = x + y
 std::shared_ptr<const Graph> addition() {
   Tracer tracer("addition");
   const SourceLocation here{std::make_shared<const std::string>("model.yaml"), 1, 1, nullptr};
-  const Operand operands[] = {tracer.input("x", {DType::f32, {4}}, {}, here), tracer.input("y", {DType::f32, {4}}, {}, here)};
+  const Operand operands[] = {tracer.input("x", {DType::f32, {kSize}}, {}, here), tracer.input("y", {DType::f32, {kSize}}, {}, here)};
   tracer.output("sum", tracer.call(*find_op("add"), operands, {}, here), here);
   return std::make_shared<const Graph>(tracer.finish());
 }
@@ -67,6 +69,19 @@ Array locked(std::initializer_list<float> values) {
   if (!array) ADD_FAILURE() << array.error().message;
   std::copy(values.begin(), values.end(), array->mutable_data<float>());
   return *array;
+}
+
+/// kSize times the same number.
+Array many(float value) {
+  Array array({DType::f32, {kSize}});
+  std::fill_n(array.mutable_data<float>(), kSize, value);
+  return array;
+}
+Array locked_many(float value) {
+  Result<Array> array = cuda::page_locked(context(), {DType::f32, {kSize}});
+  if (!array) ADD_FAILURE() << array.error().message;
+  std::fill_n(array->mutable_data<float>(), kSize, value);
+  return *std::move(array);
 }
 
 bool among(const std::vector<const void*>& all, const Array& array) {
@@ -90,28 +105,35 @@ TEST(CudaPageLocked, IsTheDriversMemoryAndGivenBackOnceFromAnyThread) {
 }
 
 TEST(CudaPageLocked, SaysWhyThereIsNone) {
-  FakeDriver driver;
-  const auto beyond = cuda::Context::open(FakeDriver::api().driver, 1);
-  ASSERT_FALSE(beyond.ok());
-  EXPECT_EQ(beyond.error().message, "no GPU 1: there is one GPU, 0");
+  {
+    FakeDriver driver;
+    const auto beyond = cuda::Context::open(FakeDriver::api().driver, 1);
+    ASSERT_FALSE(beyond.ok());
+    EXPECT_EQ(beyond.error().message, "no GPU 1: there is one GPU, 0");
+  }
   std::int64_t failures = 0;
   for (std::int64_t call = 1;; ++call) {
+    FakeDriver driver;
     driver.fail_call(call, CUDA_ERROR_OUT_OF_MEMORY);
     const Result<Array> array = []() -> Result<Array> {
       Result<std::shared_ptr<cuda::Context>> opened = cuda::Context::open(FakeDriver::api().driver, 0);
       if (!opened) return opened.error();
       return cuda::page_locked(*std::move(opened), {DType::f32, {1}});
     }();
-    if (array.ok()) break;
+    if (array.ok() && driver.failed().empty()) break;
+    if (array.ok()) {  // what has no say in it failed, or the memory is there
+      EXPECT_THAT(driver.failed(), ::testing::AnyOf(HasSubstr("CtxGet"), HasSubstr("CtxPop")));
+      continue;
+    }
     EXPECT_EQ(array.error().kind, ErrorKind::machine);
     if (driver.failed() == "cuMemHostAlloc") {
       EXPECT_THAT(array.error().message, HasSubstr("no page-locked memory for 4 B: cuMemHostAlloc failed"));
     }
     EXPECT_EQ(driver.leaks(), "") << driver.failed();
+    EXPECT_EQ(driver.misuses(), std::vector<std::string>());
     ++failures;
   }
   EXPECT_GT(failures, 5);
-  EXPECT_EQ(driver.misuses(), std::vector<std::string>());
 }
 
 TEST(CudaPageLocked, IsCopiedFromAndToWhereItLies) {
@@ -121,15 +143,15 @@ TEST(CudaPageLocked, IsCopiedFromAndToWhereItLies) {
       const std::unique_ptr<Executor> executor = executor_for(plan_for(addition(), Where::accelerator), executor_options(driver));
       ASSERT_TRUE(executor);
       RunOptions options;
-      const Array y = Array::of<float>({4}, {10, 20, 30, 40});
-      options.inputs = {{"x", locked({1, 2, 3, 4})}, {"y", y}};
-      options.results = {{"sum", locked({0, 0, 0, 0})}};
+      const Array y = many(10);
+      options.inputs = {{"x", locked_many(2)}, {"y", y}};
+      options.results = {{"sum", locked_many(0)}};
       for (int run = 0; run < 3; ++run) {
         sources.clear();
         targets.clear();
         const Result<RunResult> result = executor->run(options);
         ASSERT_TRUE(result.ok()) << result.error().message;
-        EXPECT_EQ(*result->output("sum"), Array::of<float>({4}, {11, 22, 33, 44}));
+        EXPECT_EQ(*result->output("sum"), many(12));
         EXPECT_EQ(sources.size(), 2u);
         EXPECT_TRUE(among(sources, options.inputs.at("x")));
         EXPECT_FALSE(among(sources, y)) << "ordinary memory goes through staging";
@@ -143,17 +165,17 @@ TEST(CudaPageLocked, IsCopiedFromAndToWhereItLies) {
 
 TEST(CudaPageLocked, WhatIsSimulatedGoesThroughStaging) {
   FakeDriver driver;
-  std::vector<float> memory{1, 2, 3, 4}, result_memory(4);
-  const Array x = Array::own({DType::f32, {4}}, memory.data(), nullptr, PageLock::simulated);
+  std::vector<float> memory(kSize, 3), result_memory(kSize);
+  const Array x = Array::own({DType::f32, {kSize}}, memory.data(), nullptr, PageLock::simulated);
   {
     const std::unique_ptr<Executor> executor = executor_for(plan_for(addition(), Where::accelerator), executor_options(driver));
     ASSERT_TRUE(executor);
     RunOptions options;
     options.inputs = {{"x", x}, {"y", x}};
-    options.results = {{"sum", Array::own({DType::f32, {4}}, result_memory.data(), nullptr, PageLock::simulated)}};
+    options.results = {{"sum", Array::own({DType::f32, {kSize}}, result_memory.data(), nullptr, PageLock::simulated)}};
     const Result<RunResult> result = executor->run(options);
     ASSERT_TRUE(result.ok()) << result.error().message;
-    EXPECT_EQ(result_memory, (std::vector<float>{2, 4, 6, 8}));
+    EXPECT_EQ(result_memory, std::vector<float>(kSize, 6));
   }
   EXPECT_EQ(driver.misuses(), std::vector<std::string>());
 }

@@ -61,6 +61,10 @@ TEST(CudaProduct, EqualsTheOracleBitForBit) {
                                             {{2, 1, 3, 4}, {3, 4, 2}},
                                             {{2, 1, 3, 1, 4, 3}, {1, 2, 1, 2, 3, 2}},
                                             {{64, 3, 5}, {64, 5, 3}},
+                                            {{40, 33}, {33, 45}},   // two sums of a thread along each side
+                                            {{130, 70}, {70, 66}},  // four
+                                            {{65, 17}, {17, 64}},
+                                            {{3, 40, 20}, {20, 36}},
                                             {{0, 3}, {3, 2}}};
   std::vector<Case> cases;
   for (const auto& [a, b] : shapes) {
@@ -96,8 +100,8 @@ TEST(CudaProduct, ReadsTransposesAsTheyLie) {
       for (std::int64_t i = 0; i < array.size(); ++i) array.mutable_data<std::int32_t>()[i] = static_cast<std::int32_t>(random());
       return array;
     };
-    const Array x = numbers({3, 18, 20}), y = form == 0 ? numbers({18, 5}) : numbers({7, 18});
-    const Array turned = call_op("transpose", {x});  // 3 x 20 x 18
+    const Array x = numbers({3, 50, 40}), y = form == 0 ? numbers({50, 36}) : numbers({7, 50});
+    const Array turned = call_op("transpose", {x});  // 3 x 40 x 50
     // x' y, y x'', and x x'
     const Array should = form == 0   ? call_op("matmul", {turned, y})
                          : form == 1 ? call_op("matmul", {y, call_op("transpose", {turned})})
@@ -147,6 +151,8 @@ std::vector<Floating> floating_products(std::mt19937_64& random) {
                    {NodeId(0), add, &none, {4, 0}, sum.type()},
                    {NodeId(0), relu, &none, {5}, sum.type()}};
     all.push_back({{bias, y, x}, call_op("relu", {sum}), fused});
+    const Array p = numbers({66, 20}), q = numbers({20, 70}), r = call_op("matmul", {p, q});  // several sums of a thread
+    all.push_back({{p, q}, r, {NodeId(0), matmul, &none, {p.type(), q.type()}, {r.type()}, {}, {}, {}, {}}});
     const Array a = numbers({2, 1, 17, 33}), b = numbers({3, 33, 5}), c = call_op("matmul", {a, b});
     all.push_back({{a, b}, c, {NodeId(0), matmul, &none, {a.type(), b.type()}, {c.type()}, {}, {}, {}, {}}});
   }

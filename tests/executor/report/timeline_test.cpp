@@ -217,6 +217,36 @@ TEST(ProfileReport, OnTheVirtualClockEqualsThePrediction) {
   EXPECT_LE(measured.hidden_seconds, measured.transfer_seconds);
 }
 
+TEST(ProfileReport, GivesEachValueOfAPacketItsPart) {
+  const Graph graph =
+      trace("sum", {{"x", "f32[64]"}, {"y", "f32[64]"}, {"z", "f32[64]"}}, [](Tensor x, Tensor y, Tensor z) { return x * y + z; });
+  PlanOptions options;
+  options.costs = simulated_costs();
+  options.costs.policy = Policy::accelerator;
+  const Plan planned = plan(graph, options);
+  ASSERT_EQ(planned.program.packets.size(), 1U);
+  RunOptions run;
+  run.timeline = true;
+  run.inputs = random_inputs(*planned.graph, 1);
+  const Result<RunResult> result = executor_for(as_planned(planned))->run(run);
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_EQ(result->host_to_accelerator.count, 3);
+  EXPECT_EQ(result->host_to_accelerator.bytes, 3 * 256);
+  EXPECT_NEAR(result->simulated_seconds, planned.predicted_seconds, 1e-12);
+  const ProfileReport measured = profile_report(result->timeline, planned.program, planned.costed, planned.transfers);
+  std::vector<double> moved;
+  for (const ProfileReportRow& row : measured.rows) {
+    if (row.what != TimelineEvent::What::transfer || row.node.index > 2) continue;
+    EXPECT_NEAR(row.seconds, row.predicted_seconds, 1e-12);
+    moved.push_back(row.seconds);
+  }
+  ASSERT_EQ(moved.size(), 3U);
+  std::sort(moved.begin(), moved.end());
+  const LinkDirection& link = planned.machine.link(kHost, kAccelerator);
+  EXPECT_NEAR(moved[0], 256 / link.bytes_per_second, 1e-12);
+  EXPECT_NEAR(moved[2], link.latency_seconds + 256 / link.bytes_per_second, 1e-12) << "one bears the latency";
+}
+
 TEST(ProfileReport, ObservedTimesHoldForTheVirtualClockToo) {
   const Graph graph = trace("observed", {{"x", "f32[64, 64]"}}, [](Tensor x) {
     return for_loop(20, x, [](Tensor, Tensor state) { return matmul(state, state) + sort(state, {.axis = 0}); });

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <semaphore>
 #include <thread>
 
 #include "executor/run/watchdog.h"
@@ -48,6 +49,33 @@ TEST(Ring, HandsOutGenerationsInOrderAndNeverMoreThanItsCapacity) {
     EXPECT_EQ(ring.sent(), kGenerations);
     EXPECT_EQ(ring.taken(), kGenerations);
   }
+}
+
+TEST(Ring, PartsAreTakenWhileOthersAreStaged) {
+  std::byte memory[4] = {};
+  Ring ring({memory});
+  RunState run;
+  std::binary_semaphore taken(0);
+  std::thread producer([&] {
+    Ring::Slot* slot = ring.next(run, kHost, at(0));
+    slot->staged = 0;
+    ring.publish(run);
+    for (std::size_t i = 0; i < std::size(memory); ++i) {
+      slot->data[i] = std::byte(i + 1);
+      Ring::stage(run, *slot);
+      taken.acquire();  // the next is not begun before this one is taken
+    }
+  });
+  const Ring::Slot* slot = ring.front(run, kAccelerator, at(1));
+  ASSERT_TRUE(slot);
+  for (std::size_t i = 0; i < std::size(memory); ++i) {
+    ASSERT_TRUE(Ring::wait_for_part(run, kAccelerator, at(1), *slot, i));
+    EXPECT_EQ(slot->data[i], std::byte(i + 1));
+    taken.release();
+  }
+  producer.join();
+  run.fail(at(0), machine("gone"));
+  EXPECT_FALSE(Ring::wait_for_part(run, kAccelerator, at(1), *slot, std::size(memory))) << "an error ends the wait";
 }
 
 TEST(Ring, AFullRingHoldsItsProducerUntilTheConsumerTakes) {

@@ -7,6 +7,7 @@
 #include "tests/executor/run_support.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/sequential_program.h"
+#include "tests/support/unpacked.h"
 
 namespace cleave::testing {
 namespace {
@@ -65,6 +66,7 @@ TEST(Executor, EqualsTheOracleOnEveryPlacement) {
       ExecutorSetup options = simulated_setup();
       options.check_memory = true;
       options.channel_capacity = 1 + static_cast<int>(variant % 2);
+      options.part_bytes = variant % 4 < 2 ? 32 : options.part_bytes;  // most values in several parts
       options.schedule = static_cast<ExecutorOptions::Schedule>(variant % 3);
       options.schedule_seed = variant;
       options.watchdog_seconds = 20;
@@ -111,6 +113,57 @@ TEST(Executor, TheVirtualClockDoesNotDependOnTheSchedule) {
     EXPECT_EQ(seconds[0], seconds[1]);
     EXPECT_EQ(seconds[0], seconds[2]);
   }
+}
+
+/// As it would be if every value travelled by itself.
+Planned taken_apart(const Planned& planned) {
+  Planned apart = planned;
+  apart.program = std::make_shared<const Program>(unpacked(*planned.program));
+  const Machine machine = *Machine::shipped("simulated");
+  for (std::size_t c = 0; c < apart.program->channels.size(); ++c) {
+    const Channel& channel = apart.program->channels[ChannelId(c)];
+    const auto bytes = static_cast<double>(apart.program->graph->values[channel.value].type.bytes());
+    apart.costs.channel_seconds[ChannelId(c)] = machine.link(channel.from, channel.to).seconds(bytes);
+  }
+  return apart;
+}
+
+TEST(Executor, PacketsChangeNothingButTime) {
+  std::size_t packets = 0;
+  double together_seconds = 0, apart_seconds = 0;
+  for (std::uint64_t seed = 0; seed < seeds(); ++seed) {
+    Sample sample(seed);
+    for (const Where where : {Where::accelerator, Where::random}) {
+      const Planned together = plan_for(sample.graph, where, seed), apart = taken_apart(together);
+      for (int schedule = 0; schedule < 3; ++schedule) {
+        SCOPED_TRACE("seed " + std::to_string(seed) + ", schedule " + std::to_string(schedule));
+        ExecutorSetup options = simulated_setup();
+        options.check_memory = true;
+        options.channel_capacity = 1 + static_cast<int>(seed % 2);
+        options.schedule = static_cast<ExecutorOptions::Schedule>(schedule);
+        options.schedule_seed = seed;
+        options.watchdog_seconds = 20;
+        std::vector<std::string> effects, single_effects;
+        const Outcome packed = sample.run([&](const RunOptions& o) { return executor_for(together, options)->run(o); }, effects);
+        const Outcome single = sample.run([&](const RunOptions& o) { return executor_for(apart, options)->run(o); }, single_effects);
+        expect_equal(packed, single, true);
+        EXPECT_EQ(packed.lines, single.lines);
+        EXPECT_EQ(effects, single_effects);
+        if (!packed.result.ok() || HasFailure()) break;
+        const RunResult &a = *packed.result, &b = *single.result;
+        EXPECT_EQ(a.host_to_accelerator.count, b.host_to_accelerator.count);
+        EXPECT_EQ(a.host_to_accelerator.bytes, b.host_to_accelerator.bytes);
+        EXPECT_EQ(a.accelerator_to_host.count, b.accelerator_to_host.count);
+        EXPECT_EQ(a.accelerator_to_host.bytes, b.accelerator_to_host.bytes);
+        packets += together.program->packets.size();
+        together_seconds += a.simulated_seconds;
+        apart_seconds += b.simulated_seconds;
+      }
+      if (HasFailure()) return;
+    }
+  }
+  EXPECT_GT(packets, seeds());
+  EXPECT_LT(together_seconds, apart_seconds);
 }
 
 TEST(Executor, VerifyModeAgreesWithTheMeanings) {

@@ -139,6 +139,11 @@ TEST(Reductions, EdgesOfTheirRange) {
   EXPECT_THAT(elements(call_op("sum", {Array::of<bool>({3}, {true, false, true})})), ElementsAre(2));
   EXPECT_THAT(elements(call_op("sum", {Array::of<float>({3}, {1e8F, 1, -1e8F})})), ElementsAre(1)) << "accumulates in double";
   EXPECT_EQ(call_op("max", {Array::of<std::int64_t>({2}, {INT64_MAX - 1, INT64_MAX})}), Array::scalar<std::int64_t>(INT64_MAX));
+  const Array beyond = Array::of<std::uint64_t>({3}, {1, UINT64_MAX, 0});
+  EXPECT_EQ(call_op("max", {beyond}), Array::scalar<std::uint64_t>(UINT64_MAX));
+  EXPECT_EQ(call_op("min", {beyond}), Array::scalar<std::uint64_t>(0));
+  EXPECT_THAT(elements(call_op("argmax", {beyond})), ElementsAre(1));
+  EXPECT_THAT(elements(call_op("argmin", {beyond})), ElementsAre(2));
 }
 
 TEST(Reductions, NanIsTheExtreme) {

@@ -89,7 +89,7 @@ TEST(Makespan, ATowerInALoopMovesAsAWhole) {
   const Machine machine = round_machine(1.5, 0.5);
   const Plan makespan = plan_of(model(body), machine, Policy::makespan);
   EXPECT_NEAR(makespan.predicted_seconds, 300, 1e-6);
-  const ElapsedBounds bounds = find_elapsed_bounds(*makespan.graph, makespan.costed, makespan.placement, makespan.transfers);
+  const ElapsedBounds bounds = find_elapsed_bounds(makespan.program, makespan.costed, makespan.placement, makespan.transfers);
   EXPECT_NEAR(bounds.critical_path_seconds, 300, 1e-6) << "what is carried repeats in every trip";
   EXPECT_NEAR(bounds.busiest_seconds, 300, 1e-6);
   EXPECT_EQ(bounds.busiest, Resource::host);
@@ -158,7 +158,7 @@ TEST(Makespan, NeverSlowerThanTheBaselinesAndWellFormed) {
     EXPECT_DOUBLE_EQ(found.placement.objective_seconds, recomputed.objective_seconds);
     EXPECT_NEAR(found.placement.bound_seconds, optimal.placement.bound_seconds, 1e-9 * optimal.placement.bound_seconds);
     EXPECT_GE(found.placement.objective_seconds, optimal.placement.objective_seconds * (1 - 1e-9));
-    const ElapsedBounds bounds = find_elapsed_bounds(*found.graph, found.costed, found.placement, found.transfers);
+    const ElapsedBounds bounds = find_elapsed_bounds(found.program, found.costed, found.placement, found.transfers);
     EXPECT_LE(bounds.busiest_seconds, found.predicted_seconds * (1 + 1e-9));
     EXPECT_LE(bounds.critical_path_seconds, found.predicted_seconds * (1 + 1e-9));
     EXPECT_EQ(explain_json(found), explain_json(plan_of(graph, machine, Policy::makespan)));

@@ -68,8 +68,8 @@ std::string MemoryChecker::visit(Region& region, Cell& cell, unsigned thread, Ac
   const Visit now{now_, thread};
   const bool written = cell.written.when > 0 && (!region.shared || cell.written.when >= block_);
   if (region.shared && !written) cell = {};  // what another block left
-  if (access != Access::write && !written && !region.memory.defined) return "reads what nobody wrote";
-  const bool atomic = access == Access::atomic;
+  if ((access == Access::read || access == Access::atomic) && !written && !region.memory.defined) return "reads what nobody wrote";
+  const bool atomic = access == Access::atomic || access == Access::atomic_write;
   if (!region.memory.racy) {
     if (!(atomic && cell.atomically) && conflicts(cell.written, thread))
       return (access == Access::read ? "reads what thread " : "overwrites what thread ") + std::to_string(cell.written.thread) +

@@ -25,7 +25,7 @@ struct KernelMemory {
 class MemoryChecker {
  public:
   static constexpr unsigned kWarp = 32;
-  enum class Access : int { read, write, atomic };
+  enum class Access : int { read, write, atomic, atomic_write };  ///< as in shim.h
 
   void add(KernelMemory memory);
   /// Memory of the block that is to start, undefined at first; `begin_block` makes it so.

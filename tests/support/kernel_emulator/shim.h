@@ -18,7 +18,7 @@ namespace cleave_emulator {
 struct Index {
   unsigned x, y, z;
 };
-enum Access { kRead, kWrite, kAtomic };
+enum Access { kRead, kWrite, kAtomic, kAtomicWrite };
 enum Collective { kSyncWarp, kExchange, kBallot };
 
 /// Mirrored in grid_runner.h.
@@ -185,6 +185,19 @@ T __shfl_xor_sync(unsigned mask, T value, int bits, int width = 32) {
 inline void __threadfence() {}
 inline void __threadfence_block() {}
 inline void __threadfence_system() {}
+#define __NV_ATOMIC_RELAXED 0
+#define __NV_ATOMIC_ACQUIRE 2
+#define __NV_ATOMIC_RELEASE 3
+#define __NV_THREAD_SCOPE_DEVICE 3
+template <class T>
+T __nv_atomic_load_n(T* a, int, int) {
+  return cleave_emulator::atomic(a, [](T old) { return old; });
+}
+template <class T>
+CLEAVE_CALLED void __nv_atomic_store_n(T* a, T v, int, int) {
+  cleave_emulator::seen(a, sizeof(T), cleave_emulator::kAtomicWrite);
+  *a = v;
+}
 template <class T>
 T atomicAdd(T* a, T v) {
   return cleave_emulator::atomic(a, [&](T old) { return (T)(old + v); });
@@ -278,6 +291,12 @@ inline int __popc(unsigned a) {
 }
 inline int __popcll(unsigned long long a) {
   return __builtin_popcountll(a);
+}
+inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
+  const unsigned long long bytes = (unsigned long long)b << 32 | a;
+  unsigned result = 0;
+  for (int i = 0; i < 4; ++i) result |= (unsigned)(bytes >> (selector >> 4 * i & 7) * 8 & 0xff) << 8 * i;
+  return result;
 }
 inline unsigned __umulhi(unsigned a, unsigned b) {
   return (unsigned)((unsigned long long)a * b >> 32);

@@ -11,6 +11,7 @@ Result<std::unique_ptr<Gpu>> Gpu::open(const Api& api, const ProbeOptions& optio
   Result<std::shared_ptr<Context>> context = Context::open(api.driver, options.ordinal);
   if (!context) return context.error();
   gpu->context_ = *std::move(context);
+  if (Status status = gpu->context_->enter(); !status) return status.error();
   const Result<Compiler> compiler = Compiler::open(api.compiler, gpu->context_->architecture(), {});
   if (!compiler) return compiler.error();
   const Result<std::string> image = compiler->image(kernels_text());

@@ -1,5 +1,5 @@
-// gpu_probe: the raw limits of a GPU and its link as JSON. Arguments: [--device cuda[:N]] [--seconds S] [--out FILE]. With --out the
-// document is on disk after each measurement.
+// gpu_probe: the raw limits of a GPU and its link as JSON. Arguments: [--device cuda[:N]] [--seconds S] [--out FILE] [--small]. With --out
+// the document is on disk after each measurement; --small tries the program itself.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -15,11 +15,23 @@ struct Arguments {
   ProbeOptions options;
 };
 
+/// What a GPU that is none does in no time.
+void make_small(ProbeOptions& options) {
+  options.largest_copy = 1 << 20;
+  options.memory_bytes = 1;  // what the widest kernel reads in one go
+  options.round_trips = 20;
+  options.products = {{8, 4, 2}};
+}
+
 bool parse(int argc, char** argv, Arguments& arguments) {
-  for (int i = 1; i < argc; i += 2) {
+  for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
+    if (word == "--small") {
+      make_small(arguments.options);
+      continue;
+    }
     if (i + 1 >= argc) return false;
-    const std::string value = argv[i + 1];
+    const std::string value = argv[++i];
     if (word == "--out") {
       arguments.out = value;
     } else if (word == "--seconds") {
@@ -79,7 +91,7 @@ int run(Arguments& arguments) {
 int main(int argc, char** argv) {
   cleave::probe::Arguments arguments;
   if (!cleave::probe::parse(argc, argv, arguments)) {
-    std::fprintf(stderr, "usage: gpu_probe [--device cuda[:N]] [--seconds S] [--out FILE]\n");
+    std::fprintf(stderr, "usage: gpu_probe [--device cuda[:N]] [--seconds S] [--out FILE] [--small]\n");
     return 2;
   }
   const int code = cleave::probe::run(arguments);

@@ -103,6 +103,7 @@ std::shared_ptr<const HostFunction> make_host_function(PythonFunction function, 
   made->pure = function.pure;
   made->seconds = function.seconds;
   made->deadline = function.deadline;
+  made->fills_in_place = true;
   made->call = [function = std::move(function), callable = std::make_shared<const SharedObject>(std::move(callable))](
                    std::span<const Array> inputs, std::span<Array> results, const CallLimits&) {
     return call(function, *callable, inputs, results);

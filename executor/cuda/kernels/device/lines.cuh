@@ -1,6 +1,6 @@
-// What the threads of a team find out together: `along` threads of a block share a line, `apart` threads from each other; teams of up to 32
-// neighbours exchange through their warp, others through shared memory. Every thread of the block calls these, whether it has a line or not;
-// the order of all merges is fixed. `room` is shared memory for eight bytes a thread.
+// What the threads of a team find out together: `along` threads of a block share a line, `apart` threads from each other; lanes of one warp
+// exchange by shuffles, warps through shared memory. Every thread of the block calls these, whether it has a line or not; the order of all
+// merges is fixed. `room` is shared memory for eight bytes a thread.
 
 struct Larger {
   template <class T>
@@ -17,35 +17,33 @@ struct Product {
   static const int start = 1;
 };
 
-/// What `Op` makes of the values of the whole team, in each of its threads.
-template <class Op, int along, int apart, class T>
-inline T merge_all(T value, int place, u64* room) {
-  if (apart == 1) {
+/// The value of the lane `far` from this one.
+template <class V>
+inline V of_lane(V value, int far) {
+  return __shfl_xor_sync(0xffffffffu, value, far, 32);
+}
+/// What `Op` makes of the values of the team's lanes in one warp, in each of them.
+template <class Op, int along, int apart, class V>
+inline V merge_in_warp(V value) {
 #pragma unroll
-    for (int far = (along < 32 ? along : 32) / 2; far > 0; far /= 2) value = Op::merge(value, __shfl_xor_sync(0xffffffffu, value, far, 32));
-    if (along <= 32) return value;
-    T* const warps = (T*)room;  // then the warps, which meet once
-    if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = value;
-    __syncthreads();
-    const int first = ((int)threadIdx.x - place) / 32;
-    value = warps[first];
-#pragma unroll
-    for (int w = 1; w < along / 32; ++w) value = Op::merge(value, warps[first + w]);
-    __syncthreads();
-    return value;
-  }
-  T* const shared = (T*)room;
-  shared[threadIdx.x] = value;
-  __syncthreads();
-#pragma unroll
-  for (int half = along / 2; half > 0; half /= 2) {
-    if (place < half) shared[threadIdx.x] = Op::merge(shared[threadIdx.x], shared[threadIdx.x + half * apart]);
-    __syncthreads();
-  }
-  value = shared[threadIdx.x - place * apart];
-  __syncthreads();
+  for (int far = apart; far < 32 && far < along * apart; far *= 2) value = Op::merge(value, of_lane(value, far));
   return value;
 }
+/// Then the warps of a team meet, once: each leaves what its lanes found in a slot for each of the teams that it has lanes of.
+template <int along, int apart>
+struct Warps {
+  static const bool meet = along > 1 && along * apart > 32;
+  static const int slots = apart < 32 ? apart : 32;                    ///< of one warp
+  static const int count = apart <= 32 ? along * apart / 32 : along;  ///< of one team,
+  static const int step = apart <= 32 ? slots : apart;                 ///< so far from each other,
+  /// from this one on.
+  static int front(int place) {
+    const int begin = (int)threadIdx.x - place * apart;
+    return apart <= 32 ? begin / 32 * slots + begin % slots : begin;
+  }
+  static bool leaves() { return (int)threadIdx.x % 32 < slots; }
+  static int own() { return (int)threadIdx.x / 32 * slots + (int)threadIdx.x % 32; }
+};
 
 /// What `Op` makes of the values of the threads in front (teams of neighbours), and of all in `total`.
 template <class Op, int along, class T>

@@ -1,5 +1,6 @@
-// What reductions compute, as monoids: where they start, what they make of one element, how two partial results merge, what is written.
-// As in graph/ops/reduction.cpp, sums are taken in f64 or in 64-bit integers that wrap.
+// What reductions compute, as monoids: where they start, how they take one element in, how two partial results merge, what is written; and
+// how the parts of a team of threads merge (device/lines.cuh). As in graph/ops/reduction.cpp, sums are taken in f64 or in 64-bit integers
+// that wrap. Nothing branches: what is chosen is selected.
 
 template <class T, bool floating = TypesOf<T>::floating>
 struct TotalOf {
@@ -23,6 +24,7 @@ struct reduce_sum : Summing<T> {
   typedef typename Summing<T>::Part Part;
   static Part start() { return 0; }
   static Part merge(Part a, Part b) { return a + b; }
+  static Part take(Part part, T element, i64) { return part + Summing<T>::of(element); }
 };
 template <class T>
 struct reduce_mean : reduce_sum<T> {
@@ -36,6 +38,7 @@ struct reduce_prod : Summing<T> {
   typedef typename Summing<T>::Part Part;
   static Part start() { return 1; }
   static Part merge(Part a, Part b) { return a * b; }
+  static Part take(Part part, T element, i64) { return part * Summing<T>::of(element); }
 };
 
 /// The ends of a type, as a number of four bytes at least. f16 and bf16 compare as f32.
@@ -65,46 +68,65 @@ template <class T>
 struct reduce_max : Comparing<T> {
   typedef typename Comparing<T>::Part Part;
   static Part start() { return Ends<T>::low(); }
-  static Part merge(Part a, Part b) { return a != a || a >= b ? a : b; }
+  static Part merge(Part a, Part b) { return (a != a) | (a >= b) ? a : b; }
+  static Part take(Part part, T element, i64) { return merge(part, Comparing<T>::of(element)); }
 };
 template <class T>
 struct reduce_min : Comparing<T> {
   typedef typename Comparing<T>::Part Part;
   static Part start() { return Ends<T>::high(); }
-  static Part merge(Part a, Part b) { return a != a || a <= b ? a : b; }
+  static Part merge(Part a, Part b) { return (a != a) | (a <= b) ? a : b; }
+  static Part take(Part part, T element, i64) { return merge(part, Comparing<T>::of(element)); }
 };
 
-/// The first largest or smallest element; a NaN beats every number.
+/// The first largest or smallest element; a NaN beats every number. What equals the far end of its type is not better than the start and
+/// leaves it as it is: with no index, which stands behind all others. Then all elements are equal, and the first is at 0.
 template <class T>
 struct Place {
   typename Ends<T>::Part value;
-  i32 index;  ///< negative: none yet
+  i32 index;
 };
+template <class T>
+inline Place<T> of_lane(Place<T> part, int far) {
+  Place<T> other;
+  other.value = of_lane(part.value, far);
+  other.index = of_lane(part.index, far);
+  return other;
+}
 template <class T, bool largest>
 struct Placing {
   typedef Place<T> Part;
+  static const i32 none = 0x7fffffff;
   static Part start() {
     Part part;
-    part.value = 0;
-    part.index = -1;
+    part.value = largest ? Ends<T>::low() : Ends<T>::high();
+    part.index = none;
     return part;
   }
-  static Part of(T element, i64 index) {
-    Part part;
-    part.value = plain(load(element));
-    part.index = (i32)index;
-    return part;
+  static Part select(bool second, Part a, Part b) {
+    a.value = second ? b.value : a.value;
+    a.index = second ? b.index : a.index;
+    return a;
+  }
+  /// A number is better than a smaller (larger) one, a NaN than a number.
+  template <class V>
+  static bool better(V b, V a) {
+    return !(largest ? b <= a : b >= a) & (a == a);
+  }
+  /// The elements of a thread come in the order of their indices.
+  static Part take(Part part, T element, i64 index) {
+    Part other;
+    other.value = plain(load(element));
+    other.index = (i32)index;
+    return select(better(other.value, part.value), part, other);
   }
   static Part merge(Part a, Part b) {
-    if (a.index < 0 || b.index < 0) return a.index < 0 ? b : a;
-    const bool a_nan = a.value != a.value, b_nan = b.value != b.value, a_first = a.index < b.index;
-    if (a_nan || b_nan) return a_nan && (!b_nan || a_first) ? a : b;
-    if (a.value == b.value) return a_first ? a : b;
-    return (a.value > b.value) == largest ? a : b;
+    const bool same = (a.value == b.value) | ((a.value != a.value) & (b.value != b.value));
+    return select(better(b.value, a.value) | (same & (b.index < a.index)), a, b);
   }
   template <class R>
   static R finish(Part part, i64) {
-    return store<R>(Wrapping<i32>(part.index));
+    return store<R>(Wrapping<i32>(part.index == none ? 0 : part.index));
   }
 };
 template <class T>
@@ -115,7 +137,7 @@ struct reduce_argmin : Placing<T, false> {};
 template <class T>
 struct Testing {
   typedef u32 Part;
-  static Part of(T element) { return widen(element) != Wide<T>(0); }
+  static Part of(T element) { return load(element) != Compute<T>(0); }
   template <class R>
   static R finish(Part part, i64) {
     return store<R>(part != 0);
@@ -125,21 +147,35 @@ template <class T>
 struct reduce_any : Testing<T> {
   static u32 start() { return 0; }
   static u32 merge(u32 a, u32 b) { return a | b; }
+  static u32 take(u32 part, T element, i64) { return part | Testing<T>::of(element); }
 };
 template <class T>
 struct reduce_all : Testing<T> {
   static u32 start() { return 1; }
   static u32 merge(u32 a, u32 b) { return a & b; }
+  static u32 take(u32 part, T element, i64) { return part & Testing<T>::of(element); }
 };
 
-/// The parts of `along` threads, `apart` threads from each other, merged into that of the first: always in the same order.
-template <class Op, int along, int apart>
-inline typename Op::Part merge_parts(typename Op::Part part, typename Op::Part* shared, int place) {
-  shared[threadIdx.x] = part;
+/// The parts of `along` threads, `apart` threads from each other, merged into those of the first, always in the same order: each of
+/// `count` results of a team for itself. `shared`: where warps meet, room for a part of each result in each slot of `block` threads.
+template <class Op, int along, int apart, int count, int block>
+inline void merge_parts(typename Op::Part* parts, typename Op::Part* shared, int place) {
+  typedef Warps<along, apart> Team;
 #pragma unroll
-  for (int half = along / 2; half > 0; half /= 2) {
-    __syncthreads();
-    if (place < half) shared[threadIdx.x] = Op::merge(shared[threadIdx.x], shared[threadIdx.x + half * apart]);
+  for (int r = 0; r < count; ++r) parts[r] = merge_in_warp<Op, along, apart>(parts[r]);
+  if (!Team::meet) return;
+  const int slots = block / 32 * Team::slots;
+  if (Team::leaves()) {
+#pragma unroll
+    for (int r = 0; r < count; ++r) shared[r * slots + Team::own()] = parts[r];
   }
-  return shared[threadIdx.x];
+  __syncthreads();
+  if (place > 0) return;
+  const int front = Team::front(place);
+#pragma unroll
+  for (int r = 0; r < count; ++r) {
+    parts[r] = shared[r * slots + front];
+#pragma unroll
+    for (int w = 1; w < Team::count; ++w) parts[r] = Op::merge(parts[r], shared[r * slots + front + w * Team::step]);
+  }
 }

@@ -75,31 +75,24 @@ inline void write_parts(T* line, Index at, Index apart, Index first, Index end, 
   }
 }
 
-/// What the team's threads in one warp found, merged through it; then the warps, which meet once.
-template <class Op, int along, int apart, class V>
-inline V merge_in_warp(V value) {
-#pragma unroll
-  for (int far = apart; far < 32 && far < along * apart; far *= 2) value = Op::merge(value, __shfl_xor_sync(0xffffffffu, value, far, 32));
-  return value;
-}
+/// What the warps of a team found, merged.
 template <int along, int apart, class V>
 inline void merge_warps(V& largest, f64& sum, int place, u64* room) {
-  if (along * apart <= 32 || along == 1) return;
-  const int slots = apart < 32 ? apart : 32, count = apart <= 32 ? along * apart / 32 : along, step = apart <= 32 ? slots : apart;
-  const int lane = (int)threadIdx.x % 32, begin = (int)threadIdx.x - place * apart;
-  const int front = apart <= 32 ? begin / 32 * slots + begin % slots : begin;
+  typedef Warps<along, apart> Team;
+  if (!Team::meet) return;
   f64* const sums = (f64*)room;
   V* const peaks = (V*)(room + (int)blockDim.x);
-  if (lane < slots) {
-    sums[(int)threadIdx.x / 32 * slots + lane] = sum;
-    peaks[(int)threadIdx.x / 32 * slots + lane] = largest;
+  if (Team::leaves()) {
+    sums[Team::own()] = sum;
+    peaks[Team::own()] = largest;
   }
   __syncthreads();
+  const int front = Team::front(place);
 #pragma unroll
-  for (int k = 0; k < count; ++k) largest = Larger::merge(largest, peaks[front + k * step]);
+  for (int k = 0; k < Team::count; ++k) largest = Larger::merge(largest, peaks[front + k * Team::step]);
   sum = 0;
 #pragma unroll
-  for (int k = 0; k < count; ++k) sum += rescale(sums[front + k * step], peaks[front + k * step], largest);
+  for (int k = 0; k < Team::count; ++k) sum += rescale(sums[front + k * Team::step], peaks[front + k * Team::step], largest);
 }
 
 /// A line in the registers of its team: read once.

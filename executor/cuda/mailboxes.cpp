@@ -1,0 +1,92 @@
+// Values that the host and the GPU hand each other through page-locked memory (executor/device/mailbox.h): the GPU waits by a command of
+// the driver in front of a kernel.
+#include "executor/cuda/cuda_device.h"
+#include "executor/cuda/handover.h"
+
+namespace cleave::runtime::cuda {
+namespace {
+
+/// Page-locked memory has one address on both sides (CUDA Programming Guide, "Unified Virtual Address Space").
+std::uint64_t address_of(const void* page_locked) {
+  return reinterpret_cast<std::uint64_t>(page_locked);
+}
+
+}  // namespace
+
+Result<std::optional<Mailbox>> CudaDevice::open_mailbox() {
+  if (!context_->waits_for_words()) return std::optional<Mailbox>();
+  const Context::Visit visit(*context_);
+  if (!visit.status()) return visit.status().error();
+  if (handover_ == nullptr) {
+    Result<CUfunction> entry = function(handover_text(), handover_launch(1));
+    if (!entry) return entry.error();
+    handover_ = *entry;
+  }
+  Result<std::byte*> words = staging_->take(Mailbox::kBytes);
+  if (!words) return words.error();
+  mailboxes_.emplace_back(*words);
+  mailboxes_.back().reset();
+  return std::optional(mailboxes_.back());
+}
+
+/// Behind the host's word. Where it is there by now, nothing needs to wait.
+Status CudaDevice::wait_for_host(const Mailbox& mailbox, std::uint64_t number, CUstream stream) const {
+  if (mailbox.told() >= number) return {};
+  return context_->check("cuStreamWaitValue64",
+                         driver().cuStreamWaitValue64(stream, address_of(mailbox.host_word()), number, CU_STREAM_WAIT_VALUE_GEQ));
+}
+
+Status CudaDevice::hand_over(Handover what, CUstream stream) const {
+  const KernelLaunch shape = handover_launch(static_cast<std::int64_t>(what.bytes));
+  void* parameters[] = {&what.to, &what.from, &what.bytes, &what.note, &what.command, &what.word, &what.number};
+  return context_->check("cuLaunchKernel",
+                         driver().cuLaunchKernel(handover_, 1, 1, 1, shape.block[0], 1, 1, 0, stream, parameters, nullptr));
+}
+
+/// The pieces, if any, by a kernel of their own, which is done before the other begins.
+Status CudaDevice::deliver(const Delivery& delivery, const Origin& origin, PreparedPieces* pieces, Handover what) {
+  if (pieces && pieces->launch.function) pieces->launch.values[pieces->packet] = address_of(delivery.slot.data);
+  return streams_->enqueue(Stream::compute, origin, [&](CUstream stream, std::uint64_t command) {
+    Status status = wait_for_host(delivery.mailbox, delivery.after, stream);
+    if (status && pieces && pieces->launch.function) status = launch_one(pieces->launch, stream, command);
+    if (what.note != 0) what.command = command;
+    what.word = address_of(delivery.mailbox.device_word());
+    what.number = delivery.number;
+    return status ? hand_over(what, stream) : status;
+  });
+}
+
+Status CudaDevice::take(Range to, const Delivery& delivery, const Origin& origin) {
+  touch(to.offset + to.bytes);
+  return deliver(delivery, origin, nullptr, {at(to.offset), address_of(delivery.slot.data), static_cast<std::uint64_t>(to.bytes)});
+}
+
+Status CudaDevice::take(PiecesId to, const Delivery& delivery, const Origin& origin) {
+  PreparedPieces& pieces = pieces_[to.index];
+  touch(pieces.end);
+  return deliver(delivery, origin, &pieces, {});
+}
+
+Status CudaDevice::give(Range from, const Delivery& delivery, const Origin& origin) {
+  return deliver(
+      delivery, origin, nullptr,
+      {address_of(delivery.slot.data), at(from.offset), static_cast<std::uint64_t>(from.bytes), address_of(delivery.slot.command)});
+}
+
+Status CudaDevice::give(PiecesId from, const Delivery& delivery, const Origin& origin) {
+  return deliver(delivery, origin, &pieces_[from.index], {0, 0, 0, address_of(delivery.slot.command)});
+}
+
+Status CudaDevice::await(const Mailbox& mailbox, std::uint64_t number, const MailboxSlot* slot, const std::function<bool()>& stops) {
+  const auto heard = [&] { return mailbox.heard() >= number; };
+  if (!heard())
+    if (Status status = streams_->await(heard, stops); !status) return status;
+  return slot ? streams_->sound(*slot->command) : Status();
+}
+
+void CudaDevice::abort() {
+  streams_->abort();
+  for (const Mailbox& mailbox : mailboxes_) mailbox.release();
+}
+
+}  // namespace cleave::runtime::cuda

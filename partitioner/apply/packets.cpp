@@ -1,0 +1,161 @@
+#include "partitioner/apply/packets.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace cleave::planner {
+namespace {
+
+std::int64_t bytes_of(const Program& program, ChannelId channel) {
+  return program.graph->values[program.channels[channel].value].type.bytes();
+}
+
+std::int64_t padded(std::int64_t bytes) {
+  return (bytes + kPacketAlignment - 1) / kPacketAlignment * kPacketAlignment;
+}
+
+class Packer {
+ public:
+  Packer(Program& program, const std::function<bool(ChannelId)>& may_travel)
+      : program_(program), may_travel_(may_travel), received_(program.channels.size(), kNever), moved_(program.channels.size()) {}
+
+  void run() {
+    for (const DeviceProgram& device : program_.devices)
+      for (const Block& block : device.blocks) find_packets(block);
+    if (program_.packets.empty()) return;
+    find_receives();
+    find_places();
+    put_in_order();
+    number_anew();
+  }
+
+ private:
+  static constexpr std::int64_t kNever = -1;
+  /// Where a step stands in the global order: behind `order`, in this place among those that do.
+  using Place = std::pair<std::int64_t, std::size_t>;
+  struct Places {
+    Place send, receive;
+  };
+
+  /// Rows of sends, each of which fills packets one after the other, a packet a destination at a time.
+  void find_packets(const Block& block) {
+    std::vector<Packet> open(program_.devices.size());
+    const auto close = [&](Packet& packet) {
+      if (packet.channels.size() > 1) add(packet);
+      packet = {};
+    };
+    for (const Step& step : block.steps) {
+      if (step.kind != StepKind::send) {
+        for (Packet& packet : open) close(packet);
+        continue;
+      }
+      const std::int64_t bytes = bytes_of(program_, step.channel);
+      if (bytes > kMostPacketBytes || !may_travel_(step.channel)) continue;
+      Packet& packet = open[program_.channels[step.channel].to.index];
+      if (packet.bytes + bytes > kMostPacketBytes || packet.channels.size() == kMostPacketValues) close(packet);
+      packet.channels.push_back(step.channel);
+      packet.bytes += padded(bytes);
+    }
+    for (Packet& packet : open) close(packet);
+  }
+
+  void add(const Packet& packet) {
+    const PacketId id = program_.packets.push_back(packet);
+    std::int64_t offset = 0;
+    for (const ChannelId channel : packet.channels) {
+      program_.channels[channel].packet = id;
+      program_.channels[channel].offset = offset;
+      offset += padded(bytes_of(program_, channel));
+    }
+  }
+
+  template <class F>
+  void each_step(F&& f) {
+    for (DeviceProgram& device : program_.devices)
+      for (Block& block : device.blocks)
+        for (Step& step : block.steps) f(step);
+  }
+
+  void find_receives() {
+    sent_ = received_;
+    each_step([&](const Step& step) {
+      if (step.kind == StepKind::send) sent_[step.channel] = step.order;
+      if (step.kind == StepKind::receive) received_[step.channel] = step.order;
+    });
+  }
+
+  /// All of a packet leaves where its first value does, and comes where the first of it is received: that is later still.
+  void find_places() {
+    for (const Packet& packet : program_.packets) {
+      std::int64_t first = received_[packet.channels[0]];
+      for (const ChannelId channel : packet.channels) first = std::min(first, received_[channel]);
+      for (std::size_t i = 0; i < packet.channels.size(); ++i) moved_[packet.channels[i]] = {{sent_[packet.channels[0]], i}, {first, i}};
+    }
+  }
+
+  [[nodiscard]] Place place(const Step& step) const {
+    const bool moves = (step.kind == StepKind::send || step.kind == StepKind::receive) && program_.channels[step.channel].packet;
+    if (!moves) return {step.order, 0};
+    const Places& places = moved_[step.channel];
+    return step.kind == StepKind::send ? places.send : places.receive;
+  }
+
+  void put_in_order() {
+    for (DeviceProgram& device : program_.devices)
+      for (Block& block : device.blocks)
+        std::stable_sort(block.steps.begin(), block.steps.end(), [this](const Step& a, const Step& b) { return place(a) < place(b); });
+  }
+
+  void number_anew() {
+    std::vector<Place> places;
+    each_step([&](const Step& step) { places.push_back(place(step)); });
+    std::sort(places.begin(), places.end());
+    places.erase(std::unique(places.begin(), places.end()), places.end());
+    each_step([&](Step& step) { step.order = std::lower_bound(places.begin(), places.end(), place(step)) - places.begin(); });
+  }
+
+  Program& program_;
+  const std::function<bool(ChannelId)>& may_travel_;
+  IdVector<ChannelId, std::int64_t> sent_, received_;
+  IdVector<ChannelId, Places> moved_;
+};
+
+const LinkDirection& link_of(const CostedProblem& costed, const Channel& channel) {
+  return channel.to == kHost ? costed.to_host : costed.to_accelerator;
+}
+
+}  // namespace
+
+void form_packets(Program& program, const std::function<bool(ChannelId)>& may_travel) {
+  Packer(program, may_travel).run();
+}
+
+IdVector<ChannelId, double> channel_seconds(const Program& program, const CostedProblem& costed) {
+  IdVector<ChannelId, double> seconds;
+  seconds.reserve(program.channels.size());
+  for (const Channel& channel : program.channels)
+    seconds.push_back(costed.problem.values[channel.value.index].seconds(channel.from, channel.to));
+  for (const Packet& packet : program.packets) {
+    double bytes = 0, before = 0;
+    for (const ChannelId channel : packet.channels) {
+      bytes += static_cast<double>(bytes_of(program, channel));
+      const double until = std::max(before, link_of(costed, program.channels[channel]).seconds(bytes));
+      seconds[channel] = until - std::exchange(before, until);
+    }
+  }
+  return seconds;
+}
+
+double saved_seconds(const Program& program, const CostedProblem& costed, PacketId packet) {
+  double alone = 0, bytes = 0;
+  const std::vector<ChannelId>& channels = program.packets[packet].channels;
+  for (const ChannelId id : channels) {
+    const Channel& channel = program.channels[id];
+    alone += costed.problem.values[channel.value.index].seconds(channel.from, channel.to);
+    bytes += static_cast<double>(bytes_of(program, id));
+  }
+  return std::max(0.0, alone - link_of(costed, program.channels[channels[0]]).seconds(bytes));
+}
+
+}  // namespace cleave::planner

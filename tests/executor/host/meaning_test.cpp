@@ -1,0 +1,120 @@
+// Meanings on a call's memory: written where the result is to be, unless that would show.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "executor/api/executable.h"
+#include "executor/device/kernel.h"
+#include "graph/call_limits.h"
+#include "graph/host_function.h"
+#include "graph/ops/ops.h"
+#include "graph/trace/host_call.h"
+#include "graph/trace/trace.h"
+#include "tests/support/namespaces.h"
+
+namespace cleave::testing {
+namespace {
+
+const TensorType kVector{DType::f32, {4}};
+
+/// A call of a host function that sees what it is given for its result.
+Status call_function(bool fills_in_place, std::byte* to, const std::function<void(Array&)>& function) {
+  auto made = std::make_shared<HostFunction>();
+  made->name = "f";
+  made->returns = {kVector};
+  made->fills_in_place = fills_in_place;
+  made->call = [&](std::span<const Array>, std::span<Array> results, const CallLimits&) -> Status {
+    function(results[0]);
+    return {};
+  };
+  Attributes attributes;
+  attributes.set("function", std::shared_ptr<const HostFunction>(std::move(made)));
+  const TensorView result{&kVector, to};
+  const OpContext context;
+  return run_meaning({*find_op("host_call"), attributes, {}, {&result, 1}, context});
+}
+
+TEST(Meaning, AHostFunctionFillsItsPlaceAndFindsZerosThere) {
+  std::vector<float> place(4, 7);
+  auto* to = reinterpret_cast<std::byte*>(place.data());
+  const void* seen = nullptr;
+  const auto function = [&](Array& result) {
+    seen = result.bytes();
+    EXPECT_EQ(std::vector<float>(4, 0), std::vector<float>(result.data<float>(), result.data<float>() + 4));
+    result.mutable_data<float>()[1] = 5;
+  };
+  ASSERT_TRUE(call_function(true, to, function).ok());
+  EXPECT_EQ(seen, to);
+  EXPECT_EQ(place, (std::vector<float>{0, 5, 0, 0}));
+}
+
+TEST(Meaning, WhatAHostFunctionKeepsOfItsResultsIsItsOwn) {
+  std::vector<float> place(4, 7);
+  auto* to = reinterpret_cast<std::byte*>(place.data());
+  Array kept;
+  const auto function = [&](Array& result) {
+    result.mutable_data<float>()[1] = 5;
+    kept = result;
+  };
+  ASSERT_TRUE(call_function(false, to, function).ok());
+  EXPECT_EQ(place, (std::vector<float>{0, 5, 0, 0}));
+  std::memset(to, 0xFF, 16);
+  EXPECT_EQ(kept, Array::of<float>({4}, {0, 5, 0, 0}));
+}
+
+TEST(Meaning, AHostFunctionMayPutAnotherArrayInPlaceOfItsResult) {
+  std::vector<float> place(4, 7);
+  for (const bool in_place : {false, true}) {
+    const auto function = [](Array& result) { result = Array::of<float>({4}, {1, 2, 3, 4}); };
+    ASSERT_TRUE(call_function(in_place, reinterpret_cast<std::byte*>(place.data()), function).ok());
+    EXPECT_EQ(place, (std::vector<float>{1, 2, 3, 4}));
+  }
+}
+
+TEST(Meaning, AResultOnTopOfItsOperandIsAsAnywhere) {
+  std::vector<float> place{1, 2, 3, 4};
+  const TensorView view{&kVector, reinterpret_cast<std::byte*>(place.data())};
+  const OpContext context;
+  ASSERT_TRUE(run_meaning({*find_op("negative"), {}, {&view, 1}, {&view, 1}, context}).ok());
+  EXPECT_EQ(place, (std::vector<float>{-1, -2, -3, -4}));
+}
+
+/// Which callables see an Array of their results that they could keep.
+TEST(Meaning, FunctionsOfSpansFillInPlaceAndOthersDoNot) {
+  const auto in_place = [](auto f) { return detail::host_callable(f).fills_in_place; };
+  EXPECT_TRUE(in_place([](std::span<const float>, std::span<float>) {}));
+  EXPECT_TRUE(in_place([](const Array&, std::span<float>) {}));
+  EXPECT_TRUE(in_place([](std::span<float>) { return Status(); }));
+  EXPECT_FALSE(in_place([](std::span<const float>, Array&) {}));
+  EXPECT_FALSE(in_place([](std::span<const float>, std::span<float>, HostToken) {}));
+  EXPECT_FALSE(in_place([](std::span<const Array>, std::span<Array>) {}));
+}
+
+/// The place of one result goes on to another: what a function keeps of earlier calls stays what it was.
+TEST(Meaning, ResultsThatAFunctionKeepsOutliveTheirPlaceInAProgram) {
+  std::vector<Array> kept;
+  const auto keep = [&](const Array& x, Array& y) {
+    for (int i = 0; i < 4; ++i) y.mutable_data<float>()[i] = x.data<float>()[i] + 1;
+    kept.push_back(y);
+  };
+  const Graph graph = trace("keeping", {{"x", "f32[4]"}}, [&](Tensor x) {
+    for (int i = 0; i < 3; ++i) x = host_call("keep", {"f32[4]"}, keep, x) * 2;
+    return named("y", x);
+  });
+  Result<Executable> program = compile(graph, {.device = "simulated", .placement = Policy::host});
+  ASSERT_TRUE(program) << program.error().message;
+  for (int run = 0; run < 2; ++run) {
+    kept.clear();
+    Result<RunResult> result = program->run({{"x", Array::of<float>({4}, {0, 1, 2, 3})}});
+    ASSERT_TRUE(result) << result.error().message;
+    ASSERT_EQ(kept.size(), 3u);
+    EXPECT_EQ(kept[0], Array::of<float>({4}, {1, 2, 3, 4}));
+    EXPECT_EQ(kept[1], Array::of<float>({4}, {3, 5, 7, 9}));
+    EXPECT_EQ(kept[2], Array::of<float>({4}, {7, 11, 15, 19}));
+  }
+}
+
+}  // namespace
+}  // namespace cleave::testing

@@ -1,0 +1,217 @@
+// Packets on random graphs and random placements: who is in one, that taking them apart changes nothing but time, what they save, and that
+// a broken one is found.
+#include "partitioner/apply/packets.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "models/model.h"
+#include "partitioner/apply/schedule.h"
+#include "partitioner/apply/split.h"
+#include "partitioner/compile.h"
+#include "tests/support/namespaces.h"
+#include "tests/support/random_graph.h"
+#include "tests/support/unpacked.h"
+
+namespace cleave::testing {
+namespace {
+
+struct Parts {
+  std::shared_ptr<const Graph> graph;
+  CostedProblem costed;
+  Transfers transfers;
+  Program program;
+};
+
+Parts split_randomly(std::uint64_t seed, RandomGraphOptions options = {}, std::size_t ahead = kAllAhead) {
+  Parts parts;
+  parts.graph = std::make_shared<const Graph>(random_graph(seed, options));
+  CostModel model;
+  model.machine = *Machine::shipped("simulated");
+  Diagnostics diagnostics;
+  parts.costed = make_problem(*parts.graph, model, diagnostics);
+  const PlacementProblem& problem = parts.costed.problem;
+  std::mt19937_64 random(seed);
+  std::vector<std::uint8_t> host(problem.nodes.size()), accelerator(problem.nodes.size());
+  for (std::size_t i = 0; i < problem.nodes.size(); ++i) {
+    const PlacementProblem::Node& node = problem.nodes[i];
+    const auto choice = random() % 3;
+    accelerator[i] = node.pin == PlacementProblem::Pin::accelerator || (node.pin == PlacementProblem::Pin::none && choice != 0);
+    host[i] = !accelerator[i] || (node.replicable && choice == 1);
+  }
+  const Placement placement = evaluate(problem, host, accelerator);
+  parts.transfers = make_transfers(*parts.graph, parts.costed, placement);
+  parts.program = split(parts.graph, *parts.costed.uses, placement, parts.transfers, ahead);
+  return parts;
+}
+
+std::int64_t bytes_of(const Program& program, ChannelId channel) {
+  return program.graph->values[program.channels[channel].value].type.bytes();
+}
+
+/// The sends of each row of sends that nothing interrupts, by destination, in order.
+std::vector<std::vector<ChannelId>> rows_of(const Program& program) {
+  std::vector<std::vector<ChannelId>> rows;
+  for (const DeviceProgram& device : program.devices) {
+    for (const Block& block : device.blocks) {
+      bool goes_on = false;
+      for (const Step& step : block.steps) {
+        if (step.kind == StepKind::send && !goes_on) rows.emplace_back();
+        goes_on = step.kind == StepKind::send;
+        if (goes_on) rows.back().push_back(step.channel);
+      }
+    }
+  }
+  return rows;
+}
+
+TEST(Packets, HaveAllSmallValuesThatLeaveSideBySide) {
+  std::size_t packets = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Parts parts = split_randomly(seed);
+    const std::vector<std::string> complaints = verify(parts.program);
+    ASSERT_TRUE(complaints.empty()) << complaints.front() << "\n" << print(parts.program);
+    for (const std::vector<ChannelId>& row : rows_of(parts.program)) {
+      std::int64_t bytes = 0;
+      std::size_t small = 0;
+      for (const ChannelId channel : row) {
+        bytes += bytes_of(parts.program, channel) + kPacketAlignment;
+        small += bytes_of(parts.program, channel) <= kMostPacketBytes ? 1 : 0;
+      }
+      if (bytes > kMostPacketBytes || row.size() > kMostPacketValues) continue;
+      for (const ChannelId channel : row) EXPECT_EQ(parts.program.channels[channel].packet.valid(), small > 1);
+      for (const ChannelId channel : row) EXPECT_EQ(parts.program.channels[channel].packet, parts.program.channels[row[0]].packet);
+    }
+    packets += parts.program.packets.size();
+  }
+  EXPECT_GT(packets, 200U);
+}
+
+TEST(Packets, TakenApartAreStillARightProgramThatTakesLonger) {
+  double saved = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Parts parts = split_randomly(seed);
+    const Program apart = unpacked(parts.program);
+    const std::vector<std::string> complaints = verify(apart);
+    ASSERT_TRUE(complaints.empty()) << complaints.front();
+    const double together = predict(parts.program, parts.transfers, parts.costed).seconds;
+    const double alone = predict(apart, parts.transfers, parts.costed).seconds;
+    EXPECT_LE(together, alone * (1 + 1e-3)) << "the first value comes with the last, a few bytes later than by itself";
+    saved += alone - together;
+    // What is saved of a run's copies is a latency for every value but the first.
+    double copies = 0, latencies = 0;
+    const IdVector<ChannelId, double> packed = channel_seconds(parts.program, parts.costed), single = channel_seconds(apart, parts.costed);
+    for (std::size_t c = 0; c < packed.size(); ++c) copies += single[ChannelId(c)] - packed[ChannelId(c)];
+    for (std::size_t p = 0; p < parts.program.packets.size(); ++p) {
+      const std::vector<ChannelId>& all = parts.program.packets[PacketId(p)].channels;
+      EXPECT_NEAR(saved_seconds(parts.program, parts.costed, PacketId(p)), static_cast<double>(all.size() - 1) * 1e-5, 1e-12);
+      latencies += static_cast<double>(all.size() - 1) * parts.costed.to_host.latency_seconds;
+    }
+    EXPECT_NEAR(copies, latencies, 1e-12);
+  }
+  EXPECT_GT(saved, 1e-3);
+}
+
+TEST(Packets, LeaveAloneWhatIsReceivedWhenThereIsRoom) {
+  RandomGraphOptions straight;
+  straight.control_flow = false;
+  std::size_t arguments = 0;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    const Parts parts = split_randomly(seed, straight, 1);
+    EXPECT_TRUE(verify(parts.program).empty());
+    for (const Channel& channel : parts.program.channels) {
+      const NodeKind kind = parts.graph->producer(channel.value).kind;
+      const bool given = kind == NodeKind::input || kind == NodeKind::parameter || kind == NodeKind::constant;
+      if (channel.to == kHost || !given || channel.region != Graph::kRoot) continue;
+      EXPECT_FALSE(channel.packet.valid());
+      ++arguments;
+    }
+  }
+  EXPECT_GT(arguments, 60U);
+}
+
+/// Of many arguments of so many elements of f32 each.
+Plan plan_of(int arguments, int elements) {
+  std::string text = "cleave: 1\nmodel: m\nparameters:\n", sum;
+  for (int i = 0; i < arguments; ++i) {
+    const std::string name = "p" + std::to_string(i);
+    text += "  " + name + ": {type: \"f32[" + std::to_string(elements) + "]\", value: 1}\n";
+    sum += (i > 0 ? " + " : "") + name;
+  }
+  PlanOptions options;
+  options.costs.machine = *Machine::shipped("simulated");
+  options.costs.policy = Policy::accelerator;
+  return plan(parse_model(text + "program:\n  - y: " + sum + "\noutputs: [y]\n", "m.yaml"), options);
+}
+
+TEST(Packets, HoldSoManyBytesAndSoManyValues) {
+  const auto sizes = [](const Plan& plan) {
+    std::vector<std::size_t> values;
+    for (const Packet& packet : plan.program.packets) {
+      values.push_back(packet.channels.size());
+      EXPECT_LE(packet.bytes, kMostPacketBytes);
+    }
+    return values;
+  };
+  EXPECT_EQ(sizes(plan_of(3, 16 << 10)), std::vector<std::size_t>()) << "64 KiB each: full by one";
+  EXPECT_EQ(sizes(plan_of(5, 8 << 10)), (std::vector<std::size_t>{2, 2})) << "32 KiB each, and one is left over";
+  EXPECT_EQ(sizes(plan_of(150, 1)), (std::vector<std::size_t>{64, 64, 22}));
+  EXPECT_EQ(sizes(plan_of(1, 1)), std::vector<std::size_t>());
+}
+
+// --- what verify finds ------------------------------------------------------------------------------------------------------------------
+
+Program some_packets() {
+  for (std::uint64_t seed = 0;; ++seed) {
+    const Parts parts = split_randomly(seed);
+    if (!parts.program.packets.empty()) return parts.program;
+  }
+}
+
+void expect_found(Program program, const std::string& what) {
+  const std::vector<std::string> complaints = verify(program);
+  ASSERT_FALSE(complaints.empty()) << what;
+  EXPECT_NE(complaints.front().find(what), std::string::npos) << complaints.front();
+}
+
+TEST(VerifyPackets, FindsWhatIsWrong) {
+  const PacketId first(0);
+  Program program = some_packets();
+  program.packets[first].bytes = kMostPacketBytes + 1;
+  expect_found(program, "too large");
+
+  program = some_packets();
+  program.packets[first].bytes = 1;
+  expect_found(program, "ends before");
+
+  program = some_packets();
+  program.channels[program.packets[first].channels[1]].offset = 0;
+  expect_found(program, "on top of each other");
+
+  program = some_packets();
+  program.channels[program.packets[first].channels[1]].offset += 4;
+  expect_found(program, "unaligned");
+
+  program = some_packets();
+  program.channels[program.packets[first].channels[1]].packet = {};
+  expect_found(program, "does not say so");
+
+  program = some_packets();
+  program.packets[first].channels.pop_back();
+  expect_found(program, program.packets[first].channels.size() < 2 ? "too few" : "does not know");
+
+  program = some_packets();
+  program.channels[program.packets[first].channels[0]].packet = PacketId(99);
+  expect_found(program, "not there");
+
+  program = some_packets();
+  std::swap(program.packets[first].channels[0], program.packets[first].channels[1]);
+  std::swap(program.channels[program.packets[first].channels[0]].offset, program.channels[program.packets[first].channels[1]].offset);
+  expect_found(program, "torn");
+}
+
+}  // namespace
+}  // namespace cleave::testing
