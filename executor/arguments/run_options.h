@@ -33,7 +33,7 @@ struct RunOptions {
   std::function<void(std::string_view name, double operations)> on_verify;
   /// Told how far the run is as it goes, and read by whoever wants to know; outlives the run. Null: nobody looks.
   RunProgress* progress = nullptr;
-  bool timeline = false;  ///< fill RunResult::timeline
+  bool timeline = false;  ///< fill RunResult::timeline; an accelerator that has a clock takes the times, at some cost
   /// What RunResult::timeline would hold, told while it happens, also of a run that fails; for runs that are too long to keep it. May be
   /// null.
   TimelineSink on_timeline;

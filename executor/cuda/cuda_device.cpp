@@ -217,6 +217,11 @@ Status CudaDevice::begin_run(RunState& run) {
   return {};
 }
 
+Result<bool> CudaDevice::measure() {
+  if (Status status = streams_->measure(); !status) return status.error();
+  return true;
+}
+
 void CudaDevice::end_run() {
   const Context::Visit visit(*context_);  // where it fails, so does what ends the run
   streams_->end();

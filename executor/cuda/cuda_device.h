@@ -1,6 +1,6 @@
 // CudaDevice: an NVIDIA GPU behind the Device interface: one arena, page-locked staging, kernels compiled at run time, matrix products by
-// cuBLASLt, three streams (streams.h). Nothing is allocated, created or loaded once the first run has begun, and nothing waits for the
-// whole device.
+// cuBLASLt, three streams (streams.h). Nothing is allocated, created or loaded once the first run has begun, but for the events of the
+// first timeline, and nothing waits for the whole device.
 //
 // What is not put into a stream may be called on threads of the caller, whose current context is as it was when the call comes back.
 // Streams are filled by threads that are the executor's own, and by `upload`.
@@ -86,6 +86,10 @@ class CudaDevice final : public Device {
   Status wait(Stream stream, Event event) override { return streams_->wait(stream, event); }
   Status synchronize(Event event) override { return streams_->synchronize(event); }
   void abort() override;
+
+  Result<bool> measure() override;
+  void label(Stream stream, std::uint64_t label) override { streams_->label(stream, label); }
+  Status measured(Stream stream, bool last, std::vector<Measured>& to) override { return streams_->measured(stream, last, to); }
 
   [[nodiscard]] bool lost() const override { return context_->lost(); }
   [[nodiscard]] bool simulated() const override { return false; }

@@ -32,8 +32,9 @@ Result<std::optional<Mailbox>> CudaDevice::open_mailbox() {
 /// Behind the host's word. Where it is there by now, nothing needs to wait.
 Status CudaDevice::wait_for_host(const Mailbox& mailbox, std::uint64_t number, CUstream stream) const {
   if (mailbox.told() >= number) return {};
-  return context_->check("cuStreamWaitValue64",
-                         driver().cuStreamWaitValue64(stream, address_of(mailbox.host_word()), number, CU_STREAM_WAIT_VALUE_GEQ));
+  Status status = context_->check("cuStreamWaitValue64",
+                                  driver().cuStreamWaitValue64(stream, address_of(mailbox.host_word()), number, CU_STREAM_WAIT_VALUE_GEQ));
+  return status ? streams_->behind_wait(Stream::compute) : status;
 }
 
 Status CudaDevice::hand_over(Handover what, CUstream stream) const {

@@ -22,6 +22,7 @@ CudaStreams::CudaStreams(Context& context, const Options& options)
     : context_(context),
       options_(options),
       cores_(options.cores > 0 ? options.cores : Workers::available()),
+      spans_(context),
       origins_(kLongest),
       operations_(kLongest) {}
 
@@ -52,6 +53,7 @@ void CudaStreams::begin(RunState& run) {
   fault_.reset();
   broken_.reset();
   entered_ = {};
+  spans_.reset();
   for (Line& line : lines_) line.dependences.clear();
   aborted_ = false;
 }
@@ -123,6 +125,43 @@ void CudaStreams::count(Stream stream) {
 Status CudaStreams::failed(Status status) {
   Lock lock(mutex_);
   return told(std::move(status));
+}
+
+Status CudaStreams::measure() {
+  Status status = enter();
+  if (status) status = spans_.begin(line(Stream::compute).stream.get(), options_.timing_events);
+  for (Result<bool> based = false; status && !*based;) {
+    if (aborted_) return given_up();
+    based = spans_.based();
+    if (!based) status = based.error();
+    if (based && !*based) std::this_thread::yield();
+  }
+  return status ? status : failed(std::move(status));
+}
+
+/// In front of a command of `stream`. Where too much in flight is being measured, some of it has to be done first.
+Status CudaStreams::begin_span(Stream stream) {
+  while (!spans_.has_room()) {
+    const std::optional<Event> awaited = spans_.in_the_way();
+    CLEAVE_CHECK(awaited.has_value(), "events are missing");
+    Line& queue = line(awaited->stream);
+    Lock lock(mutex_);
+    Status status = mark(lock, queue, awaited->sequence);
+    if (status) status = wait_until(lock, [&] { return queue.completed >= awaited->sequence; });
+    if (status) status = spans_.read(awaited->stream, queue.completed, false);
+    if (!status) return told(std::move(status));
+  }
+  Status status = spans_.before(stream, line(stream).stream.get());
+  return status ? status : failed(std::move(status));
+}
+
+Status CudaStreams::measured(Stream stream, bool last, std::vector<Measured>& to) {
+  Status status = enter();
+  Lock lock(mutex_);
+  if (status) status = reap(line(stream));
+  if (status) status = spans_.read(stream, line(stream).completed, last);
+  spans_.take(stream, to);
+  return status ? status : told(std::move(status));
 }
 
 Event CudaStreams::record(Stream stream) {

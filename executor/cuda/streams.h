@@ -1,5 +1,6 @@
 // CudaStreams: the three streams of a device, and events for their sequence numbers. An event is recorded where somebody may wait for it,
-// from a pool that never grows; every wait (waiting.h) can be given up. No call here waits for the whole device.
+// from a pool that never grows; every wait (waiting.h) can be given up. No call here waits for the whole device. Where a timeline is asked
+// for, other events take the time (spans.h).
 //
 // Errors come by two ways. One of the driver's calls fails: that loses the device or not. Or a kernel finds its data wrong and says so in
 // page-locked words (kernel_source.h): then its stream, and all that waits for it from there on, is poisoned.
@@ -13,6 +14,7 @@
 #include <thread>
 
 #include "executor/cuda/resources.h"
+#include "executor/cuda/spans.h"
 #include "executor/cuda/waiting.h"
 #include "executor/device/run_state.h"
 
@@ -24,6 +26,7 @@ class CudaStreams {
     int events = 256;              ///< in the pool; at least 4
     double patience_seconds = 10;  ///< how long work in flight may take to end once a run was given up
     int cores = 0;                 ///< that this process may use; 0: as the system says
+    int timing_events = 2048;      ///< in another pool, made for the first timeline; at least Spans::kFewest
   };
   static constexpr std::uint64_t kLongest = 512;  ///< commands of one stream in flight before enqueueing waits
 
@@ -49,9 +52,14 @@ class CudaStreams {
   Status enqueue(Stream stream, const Origin& origin, Call&& call, std::uint64_t operations = 1) {
     // What it is done for is known before it is done: the waiting thread may find a fault of it before this one comes back.
     if (Status status = announce(stream, origin, operations); !status) return status;
-    if (Status status = call(line(stream).stream.get(), line(stream).enqueued + 1); !status) return failed(std::move(status));
+    Line& queue = line(stream);
+    const bool measured = spans_.labelled(stream);
+    if (measured)
+      if (Status status = begin_span(stream); !status) return status;
+    if (Status status = call(queue.stream.get(), queue.enqueued + 1); !status) return failed(std::move(status));
+    Status status = measured ? spans_.behind(stream, queue.stream.get(), queue.enqueued + 1) : Status();
     count(stream);
-    return {};
+    return status ? status : failed(std::move(status));
   }
   Event record(Stream stream);
   Status wait(Stream stream, Event event);
@@ -62,6 +70,13 @@ class CudaStreams {
   /// An Error if a command of the compute stream up to `sequence`, which is done, found its data wrong.
   Status sound(std::uint64_t sequence);
   void abort();
+
+  // --- times (spans.h): by the thread that enqueues -----------------------------------------------------------------------------------
+  Status measure();
+  void label(Stream stream, std::uint64_t label) { spans_.label(stream, label); }
+  /// Behind a command's own wait for the host, which is no part of what it does.
+  Status behind_wait(Stream stream) { return spans_.labelled(stream) ? spans_.behind_wait(stream, line(stream).stream.get()) : Status(); }
+  Status measured(Stream stream, bool last, std::vector<Measured>& to);
 
  private:
   /// An event of the driver that stands behind a stream's command.
@@ -91,6 +106,7 @@ class CudaStreams {
   Status announce(Stream stream, const Origin& origin, std::uint64_t operations);
   void count(Stream stream);
   Status failed(Status status);
+  Status begin_span(Stream stream);
   Status record_now(Line& line);
   /// Makes sure that some mark stands at `sequence` or behind it.
   Status mark(Lock& lock, Line& line, std::uint64_t sequence);
@@ -117,6 +133,7 @@ class CudaStreams {
   std::mutex mutex_;
   std::array<Line, kStreamCount> lines_;
   std::vector<EventHandle> pool_;
+  Spans spans_;
   /// Of the compute stream's commands in flight, by number modulo kLongest.
   std::vector<Origin> origins_;
   std::vector<std::uint64_t> operations_;

@@ -37,6 +37,13 @@ struct Piece {
 };
 using PiecesId = Id<struct PiecesTag>;
 
+/// When a device began and ended what has one label, on the host's clock, as exactly as the device can tell. From `begin` to `work` it
+/// waited for the host.
+struct Measured {
+  std::uint64_t label = 0;
+  RunState::Clock::time_point begin, work, end;
+};
+
 /// Not the user's `cleave::Device` (graph/trace/scope.h), which only names a side.
 class Device {
  public:
@@ -98,6 +105,15 @@ class Device {
   virtual Status synchronize(Event event) = 0;
   /// Gives up the run: every wait ends, what has not started never does. From any thread.
   virtual void abort() = 0;
+
+  // --- times of a run, where it is to be measured: by the driver thread ---------------------------------------------------------------
+  /// From now on, until the end of the run, the times of labelled commands are taken. False: the device cannot.
+  virtual Result<bool> measure() { return false; }
+  /// What is put into `stream` from now on has this label, higher than all before it; zero: none.
+  virtual void label(Stream, std::uint64_t) {}
+  /// Appends the times of a stream that are known by now and were not given yet: in its order, nothing where nothing is under a label.
+  /// `last`: no more will be put into it in this run.
+  virtual Status measured(Stream, bool /*last*/, std::vector<Measured>& /*to*/) { return {}; }
 
   // --- facts ----------------------------------------------------------------------------------------------------------------------------
   [[nodiscard]] virtual bool lost() const = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "graph/graph.h"
@@ -54,6 +55,24 @@ RunsWith add_predicted(Rows& rows, const Program& program, const CostedProblem& 
     row_of(rows, graph.values[transfer.value].producer, What::transfer, {}).predicted_seconds += transfer.frequency * copies[ChannelId(c)];
   }
   return runs_with;
+}
+
+/// What was launched as one, and has no times of its own, becomes one row, as what runs as one kernel is.
+void join_launched(Rows& rows, RunsWith& runs_with, const Timeline& timeline) {
+  std::set<const void*> known;
+  for (const TimelineEvent& event : timeline.events) {
+    if (!event.together || !known.insert(event.together.get()).second) continue;
+    ProfileReportRow joined{event.node, What::compute, event.device, {}, 0, 0, 0};
+    for (const NodeId node : *event.together) {
+      const auto row = rows.extract({node.index, 0, event.device.index});
+      const bool kernel = !row.empty() && !row.mapped().members.empty();
+      const std::vector<NodeId> members = kernel ? row.mapped().members : std::vector<NodeId>{node};
+      joined.members.insert(joined.members.end(), members.begin(), members.end());
+      joined.predicted_seconds += row.empty() ? 0 : row.mapped().predicted_seconds;
+    }
+    for (const NodeId member : joined.members) runs_with[{member, event.device}] = event.node;
+    rows[{event.node.index, 0, event.device.index}] = std::move(joined);
+  }
 }
 
 std::string op_name(const Graph& graph, NodeId node) {
@@ -128,7 +147,8 @@ std::string op_names(const Graph& graph, const ProfileReportRow& row) {
 
 ProfileReport profile_report(const Timeline& timeline, const Program& program, const CostedProblem& costed, const Transfers& transfers) {
   Rows rows;
-  const RunsWith runs_with = add_predicted(rows, program, costed, transfers);
+  RunsWith runs_with = add_predicted(rows, program, costed, transfers);
+  join_launched(rows, runs_with, timeline);
   Intervals work, moving;
   for (const TimelineEvent& event : timeline.events) {
     if (event.what != What::wait) (event.what == What::transfer ? moving : work).emplace_back(event.start_seconds, event.end_seconds);

@@ -24,7 +24,7 @@ struct ProfileReportRow {
   NodeId node;  ///< none: the run itself
   TimelineEvent::What what = TimelineEvent::What::compute;
   DeviceId device;              ///< of computing and waiting
-  std::vector<NodeId> members;  ///< what runs as one kernel, `node` the last of them; none: an operation by itself
+  std::vector<NodeId> members;  ///< what runs as one kernel or is launched as one, `node` the last of them; none: an operation by itself
   std::int64_t executions = 0;
   double seconds = 0;
   double predicted_seconds = 0;  ///< nothing is predicted for a single wait

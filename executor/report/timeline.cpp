@@ -22,11 +22,8 @@ std::string_view to_string(TimelineEvent::What what) {
   return "";
 }
 
-/// Steps, transfers and waits of one device have a track each: events of one track never overlap.
-int track(TimelineEvent::What what) {
-  if (what == TimelineEvent::What::transfer) return 1;
-  return what == TimelineEvent::What::wait ? 2 : 0;
-}
+/// By the number of the track. Events of one never overlap.
+constexpr const char* kLanes[] = {"steps", "to accelerator", "to host", "waits"};
 
 /// The document, piece by piece behind what a text holds already.
 class TraceText {
@@ -39,19 +36,24 @@ class TraceText {
     for (; devices_ <= event.device.index; ++devices_) name_device(out, DeviceId(std::size_t{devices_}));
     JsonWriter json = item(out);
     json.object([&] {
-      json.field("name", event.node.valid() ? graph_.display_name(event.node) : "run");
+      json.field("name", name(event));
       json.field("cat", to_string(event.what));
       json.field("ph", "X");
       json.field("ts", event.start_seconds * 1e6);
       json.field("dur", (event.end_seconds - event.start_seconds) * 1e6);
       json.field("pid", event.device.index);
-      json.field("tid", track(event.what));
+      json.field("tid", static_cast<int>(event.lane));
       json.object("args", [&] {
         if (event.node.valid()) {
           json.field("op", graph_.op_name(event.node));
           json.field("location", cleave::to_string(graph_.nodes[event.node].location));
         }
         if (event.bytes > 0) json.field("bytes", event.bytes);
+        if (!event.together) return;
+        json.list("together", [&] {
+          for (const NodeId node : *event.together)
+            json.value(graph_.display_name(node) + " at " + cleave::to_string(graph_.nodes[node].location));
+        });
       });
     });
   }
@@ -69,6 +71,13 @@ class TraceText {
     return JsonWriter(out);
   }
 
+  [[nodiscard]] std::string name(const TimelineEvent& event) const {
+    if (!event.node.valid()) return "run";
+    const std::string last = graph_.display_name(event.node);
+    if (!event.together || event.together->size() < 2) return last;
+    return graph_.display_name(event.together->front()) + " … " + last + " (" + std::to_string(event.together->size()) + ")";
+  }
+
   void name_device(std::string& out, DeviceId device) {
     const auto name = [&](const char* kind, int thread, const std::string& text) {
       JsonWriter json = item(out);
@@ -82,7 +91,7 @@ class TraceText {
     };
     name("process_name", 0, to_string(device));
     int thread = 0;
-    for (const char* each : {"steps", "transfers", "waits"}) name("thread_name", thread++, each);
+    for (const char* each : kLanes) name("thread_name", thread++, each);
   }
 
   const Graph& graph_;

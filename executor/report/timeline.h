@@ -20,6 +20,10 @@ struct TimelineEvent {
   double start_seconds = 0;  ///< from the start of the run
   double end_seconds = 0;
   std::int64_t bytes = 0;  ///< transfers
+  /// One thing at a time happens in a device's lane. Small values may cross in `steps`, by the device's own commands.
+  enum class Lane : std::uint8_t { steps, to_accelerator, to_host, waits } lane = Lane::steps;
+  /// Computing: what the device was given as one, whose times by themselves nobody knows, `node` the last of them. Null: `node` by itself.
+  std::shared_ptr<const std::vector<NodeId>> together = nullptr;
 };
 
 /// RunResult::timeline, where RunOptions::timeline asked for it.
@@ -33,7 +37,7 @@ class Graph;
 /// Told what ran, in batches, in place of keeping it all; by the threads that ran it, several at once.
 using TimelineSink = std::function<void(std::span<const TimelineEvent>)>;
 
-/// Chrome trace event format (chrome://tracing, ui.perfetto.dev): a track a device for steps, one for transfers and one for waits.
+/// Chrome trace event format (chrome://tracing, ui.perfetto.dev): a track for each lane of a device.
 [[nodiscard]] std::string to_chrome_trace(const Timeline& timeline, const Graph& graph);
 Status write_chrome_trace(const Timeline& timeline, const Graph& graph, const std::string& path);
 

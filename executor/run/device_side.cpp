@@ -26,7 +26,8 @@ DeviceSide::DeviceSide(Prepared& prepared, DeviceId id)
       work_(graph_.nodes.size()),
       members_(graph_.nodes.size()),
       orders_(graph_.nodes.size()),
-      hazards_(watch_transfers(prepared, id)) {}
+      hazards_(watch_transfers(prepared, id)),
+      measured_(prepared, id, track_) {}
 
 Hazards DeviceSide::watch_transfers(const Prepared& prepared, DeviceId id) {
   std::vector<StorageIndex> transferred;
@@ -142,6 +143,7 @@ void DeviceSide::prepare_segments() {
       prepared.work.writes.insert(prepared.work.writes.end(), work.writes.begin(), work.writes.end());
       prepared.work.seconds += work.seconds;
     }
+    prepared.nodes = std::make_shared<const std::vector<NodeId>>(std::move(nodes));
     if (segment.moves) prepared_moves_.insert(segment.moves);
     for (const Move& move : segment.moves ? *segment.moves : std::vector<Move>()) {
       steps.push_back({{}, range(move.to), range(move.from), {}, 0});
@@ -186,7 +188,8 @@ Status DeviceSide::begin(RunState& run, const RunOptions& options, const std::ma
   hazards_.reset();
   received_ = sent_ = {};
   host_reached_ = {};
-  track_.begin(options, device_.simulated());
+  track_.begin(options);
+  measured_.reset();
   if (verify_)
     if (Status room = make_room_to_fetch(); !room) return room;
   if (Status status = device_.begin_run(run); !status) return status;
@@ -200,12 +203,19 @@ Status DeviceSide::begin(RunState& run, const RunOptions& options, const std::ma
   return {};
 }
 
-void DeviceSide::drive() {
-  walk(*prepared_.program, id_, plan_, *run_, *this, progress_);
+void DeviceSide::drive(RunState::Clock::time_point start) {
+  const bool measures = track_.on() && !device_.simulated();
+  const Status begun = measures ? detail::guard_memory([&] { return measured_.begin(start); }) : Status();
+  if (begun) {
+    walk(*prepared_.program, id_, plan_, *run_, *this, progress_);
+  } else {
+    run_->end(begun.error());
+  }
   for (int s = 0; s < kStreamCount; ++s) {
     Status status = detail::guard_memory([&] { return device_.synchronize(device_.record(static_cast<Stream>(s))); });
     if (!status && !run_->failed()) run_->end(status.error());
   }
+  if (const Status taken = detail::guard_memory([&] { return measured_.take(true); }); !taken && !run_->failed()) run_->end(taken.error());
   if (!keeps_states()) device_.end_run();
 }
 
@@ -261,11 +271,14 @@ bool DeviceSide::wait_for(Stream stream, const WorkView& work, double& start, co
 }
 
 template <class F>
-std::optional<Point> DeviceSide::put(Stream stream, const WorkView& work, const Origin& here, F&& enqueue) {
+std::optional<Point> DeviceSide::put(Stream stream, const WorkView& work, const MeasuredTrack::Note& note, const Origin& here,
+                                     F&& enqueue) {
   double& clock = clock_[static_cast<std::size_t>(stream)];
   double start = std::max(clock, driver_);
   if (!wait_for(stream, work, start, here)) return std::nullopt;
-  if (Status status = enqueue(); !status) {
+  Status status = measured_.expect(stream, note);
+  if (status) status = enqueue();
+  if (!status) {
     fail(here, status.error());
     return std::nullopt;
   }
@@ -278,11 +291,12 @@ std::optional<Point> DeviceSide::put(Stream stream, const WorkView& work, const 
 }
 
 template <class F>
-std::optional<Point> DeviceSide::issue(Stream stream, const WorkView& work, const Origin& here, TimelineEvent::What what,
-                                       std::int64_t bytes, F&& enqueue) {
-  const std::optional<Point> point = put(stream, work, here, enqueue);
-  if (point && work.seconds > 0) track_.add(what, id_, here.node, begun_, point->time, bytes);
-  return point;
+bool DeviceSide::issue(const WorkView& work, const Origin& here, F&& enqueue, const MeasuredTrack::Nodes& together) {
+  constexpr auto kWhat = TimelineEvent::What::compute;
+  const std::optional<Point> point =
+      put(Stream::compute, work, {kWhat, together ? together->back() : here.node, {}, together}, here, enqueue);
+  if (point && work.seconds > 0 && device_.simulated()) track_.add(kWhat, id_, here.node, begun_, point->time);
+  return point.has_value();
 }
 
 bool DeviceSide::compute(const Step& step, const Origin& here, std::int64_t trip) {
@@ -291,25 +305,23 @@ bool DeviceSide::compute(const Step& step, const Origin& here, std::int64_t trip
   if (node.kind != NodeKind::counter) return true;  // constants and leaves are there
   StorageIndex to = storage(node.results[0]);
   const WorkView work{{}, {&to, 1}, prepared_.costs.accelerator_seconds[step.node]};
-  return issue(Stream::compute, work, here, TimelineEvent::What::compute, 0,
-               [&] { return device_.fill(range(to), static_cast<std::int32_t>(trip), here); })
-      .has_value();
+  return issue(work, here, [&] { return device_.fill(range(to), static_cast<std::int32_t>(trip), here); });
 }
 
 bool DeviceSide::launch(const Node& node, const Origin& here) {
   if (const PreparedSegment* segment = segment_of(here.node)) {
-    return !members_[here.node].first || issue(Stream::compute, segment->work, here, TimelineEvent::What::compute, 0, [&] {
-                                           return device_.launch_segment(segment->id, here);
-                                         }).has_value();
+    return !members_[here.node].first ||
+           issue(
+               segment->work, here, [&] { return device_.launch_segment(segment->id, here); }, segment->nodes);
   }
   if (!kernels_[here.node].valid()) return true;  // it runs with a later one
   auto enqueue = [&] { return device_.launch(kernels_[here.node], here); };
   if (!verify_ || graph_.purity(here.node) != Purity::pure) {
-    return issue(Stream::compute, work_[here.node], here, TimelineEvent::What::compute, 0, enqueue).has_value();
+    return issue(work_[here.node], here, enqueue);
   }
   const FusionGroup* group = fusion_.group(here.node);
   std::optional<std::vector<Array>> inputs = fetch(group ? group->inputs : node.inputs, here);
-  if (!inputs || !issue(Stream::compute, work_[here.node], here, TimelineEvent::What::compute, 0, enqueue)) return false;
+  if (!inputs || !issue(work_[here.node], here, enqueue)) return false;
   std::optional<std::vector<Array>> results = fetch(group ? group->results : node.results, here);
   if (!results) return false;
   RunState::Executing executing(*run_);
@@ -328,8 +340,8 @@ std::optional<std::vector<Array>> DeviceSide::fetch(const std::vector<ValueId>& 
     Array array(graph_.values[value].type);
     if (status) {
       const StorageIndex from = storage(value);
-      std::optional<Point> point = issue(Stream::to_host, {{&from, 1}, {}, 0}, here, TimelineEvent::What::transfer, 0,
-                                         [&] { return device_.copy_to_host(fetched_, range(storage(value)), here); });
+      std::optional<Point> point =
+          put(Stream::to_host, {{&from, 1}, {}, 0}, {}, here, [&] { return device_.copy_to_host(fetched_, range(storage(value)), here); });
       if (!point) return std::nullopt;
       status = device_.synchronize(point->event);
     }
@@ -342,13 +354,14 @@ std::optional<std::vector<Array>> DeviceSide::fetch(const std::vector<ValueId>& 
 }
 
 /// Each value of a packet has its part of the time.
-void DeviceSide::note_copies(const Step& step, TransferCount& count) {
+void DeviceSide::note_copies(const Step& step, TransferCount& count, Stream stream) {
   double begin = begun_;
   for (const ChannelId each : travelling_with(*prepared_.program, step.channel)) {
     const ValueId value = prepared_.channel(each).value;
     const std::int64_t bytes = range(storage(value)).bytes;
     const double end = begin + prepared_.costs.channel_seconds[each];
-    if (end > begin) track_.add(TimelineEvent::What::transfer, id_, graph_.values[value].producer, begin, end, bytes);
+    if (end > begin && device_.simulated())
+      track_.add({TimelineEvent::What::transfer, id_, graph_.values[value].producer, begin, end, bytes, lane_of(stream), {}});
     begin = end;
     ++count.count;
     count.bytes += bytes;
@@ -383,21 +396,23 @@ bool DeviceSide::receive(const Step& step, const Origin& here) {
   if (follows(*prepared_.program, step.channel)) return true;
   if (std::optional<Exchange>& exchange = prepared_.exchanges[step.channel]) return take(*exchange, step, here);
   Ring& ring = prepared_.ring(step.channel);
+  const RunState::Clock::time_point asked = measured_.now();
   Ring::Slot* slot = ring.front(*run_, id_, here);
   if (!slot) return false;
+  measured_.waited(here.node, asked);
   double before = std::max(driver_, clock_[0]);
   driver_ = std::max(driver_, slot->ready.time);
-  if (driver_ > before) track_.add(TimelineEvent::What::wait, id_, here.node, before, driver_);
+  if (driver_ > before && device_.simulated()) track_.add(TimelineEvent::What::wait, id_, here.node, before, driver_);
   const Travelling& all = travelling_[step.channel];
   bool stopped = false;
-  std::optional<Point> point = put(Stream::to_device, {{}, all.storages, all.seconds}, here, [&]() -> Status {
+  std::optional<Point> point = put(Stream::to_device, {{}, all.storages, all.seconds}, crossed(step), here, [&]() -> Status {
     if (all.pieces) return device_.copy_to_device(all.pieces, slot->at, here);
     return copy_in_parts(range(all.storages[0]), *slot, here, stopped);
   });
   if (!point || stopped) return false;
   slot->free = *point;
   ring.release(*run_);
-  note_copies(step, received_);
+  note_copies(step, received_, Stream::to_device);
   return true;
 }
 
@@ -408,9 +423,9 @@ bool DeviceSide::take(Exchange& exchange, const Step& step, const Origin& here) 
     const Delivery delivery{exchange.slot(number), exchange.mailbox(), number, number};
     return all.pieces ? device_.take(all.pieces, delivery, here) : device_.take(crossing(step), delivery, here);
   };
-  if (!put(Stream::compute, {{}, all.storages, 0}, here, enqueue)) return false;
+  if (!put(Stream::compute, {{}, all.storages, 0}, crossed(step), here, enqueue)) return false;
   host_reached_ = exchange.of_host(here.position);
-  note_copies(step, received_);
+  note_copies(step, received_, Stream::compute);
   return true;
 }
 
@@ -424,9 +439,14 @@ bool DeviceSide::give(Exchange& exchange, const Step& step, const Origin& here) 
     const Delivery delivery{exchange.slot(number), exchange.mailbox(), number, free ? 0 : exchange.before(number)};
     return all.pieces ? device_.give(all.pieces, delivery, here) : device_.give(crossing(step), delivery, here);
   };
-  if (!put(Stream::compute, {all.storages, {}, 0}, here, enqueue)) return false;
-  note_copies(step, sent_);
+  if (!put(Stream::compute, {all.storages, {}, 0}, crossed(step), here, enqueue)) return false;
+  note_copies(step, sent_, Stream::compute);
   return true;
+}
+
+/// What a send or receive is on a timeline.
+MeasuredTrack::Note DeviceSide::crossed(const Step& step) {
+  return {TimelineEvent::What::transfer, step.node, step.channel, {}};
 }
 
 /// Where the value of a send or receive lies.
@@ -446,7 +466,7 @@ bool DeviceSide::send(const Step& step, const Origin& here) {
   const Array* given = at_root && !all.pieces ? prepared_.caller_memory.target(step.value) : nullptr;
   std::byte* to = given ? writable(*given) : slot->data;
   slot->arrived.clear();
-  std::optional<Point> point = put(Stream::to_host, {all.storages, {}, all.seconds}, here, [&]() -> Status {
+  std::optional<Point> point = put(Stream::to_host, {all.storages, {}, all.seconds}, crossed(step), here, [&]() -> Status {
     if (all.pieces) return device_.copy_to_host(to, all.pieces, here);
     if (given) return device_.copy_to_host(to, range(all.storages[0]), here);
     return copy_in_parts(*slot, range(all.storages[0]), here);
@@ -455,17 +475,16 @@ bool DeviceSide::send(const Step& step, const Origin& here) {
   slot->ready = *point;
   slot->at = to;
   ring.publish(*run_);
-  note_copies(step, sent_);
+  note_copies(step, sent_, Stream::to_host);
   return true;
 }
 
 bool DeviceSide::move(const std::vector<Move>& moves, const Origin& here) {
   if (!verify_ && prepared_moves_.contains(&moves)) return true;
   for (const Move& m : moves) {
-    if (!issue(Stream::compute, {{&m.from, 1}, {&m.to, 1}, 0}, here, TimelineEvent::What::compute, 0,
-               [&] { return device_.copy_inside(range(m.to), range(m.from), here); })) {
+    if (!put(Stream::compute, {{&m.from, 1}, {&m.to, 1}, 0}, {}, here,
+             [&] { return device_.copy_inside(range(m.to), range(m.from), here); }))
       return false;
-    }
   }
   return true;
 }

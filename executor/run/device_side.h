@@ -7,6 +7,7 @@
 #include <span>
 
 #include "executor/run/hazards.h"
+#include "executor/run/measured_track.h"
 #include "executor/run/prepared.h"
 #include "executor/run/walk.h"
 
@@ -23,7 +24,8 @@ class DeviceSide final : public Worker {
   /// Ends a run that began but will not be driven.
   void end() { device_.end_run(); }
   /// The driver thread: the whole program, then until the device is idle. Where a state lies here, the run goes on until finish().
-  void drive();
+  /// `start`: from where the timeline counts.
+  void drive(RunState::Clock::time_point start);
   [[nodiscard]] bool keeps_states() const { return !states_.empty(); }
   /// The driver thread: the values that the run left become those of the states, unless it failed.
   Status finish(bool went_well);
@@ -83,25 +85,26 @@ class DeviceSide final : public Worker {
   struct PreparedSegment {
     SegmentId id;
     Work work;
+    MeasuredTrack::Nodes nodes;
   };
   [[nodiscard]] const PreparedSegment* segment_of(NodeId node) const;
 
-  /// Puts one command into `stream` behind all that it must wait for. `enqueue` does it; nothing if it failed.
+  /// Puts one command, which is for `note`, into `stream` behind all that it must wait for. `enqueue` does it; nothing if it failed.
   template <class F>
-  std::optional<Point> put(Stream stream, const WorkView& work, const Origin& here, F&& enqueue);
-  /// … and notes it.
+  std::optional<Point> put(Stream stream, const WorkView& work, const MeasuredTrack::Note& note, const Origin& here, F&& enqueue);
+  /// A step of the program, on the compute stream, of several where they are launched `together`.
   template <class F>
-  std::optional<Point> issue(Stream stream, const WorkView& work, const Origin& here, TimelineEvent::What what, std::int64_t bytes,
-                             F&& enqueue);
+  bool issue(const WorkView& work, const Origin& here, F&& enqueue, const MeasuredTrack::Nodes& together = {});
   Status copy_in_parts(const Range& to, const Ring::Slot& slot, const Origin& here, bool& stopped);
   Status copy_in_parts(Ring::Slot& slot, const Range& from, const Origin& here);
   /// Notes what has just been copied through the channels that travel with that of `step`.
-  void note_copies(const Step& step, TransferCount& count);
+  void note_copies(const Step& step, TransferCount& count, Stream stream);
   bool wait_for(Stream stream, const WorkView& work, double& start, const Origin& here);
   bool fail(const Origin& here, Error error);
   bool launch(const Node& node, const Origin& here);
   bool take(Exchange& exchange, const Step& step, const Origin& here);
   bool give(Exchange& exchange, const Step& step, const Origin& here);
+  static MeasuredTrack::Note crossed(const Step& step);
   [[nodiscard]] Range crossing(const Step& step) const;
   /// The contents of `values`, brought to the host for verification.
   std::optional<std::vector<Array>> fetch(const std::vector<ValueId>& values, const Origin& here);
@@ -138,6 +141,7 @@ class DeviceSide final : public Worker {
   Position host_reached_;  ///< what the host has done by the time that the compute stream gets here
   TransferCount received_, sent_;
   Track track_;
+  MeasuredTrack measured_;  ///< of a device with a clock of its own
 };
 
 }  // namespace cleave::runtime

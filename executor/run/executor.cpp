@@ -197,7 +197,8 @@ class AsynchronousExecutor final : public Executor {
   void work(RunState& run, RunProgress* progress) {
     const bool carries = outputs_.listening() && early_outputs_.needed();
     if (watchdog_) watchdog_->begin(run, [this, &run] { give_up(run); });
-    for (std::size_t i = 0; i < drivers_.size(); ++i) driver_threads_[i]->start([driver = drivers_[i].get()] { driver->drive(); });
+    for (std::size_t i = 0; i < drivers_.size(); ++i)
+      driver_threads_[i]->start([driver = drivers_[i].get(), from = host_->start()] { driver->drive(from); });
     if (carries) early_thread_->start([this, &run] { early_outputs_.work(run); });
     walk(*prepared_->program, kHost, prepared_->plans[kHost], run, *host_, progress);
     if (run.failed()) release();

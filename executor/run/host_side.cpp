@@ -97,7 +97,7 @@ Status HostSide::begin(RunState& run, const RunOptions& options, std::map<NodeId
   now_ = prepared_.costs.run_seconds;
   start_ = RunState::Clock::now();
   observation_ = {};
-  track_.begin(options, true);
+  track_.begin(options);
   // The caller's arrays and the program's constants are read in place. No kernel writes its inputs: casting `const` away is safe.
   auto use_in_place = [&](NodeId node, const Array& array) {
     StorageIndex storage = plan_.storage_of[graph_.nodes[node].results[0]];

@@ -29,6 +29,8 @@ class HostSide final : public Worker {
   }
   [[nodiscard]] Array output(ValueId value) const;
   [[nodiscard]] double now() const { return now_; }
+  /// From where the timeline counts.
+  [[nodiscard]] RunState::Clock::time_point start() const { return start_; }
   [[nodiscard]] const Observation& observation() const { return observation_; }
   [[nodiscard]] Track& track() { return track_; }
 

@@ -58,21 +58,30 @@ struct Prepared {
 /// Plans memory, opens devices and channels, loads host functions. An Error says what is missing or does not fit.
 Result<std::unique_ptr<Prepared>> prepare(std::shared_ptr<const Program> program, const StepCosts& costs, const ExecutorSetup& setup);
 
+/// Where a device's copies stand on a timeline.
+inline TimelineEvent::Lane lane_of(Stream stream) {
+  if (stream == Stream::compute) return TimelineEvent::Lane::steps;
+  return stream == Stream::to_device ? TimelineEvent::Lane::to_accelerator : TimelineEvent::Lane::to_host;
+}
+
 /// What one thread notes of a run, for the timeline. Times are seconds from the start, virtual or of the wall clock.
 class Track {
  public:
-  /// Before each run. `measures`: whether there are times to note.
-  void begin(const RunOptions& options, bool measures) {
-    keeps_ = measures && options.timeline;
-    tell_ = measures ? options.on_timeline : nullptr;
+  /// Before each run.
+  void begin(const RunOptions& options) {
+    keeps_ = options.timeline;
+    tell_ = options.on_timeline;
     told_ = {};
     events_.clear();
     batch_.clear();
   }
   [[nodiscard]] bool on() const { return keeps_ || tell_; }
-  void add(TimelineEvent::What what, DeviceId device, NodeId node, double start, double end, std::int64_t bytes = 0) {
-    if (!on() || (what != TimelineEvent::What::compute && end <= start)) return;
-    const TimelineEvent event{what, device, node, start, end, bytes};
+  void add(TimelineEvent::What what, DeviceId device, NodeId node, double start, double end) {
+    const bool waits = what == TimelineEvent::What::wait;
+    add({what, device, node, start, end, 0, waits ? TimelineEvent::Lane::waits : TimelineEvent::Lane::steps, {}});
+  }
+  void add(const TimelineEvent& event) {
+    if (!on() || (event.what == TimelineEvent::What::wait && event.end_seconds <= event.start_seconds)) return;
     if (keeps_) events_.push_back(event);
     if (!tell_) return;
     batch_.push_back(event);

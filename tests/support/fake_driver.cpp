@@ -688,10 +688,11 @@ void FakeCalls::fill_streams(cuda::DriverApi& t) {
       return CUDA_SUCCESS;
     });
   };
-  t.cuEventCreate = [](CUevent* event, unsigned) {
+  t.cuEventCreate = [](CUevent* event, unsigned flags) {
     return call("cuEventCreate", [&](D& d) {
       *event = static_cast<CUevent>(d.new_handle());
       d.events_[*event] = std::make_unique<D::FakeEvent>();
+      d.events_[*event]->takes_time = (flags & CU_EVENT_DISABLE_TIMING) == 0;
       return CUDA_SUCCESS;
     });
   };
@@ -709,6 +710,7 @@ void FakeCalls::fill_streams(cuda::DriverApi& t) {
       D::FakeEvent* e = found->get();
       if (e->done < e->recorded) d.misuse("an event recorded anew while somebody may wait for it");
       e->stream = stream;
+      if (e->takes_time) ++d.times_taken_;
       return d.enqueue(stream, {nullptr, e, ++e->recorded, false});
     });
   };
@@ -780,6 +782,9 @@ void FakeCalls::fill_clock(cuda::DriverApi& t) {
     return call("cuEventElapsedTime", [&](D& d) {
       auto *first = d.find(d.events_, begin, "event"), *last = d.find(d.events_, end, "event");
       if (!first || !last) return CUDA_ERROR_INVALID_HANDLE;
+      const bool timed = (*first)->takes_time && (*last)->takes_time && (*first)->recorded > 0 && (*last)->recorded > 0;
+      if (!timed) d.misuse("a time asked of an event that has none");
+      if (!timed) return CUDA_ERROR_INVALID_HANDLE;
       if ((*first)->done < (*first)->recorded || (*last)->done < (*last)->recorded) return CUDA_ERROR_NOT_READY;
       *milliseconds = static_cast<float>(1000 * ((*last)->time - (*first)->time));
       return CUDA_SUCCESS;

@@ -101,6 +101,9 @@ class FakeDriver {
   /// … never ends.
   void stall_command(std::int64_t command) { stall_command_ = executed_ + command; }
 
+  /// So much goes by on the device's clock.
+  void pass(double seconds) { clock_ += seconds; }
+
   /// Blocks of a kernel that run on a multiprocessor at once.
   void hold_blocks(int blocks) { blocks_held_ = blocks; }
 
@@ -120,6 +123,8 @@ class FakeDriver {
   [[nodiscard]] const std::map<std::uint64_t, std::int64_t>& algorithms() const { return algorithms_; }
   /// Operations that ran as kernels, by name; of several in one, the last.
   [[nodiscard]] const std::map<std::string, std::int64_t>& launches() const { return launches_; }
+  /// Records of events that take the time.
+  [[nodiscard]] std::int64_t times_taken() const { return times_taken_; }
   /// Launches that handed a small value over through page-locked memory, or said that it is there.
   [[nodiscard]] std::int64_t handed_over() const { return handed_over_; }
   /// Operands of products that began with a NaN, as memory does that nobody wrote.
@@ -148,6 +153,7 @@ class FakeDriver {
     std::uint64_t recorded = 0, done = 0;  ///< versions
     void* stream = nullptr;                ///< where it was recorded last
     double time = 0;                       ///< when it was done
+    bool takes_time = false;               ///< whether anybody may ask for that
   };
   struct Item {
     std::function<void()> action;  ///< null: a wait or a record
@@ -285,7 +291,7 @@ class FakeDriver {
   std::atomic<int> sleepers_ = 0;  ///< threads in cuEventSynchronize
   std::string failed_;
   std::map<std::string, std::int64_t> counts_;
-  std::int64_t handed_over_ = 0;
+  std::int64_t handed_over_ = 0, times_taken_ = 0;
   std::vector<std::string> misuses_;
 };
 
