@@ -1,0 +1,139 @@
+// What a device has measured, on a track: each time goes to what its label was for, and a wait is what the compute stream had nothing for.
+#include "executor/run/measured_track.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/namespaces.h"
+
+namespace cleave::testing {
+namespace {
+
+using namespace runtime;
+using std::chrono::seconds;
+using What = TimelineEvent::What;
+
+/// Does nothing, and knows what it is told to know.
+class Stub final : public Device {
+ public:
+  std::array<std::vector<Measured>, kStreamCount> known;
+  std::array<std::uint64_t, kStreamCount> labels{};
+  int asked = 0;
+
+  Result<bool> measure() override { return true; }
+  void label(Stream stream, std::uint64_t label) override { labels[static_cast<std::size_t>(stream)] = label; }
+  Status measured(Stream stream, bool, std::vector<Measured>& to) override {
+    to = std::exchange(known[static_cast<std::size_t>(stream)], {});
+    ++asked;
+    return {};
+  }
+
+  Status allocate(std::int64_t) override { return {}; }
+  Result<std::byte*> allocate_staging(std::int64_t) override { return nullptr; }
+  Result<KernelId> prepare(KernelRequest) override { return KernelId(0); }
+  Result<PiecesId> prepare_pieces(std::vector<Piece>, Stream) override { return PiecesId(0); }
+  Status upload(Range, const std::byte*, bool) override { return {}; }
+  Status begin_run(RunState&) override { return {}; }
+  void end_run() override {}
+  Status launch(KernelId, const Origin&) override { return {}; }
+  Status copy_to_device(Range, const std::byte*, const Origin&) override { return {}; }
+  Status copy_to_host(std::byte*, Range, const Origin&) override { return {}; }
+  Status copy_to_device(PiecesId, const std::byte*, const Origin&) override { return {}; }
+  Status copy_to_host(std::byte*, PiecesId, const Origin&) override { return {}; }
+  Status copy_inside(Range, Range, const Origin&) override { return {}; }
+  Status fill(Range, std::int32_t, const Origin&) override { return {}; }
+  Status discard(Range, const Origin&) override { return {}; }
+  Event record(Stream stream) override { return {stream, 0}; }
+  Status wait(Stream, Event) override { return {}; }
+  Status synchronize(Event) override { return {}; }
+  void abort() override {}
+  [[nodiscard]] bool lost() const override { return false; }
+  [[nodiscard]] bool simulated() const override { return false; }
+  [[nodiscard]] const std::byte* address(std::int64_t) const override { return nullptr; }
+  [[nodiscard]] std::int64_t measured_peak() const override { return 0; }
+};
+
+struct MeasuredTrackTest : ::testing::Test {
+  Prepared prepared;
+  Stub* device = nullptr;
+  Track track;
+  /// A while ago, so that a wait that ends now has a length that hangs on nothing.
+  const RunState::Clock::time_point start = RunState::Clock::now() - seconds(100);
+
+  void SetUp() override {
+    auto stub = std::make_unique<Stub>();
+    device = stub.get();
+    prepared.devices.push_back(nullptr);
+    prepared.devices.push_back(std::move(stub));
+    RunOptions options;
+    options.timeline = true;
+    track.begin(options);
+  }
+  [[nodiscard]] Measured at(std::uint64_t label, int begin, int work, int end) const {
+    return {label, start + seconds(begin), start + seconds(work), start + seconds(end)};
+  }
+  static MeasuredTrack::Note computing(std::size_t node) { return {What::compute, NodeId(node), {}, {}}; }
+};
+
+TEST_F(MeasuredTrackTest, GivesTimesToWhatTheirLabelsWereFor) {
+  MeasuredTrack measured(prepared, kAccelerator, track);
+  measured.reset();
+  ASSERT_TRUE(measured.begin(start).ok());
+  for (std::size_t node = 0; node < 4; ++node) ASSERT_TRUE(measured.expect(Stream::compute, computing(node)).ok());
+  ASSERT_TRUE(measured.expect(Stream::compute, {}).ok());
+  EXPECT_EQ(device->labels[0], 0U) << "what is no step has no label";
+  device->known[0] = {at(1, 1, 1, 2), at(3, 4, 6, 7)};  // nothing was to be done for the second
+  ASSERT_TRUE(measured.take(false).ok());
+  device->known[0] = {at(4, 8, 8, 9)};
+  ASSERT_TRUE(measured.take(true).ok());
+  ASSERT_EQ(track.events().size(), 4U);
+  const auto is = [&](std::size_t i, What what, std::size_t node, double from, double to) {
+    const TimelineEvent& event = track.events()[i];
+    EXPECT_EQ(event.what, what) << i;
+    EXPECT_EQ(event.node, NodeId(node)) << i;
+    EXPECT_DOUBLE_EQ(event.start_seconds, from) << i;
+    EXPECT_DOUBLE_EQ(event.end_seconds, to) << i;
+  };
+  is(0, What::compute, 0, 1, 2);
+  is(1, What::wait, 2, 4, 6);
+  is(2, What::compute, 2, 6, 7);
+  is(3, What::compute, 3, 8, 9);
+}
+
+TEST_F(MeasuredTrackTest, WaitsWhereTheComputeStreamHasNothingLeft) {
+  for (const bool busy : {false, true}) {
+    track.events().clear();
+    MeasuredTrack measured(prepared, kAccelerator, track);
+    measured.reset();
+    ASSERT_TRUE(measured.begin(start).ok());
+    ASSERT_TRUE(measured.expect(Stream::compute, computing(0)).ok());
+    measured.waited(NodeId(7), start + seconds(10));
+    ASSERT_TRUE(measured.expect(Stream::compute, computing(1)).ok());
+    device->known[0] = {at(1, 1, 1, busy ? 5000 : 20), at(2, 6000, 6000, 6001)};
+    ASSERT_TRUE(measured.take(true).ok());
+    ASSERT_EQ(track.events().size(), busy ? 2U : 3U);
+    if (busy) continue;
+    const TimelineEvent& wait = track.events()[1];
+    EXPECT_EQ(wait.what, What::wait);
+    EXPECT_EQ(wait.lane, TimelineEvent::Lane::waits);
+    EXPECT_EQ(wait.node, NodeId(7));
+    EXPECT_DOUBLE_EQ(wait.start_seconds, 20);
+    EXPECT_GE(wait.end_seconds, 100);
+    EXPECT_LT(wait.end_seconds, 6000);
+  }
+}
+
+TEST_F(MeasuredTrackTest, AsksNowAndThenAndNothingBeforeItBegins) {
+  MeasuredTrack measured(prepared, kAccelerator, track);
+  measured.reset();
+  ASSERT_TRUE(measured.expect(Stream::compute, computing(0)).ok());
+  measured.waited(NodeId(0), start);
+  ASSERT_TRUE(measured.take(true).ok());
+  EXPECT_EQ(device->asked, 0);
+  EXPECT_TRUE(track.events().empty());
+  ASSERT_TRUE(measured.begin(start).ok());
+  for (std::size_t node = 0; node < 200; ++node) ASSERT_TRUE(measured.expect(Stream::to_host, computing(node)).ok());
+  EXPECT_EQ(device->asked, 3 * kStreamCount);
+}
+
+}  // namespace
+}  // namespace cleave::testing
