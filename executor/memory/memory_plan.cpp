@@ -7,6 +7,7 @@
 
 #include "executor/memory/arena.h"
 #include "executor/memory/liveness.h"
+#include "executor/memory/rotation.h"
 #include "graph/base/units.h"
 
 namespace cleave::runtime {
@@ -68,15 +69,18 @@ class Classes {
 
 class Planner {
  public:
-  Planner(const Program& program, DeviceId device, bool arrays_external, const Fusion& fusion, std::int64_t slack)
+  Planner(const Program& program, DeviceId device, bool arrays_external, const Fusion& fusion, std::int64_t slack, bool rotate)
       : graph_(*program.graph),
         program_(program.devices[device]),
         arrays_external_(arrays_external),
+        rotate_(rotate),
         liveness_(find_liveness(program, device, fusion, slack)) {}
 
   MemoryPlan run() {
     plan_.storage_of.resize(graph_.values.size(), kNoStorage);
     make_storages();
+    make_steps();
+    if (rotate_) rotate();
     make_moves();
     place();
     for (std::size_t s = 0; s < held_.size(); ++s) find_death(static_cast<StorageIndex>(s));
@@ -121,29 +125,66 @@ class Planner {
     return static_cast<StorageIndex>(plan_.storages.size() - 1);
   }
 
+  void make_steps() {
+    for (const Block& block : program_.blocks) plan_.blocks.emplace_back(block.steps.size());
+  }
+
+  /// What takes turns is nobody else's while the loop runs.
+  void rotate() {
+    std::vector<FoundRotation> found = find_rotations(graph_, program_, liveness_, plan_);
+    plan_.rotation_of = rotation_of_blocks(program_, found);
+    for (FoundRotation& loop : found) {
+      const Liveness::Times& times = liveness_.times[loop.block][loop.step];
+      for (const std::vector<StorageIndex>& cycle : loop.rotation.cycles)
+        for (const StorageIndex each : cycle) held_[static_cast<std::size_t>(each)].include(times.begin, times.end);
+      plan_.blocks[loop.block][loop.step].rotation = static_cast<std::int32_t>(plan_.rotations.size());
+      plan_.rotations.push_back(std::move(loop.rotation));
+    }
+  }
+
   void make_moves() {
-    plan_.blocks.resize(program_.blocks.size());
     for (std::size_t b = 0; b < program_.blocks.size(); ++b) {
       const std::vector<Step>& steps = program_.blocks[b].steps;
-      plan_.blocks[b].resize(steps.size());
       for (std::size_t s = 0; s < steps.size(); ++s) {
         StepPlan& step = plan_.blocks[b][s];
         const Liveness::Times& times = liveness_.times[b][s];
-        step.entry = sequence(steps[s].carried, 0, 0, times.begin);
-        step.trip = sequence(steps[s].carried, 0, 1, times.end);
-        for (std::size_t arm = 0; arm < 2; ++arm) step.merge[arm] = sequence(steps[s].merges, 0, arm, times.arm_end[arm]);
+        step.entry = sequence(moves(steps[s].carried, 0, 0), times.begin);
+        std::vector<Move> trip = moves(steps[s].carried, 0, 1);
+        if (step.rotation >= 0) take_turns(trip, plan_.rotations[static_cast<std::size_t>(step.rotation)], times.end);
+        step.trip = sequence(std::move(trip), times.end);
+        for (std::size_t arm = 0; arm < 2; ++arm) step.merge[arm] = sequence(moves(steps[s].merges, 0, arm), times.arm_end[arm]);
       }
     }
   }
 
-  /// results[result] takes inputs[input] for all `nodes` at once, as copies one after the other: a storage is written only when all copies
-  /// from it are made; what is left then are cycles, each opened by a copy to a storage of its own.
-  std::vector<Move> sequence(const std::vector<NodeId>& nodes, std::size_t result, std::size_t input, Time time) {
-    std::vector<Move> pending, ordered;
-    for (NodeId id : nodes) {
-      Move move{plan_.storage_of[graph_.nodes[id].results[result]], plan_.storage_of[graph_.nodes[id].inputs[input]]};
-      if (move.to != move.from) pending.push_back(move);
+  /// results[result] takes inputs[input] for all `nodes` at once.
+  std::vector<Move> moves(const std::vector<NodeId>& nodes, std::size_t result, std::size_t input) const {
+    std::vector<Move> all;
+    for (const NodeId id : nodes) {
+      const Move move{plan_.storage_of[graph_.nodes[id].results[result]], plan_.storage_of[graph_.nodes[id].inputs[input]]};
+      if (move.to != move.from) all.push_back(move);
     }
+    return all;
+  }
+
+  /// Of the copies after each trip of a loop, those that `rotation` saves become what is left to do at its end.
+  void take_turns(std::vector<Move>& trip, Rotation& rotation, Time end) {
+    const auto saved =
+        std::stable_partition(trip.begin(), trip.end(), [&](const Move& move) { return rotation.at(move.to, 1) == move.to; });
+    rotation.home.emplace_back();
+    for (std::int32_t turn = 1; turn < rotation.turns; ++turn) {
+      std::vector<Move> home;
+      for (auto move = saved; move != trip.end(); ++move)
+        if (const StorageIndex from = rotation.at(move->to, turn); from != move->to) home.push_back({move->to, from});
+      rotation.home.push_back(sequence(std::move(home), end));
+    }
+    trip.erase(saved, trip.end());
+  }
+
+  /// Copies that are meant at once, as copies one after the other: a storage is written only when all copies from it are made; what is left
+  /// then are cycles, each opened by a copy to a storage of its own.
+  std::vector<Move> sequence(std::vector<Move> pending, Time time) {
+    std::vector<Move> ordered;
     std::unordered_map<StorageIndex, std::size_t> reads;   // copies still to be made from a storage
     std::unordered_map<StorageIndex, std::size_t> writer;  // the pending move that writes a storage
     for (std::size_t i = 0; i < pending.size(); ++i) {
@@ -230,7 +271,7 @@ class Planner {
 
   const Graph& graph_;
   const DeviceProgram& program_;
-  bool arrays_external_;
+  bool arrays_external_, rotate_;
   Liveness liveness_;
   MemoryPlan plan_;
   std::vector<Interval> held_;  ///< by storage
@@ -239,8 +280,9 @@ class Planner {
 
 }  // namespace
 
-MemoryPlan plan_memory(const Program& program, DeviceId device, bool arrays_external, const Fusion& fusion, std::int64_t slack) {
-  return Planner(program, device, arrays_external, fusion, slack).run();
+MemoryPlan plan_memory(const Program& program, DeviceId device, bool arrays_external, const Fusion& fusion, std::int64_t slack,
+                       bool rotate) {
+  return Planner(program, device, arrays_external, fusion, slack, rotate).run();
 }
 
 MemoryPeak memory_peak(const Program& program, DeviceId device) {

@@ -24,10 +24,21 @@ struct Move {
   StorageIndex from = kNoStorage;
 };
 
+/// Storages that change places after each trip of a loop, where copies would move what lies there: what the loop's steps know as
+/// `cycle[i]` lies in turn t at `cycle[i + t]`, around.
+struct Rotation {
+  std::int32_t turns = 1;  ///< after so many trips all lies as at first
+  std::vector<std::vector<StorageIndex>> cycles;
+  std::vector<std::vector<Move>> home;  ///< by turn: brings what the loop leaves where the plan has it
+
+  [[nodiscard]] StorageIndex at(StorageIndex s, std::int32_t turn) const;
+};
+
 /// What the plan adds to one step.
 struct StepPlan {
   std::vector<Move> entry;         ///< loops: initial values, before the first trip
   std::vector<Move> trip;          ///< loops: yielded values, after each trip; in an order that keeps their parallel meaning
+  std::int32_t rotation = -1;      ///< loops: an index into the plan's rotations; what these move is not in `trip`
   std::vector<Move> merge[2];      ///< branches: at the end of that arm
   std::vector<StorageIndex> dies;  ///< contents that nobody reads after this step
 };
@@ -42,15 +53,22 @@ struct MemoryPlan {
   std::vector<Storage> storages;
   IdVector<ValueId, StorageIndex> storage_of;  ///< kNoStorage: no copy on this device
   std::vector<std::vector<StepPlan>> blocks;   ///< as the blocks and steps of the device's program
-  std::int64_t arena_bytes = 0;                ///< the peak
-  std::vector<StorageIndex> at_peak;           ///< what lies there when the arena is fullest, greatest first
+  std::vector<Rotation> rotations;
+  std::vector<std::int32_t> rotation_of;  ///< by block: in whose turns it is walked; -1: none
+  std::int64_t arena_bytes = 0;           ///< the peak
+  std::vector<StorageIndex> at_peak;      ///< what lies there when the arena is fullest, greatest first
 
+  /// In whose turns `block` is walked; null: none.
+  [[nodiscard]] const Rotation* rotation(std::size_t block) const {
+    return rotation_of.empty() || rotation_of[block] < 0 ? nullptr : &rotations[static_cast<std::size_t>(rotation_of[block])];
+  }
   [[nodiscard]] const Range& range(ValueId value) const { return storages[static_cast<std::size_t>(storage_of[value])].range; }
 };
 
 /// `arrays_external`: inputs, parameters, constants and outputs lie outside the arena, in arrays (the host), else in it for the whole run.
-/// `slack`: as for find_liveness().
-MemoryPlan plan_memory(const Program& program, DeviceId device, bool arrays_external, const Fusion& fusion = {}, std::int64_t slack = 0);
+/// `slack`: as for find_liveness(). `rotate`: values that a loop would copy in each trip have two places or more that take turns.
+MemoryPlan plan_memory(const Program& program, DeviceId device, bool arrays_external, const Fusion& fusion = {}, std::int64_t slack = 0,
+                       bool rotate = false);
 
 /// What plan_memory() takes of a device, all arrays counted; for the planner.
 MemoryPeak memory_peak(const Program& program, DeviceId device);

@@ -15,6 +15,7 @@ class Finder {
   std::vector<Segment> run() {
     find_tails();
     for (std::size_t b = 0; b < program_.blocks.size(); ++b) {
+      open_.block = b;
       for (const Step& step : program_.blocks[b].steps) visit(step);
       if (tails_[b] && !tails_[b]->empty()) open_.moves = tails_[b];
       close();
@@ -48,7 +49,7 @@ class Finder {
   }
 
   void close() {
-    Segment segment = std::exchange(open_, {});
+    Segment segment = std::exchange(open_, {{}, open_.block, nullptr});
     const std::size_t length = segment.nodes.size() + (segment.moves ? segment.moves->size() : 0);
     if (!segment.nodes.empty() && length >= shortest_) found_.push_back(std::move(segment));
   }

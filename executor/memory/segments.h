@@ -13,6 +13,7 @@ namespace cleave::runtime {
 
 struct Segment {
   std::vector<NodeId> nodes;  ///< operations, in order
+  std::size_t block = 0;      ///< of all of them
   /// Copies at the end of a loop's trip that follow at once; null: none.
   const std::vector<Move>* moves = nullptr;
 };

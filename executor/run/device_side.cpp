@@ -2,162 +2,16 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "executor/check/verify_node.h"
-#include "executor/memory/segments.h"
 #include "graph/base/exceptions.h"
-#include "graph/states.h"
 
 namespace cleave::runtime {
-namespace {
-
-constexpr std::size_t kShortestSegment = 3;  ///< operations and copies; fewer gain nothing from being launched as one
-
-}  // namespace
-
-DeviceSide::DeviceSide(Prepared& prepared, DeviceId id)
-    : prepared_(prepared),
-      graph_(prepared.graph()),
-      id_(id),
-      device_(*prepared.devices[id]),
-      fusion_(prepared.fusions[id]),
-      plan_(prepared.plans[id]),
-      kernels_(graph_.nodes.size()),
-      work_(graph_.nodes.size()),
-      members_(graph_.nodes.size()),
-      orders_(graph_.nodes.size()),
-      hazards_(watch_transfers(prepared, id)),
-      measured_(prepared, id, track_) {}
-
-Hazards DeviceSide::watch_transfers(const Prepared& prepared, DeviceId id) {
-  std::vector<StorageIndex> transferred;
-  for (const Channel& channel : prepared.program->channels) {
-    StorageIndex storage = prepared.plans[id].storage_of[channel.value];
-    if ((channel.from == id || channel.to == id) && storage != kNoStorage) transferred.push_back(storage);
-  }
-  return {prepared.plans[id], transferred};
-}
-
-Result<std::unique_ptr<DeviceSide>> DeviceSide::create(Prepared& prepared, DeviceId id) {
-  std::unique_ptr<DeviceSide> side(new DeviceSide(prepared, id));
-  if (Status status = side->device_.allocate(side->plan_.arena_bytes); !status) return status.error();
-  if (Status status = side->prepare_steps(); !status) return status.error();
-  if (Status status = side->prepare_travelling(); !status) return status.error();
-  side->prepare_segments();
-  return side;
-}
-
-/// Kernels, and the constants that lie here for good.
-Status DeviceSide::prepare_steps() {
-  std::set<NodeId> changing;
-  for (const GraphState& state : states_of(graph_))
-    if (!state.fixed()) changing.insert(state.leaf);
-  for (const Block& block : prepared_.program->devices[id_].blocks) {
-    for (const Step& step : block.steps) {
-      const Node& node = graph_.nodes[step.node];
-      if (step.kind != StepKind::compute) continue;
-      orders_[step.node] = step.order;
-      const bool leaf = node.kind == NodeKind::input || node.kind == NodeKind::parameter;
-      if (node.kind == NodeKind::constant || (leaf && !changing.contains(step.node))) device_.keep(plan_.range(node.results[0]));
-      if (node.kind == NodeKind::constant) {
-        if (Status status = upload(step.node, node.attributes.get<Array>("value")); !status) return status;
-      }
-      if (leaf) leaves_.push_back(step.node);
-      if (node.kind != NodeKind::operation) continue;
-      if (Status status = prepare_kernel(step.node); !status) return status;
-    }
-  }
-  for (const GraphState& state : states_of(graph_))
-    if (std::find(leaves_.begin(), leaves_.end(), state.leaf) != leaves_.end())
-      states_.push_back({storage(state.value), storage(state.next)});
-  return {};
-}
-
-Status DeviceSide::prepare_travelling() {
-  const Program& program = *prepared_.program;
-  travelling_.resize(program.channels.size());
-  for (std::size_t c = 0; c < program.channels.size(); ++c) {
-    const ChannelId id(c);
-    const Channel& channel = program.channels[id];
-    if ((channel.from != id_ && channel.to != id_) || follows(program, id)) continue;
-    Travelling& travelling = travelling_[id];
-    std::vector<Piece> pieces;
-    for (const ChannelId each : travelling_with(program, id)) {
-      const StorageIndex at = storage(program.channels[each].value);
-      travelling.storages.push_back(at);
-      travelling.seconds += prepared_.costs.channel_seconds[each];
-      pieces.push_back({range(at), program.channels[each].offset});
-    }
-    if (!channel.packet) continue;
-    Result<PiecesId> prepared = device_.prepare_pieces(std::move(pieces), channel.to == id_ ? Stream::to_device : Stream::to_host);
-    if (!prepared) return at_node(graph_, graph_.values[channel.value].producer, prepared.error());
-    travelling.pieces = *prepared;
-  }
-  return {};
-}
-
-/// The kernel of one operation, or of the whole group of which it is the last; none of what runs with a later operation.
-Status DeviceSide::prepare_kernel(NodeId id) {
-  const Node& node = graph_.nodes[id];
-  const FusionGroup* group = fusion_.group(id);
-  if (group && id != group->nodes.back()) return {};
-  KernelRequest request{id, node.op, &prepared_.attributes(id), {}, {}, {}, {}, {}, {}};
-  if (group) {
-    request = request_for(graph_, *group);
-  } else {
-    for (ValueId input : node.inputs) request.input_types.push_back(graph_.values[input].type);
-    for (ValueId result : node.results) request.result_types.push_back(graph_.values[result].type);
-  }
-  Work& work = work_[id];
-  for (ValueId input : group ? group->inputs : node.inputs) {
-    request.inputs.push_back(plan_.range(input));
-    work.reads.push_back(storage(input));
-  }
-  for (ValueId result : group ? group->results : node.results) {
-    request.results.push_back(plan_.range(result));
-    work.writes.push_back(storage(result));
-  }
-  work.seconds = prepared_.costs.accelerator_seconds[id];
-  Result<KernelId> kernel = device_.prepare(std::move(request));
-  if (!kernel) return at_node(graph_, id, kernel.error());
-  kernels_[id] = *kernel;
-  return {};
-}
-
-/// Pieces of the step lists that the device takes as one. Each waits for all that any of its steps must wait for: since pieces end at
-/// transfers, that is what its first steps wait for anyway.
-void DeviceSide::prepare_segments() {
-  const auto joins = [this](NodeId node) { return !kernels_[node].valid() || device_.joins(kernels_[node]); };
-  const std::vector<Segment> found = find_segments(*prepared_.program, id_, plan_, kShortestSegment, joins);
-  for (const Segment& segment : found) {
-    PreparedSegment prepared;
-    std::vector<DeviceStep> steps;
-    std::vector<NodeId> nodes = segment.nodes;
-    std::erase_if(nodes, [this](NodeId node) { return !kernels_[node].valid(); });  // they run with a later one
-    if (nodes.empty() || nodes.size() + (segment.moves ? segment.moves->size() : 0) < kShortestSegment) continue;
-    for (NodeId node : nodes) {
-      members_[node] = {static_cast<std::int32_t>(segments_.size()), steps.empty()};
-      steps.push_back({kernels_[node], {}, {}, node, orders_[node]});
-      const Work& work = work_[node];
-      prepared.work.reads.insert(prepared.work.reads.end(), work.reads.begin(), work.reads.end());
-      prepared.work.writes.insert(prepared.work.writes.end(), work.writes.begin(), work.writes.end());
-      prepared.work.seconds += work.seconds;
-    }
-    prepared.nodes = std::make_shared<const std::vector<NodeId>>(std::move(nodes));
-    if (segment.moves) prepared_moves_.insert(segment.moves);
-    for (const Move& move : segment.moves ? *segment.moves : std::vector<Move>()) {
-      steps.push_back({{}, range(move.to), range(move.from), {}, 0});
-      prepared.work.reads.push_back(move.from);
-      prepared.work.writes.push_back(move.to);
-    }
-    prepared.id = device_.prepare_segment(std::move(steps));
-    segments_.push_back(std::move(prepared));
-  }
-}
 
 /// The segment that a node is launched with; null: it is launched by itself.
 const DeviceSide::PreparedSegment* DeviceSide::segment_of(NodeId node) const {
-  const std::int32_t segment = members_[node].segment;
+  const std::int32_t segment = turn().members[node].segment;
   return verify_ || segment < 0 ? nullptr : &segments_[static_cast<std::size_t>(segment)];
 }
 
@@ -186,6 +40,8 @@ Status DeviceSide::begin(RunState& run, const RunOptions& options, const std::ma
   clock_ = {};
   waited_ = {};
   hazards_.reset();
+  rotation_ = nullptr;
+  turn_ = 0;
   received_ = sent_ = {};
   host_reached_ = {};
   track_.begin(options);
@@ -303,25 +159,25 @@ bool DeviceSide::compute(const Step& step, const Origin& here, std::int64_t trip
   const Node& node = graph_.nodes[step.node];
   if (node.kind == NodeKind::operation) return launch(node, here);
   if (node.kind != NodeKind::counter) return true;  // constants and leaves are there
-  StorageIndex to = storage(node.results[0]);
+  StorageIndex to = now_at(storage(node.results[0]));
   const WorkView work{{}, {&to, 1}, prepared_.costs.accelerator_seconds[step.node]};
   return issue(work, here, [&] { return device_.fill(range(to), static_cast<std::int32_t>(trip), here); });
 }
 
 bool DeviceSide::launch(const Node& node, const Origin& here) {
   if (const PreparedSegment* segment = segment_of(here.node)) {
-    return !members_[here.node].first ||
+    return !turn().members[here.node].first ||
            issue(
                segment->work, here, [&] { return device_.launch_segment(segment->id, here); }, segment->nodes);
   }
-  if (!kernels_[here.node].valid()) return true;  // it runs with a later one
-  auto enqueue = [&] { return device_.launch(kernels_[here.node], here); };
+  if (!turn().kernels[here.node].valid()) return true;  // it runs with a later one
+  auto enqueue = [&] { return device_.launch(turn().kernels[here.node], here); };
   if (!verify_ || graph_.purity(here.node) != Purity::pure) {
-    return issue(work_[here.node], here, enqueue);
+    return issue(turn().work[here.node], here, enqueue);
   }
   const FusionGroup* group = fusion_.group(here.node);
   std::optional<std::vector<Array>> inputs = fetch(group ? group->inputs : node.inputs, here);
-  if (!inputs || !issue(work_[here.node], here, enqueue)) return false;
+  if (!inputs || !issue(turn().work[here.node], here, enqueue)) return false;
   std::optional<std::vector<Array>> results = fetch(group ? group->results : node.results, here);
   if (!results) return false;
   RunState::Executing executing(*run_);
@@ -339,9 +195,9 @@ std::optional<std::vector<Array>> DeviceSide::fetch(const std::vector<ValueId>& 
   for (ValueId value : values) {
     Array array(graph_.values[value].type);
     if (status) {
-      const StorageIndex from = storage(value);
+      const StorageIndex from = now_at(storage(value));
       std::optional<Point> point =
-          put(Stream::to_host, {{&from, 1}, {}, 0}, {}, here, [&] { return device_.copy_to_host(fetched_, range(storage(value)), here); });
+          put(Stream::to_host, {{&from, 1}, {}, 0}, {}, here, [&] { return device_.copy_to_host(fetched_, range(from), here); });
       if (!point) return std::nullopt;
       status = device_.synchronize(point->event);
     }
@@ -403,7 +259,7 @@ bool DeviceSide::receive(const Step& step, const Origin& here) {
   double before = std::max(driver_, clock_[0]);
   driver_ = std::max(driver_, slot->ready.time);
   if (driver_ > before && device_.simulated()) track_.add(TimelineEvent::What::wait, id_, here.node, before, driver_);
-  const Travelling& all = travelling_[step.channel];
+  const Travelling& all = turn().travelling[step.channel];
   bool stopped = false;
   std::optional<Point> point = put(Stream::to_device, {{}, all.storages, all.seconds}, crossed(step), here, [&]() -> Status {
     if (all.pieces) return device_.copy_to_device(all.pieces, slot->at, here);
@@ -418,7 +274,7 @@ bool DeviceSide::receive(const Step& step, const Origin& here) {
 
 bool DeviceSide::take(Exchange& exchange, const Step& step, const Origin& here) {
   const std::uint64_t number = exchange.next_of_device();
-  const Travelling& all = travelling_[step.channel];
+  const Travelling& all = turn().travelling[step.channel];
   const auto enqueue = [&] {
     const Delivery delivery{exchange.slot(number), exchange.mailbox(), number, number};
     return all.pieces ? device_.take(all.pieces, delivery, here) : device_.take(crossing(step), delivery, here);
@@ -431,7 +287,7 @@ bool DeviceSide::take(Exchange& exchange, const Step& step, const Origin& here) 
 
 bool DeviceSide::give(Exchange& exchange, const Step& step, const Origin& here) {
   const std::uint64_t number = exchange.next_of_device();
-  const Travelling& all = travelling_[step.channel];
+  const Travelling& all = turn().travelling[step.channel];
   // What the compute stream has taken since was sent behind the place where the host took the slot's last value: it is free by then.
   const bool free = exchange.place(number) < host_reached_;
   exchange.place(number) = exchange.of_host(here.position);
@@ -451,7 +307,7 @@ MeasuredTrack::Note DeviceSide::crossed(const Step& step) {
 
 /// Where the value of a send or receive lies.
 Range DeviceSide::crossing(const Step& step) const {
-  return {range(storage(step.value)).offset, graph_.values[step.value].type.bytes()};
+  return {range(now_at(storage(step.value))).offset, graph_.values[step.value].type.bytes()};
 }
 
 bool DeviceSide::send(const Step& step, const Origin& here) {
@@ -461,7 +317,7 @@ bool DeviceSide::send(const Step& step, const Origin& here) {
   Ring::Slot* slot = ring.next(*run_, id_, here);
   if (!slot) return false;
   driver_ = std::max(driver_, slot->free.time);
-  const Travelling& all = travelling_[step.channel];
+  const Travelling& all = turn().travelling[step.channel];
   const bool at_root = prepared_.channel(step.channel).region == Graph::kRoot;  // elsewhere it may be overtaken by a later trip
   const Array* given = at_root && !all.pieces ? prepared_.caller_memory.target(step.value) : nullptr;
   std::byte* to = given ? writable(*given) : slot->data;
@@ -482,15 +338,26 @@ bool DeviceSide::send(const Step& step, const Origin& here) {
 bool DeviceSide::move(const std::vector<Move>& moves, const Origin& here) {
   if (!verify_ && prepared_moves_.contains(&moves)) return true;
   for (const Move& m : moves) {
-    if (!put(Stream::compute, {{&m.from, 1}, {&m.to, 1}, 0}, {}, here,
-             [&] { return device_.copy_inside(range(m.to), range(m.from), here); }))
+    const StorageIndex to = now_at(m.to), from = now_at(m.from);
+    if (!put(Stream::compute, {{&from, 1}, {&to, 1}, 0}, {}, here, [&] { return device_.copy_inside(range(to), range(from), here); }))
       return false;
   }
   return true;
 }
 
+void DeviceSide::rotate(const Rotation& rotation, std::int64_t trips) {
+  rotation_ = &rotation;
+  turn_ = static_cast<std::int32_t>(trips % rotation.turns);
+}
+
+bool DeviceSide::settle(const Rotation& rotation, const Origin& here) {
+  rotation_ = nullptr;
+  return move(rotation.home[static_cast<std::size_t>(std::exchange(turn_, 0))], here);
+}
+
 bool DeviceSide::discard(const std::vector<StorageIndex>& dead, const Origin& here) {
-  for (StorageIndex s : dead) {
+  for (const StorageIndex each : dead) {
+    const StorageIndex s = now_at(each);
     if (hazards_.watched(s)) continue;  // a copy may still be reading it, and a hint is not worth a wait
     if (Status status = device_.discard(range(s), here); !status) return fail(here, status.error());
   }

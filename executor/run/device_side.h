@@ -6,6 +6,7 @@
 #include <set>
 #include <span>
 
+#include "executor/memory/segments.h"
 #include "executor/run/hazards.h"
 #include "executor/run/measured_track.h"
 #include "executor/run/prepared.h"
@@ -42,6 +43,8 @@ class DeviceSide final : public Worker {
   bool send(const Step& step, const Origin& here) override;
   bool receive(const Step& step, const Origin& here) override;
   bool move(const std::vector<Move>& moves, const Origin& here) override;
+  void rotate(const Rotation& rotation, std::int64_t trips) override;
+  bool settle(const Rotation& rotation, const Origin& here) override;
   bool discard(const std::vector<StorageIndex>& dead, const Origin& here) override;
   std::optional<std::int64_t> decide(const Step& step, ValueId value, const Origin& here) override;
   void enter(NodeId) override {}
@@ -72,8 +75,11 @@ class DeviceSide final : public Worker {
   static Hazards watch_transfers(const Prepared& prepared, DeviceId id);
   Status prepare_steps();
   Status prepare_travelling();
-  Status prepare_kernel(NodeId id);
+  Status prepare_kernel(NodeId id, const Rotation* rotation);
+  Status prepare_kernel(NodeId id, const Rotation* rotation, std::int32_t turn);
+  Status prepare_travelling(ChannelId id, const Rotation* rotation, std::int32_t turn);
   void prepare_segments();
+  void prepare_segment(const Segment& segment, std::vector<NodeId> nodes);
   Status upload(NodeId leaf, const Array& array);
   Status make_room_to_fetch();
 
@@ -87,6 +93,16 @@ class DeviceSide final : public Worker {
     Work work;
     MeasuredTrack::Nodes nodes;
   };
+  /// What is prepared for one turn of the loops whose storages take turns: by node and channel, all in the first, in the others what is in
+  /// such a loop.
+  struct Turn {
+    IdVector<NodeId, KernelId> kernels;
+    IdVector<NodeId, Work> work;
+    IdVector<NodeId, Member> members;
+    IdVector<ChannelId, Travelling> travelling;  ///< by the first of what travels as one
+  };
+  [[nodiscard]] Turn& turn(std::int32_t number) { return turns_[static_cast<std::size_t>(number)]; }
+  [[nodiscard]] const Turn& turn() const { return turns_[static_cast<std::size_t>(turn_)]; }
   [[nodiscard]] const PreparedSegment* segment_of(NodeId node) const;
 
   /// Puts one command, which is for `note`, into `stream` behind all that it must wait for. `enqueue` does it; nothing if it failed.
@@ -109,6 +125,8 @@ class DeviceSide final : public Worker {
   /// The contents of `values`, brought to the host for verification.
   std::optional<std::vector<Array>> fetch(const std::vector<ValueId>& values, const Origin& here);
   [[nodiscard]] StorageIndex storage(ValueId value) const { return plan_.storage_of[value]; }
+  /// Where it is in the turn that the run is in.
+  [[nodiscard]] StorageIndex now_at(StorageIndex s) const { return rotation_ ? rotation_->at(s, turn_) : s; }
   [[nodiscard]] const Range& range(StorageIndex s) const { return plan_.storages[static_cast<std::size_t>(s)].range; }
 
   Prepared& prepared_;
@@ -117,11 +135,8 @@ class DeviceSide final : public Worker {
   Device& device_;
   const Fusion& fusion_;
   const MemoryPlan& plan_;
-  IdVector<NodeId, KernelId> kernels_;
-  IdVector<NodeId, Work> work_;
-  IdVector<ChannelId, Travelling> travelling_;  ///< by the first of what travels as one
+  std::vector<Turn> turns_;
   std::vector<PreparedSegment> segments_;
-  IdVector<NodeId, Member> members_;
   IdVector<NodeId, std::int64_t> orders_;              ///< of compute steps
   std::set<const std::vector<Move>*> prepared_moves_;  ///< that are part of a segment
   std::vector<NodeId> leaves_;                         ///< inputs and parameters with a copy here
@@ -130,6 +145,8 @@ class DeviceSide final : public Worker {
   std::byte* fetched_ = nullptr;  ///< staging for one value at a time, in verify mode and of states
 
   RunState* run_ = nullptr;
+  const Rotation* rotation_ = nullptr;  ///< of the loop that the run is in; null: nothing is elsewhere than the plan has it
+  std::int32_t turn_ = 0;
   bool verify_ = false;
   std::function<void(std::string_view, double)> on_verify_;
   RunProgress* progress_ = nullptr;

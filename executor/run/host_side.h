@@ -38,6 +38,8 @@ class HostSide final : public Worker {
   bool send(const Step& step, const Origin& here) override;
   bool receive(const Step& step, const Origin& here) override;
   bool move(const std::vector<Move>& moves, const Origin& here) override;
+  void rotate(const Rotation&, std::int64_t) override {}  // the host's plan has none
+  bool settle(const Rotation&, const Origin&) override { return true; }
   bool discard(const std::vector<StorageIndex>&, const Origin&) override { return true; }
   std::optional<std::int64_t> decide(const Step& step, ValueId value, const Origin& here) override;
   void enter(NodeId control) override;

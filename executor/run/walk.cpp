@@ -124,9 +124,19 @@ class Walker {
     return true;
   }
 
+  [[nodiscard]] const Rotation& rotation(const StepPlan& plan) const { return plan_.rotations[static_cast<std::size_t>(plan.rotation)]; }
+
+  /// What is yielded becomes what is carried.
+  bool end_trip(const Frame& frame) {
+    if (!side_.move(frame.plan->trip, here_)) return false;
+    if (frame.plan->rotation >= 0) side_.rotate(rotation(*frame.plan), frame.trip + 1);
+    return true;
+  }
+
   /// The control step is behind us.
   bool finish(const Step& step, const StepPlan& plan, std::int64_t trips) {
     if (step.kind != StepKind::branch) side_.outcome(step.node, trips);
+    if (plan.rotation >= 0 && trips > 0 && !side_.settle(rotation(plan), here_)) return false;
     return side_.leave(step, here_) && side_.discard(plan.dies, here_);
   }
 
@@ -158,7 +168,7 @@ class Walker {
       if (!decided) return false;
       stop = *decided;
     }
-    if (!side_.move(frame.plan->trip, here_)) return false;
+    if (!end_trip(frame)) return false;
     if (stop == 0 && frame.trip + 1 < frame.count) {
       again(frames_.back());
       side_.enter(step.node);
@@ -183,7 +193,7 @@ class Walker {
   }
 
   bool leave_while_body(const Frame& frame) {
-    if (!side_.move(frame.plan->trip, here_)) return false;
+    if (!end_trip(frame)) return false;
     pop();
     again(frames_.back());
     return true;

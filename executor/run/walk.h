@@ -23,6 +23,10 @@ class Worker {
   virtual bool send(const Step& step, const Origin& here) = 0;
   virtual bool receive(const Step& step, const Origin& here) = 0;
   virtual bool move(const std::vector<Move>& moves, const Origin& here) = 0;
+  /// `trips` trips of a loop are done, and its storages have taken turns.
+  virtual void rotate(const Rotation& rotation, std::int64_t trips) = 0;
+  /// The loop ends: what it leaves is brought where the plan has it.
+  virtual bool settle(const Rotation& rotation, const Origin& here) = 0;
   virtual bool discard(const std::vector<StorageIndex>& dead, const Origin& here) = 0;
   /// The predicate or the runtime count of the control node `here`.
   virtual std::optional<std::int64_t> decide(const Step& step, ValueId value, const Origin& here) = 0;

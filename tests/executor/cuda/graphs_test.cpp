@@ -148,7 +148,7 @@ TEST(CudaGraphs, HaveEnoughEdgesAndNoneToSpare) {
 
 // --- what becomes a graph ----------------------------------------------------------------------------------------------------------------
 
-TEST(CudaGraphs, TakeAWholeTripOfALoopWithItsCopies) {
+TEST(CudaGraphs, TakeAWholeTripOfALoopOnceForEachTurn) {
   const Planned planned = plan_for(program(5), Where::accelerator);
   FakeDriver driver;
   {
@@ -164,6 +164,33 @@ TEST(CudaGraphs, TakeAWholeTripOfALoopWithItsCopies) {
   }
   EXPECT_EQ(driver.leaks(), "");
   EXPECT_THAT(driver.misuses(), ::testing::IsEmpty());
+}
+
+/// The trips of a loop, one of whose values comes from outside, and that of which two are one: these are copied.
+TEST(CudaGraphs, HoldTheCopiesOfATripThatAreLeft) {
+  Tracer tracer("program");
+  const Operand x = tracer.input("x", {DType::f32, {3, 3}}, {}, line(1));
+  const Operand kept = call(tracer, "negative", {x}, 2);
+  const Tracer::State states[] = {{"p", x, line(2)}, {"q", x, line(2)}, {"r", x, line(2)}};
+  Tracer::Loop loop = tracer.begin_for(Literal{Literal::Type::integer, 4, 0}, states, line(3));
+  const Operand next = call(tracer, "sin", {call(tracer, "matmul", {loop.inside[0], loop.inside[1]}, 4)}, 4);
+  const Tracer::State yielded[] = {
+      {"p", call(tracer, "matmul", {next, loop.inside[0]}, 5), line(8)}, {"q", kept, line(8)}, {"r", loop.inside[0], line(8)}};
+  const std::vector<Operand> results = tracer.end_for(yielded);
+  for (std::size_t i = 0; i < results.size(); ++i) tracer.output(std::to_string(i), results[i], line(9));
+  tracer.output("kept", kept, line(9));
+  const auto graph = std::make_shared<const Graph>(tracer.finish());
+  RunOptions options;
+  options.inputs = random_inputs(*graph, 1);
+  const Outcome expected = run_with(options, [&](const RunOptions& o) { return run_reference(*graph, o); });
+  const Planned planned = plan_for(graph, Where::accelerator);
+  FakeDriver driver;
+  const std::unique_ptr<Executor> executor = executor_for(planned, executor_options(driver, false));
+  ASSERT_TRUE(executor);
+  expect_equal(run_with(options, [&](const RunOptions& o) { return executor->run(o); }), expected, false);
+  std::string all;
+  for (const std::string& each : driver.graphs()) all += "graph\n" + each;
+  expect_golden("cuda_graphs/copies.txt", all);
 }
 
 /// for i in 6: v = take(sin(cumulative_sum(v)), index + i); print(v). From some trip on, an index is out of range.
@@ -285,7 +312,7 @@ TEST(CudaGraphs, AreMadeOnceAndNothingIsMadeInARun) {
     EXPECT_TRUE(works || (old != before.end() && old->second == count)) << name << " in a run";
   }
   EXPECT_EQ(driver.count("cuGraphLaunch"), 4 * 5);
-  EXPECT_EQ(driver.count("cublasLtMatmul"), 2 + 2);  // each called once beforehand, and captured once
+  EXPECT_EQ(driver.count("cublasLtMatmul"), 4 + 4);  // for each of two turns, called once beforehand, and captured once
 }
 
 TEST(CudaGraphs, TryAlgorithmsOnRealNumbers) {

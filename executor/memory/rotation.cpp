@@ -1,0 +1,158 @@
+#include "executor/memory/rotation.h"
+
+#include <algorithm>
+#include <numeric>
+#include <unordered_map>
+
+namespace cleave::runtime {
+namespace {
+
+constexpr std::size_t kMostTurns = 4;  ///< for so many the steps of one loop are prepared
+constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+/// Of one loop.
+class Finder {
+ public:
+  Finder(const Graph& graph, const Step& step, const Liveness::Times& times, const Liveness& liveness, const MemoryPlan& plan)
+      : times_(times), liveness_(liveness), plan_(plan) {
+    for (const NodeId carried : step.carried) {
+      const Node& node = graph.nodes[carried];
+      const StorageIndex to = plan.storage_of[node.results[0]], from = plan.storage_of[node.inputs[1]];
+      order_.push_back(to);
+      source_[to] = from;
+      ++readers_[from];  // also what stays where it is has a reader: itself
+    }
+  }
+
+  Rotation run() {
+    std::vector<std::vector<StorageIndex>> cycles;
+    for (const bool heads : {true, false}) {
+      for (const StorageIndex start : order_) {
+        if ((readers(start) == 0) != heads || seen_.contains(start)) continue;
+        std::vector<StorageIndex> cycle = follow(start);
+        for (const StorageIndex each : cycle) seen_[each] = true;
+        if (rotates(cycle)) cycles.push_back(std::move(cycle));
+      }
+    }
+    std::stable_sort(cycles.begin(), cycles.end(), [this](const auto& a, const auto& b) { return bytes(a[0]) > bytes(b[0]); });
+    Rotation rotation;
+    for (std::vector<StorageIndex>& cycle : cycles) {
+      const std::size_t turns = std::lcm(static_cast<std::size_t>(rotation.turns), cycle.size());
+      if (turns > kMostTurns) continue;
+      rotation.turns = static_cast<std::int32_t>(turns);
+      rotation.cycles.push_back(std::move(cycle));
+    }
+    return rotation;
+  }
+
+ private:
+  [[nodiscard]] std::size_t readers(StorageIndex s) const {
+    const auto found = readers_.find(s);
+    return found == readers_.end() ? 0 : found->second;
+  }
+  [[nodiscard]] std::int64_t bytes(StorageIndex s) const { return storage(s).range.bytes; }
+  [[nodiscard]] const MemoryPlan::Storage& storage(StorageIndex s) const { return plan_.storages[static_cast<std::size_t>(s)]; }
+
+  /// From `start` to where its contents come from, and on: until all is known, or too much.
+  [[nodiscard]] std::vector<StorageIndex> follow(StorageIndex start) const {
+    std::vector<StorageIndex> cycle = {start};
+    while (cycle.size() <= kMostTurns) {
+      const auto next = source_.find(cycle.back());
+      if (next == source_.end() || next->second == start) break;
+      cycle.push_back(next->second);
+    }
+    return cycle;
+  }
+
+  [[nodiscard]] bool rotates(const std::vector<StorageIndex>& cycle) const {
+    if (cycle.size() < 2 || cycle.size() > kMostTurns || bytes(cycle[0]) == 0) return false;
+    if (std::any_of(cycle.begin() + 1, cycle.end(), [this](StorageIndex s) { return readers(s) != 1; })) return false;
+    return std::all_of(cycle.begin(), cycle.end(), [this](StorageIndex s) { return belongs_to_loop(s); });
+  }
+
+  /// Nothing that lies there is made before the loop and needed in it, or made in it and needed behind it.
+  [[nodiscard]] bool belongs_to_loop(StorageIndex s) const {
+    const auto apart_or_inside = [this](const Interval& life) {
+      return life.end <= times_.begin || life.start >= times_.end || (life.start >= times_.begin && life.end <= times_.end);
+    };
+    return !storage(s).external && std::all_of(storage(s).values.begin(), storage(s).values.end(), [&](ValueId value) {
+      const Liveness::Life& life = liveness_.lives[value];
+      return !life.whole_run && std::all_of(life.live.begin(), life.live.end(), apart_or_inside);
+    });
+  }
+
+  const Liveness::Times& times_;
+  const Liveness& liveness_;
+  const MemoryPlan& plan_;
+  std::vector<StorageIndex> order_;  ///< of what is carried
+  std::unordered_map<StorageIndex, StorageIndex> source_;
+  std::unordered_map<StorageIndex, std::size_t> readers_;
+  std::unordered_map<StorageIndex, bool> seen_;
+};
+
+bool is_loop(const Step& step) {
+  return step.kind == StepKind::for_loop || step.kind == StepKind::while_loop;
+}
+
+/// By block: that of the control step through which it is entered; a while loop's body lies beside its condition.
+std::vector<std::size_t> parents(const DeviceProgram& program) {
+  std::vector<std::size_t> parent(program.blocks.size(), kNone);
+  for (std::size_t b = 0; b < program.blocks.size(); ++b)
+    for (const Step& step : program.blocks[b].steps)
+      for (const BlockIndex inner : step.blocks)
+        if (inner != kNoBlock) parent[static_cast<std::size_t>(inner)] = b;
+  return parent;
+}
+
+}  // namespace
+
+StorageIndex Rotation::at(StorageIndex s, std::int32_t turn) const {
+  if (turn == 0) return s;
+  for (const std::vector<StorageIndex>& cycle : cycles) {
+    const auto found = std::find(cycle.begin(), cycle.end(), s);
+    if (found == cycle.end()) continue;
+    return cycle[(static_cast<std::size_t>(found - cycle.begin()) + static_cast<std::size_t>(turn)) % cycle.size()];
+  }
+  return s;
+}
+
+std::vector<FoundRotation> find_rotations(const Graph& graph, const DeviceProgram& program, const Liveness& liveness,
+                                          const MemoryPlan& plan) {
+  const std::vector<Block>& blocks = program.blocks;
+  std::vector<FoundRotation> loops;
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    for (std::size_t s = 0; s < blocks[b].steps.size(); ++s)
+      if (is_loop(blocks[b].steps[s]) && !blocks[b].steps[s].carried.empty()) loops.push_back({b, s, {}});
+  }
+  // What is inside ends first.
+  const auto end = [&](const FoundRotation& loop) { return liveness.times[loop.block][loop.step].end; };
+  std::stable_sort(loops.begin(), loops.end(), [&](const auto& a, const auto& b) { return end(a) < end(b); });
+  const std::vector<std::size_t> parent = parents(program);
+  std::vector<std::uint8_t> has_one(blocks.size(), 0);  ///< inside
+  std::vector<FoundRotation> found;
+  for (FoundRotation& loop : loops) {
+    const Step& step = blocks[loop.block].steps[loop.step];
+    const auto taken = [&](BlockIndex inner) { return inner != kNoBlock && has_one[static_cast<std::size_t>(inner)]; };
+    if (taken(step.blocks[0]) || taken(step.blocks[1])) continue;
+    loop.rotation = Finder(graph, step, liveness.times[loop.block][loop.step], liveness, plan).run();
+    if (loop.rotation.cycles.empty()) continue;
+    for (std::size_t b = loop.block; b != kNone && !has_one[b]; b = parent[b]) has_one[b] = 1;
+    found.push_back(std::move(loop));
+  }
+  return found;
+}
+
+std::vector<std::int32_t> rotation_of_blocks(const DeviceProgram& program, const std::vector<FoundRotation>& found) {
+  std::vector<std::int32_t> own(program.blocks.size(), -1);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    for (const BlockIndex inner : program.blocks[found[i].block].steps[found[i].step].blocks)
+      if (inner != kNoBlock) own[static_cast<std::size_t>(inner)] = static_cast<std::int32_t>(i);
+  }
+  const std::vector<std::size_t> parent = parents(program);
+  std::vector<std::int32_t> rotation_of(program.blocks.size(), -1);
+  for (std::size_t b = 0; b < rotation_of.size(); ++b)
+    for (std::size_t a = b; a != kNone && rotation_of[b] < 0; a = parent[a]) rotation_of[b] = own[a];
+  return rotation_of;
+}
+
+}  // namespace cleave::runtime

@@ -1,0 +1,210 @@
+// What a DeviceSide makes ready before any run: kernels, packets and segments, once for each turn of the loops whose storages take turns.
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "executor/run/device_side.h"
+#include "graph/states.h"
+
+namespace cleave::runtime {
+namespace {
+
+constexpr std::size_t kShortestSegment = 3;  ///< operations and copies; fewer gain nothing from being launched as one
+
+StorageIndex at(const Rotation* rotation, StorageIndex s, std::int32_t turn) {
+  return rotation ? rotation->at(s, turn) : s;
+}
+std::int32_t turns_of(const Rotation* rotation) {
+  return rotation ? rotation->turns : 1;
+}
+
+}  // namespace
+
+DeviceSide::DeviceSide(Prepared& prepared, DeviceId id)
+    : prepared_(prepared),
+      graph_(prepared.graph()),
+      id_(id),
+      device_(*prepared.devices[id]),
+      fusion_(prepared.fusions[id]),
+      plan_(prepared.plans[id]),
+      orders_(graph_.nodes.size()),
+      hazards_(watch_transfers(prepared, id)),
+      measured_(prepared, id, track_) {
+  std::int32_t most = 1;
+  for (const Rotation& rotation : plan_.rotations) most = std::max(most, rotation.turns);
+  turns_.resize(static_cast<std::size_t>(most));
+  for (Turn& turn : turns_) {
+    turn.kernels.resize(graph_.nodes.size());
+    turn.work.resize(graph_.nodes.size());
+    turn.members.resize(graph_.nodes.size());
+    turn.travelling.resize(prepared.program->channels.size());
+  }
+}
+
+Hazards DeviceSide::watch_transfers(const Prepared& prepared, DeviceId id) {
+  std::vector<StorageIndex> transferred;
+  for (const Channel& channel : prepared.program->channels) {
+    StorageIndex storage = prepared.plans[id].storage_of[channel.value];
+    if ((channel.from != id && channel.to != id) || storage == kNoStorage) continue;
+    transferred.push_back(storage);
+    for (const Rotation& rotation : prepared.plans[id].rotations)
+      for (std::int32_t turn = 1; turn < rotation.turns; ++turn)
+        if (const StorageIndex there = rotation.at(storage, turn); there != storage) transferred.push_back(there);
+  }
+  return {prepared.plans[id], transferred};
+}
+
+Result<std::unique_ptr<DeviceSide>> DeviceSide::create(Prepared& prepared, DeviceId id) {
+  std::unique_ptr<DeviceSide> side(new DeviceSide(prepared, id));
+  if (Status status = side->device_.allocate(side->plan_.arena_bytes); !status) return status.error();
+  if (Status status = side->prepare_steps(); !status) return status.error();
+  if (Status status = side->prepare_travelling(); !status) return status.error();
+  side->prepare_segments();
+  return side;
+}
+
+/// Kernels, and the constants that lie here for good.
+Status DeviceSide::prepare_steps() {
+  std::set<NodeId> changing;
+  for (const GraphState& state : states_of(graph_))
+    if (!state.fixed()) changing.insert(state.leaf);
+  const std::vector<Block>& blocks = prepared_.program->devices[id_].blocks;
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    for (const Step& step : blocks[b].steps) {
+      const Node& node = graph_.nodes[step.node];
+      if (step.kind != StepKind::compute) continue;
+      orders_[step.node] = step.order;
+      const bool leaf = node.kind == NodeKind::input || node.kind == NodeKind::parameter;
+      if (node.kind == NodeKind::constant || (leaf && !changing.contains(step.node))) device_.keep(plan_.range(node.results[0]));
+      if (node.kind == NodeKind::constant) {
+        if (Status status = upload(step.node, node.attributes.get<Array>("value")); !status) return status;
+      }
+      if (leaf) leaves_.push_back(step.node);
+      if (node.kind != NodeKind::operation) continue;
+      if (Status status = prepare_kernel(step.node, plan_.rotation(b)); !status) return status;
+    }
+  }
+  for (const GraphState& state : states_of(graph_))
+    if (std::find(leaves_.begin(), leaves_.end(), state.leaf) != leaves_.end())
+      states_.push_back({storage(state.value), storage(state.next)});
+  return {};
+}
+
+Status DeviceSide::prepare_travelling() {
+  const std::vector<Block>& blocks = prepared_.program->devices[id_].blocks;
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    for (const Step& step : blocks[b].steps) {
+      if ((step.kind != StepKind::send && step.kind != StepKind::receive) || follows(*prepared_.program, step.channel)) continue;
+      for (std::int32_t turn = 0; turn < turns_of(plan_.rotation(b)); ++turn)
+        if (Status status = prepare_travelling(step.channel, plan_.rotation(b), turn); !status) return status;
+    }
+  }
+  return {};
+}
+
+Status DeviceSide::prepare_travelling(ChannelId id, const Rotation* rotation, std::int32_t number) {
+  const Program& program = *prepared_.program;
+  const Channel& channel = program.channels[id];
+  Travelling& travelling = turn(number).travelling[id];
+  std::vector<Piece> pieces;
+  for (const ChannelId each : travelling_with(program, id)) {
+    const StorageIndex there = at(rotation, storage(program.channels[each].value), number);
+    travelling.storages.push_back(there);
+    travelling.seconds += prepared_.costs.channel_seconds[each];
+    pieces.push_back({range(there), program.channels[each].offset});
+  }
+  if (!channel.packet) return {};
+  if (number > 0 && travelling.storages == turn(0).travelling[id].storages) {
+    travelling.pieces = turn(0).travelling[id].pieces;
+    return {};
+  }
+  Result<PiecesId> prepared = device_.prepare_pieces(std::move(pieces), channel.to == id_ ? Stream::to_device : Stream::to_host);
+  if (!prepared) return at_node(graph_, graph_.values[channel.value].producer, prepared.error());
+  travelling.pieces = *prepared;
+  return {};
+}
+
+/// The kernel of one operation, or of the whole group of which it is the last; none of what runs with a later operation.
+Status DeviceSide::prepare_kernel(NodeId id, const Rotation* rotation) {
+  const FusionGroup* group = fusion_.group(id);
+  if (group && id != group->nodes.back()) return {};
+  for (std::int32_t turn = 0; turn < turns_of(rotation); ++turn)
+    if (Status status = prepare_kernel(id, rotation, turn); !status) return status;
+  return {};
+}
+
+Status DeviceSide::prepare_kernel(NodeId id, const Rotation* rotation, std::int32_t number) {
+  const Node& node = graph_.nodes[id];
+  const FusionGroup* group = fusion_.group(id);
+  Work& work = turn(number).work[id];
+  for (ValueId input : group ? group->inputs : node.inputs) work.reads.push_back(at(rotation, storage(input), number));
+  for (ValueId result : group ? group->results : node.results) work.writes.push_back(at(rotation, storage(result), number));
+  work.seconds = prepared_.costs.accelerator_seconds[id];
+  const Work& first = turn(0).work[id];
+  if (number > 0 && work.reads == first.reads && work.writes == first.writes) {
+    turn(number).kernels[id] = turn(0).kernels[id];
+    return {};
+  }
+  KernelRequest request{id, node.op, &prepared_.attributes(id), {}, {}, {}, {}, {}, {}};
+  if (group) {
+    request = request_for(graph_, *group);
+  } else {
+    for (ValueId input : node.inputs) request.input_types.push_back(graph_.values[input].type);
+    for (ValueId result : node.results) request.result_types.push_back(graph_.values[result].type);
+  }
+  for (const StorageIndex s : work.reads) request.inputs.push_back(range(s));
+  for (const StorageIndex s : work.writes) request.results.push_back(range(s));
+  Result<KernelId> kernel = device_.prepare(std::move(request));
+  if (!kernel) return at_node(graph_, id, kernel.error());
+  turn(number).kernels[id] = *kernel;
+  return {};
+}
+
+/// Pieces of the step lists that the device takes as one. Each waits for all that any of its steps must wait for: since pieces end at
+/// transfers, that is what its first steps wait for anyway.
+void DeviceSide::prepare_segments() {
+  const IdVector<NodeId, KernelId>& kernels = turn(0).kernels;
+  const auto joins = [&](NodeId node) { return !kernels[node].valid() || device_.joins(kernels[node]); };
+  const std::vector<Segment> found = find_segments(*prepared_.program, id_, plan_, kShortestSegment, joins);
+  for (const Segment& segment : found) {
+    std::vector<NodeId> nodes = segment.nodes;
+    std::erase_if(nodes, [&](NodeId node) { return !kernels[node].valid(); });  // they run with a later one
+    if (nodes.empty() || nodes.size() + (segment.moves ? segment.moves->size() : 0) < kShortestSegment) continue;
+    if (segment.moves) prepared_moves_.insert(segment.moves);
+    prepare_segment(segment, std::move(nodes));
+  }
+}
+
+/// For each turn in which anything of it is elsewhere.
+void DeviceSide::prepare_segment(const Segment& segment, std::vector<NodeId> nodes) {
+  const Rotation* rotation = plan_.rotation(segment.block);
+  const std::size_t first = segments_.size();
+  const auto together = std::make_shared<const std::vector<NodeId>>(std::move(nodes));
+  for (std::int32_t number = 0; number < turns_of(rotation); ++number) {
+    PreparedSegment prepared;
+    std::vector<DeviceStep> steps;
+    prepared.nodes = together;
+    for (const NodeId node : *together) {
+      steps.push_back({turn(number).kernels[node], {}, {}, node, orders_[node]});
+      const Work& work = turn(number).work[node];
+      prepared.work.reads.insert(prepared.work.reads.end(), work.reads.begin(), work.reads.end());
+      prepared.work.writes.insert(prepared.work.writes.end(), work.writes.begin(), work.writes.end());
+      prepared.work.seconds += work.seconds;
+    }
+    for (const Move& move : segment.moves ? *segment.moves : std::vector<Move>()) {
+      const StorageIndex to = at(rotation, move.to, number), from = at(rotation, move.from, number);
+      steps.push_back({{}, range(to), range(from), {}, 0});
+      prepared.work.reads.push_back(from);
+      prepared.work.writes.push_back(to);
+    }
+    std::size_t index = first;
+    if (number == 0 || prepared.work.reads != segments_[first].work.reads || prepared.work.writes != segments_[first].work.writes) {
+      index = segments_.size();
+      prepared.id = device_.prepare_segment(std::move(steps));
+      segments_.push_back(std::move(prepared));
+    }
+    for (const NodeId node : *together) turn(number).members[node] = {static_cast<std::int32_t>(index), node == together->front()};
+  }
+}
+
+}  // namespace cleave::runtime

@@ -1,0 +1,103 @@
+// Loops on the fake driver whose carried values take turns: no copy inside of the device in any trip, by single launches and in graphs.
+#include <gmock/gmock.h>
+
+#include "executor/cuda/back_end.h"
+#include "tests/executor/run_support.h"
+#include "tests/support/fake_driver.h"
+#include "tests/support/namespaces.h"
+#include "tests/support/random_loops.h"
+
+namespace cleave::testing {
+namespace {
+
+using ::testing::IsEmpty;
+
+struct Seen {
+  Outcome outcome;
+  std::int64_t copies = 0, of_graphs = 0;  ///< inside of the device: by themselves; nodes of all graphs
+};
+
+Seen run_on_fake(const Planned& planned, const RunOptions& options, std::uint64_t variant) {
+  Seen seen;
+  FakeDriver driver(static_cast<FakeDriver::Schedule>(variant % 3), variant);
+  {
+    cuda::CudaOptions cuda_options;
+    cuda_options.stream_mode = variant % 2 == 1;
+    ExecutorSetup setup{{}, cuda::back_end(), 0};
+    setup.back_end.open = driver.opener(cuda_options);
+    setup.fuse = variant % 4 < 2;
+    setup.channel_capacity = 1 + static_cast<int>(variant / 2 % 2);
+    setup.watchdog_seconds = 200;
+    const std::unique_ptr<Executor> executor = executor_for(planned, setup);
+    if (!executor) return seen;
+    for (int run = 0; run < 2; ++run) seen.outcome = run_with(options, [&](const RunOptions& o) { return executor->run(o); });
+    seen.copies = driver.count("cuMemcpyDtoDAsync") / 2;
+    for (const std::string& graph : driver.graphs())
+      for (std::size_t at = graph.find("copy"); at != std::string::npos; at = graph.find("copy", at + 1)) ++seen.of_graphs;
+  }
+  EXPECT_EQ(driver.leaks(), "");
+  EXPECT_THAT(driver.misuses(), IsEmpty());
+  return seen;
+}
+
+template <class F>
+void expect_no_copies_in_trips(F&& body, int at_end) {
+  for (int trips = 0; trips < 10; ++trips) {
+    for (std::uint64_t variant = 0; variant < 6; ++variant) {
+      SCOPED_TRACE(std::to_string(trips) + " trips, variant " + std::to_string(variant));
+      const auto graph =
+          std::make_shared<const Graph>(trace("program", {{"a", "f32[4, 4]"}, {"x", "f32[4, 4]"}, {"y", "f32[4, 4]"}, {"z", "f32[4, 4]"}},
+                                              [&](Tensor a, Tensor x, Tensor y, Tensor z) { return body(trips, a, x, y, z); }));
+      ASSERT_TRUE(graph->ok()) << graph->diagnostics.begin()->message;
+      RunOptions options;
+      options.inputs = random_inputs(*graph, variant);
+      const Outcome expected = run_with(options, [&](const RunOptions& o) { return run_reference(*graph, o); });
+      const Seen seen = run_on_fake(plan_for(graph, Where::accelerator), options, variant);
+      expect_equal(seen.outcome, expected, false);
+      EXPECT_LE(seen.copies, at_end);
+      EXPECT_EQ(seen.of_graphs, 0);
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+}
+
+TEST(CudaRotation, APowerIterationCopiesNothingInItsTrips) {
+  const auto powers = [](int trips, Tensor a, Tensor x, Tensor, Tensor) {
+    const Tensor scaled = a / sqrt(sum(a * a));
+    return for_loop(trips, x, [&](Tensor, Tensor v) { return matmul(scaled, v); });
+  };
+  expect_no_copies_in_trips(powers, 2);
+}
+
+TEST(CudaRotation, ASwapCopiesNothingInItsTrips) {
+  expect_no_copies_in_trips(
+      [](int trips, Tensor, Tensor x, Tensor y, Tensor) {
+        return for_loop(trips, std::tuple(x, y), [](Tensor, Tensor p, Tensor q) { return std::tuple(q, p); });
+      },
+      5);
+}
+
+TEST(CudaRotation, ARowOfThreeValuesCopiesNothingInItsTrips) {
+  expect_no_copies_in_trips(
+      [](int trips, Tensor a, Tensor x, Tensor y, Tensor z) {
+        return for_loop(trips, std::tuple(x, y, z),
+                        [&](Tensor, Tensor p, Tensor q, Tensor r) { return std::tuple(q, r, matmul(a, q + r) * 0.1 + p * 0.5); });
+      },
+      7);
+}
+
+TEST(CudaRotation, RandomLoopsEqualTheReference) {
+  for (std::uint64_t seed = 0; seed < 60 && !HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const auto graph = std::make_shared<const Graph>(RandomLoops(seed).make());
+    ASSERT_TRUE(graph->ok()) << graph->diagnostics.begin()->message;
+    RunOptions options;
+    options.inputs = random_inputs(*graph, seed);
+    const Outcome expected = run_with(options, [&](const RunOptions& o) { return run_reference(*graph, o); });
+    for (const Where where : {Where::accelerator, Where::random})
+      expect_equal(run_on_fake(plan_for(graph, where, seed), options, seed).outcome, expected, false);
+  }
+}
+
+}  // namespace
+}  // namespace cleave::testing
