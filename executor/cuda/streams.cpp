@@ -210,11 +210,18 @@ Status CudaStreams::synchronize(Event event) {
 
 Status CudaStreams::await(const std::function<bool()>& there, const std::function<bool()>& stops) {
   const auto over = [&] { return there() || aborted_ || stops(); };
+  const auto seen = [&] {
+    for (int i = 0; i < Patience::kGlances; ++i, Patience::relax())
+      if (over()) return true;
+    return false;
+  };
+  if (seen()) return there() ? Status() : given_up();
   Lock lock(mutex_);
   Lookout lookout = this->lookout();
   ++waiting_;
   lock.unlock();
-  while (!over() && lookout.goes_on()) Patience::relax();
+  while (lookout.goes_on() && !seen()) {
+  }
   lock.lock();
   --waiting_;
   for (Patience patience; !over();) {

@@ -55,6 +55,7 @@ class Patience {
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::microseconds kAwake{100}, kShortest{50}, kLongest{1000};
   static constexpr int kPart = 50;
+  static constexpr int kGlances = 32;  ///< at memory before the clock is asked, which takes longer than all of them
 
   /// How long to sleep after so long a wait; zero: not at all, let others have the core.
   static Clock::duration length(Clock::duration waited) {
