@@ -217,6 +217,11 @@ Status CudaDevice::begin_run(RunState& run) {
   return {};
 }
 
+Status CudaDevice::prepare_to_measure() {
+  const Context::Visit visit(*context_);
+  return visit.status() ? streams_->prepare_to_measure() : visit.status();
+}
+
 Result<bool> CudaDevice::measure() {
   if (Status status = streams_->measure(); !status) return status.error();
   return true;

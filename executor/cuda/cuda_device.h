@@ -87,6 +87,7 @@ class CudaDevice final : public Device {
   Status synchronize(Event event) override { return streams_->synchronize(event); }
   void abort() override;
 
+  Status prepare_to_measure() override;
   Result<bool> measure() override;
   void label(Stream stream, std::uint64_t label) override { streams_->label(stream, label); }
   Status measured(Stream stream, bool last, std::vector<Measured>& to) override { return streams_->measured(stream, last, to); }

@@ -30,8 +30,7 @@ void Spans::reset() {
   }
 }
 
-Status Spans::begin(CUstream stream, int events) {
-  reset();
+Status Spans::make(int events) {
   const auto wanted = static_cast<std::size_t>(std::max(events, kFewest));
   pool_.reserve(wanted);
   while (pool_.size() < wanted) {
@@ -40,6 +39,10 @@ Status Spans::begin(CUstream stream, int events) {
     if (!event) return event.error();
     pool_.push_back(*std::move(event));
   }
+  return {};
+}
+
+Status Spans::begin(CUstream stream) {
   return record(base_, stream);
 }
 

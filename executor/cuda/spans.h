@@ -23,8 +23,10 @@ class Spans {
 
   /// Before a run, of an idle device: nothing is measured.
   void reset();
-  /// Makes what is missing of `events`, and puts the base, from which all times count, into `stream`.
-  Status begin(CUstream stream, int events);
+  /// Makes what is missing of so many events.
+  Status make(int events);
+  /// Puts the base, from which all times count, into `stream`.
+  Status begin(CUstream stream);
   /// Whether the base is done; then it happened now. It was a little before: by as long as it takes to ask again and to be told, some
   /// microseconds, and longer where another thread had the core meanwhile. So all is late by that much against what the host did, and
   /// nothing is early. After that the two clocks drift apart, as far as their crystals differ.

@@ -129,7 +129,7 @@ Status CudaStreams::failed(Status status) {
 
 Status CudaStreams::measure() {
   Status status = enter();
-  if (status) status = spans_.begin(line(Stream::compute).stream.get(), options_.timing_events);
+  if (status) status = spans_.begin(line(Stream::compute).stream.get());
   for (Result<bool> based = false; status && !*based;) {
     if (aborted_) return given_up();
     based = spans_.based();

@@ -71,7 +71,8 @@ class CudaStreams {
   Status sound(std::uint64_t sequence);
   void abort();
 
-  // --- times (spans.h): by the thread that enqueues -----------------------------------------------------------------------------------
+  // --- times (spans.h): by the thread that enqueues; the first before there is one ----------------------------------------------------
+  Status prepare_to_measure() { return spans_.make(options_.timing_events); }
   Status measure();
   void label(Stream stream, std::uint64_t label) { spans_.label(stream, label); }
   /// Behind a command's own wait for the host, which is no part of what it does.

@@ -107,6 +107,8 @@ class Device {
   virtual void abort() = 0;
 
   // --- times of a run, where it is to be measured: by the driver thread ---------------------------------------------------------------
+  /// Right after `begin_run`, from any thread: makes what `measure` needs, so that the run does not wait for that.
+  virtual Status prepare_to_measure() { return {}; }
   /// From now on, until the end of the run, the times of labelled commands are taken. False: the device cannot.
   virtual Result<bool> measure() { return false; }
   /// What is put into `stream` from now on has this label, higher than all before it; zero: none.

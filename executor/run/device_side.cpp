@@ -49,6 +49,10 @@ Status DeviceSide::begin(RunState& run, const RunOptions& options, const std::ma
   if (verify_)
     if (Status room = make_room_to_fetch(); !room) return room;
   if (Status status = device_.begin_run(run); !status) return status;
+  if (Status ready = track_.on() ? device_.prepare_to_measure() : Status(); !ready) {
+    device_.end_run();
+    return ready;
+  }
   for (NodeId leaf : leaves_) {
     if (resident.contains(leaf)) continue;
     if (Status status = detail::guard_memory([&] { return upload(leaf, leaves.at(leaf)); }); !status) {

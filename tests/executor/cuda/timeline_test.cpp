@@ -325,7 +325,7 @@ TEST(CudaSpans, AreAsExactAfterHours) {
     ASSERT_TRUE(stream.ok());
     RunState::Clock::time_point now{};
     cuda::Spans spans(**context, [&] { return now; });
-    ASSERT_TRUE(spans.begin(stream->get(), 16).ok());
+    ASSERT_TRUE(spans.make(16).ok() && spans.begin(stream->get()).ok());
     ASSERT_TRUE(*spans.based());
     now += std::chrono::hours(100);
     std::vector<Measured> measured;
