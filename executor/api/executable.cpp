@@ -191,6 +191,7 @@ Result<Executable> compile(const Graph& graph, const CompileOptions& options, co
     state->setup = std::move(wiring->executor);
     state->setup.kept_leaves = std::make_shared<runtime::KeptLeaves>();
     state->idle_executors = static_cast<std::size_t>(std::max(options.idle_executors, 0));
+    state->idle.reserve(std::clamp<std::size_t>(state->idle_executors, 1, 64));  // so that the first ones are always kept
     state->has_states = !states_of(*state->plan.graph).empty();
     const int at_once = state->has_states ? 1 : std::max(options.runs_at_once, 1);
     state->queue = std::make_shared<runtime::RunQueue>(static_cast<std::size_t>(at_once), state->has_states);

@@ -85,6 +85,7 @@ class CudaDevice final : public Device {
   Event record(Stream stream) override { return streams_->record(stream); }
   Status wait(Stream stream, Event event) override { return streams_->wait(stream, event); }
   Status synchronize(Event event) override { return streams_->synchronize(event); }
+  [[nodiscard]] bool passed(Event event) override { return streams_->passed(event); }
   void abort() override;
 
   Status prepare_to_measure() override;

@@ -208,6 +208,15 @@ Status CudaStreams::synchronize(Event event) {
   return {};
 }
 
+bool CudaStreams::passed(Event event) {
+  if (event.sequence == 0) return true;
+  const Context::Visit visit(context_);
+  const Lock lock(mutex_);
+  Line& awaited = line(event.stream);
+  if (awaited.completed < event.sequence && (!visit.status() || !reap(awaited))) return false;  // whoever waits for it is told
+  return awaited.completed >= event.sequence;
+}
+
 Status CudaStreams::await(const std::function<bool()>& there, const std::function<bool()>& stops) {
   const auto over = [&] { return there() || aborted_ || stops(); };
   const auto seen = [&] {

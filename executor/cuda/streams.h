@@ -65,6 +65,7 @@ class CudaStreams {
   Status wait(Stream stream, Event event);
   /// From any thread.
   Status synchronize(Event event);
+  [[nodiscard]] bool passed(Event event);
   /// Until `there()`, by looking: the driver wakes nobody for a word in memory. Gives up with the run, or once the run `stops`.
   Status await(const std::function<bool()>& there, const std::function<bool()>& stops);
   /// An Error if a command of the compute stream up to `sequence`, which is done, found its data wrong.

@@ -103,6 +103,8 @@ class Device {
   virtual Status wait(Stream stream, Event event) = 0;
   /// Blocks until `event`; an Error if it is poisoned or the run is given up.
   virtual Status synchronize(Event event) = 0;
+  /// Whether `event` is known to be behind by now. Waits for nothing.
+  [[nodiscard]] virtual bool passed(Event event) = 0;
   /// Gives up the run: every wait ends, what has not started never does. From any thread.
   virtual void abort() = 0;
 

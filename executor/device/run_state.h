@@ -33,6 +33,12 @@ class RunState {
   [[nodiscard]] bool stops(const Position& at) const;
   [[nodiscard]] std::optional<Error> error() const;
 
+  /// Reads what others change.
+  template <class F>
+  auto look(F&& read) const {
+    const std::lock_guard lock(mutex_);
+    return read();
+  }
   /// Changes what others wait for.
   template <class F>
   void update(F&& change) {

@@ -4,12 +4,16 @@ namespace cleave::runtime {
 
 Ring::Ring(const std::vector<std::byte*>& slots) {
   CLEAVE_CHECK(!slots.empty(), "a channel needs room for one generation");
-  for (std::byte* data : slots) slots_.push_back({data, nullptr, {}, {}, kAll, {}});
+  for (std::byte* data : slots) slots_.push_back({data, nullptr, {}, {}, false, 0, {}});
 }
 
 Ring::Slot* Ring::next(RunState& run, DeviceId who, const Origin& origin) {
   auto waited = run.wait(who, origin, [&] { return sent_ - taken_ < slots_.size(); });
   return waited == RunState::Waited::ready ? &slots_[sent_ % slots_.size()] : nullptr;
+}
+
+Ring::Slot* Ring::spare(RunState& run) {
+  return run.look([&] { return sent_ - taken_ < slots_.size(); }) ? &slots_[sent_ % slots_.size()] : nullptr;
 }
 
 void Ring::publish(RunState& run) {
@@ -43,7 +47,7 @@ void Ring::reset() {
   for (Slot& slot : slots_) {
     slot.at = nullptr;
     slot.ready = slot.free = {};
-    slot.staged = kAll;
+    slot.in_parts = false;
     slot.arrived.clear();
   }
 }

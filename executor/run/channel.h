@@ -24,10 +24,10 @@ class Ring {
     const std::byte* at = nullptr;  ///< set by the producer: where the data lie, there or in the caller's memory
     Point ready;                    ///< set by the producer: the data are there
     Point free;                     ///< set by the consumer: the data have been read
-    std::size_t staged = kAll;      ///< parts that the host has put there; guarded by the RunState's lock
+    bool in_parts = false;          ///< set by the host: it publishes the slot first, and stages its value then
+    std::size_t staged = 0;         ///< parts that are there by now; guarded by the RunState's lock
     std::vector<Event> arrived;     ///< set by a device: when each part but the last is there; none: it is one
   };
-  static constexpr std::size_t kAll = static_cast<std::size_t>(-1);
 
   Ring() = default;  ///< of a channel whose values go another way
   /// `slots` is the capacity: one buffer a generation in flight.
@@ -35,6 +35,8 @@ class Ring {
 
   /// The slot of the generation to send next, once the consumer has given it back (its `free` event may still be to come); null: stopped.
   Slot* next(RunState& run, DeviceId who, const Origin& origin);
+  /// The same without waiting; null: it is not given back yet.
+  [[nodiscard]] Slot* spare(RunState& run);
   void publish(RunState& run);
   /// The slot of the generation to take next, once it is published (its `ready` event may still be to come); null: stopped.
   Slot* front(RunState& run, DeviceId who, const Origin& origin);

@@ -230,7 +230,7 @@ void DeviceSide::note_copies(const Step& step, TransferCount& count, Stream stre
 
 /// Each part as soon as the host has staged it.
 Status DeviceSide::copy_in_parts(const Range& to, const Ring::Slot& slot, const Origin& here, bool& stopped) {
-  if (slot.at != slot.data) return device_.copy_to_device(to, slot.at, here);
+  if (!slot.in_parts) return device_.copy_to_device(to, slot.at, here);
   for (std::size_t i = 0; i < prepared_.parts(to.bytes); ++i) {
     stopped = !Ring::wait_for_part(*run_, id_, here, slot, i);
     if (stopped) return {};
@@ -329,6 +329,7 @@ bool DeviceSide::send(const Step& step, const Origin& here) {
   std::optional<Point> point = put(Stream::to_host, {all.storages, {}, all.seconds}, crossed(step), here, [&]() -> Status {
     if (all.pieces) return device_.copy_to_host(to, all.pieces, here);
     if (given) return device_.copy_to_host(to, range(all.storages[0]), here);
+    if (prepared_.read_in_slot[step.channel]) return device_.copy_to_host(to, range(all.storages[0]), here);
     return copy_in_parts(*slot, range(all.storages[0]), here);
   });
   if (!point) return false;

@@ -11,14 +11,7 @@ namespace cleave::runtime {
 
 Result<std::unique_ptr<HostSide>> HostSide::create(Prepared& prepared, Outputs& outputs) {
   std::unique_ptr<HostSide> side(new HostSide(prepared, outputs));
-  const MemoryPlan& plan = side->plan_;
-  Result<Array> arena = Array::allocate({DType::u8, {plan.arena_bytes}});
-  if (!arena) return does_not_fit(*prepared.program, kHost, plan, 0);
-  side->arena_ = std::move(*arena);
-  std::byte* base = side->arena_.mutable_bytes();
-  for (const MemoryPlan::Storage& storage : plan.storages) {
-    side->addresses_.push_back(storage.external ? nullptr : base + storage.range.offset);
-  }
+  if (Status status = side->places_.allocate(); !status) return status.error();
   for (const GraphState& state : states_of(side->graph_))
     if (!state.fixed()) side->changes_.insert(state.leaf);
   side->prepare_operations();
@@ -55,7 +48,10 @@ void HostSide::prepare_operation(NodeId id) {
   operation.first_view = static_cast<std::uint32_t>(views_.size());
   operation.calls_user = node.host_function() != nullptr;
   for (const auto* values : {&reads(id), &writes(id)}) {
-    for (const ValueId value : *values) views_.push_back({&graph_.values[value].type, data(value)});
+    for (const ValueId value : *values) {
+      views_.push_back({&graph_.values[value].type, data(value)});
+      operation.moves |= places_.moves(value);
+    }
   }
 }
 
@@ -93,6 +89,7 @@ Status HostSide::begin(RunState& run, const RunOptions& options, std::map<NodeId
   context_.print = print_or_stdout(options);
   leaves_ = std::move(leaves);
   given_.clear();
+  places_.begin();
   virtual_time_ = virtual_time;
   now_ = prepared_.costs.run_seconds;
   start_ = RunState::Clock::now();
@@ -102,7 +99,7 @@ Status HostSide::begin(RunState& run, const RunOptions& options, std::map<NodeId
   auto use_in_place = [&](NodeId node, const Array& array) {
     StorageIndex storage = plan_.storage_of[graph_.nodes[node].results[0]];
     if (storage != kNoStorage && plan_.storages[static_cast<std::size_t>(storage)].external)
-      addresses_[static_cast<std::size_t>(storage)] = const_cast<std::byte*>(array.bytes());
+      places_.set_external(storage, const_cast<std::byte*>(array.bytes()));
   };
   for (const auto& [node, array] : leaves_) use_in_place(node, array);
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
@@ -140,7 +137,7 @@ Status HostSide::take_leaving() {
     Result<Array> array =
         given != options_.results.end() ? Result<Array>(given->second) : result_memory_.take(graph_.values[output.value].type);
     if (!array) return at_node(graph_, graph_.values[output.value].producer, array.error());
-    addresses_[static_cast<std::size_t>(storage)] = writable(*array);
+    places_.set_external(storage, writable(*array));
     leaving_.emplace(storage, *std::move(array));
   }
   return {};
@@ -198,8 +195,19 @@ bool HostSide::operation(const Node& node, const Origin& here) {
   return operation(node, here, &limits);
 }
 
+/// What it reads is where it came last; only then may what it writes be somewhere else.
+void HostSide::find_places(NodeId id) {
+  std::size_t view = operations_[id].first_view;
+  for (const ValueId value : reads(id)) views_[view++].data = data(value);
+  for (const ValueId value : writes(id)) {
+    places_.compute(value, *run_);
+    views_[view++].data = data(value);
+  }
+}
+
 bool HostSide::operation(const Node& node, const Origin& here, const CallLimits* limits) {
   const Operation& operation = operations_[here.node];
+  if (operation.moves) find_places(here.node);
   const std::size_t read = reads(here.node).size();
   std::span<const TensorView> inputs(views_.data() + operation.first_view, read);
   std::span<const TensorView> results(views_.data() + operation.first_view + read, writes(here.node).size());
@@ -306,11 +314,11 @@ bool HostSide::send(const Step& step, const Origin& here) {
   const Channel& channel = prepared_.channel(step.channel);
   if (!slot || !synchronize(channel.to, slot->free, here)) return false;
   slot->ready = {{}, now_};
-  slot->staged = Ring::kAll;
-  slot->at = channel.packet ? nullptr : prepared_.caller_memory.source(step.value);
-  const bool there = slot->at != nullptr;
-  if (!there) slot->at = slot->data;
-  if (!there && !channel.packet && prepared_.parts(bytes_of(step.value)) > 1) {
+  const std::byte* given = channel.packet ? nullptr : prepared_.caller_memory.source(step.value);
+  const bool there = given || (!channel.packet && data(step.value) == slot->data);
+  slot->at = given ? given : slot->data;
+  slot->in_parts = !there && !channel.packet && prepared_.parts(bytes_of(step.value)) > 1;
+  if (slot->in_parts) {
     send_in_parts(ring, *slot, step.value);
     return true;
   }
@@ -337,11 +345,12 @@ bool HostSide::receive(const Step& step, const Origin& here) {
   return hand_in(step.value, here);
 }
 
-/// What has come, out of its slot.
+/// What has come, out of its slot, or as it lies there.
 bool HostSide::take(const Step& step, const Origin& here) {
   if (std::optional<Exchange>& exchange = prepared_.exchanges[step.channel]) return take(*exchange, step, here);
   Ring& ring = prepared_.ring(step.channel);
   double start = track_.on() ? time() : 0;
+  places_.give_back(step.channel, *run_);
   Ring::Slot* slot = ring.front(*run_, kHost, here);
   const Channel& channel = prepared_.channel(step.channel);
   std::int64_t taken = 0;  // of what comes in parts, while the rest is on its way
@@ -353,6 +362,8 @@ bool HostSide::take(const Step& step, const Origin& here) {
   }
   if (!slot || !synchronize(channel.from, slot->ready, here)) return false;
   if (!virtual_time_) track_.add(TimelineEvent::What::wait, kHost, here.node, start, time());
+  slot->free = {{}, now_};
+  if (places_.keep(step.channel, *slot)) return true;
   for (const ChannelId each : travelling_with(*prepared_.program, step.channel)) {
     const Channel& of = prepared_.channel(each);
     const Array* given = prepared_.caller_memory.target(of.value);
@@ -361,7 +372,6 @@ bool HostSide::take(const Step& step, const Origin& here) {
     if (bytes > 0 && !there) std::memcpy(data(of.value) + taken, slot->at + of.offset + taken, static_cast<std::size_t>(bytes));
     if (there) given_.insert(of.value);
   }
-  slot->free = {{}, now_};
   ring.release(*run_);
   return true;
 }
@@ -369,7 +379,7 @@ bool HostSide::take(const Step& step, const Origin& here) {
 bool HostSide::move(const std::vector<Move>& moves, const Origin&) {
   for (const Move& m : moves) {
     auto bytes = static_cast<std::size_t>(plan_.storages[static_cast<std::size_t>(m.to)].range.bytes);
-    if (bytes > 0) std::memcpy(addresses_[static_cast<std::size_t>(m.to)], addresses_[static_cast<std::size_t>(m.from)], bytes);
+    if (bytes > 0) std::memcpy(places_.at(m.to), places_.at(m.from), bytes);
   }
   return true;
 }

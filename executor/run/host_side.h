@@ -7,6 +7,7 @@
 
 #include "executor/device/kernel.h"
 #include "executor/report/observation.h"
+#include "executor/run/host_places.h"
 #include "executor/run/outputs.h"
 #include "executor/run/prepared.h"
 #include "executor/run/result_memory.h"
@@ -52,9 +53,15 @@ class HostSide final : public Worker {
     const Attributes* attributes = nullptr;
     std::uint32_t first_view = 0;  ///< of views_: the inputs, then the results
     bool calls_user = false;       ///< a host function, which may make us wait
+    bool moves = false;            ///< some of its values are not always at one place
   };
   HostSide(Prepared& prepared, Outputs& outputs)
-      : prepared_(prepared), graph_(prepared.graph()), fusion_(prepared.fusions[kHost]), plan_(prepared.plans[kHost]), outputs_(outputs) {}
+      : prepared_(prepared),
+        graph_(prepared.graph()),
+        fusion_(prepared.fusions[kHost]),
+        plan_(prepared.plans[kHost]),
+        outputs_(outputs),
+        places_(prepared) {}
   [[nodiscard]] bool is_kept(ValueId value) const;
   void prepare_operations();
   void prepare_operation(NodeId id);
@@ -66,6 +73,7 @@ class HostSide final : public Worker {
 
   bool operation(const Node& node, const Origin& here);
   bool operation(const Node& node, const Origin& here, const CallLimits* limits);
+  void find_places(NodeId id);
   void send_in_parts(Ring& ring, Ring::Slot& slot, ValueId value);
   bool take(const Step& step, const Origin& here);
   bool fail(const Origin& here, Error error);
@@ -78,7 +86,7 @@ class HostSide final : public Worker {
   void pack(const Step& step, std::byte* to) const;
   /// The clock of the timeline: the virtual one, or seconds since the run began.
   [[nodiscard]] double time() const;
-  [[nodiscard]] std::byte* data(ValueId value) const { return addresses_[static_cast<std::size_t>(plan_.storage_of[value])]; }
+  [[nodiscard]] std::byte* data(ValueId value) const { return places_.of(value); }
   [[nodiscard]] std::int64_t bytes_of(ValueId value) const { return graph_.values[value].type.bytes(); }
   [[nodiscard]] Array snapshot(const TensorView& view) const;
   bool hand_in(ValueId value, const Origin& here) {
@@ -92,8 +100,7 @@ class HostSide final : public Worker {
   const Fusion& fusion_;
   const MemoryPlan& plan_;
   Outputs& outputs_;
-  Array arena_;
-  std::vector<std::byte*> addresses_;  ///< by storage
+  HostPlaces places_;
   IdVector<NodeId, Operation> operations_;
   std::vector<TensorView> views_;
   std::vector<std::uint8_t> kept_;  ///< of each of views_: constants, and parameters that are the program's own

@@ -132,6 +132,24 @@ Status open_channels(Prepared& prepared, int capacity) {
   return {};
 }
 
+/// Values that stay in the slot that they came in until the next ones are taken: the device can be ahead by one slot less.
+void find_read_in_slot(Prepared& prepared, int capacity) {
+  const Program& program = *prepared.program;
+  const MemoryPlan& plan = prepared.plans[kHost];
+  std::vector<int> received(plan.storages.size(), 0);
+  for (const Channel& channel : program.channels)
+    if (channel.to == kHost) ++received[static_cast<std::size_t>(plan.storage_of[channel.value])];
+  prepared.read_in_slot.resize(program.channels.size(), 0);
+  for (std::size_t c = 0; c < program.channels.size(); ++c) {
+    const ChannelId id(c);
+    const Channel& channel = program.channels[id];
+    if (channel.to != kHost || channel.packet || prepared.exchanges[id] || capacity < 2) continue;
+    const auto storage = static_cast<std::size_t>(plan.storage_of[channel.value]);
+    const bool ours = !plan.storages[storage].external && plan.storages[storage].range.bytes > 0;
+    prepared.read_in_slot[id] = ours && received[storage] == 1 ? 1 : 0;
+  }
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Prepared>> prepare(std::shared_ptr<const Program> program, const StepCosts& costs, const ExecutorSetup& setup) {
@@ -153,6 +171,7 @@ Result<std::unique_ptr<Prepared>> prepare(std::shared_ptr<const Program> program
   find_walked(*prepared);
   if (Status status = open_devices(*prepared, setup); !status) return status.error();
   if (Status status = open_channels(*prepared, setup.channel_capacity); !status) return status.error();
+  find_read_in_slot(*prepared, setup.channel_capacity);
   return prepared;
 }
 

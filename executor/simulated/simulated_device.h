@@ -38,6 +38,7 @@ class SimulatedDevice final : public Device {
   Event record(Stream stream) override { return streams_->record(stream); }
   Status wait(Stream stream, Event event) override;
   Status synchronize(Event event) override { return streams_->synchronize(event); }
+  [[nodiscard]] bool passed(Event event) override { return streams_->passed(event); }
   void abort() override { streams_->abort(); }
 
   [[nodiscard]] bool lost() const override { return lost_; }

@@ -81,6 +81,11 @@ Status SimulatedStreams::synchronize(Event event) {
   return {};
 }
 
+bool SimulatedStreams::passed(Event event) {
+  const std::lock_guard lock(mutex_);
+  return queue(event.stream).completed >= event.sequence;
+}
+
 void SimulatedStreams::abort() {
   {
     std::lock_guard lock(mutex_);

@@ -38,6 +38,7 @@ class SimulatedStreams {
   void enqueue(Stream stream, const Command& command);
   Event record(Stream stream);
   Status synchronize(Event event);
+  [[nodiscard]] bool passed(Event event);
   void abort();
 
  private:

@@ -58,7 +58,7 @@ TEST(Ring, PartsAreTakenWhileOthersAreStaged) {
   std::binary_semaphore taken(0);
   std::thread producer([&] {
     Ring::Slot* slot = ring.next(run, kHost, at(0));
-    slot->staged = 0;
+    slot->in_parts = true;
     ring.publish(run);
     for (std::size_t i = 0; i < std::size(memory); ++i) {
       slot->data[i] = std::byte(i + 1);

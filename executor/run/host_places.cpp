@@ -1,0 +1,77 @@
+#include "executor/run/host_places.h"
+
+#include <algorithm>
+
+namespace cleave::runtime {
+
+HostPlaces::HostPlaces(Prepared& prepared) : prepared_(prepared), graph_(prepared.graph()), plan_(prepared.plans[kHost]) {
+  moves_.resize(plan_.storages.size(), 0);
+  find_sent();
+  held_.resize(prepared_.read_in_slot.size(), 0);
+  for (std::size_t c = 0; c < prepared_.read_in_slot.size(); ++c) {
+    if (prepared_.read_in_slot[ChannelId(c)]) moves_[index(plan_.storage_of[prepared_.channel(ChannelId(c)).value])] = 1;
+  }
+}
+
+/// Values that nothing but their operation writes where they lie, and that are sent once each time they are computed: the device may read
+/// the slot while the host does, and the operation finds another one the next time.
+void HostPlaces::find_sent() {
+  std::vector<int> sent(graph_.values.size(), 0);
+  sent_.resize(graph_.values.size());
+  const Program& program = *prepared_.program;
+  for (const Channel& channel : program.channels)
+    if (channel.from == kHost) ++sent[channel.value.index];
+  for (std::size_t c = 0; c < program.channels.size(); ++c) {
+    const ChannelId id(c);
+    const Channel& channel = program.channels[id];
+    if (channel.from != kHost || sent[channel.value.index] > 1 || channel.packet || prepared_.exchanges[id]) continue;
+    const Node& producer = graph_.producer(channel.value);
+    const MemoryPlan::Storage& storage = plan_.storages[index(plan_.storage_of[channel.value])];
+    if (producer.kind != NodeKind::operation || producer.region != channel.region) continue;
+    if (storage.external || storage.values.size() > 1 || storage.range.bytes == 0) continue;
+    sent_[channel.value] = id;
+    moves_[index(plan_.storage_of[channel.value])] = 1;
+  }
+}
+
+Status HostPlaces::allocate() {
+  Result<Array> arena = Array::allocate({DType::u8, {plan_.arena_bytes}});
+  if (!arena) return does_not_fit(*prepared_.program, kHost, plan_, 0);
+  arena_ = *std::move(arena);
+  for (const MemoryPlan::Storage& storage : plan_.storages)
+    home_.push_back(storage.external ? nullptr : arena_.mutable_bytes() + storage.range.offset);
+  now_ = home_;
+  return {};
+}
+
+void HostPlaces::begin() {
+  now_ = home_;
+  std::fill(held_.begin(), held_.end(), 0);
+}
+
+void HostPlaces::compute(ValueId value, RunState& run) {
+  const ChannelId channel = sent_[value];
+  if (!channel) return;
+  const StorageIndex storage = plan_.storage_of[value];
+  const Ring::Slot* slot = prepared_.ring(channel).spare(run);
+  // Its last value may be on its way still: to wait for that could be to wait for what is sent behind this value.
+  const bool free = slot && prepared_.devices[prepared_.channel(channel).to]->passed(slot->free.event);
+  now_[index(storage)] = free ? slot->data : home_[index(storage)];
+}
+
+void HostPlaces::give_back(ChannelId channel, RunState& run) {
+  if (!held_[channel]) return;
+  held_[channel] = 0;
+  prepared_.ring(channel).release(run);
+}
+
+bool HostPlaces::keep(ChannelId channel, const Ring::Slot& slot) {
+  if (!prepared_.read_in_slot[channel]) return false;
+  const std::size_t storage = index(plan_.storage_of[prepared_.channel(channel).value]);
+  const bool there = slot.at == slot.data;
+  now_[storage] = there ? slot.data : home_[storage];
+  held_[channel] = there ? 1 : 0;
+  return there;
+}
+
+}  // namespace cleave::runtime
