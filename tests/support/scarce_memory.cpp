@@ -14,7 +14,7 @@ constexpr std::int64_t kPlenty = std::numeric_limits<std::int64_t>::max() / 2;
 std::atomic<std::int64_t> left = kPlenty;  ///< below zero: refused already
 std::atomic<bool> lasting = false;
 
-bool refuse() {
+[[maybe_unused]] bool refuse() {
   if (left.load(std::memory_order_relaxed) > kPlenty / 2) return false;
   const std::int64_t before = left.fetch_sub(1);
   return lasting ? before <= 0 : before == 0;
