@@ -72,19 +72,6 @@ void check_profile(const Graph& graph, const PlanOptions& options, Diagnostics& 
                    std::move(notes)});
 }
 
-/// What the machine file says and this version does not do.
-void check_machine(const PlanOptions& options, Diagnostics& diagnostics) {
-  const Machine& machine = options.costs.machine;
-  if (machine.accelerators.empty() || machine.accelerators[0].control_flow == "none" || options.diagnostics.no_warnings) return;
-  diagnostics.add({DiagnosticKind::unsupported,
-                   options.diagnostics.all_as_error ? Severity::error : Severity::warning,
-                   "`control_flow: " + machine.accelerators[0].control_flow + "` of the machine `" + machine.name +
-                       "` is not supported yet and taken as `none`: the host drives every loop",
-                   {},
-                   0,
-                   {}});
-}
-
 /// Of the same graph under another policy, without regard to memory; nothing if there is none.
 std::optional<Placement> placement_under(Policy policy, const Plan& plan, CostModel costs) {
   costs.policy = policy;
@@ -182,7 +169,6 @@ Plan make_plan(const Graph& graph, const PlanOptions& options) {
   StepTimer timer(plan.times);
   plan.costed = make_problem(*plan.graph, options.costs, plan.diagnostics);
   if (!plan.ok()) return plan;
-  check_machine(options, plan.diagnostics);
   check_profile(*plan.graph, options, plan.diagnostics);
   timer.done("costs");
 

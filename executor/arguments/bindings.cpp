@@ -137,6 +137,11 @@ Result<std::int64_t> checked_trips(const Graph& graph, NodeId loop, const std::b
   return std::max<std::int64_t>(0, trips);
 }
 
+Result<std::int64_t> decision_of(const Graph& graph, NodeId control, ValueId value, const std::byte* data) {
+  if (graph.values[value].type.dtype == DType::boolean) return *data != std::byte{0} ? 1 : 0;
+  return checked_trips(graph, control, data);
+}
+
 Error at_node(const Graph& graph, NodeId node, Error error) {
   if (error.location.known()) return error;
   error.location = graph.nodes[node].location;

@@ -34,6 +34,8 @@ Result<BoundAttributes> load_host_functions(const Graph& graph, const std::vecto
 
 /// The trips of a `for` with a runtime count, read from its scalar at `count`: none if negative, an Error beyond what the counter holds.
 Result<std::int64_t> checked_trips(const Graph& graph, NodeId loop, const std::byte* count);
+/// What `value` decides of the loop or branch `control`: a predicate's 0 or 1, or the trips.
+Result<std::int64_t> decision_of(const Graph& graph, NodeId control, ValueId value, const std::byte* data);
 
 /// `error` as the error of `node`: named, and at its line if it has no place of its own.
 Error at_node(const Graph& graph, NodeId node, Error error);

@@ -188,6 +188,7 @@ Status CudaDevice::finish_preparing() {
   for (PreparedSegment& segment : segments_) {
     if (status && !segment.graph) status = build(segment);
   }
+  if (status) status = open_controls();
   finished_ = status.ok();
   return status;
 }
@@ -214,6 +215,7 @@ Status CudaDevice::begin_run(RunState& run) {
   if (Status status = finish_preparing(); !status) return status;
   for (const FaultWords& fault : faults_) std::atomic_ref(fault.words[0]).store(0, std::memory_order_relaxed);
   streams_->begin(run);
+  watch_controls(run);
   return {};
 }
 
@@ -230,6 +232,7 @@ Result<bool> CudaDevice::measure() {
 void CudaDevice::end_run() {
   const Context::Visit visit(*context_);  // where it fails, so does what ends the run
   streams_->end();
+  if (host_words_) std::atomic_ref(host_words_->stop).store(0, std::memory_order_relaxed);
 }
 
 std::optional<CudaStreams::DataFault> CudaDevice::find_fault() const {

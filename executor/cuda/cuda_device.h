@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "executor/cuda/compiler.h"
+#include "executor/cuda/control_graph.h"
 #include "executor/cuda/dependences.h"
 #include "executor/cuda/handover.h"
 #include "executor/cuda/kernels/packet.h"
@@ -62,6 +63,8 @@ class CudaDevice final : public Device {
   Result<KernelId> prepare(KernelRequest request) override;
   [[nodiscard]] bool joins(KernelId kernel) const override;
   SegmentId prepare_segment(std::vector<DeviceStep> steps) override;
+  ControlId prepare_control(DeviceControl control) override;
+  [[nodiscard]] bool controls(ControlId control) const override { return controls_[control.index].graph.has_value(); }
   Result<PiecesId> prepare_pieces(std::vector<Piece> pieces, Stream stream) override;
   Status upload(Range to, const std::byte* from, bool page_locked) override;
   Status begin_run(RunState& run) override;
@@ -69,6 +72,7 @@ class CudaDevice final : public Device {
 
   Status launch(KernelId kernel, const Origin& origin) override;
   Status launch_segment(SegmentId segment, const Origin& origin) override;
+  Status launch_control(ControlId control, std::int64_t count, const Origin& origin) override;
   Status copy_to_device(Range to, const std::byte* from, const Origin& origin) override;
   Status copy_to_host(std::byte* to, Range from, const Origin& origin) override;
   Status copy_to_device(PiecesId to, const std::byte* from, const Origin& origin) override;
@@ -170,6 +174,14 @@ class CudaDevice final : public Device {
     std::vector<NumberedNode> numbered;
     std::int64_t end = 0;
   };
+  /// A loop or branch that is decided here.
+  struct PreparedControl {
+    DeviceControl control;
+    std::vector<DeviceStep> steps;  ///< all that are inside
+    std::int64_t end = 0;
+    DeviceMemory words;
+    std::optional<ControlGraph> graph;  ///< once the first run is to begin; none: the driver cannot do it
+  };
   /// What a kernel writes where it finds its data wrong: the number of its command and the offending number.
   struct FaultWords {
     std::uint64_t* words = nullptr;  ///< the device's to write, too
@@ -218,7 +230,11 @@ class CudaDevice final : public Device {
   Status finish_preparing();
   Status allocate_scratch();
   Status build(PreparedSegment& segment);
-  Status add_step(SegmentGraph& graph, const DeviceStep& step, PreparedSegment& segment);
+  /// `ticket`: what kernels are told that want one; those nodes are put into `numbered`, unless that is null.
+  Status add_step(SegmentGraph& graph, const DeviceStep& step, std::uint64_t ticket, std::vector<NumberedNode>* numbered) const;
+  Status open_controls();
+  void watch_controls(RunState& run) const;
+  Status build(PreparedControl& control);
   Status wait_for_host(const Mailbox& mailbox, std::uint64_t number, CUstream stream) const;
   Status deliver(const Delivery& delivery, const Origin& origin, PreparedPieces* pieces, Handover what);
   Status hand_over(Handover what, CUstream stream) const;
@@ -247,6 +263,9 @@ class CudaDevice final : public Device {
   std::byte* bounce_[2] = {};
   std::vector<PreparedKernel> kernels_;
   std::vector<PreparedSegment> segments_;
+  std::vector<PreparedControl> controls_;
+  CUfunction decide_ = nullptr;      ///< null: no controls
+  HostWords* host_words_ = nullptr;  ///< the same; in page-locked memory
   std::vector<PreparedPieces> pieces_;
   CUfunction handover_ = nullptr;  ///< null: no mailboxes yet
   std::vector<Mailbox> mailboxes_;

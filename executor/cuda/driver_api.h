@@ -61,11 +61,17 @@
   CALL(cuGraphExecKernelNodeSetParams)              \
   CALL(cuGraphExecDestroy)
 
+/// Those that older drivers do not have, and what we can do without.
+#define CLEAVE_CUDA_DRIVER_CALLS_OF_LATER(CALL) \
+  CALL(cuGraphAddNode)                          \
+  CALL(cuGraphConditionalHandleCreate)
+
 namespace cleave::runtime::cuda {
 
 struct DriverApi {
 #define CLEAVE_MEMBER(name) decltype(&::name) name = nullptr;
   CLEAVE_CUDA_DRIVER_CALLS(CLEAVE_MEMBER)
+  CLEAVE_CUDA_DRIVER_CALLS_OF_LATER(CLEAVE_MEMBER)
 #undef CLEAVE_MEMBER
 
   /// An Error (machine) says what is missing: the library, or a call that its version does not have.

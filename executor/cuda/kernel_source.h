@@ -23,7 +23,8 @@ struct Architecture {
 /// One launch. Every parameter is eight bytes wide; a kernel takes, in this order:
 ///   the address of each input, then of each result;
 ///   the address of the scratch memory, if `KernelSource::scratch_bytes` > 0;
-///   if `KernelSource::fault` is not empty: the address of two 64-bit words `fault`, and a 64-bit `ticket`;
+///   if `KernelSource::fault` is not empty: the address of two 64-bit words `fault`, and a 64-bit `ticket`, or with the highest bit set
+///   the address where that stands;
 ///   the constants, as long long.
 struct KernelLaunch {
   std::string entry;  ///< the kernel's name in the text; extern "C"

@@ -87,6 +87,7 @@ Status CudaDevice::await(const Mailbox& mailbox, std::uint64_t number, const Mai
 
 void CudaDevice::abort() {
   streams_->abort();
+  if (host_words_) std::atomic_ref(host_words_->stop).store(1, std::memory_order_release);
   for (const Mailbox& mailbox : mailboxes_) mailbox.release();
 }
 

@@ -49,7 +49,7 @@ Status CudaDevice::build(PreparedSegment& segment) {
   if (!graph) return graph.error();
   for (std::size_t i = 0; i < segment.steps.size(); ++i) {
     graph->begin_step(after[i]);
-    if (Status status = add_step(*graph, segment.steps[i], segment); !status) return status;
+    if (Status status = add_step(*graph, segment.steps[i], 0, &segment.numbered); !status) return status;
   }
   if (graph->empty()) return {};
   Result<GraphExecHandle> made = graph->instantiate();
@@ -72,15 +72,14 @@ CUDA_KERNEL_NODE_PARAMS CudaDevice::as_node(const Launch& launch, Parameters& pa
 
 /// A kernel that looks at its data is told the number of its command at each launch, so that a fault is known for where it happened: its
 /// node is set anew before each launch of the graph, which launches in flight do not notice.
-Status CudaDevice::add_step(SegmentGraph& graph, const DeviceStep& step, PreparedSegment& segment) {
+Status CudaDevice::add_step(SegmentGraph& graph, const DeviceStep& step, std::uint64_t ticket, std::vector<NumberedNode>* numbered) const {
   if (!step.kernel.valid()) return graph.add_copy(at(step.to.offset), at(step.from.offset), step.to.bytes);
   const PreparedKernel& kernel = kernels_[step.kernel.index];
   const auto add_launch = [&](const Launch& launch) -> Status {
-    std::uint64_t number = 0;
-    Parameters parameters(launch, number);
+    Parameters parameters(launch, ticket);
     Result<CUgraphNode> node = graph.add_kernel(as_node(launch, parameters));
     if (!node) return node.error();
-    if (launch.ticket >= 0) segment.numbered.push_back({*node, &launch});
+    if (launch.ticket >= 0 && numbered) numbered->push_back({*node, &launch});
     return {};
   };
   Status status = kernel.walk(add_launch, [&](LibraryCall& call) {

@@ -37,6 +37,10 @@ void* SharedLibrary::address(const char* symbol) {
   return found;
 }
 
+void* SharedLibrary::address_if_there(const char* symbol) const {
+  return dlsym(handle_, symbol);
+}
+
 void SharedLibrary::open_beside(const std::string& file) const {
   const link_map* found = nullptr;
   if (dlinfo(handle_, RTLD_DI_LINKMAP, static_cast<void*>(&found)) != 0 || !found || !found->l_name) return;
@@ -88,12 +92,15 @@ void find_routines(SharedLibrary& library, const std::string& letter, SolverRout
 // The text of the name after the headers' macros have given it its version.
 #define CLEAVE_TEXT(name) #name
 #define CLEAVE_FIND(name) library.find(CLEAVE_TEXT(name), api.name);
+#define CLEAVE_FIND_IF_THERE(name) library.find_if_there(CLEAVE_TEXT(name), api.name);
 
 }  // namespace
 
 Result<DriverApi> DriverApi::load() {
-  return load_api<DriverApi>({"libcuda.so.1"}, "the NVIDIA driver",
-                             [](SharedLibrary& library, DriverApi& api) { CLEAVE_CUDA_DRIVER_CALLS(CLEAVE_FIND) });
+  return load_api<DriverApi>({"libcuda.so.1"}, "the NVIDIA driver", [](SharedLibrary& library, DriverApi& api) {
+    CLEAVE_CUDA_DRIVER_CALLS(CLEAVE_FIND)
+    CLEAVE_CUDA_DRIVER_CALLS_OF_LATER(CLEAVE_FIND_IF_THERE)
+  });
 }
 
 Result<CompilerApi> CompilerApi::load() {

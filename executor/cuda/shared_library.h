@@ -20,6 +20,11 @@ class SharedLibrary {
   void find(const char* symbol, F& function) {
     function = reinterpret_cast<F>(address(symbol));
   }
+  /// The same; null where it is missing.
+  template <class F>
+  void find_if_there(const char* symbol, F& function) {
+    function = reinterpret_cast<F>(address_if_there(symbol));
+  }
   /// Opens a library of the same folder for good, so that whoever opens it by its name alone is given it, though the loader does not know
   /// the folder. One that is not there is no mistake: the loader may know another place.
   void open_beside(const std::string& file) const;
@@ -28,6 +33,7 @@ class SharedLibrary {
 
  private:
   void* address(const char* symbol);
+  [[nodiscard]] void* address_if_there(const char* symbol) const;
 
   void* handle_ = nullptr;
   std::string name_, missing_;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -29,6 +30,28 @@ struct DeviceStep {
   std::int64_t order = 0;  ///< launches: the last number of its position
 };
 using SegmentId = Id<struct SegmentTag>;
+
+/// A loop or branch with all that is inside, which a device decides and runs by itself. Ranges without bytes: there is none.
+struct DeviceControl;
+/// A step, or such a loop or branch, or the place where a loop's counter is written.
+struct DeviceItem {
+  DeviceStep step;
+  std::shared_ptr<const DeviceControl> control;  ///< null: the step
+  bool counts = false;
+};
+struct DeviceControl {
+  enum class Kind : std::uint8_t { repeat, while_true, branch } kind = Kind::repeat;
+  NodeId node;
+  std::int64_t count = 0;             ///< repeat: trips at most; negative: said at each launch
+  Range counter;                      ///< repeat: where each trip finds its number, an i32
+  bool counts_inside = false;         ///< … written at its place in the body, since else something else is there
+  Range predicate;                    ///< one byte: a branch's; whether a loop goes on (while_true), or stops behind the trip (repeat)
+  bool decides_early = false;         ///< before the copies at the end of a trip, which write where the predicate is
+  std::vector<DeviceItem> condition;  ///< while_true: before each decision
+  std::vector<DeviceItem> body, otherwise;
+  std::vector<DeviceStep> copies;  ///< at the end of a trip
+};
+using ControlId = Id<struct ControlTag>;
 
 /// A part of the arena that is copied together with others, and where it lies among them in page-locked memory.
 struct Piece {
@@ -63,6 +86,10 @@ class Device {
   virtual Result<std::optional<Mailbox>> open_mailbox() { return std::optional<Mailbox>(); }
   /// Steps, of kernels that join, that are launched as one. After all kernels.
   virtual SegmentId prepare_segment(std::vector<DeviceStep>) { return {}; }
+  /// A loop or branch, of kernels that join, that is launched as one. After all kernels. Invalid: the device never decides by itself.
+  virtual ControlId prepare_control(DeviceControl) { return {}; }
+  /// Once a run has begun: whether it can be launched. If not, it has to be walked.
+  [[nodiscard]] virtual bool controls(ControlId) const { return false; }
   /// Pieces, no two on top of each other, that will be copied as one: on `to_device` or on `to_host`. After the arena.
   virtual Result<PiecesId> prepare_pieces(std::vector<Piece> pieces, Stream stream) = 0;
   /// Fills a part of the arena and returns when it is there. Only while no run is in progress, or right after `begin_run`.
@@ -75,14 +102,16 @@ class Device {
   /// Returns when nothing is in flight any more. After it the run is not touched.
   virtual void end_run() = 0;
 
-  virtual Status launch(KernelId kernel, const Origin& origin) = 0;                             ///< on `compute`
-  virtual Status launch_segment(SegmentId, const Origin&) { return {}; }                        ///< on `compute`
-  virtual Status copy_to_device(Range to, const std::byte* from, const Origin& origin) = 0;     ///< on `to_device`
-  virtual Status copy_to_host(std::byte* to, Range from, const Origin& origin) = 0;             ///< on `to_host`
-  virtual Status copy_to_device(PiecesId to, const std::byte* from, const Origin& origin) = 0;  ///< on `to_device`
-  virtual Status copy_to_host(std::byte* to, PiecesId from, const Origin& origin) = 0;          ///< on `to_host`
-  virtual Status copy_inside(Range to, Range from, const Origin& origin) = 0;                   ///< on `compute`
-  virtual Status fill(Range to, std::int32_t value, const Origin& origin) = 0;                  ///< on `compute`; 4-byte words
+  virtual Status launch(KernelId kernel, const Origin& origin) = 0;       ///< on `compute`
+  virtual Status launch_segment(SegmentId, const Origin&) { return {}; }  ///< on `compute`
+  /// `count` where that is said at each launch.
+  virtual Status launch_control(ControlId, std::int64_t /*count*/, const Origin&) { return {}; }  ///< on `compute`
+  virtual Status copy_to_device(Range to, const std::byte* from, const Origin& origin) = 0;       ///< on `to_device`
+  virtual Status copy_to_host(std::byte* to, Range from, const Origin& origin) = 0;               ///< on `to_host`
+  virtual Status copy_to_device(PiecesId to, const std::byte* from, const Origin& origin) = 0;    ///< on `to_device`
+  virtual Status copy_to_host(std::byte* to, PiecesId from, const Origin& origin) = 0;            ///< on `to_host`
+  virtual Status copy_inside(Range to, Range from, const Origin& origin) = 0;                     ///< on `compute`
+  virtual Status fill(Range to, std::int32_t value, const Origin& origin) = 0;                    ///< on `compute`; 4-byte words
   /// Nobody will read `what` before it is written again. A hint; devices that check use it.
   virtual Status discard(Range what, const Origin& origin) = 0;  ///< on `compute`
 

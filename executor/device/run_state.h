@@ -78,7 +78,12 @@ class RunState {
 
   // --- what the watchdog looks at ---------------------------------------------------------------------------------------------------
   void progress() { progress_.fetch_add(1, std::memory_order_relaxed); }
-  [[nodiscard]] std::uint64_t progressed() const { return progress_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t progressed() const {
+    std::uint64_t* watched = watched_.load(std::memory_order_relaxed);
+    return progress_.load(std::memory_order_relaxed) + (watched ? std::atomic_ref(*watched).load(std::memory_order_relaxed) : 0);
+  }
+  /// A word that grows while a device goes on by itself, which lives as long as this run.
+  void watch(std::uint64_t* word) { watched_.store(word, std::memory_order_relaxed); }
   [[nodiscard]] bool executing() const { return executing_.load(std::memory_order_relaxed) > 0; }
   /// What the host is executing, if anything.
   [[nodiscard]] std::optional<NodeId> computing() const {
@@ -123,6 +128,7 @@ class RunState {
   std::atomic<int> executing_ = 0;
   std::atomic<NodeId> computing_ = NodeId();
   std::atomic<std::uint64_t> progress_ = 0;
+  std::atomic<std::uint64_t*> watched_ = nullptr;
 };
 
 }  // namespace cleave::runtime

@@ -245,8 +245,10 @@ class Finder {
     tasks_.push_back({Task::block, target, 0, 0, 0, 0});
   }
 
+  [[nodiscard]] bool decides(const Step& step) const { return host_ || step.by_itself; }
+
   void begin_branch(const Step& step, Time now, std::size_t block, std::size_t index) {
-    if (host_) use(graph_.nodes[step.node].inputs[0], now + 1, block);
+    if (decides(step)) use(graph_.nodes[step.node].inputs[0], now + 1, block);
     tasks_.push_back({Task::branch_end, 0, 0, block, index, 0});
     for (std::size_t arm = 2; arm-- > 0;) {
       tasks_.push_back({Task::arm_end, 0, 0, block, index, arm});
@@ -256,7 +258,7 @@ class Finder {
 
   void begin_loop(const Step& step, Time now, std::size_t block, std::size_t index) {
     const Node& node = graph_.nodes[step.node];
-    if (host_) {
+    if (decides(step)) {
       for (ValueId count : node.inputs) use(count, now + 1, block);
     }
     for (NodeId carried : step.carried) {
@@ -293,7 +295,7 @@ class Finder {
     Time now = tick();
     switch (task.what) {
       case Task::condition_end:
-        if (host_) use(graph_.regions[node.regions[0]].predicate, now, inner_block(step, task.outer));
+        if (decides(step)) use(graph_.regions[node.regions[0]].predicate, now, inner_block(step, task.outer));
         // A loop that ends here hands out its carried values: they must not have been overwritten yet.
         for (NodeId carried : step.carried) use(graph_.nodes[carried].results[0], now, inner_block(step, task.outer));
         break;
@@ -319,7 +321,7 @@ class Finder {
     const Node& node = graph_.nodes[step.node];
     std::size_t yielding = yielding_block(step, outer);
     ValueId until = node.kind == NodeKind::for_loop ? graph_.regions[node.regions[0]].predicate : ValueId();
-    if (host_ && until.valid()) use(until, now, yielding);
+    if (decides(step) && until.valid()) use(until, now, yielding);
     for (NodeId carried : step.carried) {
       const Node& c = graph_.nodes[carried];
       use(c.inputs[1], now, yielding);

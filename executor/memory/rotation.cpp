@@ -90,8 +90,9 @@ class Finder {
   std::unordered_map<StorageIndex, bool> seen_;
 };
 
+/// One that is walked: what a device runs as one command is prepared once.
 bool is_loop(const Step& step) {
-  return step.kind == StepKind::for_loop || step.kind == StepKind::while_loop;
+  return (step.kind == StepKind::for_loop || step.kind == StepKind::while_loop) && !step.by_itself;
 }
 
 /// By block: that of the control step through which it is entered; a while loop's body lies beside its condition.
@@ -128,7 +129,11 @@ std::vector<FoundRotation> find_rotations(const Graph& graph, const DeviceProgra
   const auto end = [&](const FoundRotation& loop) { return liveness.times[loop.block][loop.step].end; };
   std::stable_sort(loops.begin(), loops.end(), [&](const auto& a, const auto& b) { return end(a) < end(b); });
   const std::vector<std::size_t> parent = parents(program);
-  std::vector<std::uint8_t> has_one(blocks.size(), 0);  ///< inside
+  std::vector<std::uint8_t> has_one(blocks.size(), 0);  ///< inside; or what the device runs as one command, for which all lies still
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    if (std::none_of(blocks[b].steps.begin(), blocks[b].steps.end(), [](const Step& step) { return step.by_itself; })) continue;
+    for (std::size_t a = b; a != kNone && !has_one[a]; a = parent[a]) has_one[a] = 1;
+  }
   std::vector<FoundRotation> found;
   for (FoundRotation& loop : loops) {
     const Step& step = blocks[loop.block].steps[loop.step];

@@ -20,6 +20,13 @@ std::map<std::string, double> Observation::averages(const Graph& graph, const st
   return result;
 }
 
+void Observation::add_controls(const Observation& other) {
+  for (const auto& [node, mean] : other.control_) {
+    control_[node].sum += mean.sum;
+    control_[node].count += mean.count;
+  }
+}
+
 void Observation::transfers(std::span<const TimelineEvent> events) {
   for (const TimelineEvent& event : events)
     if (event.what == TimelineEvent::What::transfer && event.bytes > 0)

@@ -15,6 +15,8 @@ class Observation {
  public:
   /// One execution of a loop (its trips) or of a branch (1 if `then` was taken).
   void control(NodeId node, double outcome) { add(control_[node], outcome); }
+  /// What others decided in the same run.
+  void add_controls(const Observation& other);
   /// One execution of an operation on the host.
   void seconds(NodeId node, double seconds) { add(seconds_[node], seconds); }
   /// Copies between devices, of all that was noted of a run.

@@ -59,6 +59,8 @@ Result<std::unique_ptr<DeviceSide>> DeviceSide::create(Prepared& prepared, Devic
   if (Status status = side->device_.allocate(side->plan_.arena_bytes); !status) return status.error();
   if (Status status = side->prepare_steps(); !status) return status.error();
   if (Status status = side->prepare_travelling(); !status) return status.error();
+  if (Status room = side->alone_.empty() ? Status() : side->make_room_to_fetch(); !room) return room.error();
+  side->prepare_controls();
   side->prepare_segments();
   return side;
 }
@@ -72,6 +74,7 @@ Status DeviceSide::prepare_steps() {
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     for (const Step& step : blocks[b].steps) {
       const Node& node = graph_.nodes[step.node];
+      if (step.by_itself) alone_.insert(step.node);
       if (step.kind != StepKind::compute) continue;
       orders_[step.node] = step.order;
       const bool leaf = node.kind == NodeKind::input || node.kind == NodeKind::parameter;
@@ -167,6 +170,7 @@ void DeviceSide::prepare_segments() {
   const auto joins = [&](NodeId node) { return !kernels[node].valid() || device_.joins(kernels[node]); };
   const std::vector<Segment> found = find_segments(*prepared_.program, id_, plan_, kShortestSegment, joins);
   for (const Segment& segment : found) {
+    if (controlled_blocks_.contains(segment.block)) continue;
     std::vector<NodeId> nodes = segment.nodes;
     std::erase_if(nodes, [&](NodeId node) { return !kernels[node].valid(); });  // they run with a later one
     if (nodes.empty() || nodes.size() + (segment.moves ? segment.moves->size() : 0) < kShortestSegment) continue;

@@ -34,6 +34,8 @@ Status DeviceSide::begin(RunState& run, const RunOptions& options, const std::ma
                          const std::set<NodeId>& resident) {
   run_ = &run;
   verify_ = options.verify;
+  observes_ = options.observe;
+  observation_ = {};
   on_verify_ = options.on_verify;
   progress_ = options.progress;
   driver_ = 0;
@@ -166,6 +168,11 @@ bool DeviceSide::compute(const Step& step, const Origin& here, std::int64_t trip
   StorageIndex to = now_at(storage(node.results[0]));
   const WorkView work{{}, {&to, 1}, prepared_.costs.accelerator_seconds[step.node]};
   return issue(work, here, [&] { return device_.fill(range(to), static_cast<std::int32_t>(trip), here); });
+}
+
+bool DeviceSide::launch(const PreparedControl& control, std::int64_t count, const Origin& here) {
+  const auto enqueue = [&] { return device_.launch_control(control.id, count, here); };
+  return control.nodes ? issue(control.work, here, enqueue, control.nodes) : issue(control.work, here, enqueue);
 }
 
 bool DeviceSide::launch(const Node& node, const Origin& here) {
@@ -367,13 +374,6 @@ bool DeviceSide::discard(const std::vector<StorageIndex>& dead, const Origin& he
     if (Status status = device_.discard(range(s), here); !status) return fail(here, status.error());
   }
   return true;
-}
-
-std::optional<std::int64_t> DeviceSide::decide(const Step&, ValueId, const Origin& here) {
-  std::optional<ControlStream::Decision> decision = prepared_.controls[id_].take(*run_, id_, here);
-  if (!decision) return std::nullopt;
-  driver_ = std::max(driver_, decision->time);
-  return decision->value;
 }
 
 }  // namespace cleave::runtime

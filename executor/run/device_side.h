@@ -3,10 +3,12 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <set>
 #include <span>
 
 #include "executor/memory/segments.h"
+#include "executor/report/observation.h"
 #include "executor/run/hazards.h"
 #include "executor/run/measured_track.h"
 #include "executor/run/prepared.h"
@@ -38,6 +40,8 @@ class DeviceSide final : public Worker {
   /// When the last stream ends, on the virtual clock.
   [[nodiscard]] double now() const;
   [[nodiscard]] Track& track() { return track_; }
+  /// Of the loops and branches that were decided here.
+  [[nodiscard]] const Observation& observation() const { return observation_; }
 
   bool compute(const Step& step, const Origin& here, std::int64_t trip) override;
   bool send(const Step& step, const Origin& here) override;
@@ -47,8 +51,10 @@ class DeviceSide final : public Worker {
   bool settle(const Rotation& rotation, const Origin& here) override;
   bool discard(const std::vector<StorageIndex>& dead, const Origin& here) override;
   std::optional<std::int64_t> decide(const Step& step, ValueId value, const Origin& here) override;
-  void enter(NodeId) override {}
-  void outcome(NodeId, std::int64_t) override {}
+  [[nodiscard]] bool runs_whole(const Step& step) const override;
+  bool run_whole(const Step& step, const Origin& here) override;
+  void enter(NodeId control) override;
+  void outcome(NodeId control, std::int64_t value) override;
   bool leave(const Step&, const Origin&) override { return true; }
 
  private:
@@ -78,6 +84,9 @@ class DeviceSide final : public Worker {
   Status prepare_kernel(NodeId id, const Rotation* rotation);
   Status prepare_kernel(NodeId id, const Rotation* rotation, std::int32_t turn);
   Status prepare_travelling(ChannelId id, const Rotation* rotation, std::int32_t turn);
+  void prepare_controls();
+  void prepare_control(const Step& step, std::size_t block, std::size_t index);
+  void note_values(const Step& step, Work& work) const;
   void prepare_segments();
   void prepare_segment(const Segment& segment, std::vector<NodeId> nodes);
   Status upload(NodeId leaf, const Array& array);
@@ -90,6 +99,12 @@ class DeviceSide final : public Worker {
   };
   struct PreparedSegment {
     SegmentId id;
+    Work work;
+    MeasuredTrack::Nodes nodes;
+  };
+  /// A loop or branch that the device runs by itself.
+  struct PreparedControl {
+    ControlId id;
     Work work;
     MeasuredTrack::Nodes nodes;
   };
@@ -118,8 +133,10 @@ class DeviceSide final : public Worker {
   bool wait_for(Stream stream, const WorkView& work, double& start, const Origin& here);
   bool fail(const Origin& here, Error error);
   bool launch(const Node& node, const Origin& here);
+  bool launch(const PreparedControl& control, std::int64_t count, const Origin& here);
   bool take(Exchange& exchange, const Step& step, const Origin& here);
   bool give(Exchange& exchange, const Step& step, const Origin& here);
+  std::optional<std::int64_t> decide_by_itself(const Step& step, ValueId value, const Origin& here);
   static MeasuredTrack::Note crossed(const Step& step);
   [[nodiscard]] Range crossing(const Step& step) const;
   /// The contents of `values`, brought to the host for verification.
@@ -137,17 +154,20 @@ class DeviceSide final : public Worker {
   const MemoryPlan& plan_;
   std::vector<Turn> turns_;
   std::vector<PreparedSegment> segments_;
+  std::map<NodeId, PreparedControl> controls_;         ///< by control node; the outermost
+  std::set<std::size_t> controlled_blocks_;            ///< inside of these
   IdVector<NodeId, std::int64_t> orders_;              ///< of compute steps
   std::set<const std::vector<Move>*> prepared_moves_;  ///< that are part of a segment
   std::vector<NodeId> leaves_;                         ///< inputs and parameters with a copy here
   Hazards hazards_;
   std::vector<Move> states_;      ///< that lie here, from their next values
-  std::byte* fetched_ = nullptr;  ///< staging for one value at a time, in verify mode and of states
+  std::byte* fetched_ = nullptr;  ///< staging for one value at a time: in verify mode, of states and of what is decided here
+  std::set<NodeId> alone_;        ///< control nodes that are decided here
 
   RunState* run_ = nullptr;
   const Rotation* rotation_ = nullptr;  ///< of the loop that the run is in; null: nothing is elsewhere than the plan has it
   std::int32_t turn_ = 0;
-  bool verify_ = false;
+  bool verify_ = false, observes_ = false;
   std::function<void(std::string_view, double)> on_verify_;
   RunProgress* progress_ = nullptr;
   double driver_ = 0;                                                           ///< virtual: what the driver has waited for so far
@@ -158,6 +178,7 @@ class DeviceSide final : public Worker {
   Position host_reached_;  ///< what the host has done by the time that the compute stream gets here
   TransferCount received_, sent_;
   Track track_;
+  Observation observation_;
   MeasuredTrack measured_;  ///< of a device with a clock of its own
 };
 

@@ -270,6 +270,7 @@ class AsynchronousExecutor final : public Executor {
     result.simulated_seconds = simulated_ ? end : 0;
     if (options.observe) {
       Observation observation = host_->observation();
+      for (const std::unique_ptr<DeviceSide>& driver : drivers_) observation.add_controls(driver->observation());
       observation.transfers(result.timeline.events);
       result.observed = observation.profile(graph());
     }

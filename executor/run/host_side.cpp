@@ -385,23 +385,17 @@ bool HostSide::move(const std::vector<Move>& moves, const Origin&) {
 }
 
 std::optional<std::int64_t> HostSide::decide(const Step& step, ValueId value, const Origin& here) {
-  std::int64_t decision = 0;
-  if (graph_.values[value].type.dtype == DType::boolean) {
-    decision = *data(value) != std::byte{0} ? 1 : 0;
-  } else {
-    Result<std::int64_t> trips = checked_trips(graph_, step.node, data(value));
-    if (!trips) {
-      fail(here, trips.error());
-      return std::nullopt;
-    }
-    decision = *trips;
+  const Result<std::int64_t> decision = decision_of(graph_, step.node, value, data(value));
+  if (!decision) {
+    fail(here, decision.error());
+    return std::nullopt;
   }
-  if (!step.drives_others) return decision;
+  if (!step.drives_others) return *decision;
   for (std::size_t d = 1; d < prepared_.controls.size(); ++d) {
     if (!prepared_.walks[DeviceId(d)][step.node]) continue;
-    if (!prepared_.controls[DeviceId(d)].put(*run_, kHost, here, {decision, now_})) return std::nullopt;
+    if (!prepared_.controls[DeviceId(d)].put(*run_, kHost, here, {*decision, now_})) return std::nullopt;
   }
-  return decision;
+  return *decision;
 }
 
 void HostSide::enter(NodeId control) {

@@ -64,6 +64,8 @@ class Walker {
     here_.node = step.node;
     here_.position.back() = step.order;
     if (run_.stops(here_.position)) return false;
+    if (step.by_itself && side_.runs_whole(step))
+      return side_.move(plan.entry, here_) && side_.run_whole(step, here_) && side_.discard(plan.dies, here_);
     bool done = true;
     switch (step.kind) {
       case StepKind::compute: done = side_.compute(step, here_, frame.trip); break;

@@ -30,6 +30,10 @@ class Worker {
   virtual bool discard(const std::vector<StorageIndex>& dead, const Origin& here) = 0;
   /// The predicate or the runtime count of the control node `here`.
   virtual std::optional<std::int64_t> decide(const Step& step, ValueId value, const Origin& here) = 0;
+  /// Whether the device runs the control step, which it decides by itself, with all that is inside as one command: `run_whole`, behind the
+  /// step's entry. Otherwise it is walked.
+  [[nodiscard]] virtual bool runs_whole(const Step&) const { return false; }
+  virtual bool run_whole(const Step&, const Origin& /*here*/) { return false; }
   /// A trip of a loop begins, or a branch was decided.
   virtual void enter(NodeId control) = 0;
   /// A loop ended after so many trips; a branch took `then` (1) or not (0).

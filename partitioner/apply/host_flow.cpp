@@ -185,6 +185,7 @@ class HostFlow::Needs {
   void decide(NodeId control) {
     if (decides_[control.index]) return;
     decides_[control.index] = 1;
+    if (!flow_.on(control, kHost)) return decide_around(graph_.nodes[control].region);  // the accelerator does
     flow_.for_each_decider(control, [&](ValueId decider) {
       flow_.with_source(decider, [&](Vertex v) {
         flow_.decisions_.emplace_back(v, control.index);

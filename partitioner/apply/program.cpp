@@ -83,6 +83,7 @@ class Printer {
       for (NodeId carried : step.carried) print_owned(" carries ", carried);
       for (NodeId merge : step.merges) print_owned(" merges ", merge);
       if (step.drives_others) out_ += " drives others";
+      if (step.by_itself) out_ += " by itself";
     }
     out_ += "\n";
   }

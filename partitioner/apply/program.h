@@ -1,6 +1,7 @@
 // Program, the second waist: who does what. One tree of step lists a device, with Send and Receive at the cut and a channel a transfer.
 // All devices walk the same regions; a device without steps in a region does not enter it. Loops and branches are decided on the host,
-// which tells the others through control streams. Every device keeps at most one copy of a value, so a ValueId names its storage there.
+// which tells the others through control streams; or by an accelerator that walks them alone. Every device keeps at most one copy of a
+// value, so a ValueId names its storage there.
 //
 // One global sequential order underlies all step lists: `order` grows within a block, and every receive of generation g stands before the
 // send of g+1. That, and bounded channels, exclude deadlock; verify() checks it.
@@ -41,6 +42,7 @@ struct Step {
   std::vector<NodeId> carried;                  ///< loops: carried nodes that have a copy on this device
   std::vector<NodeId> merges;                   ///< branches: merge nodes that have a copy on this device
   bool drives_others = false;                   ///< host control steps: some other device walks this step too and waits for the decision
+  bool by_itself = false;                       ///< an accelerator's control steps: it decides, by its own copies, and nobody else walks it
   std::int64_t order = 0;                       ///< position in the global sequential order
 };
 

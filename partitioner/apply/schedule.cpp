@@ -71,12 +71,13 @@ class Simulator {
     enum What : std::uint8_t { block, loop, arm, arm_end, decide, close_loop } what = block;
     const Block* blocks[2] = {nullptr, nullptr};  ///< block: of host and accelerator
     std::size_t next[2] = {0, 0};
-    const Step* steps[2] = {nullptr, nullptr};  ///< the others: the control step on host and accelerator
+    const Step* steps[2] = {nullptr, nullptr};  ///< the others: the control step on host and accelerator; one of them may be missing
     int iteration = 0;                          ///< loop: done; arm, arm_end: which
     State begin, start;                         ///< loop: of this iteration, of the loop; arm_end: of the arm
   };
 
-  [[nodiscard]] const Node& node_of(const Task& task) const { return graph_.nodes[task.steps[0]->node]; }
+  static NodeId control_of(const Task& task) { return (task.steps[0] ? task.steps[0] : task.steps[1])->node; }
+  [[nodiscard]] const Node& node_of(const Task& task) const { return graph_.nodes[control_of(task)]; }
 
   /// The loop or arm of `task`, begun at `start`, becomes pieces of what is around it.
   void leave(const Task& task, const State& start) {
@@ -85,8 +86,7 @@ class Simulator {
     for (std::size_t r = 0; r < kWait; ++r) {
       const double busy = state_.at[kBusy + r] - start.at[kBusy + r];
       if (busy > 0)
-        recorder_->add(
-            {ScheduledPiece::What::inner, static_cast<Resource>(r), task.steps[0]->node, frame, start.at[r], state_.at[r], busy});
+        recorder_->add({ScheduledPiece::What::inner, static_cast<Resource>(r), control_of(task), frame, start.at[r], state_.at[r], busy});
     }
   }
 
@@ -123,7 +123,8 @@ class Simulator {
     tasks_.push_back(task);
   }
   void push_block(const Task& control, std::size_t k) {
-    push_block(control.steps[0]->blocks[k], control.steps[1] ? control.steps[1]->blocks[k] : kNoBlock);
+    const auto block = [&](const Step* step) { return step ? step->blocks[k] : kNoBlock; };
+    push_block(block(control.steps[0]), block(control.steps[1]));
   }
   void push(Task task, Task::What what) {
     task.what = what;
@@ -143,7 +144,7 @@ class Simulator {
       case Task::arm: {
         Task end = done;
         end.begin = state_;
-        if (recorder_) recorder_->enter(done.steps[0]->node, static_cast<std::size_t>(done.iteration));
+        if (recorder_) recorder_->enter(control_of(done), static_cast<std::size_t>(done.iteration));
         push(end, Task::arm_end);
         push_block(done, static_cast<std::size_t>(done.iteration));
         break;
@@ -186,7 +187,7 @@ class Simulator {
       }
       case StepKind::send: send(step, device); break;
       case StepKind::receive: receive(step, device); break;
-      default: enter(step, both ? next[1] : nullptr);
+      default: enter(device == 0 ? &step : nullptr, both ? next[1] : device == 1 ? &step : nullptr);
     }
   }
 
@@ -284,20 +285,28 @@ class Simulator {
     state_.at[kWait] += waited;
     *record += waited;
   }
+  /// What the accelerator decides itself, it knows when it has come there.
   void wait_for_decision(const Task& task) {
-    if (!task.steps[1]) return;
-    double& waited = waits_.decision[task.steps[0]->node];
+    if (!task.steps[0] || !task.steps[1]) return;
+    double& waited = waits_.decision[control_of(task)];
     waited = 0;
     state_.at[kDriver] = std::max(state_.at[kDriver], state_.at[0]);
     wait(1, state_.at[0], &waited);
   }
 
-  void enter(const Step& host, const Step* accelerator) {
+  /// One execution of a branch, one trip of a loop, for whoever decides it.
+  void decide(const Task& task, double parts) {
+    const NodeId control = control_of(task);
+    const PlacementProblem::Node& costs = costed_.problem.nodes[control.index];
+    if (parts > 0) work(task.steps[0] ? 0 : 1, (task.steps[0] ? costs.host_seconds : costs.accelerator_seconds) / parts, control);
+  }
+
+  void enter(const Step* host, const Step* accelerator) {
     Task task;
-    task.steps[0] = &host;
+    task.steps[0] = host;
     task.steps[1] = accelerator;
-    if (host.kind == StepKind::branch) {
-      work(0, costed_.problem.nodes[host.node.index].host_seconds, host.node);
+    if ((host ? host : accelerator)->kind == StepKind::branch) {
+      decide(task, 1);
       wait_for_decision(task);
       for (int arm = 2; arm-- > 0;) {
         task.iteration = arm;
@@ -305,15 +314,15 @@ class Simulator {
       }
       return;
     }
-    if (!graph_.nodes[host.node].inputs.empty()) wait_for_decision(task);
+    if (!node_of(task).inputs.empty()) wait_for_decision(task);
     if (accelerator)
       for (NodeId carried : accelerator->carried) read(graph_.nodes[carried].inputs[0]);
     task.start = state_;
     if (accelerator) {
       loops_.push_back(schedule_.waiting.size());
-      schedule_.waiting.push_back({host.node, 0, 0, {}, {}});
+      schedule_.waiting.push_back({control_of(task), 0, 0, {}, {}});
     }
-    if (recorder_) recorder_->enter(host.node, 0);
+    if (recorder_) recorder_->enter(control_of(task), 0);
     push(task, Task::loop);
   }
 
@@ -325,8 +334,7 @@ class Simulator {
     if (task.iteration < count) {
       task.begin = state_;
       if (recorder_) recorder_->next_trip();
-      const NodeId control = task.steps[0]->node;
-      if (trips > 0) work(0, costed_.problem.nodes[control.index].host_seconds / trips, control);
+      decide(task, trips);
       ++task.iteration;
       const Task copy = task;  // pushing moves the tasks
       if (node.kind == NodeKind::while_loop) {

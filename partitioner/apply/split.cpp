@@ -148,11 +148,14 @@ class Splitter {
     }
   }
 
+  /// Loops and branches that the accelerator decides: the host, which has nothing to do there, does not come by.
+  [[nodiscard]] bool by_itself(NodeId control) const { return !has_copy(control, kHost.index); }
+
   /// A device walks a region if it has a step there, a control node if it walks one of its regions or keeps one of its values. The host
-  /// decides every control node that anybody walks.
+  /// decides every control node that anybody walks, unless the accelerator does.
   void find_walked() {
     const auto keep = [&](std::size_t device, NodeId control) {
-      for (std::size_t d : {device, std::size_t{kHost.index}}) {
+      for (std::size_t d : {device, by_itself(control) ? std::size_t{kAccelerator.index} : std::size_t{kHost.index}}) {
         walks_control_[d][control] = 1;
         walks_region_[d][graph_.nodes[control].region] = 1;
       }
@@ -250,7 +253,7 @@ class Splitter {
 
   /// Emits the control step of every device that walks it and schedules its regions.
   void enter(NodeId id, std::vector<Frame>& stack) {
-    if (!walks_control_[kHost.index][id]) return;
+    if (!walks_control_[kHost.index][id] && !walks_control_[kAccelerator.index][id]) return;
     const Node& node = graph_.nodes[id];
     const std::array<BlockIndex, kDevices> outer = stack.back().blocks;
     std::vector<std::array<BlockIndex, kDevices>> inner(node.regions.size(), {kNoBlock, kNoBlock});
@@ -270,6 +273,7 @@ class Splitter {
         if (has_copy(owned, d)) (node.kind == NodeKind::branch ? step.merges : step.carried).push_back(owned);
       }
       step.drives_others = d == kHost.index && walks_control_[kAccelerator.index][id];
+      step.by_itself = d != kHost.index && by_itself(id);
       emit(d, outer[d], std::move(step));
     }
     for (std::size_t k = node.regions.size(); k-- > 0;) stack.push_back(open(node.regions[k], inner[k]));

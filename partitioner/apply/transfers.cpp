@@ -180,6 +180,7 @@ Transfers make_transfers(const Graph& graph, const CostedProblem& costed, const 
   Transfers transfers;
   transfers.items.reserve(placement.transfers.size());
   for (const PlannedTransfer& planned : placement.transfers) {
+    if (static_cast<std::size_t>(planned.value) >= graph.values.size()) continue;  // that a loop or branch is under way: told, not sent
     Transfer t;
     t.value = ValueId(static_cast<std::size_t>(planned.value));
     t.region = RegionId(static_cast<std::size_t>(planned.region));

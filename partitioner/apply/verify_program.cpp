@@ -136,9 +136,10 @@ class Verifier {
     }
   }
 
+  [[nodiscard]] bool decides(const Step& step) const { return device_ == kHost || step.by_itself; }
   void need_predicate(RegionId region, const Step& step) {
     const ValueId predicate = graph_.regions[region].predicate;
-    if (device_ == kHost && predicate) need(predicate, step, "predicate");
+    if (decides(step) && predicate) need(predicate, step, "predicate");
   }
 
   void visit(const Step& step, RegionId region) {
@@ -171,11 +172,21 @@ class Verifier {
     }
   }
 
+  /// Whether `region` is inside a loop or branch that this device decides by itself.
+  [[nodiscard]] bool alone(RegionId region) const {
+    for (; region != Graph::kRoot; region = graph_.regions[region].parent) {
+      const Step* step = controls_[device_.index][graph_.regions[region].owner].step;
+      if (step && step->by_itself) return true;
+    }
+    return false;
+  }
+
   void record(std::vector<Site>& sites, const Step& step, RegionId region, std::string_view verb) {
     if (step.channel.index >= channels()) return complain(at(step) + " names no channel");
     const Channel& channel = program_.channels[step.channel];
     if (channel.value != step.value) complain(at(step) + " moves another value than its channel");
     if (channel.region != region) complain(at(step) + " stands in another region than its channel");
+    if (alone(region)) complain(at(step) + " stands where no other device comes by");
     if ((step.kind == StepKind::send ? channel.from : channel.to) != device_) complain(at(step) + " is on the wrong device");
     Site& site = sites[step.channel.index];
     if (site.step) complain("channel " + std::to_string(step.channel.index) + " is " + std::string(verb) + " twice");
@@ -189,11 +200,13 @@ class Verifier {
                                                               : StepKind::branch;
     if (!is_control(node.kind) || kind != step.kind) return complain(at(step) + " is of another kind than its node");
     if (node.region != region) complain(at(step) + " stands in another region than its node");
-    if (device_ == kHost) {
+    if (decides(step)) {
       for (ValueId value : node.inputs) need(value, step, "predicate or count");
     }
+    if (device_ == kHost && step.by_itself) complain(at(step) + " is the host's, and said to be decided without it");
     check_owned(step);
     controls_[device_.index][step.node] = {&step, region};
+    if (!step.by_itself && alone(region)) complain(at(step) + " waits for decisions where no other device comes by");
     for (NodeId id : step.carried) need(graph_.nodes[id].inputs[0], step, "initial");
 
     const std::size_t length = trail_.size();
@@ -288,12 +301,16 @@ class Verifier {
     return end > packet.bytes ? " ends before its last value does" : "";
   }
 
-  /// Who walks a loop or branch must be told by a host step of the same node that knows of it.
+  /// Who walks a loop or branch and does not decide it must be told by a host step of the same node that knows of it.
   void check_driving() {
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       const Step* host = controls_[0][NodeId(i)].step;
       bool driven = false;
-      for (std::size_t d = 1; d < controls_.size(); ++d) driven = driven || controls_[d][NodeId(i)].step;
+      for (std::size_t d = 1; d < controls_.size(); ++d) {
+        const Step* step = controls_[d][NodeId(i)].step;
+        driven = driven || (step && !step->by_itself);
+        if (step && step->by_itself && host) complain("node " + std::to_string(i) + " is decided by a device, but walked by the host");
+      }
       if (driven && !host) complain("node " + std::to_string(i) + " is walked by a device but not decided on the host");
       if (host && host->drives_others != driven) complain("node " + std::to_string(i) + " drives others, or says so, wrongly");
     }

@@ -1,13 +1,13 @@
 // Graph + Machine -> numbers, in one sweep over the nodes. Which nodes are scalar work is found first; everything else is local to a node.
 // What a node costs is node_costs.h's to say.
 #include "partitioner/machine/costs.h"
-#include "partitioner/machine/pins.h"
 
 #include <algorithm>
 #include <cstdio>
 
 #include "graph/pin_reason.h"
 #include "graph/states.h"
+#include "partitioner/machine/control_costs.h"
 #include "partitioner/machine/fusion_savings.h"
 #include "partitioner/machine/node_costs.h"
 #include "partitioner/machine/pins.h"
@@ -28,7 +28,8 @@ class ProblemMaker {
         costs_(graph, model),
         diagnostics_(diagnostics),
         has_accelerator_(model.has_accelerator && !model.machine.accelerators.empty()),
-        all_on_host_(model.policy == Policy::host || !has_accelerator_) {}
+        all_on_host_(model.policy == Policy::host || !has_accelerator_),
+        device_loops_(has_accelerator_ && model.machine.accelerators[0].control_flow == "device_loops") {}
 
   CostedProblem make() {
     result_.uses = std::make_shared<const ValueUses>(graph_);
@@ -105,9 +106,14 @@ class ProblemMaker {
     PlacementProblem::Node& out = problem().nodes[id.index];
     out.region = static_cast<std::int32_t>(node.region.index);
     out.accelerator_bytes = bytes(node);
-    // The host walks loops and branches in every plan: the same for all of them.
-    if (is_control(node.kind))
-      out.host_seconds = model_.machine.host.trip_seconds * (node.kind == NodeKind::branch ? 1 : std::max(0.0, node.expected));
+    if (is_control(node.kind)) {
+      const double trips = node.kind == NodeKind::branch ? 1 : std::max(0.0, node.expected);
+      out.host_seconds = model_.machine.host.trip_seconds * trips;
+      if (device_loops_) {  // then it is a choice, and nothing that the host does is had for less than a step of it
+        out.host_seconds = std::max(model_.machine.host.trip_seconds, model_.machine.host.overhead_seconds) * trips;
+        out.accelerator_seconds = model_.machine.accelerators[0].trip_seconds * trips;
+      }
+    }
     if (node.kind != NodeKind::operation) return;
     CostSources& sources = result_.sources[id];
     const OpCost host = costs_.host_cost(id);
@@ -137,7 +143,10 @@ class ProblemMaker {
         break;
       case NodeKind::for_loop:
       case NodeKind::while_loop:
-      case NodeKind::branch: out.pin = Pin::host; break;  // driven by the host; no value of its own
+      case NodeKind::branch:  // no value of its own: it is where it is decided
+        if (!device_loops_) out.pin = Pin::host;
+        out.replicable = device_loops_;
+        break;
     }
     if (all_on_host_) {
       out.pin = Pin::host;
@@ -207,14 +216,16 @@ class ProblemMaker {
     }
   }
 
-  /// What control and outputs read, the node `outside` reads.
+  /// What outputs read, the node `outside` reads; what the host decides, too.
   void add_uses() {
     for (std::size_t i = 0; i < graph_.values.size(); ++i) {
       for (const ValueUse& use : result_.uses->of(ValueId(i))) {
-        const std::int32_t reader = use.host_only() ? outside() : static_cast<std::int32_t>(use.node.index);
+        const bool outside_reads = use.host_only() || (use.decides() && !device_loops_);
+        const std::int32_t reader = outside_reads ? outside() : static_cast<std::int32_t>(use.node.index);
         problem().uses.push_back({static_cast<std::int32_t>(i), reader, static_cast<std::int32_t>(use.region.index)});
       }
     }
+    if (device_loops_) add_control(graph_, problem());
   }
 
   /// A state lies on the sides that make its next value: that costs no transfer, and no other side costs less unless the next value goes
@@ -251,6 +262,7 @@ class ProblemMaker {
   const NodeCosts costs_;
   Diagnostics& diagnostics_;
   const bool has_accelerator_, all_on_host_;
+  const bool device_loops_;  ///< the accelerator can decide loops and branches by itself
   std::optional<ScalarWork> scalar_work_;
   std::vector<std::uint8_t> freed_;  ///< by node; empty: none
   CostedProblem result_;

@@ -20,9 +20,9 @@ const MachineKeys& host_keys() {
 }
 
 const MachineKeys& accelerator_keys() {
-  static const MachineKeys keys = {
-      {"name", "flops", "bytes_per_second", "overhead_seconds", "memory_bytes", "efficiency", "points", "control_flow", "link"},
-      {"flops", "bytes_per_second"}};
+  static const MachineKeys keys = {{"name", "flops", "bytes_per_second", "overhead_seconds", "trip_seconds", "memory_bytes", "efficiency",
+                                    "points", "control_flow", "link"},
+                                   {"flops", "bytes_per_second"}};
   return keys;
 }
 

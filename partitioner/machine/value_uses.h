@@ -15,8 +15,8 @@ enum class UseKind : std::uint8_t {
   initial,    ///< of a carried node: before its loop begins
   yielded,    ///< of a carried node: at the end of the loop's body
   arm,        ///< of a merge node: at the end of that arm
-  predicate,  ///< of a branch (before it), a while's condition or an `until` (at the region's end): on the host
-  count,      ///< runtime trips of a for: before the loop, on the host
+  predicate,  ///< of a branch (before it), a while's condition or an `until` (at the region's end): where it is decided
+  count,      ///< runtime trips of a for: before the loop, where it is decided
   output,     ///< of the program: at its end, on the host
 };
 
@@ -27,8 +27,10 @@ struct ValueUse {
   RegionId region;            ///< where the value must be available
   std::int32_t position = 0;  ///< before which node of that region; the number of its nodes: at the end
 
-  /// Readings by control and outputs are the host's whatever the placement.
-  [[nodiscard]] bool host_only() const { return kind >= UseKind::predicate; }
+  /// Readings that no node does are the host's whatever the placement.
+  [[nodiscard]] bool host_only() const { return kind == UseKind::output; }
+  /// Of a control node, which reads on the sides that decide by themselves: the host's, unless the machine has loops of the device.
+  [[nodiscard]] bool decides() const { return kind == UseKind::predicate || kind == UseKind::count; }
 };
 
 class ValueUses {

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <utility>
 
 #include "graph/base/exceptions.h"
 #include "graph/base/units.h"
 #include "partitioner/solver/contract.h"
+#include "partitioner/solver/drivers.h"
 #include "partitioner/solver/memory_capacity.h"
 #include "partitioner/solver/network.h"
 #include "partitioner/solver/reduce.h"
@@ -25,8 +27,10 @@ class TransferTree {
   explicit TransferTree(const PlacementProblem& problem) : problem_(problem), span_(problem.regions) {}
 
   /// Appends the transfers that bring value v to all of its uses by nodes with a copy on the side; returns what they cost.
-  double add(const UsesByValue& uses, std::int32_t v, bool to_accelerator, const Side& needed_by, std::vector<PlannedTransfer>& transfers) {
+  double add(const UsesByValue& uses, std::int32_t v, bool to_accelerator, const Side& on_host, const Side& needed_by,
+             std::vector<PlannedTransfer>& transfers) {
     const auto& value = problem_.values[v];
+    on_host_ = &on_host;
     span_.restart(value.region);
     states_.assign(1, {});
     bool any = false;
@@ -43,6 +47,12 @@ class TransferTree {
   }
 
  private:
+  /// Nobody on the host comes by there, or knows that somebody else does.
+  [[nodiscard]] bool barred(std::int32_t region) const {
+    const std::int32_t driver = problem_.regions[region].driver;
+    return driver != PlacementProblem::kNoDriver && !(*on_host_)[driver];
+  }
+
   struct State {
     double below = 0;   ///< the cheapest for all children
     bool here = false;  ///< the transfer stands here, because a use needs it or because that is cheapest
@@ -56,6 +66,10 @@ class TransferTree {
     for (std::size_t s = slots.size(); s-- > 0;) {
       const double here = problem_.regions[slots[s].region].frequency * seconds;
       State& state = states_[s];
+      if (s > 0 && barred(slots[s].region)) {  // nothing stands below either: what is needed is there before
+        states_[slots[s].parent].here |= std::exchange(state.here, false);
+        continue;
+      }
       state.here = state.here || here <= state.below * kTie;
       const double best = state.here ? here : state.below;
       (s == 0 ? total : states_[slots[s].parent].below) += best;
@@ -76,6 +90,7 @@ class TransferTree {
   }
 
   const PlacementProblem& problem_;
+  const Side* on_host_ = nullptr;
   RegionSpan span_;
   std::vector<State> states_;
   std::vector<std::uint8_t> served_;
@@ -89,6 +104,7 @@ bool together(const PlacementProblem::Saving& saving, const Side& here, const Si
 }
 
 Placement evaluate(const PlacementProblem& problem, const UsesByValue& uses, Side on_host, Side on_accelerator) {
+  settle_drivers(problem, on_host, on_accelerator);
   Placement result;
   const std::vector<double> host = execution_seconds(problem, on_host, on_accelerator, kHost);
   const std::vector<double> accelerator = execution_seconds(problem, on_host, on_accelerator, kAccelerator);
@@ -102,8 +118,8 @@ Placement evaluate(const PlacementProblem& problem, const UsesByValue& uses, Sid
     if (uses.start[v] == uses.start[v + 1]) continue;
     const std::int32_t producer = problem.values[v].node;
     const auto value = static_cast<std::int32_t>(v);
-    if (!on_host[producer]) result.objective_seconds += tree.add(uses, value, false, on_host, result.transfers);
-    if (!on_accelerator[producer]) result.objective_seconds += tree.add(uses, value, true, on_accelerator, result.transfers);
+    if (!on_host[producer]) result.objective_seconds += tree.add(uses, value, false, on_host, on_host, result.transfers);
+    if (!on_accelerator[producer]) result.objective_seconds += tree.add(uses, value, true, on_host, on_accelerator, result.transfers);
   }
   result.on_host = std::move(on_host);
   result.on_accelerator = std::move(on_accelerator);
@@ -243,8 +259,10 @@ void certify(const PlacementProblem& problem, const CapacityScale& scale, const 
   const double claimed = scale.seconds(cut.value + cut.constant);
   const double rounding = 2 * scale.rounding() + 1e-9 * (placement.objective_seconds + saved_seconds(problem, placement));
   const bool exact = cut.bound >= static_cast<double>(cut.value);
-  // Under a capacity a copy that nothing reads may have been paid for and dropped since.
-  CLEAVE_CHECK(placement.objective_seconds <= claimed + rounding && (!exact || placement.objective_seconds >= claimed - rounding),
+  // Under a capacity a copy that nothing reads may have been paid for and dropped since. And where the host does not come by everywhere,
+  // the cut is a bound: it knows nothing of that.
+  CLEAVE_CHECK((placement.objective_seconds <= claimed + rounding || has_drivers(problem)) &&
+                   (!exact || placement.objective_seconds >= claimed - rounding),
                "the cut does not cost what its flow certifies");
   placement.bound_seconds = exact ? claimed : scale.seconds(static_cast<std::int64_t>(cut.bound) + cut.constant);
   placement.bound_seconds = std::min(placement.bound_seconds, placement.objective_seconds);
@@ -273,6 +291,7 @@ Result<Placement> solve(const PlacementProblem& problem, const SolveOptions& opt
     if (!answer) return answer.error();
     drop_unread_replicas(problem, *contraction, answer->host, answer->accelerator);
     Placement result = evaluate(problem, uses, per_node(*contraction, answer->host), per_node(*contraction, answer->accelerator));
+    if (has_drivers(problem)) result = bring_drivers(problem, std::move(result));
     certify(problem, scale, *answer, result);
     result.solve_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return result;
@@ -332,6 +351,7 @@ void verify_nodes(const PlacementProblem& problem, const Placement& placement, s
 
 void verify_transfers(const PlacementProblem& problem, const Placement& placement, std::vector<std::string>& broken) {
   const RegionTree tree(problem.regions);
+  const std::vector<std::uint8_t> is_driver = drivers_of(problem);
   std::vector<std::int32_t> start(2 * problem.values.size() + 1);  // by value and direction
   auto key = [](std::int32_t value, bool to_accelerator) { return 2 * static_cast<std::size_t>(value) + (to_accelerator ? 1 : 0); };
   for (const PlannedTransfer& t : placement.transfers) ++start[key(t.value, t.to_accelerator) + 1];
@@ -342,6 +362,11 @@ void verify_transfers(const PlacementProblem& problem, const Placement& placemen
     const auto& value = problem.values[t.value];
     const auto& from = t.to_accelerator ? placement.on_host : placement.on_accelerator;
     if (!from[value.node]) broken.push_back("value " + std::to_string(t.value) + " is sent from a side where it has no copy");
+    const std::int32_t driver = problem.regions[t.region].driver;
+    if (driver != PlacementProblem::kNoDriver && !placement.on_host[driver])
+      broken.push_back("value " + std::to_string(t.value) + " is sent where the host does not come by");
+    if (!t.to_accelerator && is_driver[static_cast<std::size_t>(value.node)])
+      broken.push_back(name_of(problem, static_cast<std::size_t>(value.node)) + " is a driver that only the host can tell others of");
     if (!tree.within(t.region, value.region))
       broken.push_back("value " + std::to_string(t.value) + " is sent outside the region where it lives");
   }

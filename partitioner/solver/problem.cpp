@@ -29,7 +29,7 @@ bool amount(double number) {
 }
 constexpr const char* kAmount = "must be a finite number that is not negative";
 
-Status verify_regions(const std::vector<Problem::Region>& regions) {
+Status verify_regions(const std::vector<Problem::Region>& regions, std::size_t nodes) {
   if (regions.empty()) return Error{"regions must hold at least the root"};
   if (regions[0].parent != Problem::kNoParent) return fail("regions", 0, "parent", "must be none: region 0 is the root");
   for (std::size_t i = 0; i < regions.size(); ++i) {
@@ -37,6 +37,8 @@ Status verify_regions(const std::vector<Problem::Region>& regions) {
       return fail("regions", i, "parent", "must be an earlier region");
     }
     if (!amount(regions[i].frequency)) return fail("regions", i, "frequency", kAmount);
+    if (regions[i].driver != Problem::kNoDriver && !in_range(regions[i].driver, nodes))
+      return fail("regions", i, "driver", out_of_range(regions[i].driver, nodes, "nodes"));
   }
   return {};
 }
@@ -127,7 +129,7 @@ Status verify(const PlacementProblem& problem) {
       problem.savings.size() > kMost) {
     return Error{"the problem is too large: more than " + std::to_string(kMost) + " elements of one kind"};
   }
-  if (Status status = verify_regions(problem.regions); !status) return status;
+  if (Status status = verify_regions(problem.regions, problem.nodes.size()); !status) return status;
   if (Status status = verify_nodes(problem); !status) return status;
   if (Status status = verify_values(problem); !status) return status;
   if (Status status = verify_uses(problem); !status) return status;

@@ -15,11 +15,14 @@ namespace cleave::planner {
 struct PlacementProblem {
   static constexpr std::int32_t kNoParent = -1;
   static constexpr std::int32_t kNoGroup = -1;
+  static constexpr std::int32_t kNoDriver = -1;
   enum class Pin : std::uint8_t { none, host, accelerator };
 
   struct Region {
     std::int32_t parent = kNoParent;  ///< smaller index than its own; region 0 is the root
     double frequency = 1;             ///< executions a run, absolute
+    /// A node: only where it has a copy on the host may transfers stand here. None: they always may.
+    std::int32_t driver = kNoDriver;
   };
   struct Node {
     std::int32_t region = 0;

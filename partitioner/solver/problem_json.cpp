@@ -23,7 +23,7 @@ class ProblemReader : public JsonRecords {
  public:
   explicit ProblemReader(std::function<void()> pause)
       : JsonRecords({{"", {"accelerator_memory_bytes"}, 0},
-                     {"regions", {"parent", "frequency"}, 0b11},
+                     {"regions", {"parent", "frequency", "driver"}, 0b11},
                      {"nodes",
                       {"name", "region", "host_seconds", "accelerator_seconds", "pin", "replicable", "group", "accelerator_bytes",
                        "keep_accelerator_copy"},
@@ -83,7 +83,7 @@ class ProblemReader : public JsonRecords {
   static std::string set_region(Problem::Region& region, std::size_t field, const JsonScalar& scalar) {
     if (field == 1) return amount(scalar, region.frequency);
     if (scalar.type == Type::null) return {};
-    return index(scalar, region.parent);
+    return index(scalar, field == 0 ? region.parent : region.driver);
   }
 
   std::string set_node(Problem::Node& node, std::size_t field, const JsonScalar& scalar) {

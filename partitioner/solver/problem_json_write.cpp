@@ -51,6 +51,7 @@ std::string problem_json(const PlacementProblem& problem) {
       field(out, "parent", region.parent);
     }
     field(out, "frequency", region.frequency);
+    if (region.driver != PlacementProblem::kNoDriver) field(out, "driver", region.driver);
   });
   list(out, "nodes", problem.nodes, [&](std::size_t i, const PlacementProblem::Node& node) {
     field(out, "region", node.region);

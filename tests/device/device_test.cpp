@@ -13,6 +13,7 @@
 #include "models/model.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/op_samples.h"
+#include "tests/support/random_loops.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/traced_lines.h"
 
@@ -224,6 +225,24 @@ TEST_P(DeviceRandom, ProgramsEqualTheOracle) {
   }
 }
 INSTANTIATE_TEST_SUITE_P(Each, DeviceRandom, ::testing::Range<std::uint64_t>(0, (seeds_to_test(500) + kSeedsATest - 1) / kSeedsATest));
+
+/// Loops and branches that the device decides by itself, where it can; else they are walked.
+TEST(DeviceLoops, RandomLoopsEqualTheOracle) {
+  CLEAVE_DEVICE_OR_SKIP(device);
+  CostModel model = costs_for(device);
+  model.machine.accelerators[0].control_flow = "device_loops";
+  for (std::uint64_t seed = 0; seed < std::min<std::uint64_t>(seeds_to_test(100), 100) && !HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const auto graph = std::make_shared<const Graph>(RandomLoops(seed).make());
+    RunOptions options;
+    options.inputs = random_inputs(*graph, seed);
+    const Outcome expected = run_with(options, [&](const RunOptions& o) { return run_reference(*graph, o); });
+    const std::unique_ptr<Executor> executor = executor_for(plan_with(model, graph, Where::accelerator, seed), device);
+    ASSERT_TRUE(executor);
+    for (int run = 0; run < 2; ++run)
+      expect_equal(run_with(options, [&](const RunOptions& o) { return executor->run(o); }), expected, false);
+  }
+}
 
 // --- errors --------------------------------------------------------------------------------------------------------------------------
 

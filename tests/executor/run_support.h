@@ -13,6 +13,7 @@
 #include "executor/check/reference.h"
 #include "executor/run/executor.h"
 #include "executor/simulated/back_end.h"
+#include "partitioner/apply/schedule.h"
 #include "partitioner/apply/split.h"
 #include "partitioner/compile.h"
 #include "tests/support/namespaces.h"

@@ -18,12 +18,14 @@ bool covers(const Problem& problem, int above, int below) {
   return below == above;
 }
 
-/// The cheapest set of regions, tried one by one, that serves every region of `needed`.
-double cheapest_regions(const Problem& problem, int top, double seconds, const std::vector<int>& needed) {
+/// The cheapest set of regions, tried one by one, that serves every region of `needed`; of those where the host comes by.
+double cheapest_regions(const Problem& problem, int top, double seconds, const std::vector<int>& needed,
+                        const std::vector<std::uint8_t>& on_host) {
   if (needed.empty()) return 0;
   std::vector<int> candidates;
   for (int r = 0; r < static_cast<int>(problem.regions.size()); ++r) {
-    if (covers(problem, top, r)) candidates.push_back(r);
+    const int driver = problem.regions[r].driver;
+    if (covers(problem, top, r) && (r == top || driver < 0 || on_host[driver])) candidates.push_back(r);
   }
   double best = kInfinity;
   for (unsigned set = 1; set < 1u << candidates.size(); ++set) {
@@ -68,14 +70,15 @@ class Costs {
     }
     for (std::size_t v = 0; v < problem_.values.size(); ++v) {
       const auto& value = problem_.values[v];
-      if (!on_host[value.node]) sum += transfer(v, false, value.accelerator_to_host_seconds, on_host);
-      if (!on_accelerator[value.node]) sum += transfer(v, true, value.host_to_accelerator_seconds, on_accelerator);
+      if (!on_host[value.node]) sum += transfer(v, false, value.accelerator_to_host_seconds, on_host, on_host);
+      if (!on_accelerator[value.node]) sum += transfer(v, true, value.host_to_accelerator_seconds, on_accelerator, on_host);
     }
     return sum;
   }
 
  private:
-  double transfer(std::size_t v, bool to_accelerator, double seconds, const std::vector<std::uint8_t>& side) {
+  double transfer(std::size_t v, bool to_accelerator, double seconds, const std::vector<std::uint8_t>& side,
+                  const std::vector<std::uint8_t>& on_host) {
     std::uint64_t mask = 0;
     std::vector<int> needed;
     for (std::size_t i = 0; i < uses_[v].size(); ++i) {
@@ -83,15 +86,18 @@ class Costs {
       mask |= std::uint64_t{1} << i;
       needed.push_back(uses_[v][i].region);
     }
-    const auto key = 2 * mask + (to_accelerator ? 1 : 0);
+    std::uint64_t absent = 0;  // drivers: regions where nothing may stand
+    for (std::size_t r = 0; r < problem_.regions.size(); ++r)
+      if (const int driver = problem_.regions[r].driver; driver >= 0 && !on_host[driver]) absent |= std::uint64_t{1} << r;
+    const std::pair key(2 * mask + (to_accelerator ? 1 : 0), absent);
     const auto found = known_[v].find(key);
     if (found != known_[v].end()) return found->second;
-    return known_[v][key] = cheapest_regions(problem_, problem_.values[v].region, seconds, needed);
+    return known_[v][key] = cheapest_regions(problem_, problem_.values[v].region, seconds, needed, on_host);
   }
 
   const Problem& problem_;
   std::vector<std::vector<Problem::Use>> uses_;
-  std::vector<std::map<std::uint64_t, double>> known_;
+  std::vector<std::map<std::pair<std::uint64_t, std::uint64_t>, double>> known_;
 };
 
 bool allowed(const Problem& problem, const std::vector<std::uint8_t>& on_host, const std::vector<std::uint8_t>& on_accelerator) {
@@ -107,6 +113,12 @@ bool allowed(const Problem& problem, const std::vector<std::uint8_t>& on_host, c
       if (node.group < 0 || problem.nodes[j].group != node.group) continue;
       if (on_host[i] != on_host[j] || on_accelerator[i] != on_accelerator[j]) return false;
     }
+  }
+  // What a driver's value says, the accelerator cannot tell the host.
+  for (const auto& use : problem.uses) {
+    const std::int32_t producer = problem.values[use.value].node;
+    const bool driver = std::any_of(problem.regions.begin(), problem.regions.end(), [&](const auto& r) { return r.driver == producer; });
+    if (driver && on_host[use.node] && !on_host[producer]) return false;
   }
   return problem.accelerator_memory_bytes <= 0 || bytes <= problem.accelerator_memory_bytes;
 }

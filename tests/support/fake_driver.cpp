@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "executor/cuda/deciding.h"
 #include "executor/cuda/handover.h"
 #include "executor/device/kernel.h"
 #include "tests/support/fake_blas.h"
@@ -33,6 +34,60 @@ FakeDriver::FakeDriver(Schedule schedule, std::uint64_t seed) : schedule_(schedu
   CLEAVE_CHECK(!the_driver, "two fake drivers at once");
   the_driver = this;
   teach(cuda::handover_text(), cuda::handover_launch(1).entry, 7, [this](const std::vector<std::uint64_t>& values) { hand_over(values); });
+  teach(cuda::deciding_text(), cuda::deciding_launch().entry, cuda::kDecidingParameters,
+        [this](const std::vector<std::uint64_t>& values) { decide(values); });
+}
+
+bool FakeDriver::stops(cuda::LaunchWords& launch, const cuda::Deciding& what) {
+  const auto* faults = reinterpret_cast<const std::uint64_t*>(what.fault_count > 0 ? resolve(what.faults, 8 * what.fault_count) : nullptr);
+  for (std::uint64_t i = 0; faults && i < what.fault_count; ++i) {
+    auto* words = reinterpret_cast<std::uint64_t*>(resolve(faults[i], 8));
+    if (words && std::atomic_ref(*words).load() != 0) launch.stopped = 1;
+  }
+  auto* host = reinterpret_cast<std::uint64_t*>(resolve(what.host, sizeof(cuda::HostWords)));
+  if (host && std::atomic_ref(host[0]).load() != 0) launch.stopped = 1;
+  if (host) std::atomic_ref(host[1]).fetch_add(1);
+  return launch.stopped != 0;
+}
+
+/// The kernel of executor/cuda/deciding.cpp in C++.
+void FakeDriver::decide(const std::vector<std::uint64_t>& values) {
+  cuda::Deciding what;
+  std::memcpy(static_cast<void*>(&what), values.data(), sizeof what);
+  auto* launch = reinterpret_cast<cuda::LaunchWords*>(resolve(what.launch, sizeof(cuda::LaunchWords)));
+  if (!launch) return;
+  const auto does = static_cast<cuda::Decides>(what.what);
+  const auto set = [this](std::uint64_t condition, bool value) {
+    if (!conditions_.contains(condition)) return misuse("a condition set that is none");
+    conditions_[condition] = value ? 1 : 0;
+  };
+  const auto* predicate = what.predicate != 0 ? resolve(what.predicate, 1) : nullptr;
+  const bool holds = predicate && *predicate != std::byte{0};
+  if (does == cuda::Decides::open) {
+    *launch = {what.command, what.count, 0, 0};
+    return;
+  }
+  if (does == cuda::Decides::branch) {
+    if (what.taken != 0) set(what.taken, holds);
+    if (what.otherwise != 0) set(what.otherwise, !holds);
+    return;
+  }
+  auto* trip = reinterpret_cast<std::uint64_t*>(resolve(what.trip, 8));
+  auto* counter = reinterpret_cast<std::int32_t*>(what.counter != 0 ? resolve(what.counter, 4) : nullptr);
+  if (!trip) return;
+  if (does != cuda::Decides::number) *trip = does == cuda::Decides::first ? 0 : *trip + 1;
+  if (counter) *counter = static_cast<std::int32_t>(*trip);
+  if (does == cuda::Decides::number) return;
+  bool more = *trip < (what.count == ~std::uint64_t{0} ? launch->count : what.count);
+  if (predicate && !(does == cuda::Decides::first && what.ends == 1)) more = more && holds != (what.ends == 1);
+  if (does == cuda::Decides::again) more = !stops(*launch, what) && more;
+  set(what.taken, more && launch->stopped == 0);
+}
+
+std::uint64_t FakeDriver::ticket_of(std::uint64_t given) {
+  if ((given & cuda::kTicketInMemory) == 0) return given;
+  const auto* there = reinterpret_cast<const std::uint64_t*>(resolve(given & ~cuda::kTicketInMemory, 8));
+  return there ? *there : 0;
 }
 
 /// The kernel that moves small values to and from page-locked memory, which is no operation's.
@@ -344,7 +399,7 @@ void FakeDriver::launch(const Meaning& meaning, const std::vector<std::uint64_t>
   if (status) return;
   if (!meaning.fault) return misuse(request.name() + " found bad data but has no words to say so: " + status.error().message);
   auto* words = reinterpret_cast<std::uint64_t*>(resolve(parameters[next], 2 * sizeof(std::uint64_t)));
-  if (words && words[0] == 0) words[0] = parameters[next + 1];
+  if (words && words[0] == 0) words[0] = ticket_of(parameters[next + 1]);
 }
 
 CUresult FakeDriver::explain(CUfunction handle, void** parameters, Item& item) {

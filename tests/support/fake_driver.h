@@ -127,6 +127,10 @@ class FakeDriver {
   [[nodiscard]] std::int64_t times_taken() const { return times_taken_; }
   /// Launches that handed a small value over through page-locked memory, or said that it is there.
   [[nodiscard]] std::int64_t handed_over() const { return handed_over_; }
+  /// Runs of the bodies of graphs' WHILE nodes.
+  [[nodiscard]] std::int64_t trips() const { return trips_; }
+  /// As a driver that has no conditional nodes.
+  void know_no_conditions() { conditional_ = false; }
   /// Operands of products that began with a NaN, as memory does that nobody wrote.
   [[nodiscard]] std::int64_t products_of_nan() const { return products_of_nan_; }
   /// The call that `fail_call` made fail; empty: not yet reached.
@@ -172,6 +176,8 @@ class FakeDriver {
       void* handle = nullptr;
     };
     std::vector<Node> nodes;
+    std::vector<void*> bodies;  ///< of its conditional nodes: graphs that end with it
+    void* around = nullptr;     ///< of a body: the graph that it ends with
     bool uploaded = false;
     int in_flight = 0;
   };
@@ -237,6 +243,11 @@ class FakeDriver {
   bool run_any();
   void run_until_done(const FakeEvent& event);
   void hand_over(const std::vector<std::uint64_t>& values);
+  /// The kernel that decides loops and branches inside of graphs.
+  void decide(const std::vector<std::uint64_t>& values);
+  bool stops(cuda::LaunchWords& launch, const cuda::Deciding& what);
+  /// The number that faults are told with, which a ticket may only lead to.
+  std::uint64_t ticket_of(std::uint64_t given);
   void launch(const Meaning& meaning, const std::vector<std::uint64_t>& parameters);
   static Status run(const Request& request, std::vector<std::byte*> operands);
   /// The same of what `packet` gave.
@@ -257,6 +268,9 @@ class FakeDriver {
   std::map<void*, std::string> modules_;
   std::map<void*, Function> functions_;
   std::map<void*, std::shared_ptr<FakeGraph>> graphs_, graph_execs_;
+  std::map<CUgraphConditionalHandle, unsigned> conditions_;
+  std::map<CUgraphConditionalHandle, void*> condition_of_;  ///< the graph that it is for, until a node has it
+  std::int64_t trips_ = 0;
   std::vector<std::string> graph_texts_;
   std::map<void*, std::string> programs_;
   std::map<void*, std::shared_ptr<FakeMatmul>> products_;
@@ -277,7 +291,7 @@ class FakeDriver {
   std::vector<Request> requests_;
   std::map<std::pair<std::string, std::string>, std::vector<Meaning>> meanings_;
   std::map<std::pair<std::string, std::string>, Taught> taught_;
-  bool pageable_ = false, computes_ = true, waits_for_words_ = true;
+  bool pageable_ = false, computes_ = true, waits_for_words_ = true, conditional_ = true;
   std::size_t memory_bytes_ = std::size_t{1} << 30;
   std::int64_t own_texts_ = 0;
   std::int64_t calls_ = 0, executed_ = 0, fail_call_ = 0, fail_command_ = 0, stall_command_ = 0;

@@ -30,7 +30,15 @@ struct FakeGraphs {
       return CUDA_ERROR_INVALID_VALUE;
     }
     if (found->second->in_flight > 0 && d.sticky_ == CUDA_SUCCESS) d.misuse(std::string(name) + " while it runs");
+    if (found->second->around) d.misuse(std::string(name) + " of a node's body");
+    std::vector<void*> bodies = found->second->bodies;
     (d.*live).erase(found);
+    for (std::size_t i = 0; i < bodies.size() && std::string(name) == "cuGraphDestroy"; ++i) {
+      const auto body = d.graphs_.find(bodies[i]);
+      if (body == d.graphs_.end()) continue;
+      bodies.insert(bodies.end(), body->second->bodies.begin(), body->second->bodies.end());
+      d.graphs_.erase(body);
+    }
     return result;
   }
 
@@ -93,6 +101,52 @@ struct FakeGraphs {
       std::string label;
       for (const Node& node : nodes) label += (label.empty() ? "" : ", ") + node.label;
       return add(d, graph, made, after, count, {"captured " + label, [&d, nodes] { run(d, nodes); }, {}, nullptr});
+    });
+  }
+
+  static CUresult new_condition(CUgraphConditionalHandle* made, CUgraph graph, CUcontext context, unsigned value, unsigned flags) {
+    return call("cuGraphConditionalHandleCreate", [&](D& d) {
+      if (!d.find(d.graphs_, graph, "graph")) return CUDA_ERROR_INVALID_VALUE;
+      if (context != d.primary_ || value != 0 || flags != 0) d.misuse("a condition made in an odd way");
+      *made = reinterpret_cast<CUgraphConditionalHandle>(d.new_handle());
+      d.conditions_[*made] = 0;
+      d.condition_of_[*made] = graph;
+      return CUDA_SUCCESS;
+    });
+  }
+
+  static CUresult add_conditional(CUgraphNode* made, CUgraph graph, const CUgraphNode* after, const CUgraphEdgeData* edges,
+                                  std::size_t count, CUgraphNodeParams* node) {
+    return call("cuGraphAddNode", [&](D& d) {
+      auto* found = d.find(d.graphs_, graph, "graph");
+      if (!found) return CUDA_ERROR_INVALID_VALUE;
+      CUDA_CONDITIONAL_NODE_PARAMS& conditional = node->conditional;
+      const CUgraphConditionalHandle condition = conditional.handle;
+      const auto free = d.condition_of_.find(condition);
+      if (node->type != CU_GRAPH_NODE_TYPE_CONDITIONAL || edges || conditional.size != 1 || conditional.ctx != d.primary_)
+        d.misuse("a conditional node made in an odd way");
+      if (free == d.condition_of_.end() || free->second != graph) {
+        d.misuse("a condition of another graph, or of another node");
+        return CUDA_ERROR_INVALID_VALUE;
+      }
+      d.condition_of_.erase(free);
+      const bool loops = conditional.type == CU_GRAPH_COND_TYPE_WHILE;
+      void* handle = d.new_handle();
+      const auto body = std::make_shared<D::FakeGraph>();
+      body->around = graph;
+      d.graphs_[handle] = body;
+      (*found)->bodies.push_back(handle);
+      static thread_local CUgraph bodies[1];
+      bodies[0] = static_cast<CUgraph>(handle);
+      conditional.phGraph_out = bodies;
+      const auto action = [&d, body, condition, loops] {
+        while (d.conditions_[condition] != 0 && d.sticky_ == CUDA_SUCCESS) {
+          d.trips_ += loops;
+          run(d, body->nodes);
+          if (!loops) break;
+        }
+      };
+      return add(d, graph, made, after, count, {loops ? "while" : "if", action, {}, nullptr});
     });
   }
 
@@ -208,6 +262,10 @@ void fill_fake_graphs(cuda::DriverApi& t) {
   t.cuGraphAddMemcpyNode = [](CUgraphNode* made, CUgraph graph, const CUgraphNode* after, std::size_t count, const CUDA_MEMCPY3D* copy,
                               CUcontext) { return FakeGraphs::add_copy(made, graph, after, count, copy); };
   t.cuGraphAddChildGraphNode = FakeGraphs::add_child;
+  if (FakeDriver::current().conditional_) {
+    t.cuGraphAddNode = FakeGraphs::add_conditional;
+    t.cuGraphConditionalHandleCreate = FakeGraphs::new_condition;
+  }
   t.cuGraphInstantiate = FakeGraphs::instantiate;
   t.cuGraphUpload = [](CUgraphExec exec, CUstream) {
     return FakeGraphs::call("cuGraphUpload", [&](FakeDriver& d) {

@@ -62,6 +62,7 @@ void FakeDriver::launch_text(const Meaning& meaning, const std::vector<std::uint
   if (meaning.scratch) all &= give({0, source.scratch_bytes, 4, "scratch", !first, true, false});
   if (meaning.fault) all &= give({0, 2 * sizeof(std::uint64_t), sizeof(std::uint64_t), "fault", true, true, true});
   if (!all) return;
+  if (meaning.fault) addresses[next] = ticket_of(parameters[next]);
   const Status status = emulator_->launch(source, meaning.number, addresses, memory);
   if (!status) misuse(meaning.request.name() + ": " + status.error().message);
 }

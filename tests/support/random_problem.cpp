@@ -21,6 +21,7 @@ class Generator {
     regions();
     nodes();
     values_and_uses();
+    if (options_.drivers) drivers();
     if (options_.memory) memory();
     if (options_.savings) savings();
     return std::move(problem_);
@@ -101,6 +102,40 @@ class Generator {
     std::shuffle(problem_.uses.begin(), problem_.uses.end(), random_);
   }
 
+  /// As partitioner/machine/control_costs.h makes them.
+  void drivers() {
+    for (std::size_t r = 1; r < problem_.regions.size(); ++r) {
+      if (!chance(60)) continue;
+      const int around = problem_.regions[r].parent, driver = static_cast<int>(problem_.nodes.size());
+      Problem::Node node;
+      node.region = around;
+      node.host_seconds = cost();
+      node.accelerator_seconds = chance(70) ? 0 : cost();
+      node.replicable = true;
+      problem_.nodes.push_back(node);
+      problem_.regions[r].driver = driver;
+      double price = problem_.regions[around].frequency * node.host_seconds;
+      for (std::size_t v = 0; v < problem_.values.size(); ++v) {
+        if (problem_.values[v].region != around || !chance(40)) continue;
+        problem_.uses.push_back({static_cast<int>(v), driver, around});
+        price += problem_.regions[around].frequency * problem_.values[v].accelerator_to_host_seconds;
+      }
+      const double frequency = problem_.regions[around].frequency;
+      problem_.values.push_back({driver, around, 0, frequency > 0 ? 2 * price / frequency : 0});
+    }
+    for (std::size_t i = 0; i < problem_.nodes.size(); ++i) need_drivers(static_cast<int>(i), problem_.nodes[i].region);
+    for (std::size_t u = 0, count = problem_.uses.size(); u < count; ++u) need_drivers(problem_.uses[u].node, problem_.uses[u].region);
+  }
+  /// Of `region` and all around it: what reads there, or stands there, is inside.
+  void need_drivers(int node, int region) {
+    for (; region > 0; region = problem_.regions[region].parent) {
+      const int driver = problem_.regions[region].driver;
+      if (driver < 0 || driver == node) continue;
+      for (std::size_t v = 0; v < problem_.values.size(); ++v)
+        if (problem_.values[v].node == driver) problem_.uses.push_back({static_cast<int>(v), node, problem_.regions[region].parent});
+    }
+  }
+
   void memory() {
     double total = 0;
     for (auto& node : problem_.nodes) total += node.accelerator_bytes = below(5);
@@ -162,6 +197,8 @@ Problem permuted(const Problem& problem, std::uint64_t seed, std::vector<std::in
     result.values[value_at[i]] = problem.values[i];
     result.values[value_at[i]].node = node_at[problem.values[i].node];
   }
+  for (auto& region : result.regions)
+    if (region.driver >= 0) region.driver = node_at[region.driver];
   for (auto& use : result.uses) use = {value_at[use.value], node_at[use.node], use.region};
   std::shuffle(result.uses.begin(), result.uses.end(), random);
   for (auto& saving : result.savings) {
@@ -177,7 +214,8 @@ std::string describe(const Problem& problem) {
   std::ostringstream out;
   out.precision(17);
   const char* pins[] = {"", " pin=host", " pin=accelerator"};
-  for (const auto& r : problem.regions) out << "region parent=" << r.parent << " frequency=" << r.frequency << "\n";
+  for (const auto& r : problem.regions)
+    out << "region parent=" << r.parent << " frequency=" << r.frequency << " driver=" << r.driver << "\n";
   for (const auto& n : problem.nodes) {
     out << "node region=" << n.region << " host=" << n.host_seconds << " accelerator=" << n.accelerator_seconds
         << pins[static_cast<int>(n.pin)] << (n.replicable ? " replicable" : "") << (n.keep_accelerator_copy ? " keep" : "")

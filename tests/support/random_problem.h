@@ -18,6 +18,7 @@ struct RandomProblemOptions {
   bool keep = true;  ///< keep_accelerator_copy
   bool memory = false;
   bool savings = false;  ///< of nodes together on one side
+  bool drivers = false;  ///< half of the regions have one, as loops and branches that the accelerator may decide
 };
 
 PlacementProblem random_problem(std::uint64_t seed, const RandomProblemOptions& options = {});

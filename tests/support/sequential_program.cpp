@@ -116,7 +116,10 @@ class Runner {
     return {};
   }
 
-  bool decides(ValueId predicate) { return read(0, predicate, "predicate").at(0) != 0; }
+  /// Who decides a loop or branch: the host, unless a device walks it alone.
+  static std::size_t decider(const Steps& steps) { return steps[0] ? 0 : 1; }
+  static NodeId control_of(const Steps& steps) { return steps[decider(steps)]->node; }
+  bool decides(const Steps& steps, ValueId predicate) { return read(decider(steps), predicate, "predicate").at(0) != 0; }
   static Blocks blocks_of(const Steps& steps, std::size_t k) {
     return {steps[0] ? steps[0]->blocks[k] : kNoBlock, steps[1] ? steps[1]->blocks[k] : kNoBlock};
   }
@@ -126,8 +129,8 @@ class Runner {
   }
 
   Status branch(const Steps& steps) {
-    const Node& node = graph_.nodes[steps[0]->node];
-    const std::size_t arm = decides(node.inputs[0]) ? 0 : 1;
+    const Node& node = graph_.nodes[control_of(steps)];
+    const std::size_t arm = decides(steps, node.inputs[0]) ? 0 : 1;
     const auto before = marks();
     if (Status status = region(node.regions[arm], blocks_of(steps, arm)); !status) return status;
     std::array<std::vector<Array>, kDevices> merged;
@@ -159,13 +162,13 @@ class Runner {
   }
 
   Status loop(const Steps& steps) {
-    const NodeId id = steps[0]->node;
+    const NodeId id = control_of(steps);
     const Node& node = graph_.nodes[id];
     const bool is_for = node.kind == NodeKind::for_loop;
     std::int64_t count = 0;
     if (is_for && node.inputs.empty()) count = node.attributes.get<std::int64_t>("count");
     if (is_for && !node.inputs.empty()) {
-      const Result<std::int64_t> trips = checked_trips(graph_, id, read(0, node.inputs[0], "count").bytes());
+      const Result<std::int64_t> trips = checked_trips(graph_, id, read(decider(steps), node.inputs[0], "count").bytes());
       if (!trips) return trips.error();
       count = *trips;
     }
@@ -177,12 +180,12 @@ class Runner {
       trips_[id] = trip;
       if (Status status = region(node.regions[0], blocks_of(steps, 0)); !status) return status;
       if (!is_for) {
-        if (!decides(graph_.regions[node.regions[0]].predicate)) break;
+        if (!decides(steps, graph_.regions[node.regions[0]].predicate)) break;
         if (Status status = region(node.regions[1], blocks_of(steps, 1)); !status) return status;
       }
       carried = gather(steps, 1, "yielded");
       const ValueId until = is_for ? graph_.regions[node.regions[0]].predicate : ValueId();
-      if (until && decides(until)) break;
+      if (until && decides(steps, until)) break;
     }
     forget(before);
     provide(steps, 1, carried);

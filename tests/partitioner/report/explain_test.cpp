@@ -186,20 +186,6 @@ TEST(ExplainText, SaysThatAllOnTheHostLeavesPinsAside) {
   EXPECT_EQ(explain_text(free).find("aside"), std::string::npos);
 }
 
-TEST(Plan, SaysThatTheHostDrivesEveryLoop) {
-  PlanOptions options;
-  options.costs.machine = *Machine::shipped("simulated");
-  options.costs.machine.accelerators[0].control_flow = "device_loops";
-  const Graph graph = parse_model("cleave: 1\ninputs: {x: \"f32[4]\"}\nprogram:\n  - y: x + 1\noutputs: [y]\n", "m.yaml");
-  const Plan warned = plan(graph, options);
-  ASSERT_EQ(warned.diagnostics.size(), 1u);
-  EXPECT_EQ(warned.diagnostics.begin()->severity, Severity::warning);
-  EXPECT_NE(warned.diagnostics.begin()->message.find("`control_flow: device_loops`"), std::string::npos);
-  EXPECT_TRUE(warned.ok());
-  ASSERT_TRUE(options.diagnostics.parse("w"));
-  EXPECT_TRUE(plan(graph, options).diagnostics.empty());
-}
-
 TEST(ExplainJson, DescribesARoundTrip) {
   const json document = json::parse(explain_json(case_plan("02_host_in_the_update")));
   expect_document(document);

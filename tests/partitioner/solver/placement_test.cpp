@@ -56,6 +56,38 @@ TEST(Placement, EqualsExhaustiveSearchWithTies) {
   for (std::uint64_t seed = 0; seed < 3000 && !::testing::Test::HasFailure(); ++seed) expect_optimal(testing::random_problem(seed), seed);
 }
 
+/// The cut is a bound; the placement is the best in nearly all cases, and never better than the best.
+TEST(Placement, IsNearlyAlwaysTheBestWhereTheHostDoesNotComeByEverywhere) {
+  RandomProblemOptions options;
+  options.drivers = true;
+  options.max_nodes = 4;
+  options.max_regions = 4;
+  options.groups = false;
+  int best = 0, bounded = 0, all = 0;
+  for (std::uint64_t seed = 0; seed < 1500 && !::testing::Test::HasFailure(); ++seed) {
+    const Problem problem = testing::random_problem(seed, options);
+    if (problem.nodes.size() > 8) continue;
+    SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + testing::describe(problem));
+    const auto expected = brute_force(problem);
+    const Result<Placement> solved = solve(problem);
+    ASSERT_EQ(solved.ok(), expected.feasible) << (solved.ok() ? "" : solved.error().message);
+    if (!solved.ok()) continue;
+    EXPECT_THAT(verify(problem, *solved), IsEmpty());
+    EXPECT_NEAR(testing::brute_force_cost(problem, solved->on_host, solved->on_accelerator), solved->objective_seconds, 1e-9);
+    EXPECT_LE(solved->bound_seconds, expected.seconds + 1e-9);
+    EXPECT_GE(solved->objective_seconds, expected.seconds - 1e-9);
+    if (solved->gap == 0) {
+      EXPECT_NEAR(solved->objective_seconds, expected.seconds, 1e-9);
+    }
+    ++all;
+    best += solved->objective_seconds <= expected.seconds + 1e-9;
+    bounded += solved->gap > 0;
+  }
+  EXPECT_GT(all, 1000);
+  EXPECT_GT(bounded, 0);
+  EXPECT_GT(best, all * 97 / 100);
+}
+
 TEST(Placement, EqualsExhaustiveSearchWithArbitraryCosts) {
   RandomProblemOptions options;
   options.ties = false;

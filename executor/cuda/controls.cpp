@@ -1,0 +1,103 @@
+// The loops and branches of a CudaDevice that the GPU decides by itself: which there are, and the graphs that they become. A driver that
+// has no conditional nodes, or takes none of a graph, is no error: then they are walked.
+#include <algorithm>
+#include <cstring>
+
+#include "executor/cuda/cuda_device.h"
+
+namespace cleave::runtime::cuda {
+namespace {
+
+void append_steps(const std::vector<DeviceItem>& items, std::vector<DeviceStep>& steps);
+void append_steps(const DeviceControl& control, std::vector<DeviceStep>& steps) {
+  for (const std::vector<DeviceItem>* items : {&control.condition, &control.body, &control.otherwise}) append_steps(*items, steps);
+  steps.insert(steps.end(), control.copies.begin(), control.copies.end());
+}
+void append_steps(const std::vector<DeviceItem>& items, std::vector<DeviceStep>& steps) {
+  for (const DeviceItem& item : items) {
+    if (item.control) {
+      append_steps(*item.control, steps);
+    } else if (!item.counts) {
+      steps.push_back(item.step);
+    }
+  }
+}
+
+}  // namespace
+
+ControlId CudaDevice::prepare_control(DeviceControl control) {
+  if (options_.stream_mode || !driver().cuGraphAddNode || !driver().cuGraphConditionalHandleCreate) return {};
+  PreparedControl prepared;
+  append_steps(control, prepared.steps);
+  for (const DeviceStep& step : prepared.steps) {
+    prepared.end = std::max(prepared.end, step.to.offset + step.to.bytes);
+    if (!step.kernel.valid()) continue;
+    const PreparedKernel& kernel = kernels_[step.kernel.index];
+    prepared.end = std::max(prepared.end, kernel.end);
+    if (kernel.fault) faults_[*kernel.fault].order = step.order;
+  }
+  prepared.control = std::move(control);
+  controls_.push_back(std::move(prepared));
+  return ControlId(controls_.size() - 1);
+}
+
+Status CudaDevice::open_controls() {
+  if (controls_.empty() || decide_) return {};
+  const Result<CUfunction> decide = function(deciding_text(), deciding_launch());
+  if (!decide) return decide.error();
+  const Result<std::byte*> words = staging_->take(sizeof(HostWords));
+  if (!words) return words.error();
+  host_words_ = new (*words) HostWords();
+  decide_ = *decide;
+  for (PreparedControl& control : controls_) {
+    if (Status status = build(control); !status && context_->lost()) return status;
+  }
+  return {};
+}
+
+Status CudaDevice::build(PreparedControl& prepared) {
+  Result<DeviceMemory> words = make_device_memory(*context_, ControlGraph::bytes_of_words(prepared.control));
+  if (!words) return words.error();
+  ControlParts parts;
+  parts.context = context_.get();
+  parts.decide = decide_;
+  parts.arena = arena_.get();
+  parts.words = words->get();
+  parts.host_words = reinterpret_cast<std::uint64_t>(host_words_);
+  const auto fault_of = [this](const DeviceStep& step) { return step.kernel.valid() ? kernels_[step.kernel.index].fault : std::nullopt; };
+  std::vector<std::uint64_t> faults;
+  for (const DeviceStep& step : prepared.steps)
+    if (const auto fault = fault_of(step)) faults.push_back(reinterpret_cast<std::uint64_t>(faults_[*fault].words));
+  if (!faults.empty()) {
+    const std::size_t bytes = faults.size() * sizeof(std::uint64_t);
+    const Result<std::byte*> table = staging_->take(static_cast<std::int64_t>(bytes));
+    if (!table) return table.error();
+    std::memcpy(*table, faults.data(), bytes);
+    parts.faults = reinterpret_cast<std::uint64_t>(*table);
+    parts.fault_count = faults.size();
+  }
+  parts.touched = [this](const DeviceStep& step) { return touched_by(step); };
+  parts.faulty = [&](const DeviceStep& step) { return fault_of(step).has_value(); };
+  parts.add = [&](SegmentGraph& graph, const DeviceStep& step) { return add_step(graph, step, kTicketInMemory | parts.words, nullptr); };
+  Result<ControlGraph> graph = ControlGraph::make(parts, prepared.control);
+  if (!graph) return graph.error();
+  prepared.words = *std::move(words);
+  prepared.graph = *std::move(graph);
+  return {};
+}
+
+/// A loop of the GPU's own may take long: the run goes on while it does.
+void CudaDevice::watch_controls(RunState& run) const {
+  if (!host_words_) return;
+  std::atomic_ref(host_words_->stop).store(0, std::memory_order_relaxed);
+  run.watch(&host_words_->progress);
+}
+
+Status CudaDevice::launch_control(ControlId id, std::int64_t count, const Origin& origin) {
+  PreparedControl& prepared = controls_[id.index];
+  touch(prepared.end);
+  const auto launch = [&](CUstream stream, std::uint64_t command) { return prepared.graph->launch(stream, command, count); };
+  return streams_->enqueue(Stream::compute, origin, launch, std::max<std::size_t>(prepared.steps.size(), 1));
+}
+
+}  // namespace cleave::runtime::cuda

@@ -1,0 +1,111 @@
+// What decides loops and branches on a device: the host, which tells, or the device by its own values.
+#include <algorithm>
+
+#include "executor/memory/control.h"
+#include "executor/run/device_side.h"
+
+namespace cleave::runtime {
+
+/// Loops and branches that the device may take as one, the outermost. Each waits for all that any of its steps must wait for: nothing is
+/// sent or received inside, so that is what it would wait for at its beginning.
+void DeviceSide::prepare_controls() {
+  const std::vector<Block>& blocks = prepared_.program->devices[id_].blocks;
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    for (std::size_t s = 0; s < blocks[b].steps.size(); ++s)
+      if (blocks[b].steps[s].by_itself && !controlled_blocks_.contains(b)) prepare_control(blocks[b].steps[s], b, s);
+  }
+}
+
+void DeviceSide::prepare_control(const Step& step, std::size_t block, std::size_t index) {
+  if (plan_.rotation(block)) return;  // where its values lie changes around it
+  const auto kernel_of = [&](NodeId node) -> std::optional<DeviceStep> {
+    const KernelId kernel = turn(0).kernels[node];
+    if (kernel.valid() && !device_.joins(kernel)) return std::nullopt;
+    return DeviceStep{kernel, {}, {}, node, orders_[node]};
+  };
+  std::optional<FoundControl> found = find_control(*prepared_.program, id_, plan_, block, index, kernel_of);
+  if (!found) return;
+  PreparedControl prepared;
+  for (const NodeId node : found->nodes) {
+    const Work& work = turn(0).work[node];
+    prepared.work.reads.insert(prepared.work.reads.end(), work.reads.begin(), work.reads.end());
+    prepared.work.writes.insert(prepared.work.writes.end(), work.writes.begin(), work.writes.end());
+  }
+  note_values(step, prepared.work);
+  if (!found->nodes.empty()) prepared.nodes = std::make_shared<const std::vector<NodeId>>(std::move(found->nodes));
+  prepared.id = device_.prepare_control(std::move(found->control));
+  if (!prepared.id.valid()) return;
+  controlled_blocks_.merge(found->blocks);
+  controls_.emplace(step.node, std::move(prepared));
+}
+
+/// What the control step itself, and those inside, read and write: predicates, and what moves.
+void DeviceSide::note_values(const Step& step, Work& work) const {
+  const auto note = [this](ValueId value, std::vector<StorageIndex>& to) {
+    if (value.valid() && storage(value) != kNoStorage) to.push_back(storage(value));
+  };
+  const Node& node = graph_.nodes[step.node];
+  for (const ValueId input : node.inputs) note(input, work.reads);
+  for (const RegionId region : node.regions) note(graph_.regions[region].predicate, work.reads);
+  for (const std::vector<NodeId>* owned : {&step.carried, &step.merges}) {
+    for (const NodeId id : *owned) {
+      for (const ValueId value : graph_.nodes[id].inputs) note(value, work.reads);
+      for (const ValueId value : graph_.nodes[id].results) note(value, work.writes);
+    }
+  }
+  for (const BlockIndex inner : step.blocks) {
+    if (inner == kNoBlock) continue;
+    for (const Step& each : prepared_.program->devices[id_].blocks[static_cast<std::size_t>(inner)].steps)
+      if (is_control(graph_.nodes[each.node].kind)) note_values(each, work);
+  }
+}
+
+/// Not where each node is looked at, or what was decided is to be known.
+bool DeviceSide::runs_whole(const Step& step) const {
+  const auto found = controls_.find(step.node);
+  return found != controls_.end() && !verify_ && !observes_ && device_.controls(found->second.id);
+}
+
+bool DeviceSide::run_whole(const Step& step, const Origin& here) {
+  const PreparedControl& prepared = controls_.at(step.node);
+  std::int64_t count = 0;
+  if (const std::vector<ValueId>& inputs = graph_.nodes[step.node].inputs; step.kind == StepKind::for_loop && !inputs.empty()) {
+    const std::optional<std::int64_t> decided = decide_by_itself(step, inputs[0], here);
+    if (!decided) return false;
+    count = *decided;
+  }
+  return launch(prepared, count, here);
+}
+
+std::optional<std::int64_t> DeviceSide::decide(const Step& step, ValueId value, const Origin& here) {
+  if (step.by_itself) return decide_by_itself(step, value, here);
+  std::optional<ControlStream::Decision> decision = prepared_.controls[id_].take(*run_, id_, here);
+  if (!decision) return std::nullopt;
+  driver_ = std::max(driver_, decision->time);
+  return decision->value;
+}
+
+/// The device's own value, looked at from here: nothing is enqueued meanwhile. On the virtual clock it takes no time, as the device would
+/// not ask anybody.
+std::optional<std::int64_t> DeviceSide::decide_by_itself(const Step& step, ValueId value, const Origin& here) {
+  const std::optional<std::vector<Array>> there = fetch({value}, here);
+  if (!there) return std::nullopt;
+  const Result<std::int64_t> decision = decision_of(graph_, step.node, value, there->front().bytes());
+  if (decision) return *decision;
+  fail(here, decision.error());
+  return std::nullopt;
+}
+
+void DeviceSide::enter(NodeId control) {
+  if (!alone_.contains(control)) return;
+  const Node& node = graph_.nodes[control];
+  const double trips = node.kind == NodeKind::branch ? 1 : node.expected;  // that the plan's seconds are of
+  double& clock = clock_[static_cast<std::size_t>(Stream::compute)];
+  if (trips > 0) clock = std::max(clock, driver_) + prepared_.costs.accelerator_seconds[control] / trips;
+}
+
+void DeviceSide::outcome(NodeId control, std::int64_t value) {
+  if (observes_ && alone_.contains(control)) observation_.control(control, static_cast<double>(value));
+}
+
+}  // namespace cleave::runtime
