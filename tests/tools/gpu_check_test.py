@@ -118,7 +118,7 @@ class GpuCheck(unittest.TestCase):
         result = self.check()
         self.assertTrue(result["complete"] and result["passed"])
         self.assertEqual(result["commit"], "abc")
-        for part in ("devices", "smoke", "probe", "calibrate", "bench", "peers", "tests", "random"):
+        for part in ("devices", "smoke", "probe", "calibrate", "bench", "loops", "peers", "tests", "random"):
             self.assertEqual(result[part]["state"], "passed", part)
         self.assertEqual(result["tests"]["result"]["passed"], 2)
         self.assertEqual(result["peers"]["result"]["programs"][0]["ratio"], {"eager": 4.0})

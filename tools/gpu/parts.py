@@ -8,7 +8,8 @@ from document import read_json
 
 SMOKE = ":".join(["*DeviceErrors*"] +
                  [f"*DeviceOp*/{op}" for op in ("add", "matmul", "sum", "softmax", "take", "transpose", "cumulative_sum")] +
-                 ["*DeviceModel*/mlp_inference", "*DeviceModel*/naive_transfer"])
+                 ["*DeviceLoops*", "*DeviceModel*/mlp_inference", "*DeviceModel*/naive_transfer"])
+LOOPS = ("tiny_ops", "branch_on_data", "matmul_chain_bf16")  # of device_programs.cpp: nothing of the host's inside
 USUAL = 540  # s of a check, of which the parts' limits are given
 SANITIZED = "*matmul*:*sum*:*softmax*:*take*:*transpose*:*DeviceRandom*/0:*DeviceErrors*-*DeviceLarge*"
 
@@ -139,6 +140,27 @@ def bench(check):
     return check.verdict(check.run("bench", 180, command, out))
 
 
+def loops(check):
+    """Programs of loops once more, decided by the device."""
+    if not check.machine:
+        return {"state": "skipped", "why": "no machine file was measured"}
+    machine = os.path.join(check.folder, "device_loops.yaml")
+    with open(check.machine, encoding="utf-8") as file:
+        text = file.read()
+    with open(machine, "w", encoding="utf-8") as file:
+        file.write(text.replace("control_flow: none", "control_flow: device_loops"))
+    results = {}
+    for name in LOOPS:
+        out = os.path.join(check.folder, f"loops_{name}.json")
+        command = _programs(check) + ["--machine", machine, "--only", name, "--seconds", str(check.repeat), "--out", out]
+        ended = check.run("loops", 20, command)
+        results[name] = read_json(out)
+        check.document.part("loops", result=results)
+        if ended.why:
+            return check.verdict(ended)
+    return check.verdict(ended)
+
+
 def peers(check):
     """The programs that the part `bench` timed or would time."""
     programs = os.path.join(check.folder, "bench.json")
@@ -177,4 +199,4 @@ def sanitizer(check):
     return {"state": "passed"}
 
 
-PARTS = {part.__name__: part for part in (devices, smoke, probe, calibrate, bench, peers, tests, random, sanitizer)}
+PARTS = {part.__name__: part for part in (devices, smoke, probe, calibrate, bench, loops, peers, tests, random, sanitizer)}
