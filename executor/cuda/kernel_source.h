@@ -18,6 +18,9 @@ struct Architecture {
   int major = 9, minor = 0;  ///< compute capability
   int multiprocessors = 132;
   std::int64_t narrow_elements = (1LL << 31) - (1LL << 24);  ///< tensors of more elements are indexed with 64 bits
+
+  /// Whether f64 has half the rate of f32 (A100, H100, B200), and not a 32nd or less as on other GPUs.
+  [[nodiscard]] bool fast_f64() const { return minor == 0 && major >= 8 && major <= 10; }
 };
 
 /// One launch. Every parameter is eight bytes wide; a kernel takes, in this order:

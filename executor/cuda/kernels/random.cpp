@@ -1,6 +1,7 @@
 // random_uniform, random_normal and random_integers: graph/ops/random_bits.h, compiled for the device, so that every bit is the host's. A
 // block of random words is made once for all the elements that are made of it, two or four, and a thread writes them together.
 #include <bit>
+#include <cmath>
 
 #include "executor/cuda/kernels/kernel_text.h"
 #include "executor/cuda/kernels/kernels.h"
@@ -16,7 +17,8 @@ std::string number(KernelText& kernel, double value) {
 /// `each` elements at once from a block of words, by `pack`, a call that puts them into `q`, and what is left over by `element`: both hang
 /// on the index `i`, on `seed` and on `step`.
 template <class Pack, class Element>
-KernelSource build(const KernelRequest& request, const Architecture& architecture, int each, Pack pack, Element element) {
+KernelSource build(const KernelRequest& request, const Architecture& architecture, int each, Pack pack, Element element,
+                   const std::string& device_code = {}) {
   const std::int64_t count = request.result_types[0].elements(), whole = count / each * each;
   if (count == 0) return {};
   KernelText kernel("random", needs_wide_indices(request, architecture));
@@ -29,7 +31,7 @@ KernelSource build(const KernelRequest& request, const Architecture& architectur
   kernel << "    Pack<" << name_of(request.result_types[0].dtype) << ", " << all << "> q;\n    " << pack(kernel)
          << ";\n    write_pack(y0 + i, q);\n";
   kernel.end_loop();
-  return assemble(request, kernel, std::string(device_text("random_bits")) + std::string(device_text("drawing")));
+  return assemble(request, kernel, std::string(device_text("random_bits")) + std::string(device_text("drawing")) + device_code);
 }
 /// The block of words in which element `i` is.
 std::string words(int each) {
@@ -52,17 +54,27 @@ KernelSource build_uniform(const KernelRequest& request, const Architecture& arc
       });
 }
 
+/// Whether pairs of f32 are as good as f64 for what normal_pairs.cuh makes of such a number: no part of a product is too small for f32.
+bool fits_pairs(double value) {
+  return std::abs(value) >= 0x1p-40 && std::abs(value) <= 0x1p40;
+}
+
 KernelSource build_normal(const KernelRequest& request, const Architecture& architecture) {
+  const double mean = request.attributes->get_or("mean", 0.0), deviation = request.attributes->get_or("std", 1.0);
+  const bool in_pairs =
+      request.result_types[0].dtype == DType::f32 && !architecture.fast_f64() && fits_pairs(deviation) && (mean == 0 || fits_pairs(mean));
   const auto curve = [&](KernelText& kernel) {
-    const std::string mean = number(kernel, request.attributes->get_or("mean", 0.0));
-    return mean + ", " + number(kernel, request.attributes->get_or("std", 1.0));
+    const std::string first = number(kernel, mean);
+    return first + ", " + number(kernel, deviation);
   };
+  const std::string draw = in_pairs ? "draw_normal_in_pairs(" : "draw_normal(";
   return build(
-      request, architecture, 4, [&](KernelText& kernel) { return "draw_normal(" + words(4) + ", " + curve(kernel) + ", q)"; },
+      request, architecture, 4, [&](KernelText& kernel) { return draw + words(4) + ", " + curve(kernel) + ", q)"; },
       [&](KernelText& kernel) {
         return "(" + name_of(request.result_types[0].dtype) +
                ")cleave::random_bits::scaled(cleave::random_bits::normal(seed, step, (u64)i), " + curve(kernel) + ")";
-      });
+      },
+      in_pairs ? std::string(device_text("normal_pairs")) + std::string(device_text("drawing_pairs")) : std::string());
 }
 
 KernelSource build_integers(const KernelRequest& request, const Architecture& architecture) {

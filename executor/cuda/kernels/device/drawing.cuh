@@ -1,5 +1,5 @@
 // The elements of graph/ops/random_bits.h, to the bit, as many at once as one block of words has. Normal numbers are computed in f64, as on
-// the host: what f32 would have to be split into to give the same bits costs more where f64 has half the rate of f32.
+// the host; drawing_pairs.cuh has them for GPUs on which that is slow.
 
 typedef cleave::random_bits::Block Words;
 
@@ -72,6 +72,29 @@ inline f64 normal_in_tail(f64 p) {
   return p < 0.02425 ? z : -z;
 }
 
+inline f64 normal_of(u32 word) {
+  const f64 p = unit_of(word);
+  return in_tail(p) ? normal_in_tail(p) : normal_in_middle(p);
+}
+
+/// Takes the lowest lane out of `lanes`.
+inline int next_lane(u32& lanes) {
+  const int lane = __ffs((int)lanes) - 1;
+  lanes &= lanes - 1;
+  return lane;
+}
+inline u32 word_of(const Words& words, int lane) {
+  u32 word = words.word[0];
+#pragma unroll
+  for (int l = 1; l < 4; ++l) word = l == lane ? words.word[l] : word;
+  return word;
+}
+template <class T>
+inline void put_lane(Pack<T, 4>& pack, int lane, T value) {
+#pragma unroll
+  for (int l = 0; l < 4; ++l) pack.lane[l] = l == lane ? value : pack.lane[l];
+}
+
 /// One element in twenty is in a tail, which is long to compute: a thread goes through its own, mostly none or one, when the others are done.
 template <class T>
 inline void draw_normal(Words words, f64 mean, f64 deviation, Pack<T, 4>& drawn) {
@@ -83,13 +106,7 @@ inline void draw_normal(Words words, f64 mean, f64 deviation, Pack<T, 4>& drawn)
     tails |= in_tail(p) ? 1u << l : 0;
   }
   while (tails != 0) {
-    const int tail = __ffs((int)tails) - 1;
-    tails &= tails - 1;
-    u32 bits = words.word[0];
-#pragma unroll
-    for (int l = 1; l < 4; ++l) bits = l == tail ? words.word[l] : bits;
-    const T z = (T)cleave::random_bits::scaled(normal_in_tail(unit_of(bits)), mean, deviation);
-#pragma unroll
-    for (int l = 0; l < 4; ++l) drawn.lane[l] = l == tail ? z : drawn.lane[l];
+    const int lane = next_lane(tails);
+    put_lane(drawn, lane, (T)cleave::random_bits::scaled(normal_in_tail(unit_of(word_of(words, lane))), mean, deviation));
   }
 }
