@@ -1,6 +1,6 @@
-// cumulative_sum and cumulative_prod along any axis: a team of threads goes along its line round by round. Lines too few to fill the
-// machine are cut into parts, a block each, which tell each other their sums (device/lookback.cuh): elements are read once; of products
-// likewise. They are taken in f64 or in 64-bit integers that wrap, always in the same order.
+// cumulative_sum and cumulative_prod along any axis: a team of threads reads up to eight rounds of its line before it adds anything up, and
+// meets once. Lines too few to fill the machine are cut into parts, a block each, which tell each other their sums (device/lookback.cuh):
+// elements are read once; of products likewise. They are taken in f64 or in 64-bit integers that wrap, always in the same order.
 #include <algorithm>
 
 #include "executor/cuda/kernels/kernels.h"
@@ -11,12 +11,17 @@ namespace cleave::runtime::cuda {
 namespace {
 
 constexpr std::int64_t kElementsAThread = 4;  ///< in a round
-constexpr std::int64_t kSideBySide = 32;      ///< that many lines side by side are read together, a thread each
+constexpr std::int64_t kSideBySide = 32;      ///< that many lines side by side are read together, a thread each,
+constexpr std::int64_t kInFlight = 8;         ///< which has so many elements in flight
 constexpr std::int64_t kShortLine = 64;
-constexpr std::int64_t kRounds = 4;  ///< of a part: that many reads are in flight in a thread
-constexpr std::int64_t kPart = kLineBlock * kElementsAThread * kRounds;
+constexpr std::int64_t kMostRounds = 8;    ///< of a team that has its line in registers: that many reads are in flight in a thread
+constexpr std::int64_t kFewRounds = 4;     ///< of a part, or of a trip of several: more blocks run beside each other
 constexpr std::int64_t kGroup = 32;        ///< parts, as device/lookback.cuh has it
 constexpr std::int64_t kBlocksWanted = 4;  ///< on a multiprocessor
+
+std::int64_t rounded_up(std::int64_t number, std::int64_t by) {
+  return (number + by - 1) / by;
+}
 
 class Writer {
  public:
@@ -36,13 +41,15 @@ class Writer {
     if (serial_) return;
     while (team_.along < kLineBlock && team_.along * kElementsAThread < lines_.length) team_.along *= 2;
     team_.across = kLineBlock / team_.along;
-    if (lines_.count() < machine && lines_.length > 2 * kPart) parts_ = (lines_.length + kPart - 1) / kPart;
+    const std::int64_t rounds = rounded_up(lines_.length, team_.along * kElementsAThread);
+    rounds_ = rounds <= kMostRounds ? std::max<std::int64_t>(rounds, 1) : kFewRounds;
+    if (lines_.count() < machine && rounds > kMostRounds) parts_ = rounded_up(lines_.length, of_a_trip());
   }
 
   KernelSource write() {
     if (lines_.count() * lines_.length == 0) return {};
     if (serial_) return assemble(request_, write_serial(), device_text("lines"));
-    if (parts_ == 1) return assemble(request_, write_rounds(), device_text("lines"));
+    if (parts_ == 1) return assemble(request_, write_teams(), device_text("lines"));
     const std::vector<KernelText> kernels = {write_clear(), write_parts()};
     return assemble(request_, std::string(device_text("lines")) + std::string(device_text("lookback")), kernels,
                     sums_at() + lines_.count() * (parts_ + 2 * groups()) * 8);
@@ -54,49 +61,112 @@ class Writer {
   }
   /// Where the element `i` of the line is, from `base` on.
   [[nodiscard]] std::string place(KernelText& kernel, const std::string& i) const {
-    return reverse_ ? "(" + kernel.index(lines_.length - 1) + " - (" + i + "))" + step(kernel) : "(" + i + ")" + step(kernel);
+    const std::string step = lines_.behind > 1 ? " * " + kernel.index(lines_.behind) : "";
+    return reverse_ ? "(" + kernel.index(lines_.length - 1) + " - (" + i + "))" + step : "(" + i + ")" + step;
   }
-  [[nodiscard]] std::string step(KernelText& kernel) const { return lines_.behind > 1 ? " * " + kernel.index(lines_.behind) : ""; }
+  /// Declares the names that all kernels use.
+  void declare_types(KernelText& kernel) const {
+    kernel << "  typedef " << total_ << " Total;\n  typedef " << name_of(request_.input_types[0].dtype) << " Element;\n";
+  }
 
   /// A thread a line.
-  KernelText write_serial() {
+  KernelText write_serial() const {
     KernelText kernel("scan", wide_);
     declare_team(kernel, lines_, {});
-    const std::string at = "base + " + place(kernel, "i"), write = "      y0[" + at + "] = " + store("sum") + ";\n";
-    kernel << "  " << total_ << " sum = " << start_ << ";\n  if (there)\n    for (Index i = 0; i < " << kernel.index(lines_.length)
-           << "; ++i) {\n"
-           << (exclusive_ ? "      const " + total_ + " here = (" + total_ + ")plain(widen(x0[" + at + "]));\n" + write : "")
-           << "      sum = sum" << merges_ << (exclusive_ ? "here" : "(" + total_ + ")plain(widen(x0[" + at + "]))") << ";\n"
-           << (exclusive_ ? "" : write) << "    }\n";
+    declare_types(kernel);
+    const std::string each = std::to_string(kInFlight), loop = "#pragma unroll\n    for (int k = 0; k < " + each + "; ++k) ";
+    const std::string length = kernel.index(lines_.length), at = "base + " + place(kernel, "i + k");
+    const std::string add = "      sum = sum" + merges_ + "(Total)plain(widen(kept[k]));\n",
+                      write = "      if (i + k < " + length + ") y0[" + at + "] = " + store("sum") + ";\n";
+    kernel << "  if (!there) return;\n  Total sum = " << start_ << ";\n  for (Index i = 0; i < " << length << "; i += " << each
+           << ") {\n    Element kept[" << each << "];\n"
+           << loop << "kept[k] = i + k < " << length << " ? x0[" << at << "] : Element();\n"
+           << loop << "{\n"
+           << (exclusive_ ? write + add : add + write) << "    }\n  }\n";
     return kernel;
   }
 
-  /// A team a line.
-  KernelText write_rounds() {
+  // --- trips of a team: `begin`, where a thread's first element is, and `end`, behind the line's last one, are known --------------------
+
+  [[nodiscard]] std::int64_t width() const { return std::min<std::int64_t>(team_.along, 32) * kElementsAThread; }  ///< of a warp's round
+  [[nodiscard]] std::int64_t of_a_trip() const { return team_.along * kElementsAThread * rounds_; }
+  /// From the trip's first element on.
+  [[nodiscard]] std::string begin() const {
+    const std::string lanes = std::to_string(std::min<std::int64_t>(team_.along, 32));
+    return "(Index)(place / " + lanes + " * " + std::to_string(width() * rounds_) + " + place % " + lanes + " * " +
+           std::to_string(kElementsAThread) + ")";
+  }
+  [[nodiscard]] std::string each_round() const {
+    return "#pragma unroll\n  for (int r = 0; r < " + std::to_string(rounds_) + "; ++r) {\n    const Index i = begin + r * " +
+           std::to_string(width()) + ";\n";
+  }
+  static std::string each_element() { return "#pragma unroll\n    for (int k = 0; k < " + std::to_string(kElementsAThread) + "; ++k) "; }
+  [[nodiscard]] std::string add() const { return "if (i + k < end) sum = sum" + merges_ + "(Total)plain(widen(kept[r][k]));\n"; }
+  /// Whether a thread's elements of a round lie in one piece.
+  [[nodiscard]] bool packed() const { return lines_.behind == 1 && lines_.length % kElementsAThread == 0; }
+  [[nodiscard]] std::string pack_at(KernelText& kernel) const {
+    return reverse_ ? "base + " + kernel.index(lines_.length - kElementsAThread) + " - i" : std::string("base + i");
+  }
+  [[nodiscard]] std::string lane() const { return reverse_ ? std::to_string(kElementsAThread - 1) + " - k" : std::string("k"); }
+
+  /// Reads all, and finds out what is in front of each round (`fronts`) and what all is (`total`).
+  void write_fronts(KernelText& kernel) const {
+    const std::string each = std::to_string(kElementsAThread), rounds = std::to_string(rounds_);
+    kernel << "  Element kept[" << rounds << "][" << each << "];\n" << each_round();
+    if (packed()) {
+      kernel << "    Pack<Element, " << each << "> pack = {};\n    if (i < end) pack = read_pack<" << each << ">(x0 + " << pack_at(kernel)
+             << ");\n"
+             << each_element() << "kept[r][k] = pack.lane[" << lane() << "];\n";
+    } else {
+      kernel << each_element() << "kept[r][k] = i + k < end ? x0[base + " << place(kernel, "i + k") << "] : Element();\n";
+    }
+    kernel << "  }\n  Total fronts[" << rounds << "], total;\n"
+           << each_round() << "    Total sum = " << start_ << ";\n"
+           << each_element() << add() << "    fronts[r] = sum;\n  }\n  merge_rounds_in_front<" << op_ << ", " << std::to_string(team_.along)
+           << ", " << rounds << ">(fronts, place, room, total);\n";
+  }
+  /// `front`: in front of all rounds.
+  void write_results(KernelText& kernel, const std::string& front) const {
+    const std::string each = std::to_string(kElementsAThread), result = name_of(request_.result_types[0].dtype);
+    kernel << each_round() << "    Total sum = " << front << merges_ << "fronts[r];\n";
+    if (packed()) kernel << "    Pack<" << result << ", " << each << "> pack;\n";
+    kernel << each_element() << "{\n" << (exclusive_ ? "" : "      " + add());
+    if (packed()) {
+      kernel << "      pack.lane[" << lane() << "] = " << store("sum") << ";\n";
+    } else {
+      kernel << "      if (i + k < end) y0[base + " << place(kernel, "i + k") << "] = " << store("sum") << ";\n";
+    }
+    kernel << (exclusive_ ? "      " + add() : "") << "    }\n";
+    if (packed()) kernel << "    if (i < end) write_pack(y0 + " << pack_at(kernel) << ", pack);\n";
+    kernel << "  }\n";
+  }
+
+  /// A team a line: in one trip, or in several where lines enough keep the machine busy.
+  KernelText write_teams() const {
     KernelText kernel("scan", wide_);
-    const std::string along = std::to_string(team_.along), each = std::to_string(kElementsAThread),
-                      round = std::to_string(team_.along * kElementsAThread);
     declare_team(kernel, lines_, team_);
-    const std::string length = kernel.index(lines_.length), at = "base + " + place(kernel, "i + k");
-    kernel << "  typedef " << total_ << " Total;\n  Total carry = " << start_ << ";\n  for (Index from = 0; from < " << length
-           << "; from += " << round << ") {\n    const Index i = from + place * " << each << ";\n    Total sums[" << each
-           << "], sum = " << start_ << ";\n#pragma unroll\n    for (int k = 0; k < " << each << "; ++k) {\n"
-           << (exclusive_ ? "      sums[k] = sum;\n" : "") << "      if (there && i + k < " << length << ") sum = sum" << merges_
-           << "(Total)plain(widen(x0[" << at << "]));\n"
-           << (exclusive_ ? "" : "      sums[k] = sum;\n") << "    }\n    Total total;\n    const Total front = carry" << merges_
-           << "merge_in_front<" << op_ << ", " << along << ">(sum, place, room, total);\n    carry = carry" << merges_
-           << "total;\n#pragma unroll\n    for (int k = 0; k < " << each << "; ++k)\n      if (there && i + k < " << length << ") y0[" << at
-           << "] = " << store("front" + merges_ + "sums[k]") << ";\n  }\n";
+    declare_types(kernel);
+    if (rounds_ > kFewRounds) kernel.bound(kLineBlock, 2);
+    const bool once = of_a_trip() >= lines_.length;
+    const std::string length = kernel.index(lines_.length);
+    kernel << "  const Index end = there ? " << length << " : 0;\n";
+    if (!once)
+      kernel << "  Total carry = " << start_ << ";\n  for (Index from = 0; from < " << length << "; from += " << std::to_string(of_a_trip())
+             << ") {\n";
+    kernel << "  const Index begin = " << (once ? "" : "from + ") << begin() << ";\n";
+    write_fronts(kernel);
+    write_results(kernel, once ? start_ : "carry");
+    if (!once) kernel << "  carry = carry" << merges_ << "total;\n  __syncthreads();\n  }\n";
     return kernel;
   }
 
   // --- parts: in the scratch memory lie the number of blocks that have begun, the flags of parts and of groups, and their sums ---------
 
-  [[nodiscard]] std::int64_t groups() const { return (parts_ + kGroup - 1) / kGroup; }
+  [[nodiscard]] std::int64_t groups() const { return rounded_up(parts_, kGroup); }
   [[nodiscard]] std::int64_t flags() const { return 1 + lines_.count() * (parts_ + groups()); }
-  [[nodiscard]] std::int64_t sums_at() const { return (flags() * 4 + 7) / 8 * 8; }
+  [[nodiscard]] std::int64_t sums_at() const { return rounded_up(flags() * 4, 8) * 8; }
 
-  KernelText write_clear() {
+  KernelText write_clear() const {
     KernelText kernel("clear", wide_);
     kernel.begin_loop(flags(), {});
     kernel << "    ((u32*)scratch)[i] = 0;\n";
@@ -105,70 +175,30 @@ class Writer {
   }
 
   /// A block a part. Parts are handed out in their order to blocks as they begin: those in front of a part never wait for it.
-  KernelText write_parts() {
+  KernelText write_parts() const {
     KernelText kernel("scan", wide_);
-    const std::string rounds = std::to_string(kRounds), each = std::to_string(kElementsAThread),
-                      round = std::to_string(kLineBlock * kElementsAThread), lines = kernel.index(lines_.count());
-    kernel << "  typedef " << total_ << " Total;\n  typedef " << name_of(request_.input_types[0].dtype)
-           << " Element;\n  __shared__ u64 room[256];\n  __shared__ u32 given;\n  u32* const flags = (u32*)scratch;\n"
-           << "  if (threadIdx.x == 0) given = atomicAdd(flags, 1u);\n  __syncthreads();\n  const Index parts = " << kernel.index(parts_)
-           << ", groups = " << kernel.index(groups()) << ", length = " << kernel.index(lines_.length)
-           << ", line = " << kernel.quotient("(Index)given", parts_) << ", part = (Index)given - line * parts;\n"
-           << "  u64* const sums = (u64*)(scratch + " << kernel.index(sums_at())
+    declare_types(kernel);
+    const std::string lines = kernel.index(lines_.count());
+    kernel << "  __shared__ u64 room[" << std::to_string(kLineBlock) << "];\n  __shared__ Total told;\n  __shared__ u32 given;\n"
+           << "  u32* const flags = (u32*)scratch;\n  if (threadIdx.x == 0) given = atomicAdd(flags, 1u);\n  __syncthreads();\n"
+           << "  const Index parts = " << kernel.index(parts_) << ", groups = " << kernel.index(groups())
+           << ", end = " << kernel.index(lines_.length) << ", line = " << kernel.quotient("(Index)given", parts_)
+           << ", part = (Index)given - line * parts;\n  u64* const sums = (u64*)(scratch + " << kernel.index(sums_at())
            << ");\n  const Posts<Total> posts = {flags + 1 + line * parts, "
            << "sums + line * parts, flags + 1 + " << lines << " * parts + line * groups, sums + " << lines
            << " * parts + 2 * line * groups};\n  const Index front_lines = " << kernel.quotient("line", lines_.behind)
            << ", base = front_lines * " << kernel.index(lines_.length * lines_.behind)
            << (lines_.behind > 1 ? " + line - front_lines * " + kernel.index(lines_.behind) : "") << ";\n"
-           << "  const Index begin = part * " << std::to_string(kPart) << " + (Index)threadIdx.x * " << each << ";\n  Element kept["
-           << rounds << "][" << each << "];\n#pragma unroll\n  for (int r = 0; r < " << rounds
-           << "; ++r) {\n    const Index i = begin + r * " << round << ";\n";
-    write_reads(kernel);
-    kernel << "  }\n  Total fronts[" << rounds << "], own = " << start_ << ";\n#pragma unroll\n  for (int r = 0; r < " << rounds
-           << "; ++r) {\n    const Index i = begin + r * " << round << ";\n    Total sum = " << start_
-           << ", total;\n#pragma unroll\n    for (int k = 0; k < " << each << "; ++k)\n      if (i + k < length) sum = sum" << merges_
-           << "(Total)plain(widen(kept[r][k]));\n    fronts[r] = own" << merges_ << "merge_in_front<" << op_
-           << ", 256>(sum, (int)threadIdx.x, room, total);\n    own = own" << merges_
-           << "total;\n  }\n  Total* const told = (Total*)room;\n  if (threadIdx.x < 32) {\n    const Total found = front_of_part<" << op_
-           << ">(posts, own, (int)part, (int)threadIdx.x);\n    if (threadIdx.x == 0) told[0] = found;\n  }\n  __syncthreads();\n"
-           << "  const Total front = told[0];\n#pragma unroll\n  for (int r = 0; r < " << rounds
-           << "; ++r) {\n    const Index i = begin + r * " << round << ";\n    Total sum = front" << merges_ << "fronts[r];\n";
-    write_results(kernel);
-    kernel << "  }\n";
+           << "  const int place = (int)threadIdx.x;\n  const Index begin = part * " << std::to_string(of_a_trip()) << " + " << begin()
+           << ";\n";
+    write_fronts(kernel);
+    kernel << "  if (place < 32) {\n    const Total found = front_of_part<" << op_
+           << ">(posts, total, (int)part, place);\n    if (place == 0) told = found;\n  }\n  __syncthreads();\n"
+           << "  const Total front = told;\n";
+    write_results(kernel, "front");
     kernel.launch.block = {static_cast<unsigned>(kLineBlock), 1, 1};
     kernel.launch.grid[0] = static_cast<unsigned>(lines_.count() * parts_);
     return kernel;
-  }
-
-  /// Whether a thread's elements of a round lie in one piece.
-  [[nodiscard]] bool packed() const { return lines_.behind == 1 && lines_.length % kElementsAThread == 0; }
-  [[nodiscard]] std::string pack_at() const {
-    return reverse_ ? "base + length - " + std::to_string(kElementsAThread) + " - i" : std::string("base + i");
-  }
-  [[nodiscard]] std::string lane() const { return reverse_ ? std::to_string(kElementsAThread - 1) + " - k" : std::string("k"); }
-
-  void write_reads(KernelText& kernel) const {
-    const std::string each = std::to_string(kElementsAThread), loop = "#pragma unroll\n    for (int k = 0; k < " + each + "; ++k) ";
-    if (packed()) {
-      kernel << "    Pack<Element, " << each << "> pack = {};\n    if (i < length) pack = read_pack<" << each << ">(x0 + " << pack_at()
-             << ");\n"
-             << loop << "kept[r][k] = pack.lane[" << lane() << "];\n";
-    } else {
-      kernel << loop << "kept[r][k] = i + k < length ? x0[base + " << place(kernel, "i + k") << "] : Element();\n";
-    }
-  }
-  void write_results(KernelText& kernel) const {
-    const std::string each = std::to_string(kElementsAThread), result = name_of(request_.result_types[0].dtype);
-    const std::string add = "      if (i + k < length) sum = sum" + merges_ + "(Total)plain(widen(kept[r][k]));\n";
-    if (packed()) kernel << "    Pack<" << result << ", " << each << "> pack;\n";
-    kernel << "#pragma unroll\n    for (int k = 0; k < " << each << "; ++k) {\n" << (exclusive_ ? "" : add);
-    if (packed()) {
-      kernel << "      pack.lane[" << lane() << "] = " << store("sum") << ";\n";
-    } else {
-      kernel << "      if (i + k < length) y0[base + " << place(kernel, "i + k") << "] = " << store("sum") << ";\n";
-    }
-    kernel << (exclusive_ ? add : "") << "    }\n";
-    if (packed()) kernel << "    if (i < length) write_pack(y0 + " << pack_at() << ", pack);\n";
   }
 
   const KernelRequest& request_;
@@ -178,7 +208,8 @@ class Writer {
   const bool exclusive_, reverse_, wide_;
   bool serial_ = false;
   LineTeam team_;
-  std::int64_t parts_ = 1;  ///< of a line
+  std::int64_t rounds_ = 1;  ///< of a trip
+  std::int64_t parts_ = 1;   ///< of a line
 };
 
 KernelSource build_scan(const KernelRequest& request, const Architecture& architecture) {

@@ -45,20 +45,26 @@ struct Warps {
   static int own() { return (int)threadIdx.x / 32 * slots + (int)threadIdx.x % 32; }
 };
 
-/// What `Op` makes of the values of the threads in front (teams of neighbours), and of all in `total`.
-template <class Op, int along, class T>
-inline T merge_in_front(T value, int place, u64* room, T& total) {
+/// What `Op` makes of all in front of a thread's elements, in each of its rounds, from what it makes of these (`parts`), and of all in `total`
+/// (teams of neighbours). Lanes of a warp lie beside each other in a round, then come its other rounds, and then the next warp. Threads meet
+/// once, where a team has several warps: who calls it lets them meet again before `room` is used for something else.
+template <class Op, int along, int rounds, class T>
+inline void merge_rounds_in_front(T* parts, int place, u64* room, T& total) {
   const int width = along < 32 ? along : 32, lane = place % width;
-  T sum = value;
 #pragma unroll
-  for (int far = 1; far < width; far *= 2) {
-    const T before = __shfl_up_sync(0xffffffffu, sum, far, width);
-    if (lane >= far) sum = Op::merge(before, sum);
+  for (int r = 0; r < rounds; ++r) {
+    T sum = parts[r];
+#pragma unroll
+    for (int far = 1; far < width; far *= 2) {
+      const T before = __shfl_up_sync(0xffffffffu, sum, far, width);
+      if (lane >= far) sum = Op::merge(before, sum);
+    }
+    const T front = __shfl_up_sync(0xffffffffu, sum, 1, width), all = __shfl_sync(0xffffffffu, sum, width - 1, width);
+    parts[r] = lane == 0 ? (T)Op::start : front;
+    if (r > 0) parts[r] = Op::merge(total, parts[r]);
+    total = r > 0 ? Op::merge(total, all) : all;
   }
-  T front = __shfl_up_sync(0xffffffffu, sum, 1, width);
-  if (lane == 0) front = (T)Op::start;
-  total = __shfl_sync(0xffffffffu, sum, width - 1, width);
-  if (along <= 32) return front;
+  if (along <= 32) return;
   T* const warps = (T*)room;
   const int warp = (int)threadIdx.x / 32, first = warp - place / 32;
   if (lane == 0) warps[warp] = total;
@@ -70,8 +76,15 @@ inline T merge_in_front(T value, int place, u64* room, T& total) {
     if (first + w < warp) before = Op::merge(before, warps[first + w]);
     total = Op::merge(total, warps[first + w]);
   }
-  __syncthreads();
-  return Op::merge(before, front);
+#pragma unroll
+  for (int r = 0; r < rounds; ++r) parts[r] = Op::merge(before, parts[r]);
+}
+/// The same of one value a thread; `room` is free again.
+template <class Op, int along, class T>
+inline T merge_in_front(T value, int place, u64* room, T& total) {
+  merge_rounds_in_front<Op, along, 1>(&value, place, room, total);
+  if (along > 32) __syncthreads();
+  return value;
 }
 template <int along, class T>
 inline T sum_in_front(T value, int place, u64* room, T& total) {
