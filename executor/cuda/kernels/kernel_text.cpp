@@ -14,6 +14,7 @@ namespace {
 constexpr std::size_t kMostConstants = 96;
 constexpr std::int64_t kBlock = 256;
 constexpr std::int64_t kBlocksOnAMultiprocessor = 8;  ///< of kBlock threads
+constexpr std::int64_t kBlocksInGroups = 4;           ///< of threads that have several elements in flight
 
 /// What `divide` of the device code wants: a multiplier and a shift, exact for dividends below 2^31 (round-up method).
 std::int64_t packed_divisor(std::int64_t divisor) {
@@ -137,6 +138,7 @@ void KernelText::begin_loop(std::int64_t count, const Architecture& architecture
 
 void KernelText::begin_groups(std::int64_t count, const Architecture& architecture, int step, int groups) {
   const std::string first = spread(count, architecture, step), all = std::to_string(groups), others = std::to_string(groups - 1);
+  bound(kBlock, kBlocksInGroups);  // left to itself, the compiler makes do with fewer registers than it needs, for more blocks
   body_ += "  const Index apart = (Index)gridDim.x * (Index)blockDim.x" + times(step) + ";\n  Index i = " + first +
            ";\n  for (; i + apart * " + others + " < " + index(count) + "; i += apart * " + all + ") {\n";
 }

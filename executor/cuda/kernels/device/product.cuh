@@ -29,12 +29,13 @@ struct Part {
 
   template <class Element, class Sum>
   static void fetch(const Element* x, Size lines, Size k, Size first, Size from, Sum (&next)[each]) {
+    // One address that goes on, not one for each element, which would take too many registers.
+    const int t = (int)threadIdx.x;
+    const Size i = first + line(t), p = from + place(t), step = along ? 16 * k : 16 / each * lines;
+    const Element* at = x + (along ? i * k + p : p * lines + i);
 #pragma unroll
-    for (int r = 0; r < each; ++r) {
-      const int t = (int)threadIdx.x + 256 * r;
-      const Size i = first + line(t), p = from + place(t);
-      next[r] = i < lines && p < k ? (Sum)summand(x[along ? i * k + p : p * lines + i]) : (Sum)0;
-    }
+    for (int r = 0; r < each; ++r, at += step)
+      next[r] = i + (along ? 16 * r : 0) < lines && p + (along ? 0 : 16 / each * r) < k ? (Sum)summand(*at) : (Sum)0;
   }
   template <class Sum>
   static void put(Few<Sum, each>* shared, const Sum (&next)[each]) {
