@@ -3,7 +3,7 @@
 //   oom         the arena cannot be allocated          transfer:N  the Nth transfer fails
 //   kernel:N    the Nth kernel fails                   corrupt:N   the Nth transfer arrives with a wrong byte (and is found out)
 //   stall:N     the Nth kernel or transfer never ends  lost:N      the device is lost at the Nth kernel or transfer
-// A packet is one transfer, a value that goes in parts one for each of them.
+// Transfers are values, as a run counts them: in a packet each one, in parts once.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,9 @@
 #include "executor/simulated/simulated_device.h"
 
 #include <cstring>
+#include <iterator>
 #include <new>
+#include <utility>
 
 #include "executor/simulated/rounded_product.h"
 #include "graph/base/units.h"
@@ -28,6 +30,16 @@ std::uint64_t checksum(const std::byte* data, std::int64_t bytes) {
   }
   for (; i < bytes; ++i) sum = (sum ^ static_cast<std::uint64_t>(data[i])) * 0x100000001b3U;
   return sum;
+}
+
+/// `copy(piece, corrupt)` of each. An empty one cannot be damaged: the next one is.
+template <class F>
+Status each_piece(const std::vector<Piece>& pieces, std::int64_t corrupt, F copy) {
+  for (const Piece& piece : pieces) {
+    if (Status status = copy(piece, corrupt == 0 && piece.range.bytes > 0); !status) return status;
+    if (corrupt > 0 || piece.range.bytes > 0) --corrupt;
+  }
+  return {};
 }
 
 }  // namespace
@@ -77,33 +89,44 @@ Status SimulatedDevice::upload(Range to, const std::byte* from, bool) {
 
 Status SimulatedDevice::begin_run(RunState& run) {
   if (lost_) return lost_error();
+  for (Origin& last : last_copied_) last = {};
   streams_->begin(run);
   return {};
 }
 
 template <class F>
-void SimulatedDevice::issue(Work work, Stream stream, const Origin& origin, F action) {
-  const std::int64_t of_kind = ++(work == Work::kernel ? issued_kernels_ : issued_transfers_);
-  const std::int64_t of_all = issued_kernels_ + issued_transfers_;
+void SimulatedDevice::issue(Work work, std::int64_t values, Stream stream, const Origin& origin, F action) {
+  const std::int64_t all_before = issued_kernels_ + issued_transfers_;
+  std::int64_t& of_kind = work == Work::kernel ? issued_kernels_ : issued_transfers_;
+  const std::int64_t before = std::exchange(of_kind, of_kind + values);
+  const auto hit = [&](std::int64_t fault, std::int64_t from) { return from < fault && fault <= from + values; };
   SimulatedStreams::Command command;
   command.origin = origin;
-  command.stalls = of_all == faults_.stall;
-  losing_ = losing_ || of_all == faults_.lost;
+  command.stalls = hit(faults_.stall, all_before);
+  losing_ = losing_ || hit(faults_.lost, all_before);
+  const std::int64_t failing = work == Work::kernel ? faults_.kernel : faults_.transfer;
   if (losing_) {
     command.action = [this]() -> Status {
       lost_ = true;
       return lost_error();
     };
-  } else if (of_kind == (work == Work::kernel ? faults_.kernel : faults_.transfer)) {
-    command.action = [work, of_kind]() -> Status {
-      return machine_error((work == Work::kernel ? "kernel " : "transfer ") + std::to_string(of_kind) +
+  } else if (hit(failing, before)) {
+    command.action = [work, failing]() -> Status {
+      return machine_error((work == Work::kernel ? "kernel " : "transfer ") + std::to_string(failing) +
                            " failed on the simulated accelerator (injected)");
     };
   } else {
-    const bool corrupt = work == Work::transfer && of_kind == faults_.corrupt;
+    const std::int64_t corrupt = work == Work::transfer && hit(faults_.corrupt, before) ? faults_.corrupt - before - 1 : -1;
     command.action = [action, corrupt] { return action(corrupt); };
   }
   streams_->enqueue(stream, command);
+}
+
+std::int64_t SimulatedDevice::begun_by(Stream stream, const Origin& origin) {
+  Origin& last = last_copied_[static_cast<std::size_t>(stream)];
+  const bool goes_on = origin.position.size() > 0 && origin.node == last.node && origin.position == last.position;
+  last = origin;
+  return goes_on ? 0 : 1;
 }
 
 Status SimulatedDevice::check_written(const Range& range) const {
@@ -127,7 +150,7 @@ Status SimulatedDevice::run_kernel(const PreparedKernel& prepared) {
 
 Status SimulatedDevice::launch(KernelId kernel, const Origin& origin) {
   const PreparedKernel& prepared = *kernels_[kernel.index];
-  issue(Work::kernel, Stream::compute, origin, [this, &prepared](bool) { return run_kernel(prepared); });
+  issue(Work::kernel, 1, Stream::compute, origin, [this, &prepared](std::int64_t) { return run_kernel(prepared); });
   return {};
 }
 
@@ -153,12 +176,14 @@ Status SimulatedDevice::fetch(std::byte* to, const Range& from, bool corrupt) co
 }
 
 Status SimulatedDevice::copy_to_device(Range to, const std::byte* from, const Origin& origin) {
-  issue(Work::transfer, Stream::to_device, origin, [this, to, from](bool corrupt) { return bring(to, from, corrupt); });
+  issue(Work::transfer, begun_by(Stream::to_device, origin), Stream::to_device, origin,
+        [this, to, from](std::int64_t corrupt) { return bring(to, from, corrupt == 0); });
   return {};
 }
 
 Status SimulatedDevice::copy_to_host(std::byte* to, Range from, const Origin& origin) {
-  issue(Work::transfer, Stream::to_host, origin, [this, to, from](bool corrupt) { return fetch(to, from, corrupt); });
+  issue(Work::transfer, begun_by(Stream::to_host, origin), Stream::to_host, origin,
+        [this, to, from](std::int64_t corrupt) { return fetch(to, from, corrupt == 0); });
   return {};
 }
 
@@ -167,30 +192,21 @@ Result<PiecesId> SimulatedDevice::prepare_pieces(std::vector<Piece> pieces, Stre
   return PiecesId(pieces_.size() - 1);
 }
 
-/// One transfer; of a corrupted one the first piece that has any bytes is.
 Status SimulatedDevice::copy_to_device(PiecesId to, const std::byte* from, const Origin& origin) {
   const std::vector<Piece>& pieces = *pieces_[to.index];
-  issue(Work::transfer, Stream::to_device, origin, [this, &pieces, from](bool corrupt) {
-    Status status;
-    for (const Piece& piece : pieces) {
-      if (status) status = bring(piece.range, from + piece.offset, corrupt);
-      corrupt = corrupt && piece.range.bytes == 0;
-    }
-    return status;
-  });
+  const auto bring_all = [this, &pieces, from](std::int64_t corrupt) {
+    return each_piece(pieces, corrupt, [&](const Piece& piece, bool damage) { return bring(piece.range, from + piece.offset, damage); });
+  };
+  issue(Work::transfer, std::ssize(pieces), Stream::to_device, origin, bring_all);
   return {};
 }
 
 Status SimulatedDevice::copy_to_host(std::byte* to, PiecesId from, const Origin& origin) {
   const std::vector<Piece>& pieces = *pieces_[from.index];
-  issue(Work::transfer, Stream::to_host, origin, [this, &pieces, to](bool corrupt) {
-    Status status;
-    for (const Piece& piece : pieces) {
-      if (status) status = fetch(to + piece.offset, piece.range, corrupt);
-      corrupt = corrupt && piece.range.bytes == 0;
-    }
-    return status;
-  });
+  const auto fetch_all = [this, &pieces, to](std::int64_t corrupt) {
+    return each_piece(pieces, corrupt, [&](const Piece& piece, bool damage) { return fetch(to + piece.offset, piece.range, damage); });
+  };
+  issue(Work::transfer, std::ssize(pieces), Stream::to_host, origin, fetch_all);
   return {};
 }
 

@@ -56,9 +56,11 @@ class SimulatedDevice final : public Device {
   };
   enum class Work : std::uint8_t { kernel, transfer };
 
-  /// Enqueues work that faults may hit. `corrupt`, where given, damages what a transfer wrote.
+  /// Enqueues work that faults may hit: one kernel, or the transfer of `values`. `action` is told which of these to damage (-1: none).
   template <class F>
-  void issue(Work work, Stream stream, const Origin& origin, F action);
+  void issue(Work work, std::int64_t values, Stream stream, const Origin& origin, F action);
+  /// How many values begin to move with a copy for `origin`: none where it goes on with what the last one has begun.
+  std::int64_t begun_by(Stream stream, const Origin& origin);
   Status run_kernel(const PreparedKernel& prepared);
   /// Copies, and compares what arrived with what was sent when transfers are checked.
   Status transfer(std::byte* to, const std::byte* from, std::int64_t bytes, bool corrupt) const;
@@ -75,6 +77,7 @@ class SimulatedDevice final : public Device {
   std::vector<std::unique_ptr<const std::vector<Piece>>> pieces_;
   std::shared_ptr<Workers> workers_;
   std::int64_t issued_kernels_ = 0, issued_transfers_ = 0;
+  Origin last_copied_[kStreamCount];
   bool losing_ = false;                        ///< the loss is enqueued
   std::atomic<bool> lost_ = false;             ///< it has happened
   std::unique_ptr<SimulatedStreams> streams_;  ///< last: its threads use all of the above

@@ -129,6 +129,50 @@ TEST(Failures, AKernelErrorIsTheSameUnderEverySchedule) {
   EXPECT_EQ(seen[0], seen[2]);
 }
 
+/// a, b, c: small inputs that travel as one packet; x: one that goes in parts, as does its sum.
+std::shared_ptr<const Graph> with_packets() {
+  Tracer tracer("packets");
+  std::vector<Operand> small;
+  for (const char* name : {"a", "b", "c"}) small.push_back(tracer.input(name, {DType::f32, {4}}, {}, line(1)));
+  const Operand x = tracer.input("x", {DType::f32, {3 << 20}}, {}, line(2));
+  tracer.output("p", call(tracer, "add", {small[0], small[1]}, 3), line(3));
+  tracer.output("q", call(tracer, "multiply", {small[1], small[2]}, 4), line(4));
+  tracer.output("y", call(tracer, "add", {x, x}, 5), line(5));
+  return std::make_shared<const Graph>(tracer.finish());
+}
+
+TEST(Failures, TransfersAreCountedByValuesInPacketsAndPartsToo) {
+  const auto graph = with_packets();
+  ASSERT_TRUE(graph->ok()) << graph->diagnostics.begin()->message;
+  const Planned planned = plan_for(graph, Where::accelerator);
+  ASSERT_FALSE(planned.program->packets.empty());
+  RunOptions options;
+  options.inputs = {{"x", Array(TensorType{DType::f32, {3 << 20}})}};
+  for (const char* name : {"a", "b", "c"}) options.inputs.emplace(name, Array::of<float>({4}, {1, 2, 3, 4}));
+  const auto outcome = [&](const std::string& fault) {
+    ExecutorSetup setup = simulated_setup();
+    setup.inject = fault;
+    setup.watchdog_seconds = 0.2;
+    return run(*executor_for(planned, setup), options);
+  };
+  const Outcome well = outcome("");
+  ASSERT_TRUE(well.result.ok()) << well.result.error().message;
+  const std::int64_t values = well.result->host_to_accelerator.count + well.result->accelerator_to_host.count;
+  EXPECT_EQ(values, 7);
+  for (std::int64_t n = 1; n <= values; ++n) {
+    const std::string number = std::to_string(n);
+    const Outcome failed = outcome("transfer:" + number), corrupt = outcome("corrupt:" + number);
+    ASSERT_FALSE(failed.result.ok()) << n;
+    EXPECT_NE(failed.result.error().message.find("transfer " + number + " failed"), std::string::npos) << failed.result.error().message;
+    EXPECT_FALSE(corrupt.result.ok()) << n;
+  }
+  for (const char* fault : {"transfer:", "corrupt:"}) EXPECT_TRUE(outcome(fault + std::to_string(values + 1)).result.ok()) << fault;
+  for (const char* fault : {"stall:", "lost:"}) {  // three kernels beside
+    EXPECT_FALSE(outcome(fault + std::to_string(values + 3)).result.ok()) << fault;
+    EXPECT_TRUE(outcome(fault + std::to_string(values + 4)).result.ok()) << fault;
+  }
+}
+
 TEST(Failures, OutOfMemoryIsSaidBeforeAnythingRuns) {
   ExecutorSetup options = simulated_setup();
   options.inject = "oom";
