@@ -80,6 +80,17 @@ class Finder {
         if (step.kind == StepKind::send) leaves_[step.value] = graph_.producer(step.value).kind == NodeKind::operation;
       }
     }
+    spread_leaving();
+  }
+
+  /// What lies where a value lies that leaves, leaves.
+  void spread_leaving() {
+    std::vector<Sharing> pairs;
+    for (const Node& node : graph_.nodes)
+      if (renames(node)) pairs.push_back({node.inputs[0], node.results[0]});
+    for (const Sharing& pair : pairs) leaves_[pair.b] |= leaves_[pair.a];
+    std::reverse(pairs.begin(), pairs.end());
+    for (const Sharing& pair : pairs) leaves_[pair.a] |= leaves_[pair.b];
   }
 
   Time tick() { return 2 * ++now_; }
@@ -205,6 +216,8 @@ class Finder {
            });
   }
 
+  /// On an accelerator: the host's arrays are each somebody's.
+  [[nodiscard]] bool renames(const Node& node) const { return !host_ && node.kind == NodeKind::operation && ops::keeps_bytes(*node.op); }
   static bool updates(const Node& node) { return node.kind == NodeKind::operation && ops::updated_operand(*node.op); }
   /// Whether the operation changes a part of `input`, and reads it as nothing else besides.
   static bool updated(const Node& node, ValueId input) {
@@ -218,6 +231,7 @@ class Finder {
     const std::vector<ValueId>& results = group ? group->results : node.results;
     const auto overwrites = overwritten(node, group);
     const std::vector<ValueId>& inputs = group ? group->inputs : node.inputs;
+    if (!group && renames(node)) same_.push_back({inputs[0], results[0], true});
     for (const ValueId input : inputs) {
       bool in_place = false;
       const bool in_order = !moved(group, input) && (group || !updates(node) || updated(node, input));
@@ -346,9 +360,10 @@ class Finder {
     }
   }
 
-  /// What loops leave behind always shares; then what saves a copy in every trip; then copies made once; then memory alone.
+  /// Other names come first, while nothing else lies where their operands do, and last no longer than the loop they are made in. What loops
+  /// leave behind always shares; then what saves a copy in every trip; then copies made once; then memory alone.
   void order_sharings() {
-    for (std::vector<Sharing>* list : {&leaving_, &yields_, &initials_, &merges_, &in_place_}) {
+    for (std::vector<Sharing>* list : {&same_, &leaving_, &yields_, &initials_, &merges_, &in_place_}) {
       result_.sharings.insert(result_.sharings.end(), list->begin(), list->end());
     }
   }
@@ -366,7 +381,7 @@ class Finder {
   IdVector<ChannelId, std::int64_t> sent_;  ///< when, in the program's order
   IdVector<ValueId, std::uint8_t> leaves_;  ///< an accelerator's: what no operation may overwrite in place
   std::vector<PendingUse> copied_;          ///< sends and receives
-  std::vector<Sharing> leaving_, yields_, initials_, merges_, in_place_;
+  std::vector<Sharing> same_, leaving_, yields_, initials_, merges_, in_place_;
   Time now_ = 0;
   Liveness result_;
 };

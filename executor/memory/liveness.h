@@ -30,6 +30,7 @@ struct Interval {
 /// Two values that would do well to share storage, best first.
 struct Sharing {
   ValueId a, b;
+  bool same = false;  ///< they have the same bytes: that both are needed at once is no reason against it
 };
 
 struct Liveness {

@@ -29,16 +29,12 @@ class Classes {
     return v;
   }
 
-  /// Joins two values unless their classes are ever needed at once.
-  void join(ValueId a, ValueId b) {
-    std::uint32_t ra = find(a.index), rb = find(b.index);
-    if (ra == rb || graph_.values[a].type.bytes() != graph_.values[b].type.bytes()) return;
+  /// Joins two values unless their classes are ever needed at once. Of those with the same bytes nobody has been joined with others yet.
+  void join(const Sharing& sharing) {
+    std::uint32_t ra = find(sharing.a.index), rb = find(sharing.b.index);
+    if (ra == rb || graph_.values[sharing.a].type.bytes() != graph_.values[sharing.b].type.bytes()) return;
     if (members_[ra].size() + members_[rb].size() > kMostMembers) return;
-    for (const Interval& x : members_[ra]) {
-      for (const Interval& y : members_[rb]) {
-        if (x.conflicts(y)) return;
-      }
-    }
+    if (!sharing.same && conflict(members_[ra], members_[rb])) return;
     if (rb < ra) std::swap(ra, rb);
     parent_[rb] = ra;
     members_[ra].insert(members_[ra].end(), members_[rb].begin(), members_[rb].end());
@@ -47,14 +43,20 @@ class Classes {
   }
 
  private:
-  /// Keeps chains of updates in place short: one life that begins where another ends goes on as one.
+  static bool conflict(const std::vector<Interval>& a, const std::vector<Interval>& b) {
+    return std::any_of(a.begin(), a.end(), [&](const Interval& x) {
+      return std::any_of(b.begin(), b.end(), [&](const Interval& y) { return x.conflicts(y); });
+    });
+  }
+
+  /// Keeps chains of updates in place short: one life that begins where another ends, or before, goes on as one.
   static void merge_touching(std::vector<Interval>& lives) {
     std::sort(lives.begin(), lives.end(), [](const Interval& a, const Interval& b) { return a.start < b.start; });
     std::size_t kept = 0;
     for (std::size_t i = 1; i < lives.size(); ++i) {
       // A life of one moment stays: that somebody begins then must be known.
-      if (lives[i].start == lives[kept].end && lives[i].start < lives[i].end) {
-        lives[kept].end = lives[i].end;
+      if (lives[i].start <= lives[kept].end && lives[i].start < lives[i].end) {
+        lives[kept].end = std::max(lives[kept].end, lives[i].end);
       } else {
         lives[++kept] = lives[i];
       }
@@ -95,7 +97,7 @@ class Planner {
     Classes classes(graph_, liveness_);
     for (const Sharing& sharing : liveness_.sharings) {
       if (!life(sharing.a).present || !life(sharing.b).present || life(sharing.a).whole_run || life(sharing.b).whole_run) continue;
-      classes.join(sharing.a, sharing.b);
+      classes.join(sharing);
     }
     std::vector<StorageIndex> of_class(graph_.values.size(), kNoStorage);
     for (std::size_t v = 0; v < graph_.values.size(); ++v) {

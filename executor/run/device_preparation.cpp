@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "executor/run/device_side.h"
+#include "graph/ops/in_place.h"
 #include "graph/states.h"
 
 namespace cleave::runtime {
@@ -127,7 +128,8 @@ Status DeviceSide::prepare_travelling(ChannelId id, const Rotation* rotation, st
   return {};
 }
 
-/// The kernel of one operation, or of the whole group of which it is the last; none of what runs with a later operation.
+/// The kernel of one operation, or of the whole group of which it is the last; none of what runs with a later operation, or has nothing to
+/// do since its operand lies where its result shall be.
 Status DeviceSide::prepare_kernel(NodeId id, const Rotation* rotation) {
   const FusionGroup* group = fusion_.group(id);
   if (group && id != group->nodes.back()) return {};
@@ -143,6 +145,7 @@ Status DeviceSide::prepare_kernel(NodeId id, const Rotation* rotation, std::int3
   for (ValueId input : group ? group->inputs : node.inputs) work.reads.push_back(at(rotation, storage(input), number));
   for (ValueId result : group ? group->results : node.results) work.writes.push_back(at(rotation, storage(result), number));
   work.seconds = prepared_.costs.accelerator_seconds[id];
+  if (!group && ops::keeps_bytes(*node.op) && work.reads == work.writes) return {};
   const Work& first = turn(0).work[id];
   if (number > 0 && work.reads == first.reads && work.writes == first.writes) {
     turn(number).kernels[id] = turn(0).kernels[id];

@@ -4,9 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
+#include "graph/ops/in_place.h"
 #include "graph/trace/control_flow.h"
 #include "graph/trace/trace.h"
 #include "tests/support/op_call.h"
+#include "tests/support/op_samples.h"
 
 namespace cleave::testing {
 namespace {
@@ -130,6 +134,23 @@ TEST(Windows, AreTracedByTheirFunctions) {
     return for_loop(6, x, [&](Tensor t, Tensor track) { return dynamic_update_slice(track, zeros({4}), {t, 0}); });
   });
   EXPECT_TRUE(graph.ok()) << graph.diagnostics.begin()->message;
+}
+
+/// Of every sample.
+TEST(InPlace, WhatKeepsBytesKeepsThem) {
+  std::set<std::string> seen;
+  for (const OpSample& sample : op_samples()) {
+    if (!ops::keeps_bytes(*sample.op)) continue;
+    const auto results = call_op(*sample.op, sample.inputs, sample.attributes);
+    if (!results) continue;
+    SCOPED_TRACE(describe(sample));
+    ASSERT_EQ(sample.inputs.size(), 1U);
+    const Array &x = sample.inputs[0], &y = results->front();
+    ASSERT_EQ(x.type().bytes(), y.type().bytes());
+    EXPECT_TRUE(std::equal(x.bytes(), x.bytes() + x.type().bytes(), y.bytes()));
+    seen.insert(sample.op->name);
+  }
+  EXPECT_THAT(seen, ElementsAre("bitcast", "expand_dims", "reshape", "squeeze", "to_accelerator", "to_host"));
 }
 
 }  // namespace

@@ -1,0 +1,18 @@
+// Which value's bytes a value has: what only gives it another name, or another type, is passed by.
+#pragma once
+
+#include "graph/graph.h"
+#include "graph/ops/in_place.h"
+#include "tests/support/namespaces.h"
+
+namespace cleave::testing {
+
+inline ValueId whose_bytes(const Graph& graph, ValueId value) {
+  for (;;) {
+    const Node& node = graph.producer(value);
+    if (node.kind != NodeKind::operation || !ops::keeps_bytes(*node.op)) return value;
+    value = node.inputs[0];
+  }
+}
+
+}  // namespace cleave::testing
