@@ -1,6 +1,7 @@
 // cumulative_sum and cumulative_prod along any axis: a team of threads reads up to eight rounds of its line before it adds anything up, and
-// meets once. Lines too few to fill the machine are cut into parts, a block each, which tell each other their sums (device/lookback.cuh):
-// elements are read once; of products likewise. They are taken in f64 or in 64-bit integers that wrap, always in the same order.
+// meets once. Of lines side by side, neighbouring threads read neighbouring elements: each thread has a line, or a piece of it. Lines too
+// few to fill the machine are cut into parts, a block each, which tell each other their sums (device/lookback.cuh): elements are read once;
+// of products likewise. They are taken in f64 or in 64-bit integers that wrap, always in the same order.
 #include <algorithm>
 
 #include "executor/cuda/kernels/kernels.h"
@@ -14,6 +15,7 @@ constexpr std::int64_t kElementsAThread = 4;  ///< in a round
 constexpr std::int64_t kSideBySide = 32;      ///< that many lines side by side are read together, a thread each,
 constexpr std::int64_t kInFlight = 8;         ///< which has so many elements in flight
 constexpr std::int64_t kShortLine = 64;
+constexpr std::int64_t kOfAPiece = 16;     ///< elements that a thread takes at once of a line that it shares
 constexpr std::int64_t kMostRounds = 8;    ///< of a team that has its line in registers: that many reads are in flight in a thread
 constexpr std::int64_t kFewRounds = 4;     ///< of a part, or of a trip of several: more blocks run beside each other
 constexpr std::int64_t kGroup = 32;        ///< parts, as device/lookback.cuh has it
@@ -39,6 +41,9 @@ class Writer {
     const std::int64_t machine = architecture.multiprocessors * kBlocksWanted;
     serial_ = lines_.behind >= kSideBySide && (lines_.count() >= machine * kSideBySide || lines_.length <= kShortLine);
     if (serial_) return;
+    beside_ = lines_.behind >= kSideBySide && 2 * lines_.count() >= architecture.multiprocessors * kSideBySide;
+    if (beside_) team_ = {kLineBlock / kSideBySide, kSideBySide, false};
+    if (beside_) return;
     while (team_.along < kLineBlock && team_.along * kElementsAThread < lines_.length) team_.along *= 2;
     team_.across = kLineBlock / team_.along;
     const std::int64_t rounds = rounded_up(lines_.length, team_.along * kElementsAThread);
@@ -49,6 +54,7 @@ class Writer {
   KernelSource write() {
     if (lines_.count() * lines_.length == 0) return {};
     if (serial_) return assemble(request_, write_serial(), device_text("lines"));
+    if (beside_) return assemble(request_, write_beside(), device_text("lines"));
     if (parts_ == 1) return assemble(request_, write_teams(), device_text("lines"));
     const std::vector<KernelText> kernels = {write_clear(), write_parts()};
     return assemble(request_, std::string(device_text("lines")) + std::string(device_text("lookback")), kernels,
@@ -83,6 +89,30 @@ class Writer {
            << loop << "kept[k] = i + k < " << length << " ? x0[" << at << "] : Element();\n"
            << loop << "{\n"
            << (exclusive_ ? write + add : add + write) << "    }\n  }\n";
+    return kernel;
+  }
+
+  /// Threads beside each other have lines beside each other; those of one line each take a piece of it in a trip.
+  KernelText write_beside() const {
+    KernelText kernel("scan", wide_);
+    declare_team(kernel, lines_, team_);
+    declare_types(kernel);
+    const std::string each = std::to_string(kOfAPiece), across = std::to_string(team_.across), along = std::to_string(team_.along);
+    const std::string loop = "#pragma unroll\n    for (int k = 0; k < " + each + "; ++k) ", length = kernel.index(lines_.length);
+    const std::string at = "base + " + place(kernel, "i + k");
+    const std::string add = "if (i + k < end) sum = sum" + merges_ + "(Total)plain(widen(kept[k]));\n",
+                      write = "      if (i + k < end) y0[" + at + "] = " + store("sum") + ";\n";
+    kernel << "  const Index end = there ? " << length << " : 0;\n  Total* const sums = (Total*)room;\n  Total carry = " << start_
+           << ";\n  for (Index from = 0; from < " << length << "; from += " << std::to_string(kOfAPiece * team_.along)
+           << ") {\n    const Index i = from + (Index)place * " << each << ";\n    Element kept[" << each << "];\n"
+           << loop << "kept[k] = i + k < end ? x0[" << at << "] : Element();\n    Total sum = " << start_ << ";\n"
+           << loop << add
+           << "    sums[threadIdx.x] = sum;\n    __syncthreads();\n    sum = carry;\n#pragma unroll\n    for (int p = 0; p < " << along
+           << "; ++p) {\n      const Total other = sums[p * " << across << " + (int)threadIdx.x % " << across
+           << "];\n      if (p < place) sum = sum" << merges_ << "other;\n      carry = carry" << merges_
+           << "other;\n    }\n    __syncthreads();\n"
+           << loop << "{\n"
+           << (exclusive_ ? write + "      " + add : "      " + add + write) << "    }\n  }\n";
     return kernel;
   }
 
@@ -206,7 +236,7 @@ class Writer {
   const Lines lines_;
   const std::string op_, merges_, start_;  ///< as device/lines.cuh has it, an operator, what it leaves as it is
   const bool exclusive_, reverse_, wide_;
-  bool serial_ = false;
+  bool serial_ = false, beside_ = false;
   LineTeam team_;
   std::int64_t rounds_ = 1;  ///< of a trip
   std::int64_t parts_ = 1;   ///< of a line
