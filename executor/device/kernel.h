@@ -2,6 +2,8 @@
 // Knows no device: host kernels and the simulated accelerator's are the same functions on different memory.
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 
@@ -48,12 +50,25 @@ class HostKernel {
   virtual ~HostKernel() = default;
   /// One call at a time.
   virtual Status run(const KernelCall& call) = 0;
+
+  // --- a call piece by piece, while what it reads is still coming or what it has written already leaves -----------------------------
+  static constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
+  /// In how many pieces a call's work is cut, whoever runs them: results are those of `run`, to the bit. One: it is not.
+  [[nodiscard]] virtual std::int64_t pieces() const { return 1; }
+  /// How many bytes of an input, from its first on, the first `pieces` read, or may read.
+  [[nodiscard]] virtual std::int64_t read(std::size_t /*input*/, std::int64_t /*pieces*/) const { return kAll; }
+  /// How many bytes of a result, from its first on, are there for good when they are done.
+  [[nodiscard]] virtual std::int64_t written(std::size_t /*result*/, std::int64_t done) const { return done < pieces() ? 0 : kAll; }
+  /// The pieces of one call, all of them in order: `begin` is where those before ended.
+  virtual Status run_pieces(const KernelCall& call, std::int64_t /*begin*/, std::int64_t /*end*/) { return run(call); }
 };
 
 /// The host's kernel for `op`: a fast one where the table has one, else `run_meaning`.
 Kernel host_kernel(const OpDef& op);
 /// The fastest that the host has for such calls, whose ranges are not read. Several steps: only what `host_fuses`.
 std::unique_ptr<HostKernel> prepare_host_kernel(const KernelRequest& request);
+/// One for the same results, to the bit, whose calls are cut into pieces where the one above's are not. Null: there is none.
+std::unique_ptr<HostKernel> prepare_in_pieces(const KernelRequest& request);
 /// Whether the host runs these steps as one kernel.
 bool host_fuses(const KernelRequest& request);
 
@@ -62,5 +77,6 @@ Status run_meaning(const KernelCall& call);
 /// `kernel`, with what it or a user's function throws as an Error.
 Status run_guarded(Kernel kernel, const KernelCall& call);
 Status run_guarded(HostKernel& kernel, const KernelCall& call);
+Status run_guarded(HostKernel& kernel, const KernelCall& call, std::int64_t begin, std::int64_t end);
 
 }  // namespace cleave::runtime

@@ -53,6 +53,12 @@ class FusedKernel final : public PartKernel {
   void start(const KernelCall& call) override;
   void run_part(const KernelCall& call, std::int64_t begin, std::int64_t end) override;
   void run_all(const KernelCall& call) override;
+  [[nodiscard]] std::int64_t pieces() const override { return std::max<std::int64_t>(1, (total_ + part_ - 1) / part_); }
+  [[nodiscard]] std::int64_t read(std::size_t input, std::int64_t pieces) const override {
+    return readers_[input].in_order() ? elements_in(pieces) * values_[input].size : kAll;
+  }
+  [[nodiscard]] std::int64_t written(std::size_t result, std::int64_t done) const override { return elements_in(done) * results_[result]; }
+  Status run_pieces(const KernelCall& call, std::int64_t begin, std::int64_t end) override;
 
  private:
   /// An input, then the steps' results: where its part of a tile is.
@@ -73,6 +79,7 @@ class FusedKernel final : public PartKernel {
     std::vector<std::size_t> reads, writes;
     bool past_cache = false;  ///< it can write there, and writes nothing but results that go there
   };
+  [[nodiscard]] std::int64_t elements_in(std::int64_t pieces) const { return std::min(total_, pieces * part_); }
   void cut_tiles(std::int64_t shortest);
   void make_pieces(const KernelRequest& request);
   void choose_ways_past_cache();
@@ -86,6 +93,7 @@ class FusedKernel final : public PartKernel {
   std::vector<TileReader> readers_;  ///< one an input
   std::vector<std::int64_t> rows_;   ///< at whose ends tiles are cut
   std::vector<Value> values_;
+  std::vector<std::int64_t> results_;  ///< bytes of an element of each
   std::vector<Piece> pieces_;
   std::vector<std::uint8_t> in_slot_;  ///< by value, of the call under way: it has no other place, or its memory is still read
   std::int64_t total_ = 0, tile_ = 0, part_ = 0;
@@ -102,7 +110,10 @@ FusedKernel::FusedKernel(const MovedGroup& request, bool in_parts) {
     values_.push_back({size});
   }
   for (const FusedStep& step : request.steps) values_.push_back({size_of(step.type.dtype)});
-  for (std::size_t r = 0; r < request.written.size(); ++r) values_[readers_.size() + request.written[r]].result = r;
+  for (std::size_t r = 0; r < request.written.size(); ++r) {
+    values_[readers_.size() + request.written[r]].result = r;
+    results_.push_back(values_[readers_.size() + request.written[r]].size);
+  }
   cut_tiles(kWorthCuttingCode);
   make_pieces(request);
   const bool short_rows = std::any_of(rows_.begin(), rows_.end(), [](std::int64_t row) { return row < kWorthCutting; });
@@ -220,9 +231,13 @@ bool FusedKernel::overwritten_early(const KernelCall& call, std::size_t value, s
 }
 
 Status FusedKernel::run(const KernelCall& call) {
+  return run_pieces(call, 0, pieces());
+}
+
+Status FusedKernel::run_pieces(const KernelCall& call, std::int64_t begin, std::int64_t end) {
   if (total_ == 0) return {};
-  start(call);
-  run_all(call);
+  if (begin == 0) start(call);
+  call.workers.each(end - begin, [&](std::int64_t piece) { run_part(call, (begin + piece) * part_, elements_in(begin + piece + 1)); });
   return {};
 }
 
@@ -341,12 +356,16 @@ std::unique_ptr<HostKernel> prepare_fused(const MovedGroup& group) {
   return std::make_unique<FusedKernel>(group);
 }
 
-std::unique_ptr<HostKernel> prepare_past_cache(const KernelRequest& request) {
+KernelRequest as_steps(const KernelRequest& request) {
   KernelRequest one = request;
   one.steps.push_back({request.node, request.op, request.attributes, {}, request.result_types[0]});
   for (std::size_t k = 0; k < request.input_types.size(); ++k) one.steps[0].operands.push_back(k);
   one.written = {0};
-  return std::make_unique<FusedKernel>(*without_movement(one));
+  return one;
+}
+
+std::unique_ptr<HostKernel> prepare_past_cache(const KernelRequest& request) {
+  return std::make_unique<FusedKernel>(*without_movement(as_steps(request)));
 }
 
 }  // namespace cleave::runtime::host

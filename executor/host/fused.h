@@ -21,6 +21,8 @@ class PartKernel : public HostKernel {
 std::unique_ptr<PartKernel> prepare_parts(const MovedGroup& group);
 /// The kernel of such steps.
 std::unique_ptr<HostKernel> prepare_fused(const MovedGroup& group);
+/// One operation with one result as a group of one step.
+KernelRequest as_steps(const KernelRequest& request);
 /// Of one element-wise operation whose results go past the caches, which such groups know how to do.
 std::unique_ptr<HostKernel> prepare_past_cache(const KernelRequest& request);
 

@@ -88,15 +88,26 @@ class ReadingKernel final : public HostKernel {
   ReadingKernel(std::unique_ptr<HostKernel> kernel, host::MovedGroup group) : kernel_(std::move(kernel)), group_(std::move(group)) {
     for (const TensorType& type : group_.input_types) inputs_.push_back({&type, nullptr});
   }
-  Status run(const KernelCall& call) override {
+  Status run(const KernelCall& call) override { return run_pieces(call, 0, pieces()); }
+  [[nodiscard]] std::int64_t pieces() const override { return kernel_->pieces(); }
+  [[nodiscard]] std::int64_t read(std::size_t input, std::int64_t pieces) const override {
+    std::int64_t most = 0;
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      const host::Reading& reading = group_.readings[i];
-      inputs_[i].data = call.inputs[reading.input].data + reading.offset * size_of(group_.input_types[i].dtype);
+      if (group_.readings[i].input != input) continue;
+      const std::int64_t read = kernel_->read(i, pieces);
+      most = std::max(most, read == kAll ? kAll : bytes_before(i) + read);
     }
-    return kernel_->run({call.op, call.attributes, inputs_, call.results, call.context, call.workers});
+    return most;
+  }
+  [[nodiscard]] std::int64_t written(std::size_t result, std::int64_t done) const override { return kernel_->written(result, done); }
+  Status run_pieces(const KernelCall& call, std::int64_t begin, std::int64_t end) override {
+    for (std::size_t i = 0; i < inputs_.size(); ++i) inputs_[i].data = call.inputs[group_.readings[i].input].data + bytes_before(i);
+    return kernel_->run_pieces({call.op, call.attributes, inputs_, call.results, call.context, call.workers}, begin, end);
   }
 
  private:
+  [[nodiscard]] std::int64_t bytes_before(std::size_t i) const { return group_.readings[i].offset * size_of(group_.input_types[i].dtype); }
+
   std::unique_ptr<HostKernel> kernel_;
   host::MovedGroup group_;
   std::vector<TensorView> inputs_;
@@ -127,6 +138,15 @@ std::unique_ptr<HostKernel> prepare_host_kernel(const KernelRequest& request) {
   const host::KernelRow row = row_of(*request.op);
   if (row.prepare) return row.prepare(request);
   return host::plain_kernel(row.kernel);
+}
+
+std::unique_ptr<HostKernel> prepare_in_pieces(const KernelRequest& request) {
+  const bool reduces = request.op->cost_class == CostClass::reduction;
+  if (!request.steps.empty() || request.result_types.size() != 1 || (!request.op->elementwise() && !reduces)) return nullptr;
+  std::optional<host::MovedGroup> group = host::without_movement(host::as_steps(request));
+  if (!group || !(host::fuses_elementwise(*group) || host::fuses_rows(*group))) return nullptr;
+  std::unique_ptr<HostKernel> kernel = prepare_group(*std::move(group));
+  return kernel->pieces() > 1 ? std::move(kernel) : nullptr;
 }
 
 bool host_fuses(const KernelRequest& request) {

@@ -24,7 +24,11 @@ constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 class LongRowsKernel final : public HostKernel {
  public:
   LongRowsKernel(const MovedGroup& request, RowDomain domain);
-  Status run(const KernelCall& call) override;
+  Status run(const KernelCall& call) override { return run_pieces(call, 0, pieces()); }
+  [[nodiscard]] std::int64_t pieces() const override { return domain_.rows * pieces_; }
+  [[nodiscard]] std::int64_t read(std::size_t input, std::int64_t pieces) const override;
+  [[nodiscard]] std::int64_t written(std::size_t result, std::int64_t done) const override;
+  Status run_pieces(const KernelCall& call, std::int64_t begin, std::int64_t end) override;
 
  private:
   struct Value {
@@ -48,6 +52,11 @@ class LongRowsKernel final : public HostKernel {
 
   void add_step(const MovedGroup& request, std::size_t s);
   void place(const KernelRequest& request);
+  /// Over the whole shape, in so many pieces.
+  [[nodiscard]] std::int64_t elements_in(std::int64_t pieces) const {
+    return pieces / pieces_ * domain_.columns + pieces % pieces_ * piece_;
+  }
+  void start(const KernelCall& call);
   void run_tile(const KernelCall& call, std::int64_t row, std::int64_t begin, std::int64_t count, std::byte* scratch);
   void run_loop(const KernelCall& call, const Step& step, std::int64_t begin, std::int64_t count, std::byte* const* made,
                 std::byte* scratch, std::byte* to) const;
@@ -140,7 +149,25 @@ void LongRowsKernel::place(const KernelRequest& request) {
   }
 }
 
-Status LongRowsKernel::run(const KernelCall& call) {
+std::int64_t LongRowsKernel::read(std::size_t input, std::int64_t pieces) const {
+  if (pieces == this->pieces()) return kAll;
+  bool in_rows = false;  // else it is read at the end
+  for (const Step& step : steps_) {
+    for (const Operand& operand : step.operands) {
+      if (operand.value != input || step.kind == RowStep::row) continue;
+      if (!readers_[operand.reader].in_order()) return kAll;
+      in_rows = true;
+    }
+  }
+  return in_rows ? elements_in(pieces) * values_[input].size : 0;
+}
+
+std::int64_t LongRowsKernel::written(std::size_t result, std::int64_t done) const {
+  const auto value = std::find_if(values_.begin(), values_.end(), [&](const Value& each) { return each.result == result; });
+  return value->in_rows ? elements_in(done) * value->size : HostKernel::written(result, done);
+}
+
+void LongRowsKernel::start(const KernelCall& call) {
   scratch_.reserve(call.workers.threads(), static_cast<std::int64_t>(std::max<std::size_t>(1, scratch_bytes_)));
   for (std::size_t v = inputs_; v < values_.size(); ++v) {
     held_[v] = 0;
@@ -152,13 +179,17 @@ Status LongRowsKernel::run(const KernelCall& call) {
     if (step.kind != RowStep::reduction) continue;
     for (std::int64_t row = 0; row < domain_.rows; ++row) step.reduction->reducer->start(state(step, row, 0), pieces_);
   }
-  call.workers.each(domain_.rows * pieces_, [&](std::int64_t task) {
-    const std::int64_t row = task / pieces_, first = task % pieces_ * piece_;
-    const std::int64_t end = std::min(domain_.columns, first + piece_);
+}
+
+Status LongRowsKernel::run_pieces(const KernelCall& call, std::int64_t begin, std::int64_t end) {
+  if (begin == 0) start(call);
+  call.workers.each(end - begin, [&](std::int64_t task) {
+    const std::int64_t row = (begin + task) / pieces_, first = (begin + task) % pieces_ * piece_;
+    const std::int64_t last = std::min(domain_.columns, first + piece_);
     const Scratch<std::byte>::Part part(scratch_);
-    for (std::int64_t begin = first; begin < end; begin += kTile) run_tile(call, row, begin, std::min(kTile, end - begin), part.data());
+    for (std::int64_t at = first; at < last; at += kTile) run_tile(call, row, at, std::min(kTile, last - at), part.data());
   });
-  finish(call, Scratch<std::byte>::Part(scratch_).data());
+  if (end == pieces()) finish(call, Scratch<std::byte>::Part(scratch_).data());
   return {};
 }
 

@@ -62,4 +62,8 @@ Status run_guarded(HostKernel& kernel, const KernelCall& call) {
   return detail::guard_user("the called function", [&] { return kernel.run(call); });
 }
 
+Status run_guarded(HostKernel& kernel, const KernelCall& call, std::int64_t begin, std::int64_t end) {
+  return detail::guard_user("the called function", [&] { return kernel.run_pieces(call, begin, end); });
+}
+
 }  // namespace cleave::runtime

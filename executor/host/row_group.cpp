@@ -32,6 +32,7 @@ RowGroupKernel::RowGroupKernel(const MovedGroup& request, RowDomain domain)
   tile_rows_ = std::clamp<std::int64_t>(kTileBytes / row_bytes, 1, domain_.rows);
   const std::int64_t piece = std::clamp(domain_.rows * row_bytes / kPieces, kLeastPiece, kMostPiece);
   part_rows_ = std::max<std::int64_t>(1, piece / (tile_rows_ * row_bytes)) * tile_rows_;
+  if (domain_.rows * row_bytes < Workers::kWorthwhileBytes) part_rows_ = domain_.rows;
   for (const TensorType& input : request.input_types) values_.push_back({size_of(input.dtype)});
   for (std::size_t s = 0; s < request.steps.size(); ++s) {
     const std::int64_t size = size_of(request.steps[s].type.dtype);

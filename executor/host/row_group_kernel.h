@@ -39,7 +39,11 @@ class RowGroupKernel final : public HostKernel {
   static constexpr std::int64_t kShortRow = 64;   ///< elements: with fewer, what is left over of vectors is most of a row
 
   RowGroupKernel(const MovedGroup& request, RowDomain domain);
-  Status run(const KernelCall& call) override;
+  Status run(const KernelCall& call) override { return run_pieces(call, 0, pieces()); }
+  [[nodiscard]] std::int64_t pieces() const override { return (domain_.rows + part_rows_ - 1) / part_rows_; }
+  [[nodiscard]] std::int64_t read(std::size_t input, std::int64_t pieces) const override;
+  [[nodiscard]] std::int64_t written(std::size_t result, std::int64_t done) const override;
+  Status run_pieces(const KernelCall& call, std::int64_t begin, std::int64_t end) override;
 
  private:
   struct Value {
@@ -70,7 +74,9 @@ class RowGroupKernel final : public HostKernel {
   std::size_t make_code(const MovedGroup& request, std::size_t first);
   void add(Piece piece);
   void choose_ways_past_cache();
+  [[nodiscard]] std::int64_t bytes_of_row(const Piece& piece, const Access& operand) const;
   void hold_what_is_read(const KernelCall& call);
+  void run_rows(const KernelCall& call, std::int64_t begin, std::int64_t end);
   void place(const KernelRequest& request);
   void run_tile(const Tile& tile) const;
   void fetch_next(const Tile& tile, std::size_t piece) const;

@@ -30,32 +30,60 @@ void RowGroupKernel::hold_what_is_read(const KernelCall& call) {
   }
 }
 
-Status RowGroupKernel::run(const KernelCall& call) {
-  hold_what_is_read(call);
-  scratch_.reserve(call.workers.threads(), static_cast<std::int64_t>(std::max<std::size_t>(1, scratch_bytes_)));
-  const bool alone = domain_.rows * domain_.columns * domain_.widest < Workers::kWorthwhileBytes;
-  call.workers.each_part(domain_.rows, alone ? domain_.rows : part_rows_, [&](std::int64_t begin, std::int64_t end) {
-    const Scratch<std::byte>::Part part(scratch_);
-    Tile tile{call, 0, 0, part.data()};
-    for (std::size_t i = 0; i < inputs_; ++i) tile.values[i] = call.inputs[i].data;
-    for (; begin < end; begin += tile_rows_) {
-      tile.begin = begin;
-      tile.rows = std::min(tile_rows_, end - begin);
-      for (std::size_t v = inputs_; v < values_.size(); ++v) {
-        const Value& value = values_[v];
-        if (value.result != kNoRowPlace) tile.values[v] = call.results[value.result].data + begin * value.row_bytes;
-        if (value.at != kNoRowPlace) tile.values[v] = tile.scratch + value.at;
-      }
-      for (const std::size_t v : held_) tile.values[v] = tile.scratch + values_[v].held_at;
-      run_tile(tile);
-      for (const std::size_t v : held_) {
-        const std::int64_t bytes = values_[v].row_bytes;
-        std::memcpy(call.results[values_[v].result].data + begin * bytes, tile.values[v], static_cast<std::size_t>(tile.rows * bytes));
-      }
-    }
-    finish_past_cache();
+/// Of what a row reads, where rows read what lies one behind the other; else nothing is known.
+std::int64_t RowGroupKernel::bytes_of_row(const Piece& piece, const Access& operand) const {
+  const std::int64_t size = values_[operand.value].size;
+  if (operand.reader != kNoRowPlace) return piece.kind == RowStep::row && readers_[operand.reader].in_order() ? size : kAll;
+  const std::int64_t apart = operand.spread ? operand.spread->row_bytes : operand.row_bytes;
+  const std::int64_t step = operand.spread ? operand.spread->step : operand.step;
+  return apart == (step == 1 ? domain_.columns * size : size) ? apart : kAll;
+}
+
+std::int64_t RowGroupKernel::read(std::size_t input, std::int64_t pieces) const {
+  std::int64_t of_row = 0;
+  for (const Piece& piece : pieces_) {
+    for (const Access& operand : piece.reads)
+      if (operand.value == input) of_row = std::max(of_row, bytes_of_row(piece, operand));
+  }
+  return of_row == kAll ? kAll : std::min(domain_.rows, pieces * part_rows_) * of_row;
+}
+
+std::int64_t RowGroupKernel::written(std::size_t result, std::int64_t done) const {
+  const auto value = std::find_if(values_.begin(), values_.end(), [&](const Value& each) { return each.result == result; });
+  return std::min(domain_.rows, done * part_rows_) * value->row_bytes;
+}
+
+Status RowGroupKernel::run_pieces(const KernelCall& call, std::int64_t begin, std::int64_t end) {
+  if (begin == 0) {
+    hold_what_is_read(call);
+    scratch_.reserve(call.workers.threads(), static_cast<std::int64_t>(std::max<std::size_t>(1, scratch_bytes_)));
+  }
+  call.workers.each(end - begin, [&](std::int64_t piece) {
+    run_rows(call, (begin + piece) * part_rows_, std::min(domain_.rows, (begin + piece + 1) * part_rows_));
   });
   return {};
+}
+
+void RowGroupKernel::run_rows(const KernelCall& call, std::int64_t begin, std::int64_t end) {
+  const Scratch<std::byte>::Part part(scratch_);
+  Tile tile{call, 0, 0, part.data()};
+  for (std::size_t i = 0; i < inputs_; ++i) tile.values[i] = call.inputs[i].data;
+  for (; begin < end; begin += tile_rows_) {
+    tile.begin = begin;
+    tile.rows = std::min(tile_rows_, end - begin);
+    for (std::size_t v = inputs_; v < values_.size(); ++v) {
+      const Value& value = values_[v];
+      if (value.result != kNoRowPlace) tile.values[v] = call.results[value.result].data + begin * value.row_bytes;
+      if (value.at != kNoRowPlace) tile.values[v] = tile.scratch + value.at;
+    }
+    for (const std::size_t v : held_) tile.values[v] = tile.scratch + values_[v].held_at;
+    run_tile(tile);
+    for (const std::size_t v : held_) {
+      const std::int64_t bytes = values_[v].row_bytes;
+      std::memcpy(call.results[values_[v].result].data + begin * bytes, tile.values[v], static_cast<std::size_t>(tile.rows * bytes));
+    }
+  }
+  finish_past_cache();
 }
 
 void RowGroupKernel::run_tile(const Tile& tile) const {

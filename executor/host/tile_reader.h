@@ -28,6 +28,8 @@ class TileReader {
   [[nodiscard]] bool gathers() const { return count_ > 1 || !plain(); }
   /// Whether one element is all there is.
   [[nodiscard]] bool repeats() const { return count_ == 1 && step_[0] == 0; }
+  /// Whether results read the elements in their order, as they lie.
+  [[nodiscard]] bool in_order() const { return count_ == 1 && step_[0] == 1; }
   /// How many results in a row read what lies in a row, or one element: tiles that end where such a row does are read where they lie. 0: a
   /// tile of any length is, or none.
   [[nodiscard]] std::int64_t row() const { return count_ > 1 && plain() ? extent_[0] : 0; }

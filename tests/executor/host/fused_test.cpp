@@ -9,6 +9,7 @@
 
 #include "executor/check/compare.h"
 #include "executor/device/kernel.h"
+#include "tests/executor/host/in_pieces.h"
 #include "tests/support/namespaces.h"
 
 namespace cleave::testing {
@@ -133,8 +134,21 @@ std::vector<Array> run(const Group& group, Workers& workers, bool on_top) {
   return results;
 }
 
+/// The same, piece by piece; how many ranges of pieces.
+int check_pieces(const Group& group, Workers& workers, bool on_top, unsigned seed) {
+  const std::vector<TensorType>&in = group.request.input_types, &out = group.request.result_types;
+  std::vector<int> places(out.size(), -1);
+  for (std::size_t r = 0; on_top && r < out.size(); ++r) {
+    for (int i = 0; i < static_cast<int>(in.size()) && places[r] < 0; ++i)
+      if (in[static_cast<std::size_t>(i)] == out[r] && std::find(places.begin(), places.end(), i) == places.end()) places[r] = i;
+  }
+  const std::unique_ptr<HostKernel> kernel = prepare_host_kernel(group.request);
+  return expect_equal_in_pieces(*kernel, group.request, group.inputs, group.expected, places, workers, seed);
+}
+
 TEST(Fused, GroupsEqualTheirStepsOneAfterTheOther) {
   const std::shared_ptr<Workers> three = Workers::of(3);
+  int ranges = 0;
   for (unsigned seed = 0; seed < 600; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Generator generator(seed);
@@ -150,8 +164,10 @@ TEST(Fused, GroupsEqualTheirStepsOneAfterTheOther) {
       EXPECT_EQ(std::memcmp(alone[i].bytes(), together[i].bytes(), bytes), 0) << "result " << i << " by three threads";
       EXPECT_EQ(std::memcmp(alone[i].bytes(), on_top[i].bytes(), bytes), 0) << "result " << i << " on top of an input";
     }
+    for (const bool above : {false, true}) ranges += check_pieces(group, *three, above, seed) - 1;
     if (HasFailure()) return;
   }
+  EXPECT_GT(ranges, 200);
 }
 
 /// Results so large that they are written past the caches: by code, by loops, and where later steps and an input's readers need them.
@@ -195,6 +211,7 @@ TEST(Fused, ResultsLargerThanTheCachesEqualTheirStepsToo) {
         EXPECT_EQ(std::memcmp(results[i].bytes(), group.expected[i].bytes(), static_cast<std::size_t>(type.bytes())), 0)
             << "result " << i << " of " << written.size() << (on_top ? ", on top" : "");
       }
+      EXPECT_GT(check_pieces(group, Workers::none(), on_top, 1), 10);
     }
   }
 }

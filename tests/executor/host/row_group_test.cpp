@@ -11,6 +11,7 @@
 
 #include "executor/check/compare.h"
 #include "executor/device/kernel.h"
+#include "tests/executor/host/in_pieces.h"
 #include "tests/support/namespaces.h"
 
 namespace cleave::testing {
@@ -199,7 +200,26 @@ class Generator {
   std::deque<Attributes> attributes_;
 };
 
-/// The results; `on_top`: one over the whole shape goes where the first input of its type is, if nothing else goes there.
+/// By result, in which input's place it may go: one over the whole shape where the first input of its type is, if nothing else goes there.
+std::vector<int> places_on_top(const KernelRequest& request) {
+  std::int64_t most = 0;
+  for (const FusedStep& step : request.steps) most = std::max(most, step.type.elements());
+  for (const TensorType& input : request.input_types) most = std::max(most, input.elements());
+  std::vector<int> places;
+  for (const TensorType& result : request.result_types) {
+    int found = -1;
+    for (std::size_t place = 0; place < request.input_types.size() && found < 0; ++place) {
+      const bool moved = std::any_of(request.steps.begin(), request.steps.end(), [&](const FusedStep& step) {
+        return step.op->cost_class == CostClass::movement && step.operands[0] == place;
+      });
+      const bool fits = !moved && request.input_types[place] == result && result.elements() == most;
+      if (fits && std::find(places.begin(), places.end(), static_cast<int>(place)) == places.end()) found = static_cast<int>(place);
+    }
+    places.push_back(found);
+  }
+  return places;
+}
+
 std::vector<Array> run(const Group& group, Workers& workers, bool on_top = false) {
   std::vector<Array> inputs = group.inputs, results;
   std::vector<TensorView> in, out;
@@ -209,22 +229,9 @@ std::vector<Array> run(const Group& group, Workers& workers, bool on_top = false
     results.emplace_back(type);
     out.push_back({&results.back().type(), results.back().mutable_bytes()});
   }
-  std::int64_t most = 0;
-  for (const FusedStep& step : group.request.steps) most = std::max(most, step.type.elements());
-  for (const TensorView& input : in) most = std::max(most, input.type->elements());
-  std::vector<std::byte*> taken;
-  for (TensorView& view : out) {
-    for (const TensorView& input : in) {
-      const auto place = static_cast<std::size_t>(&input - in.data());
-      const bool moved = std::any_of(group.request.steps.begin(), group.request.steps.end(), [&](const FusedStep& step) {
-        return step.op->cost_class == CostClass::movement && step.operands[0] == place;
-      });
-      const bool fits = on_top && !moved && *input.type == *view.type && view.type->elements() == most;
-      if (!fits || std::find(taken.begin(), taken.end(), input.data) != taken.end()) continue;
-      taken.push_back(view.data = input.data);
-      break;
-    }
-  }
+  const std::vector<int> places = places_on_top(group.request);
+  for (std::size_t r = 0; on_top && r < out.size(); ++r)
+    if (places[r] >= 0) out[r].data = in[static_cast<std::size_t>(places[r])].data;
   const OpContext context{[](std::string_view) {}};
   const std::unique_ptr<HostKernel> kernel = prepare_host_kernel(group.request);
   for (int repeat = 0; repeat < (on_top ? 1 : 2); ++repeat) {
@@ -237,6 +244,16 @@ std::vector<Array> run(const Group& group, Workers& workers, bool on_top = false
       std::memcpy(results[i].mutable_bytes(), out[i].data, static_cast<std::size_t>(results[i].type().bytes()));
   }
   return results;
+}
+
+/// The same, piece by piece; how many ranges of pieces.
+int check_pieces(const Group& group, bool on_top, unsigned seed) {
+  std::vector<int> places = places_on_top(group.request);
+  if (!on_top) std::fill(places.begin(), places.end(), -1);
+  std::vector<Array> expected;
+  for (const std::size_t step : group.request.written) expected.push_back(group.made[step]);
+  const std::unique_ptr<HostKernel> kernel = prepare_host_kernel(group.request);
+  return expect_equal_in_pieces(*kernel, group.request, group.inputs, expected, places, *Workers::of(3), seed);
 }
 
 /// Steps `first` to `last` alone, of which all results are written but for those that only move inputs.
@@ -293,7 +310,7 @@ std::string to_text(const KernelRequest& request) {
 
 /// What was met.
 struct Met {
-  int groups = 0, reductions = 0, moves = 0;
+  int groups = 0, reductions = 0, moves = 0, ranges = 0;
 };
 
 void check(unsigned seed, const Shape& shape, std::size_t row_axes, Met& met) {
@@ -315,6 +332,7 @@ void check(unsigned seed, const Shape& shape, std::size_t row_axes, Met& met) {
   expect_equal(run(group, Workers::none()), group, "alone");
   expect_equal(run(group, *Workers::of(3)), group, "by three threads");
   expect_equal(run(group, *Workers::of(3), true), group, "on top of inputs");
+  for (const bool on_top : {false, true}) met.ranges += check_pieces(group, on_top, seed) - 1;
   for (std::size_t first = 0; first + 1 < steps; ++first) {
     for (std::size_t last = first + 1; last < steps; ++last) {
       if (moves_input(group.request, last)) continue;  // it waits for a reader
@@ -349,6 +367,7 @@ TEST(RowGroup, OfManyAxesAndLongRows) {
     check(10000 + seed, one.shape, one.row_axes, met);
   }
   EXPECT_GT(met.groups, 150);
+  EXPECT_GT(met.ranges, 150);
 }
 
 }  // namespace
