@@ -4,7 +4,7 @@ namespace cleave::runtime {
 
 Ring::Ring(const std::vector<std::byte*>& slots) {
   CLEAVE_CHECK(!slots.empty(), "a channel needs room for one generation");
-  for (std::byte* data : slots) slots_.push_back({data, nullptr, {}, {}, false, 0, {}});
+  for (std::byte* data : slots) slots_.push_back({data, nullptr, {}, {}, false, 0, {}, {}});
 }
 
 Ring::Slot* Ring::next(RunState& run, DeviceId who, const Origin& origin) {
@@ -49,6 +49,7 @@ void Ring::reset() {
     slot.ready = slot.free = {};
     slot.in_parts = false;
     slot.arrived.clear();
+    slot.times.clear();
   }
 }
 

@@ -27,6 +27,10 @@ class Ring {
     bool in_parts = false;          ///< set by the host: it publishes the slot first, and stages its value then
     std::size_t staged = 0;         ///< parts that are there by now; guarded by the RunState's lock
     std::vector<Event> arrived;     ///< set by a device: when each part but the last is there; none: it is one
+    std::vector<double> times;      ///< set by the producer, virtual: when each part but the last is there; none: all with the last
+
+    /// Virtual: when a part is there. Of one that the host stages, once it has staged them all.
+    [[nodiscard]] double time_of(std::size_t part) const { return part < times.size() ? times[part] : ready.time; }
   };
 
   Ring() = default;  ///< of a channel whose values go another way

@@ -138,14 +138,15 @@ std::optional<Point> DeviceSide::put(Stream stream, const WorkView& work, const 
   double& clock = clock_[static_cast<std::size_t>(stream)];
   double start = std::max(clock, driver_);
   if (!wait_for(stream, work, start, here)) return std::nullopt;
+  begun_ = start;
+  ends_ = start + work.seconds;
   Status status = measured_.expect(stream, note);
   if (status) status = enqueue();
   if (!status) {
     fail(here, status.error());
     return std::nullopt;
   }
-  begun_ = start;
-  clock = start + work.seconds;
+  clock = ends_;
   Point point{device_.record(stream), clock};
   for (StorageIndex s : work.reads) hazards_.after(stream, s, false, point);
   for (StorageIndex s : work.writes) hazards_.after(stream, s, true, point);
@@ -244,7 +245,19 @@ Status DeviceSide::copy_in_parts(const Range& to, const Ring::Slot& slot, const 
     const Range part = prepared_.part(i, to.bytes);
     if (Status status = device_.copy_to_device({to.offset + part.offset, part.bytes}, slot.at + part.offset, here); !status) return status;
   }
+  follow_parts(slot, to.bytes);
   return {};
+}
+
+/// Virtual: the parts of the last command, all staged by now, are copied one after the other, each when it was there.
+void DeviceSide::follow_parts(const Ring::Slot& slot, std::int64_t bytes) {
+  const double seconds = ends_ - begun_;
+  ends_ = slot.times.empty() ? std::max(begun_, slot.ready.time) + seconds : begun_;
+  for (std::size_t i = 0; i < prepared_.parts(bytes) && !slot.times.empty(); ++i) {
+    const double share = static_cast<double>(prepared_.part(i, bytes).bytes) / static_cast<double>(bytes);
+    ends_ = std::max(ends_, slot.time_of(i)) + seconds * share;
+  }
+  begun_ = ends_ - seconds;  // as if in one go
 }
 
 /// The host fetches each part as soon as it is there.
@@ -268,8 +281,8 @@ bool DeviceSide::receive(const Step& step, const Origin& here) {
   if (!slot) return false;
   measured_.waited(here.node, asked);
   double before = std::max(driver_, clock_[0]);
-  driver_ = std::max(driver_, slot->ready.time);
-  if (driver_ > before && device_.simulated()) track_.add(TimelineEvent::What::wait, id_, here.node, before, driver_);
+  const bool in_parts = slot->in_parts;  // then it is not said yet when they are there
+  if (!in_parts) driver_ = std::max(driver_, slot->ready.time);
   const Travelling& all = turn().travelling[step.channel];
   bool stopped = false;
   std::optional<Point> point = put(Stream::to_device, {{}, all.storages, all.seconds}, crossed(step), here, [&]() -> Status {
@@ -277,6 +290,8 @@ bool DeviceSide::receive(const Step& step, const Origin& here) {
     return copy_in_parts(range(all.storages[0]), *slot, here, stopped);
   });
   if (!point || stopped) return false;
+  driver_ = std::max(driver_, slot->ready.time);
+  if (driver_ > before && device_.simulated()) track_.add(TimelineEvent::What::wait, id_, here.node, before, driver_);
   slot->free = *point;
   ring.release(*run_);
   note_copies(step, received_, Stream::to_device);
@@ -336,11 +351,17 @@ bool DeviceSide::send(const Step& step, const Origin& here) {
   std::optional<Point> point = put(Stream::to_host, {all.storages, {}, all.seconds}, crossed(step), here, [&]() -> Status {
     if (all.pieces) return device_.copy_to_host(to, all.pieces, here);
     if (given) return device_.copy_to_host(to, range(all.storages[0]), here);
-    if (prepared_.read_in_slot[step.channel]) return device_.copy_to_host(to, range(all.storages[0]), here);
+    if (prepared_.read_in_slot[step.channel] && !prepared_.read_in_parts[step.channel])
+      return device_.copy_to_host(to, range(all.storages[0]), here);
     return copy_in_parts(*slot, range(all.storages[0]), here);
   });
   if (!point) return false;
   slot->ready = *point;
+  slot->times.clear();
+  for (std::size_t i = 0; i < slot->arrived.size(); ++i) {
+    const double there = static_cast<double>((static_cast<std::int64_t>(i) + 1) * prepared_.part_bytes);
+    slot->times.push_back(begun_ + all.seconds * there / static_cast<double>(range(all.storages[0]).bytes));
+  }
   slot->at = to;
   ring.publish(*run_);
   note_copies(step, sent_, Stream::to_host);

@@ -128,6 +128,7 @@ class DeviceSide final : public Worker {
   bool issue(const WorkView& work, const Origin& here, F&& enqueue, const MeasuredTrack::Nodes& together = {});
   Status copy_in_parts(const Range& to, const Ring::Slot& slot, const Origin& here, bool& stopped);
   Status copy_in_parts(Ring::Slot& slot, const Range& from, const Origin& here);
+  void follow_parts(const Ring::Slot& slot, std::int64_t bytes);
   /// Notes what has just been copied through the channels that travel with that of `step`.
   void note_copies(const Step& step, TransferCount& count, Stream stream);
   bool wait_for(Stream stream, const WorkView& work, double& start, const Origin& here);
@@ -172,7 +173,7 @@ class DeviceSide final : public Worker {
   RunProgress* progress_ = nullptr;
   double driver_ = 0;                                                           ///< virtual: what the driver has waited for so far
   std::array<double, kStreamCount> clock_{};                                    ///< virtual: when each stream is free
-  double begun_ = 0;                                                            ///< virtual: when the last command does
+  double begun_ = 0, ends_ = 0;                                                 ///< virtual: of the last command
   std::array<std::array<std::uint64_t, kStreamCount>, kStreamCount> waited_{};  ///< what a stream has already waited for
   std::vector<Point> waits_;
   Position host_reached_;  ///< what the host has done by the time that the compute stream gets here

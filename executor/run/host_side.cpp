@@ -1,87 +1,13 @@
 #include "executor/run/host_side.h"
 
 #include <cstring>
+#include <utility>
 
 #include "executor/check/verify_node.h"
 #include "executor/device/step_mark.h"
 #include "graph/call_limits.h"
-#include "graph/states.h"
 
 namespace cleave::runtime {
-
-Result<std::unique_ptr<HostSide>> HostSide::create(Prepared& prepared, Outputs& outputs) {
-  std::unique_ptr<HostSide> side(new HostSide(prepared, outputs));
-  if (Status status = side->places_.allocate(); !status) return status.error();
-  for (const GraphState& state : states_of(side->graph_))
-    if (!state.fixed()) side->changes_.insert(state.leaf);
-  side->prepare_operations();
-  side->kept_.resize(side->views_.size());
-  side->find_read();
-  return side;
-}
-
-void HostSide::prepare_operations() {
-  operations_.reserve(graph_.nodes.size());
-  while (operations_.size() < graph_.nodes.size()) operations_.push_back({});
-  for (const Block& block : prepared_.program->devices[kHost].blocks) {
-    for (const Step& step : block.steps) {
-      const FusionGroup* group = fusion_.group(step.node);
-      const bool runs = step.kind == StepKind::compute && graph_.nodes[step.node].kind == NodeKind::operation;
-      if (runs && (!group || group->nodes.back() == step.node)) prepare_operation(step.node);
-    }
-  }
-}
-
-void HostSide::prepare_operation(NodeId id) {
-  const Node& node = graph_.nodes[id];
-  const FusionGroup* group = fusion_.group(id);
-  KernelRequest request{id, node.op, &prepared_.attributes(id), {}, {}, {}, {}, {}, {}};
-  if (group) {
-    request = request_for(graph_, *group);
-  } else {
-    for (const ValueId input : node.inputs) request.input_types.push_back(graph_.values[input].type);
-    for (const ValueId result : node.results) request.result_types.push_back(graph_.values[result].type);
-  }
-  Operation& operation = operations_[id];
-  operation.kernel = prepare_host_kernel(request);
-  operation.attributes = &prepared_.attributes(id);
-  operation.first_view = static_cast<std::uint32_t>(views_.size());
-  operation.calls_user = node.host_function() != nullptr;
-  for (const auto* values : {&reads(id), &writes(id)}) {
-    for (const ValueId value : *values) {
-      views_.push_back({&graph_.values[value].type, data(value)});
-      operation.moves |= places_.moves(value);
-    }
-  }
-}
-
-const std::vector<ValueId>& HostSide::reads(NodeId id) const {
-  const FusionGroup* group = fusion_.group(id);
-  return group ? group->inputs : graph_.nodes[id].inputs;
-}
-
-const std::vector<ValueId>& HostSide::writes(NodeId id) const {
-  const FusionGroup* group = fusion_.group(id);
-  return group ? group->results : graph_.nodes[id].results;
-}
-
-/// Values that some step here reads: all others are received only to be handed out.
-void HostSide::find_read() {
-  read_here_.resize(graph_.values.size(), 0);
-  const auto read = [&](NodeId node) {
-    for (const ValueId input : graph_.nodes[node].inputs) read_here_[input] = 1;
-  };
-  for (const Block& block : prepared_.program->devices[kHost].blocks) {
-    if (const ValueId predicate = graph_.regions[block.region].predicate; predicate.valid()) read_here_[predicate] = 1;
-    for (const Step& step : block.steps) {
-      if (step.kind == StepKind::send) read_here_[step.value] = 1;
-      if (step.kind == StepKind::send || step.kind == StepKind::receive) continue;
-      read(step.node);
-      for (const NodeId carried : step.carried) read(carried);
-      for (const NodeId merge : step.merges) read(merge);
-    }
-  }
-}
 
 Status HostSide::begin(RunState& run, const RunOptions& options, std::map<NodeId, Array> leaves, bool virtual_time) {
   run_ = &run;
@@ -90,6 +16,10 @@ Status HostSide::begin(RunState& run, const RunOptions& options, std::map<NodeId
   leaves_ = std::move(leaves);
   given_.clear();
   places_.begin();
+  for (Crossing& crossing : crossings_) {
+    crossing.slot = nullptr;
+    crossing.parts = 0;
+  }
   virtual_time_ = virtual_time;
   now_ = prepared_.costs.run_seconds;
   start_ = RunState::Clock::now();
@@ -170,9 +100,10 @@ Array HostSide::output(ValueId value) const {
 
 bool HostSide::compute(const Step& step, const Origin& here, std::int64_t trip) {
   const Node& node = graph_.nodes[step.node];
-  double start = track_.on() ? time() : 0;
+  double start = track_.on() ? time() : 0, waited = 0;
+  const bool overlaps = this->overlaps(step.node);
   if (node.kind == NodeKind::operation) {
-    if (!operation(node, here)) return false;
+    if (overlaps ? !overlapped(node, here, waited) : !operation(node, here)) return false;
   } else if (node.kind == NodeKind::counter) {
     auto number = static_cast<std::int32_t>(trip);
     std::memcpy(data(node.results[0]), &number, sizeof number);
@@ -182,8 +113,13 @@ bool HostSide::compute(const Step& step, const Origin& here, std::int64_t trip) 
       if (!hand_in(result, here)) return false;
   }
   if (node.kind != NodeKind::operation && node.kind != NodeKind::counter) return true;  // inputs, parameters and constants were there
-  now_ += prepared_.costs.host_seconds[step.node];
-  if (track_.on()) track_.add(TimelineEvent::What::compute, kHost, step.node, start, time());
+  if (!overlaps) now_ += prepared_.costs.host_seconds[step.node];
+  if (!track_.on()) return true;
+  if (waited > 0) {  // for parts of what it reads, as if it had waited for all of them first
+    const NodeId producer = graph_.values[overlaps_[step.node].coming.front().value].producer;
+    track_.add(TimelineEvent::What::wait, kHost, producer, start, start + waited);
+  }
+  track_.add(TimelineEvent::What::compute, kHost, step.node, start + waited, time());
   return true;
 }
 
@@ -205,30 +141,34 @@ void HostSide::find_places(NodeId id) {
   }
 }
 
+KernelCall HostSide::call_of(const Node& node, NodeId id, const CallLimits* limits) {
+  const Operation& operation = operations_[id];
+  if (operation.moves) find_places(id);
+  const std::size_t read = reads(id).size();
+  const std::span<const TensorView> views(views_.data() + operation.first_view, read + writes(id).size());
+  const std::span<const std::uint8_t> kept(kept_.data() + operation.first_view, read);
+  context_.limits = limits;
+  return {*node.op, *operation.attributes, views.first(read), views.subspan(read), context_, *prepared_.workers, kept};
+}
+
 bool HostSide::operation(const Node& node, const Origin& here, const CallLimits* limits) {
-  const Operation& operation = operations_[here.node];
-  if (operation.moves) find_places(here.node);
-  const std::size_t read = reads(here.node).size();
-  std::span<const TensorView> inputs(views_.data() + operation.first_view, read);
-  std::span<const TensorView> results(views_.data() + operation.first_view + read, writes(here.node).size());
-  std::span<const std::uint8_t> kept(kept_.data() + operation.first_view, read);
+  const KernelCall call = call_of(node, here.node, limits);
   bool verify = options_.verify && graph_.purity(here.node) == Purity::pure;
   std::vector<Array> before, after;
   if (verify) {
-    for (const TensorView& view : inputs) before.push_back(snapshot(view));
+    for (const TensorView& view : call.inputs) before.push_back(snapshot(view));
   }
-  context_.limits = limits;
   {
     RunState::Executing executing(*run_, here.node);
     StepMark mark(graph_, here.node);
     auto start = options_.observe ? RunState::Clock::now() : RunState::Clock::time_point();
-    Status status = run_guarded(*operation.kernel, {*node.op, *operation.attributes, inputs, results, context_, *prepared_.workers, kept});
+    Status status = run_guarded(*operations_[here.node].kernel, call);
     if (!status) return fail(here, status.error());
     if (options_.observe) observe(here.node, std::chrono::duration<double>(RunState::Clock::now() - start).count());
   }
   if (!verify) return true;
   RunState::Executing executing(*run_, here.node);
-  for (const TensorView& view : results) after.push_back(snapshot(view));
+  for (const TensorView& view : call.results) after.push_back(snapshot(view));
   if (Status told = announce_check(graph_, here.node, options_.on_verify); !told) return fail(here, told.error());
   const FusionGroup* group = fusion_.group(here.node);
   std::optional<Error> error = group ? check_against_meanings(prepared_.graph(), prepared_.bound, *group, before, after)
@@ -249,13 +189,16 @@ void HostSide::observe(NodeId node, double seconds) {
     observation_.seconds(member, seconds * (all > 0 ? share(member) / all : 1 / static_cast<double>(group->nodes.size())));
 }
 
+bool HostSide::await(DeviceId device, const Event& event, const Origin& here) {
+  if (event.sequence == 0) return true;
+  run_->set_waiting(kHost, here.node);
+  const Status status = prepared_.devices[device]->synchronize(event);
+  run_->clear_waiting(kHost);
+  return status.ok() || fail(here, status.error());
+}
+
 bool HostSide::synchronize(DeviceId device, const Point& point, const Origin& here) {
-  if (point.event.sequence > 0) {
-    run_->set_waiting(kHost, here.node);
-    Status status = prepared_.devices[device]->synchronize(point.event);
-    run_->clear_waiting(kHost);
-    if (!status) return fail(here, status.error());
-  }
+  if (!await(device, point.event, here)) return false;
   if (virtual_time_ && point.time > now_) {
     track_.add(TimelineEvent::What::wait, kHost, here.node, now_, point.time);
     now_ = point.time;
@@ -310,10 +253,16 @@ bool HostSide::send(const Step& step, const Origin& here) {
   if (follows(*prepared_.program, step.channel)) return true;
   if (std::optional<Exchange>& exchange = prepared_.exchanges[step.channel]) return send(*exchange, step, here);
   Ring& ring = prepared_.ring(step.channel);
-  Ring::Slot* slot = ring.next(*run_, kHost, here);
   const Channel& channel = prepared_.channel(step.channel);
+  Crossing& made = crossings_[step.channel];
+  const std::size_t parts_made = std::exchange(made.parts, 0);
+  if (std::exchange(made.slot, nullptr)) return synchronize(channel.to, {{}, made.free}, here);  // it has left
+  Ring::Slot* slot = ring.next(*run_, kHost, here);
   if (!slot || !synchronize(channel.to, slot->free, here)) return false;
   slot->ready = {{}, now_};
+  slot->times.clear();
+  made.free = slot->free.time;
+  if (parts_made > 0) tell_times(made, *slot);
   const std::byte* given = channel.packet ? nullptr : prepared_.caller_memory.source(step.value);
   const bool there = given || (!channel.packet && data(step.value) == slot->data);
   slot->at = given ? given : slot->data;
@@ -352,9 +301,14 @@ bool HostSide::take(const Step& step, const Origin& here) {
   double start = track_.on() ? time() : 0;
   places_.give_back(step.channel, *run_);
   Ring::Slot* slot = ring.front(*run_, kHost, here);
+  if (slot && take_later(step, *slot)) {
+    if (!virtual_time_) track_.add(TimelineEvent::What::wait, kHost, here.node, start, time());
+    return true;
+  }
   const Channel& channel = prepared_.channel(step.channel);
   std::int64_t taken = 0;  // of what comes in parts, while the rest is on its way
-  for (std::size_t i = 0; slot && i < slot->arrived.size(); ++i) {
+  const bool stays = slot && prepared_.read_in_slot[step.channel] && slot->at == slot->data;
+  for (std::size_t i = 0; slot && !stays && i < slot->arrived.size(); ++i) {
     if (!synchronize(channel.from, {slot->arrived[i], 0}, here)) return false;
     const Range part = prepared_.part(i, bytes_of(step.value));
     std::memcpy(data(step.value) + part.offset, slot->at + part.offset, static_cast<std::size_t>(part.bytes));

@@ -9,6 +9,7 @@
 #include "executor/report/observation.h"
 #include "executor/run/host_places.h"
 #include "executor/run/outputs.h"
+#include "executor/run/overlap.h"
 #include "executor/run/prepared.h"
 #include "executor/run/result_memory.h"
 #include "executor/run/walk.h"
@@ -55,6 +56,13 @@ class HostSide final : public Worker {
     bool calls_user = false;       ///< a host function, which may make us wait
     bool moves = false;            ///< some of its values are not always at one place
   };
+  /// Of a channel whose values are worked on while they cross.
+  struct Crossing {
+    Ring::Slot* slot = nullptr;           ///< taken before its parts have come; or published before it is its send's turn
+    std::size_t parts = 0;                ///< taken, or made
+    double begun = 0, end = 0, free = 0;  ///< virtual: of the operation that makes the value; when the slot was free
+    std::vector<double> made;             ///< virtual: when each part was but the last
+  };
   HostSide(Prepared& prepared, Outputs& outputs)
       : prepared_(prepared),
         graph_(prepared.graph()),
@@ -65,6 +73,8 @@ class HostSide final : public Worker {
   [[nodiscard]] bool is_kept(ValueId value) const;
   void prepare_operations();
   void prepare_operation(NodeId id);
+  [[nodiscard]] KernelRequest request_of(NodeId id) const;
+  void prepare_overlaps();
   /// What a node's kernel reads and writes: the whole group's, where it is the last of one.
   [[nodiscard]] const std::vector<ValueId>& reads(NodeId id) const;
   [[nodiscard]] const std::vector<ValueId>& writes(NodeId id) const;
@@ -73,13 +83,24 @@ class HostSide final : public Worker {
 
   bool operation(const Node& node, const Origin& here);
   bool operation(const Node& node, const Origin& here, const CallLimits* limits);
+  [[nodiscard]] KernelCall call_of(const Node& node, NodeId id, const CallLimits* limits);
   void find_places(NodeId id);
+  [[nodiscard]] bool overlaps(NodeId id) const { return !overlaps_[id].ranges.empty() && !options_.verify; }
+  bool overlapped(const Node& node, const Origin& here, double& waited);
+  bool run_range(const KernelCall& call, const Origin& here, std::int64_t begin, const Overlap::Range& range, double& seconds);
+  bool take_later(const Step& step, Ring::Slot& slot);
+  bool take_parts(const Overlap::Crossing& of, std::size_t until, const Origin& here, double& waited);
+  bool take_rest(const Overlap::Crossing& of, const Origin& here, double& waited);
+  void begin_to_leave(const Overlap::Crossing& of);
+  void give_parts(const Overlap::Crossing& of, std::size_t until);
+  static void tell_times(const Crossing& crossing, Ring::Slot& slot);
   void send_in_parts(Ring& ring, Ring::Slot& slot, ValueId value);
   bool take(const Step& step, const Origin& here);
   bool fail(const Origin& here, Error error);
   void observe(NodeId node, double seconds);
   /// Waits for a device's event on behalf of `here`.
   bool synchronize(DeviceId device, const Point& point, const Origin& here);
+  bool await(DeviceId device, const Event& event, const Origin& here);
   bool await(const Exchange& exchange, DeviceId device, std::uint64_t number, const MailboxSlot* slot, const Origin& here);
   bool send(Exchange& exchange, const Step& step, const Origin& here);
   bool take(Exchange& exchange, const Step& step, const Origin& here);
@@ -102,6 +123,8 @@ class HostSide final : public Worker {
   Outputs& outputs_;
   HostPlaces places_;
   IdVector<NodeId, Operation> operations_;
+  IdVector<NodeId, Overlap> overlaps_;
+  IdVector<ChannelId, Crossing> crossings_;
   std::vector<TensorView> views_;
   std::vector<std::uint8_t> kept_;  ///< of each of views_: constants, and parameters that are the program's own
   IdVector<ValueId, std::uint8_t> read_here_;

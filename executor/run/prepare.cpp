@@ -140,6 +140,7 @@ void find_read_in_slot(Prepared& prepared, int capacity) {
   for (const Channel& channel : program.channels)
     if (channel.to == kHost) ++received[static_cast<std::size_t>(plan.storage_of[channel.value])];
   prepared.read_in_slot.resize(program.channels.size(), 0);
+  prepared.read_in_parts.resize(program.channels.size(), 0);
   for (std::size_t c = 0; c < program.channels.size(); ++c) {
     const ChannelId id(c);
     const Channel& channel = program.channels[id];

@@ -36,6 +36,7 @@ struct Prepared {
   IdVector<ChannelId, std::size_t> ring_of;                ///< what travels together has one
   IdVector<ChannelId, std::optional<Exchange>> exchanges;  ///< in place of the ring, where there is one: at the first of what travels
   IdVector<ChannelId, std::uint8_t> read_in_slot;          ///< whose values the host reads where they come
+  IdVector<ChannelId, std::uint8_t> read_in_parts;         ///< whose values the host works on while they come (overlap.h): its side says
   std::int64_t part_bytes = 0;                             ///< what is larger is staged and copied in parts of so many
   PrecisionOf precision;                                   ///< of the accelerator's products; null: f32
   double patience = 0;         ///< seconds that an asynchronous host function is waited for which has no deadline of its own

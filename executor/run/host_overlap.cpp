@@ -1,0 +1,123 @@
+// What the host does with values while they cross: the operations of overlap.h, some pieces at a time. The virtual clock goes by the same
+// ranges and parts, whichever way a value takes in fact.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "executor/device/step_mark.h"
+#include "executor/run/host_side.h"
+
+namespace cleave::runtime {
+
+/// `waited`: seconds, for parts of what it reads.
+bool HostSide::overlapped(const Node& node, const Origin& here, double& waited) {
+  const Overlap& overlap = overlaps_[here.node];
+  const KernelCall call = call_of(node, here.node, nullptr);
+  const StepMark mark(graph_, here.node);
+  for (const Overlap::Crossing& each : overlap.leaving) begin_to_leave(each);
+  double seconds = 0;
+  std::int64_t begin = 0;
+  for (std::size_t r = 0; r < overlap.ranges.size(); ++r) {
+    for (const Overlap::Crossing& each : overlap.coming)
+      if (!take_parts(each, each.parts[r], here, waited)) return false;
+    if (!run_range(call, here, begin, overlap.ranges[r], seconds)) return false;
+    begin = overlap.ranges[r].end;
+    for (const Overlap::Crossing& each : overlap.leaving) give_parts(each, each.parts[r]);
+  }
+  for (const Overlap::Crossing& each : overlap.coming)
+    if (!take_rest(each, here, waited)) return false;
+  if (options_.observe) observe(here.node, seconds);
+  return true;
+}
+
+bool HostSide::run_range(const KernelCall& call, const Origin& here, std::int64_t begin, const Overlap::Range& range, double& seconds) {
+  if (run_->stops(here.position)) return false;
+  const RunState::Executing executing(*run_, here.node);
+  const auto start = options_.observe ? RunState::Clock::now() : RunState::Clock::time_point();
+  const Status status = run_guarded(*operations_[here.node].kernel, call, begin, range.end);
+  if (!status) return fail(here, status.error());
+  if (options_.observe) seconds += std::chrono::duration<double>(RunState::Clock::now() - start).count();
+  now_ += prepared_.costs.host_seconds[here.node] * range.share;
+  return true;
+}
+
+/// Whether the operation behind the receive takes the value, part by part.
+bool HostSide::take_later(const Step& step, Ring::Slot& slot) {
+  if (!prepared_.read_in_parts[step.channel] || slot.arrived.empty() || options_.verify) return false;
+  if (outputs_.listening() && outputs_.has(step.value)) return false;  // somebody wants all of it now
+  places_.keep(step.channel, slot);
+  crossings_[step.channel].slot = &slot;
+  crossings_[step.channel].parts = 0;
+  return true;
+}
+
+bool HostSide::take_parts(const Overlap::Crossing& of, std::size_t until, const Origin& here, double& waited) {
+  Crossing& crossing = crossings_[of.channel];
+  if (!crossing.slot) return true;  // it came as one
+  const Ring::Slot& slot = *crossing.slot;
+  const Origin for_value{graph_.values[of.value].producer, here.position};
+  for (; crossing.parts < until; ++crossing.parts) {
+    const double start = track_.on() ? time() : 0;
+    const Event event = crossing.parts < slot.arrived.size() ? slot.arrived[crossing.parts] : slot.ready.event;
+    if (!await(prepared_.channel(of.channel).from, event, for_value)) return false;
+    if (virtual_time_) now_ = std::max(now_, slot.time_of(crossing.parts));
+    if (track_.on()) waited += time() - start;
+    const Range part = prepared_.part(crossing.parts, bytes_of(of.value));
+    if (data(of.value) != slot.at) std::memcpy(data(of.value) + part.offset, slot.at + part.offset, static_cast<std::size_t>(part.bytes));
+  }
+  return true;
+}
+
+/// Also what the operation does not read. Then the slot is free, unless the value stays there.
+bool HostSide::take_rest(const Overlap::Crossing& of, const Origin& here, double& waited) {
+  Crossing& crossing = crossings_[of.channel];
+  if (!take_parts(of, prepared_.parts(bytes_of(of.value)), here, waited)) return false;
+  Ring::Slot* const slot = std::exchange(crossing.slot, nullptr);
+  if (!slot) return true;
+  slot->free = {{}, now_};
+  if (data(of.value) != slot->at) prepared_.ring(of.channel).release(*run_);
+  return true;
+}
+
+/// Into the next slot, if that is free by now: to wait for it here could be to wait for what is sent behind this value.
+void HostSide::begin_to_leave(const Overlap::Crossing& of) {
+  Crossing& crossing = crossings_[of.channel];
+  crossing.begun = now_;
+  crossing.made.clear();
+  crossing.parts = 0;
+  Ring& ring = prepared_.ring(of.channel);
+  Ring::Slot* const slot = ring.spare(*run_);
+  if (!slot || !prepared_.devices[prepared_.channel(of.channel).to]->passed(slot->free.event)) return;
+  crossing.slot = slot;
+  crossing.free = slot->free.time;
+  slot->at = slot->data;
+  slot->in_parts = true;
+  slot->staged = 0;
+  ring.publish(*run_);
+}
+
+void HostSide::give_parts(const Overlap::Crossing& of, std::size_t until) {
+  Crossing& crossing = crossings_[of.channel];
+  const std::int64_t bytes = bytes_of(of.value);
+  const std::size_t parts = prepared_.parts(bytes);
+  for (; crossing.parts < until; ++crossing.parts) {
+    const bool last = crossing.parts + 1 == parts;
+    if (!last) crossing.made.push_back(now_);
+    if (last) crossing.end = now_;
+    if (!crossing.slot) continue;
+    if (last) tell_times(crossing, *crossing.slot);
+    const Range part = prepared_.part(crossing.parts, bytes);
+    std::byte* const to = crossing.slot->data;
+    if (data(of.value) != to) std::memcpy(to + part.offset, data(of.value) + part.offset, static_cast<std::size_t>(part.bytes));
+    Ring::stage(*run_, *crossing.slot);
+  }
+}
+
+/// Virtual: parts leave as they are made, if their slot was free when the first was begun; else together, when it is.
+void HostSide::tell_times(const Crossing& crossing, Ring::Slot& slot) {
+  slot.ready = {{}, std::max(crossing.end, crossing.free)};
+  slot.times.clear();
+  if (crossing.free <= crossing.begun) slot.times = crossing.made;
+}
+
+}  // namespace cleave::runtime

@@ -1,0 +1,179 @@
+// Operations of the host that work on large values while these cross: results to the bit as if each value had crossed as a whole, for parts
+// of every size; on the virtual clock, work and copies at once; and what fails in between.
+#include "executor/run/overlap.h"
+
+#include <gmock/gmock.h>
+
+#include <thread>
+
+#include "graph/ops/ops.h"
+#include "graph/trace/trace.h"
+#include "tests/executor/overlap_programs.h"
+#include "tests/support/namespaces.h"
+
+namespace cleave::testing {
+namespace {
+
+using namespace overlap;
+
+ExecutorSetup setup_of(std::int64_t part_bytes, int capacity = 2, ExecutorOptions::Schedule schedule = ExecutorOptions::Schedule::eager,
+                       int threads = 1) {
+  ExecutorSetup setup = simulated_setup();
+  setup.part_bytes = part_bytes;
+  setup.channel_capacity = capacity;
+  setup.schedule = schedule;
+  setup.schedule_seed = static_cast<std::uint64_t>(part_bytes);
+  setup.threads = threads;
+  setup.check_memory = true;
+  setup.watchdog_seconds = 20;
+  return setup;
+}
+
+TEST(Overlap, ChangesNoBitAndNoCounter) {
+  for (const Traced& graph : {taking(), giving(), through(5)}) {
+    const Planned planned = plan_for(graph, Where::accelerator);
+    const RunOptions options = given(*graph);
+    const Outcome whole = run(*executor_for(planned, setup_of(kWhole)), options);
+    expect_equal(whole, run_with(options, [&](const RunOptions& o) { return run_reference(*graph, o); }), false);
+    for (const std::int64_t part_bytes : {1000, 4096, 40000, 100001, 239999}) {
+      double seconds = 0;
+      for (int variant = 0; variant < 9; ++variant) {
+        SCOPED_TRACE(graph->name + ", parts of " + std::to_string(part_bytes) + ", variant " + std::to_string(variant));
+        ExecutorSetup setup = setup_of(part_bytes, 2, static_cast<ExecutorOptions::Schedule>(variant % 3), 1 + variant % 2 * 2);
+        if (variant >= 6) setup.channel_capacity = variant % 2 ? 1 : 3;
+        const auto executor = executor_for(planned, setup);
+        for (int i = 0; i < 2; ++i) {
+          const Outcome outcome = run(*executor, options);
+          expect_same(outcome, whole);
+          if (HasFailure()) return;
+          EXPECT_LE(outcome.result->simulated_seconds, (part_bytes < kBytes / 2 ? 0.99 : 1) * whole.result->simulated_seconds);
+          if (variant == 0) seconds = outcome.result->simulated_seconds;
+          EXPECT_TRUE(variant >= 6 || outcome.result->simulated_seconds == seconds) << "whatever really happened when";
+        }
+      }
+    }
+  }
+}
+
+TEST(Overlap, IsVerifiedAsAWholeAndToldToWhoListens) {
+  for (const Traced& graph : {taking(), giving(), through(3)}) {
+    const Planned planned = plan_for(graph, Where::accelerator);
+    const RunOptions options = given(*graph);
+    const Outcome whole = run(*executor_for(planned, setup_of(kWhole)), options);
+    const auto executor = executor_for(planned, setup_of(4096));
+    RunOptions verified = options, listening = options;
+    verified.verify = true;
+    int told = 0;
+    listening.on_output = [&](std::string_view, const Array&) { ++told; };
+    for (const RunOptions& each : {verified, listening, options}) expect_same(run(*executor, each), whole);
+    EXPECT_EQ(told, static_cast<int>(graph->outputs.size()));
+  }
+}
+
+/// With every copy and every kernel of the host taking a second, and nothing else any time.
+Planned slowed(const Traced& graph) {
+  CostModel model = simulated_costs();
+  model.host_fuses = host_fuses;
+  Planned planned = plan_with(model, graph, Where::accelerator);
+  for (double& seconds : planned.costs.accelerator_seconds) seconds = 0;
+  for (double& seconds : planned.costs.host_seconds) seconds = seconds > 0 ? 1 : 0;
+  for (double& seconds : planned.costs.channel_seconds) seconds = 1;
+  planned.costs.run_seconds = 0;
+  return planned;
+}
+
+TEST(Overlap, HidesCopiesBehindWorkOnTheVirtualClock) {
+  const Traced back = std::make_shared<const Graph>(trace("back", {{"x", kType}}, [](Tensor x) {
+    const Tensor y = there([&] { return x + 1; });
+    return named("y", here([&] { return sum(y, {.axis = 1}); }));
+  }));
+  const Traced out = std::make_shared<const Graph>(trace("out", {{"x", kType}}, [](Tensor x) {
+    const Tensor y = here([&] { return x + 1; });
+    return named("y", there([&] { return sum(y, {.axis = 1}); }));
+  }));
+  const auto seconds = [](const Traced& graph, std::int64_t part_bytes) {
+    const Outcome outcome = run(*executor_for(slowed(graph), setup_of(part_bytes)), given(*graph));
+    EXPECT_TRUE(outcome.result.ok());
+    return outcome.result.ok() ? outcome.result->simulated_seconds : 0;
+  };
+  // There, back, and the work on it; in parts, what is left of it when all have come: up to two parts, for how pieces lie in them.
+  EXPECT_DOUBLE_EQ(seconds(back, kWhole), 3);
+  EXPECT_GE(seconds(back, kBytes / 8), 2 + 1.0 / 8);
+  EXPECT_LE(seconds(back, kBytes / 8), 2 + 2.0 / 8);
+  // A constant, the work, there, and the sum back: the value's last part is left when the work is done.
+  EXPECT_DOUBLE_EQ(seconds(out, kWhole), 4);
+  EXPECT_DOUBLE_EQ(seconds(out, kBytes / 8), 3 + 1.0 / 8);
+  // There, back, the work, there, and back: the work and the copies beside it as one.
+  EXPECT_DOUBLE_EQ(seconds(through(1), kWhole), 5);
+  EXPECT_GE(seconds(through(1), kBytes / 8), 3 + 2.0 / 8);
+  EXPECT_LE(seconds(through(1), kBytes / 8), 3 + 3.0 / 8);
+}
+
+TEST(Overlap, ShowsOnTheTimelineWhatItIs) {
+  const Traced graph = through(1);
+  const Planned planned = slowed(graph);
+  const Outcome outcome = run(*executor_for(planned, setup_of(kBytes / 8)), given(*graph));
+  ASSERT_TRUE(outcome.result.ok());
+  double work = 0, copies = 0, end = 0;
+  for (const TimelineEvent& event : outcome.result->timeline.events) {
+    EXPECT_LE(event.start_seconds, event.end_seconds);
+    end = std::max(end, event.end_seconds);
+    const double seconds = event.end_seconds - event.start_seconds;
+    if (event.what == TimelineEvent::What::compute && event.device == kHost) work += seconds;
+    if (event.what == TimelineEvent::What::transfer) copies += seconds;
+  }
+  EXPECT_NEAR(work, 1, 1e-9) << "once, and without its waits";
+  EXPECT_NEAR(copies, 5, 1e-9);
+  EXPECT_DOUBLE_EQ(end, outcome.result->simulated_seconds);
+}
+
+TEST(Overlap, EndsInOneErrorWhereAPartDoesNotArrive) {
+  for (const Traced& graph : {taking(), giving(), through(3)}) {
+    const RunOptions options = given(*graph);
+    const Planned planned = plan_for(graph, Where::accelerator);
+    const Outcome whole = run(*executor_for(planned, setup_of(kWhole)), options);
+    int failed = 0;
+    for (const char* fault : {"transfer:", "corrupt:", "stall:", "lost:"}) {
+      for (int number = 1; number < 26; number += 3) {
+        SCOPED_TRACE(graph->name + ", " + fault + std::to_string(number));
+        ExecutorSetup setup = setup_of(40000, 1 + number % 2, static_cast<ExecutorOptions::Schedule>(number % 3));
+        setup.inject = fault + std::to_string(number);
+        setup.watchdog_seconds = 0.1;
+        const auto executor = executor_for(planned, setup);
+        const Outcome outcome = run(*executor, options);
+        if (outcome.result.ok()) continue;  // fewer transfers than that
+        ++failed;
+        EXPECT_EQ(outcome.result.error().kind, ErrorKind::machine) << outcome.result.error().message;
+        EXPECT_TRUE(outcome.result.error().location.known()) << outcome.result.error().message;
+        if (std::string_view(fault) != "lost:") expect_same(run(*executor, options), whole);
+      }
+    }
+    EXPECT_GT(failed, 20);
+  }
+}
+
+TEST(Overlap, CanBeCancelledAtAnyTime) {
+  const Traced graph = through(200);
+  const Planned planned = plan_for(graph, Where::accelerator);
+  const auto executor = executor_for(planned, setup_of(8192));
+  const RunOptions options = given(*graph);
+  const Outcome whole = run(*executor, options);
+  ASSERT_TRUE(whole.result.ok());
+  int cancelled = 0;
+  for (int i = 0; i < 30; ++i) {
+    std::jthread end([&] {
+      std::this_thread::sleep_for(std::chrono::microseconds(700 * i));
+      executor->end(Error{"cancelled", {}, ErrorKind::user});
+    });
+    const Outcome outcome = run(*executor, options);
+    end.join();
+    if (outcome.result.ok()) continue;
+    ++cancelled;
+    EXPECT_EQ(outcome.result.error().message, "cancelled");
+  }
+  EXPECT_GT(cancelled, 10);
+  expect_same(run(*executor, options), whole);
+}
+
+}  // namespace
+}  // namespace cleave::testing
