@@ -77,7 +77,7 @@ TEST(Rendezvous, ReportIsComplete) {
     EXPECT_GT(row["of_ideal"], 0) << row;
   }
   EXPECT_THAT(names, ElementsAre("loop by mailboxes", "loop by copies and events", "32 kernels as a graph", "32 kernels by themselves",
-                                 "side by side", "pipeline"));
+                                 "side by side", "pipeline", "large values in parts", "large values as wholes"));
   const std::string table = rendezvous_table(report);
   for (const std::string& name : names) EXPECT_THAT(table, HasSubstr(name));
   EXPECT_THAT(table, HasSubstr("cuLaunchKernel 3."));

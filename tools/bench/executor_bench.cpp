@@ -54,5 +54,28 @@ void runs(benchmark::State& state, bool on_host) {
 BENCHMARK_CAPTURE(runs, host, true)->Arg(1)->Unit(benchmark::kMicrosecond)->UseRealTime();
 BENCHMARK_CAPTURE(runs, simulated_accelerator, false)->Arg(1)->Unit(benchmark::kMicrosecond)->UseRealTime();
 
+/// A large value that the host computes and sends, and that comes back and is reduced, in parts of MiB. The virtual clock says what a
+/// machine would take on which copies take no core's time.
+void large(benchmark::State& state) {
+  Result<runtime::Wiring> wiring = runtime::wire({.device = "simulated"});
+  CLEAVE_CHECK(wiring.ok());
+  const Plan planned = planner::plan(large_values(4096), wiring->plan);
+  CLEAVE_CHECK(planned.ok());
+  wiring->executor.part_bytes = state.range(0) << 20;
+  auto executor = runtime::make_executor(planned, wiring->executor);
+  CLEAVE_CHECK(executor.ok());
+  RunOptions run;
+  run.inputs.emplace("x", Array(TensorType{DType::f32, {4096, 2048}}));
+  double seconds = 0;
+  for (auto _ : state) {
+    const auto result = (*executor)->run(run);
+    CLEAVE_CHECK(result.ok());
+    seconds = result->simulated_seconds;
+  }
+  state.counters["virtual_ms"] = 1e3 * seconds;
+  state.counters["predicted_ms"] = 1e3 * planned.predicted_seconds;
+}
+BENCHMARK(large)->Arg(1)->Arg(2)->Arg(8)->Arg(64)->Unit(benchmark::kMillisecond)->UseRealTime();
+
 }  // namespace
 }  // namespace cleave::bench

@@ -65,4 +65,24 @@ Graph tiny_chain(std::int64_t length, bool on_host) {
   return tracer.finish();
 }
 
+Graph large_values(std::int64_t rows) {
+  Tracer tracer("large");
+  const Operand x = tracer.input("x", {DType::f32, {rows, 2048}}, {}, {});
+  tracer.push_place(Side::host);
+  const Operand made = call(tracer, op("tanh"), {call(tracer, op("multiply"), {x, Literal{Literal::Type::floating, 0, 0.5}})});
+  tracer.pop_place();
+  tracer.push_place(Side::accelerator);
+  const Operand there = call(tracer, op("add"), {made, Literal{Literal::Type::floating, 0, 0.25}});
+  tracer.pop_place();
+  tracer.push_place(Side::host);
+  Attributes rows_only;
+  rows_only.set("axis", std::vector<std::int64_t>{1});
+  const Operand back = call(tracer, op("tanh"), {there});
+  const Operand operands[] = {back};
+  const Operand reduced = tracer.call(op("sum"), operands, rows_only, {});
+  tracer.pop_place();
+  tracer.output("y", reduced, {});
+  return tracer.finish();
+}
+
 }  // namespace cleave::bench

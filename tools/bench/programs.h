@@ -14,4 +14,7 @@ Graph training_program(std::int64_t nodes, std::int64_t width = 64);
 /// `length` additions in a row on an f32[16], the first `on_host` of them pinned to the host, the others to the accelerator.
 Graph tiny_chain(std::int64_t length, bool on_host);
 
+/// The host computes an f32[rows, 2048] element by element, the accelerator adds to it, and the host reduces the rows of what comes back.
+Graph large_values(std::int64_t rows);
+
 }  // namespace cleave::bench

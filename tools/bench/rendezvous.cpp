@@ -12,6 +12,7 @@
 #include "graph/trace/host_call.h"
 #include "graph/trace/scope.h"
 #include "graph/trace/trace.h"
+#include "tools/bench/programs.h"
 
 namespace cleave::bench {
 
@@ -31,7 +32,7 @@ StubGpu::Counts difference(const StubGpu::Counts& after, const StubGpu::Counts& 
 }
 
 /// Runs the program again and again on a stub, all that can be there on the accelerator; the run that took least by `of`.
-RunCosts best_run(const Graph& graph, const StubSetting& setting, bool stream_mode, double RunCosts::*of) {
+RunCosts best_run(const Graph& graph, const StubSetting& setting, bool stream_mode, double RunCosts::*of, std::int64_t part_bytes = 0) {
   const StubGpu::CallSeconds call_seconds = StubGpu::measure_calls(setting.traits);
   StubGpu stub(setting.traits);
   CompileOptions options;
@@ -46,6 +47,7 @@ RunCosts best_run(const Graph& graph, const StubSetting& setting, bool stream_mo
   cuda.stream_mode = stream_mode;
   ExecutorSetup setup{{}, cuda::back_end(), 0};
   setup.back_end.open = StubGpu::opener(cuda);
+  if (part_bytes > 0) setup.part_bytes = part_bytes;
   const Result<std::unique_ptr<Executor>> executor = make_executor(planned, setup);
   CLEAVE_CHECK(executor.ok(), "an executor on the stub");
   RunOptions run;
@@ -141,6 +143,14 @@ RunCosts run_pipeline(double seconds, int trips, int runs) {
   RunCosts costs = best_run(graph, setting, false, &RunCosts::wall_seconds);
   costs.lanes["host"] = seconds * trips;
   return costs;
+}
+
+RunCosts run_large(double seconds, bool in_parts, int runs) {
+  constexpr std::int64_t rows = 4096, bytes = rows * 2048 * 4;
+  StubSetting setting;
+  setting.runs = runs;
+  if (seconds > 0) setting.traits.link_bytes_per_second = static_cast<double>(bytes) / seconds;
+  return best_run(large_values(rows), setting, false, &RunCosts::wall_seconds, in_parts ? 0 : 2 * bytes);
 }
 
 }  // namespace cleave::bench

@@ -38,4 +38,8 @@ RunCosts run_side_by_side(double seconds, int runs);
 /// A loop in which the host makes a large value for the accelerator in each trip: making, transfer and kernel take `seconds` each.
 RunCosts run_pipeline(double seconds, int trips, int runs);
 
+/// An array of 32 MiB that the host computes, that the accelerator takes and gives back, and that the host reduces: each copy takes
+/// `seconds`. In parts, the host works while they cross; else as wholes.
+RunCosts run_large(double seconds, bool in_parts, int runs);
+
 }  // namespace cleave::bench

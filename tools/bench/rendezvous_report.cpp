@@ -60,6 +60,14 @@ ordered_json rendezvous_report(StubSetting setting, const std::string& only) {
     overlaps.push_back(overlap("side by side", run_side_by_side(setting.lane_seconds, std::min(setting.runs, kLongRuns))));
   if (wanted("pipeline"))
     overlaps.push_back(overlap("pipeline", run_pipeline(setting.lane_seconds, kPipelineTrips, std::min(setting.runs, kLongRuns))));
+  if (wanted("large values")) {
+    const double host = run_large(0, true, setting.runs).wall_seconds;
+    for (const bool in_parts : {true, false}) {
+      RunCosts costs = run_large(host / 2, in_parts, setting.runs);
+      costs.lanes["host"] = host;
+      overlaps.push_back(overlap(in_parts ? "large values in parts" : "large values as wholes", costs));
+    }
+  }
   return document;
 }
 
