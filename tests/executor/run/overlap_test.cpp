@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include <random>
 #include <thread>
 
 #include "graph/ops/ops.h"
@@ -53,6 +54,70 @@ TEST(Overlap, ChangesNoBitAndNoCounter) {
       }
     }
   }
+}
+
+/// Operations on values of [300, 200] and what is as large, on either side by chance, a few of them in a loop.
+Traced drawn(unsigned seed) {
+  std::mt19937 random(seed);
+  const auto pick = [&](std::size_t count) { return random() % count; };
+  return std::make_shared<const Graph>(trace("drawn", {{"x", kType}, {"y", kType}, {"b", "f32[200]"}}, [&](Tensor x, Tensor y, Tensor b) {
+    std::vector<Tensor> all{x, y};
+    const auto one = [&] { return all[all.size() - 1 - pick(std::min<std::size_t>(4, all.size()))]; };
+    const auto next = [&]() -> Tensor {
+      switch (pick(11)) {
+        case 0: return tanh(one()) * 0.5F;
+        case 1: return one() + one() * 0.25F;
+        case 2: return maximum(one(), one()) - b;
+        case 3: return one() - mean(one(), {.axis = 1, .keepdims = true});
+        case 4: return exp(-abs(one())) + sum(one(), {.axis = 0}) * 0.001F;
+        case 5: return one() * sum(one() * 0.001F);
+        case 6: return where(one() < one(), one(), b);
+        case 7: return transpose(reshape(transpose(one()), {200, 300}));
+        case 8: return max(one(), {.axis = 1, .keepdims = true}) * 0.5F + one();
+        case 9: return reshape(reshape(one(), {60000}) * 0.75F, {300, 200});
+        default: return sqrt(abs(one()));
+      }
+    };
+    const auto draw = [&](std::size_t count) {
+      for (std::size_t i = 0; i < count; ++i) all.push_back(on(pick(2) ? Side::host : Side::accelerator, next));
+    };
+    draw(3 + pick(6));
+    if (pick(2)) {
+      const std::size_t before = all.size();
+      const Tensor left = for_loop(static_cast<std::int64_t>(2 + pick(3)), one(), [&](Tensor, Tensor carried) {
+        all.push_back(carried);
+        draw(2 + pick(4));
+        const Tensor yielded = all.back();
+        all.resize(before, x);
+        return yielded;
+      });
+      all.push_back(left);
+      draw(pick(4));
+    }
+    return std::tuple(named("last", all.back()), named("one", one()), named("sum", sum(one(), {.axis = 1})));
+  }));
+}
+
+TEST(Overlap, ChangesNothingInRandomPrograms) {
+  int faster = 0;
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    const Traced graph = drawn(seed);
+    ASSERT_TRUE(graph->ok()) << graph->diagnostics.begin()->message;
+    const Planned planned = plan_for(graph, Where::optimal);
+    const RunOptions options = given(*graph);
+    const Outcome whole = run(*executor_for(planned, setup_of(kWhole)), options);
+    for (unsigned variant = 0; variant < 4; ++variant) {
+      SCOPED_TRACE("seed " + std::to_string(seed) + ", variant " + std::to_string(variant));
+      static constexpr std::int64_t sizes[] = {2000, 33000, 64000, 130000};
+      const auto schedule = static_cast<ExecutorOptions::Schedule>((seed + variant) % 3);
+      const auto executor = executor_for(planned, setup_of(sizes[variant], 1 + static_cast<int>(seed % 3), schedule, 1 + variant % 2 * 2));
+      const Outcome outcome = run(*executor, options);
+      expect_same(outcome, whole);
+      if (HasFailure()) return;
+      faster += outcome.result->simulated_seconds < whole.result->simulated_seconds * 0.999;
+    }
+  }
+  EXPECT_GT(faster, 120);
 }
 
 TEST(Overlap, IsVerifiedAsAWholeAndToldToWhoListens) {
