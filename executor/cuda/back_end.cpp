@@ -3,6 +3,7 @@
 
 #include "executor/cuda/cuda_device.h"
 #include "executor/cuda/page_locked.h"
+#include "executor/device/mailbox.h"
 #include "graph/graph.h"
 
 namespace cleave::runtime::cuda {
@@ -172,6 +173,7 @@ BackEnd back_end(SharedLibraries libraries) {
   record.supports = [libraries](const Graph& graph, NodeId id) { return supports(graph, id, *libraries); };
   record.in_precision = in_precision;
   record.fuses = fuses;
+  record.copied_from = Mailbox::kMostBytes + 1;
   record.page_locked = page_locked_by;
   return record;
 }

@@ -2,6 +2,7 @@
 // table of them is executor/api/back_ends.h. To add one: a room and a row.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -45,6 +46,8 @@ struct BackEnd {
   KernelSupport supports;      ///< whether there is a kernel for a node
   KernelSupport in_precision;  ///< whether a node is a product that `ExecutorOptions::precision` is about; null: none is
   std::function<bool(const KernelRequest&)> fuses;  ///< whether several steps have one kernel (memory/fusion.h); null: never
+  /// Values of so many bytes cross by a copy engine; smaller ones by mailboxes, where it has any.
+  std::int64_t copied_from = 1;
   /// An array in memory that the device copies from and to directly.
   std::function<Result<Array>(TensorType type, int ordinal)> page_locked;
 };

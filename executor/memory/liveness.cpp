@@ -231,14 +231,14 @@ class Finder {
     const std::vector<ValueId>& results = group ? group->results : node.results;
     const auto overwrites = overwritten(node, group);
     const std::vector<ValueId>& inputs = group ? group->inputs : node.inputs;
-    if (!group && renames(node)) same_.push_back({inputs[0], results[0], true});
+    if (!group && renames(node)) same_.push_back({inputs[0], results[0], Sharing::Why::same});
     for (const ValueId input : inputs) {
       bool in_place = false;
       const bool in_order = !moved(group, input) && (group || !updates(node) || updated(node, input));
       for (ValueId result : results) {
         if (!in_order || !overwrites(result) || graph_.values[input].type != graph_.values[result].type || leaves_[input]) continue;
         in_place = true;
-        in_place_.push_back({input, result});
+        in_place_.push_back({input, result, Sharing::Why::in_place});
       }
       use(input, in_place ? now : now + 1, block);
     }
@@ -279,7 +279,7 @@ class Finder {
       const Node& c = graph_.nodes[carried];
       use(c.inputs[0], now, block);
       define(c.results[0], now, static_cast<std::size_t>(inner_block(step, block)));
-      initials_.push_back({c.inputs[0], c.results[0]});
+      initials_.push_back({c.inputs[0], c.results[0], Sharing::Why::starts});
     }
     tasks_.push_back({Task::loop_end, 0, 0, block, index, 0});
     if (step.kind == StepKind::while_loop) {
@@ -342,8 +342,8 @@ class Finder {
       define(c.results[1], now, outer);
       result_.lives[c.results[0]].held.include(times.begin, now);
       result_.lives[c.results[1]].held.include(times.begin, now);
-      yields_.push_back({c.results[0], c.inputs[1]});
-      leaving_.push_back({c.results[0], c.results[1]});
+      yields_.push_back({c.results[0], c.inputs[1], Sharing::Why::yields});
+      leaving_.push_back({c.results[0], c.results[1], Sharing::Why::leaves});
     }
   }
 
@@ -356,7 +356,7 @@ class Finder {
       life.held.include(times.arm_end[0], times.arm_end[0]);
       life.live.emplace_back();
       define(m.results[0], times.arm_end[1], outer);
-      for (ValueId input : m.inputs) merges_.push_back({input, m.results[0]});
+      for (ValueId input : m.inputs) merges_.push_back({input, m.results[0], Sharing::Why::merges});
     }
   }
 

@@ -30,7 +30,9 @@ struct Interval {
 /// Two values that would do well to share storage, best first.
 struct Sharing {
   ValueId a, b;
-  bool same = false;  ///< they have the same bytes: that both are needed at once is no reason against it
+  /// Two names of the same bytes, what a loop leaves, what is yielded to `a`, what `b` starts from, what a branch makes of `a`, and a
+  /// result in an operand's place. That both are needed at once is no reason against the first.
+  enum class Why : std::uint8_t { same, leaves, yields, starts, merges, in_place } why = Why::in_place;
 };
 
 struct Liveness {

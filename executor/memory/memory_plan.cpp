@@ -5,6 +5,7 @@
 #include <queue>
 #include <unordered_map>
 
+#include "executor/memory/apart.h"
 #include "executor/memory/arena.h"
 #include "executor/memory/liveness.h"
 #include "executor/memory/rotation.h"
@@ -34,7 +35,7 @@ class Classes {
     std::uint32_t ra = find(sharing.a.index), rb = find(sharing.b.index);
     if (ra == rb || graph_.values[sharing.a].type.bytes() != graph_.values[sharing.b].type.bytes()) return;
     if (members_[ra].size() + members_[rb].size() > kMostMembers) return;
-    if (!sharing.same && conflict(members_[ra], members_[rb])) return;
+    if (sharing.why != Sharing::Why::same && conflict(members_[ra], members_[rb])) return;
     if (rb < ra) std::swap(ra, rb);
     parent_[rb] = ra;
     members_[ra].insert(members_[ra].end(), members_[rb].begin(), members_[rb].end());
@@ -71,18 +72,21 @@ class Classes {
 
 class Planner {
  public:
-  Planner(const Program& program, DeviceId device, bool arrays_external, const Fusion& fusion, std::int64_t slack, bool rotate)
-      : graph_(*program.graph),
+  Planner(const Program& program, DeviceId device, bool arrays_external, const Fusion& fusion, const Spending& spending, Apart apart = {})
+      : all_(program),
+        graph_(*program.graph),
+        device_(device),
         program_(program.devices[device]),
         arrays_external_(arrays_external),
-        rotate_(rotate),
-        liveness_(find_liveness(program, device, fusion, slack)) {}
+        spending_(spending),
+        apart_(std::move(apart)),
+        liveness_(find_liveness(program, device, fusion, spending.slack)) {}
 
   MemoryPlan run() {
     plan_.storage_of.resize(graph_.values.size(), kNoStorage);
     make_storages();
     make_steps();
-    if (rotate_) rotate();
+    if (spending_.rotate) rotate();
     make_moves();
     place();
     for (std::size_t s = 0; s < held_.size(); ++s) find_death(static_cast<StorageIndex>(s));
@@ -96,7 +100,9 @@ class Planner {
   void make_storages() {
     Classes classes(graph_, liveness_);
     for (const Sharing& sharing : liveness_.sharings) {
-      if (!life(sharing.a).present || !life(sharing.b).present || life(sharing.a).whole_run || life(sharing.b).whole_run) continue;
+      if (!apart_.allows(sharing) || !life(sharing.a).present || !life(sharing.b).present || life(sharing.a).whole_run ||
+          life(sharing.b).whole_run)
+        continue;
       classes.join(sharing);
     }
     std::vector<StorageIndex> of_class(graph_.values.size(), kNoStorage);
@@ -133,10 +139,15 @@ class Planner {
 
   /// What takes turns is nobody else's while the loop runs.
   void rotate() {
-    std::vector<FoundRotation> found = find_rotations(graph_, program_, liveness_, plan_);
+    std::vector<FoundRotation> found = find_rotations(all_, device_, liveness_, plan_, spending_.twice_from);
     plan_.rotation_of = rotation_of_blocks(program_, found);
     for (FoundRotation& loop : found) {
       const Liveness::Times& times = liveness_.times[loop.block][loop.step];
+      for (const StorageIndex crossing : loop.crossing) {
+        std::vector<StorageIndex> places = {crossing};
+        while (places.size() < loop.places) places.push_back(add_storage(plan_.storages[static_cast<std::size_t>(crossing)].range.bytes));
+        loop.rotation.cycles.push_back(std::move(places));
+      }
       for (const std::vector<StorageIndex>& cycle : loop.rotation.cycles)
         for (const StorageIndex each : cycle) held_[static_cast<std::size_t>(each)].include(times.begin, times.end);
       plan_.blocks[loop.block][loop.step].rotation = static_cast<std::int32_t>(plan_.rotations.size());
@@ -271,9 +282,13 @@ class Planner {
     }
   }
 
+  const Program& all_;
   const Graph& graph_;
+  const DeviceId device_;
   const DeviceProgram& program_;
-  bool arrays_external_, rotate_;
+  bool arrays_external_;
+  const Spending spending_;
+  const Apart apart_;
   Liveness liveness_;
   MemoryPlan plan_;
   std::vector<Interval> held_;  ///< by storage
@@ -282,9 +297,18 @@ class Planner {
 
 }  // namespace
 
-MemoryPlan plan_memory(const Program& program, DeviceId device, bool arrays_external, const Fusion& fusion, std::int64_t slack,
-                       bool rotate) {
-  return Planner(program, device, arrays_external, fusion, slack, rotate).run();
+MemoryPlan plan_memory(const Program& program, DeviceId device, bool arrays_external, const Fusion& fusion, const Spending& spending) {
+  MemoryPlan plan = Planner(program, device, arrays_external, fusion, spending).run();
+  if (!spending.rotate || spending.twice_from == 0) return plan;
+  const std::vector<Crossing> crossings = find_crossings(program, device, spending.twice_from);
+  std::vector<StepPlace> loops = waiting_loops(crossings, plan);
+  for (int attempt = 0; attempt < 2 && !loops.empty(); ++attempt) {
+    MemoryPlan apart = Planner(program, device, arrays_external, fusion, spending, keep_apart(program, device, crossings, loops)).run();
+    std::vector<StepPlace> better = better_loops(loops, crossings, program.devices[device], plan, apart);
+    if (better.size() == loops.size()) return apart;
+    loops = std::move(better);
+  }
+  return plan;
 }
 
 MemoryPeak memory_peak(const Program& program, DeviceId device) {

@@ -24,8 +24,8 @@ struct Move {
   StorageIndex from = kNoStorage;
 };
 
-/// Storages that change places after each trip of a loop, where copies would move what lies there: what the loop's steps know as
-/// `cycle[i]` lies in turn t at `cycle[i + t]`, around.
+/// Storages that change places after each trip of a loop, where copies would move what lies there or have to wait for it: what the loop's
+/// steps know as `cycle[i]` lies in turn t at `cycle[i + t]`, around.
 struct Rotation {
   std::int32_t turns = 1;  ///< after so many trips all lies as at first
   std::vector<std::vector<StorageIndex>> cycles;
@@ -65,10 +65,16 @@ struct MemoryPlan {
   [[nodiscard]] const Range& range(ValueId value) const { return storages[static_cast<std::size_t>(storage_of[value])].range; }
 };
 
+/// What memory may be spent on, so that less is copied and waited for.
+struct Spending {
+  std::int64_t slack = 0;       ///< as for find_liveness()
+  bool rotate = false;          ///< values that a loop would copy in each trip have two places or more that take turns
+  std::int64_t twice_from = 0;  ///< rotating: so have what it sends or receives in each trip so many bytes at once; 0: only what is copied
+};
+
 /// `arrays_external`: inputs, parameters, constants and outputs lie outside the arena, in arrays (the host), else in it for the whole run.
-/// `slack`: as for find_liveness(). `rotate`: values that a loop would copy in each trip have two places or more that take turns.
-MemoryPlan plan_memory(const Program& program, DeviceId device, bool arrays_external, const Fusion& fusion = {}, std::int64_t slack = 0,
-                       bool rotate = false);
+MemoryPlan plan_memory(const Program& program, DeviceId device, bool arrays_external, const Fusion& fusion = {},
+                       const Spending& spending = {});
 
 /// What plan_memory() takes of a device, all arrays counted; for the planner.
 MemoryPeak memory_peak(const Program& program, DeviceId device);

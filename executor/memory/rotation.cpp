@@ -4,6 +4,8 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "executor/memory/crossings.h"
+
 namespace cleave::runtime {
 namespace {
 
@@ -45,7 +47,29 @@ class Finder {
     return rotation;
   }
 
+  /// Gives what crosses in the loop's trips places to take turns, all that travels as one or nothing of it: it is one copy that waits.
+  void add_places(FoundRotation& loop, const std::vector<Crossing>& crossings) const {
+    const auto turns_already = [&](StorageIndex s) {
+      return loop.rotation.at(s, 1) != s || std::find(loop.crossing.begin(), loop.crossing.end(), s) != loop.crossing.end();
+    };
+    for (const Crossing& crossing : crossings) {
+      if (crossing.loop != StepPlace{loop.block, loop.step}) continue;
+      const auto can_turn = [&](ValueId value) {
+        const StorageIndex s = plan_.storage_of[value];
+        return turns_already(s) || has_one_trip(s);
+      };
+      if (!std::all_of(crossing.values.begin(), crossing.values.end(), can_turn)) continue;
+      for (const ValueId value : crossing.values)
+        if (const StorageIndex s = plan_.storage_of[value]; !turns_already(s)) loop.crossing.push_back(s);
+    }
+    if (loop.crossing.empty()) return;
+    loop.rotation.turns = std::max(loop.rotation.turns, 2);
+    loop.places = loop.rotation.turns % 2 == 0 ? 2 : static_cast<std::size_t>(loop.rotation.turns);
+  }
+
  private:
+  /// What lies there is made anew in each trip, and nobody needs it in the next one.
+  [[nodiscard]] bool has_one_trip(StorageIndex s) const { return !source_.contains(s) && belongs_to_loop(s); }
   [[nodiscard]] std::size_t readers(StorageIndex s) const {
     const auto found = readers_.find(s);
     return found == readers_.end() ? 0 : found->second;
@@ -117,13 +141,15 @@ StorageIndex Rotation::at(StorageIndex s, std::int32_t turn) const {
   return s;
 }
 
-std::vector<FoundRotation> find_rotations(const Graph& graph, const DeviceProgram& program, const Liveness& liveness,
-                                          const MemoryPlan& plan) {
+std::vector<FoundRotation> find_rotations(const Program& all, DeviceId device, const Liveness& liveness, const MemoryPlan& plan,
+                                          std::int64_t twice_from) {
+  const DeviceProgram& program = all.devices[device];
   const std::vector<Block>& blocks = program.blocks;
+  const std::vector<Crossing> crossings = twice_from > 0 ? find_crossings(all, device, twice_from) : std::vector<Crossing>();
   std::vector<FoundRotation> loops;
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     for (std::size_t s = 0; s < blocks[b].steps.size(); ++s)
-      if (is_loop(blocks[b].steps[s]) && !blocks[b].steps[s].carried.empty()) loops.push_back({b, s, {}});
+      if (is_loop(blocks[b].steps[s])) loops.push_back({b, s, {}, {}});
   }
   // What is inside ends first.
   const auto end = [&](const FoundRotation& loop) { return liveness.times[loop.block][loop.step].end; };
@@ -139,8 +165,10 @@ std::vector<FoundRotation> find_rotations(const Graph& graph, const DeviceProgra
     const Step& step = blocks[loop.block].steps[loop.step];
     const auto taken = [&](BlockIndex inner) { return inner != kNoBlock && has_one[static_cast<std::size_t>(inner)]; };
     if (taken(step.blocks[0]) || taken(step.blocks[1])) continue;
-    loop.rotation = Finder(graph, step, liveness.times[loop.block][loop.step], liveness, plan).run();
-    if (loop.rotation.cycles.empty()) continue;
+    Finder finder(*all.graph, step, liveness.times[loop.block][loop.step], liveness, plan);
+    loop.rotation = finder.run();
+    finder.add_places(loop, crossings);
+    if (loop.rotation.turns == 1) continue;
     for (std::size_t b = loop.block; b != kNone && !has_one[b]; b = parent[b]) has_one[b] = 1;
     found.push_back(std::move(loop));
   }

@@ -26,13 +26,18 @@ bool has_steps(const DeviceProgram& device) {
 constexpr std::int64_t kSlack = 32;  ///< steps that copies may be ahead or behind without waiting for memory
 
 /// What of a device's work runs as one kernel, and where its values lie. With slack, rotating, and fused, values may have to be held for
-/// longer: what does not fit then may fit without.
+/// longer, and some twice: what does not fit then may fit without.
 void plan_device(Prepared& prepared, DeviceId id, const ExecutorSetup& setup, double capacity) {
   const Program& program = *prepared.program;
   const FusionRule rule = id == kHost ? host_fuses : setup.back_end.fuses;
   Fusion fusion = find_fusion(program, id, setup.fuse ? rule : nullptr);
-  MemoryPlan plan = plan_memory(program, id, id == kHost, fusion, kSlack, id != kHost);
+  Spending spending{kSlack, id != kHost, id != kHost ? setup.back_end.copied_from : 0};
+  MemoryPlan plan = plan_memory(program, id, id == kHost, fusion, spending);
   const auto too_large = [&] { return capacity > 0 && static_cast<double>(plan.arena_bytes) > capacity; };
+  if (id != kHost && too_large()) {
+    spending.twice_from = 0;
+    plan = plan_memory(program, id, false, fusion, spending);
+  }
   if (id != kHost && too_large()) plan = plan_memory(program, id, false, fusion);
   if (too_large() && !fusion.groups.empty()) {
     fusion = {};

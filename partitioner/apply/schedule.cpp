@@ -1,8 +1,9 @@
 // The steps of all devices are taken in the one global order, which is a possible order of events; four clocks say when each resource is
 // free. The host waits for a value of the accelerator where it receives it. The accelerator's driver waits there until the value is sent
 // and then orders the copy, and the accelerator waits where the value is first read until it has come; a copy to the host begins when the
-// value is made. All as the executor does it (executor/run/device_side.h), but for memory that is used again, of which the schedule
-// knows none, and for what the host does on large values while they cross (executor/run/overlap.h): they count as wholes.
+// value is made. All as the executor does it (executor/run/device_side.h), but for memory that is used again: the schedule knows none, and
+// the executor gives what crosses in loops a second place so that it waits for none either. And but for what the host does on large values
+// while they cross (executor/run/overlap.h): they count as wholes.
 #include "partitioner/apply/schedule.h"
 
 #include <algorithm>

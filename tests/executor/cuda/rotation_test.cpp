@@ -1,7 +1,13 @@
-// Loops on the fake driver whose carried values take turns: no copy inside of the device in any trip, by single launches and in graphs.
+// Loops on the fake driver whose values take turns, carried ones and those that cross: no copy inside of the device in any trip, by single
+// launches and in graphs, and no call of the driver for a second place.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <map>
+#include <span>
+
 #include "executor/cuda/back_end.h"
+#include "graph/trace/host_call.h"
 #include "tests/executor/run_support.h"
 #include "tests/support/fake_driver.h"
 #include "tests/support/namespaces.h"
@@ -28,6 +34,10 @@ Seen run_on_fake(const Planned& planned, const RunOptions& options, std::uint64_
     setup.fuse = variant % 4 < 2;
     setup.channel_capacity = 1 + static_cast<int>(variant / 2 % 2);
     setup.watchdog_seconds = 200;
+    if (variant % 5 > 1) {  // what crosses takes turns however small it is
+      setup.back_end.copied_from = 1;
+      if (variant % 5 > 2) driver.wait_for_no_words();
+    }
     const std::unique_ptr<Executor> executor = executor_for(planned, setup);
     if (!executor) return seen;
     for (int run = 0; run < 2; ++run) seen.outcome = run_with(options, [&](const RunOptions& o) { return executor->run(o); });
@@ -84,6 +94,48 @@ TEST(CudaRotation, ARowOfThreeValuesCopiesNothingInItsTrips) {
                         [&](Tensor, Tensor p, Tensor q, Tensor r) { return std::tuple(q, r, matmul(a, q + r) * 0.1 + p * 0.5); });
       },
       7);
+}
+
+/// Calls of one run, in which large values cross both ways in each trip and one of them is carried; in places to take turns or not.
+std::map<std::string, std::int64_t> calls_of(int trips, bool in_turns, FakeDriver::Schedule schedule) {
+  const auto graph = std::make_shared<const Graph>(trace("program", {{"x", "f32[130, 130]"}}, [&](Tensor x) {
+    return for_loop(trips, x, [&](Tensor, Tensor carried) {
+      const Tensor made = host_call("make", {"f32[130, 130]"}, [](std::span<float> out) { std::fill(out.begin(), out.end(), 0.25F); });
+      const Tensor next = carried * 0.5 + to_accelerator(made);
+      host_call(
+          "show", {}, [](std::span<const float>) {}, next);
+      return next;
+    });
+  }));
+  RunOptions options;
+  options.inputs = random_inputs(*graph, 1);
+  const Outcome expected = run_with(options, [&](const RunOptions& o) { return run_reference(*graph, o); });
+  FakeDriver driver(schedule, 7);
+  std::map<std::string, std::int64_t> calls;
+  {
+    ExecutorSetup setup{{}, cuda::back_end(), 0};
+    EXPECT_GT(130 * 130 * 4, setup.back_end.copied_from);
+    setup.back_end.open = driver.opener({});
+    if (!in_turns) setup.back_end.copied_from = 0;
+    const std::unique_ptr<Executor> executor = executor_for(plan_for(graph, Where::accelerator), setup);
+    if (!executor) return {};
+    const auto before = driver.counts();
+    expect_equal(run_with(options, [&](const RunOptions& o) { return executor->run(o); }), expected, false);
+    for (const char* each : {"cuLaunchKernel", "cuGraphLaunch", "cuMemcpyHtoDAsync", "cuMemcpyDtoHAsync", "cuEventRecord"})
+      if (driver.counts().contains(each)) calls[each] = driver.counts().at(each) - (before.contains(each) ? before.at(each) : 0);
+  }
+  EXPECT_EQ(driver.leaks(), "");
+  EXPECT_THAT(driver.misuses(), IsEmpty());
+  return calls;
+}
+
+TEST(CudaRotation, SecondPlacesOfWhatCrossesCostNoCallOfTheDriver) {
+  for (const auto schedule : {FakeDriver::Schedule::eager, FakeDriver::Schedule::latest, FakeDriver::Schedule::random}) {
+    const auto calls = calls_of(20, true, schedule);
+    EXPECT_EQ(calls, calls_of(20, false, schedule));
+    EXPECT_EQ(calls.at("cuMemcpyHtoDAsync"), 20 + 1);
+    EXPECT_EQ(calls.at("cuMemcpyDtoHAsync"), 20 + 1);
+  }
 }
 
 TEST(CudaRotation, RandomLoopsEqualTheReference) {

@@ -31,7 +31,7 @@ std::shared_ptr<const Graph> program(F&& body) {
 
 MemoryPlan plan_of(const std::shared_ptr<const Graph>& graph, bool rotate = true) {
   const Planned planned = plan_for(graph, Where::accelerator);
-  return plan_memory(*planned.program, kAccelerator, false, {}, 0, rotate);
+  return plan_memory(*planned.program, kAccelerator, false, {}, {0, rotate, 0});
 }
 
 std::size_t trip_moves(const MemoryPlan& plan) {
@@ -208,9 +208,9 @@ bool overlap(const Range& a, const Range& b) {
 }
 
 /// In each turn of a rotating loop, of two values that are needed at one moment of its trips.
-void expect_apart(const Planned& planned, std::size_t& compared) {
+void expect_apart(const Planned& planned, std::int64_t twice_from, std::size_t& compared) {
   const Graph& graph = *planned.program->graph;
-  const MemoryPlan plan = plan_memory(*planned.program, kAccelerator, false, {}, 0, true);
+  const MemoryPlan plan = plan_memory(*planned.program, kAccelerator, false, {}, {0, true, twice_from});
   const Liveness liveness = find_liveness(*planned.program, kAccelerator);
   for (std::size_t b = 0; b < plan.blocks.size(); ++b) {
     for (std::size_t s = 0; s < plan.blocks[b].size(); ++s) {
@@ -244,7 +244,8 @@ TEST(Rotation, NoTwoValuesNeededAtOnceOverlapInAnyTurn) {
   for (std::uint64_t seed = 0; seed < 150 && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const auto graph = random_loops(seed);
-    for (const Where where : {Where::accelerator, Where::random}) expect_apart(plan_for(graph, where, seed), compared);
+    for (const Where where : {Where::accelerator, Where::random})
+      for (const std::int64_t twice_from : {0, 1}) expect_apart(plan_for(graph, where, seed), twice_from, compared);
   }
   EXPECT_GT(compared, 5000U);
 }

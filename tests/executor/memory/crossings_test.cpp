@@ -1,0 +1,286 @@
+// What crosses in a loop's trips by a copy engine: it has two places that take turns where that can save a wait, and then trips overlap as
+// predicted; results are those of the reference executor under all schedules.
+#include "executor/memory/crossings.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <span>
+
+#include "executor/memory/rotation.h"
+#include "graph/trace/host_call.h"
+#include "graph/trace/scope.h"
+#include "tests/executor/run_support.h"
+#include "tests/support/namespaces.h"
+#include "tests/support/random_loops.h"
+
+namespace cleave::testing {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr std::int64_t kPlace = 256;  ///< bytes that a place of any value here takes, which are 64
+
+template <class F>
+std::shared_ptr<const Graph> program(F&& body) {
+  auto graph =
+      std::make_shared<const Graph>(trace("program", {{"a", "f32[4, 4]"}, {"x", "f32[4, 4]"}, {"count", "i32[]"}}, std::forward<F>(body)));
+  EXPECT_TRUE(graph->ok()) << graph->diagnostics.begin()->message;
+  return graph;
+}
+
+/// The host makes a value in a second.
+Tensor made() {
+  return host_call("make", {"f32[4, 4]"}, {.seconds = 1.0}, [](std::span<float> out) { std::fill(out.begin(), out.end(), 0.25F); });
+}
+
+/// The host looks at a value for a second.
+void show(const Tensor& value) {
+  host_call(
+      "show", {}, {.seconds = 1.0}, [](std::span<const float>) {}, value);
+}
+
+MemoryPlan plan_of(const std::shared_ptr<const Graph>& graph, std::int64_t twice_from = 1) {
+  const Planned planned = plan_for(graph, Where::accelerator);
+  EXPECT_THAT(verify(*planned.program), IsEmpty());
+  return plan_memory(*planned.program, kAccelerator, false, {}, {0, true, twice_from});
+}
+
+/// How many values of a plan have a place beside their own that is nobody else's.
+std::size_t doubled(const MemoryPlan& plan) {
+  std::size_t found = 0;
+  for (const Rotation& rotation : plan.rotations)
+    for (const std::vector<StorageIndex>& cycle : rotation.cycles)
+      found += plan.storages[static_cast<std::size_t>(cycle.back())].values.empty() ? 1 : 0;
+  return found;
+}
+
+std::size_t trip_moves(const MemoryPlan& plan) {
+  std::size_t moves = 0;
+  for (const auto& block : plan.blocks)
+    for (const StepPlan& step : block) moves += step.trip.size();
+  return moves;
+}
+
+/// Under each schedule of the simulated accelerator, with rings of one and of two, checked and not.
+void expect_reference(const std::shared_ptr<const Graph>& graph, Where where = Where::accelerator, std::uint64_t seed = 0) {
+  RunOptions options;
+  options.inputs = random_inputs(*graph, seed);
+  const Outcome expected = run_with(options, [&](const RunOptions& o) { return run_reference(*graph, o); });
+  ASSERT_TRUE(expected.result.ok()) << expected.result.error().message;
+  const Planned planned = plan_for(graph, where, seed);
+  int variant = static_cast<int>(seed % 2);
+  for (const auto schedule : {ExecutorOptions::Schedule::eager, ExecutorOptions::Schedule::latest, ExecutorOptions::Schedule::random}) {
+    ExecutorOptions executor_options;
+    executor_options.schedule = schedule;
+    executor_options.schedule_seed = seed;
+    executor_options.check_memory = true;
+    executor_options.channel_capacity = 1 + ++variant % 2;
+    const std::unique_ptr<Executor> executor = executor_for(planned, simulated_setup(executor_options));
+    ASSERT_TRUE(executor);
+    for (int run = 0; run < 2; ++run)
+      expect_equal(run_with(options, [&](const RunOptions& o) { return executor->run(o); }), expected, false);
+    EXPECT_LE(executor->measured_peak(kAccelerator), executor->planned_peak(kAccelerator));
+  }
+}
+
+constexpr int kAsTold = -1;  ///< trips: by an input
+
+Tensor trips_of(int trips, const Tensor& count) {
+  return trips == kAsTold ? count : Tensor(trips);
+}
+
+/// The host makes a value in each trip, and the accelerator takes it.
+std::shared_ptr<const Graph> receiving(int trips) {
+  return program([trips](Tensor, Tensor x, Tensor count) {
+    return for_loop(trips_of(trips, count), x, [&](Tensor, Tensor carried) { return carried + to_accelerator(made()); });
+  });
+}
+
+/// The accelerator makes a value in each trip, and the host looks at it.
+std::shared_ptr<const Graph> sending(int trips) {
+  return program([trips](Tensor a, Tensor x, Tensor count) {
+    return for_loop(trips_of(trips, count), x, [&](Tensor, Tensor carried) {
+      show(matmul(carried, a));
+      return carried * 0.5;
+    });
+  });
+}
+
+/// The host looks at what each trip makes of the one before.
+std::shared_ptr<const Graph> sending_carried(int trips) {
+  return program([trips](Tensor, Tensor x, Tensor count) {
+    return for_loop(trips_of(trips, count), x, [&](Tensor, Tensor carried) {
+      const Tensor next = tanh(carried) * 0.5;
+      show(next);
+      return next;
+    });
+  });
+}
+
+TEST(Crossings, WhatIsReceivedInEachTripHasTwoPlaces) {
+  for (const int trips : {2, 5, kAsTold}) {
+    const auto graph = receiving(trips);
+    const MemoryPlan plan = plan_of(graph);
+    ASSERT_THAT(plan.rotations, SizeIs(1));
+    EXPECT_EQ(plan.rotations[0].turns, 2);
+    EXPECT_EQ(doubled(plan), 1U);
+    EXPECT_EQ(trip_moves(plan), 0U);
+    EXPECT_THAT(plan.rotations[0].home[1], IsEmpty());
+    EXPECT_EQ(plan.arena_bytes, plan_of(graph, 0).arena_bytes + kPlace);
+    for (std::uint64_t seed = 0; seed < 4; ++seed) expect_reference(graph, Where::accelerator, seed);
+  }
+}
+
+TEST(Crossings, WhatIsSentInEachTripHasTwoPlaces) {
+  for (const int trips : {2, 5, kAsTold}) {
+    const auto graph = sending(trips);
+    EXPECT_EQ(doubled(plan_of(graph)), 1U);
+    EXPECT_LE(plan_of(graph).arena_bytes, plan_of(graph, 0).arena_bytes + 2 * kPlace);  // the first one is held for longer, too
+    for (std::uint64_t seed = 0; seed < 4; ++seed) expect_reference(graph, Where::accelerator, seed);
+  }
+}
+
+TEST(Crossings, WhatIsSentAndCarriedTakesTurnsInsteadOfBeingOverwritten) {
+  const auto before = program([](Tensor, Tensor x, Tensor) {
+    return for_loop(5, x, [&](Tensor, Tensor carried) {
+      show(carried);
+      return tanh(carried) * 0.5;
+    });
+  });
+  for (const auto& graph : {sending_carried(2), sending_carried(5), sending_carried(kAsTold), before}) {
+    const MemoryPlan plan = plan_of(graph), small = plan_of(graph, 0);
+    EXPECT_EQ(trip_moves(small) + trip_moves(plan), 0U);
+    EXPECT_THAT(small.rotations, IsEmpty());
+    ASSERT_THAT(plan.rotations, SizeIs(1));
+    EXPECT_EQ(plan.rotations[0].turns, 2);
+    EXPECT_THAT(plan.rotations[0].home[1], SizeIs(1));
+    for (std::uint64_t seed = 0; seed < 4; ++seed) expect_reference(graph, Where::accelerator, seed);
+  }
+}
+
+TEST(Crossings, NothingIsCopiedForASecondPlace) {
+  const auto outer = program([](Tensor a, Tensor x, Tensor) {
+    return for_loop(3, x, [&](Tensor, Tensor carried) {
+      const Tensor inner = for_loop(2, carried, [&](Tensor, Tensor v) { return matmul(a, v) * 0.1; });
+      show(inner);
+      return inner;
+    });
+  });
+  const auto three = program([](Tensor a, Tensor x, Tensor) {
+    return for_loop(7, std::tuple(x, a, x + a, tanh(x)), [&](Tensor, Tensor p, Tensor q, Tensor r, Tensor s) {
+      const Tensor next = s * 0.5;
+      show(next);
+      return std::tuple(q, r, p, next);
+    });
+  });
+  for (const auto& graph : {outer, three}) {
+    EXPECT_EQ(trip_moves(plan_of(graph)), trip_moves(plan_of(graph, 0)));
+    expect_reference(graph);
+  }
+}
+
+TEST(Crossings, InALoopOfThreeTurnsThereAreThreePlaces) {
+  const auto graph = program([](Tensor a, Tensor x, Tensor) {
+    return for_loop(7, std::tuple(x, a, x + a),
+                    [&](Tensor, Tensor p, Tensor q, Tensor r) { return std::tuple(q, r, p * 0.5 + to_accelerator(made())); });
+  });
+  const MemoryPlan plan = plan_of(graph);
+  ASSERT_THAT(plan.rotations, SizeIs(1));
+  EXPECT_EQ(plan.rotations[0].turns, 3);
+  EXPECT_EQ(doubled(plan), 1U);
+  EXPECT_THAT(plan.rotations[0].cycles.back(), SizeIs(3));
+  for (std::uint64_t seed = 0; seed < 4; ++seed) expect_reference(graph, Where::accelerator, seed);
+}
+
+TEST(Crossings, WhatTravelsAsOneHasTwoPlacesTogether) {
+  const auto graph = program([](Tensor, Tensor x, Tensor) {
+    return for_loop(5, x, [&](Tensor, Tensor carried) {
+      const auto [first, second] = host_call("both", {"f32[4, 4]", "f32[4, 4]"}, [](std::span<float> p, std::span<float> q) {
+        std::fill(p.begin(), p.end(), 0.25F);
+        std::fill(q.begin(), q.end(), 0.5F);
+      });
+      return carried + to_accelerator(first) * to_accelerator(second);
+    });
+  });
+  EXPECT_EQ(doubled(plan_of(graph, 128)), 2U);
+  EXPECT_EQ(doubled(plan_of(graph, 4096)), 0U);
+  for (std::uint64_t seed = 0; seed < 4; ++seed) expect_reference(graph, Where::accelerator, seed);
+}
+
+TEST(Crossings, WhatIsSmallOrHasOneTripHasOnePlace) {
+  EXPECT_EQ(doubled(plan_of(receiving(3), 64)), 1U);
+  EXPECT_EQ(doubled(plan_of(receiving(3), 65)), 0U);
+  EXPECT_EQ(doubled(plan_of(receiving(3), 0)), 0U);
+  for (const int trips : {0, 1}) {
+    EXPECT_EQ(doubled(plan_of(receiving(trips))), 0U);
+    expect_reference(receiving(trips));
+  }
+}
+
+/// Of which a kernel and the host's function take a second, and a transfer two.
+Machine round_machine() {
+  Machine machine = *Machine::shipped("simulated");
+  machine.host.overhead_seconds = machine.host.trip_seconds = machine.host.run_seconds = 0;
+  machine.host.bytes_per_second = 1e30;
+  machine.accelerators[0].overhead_seconds = 1;
+  machine.accelerators[0].host_to_accelerator = machine.accelerators[0].accelerator_to_host = LinkDirection{2, 1e30, {}, {}};
+  return machine;
+}
+
+struct Timed {
+  double simulated = 0, predicted = 0;
+  std::int64_t peak = 0;
+};
+
+Timed run_timed(const std::shared_ptr<const Graph>& graph, std::int64_t memory_bytes = 0) {
+  PlanOptions options;
+  options.costs = simulated_costs();
+  options.costs.machine = round_machine();
+  options.costs.policy = Policy::accelerator;
+  const Plan made = plan(*graph, options);
+  EXPECT_TRUE(made.complete());
+  Planned planned = as_planned(made);
+  if (memory_bytes > 0) planned.costs.memory_bytes[kAccelerator] = static_cast<double>(memory_bytes);
+  RunOptions run;
+  run.inputs = random_inputs(*made.graph, 1);
+  const Outcome expected = run_with(run, [&](const RunOptions& o) { return run_reference(*graph, o); });
+  const std::unique_ptr<Executor> executor = executor_for(planned);
+  const Outcome outcome = run_with(run, [&](const RunOptions& o) { return executor->run(o); });
+  expect_equal(outcome, expected, false);
+  EXPECT_EQ(executor->measured_peak(kAccelerator), executor->planned_peak(kAccelerator));
+  return {outcome.result ? outcome.result->simulated_seconds : 0, made.predicted_seconds, executor->planned_peak(kAccelerator)};
+}
+
+TEST(Crossings, TripsOverlapAsPredictedUnlessMemoryIsShort) {
+  constexpr int kTrips = 40;
+  for (const auto& graph : {receiving(kTrips), sending(kTrips), sending_carried(kTrips)}) {
+    const Timed timed = run_timed(graph);
+    EXPECT_NEAR(timed.simulated, timed.predicted, 0.02 * timed.predicted);
+    EXPECT_LT(timed.simulated, kTrips * 2.2);
+    const Timed scarce = run_timed(graph, timed.peak - 1);
+    EXPECT_LT(scarce.peak, timed.peak);
+    EXPECT_GT(scarce.simulated, 1.3 * timed.simulated);
+  }
+}
+
+TEST(Crossings, OfRandomLoopsEqualTheReference) {
+  std::size_t places = 0;
+  for (std::uint64_t seed = 0; seed < 80 && !HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const auto graph = std::make_shared<const Graph>(RandomLoops(seed).make());
+    ASSERT_TRUE(graph->ok());
+    for (const Where where : {Where::accelerator, Where::random}) {
+      const Planned planned = plan_for(graph, where, seed);
+      const MemoryPlan plan = plan_memory(*planned.program, kAccelerator, false, {}, {0, true, 1});
+      places += doubled(plan);
+      EXPECT_LE(trip_moves(plan), trip_moves(plan_memory(*planned.program, kAccelerator, false)));
+      expect_reference(graph, where, seed);
+    }
+  }
+  EXPECT_GT(places, 100U);
+}
+
+}  // namespace
+}  // namespace cleave::testing
