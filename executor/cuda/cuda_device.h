@@ -87,6 +87,7 @@ class CudaDevice final : public Device {
   Status give(PiecesId from, const Delivery& delivery, const Origin& origin) override;
   Status await(const Mailbox& mailbox, std::uint64_t number, const MailboxSlot* slot, const std::function<bool()>& stops) override;
   Event record(Stream stream) override { return streams_->record(stream); }
+  Event record_awaited(Stream stream) override { return streams_->record(stream, true); }
   Status wait(Stream stream, Event event) override { return streams_->wait(stream, event); }
   Status synchronize(Event event) override { return streams_->synchronize(event); }
   [[nodiscard]] bool passed(Event event) override { return streams_->passed(event); }

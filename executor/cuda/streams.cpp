@@ -164,12 +164,12 @@ Status CudaStreams::measured(Stream stream, bool last, std::vector<Measured>& to
   return status ? status : told(std::move(status));
 }
 
-Event CudaStreams::record(Stream stream) {
+Event CudaStreams::record(Stream stream, bool awaited) {
   Status status = enter();
   Lock lock(mutex_);
   Line& queue = line(stream);
-  // Whoever asks for an event of a copy will wait for it; of the compute stream, mostly nobody does.
-  if (status && stream != Stream::compute) status = mark(lock, queue, queue.enqueued);
+  // Whoever asks for an event of a copy will wait for it; of the compute stream, mostly nobody does, and who does may wait for more.
+  if (status && (stream != Stream::compute || (awaited && !pool_.empty()))) status = mark(lock, queue, queue.enqueued);
   if (!status && !broken_) broken_ = told(std::move(status)).error();
   return {stream, queue.enqueued};
 }

@@ -61,7 +61,7 @@ class CudaStreams {
     count(stream);
     return status ? status : failed(std::move(status));
   }
-  Event record(Stream stream);
+  Event record(Stream stream, bool awaited = false);
   Status wait(Stream stream, Event event);
   /// From any thread.
   Status synchronize(Event event);

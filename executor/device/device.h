@@ -128,6 +128,8 @@ class Device {
   }
 
   virtual Event record(Stream stream) = 0;
+  /// The same where another stream will wait for the last command, but for nothing that is put behind it.
+  virtual Event record_awaited(Stream stream) { return record(stream); }
   /// What is put into `stream` from now on starts after `event`.
   virtual Status wait(Stream stream, Event event) = 0;
   /// Blocks until `event`; an Error if it is poisoned or the run is given up.

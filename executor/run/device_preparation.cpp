@@ -1,8 +1,10 @@
 // What a DeviceSide makes ready before any run: kernels, packets and segments, once for each turn of the loops whose storages take turns.
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
+#include "executor/memory/crossings.h"
 #include "executor/run/device_side.h"
 #include "graph/ops/in_place.h"
 #include "graph/states.h"
@@ -62,6 +64,7 @@ Result<std::unique_ptr<DeviceSide>> DeviceSide::create(Prepared& prepared, Devic
   if (Status status = side->prepare_travelling(); !status) return status.error();
   if (Status room = side->alone_.empty() ? Status() : side->make_room_to_fetch(); !room) return room.error();
   side->prepare_controls();
+  side->find_awaited();
   side->prepare_segments();
   return side;
 }
@@ -126,6 +129,32 @@ Status DeviceSide::prepare_travelling(ChannelId id, const Rotation* rotation, st
   if (!prepared) return at_node(graph_, graph_.values[channel.value].producer, prepared.error());
   travelling.pieces = *prepared;
   return {};
+}
+
+/// Who is the last of a trip to touch what comes by a copy and takes turns: the copy of a later trip waits for it, and for nothing else.
+void DeviceSide::find_awaited() {
+  const DeviceProgram& program = prepared_.program->devices[id_];
+  const std::vector<std::optional<StepPlace>> around = loops_around(program);
+  std::vector<std::optional<StepPlace>> comes_in(plan_.storages.size());  ///< the loop
+  for (std::size_t b = 0; b < program.blocks.size(); ++b) {
+    for (const Step& step : program.blocks[b].steps) {
+      if (step.kind != StepKind::receive || prepared_.exchanges[travelling_with(*prepared_.program, step.channel)[0]]) continue;
+      const StorageIndex s = storage(step.value);
+      if (at(plan_.rotation(b), s, 1) != s) comes_in[static_cast<std::size_t>(s)] = around[b];
+    }
+  }
+  for (std::size_t b = 0; b < program.blocks.size(); ++b) {
+    if (!around[b]) continue;
+    std::set<StorageIndex> done;
+    for (auto step = program.blocks[b].steps.rbegin(); step != program.blocks[b].steps.rend(); ++step) {
+      if (step->kind != StepKind::compute) continue;
+      const Work& work = turn(0).work[step->node];
+      bool last = false;
+      for (const std::vector<StorageIndex>* touched : {&work.reads, &work.writes})
+        for (const StorageIndex s : *touched) last |= comes_in[static_cast<std::size_t>(s)] == around[b] && done.insert(s).second;
+      for (std::int32_t number = 0; last && number < turns_of(plan_.rotation(b)); ++number) turn(number).work[step->node].awaited = true;
+    }
+  }
 }
 
 /// The kernel of one operation, or of the whole group of which it is the last; none of what runs with a later operation, or has nothing to
@@ -197,6 +226,7 @@ void DeviceSide::prepare_segment(const Segment& segment, std::vector<NodeId> nod
       prepared.work.reads.insert(prepared.work.reads.end(), work.reads.begin(), work.reads.end());
       prepared.work.writes.insert(prepared.work.writes.end(), work.writes.begin(), work.writes.end());
       prepared.work.seconds += work.seconds;
+      prepared.work.awaited |= work.awaited;
     }
     for (const Move& move : segment.moves ? *segment.moves : std::vector<Move>()) {
       const StorageIndex to = at(rotation, move.to, number), from = at(rotation, move.from, number);

@@ -147,7 +147,7 @@ std::optional<Point> DeviceSide::put(Stream stream, const WorkView& work, const 
     return std::nullopt;
   }
   clock = ends_;
-  Point point{device_.record(stream), clock};
+  Point point{work.awaited ? device_.record_awaited(stream) : device_.record(stream), clock};
   for (StorageIndex s : work.reads) hazards_.after(stream, s, false, point);
   for (StorageIndex s : work.writes) hazards_.after(stream, s, true, point);
   return point;

@@ -62,14 +62,17 @@ class DeviceSide final : public Worker {
   struct Work {
     std::vector<StorageIndex> reads, writes;
     double seconds = 0;
+    bool awaited = false;  ///< a later trip's copy will wait for it
   };
   /// The same where it is only read.
   struct WorkView {
     std::span<const StorageIndex> reads, writes;
     double seconds = 0;
+    bool awaited = false;
     WorkView(std::span<const StorageIndex> read, std::span<const StorageIndex> written, double takes)
         : reads(read), writes(written), seconds(takes) {}
-    WorkView(const Work& work) : WorkView(work.reads, work.writes, work.seconds) {}  // NOLINT(google-explicit-constructor)
+    WorkView(const Work& work)  // NOLINT(google-explicit-constructor)
+        : reads(work.reads), writes(work.writes), seconds(work.seconds), awaited(work.awaited) {}
   };
   /// What travels as one: where it lies here, and how it is copied.
   struct Travelling {
@@ -81,6 +84,7 @@ class DeviceSide final : public Worker {
   static Hazards watch_transfers(const Prepared& prepared, DeviceId id);
   Status prepare_steps();
   Status prepare_travelling();
+  void find_awaited();
   Status prepare_kernel(NodeId id, const Rotation* rotation);
   Status prepare_kernel(NodeId id, const Rotation* rotation, std::int32_t turn);
   Status prepare_travelling(ChannelId id, const Rotation* rotation, std::int32_t turn);

@@ -52,12 +52,14 @@ TEST(Rendezvous, AGraphIsOneLaunch) {
 
 TEST(Rendezvous, ALaneHasAllThatItDoes) {
   const double each = 1e-4;
-  const RunCosts beside = run_side_by_side(each, 1), pipeline = run_pipeline(each, 5, 1);
+  const RunCosts beside = run_side_by_side(each, 1), pipeline = run_pipeline(each, 5, 1), back = run_pipeline_back(each, 5, 1);
   EXPECT_NEAR(beside.lanes.at("compute"), 4 * each, each / 10);
   EXPECT_NEAR(beside.lanes.at("to_device"), each, each / 10);
   EXPECT_NEAR(pipeline.lanes.at("compute"), 5 * each, each / 10);
   EXPECT_NEAR(pipeline.lanes.at("to_device"), (5 + 1) * each, each / 10);  // and the input
   EXPECT_NEAR(pipeline.lanes.at("to_host"), each, each / 10);
+  EXPECT_NEAR(back.lanes.at("compute"), 5 * each, each / 10);
+  EXPECT_NEAR(back.lanes.at("to_host"), 5 * each, each / 10);
 }
 
 TEST(Rendezvous, ReportIsComplete) {
@@ -77,7 +79,7 @@ TEST(Rendezvous, ReportIsComplete) {
     EXPECT_GT(row["of_ideal"], 0) << row;
   }
   EXPECT_THAT(names, ElementsAre("loop by mailboxes", "loop by copies and events", "32 kernels as a graph", "32 kernels by themselves",
-                                 "side by side", "pipeline", "large values in parts", "large values as wholes"));
+                                 "side by side", "pipeline", "pipeline back", "large values in parts", "large values as wholes"));
   const std::string table = rendezvous_table(report);
   for (const std::string& name : names) EXPECT_THAT(table, HasSubstr(name));
   EXPECT_THAT(table, HasSubstr("cuLaunchKernel 3."));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <span>
 #include <thread>
 
@@ -128,13 +129,12 @@ RunCosts run_side_by_side(double seconds, int runs) {
   return costs;
 }
 
-RunCosts run_pipeline(double seconds, int trips, int runs) {
+namespace {
+
+/// Of a loop from large value to large value: kernels and transfers take `seconds` each, and so does the host in each trip.
+RunCosts pipeline_of(double seconds, int trips, int runs, const std::function<Tensor(Tensor)>& trip) {
   const Graph graph = trace("pipeline", {{"x", "f32[1024, 1024]"}}, [&](Tensor x) {
-    x = for_loop(trips, x, [&](Tensor, Tensor carried) {
-      const Tensor made = host_call("make", {"f32[1024, 1024]"}, [seconds](std::span<float>) { take(seconds); });
-      return there([&] { return carried + made; });
-    });
-    return named("y", x);
+    return named("y", for_loop(trips, x, [&](Tensor, Tensor carried) { return trip(carried); }));
   });
   StubSetting setting;
   setting.runs = runs;
@@ -143,6 +143,24 @@ RunCosts run_pipeline(double seconds, int trips, int runs) {
   RunCosts costs = best_run(graph, setting, false, &RunCosts::wall_seconds);
   costs.lanes["host"] = seconds * trips;
   return costs;
+}
+
+}  // namespace
+
+RunCosts run_pipeline(double seconds, int trips, int runs) {
+  return pipeline_of(seconds, trips, runs, [seconds](const Tensor& carried) {
+    const Tensor made = host_call("make", {"f32[1024, 1024]"}, [seconds](std::span<float>) { take(seconds); });
+    return there([&] { return carried + made; });
+  });
+}
+
+RunCosts run_pipeline_back(double seconds, int trips, int runs) {
+  return pipeline_of(seconds, trips, runs, [seconds](const Tensor& carried) {
+    const Tensor next = there([&] { return carried + 1; });
+    host_call(
+        "look", {}, [seconds](std::span<const float>) { take(seconds); }, next);
+    return next;
+  });
 }
 
 RunCosts run_large(double seconds, bool in_parts, int runs) {

@@ -37,6 +37,9 @@ RunCosts run_segment(const StubSetting& setting, int operations, bool as_graph);
 RunCosts run_side_by_side(double seconds, int runs);
 /// A loop in which the host makes a large value for the accelerator in each trip: making, transfer and kernel take `seconds` each.
 RunCosts run_pipeline(double seconds, int trips, int runs);
+/// A loop in which a kernel makes a large value of that of the trip before, and the host looks at it: each takes `seconds`, and transfers
+/// do.
+RunCosts run_pipeline_back(double seconds, int trips, int runs);
 
 /// An array of 32 MiB that the host computes, that the accelerator takes and gives back, and that the host reduces: each copy takes
 /// `seconds`. In parts, the host works while they cross; else as wholes.

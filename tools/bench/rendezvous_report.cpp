@@ -56,10 +56,10 @@ ordered_json rendezvous_report(StubSetting setting, const std::string& only) {
     if (wanted(name)) rows.push_back(row(name, "run", run_segment(setting, kOperations, as_graph), 1));
   }
   ordered_json& overlaps = document["overlap"] = ordered_json::array();
-  if (wanted("side by side"))
-    overlaps.push_back(overlap("side by side", run_side_by_side(setting.lane_seconds, std::min(setting.runs, kLongRuns))));
-  if (wanted("pipeline"))
-    overlaps.push_back(overlap("pipeline", run_pipeline(setting.lane_seconds, kPipelineTrips, std::min(setting.runs, kLongRuns))));
+  const int runs = std::min(setting.runs, kLongRuns);
+  if (wanted("side by side")) overlaps.push_back(overlap("side by side", run_side_by_side(setting.lane_seconds, runs)));
+  if (wanted("pipeline")) overlaps.push_back(overlap("pipeline", run_pipeline(setting.lane_seconds, kPipelineTrips, runs)));
+  if (wanted("pipeline back")) overlaps.push_back(overlap("pipeline back", run_pipeline_back(setting.lane_seconds, kPipelineTrips, runs)));
   if (wanted("large values")) {
     const double host = run_large(0, true, setting.runs).wall_seconds;
     for (const bool in_parts : {true, false}) {
