@@ -10,6 +10,7 @@
 #include "executor/memory/liveness.h"
 #include "executor/memory/rotation.h"
 #include "graph/base/units.h"
+#include "graph/ops/in_place.h"
 
 namespace cleave::runtime {
 namespace {
@@ -82,10 +83,10 @@ class Planner {
         apart_(std::move(apart)),
         liveness_(find_liveness(program, device, fusion, spending.slack)) {}
 
-  MemoryPlan run() {
+  MemoryPlan run(const Fusion& fusion) {
     plan_.storage_of.resize(graph_.values.size(), kNoStorage);
     make_storages();
-    make_steps();
+    make_steps(fusion);
     if (spending_.rotate) rotate();
     make_moves();
     place();
@@ -133,8 +134,16 @@ class Planner {
     return static_cast<StorageIndex>(plan_.storages.size() - 1);
   }
 
-  void make_steps() {
-    for (const Block& block : program_.blocks) plan_.blocks.emplace_back(block.steps.size());
+  void make_steps(const Fusion& fusion) {
+    for (const Block& block : program_.blocks) {
+      std::vector<StepPlan>& steps = plan_.blocks.emplace_back(block.steps.size());
+      for (std::size_t s = 0; s < steps.size(); ++s) steps[s].nothing = renames_in_place(block.steps[s], fusion);
+    }
+  }
+  [[nodiscard]] bool renames_in_place(const Step& step, const Fusion& fusion) const {
+    const Node& node = graph_.nodes[step.node];
+    return step.kind == StepKind::compute && node.kind == NodeKind::operation && ops::keeps_bytes(*node.op) && !arrays_external_ &&
+           !fusion.group(step.node) && plan_.storage_of[node.inputs[0]] == plan_.storage_of[node.results[0]];
   }
 
   /// What takes turns is nobody else's while the loop runs.
@@ -298,12 +307,13 @@ class Planner {
 }  // namespace
 
 MemoryPlan plan_memory(const Program& program, DeviceId device, bool arrays_external, const Fusion& fusion, const Spending& spending) {
-  MemoryPlan plan = Planner(program, device, arrays_external, fusion, spending).run();
+  MemoryPlan plan = Planner(program, device, arrays_external, fusion, spending).run(fusion);
   if (!spending.rotate || spending.twice_from == 0) return plan;
   const std::vector<Crossing> crossings = find_crossings(program, device, spending.twice_from);
   std::vector<StepPlace> loops = waiting_loops(crossings, plan);
   for (int attempt = 0; attempt < 2 && !loops.empty(); ++attempt) {
-    MemoryPlan apart = Planner(program, device, arrays_external, fusion, spending, keep_apart(program, device, crossings, loops)).run();
+    MemoryPlan apart =
+        Planner(program, device, arrays_external, fusion, spending, keep_apart(program, device, crossings, loops)).run(fusion);
     std::vector<StepPlace> better = better_loops(loops, crossings, program.devices[device], plan, apart);
     if (better.size() == loops.size()) return apart;
     loops = std::move(better);

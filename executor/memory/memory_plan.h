@@ -41,6 +41,7 @@ struct StepPlan {
   std::int32_t rotation = -1;      ///< loops: an index into the plan's rotations; what these move is not in `trip`
   std::vector<Move> merge[2];      ///< branches: at the end of that arm
   std::vector<StorageIndex> dies;  ///< contents that nobody reads after this step
+  bool nothing = false;            ///< an operation whose result has its operand's bytes and lies where they lie: there is nothing to run
 };
 
 struct MemoryPlan {

@@ -6,7 +6,6 @@
 
 #include "executor/memory/crossings.h"
 #include "executor/run/device_side.h"
-#include "graph/ops/in_place.h"
 #include "graph/states.h"
 
 namespace cleave::runtime {
@@ -76,7 +75,8 @@ Status DeviceSide::prepare_steps() {
     if (!state.fixed()) changing.insert(state.leaf);
   const std::vector<Block>& blocks = prepared_.program->devices[id_].blocks;
   for (std::size_t b = 0; b < blocks.size(); ++b) {
-    for (const Step& step : blocks[b].steps) {
+    for (std::size_t s = 0; s < blocks[b].steps.size(); ++s) {
+      const Step& step = blocks[b].steps[s];
       const Node& node = graph_.nodes[step.node];
       if (step.by_itself) alone_.insert(step.node);
       if (step.kind != StepKind::compute) continue;
@@ -87,7 +87,7 @@ Status DeviceSide::prepare_steps() {
         if (Status status = upload(step.node, node.attributes.get<Array>("value")); !status) return status;
       }
       if (leaf) leaves_.push_back(step.node);
-      if (node.kind != NodeKind::operation) continue;
+      if (node.kind != NodeKind::operation || plan_.blocks[b][s].nothing) continue;
       if (Status status = prepare_kernel(step.node, plan_.rotation(b)); !status) return status;
     }
   }
@@ -157,8 +157,7 @@ void DeviceSide::find_awaited() {
   }
 }
 
-/// The kernel of one operation, or of the whole group of which it is the last; none of what runs with a later operation, or has nothing to
-/// do since its operand lies where its result shall be.
+/// The kernel of one operation, or of the whole group of which it is the last; none of what runs with a later operation.
 Status DeviceSide::prepare_kernel(NodeId id, const Rotation* rotation) {
   const FusionGroup* group = fusion_.group(id);
   if (group && id != group->nodes.back()) return {};
@@ -174,7 +173,6 @@ Status DeviceSide::prepare_kernel(NodeId id, const Rotation* rotation, std::int3
   for (ValueId input : group ? group->inputs : node.inputs) work.reads.push_back(at(rotation, storage(input), number));
   for (ValueId result : group ? group->results : node.results) work.writes.push_back(at(rotation, storage(result), number));
   work.seconds = prepared_.costs.accelerator_seconds[id];
-  if (!group && ops::keeps_bytes(*node.op) && work.reads == work.writes) return {};
   const Work& first = turn(0).work[id];
   if (number > 0 && work.reads == first.reads && work.writes == first.writes) {
     turn(number).kernels[id] = turn(0).kernels[id];

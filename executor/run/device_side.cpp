@@ -182,7 +182,7 @@ bool DeviceSide::launch(const Node& node, const Origin& here) {
            issue(
                segment->work, here, [&] { return device_.launch_segment(segment->id, here); }, segment->nodes);
   }
-  if (!turn().kernels[here.node].valid()) return true;  // it runs with a later one
+  if (!turn().kernels[here.node].valid()) return true;  // it runs with a later one, or has nothing to do
   auto enqueue = [&] { return device_.launch(turn().kernels[here.node], here); };
   if (!verify_ || graph_.purity(here.node) != Purity::pure) {
     return issue(turn().work[here.node], here, enqueue);
