@@ -176,13 +176,26 @@ bool DeviceSide::launch(const PreparedControl& control, std::int64_t count, cons
   return control.nodes ? issue(control.work, here, enqueue, control.nodes) : issue(control.work, here, enqueue);
 }
 
+/// What runs with a later one, or has nothing to do. The virtual clock replays the plan, which counts with what an operation takes that
+/// has nothing to do here.
+bool DeviceSide::pass(const Node& node, const Origin& here) {
+  const double seconds = prepared_.costs.accelerator_seconds[here.node];
+  if (seconds <= 0 || !device_.simulated()) return true;
+  Work work{{}, {}, seconds};
+  for (const ValueId input : node.inputs) work.reads.push_back(now_at(storage(input)));
+  if (!issue(work, here, [] { return Status(); })) return false;
+  const Point point{device_.record(Stream::compute), clock_[static_cast<std::size_t>(Stream::compute)]};
+  for (const ValueId result : node.results) hazards_.after(Stream::compute, now_at(storage(result)), true, point);
+  return true;
+}
+
 bool DeviceSide::launch(const Node& node, const Origin& here) {
   if (const PreparedSegment* segment = segment_of(here.node)) {
     return !turn().members[here.node].first ||
            issue(
                segment->work, here, [&] { return device_.launch_segment(segment->id, here); }, segment->nodes);
   }
-  if (!turn().kernels[here.node].valid()) return true;  // it runs with a later one, or has nothing to do
+  if (!turn().kernels[here.node].valid()) return pass(node, here);
   auto enqueue = [&] { return device_.launch(turn().kernels[here.node], here); };
   if (!verify_ || graph_.purity(here.node) != Purity::pure) {
     return issue(turn().work[here.node], here, enqueue);

@@ -138,6 +138,7 @@ class DeviceSide final : public Worker {
   bool wait_for(Stream stream, const WorkView& work, double& start, const Origin& here);
   bool fail(const Origin& here, Error error);
   bool launch(const Node& node, const Origin& here);
+  bool pass(const Node& node, const Origin& here);
   bool launch(const PreparedControl& control, std::int64_t count, const Origin& here);
   bool take(Exchange& exchange, const Step& step, const Origin& here);
   bool give(Exchange& exchange, const Step& step, const Origin& here);

@@ -355,14 +355,14 @@ class Writer {
 
   /// A loop or branch stands above what is in it.
   void keep_loops_below() {
-    std::map<RegionId, std::size_t> first;  // of a region on the host
+    std::map<std::pair<RegionId, DeviceId>, std::size_t> first;  // of a region, where it is decided
     for (std::size_t i = 0; i < picture_.nodes.size(); ++i)
-      if (const PictureNode& node = picture_.nodes[i]; node.device == kHost && !node.nodes.empty())
-        first.try_emplace(graph_.nodes[node.nodes[0]].region, i);
+      if (const PictureNode& node = picture_.nodes[i]; !node.nodes.empty())
+        first.try_emplace({graph_.nodes[node.nodes[0]].region, node.device}, i);
     for (std::size_t i = 0; i < picture_.nodes.size(); ++i) {
       if (picture_.nodes[i].kind != PictureNode::Kind::one || !is_control(graph_.nodes[picture_.nodes[i].nodes[0]].kind)) continue;
       for (const RegionId region : graph_.nodes[picture_.nodes[i].nodes[0]].regions)
-        if (const auto at = first.find(region); at != first.end())
+        if (const auto at = first.find({region, picture_.nodes[i].device}); at != first.end())
           out_ += "  " + name_of(i) + " -> " + name_of(at->second) + " [style=invis];\n";
     }
   }

@@ -147,7 +147,7 @@ std::string region_label(const Graph& graph, RegionId id) {
 bool is_drawn(const Plan& plan, const NodeFacts& facts, NodeId id, DeviceId device) {
   const Node& node = plan.graph->nodes[id];
   if (is_control(node.kind)) {
-    if (device != kHost) return false;
+    if (device != (plan.placement.has_copy(id.index, kHost) ? kHost : kAccelerator)) return false;  // where it is decided
     return node.kind != NodeKind::for_loop || !node.inputs.empty() || plan.graph->regions[node.regions[0]].predicate;
   }
   if (!plan.placement.has_copy(id.index, device) || facts.idle[id.index]) return false;

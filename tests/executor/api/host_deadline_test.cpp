@@ -178,7 +178,11 @@ TEST_P(Deadline, ASynchronousFunctionIsFoundOutOnceItIsBack) {
 TEST(Deadlines, AnEarlierErrorEndsTheWait) {
   Kept kept;
   const Graph graph = trace("t", {{"x", "f32[64]"}}, [&](Tensor x) {
-    const Tensor fails = to_accelerator(x) * 2;
+    const Tensor moved = to_accelerator(x);
+    const Tensor fails = [&] {
+      auto pin = place(Device::accelerator);
+      return moved * 2;
+    }();
     const Tensor waits = host_call("plant", {"f32[64]"}, kept.function(), x);
     return std::tuple(fails, waits);
   });

@@ -128,7 +128,8 @@ TEST(Crossings, WhatIsReceivedInEachTripHasTwoPlaces) {
     EXPECT_EQ(doubled(plan), 1U);
     EXPECT_EQ(trip_moves(plan), 0U);
     EXPECT_THAT(plan.rotations[0].home[1], IsEmpty());
-    EXPECT_EQ(plan.arena_bytes, plan_of(graph, 0).arena_bytes + kPlace);
+    // The counter, too, which shares a place with what comes, unless that comes while the trip before runs.
+    EXPECT_EQ(plan.arena_bytes, plan_of(graph, 0).arena_bytes + 2 * kPlace);
     for (std::uint64_t seed = 0; seed < 4; ++seed) expect_reference(graph, Where::accelerator, seed);
   }
 }

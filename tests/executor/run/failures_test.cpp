@@ -32,13 +32,13 @@ std::shared_ptr<const HostFunction> host_function(std::string name, bool pure, F
   return result;
 }
 
-/// for i in 5: w = w * w + x (lines 2, 3); print w (4); w = f(w) (5); print w (6). Work on both sides in every trip.
-std::shared_ptr<const Graph> looping(Function f, bool pure = false) {
+/// for i in `trips`: w = w * w + x (lines 2, 3); print w (4); w = f(w) (5); print w (6). Work on both sides in every trip.
+std::shared_ptr<const Graph> looping(Function f, bool pure = false, std::int64_t trips = 5) {
   Tracer tracer("looping");
   const TensorType type{DType::f32, {4}};
   const Operand x = tracer.input("x", type, {}, line(1));
   const Tracer::State state{"w", x, line(2)};
-  Tracer::Loop loop = tracer.begin_for(Literal{Literal::Type::integer, 5, 0}, std::span(&state, 1), line(2));
+  Tracer::Loop loop = tracer.begin_for(Literal{Literal::Type::integer, trips, 0}, std::span(&state, 1), line(2));
   Operand w = call(tracer, "add", {call(tracer, "multiply", {loop.inside[0], loop.inside[0]}, 2), x}, 3);
   call(tracer, "print", {w}, 4, {{"label", std::string("before")}});
   w = call(tracer, "host_call", {w}, 5, {{"function", host_function("f", pure, std::move(f))}});
@@ -76,8 +76,10 @@ TEST(Failures, TheProgramOfTheseTestsWorks) {
 
 class Fault : public ::testing::TestWithParam<const char*> {};
 
+/// The host may be some trips ahead of a kernel whose result it does not need: as many as channels and places for their values allow.
 TEST_P(Fault, IsOneErrorAtALineAndTheNextRunWorks) {
-  const auto graph = looping(halve);
+  constexpr std::int64_t trips = 12;
+  const auto graph = looping(halve, false, trips);
   for (const Where where : {Where::accelerator, Where::random}) {
     for (const int capacity : {1, 2}) {
       for (int schedule = 0; schedule < 3; ++schedule) {
@@ -94,7 +96,7 @@ TEST_P(Fault, IsOneErrorAtALineAndTheNextRunWorks) {
         const Error& error = failed.result.error();
         EXPECT_EQ(error.kind, ErrorKind::machine);
         EXPECT_EQ(error.location.file_name(), "model.yaml") << error.message;
-        EXPECT_LT(failed.lines.size(), 10U);
+        EXPECT_LT(failed.lines.size(), 2U * trips);
         const Outcome again = run(*executor);
         if (fault.starts_with("lost")) {
           ASSERT_FALSE(again.result.ok());

@@ -213,7 +213,7 @@ TEST(Overlap, EndsInOneErrorWhereAPartDoesNotArrive) {
         if (std::string_view(fault) != "lost:") expect_same(run(*executor, options), whole);
       }
     }
-    EXPECT_GT(failed, 20);
+    EXPECT_GE(failed, 8);
   }
 }
 

@@ -57,7 +57,7 @@ class ByClosure {
     for (std::size_t i = 0; i < graph.values.size(); ++i) {
       const NodeId from = graph.values[ValueId(i)].producer;
       for (const ValueUse& use : uses_.of(ValueId(i))) {
-        if (use.host_only()) continue;
+        if (use.host_only() || use.decides()) continue;
         const bool moves_to_host = !placement.on_host[from.index] && placement.on_host[use.node.index];
         const bool moves_back = !placement.on_accelerator[from.index] && placement.on_accelerator[use.node.index];
         for (const std::size_t target : targets(use)) {
@@ -140,7 +140,7 @@ class ByClosure {
       const NodeKind kind = graph_.nodes[from].kind;
       if (kind != NodeKind::operation && kind != NodeKind::carried && kind != NodeKind::merge) continue;
       for (const ValueUse& use : uses_.of(ValueId(i))) {
-        if (use.host_only() || !on(from, device) || !on(use.node, device)) continue;
+        if (use.host_only() || use.decides() || !on(from, device) || !on(use.node, device)) continue;
         for (const std::size_t target : targets(use)) matrix[vertex(ValueId(i))][target] = 1;
       }
     }
