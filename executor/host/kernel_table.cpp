@@ -113,13 +113,13 @@ class ReadingKernel final : public HostKernel {
   std::vector<TensorView> inputs_;
 };
 
-std::unique_ptr<HostKernel> prepare_group(host::MovedGroup group) {
+/// `inputs`: how many there are; the group may read fewer.
+std::unique_ptr<HostKernel> prepare_group(host::MovedGroup group, std::size_t inputs) {
   std::unique_ptr<HostKernel> kernel = host::fuses_elementwise(group) ? host::prepare_fused(group) : host::prepare_row_group(group);
-  for (std::size_t i = 0; i < group.readings.size(); ++i) {
-    if (group.readings[i].input != i || group.readings[i].offset != 0)
-      return std::make_unique<ReadingKernel>(std::move(kernel), std::move(group));
-  }
-  return kernel;
+  bool as_they_are = group.readings.size() == inputs;
+  for (std::size_t i = 0; i < group.readings.size(); ++i)
+    as_they_are = as_they_are && group.readings[i].input == i && group.readings[i].offset == 0;
+  return as_they_are ? std::move(kernel) : std::make_unique<ReadingKernel>(std::move(kernel), std::move(group));
 }
 
 }  // namespace
@@ -131,7 +131,7 @@ Kernel host_kernel(const OpDef& op) {
 std::unique_ptr<HostKernel> prepare_host_kernel(const KernelRequest& request) {
   if (std::unique_ptr<HostKernel> product = host::prepare_matmul(request)) return product;
   if (std::unique_ptr<HostKernel> convolution = host::prepare_fused_convolution(request)) return convolution;
-  if (!request.steps.empty()) return prepare_group(*host::without_movement(request));
+  if (!request.steps.empty()) return prepare_group(*host::without_movement(request), request.input_types.size());
   if (request.op->elementwise() && host::past_cache(request.result_types[0].bytes())) return host::prepare_past_cache(request);
   if (request.op->elementwise())
     return std::make_unique<host::ElementwiseKernel>(host::loop_for(*request.op, request.input_types, request.result_types[0]));
@@ -145,7 +145,7 @@ std::unique_ptr<HostKernel> prepare_in_pieces(const KernelRequest& request) {
   if (!request.steps.empty() || request.result_types.size() != 1 || (!request.op->elementwise() && !reduces)) return nullptr;
   std::optional<host::MovedGroup> group = host::without_movement(host::as_steps(request));
   if (!group || !(host::fuses_elementwise(*group) || host::fuses_rows(*group))) return nullptr;
-  std::unique_ptr<HostKernel> kernel = prepare_group(*std::move(group));
+  std::unique_ptr<HostKernel> kernel = prepare_group(*std::move(group), request.input_types.size());
   return kernel->pieces() > 1 ? std::move(kernel) : nullptr;
 }
 
