@@ -180,13 +180,11 @@ bool DeviceSide::launch(const PreparedControl& control, std::int64_t count, cons
 /// has nothing to do here.
 bool DeviceSide::pass(const Node& node, const Origin& here) {
   const double seconds = prepared_.costs.accelerator_seconds[here.node];
-  if (seconds <= 0 || !device_.simulated()) return true;
-  Work work{{}, {}, seconds};
-  for (const ValueId input : node.inputs) work.reads.push_back(now_at(storage(input)));
-  if (!issue(work, here, [] { return Status(); })) return false;
-  const Point point{device_.record(Stream::compute), clock_[static_cast<std::size_t>(Stream::compute)]};
-  for (const ValueId result : node.results) hazards_.after(Stream::compute, now_at(storage(result)), true, point);
-  return true;
+  if (seconds <= 0 || fusion_.group(here.node) || !device_.simulated()) return true;
+  const StorageIndex place = now_at(storage(node.inputs[0]));  // and its result's
+  const std::optional<Point> point = put(Stream::compute, {{&place, 1}, {}, seconds}, {}, here, [] { return Status(); });
+  if (point) hazards_.after(Stream::compute, place, true, *point);
+  return point.has_value();
 }
 
 bool DeviceSide::launch(const Node& node, const Origin& here) {
