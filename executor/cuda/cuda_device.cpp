@@ -232,7 +232,6 @@ Result<bool> CudaDevice::measure() {
 void CudaDevice::end_run() {
   const Context::Visit visit(*context_);  // where it fails, so does what ends the run
   streams_->end();
-  if (host_words_) std::atomic_ref(host_words_->stop).store(0, std::memory_order_relaxed);
 }
 
 std::optional<CudaStreams::DataFault> CudaDevice::find_fault() const {

@@ -85,7 +85,7 @@ void HostSide::prepare_overlaps() {
     const HostKernel* kernel = operations_[id].kernel.get();
     return kernel ? PlacedKernel{kernel, &reads(id), &writes(id)} : PlacedKernel();
   };
-  overlaps_ = find_crossings(prepared_, kernel_of);
+  overlaps_ = find_overlaps(prepared_, kernel_of);
   crossings_.resize(prepared_.program->channels.size());
   for (std::size_t i = 0; i < overlaps_.size(); ++i) {
     const NodeId id(i);

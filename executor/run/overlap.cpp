@@ -117,7 +117,7 @@ class Cutter {
 
 }  // namespace
 
-IdVector<NodeId, Overlap> find_crossings(const Prepared& prepared, const std::function<PlacedKernel(NodeId)>& kernel_of) {
+IdVector<NodeId, Overlap> find_overlaps(const Prepared& prepared, const std::function<PlacedKernel(NodeId)>& kernel_of) {
   return CrossingFinder(prepared, kernel_of).run();
 }
 

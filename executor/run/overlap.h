@@ -34,7 +34,7 @@ struct PlacedKernel {
 
 /// Of operations right behind the receives of large operands, or right before the sends of large results, what crosses there. Their
 /// kernels need not have pieces: `cut` says.
-IdVector<NodeId, Overlap> find_crossings(const Prepared& prepared, const std::function<PlacedKernel(NodeId)>& kernel_of);
+IdVector<NodeId, Overlap> find_overlaps(const Prepared& prepared, const std::function<PlacedKernel(NodeId)>& kernel_of);
 
 /// Cuts a kernel's call so that a range begins where parts have come, or ends where parts can leave. What gains nothing by that is left
 /// out; nothing is left where nothing gains.
