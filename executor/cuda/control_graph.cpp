@@ -106,8 +106,6 @@ class Builder {
     Deciding decides;
     decides.launch = parts_.words;
     decides.host = parts_.host_words;
-    decides.faults = parts_.faults;
-    decides.fault_count = parts_.fault_count;
     return decides;
   }
 
@@ -121,7 +119,7 @@ class Builder {
   /// `writes`: of the arena.
   void add_decision(const Deciding& decides, std::int64_t number, const Range& reads, const Range& writes, Items& items) const {
     Touched touched{{kOpened, reads}, {decision_of(number), kDecisions, writes}};
-    if (decides.fault_count > 0) touched.writes.push_back(kFaults);
+    if (parts_.any_faulty) touched.writes.push_back(kFaults);
     const auto empty = [](const Range& range) { return range.bytes == 0; };
     std::erase_if(touched.reads, empty);
     std::erase_if(touched.writes, empty);
@@ -160,7 +158,7 @@ class Builder {
     Touched all{{kOpened, control.predicate}, {kDecisions, control.counter}};
     for (const std::vector<DeviceItem>* items : {&control.condition, &control.body, &control.otherwise}) unite(all, all_of(*items));
     for (const DeviceStep& copy : control.copies) unite(all, parts_.touched(copy));
-    if (parts_.fault_count > 0) all.writes.push_back(kFaults);
+    if (parts_.any_faulty) all.writes.push_back(kFaults);
     const auto empty = [](const Range& range) { return range.bytes == 0; };
     std::erase_if(all.reads, empty);
     std::erase_if(all.writes, empty);

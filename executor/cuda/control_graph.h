@@ -19,10 +19,9 @@ struct ControlParts {
   CUdeviceptr arena = 0;
   CUdeviceptr words = 0;  ///< of the launch; behind them 64 bits for each control node
   std::uint64_t host_words = 0;
-  std::uint64_t faults = 0;  ///< addresses of the words of kernels inside
-  std::uint64_t fault_count = 0;
   std::function<Touched(const DeviceStep&)> touched;
-  std::function<bool(const DeviceStep&)> faulty;  ///< whether the kernel looks at its data
+  std::function<bool(const DeviceStep&)> faulty;  ///< whether the kernel looks at its data, and stops all loops where they are wrong
+  bool any_faulty = false;
   std::function<Status(SegmentGraph&, const DeviceStep&)> add;
 };
 

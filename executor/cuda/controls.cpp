@@ -1,7 +1,6 @@
 // The loops and branches of a CudaDevice that the GPU decides by itself: which there are, and the graphs that they become. A driver that
 // has no conditional nodes, or takes none of a graph, is no error: then they are walked.
 #include <algorithm>
-#include <cstring>
 
 #include "executor/cuda/cuda_device.h"
 
@@ -64,20 +63,9 @@ Status CudaDevice::build(PreparedControl& prepared) {
   parts.arena = arena_.get();
   parts.words = words->get();
   parts.host_words = reinterpret_cast<std::uint64_t>(host_words_);
-  const auto fault_of = [this](const DeviceStep& step) { return step.kernel.valid() ? kernels_[step.kernel.index].fault : std::nullopt; };
-  std::vector<std::uint64_t> faults;
-  for (const DeviceStep& step : prepared.steps)
-    if (const auto fault = fault_of(step)) faults.push_back(reinterpret_cast<std::uint64_t>(faults_[*fault].words));
-  if (!faults.empty()) {
-    const std::size_t bytes = faults.size() * sizeof(std::uint64_t);
-    const Result<std::byte*> table = staging_->take(static_cast<std::int64_t>(bytes));
-    if (!table) return table.error();
-    std::memcpy(*table, faults.data(), bytes);
-    parts.faults = reinterpret_cast<std::uint64_t>(*table);
-    parts.fault_count = faults.size();
-  }
   parts.touched = [this](const DeviceStep& step) { return touched_by(step); };
-  parts.faulty = [&](const DeviceStep& step) { return fault_of(step).has_value(); };
+  parts.faulty = [this](const DeviceStep& step) { return step.kernel.valid() && kernels_[step.kernel.index].fault; };
+  parts.any_faulty = std::any_of(prepared.steps.begin(), prepared.steps.end(), parts.faulty);
   parts.add = [&](SegmentGraph& graph, const DeviceStep& step) { return add_step(graph, step, kTicketInMemory | parts.words, nullptr); };
   Result<ControlGraph> graph = ControlGraph::make(parts, prepared.control);
   if (!graph) return graph.error();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <tuple>
 
 #include "executor/memory/arena.h"
 #include "graph/base/units.h"
@@ -238,7 +239,7 @@ std::optional<CudaStreams::DataFault> CudaDevice::find_fault() const {
   std::optional<CudaStreams::DataFault> first;
   for (const FaultWords& fault : faults_) {
     const std::uint64_t ticket = fault.ticket();
-    if (ticket == 0 || (first && first->sequence <= ticket)) continue;
+    if (ticket == 0 || (first && std::tie(first->sequence, first->order) <= std::tie(ticket, fault.order))) continue;
     const auto number = static_cast<std::int64_t>(fault.words[1]);
     first = {
         ticket, {fault.describe ? fault.describe(number) : with_number(fault.text, number), {}, ErrorKind::user}, fault.node, fault.order};

@@ -1,9 +1,11 @@
 #include "executor/cuda/deciding.h"
 
+#include <cstddef>
+
 namespace cleave::runtime::cuda {
 
-// One thread. What it reads was written by kernels before it in the graph; the words of faults and of the host lie in page-locked memory
-// and are read past the caches. The driver knows cudaGraphSetConditional when it links; what sets a condition inside a body decides
+// One thread. What it reads was written by kernels before it in the graph; the host's words lie in page-locked memory and are read past
+// the caches. The driver knows cudaGraphSetConditional when it links; what sets a condition inside a body decides
 // whether the body runs again.
 const std::string& deciding_text() {
   static const std::string text = R"(
@@ -23,10 +25,8 @@ struct Launch {
   u64 command, count, stopped, looked;
 };
 
-static __device__ bool stops(Launch* launch, volatile u64* host, const u64* faults, u64 fault_count) {
+static __device__ bool stops(Launch* launch, volatile u64* host) {
   if (launch->stopped) return true;
-  for (u64 i = 0; i < fault_count; ++i)
-    if (*(volatile u64*)faults[i] != 0) launch->stopped = 1;
   const u64 now = nanoseconds();
   if (now - launch->looked >= 50000) {
     launch->looked = now;
@@ -37,7 +37,7 @@ static __device__ bool stops(Launch* launch, volatile u64* host, const u64* faul
 }
 
 extern "C" __global__ void __launch_bounds__(32) decide(u64 what, Launch* launch, volatile u64* host, u64 command, u64 count, u64* trip,
-    int* counter, const unsigned char* predicate, u64 ends, const u64* faults, u64 fault_count, u64 taken, u64 otherwise) {
+    int* counter, const unsigned char* predicate, u64 ends, u64 taken, u64 otherwise) {
   if (threadIdx.x != 0) return;
   if (what == 0) {
     launch->command = command;
@@ -61,7 +61,7 @@ extern "C" __global__ void __launch_bounds__(32) decide(u64 what, Launch* launch
   const u64 trips = count == ~(u64)0 ? launch->count : count;
   bool more = number < trips;
   if (predicate != 0 && !(what == 1 && ends)) more = more && (*predicate != 0) != (ends != 0);
-  if (what == 2 && stops(launch, host, faults, fault_count)) more = false;
+  if (what == 2 && stops(launch, host)) more = false;
   if (launch->stopped) more = false;
   if (counter != 0) *counter = (int)number;
   cudaGraphSetConditional(taken, more);
@@ -69,6 +69,8 @@ extern "C" __global__ void __launch_bounds__(32) decide(u64 what, Launch* launch
 )";
   return text;
 }
+
+static_assert(offsetof(LaunchWords, command) == 0 && offsetof(LaunchWords, stopped) == 16, "as `tell_fault` has it (device/elements.cuh)");
 
 KernelLaunch deciding_launch() {
   return {"decide", {1, 1, 1}, {32, 1, 1}, 0, {}};

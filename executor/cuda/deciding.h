@@ -13,7 +13,7 @@ namespace cleave::runtime::cuda {
 struct LaunchWords {
   std::uint64_t command = 0;  ///< the number that faults inside are told with
   std::uint64_t count = 0;    ///< of the outermost loop, where that is said at each launch
-  std::uint64_t stopped = 0;  ///< no loop goes on
+  std::uint64_t stopped = 0;  ///< no loop goes on; also where a kernel inside has found that its data are wrong
   std::uint64_t looked = 0;   ///< when the host's words were looked at last, in nanoseconds of the GPU's clock
 };
 /// The host's, in page-locked memory.
@@ -34,19 +34,17 @@ enum class Decides : std::uint64_t {
 /// What the kernel is told. Eight bytes each, in this order. Addresses of 0: there is none.
 struct Deciding {
   std::uint64_t what = 0;
-  std::uint64_t launch = 0;     ///< LaunchWords
-  std::uint64_t host = 0;       ///< HostWords
-  std::uint64_t command = 0;    ///< open
-  std::uint64_t count = 0;      ///< open: of the outermost loop. Else of this one; of all ones: that of the launch
-  std::uint64_t trip = 0;       ///< where the number of the trip is kept, 64 bits
-  std::uint64_t counter = 0;    ///< where the loop's body reads it, 32 bits
-  std::uint64_t predicate = 0;  ///< one byte
-  std::uint64_t ends = 0;       ///< 1: the predicate ends the loop; 0: it keeps it going
-  std::uint64_t faults = 0;     ///< addresses of words that kernels inside write where their data are wrong
-  std::uint64_t fault_count = 0;
+  std::uint64_t launch = 0;                ///< LaunchWords
+  std::uint64_t host = 0;                  ///< HostWords
+  std::uint64_t command = 0;               ///< open
+  std::uint64_t count = 0;                 ///< open: of the outermost loop. Else of this one; of all ones: that of the launch
+  std::uint64_t trip = 0;                  ///< where the number of the trip is kept, 64 bits
+  std::uint64_t counter = 0;               ///< where the loop's body reads it, 32 bits
+  std::uint64_t predicate = 0;             ///< one byte
+  std::uint64_t ends = 0;                  ///< 1: the predicate ends the loop; 0: it keeps it going
   std::uint64_t taken = 0, otherwise = 0;  ///< conditions; 0: there is none
 };
-inline constexpr int kDecidingParameters = 13;
+inline constexpr int kDecidingParameters = 11;
 /// Of a ticket, in place of a number: the address of the launch's words (KernelText).
 inline constexpr std::uint64_t kTicketInMemory = std::uint64_t{1} << 63;
 /// So long the host's words are not looked at: to reach over the link takes about a microsecond.

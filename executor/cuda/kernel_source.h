@@ -27,7 +27,7 @@ struct Architecture {
 ///   the address of each input, then of each result;
 ///   the address of the scratch memory, if `KernelSource::scratch_bytes` > 0;
 ///   if `KernelSource::fault` is not empty: the address of two 64-bit words `fault`, and a 64-bit `ticket`, or with the highest bit set
-///   the address where that stands;
+///   the address of LaunchWords (deciding.h);
 ///   the constants, as long long.
 struct KernelLaunch {
   std::string entry;  ///< the kernel's name in the text; extern "C"
@@ -42,8 +42,8 @@ struct KernelSource {
   std::vector<KernelLaunch> launches;  ///< one after the other; none: nothing to do (no elements)
   std::int64_t scratch_bytes = 0;      ///< aligned to 256, undefined at the first launch, shared with other operations
   /// What is wrong with the data where a kernel finds them wrong; `{}` stands for the offending number. On bad data the kernel stays in
-  /// bounds and does `if (fault[0] == 0) { fault[1] = number; __threadfence_system(); fault[0] = ticket; }`. The words are in page-locked
-  /// host memory: the host reads the number once it has seen the ticket.
+  /// bounds and calls `tell_fault(fault, ticket, number)` (device/elements.cuh). The words are in page-locked host memory: the host reads
+  /// the number once it has seen the ticket.
   std::string fault;
   /// The same in words where `{}` does not do; null: it does.
   std::function<std::string(std::int64_t number)> describe_fault = nullptr;

@@ -39,11 +39,6 @@ FakeDriver::FakeDriver(Schedule schedule, std::uint64_t seed) : schedule_(schedu
 }
 
 bool FakeDriver::stops(cuda::LaunchWords& launch, const cuda::Deciding& what) {
-  const auto* faults = reinterpret_cast<const std::uint64_t*>(what.fault_count > 0 ? resolve(what.faults, 8 * what.fault_count) : nullptr);
-  for (std::uint64_t i = 0; faults && i < what.fault_count; ++i) {
-    auto* words = reinterpret_cast<std::uint64_t*>(resolve(faults[i], 8));
-    if (words && std::atomic_ref(*words).load() != 0) launch.stopped = 1;
-  }
   auto* host = reinterpret_cast<std::uint64_t*>(resolve(what.host, sizeof(cuda::HostWords)));
   if (host && std::atomic_ref(host[0]).load() != 0) launch.stopped = 1;
   if (host) std::atomic_ref(host[1]).fetch_add(1);
@@ -84,10 +79,9 @@ void FakeDriver::decide(const std::vector<std::uint64_t>& values) {
   set(what.taken, more && launch->stopped == 0);
 }
 
-std::uint64_t FakeDriver::ticket_of(std::uint64_t given) {
-  if ((given & cuda::kTicketInMemory) == 0) return given;
-  const auto* there = reinterpret_cast<const std::uint64_t*>(resolve(given & ~cuda::kTicketInMemory, 8));
-  return there ? *there : 0;
+cuda::LaunchWords* FakeDriver::launch_of(std::uint64_t ticket) {
+  if ((ticket & cuda::kTicketInMemory) == 0) return nullptr;
+  return reinterpret_cast<cuda::LaunchWords*>(resolve(ticket & ~cuda::kTicketInMemory, sizeof(cuda::LaunchWords)));
 }
 
 /// The kernel that moves small values to and from page-locked memory, which is no operation's.
@@ -399,7 +393,10 @@ void FakeDriver::launch(const Meaning& meaning, const std::vector<std::uint64_t>
   if (status) return;
   if (!meaning.fault) return misuse(request.name() + " found bad data but has no words to say so: " + status.error().message);
   auto* words = reinterpret_cast<std::uint64_t*>(resolve(parameters[next], 2 * sizeof(std::uint64_t)));
-  if (words && words[0] == 0) words[0] = ticket_of(parameters[next + 1]);
+  const std::uint64_t ticket = parameters[next + 1];
+  cuda::LaunchWords* loops = launch_of(ticket);
+  if (words && words[0] == 0) words[0] = loops ? loops->command : ticket;
+  if (loops) loops->stopped = 1;
 }
 
 CUresult FakeDriver::explain(CUfunction handle, void** parameters, Item& item) {

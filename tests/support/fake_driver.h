@@ -246,8 +246,8 @@ class FakeDriver {
   /// The kernel that decides loops and branches inside of graphs.
   void decide(const std::vector<std::uint64_t>& values);
   bool stops(cuda::LaunchWords& launch, const cuda::Deciding& what);
-  /// The number that faults are told with, which a ticket may only lead to.
-  std::uint64_t ticket_of(std::uint64_t given);
+  /// Where a ticket leads to that is no number; null: it is one.
+  cuda::LaunchWords* launch_of(std::uint64_t ticket);
   void launch(const Meaning& meaning, const std::vector<std::uint64_t>& parameters);
   static Status run(const Request& request, std::vector<std::byte*> operands);
   /// The same of what `packet` gave.

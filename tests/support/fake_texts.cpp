@@ -62,7 +62,11 @@ void FakeDriver::launch_text(const Meaning& meaning, const std::vector<std::uint
   if (meaning.scratch) all &= give({0, source.scratch_bytes, 4, "scratch", !first, true, false});
   if (meaning.fault) all &= give({0, 2 * sizeof(std::uint64_t), sizeof(std::uint64_t), "fault", true, true, true});
   if (!all) return;
-  if (meaning.fault) addresses[next] = ticket_of(parameters[next]);
+  if (cuda::LaunchWords* loops = meaning.fault ? launch_of(parameters[next]) : nullptr) {
+    const auto address = reinterpret_cast<std::uint64_t>(loops);
+    memory.add({address, sizeof *loops, sizeof(std::uint64_t), "the launch's words", true, true, true});
+    addresses[next] = cuda::kTicketInMemory | address;
+  }
   const Status status = emulator_->launch(source, meaning.number, addresses, memory);
   if (!status) misuse(meaning.request.name() + ": " + status.error().message);
 }

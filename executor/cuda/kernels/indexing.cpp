@@ -14,9 +14,7 @@ namespace {
 std::string check_position(KernelText& kernel, std::int64_t extent, DType index) {
   const std::string all = kernel.constant(extent);
   return "    const i64 index = " + index_element("positions[q]", index) + ", k = index < 0 ? index + " + all +
-         " : index;\n    if (k < 0 || k >= " + all +
-         ") {\n      if (fault[0] == 0) {\n        fault[1] = (u64)index;\n        __threadfence_system();\n        fault[0] = ticket;\n   "
-         "   }\n      continue;\n    }\n";
+         " : index;\n    if (k < 0 || k >= " + all + ") {\n      tell_fault(fault, ticket, index);\n      continue;\n    }\n";
 }
 
 /// The result is [before, positions, behind]; each of its runs `behind` is one of x, which is [before, extent, behind].

@@ -154,12 +154,10 @@ std::string KernelText::text(const KernelRequest& request, bool scratch, bool fa
     add("const " + name_of(request.input_types[i].dtype) + "* x" + std::to_string(i));
   for (std::size_t i = 0; i < request.result_types.size(); ++i) add(name_of(request.result_types[i].dtype) + "* y" + std::to_string(i));
   if (scratch) add("u8* scratch");
-  if (fault) add("volatile u64* fault, u64 given");
+  if (fault) add("volatile u64* fault, u64 ticket");
   for (std::size_t i = 0; i < launch.constants.size(); ++i) add("i64 c" + std::to_string(i));
-  // Inside of a device's own loops the ticket is known only when they are launched: then its address is given, with the highest bit.
-  const std::string ticket = fault ? "  const u64 ticket = (i64)given < 0 ? *(const u64*)(given & ~((u64)1 << 63)) : given;\n" : "";
   return "\nextern \"C\" __global__ void " + bounds_ + launch.entry + "(" + parameters + ") {\n  typedef " + (wide_ ? "i64" : "i32") +
-         " Index;\n" + ticket + body_ + "}\n";
+         " Index;\n" + body_ + "}\n";
 }
 
 KernelSource assemble(const KernelRequest& request, std::string_view device_code, std::span<const KernelText> kernels,

@@ -16,9 +16,6 @@ namespace {
 using ops::Places;
 using ops::Reduction;
 
-constexpr std::string_view kTellFault =
-    "if (fault[0] == 0) {\n        fault[1] = (u64)wrong;\n        __threadfence_system();\n        fault[0] = ticket;\n      }\n";
-
 Places places_of(const KernelRequest& request) {
   return ops::places_of(request.op->name, std::span(request.input_types).first(2), *request.attributes);
 }
@@ -53,7 +50,7 @@ KernelText look_at_indices(const KernelRequest& request, const Architecture& arc
     const std::string extent = kernel.constant(places.extents[static_cast<std::size_t>(a)]);
     kernel << "    {\n      const i64 wrong = "
            << index_element("x1[i * " + kernel.index(axes) + " + " + std::to_string(a) + "]", request.input_types[1].dtype)
-           << ";\n      if (wrong < -" << extent << " || wrong >= " << extent << ") {\n      " << kTellFault
+           << ";\n      if (wrong < -" << extent << " || wrong >= " << extent << ") {\n      tell_fault(fault, ticket, wrong);\n"
            << "      continue;\n      }\n    }\n";
   }
   kernel.end_loop();
@@ -82,7 +79,8 @@ KernelSource build_gather(const KernelRequest& request, const Architecture& arch
   kernel.begin_loop(result.bytes() / piece, architecture);
   kernel << "    const Index r = " << kernel.quotient("i", run) << ", p = i - r * " << kernel.index(run) << ";\n";
   find_place(kernel, request, places, "r", run);
-  kernel << "    if (!there) {\n      " << kTellFault << "      continue;\n    }\n    ((Piece*)y0)[i] = ((const Piece*)x0)[at + p];\n";
+  kernel << "    if (!there) {\n      tell_fault(fault, ticket, wrong);\n      continue;\n    }\n    ((Piece*)y0)[i] = ((const "
+            "Piece*)x0)[at + p];\n";
   kernel.end_loop();
   return assemble(bytes, {}, std::span(&kernel, 1), 0, words_of_fault(request));
 }
@@ -152,8 +150,8 @@ KernelSource build_scatter(const KernelRequest& request, const Architecture& arc
   sort.declare_unsorted(keys);
   keys.begin_loop(count, architecture);
   find_place(keys, request, places, "i", 1);
-  keys << "    if (!there) {\n      " << kTellFault << "    }\n    keys[i] = (" << sort.key_type() << ")(there ? at : (Index)"
-       << keys.constant(rows) << ");\n    numbers[i] = (u32)i;\n";
+  keys << "    if (!there) {\n      tell_fault(fault, ticket, wrong);\n    }\n    keys[i] = (" << sort.key_type()
+       << ")(there ? at : (Index)" << keys.constant(rows) << ");\n    numbers[i] = (u32)i;\n";
   keys.end_loop();
   std::vector<KernelText> behind = {make_updates(request, architecture, places, sort, rows, wide)};
   return sort.assemble_around(request, std::move(before), std::move(behind), 0, words_of_fault(request));

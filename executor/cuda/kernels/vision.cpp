@@ -147,8 +147,7 @@ KernelSource build_roi_align(const KernelRequest& request, const Architecture& a
   const auto find_image = [&](const std::string& n) {
     kernel << "    const i64 index = " << index_element("x2[" + n + "]", images.dtype) << ", image = index < 0 ? index + "
            << kernel.constant(count) << " : index;\n    if (image < 0 || image >= " << kernel.constant(count)
-           << ") {\n      if (fault[0] == 0) {\n        fault[1] = (u64)index;\n        __threadfence_system();\n        fault[0] = "
-              "ticket;\n      }\n      continue;\n    }\n";
+           << ") {\n      tell_fault(fault, ticket, index);\n      continue;\n    }\n";
   };
   if (result.elements() == 0) {
     kernel.begin_loop(images.elements(), architecture);

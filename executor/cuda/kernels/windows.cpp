@@ -41,8 +41,7 @@ void find_window(KernelText& kernel, const KernelRequest& request, std::size_t f
     kernel << "  {\n    const i64 start = " << index_element(start, request.input_types[vector ? first : first + axis].dtype)
            << ", at = start < 0 ? start + " << kernel.constant(shape[axis]) << " : start;\n"
            << "    if (at < 0 || at > " << kernel.constant(shape[axis] - extents[axis])
-           << ") {\n      if (fault[0] == 0) {\n        fault[1] = (u64)start;\n        __threadfence_system();\n        fault[0] = "
-              "ticket;\n      }\n      return;\n    }\n";
+           << ") {\n      tell_fault(fault, ticket, start);\n      return;\n    }\n";
     // Along the axes of the run there is one place only.
     if (axis + 1 < window.around.size()) kernel << "    base += (Index)at * " << kernel.index(window.strides[axis]) << ";\n";
     kernel << "  }\n";

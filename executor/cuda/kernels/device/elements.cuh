@@ -19,6 +19,20 @@ struct bf16 {
   u16 bits;
 };
 
+// --- data that are wrong ----------------------------------------------------------------------------------------------------------------
+
+// Says so to the host, by what `number` is and with the launch's ticket. Inside of a device's own loops the ticket is known only when they
+// are launched: then where it stands is given, with the highest bit, and the loops end (LaunchWords in executor/cuda/deciding.h).
+inline void tell_fault(volatile u64* fault, u64 ticket, i64 number) {
+  u64* launch = (i64)ticket < 0 ? (u64*)(ticket & ~((u64)1 << 63)) : (u64*)0;
+  if (fault[0] == 0) {
+    fault[1] = (u64)number;
+    __threadfence_system();
+    fault[0] = launch ? launch[0] : ticket;
+  }
+  if (launch) launch[2] = 1;
+}
+
 // --- 16-bit floats -----------------------------------------------------------------------------------------------------------------------
 
 #if defined(__CUDA_ARCH__)
