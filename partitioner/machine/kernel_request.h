@@ -38,6 +38,8 @@ struct KernelRequest {
   /// Fused: what is done, in order; `node`, `op` and `attributes` are the last one's. Empty: `op` alone.
   std::vector<FusedStep> steps;
   std::vector<std::size_t> written;  ///< fused: the steps whose results are `results`
+  /// Of a cut (row_cut.h): so many rows of how many. Its results are to the bit those that the whole has there.
+  std::int64_t rows = 1, all_rows = 1;
 };
 
 /// Whether a side has one kernel for a request of several steps, whose ranges are not read. Null: never. What it takes it takes in every

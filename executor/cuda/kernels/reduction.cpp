@@ -28,7 +28,7 @@ class Writer {
         expression_(request),
         element_(expression_.steps().empty() ? request.input_types[0] : expression_.steps().back().type),
         operation_("reduce_" + request.op->name + "<" + name_of(element_.dtype) + ">"),
-        plan_(plan_reduction(request.input_types, element_, *request.attributes, expression_.work(), architecture)) {}
+        plan_(plan_reduction(request, element_, expression_.work(), architecture)) {}
 
   KernelSource write() {
     if (plan_.kept.count() == 0) return {};

@@ -29,10 +29,13 @@ std::int64_t divide_up(std::int64_t n, std::int64_t d) {
 
 class Planner {
  public:
-  Planner(std::span<const TensorType> inputs, const TensorType& element, const Attributes& attributes, std::int64_t work,
-          const Architecture& architecture)
-      : inputs_(inputs), work_(work), wanted_(architecture.multiprocessors * kReductionBlocks) {
-    find_walks(element, attributes);
+  Planner(const KernelRequest& request, const TensorType& element, std::int64_t work, const Architecture& architecture)
+      : inputs_(request.input_types),
+        work_(work),
+        rows_(request.rows),
+        all_rows_(request.all_rows),
+        wanted_(architecture.multiprocessors * kReductionBlocks) {
+    find_walks(element, *request.attributes);
     find_packs();
     find_flight();
     find_teams();
@@ -98,7 +101,8 @@ class Planner {
   }
 
   void find_teams() {
-    const std::int64_t count = plan_.reduced.count(), groups = divide_up(plan_.kept.count(), plan_.results());
+    const std::int64_t count = plan_.reduced.count(), all = plan_.kept.count() / rows_ * all_rows_,
+                       groups = divide_up(all, plan_.results());
     const std::int64_t together = plan_.rows ? plan_.lanes : 1;  // elements of one result that a thread takes together
     plan_.team = plan_.rows ? rows_team(groups, divide_up(count, together)) : columns_team(groups, count);
     const std::int64_t blocks = std::max<std::int64_t>(divide_up(groups, plan_.team.across), 1), round = plan_.team.along * together;
@@ -122,7 +126,8 @@ class Planner {
 
   const std::span<const TensorType> inputs_;
   const std::int64_t work_;
-  const std::int64_t wanted_;  ///< blocks
+  const std::int64_t rows_, all_rows_;  ///< of a cut: elements meet as they do where all rows are reduced at once
+  const std::int64_t wanted_;           ///< blocks
   std::int64_t most_packs_ = 1;
   ReductionPlan plan_;
 };
@@ -137,9 +142,8 @@ ReductionTeam columns_team(std::int64_t groups, std::int64_t count) {
   return team;
 }
 
-ReductionPlan plan_reduction(std::span<const TensorType> inputs, const TensorType& element, const Attributes& attributes, std::int64_t work,
-                             const Architecture& architecture) {
-  return Planner(inputs, element, attributes, work, architecture).plan();
+ReductionPlan plan_reduction(const KernelRequest& request, const TensorType& element, std::int64_t work, const Architecture& architecture) {
+  return Planner(request, element, work, architecture).plan();
 }
 
 }  // namespace cleave::runtime::cuda

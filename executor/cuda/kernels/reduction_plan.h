@@ -43,8 +43,7 @@ struct ReductionPlan {
   [[nodiscard]] int results() const { return rows ? 1 : lanes; }
 };
 
-/// `element`: of what is reduced, along the axes of `attributes`; `work`: of the element-wise steps in front (Expression::work).
-ReductionPlan plan_reduction(std::span<const TensorType> inputs, const TensorType& element, const Attributes& attributes, std::int64_t work,
-                             const Architecture& architecture);
+/// `element`: of what is reduced, along the axes of the request's attributes; `work`: of the element-wise steps in front (Expression::work).
+ReductionPlan plan_reduction(const KernelRequest& request, const TensorType& element, std::int64_t work, const Architecture& architecture);
 
 }  // namespace cleave::runtime::cuda
