@@ -104,6 +104,9 @@ struct OpDef {
   /// Ops that mean a transfer: `to_host` is an identity on the host, `to_accelerator` one on the accelerator; both mark the transfer as
   /// meant.
   Side moves_to = Side::none;
+  /// The result has the bytes of the one operand, in their order: it is another name for it, or another type. Where values need no memory
+  /// of their own, nothing is to be done.
+  bool keeps_bytes = false;
 
   /// Composite functions only: traces the parts that together compute the results, of the types that the type rule gave, from operands that
   /// were checked and promoted (graph/trace/composer.h). A composite function never stands in a Graph: it has no cost and no kernel.

@@ -217,7 +217,7 @@ class Finder {
   }
 
   /// On an accelerator: the host's arrays are each somebody's.
-  [[nodiscard]] bool renames(const Node& node) const { return !host_ && node.kind == NodeKind::operation && ops::keeps_bytes(*node.op); }
+  [[nodiscard]] bool renames(const Node& node) const { return !host_ && node.kind == NodeKind::operation && node.op->keeps_bytes; }
   static bool updates(const Node& node) { return node.kind == NodeKind::operation && ops::updated_operand(*node.op); }
   /// Whether the operation changes a part of `input`, and reads it as nothing else besides.
   static bool updated(const Node& node, ValueId input) {

@@ -10,7 +10,6 @@
 #include "executor/memory/liveness.h"
 #include "executor/memory/rotation.h"
 #include "graph/base/units.h"
-#include "graph/ops/in_place.h"
 
 namespace cleave::runtime {
 namespace {
@@ -142,7 +141,7 @@ class Planner {
   }
   [[nodiscard]] bool renames_in_place(const Step& step, const Fusion& fusion) const {
     const Node& node = graph_.nodes[step.node];
-    return step.kind == StepKind::compute && node.kind == NodeKind::operation && ops::keeps_bytes(*node.op) && !arrays_external_ &&
+    return step.kind == StepKind::compute && node.kind == NodeKind::operation && node.op->keeps_bytes && !arrays_external_ &&
            !fusion.group(step.node) && plan_.storage_of[node.inputs[0]] == plan_.storage_of[node.results[0]];
   }
 

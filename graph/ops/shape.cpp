@@ -192,6 +192,7 @@ std::span<const OpDef> shape_ops() {
     all[0].form = transpose_form;
     all[1].form = permute_form;
     all[5].form = run_of_operands;
+    for (const std::size_t same : {2, 3, 4, 7}) all[same].keeps_bytes = true;
     return all;
   }();
   return ops;

@@ -27,7 +27,8 @@ OpDef transfer(std::string name, Side side, std::string summary) {
           .type_rule = identity_type,
           .cost = no_cost,
           .meaning = identity_meaning,
-          .moves_to = side};
+          .moves_to = side,
+          .keeps_bytes = true};
 }
 
 }  // namespace

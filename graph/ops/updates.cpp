@@ -14,11 +14,6 @@ std::optional<std::size_t> ops::updated_operand(const OpDef& op) {
   return std::find(kUpdates.begin(), kUpdates.end(), op.name) == kUpdates.end() ? std::nullopt : std::optional<std::size_t>(0);
 }
 
-bool ops::keeps_bytes(const OpDef& op) {
-  static constexpr std::array<std::string_view, 6> kSame = {"bitcast", "expand_dims", "reshape", "squeeze", "to_accelerator", "to_host"};
-  return std::find(kSame.begin(), kSame.end(), op.name) != kSame.end();
-}
-
 namespace {
 
 using ops::call;

@@ -58,9 +58,11 @@ double NodeCosts::rounding_seconds(const Node& node) const {
   return bytes / model_.machine.accelerators[0].bytes_per_second;
 }
 
-/// A product that is computed in less than f32 takes what the machine says of that; where it says nothing, what f32 takes.
+/// A product that is computed in less than f32 takes what the machine says of that; where it says nothing, what f32 takes. Another name for
+/// a value takes no time where values lie in an arena; the host's are arrays, each with memory of its own.
 OpCost NodeCosts::accelerator_cost(NodeId id) const {
   const Node& node = graph_.nodes[id];
+  if (node.op->keeps_bytes) return {0, CostSource::none};
   const OpWork work = work_of_node(graph_, node);
   if (model_.precision != Precision::f32 && model_.in_precision && model_.in_precision(graph_, id)) {
     const DeviceRates& rates = model_.machine.accelerators[0];

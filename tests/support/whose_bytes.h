@@ -2,7 +2,7 @@
 #pragma once
 
 #include "graph/graph.h"
-#include "graph/ops/in_place.h"
+#include "graph/op.h"
 #include "tests/support/namespaces.h"
 
 namespace cleave::testing {
@@ -10,7 +10,7 @@ namespace cleave::testing {
 inline ValueId whose_bytes(const Graph& graph, ValueId value) {
   for (;;) {
     const Node& node = graph.producer(value);
-    if (node.kind != NodeKind::operation || !ops::keeps_bytes(*node.op)) return value;
+    if (node.kind != NodeKind::operation || !node.op->keeps_bytes) return value;
     value = node.inputs[0];
   }
 }

@@ -79,16 +79,19 @@ RunOptions timed(const Graph& graph) {
   return timed(std::move(options));
 }
 
-/// What the accelerator did, each thing once for each time; but for counters of trips, which the simulated one has for nothing.
+/// What the accelerator did, each thing once for each time; but for what the simulated one has for nothing: counters of trips, and copies
+/// for what is only another name.
 std::map<std::string, int> done(const std::vector<TimelineEvent>& events, const Graph& graph) {
   std::map<std::string, int> all;
   for (const TimelineEvent& event : events) {
     if (event.device == kHost || event.what == What::wait || graph.nodes[event.node].kind == NodeKind::counter) continue;
     const std::vector<NodeId> nodes = event.together ? *event.together : std::vector{event.node};
     EXPECT_EQ(nodes.back(), event.node);
-    for (const NodeId node : nodes)
+    for (const NodeId node : nodes) {
+      if (event.what == What::compute && graph.nodes[node].op && graph.nodes[node].op->keeps_bytes) continue;
       ++all[std::string(event.what == What::compute ? "computes " : "moves ") + graph.display_name(node) + " at " +
             to_string(graph.nodes[node].location) + " " + std::to_string(node.index) + " " + std::to_string(event.bytes)];
+    }
   }
   return all;
 }

@@ -6,7 +6,6 @@
 
 #include <set>
 
-#include "graph/ops/in_place.h"
 #include "graph/trace/control_flow.h"
 #include "graph/trace/trace.h"
 #include "tests/support/op_call.h"
@@ -140,7 +139,7 @@ TEST(Windows, AreTracedByTheirFunctions) {
 TEST(InPlace, WhatKeepsBytesKeepsThem) {
   std::set<std::string> seen;
   for (const OpSample& sample : op_samples()) {
-    if (!ops::keeps_bytes(*sample.op)) continue;
+    if (!sample.op->keeps_bytes) continue;
     const auto results = call_op(*sample.op, sample.inputs, sample.attributes);
     if (!results) continue;
     SCOPED_TRACE(describe(sample));
