@@ -14,6 +14,7 @@
 #include "executor/runtime.h"
 #include "graph/array/array.h"
 #include "partitioner/machine/costs.h"
+#include "partitioner/machine/row_cut.h"
 
 namespace cleave::runtime {
 
@@ -56,7 +57,7 @@ struct BackEnd {
 struct ExecutorSetup : ExecutorOptions {
   BackEnd back_end;
   int ordinal = 0;                                    ///< which of the back end's devices
-  std::int64_t part_bytes = 2 << 20;                  ///< larger values are staged and copied in parts of so many bytes
+  std::int64_t part_bytes = planner::kPartBytes;      ///< larger values are staged and copied in parts of so many bytes
   std::shared_ptr<KeptLeaves> kept_leaves = nullptr;  ///< of all executors of the program; null: this one keeps its own
 };
 

@@ -29,6 +29,7 @@ DeviceSide::DeviceSide(Prepared& prepared, DeviceId id)
       device_(*prepared.devices[id]),
       fusion_(prepared.fusions[id]),
       plan_(prepared.plans[id]),
+      arrivals_(prepared.program->channels.size()),
       orders_(graph_.nodes.size()),
       hazards_(watch_transfers(prepared, id)),
       measured_(prepared, id, track_) {
@@ -62,6 +63,7 @@ Result<std::unique_ptr<DeviceSide>> DeviceSide::create(Prepared& prepared, Devic
   if (Status status = side->prepare_steps(); !status) return status.error();
   if (Status status = side->prepare_travelling(); !status) return status.error();
   if (Status room = side->alone_.empty() ? Status() : side->make_room_to_fetch(); !room) return room.error();
+  if (Status status = side->prepare_overlaps(); !status) return status.error();
   side->prepare_controls();
   side->find_awaited();
   side->prepare_segments();
@@ -178,8 +180,16 @@ Status DeviceSide::prepare_kernel(NodeId id, const Rotation* rotation, std::int3
     turn(number).kernels[id] = turn(0).kernels[id];
     return {};
   }
+  Result<KernelId> kernel = device_.prepare(request_of(id, work));
+  if (!kernel) return at_node(graph_, id, kernel.error());
+  turn(number).kernels[id] = *kernel;
+  return {};
+}
+
+KernelRequest DeviceSide::request_of(NodeId id, const Work& work) const {
+  const Node& node = graph_.nodes[id];
   KernelRequest request{id, node.op, &prepared_.attributes(id), {}, {}, {}, {}, {}, {}};
-  if (group) {
+  if (const FusionGroup* group = fusion_.group(id)) {
     request = request_for(graph_, *group);
   } else {
     for (ValueId input : node.inputs) request.input_types.push_back(graph_.values[input].type);
@@ -187,17 +197,14 @@ Status DeviceSide::prepare_kernel(NodeId id, const Rotation* rotation, std::int3
   }
   for (const StorageIndex s : work.reads) request.inputs.push_back(range(s));
   for (const StorageIndex s : work.writes) request.results.push_back(range(s));
-  Result<KernelId> kernel = device_.prepare(std::move(request));
-  if (!kernel) return at_node(graph_, id, kernel.error());
-  turn(number).kernels[id] = *kernel;
-  return {};
+  return request;
 }
 
 /// Pieces of the step lists that the device takes as one. Each waits for all that any of its steps must wait for: since pieces end at
 /// transfers, that is what its first steps wait for anyway.
 void DeviceSide::prepare_segments() {
   const IdVector<NodeId, KernelId>& kernels = turn(0).kernels;
-  const auto joins = [&](NodeId node) { return !kernels[node].valid() || device_.joins(kernels[node]); };
+  const auto joins = [&](NodeId node) { return !kernels[node].valid() || (device_.joins(kernels[node]) && !in_parts_.contains(node)); };
   const std::vector<Segment> found = find_segments(*prepared_.program, id_, plan_, kShortestSegment, joins);
   for (const Segment& segment : found) {
     if (controlled_blocks_.contains(segment.block)) continue;

@@ -124,33 +124,16 @@ bool DeviceSide::wait_for(Stream stream, const WorkView& work, double& start, co
   for (StorageIndex s : work.writes) hazards_.before(stream, s, true, waits_);
   for (const Point& point : waits_) {
     start = std::max(start, point.time);
-    std::uint64_t& waited = waited_[static_cast<std::size_t>(stream)][static_cast<std::size_t>(point.event.stream)];
-    if (waited >= point.event.sequence) continue;
-    waited = point.event.sequence;
-    if (Status status = device_.wait(stream, point.event); !status) return fail(here, status.error());
+    if (Status status = wait(stream, point.event); !status) return fail(here, status.error());
   }
   return true;
 }
 
-template <class F>
-std::optional<Point> DeviceSide::put(Stream stream, const WorkView& work, const MeasuredTrack::Note& note, const Origin& here,
-                                     F&& enqueue) {
-  double& clock = clock_[static_cast<std::size_t>(stream)];
-  double start = std::max(clock, driver_);
-  if (!wait_for(stream, work, start, here)) return std::nullopt;
-  begun_ = start;
-  ends_ = start + work.seconds;
-  Status status = measured_.expect(stream, note);
-  if (status) status = enqueue();
-  if (!status) {
-    fail(here, status.error());
-    return std::nullopt;
-  }
-  clock = ends_;
-  Point point{work.awaited ? device_.record_awaited(stream) : device_.record(stream), clock};
-  for (StorageIndex s : work.reads) hazards_.after(stream, s, false, point);
-  for (StorageIndex s : work.writes) hazards_.after(stream, s, true, point);
-  return point;
+Status DeviceSide::wait(Stream stream, const Event& event) {
+  std::uint64_t& waited = waited_[static_cast<std::size_t>(stream)][static_cast<std::size_t>(event.stream)];
+  if (waited >= event.sequence) return {};
+  waited = event.sequence;
+  return device_.wait(stream, event);
 }
 
 template <class F>
@@ -176,24 +159,15 @@ bool DeviceSide::launch(const PreparedControl& control, std::int64_t count, cons
   return control.nodes ? issue(control.work, here, enqueue, control.nodes) : issue(control.work, here, enqueue);
 }
 
-/// What runs with a later one, or has nothing to do. The virtual clock replays the plan, which counts with what an operation takes that
-/// has nothing to do here.
-bool DeviceSide::pass(const Node& node, const Origin& here) {
-  const double seconds = prepared_.costs.accelerator_seconds[here.node];
-  if (seconds <= 0 || fusion_.group(here.node) || !device_.simulated()) return true;
-  const StorageIndex place = now_at(storage(node.inputs[0]));  // and its result's
-  const std::optional<Point> point = put(Stream::compute, {{&place, 1}, {}, seconds}, {}, here, [] { return Status(); });
-  if (point) hazards_.after(Stream::compute, place, true, *point);
-  return point.has_value();
-}
-
 bool DeviceSide::launch(const Node& node, const Origin& here) {
   if (const PreparedSegment* segment = segment_of(here.node)) {
     return !turn().members[here.node].first ||
            issue(
                segment->work, here, [&] { return device_.launch_segment(segment->id, here); }, segment->nodes);
   }
-  if (!turn().kernels[here.node].valid()) return pass(node, here);
+  if (!turn().kernels[here.node].valid()) return true;  // it runs with a later one, or has nothing to do
+  if (!in_parts_.empty() && !verify_)
+    if (const auto found = in_parts_.find(here.node); found != in_parts_.end()) return overlapped(found->second, here);
   auto enqueue = [&] { return device_.launch(turn().kernels[here.node], here); };
   if (!verify_ || graph_.purity(here.node) != Purity::pure) {
     return issue(turn().work[here.node], here, enqueue);
@@ -230,153 +204,6 @@ std::optional<std::vector<Array>> DeviceSide::fetch(const std::vector<ValueId>& 
   if (status) return arrays;
   fail(here, status.error());
   return std::nullopt;
-}
-
-/// Each value of a packet has its part of the time.
-void DeviceSide::note_copies(const Step& step, TransferCount& count, Stream stream) {
-  double begin = begun_;
-  for (const ChannelId each : travelling_with(*prepared_.program, step.channel)) {
-    const ValueId value = prepared_.channel(each).value;
-    const std::int64_t bytes = range(storage(value)).bytes;
-    const double end = begin + prepared_.costs.channel_seconds[each];
-    if (end > begin && device_.simulated())
-      track_.add({TimelineEvent::What::transfer, id_, graph_.values[value].producer, begin, end, bytes, lane_of(stream), {}});
-    begin = end;
-    ++count.count;
-    count.bytes += bytes;
-  }
-}
-
-/// Each part as soon as the host has staged it.
-Status DeviceSide::copy_in_parts(const Range& to, const Ring::Slot& slot, const Origin& here, bool& stopped) {
-  if (!slot.in_parts) return device_.copy_to_device(to, slot.at, here);
-  for (std::size_t i = 0; i < prepared_.parts(to.bytes); ++i) {
-    stopped = !Ring::wait_for_part(*run_, id_, here, slot, i);
-    if (stopped) return {};
-    const Range part = prepared_.part(i, to.bytes);
-    if (Status status = device_.copy_to_device({to.offset + part.offset, part.bytes}, slot.at + part.offset, here); !status) return status;
-  }
-  follow_parts(slot, to.bytes);
-  return {};
-}
-
-/// Virtual: the parts of the last command, all staged by now, are copied one after the other, each when it was there.
-void DeviceSide::follow_parts(const Ring::Slot& slot, std::int64_t bytes) {
-  const double seconds = ends_ - begun_;
-  ends_ = slot.times.empty() ? std::max(begun_, slot.ready.time) + seconds : begun_;
-  for (std::size_t i = 0; i < prepared_.parts(bytes) && !slot.times.empty(); ++i) {
-    const double share = static_cast<double>(prepared_.part(i, bytes).bytes) / static_cast<double>(bytes);
-    ends_ = std::max(ends_, slot.time_of(i)) + seconds * share;
-  }
-  begun_ = ends_ - seconds;  // as if in one go
-}
-
-/// The host fetches each part as soon as it is there.
-Status DeviceSide::copy_in_parts(Ring::Slot& slot, const Range& from, const Origin& here) {
-  for (std::size_t i = 0; i < prepared_.parts(from.bytes); ++i) {
-    if (i > 0) slot.arrived.push_back(device_.record(Stream::to_host));
-    const Range part = prepared_.part(i, from.bytes);
-    if (Status status = device_.copy_to_host(slot.data + part.offset, {from.offset + part.offset, part.bytes}, here); !status)
-      return status;
-  }
-  return {};
-}
-
-/// What is first of a packet goes for all of it.
-bool DeviceSide::receive(const Step& step, const Origin& here) {
-  if (follows(*prepared_.program, step.channel)) return true;
-  if (std::optional<Exchange>& exchange = prepared_.exchanges[step.channel]) return take(*exchange, step, here);
-  Ring& ring = prepared_.ring(step.channel);
-  const RunState::Clock::time_point asked = measured_.now();
-  Ring::Slot* slot = ring.front(*run_, id_, here);
-  if (!slot) return false;
-  measured_.waited(here.node, asked);
-  double before = std::max(driver_, clock_[0]);
-  const bool in_parts = slot->in_parts;  // then it is not said yet when they are there
-  if (!in_parts) driver_ = std::max(driver_, slot->ready.time);
-  const Travelling& all = turn().travelling[step.channel];
-  bool stopped = false;
-  std::optional<Point> point = put(Stream::to_device, {{}, all.storages, all.seconds}, crossed(step), here, [&]() -> Status {
-    if (all.pieces) return device_.copy_to_device(all.pieces, slot->at, here);
-    return copy_in_parts(range(all.storages[0]), *slot, here, stopped);
-  });
-  if (!point || stopped) return false;
-  driver_ = std::max(driver_, slot->ready.time);
-  if (driver_ > before && device_.simulated()) track_.add(TimelineEvent::What::wait, id_, here.node, before, driver_);
-  slot->free = *point;
-  ring.release(*run_);
-  note_copies(step, received_, Stream::to_device);
-  return true;
-}
-
-bool DeviceSide::take(Exchange& exchange, const Step& step, const Origin& here) {
-  const std::uint64_t number = exchange.next_of_device();
-  const Travelling& all = turn().travelling[step.channel];
-  const auto enqueue = [&] {
-    const Delivery delivery{exchange.slot(number), exchange.mailbox(), number, number};
-    return all.pieces ? device_.take(all.pieces, delivery, here) : device_.take(crossing(step), delivery, here);
-  };
-  if (!put(Stream::compute, {{}, all.storages, 0}, crossed(step), here, enqueue)) return false;
-  host_reached_ = exchange.of_host(here.position);
-  note_copies(step, received_, Stream::compute);
-  return true;
-}
-
-bool DeviceSide::give(Exchange& exchange, const Step& step, const Origin& here) {
-  const std::uint64_t number = exchange.next_of_device();
-  const Travelling& all = turn().travelling[step.channel];
-  // What the compute stream has taken since was sent behind the place where the host took the slot's last value: it is free by then.
-  const bool free = exchange.place(number) < host_reached_;
-  exchange.place(number) = exchange.of_host(here.position);
-  const auto enqueue = [&] {
-    const Delivery delivery{exchange.slot(number), exchange.mailbox(), number, free ? 0 : exchange.before(number)};
-    return all.pieces ? device_.give(all.pieces, delivery, here) : device_.give(crossing(step), delivery, here);
-  };
-  if (!put(Stream::compute, {all.storages, {}, 0}, crossed(step), here, enqueue)) return false;
-  note_copies(step, sent_, Stream::compute);
-  return true;
-}
-
-/// What a send or receive is on a timeline.
-MeasuredTrack::Note DeviceSide::crossed(const Step& step) {
-  return {TimelineEvent::What::transfer, step.node, step.channel, {}};
-}
-
-/// Where the value of a send or receive lies.
-Range DeviceSide::crossing(const Step& step) const {
-  return {range(now_at(storage(step.value))).offset, graph_.values[step.value].type.bytes()};
-}
-
-bool DeviceSide::send(const Step& step, const Origin& here) {
-  if (follows(*prepared_.program, step.channel)) return true;
-  if (std::optional<Exchange>& exchange = prepared_.exchanges[step.channel]) return give(*exchange, step, here);
-  Ring& ring = prepared_.ring(step.channel);
-  Ring::Slot* slot = ring.next(*run_, id_, here);
-  if (!slot) return false;
-  driver_ = std::max(driver_, slot->free.time);
-  const Travelling& all = turn().travelling[step.channel];
-  const bool at_root = prepared_.channel(step.channel).region == Graph::kRoot;  // elsewhere it may be overtaken by a later trip
-  const Array* given = at_root && !all.pieces ? prepared_.caller_memory.target(step.value) : nullptr;
-  std::byte* to = given ? writable(*given) : slot->data;
-  slot->arrived.clear();
-  std::optional<Point> point = put(Stream::to_host, {all.storages, {}, all.seconds}, crossed(step), here, [&]() -> Status {
-    if (all.pieces) return device_.copy_to_host(to, all.pieces, here);
-    if (given) return device_.copy_to_host(to, range(all.storages[0]), here);
-    if (prepared_.read_in_slot[step.channel] && !prepared_.read_in_parts[step.channel])
-      return device_.copy_to_host(to, range(all.storages[0]), here);
-    return copy_in_parts(*slot, range(all.storages[0]), here);
-  });
-  if (!point) return false;
-  slot->ready = *point;
-  slot->times.clear();
-  for (std::size_t i = 0; i < slot->arrived.size(); ++i) {
-    const double there = static_cast<double>((static_cast<std::int64_t>(i) + 1) * prepared_.part_bytes);
-    slot->times.push_back(begun_ + all.seconds * there / static_cast<double>(range(all.storages[0]).bytes));
-  }
-  slot->at = to;
-  ring.publish(*run_);
-  note_copies(step, sent_, Stream::to_host);
-  return true;
 }
 
 bool DeviceSide::move(const std::vector<Move>& moves, const Origin& here) {

@@ -13,6 +13,7 @@
 #include "executor/run/measured_track.h"
 #include "executor/run/prepared.h"
 #include "executor/run/walk.h"
+#include "partitioner/machine/row_cut.h"
 
 namespace cleave::runtime {
 
@@ -80,6 +81,22 @@ class DeviceSide final : public Worker {
     PiecesId pieces;  ///< none: the one storage by itself
     double seconds = 0;
   };
+  /// An operation that is launched some rows at a time, each as soon as what they need has come.
+  struct InParts {
+    std::vector<ChannelId> coming;
+    std::vector<double> shares;  ///< of the operation, by launch
+  };
+  /// What is launched for one.
+  struct Rows {
+    std::vector<KernelId> kernels;
+    Work beside;  ///< what it touches beside what comes
+  };
+  /// What comes for one, by launch.
+  struct Arrivals {
+    std::vector<std::size_t> parts;  ///< that must have come before it; none: nobody works on it while it comes
+    std::vector<Event> there;
+    std::vector<double> times;  ///< virtual
+  };
   DeviceSide(Prepared& prepared, DeviceId id);
   static Hazards watch_transfers(const Prepared& prepared, DeviceId id);
   Status prepare_steps();
@@ -87,6 +104,11 @@ class DeviceSide final : public Worker {
   void find_awaited();
   Status prepare_kernel(NodeId id, const Rotation* rotation);
   Status prepare_kernel(NodeId id, const Rotation* rotation, std::int32_t turn);
+  [[nodiscard]] KernelRequest request_of(NodeId id, const Work& work) const;
+  Status prepare_overlaps();
+  Status prepare_overlap(NodeId id, const RowCut& cut, const std::vector<ChannelId>& coming, const Rotation* rotation);
+  Result<Rows> prepare_rows(NodeId id, const RowCut& cut, const std::vector<std::int64_t>& ends, const std::vector<ChannelId>& coming,
+                            const Rotation* rotation, std::int32_t turn);
   Status prepare_travelling(ChannelId id, const Rotation* rotation, std::int32_t turn);
   void prepare_controls();
   void prepare_control(const Step& step, std::size_t block, std::size_t index);
@@ -118,6 +140,7 @@ class DeviceSide final : public Worker {
     IdVector<NodeId, KernelId> kernels;
     IdVector<NodeId, Work> work;
     IdVector<NodeId, Member> members;
+    std::map<NodeId, Rows> rows;                 ///< of operations in parts
     IdVector<ChannelId, Travelling> travelling;  ///< by the first of what travels as one
   };
   [[nodiscard]] Turn& turn(std::int32_t number) { return turns_[static_cast<std::size_t>(number)]; }
@@ -130,15 +153,17 @@ class DeviceSide final : public Worker {
   /// A step of the program, on the compute stream, of several where they are launched `together`.
   template <class F>
   bool issue(const WorkView& work, const Origin& here, F&& enqueue, const MeasuredTrack::Nodes& together = {});
-  Status copy_in_parts(const Range& to, const Ring::Slot& slot, const Origin& here, bool& stopped);
+  Status copy_in_parts(const Range& to, const Ring::Slot& slot, Arrivals& arrivals, const Origin& here, bool& stopped);
   Status copy_in_parts(Ring::Slot& slot, const Range& from, const Origin& here);
+  void note_arrivals(ChannelId channel);
+  bool overlapped(const InParts& work, const Origin& here);
   void follow_parts(const Ring::Slot& slot, std::int64_t bytes);
   /// Notes what has just been copied through the channels that travel with that of `step`.
   void note_copies(const Step& step, TransferCount& count, Stream stream);
   bool wait_for(Stream stream, const WorkView& work, double& start, const Origin& here);
+  Status wait(Stream stream, const Event& event);
   bool fail(const Origin& here, Error error);
   bool launch(const Node& node, const Origin& here);
-  bool pass(const Node& node, const Origin& here);
   bool launch(const PreparedControl& control, std::int64_t count, const Origin& here);
   bool take(Exchange& exchange, const Step& step, const Origin& here);
   bool give(Exchange& exchange, const Step& step, const Origin& here);
@@ -160,6 +185,8 @@ class DeviceSide final : public Worker {
   const MemoryPlan& plan_;
   std::vector<Turn> turns_;
   std::vector<PreparedSegment> segments_;
+  std::map<NodeId, InParts> in_parts_;
+  IdVector<ChannelId, Arrivals> arrivals_;
   std::map<NodeId, PreparedControl> controls_;         ///< by control node; the outermost
   std::set<std::size_t> controlled_blocks_;            ///< inside of these
   IdVector<NodeId, std::int64_t> orders_;              ///< of compute steps
@@ -187,5 +214,26 @@ class DeviceSide final : public Worker {
   Observation observation_;
   MeasuredTrack measured_;  ///< of a device with a clock of its own
 };
+
+template <class F>
+std::optional<Point> DeviceSide::put(Stream stream, const WorkView& work, const MeasuredTrack::Note& note, const Origin& here,
+                                     F&& enqueue) {
+  double& clock = clock_[static_cast<std::size_t>(stream)];
+  double start = std::max(clock, driver_);
+  if (!wait_for(stream, work, start, here)) return std::nullopt;
+  begun_ = start;
+  ends_ = start + work.seconds;
+  Status status = measured_.expect(stream, note);
+  if (status) status = enqueue();
+  if (!status) {
+    fail(here, status.error());
+    return std::nullopt;
+  }
+  clock = ends_;
+  Point point{work.awaited ? device_.record_awaited(stream) : device_.record(stream), clock};
+  for (StorageIndex s : work.reads) hazards_.after(stream, s, false, point);
+  for (StorageIndex s : work.writes) hazards_.after(stream, s, true, point);
+  return point;
+}
 
 }  // namespace cleave::runtime

@@ -1,6 +1,7 @@
 #include "executor/run/measured_track.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace cleave::runtime {
 namespace {
@@ -21,6 +22,7 @@ Status MeasuredTrack::begin(Clock::time_point start) {
   on_ = *measures;
   start_ = computed_ = start;
   labels_ = compute_label_ = 0;
+  unfinished_ = 0;
   return {};
 }
 
@@ -75,7 +77,13 @@ void MeasuredTrack::add(Stream stream, const Note& note, const Measured& measure
   using What = TimelineEvent::What;
   track_.add(What::wait, id_, note.node, seconds(measured.begin), seconds(measured.work));
   if (note.what == What::transfer) return add_transfer(stream, note, measured);
-  track_.add({note.what, id_, note.node, seconds(measured.work), seconds(measured.end), 0, TimelineEvent::Lane::steps, note.together});
+  const double before = std::exchange(unfinished_, 0), end = seconds(measured.end), length = before + end - seconds(measured.work);
+  if (note.unfinished) {
+    unfinished_ = length;
+    return;
+  }
+  const double begin = before > 0 ? end - length : seconds(measured.work);  // in several pieces: as if in one go
+  track_.add({note.what, id_, note.node, begin, end, 0, TimelineEvent::Lane::steps, note.together});
 }
 
 /// What travels as one is one interval of the device's; each value has its part of it, as it has of what is predicted.

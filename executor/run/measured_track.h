@@ -18,9 +18,10 @@ class MeasuredTrack {
   /// What a command is for.
   struct Note {
     TimelineEvent::What what = TimelineEvent::What::compute;
-    NodeId node;          ///< none: nothing that a timeline has
-    ChannelId first;      ///< transfers: of what travels together
-    Nodes together = {};  ///< computing: TimelineEvent::together
+    NodeId node;              ///< none: nothing that a timeline has
+    ChannelId first;          ///< transfers: of what travels together
+    Nodes together = {};      ///< computing: TimelineEvent::together
+    bool unfinished = false;  ///< computing: the next command does more of the same
   };
 
   MeasuredTrack(const Prepared& prepared, DeviceId id, Track& track) : prepared_(prepared), id_(id), track_(track) {}
@@ -61,6 +62,7 @@ class MeasuredTrack {
   Clock::time_point start_;
   std::uint64_t labels_ = 0;
   std::uint64_t compute_label_ = 0;  ///< the last of the compute stream
+  double unfinished_ = 0;            ///< seconds, of a command that is one of several
   Clock::time_point computed_;       ///< until when the compute stream is known to have been at work
   std::array<std::deque<Expected>, kStreamCount> expected_;
   std::deque<Wait> waits_;

@@ -1,49 +1,12 @@
 #include "executor/run/overlap.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "partitioner/apply/alongside.h"
 
 namespace cleave::runtime {
 namespace {
-
-class CrossingFinder {
- public:
-  CrossingFinder(const Prepared& prepared, const std::function<PlacedKernel(NodeId)>& kernel_of)
-      : prepared_(prepared), kernel_of_(kernel_of), found_(prepared.graph().nodes.size()) {}
-
-  /// Between an operation and what crosses there stands nothing but what crosses the same way: so the order of all that the host waits
-  /// for stays as it is.
-  IdVector<NodeId, Overlap> run() {
-    for (const Block& block : prepared_.program->devices[kHost].blocks) {
-      const std::vector<Step>& steps = block.steps;
-      for (std::size_t i = 0; i < steps.size(); ++i) {
-        if (steps[i].kind != StepKind::compute) continue;
-        const PlacedKernel placed = kernel_of_(steps[i].node);
-        if (!placed.kernel) continue;
-        Overlap& overlap = found_[steps[i].node];
-        for (std::size_t k = i; k > 0 && passes(steps[k - 1], StepKind::receive); --k) add(steps[k - 1], *placed.reads, overlap.coming);
-        for (std::size_t k = i + 1; k < steps.size() && passes(steps[k], StepKind::send); ++k)
-          add(steps[k], *placed.writes, overlap.leaving);
-      }
-    }
-    return std::move(found_);
-  }
-
- private:
-  /// Or does nothing: constants and the like, and what runs with a later operation.
-  [[nodiscard]] bool passes(const Step& step, StepKind kind) const {
-    if (step.kind == kind) return true;
-    return step.kind == StepKind::compute && prepared_.graph().nodes[step.node].kind != NodeKind::counter && !kernel_of_(step.node).kernel;
-  }
-  void add(const Step& step, const std::vector<ValueId>& values, std::vector<Overlap::Crossing>& to) const {
-    if (step.kind == StepKind::compute || prepared_.channel(step.channel).packet || prepared_.exchanges[step.channel]) return;
-    const bool large = prepared_.parts(prepared_.graph().values[step.value].type.bytes()) > 1;
-    if (large && std::find(values.begin(), values.end(), step.value) != values.end()) to.push_back({step.channel, step.value, {}});
-  }
-
-  const Prepared& prepared_;
-  const std::function<PlacedKernel(NodeId)>& kernel_of_;
-  IdVector<NodeId, Overlap> found_;
-};
 
 class Cutter {
  public:
@@ -118,7 +81,20 @@ class Cutter {
 }  // namespace
 
 IdVector<NodeId, Overlap> find_overlaps(const Prepared& prepared, const std::function<PlacedKernel(NodeId)>& kernel_of) {
-  return CrossingFinder(prepared, kernel_of).run();
+  const std::function<KernelValues(NodeId)> values_of = [&](NodeId id) {
+    const PlacedKernel placed = kernel_of(id);
+    return placed.kernel ? KernelValues{placed.reads, placed.writes} : KernelValues();
+  };
+  IdVector<NodeId, Overlap> found;
+  for (const Alongside& beside : find_alongside(*prepared.program, kHost, prepared.part_bytes, values_of)) {
+    Overlap overlap;
+    for (const ChannelId channel : beside.coming)
+      if (!prepared.exchanges[channel]) overlap.coming.push_back({channel, prepared.channel(channel).value, {}});
+    for (const ChannelId channel : beside.leaving)
+      if (!prepared.exchanges[channel]) overlap.leaving.push_back({channel, prepared.channel(channel).value, {}});
+    found.push_back(std::move(overlap));
+  }
+  return found;
 }
 
 void cut(Overlap& overlap, const PlacedKernel& placed, const Prepared& prepared) {

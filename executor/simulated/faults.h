@@ -3,7 +3,7 @@
 //   oom         the arena cannot be allocated          transfer:N  the Nth transfer fails
 //   kernel:N    the Nth kernel fails                   corrupt:N   the Nth transfer arrives with a wrong byte (and is found out)
 //   stall:N     the Nth kernel or transfer never ends  lost:N      the device is lost at the Nth kernel or transfer
-// Transfers are values, as a run counts them: in a packet each one, in parts once.
+// Transfers are values, as a run counts them: in a packet each one, in parts once. So is a kernel that is launched some rows at a time.
 #pragma once
 
 #include <cstdint>

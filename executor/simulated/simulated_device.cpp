@@ -89,7 +89,7 @@ Status SimulatedDevice::upload(Range to, const std::byte* from, bool) {
 
 Status SimulatedDevice::begin_run(RunState& run) {
   if (lost_) return lost_error();
-  for (Origin& last : last_copied_) last = {};
+  for (Origin& last : last_begun_) last = {};
   streams_->begin(run);
   return {};
 }
@@ -123,7 +123,7 @@ void SimulatedDevice::issue(Work work, std::int64_t values, Stream stream, const
 }
 
 std::int64_t SimulatedDevice::begun_by(Stream stream, const Origin& origin) {
-  Origin& last = last_copied_[static_cast<std::size_t>(stream)];
+  Origin& last = last_begun_[static_cast<std::size_t>(stream)];
   const bool goes_on = origin.position.size() > 0 && origin.node == last.node && origin.position == last.position;
   last = origin;
   return goes_on ? 0 : 1;
@@ -150,7 +150,8 @@ Status SimulatedDevice::run_kernel(const PreparedKernel& prepared) {
 
 Status SimulatedDevice::launch(KernelId kernel, const Origin& origin) {
   const PreparedKernel& prepared = *kernels_[kernel.index];
-  issue(Work::kernel, 1, Stream::compute, origin, [this, &prepared](std::int64_t) { return run_kernel(prepared); });
+  issue(Work::kernel, begun_by(Stream::compute, origin), Stream::compute, origin,
+        [this, &prepared](std::int64_t) { return run_kernel(prepared); });
   return {};
 }
 

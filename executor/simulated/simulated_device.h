@@ -77,7 +77,7 @@ class SimulatedDevice final : public Device {
   std::vector<std::unique_ptr<const std::vector<Piece>>> pieces_;
   std::shared_ptr<Workers> workers_;
   std::int64_t issued_kernels_ = 0, issued_transfers_ = 0;
-  Origin last_copied_[kStreamCount];
+  Origin last_begun_[kStreamCount];
   bool losing_ = false;                        ///< the loss is enqueued
   std::atomic<bool> lost_ = false;             ///< it has happened
   std::unique_ptr<SimulatedStreams> streams_;  ///< last: its threads use all of the above

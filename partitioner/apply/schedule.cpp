@@ -2,14 +2,15 @@
 // free. The host waits for a value of the accelerator where it receives it. The accelerator's driver waits there until the value is sent
 // and then orders the copy, and the accelerator waits where the value is first read until it has come; a copy to the host begins when the
 // value is made. All as the executor does it (executor/run/device_side.h), but for memory that is used again: the schedule knows none, and
-// the executor gives what crosses in loops a second place so that it waits for none either. And but for what the host does on large values
-// while they cross (executor/run/overlap.h): they count as wholes.
+// the executor gives what crosses in loops a second place so that it waits for none either. What is done on large values while they cross
+// (alongside.h) counts as done in one go, as early as its first and its last part allow.
 #include "partitioner/apply/schedule.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
+#include "partitioner/apply/alongside.h"
 #include "partitioner/apply/packets.h"
 #include "partitioner/apply/schedule_trace.h"
 #include "partitioner/apply/schedule_waits.h"
@@ -46,15 +47,26 @@ class Simulator {
         recorder_(recorder),
         seconds_{step_seconds(program, kHost, costed), step_seconds(program, kAccelerator, costed)},
         copies_(channel_seconds(program, costed)),
+        alongside_{planned_alongside(program, kHost, costed), planned_alongside(program, kAccelerator, costed)},
+        worked_on_(program.channels.size(), 0),
         sent_(program.channels.size(), 0),
+        first_sent_(program.channels.size(), 0),
+        staged_(program.channels.size(), 0),
         arrival_(program.channels.size(), 0),
         made_(graph_.values.size(), 0),
         coming_(graph_.values.size()),
+        same_(graph_.values.size()),
+        grouped_(graph_.nodes.size(), 0),
         received_(program.channels.size()),
         waits_(program) {}
 
   Schedule run() {
     iterations_ = choose_iterations();
+    for (const std::vector<NodeId>& kernel : kernels_of_several(program_, kAccelerator, costed_))
+      for (const NodeId node : kernel) grouped_[node] = 1;
+    for (const IdVector<NodeId, Alongside>& device : alongside_)
+      for (const Alongside& each : device)
+        for (const ChannelId channel : each.coming) worked_on_[channel] = 1;
     work(0, costed_.problem.nodes.back().host_seconds, NodeId());
     schedule_.waiting.emplace_back();
     push_block(0, 0);
@@ -179,18 +191,53 @@ class Simulator {
     if (both) ++task.next[1 - device];
     const Step& step = *next[device];
     switch (step.kind) {
-      case StepKind::compute: {
-        if (device == 1)
-          for (ValueId input : graph_.nodes[step.node].inputs) read(input);
-        work(device, seconds_[device][step.node], step.node);
-        if (device == 1)
-          for (const ValueId result : graph_.nodes[step.node].results) made_[result] = state_.at[1];
-        break;
-      }
+      case StepKind::compute: compute(step.node, device); break;
       case StepKind::send: send(step, device); break;
       case StepKind::receive: receive(step, device); break;
       default: enter(device == 0 ? &step : nullptr, both ? next[1] : device == 1 ? &step : nullptr);
     }
+  }
+
+  /// Of an operation that does nothing on the accelerator: its result is its operand, and comes when that does.
+  void rename(const Node& node) {
+    const ValueId from = whose(node.inputs[0]), to = node.results[0];
+    same_[to] = from;
+    made_[to] = std::max(made_[from], coming_[from] ? arrival_[coming_[from].index] : 0);
+  }
+  [[nodiscard]] ValueId whose(ValueId value) const { return same_[value] ? same_[value] : value; }
+
+  void compute(NodeId node, std::size_t device) {
+    if (device == 1 && graph_.nodes[node].op && graph_.nodes[node].op->keeps_bytes && !grouped_[node]) return rename(graph_.nodes[node]);
+    const double seconds = seconds_[device][node];
+    const Alongside& beside = alongside_[device][node];
+    for (const ChannelId channel : beside.coming) wait_for_parts(channel, device, seconds);
+    if (device == 1)
+      for (ValueId input : graph_.nodes[node].inputs) read(input);
+    const double begin = state_.at[device];
+    work(device, seconds, node);
+    for (const ChannelId channel : beside.leaving)
+      first_sent_[channel.index] =
+          received_[channel.index][0] <= begin ? begin + seconds / static_cast<double>(parts(channel)) : state_.at[device];
+    if (device == 1) {
+      for (const ValueId result : graph_.nodes[node].results) made_[result] = state_.at[1];
+      return;
+    }
+    for (const ChannelId channel : beside.coming) free_slot(channel.index, state_.at[0]);
+  }
+  [[nodiscard]] std::int64_t parts(ChannelId channel) const {
+    return (graph_.values[program_.channels[channel].value].type.bytes() + kPartBytes - 1) / kPartBytes;
+  }
+  /// Of something that crosses or is worked on in so many parts: what is behind the first of them.
+  static double behind_first(std::int64_t parts) { return 1 - 1 / static_cast<double>(parts); }
+  /// Before work of `seconds`, until the first part is there, and as late as the last part asks for.
+  void wait_for_parts(ChannelId channel, std::size_t device, double seconds) {
+    const double there = arrival_[channel.index];
+    const double behind = behind_first(device == 0 ? parts(channel) : launches_for(parts(channel), seconds, costed_.start_seconds));
+    double from = std::max(there - copies_[channel] * behind, there - seconds * behind);
+    if (device == 1) from = std::max(from, staged_[channel.index]);  // its driver enqueues the operation when it has enqueued the copy
+    note_reader(channel, device, from);
+    wait(device, from, &waits_.channel[channel]);
+    if (device == 1) coming_[program_.channels[channel].value] = {};
   }
 
   /// What is first of a packet goes for all of it.
@@ -200,7 +247,11 @@ class Simulator {
     double full = 0;  // waiting for room
     wait(device, received_[c][0], &full);
     sent_[c] = state_.at[device];
-    if (device == 0) return;  // the accelerator fetches it
+    if (device == 0) {  // the accelerator fetches it, some of it while the last is being made
+      staged_[c] = sent_[c];
+      if (first_sent_[c] > 0) sent_[c] = std::max(first_sent_[c], sent_[c] - copies_[step.channel] * behind_first(parts(step.channel)));
+      return;
+    }
     waits_.channel[step.channel] = full;
     double& driver = state_.at[kDriver];
     driver = std::max(driver, received_[c][0]);
@@ -228,10 +279,11 @@ class Simulator {
   void receive(const Step& step, std::size_t device) {
     const std::size_t c = step.channel.index;
     waits_.channel[step.channel] = 0;
+    if (device == 0 && worked_on_[step.channel]) return;  // by the next operation
     const bool first = !follows(program_, step.channel);
     if (first) wait(device, device == 0 ? arrival_[c] : sent_[c], &waits_.channel[step.channel]);
     if (device == 0) {
-      note_reader(step.channel, 0);
+      note_reader(step.channel, 0, arrival_[c]);
       if (first) free_slot(c, state_.at[0]);
       return;
     }
@@ -251,10 +303,10 @@ class Simulator {
 
   /// The accelerator reads `value`.
   void read(ValueId value) {
-    const ChannelId channel = coming_[value];
-    if (!channel) return;
-    coming_[value] = {};
-    note_reader(channel, 1);
+    const ChannelId channel = coming_[whose(value)];
+    if (!channel || worked_on_[channel]) return;  // its operation waits by itself
+    coming_[whose(value)] = {};
+    note_reader(channel, 1, arrival_[channel.index]);
     wait(1, arrival_[channel.index], &waits_.channel[channel]);
   }
   /// At the end of a region what it received is read at the latest, being yielded. What the root received is there for good.
@@ -263,8 +315,9 @@ class Simulator {
       if (region != Graph::kRoot) read(program_.channels[unread_.back()].value);
   }
 
-  void note_reader(ChannelId channel, std::size_t device) {
-    waits_.reader[channel] = std::max(0.0, arrival_[channel.index] - state_.at[kIdle + device]);
+  /// Which waits until `there`.
+  void note_reader(ChannelId channel, std::size_t device, double there) {
+    waits_.reader[channel] = std::max(0.0, there - state_.at[kIdle + device]);
   }
 
   /// A resource is at work, from where its clock is.
@@ -377,12 +430,16 @@ class Simulator {
   ScheduleRecorder* recorder_;                             ///< may be null
   const std::array<IdVector<NodeId, double>, 2> seconds_;  ///< of each device's steps
   const IdVector<ChannelId, double> copies_;
+  const std::array<IdVector<NodeId, Alongside>, 2> alongside_;
+  IdVector<ChannelId, std::uint8_t> worked_on_;  ///< while they come
   State state_;
-  std::vector<double> sent_, arrival_;                   ///< of the value last sent, per channel
-  IdVector<ValueId, double> made_;                       ///< on the accelerator, the last time
-  IdVector<ValueId, ChannelId> coming_;                  ///< received by the accelerator, not read yet: through which channel
-  std::vector<ChannelId> unread_;                        ///< received in the open regions, whether read since or not
-  std::vector<std::array<double, kCapacity>> received_;  ///< when the slots of the last generations were free, oldest first
+  std::vector<double> sent_, first_sent_, staged_, arrival_;  ///< of the value last sent, per channel
+  IdVector<ValueId, double> made_;                            ///< on the accelerator, the last time
+  IdVector<ValueId, ChannelId> coming_;                       ///< received by the accelerator, not read yet: through which channel
+  IdVector<ValueId, ValueId> same_;                           ///< on the accelerator, of what was only given a name: whose bytes it has
+  IdVector<NodeId, std::uint8_t> grouped_;                    ///< on the accelerator: they run as one kernel with others
+  std::vector<ChannelId> unread_;                             ///< received in the open regions, whether read since or not
+  std::vector<std::array<double, kCapacity>> received_;       ///< when the slots of the last generations were free, oldest first
   LastWaits waits_;
   std::vector<Task> tasks_;
   std::vector<std::size_t> loops_;  ///< open ones that the accelerator walks: indices into `waiting`

@@ -56,6 +56,7 @@ StepCosts step_costs(const Program& program, const CostedProblem& costed, const 
   for (std::size_t i = 0; i < program.graph->nodes.size(); ++i) costs.host_alone.push_back(costed.problem.nodes[i].host_seconds);
   costs.accelerator_seconds = step_seconds(program, kAccelerator, costed);
   costs.channel_seconds = channel_seconds(program, costed);
+  costs.start_seconds = costed.start_seconds;
   costs.run_seconds = costed.problem.nodes.back().host_seconds;
   costs.memory_bytes.push_back(machine.host.memory_bytes);
   for (std::size_t d = 1; d < program.devices.size(); ++d)

@@ -12,6 +12,7 @@ struct StepCosts {
   IdVector<NodeId, double> host_alone;                         ///< on the host, if every operation ran by itself
   IdVector<ChannelId, double> channel_seconds;                 ///< one transfer (packets.h)
   IdVector<DeviceId, double> memory_bytes;                     ///< 0: not known
+  double start_seconds = 0;                                    ///< of each kernel on the accelerator, beside its work
   double run_seconds = 0;                                      ///< of the host, beside its steps
 };
 

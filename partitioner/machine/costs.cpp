@@ -207,6 +207,7 @@ class ProblemMaker {
     if (linked) {
       result_.to_accelerator = model_.machine.link(kHost, kAccelerator);
       result_.to_host = model_.machine.link(kAccelerator, kHost);
+      result_.start_seconds = model_.machine.accelerators[0].overhead_seconds;
     }
     problem().values.reserve(graph_.values.size());
     for (const Value& value : graph_.values) {

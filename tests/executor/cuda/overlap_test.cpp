@@ -14,7 +14,7 @@ using namespace overlap;
 
 TEST(CudaOverlap, ChangesNoBitAndNoCounter) {
   for (const Traced& graph : {taking(), giving(), through(4)}) {
-    const Planned planned = plan_for(graph, Where::accelerator);
+    const Planned planned = plan_in_parts(graph, Where::accelerator);
     RunOptions options = given(*graph);
     for (const bool fuse : {true, false}) {
       Outcome whole;

@@ -32,7 +32,7 @@ ExecutorSetup setup_of(std::int64_t part_bytes, int capacity = 2, ExecutorOption
 
 TEST(Overlap, ChangesNoBitAndNoCounter) {
   for (const Traced& graph : {taking(), giving(), through(5)}) {
-    const Planned planned = plan_for(graph, Where::accelerator);
+    const Planned planned = plan_in_parts(graph, Where::accelerator);
     const RunOptions options = given(*graph);
     const Outcome whole = run(*executor_for(planned, setup_of(kWhole)), options);
     expect_equal(whole, run_with(options, [&](const RunOptions& o) { return run_reference(*graph, o); }), false);
@@ -103,7 +103,7 @@ TEST(Overlap, ChangesNothingInRandomPrograms) {
   for (unsigned seed = 0; seed < 60; ++seed) {
     const Traced graph = drawn(seed);
     ASSERT_TRUE(graph->ok()) << graph->diagnostics.begin()->message;
-    const Planned planned = plan_for(graph, Where::optimal);
+    const Planned planned = plan_in_parts(graph, Where::optimal);
     const RunOptions options = given(*graph);
     const Outcome whole = run(*executor_for(planned, setup_of(kWhole)), options);
     for (unsigned variant = 0; variant < 4; ++variant) {
@@ -122,7 +122,7 @@ TEST(Overlap, ChangesNothingInRandomPrograms) {
 
 TEST(Overlap, IsVerifiedAsAWholeAndToldToWhoListens) {
   for (const Traced& graph : {taking(), giving(), through(3)}) {
-    const Planned planned = plan_for(graph, Where::accelerator);
+    const Planned planned = plan_in_parts(graph, Where::accelerator);
     const RunOptions options = given(*graph);
     const Outcome whole = run(*executor_for(planned, setup_of(kWhole)), options);
     const auto executor = executor_for(planned, setup_of(4096));
@@ -143,7 +143,7 @@ Planned slowed(const Traced& graph) {
   for (double& seconds : planned.costs.accelerator_seconds) seconds = 0;
   for (double& seconds : planned.costs.host_seconds) seconds = seconds > 0 ? 1 : 0;
   for (double& seconds : planned.costs.channel_seconds) seconds = 1;
-  planned.costs.run_seconds = 0;
+  planned.costs.run_seconds = planned.costs.start_seconds = 0;
   return planned;
 }
 
@@ -174,6 +174,32 @@ TEST(Overlap, HidesCopiesBehindWorkOnTheVirtualClock) {
   EXPECT_LE(seconds(through(1), kBytes / 8), 3 + 3.0 / 8);
 }
 
+TEST(Overlap, LetsTheAcceleratorBeginBeforeAllHasCome) {
+  const Traced graph = std::make_shared<const Graph>(trace("m", {{"x", kType}, {"y", kType}}, [](Tensor x, Tensor y) {
+    return std::tuple(named("rows", there([&] { return max(x, {.axis = 1}); })), named("both", there([&] { return x + y * 0.5F; })));
+  }));
+  Planned planned = slowed(graph);
+  for (double& seconds : planned.costs.host_seconds) seconds = 0;
+  for (std::size_t i = 0; i < graph->nodes.size(); ++i)
+    planned.costs.accelerator_seconds[NodeId(i)] = graph->nodes[NodeId(i)].kind == NodeKind::operation ? 1 : 0;
+  const RunOptions options = given(*graph);
+  const Outcome whole = run(*executor_for(planned, setup_of(kWhole)), options);
+  ASSERT_TRUE(whole.result.ok());
+  for (const std::int64_t parts : {2, 3, 8, 30}) {
+    SCOPED_TRACE(parts);
+    const auto executor = executor_for(planned, setup_of(kBytes / parts));
+    const Outcome outcome = run(*executor, options);
+    expect_same(outcome, whole);
+    if (HasFailure()) return;
+    double work = 0;
+    for (const TimelineEvent& event : outcome.result->timeline.events)
+      if (event.what == TimelineEvent::What::compute && event.device != kHost) work += event.end_seconds - event.start_seconds;
+    EXPECT_NEAR(work, 3, 1e-9) << "once, and without its waits";
+    const double saved = whole.result->simulated_seconds - outcome.result->simulated_seconds;
+    EXPECT_GE(saved, parts == 2 ? 0.4 : 0.6);
+  }
+}
+
 TEST(Overlap, ShowsOnTheTimelineWhatItIs) {
   const Traced graph = through(1);
   const Planned planned = slowed(graph);
@@ -195,7 +221,7 @@ TEST(Overlap, ShowsOnTheTimelineWhatItIs) {
 TEST(Overlap, EndsInOneErrorWhereAPartDoesNotArrive) {
   for (const Traced& graph : {taking(), giving(), through(3)}) {
     const RunOptions options = given(*graph);
-    const Planned planned = plan_for(graph, Where::accelerator);
+    const Planned planned = plan_in_parts(graph, Where::accelerator);
     const Outcome whole = run(*executor_for(planned, setup_of(kWhole)), options);
     int failed = 0;
     for (const char* fault : {"transfer:", "corrupt:", "stall:", "lost:"}) {
@@ -219,7 +245,7 @@ TEST(Overlap, EndsInOneErrorWhereAPartDoesNotArrive) {
 
 TEST(Overlap, CanBeCancelledAtAnyTime) {
   const Traced graph = through(200);
-  const Planned planned = plan_for(graph, Where::accelerator);
+  const Planned planned = plan_in_parts(graph, Where::accelerator);
   const auto executor = executor_for(planned, setup_of(8192));
   const RunOptions options = given(*graph);
   const Outcome whole = run(*executor, options);

@@ -6,7 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 
+#include "graph/ops/ops.h"
+#include "graph/trace/scope.h"
+#include "graph/trace/trace.h"
 #include "models/model.h"
 #include "partitioner/apply/schedule_trace.h"
 #include "partitioner/compile.h"
@@ -115,6 +119,50 @@ TEST(Schedule, SmallValuesThatLeaveAtOnePointTravelAsOne) {
   EXPECT_NEAR(plan.placement.objective_seconds, 4 * 2 + 3 + 2, 1e-9) << "the cut counts each by itself";
   EXPECT_EQ(times_of(plan, "a"), (Times{{2, 0}})) << "its copy bears the latency";
   EXPECT_EQ(times_of(plan, "d"), (Times{{0, 0}})) << "it comes with the others, and is wanted later";
+}
+
+Tensor on(Side side, const std::function<Tensor()>& operation) {
+  const Scope scope = place(side);
+  return operation();
+}
+
+TEST(Schedule, LargeValuesAreWorkedOnWhileTheyCross) {
+  PlanOptions options;
+  options.costs.machine = round_machine();
+  DeviceRates& accelerator = options.costs.machine.accelerators[0];
+  accelerator.overhead_seconds = 0;
+  accelerator.efficiency.fill({});
+  const auto seconds = [&](const Graph& graph) { return planner::plan(graph, options).predicted_seconds; };
+  const auto working = [&](double bytes, double takes) { accelerator.bytes_per_second = bytes / takes; };
+  const char* type = "f32[4096, 1024]";  // eight parts
+  constexpr double kBytes = 4096 * 1024 * 4, kRows = 4096 * 4;
+  // there 2, the work 1, back 2: the work ends one part of it behind the copy
+  const auto there = [](Tensor x) { return on(Side::accelerator, [&] { return exp(x); }); };
+  working(2 * kBytes, 1);
+  EXPECT_NEAR(seconds(trace("m", {{"x", type}}, there)), 2 + 1.0 / 8 + 2, 1e-9);
+  EXPECT_NEAR(seconds(trace("m", {{"x", "f32[512, 1024]"}}, there)), 2 + 1.0 / 8 + 2, 1e-9) << "one part, an eighth of the work";
+  // The host's work of 10 begins with the first part that comes back, and the copy there ends one part behind it. The accelerator's driver
+  // has nothing to do with that until the host is done.
+  const auto through = [](Tensor x) {
+    const Tensor a = on(Side::accelerator, [&] { return exp(x); }), b = on(Side::host, [&] { return tanh(a); });
+    return on(Side::accelerator, [&] { return exp(b); });
+  };
+  EXPECT_NEAR(seconds(trace("m", {{"x", type}}, through)), 2 + 1.0 / 8 + 2.0 / 8 + 10 + 1 + 2, 1e-9);
+  working(kBytes + kRows, 1);
+  const auto summed = [](Tensor x) { return on(Side::accelerator, [&] { return sum(x, {.axis = 1}); }); };
+  EXPECT_NEAR(seconds(trace("m", {{"x", type}}, summed)), 2 + 1.0 / 8 + 2, 1e-9);
+  working(kBytes + 1024 * 4, 1);
+  const auto columns = [](Tensor x) { return on(Side::accelerator, [&] { return sum(x, {.axis = 0}); }); };
+  EXPECT_NEAR(seconds(trace("m", {{"x", type}}, columns)), 2 + 1 + 2, 1e-9) << "every result needs the last row";
+  // Work that is longer than the copy begins with its first part.
+  working(2 * kBytes, 4);
+  EXPECT_NEAR(seconds(trace("m", {{"x", type}}, there)), 2.0 / 8 + 4 + 2, 1e-9);
+  // What takes long to be started is started less often: twice, where half of its work is one start.
+  accelerator.overhead_seconds = 1;
+  working(2 * kBytes, 3);
+  EXPECT_NEAR(seconds(trace("m", {{"x", type}}, there)), 2.0 / 2 + 4 + 2, 1e-9);
+  working(2 * kBytes, 1.9);
+  EXPECT_NEAR(seconds(trace("m", {{"x", type}}, there)), 2 + 2.9 + 2, 1e-9);
 }
 
 TEST(Schedule, LoopsAreExtrapolated) {
