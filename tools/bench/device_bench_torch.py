@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""The programs of device_programs.cpp in PyTorch, in the same precision, as somebody would write them who wants them fast; loops and
-branches on data also in JAX, where it is installed.
+"""The programs of device_programs.cpp in PyTorch, in the same precision, as somebody would write them who wants them fast; those with
+nothing of the host's inside also in JAX, where it is installed.
 
 Usage: device_bench_torch.py RESULTS.json [--seconds S] [--device cuda|cpu] [--modes MODE,...] [--out torch.json]
 RESULTS.json is what device_bench wrote: names and sizes are taken from there. As there, inputs start in page-locked host memory, results end
 there, and both are part of what is timed; what the host works on in between lies in page-locked memory, too, made once. Medians after
 warm-up. Modes: eager; compile and reduce_overhead (torch.compile's default and reduce-overhead); graph (all of it in one CUDA graph);
-segments (a CUDA graph made by hand for each part between two visits to the host); jax. A mode that a program does not allow is null, with
-the reason (one CUDA graph cannot hold a host function or a branch on data), and so is one whose results differ from eager's.
+segments (a CUDA graph made by hand for each part between two visits to the host); jax (all of it in one jitted function, loops by
+fori_loop, branches by cond). A mode that a program does not allow is null, with the reason (one CUDA graph cannot hold a host function or
+a branch on data; the host takes no part in what is jitted), and so is one whose results differ from eager's.
 """
 import argparse
+import functools
 import json
 import os
 import statistics
@@ -325,30 +327,92 @@ def caller(program, mode, device):
     return replay
 
 
-def jax_caller(name, sizes, inputs):
-    """The same in JAX, of programs that are a loop on the device; a text: why there is none."""
+def jax_tiny_ops(jax, s, x, y):
+    def trip(_, x):
+        for _ in range(10):
+            x = jax.numpy.tanh(x * y) + 0.5
+        return x
+
+    return [jax.lax.fori_loop(0, s["steps"], trip, x)]
+
+
+def jax_mlp_inference(jax, s, x, w1, b1, w2, b2, w3):
+    h = jax.nn.relu(x @ w1 + b1)
+    h = jax.nn.relu(h @ w2 + b2)
+    return [jax.nn.softmax(h @ w3, -1)]
+
+
+def jax_mlp_training(jax, s, x, y, w1, w2):
+    def trip(_, weights):
+        w1, w2 = weights
+        z = x @ w1
+        h = jax.nn.relu(z)
+        error = (jax.nn.softmax(h @ w2, -1) - y) / s["batch"]
+        back = jax.numpy.where(z > 0, error @ w2.T, 0.0)
+        return w1 - 0.01 * (x.T @ back), w2 - 0.01 * (h.T @ error)
+
+    return list(jax.lax.fori_loop(0, s["steps"], trip, (w1, w2)))
+
+
+def jax_transformer_block(jax, s, x, wq, wk, wv, wo, w1, w2):
+    depth = s["width"] // s["heads"]
+
+    def norm(x):
+        return (x - x.mean(-1, keepdims=True)) * jax.lax.rsqrt(x.var(-1, keepdims=True) + 1e-5)
+
+    def split(t):
+        return t.reshape(s["batch"], s["length"], s["heads"], depth).transpose(0, 2, 1, 3)
+
+    n = norm(x)
+    q, k, v = split(n @ wq), split(n @ wk), split(n @ wv)
+    weights = jax.nn.softmax(q @ k.swapaxes(-1, -2) / depth**0.5, -1)
+    y = x + (weights @ v).transpose(0, 2, 1, 3).reshape(x.shape) @ wo
+    return [y + jax.nn.gelu(norm(y) @ w1, approximate=False) @ w2]
+
+
+def jax_branch_on_data(jax, s, x):
+    def trip(_, x):
+        return jax.lax.cond(x.sum() > 0, lambda x: x * 0.5 - 0.25, lambda x: x * 0.5 + 0.25, x)
+
+    return [jax.lax.fori_loop(0, s["steps"], trip, x)]
+
+
+def jax_matmul_chain(jax, s, w, x):
+    return [jax.lax.fori_loop(0, s["steps"], lambda _, x: w @ x, x)]
+
+
+JAX_PROGRAMS = {
+    "tiny_ops": jax_tiny_ops, "mlp_inference": jax_mlp_inference, "mlp_training": jax_mlp_training,
+    "transformer_block": jax_transformer_block, "branch_on_data": jax_branch_on_data, "matmul_chain_bf16": jax_matmul_chain,
+}
+
+
+def jax_caller(name, sizes, inputs, device):
+    """Runs the program once in JAX; gives its results in host memory."""
+    if name not in JAX_PROGRAMS:
+        raise ValueError("the host takes part: it is no program of the device alone")
     try:
         import jax
     except ImportError:
-        return "JAX is not installed"
-    import jax.numpy as jnp
-    if name == "tiny_ops":
-        def program(x, y):
-            def trip(_, x):
-                for _ in range(10):
-                    x = jnp.tanh(x * y) + 0.5
-                return x
-            return jax.lax.fori_loop(0, sizes["steps"], trip, x)
-    elif name == "branch_on_data":
-        def program(x):
-            def trip(_, x):
-                return jax.lax.cond(x.sum() > 0, lambda x: x * 0.5 - 0.25, lambda x: x * 0.5 + 0.25, x)
-            return jax.lax.fori_loop(0, sizes["steps"], trip, x)
-    else:
-        return "it is no loop on the device"
-    compiled = jax.jit(program)
-    given = [t.numpy() for t in inputs]
-    return lambda: [torch.from_numpy(jax.device_get(compiled(*given)).copy())]
+        raise ValueError("JAX is not installed") from None
+    jax.config.update("jax_default_matmul_precision", "highest")  # no TF32, as in PyTorch
+    here = jax.sharding.SingleDeviceSharding(jax.devices(device)[0], memory_kind="device")
+    host = here.with_memory_kind("pinned_host")
+    given = [jax.device_put(t.float().numpy().astype(str(t.dtype).split(".")[1]), host) for t in inputs]
+
+    @functools.partial(jax.jit, out_shardings=host)
+    def program(*inputs):
+        return JAX_PROGRAMS[name](jax, sizes, *jax.device_put(inputs, here))
+
+    return lambda: jax.block_until_ready(program(*given))
+
+
+def kept(result):
+    """A copy of a result, of PyTorch or JAX."""
+    if torch.is_tensor(result):
+        return result.clone()
+    import numpy
+    return torch.from_numpy(numpy.array(result, "float32"))
 
 
 def alike(results, expected):
@@ -368,10 +432,11 @@ def time_mode(row, mode, program, arguments, synchronize, expected):
             raise ValueError("the host takes part")
         if mode == "segments" and not program.host:
             raise ValueError("the host takes no part: see graph")
-        call = jax_caller(row["name"], row["sizes"], program.inputs) if mode == "jax" else caller(program, mode, arguments.device)
-        if isinstance(call, str):
-            raise ValueError(call)
-        results = [t.clone() for t in call()]
+        if mode == "jax":
+            call = jax_caller(row["name"], row["sizes"], program.inputs, arguments.device)
+        else:
+            call = caller(program, mode, arguments.device)
+        results = [kept(result) for result in call()]
         if expected and not alike(results, expected):
             raise ValueError("its results differ from eager's")
         row[mode] = measure(call, synchronize, arguments.seconds)
@@ -429,4 +494,5 @@ def main():
     write(document, arguments.out)
 
 
-main()
+if __name__ == "__main__":
+    main()
