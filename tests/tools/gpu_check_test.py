@@ -9,6 +9,11 @@ import time
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.dont_write_bytecode = True
+sys.path[:0] = [os.path.join(ROOT, "tools", "gpu"), os.path.join(ROOT, "tools", "bench")]
+
+import device_bench_torch  # noqa: E402 - of which nothing is called that needs PyTorch
+import parts  # noqa: E402
 
 CLEAVE = """
 if sys.argv[1] == "devices":
@@ -50,9 +55,11 @@ for name in pattern.split(":"):
 
 DEVICE_BENCH = """
 out = sys.argv[sys.argv.index("--out") + 1]
-rows = [{"name": "ping_pong", "sizes": {"steps": 2}}]
+names = [sys.argv[sys.argv.index("--only") + 1]] if "--only" in sys.argv else ["ping_pong", "tiny_ops", "branch_on_data"]
+rows = [{"name": name, "sizes": {"steps": 2}} for name in names]
 if "--list" not in sys.argv:
-    rows[0]["seconds"] = 0.5
+    for row in rows:
+        row["seconds"] = 0.5
     rows[0]["bound"] = {"transfers": [{"direction": way, "bytes": size, "count": 10}
                                       for way, size in (("to_device", 2048), ("to_device", 8192), ("to_host", 64))]}
 open(out, "w").write(json.dumps({"programs": rows}))
@@ -69,8 +76,13 @@ open(sys.argv[sys.argv.index("--out") + 1], "w").write(json.dumps({"link": rows,
 """
 
 TORCH = """
-wanted = json.load(open(sys.argv[1]))["programs"]
-open(sys.argv[sys.argv.index("--out") + 1], "w").write(json.dumps({"programs": [dict(row, eager=2.0) for row in wanted]}))
+known = {"tiny_ops": dict(reduce_overhead=3.0, graph=1.0, jax=0.25),
+         "branch_on_data": dict(reduce_overhead=1.5, graph=None, graph_why="the host takes part", jax=None, jax_why="JAX is missing")}
+rows = [dict(row, eager=2.0, **known.get(row["name"], {})) for row in json.load(open(sys.argv[1]))["programs"]]
+if os.environ.get("STAND_IN_TORCH") == "other sizes":
+    rows = [dict(row, sizes={"steps": 3}) for row in rows]
+document = {"skipped": "PyTorch is not installed"} if os.environ.get("STAND_IN_TORCH") == "missing" else {"programs": rows}
+open(sys.argv[sys.argv.index("--out") + 1], "w").write(json.dumps(document))
 """
 
 
@@ -124,6 +136,38 @@ class GpuCheck(unittest.TestCase):
         self.assertEqual(result["peers"]["result"]["programs"][0]["ratio"], {"eager": 4.0})
         with open(os.path.join(self.folder, "machine.yaml"), encoding="utf-8") as file:
             self.assertEqual(file.read(), "name: measured")
+
+    def loops(self, **environment):
+        """The programs of the part, by name."""
+        result = self.check("calibrate", "bench", "loops", "peers", **environment)
+        return {row["name"]: row for row in result["loops"]["result"]["programs"]}
+
+    def test_loops_stand_beside_jax_and_the_fastest_graph(self):
+        rows = self.loops()
+        self.assertEqual(sorted(rows), ["branch_on_data", "matmul_chain_bf16", "tiny_ops"])
+        self.assertEqual(rows["tiny_ops"]["us_a_trip"], 250000.0)
+        self.assertEqual(rows["tiny_ops"]["peers"],
+                         {"jax": {"mode": "jax", "seconds": 0.25, "us_a_trip": 125000.0, "ratio": 0.5},
+                          "best_graph": {"mode": "graph", "seconds": 1.0, "us_a_trip": 500000.0, "ratio": 2.0}})
+        self.assertEqual(rows["branch_on_data"]["peers"]["best_graph"]["mode"], "reduce_overhead")
+
+    def test_loops_without_a_peer_say_why(self):
+        rows = self.loops()
+        branch = rows["branch_on_data"]["peers"]
+        self.assertEqual((branch["jax"], branch["jax_why"]), (None, "jax: JAX is missing"))
+        nothing = {"jax": None, "jax_why": "not measured", "best_graph": None, "best_graph_why": "not measured"}
+        self.assertEqual(rows["matmul_chain_bf16"]["peers"], nothing, "the stand-in times none of that name")
+        self.assertEqual(self.loops(STAND_IN_TORCH="other sizes")["tiny_ops"]["peers"], nothing)
+        self.assertEqual(self.loops(STAND_IN_TORCH="missing")["tiny_ops"]["peers"]["jax_why"], "PyTorch is not installed")
+
+    def test_every_loop_is_written_in_jax(self):
+        self.assertLessEqual(set(parts.LOOPS), set(device_bench_torch.JAX_PROGRAMS))
+        self.assertLessEqual(set(device_bench_torch.JAX_PROGRAMS), set(device_bench_torch.PROGRAMS))
+
+    def test_what_the_host_takes_part_in_is_not_written_in_jax(self):
+        for name in ("ping_pong", "kmeans", "embedding"):
+            with self.assertRaisesRegex(ValueError, "the host takes part"):
+                device_bench_torch.jax_caller(name, {}, [], "cuda")
 
     def test_transfers_are_held_against_the_link(self):
         row = self.check("bench", "probe")["bench"]["result"]["programs"][0]

@@ -67,6 +67,30 @@ def share_of_limits(calibrated, link, memory):
 #: Of the peers, as tools/bench/device_bench_torch.py has them.
 MODES = ("eager", "compile", "reduce_overhead", "graph", "segments", "jax")
 
+#: Of these, the peers of a loop that the device decides: JAX, which leaves it to the device, too, and the fastest with CUDA graphs.
+LOOP_PEERS = {"jax": ("jax",), "best_graph": ("reduce_overhead", "graph", "segments")}
+
+
+def us_a_trip(row, seconds):
+    """Of a whole run, copies included, for each trip of its loop; None where the program has none."""
+    steps = row["sizes"].get("steps")
+    return seconds / steps * 1e6 if steps else None
+
+
+def beside_peers(row, peer, missing):
+    """Notes beside a loop what its peers take, by the peers' row of the same program and sizes, and how many times as long as ours it is.
+    None where there is no time, with the reason: the modes' own, or else what is missing of the part."""
+    row["us_a_trip"] = us_a_trip(row, row["seconds"])
+    row["peers"] = {}
+    for kind, modes in LOOP_PEERS.items():
+        mode = min((mode for mode in modes if peer.get(mode)), key=peer.get, default=None)
+        if mode:
+            row["peers"][kind] = {"mode": mode, "seconds": peer[mode], "us_a_trip": us_a_trip(row, peer[mode]),
+                                  "ratio": peer[mode] / row["seconds"]}
+        else:
+            reasons = [f"{mode}: {peer[mode + '_why']}" for mode in modes if mode + "_why" in peer]
+            row["peers"].update({kind: None, kind + "_why": "; ".join(reasons) or missing})
+
 
 class Document:
     """`parts` are entries by name: `state` (running, passed, failed, skipped, not run), `seconds`, `result`, and `errors` where it failed."""
@@ -110,3 +134,12 @@ class Document:
             mine = ours.get(row["name"])
             if mine:
                 row["ratio"] = {mode: row[mode] / mine for mode in MODES if row.get(mode)}
+        self._compare_loops()
+
+    def _compare_loops(self):
+        """Puts each program of the part `loops` beside its row of the part `peers`."""
+        missing = self.content.get("peers", {}).get("why", "not measured")
+        for row in self._rows("loops"):
+            same = [peer for peer in self._rows("peers") if (peer["name"], peer["sizes"]) == (row["name"], row["sizes"])]
+            if row.get("seconds"):
+                beside_peers(row, same[0] if same else {}, missing)
