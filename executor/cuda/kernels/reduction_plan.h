@@ -43,7 +43,8 @@ struct ReductionPlan {
   [[nodiscard]] int results() const { return rows ? 1 : lanes; }
 };
 
-/// `element`: of what is reduced, along the axes of the request's attributes; `work`: of the element-wise steps in front (Expression::work).
+/// `element`: of what is reduced, along the axes of the request's attributes; `work`: of the element-wise steps in front
+/// (Expression::work).
 ReductionPlan plan_reduction(const KernelRequest& request, const TensorType& element, std::int64_t work, const Architecture& architecture);
 
 }  // namespace cleave::runtime::cuda
