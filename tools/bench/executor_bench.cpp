@@ -54,12 +54,11 @@ void runs(benchmark::State& state, bool on_host) {
 BENCHMARK_CAPTURE(runs, host, true)->Arg(1)->Unit(benchmark::kMicrosecond)->UseRealTime();
 BENCHMARK_CAPTURE(runs, simulated_accelerator, false)->Arg(1)->Unit(benchmark::kMicrosecond)->UseRealTime();
 
-/// A large value that the host computes and sends, and that comes back and is reduced, in parts of MiB. The virtual clock says what a
-/// machine would take on which copies take no core's time.
-void large(benchmark::State& state) {
+/// A program with a large value `x`, in parts of MiB. The virtual clock says what a machine would take on which copies take no core's time.
+void large(benchmark::State& state, Graph (*program)(std::int64_t rows)) {
   Result<runtime::Wiring> wiring = runtime::wire({.device = "simulated"});
   CLEAVE_CHECK(wiring.ok());
-  const Plan planned = planner::plan(large_values(4096), wiring->plan);
+  const Plan planned = planner::plan(program(4096), wiring->plan);
   CLEAVE_CHECK(planned.ok());
   wiring->executor.part_bytes = state.range(0) << 20;
   auto executor = runtime::make_executor(planned, wiring->executor);
@@ -75,7 +74,10 @@ void large(benchmark::State& state) {
   state.counters["virtual_ms"] = 1e3 * seconds;
   state.counters["predicted_ms"] = 1e3 * planned.predicted_seconds;
 }
-BENCHMARK(large)->Arg(1)->Arg(2)->Arg(8)->Arg(64)->Unit(benchmark::kMillisecond)->UseRealTime();
+/// The host computes and sends it, and it comes back and is reduced.
+BENCHMARK_CAPTURE(large, there_and_back, large_values)->Arg(1)->Arg(2)->Arg(8)->Arg(64)->Unit(benchmark::kMillisecond)->UseRealTime();
+/// The accelerator takes it, element by element and in rows.
+BENCHMARK_CAPTURE(large, taken, large_argument)->Arg(2)->Arg(8)->Arg(64)->Unit(benchmark::kMillisecond)->UseRealTime();
 
 }  // namespace
 }  // namespace cleave::bench

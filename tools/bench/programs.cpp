@@ -85,4 +85,17 @@ Graph large_values(std::int64_t rows) {
   return tracer.finish();
 }
 
+Graph large_argument(std::int64_t rows) {
+  Tracer tracer("taken");
+  const Operand x = tracer.input("x", {DType::f32, {rows, 2048}}, {}, {});
+  tracer.push_place(Side::accelerator);
+  Attributes rows_only;
+  rows_only.set("axis", std::vector<std::int64_t>{1});
+  const Operand operands[] = {call(tracer, op("tanh"), {x})};
+  const Operand reduced = tracer.call(op("sum"), operands, rows_only, {});
+  tracer.pop_place();
+  tracer.output("y", reduced, {});
+  return tracer.finish();
+}
+
 }  // namespace cleave::bench

@@ -17,4 +17,7 @@ Graph tiny_chain(std::int64_t length, bool on_host);
 /// The host computes an f32[rows, 2048] element by element, the accelerator adds to it, and the host reduces the rows of what comes back.
 Graph large_values(std::int64_t rows);
 
+/// The accelerator computes on an f32[rows, 2048] element by element, and sums its rows.
+Graph large_argument(std::int64_t rows);
+
 }  // namespace cleave::bench
