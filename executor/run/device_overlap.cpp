@@ -38,12 +38,13 @@ Status DeviceSide::prepare_overlaps() {
     const FusionGroup* group = fusion_.group(id);
     return group ? KernelValues{&group->inputs, &group->results} : KernelValues{&graph_.nodes[id].inputs, &graph_.nodes[id].results};
   };
-  IdVector<NodeId, Alongside> alongside = find_alongside(*prepared_.program, id_, prepared_.part_bytes, values_of);
+  Overlaps alongside = find_alongside(*prepared_.program, id_, prepared_.part_bytes, values_of);
   const std::vector<Block>& blocks = prepared_.program->devices[id_].blocks;
-  for (std::size_t b = 0; b < blocks.size(); ++b) {
+  for (std::size_t b = 0; b < blocks.size() && !alongside.empty(); ++b) {
     for (const Step& step : blocks[b].steps) {
-      if (step.kind != StepKind::compute || alongside[step.node].coming.empty()) continue;
-      std::vector<ChannelId>& coming = alongside[step.node].coming;
+      const auto found = step.kind == StepKind::compute ? alongside.find(step.node) : alongside.end();
+      if (found == alongside.end()) continue;
+      std::vector<ChannelId>& coming = found->second.coming;
       std::erase_if(coming, [this](const ChannelId& each) { return prepared_.exchanges[each].has_value(); });
       const std::optional<RowCut> cut = row_cut(request_of(step.node, turn(0).work[step.node]));
       if (!cut) continue;

@@ -85,14 +85,14 @@ IdVector<NodeId, Overlap> find_overlaps(const Prepared& prepared, const std::fun
     const PlacedKernel placed = kernel_of(id);
     return placed.kernel ? KernelValues{placed.reads, placed.writes} : KernelValues();
   };
-  IdVector<NodeId, Overlap> found;
-  for (const Alongside& beside : find_alongside(*prepared.program, kHost, prepared.part_bytes, values_of)) {
-    Overlap overlap;
-    for (const ChannelId channel : beside.coming)
-      if (!prepared.exchanges[channel]) overlap.coming.push_back({channel, prepared.channel(channel).value, {}});
-    for (const ChannelId channel : beside.leaving)
-      if (!prepared.exchanges[channel]) overlap.leaving.push_back({channel, prepared.channel(channel).value, {}});
-    found.push_back(std::move(overlap));
+  IdVector<NodeId, Overlap> found(prepared.graph().nodes.size());
+  const auto note = [&](const std::vector<ChannelId>& channels, std::vector<Overlap::Crossing>& to) {
+    for (const ChannelId channel : channels)
+      if (!prepared.exchanges[channel]) to.push_back({channel, prepared.channel(channel).value, {}});
+  };
+  for (const auto& [node, beside] : find_alongside(*prepared.program, kHost, prepared.part_bytes, values_of)) {
+    note(beside.coming, found[node].coming);
+    note(beside.leaving, found[node].leaving);
   }
   return found;
 }

@@ -1,6 +1,9 @@
 #include "partitioner/apply/alongside.h"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
+#include <utility>
 
 #include "partitioner/apply/step_costs.h"
 
@@ -10,14 +13,9 @@ namespace {
 class Finder {
  public:
   Finder(const Program& program, DeviceId device, std::int64_t part_bytes, const std::function<KernelValues(NodeId)>& kernel_of)
-      : program_(program),
-        graph_(*program.graph),
-        device_(device),
-        part_bytes_(part_bytes),
-        kernel_of_(kernel_of),
-        found_(graph_.nodes.size()) {}
+      : program_(program), graph_(*program.graph), device_(device), part_bytes_(part_bytes), kernel_of_(kernel_of) {}
 
-  IdVector<NodeId, Alongside> run() {
+  Overlaps run() {
     for (const Block& block : program_.devices[device_].blocks) {
       if (device_ == kHost) {
         find_neighbours(block.steps);
@@ -35,11 +33,12 @@ class Finder {
       if (steps[i].kind != StepKind::compute) continue;
       const KernelValues kernel = kernel_of_(steps[i].node);
       if (!kernel.reads) continue;
-      Alongside& beside = found_[steps[i].node];
+      Alongside beside;
       for (std::size_t k = i; k > 0 && passes(steps[k - 1], StepKind::receive); --k)
         if (large(steps[k - 1]) && contains(*kernel.reads, steps[k - 1].value)) beside.coming.push_back(steps[k - 1].channel);
       for (std::size_t k = i + 1; k < steps.size() && passes(steps[k], StepKind::send); ++k)
         if (large(steps[k]) && contains(*kernel.writes, steps[k].value)) beside.leaving.push_back(steps[k].channel);
+      if (!beside.coming.empty() || !beside.leaving.empty()) found_.emplace(steps[i].node, std::move(beside));
     }
   }
   /// Or does nothing: constants and the like, and what runs with a later operation.
@@ -78,7 +77,7 @@ class Finder {
   const DeviceId device_;
   const std::int64_t part_bytes_;
   const std::function<KernelValues(NodeId)>& kernel_of_;
-  IdVector<NodeId, Alongside> found_;
+  Overlaps found_;
 };
 
 /// The kernels that a plan counts on, with what they read and write.
@@ -120,8 +119,10 @@ class PlannedKernels {
 
 }  // namespace
 
-IdVector<NodeId, Alongside> find_alongside(const Program& program, DeviceId device, std::int64_t part_bytes,
-                                           const std::function<KernelValues(NodeId)>& kernel_of) {
+Overlaps find_alongside(const Program& program, DeviceId device, std::int64_t part_bytes,
+                        const std::function<KernelValues(NodeId)>& kernel_of) {
+  const auto large = [&](const Channel& channel) { return program.graph->values[channel.value].type.bytes() > part_bytes; };
+  if (std::none_of(program.channels.begin(), program.channels.end(), large)) return {};
   return Finder(program, device, part_bytes, kernel_of).run();
 }
 
@@ -139,18 +140,18 @@ std::int64_t launches_for(std::int64_t parts, double seconds, double start_secon
   return std::min({parts, kMost, 1 + static_cast<std::int64_t>(std::min(more, static_cast<double>(kMost)))});
 }
 
-IdVector<NodeId, Alongside> planned_alongside(const Program& program, DeviceId device, const CostedProblem& costed) {
-  const PlannedKernels kernels(program, device, costed);
-  IdVector<NodeId, Alongside> found = find_alongside(program, device, kPartBytes, [&kernels](NodeId node) { return kernels.values(node); });
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    Alongside& beside = found[NodeId(i)];
-    if (beside.coming.empty() && beside.leaving.empty()) continue;
-    const std::optional<RowCut> cut = row_cut(kernels.request(NodeId(i)));
-    if (cut) {
-      keep_rows(beside.coming, program, *kernels.values(NodeId(i)).reads, *cut);
-    } else {
-      beside = {};
-    }
+Overlaps planned_alongside(const Program& program, DeviceId device, const CostedProblem& costed) {
+  std::optional<PlannedKernels> kernels;  // once anybody asks
+  const auto values_of = [&](NodeId node) {
+    if (!kernels) kernels.emplace(program, device, costed);
+    return kernels->values(node);
+  };
+  Overlaps found = find_alongside(program, device, kPartBytes, values_of);
+  for (auto each = found.begin(); each != found.end();) {
+    auto& [node, beside] = *each;
+    const std::optional<RowCut> cut = row_cut(kernels->request(node));
+    if (cut) keep_rows(beside.coming, program, *kernels->values(node).reads, *cut);
+    each = cut && !(beside.coming.empty() && beside.leaving.empty()) ? std::next(each) : found.erase(each);
   }
   return found;
 }

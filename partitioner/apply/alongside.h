@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <vector>
 
 #include "partitioner/apply/program.h"
@@ -15,6 +16,8 @@ namespace cleave::planner {
 struct Alongside {
   std::vector<ChannelId> coming, leaving;
 };
+/// By operation: of those with anything alongside.
+using Overlaps = std::map<NodeId, Alongside>;
 
 /// What a kernel reads and writes; nulls: the node runs with a later one, or is no operation.
 struct KernelValues {
@@ -25,8 +28,8 @@ struct KernelValues {
 /// needs, and sends what is needed: such operations stand right behind its receives or right before its sends, so that it waits for nothing
 /// in another order than without them. An accelerator has copies enqueued: there it is the first that reads the value, in the same block;
 /// what it makes leaves as a whole.
-IdVector<NodeId, Alongside> find_alongside(const Program& program, DeviceId device, std::int64_t part_bytes,
-                                           const std::function<KernelValues(NodeId)>& kernel_of);
+Overlaps find_alongside(const Program& program, DeviceId device, std::int64_t part_bytes,
+                        const std::function<KernelValues(NodeId)>& kernel_of);
 
 /// Leaves of what comes, for a kernel that reads `reads`, what can be taken row by row.
 void keep_rows(std::vector<ChannelId>& coming, const Program& program, const std::vector<ValueId>& reads, const RowCut& cut);
@@ -36,6 +39,6 @@ void keep_rows(std::vector<ChannelId>& coming, const Program& program, const std
 std::int64_t launches_for(std::int64_t parts, double seconds, double start_seconds);
 
 /// What stands alongside in a plan, in parts of kPartBytes, where the work can be cut into rows (machine/row_cut.h).
-IdVector<NodeId, Alongside> planned_alongside(const Program& program, DeviceId device, const CostedProblem& costed);
+Overlaps planned_alongside(const Program& program, DeviceId device, const CostedProblem& costed);
 
 }  // namespace cleave::planner

@@ -64,8 +64,8 @@ class Simulator {
     iterations_ = choose_iterations();
     for (const std::vector<NodeId>& kernel : kernels_of_several(program_, kAccelerator, costed_))
       for (const NodeId node : kernel) grouped_[node] = 1;
-    for (const IdVector<NodeId, Alongside>& device : alongside_)
-      for (const Alongside& each : device)
+    for (const Overlaps& device : alongside_)
+      for (const auto& [node, each] : device)
         for (const ChannelId channel : each.coming) worked_on_[channel] = 1;
     work(0, costed_.problem.nodes.back().host_seconds, NodeId());
     schedule_.waiting.emplace_back();
@@ -209,7 +209,9 @@ class Simulator {
   void compute(NodeId node, std::size_t device) {
     if (device == 1 && graph_.nodes[node].op && graph_.nodes[node].op->keeps_bytes && !grouped_[node]) return rename(graph_.nodes[node]);
     const double seconds = seconds_[device][node];
-    const Alongside& beside = alongside_[device][node];
+    static const Alongside kNothing;
+    const auto found = alongside_[device].find(node);
+    const Alongside& beside = found == alongside_[device].end() ? kNothing : found->second;
     for (const ChannelId channel : beside.coming) wait_for_parts(channel, device, seconds);
     if (device == 1)
       for (ValueId input : graph_.nodes[node].inputs) read(input);
@@ -430,7 +432,7 @@ class Simulator {
   ScheduleRecorder* recorder_;                             ///< may be null
   const std::array<IdVector<NodeId, double>, 2> seconds_;  ///< of each device's steps
   const IdVector<ChannelId, double> copies_;
-  const std::array<IdVector<NodeId, Alongside>, 2> alongside_;
+  const std::array<Overlaps, 2> alongside_;
   IdVector<ChannelId, std::uint8_t> worked_on_;  ///< while they come
   State state_;
   std::vector<double> sent_, first_sent_, staged_, arrival_;  ///< of the value last sent, per channel
