@@ -11,6 +11,7 @@
 #include "graph/base/diagnostic_text.h"
 #include "graph/ops/convert.h"
 #include "models/model.h"
+#include "tests/executor/overlap_programs.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/op_samples.h"
 #include "tests/support/random_loops.h"
@@ -241,6 +242,28 @@ TEST(DeviceLoops, RandomLoopsEqualTheOracle) {
     ASSERT_TRUE(executor);
     for (int run = 0; run < 2; ++run)
       expect_equal(run_with(options, [&](const RunOptions& o) { return executor->run(o); }), expected, false);
+  }
+}
+
+// --- large values --------------------------------------------------------------------------------------------------------------------
+
+TEST(DeviceOverlap, WorkOnValuesWhileTheyCrossChangesNoBit) {
+  CLEAVE_DEVICE_OR_SKIP(device);
+  for (const overlap::Traced& graph : {overlap::taking(), overlap::giving(), overlap::through(4)}) {
+    Planned planned = plan_on(device, graph, Where::accelerator);
+    planned.costs.start_seconds = 0;  // as many launches as there can be
+    const RunOptions options = overlap::given(*graph);
+    ExecutorSetup setup = device;
+    setup.part_bytes = overlap::kWhole;
+    const Outcome whole = overlap::run(*executor_for(planned, setup), options);
+    expect_equal(whole, run_with(options, [&](const RunOptions& o) { return run_reference(*graph, o); }), false);
+    for (const std::int64_t part_bytes : {5000, 40000, 130000}) {
+      SCOPED_TRACE(graph->name + ", parts of " + std::to_string(part_bytes));
+      setup.part_bytes = part_bytes;
+      const std::unique_ptr<Executor> executor = executor_for(planned, setup);
+      for (int i = 0; i < 3; ++i) overlap::expect_same(overlap::run(*executor, options), whole);
+      if (HasFailure()) return;
+    }
   }
 }
 
