@@ -31,6 +31,14 @@ TEST(Pictures, OfTheZoo) {
   }
 }
 
+/// Drawn anew with `cleave dot models/kmeans.yaml --device simulated -o docs/kmeans.svg`.
+TEST(Pictures, ThatOfTheReadmeSaysWhatIsPredictedNow) {
+  const std::string text = run_command("cleave dot models/kmeans.yaml --device simulated").out;
+  const std::size_t at = text.find("predicted ");
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_THAT(read_file(source_dir() + "/docs/kmeans.svg"), HasSubstr(text.substr(at, text.find(';', at) - at)));
+}
+
 TEST(Pictures, NumberRoundTripsAsExplainDoes) {
   const std::string model = " docs/examples/round_trip.yaml --device simulated";
   const std::string explained = run_command("cleave explain" + model).out, picture = run_command("cleave dot" + model).out;
