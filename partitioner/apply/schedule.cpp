@@ -56,14 +56,11 @@ class Simulator {
         made_(graph_.values.size(), 0),
         coming_(graph_.values.size()),
         same_(graph_.values.size()),
-        grouped_(graph_.nodes.size(), 0),
         received_(program.channels.size()),
         waits_(program) {}
 
   Schedule run() {
     iterations_ = choose_iterations();
-    for (const std::vector<NodeId>& kernel : kernels_of_several(program_, kAccelerator, costed_))
-      for (const NodeId node : kernel) grouped_[node] = 1;
     for (const Overlaps& device : alongside_)
       for (const auto& [node, each] : device)
         for (const ChannelId channel : each.coming) worked_on_[channel] = 1;
@@ -198,7 +195,7 @@ class Simulator {
     }
   }
 
-  /// Of an operation that does nothing on the accelerator: its result is its operand, and comes when that does.
+  /// Of an operation that does nothing on the accelerator by itself: its result is its operand, and comes when that does.
   void rename(const Node& node) {
     const ValueId from = whose(node.inputs[0]), to = node.results[0];
     same_[to] = from;
@@ -207,8 +204,9 @@ class Simulator {
   [[nodiscard]] ValueId whose(ValueId value) const { return same_[value] ? same_[value] : value; }
 
   void compute(NodeId node, std::size_t device) {
-    if (device == 1 && graph_.nodes[node].op && graph_.nodes[node].op->keeps_bytes && !grouped_[node]) return rename(graph_.nodes[node]);
     const double seconds = seconds_[device][node];
+    const OpDef* op = graph_.nodes[node].op;
+    if (device == 1 && op && op->keeps_bytes && seconds == 0) return rename(graph_.nodes[node]);
     static const Alongside kNothing;
     const auto found = alongside_[device].find(node);
     const Alongside& beside = found == alongside_[device].end() ? kNothing : found->second;
@@ -439,7 +437,6 @@ class Simulator {
   IdVector<ValueId, double> made_;                            ///< on the accelerator, the last time
   IdVector<ValueId, ChannelId> coming_;                       ///< received by the accelerator, not read yet: through which channel
   IdVector<ValueId, ValueId> same_;                           ///< on the accelerator, of what was only given a name: whose bytes it has
-  IdVector<NodeId, std::uint8_t> grouped_;                    ///< on the accelerator: they run as one kernel with others
   std::vector<ChannelId> unread_;                             ///< received in the open regions, whether read since or not
   std::vector<std::array<double, kCapacity>> received_;       ///< when the slots of the last generations were free, oldest first
   LastWaits waits_;
