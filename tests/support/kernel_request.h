@@ -1,5 +1,7 @@
-// What a device is asked for by a sample of an op; without ranges.
+// What a device is asked for by a sample of an op, without ranges; and what a request means.
 #pragma once
+
+#include <gtest/gtest.h>
 
 #include "executor/device/device.h"
 #include "tests/support/namespaces.h"
@@ -15,6 +17,28 @@ inline KernelRequest request_for(const OpSample& sample) {
   for (const Array& input : sample.inputs) request.input_types.push_back(input.type());
   request.result_types = std::get<0>(sample.op->type_rule(request.input_types, sample.attributes));
   return request;
+}
+
+/// All results by the meanings of its steps, one after the other, each rounded to its type; of an operation by itself, by its own.
+inline std::vector<Array> meaning_of(const KernelRequest& request, const std::vector<Array>& inputs) {
+  const OpContext context{[](std::string_view) {}};
+  const auto run = [&](const OpDef& op, const Attributes& attributes, const std::vector<Array>& operands, std::vector<Array>& results) {
+    EXPECT_TRUE(op.meaning({attributes, operands, results, context}).ok());
+  };
+  std::vector<Array> known = inputs, written;
+  if (request.steps.empty()) {
+    for (const TensorType& type : request.result_types) written.emplace_back(type);
+    run(*request.op, *request.attributes, inputs, written);
+  }
+  for (const FusedStep& step : request.steps) {
+    std::vector<Array> operands, results;
+    for (const std::size_t operand : step.operands) operands.push_back(known[operand]);
+    results.emplace_back(step.type);
+    run(*step.op, *step.attributes, operands, results);
+    known.push_back(results[0]);
+  }
+  for (const std::size_t step : request.written) written.push_back(known[inputs.size() + step]);
+  return written;
 }
 
 }  // namespace cleave::testing

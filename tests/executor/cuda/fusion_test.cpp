@@ -11,6 +11,7 @@
 #include "tests/executor/run_support.h"
 #include "tests/support/fake_driver.h"
 #include "tests/support/kernel_emulator/kernel_emulator.h"
+#include "tests/support/kernel_request.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/traced_lines.h"
 
@@ -293,22 +294,6 @@ TEST(Fusion, VerifyModeNamesTheOperationThatDiffers) {
 }
 
 // --- the kernels of groups -------------------------------------------------------------------------------------------
-
-/// The meanings of the group's steps, one after the other: all results, each rounded to its type.
-std::vector<Array> meaning_of(const KernelRequest& request, const std::vector<Array>& inputs) {
-  std::vector<Array> known = inputs;
-  const OpContext context{[](std::string_view) {}};
-  for (const FusedStep& step : request.steps) {
-    std::vector<Array> operands, results;
-    for (const std::size_t operand : step.operands) operands.push_back(known[operand]);
-    results.emplace_back(step.type);
-    EXPECT_TRUE(step.op->meaning({*step.attributes, operands, results, context}).ok());
-    known.push_back(results[0]);
-  }
-  std::vector<Array> written;
-  for (const std::size_t step : request.written) written.push_back(known[inputs.size() + step]);
-  return written;
-}
 
 /// Elements between small operands and a small result may be too many for narrow indices.
 TEST(Fusion, CountsTheElementsInBetween) {

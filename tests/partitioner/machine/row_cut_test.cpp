@@ -20,33 +20,11 @@ namespace {
 
 using ::testing::ElementsAre;
 
-/// What a request's steps give, by their meanings.
-std::vector<Array> evaluate(const KernelRequest& request, std::vector<Array> operands) {
-  const OpContext context{[](std::string_view) {}};
-  if (request.steps.empty()) {
-    std::vector<Array> results;
-    for (const TensorType& type : request.result_types) results.emplace_back(type);
-    EXPECT_TRUE(request.op->meaning({*request.attributes, operands, results, context}).ok());
-    return results;
-  }
-  const std::size_t inputs = operands.size();
-  for (const FusedStep& step : request.steps) {
-    std::vector<Array> taken, made;
-    for (const std::size_t operand : step.operands) taken.push_back(operands[operand]);
-    made.emplace_back(step.type);
-    EXPECT_TRUE(step.op->meaning({*step.attributes, taken, made, context}).ok());
-    operands.push_back(made[0]);
-  }
-  std::vector<Array> results;
-  for (const std::size_t written : request.written) results.push_back(operands[inputs + written]);
-  return results;
-}
-
 /// Runs it in draws of rows, which find their operands where `rows_of` says that they lie. The number of draws.
 int check(KernelRequest request, const std::vector<Array>& inputs, const RowCut& cut, unsigned seed) {
   for (const TensorType& type : request.input_types) request.inputs.push_back({0, type.bytes()});
   for (const TensorType& type : request.result_types) request.results.push_back({0, type.bytes()});
-  const std::vector<Array> whole = evaluate(request, inputs);
+  const std::vector<Array> whole = meaning_of(request, inputs);
   std::vector<Array> together;
   for (const TensorType& type : request.result_types) together.emplace_back(type);
   std::mt19937 random(seed);
@@ -60,7 +38,7 @@ int check(KernelRequest request, const std::vector<Array>& inputs, const RowCut&
       some.emplace_back(rows.input_types[i]);
       std::memcpy(some.back().mutable_bytes(), inputs[i].bytes() + rows.inputs[i].offset, static_cast<std::size_t>(rows.inputs[i].bytes));
     }
-    const std::vector<Array> made = evaluate(rows, some);
+    const std::vector<Array> made = meaning_of(rows, some);
     for (std::size_t r = 0; r < made.size(); ++r) {
       EXPECT_EQ(rows.results[r].bytes, made[r].type().bytes());
       std::memcpy(together[r].mutable_bytes() + rows.results[r].offset, made[r].bytes(), static_cast<std::size_t>(rows.results[r].bytes));
