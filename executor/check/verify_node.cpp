@@ -30,7 +30,7 @@ Error differs(const Graph& graph, NodeId id, const std::string& what) {
 }
 
 /// The largest magnitude among finite elements, or 1.
-double largest(const Array& array) {
+double largest_magnitude(const Array& array) {
   double result = 1;
   for (std::int64_t i = 0; i < array.size(); ++i) {
     const double magnitude = std::fabs(array.at(i));
@@ -103,7 +103,7 @@ std::optional<Error> check_against_meanings(const Graph& graph, const BoundAttri
       operands.push_back(std::find_if(known.begin(), known.end(), [&](const auto& each) { return each.first == input; })->second);
     Result<std::vector<Array>> expected = meaning_of(graph, bound, id, operands);
     if (!expected) return expected.error();
-    const double size = is_floating((*expected)[0].dtype()) ? largest((*expected)[0]) : 1;
+    const double size = is_floating((*expected)[0].dtype()) ? largest_magnitude((*expected)[0]) : 1;
     length = std::max(length, reduction_length(*node.op, attributes_of(graph, bound, id), operands, *expected)) + size * size;
     Result<std::optional<Array>> more = slack_of(graph, bound, id, operands, precision);
     if (!more) return more.error();

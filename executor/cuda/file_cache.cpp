@@ -11,13 +11,13 @@
 namespace cleave::runtime::cuda {
 namespace {
 
-constexpr std::size_t kDigits = 16;
+constexpr std::size_t kHashDigits = 16;
 constexpr std::int64_t kLargest = 256 << 20;  ///< more than the compiler gives for any kernel
 
 std::string hash(const std::string& text) {
   std::uint64_t sum = 0xcbf29ce484222325U;  // FNV-1a
   for (const char c : text) sum = (sum ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  char digits[kDigits + 1];
+  char digits[kHashDigits + 1];
   std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(sum));
   return digits;
 }
@@ -47,8 +47,8 @@ std::optional<std::string> FileCache::find(const std::string& key) const {
   const Result<std::string> file = read_file(path(key), kLargest);
   if (!file) return std::nullopt;
   const std::string& text = *file;
-  if (text.size() < key.size() + kDigits || text.compare(0, key.size(), key) != 0) return std::nullopt;
-  const std::string known = text.substr(0, text.size() - kDigits);
+  if (text.size() < key.size() + kHashDigits || text.compare(0, key.size(), key) != 0) return std::nullopt;
+  const std::string known = text.substr(0, text.size() - kHashDigits);
   if (hash(known) != text.substr(known.size())) return std::nullopt;
   return known.substr(key.size());
 }

@@ -7,7 +7,7 @@
 namespace cleave::runtime::cuda {
 namespace {
 
-constexpr std::size_t kMostOperands = 128;  ///< what fits into the parameters of a kernel, constants aside
+constexpr std::size_t kMostParameters = 128;  ///< what fits into the parameters of a kernel, constants aside
 
 constexpr KernelRow kElementwise{"", build_elementwise};
 
@@ -38,7 +38,7 @@ std::span<const KernelFamily> kernel_families() {
 bool has_kernel(const KernelRequest& request) {
   if (has_matmul(request)) return false;  // cuBLASLt's, with all that is done around it
   const KernelRow* row = find_row(*request.op);
-  return row && request.input_types.size() + request.result_types.size() <= kMostOperands && (!row->takes || row->takes(request));
+  return row && request.input_types.size() + request.result_types.size() <= kMostParameters && (!row->takes || row->takes(request));
 }
 
 std::optional<KernelSource> kernel_source(const KernelRequest& request, const Architecture& architecture) {

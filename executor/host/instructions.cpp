@@ -24,7 +24,11 @@ Instructions find() {
   if (!all(__builtin_cpu_supports("avx512f"), __builtin_cpu_supports("avx512dq"), __builtin_cpu_supports("avx512vl"),
            __builtin_cpu_supports("avx512bw")))
     return Instructions::avx2;
+#ifdef CLEAVE_NO_AVX512
+  return Instructions::avx2;
+#else
   return Instructions::avx512;
+#endif
 #else
   return Instructions::portable;
 #endif

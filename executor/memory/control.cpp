@@ -8,9 +8,9 @@ namespace {
 
 using Kind = DeviceControl::Kind;
 
-class Finder {
+class ControlSearch {
  public:
-  Finder(const Program& program, DeviceId device, const MemoryPlan& plan, const KernelOf& kernel_of)
+  ControlSearch(const Program& program, DeviceId device, const MemoryPlan& plan, const KernelOf& kernel_of)
       : graph_(*program.graph), program_(program.devices[device]), plan_(plan), kernel_of_(kernel_of) {}
 
   std::optional<FoundControl> run(std::size_t block, std::size_t index) {
@@ -126,7 +126,7 @@ class Finder {
 
 std::optional<FoundControl> find_control(const Program& program, DeviceId device, const MemoryPlan& plan, std::size_t block,
                                          std::size_t step, const KernelOf& kernel_of) {
-  return Finder(program, device, plan, kernel_of).run(block, step);
+  return ControlSearch(program, device, plan, kernel_of).run(block, step);
 }
 
 }  // namespace cleave::runtime

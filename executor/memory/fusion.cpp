@@ -8,9 +8,9 @@
 namespace cleave::runtime {
 namespace {
 
-class Finder {
+class FusionSearch {
  public:
-  Finder(const Program& program, DeviceId device, const FusionRule& takes)
+  FusionSearch(const Program& program, DeviceId device, const FusionRule& takes)
       : graph_(*program.graph), program_(program.devices[device]), device_(device), takes_(takes), uses_(graph_.values.size(), 0) {}
 
   Fusion run() {
@@ -108,7 +108,7 @@ class Finder {
 }  // namespace
 
 Fusion find_fusion(const Program& program, DeviceId device, const FusionRule& takes) {
-  return takes ? Finder(program, device, takes).run() : Fusion();
+  return takes ? FusionSearch(program, device, takes).run() : Fusion();
 }
 
 }  // namespace cleave::runtime

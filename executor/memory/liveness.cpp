@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
-class Finder {
+class LivenessAnalysis {
  public:
-  Finder(const Program& program, DeviceId device, const Fusion& fusion, std::int64_t slack)
+  LivenessAnalysis(const Program& program, DeviceId device, const Fusion& fusion, std::int64_t slack)
       : slack_(device == kHost ? 0 : slack),
         all_(program),
         graph_(*program.graph),
@@ -389,7 +389,7 @@ class Finder {
 }  // namespace
 
 Liveness find_liveness(const Program& program, DeviceId device, const Fusion& fusion, std::int64_t slack) {
-  return Finder(program, device, fusion, slack).run();
+  return LivenessAnalysis(program, device, fusion, slack).run();
 }
 
 }  // namespace cleave::runtime

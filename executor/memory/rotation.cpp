@@ -10,12 +10,12 @@ namespace cleave::runtime {
 namespace {
 
 constexpr std::size_t kMostTurns = 4;  ///< for so many the steps of one loop are prepared
-constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+constexpr std::size_t kNoParent = static_cast<std::size_t>(-1);
 
 /// Of one loop.
-class Finder {
+class RotationPlanner {
  public:
-  Finder(const Graph& graph, const Step& step, const Liveness::Times& times, const Liveness& liveness, const MemoryPlan& plan)
+  RotationPlanner(const Graph& graph, const Step& step, const Liveness::Times& times, const Liveness& liveness, const MemoryPlan& plan)
       : times_(times), liveness_(liveness), plan_(plan) {
     for (const NodeId carried : step.carried) {
       const Node& node = graph.nodes[carried];
@@ -121,7 +121,7 @@ bool is_loop(const Step& step) {
 
 /// By block: that of the control step through which it is entered; a while loop's body lies beside its condition.
 std::vector<std::size_t> parents(const DeviceProgram& program) {
-  std::vector<std::size_t> parent(program.blocks.size(), kNone);
+  std::vector<std::size_t> parent(program.blocks.size(), kNoParent);
   for (std::size_t b = 0; b < program.blocks.size(); ++b)
     for (const Step& step : program.blocks[b].steps)
       for (const BlockIndex inner : step.blocks)
@@ -158,18 +158,18 @@ std::vector<FoundRotation> find_rotations(const Program& all, DeviceId device, c
   std::vector<std::uint8_t> has_one(blocks.size(), 0);  ///< inside; or what the device runs as one command, for which all lies still
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     if (std::none_of(blocks[b].steps.begin(), blocks[b].steps.end(), [](const Step& step) { return step.by_itself; })) continue;
-    for (std::size_t a = b; a != kNone && !has_one[a]; a = parent[a]) has_one[a] = 1;
+    for (std::size_t a = b; a != kNoParent && !has_one[a]; a = parent[a]) has_one[a] = 1;
   }
   std::vector<FoundRotation> found;
   for (FoundRotation& loop : loops) {
     const Step& step = blocks[loop.block].steps[loop.step];
     const auto taken = [&](BlockIndex inner) { return inner != kNoBlock && has_one[static_cast<std::size_t>(inner)]; };
     if (taken(step.blocks[0]) || taken(step.blocks[1])) continue;
-    Finder finder(*all.graph, step, liveness.times[loop.block][loop.step], liveness, plan);
+    RotationPlanner finder(*all.graph, step, liveness.times[loop.block][loop.step], liveness, plan);
     loop.rotation = finder.run();
     finder.add_places(loop, crossings);
     if (loop.rotation.turns == 1) continue;
-    for (std::size_t b = loop.block; b != kNone && !has_one[b]; b = parent[b]) has_one[b] = 1;
+    for (std::size_t b = loop.block; b != kNoParent && !has_one[b]; b = parent[b]) has_one[b] = 1;
     found.push_back(std::move(loop));
   }
   return found;
@@ -184,7 +184,7 @@ std::vector<std::int32_t> rotation_of_blocks(const DeviceProgram& program, const
   const std::vector<std::size_t> parent = parents(program);
   std::vector<std::int32_t> rotation_of(program.blocks.size(), -1);
   for (std::size_t b = 0; b < rotation_of.size(); ++b)
-    for (std::size_t a = b; a != kNone && rotation_of[b] < 0; a = parent[a]) rotation_of[b] = own[a];
+    for (std::size_t a = b; a != kNoParent && rotation_of[b] < 0; a = parent[a]) rotation_of[b] = own[a];
   return rotation_of;
 }
 

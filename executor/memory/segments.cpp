@@ -7,9 +7,10 @@ namespace {
 
 constexpr std::size_t kLongest = 512;  ///< operations in one piece: what is prepared grows faster than its length
 
-class Finder {
+class SegmentSearch {
  public:
-  Finder(const Program& program, DeviceId device, const MemoryPlan& plan, std::size_t shortest, const std::function<bool(NodeId)>& joins)
+  SegmentSearch(const Program& program, DeviceId device, const MemoryPlan& plan, std::size_t shortest,
+                const std::function<bool(NodeId)>& joins)
       : graph_(*program.graph), program_(program.devices[device]), plan_(plan), shortest_(shortest), joins_(joins) {}
 
   std::vector<Segment> run() {
@@ -68,7 +69,7 @@ class Finder {
 
 std::vector<Segment> find_segments(const Program& program, DeviceId device, const MemoryPlan& plan, std::size_t shortest,
                                    const std::function<bool(NodeId)>& joins) {
-  return Finder(program, device, plan, shortest, joins).run();
+  return SegmentSearch(program, device, plan, shortest, joins).run();
 }
 
 }  // namespace cleave::runtime

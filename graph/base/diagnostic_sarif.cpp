@@ -46,9 +46,9 @@ struct Region {
   friend auto operator<=>(const Region&, const Region&) = default;
 };
 
-class Writer {
+class SarifWriter {
  public:
-  explicit Writer(JsonWriter& json) : json_(json) {}
+  explicit SarifWriter(JsonWriter& json) : json_(json) {}
 
   void document(const Diagnostics& diagnostics, const StatementOf& statement_of) {
     const std::vector<std::string> prints = fingerprints(diagnostics, statement_of);
@@ -194,7 +194,7 @@ class Writer {
 std::string to_sarif(const Diagnostics& diagnostics, const StatementOf& statement_of) {
   std::string text;
   JsonWriter json(text, 2);
-  Writer(json).document(diagnostics, statement_of);
+  SarifWriter(json).document(diagnostics, statement_of);
   return text + "\n";
 }
 

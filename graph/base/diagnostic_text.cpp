@@ -37,9 +37,9 @@ std::string flag_of(const Diagnostic& diagnostic) {
   return " [" + (prefix + std::string(kind.name)) + "]";
 }
 
-class Writer {
+class DiagnosticText {
  public:
-  explicit Writer(const TextStyle& style) : style_(style) {}
+  explicit DiagnosticText(const TextStyle& style) : style_(style) {}
 
   void write(const Diagnostic& diagnostic) {
     head(diagnostic.location, to_string(diagnostic.severity), color_of(diagnostic.severity), diagnostic.message, flag_of(diagnostic));
@@ -116,19 +116,19 @@ class Writer {
 }  // namespace
 
 std::string to_text(const Diagnostic& diagnostic, const TextStyle& style) {
-  Writer writer(style);
+  DiagnosticText writer(style);
   writer.write(diagnostic);
   return writer.take();
 }
 
 std::string to_text(const Diagnostics& diagnostics, const TextStyle& style) {
-  Writer writer(style);
+  DiagnosticText writer(style);
   for (const Diagnostic& diagnostic : diagnostics) writer.write(diagnostic);
   return writer.take();
 }
 
 std::string to_text(const Error& error, const TextStyle& style) {
-  Writer writer(style);
+  DiagnosticText writer(style);
   writer.write(error);
   return writer.take();
 }

@@ -12,7 +12,7 @@ namespace {
 constexpr int kSmallestPlain = -4, kLargestPlain = 15;  ///< places of the decimal point beyond which there is an exponent
 
 /// `digits` times ten to the power of `point` minus their number.
-std::string lay_out(std::string digits, int point) {
+std::string with_json_point(std::string digits, int point) {
   const int count = static_cast<int>(digits.size());
   if (count <= point && point <= kLargestPlain) return digits + std::string(static_cast<std::size_t>(point - count), '0') + ".0";
   if (0 < point && point <= kLargestPlain) return digits.insert(static_cast<std::size_t>(point), 1, '.');
@@ -37,7 +37,7 @@ std::string number_text(T number) {
   const char* from = text + e + 1;
   if (*from == '+') ++from;
   std::from_chars(from, end, exponent);
-  return (number < 0 ? "-" : "") + lay_out(std::move(digits), exponent + 1);
+  return (number < 0 ? "-" : "") + with_json_point(std::move(digits), exponent + 1);
 }
 
 void put_escaped(std::string& out, std::string_view text) {

@@ -8,12 +8,12 @@
 namespace cleave {
 namespace {
 
-constexpr int kSmallestPlain = -4, kLargestPlain = 15;  ///< decimal exponents beyond which they are written
-constexpr std::size_t kLongest = 400;                   ///< the largest double has 309 digits
+constexpr int kSmallestExponent = -4, kLargestExponent = 15;  ///< decimal exponents beyond which they are written
+constexpr std::size_t kLongestNumber = 400;                   ///< the largest double has 309 digits
 
 /// Puts the decimal point into `digits` (d.ddd times ten to the `exponent`).
-std::string lay_out(std::string digits, int exponent) {
-  if (exponent < kSmallestPlain || exponent > kLargestPlain) {
+std::string with_point(std::string digits, int exponent) {
+  if (exponent < kSmallestExponent || exponent > kLargestExponent) {
     if (digits.size() > 1) digits.insert(1, 1, '.');
     const int magnitude = std::abs(exponent);
     return digits + (exponent < 0 ? "e-" : "e+") + (magnitude < 10 ? "0" : "") + std::to_string(magnitude);
@@ -36,11 +36,11 @@ std::string shortest(T number) {
   if (e > begin + 1) digits.append(begin + 2, e);
   int exponent = 0;
   std::from_chars(e[1] == '+' ? e + 2 : e + 1, end, exponent);
-  return (std::signbit(number) ? "-" : "") + lay_out(std::move(digits), exponent);
+  return (std::signbit(number) ? "-" : "") + with_point(std::move(digits), exponent);
 }
 
 std::string with_precision(double number, std::chars_format format, int precision) {
-  std::array<char, kLongest> buffer;
+  std::array<char, kLongestNumber> buffer;
   return {buffer.data(), std::to_chars(buffer.data(), buffer.data() + buffer.size(), number, format, precision).ptr};
 }
 

@@ -28,16 +28,16 @@ Attributes over(const Attributes& attributes, bool keepdims) {
 // --- over axes
 // ----------------------------------------------------------------------------------------------------------------------------
 
-enum class Gives : std::uint8_t { same, count };
+enum class SumResult : std::uint8_t { same, count };
 
-template <Name name, Gives gives>
+template <Name name, SumResult gives>
 TypeResult over_axes_type(Types inputs, const Attributes& attributes) {
   const TensorType& x = inputs[0];
   const auto marked = find_axes(name.view(), inputs, attributes, x.rank());
   if (const auto* refused = std::get_if<TypeError>(&marked)) return *refused;
-  return give(
-      name.view(), inputs,
-      {gives == Gives::count ? DType::i32 : x.dtype, reduced_shape(x.shape, std::get<0>(marked), attributes.get_or("keepdims", false))});
+  return give(name.view(), inputs,
+              {gives == SumResult::count ? DType::i32 : x.dtype,
+               reduced_shape(x.shape, std::get<0>(marked), attributes.get_or("keepdims", false))});
 }
 
 /// With the largest element taken out, unless it is infinite.
@@ -52,7 +52,7 @@ Parts expand_logsumexp(Composer& c, const Parts& inputs, const Attributes& attri
   return {c.reshape(result, reduced_shape(type.shape, marked_axes(attributes, type.rank()), false))};
 }
 TypeResult logsumexp_type(Types inputs, const Attributes& attributes) {
-  const TypeResult result = over_axes_type<"logsumexp", Gives::same>(inputs, attributes);
+  const TypeResult result = over_axes_type<"logsumexp", SumResult::same>(inputs, attributes);
   if (result.index() != 0 || inputs[0].elements() > 0) return result;
   return refuse(DiagnosticKind::shape, "logsumexp", inputs, "there is no largest of nothing");
 }
@@ -305,7 +305,7 @@ std::span<const OpDef> array_sums() {
                   composite_record("logsumexp(x, axis?, keepdims?)", 1, axes,
                                    "`log(sum(exp(x)))` over the axes (absent: all), without overflow", logsumexp_type, expand_logsumexp)),
         composite_record("count_nonzero(x, axis?, keepdims?)", 1, axes, "how many elements are not zero, over the axes (absent: all); i32",
-                         over_axes_type<"count_nonzero", Gives::count>, expand_count),
+                         over_axes_type<"count_nonzero", SumResult::count>, expand_count),
         promoting(Promotion::common, composite_record("vecdot(x1, x2, axis?)", 2, {axis},
                                                       "products along an axis, summed; `axis` is negative", vecdot_type, expand_vecdot)),
         promoting(Promotion::common, composite_record("outer(x1, x2)", 2, {}, "products of each element of a vector with each of another",
@@ -321,7 +321,7 @@ std::span<const OpDef> array_sums() {
                                    "cross products of vectors of 3 elements along an axis; `axis` is negative", cross_type, expand_cross)),
         promoting(Promotion::floating, composite_record("vector_norm(x, axis?, keepdims?, ord?)", 1, norm,
                                                         "`sum(abs(x) ** ord) ** (1 / ord)` over the axes (absent: all)",
-                                                        over_axes_type<"vector_norm", Gives::same>, expand_vector_norm)),
+                                                        over_axes_type<"vector_norm", SumResult::same>, expand_vector_norm)),
         promoting(
             Promotion::floating,
             composite_record("matrix_norm(x, ord?, keepdims?)", 1,

@@ -31,7 +31,7 @@ namespace {
 
 constexpr Domain kTakes = Domain::floating;
 
-Shape batch_of(const TensorType& type) {
+Shape leading_batch(const TensorType& type) {
   return type.rank() <= 3 ? Shape{} : Shape(type.shape.begin(), type.shape.end() - 3);
 }
 std::int64_t heads_of(const TensorType& type) {
@@ -42,8 +42,8 @@ std::int64_t rows_of(const TensorType& type) {
 }
 
 std::optional<Shape> common_batch(Types inputs) {
-  std::optional<Shape> batch = broadcast(batch_of(inputs[0]), batch_of(inputs[1]));
-  return batch ? broadcast(*batch, batch_of(inputs[2])) : batch;
+  std::optional<Shape> batch = broadcast(leading_batch(inputs[0]), leading_batch(inputs[1]));
+  return batch ? broadcast(*batch, leading_batch(inputs[2])) : batch;
 }
 
 /// [.., heads, queries, last]
@@ -202,7 +202,7 @@ AttentionShape attention_shape(Types inputs, const Attributes& attributes) {
   shape.depth = query.shape.back();
   shape.width = value.shape.back();
   const auto strides = [&](const TensorType& type) {
-    Strides all = broadcast_strides(batch_of(type), shape.batch);
+    Strides all = broadcast_strides(leading_batch(type), shape.batch);
     for (std::int64_t& stride : all) stride *= heads_of(type) * rows_of(type) * type.shape.back();
     return all;
   };

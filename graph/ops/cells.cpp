@@ -12,13 +12,13 @@
 namespace cleave::ops {
 namespace {
 
-constexpr Domain kTakes = Domain::floating;
+constexpr Domain kCellDomain = Domain::floating;
 
 /// inputs and recurrent [.., gates * n], state [.., n]
 template <Name op, int gates, int results>
 TypeResult cell_type(Types inputs, const Attributes&) {
   const TensorType& state = inputs[2];
-  if (!accepts(kTakes, state.dtype))
+  if (!accepts(kCellDomain, state.dtype))
     return refuse(DiagnosticKind::type, op.view(), inputs, "needs floating-point elements; convert with astype");
   for (const TensorType& each : inputs)
     if (each.dtype != state.dtype) return refuse(DiagnosticKind::type, op.view(), inputs, "the element types differ");
@@ -44,7 +44,7 @@ Status each_element(const OpCall& call, const Step& step) {
   const TensorType& state = call.inputs[2].type();
   if (state.elements() == 0) return {};
   const std::int64_t n = state.shape.back();
-  dispatch_in<kTakes>(state.dtype, [&](auto zero) {
+  dispatch_in<kCellDomain>(state.dtype, [&](auto zero) {
     using T = decltype(zero);
     for (std::int64_t i = 0; i < state.elements(); ++i) {
       std::array<double, gates> inputs, recurrent;

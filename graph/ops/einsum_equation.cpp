@@ -8,9 +8,9 @@ namespace {
 
 constexpr std::string_view kDots = "...";
 
-class Reader {
+class EquationReader {
  public:
-  Reader(std::string_view text, Types inputs) : inputs_(inputs) {
+  EquationReader(std::string_view text, Types inputs) : inputs_(inputs) {
     for (const char c : text) {
       if (c != ' ') text_ += c;
     }
@@ -135,7 +135,7 @@ class Reader {
 }  // namespace
 
 std::variant<EinsumEquation, TypeError> read_equation(std::string_view text, Types inputs) {
-  return Reader(text, inputs).read();
+  return EquationReader(text, inputs).read();
 }
 
 }  // namespace cleave::ops

@@ -16,10 +16,10 @@ namespace {
 using Type = AttributeDef::Type;
 
 /// What stands in a shape before, along and behind the transformed axis, pairs aside.
-struct Lines {
+struct FourierLines {
   std::int64_t before = 1, extent = 1, behind = 1;
 
-  Lines(const Shape& shape, bool pairs, std::int64_t axis) {
+  FourierLines(const Shape& shape, bool pairs, std::int64_t axis) {
     const int rank = static_cast<int>(shape.size()) - (pairs ? 1 : 0), along = *find_axis(axis, rank);
     extent = shape[static_cast<std::size_t>(along)];
     for (int a = 0; a < rank; ++a)
@@ -86,7 +86,7 @@ template <class T, bool pairs_in, bool pairs_out, bool forward>
 void transform_lines(const OpCall& call) {
   if (call.results[0].size() == 0) return;
   const auto axis = call.attributes.get_or<std::int64_t>("axis", -1);
-  const Lines in(call.inputs[0].shape(), pairs_in, axis), out(call.results[0].shape(), pairs_out, axis);
+  const FourierLines in(call.inputs[0].shape(), pairs_in, axis), out(call.results[0].shape(), pairs_out, axis);
   const T* from = call.inputs[0].data<T>();
   T* to = call.results[0].mutable_data<T>();
   const std::int64_t n = pairs_in && !pairs_out ? out.extent : in.extent;

@@ -19,18 +19,18 @@ struct Product {
   Strides left_batch, right_batch;  ///< in elements, over `batch`
 };
 
-Shape batch_of(const TensorType& type) {
+Shape product_batch(const TensorType& type) {
   return type.rank() <= 2 ? Shape{} : Shape(type.shape.begin(), type.shape.end() - 2);
 }
 
 Product product_of(const TensorType& left, const TensorType& right) {
   Product p;
-  p.batch = broadcast(batch_of(left), batch_of(right)).value_or(Shape{});
+  p.batch = broadcast(product_batch(left), product_batch(right)).value_or(Shape{});
   p.inner = left.shape.back();
   if (left.rank() > 1) p.rows = left.shape[left.rank() - 2];
   if (right.rank() > 1) p.columns = right.shape.back();
-  p.left_batch = broadcast_strides(batch_of(left), p.batch);
-  p.right_batch = broadcast_strides(batch_of(right), p.batch);
+  p.left_batch = broadcast_strides(product_batch(left), p.batch);
+  p.right_batch = broadcast_strides(product_batch(right), p.batch);
   for (std::int64_t& stride : p.left_batch) stride *= p.rows * p.inner;
   for (std::int64_t& stride : p.right_batch) stride *= p.inner * p.columns;
   return p;
@@ -49,7 +49,7 @@ TypeResult matmul_type(Types inputs, const Attributes&) {
     return refuse(DiagnosticKind::shape, "matmul", inputs,
                   "the inner extents " + std::to_string(inner_left) + " and " + std::to_string(inner_right) + " differ");
   }
-  std::optional<Shape> shape = broadcast(batch_of(left), batch_of(right));
+  std::optional<Shape> shape = broadcast(product_batch(left), product_batch(right));
   if (!shape) return refuse(DiagnosticKind::shape, "matmul", inputs, "the leading axes do not broadcast");
   if (left.rank() > 1) shape->push_back(left.shape[left.rank() - 2]);
   if (right.rank() > 1) shape->push_back(right.shape.back());

@@ -16,7 +16,7 @@ constexpr Name kGroup{"group_norm"};
 constexpr Name kInstance{"instance_norm"};
 constexpr Name kLp{"lp_norm"};
 
-std::string number(std::int64_t n) {
+std::string size_text(std::int64_t n) {
   return std::to_string(n);
 }
 
@@ -40,7 +40,7 @@ std::optional<TypeError> check_channels(std::string_view op, Types inputs) {
   for (std::size_t i = 1; i < inputs.size(); ++i) {
     if (inputs[i].shape != Shape{inputs[0].shape[1]})
       return refuse(DiagnosticKind::shape, op, inputs,
-                    std::string(kWhat[i]) + " must have the shape [" + number(inputs[0].shape[1]) + "]: a number for each channel of x");
+                    std::string(kWhat[i]) + " must have the shape [" + size_text(inputs[0].shape[1]) + "]: a number for each channel of x");
   }
   return std::nullopt;
 }
@@ -52,7 +52,7 @@ TypeResult by_channels(Types inputs, const Attributes& attributes) {
   if (const auto* groups = attributes.get_if<std::int64_t>("num_groups")) {
     if (*groups < 1 || inputs[0].shape[1] % *groups != 0) {
       return refuse(DiagnosticKind::value, name.view(), inputs,
-                    "the " + number(inputs[0].shape[1]) + " channels of x do not divide into " + number(*groups) + " groups");
+                    "the " + size_text(inputs[0].shape[1]) + " channels of x do not divide into " + size_text(*groups) + " groups");
     }
   }
   return give(name.view(), inputs, inputs[0]);
@@ -80,7 +80,7 @@ TypeResult lp_type(Types inputs, const Attributes& attributes) {
   if (!find_axis(attributes.get<std::int64_t>("axis"), x.rank()))
     return no_axis(kLp.view(), inputs, attributes.get<std::int64_t>("axis"), x.rank());
   const std::int64_t p = attributes.get<std::int64_t>("p");
-  if (p != 1 && p != 2) return refuse(DiagnosticKind::value, kLp.view(), inputs, "`p` must be 1 or 2, not " + number(p));
+  if (p != 1 && p != 2) return refuse(DiagnosticKind::value, kLp.view(), inputs, "`p` must be 1 or 2, not " + size_text(p));
   return give(kLp.view(), inputs, x);
 }
 

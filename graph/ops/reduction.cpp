@@ -11,14 +11,14 @@
 namespace cleave::ops {
 namespace {
 
-enum class Gives : std::uint8_t { same, sum, index, truth };
+enum class ReductionResult : std::uint8_t { same, sum, index, truth };
 
-DType result_dtype(Gives gives, DType from) {
+DType result_dtype(ReductionResult gives, DType from) {
   switch (gives) {
-    case Gives::same: break;
-    case Gives::sum: return sum_dtype(from);
-    case Gives::index: return DType::i32;
-    case Gives::truth: return DType::boolean;
+    case ReductionResult::same: break;
+    case ReductionResult::sum: return sum_dtype(from);
+    case ReductionResult::index: return DType::i32;
+    case ReductionResult::truth: return DType::boolean;
   }
   return from;
 }
@@ -27,7 +27,7 @@ DType result_dtype(Gives gives, DType from) {
 struct Sum {
   static constexpr Name name{"sum"};
   static constexpr Domain takes = Domain::any;
-  static constexpr Gives gives = Gives::sum;
+  static constexpr ReductionResult gives = ReductionResult::sum;
   static constexpr bool needs_elements = false;
   template <class A>
   struct State {
@@ -48,7 +48,7 @@ struct Prod : Sum {
 struct Mean : Sum {
   static constexpr Name name{"mean"};
   static constexpr Domain takes = Domain::floating;
-  static constexpr Gives gives = Gives::same;
+  static constexpr ReductionResult gives = ReductionResult::same;
   template <class A>
   struct State {
     A sum = 0;
@@ -59,7 +59,7 @@ struct Mean : Sum {
 struct Any {
   static constexpr Name name{"any"};
   static constexpr Domain takes = Domain::any;
-  static constexpr Gives gives = Gives::truth;
+  static constexpr ReductionResult gives = ReductionResult::truth;
   static constexpr bool needs_elements = false;
   template <class A>
   struct State {
@@ -95,7 +95,7 @@ using Compared = std::conditional_t<std::is_same_v<T, std::uint64_t>, Wrapping<T
 template <bool largest>
 struct Best {
   static constexpr Domain takes = Domain::numeric;
-  static constexpr Gives gives = Gives::same;
+  static constexpr ReductionResult gives = ReductionResult::same;
   static constexpr bool needs_elements = true;
   template <class A>
   struct State : Extreme<A, largest> {
@@ -104,7 +104,7 @@ struct Best {
 };
 template <bool largest>
 struct Place : Best<largest> {
-  static constexpr Gives gives = Gives::index;
+  static constexpr ReductionResult gives = ReductionResult::index;
   template <class A>
   struct State : Extreme<A, largest> {
     [[nodiscard]] Wrapping<std::int64_t> finish(std::int64_t) const { return this->place; }
@@ -126,7 +126,7 @@ struct ArgMin : Place<false> {
 struct ReductionRule {
   std::string_view op;
   Domain takes;
-  Gives gives;
+  ReductionResult gives;
   bool needs_elements;
 };
 
@@ -143,7 +143,7 @@ TypeResult reduction_type(const ReductionRule& rule, Types inputs, const Attribu
   std::int64_t count = 1;
   for (int axis = 0; axis < x.rank(); ++axis) count *= marked[axis] ? x.shape[axis] : 1;
   if (rule.needs_elements && count == 0) return refuse(DiagnosticKind::shape, rule.op, inputs, "there are no elements to choose from");
-  if (rule.gives == Gives::index && count > std::numeric_limits<std::int32_t>::max()) {
+  if (rule.gives == ReductionResult::index && count > std::numeric_limits<std::int32_t>::max()) {
     return refuse(DiagnosticKind::shape, rule.op, inputs, "too many elements for an i32 index");
   }
   return give(rule.op, inputs, {result_dtype(rule.gives, x.dtype), reduced_shape(x.shape, marked, attributes.get_or("keepdims", false))});
@@ -163,7 +163,7 @@ Strides strides_along(const Shape& shape, const AxisMarks& marked, bool along_ma
 
 template <class Op, class T>
 void reduce(const Array& x, Array& result, const AxisMarks& marked) {
-  using A = std::conditional_t<Op::gives == Gives::same || Op::gives == Gives::index, Compared<T>, Accumulator<T>>;
+  using A = std::conditional_t<Op::gives == ReductionResult::same || Op::gives == ReductionResult::index, Compared<T>, Accumulator<T>>;
   std::vector<typename Op::template State<A>> states(static_cast<std::size_t>(result.size()));
   const T* elements = x.data<T>();
   const Strides strides[] = {row_major_strides(x.shape()), strides_along(x.shape(), marked, false), strides_along(x.shape(), marked, true)};

@@ -14,7 +14,7 @@ constexpr Name kName{"resize"};
 constexpr std::size_t kMostTaken = 4;  ///< elements a result, beyond which a product is faster than taking them one by one
 
 /// One of the resized axes.
-struct Axis {
+struct ResampledAxis {
   std::int64_t at = 0, in = 1, out = 1;
   double scale = 1, width = 1;  ///< `width`: how long the result would be, not rounded
   double begin = 0, end = 1;    ///< of the region that is taken, as parts of the axis
@@ -25,7 +25,7 @@ bool is_one_of(const std::string& word, std::initializer_list<const char*> words
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-std::variant<std::vector<Axis>, TypeError> find_resized(Types inputs, const Attributes& attributes) {
+std::variant<std::vector<ResampledAxis>, TypeError> find_resized(Types inputs, const Attributes& attributes) {
   const TensorType& x = inputs[0];
   const auto wrong = [&](const std::string& reason) { return refuse(DiagnosticKind::value, kName.view(), inputs, reason); };
   const auto* sizes = attributes.get_if<Integers>("sizes");
@@ -38,9 +38,9 @@ std::variant<std::vector<Axis>, TypeError> find_resized(Types inputs, const Attr
   if (axes > x.rank()) return wrong(name + " has " + std::to_string(count) + " numbers, x only " + std::to_string(x.rank()) + " axes");
   if (sizes && scales && scales->size() != count) return wrong("`sizes` and `scales` must be of as many axes");
   if (region && region->size() != 2 * count) return wrong("`roi` has a begin for each axis, and then an end for each");
-  std::vector<Axis> all;
+  std::vector<ResampledAxis> all;
   for (std::size_t k = 0; k < count; ++k) {
-    Axis axis{x.rank() - axes + static_cast<std::int64_t>(k)};
+    ResampledAxis axis{x.rank() - axes + static_cast<std::int64_t>(k)};
     axis.in = x.shape[static_cast<std::size_t>(axis.at)];
     const auto in = static_cast<double>(axis.in);
     if (scales) {
@@ -68,7 +68,7 @@ std::variant<std::vector<Axis>, TypeError> find_resized(Types inputs, const Attr
 constexpr std::array<const char*, 7> kCoordinates = {"half_pixel",           "pytorch_half_pixel",   "align_corners",     "asymmetric",
                                                      "half_pixel_symmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize"};
 
-TypeResult type(Types inputs, const Attributes& attributes) {
+TypeResult resize_type(Types inputs, const Attributes& attributes) {
   const TensorType& x = inputs[0];
   const auto wrong = [&](const std::string& reason) { return refuse(DiagnosticKind::value, kName.view(), inputs, reason); };
   const auto word = [&](const char* name) { return attributes.get<std::string>(name); };
@@ -89,12 +89,12 @@ TypeResult type(Types inputs, const Attributes& attributes) {
   auto axes = find_resized(inputs, attributes);
   if (auto* error = std::get_if<TypeError>(&axes)) return std::move(*error);
   TensorType result = x;
-  for (const Axis& axis : std::get<0>(axes)) result.shape[static_cast<std::size_t>(axis.at)] = axis.out;
+  for (const ResampledAxis& axis : std::get<0>(axes)) result.shape[static_cast<std::size_t>(axis.at)] = axis.out;
   return give(kName.view(), inputs, std::move(result));
 }
 
 /// The place in x that element `i` of the result comes from.
-double place_of(const Axis& axis, std::int64_t i, const std::string& mode) {
+double source_place(const ResampledAxis& axis, std::int64_t i, const std::string& mode) {
   const auto at = static_cast<double>(i), last = static_cast<double>(axis.in - 1), in = static_cast<double>(axis.in);
   if (mode == "asymmetric") return at / axis.scale;
   if (mode == "align_corners") return axis.width != 1 ? at * last / (axis.width - 1) : 0;
@@ -127,7 +127,7 @@ struct Taps {
   std::vector<std::vector<double>> weights;
 };
 
-Taps taps_of(const Axis& axis, const Attributes& attributes) {
+Taps taps_of(const ResampledAxis& axis, const Attributes& attributes) {
   const auto& mode = attributes.get<std::string>("mode");
   const bool smooths = attributes.get<bool>("antialias"), inside_only = attributes.get<bool>("exclude_outside");
   const double reach = mode == "cubic" ? 2 : 1, shrink = smooths ? std::min(axis.scale, 1.0) : 1,
@@ -136,7 +136,7 @@ Taps taps_of(const Axis& axis, const Attributes& attributes) {
   const std::size_t count = mode == "nearest" ? 1 : static_cast<std::size_t>(2 - 2 * before);
   Taps taps{std::vector<Integers>(count), std::vector<std::vector<double>>(count)};
   for (std::int64_t i = 0; i < axis.out; ++i) {
-    const double place = place_of(axis, i, attributes.get<std::string>("coordinate_transformation_mode"));
+    const double place = source_place(axis, i, attributes.get<std::string>("coordinate_transformation_mode"));
     const double first = mode == "nearest" ? nearest(place, attributes.get<std::string>("nearest_mode")) : std::floor(place) + before;
     double all = 0, sum = 0;
     for (std::size_t k = 0; k < count; ++k) {
@@ -156,7 +156,7 @@ Taps taps_of(const Axis& axis, const Attributes& attributes) {
 }
 
 /// How often each element follows itself, where all do alike; else 0.
-std::int64_t repeats(const Axis& axis, const Taps& taps) {
+std::int64_t repeats(const ResampledAxis& axis, const Taps& taps) {
   const std::int64_t times = axis.out / axis.in;
   if (taps.places.size() > 1 || axis.out % axis.in != 0) return 0;
   for (std::int64_t i = 0; i < axis.out; ++i)
@@ -174,7 +174,7 @@ Part numbers(Composer& c, DType dtype, Shape shape, const std::vector<double>& v
   return c.constant(std::move(array));
 }
 
-Part take_along(Composer& c, const Part& x, const Axis& axis, const Taps& taps) {
+Part take_along(Composer& c, const Part& x, const ResampledAxis& axis, const Taps& taps) {
   if (const std::int64_t times = repeats(axis, taps); times > 0) return c("repeat", {x}, {{"repeats", times}, {"axis", axis.at}});
   Part sum;
   Shape beside(static_cast<std::size_t>(x.rank() - axis.at), 1);
@@ -191,7 +191,7 @@ Part take_along(Composer& c, const Part& x, const Axis& axis, const Taps& taps) 
 }
 
 /// The same as a product with the weights of all elements.
-Part product_along(Composer& c, const Part& x, const Axis& axis, const Taps& taps) {
+Part product_along(Composer& c, const Part& x, const ResampledAxis& axis, const Taps& taps) {
   Shape shape = x.shape();
   const auto at = static_cast<std::size_t>(axis.at);
   const auto extent = [&](std::size_t from, std::size_t to) {
@@ -214,13 +214,13 @@ Part product_along(Composer& c, const Part& x, const Axis& axis, const Taps& tap
 }
 
 /// `extrapolation_value` where the region of an axis reaches beyond x.
-Part with_outside(Composer& c, const Part& x, const Axis& axis, const Attributes& attributes) {
+Part with_outside(Composer& c, const Part& x, const ResampledAxis& axis, const Attributes& attributes) {
   Shape beside(static_cast<std::size_t>(x.rank() - axis.at), 1);
   beside[0] = axis.out;
   Array outside(TensorType{DType::boolean, beside});
   bool any = false;
   for (std::int64_t i = 0; i < axis.out; ++i) {
-    const double place = place_of(axis, i, "tf_crop_and_resize");
+    const double place = source_place(axis, i, "tf_crop_and_resize");
     outside.mutable_data<bool>()[i] = place < 0 || place > static_cast<double>(axis.in - 1);
     any = any || outside.data<bool>()[i];
   }
@@ -231,13 +231,13 @@ Part with_outside(Composer& c, const Part& x, const Axis& axis, const Attributes
   return c("where", {c.constant(std::move(outside)), value, x});
 }
 
-Parts expand(Composer& c, const Parts& inputs, const Attributes& attributes) {
+Parts expand_resize(Composer& c, const Parts& inputs, const Attributes& attributes) {
   const TensorType given = inputs[0].type();
   const auto axes = find_resized(std::span(&given, 1), attributes);
   const bool narrow = given.dtype == DType::f16 || given.dtype == DType::bf16;
   const bool widens = narrow && attributes.get<std::string>("mode") != "nearest";
   Part x = widens ? c("astype", {inputs[0]}, {{"dtype", DType::f32}}) : inputs[0];
-  for (const Axis& axis : std::get<0>(axes)) {
+  for (const ResampledAxis& axis : std::get<0>(axes)) {
     if (axis.stays()) continue;
     if (axis.in == 0 || axis.out == 0) {
       Shape shape = x.shape();
@@ -269,7 +269,7 @@ std::span<const OpDef> resampling_functions() {
         "x with its last axes (as many as there are `sizes` or `scales`) made larger or smaller, as ONNX's: nearest, linear or cubic; with "
         "both, `sizes` is the result's and `scales` says where elements come from; `roi`, all begins and then all ends, is for "
         "tf_crop_and_resize",
-        type, expand)};
+        resize_type, expand_resize)};
   }();
   return functions;
 }

@@ -11,12 +11,12 @@
 namespace cleave::ops {
 namespace {
 
-constexpr Domain kTakes = Domain::floating;
+constexpr Domain kSoftmaxDomain = Domain::floating;
 
 template <Name op>
 TypeResult softmax_type(Types inputs, const Attributes& attributes) {
   const TensorType& x = inputs[0];
-  if (!accepts(kTakes, x.dtype))
+  if (!accepts(kSoftmaxDomain, x.dtype))
     return refuse(DiagnosticKind::type, op.view(), inputs, "needs floating-point elements; convert with astype");
   const auto axis = attributes.get_or<std::int64_t>("axis", -1);
   if (!find_axis(axis, x.rank())) return no_axis(op.view(), inputs, axis, x.rank());
@@ -43,7 +43,7 @@ Status softmax_meaning(const OpCall& call) {
   for (int axis = *along + 1; axis < x.type().rank(); ++axis) after *= x.shape()[axis];
   const std::int64_t count = x.shape()[*along];
   if (x.size() == 0) return {};
-  dispatch_in<kTakes>(x.dtype(), [&](auto zero) {
+  dispatch_in<kSoftmaxDomain>(x.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const T* in = x.data<T>();
     T* out = call.results[0].mutable_data<T>();

@@ -15,10 +15,10 @@ namespace {
 using Type = AttributeDef::Type;
 
 /// Element k of line i along `axis` stands at start(i) + k * step.
-struct Lines {
+struct SortedLines {
   std::int64_t extent = 1, step = 1, count = 1;
 
-  Lines(const Shape& shape, int axis) : extent(shape[axis]) {
+  SortedLines(const Shape& shape, int axis) : extent(shape[axis]) {
     for (std::size_t a = 0; a < shape.size(); ++a) {
       if (static_cast<int>(a) != axis) count *= shape[a];
       if (static_cast<int>(a) > axis) step *= shape[a];
@@ -28,7 +28,7 @@ struct Lines {
 };
 
 template <class T>
-bool before(T a, T b) {
+bool comes_before(T a, T b) {
   const auto x = load(a), y = load(b);
   return x < y || (x == x && y != y);
 }
@@ -39,7 +39,7 @@ std::vector<std::int32_t> order_of(const T* line, std::int64_t extent, std::int6
   std::vector<std::int32_t> order(static_cast<std::size_t>(extent));
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](std::int64_t i, std::int64_t j) {
-    return descending ? before(line[j * step], line[i * step]) : before(line[i * step], line[j * step]);
+    return descending ? comes_before(line[j * step], line[i * step]) : comes_before(line[i * step], line[j * step]);
   });
   return order;
 }
@@ -58,7 +58,7 @@ TypeResult sorting_type(std::string_view op, bool gives_indices, Types inputs, c
 template <bool gives_indices>
 Status sorting_meaning(const OpCall& call) {
   const Array& x = call.inputs[0];
-  const Lines lines(x.shape(), *find_axis(call.attributes.get_or<std::int64_t>("axis", -1), x.type().rank()));
+  const SortedLines lines(x.shape(), *find_axis(call.attributes.get_or<std::int64_t>("axis", -1), x.type().rank()));
   const bool descending = call.attributes.get_or("descending", false);
   if (x.size() == 0) return {};
   dispatch(x.dtype(), [&](auto zero) {

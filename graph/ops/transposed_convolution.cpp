@@ -9,100 +9,106 @@
 namespace cleave::ops {
 namespace {
 
-constexpr Name kName{"conv_transpose"};
+constexpr Name kTransposedName{"conv_transpose"};
 
 /// One spatial axis; see Window.
-struct Axis {
+struct ConvolutionAxis {
   std::int64_t in = 1, kernel = 1, stride = 1, dilation = 1, before = 0, after = 0, extra = 0, out = 1;
   [[nodiscard]] std::int64_t phases() const { return stride; }
   /// Results of a phase.
   [[nodiscard]] std::int64_t length() const { return (before + out + stride - 1) / stride; }
 };
 
-std::string number(std::int64_t n) {
+std::string count_text(std::int64_t n) {
   return std::to_string(n);
 }
 
-std::variant<std::vector<Axis>, TypeError> find_axes_of(Types inputs, const Attributes& attributes) {
+std::variant<std::vector<ConvolutionAxis>, TypeError> find_axes_of(Types inputs, const Attributes& attributes) {
   const auto axes = static_cast<std::size_t>(inputs[0].rank() - 2);
-  const auto wrong = [&](const std::string& reason) { return refuse(DiagnosticKind::value, kName.view(), inputs, reason); };
+  const auto wrong = [&](const std::string& reason) { return refuse(DiagnosticKind::value, kTransposedName.view(), inputs, reason); };
   constexpr std::int64_t kMost = std::int64_t{1} << 30;
-  std::vector<Axis> all(axes);
+  std::vector<ConvolutionAxis> all(axes);
   const auto read = [&](const char* name, std::int64_t least, std::size_t ends, const auto& take) -> std::optional<TypeError> {
     Integers numbers = attributes.get<Integers>(name);
     if (numbers.size() == 1) numbers.resize(axes, numbers[0]);
     if (numbers.size() == axes && ends == 2)
       numbers.insert(numbers.end(), numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(axes));
     if (numbers.size() != axes * ends)
-      return wrong("`" + std::string(name) + "` has " + number(static_cast<std::int64_t>(numbers.size())) + " numbers for " +
-                   number(static_cast<std::int64_t>(axes)) + " spatial axes");
+      return wrong("`" + std::string(name) + "` has " + count_text(static_cast<std::int64_t>(numbers.size())) + " numbers for " +
+                   count_text(static_cast<std::int64_t>(axes)) + " spatial axes");
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       if (numbers[i] < least)
-        return wrong("`" + std::string(name) + "` must be " + (least == 0 ? "0 or more" : "positive") + ", not " + number(numbers[i]));
-      if (numbers[i] > kMost) return wrong("`" + std::string(name) + "` of " + number(numbers[i]) + " is too large");
+        return wrong("`" + std::string(name) + "` must be " + (least == 0 ? "0 or more" : "positive") + ", not " + count_text(numbers[i]));
+      if (numbers[i] > kMost) return wrong("`" + std::string(name) + "` of " + count_text(numbers[i]) + " is too large");
       take(all[i % axes], i / axes, numbers[i]);
     }
     return std::nullopt;
   };
-  if (auto error = read("strides", 1, 1, [](Axis& axis, std::size_t, std::int64_t n) { axis.stride = n; })) return *std::move(error);
-  if (auto error = read("dilations", 1, 1, [](Axis& axis, std::size_t, std::int64_t n) { axis.dilation = n; })) return *std::move(error);
-  if (auto error = read("output_padding", 0, 1, [](Axis& axis, std::size_t, std::int64_t n) { axis.extra = n; })) return *std::move(error);
-  if (auto error = read("pads", 0, 2, [](Axis& axis, std::size_t end, std::int64_t n) { (end == 0 ? axis.before : axis.after) = n; }))
+  if (auto error = read("strides", 1, 1, [](ConvolutionAxis& axis, std::size_t, std::int64_t n) { axis.stride = n; }))
+    return *std::move(error);
+  if (auto error = read("dilations", 1, 1, [](ConvolutionAxis& axis, std::size_t, std::int64_t n) { axis.dilation = n; }))
+    return *std::move(error);
+  if (auto error = read("output_padding", 0, 1, [](ConvolutionAxis& axis, std::size_t, std::int64_t n) { axis.extra = n; }))
+    return *std::move(error);
+  if (auto error =
+          read("pads", 0, 2, [](ConvolutionAxis& axis, std::size_t end, std::int64_t n) { (end == 0 ? axis.before : axis.after) = n; }))
     return *std::move(error);
   for (std::size_t i = 0; i < axes; ++i) {
-    Axis& axis = all[i];
+    ConvolutionAxis& axis = all[i];
     axis.in = inputs[0].shape[i + 2];
     axis.kernel = inputs[1].shape[i + 2];
-    const std::string where = " on spatial axis " + number(static_cast<std::int64_t>(i));
+    const std::string where = " on spatial axis " + count_text(static_cast<std::int64_t>(i));
     if (axis.kernel < 1 || axis.in < 1) return wrong("x and the window need an element" + where);
     if (axis.in > kMost || axis.kernel > kMost) return wrong("the result would be too large" + where);
     if (axis.extra >= std::max(axis.stride, axis.dilation))
-      return wrong("`output_padding` of " + number(axis.extra) + " must be smaller than the stride or the dilation" + where);
+      return wrong("`output_padding` of " + count_text(axis.extra) + " must be smaller than the stride or the dilation" + where);
     axis.out = axis.stride * (axis.in - 1) + axis.extra + (axis.kernel - 1) * axis.dilation + 1 - axis.before - axis.after;
     if (axis.out < 1)
-      return wrong("`pads` of " + number(axis.before) + " and " + number(axis.after) + " leave nothing of the result" + where);
+      return wrong("`pads` of " + count_text(axis.before) + " and " + count_text(axis.after) + " leave nothing of the result" + where);
   }
   return all;
 }
 
 constexpr std::int64_t kMostPhases = 4096;  ///< strides of 64 along two axes
 
-TypeResult type(Types inputs, const Attributes& attributes) {
+TypeResult transposed_type(Types inputs, const Attributes& attributes) {
   const TensorType &x = inputs[0], &weight = inputs[1];
-  const auto wrong = [&](const std::string& reason) { return refuse(DiagnosticKind::shape, kName.view(), inputs, reason); };
+  const auto wrong = [&](const std::string& reason) { return refuse(DiagnosticKind::shape, kTransposedName.view(), inputs, reason); };
   for (const TensorType& input : inputs) {
     if (input.dtype != x.dtype || !is_floating(x.dtype))
-      return refuse(DiagnosticKind::type, kName.view(), inputs, "needs floating-point numbers of one type; convert with astype");
+      return refuse(DiagnosticKind::type, kTransposedName.view(), inputs, "needs floating-point numbers of one type; convert with astype");
   }
-  if (auto error = check_spatial(kName.view(), inputs)) return *std::move(error);
+  if (auto error = check_spatial(kTransposedName.view(), inputs)) return *std::move(error);
   if (weight.rank() != x.rank()) return wrong("weight must have as many axes as x: channels, outputs of a group, and those of the window");
   const std::int64_t groups = attributes.get<std::int64_t>("group");
-  if (groups < 1) return wrong("`group` must be positive, not " + number(groups));
-  if (weight.shape[0] != x.shape[1]) return wrong("weight is for " + number(weight.shape[0]) + " channels, x has " + number(x.shape[1]));
+  if (groups < 1) return wrong("`group` must be positive, not " + count_text(groups));
+  if (weight.shape[0] != x.shape[1])
+    return wrong("weight is for " + count_text(weight.shape[0]) + " channels, x has " + count_text(x.shape[1]));
   if (x.shape[1] % groups != 0)
-    return wrong("the " + number(x.shape[1]) + " channels of x do not divide into " + number(groups) + " groups");
+    return wrong("the " + count_text(x.shape[1]) + " channels of x do not divide into " + count_text(groups) + " groups");
   const auto found = find_axes_of(inputs, attributes);
   if (const auto* error = std::get_if<TypeError>(&found)) return *error;
   std::int64_t outputs = 0;
   if (__builtin_mul_overflow(weight.shape[1], groups, &outputs)) return wrong("the result would be too large");
   if (inputs.size() > 2 && inputs[2].shape != Shape{outputs})
-    return wrong("bias must have the shape [" + number(outputs) + "]: a number for each output of weight");
+    return wrong("bias must have the shape [" + count_text(outputs) + "]: a number for each output of weight");
   Shape shape = {x.shape[0], outputs};
   std::int64_t phases = 1;
-  for (const Axis& axis : std::get<0>(found)) {
+  for (const ConvolutionAxis& axis : std::get<0>(found)) {
     shape.push_back(axis.out);
     if (__builtin_mul_overflow(phases, axis.stride, &phases) || phases > kMostPhases)
-      return refuse(DiagnosticKind::unsupported, kName.view(), inputs,
-                    "strides of more than " + number(kMostPhases) + " in all are not supported: each would be a convolution of its own");
+      return refuse(
+          DiagnosticKind::unsupported, kTransposedName.view(), inputs,
+          "strides of more than " + count_text(kMostPhases) + " in all are not supported: each would be a convolution of its own");
   }
-  return give(kName.view(), inputs, {x.dtype, std::move(shape)});
+  return give(kTransposedName.view(), inputs, {x.dtype, std::move(shape)});
 }
 
 /// The taps that results of a phase see: `count` of them from `first` on, `step` apart, and how far windows lie before their results.
 struct PhaseTaps {
   std::int64_t first = 0, step = 1, count = 0, apart = 1, back = 0;
 };
-PhaseTaps taps_of(const Axis& axis, std::int64_t phase) {
+PhaseTaps taps_of(const ConvolutionAxis& axis, std::int64_t phase) {
   PhaseTaps taps;
   const std::int64_t common = std::gcd(axis.stride, axis.dilation);
   taps.step = axis.stride / common;
@@ -118,7 +124,7 @@ PhaseTaps taps_of(const Axis& axis, std::int64_t phase) {
 
 class Phases {
  public:
-  Phases(Composer& c, const Part& x, Part weight, const std::vector<Axis>& axes, std::int64_t groups)
+  Phases(Composer& c, const Part& x, Part weight, const std::vector<ConvolutionAxis>& axes, std::int64_t groups)
       : c_(c), x_(x), weight_(std::move(weight)), axes_(axes), groups_(groups) {}
 
   /// Results of all phases of the axes from `axis` on, for those chosen before it.
@@ -166,7 +172,7 @@ class Phases {
   Composer& c_;
   const Part& x_;
   const Part weight_;
-  const std::vector<Axis>& axes_;
+  const std::vector<ConvolutionAxis>& axes_;
   const std::int64_t groups_;
 };
 
@@ -186,7 +192,7 @@ Part turned(Composer& c, const Part& weight, std::int64_t groups) {
   return c("flip", {outputs_first}, {{"axis", axes}});
 }
 
-Parts expand(Composer& c, const Parts& inputs, const Attributes& attributes) {
+Parts expand_transposed(Composer& c, const Parts& inputs, const Attributes& attributes) {
   const Part& x = inputs[0];
   const TensorType types[] = {x.type(), inputs[1].type()};
   const std::int64_t groups = attributes.get<std::int64_t>("group");
@@ -196,7 +202,7 @@ Parts expand(Composer& c, const Parts& inputs, const Attributes& attributes) {
   Integers starts(2, 0), stops = {x.shape()[0], full.shape()[1]};
   Shape beside(axes.size() + 1, 1);
   beside[0] = full.shape()[1];
-  for (const Axis& axis : axes) {
+  for (const ConvolutionAxis& axis : axes) {
     starts.push_back(axis.before);
     stops.push_back(axis.before + axis.out);
   }
@@ -216,7 +222,7 @@ std::span<const OpDef> transposed_convolution_functions() {
                                        with_default("group", AttributeDef::Type::integer, std::int64_t{1})},
                                       "transposed convolution over the 1 to 3 axes behind batch and channels, as ONNX's; weight is "
                                       "`[channels, outputs / group, window…]`",
-                                      type, expand);
+                                      transposed_type, expand_transposed);
     function.min_inputs = 2;
     function.promotion = Promotion::floating;
     return std::vector<OpDef>{std::move(function)};

@@ -34,7 +34,7 @@ std::variant<int, TypeError> choice(std::string_view op, Types inputs, const Att
 }
 
 constexpr std::array<std::string_view, 3> kModes = {"linear", "nearest", "cubic"}, kPaddings = {"zeros", "border", "reflection"};
-constexpr std::array<std::string_view, 2> kPooling = {"avg", "max"}, kCoordinates = {"half_pixel", "output_half_pixel"};
+constexpr std::array<std::string_view, 2> kPooling = {"avg", "max"}, kRegionCoordinates = {"half_pixel", "output_half_pixel"};
 
 template <std::size_t count>
 int index_in(const Attributes& attributes, const char* name, const std::array<std::string_view, count>& names) {
@@ -167,7 +167,7 @@ TypeResult roi_align_type(Types inputs, const Attributes& attributes) {
   if (regions.rank() != 2 || regions.shape[1] != 4 || images.shape != Shape{regions.shape[0]})
     return refuse(DiagnosticKind::shape, op, inputs, "the regions are [n, 4], the images' numbers [n]");
   for (const auto& found :
-       {choice(op, inputs, attributes, "mode", kPooling), choice(op, inputs, attributes, "coordinates", kCoordinates)}) {
+       {choice(op, inputs, attributes, "mode", kPooling), choice(op, inputs, attributes, "coordinates", kRegionCoordinates)}) {
     if (const auto* error = std::get_if<TypeError>(&found)) return *error;
   }
   for (const char* name : {"output_height", "output_width"}) {
@@ -283,9 +283,12 @@ Suppression suppression_of(const Attributes& attributes, DType type) {
           attributes.get<bool>("center_point_box")};
 }
 sampling::Bins bins_of(const Attributes& attributes) {
-  return {attributes.get<std::int64_t>("output_height"),          attributes.get<std::int64_t>("output_width"),
-          attributes.get<std::int64_t>("sampling_ratio"),         attributes.get<double>("spatial_scale"),
-          index_in(attributes, "coordinates", kCoordinates) == 0, index_in(attributes, "mode", kPooling) == 1};
+  return {attributes.get<std::int64_t>("output_height"),
+          attributes.get<std::int64_t>("output_width"),
+          attributes.get<std::int64_t>("sampling_ratio"),
+          attributes.get<double>("spatial_scale"),
+          index_in(attributes, "coordinates", kRegionCoordinates) == 0,
+          index_in(attributes, "mode", kPooling) == 1};
 }
 GridSampling grid_sampling_of(const Attributes& attributes) {
   return {index_in(attributes, "mode", kModes), index_in(attributes, "padding", kPaddings), attributes.get<bool>("align_corners")};

@@ -10,9 +10,9 @@ std::string plural(std::size_t count, const std::string& what) {
 }
 
 /// One number an axis, as it was given or the same for all.
-class Reader {
+class WindowReader {
  public:
-  Reader(std::string_view op, Types inputs, const Attributes& attributes, std::size_t axes)
+  WindowReader(std::string_view op, Types inputs, const Attributes& attributes, std::size_t axes)
       : op_(op), inputs_(inputs), attributes_(attributes), axes_(axes) {}
 
   std::optional<TypeError> error;
@@ -98,7 +98,7 @@ std::variant<Window, TypeError> find_window(std::string_view op, Types inputs, c
                                             std::span<const std::int64_t> extents, std::span<const std::int64_t> kernel,
                                             const Pooling* pooling) {
   const std::size_t axes = extents.size();
-  Reader reader(op, inputs, attributes, axes);
+  WindowReader reader(op, inputs, attributes, axes);
   const Integers strides = reader.each("strides", 1), dilations = reader.each("dilations", 1), pads = reader.pads();
   const auto automatic = attributes.get_or<std::string>("auto_pad", "notset");
   const bool same = automatic == "same_upper" || automatic == "same_lower";

@@ -32,7 +32,7 @@ std::optional<TypeError> wrong_window(std::string_view op, Types inputs, Types s
   return std::nullopt;
 }
 
-TypeResult slice_type(Types inputs, const Attributes& attributes) {
+TypeResult windows_type(Types inputs, const Attributes& attributes) {
   const auto& sizes = attributes.get<Integers>("sizes");
   if (sizes.size() != inputs[0].shape.size()) {
     return refuse(DiagnosticKind::value, "dynamic_slice", inputs, "`sizes` takes one number for each axis of x");
@@ -79,7 +79,7 @@ View window_view(const Shape& shape, const Integers& places) {
   return view;
 }
 
-Status slice_meaning(const OpCall& call) {
+Status windows_meaning(const OpCall& call) {
   const Array& x = call.inputs[0];
   const Shape& window = call.results[0].shape();
   const Result<Integers> places = places_of("dynamic_slice", x.shape(), call.inputs.subspan(1), window);
@@ -115,11 +115,11 @@ std::span<const OpDef> window_ops() {
        .attributes = {required("sizes", Type::integers)},
        .signature = "dynamic_slice(x, [starts], sizes)",
        .summary = "a window of x of extents `sizes` that begins at `starts`: a scalar an axis, or one vector; it must lie within x",
-       .type_rule = slice_type,
+       .type_rule = windows_type,
        .cost = [](Types inputs, Types results, const Attributes&) { return window_cost(inputs, results[0], inputs.subspan(1)); },
        .may_fail = true,
        .cost_class = CostClass::gather,
-       .meaning = slice_meaning},
+       .meaning = windows_meaning},
       {.name = "dynamic_update_slice",
        .min_inputs = 2,
        .max_inputs = -1,

@@ -27,7 +27,7 @@ std::vector<Tracer::State> states(TraceContext& context, const std::vector<Leaf>
   return result;
 }
 
-std::shared_ptr<TraceContext> context_for(std::string_view what, const Here& here) {
+std::shared_ptr<TraceContext> shared_context(std::string_view what, const Here& here) {
   if (TraceContext* context = TraceContext::current()) return context->shared_from_this();
   TraceContext::report(DiagnosticKind::value, here,
                        "`" + std::string(what) + "` outside of a trace; loops and branches are recorded inside `trace(...)`");
@@ -49,7 +49,7 @@ std::string count_text(std::size_t n) {
 }  // namespace
 
 LoopRecorder::LoopRecorder(Kind kind, const Tensor& count, std::vector<Leaf> state, const LoopOptions& options, const Here& here)
-    : context_(context_for(function_of(kind), here)), kind_(kind), state_(std::move(state)), here_(here.of(function_of(kind))) {
+    : context_(shared_context(function_of(kind), here)), kind_(kind), state_(std::move(state)), here_(here.of(function_of(kind))) {
   if (!context_) return;
   Tracer& tracer = context_->tracer();
   const std::vector<Tracer::State> initial = states(*context_, state_, here_, true);
@@ -89,7 +89,7 @@ LoopRecorder::~LoopRecorder() {
 }
 
 BranchRecorder::BranchRecorder(const Tensor& predicate, const BranchOptions& options, const Here& here)
-    : context_(context_for("cond", here)), here_(here.of("cond")) {
+    : context_(shared_context("cond", here)), here_(here.of("cond")) {
   if (context_) context_->tracer().begin_branch(context_->operand(predicate, here_), SourceLocation::from(here_), options.probability);
 }
 

@@ -10,7 +10,7 @@ namespace cleave {
 namespace {
 
 constexpr int kMostTrips = 64;
-constexpr std::size_t kMostNodes = 1000;
+constexpr std::size_t kMostLoopNodes = 1000;
 constexpr std::int64_t kMostElements = 64;
 
 using Values = std::map<ValueId, Array>;
@@ -56,7 +56,7 @@ class Loop {
       pending.pop_back();
       if (!seen.emplace(id, true).second) continue;
       const Node& node = graph_.nodes[id];
-      if (seen.size() > kMostNodes || !(carried_here(node) || computable(node))) return false;
+      if (seen.size() > kMostLoopNodes || !(carried_here(node) || computable(node))) return false;
       if (carried_here(node)) {
         if (node.inputs.size() < 2 || !node.inputs[1].valid()) return false;  // after a mistake
         carried_.push_back(id);

@@ -5,8 +5,8 @@
 namespace cleave {
 namespace {
 
-constexpr int kMostNodes = 64;
-constexpr std::int64_t kMostElements = 64;
+constexpr int kMostFoldedNodes = 64;
+constexpr std::int64_t kMostFoldedElements = 64;
 
 class Folding {
  public:
@@ -14,7 +14,7 @@ class Folding {
 
   /// Recursion is bounded by the number of nodes that are looked at.
   std::optional<Array> value(ValueId id) {
-    if (++visited_ > kMostNodes || graph_.values[id].type.elements() > kMostElements) return std::nullopt;
+    if (++visited_ > kMostFoldedNodes || graph_.values[id].type.elements() > kMostFoldedElements) return std::nullopt;
     const Node& node = graph_.producer(id);
     if (node.kind == NodeKind::constant) return node.attributes.get<Array>("value");
     if (node.kind != NodeKind::operation || !foldable(node)) return std::nullopt;

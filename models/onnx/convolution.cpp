@@ -128,16 +128,16 @@ Values deform_conv(Call& c) {
 // --- columns to images -------------------------------------------------------------------------------------------------------------------
 
 /// One axis of the image that windows are taken of.
-struct Blocks {
+struct GroupBlocks {
   std::int64_t extent, kernel, stride, dilation, before, count;
   [[nodiscard]] std::int64_t place(std::int64_t window, std::int64_t tap) const { return window * stride - before + tap * dilation; }
 };
 
 /// For each tap of each window, in row-major order, where it lies in the image; behind the image for those in the padding.
-Integers places_of(const std::vector<Blocks>& axes, std::int64_t behind) {
+Integers places_of(const std::vector<GroupBlocks>& axes, std::int64_t behind) {
   Integers places;
   std::int64_t taps = 1, windows = 1;
-  for (const Blocks& axis : axes) taps *= axis.kernel, windows *= axis.count;
+  for (const GroupBlocks& axis : axes) taps *= axis.kernel, windows *= axis.count;
   for (std::int64_t tap = 0; tap < taps; ++tap)
     for (std::int64_t window = 0; window < windows; ++window) {
       std::int64_t place = 0, step = 1, t = tap, w = window;
@@ -168,7 +168,7 @@ Values col2im(Call& c) {
   };
   if (block->size() != axes || strides.size() != axes || dilations.size() != axes || pads.size() != 2 * axes || x.size() != 3)
     return wrong();
-  std::vector<Blocks> all;
+  std::vector<GroupBlocks> all;
   std::int64_t windows = 1;
   for (std::size_t i = 0; i < axes; ++i) {
     if ((*image)[i] < 1 || (*block)[i] < 1 || strides[i] < 1) return wrong();

@@ -9,8 +9,6 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-constexpr std::string_view kShape = "the shape of its result";
-
 // --- Gather … --------------------------------------------------------------------------------------------------------------------------
 
 Values gather(Call& c) {
@@ -75,7 +73,7 @@ bool zero_and_one(Call& c, std::size_t i) {
 }
 
 Values one_hot(Call& c) {
-  const auto depth = c.known_integers(1, kShape);
+  const auto depth = c.known_integers(1, kResultShape);
   if (!depth) return c.poison();
   const int rank = c[0].rank() + 1;
   const std::optional<int> axis = c.axis(c.integer("axis", -1), rank);

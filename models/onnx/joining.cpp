@@ -9,7 +9,6 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-constexpr std::string_view kShape = "the shape of its result";
 constexpr std::int64_t kMostWidth = std::int64_t{1} << 31;  ///< of what is put around an axis
 
 Values concat(Call& c) {
@@ -69,7 +68,7 @@ Values split(Call& c) {
 }
 
 Values tile(Call& c) {
-  const auto repeats = c.known_integers(1, kShape);
+  const auto repeats = c.known_integers(1, kResultShape);
   if (!repeats) return c.poison();
   if (static_cast<int>(repeats->size()) != c[0].rank())
     return c.mistake(DiagnosticKind::shape, "`Tile` needs one number of repetitions for each axis");
@@ -79,7 +78,7 @@ Values tile(Call& c) {
 
 /// The first version: so many times along one axis.
 Values tile_axis(Call& c) {
-  const auto times = c.known_integers(1, kShape), along = c.known_integers(2, kShape);
+  const auto times = c.known_integers(1, kResultShape), along = c.known_integers(2, kResultShape);
   if (!times || !along) return c.poison();
   if (times->size() != 1 || along->size() != 1)
     return c.mistake(DiagnosticKind::shape, "`Tile` takes one number of repetitions and one axis");
@@ -95,14 +94,14 @@ Values tile_axis(Call& c) {
 /// For each axis in turn, how much is put before and behind it; negative numbers cut off.
 std::optional<Integers> widths(Call& c) {
   const int rank = c[0].rank();
-  const auto pads = c.integers_at(1, c.version() < 2 ? "paddings" : "pads", kShape);
+  const auto pads = c.integers_at(1, c.version() < 2 ? "paddings" : "pads", kResultShape);
   if (!pads) {
     if (!c.has(1)) c.mistake(DiagnosticKind::type, "`Pad` is given no widths");
     return std::nullopt;
   }
   Integers all(static_cast<std::size_t>(rank));
   std::iota(all.begin(), all.end(), 0);
-  const auto given = c.has(3) ? c.known_integers(3, kShape) : all;
+  const auto given = c.has(3) ? c.known_integers(3, kResultShape) : all;
   const auto axes = given ? c.axes(*given, rank) : std::nullopt;
   if (!axes) return std::nullopt;
   if (pads->size() != 2 * axes->size()) {
@@ -188,7 +187,7 @@ Values pad(Call& c) {
 
 /// Cut off evenly, or zeros put around evenly; where that leaves one, behind.
 Values center_crop_pad(Call& c) {
-  const auto wanted = c.known_integers(1, kShape);
+  const auto wanted = c.known_integers(1, kResultShape);
   Integers all(c[0].shape().size());
   std::iota(all.begin(), all.end(), 0);
   const auto axes = c.axes(c.integers("axes").value_or(all), c[0].rank());

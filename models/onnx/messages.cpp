@@ -47,7 +47,7 @@ constexpr Child kType[] = {
 constexpr Child kTensorType[] = {{2, Message::shape}};
 constexpr Child kElementType[] = {{1, Message::type}};
 constexpr Child kMapType[] = {{2, Message::type}};
-constexpr Child kShape[] = {{1, Message::dimension}};
+constexpr Child kShapeFields[] = {{1, Message::dimension}};
 constexpr Child kFunction[] = {{7, Message::node}, {9, Message::opset}, {11, Message::attribute}};
 constexpr Child kSparseTensor[] = {{1, Message::tensor}, {2, Message::tensor}};
 
@@ -63,7 +63,7 @@ std::span<const Child> children(Message message) {
     case Message::tensor_type: return kTensorType;
     case Message::element_type: return kElementType;
     case Message::map_type: return kMapType;
-    case Message::shape: return kShape;
+    case Message::shape: return kShapeFields;
     case Message::function: return kFunction;
     case Message::sparse_tensor: return kSparseTensor;
     case Message::segment:

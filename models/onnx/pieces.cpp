@@ -50,7 +50,7 @@ Part moved_axis(Call& c, const Part& x, int from, int to) {
   return permuted(c, x, order);
 }
 
-std::int64_t product(const Shape& shape, std::size_t from, std::size_t to) {
+std::int64_t extent_product(const Shape& shape, std::size_t from, std::size_t to) {
   std::int64_t result = 1;
   for (std::size_t i = from; i < to; ++i) result *= shape[i];
   return result;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "models/onnx/call.h"
@@ -17,7 +18,9 @@ Part reshaped(Call& c, const Part& x, Shape shape);
 Part permuted(Call& c, const Part& x, const std::vector<std::int64_t>& order);
 /// The axis in another place, the others in their order.
 Part moved_axis(Call& c, const Part& x, int from, int to);
-std::int64_t product(const Shape& shape, std::size_t from, std::size_t to);
+std::int64_t extent_product(const Shape& shape, std::size_t from, std::size_t to);
+
+inline constexpr std::string_view kResultShape = "the shape of its result";  ///< of an operand that gives it, in messages
 
 // Results whose size depends on data: as large as they may become, and how much of one axis is meant.
 

@@ -81,7 +81,7 @@ Values length(Call& c) {
   return given ? Values{c.scalar(static_cast<std::int64_t>(given->size()))} : c.poison();
 }
 
-Values split(Call& c) {
+Values split_to_sequence(Call& c) {
   const std::optional<int> axis = c.axis(c.integer("axis", 0), c[0].rank());
   const bool keepdims = c.flag("keepdims", true) || c.has(1);
   const auto given = c.has(1) ? c.known_integers(1, "how many parts there are") : Integers{1};
@@ -107,7 +107,7 @@ Values split(Call& c) {
   return {list(std::move(parts))};
 }
 
-Values concat(Call& c) {
+Values concat_from_sequence(Call& c) {
   const Values* given = items(c, 0);
   if (!given) return c.poison();
   if (given->empty()) return c.mistake(DiagnosticKind::value, "`ConcatFromSequence` of an empty sequence");
@@ -170,7 +170,7 @@ Values get_element(Call& c) {
 
 std::span<const Lowering> sequence_lowerings() {
   static constexpr Lowering kRows[] = {
-      {"ConcatFromSequence", 11, concat, {}, false, true},
+      {"ConcatFromSequence", 11, concat_from_sequence, {}, false, true},
       {"Optional", 15, optional, {}, true, true},
       {"OptionalGetElement", 15, get_element, {}, true, true},
       {"OptionalHasElement", 15, has_element, {}, true, true},
@@ -181,7 +181,7 @@ std::span<const Lowering> sequence_lowerings() {
       {"SequenceInsert", 11, insert, {}, true, true},
       {"SequenceLength", 11, length, {}, false, true},
       {"SequenceMap", 17, map, {}, false, true},
-      {"SplitToSequence", 11, split},
+      {"SplitToSequence", 11, split_to_sequence},
   };
   return kRows;
 }

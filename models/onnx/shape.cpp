@@ -9,8 +9,6 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-constexpr std::string_view kShape = "the shape of its result";
-
 /// `x` with what is said about its size.
 Value as_long_as(const Value& x, Part part, int axis) {
   Value result(std::move(part));
@@ -41,9 +39,9 @@ Values reshape_bounded(Call& c, const Shape& wanted) {
   Shape others = wanted;
   others[open] = 1;
   if (!checked_bytes({DType::boolean, others})) return c.mistake(DiagnosticKind::shape, "`Reshape` to " + to_string(wanted));
-  const std::int64_t inner = product(given, axis + 1, given.size()), new_inner = product(wanted, open + 1, wanted.size());
-  const bool in_front = product(given, 0, axis) == 1 && product(wanted, 0, open) == 1;
-  const bool same = product(given, 0, axis) == product(wanted, 0, open) && inner == new_inner;
+  const std::int64_t inner = extent_product(given, axis + 1, given.size()), new_inner = extent_product(wanted, open + 1, wanted.size());
+  const bool in_front = extent_product(given, 0, axis) == 1 && extent_product(wanted, 0, open) == 1;
+  const bool same = extent_product(given, 0, axis) == extent_product(wanted, 0, open) && inner == new_inner;
   if (!same && !(in_front && new_inner > 0 && inner % new_inner == 0))
     return c.unsupported("of a value whose size depends on data to a shape in which that size is no axis");
   Value result = as_long_as(x, reshaped(c, x.part, wanted), static_cast<int>(open));
@@ -53,7 +51,7 @@ Values reshape_bounded(Call& c, const Shape& wanted) {
 
 Values reshape(Call& c) {
   c.ignore({"consumed_inputs"});
-  auto wanted = c.integers_at(1, "shape", kShape);
+  auto wanted = c.integers_at(1, "shape", kResultShape);
   if (!wanted) return c.has(1) ? c.poison() : c.mistake(DiagnosticKind::type, "`Reshape` is given no shape");
   const Value& x = c.value(0);
   const bool zero_is_zero = c.flag("allowzero");
@@ -70,13 +68,13 @@ Values flatten(Call& c) {
   if (axis < -rank || axis > rank)
     return c.mistake(DiagnosticKind::value, "`Flatten`: there is no axis " + std::to_string(axis) + " of " + std::to_string(rank));
   const auto place = static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
-  return {reshaped(c, c[0], {product(given, 0, place), product(given, place, given.size())})};
+  return {reshaped(c, c[0], {extent_product(given, 0, place), extent_product(given, place, given.size())})};
 }
 
 Values squeeze(Call& c) {
   const Value& x = c.value(0);
   const Shape given = x.part.shape();
-  auto axes = c.integers_at(1, "axes", kShape);
+  auto axes = c.integers_at(1, "axes", kResultShape);
   if (!axes && c.has(1)) return c.poison();
   if (!axes) {
     axes.emplace();
@@ -93,7 +91,7 @@ Values squeeze(Call& c) {
 
 Values unsqueeze(Call& c) {
   const Value& x = c.value(0);
-  auto axes = c.integers_at(1, "axes", kShape);
+  auto axes = c.integers_at(1, "axes", kResultShape);
   if (!axes) return c.has(1) ? c.poison() : c.mistake(DiagnosticKind::type, "`Unsqueeze` is given no axes");
   const std::size_t rank = x.part.shape().size() + axes->size();
   axes = c.axes(*axes, static_cast<int>(rank));
@@ -124,7 +122,7 @@ Values transpose(Call& c) {
 }
 
 Values expand(Call& c) {
-  const auto wanted = c.known_integers(1, kShape);
+  const auto wanted = c.known_integers(1, kResultShape);
   if (!wanted) return c.poison();
   const std::optional<Shape> shape = broadcast(c[0].shape(), *wanted);
   if (!shape)
@@ -135,14 +133,14 @@ Values expand(Call& c) {
 // --- blocks of an image and its channels ---------------------------------------------------------------------------------------------
 
 /// The block's edge, and whether the channels are the slowest of what is rearranged (CRD).
-struct Blocks {
+struct SpaceBlocks {
   std::int64_t edge = 0;
   bool channels_first = false;
 };
 
-std::optional<Blocks> blocks(Call& c) {
+std::optional<SpaceBlocks> blocks(Call& c) {
   const std::string mode = c.text("mode", "DCR");
-  const Blocks found{c.integer("blocksize", 0), mode == "CRD"};
+  const SpaceBlocks found{c.integer("blocksize", 0), mode == "CRD"};
   constexpr std::int64_t kMostEdge = 1 << 16;
   if (found.edge > 0 && found.edge <= kMostEdge && (mode == "DCR" || mode == "CRD") && c[0].rank() == 4) return found;
   c.mistake(DiagnosticKind::value,
@@ -151,7 +149,7 @@ std::optional<Blocks> blocks(Call& c) {
 }
 
 Values depth_to_space(Call& c) {
-  const std::optional<Blocks> found = blocks(c);
+  const std::optional<SpaceBlocks> found = blocks(c);
   if (!found) return c.poison();
   const Shape x = c[0].shape();
   const std::int64_t b = found->edge, channels = x[1] / (b * b);
@@ -162,7 +160,7 @@ Values depth_to_space(Call& c) {
 }
 
 Values space_to_depth(Call& c) {
-  const std::optional<Blocks> found = blocks(c);
+  const std::optional<SpaceBlocks> found = blocks(c);
   if (!found) return c.poison();
   const Shape x = c[0].shape();
   const std::int64_t b = found->edge;

@@ -9,8 +9,6 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-constexpr std::string_view kShape = "the shape of its result";
-
 // --- places that are computed ------------------------------------------------------------------------------------------------------------
 
 /// An integer of the program as a difference from an element of another value.
@@ -88,9 +86,9 @@ std::optional<Integers> distances(Call& c, std::size_t i) {
 
 /// Axes and steps, one for each start.
 std::optional<std::pair<Integers, Integers>> axes_and_steps(Call& c, std::size_t count) {
-  auto axes = c.integers_at(3, "axes", kShape);
+  auto axes = c.integers_at(3, "axes", kResultShape);
   if (!axes && c.has(3)) return std::nullopt;
-  auto steps = c.has(4) ? c.known_integers(4, kShape) : Integers(count, 1);
+  auto steps = c.has(4) ? c.known_integers(4, kResultShape) : Integers(count, 1);
   if (!axes) {
     axes.emplace();
     for (std::size_t i = 0; i < count; ++i) axes->push_back(static_cast<std::int64_t>(i));
@@ -126,9 +124,9 @@ struct Window {
 
 std::optional<Window> window(Call& c) {
   const Shape shape = c[0].shape();
-  const auto starts = c.integers_at(1, "starts", kShape);
+  const auto starts = c.integers_at(1, "starts", kResultShape);
   if (!starts) return std::nullopt;
-  const auto ends = c.integers_at(2, "ends", kShape);
+  const auto ends = c.integers_at(2, "ends", kResultShape);
   if (!ends) return std::nullopt;
   const auto where = axes_and_steps(c, starts->size());
   if (!where) return std::nullopt;

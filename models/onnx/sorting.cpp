@@ -9,8 +9,6 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-constexpr std::string_view kShape = "the shape of its result";
-
 Part counted(Call& c, std::int64_t stop) {
   return c("arange", std::initializer_list<Part>{}, {{"start", stop}});
 }
@@ -33,7 +31,7 @@ Values top_k(Call& c) {
   const bool largest = c.flag("largest", true);
   c.ignore({"sorted"});  // they always are
   const std::optional<int> axis = c.axis(c.integer("axis", -1), c[0].rank());
-  const auto given = c.has(1) ? c.known_integers(1, kShape) : Integers{c.integer("k", -1)};
+  const auto given = c.has(1) ? c.known_integers(1, kResultShape) : Integers{c.integer("k", -1)};
   if (!axis || !given) return c.poison();
   if (given->size() != 1) return c.mistake(DiagnosticKind::shape, "`TopK` takes one number of elements");
   const int last = c[0].rank() - 1;
@@ -82,7 +80,7 @@ Values compress(Call& c) {
 
 Values non_max_suppression(Call& c) {
   constexpr std::string_view kChoice = "which boxes are kept";
-  const auto most = c.has(2) ? c.known_integers(2, kShape) : Integers{0};
+  const auto most = c.has(2) ? c.known_integers(2, kResultShape) : Integers{0};
   const auto overlap = c.has(3) ? c.known_numbers(3, kChoice) : std::vector<double>{0};
   const auto least = c.has(4) ? c.known_numbers(4, kChoice) : std::vector<double>{};
   const bool by_center = c.flag("center_point_box");

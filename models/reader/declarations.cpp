@@ -147,7 +147,7 @@ void read_parameters(const YamlNode& node, Evaluator& evaluator) {
   read_values(section_entries(node, "parameters", evaluator.errors), "", kKeys, evaluator, read);
 }
 
-void read_file(const YamlNode& node, Attributes& attributes, Errors& errors) {
+void read_file_key(const YamlNode& node, Attributes& attributes, Errors& errors) {
   if (node.broken()) return;
   const std::string given(trimmed(node.text));
   if (!node.scalar() || given.empty()) return errors.add(DiagnosticKind::type, node.span, "`file` is the path of an .npy or .csv file");

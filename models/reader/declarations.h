@@ -25,7 +25,7 @@ void read_inputs(const YamlNode& node, Evaluator& evaluator);
 void read_parameters(const YamlNode& node, Evaluator& evaluator);
 
 /// `file:` of an input or parameter as an attribute.
-void read_file(const YamlNode& node, Attributes& attributes, Errors& errors);
+void read_file_key(const YamlNode& node, Attributes& attributes, Errors& errors);
 /// `value`, `uniform`, `normal`, `file` and `seed` of a parameter of `type`; `position` is the seed where none is given.
 Attributes read_initial_value(const YamlEntry& entry, const Name& name, const TensorType& type, std::int64_t position,
                               Evaluator& evaluator);

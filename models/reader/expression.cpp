@@ -11,7 +11,7 @@ namespace {
 using Index = std::uint32_t;
 using NodeType = ExpressionNode::Kind;
 
-constexpr int kMostDepth = 200;
+constexpr int kMostExpressionDepth = 200;
 
 /// How tightly an operator binds; `not`, the signs and `**` have their own rules.
 struct Operator {
@@ -19,11 +19,11 @@ struct Operator {
   int strength;
 };
 constexpr int kNot = 3, kComparison = 4, kSign = 8;
-constexpr Operator kOperators[] = {{"or", 1}, {"and", 2}, {"==", 4}, {"!=", 4}, {"<", 4}, {"<=", 4}, {">", 4},  {">=", 4},
-                                   {"<<", 5}, {">>", 5},  {"+", 6},  {"-", 6},  {"*", 7}, {"/", 7},  {"//", 7}, {"%", 7}};
+constexpr Operator kBinaryOperators[] = {{"or", 1}, {"and", 2}, {"==", 4}, {"!=", 4}, {"<", 4}, {"<=", 4}, {">", 4},  {">=", 4},
+                                         {"<<", 5}, {">>", 5},  {"+", 6},  {"-", 6},  {"*", 7}, {"/", 7},  {"//", 7}, {"%", 7}};
 
 int strength_of(const Token& token) {
-  for (const Operator& candidate : kOperators) {
+  for (const Operator& candidate : kBinaryOperators) {
     if (token.is(candidate.symbol)) return candidate.strength;
   }
   return 0;
@@ -161,7 +161,8 @@ class Parser {
   }
 
   Found binary(int weakest) {
-    if (depth_ >= kMostDepth) return fail(peek().span, "nested too deeply (more than " + std::to_string(kMostDepth) + " levels)");
+    if (depth_ >= kMostExpressionDepth)
+      return fail(peek().span, "nested too deeply (more than " + std::to_string(kMostExpressionDepth) + " levels)");
     ++depth_;
     const Found result = binary_at_depth(weakest);
     --depth_;

@@ -9,7 +9,7 @@
 namespace cleave::models {
 namespace {
 
-using Limits = std::numeric_limits<std::int64_t>;
+using IndexLimits = std::numeric_limits<std::int64_t>;
 
 }  // namespace
 
@@ -80,7 +80,7 @@ class Picker {
       const bool value = pick.kind == Pick::Kind::value;
       if (pick.kind == Pick::Kind::position) dropped.push_back(static_cast<std::int64_t>(starts.size()));
       starts.push_back(value ? 0 : pick.start);
-      stops.push_back(value ? Limits::max() : pick.stop);
+      stops.push_back(value ? IndexLimits::max() : pick.stop);
       steps.push_back(value ? 1 : pick.step);
       stepped = stepped || steps.back() != 1;
       needed = needed || (!value && !pick.whole);
@@ -170,7 +170,7 @@ bool Evaluation::pick_range(const ExpressionNode& part, std::int64_t extent, Pic
   };
   const auto step = given(2, 1);
   const bool backwards = step && *step < 0;
-  const auto start = given(0, backwards ? Limits::max() : 0), stop = given(1, backwards ? Limits::min() : extent);
+  const auto start = given(0, backwards ? IndexLimits::max() : 0), stop = given(1, backwards ? IndexLimits::min() : extent);
   if (!step || !start || !stop) return false;
   pick.start = *start;
   pick.stop = *stop;
@@ -197,7 +197,7 @@ bool Evaluation::pick_position(Index index, const ExpressionNode& indexed, const
   if (pick.operand.literal->type != Literal::Type::integer) return refuse(DiagnosticKind::type, "an index is an integer");
   pick.kind = Pick::Kind::position;
   pick.start = pick.operand.literal->integer;
-  pick.stop = pick.start < Limits::max() ? pick.start + 1 : pick.start;
+  pick.stop = pick.start < IndexLimits::max() ? pick.start + 1 : pick.start;
   if (!x || axis >= x->shape.size() || (pick.start >= -x->shape[axis] && pick.start < x->shape[axis])) return true;
   return refuse(DiagnosticKind::shape, "index " + std::to_string(pick.start) + " is outside axis " + std::to_string(axis) + " of extent " +
                                            std::to_string(x->shape[axis]) + " of " + to_string(*x));
@@ -211,7 +211,7 @@ std::optional<std::vector<Pick>> Evaluation::picks(const ExpressionNode& node, c
   };
   auto unread = static_cast<std::size_t>(std::count_if(node.parts.begin() + 1, node.parts.end(), is_axis));
   const std::size_t rank = x ? x->shape.size() : unread;
-  const auto extent = [&](std::size_t axis) { return x && axis < rank ? x->shape[axis] : Limits::max(); };
+  const auto extent = [&](std::size_t axis) { return x && axis < rank ? x->shape[axis] : IndexLimits::max(); };
   std::vector<Pick> picks;
   std::size_t axis = 0;
   bool ellipsis = false;

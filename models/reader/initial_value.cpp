@@ -98,7 +98,7 @@ Attributes read_initial_value(const YamlEntry& entry, const Name& name, const Te
     first = &inner;
     random = key == "uniform" || key == "normal";
     if (key == "value") read_value(inner.value, name, type, attributes, evaluator);
-    if (key == "file") read_file(inner.value, attributes, evaluator.errors);
+    if (key == "file") read_file_key(inner.value, attributes, evaluator.errors);
     if (random) read_distribution(inner, name, type, attributes, evaluator);
   }
   if (random) attributes.set("seed", position);

@@ -132,7 +132,7 @@ bool StatementKeys::report_target(const YamlEntry& head, const YamlNode& node) {
   const std::size_t colon = source.text().find(':', head.key.span.end);
   const std::string all(source.at({head.key.span.begin, source.line_end(head.key.span.begin)}));
   fail({colon, colon + 1}, "YAML reads `" + head.key.text +
-                               "` as a key, because of this `:`; a name stands there, or quote all of it: `- " + quoted(all) + "`");
+                               "` as a key, because of this `:`; a name stands there, or quote all of it: `- " + models::quoted(all) + "`");
   return true;
 }
 

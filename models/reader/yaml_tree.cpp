@@ -15,7 +15,7 @@ namespace cleave::models {
 namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{1} << 20;
-constexpr std::size_t kMostDepth = 100;
+constexpr std::size_t kMostTreeDepth = 100;
 
 /// Ends the parse after an error that was reported.
 struct Stop : std::exception {};
@@ -182,8 +182,8 @@ class TreeBuilder final : public YAML::EventHandler {
     frame.node.kind = kind;
     frame.node.flow = style == YAML::EmitterStyle::Flow;
     frame.node.span = {offset(mark), offset(mark) + 1};
-    if (stack_.size() >= kMostDepth) {
-      errors_.add(DiagnosticKind::syntax, frame.node.span, "nested too deeply (more than " + std::to_string(kMostDepth) + " levels)");
+    if (stack_.size() >= kMostTreeDepth) {
+      errors_.add(DiagnosticKind::syntax, frame.node.span, "nested too deeply (more than " + std::to_string(kMostTreeDepth) + " levels)");
       throw Stop();
     }
     refuse_properties(frame.node, tag, anchor);

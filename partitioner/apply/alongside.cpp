@@ -10,9 +10,9 @@
 namespace cleave::planner {
 namespace {
 
-class Finder {
+class OverlapSearch {
  public:
-  Finder(const Program& program, DeviceId device, std::int64_t part_bytes, const std::function<KernelValues(NodeId)>& kernel_of)
+  OverlapSearch(const Program& program, DeviceId device, std::int64_t part_bytes, const std::function<KernelValues(NodeId)>& kernel_of)
       : program_(program), graph_(*program.graph), device_(device), part_bytes_(part_bytes), kernel_of_(kernel_of) {}
 
   Overlaps run() {
@@ -123,7 +123,7 @@ Overlaps find_alongside(const Program& program, DeviceId device, std::int64_t pa
                         const std::function<KernelValues(NodeId)>& kernel_of) {
   const auto large = [&](const Channel& channel) { return program.graph->values[channel.value].type.bytes() > part_bytes; };
   if (std::none_of(program.channels.begin(), program.channels.end(), large)) return {};
-  return Finder(program, device, part_bytes, kernel_of).run();
+  return OverlapSearch(program, device, part_bytes, kernel_of).run();
 }
 
 void keep_rows(std::vector<ChannelId>& coming, const Program& program, const std::vector<ValueId>& reads, const RowCut& cut) {

@@ -11,9 +11,9 @@ bool in_loop(RegionKind kind) {
   return kind == RegionKind::for_body || kind == RegionKind::while_condition || kind == RegionKind::while_body;
 }
 
-class Finder {
+class InvariantSearch {
  public:
-  Finder(const Graph& graph, const CostedProblem& costed, const Placement& placement)
+  InvariantSearch(const Graph& graph, const CostedProblem& costed, const Placement& placement)
       : graph_(graph), costed_(costed), placement_(placement), uses_(*costed.uses), loop_(graph.nodes.size()) {}
 
   std::vector<InvariantWork> run() {
@@ -132,7 +132,7 @@ class Finder {
 }  // namespace
 
 std::vector<InvariantWork> find_invariant_work(const Graph& graph, const CostedProblem& costed, const Placement& placement) {
-  return Finder(graph, costed, placement).run();
+  return InvariantSearch(graph, costed, placement).run();
 }
 
 }  // namespace cleave::planner

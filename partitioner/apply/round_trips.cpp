@@ -15,9 +15,9 @@ namespace {
 
 using Vertex = HostFlow::Vertex;
 
-class Finder {
+class RoundTripSearch {
  public:
-  Finder(const Graph& graph, const CostedProblem& costed, const Placement& placement, Transfers& transfers)
+  RoundTripSearch(const Graph& graph, const CostedProblem& costed, const Placement& placement, Transfers& transfers)
       : graph_(graph),
         costed_(costed),
         transfers_(transfers),
@@ -352,7 +352,7 @@ std::string_view to_string(Via via) {
 }
 
 std::vector<RoundTrip> find_round_trips(const Graph& graph, const CostedProblem& costed, const Placement& placement, Transfers& transfers) {
-  return Finder(graph, costed, placement, transfers).run();
+  return RoundTripSearch(graph, costed, placement, transfers).run();
 }
 
 }  // namespace cleave::planner

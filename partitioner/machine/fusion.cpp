@@ -7,9 +7,9 @@
 namespace cleave::planner {
 namespace {
 
-class Finder {
+class GroupSearch {
  public:
-  Finder(const Graph& graph, DeviceId side, const FusionRule& takes)
+  GroupSearch(const Graph& graph, DeviceId side, const FusionRule& takes)
       : graph_(graph), side_(side), takes_(takes), uses_(count_uses(graph)), lone_(graph.nodes.size(), 0), taken_(graph.nodes.size(), 0) {}
 
   std::vector<FusibleGroup> run() {
@@ -183,7 +183,7 @@ std::vector<int> count_uses(const Graph& graph) {
 }
 
 std::vector<FusibleGroup> find_fusible(const Graph& graph, DeviceId side, const FusionRule& takes) {
-  return takes ? Finder(graph, side, takes).run() : std::vector<FusibleGroup>();
+  return takes ? GroupSearch(graph, side, takes).run() : std::vector<FusibleGroup>();
 }
 
 std::vector<FusibleGroup> parts_of(const FusibleGroup& group, const std::function<bool(NodeId)>& on_side) {

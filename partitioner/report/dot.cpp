@@ -62,10 +62,6 @@ std::string small(std::string_view text, std::string_view color) {
   return "<FONT POINT-SIZE=\"9\" COLOR=\"" + std::string(color) + "\">" + std::string(text) + "</FONT>";
 }
 
-std::string counted(std::size_t count, const std::string& what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
-
 /// "round trip 2", "round trips 1–3, 7": the numbers of explain.
 std::string round_trip_phrase(const std::vector<std::size_t>& trips) {
   std::string text = trips.size() == 1 ? "round trip " : "round trips ";
@@ -79,9 +75,9 @@ std::string round_trip_phrase(const std::vector<std::size_t>& trips) {
   return text;
 }
 
-class Writer {
+class DotWriter {
  public:
-  Writer(const Plan& plan, const Picture& picture) : plan_(plan), graph_(*plan.graph), picture_(picture), packets_(packets_of(plan)) {
+  DotWriter(const Plan& plan, const Picture& picture) : plan_(plan), graph_(*plan.graph), picture_(picture), packets_(packets_of(plan)) {
     children_.resize(picture.boxes.size());
     in_box_.resize(picture.boxes.size());
     for (std::size_t i = 0; i < picture.boxes.size(); ++i)
@@ -379,7 +375,7 @@ class Writer {
   std::string out_;
 };
 
-void Writer::legend() {
+void DotWriter::legend() {
   std::string rows;
   const auto row = [&rows](const std::string& key, const std::string& meaning) {
     rows += key + " &nbsp; " + meaning + "<BR ALIGN=\"LEFT\"/>";
@@ -424,7 +420,7 @@ void Writer::legend() {
 
 std::string dot(const Plan& plan, const PictureOptions& options) {
   if (!plan.complete()) return "digraph {\n}\n";
-  return Writer(plan, make_picture(plan, options)).run();
+  return DotWriter(plan, make_picture(plan, options)).run();
 }
 
 }  // namespace cleave::planner

@@ -17,9 +17,9 @@ namespace {
 
 constexpr std::size_t kMostNotes = 3;  ///< values named, each way
 
-class Writer {
+class RoundTripWriter {
  public:
-  Writer(const Plan& plan, Trials& trials)
+  RoundTripWriter(const Plan& plan, Trials& trials)
       : plan_(plan),
         graph_(*plan.graph),
         uses_(*plan.costed.uses),
@@ -217,7 +217,7 @@ void diagnose_round_trips(const Plan& plan, Trials& trials, const DiagnosticOpti
   }
   // The costliest first, as there may not be time to try what would help all of them.
   std::stable_sort(said.begin(), said.end(), [](const auto& a, const auto& b) { return a.first->seconds > b.first->seconds; });
-  Writer writer(plan, trials);
+  RoundTripWriter writer(plan, trials);
   for (const auto& [trip, severity] : said) diagnostics.add(writer.write(*trip, severity));
 }
 

@@ -12,8 +12,8 @@
 namespace cleave::planner {
 namespace {
 
-constexpr double kBoundShare = 0.1;    ///< of the time of the run or a loop, from which on waiting is worth a word
-constexpr std::size_t kMostNotes = 5;  ///< transfers listed under one limit
+constexpr double kBoundShare = 0.1;            ///< of the time of the run or a loop, from which on waiting is worth a word
+constexpr std::size_t kMostTransferNotes = 5;  ///< transfers listed under one limit
 
 std::string direction_phrase(const Transfer& t) {
   return t.to == kHost ? "from the accelerator to the host" : "from the host to the accelerator";
@@ -113,7 +113,7 @@ class LimitChecker {
     });
     std::vector<Note> notes;
     for (const Transfer* t : largest) {
-      if (notes.size() == kMostNotes) break;
+      if (notes.size() == kMostTransferNotes) break;
       notes.push_back({value_phrase(*plan_.graph, t->value) + " (" + type_phrase(plan_.graph->values[t->value].type) + ") " +
                            direction_phrase(*t) + ", " + times_phrase(*plan_.graph, t->region, t->frequency),
                        t->location, 0});
@@ -123,9 +123,9 @@ class LimitChecker {
 
   void complain(const std::string& found, const std::string& limit, const std::string& allowed, std::vector<Note> notes) {
     const std::size_t all = notes.size();
-    if (all > kMostNotes) {
-      notes.resize(kMostNotes);
-      notes.push_back({"and " + std::to_string(all - kMostNotes) + " more", {}, 0});
+    if (all > kMostTransferNotes) {
+      notes.resize(kMostTransferNotes);
+      notes.push_back({"and " + std::to_string(all - kMostTransferNotes) + " more", {}, 0});
     }
     diagnostics_.error(DiagnosticKind::limit, limits_.location,
                        "the plan has " + found + ", more than the limit `" + limit + ": " + allowed + "` allows", std::move(notes));

@@ -6,7 +6,7 @@
 namespace cleave::planner {
 namespace {
 
-constexpr std::int64_t kLimit = std::int64_t{1} << 62;
+constexpr std::int64_t kLargestSum = std::int64_t{1} << 62;
 
 /// Calls `visit(seconds)` for everything that can be paid, or saved, once.
 template <class Visit>
@@ -49,17 +49,17 @@ CapacityScale::CapacityScale(const PlacementProblem& problem, const UsesByValue&
   exponent_ = std::max(magnitude - 63, -1000);
   for (;; ++exponent_) {
     per_second_ = std::ldexp(1.0, -exponent_);
-    if (sum * per_second_ > 1.001 * kLimit) continue;  // surely too fine
-    if (sum * per_second_ < 0.999 * kLimit - 2 * static_cast<double>(terms_)) return;
+    if (sum * per_second_ > 1.001 * kLargestSum) continue;  // surely too fine
+    if (sum * per_second_ < 0.999 * kLargestSum - 2 * static_cast<double>(terms_)) return;
     __int128 total = 0;  // the sum in integers decides: it does not depend on the order
     for_each_cost(problem, uses, [&](double seconds) { total += units(seconds); });
-    if (total < kLimit) return;
+    if (total < kLargestSum) return;
   }
 }
 
 std::int64_t CapacityScale::units(double seconds) const {
   if (seconds <= 0) return 0;
-  const double half = std::min(seconds * per_second_ / 2, static_cast<double>(kLimit) / 2);  // what is never paid may be larger
+  const double half = std::min(seconds * per_second_ / 2, static_cast<double>(kLargestSum) / 2);  // what is never paid may be larger
   return 2 * std::max<std::int64_t>(1, std::llround(half));
 }
 

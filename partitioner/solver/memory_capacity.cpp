@@ -17,7 +17,7 @@ namespace cleave::planner {
 namespace {
 
 constexpr int kRootAgain = -1;
-constexpr std::int64_t kLimit = std::int64_t{1} << 62;
+constexpr std::int64_t kLargestCapacity = std::int64_t{1} << 62;
 
 struct Solution {
   std::vector<bool> source_side;
@@ -82,7 +82,7 @@ Solution Search::solve(const std::vector<Decided>& decided, double usable, doubl
     // Rounded down, so that the prices of what fits never add up to more than that of the capacity.
     const double toll = std::floor(price * weights_[small.vertex[i]]);
     std::int64_t& source = small.network.source_capacity[i];
-    source = toll >= static_cast<double>(kLimit - source) ? kLimit : source + static_cast<std::int64_t>(toll);
+    source = toll >= static_cast<double>(kLargestCapacity - source) ? kLargestCapacity : source + static_cast<std::int64_t>(toll);
   }
   const std::size_t touched = small.vertex.size() + small.network.arcs.size() + network_.arcs.size() / 4;
   work_ += static_cast<double>(touched);
@@ -97,7 +97,7 @@ Solution Search::solve(const std::vector<Decided>& decided, double usable, doubl
     const std::int32_t v = small.vertex[i];
     solution.source_side[v] = cut.source_side[i];
     if (!cut.source_side[i])
-      tolls += small.network.source_capacity[i] == kLimit ? 0 : static_cast<std::int64_t>(std::floor(price * weights_[v]));
+      tolls += small.network.source_capacity[i] == kLargestCapacity ? 0 : static_cast<std::int64_t>(std::floor(price * weights_[v]));
   }
   for (std::size_t v = 0; v < decided.size(); ++v) {
     if (solution.source_side[v]) continue;

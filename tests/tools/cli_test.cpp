@@ -2,9 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "graph/array/npy.h"
+#include "graph/base/version.h"
 #include "tests/support/command.h"
 #include "tests/support/json_schema.h"
 #include "tests/support/namespaces.h"
@@ -49,6 +51,14 @@ TEST_F(CliTest, HelpFitsOnAScreenAndHasAnExample) {
     EXPECT_THAT(help.out, HasSubstr("Example: cleave"));
     EXPECT_EQ(help.err, "");
   }
+}
+
+TEST_F(CliTest, TheVersionNamesTheCommit) {
+  const CommandResult version = run("--version");
+  EXPECT_EQ(version.code, 0);
+  const bool cloned = std::filesystem::exists(source_dir() + "/.git") && run_command("git --version").code == 0;
+  EXPECT_THAT(version.out, ::testing::MatchesRegex(std::string("cleave ") + kVersion +
+                                                   (cloned ? " \\(commit [0-9a-f]{10}(-modified)?\\)\n" : "\n")));
 }
 
 TEST_F(CliTest, WrongUsageExitsWith2) {

@@ -16,9 +16,9 @@ std::int64_t root_of(double value, double degree) {
 }
 
 /// Makes one call; what stays without inputs and attributes is none.
-class Maker {
+class SampleMaker {
  public:
-  Maker(const OpDef& op, DType type, const std::string& form, std::int64_t extent, std::int64_t elements)
+  SampleMaker(const OpDef& op, DType type, const std::string& form, std::int64_t extent, std::int64_t elements)
       : type_(type), form_(form), extent_(extent), elements_(elements) {
     sample_.op = &op;
   }
@@ -403,9 +403,9 @@ std::vector<std::int64_t> sizes(std::int64_t first, std::int64_t last, std::int6
   return all;
 }
 
-class Plan {
+class SamplePlan {
  public:
-  Plan(int threads, std::int64_t most, bool small) : threads_(threads), most_(most), small_(small) {}
+  SamplePlan(int threads, std::int64_t most, bool small) : threads_(threads), most_(most), small_(small) {}
 
   std::vector<Table> make() {
     for (const OpDef* op : all_ops()) {
@@ -489,12 +489,12 @@ std::int64_t Sample::bytes() const {
 }
 
 std::optional<Sample> sample(const OpDef& op, DType type, const std::string& form, std::int64_t extent, std::int64_t elements) {
-  return Maker(op, type, form, extent, elements).make();
+  return SampleMaker(op, type, form, extent, elements).make();
 }
 
 std::optional<Sample> sample_of_sides(const OpDef& op, DType type, std::int64_t rows, std::int64_t columns, std::int64_t depth) {
   static const std::string kNone;
-  return Maker(op, type, kNone, 0, 0).product_of(rows, columns, depth);
+  return SampleMaker(op, type, kNone, 0, 0).product_of(rows, columns, depth);
 }
 
 std::optional<Sample> Table::sample(std::int64_t amount) const {
@@ -511,7 +511,7 @@ std::string Table::key() const {
 }
 
 std::vector<Table> tables(int threads, std::int64_t most_elements, bool small) {
-  return Plan(threads, most_elements, small).make();
+  return SamplePlan(threads, most_elements, small).make();
 }
 
 }  // namespace cleave::calibration

@@ -12,7 +12,7 @@ std::string joined(const std::vector<std::string>& words, const char* between = 
 }
 
 /// In single quotes of a shell.
-std::string quoted(const std::string& text) {
+std::string shell_quoted(const std::string& text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? "'\\''" : std::string(1, c);
   return out + "'";
@@ -68,10 +68,10 @@ std::string bash_completion(const Manual& manual) {
   out += "  case \"$command $previous\" in\n";
   for (const CommandInfo& command : manual.commands)
     for (const FlagInfo& flag : command.flags) put_bash_case(out, command.name, flag);
-  out +=
-      "  esac\n  case $command in\n    '') words=" + quoted(joined(command_names(manual)) + " " + joined(words_of(manual.flags))) + " ;;\n";
+  out += "  esac\n  case $command in\n    '') words=" + shell_quoted(joined(command_names(manual)) + " " + joined(words_of(manual.flags))) +
+         " ;;\n";
   for (const CommandInfo& command : manual.commands)
-    out += "    " + command.name + ") words=" + quoted(joined(words_of(command.flags)) + " " + joined(command.operands)) + " ;;\n";
+    out += "    " + command.name + ") words=" + shell_quoted(joined(words_of(command.flags)) + " " + joined(command.operands)) + " ;;\n";
   out += "  esac\n";
   out +=
       "  if [[ -z $command || $current == -* || $command == completion ]]; then COMPREPLY=($(compgen -W \"$words\" -- \"$current\")); fi\n";
@@ -98,7 +98,7 @@ void put_zsh_flag(std::string& out, const FlagInfo& flag) {
     std::string spec = "*" + name + (flag.attached ? "-" : flag.value.empty() ? "" : name.starts_with("--") ? "=" : "");
     spec += "[" + zsh_text(flag.description) + "]";
     if (!flag.value.empty()) spec += ":" + zsh_text(flag.value) + ":" + action;
-    out += " \\\n        " + quoted(spec);
+    out += " \\\n        " + shell_quoted(spec);
   }
 }
 
@@ -107,7 +107,8 @@ void put_zsh_flag(std::string& out, const FlagInfo& flag) {
 std::string zsh_completion(const Manual& manual) {
   std::string out = "#compdef cleave\n# Completion of cleave for zsh; written by `cleave completion zsh`.\n_cleave() {\n";
   out += "  local curcontext=\"$curcontext\" state line\n  local -a commands\n  commands=(\n";
-  for (const CommandInfo& command : manual.commands) out += "    " + quoted(command.name + ":" + zsh_text(command.description)) + "\n";
+  for (const CommandInfo& command : manual.commands)
+    out += "    " + shell_quoted(command.name + ":" + zsh_text(command.description)) + "\n";
   out += "  )\n  _arguments -C";
   for (const FlagInfo& flag : manual.flags) put_zsh_flag(out, flag);
   out += " \\\n        '1:command:->command' '*::argument:->argument'\n";
@@ -117,7 +118,7 @@ std::string zsh_completion(const Manual& manual) {
     for (const FlagInfo& flag : command.flags) put_zsh_flag(out, flag);
     if (!command.operand.empty()) {
       const std::string action = command.operands.empty() ? "_files" : "(" + joined(command.operands) + ")";
-      out += " \\\n        " + quoted("1:" + command.operand + ":" + action);
+      out += " \\\n        " + shell_quoted("1:" + command.operand + ":" + action);
     }
     out += " ;;\n";
   }
@@ -131,17 +132,17 @@ namespace {
 
 void put_fish_flag(std::string& out, const std::string& condition, const FlagInfo& flag) {
   if (flag.attached) {
-    out +=
-        "complete -c cleave -n " + quoted(condition) + " -a " + quoted(joined(words_of(flag))) + " -d " + quoted(flag.description) + "\n";
+    out += "complete -c cleave -n " + shell_quoted(condition) + " -a " + shell_quoted(joined(words_of(flag))) + " -d " +
+           shell_quoted(flag.description) + "\n";
     return;
   }
-  out += "complete -c cleave -n " + quoted(condition);
+  out += "complete -c cleave -n " + shell_quoted(condition);
   for (const std::string& name : flag.names) out += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
   if (!flag.choices.empty())
-    out += " -x -a " + quoted(joined(flag.choices));
+    out += " -x -a " + shell_quoted(joined(flag.choices));
   else if (!flag.value.empty())
     out += flag.file ? " -r -F" : " -x";
-  out += " -d " + quoted(flag.description) + "\n";
+  out += " -d " + shell_quoted(flag.description) + "\n";
 }
 
 }  // namespace
@@ -151,8 +152,9 @@ std::string fish_completion(const Manual& manual) {
   for (const FlagInfo& flag : manual.flags) put_fish_flag(out, "__fish_use_subcommand", flag);
   for (const CommandInfo& command : manual.commands) {
     const std::string inside = "__fish_seen_subcommand_from " + command.name;
-    out += "complete -c cleave -f -n __fish_use_subcommand -a " + command.name + " -d " + quoted(command.description) + "\n";
-    if (!command.operands.empty()) out += "complete -c cleave -f -n " + quoted(inside) + " -a " + quoted(joined(command.operands)) + "\n";
+    out += "complete -c cleave -f -n __fish_use_subcommand -a " + command.name + " -d " + shell_quoted(command.description) + "\n";
+    if (!command.operands.empty())
+      out += "complete -c cleave -f -n " + shell_quoted(inside) + " -a " + shell_quoted(joined(command.operands)) + "\n";
     for (const FlagInfo& flag : command.flags) put_fish_flag(out, inside, flag);
   }
   return out;

@@ -29,26 +29,26 @@ std::string processor_name() {
 }
 
 /// A row of the list.
-struct Row {
+struct DeviceRow {
   FoundDevice device;
   std::optional<host::Facts> facts;  ///< of the host
   std::optional<DeviceRates> link;
 };
 
-Row host_row() {
+DeviceRow host_row() {
   FoundDevice host{"host", "processor", {}, processor_name(), {}, 0};
   host.memory_bytes = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
   return {std::move(host), host::facts(), {}};
 }
 
-Row device_row(const FoundDevice& found, const BackEnd& back_end) {
-  Row row{found, {}, {}};
+DeviceRow device_row(const FoundDevice& found, const BackEnd& back_end) {
+  DeviceRow row{found, {}, {}};
   if (!back_end.simulates) return row;
   if (const Result<Machine> machine = Machine::shipped(back_end.machine)) row.link = machine->accelerators.front();
   return row;
 }
 
-void write_json(JsonWriter& json, const Row& row) {
+void write_json(JsonWriter& json, const DeviceRow& row) {
   const FoundDevice& device = row.device;
   json.object([&] {
     json.field("name", device.name);
@@ -71,7 +71,7 @@ void write_json(JsonWriter& json, const Row& row) {
   });
 }
 
-std::string text(const Row& row) {
+std::string text(const DeviceRow& row) {
   const FoundDevice& device = row.device;
   std::string line = device.name + ": " + device.kind;
   if (!device.description.empty()) line += ", " + device.description;
@@ -90,13 +90,13 @@ std::string text(const Row& row) {
 
 int devices_command(const Options& options) {
   const Console console(options);
-  std::vector<Row> rows{host_row()};
+  std::vector<DeviceRow> rows{host_row()};
   std::vector<BackEnd> known = back_ends();
   std::stable_sort(known.begin(), known.end(), [](const BackEnd& a, const BackEnd& b) { return a.simulates && !b.simulates; });
   for (const BackEnd& back_end : known)
     for (const FoundDevice& found : back_end.find()) rows.push_back(device_row(found, back_end));
   if (!options.json) {
-    for (const Row& row : rows) console.line(text(row));
+    for (const DeviceRow& row : rows) console.line(text(row));
     return kDone;
   }
   std::string document;
@@ -104,7 +104,7 @@ int devices_command(const Options& options) {
   json.object([&] {
     json.field("cleave", kVersion);
     json.list("devices", [&] {
-      for (const Row& row : rows) write_json(json, row);
+      for (const DeviceRow& row : rows) write_json(json, row);
     });
   });
   console.document(document + "\n");

@@ -9,6 +9,7 @@
 #include "graph/base/spelling.h"
 #include "graph/base/version.h"
 #include "graph/passes/pass_table.h"
+#include "tools/cli/commit.h"
 #include "tools/cli/manual.h"
 
 namespace cleave::cli {
@@ -59,11 +60,17 @@ std::string listed(const std::vector<std::string>& words) {
   return text;
 }
 
+/// "cleave 0.2.0 (commit 0123456789)".
+std::string version() {
+  const std::string text = std::string("cleave ") + kVersion;
+  return commit().empty() ? text : text + " (commit " + std::string(commit()) + ")";
+}
+
 /// All commands and flags, each defined once: parsed by CLI11, and told to others as a Manual.
 class Definitions {
  public:
   explicit Definitions(Options& options) : options_(options) {
-    app.set_version_flag("--version", std::string("cleave ") + kVersion);
+    app.set_version_flag("--version", version());
     app.set_help_flag("-h,--help", "this help");
     app.require_subcommand(1);
     app.footer(std::string("Example: cleave run models/kmeans.yaml\n`cleave COMMAND --help` says more.\n") + kExitCodes);

@@ -17,9 +17,9 @@ std::int64_t tiles_of(std::int64_t count) {
   return (count + kTile - 1) / kTile;
 }
 
-class Writer {
+class ConvolutionWriter {
  public:
-  Writer(const KernelRequest& request, const Architecture& architecture)
+  ConvolutionWriter(const KernelRequest& request, const Architecture& architecture)
       : request_(request),
         architecture_(architecture),
         conv_(ops::convolution_of(request.input_types, *request.attributes)),
@@ -122,7 +122,7 @@ class Writer {
 };
 
 KernelSource build_convolution(const KernelRequest& request, const Architecture& architecture) {
-  return Writer(request, architecture).write();
+  return ConvolutionWriter(request, architecture).write();
 }
 
 }  // namespace

@@ -21,9 +21,9 @@ Walk walk_of(const KernelRequest& request) {
   return make_walk(shape, strides);
 }
 
-class Writer {
+class ElementwiseWriter {
  public:
-  Writer(const KernelRequest& request, const Architecture& architecture)
+  ElementwiseWriter(const KernelRequest& request, const Architecture& architecture)
       : request_(request),
         architecture_(architecture),
         walk_(walk_of(request)),
@@ -152,7 +152,7 @@ class Writer {
 }  // namespace
 
 KernelSource build_elementwise(const KernelRequest& request, const Architecture& architecture) {
-  return Writer(request, architecture).write();
+  return ElementwiseWriter(request, architecture).write();
 }
 
 }  // namespace cleave::runtime::cuda

@@ -19,9 +19,9 @@ std::string number(std::int64_t n) {
   return std::to_string(n);
 }
 
-class Writer {
+class ReductionWriter {
  public:
-  Writer(const KernelRequest& request, const Architecture& architecture)
+  ReductionWriter(const KernelRequest& request, const Architecture& architecture)
       : request_(request),
         architecture_(architecture),
         wide_(needs_wide_indices(request, architecture)),
@@ -181,7 +181,7 @@ class Writer {
 };
 
 KernelSource build_reduction(const KernelRequest& request, const Architecture& architecture) {
-  return Writer(request, architecture).write();
+  return ReductionWriter(request, architecture).write();
 }
 
 }  // namespace

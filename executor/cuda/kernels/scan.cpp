@@ -25,9 +25,9 @@ std::int64_t rounded_up(std::int64_t number, std::int64_t by) {
   return (number + by - 1) / by;
 }
 
-class Writer {
+class ScanWriter {
  public:
-  Writer(const KernelRequest& request, const Architecture& architecture)
+  ScanWriter(const KernelRequest& request, const Architecture& architecture)
       : request_(request),
         total_(is_floating(request.input_types[0].dtype) ? "f64" : "u64"),
         lines_(lines_along(request.input_types[0],
@@ -243,7 +243,7 @@ class Writer {
 };
 
 KernelSource build_scan(const KernelRequest& request, const Architecture& architecture) {
-  return Writer(request, architecture).write();
+  return ScanWriter(request, architecture).write();
 }
 
 }  // namespace

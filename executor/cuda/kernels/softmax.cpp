@@ -26,9 +26,9 @@ std::int64_t divide_up(std::int64_t n, std::int64_t d) {
   return (n + d - 1) / d;
 }
 
-class Writer {
+class SoftmaxWriter {
  public:
-  Writer(const KernelRequest& request, const Architecture& architecture, bool logarithm)
+  SoftmaxWriter(const KernelRequest& request, const Architecture& architecture, bool logarithm)
       : request_(request),
         lines_(lines_along(request.input_types[0],
                            *ops::find_axis(request.attributes->get_or<std::int64_t>("axis", -1), request.input_types[0].rank()))),
@@ -88,7 +88,7 @@ class Writer {
 
 template <bool logarithm>
 KernelSource build(const KernelRequest& request, const Architecture& architecture) {
-  return Writer(request, architecture, logarithm).write();
+  return SoftmaxWriter(request, architecture, logarithm).write();
 }
 
 }  // namespace

@@ -10,13 +10,13 @@ namespace {
 constexpr std::int64_t kAlignment = 256;
 constexpr std::int64_t kThreads = 256, kMostBlocks = 4096;
 
-enum class Kind : std::uint8_t { forward, backward, from_real, to_real };
+enum class FourierKind : std::uint8_t { forward, backward, from_real, to_real };
 
-std::optional<Kind> kind_of(const OpDef& op) {
-  if (op.name == "fft") return Kind::forward;
-  if (op.name == "ifft") return Kind::backward;
-  if (op.name == "rfft") return Kind::from_real;
-  if (op.name == "irfft") return Kind::to_real;
+std::optional<FourierKind> kind_of(const OpDef& op) {
+  if (op.name == "fft") return FourierKind::forward;
+  if (op.name == "ifft") return FourierKind::backward;
+  if (op.name == "rfft") return FourierKind::from_real;
+  if (op.name == "irfft") return FourierKind::to_real;
   return std::nullopt;
 }
 
@@ -33,29 +33,29 @@ struct Side {
 };
 
 struct Transform {
-  Kind kind;
+  FourierKind kind;
   bool wide;  ///< f64
   Side in, out;
 
   explicit Transform(const KernelRequest& request)
       : kind(*kind_of(*request.op)),
         wide(request.input_types[0].dtype == DType::f64),
-        in(request.input_types[0].shape, kind != Kind::from_real, request.attributes->get_or<std::int64_t>("axis", -1)),
-        out(request.result_types[0].shape, kind != Kind::to_real, request.attributes->get_or<std::int64_t>("axis", -1)) {}
+        in(request.input_types[0].shape, kind != FourierKind::from_real, request.attributes->get_or<std::int64_t>("axis", -1)),
+        out(request.result_types[0].shape, kind != FourierKind::to_real, request.attributes->get_or<std::int64_t>("axis", -1)) {}
 
-  [[nodiscard]] std::int64_t length() const { return kind == Kind::to_real ? out.extent : in.extent; }
+  [[nodiscard]] std::int64_t length() const { return kind == FourierKind::to_real ? out.extent : in.extent; }
   [[nodiscard]] std::int64_t lines() const { return in.before * in.behind; }
   [[nodiscard]] bool between() const { return in.before > 1 && in.behind > 1; }
   /// What makes real numbers destroys what it reads, and must not see what a real signal's transform does not have.
-  [[nodiscard]] bool gathers() const { return between() || kind == Kind::to_real; }
+  [[nodiscard]] bool gathers() const { return between() || kind == FourierKind::to_real; }
   [[nodiscard]] bool scatters() const { return between(); }
-  [[nodiscard]] bool scales() const { return kind == Kind::backward || kind == Kind::to_real; }
+  [[nodiscard]] bool scales() const { return kind == FourierKind::backward || kind == FourierKind::to_real; }
   [[nodiscard]] std::int64_t bytes(const Side& side) const {
     return (side.numbers() * (wide ? 8 : 4) + kAlignment - 1) / kAlignment * kAlignment;
   }
   [[nodiscard]] FftType type() const {
-    if (kind == Kind::from_real) return wide ? FftType::d2z : FftType::r2c;
-    if (kind == Kind::to_real) return wide ? FftType::z2d : FftType::c2r;
+    if (kind == FourierKind::from_real) return wide ? FftType::d2z : FftType::r2c;
+    if (kind == FourierKind::to_real) return wide ? FftType::z2d : FftType::c2r;
     return wide ? FftType::z2z : FftType::c2c;
   }
 };
@@ -133,12 +133,13 @@ void* memory(CUdeviceptr address) {
   return reinterpret_cast<void*>(address);
 }
 
-class Plan final : public LibraryCall {
+class FourierCall final : public LibraryCall {
  public:
-  Plan(const FftApi& api, const Context& context, const Transform& transform) : api_(api), context_(context), transform_(transform) {}
-  Plan(const Plan&) = delete;
-  Plan& operator=(const Plan&) = delete;
-  ~Plan() override {
+  FourierCall(const FftApi& api, const Context& context, const Transform& transform)
+      : api_(api), context_(context), transform_(transform) {}
+  FourierCall(const FourierCall&) = delete;
+  FourierCall& operator=(const FourierCall&) = delete;
+  ~FourierCall() override {
     if (made_ && !context_.stuck()) api_.cufftDestroy(handle_);
   }
 
@@ -170,7 +171,7 @@ class Plan final : public LibraryCall {
     if (!status) return status;
     void* const in = transform_.gathers() ? scratch(0) : memory(operands.inputs[0]);
     void* const out = transform_.scatters() ? scratch(out_at()) : memory(operands.results[0]);
-    const int direction = transform_.kind == Kind::forward ? kFftForward : kFftInverse;
+    const int direction = transform_.kind == FourierKind::forward ? kFftForward : kFftInverse;
     switch (transform_.type()) {
       case FftType::r2c: return check("cufftExecR2C", api_.cufftExecR2C(handle_, in, out));
       case FftType::c2r: return check("cufftExecC2R", api_.cufftExecC2R(handle_, in, out));
@@ -203,14 +204,14 @@ Result<LibraryOp> prepare_fourier(const FftApi& api, const Context& context, con
   LibraryOp op;
   if (request.result_types[0].elements() == 0) return op;
   const Transform transform(request);
-  auto plan = std::make_shared<Plan>(api, context, transform);
+  auto plan = std::make_shared<FourierCall>(api, context, transform);
   if (Status status = plan->make(); !status) return status.error();
   const Side &in = transform.in, &out = transform.out;
   const std::int64_t divisor = transform.scales() ? out.extent : 1;
   op.around.scratch_bytes = plan->scratch_bytes();
   if (transform.gathers()) {
     op.around.launches.push_back(launch_of(
-        "gather", in.numbers(), {in.numbers(), in.extent, in.behind, in.parts, transform.kind == Kind::to_real ? out.extent : 0}));
+        "gather", in.numbers(), {in.numbers(), in.extent, in.behind, in.parts, transform.kind == FourierKind::to_real ? out.extent : 0}));
   }
   op.calls.push_back({op.around.launches.size(), plan});
   if (transform.scatters()) {

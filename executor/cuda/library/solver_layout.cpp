@@ -5,7 +5,7 @@
 namespace cleave::runtime::cuda {
 namespace {
 
-constexpr std::int64_t kAlignment = 256, kThreads = 256, kMostBlocks = 4096;
+constexpr std::int64_t kAreaAlignment = 256, kCopyThreads = 256, kMostCopyBlocks = 4096;
 
 constexpr std::pair<std::string_view, SolverOp> kOps[] = {{"solve", SolverOp::solve},       {"inv", SolverOp::inverse},
                                                           {"det", SolverOp::determinant},   {"slogdet", SolverOp::log_determinant},
@@ -191,7 +191,7 @@ SolverLayout::SolverLayout(const KernelRequest& request) : op(*solver_op(*reques
   std::int64_t end = 0;
   const auto take = [&](std::int64_t& at, std::int64_t bytes) {
     at = end;
-    end += (count * bytes + kAlignment - 1) / kAlignment * kAlignment;
+    end += (count * bytes + kAreaAlignment - 1) / kAreaAlignment * kAreaAlignment;
   };
   take(a, m * n * element());
   take(b, std::max(n * sides, std::max(m, n) * k) * element());
@@ -227,8 +227,8 @@ __device__ bool WRONG(Size count, const Real* vector, Size step) {
     KernelLaunch launch;
     launch.entry = entry;
     const std::int64_t total = layout.count * each;
-    launch.grid[0] = static_cast<unsigned>(std::min(kMostBlocks, (total + kThreads - 1) / kThreads));
-    launch.block[0] = static_cast<unsigned>(kThreads);
+    launch.grid[0] = static_cast<unsigned>(std::min(kMostCopyBlocks, (total + kCopyThreads - 1) / kCopyThreads));
+    launch.block[0] = static_cast<unsigned>(kCopyThreads);
     launch.constants = {total, each};
     source.launches.push_back(std::move(launch));
   };

@@ -11,8 +11,8 @@ namespace cleave::runtime::cuda {
 namespace {
 
 constexpr int kCandidates = 8;
-constexpr double kWorthwhile = 0.98;      ///< of the time so far: below it a later candidate is the better one
-constexpr std::int64_t kAlignment = 256;  ///< bytes, of an operand's first element, as memory is planned
+constexpr double kWorthwhile = 0.98;             ///< of the time so far: below it a later candidate is the better one
+constexpr std::int64_t kOperandAlignment = 256;  ///< bytes, of an operand's first element, as memory is planned
 /// Sums in one go, or parts of them in the accumulator's type put together in a separate step. The other schemes round parts to the
 /// result's type, or add where the result lies.
 constexpr std::uint32_t kSchemes = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
@@ -87,7 +87,7 @@ class Chooser {
 
   /// Of an operand, or the result, in all launches: a power of two.
   [[nodiscard]] std::uint32_t alignment(std::int64_t MatmulPlan::Repeat::*stride, DType type) const {
-    std::int64_t bytes = kAlignment;
+    std::int64_t bytes = kOperandAlignment;
     for (const MatmulPlan::Repeat& repeat : plan_.repeats) bytes = std::gcd(bytes, repeat.*stride * size_of(type));
     return static_cast<std::uint32_t>(bytes);
   }

@@ -12,7 +12,11 @@ namespace cleave::runtime::host {
 CLEAVE_CODE_DECLARE(portable)
 #if defined(__x86_64__)
 CLEAVE_CODE_DECLARE(avx2)
+#ifdef CLEAVE_NO_AVX512
+namespace avx512 = avx2;
+#else
 CLEAVE_CODE_DECLARE(avx512)
+#endif
 #define CLEAVE_CODE_CHOOSE(name) choose(portable::name(), avx2::name(), avx512::name())
 #else
 #define CLEAVE_CODE_CHOOSE(name) choose(portable::name(), portable::name(), portable::name())

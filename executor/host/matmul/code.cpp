@@ -14,7 +14,11 @@ namespace cleave::runtime::host {
 CLEAVE_CODE_DECLARE(portable)
 #if defined(__x86_64__)
 CLEAVE_CODE_DECLARE(avx2)
+#ifdef CLEAVE_NO_AVX512
+namespace avx512 = avx2;
+#else
 CLEAVE_CODE_DECLARE(avx512)
+#endif
 #endif
 #undef CLEAVE_CODE_DECLARE
 

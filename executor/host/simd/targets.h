@@ -5,7 +5,11 @@
 
 // NOLINTBEGIN(cppcoreguidelines-macro-usage): Highway is told by macros.
 #define HWY_IS_DEBUG_BUILD 0  // its assertions call its library, in builds without optimisation
+#ifdef CLEAVE_NO_AVX512       // builds with sanitizers: AVX2 has the same source
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
+#else
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
+#endif
 #include <hwy/detect_targets.h>
 
 /// In files that compile themselves again for each target: is this pass worth it?

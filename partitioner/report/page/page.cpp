@@ -19,9 +19,9 @@ std::string_view embedded(std::string_view name) {
   return {};
 }
 
-class Writer {
+class PageWriter {
  public:
-  Writer(const PageData& page, const PagePicture& picture) : page_(page), picture_(picture) {}
+  PageWriter(const PageData& page, const PagePicture& picture) : page_(page), picture_(picture) {}
 
   std::string run() {
     out_.raw("<!DOCTYPE html>\n");
@@ -204,7 +204,7 @@ class Writer {
 }  // namespace
 
 std::string html_page(const Plan& plan, const PageExtras& extras) {
-  return Writer(page_data(plan, extras), extras.picture).run();
+  return PageWriter(page_data(plan, extras), extras.picture).run();
 }
 
 }  // namespace cleave::planner

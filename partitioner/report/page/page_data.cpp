@@ -47,9 +47,9 @@ std::vector<std::size_t> costliest(std::size_t size, std::size_t most, Cost&& co
   return indices;
 }
 
-class Maker {
+class PageDataBuilder {
  public:
-  Maker(const Plan& plan, const PageExtras& extras)
+  PageDataBuilder(const Plan& plan, const PageExtras& extras)
       : plan_(plan), graph_(*plan.graph), unobserved_(extras.unobserved ? &*extras.unobserved : nullptr) {}
 
   PageData run() {
@@ -264,7 +264,7 @@ class Maker {
 }  // namespace
 
 PageData page_data(const Plan& plan, const PageExtras& extras) {
-  return Maker(plan, extras).run();
+  return PageDataBuilder(plan, extras).run();
 }
 
 }  // namespace cleave::planner

@@ -17,9 +17,9 @@ constexpr double kAlike = 0.05;      ///< slots whose shares differ by less are 
 
 using Pieces = std::vector<const ScheduledPiece*>;
 
-class Maker {
+class TimelineBuilder {
  public:
-  Maker(const Plan& plan, const ScheduleTrace& trace, const SourceView& source, const std::string& prefix)
+  TimelineBuilder(const Plan& plan, const ScheduleTrace& trace, const SourceView& source, const std::string& prefix)
       : plan_(plan), graph_(*plan.graph), trace_(trace), source_(source), prefix_(prefix) {}
 
   Timeline run() {
@@ -245,7 +245,7 @@ class Maker {
 }  // namespace
 
 Timeline timeline(const Plan& plan, const ScheduleTrace& trace, const SourceView& source, const std::string& prefix) {
-  return Maker(plan, trace, source, prefix).run();
+  return TimelineBuilder(plan, trace, source, prefix).run();
 }
 
 }  // namespace cleave::planner

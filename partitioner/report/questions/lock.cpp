@@ -36,9 +36,9 @@ std::vector<std::string_view> split_at(std::string_view text, char separator) {
   return parts;
 }
 
-class Reader {
+class LockReader {
  public:
-  explicit Reader(std::string file) : file_(std::make_shared<const std::string>(std::move(file))) {}
+  explicit LockReader(std::string file) : file_(std::make_shared<const std::string>(std::move(file))) {}
 
   Result<Lock> read(std::string_view text) {
     bool ended = false;
@@ -235,7 +235,7 @@ std::string lock_text(const Plan& plan) {
 }
 
 Result<Diagnostics> differences_from_lock(const Plan& plan, std::string_view text, const std::string& file) {
-  const Result<Lock> lock = Reader(file).read(text);
+  const Result<Lock> lock = LockReader(file).read(text);
   if (!lock) return lock.error();
   return Comparison(plan, *lock, file).run();
 }

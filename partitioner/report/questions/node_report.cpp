@@ -81,7 +81,7 @@ Error nothing_at(const Graph& graph, const std::string& what, const Position& po
 
 // --- what is known of one ---------------------------------------------------------------------------------------------------------
 
-struct Reader {
+struct ValueReader {
   Consumer consumer;
   std::string on;  ///< sides; an output is the host's
 };
@@ -89,7 +89,7 @@ struct Reader {
 struct Known {
   NodeId node;
   Why why;
-  std::vector<Reader> readers;
+  std::vector<ValueReader> readers;
   std::vector<std::size_t> transfers_of, transfers_to;  ///< of its results; of what it reads
 };
 
@@ -149,7 +149,7 @@ class Asking {
     json.field("moves_at_host_seconds", moves_at(known, kHost));
     json.field("moves_at_accelerator_seconds", moves_at(known, kAccelerator));
     json.list("read_by", [&] {
-      for (const Reader& reader : known.readers) {
+      for (const ValueReader& reader : known.readers) {
         json.object([&] {
           json.field("id", reader.consumer.node.valid() ? std::optional(reader.consumer.node.index) : std::nullopt);
           json.field("kind", to_string(reader.consumer.kind));
@@ -259,8 +259,8 @@ class Asking {
     return "`" + graph_.display_name(node) + "`" + (place.empty() ? "" : " " + place);
   }
 
-  std::vector<Reader> readers(NodeId node) const {
-    std::vector<Reader> readers;
+  std::vector<ValueReader> readers(NodeId node) const {
+    std::vector<ValueReader> readers;
     for (const ValueId value : graph_.nodes[node].results) {
       for (const ValueUse& use : plan_.costed.uses->of(value)) {
         const std::string name = use.node.valid() ? graph_.display_name(use.node) : graph_.values[value].name;
@@ -273,7 +273,7 @@ class Asking {
 
   static std::vector<std::string> reader_names(const Known& known) {
     std::vector<std::string> names;
-    for (const Reader& reader : known.readers) {
+    for (const ValueReader& reader : known.readers) {
       const std::string place = place_phrase(reader.consumer.location);
       const std::string what = reader.consumer.kind == UseKind::operand ? "" : std::string(to_string(reader.consumer.kind)) + " ";
       names.push_back(what + "`" + reader.consumer.name + "`" + (place.empty() ? "" : " " + place) + " " + side_phrase(reader.on));

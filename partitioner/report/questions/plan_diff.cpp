@@ -34,9 +34,9 @@ struct OldPlan {
 
 // --- the old document -------------------------------------------------------------------------------------------------------------
 
-class Reader {
+class PlanReader {
  public:
-  Reader(const JsonTree& tree, const std::string& file) : tree_(tree), file_(file) {}
+  PlanReader(const JsonTree& tree, const std::string& file) : tree_(tree), file_(file) {}
 
   Result<OldPlan> read() {
     OldPlan old;
@@ -164,7 +164,7 @@ std::string change(double is, double was) {
 Result<PlanDiff> diff_with(const Plan& plan, std::string_view text, const std::string& file) {
   const std::optional<JsonTree> tree = JsonTree::parse(text);
   if (!tree) return Error{file + ": not a plan to compare with: it is no JSON, or cut off", {}, ErrorKind::file};
-  Result<OldPlan> old = Reader(*tree, file).read();
+  Result<OldPlan> old = PlanReader(*tree, file).read();
   if (!old) return old.error();
   const PlacedThings things = placed_things(plan);
   PlanDiff diff;

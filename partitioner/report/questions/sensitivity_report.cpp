@@ -11,7 +11,7 @@ namespace cleave::planner {
 namespace {
 
 constexpr double kBehind = 1e-6;  ///< of the multiple: so far behind an edge one looks
-constexpr std::size_t kMostNamed = 6;
+constexpr std::size_t kMostNamedNodes = 6;
 
 std::string_view name_of(Varied varied) {
   switch (varied) {
@@ -46,8 +46,8 @@ Result<SensitivityReport::Edge> edge_at(const Plan& plan, const LinkLatency& lat
 
 std::string names(const std::vector<NodeId>& nodes, const PlacedThings& things) {
   std::string text;
-  for (std::size_t i = 0; i < std::min(nodes.size(), kMostNamed); ++i) text += (i == 0 ? "`" : ", `") + things.paths[nodes[i]] + "`";
-  return nodes.size() <= kMostNamed ? text : text + " and " + std::to_string(nodes.size() - kMostNamed) + " more";
+  for (std::size_t i = 0; i < std::min(nodes.size(), kMostNamedNodes); ++i) text += (i == 0 ? "`" : ", `") + things.paths[nodes[i]] + "`";
+  return nodes.size() <= kMostNamedNodes ? text : text + " and " + std::to_string(nodes.size() - kMostNamedNodes) + " more";
 }
 
 std::string multiple_text(double multiple) {

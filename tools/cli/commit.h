@@ -1,0 +1,11 @@
+// The commit that the command line was built from. The build writes its source (cmake/commit.cmake).
+#pragma once
+
+#include <string_view>
+
+namespace cleave::cli {
+
+/// Ten digits of the commit's name, with `-modified` where files differed from it; empty if it was built from an archive.
+[[nodiscard]] std::string_view commit();
+
+}  // namespace cleave::cli
