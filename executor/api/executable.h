@@ -57,8 +57,8 @@ class Run {
   [[nodiscard]] bool wait_until(std::chrono::steady_clock::time_point deadline) const;
   /// Waits for the end and gives the outcome; may be called again.
   [[nodiscard]] const Result<RunResult>& wait() const;
-  /// Ends the run soon, unless it is over: its outcome is then the Error "cancelled". What a host function does is not interrupted; a run
-  /// that waits for its turn never starts.
+  /// Ends the run soon, also in the middle of an operation, unless it is over: its outcome is then the Error "cancelled". What a host
+  /// function does is not interrupted; a run that waits for its turn never starts.
   void cancel();
   /// One output by name, as soon as the host has its value; the rest of the run goes on. Waits for it. The run's Error if that comes first
   /// or is the outcome; an Error (usage) for an unknown name.

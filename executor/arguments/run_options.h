@@ -38,7 +38,8 @@ struct RunOptions {
   /// null.
   TimelineSink on_timeline;
   bool observe = false;  ///< fill RunResult::observed
-  /// Asked to stop, the run ends soon, with the Error "cancelled"; what a host function does is not interrupted.
+  /// Asked to stop, the run ends soon, also in the middle of an operation, with the Error "cancelled"; what a host function does is not
+  /// interrupted.
   std::stop_token stop = {};
 };
 

@@ -56,7 +56,9 @@ double reduction_length(const OpDef& op, const Attributes& attributes, std::span
   return std::max({1.0, most / least, flops / least}) * term * term;
 }
 
-std::optional<std::string> difference(const Array& computed, const Array& expected, double reduction_length, const Array* slack) {
+namespace {
+
+std::optional<std::string> difference(const Array& computed, const Array& expected, const Tolerance& tolerance, const Array* slack) {
   if (computed.type() != expected.type()) return to_string(computed.type()) + " instead of " + to_string(expected.type());
   if (computed == expected) return std::nullopt;
   auto differs = [&](std::int64_t i, const std::string& is, const std::string& should) {
@@ -68,19 +70,31 @@ std::optional<std::string> difference(const Array& computed, const Array& expect
       const auto text = [&](std::int64_t number) {
         return computed.dtype() == DType::i64 ? std::to_string(number) : std::to_string(static_cast<std::uint64_t>(number));
       };
+      if (slack && std::isinf(slack->at(i))) continue;
       if (bits(computed) != bits(expected)) return differs(i, text(bits(computed)), text(bits(expected)));
     }
   }
-  Tolerance tolerance = tolerance_of(computed.dtype());
-  double absolute = tolerance.absolute * std::sqrt(std::max(1.0, reduction_length));
   for (std::int64_t i = 0; i < computed.size(); ++i) {
     double a = computed.at(i), b = expected.at(i);
     if (a == b || (std::isnan(a) && std::isnan(b))) continue;
-    const double allowed = absolute + tolerance.relative * std::fabs(b) + (slack ? slack->at(i) : 0);
+    const double allowed = tolerance.absolute + tolerance.relative * std::fabs(b) + (slack ? slack->at(i) : 0);
+    if (slack && std::isinf(slack->at(i))) continue;
     if (std::isfinite(a) && std::isfinite(b) && std::fabs(a - b) <= allowed) continue;
     return differs(i, number(a), number(b));
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> difference(const Array& computed, const Array& expected, double reduction_length, const Array* slack) {
+  Tolerance tolerance = tolerance_of(computed.dtype());
+  tolerance.absolute *= std::sqrt(std::max(1.0, reduction_length));
+  return difference(computed, expected, tolerance, slack);
+}
+
+std::optional<std::string> exact_difference(const Array& computed, const Array& expected) {
+  return difference(computed, expected, Tolerance(), nullptr);
 }
 
 }  // namespace cleave::runtime

@@ -2,11 +2,13 @@
 #include "executor/check/reference.h"
 
 #include <chrono>
+#include <stop_token>
 
 #include "executor/arguments/bindings.h"
 #include "executor/arguments/caller_memory.h"
 #include "executor/report/observation.h"
 #include "graph/base/exceptions.h"
+#include "graph/base/stop.h"
 
 namespace cleave::runtime {
 namespace {
@@ -22,7 +24,12 @@ struct Frame {
 class Walk {
  public:
   Walk(const Graph& graph, const RunOptions& options, std::map<NodeId, Array> leaves, BoundAttributes bound)
-      : graph_(graph), leaves_(std::move(leaves)), bound_(std::move(bound)), values_(graph.values.size()), owned_(graph.nodes.size()) {
+      : graph_(graph),
+        stop_(options.stop),
+        leaves_(std::move(leaves)),
+        bound_(std::move(bound)),
+        values_(graph.values.size()),
+        owned_(graph.nodes.size()) {
     context_.print = print_or_stdout(options);
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       const Node& node = graph.nodes[NodeId(i)];
@@ -32,11 +39,14 @@ class Walk {
 
   Status run() {
     frames_.push_back({Graph::kRoot});
+    const Asked asked(stop_);
+    const UnderSign under(stop_.stop_possible() ? &asked : nullptr);
     while (!frames_.empty()) {
+      if (stop_.stop_requested()) return cancelled();
       Frame& frame = frames_.back();
       const std::vector<NodeId>& nodes = graph_.regions[frame.region].nodes;
       Status status = frame.next < nodes.size() ? step(nodes[frame.next++]) : end_region();
-      if (!status) return status;
+      if (!status) return stop_.stop_requested() ? cancelled() : status;
     }
     return {};
   }
@@ -45,6 +55,17 @@ class Walk {
   [[nodiscard]] Profile observed() const { return observation_.profile(graph_); }
 
  private:
+  /// Whether the caller has asked for the end of the run.
+  class Asked final : public StopSign {
+   public:
+    explicit Asked(const std::stop_token& token) : token_(token) {}
+    [[nodiscard]] bool stopped() const override { return token_.stop_requested(); }
+
+   private:
+    const std::stop_token& token_;
+  };
+  static Status cancelled() { return Error{"cancelled", {}, ErrorKind::user}; }
+
   Status step(NodeId id) {
     const Node& node = graph_.nodes[id];
     switch (node.kind) {
@@ -180,6 +201,7 @@ class Walk {
   [[nodiscard]] bool truth(ValueId predicate) const { return *values_[predicate].data<bool>(); }
 
   const Graph& graph_;
+  const std::stop_token stop_;
   std::map<NodeId, Array> leaves_;
   BoundAttributes bound_;
   IdVector<ValueId, Array> values_;

@@ -3,9 +3,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
+#include <vector>
 
 #include "executor/check/compare.h"
+#include "executor/check/equations.h"
+#include "executor/check/error_bound.h"
 #include "graph/base/exceptions.h"
+#include "graph/base/stop.h"
 
 namespace cleave::runtime {
 namespace {
@@ -20,8 +26,10 @@ Result<std::vector<Array>> meaning_of(const Graph& graph, const BoundAttributes&
     expected.push_back(std::move(*array));
   }
   const OpContext silent{[](std::string_view) {}, limits};
-  if (Status status = node.op->meaning({attributes_of(graph, bound, id), inputs, expected, silent}); !status)
-    return at_node(graph, id, status.error());
+  const Status status = detail::guard_user("the called function", [&] {
+    return node.op->meaning({attributes_of(graph, bound, id), inputs, expected, silent});
+  });
+  if (!status) return at_node(graph, id, status.error());
   return expected;
 }
 
@@ -41,8 +49,8 @@ double largest_magnitude(const Array& array) {
 
 /// By how much each element of a product may be off when its operands are rounded, or cut, to the precision: with |a| and |b| in their
 /// place it is the sum of all |a b|, of which two relative errors are that part. Nothing in f32, and of what is no product.
-Result<std::optional<Array>> slack_of(const Graph& graph, const BoundAttributes& bound, NodeId id, std::span<const Array> inputs,
-                                      const PrecisionOf& precision_of) {
+Result<std::optional<Array>> rounding_of(const Graph& graph, const BoundAttributes& bound, NodeId id, std::span<const Array> inputs,
+                                         const PrecisionOf& precision_of) {
   const Precision precision = precision_of ? precision_of(id) : Precision::f32;
   if (precision == Precision::f32) return std::optional<Array>();
   std::vector<Array> magnitudes;
@@ -61,6 +69,38 @@ Result<std::optional<Array>> slack_of(const Graph& graph, const BoundAttributes&
   return std::optional(std::move(slack));
 }
 
+/// By how much each element of the result may be off beside the tolerance of its type: by the op's error bound, and by the precision.
+Result<std::optional<Array>> slack_of(const Graph& graph, const BoundAttributes& bound, NodeId id, std::span<const Array> inputs,
+                                      const PrecisionOf& precision_of) {
+  Result<std::optional<Array>> rounding = rounding_of(graph, bound, id, inputs, precision_of);
+  if (!rounding) return rounding.error();
+  std::optional<Array> error;
+  const Status made = detail::guard_user("the reference", [&] {
+    error = error_bound(*graph.nodes[id].op, attributes_of(graph, bound, id), inputs);
+    return Status();
+  });
+  if (!made) return at_node(graph, id, made.error());
+  if (!error) return rounding;
+  for (std::int64_t i = 0; *rounding && i < error->size(); ++i) error->mutable_data<double>()[i] += (*rounding)->at(i);
+  return error;
+}
+
+/// What is carried on to the `result` of an operation from values that may be off: by as much, where it has as many elements, which makes
+/// no error larger (a bias, a relu); anything, where it reads one that may be anything.
+std::optional<Array> carried_on(const Array& result, const std::vector<const Array*>& slacks) {
+  std::optional<Array> carried;
+  for (const Array* slack : slacks) {
+    const bool alike = slack->size() == result.size();
+    const auto* end = slack->data<double>() + slack->size();
+    const bool any = std::any_of(slack->data<double>(), end, [](double x) { return std::isinf(x); });
+    if (!alike && !any) continue;
+    if (!carried) carried = Array(TensorType{DType::f64, result.shape()});
+    for (std::int64_t i = 0; i < result.size(); ++i)
+      carried->mutable_data<double>()[i] += alike ? slack->data<double>()[i] : std::numeric_limits<double>::infinity();
+  }
+  return carried;
+}
+
 }  // namespace
 
 Status announce_check(const Graph& graph, NodeId id, const std::function<void(std::string_view, double)>& tell) {
@@ -70,6 +110,7 @@ Status announce_check(const Graph& graph, NodeId id, const std::function<void(st
   for (const ValueId input : node.inputs) inputs.push_back(graph.values[input].type);
   for (const ValueId result : node.results) results.push_back(graph.values[result].type);
   return detail::guard_user("`on_verify`", [&]() -> Status {
+    const UnderSign none(nullptr);  // what a listener does with cleave is its own
     tell(graph.display_name(id), node.op->cost(inputs, results, node.attributes).flops);
     return {};
   });
@@ -77,14 +118,22 @@ Status announce_check(const Graph& graph, NodeId id, const std::function<void(st
 
 std::optional<Error> check_against_meaning(const Graph& graph, const BoundAttributes& bound, NodeId id, std::span<const Array> inputs,
                                            std::span<const Array> results, const CallLimits* limits, const PrecisionOf& precision) {
+  const OpDef& op = *graph.nodes[id].op;
+  const Attributes& attributes = attributes_of(graph, bound, id);
+  if (has_equation(op, inputs, results)) {
+    const std::optional<std::string> what = unsatisfied(op, attributes, inputs, results);
+    return what ? std::optional(differs(graph, id, *what)) : std::nullopt;
+  }
   const Result<std::vector<Array>> expected = meaning_of(graph, bound, id, inputs, limits);
   if (!expected) return expected.error();
   const Result<std::optional<Array>> slack = slack_of(graph, bound, id, inputs, precision);
   if (!slack) return slack.error();
-  const double length = reduction_length(*graph.nodes[id].op, attributes_of(graph, bound, id), inputs, results);
+  const bool moves = op.cost_class == CostClass::movement;
+  const double length = moves ? 1 : reduction_length(op, attributes, inputs, results);
   for (std::size_t i = 0; i < expected->size(); ++i) {
-    if (std::optional<std::string> what = difference(results[i], (*expected)[i], length, *slack ? &**slack : nullptr))
-      return differs(graph, id, *what);
+    const Array &is = results[i], &should = (*expected)[i];
+    const auto what = moves ? exact_difference(is, should) : difference(is, should, length, *slack ? &**slack : nullptr);
+    if (what) return differs(graph, id, *what);
   }
   return std::nullopt;
 }
@@ -95,7 +144,7 @@ std::optional<Error> check_against_meanings(const Graph& graph, const BoundAttri
   for (std::size_t i = 0; i < inputs.size(); ++i) known.emplace_back(group.inputs[i], inputs[i]);
   // What an operation in front may be off by counts as much as its elements are large, like the terms of a sum.
   double length = 1;
-  std::optional<Array> slack;  // of the product, and with it of the bias and the relu behind it, which make no error larger
+  std::map<ValueId, Array> slacks;  // f64
   for (const NodeId id : group.nodes) {
     const Node& node = graph.nodes[id];
     std::vector<Array> operands;
@@ -107,8 +156,15 @@ std::optional<Error> check_against_meanings(const Graph& graph, const BoundAttri
     length = std::max(length, reduction_length(*node.op, attributes_of(graph, bound, id), operands, *expected)) + size * size;
     Result<std::optional<Array>> more = slack_of(graph, bound, id, operands, precision);
     if (!more) return more.error();
-    if (*more) slack = **more;
-    const Array* allowed = slack && slack->size() == (*expected)[0].size() ? &*slack : nullptr;
+    std::vector<const Array*> before;
+    for (const ValueId input : node.inputs)
+      if (const auto found = slacks.find(input); found != slacks.end()) before.push_back(&found->second);
+    std::optional<Array> slack = carried_on((*expected)[0], before);
+    if (*more) {
+      if (!slack) slack = Array(TensorType{DType::f64, (*expected)[0].shape()});
+      for (std::int64_t i = 0; i < slack->size(); ++i) slack->mutable_data<double>()[i] += (*more)->at(i);
+    }
+    const Array* allowed = slack ? &slacks.insert_or_assign(node.results[0], *std::move(slack)).first->second : nullptr;
     const auto written = std::find(group.results.begin(), group.results.end(), node.results[0]) - group.results.begin();
     if (static_cast<std::size_t>(written) < results.size()) {
       if (auto what = difference(results[static_cast<std::size_t>(written)], (*expected)[0], length, allowed))

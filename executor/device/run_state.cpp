@@ -60,8 +60,7 @@ std::stop_source RunState::interrupted() const {
   return wanted ? std::stop_source(std::nostopstate) : interruptible_->source_;
 }
 
-bool RunState::stops(const Position& at) const {
-  if (!failed()) return false;
+bool RunState::stops_known(const Position& at) const {
   std::lock_guard lock(mutex_);
   return !(at < failed_at_);
 }

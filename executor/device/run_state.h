@@ -13,6 +13,7 @@
 
 #include "executor/device/position.h"
 #include "graph/base/result.h"
+#include "graph/base/stop.h"
 
 namespace cleave::runtime {
 
@@ -30,7 +31,7 @@ class RunState {
   void end(const Error& error);
   [[nodiscard]] bool failed() const { return failed_.load(std::memory_order_acquire); }
   /// True if an error stands at `at` or before it: nothing there may start any more.
-  [[nodiscard]] bool stops(const Position& at) const;
+  [[nodiscard]] bool stops(const Position& at) const { return failed() && stops_known(at); }
   [[nodiscard]] std::optional<Error> error() const;
 
   /// Reads what others change.
@@ -90,27 +91,30 @@ class RunState {
     const NodeId node = computing_.load(std::memory_order_relaxed);
     return node.valid() ? std::optional(node) : std::nullopt;
   }
-  /// A step is being executed while this lives: `node`, if by the host.
-  class Executing {
+  /// A step is being executed for `origin` while this lives, by the host (`node` is the step's) or for a device. What this thread works on
+  /// meanwhile is no longer wanted once an error stands there or before it.
+  class Executing final : public StopSign {
    public:
-    explicit Executing(RunState& run, NodeId node = {}) : run_(run), node_(node) {
+    explicit Executing(RunState& run, const Position& at, NodeId node = {}) : run_(run), at_(at), node_(node), under_(this) {
       run_.executing_.fetch_add(1, std::memory_order_relaxed);
       if (node_.valid()) run_.computing_.store(node_, std::memory_order_relaxed);
     }
-    Executing(const Executing&) = delete;
-    Executing& operator=(const Executing&) = delete;
     ~Executing() {
       if (node_.valid()) run_.computing_.store({}, std::memory_order_relaxed);
       run_.progress();
       run_.executing_.fetch_sub(1, std::memory_order_relaxed);
     }
+    [[nodiscard]] bool stopped() const override { return run_.stops(at_); }
 
    private:
     RunState& run_;
+    const Position& at_;
     const NodeId node_;
+    const UnderSign under_;
   };
 
  private:
+  [[nodiscard]] bool stops_known(const Position& at) const;
   // Under the lock.
   void note_waiting(DeviceId who, NodeId node);
   void forget_waiting(DeviceId who);

@@ -101,7 +101,10 @@ Workers::~Workers() {
 
 void Workers::run(const Job& job) {
   if (busy_.exchange(true, std::memory_order_acquire)) {
-    for (std::int64_t piece = 0; piece < job.pieces; ++piece) job.piece(job.body, piece);
+    for (std::int64_t piece = 0; piece < job.pieces; ++piece) {
+      look_at_stop();
+      job.piece(job.body, piece);
+    }
     return;
   }
   if (!started_) start();
@@ -126,12 +129,14 @@ void Workers::run(const Job& job) {
 }
 
 void Workers::take_pieces(int self) noexcept {
+  const UnderSign under(job_.sign);
   for (int i = 0; i < at_work_; ++i) {
     Range& range = ranges_[(self + i) % at_work_];
     for (;;) {
       const std::int64_t piece = range.next.fetch_add(1, std::memory_order_relaxed);
       if (piece >= range.end) break;
       try {
+        look_at_stop();
         job_.piece(job_.body, piece);
       } catch (...) {
         if (!failed_.exchange(true)) failure_ = std::current_exception();

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "executor/runtime.h"
+#include "graph/base/stop.h"
 #include "graph/base/thread.h"
 
 namespace cleave::runtime {
@@ -37,14 +38,18 @@ class Workers {
 
   [[nodiscard]] int threads() const { return threads_; }
 
-  /// `body(piece)` for each of `pieces`, on any thread in any order, and returns when all are done. What a piece throws, it throws.
+  /// `body(piece)` for each of `pieces`, on any thread in any order, and returns when all are done. What a piece throws, it throws. Before
+  /// each piece the thread looks whether the caller's work is still wanted (graph/base/stop.h), and works under the caller's sign.
   template <class Body>
   void each(std::int64_t pieces, const Body& body) {
     if (pieces <= 1 || threads_ == 1) {
-      for (std::int64_t piece = 0; piece < pieces; ++piece) body(piece);
+      for (std::int64_t piece = 0; piece < pieces; ++piece) {
+        look_at_stop();
+        body(piece);
+      }
       return;
     }
-    run({[](const void* data, std::int64_t piece) { (*static_cast<const Body*>(data))(piece); }, &body, pieces});
+    run({[](const void* data, std::int64_t piece) { (*static_cast<const Body*>(data))(piece); }, &body, pieces, detail::stop_sign});
   }
 
   /// `body(begin, end)` for neighbouring parts of `count`, each of `grain` but the last.
@@ -58,6 +63,7 @@ class Workers {
     void (*piece)(const void* body, std::int64_t piece) = nullptr;
     const void* body = nullptr;
     std::int64_t pieces = 0;
+    const StopSign* sign = nullptr;  ///< of the caller
   };
   /// Each thread has neighbouring pieces of its own, the same ones in every job of as many: what it read and wrote there may still lie in
   /// its core's caches. Who is done with them takes those of others.

@@ -11,6 +11,7 @@
 #include "executor/host/rows.h"
 #include "executor/host/scratch.h"
 #include "executor/host/simd/attention.h"
+#include "graph/base/stop.h"
 #include "graph/ops/attention_shape.h"
 
 namespace cleave::runtime::host {
@@ -133,6 +134,7 @@ class Attention final : public HostKernel {
     std::int64_t visible = 0;
     for (std::int64_t r = 0; r < at.rows; ++r) visible = std::max(visible, seen(at, r));
     for (std::int64_t key = 0; key < visible; key += tile_) {
+      look_at_stop();
       const std::int64_t count = std::min(tile_, visible - key);
       score(at, key, count, scratch);
       for (std::int64_t r = 0; r < at.rows; ++r) {

@@ -9,6 +9,7 @@
 #include "executor/host/fourier_lines.h"
 #include "executor/host/fourier_plan.h"
 #include "executor/host/kernels.h"
+#include "executor/host/long_copy.h"
 #include "executor/host/scratch.h"
 
 namespace cleave::runtime::host {
@@ -37,6 +38,8 @@ struct Lines {
   [[nodiscard]] std::int64_t start(std::int64_t line) const { return line / behind * extent * behind + line % behind; }
 };
 
+constexpr std::int64_t kLongLine = 1 << 20;  ///< numbers of a line, from one look to the next; even
+
 enum class Kind : std::uint8_t { forward, backward, from_real, to_real };
 
 /// `lines` lines, element j of line l at `j * lines + l`.
@@ -52,7 +55,9 @@ class Transform {
   Transform(Kind kind, std::int64_t n)
       : kind_(kind), n_(n), halved_((kind == Kind::from_real || kind == Kind::to_real) && n % 2 == 0), plan_(halved_ ? n / 2 : n) {
     if (!halved_) return;
+    StopLooks looks;
     for (std::int64_t k = 0; k <= n / 2; ++k) {
+      looks.worked(16);
       const double turn = 2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(n);
       cosines_.push_back(static_cast<T>(std::cos(turn)));
       sines_.push_back(static_cast<T>(std::sin(turn)));
@@ -105,24 +110,43 @@ class Transform {
   };
   void take_apart(const T* in, const Lines& from, std::int64_t first, Numbers numbers, std::int64_t lines, SplitLines<T> to) const {
     if (from.behind == 1) {
-      loops_.take_apart({in + numbers.unit * from.start(first), numbers.unit * from.extent, numbers.count}, lines, to);
+      const T* const begin = in + numbers.unit * from.start(first);
+      each_with_looks(
+          numbers.count,
+          [&](std::int64_t at, std::int64_t end) {
+            loops_.take_apart({begin + at, numbers.unit * from.extent, end - at}, lines, {to.re + at / 2 * lines, to.im + at / 2 * lines});
+          },
+          kLongLine);
       return;
     }
+    StopLooks looks;
     for (std::int64_t l = 0; l < lines; ++l) {
       const T* x = in + numbers.unit * from.start(first + l);
-      for (std::int64_t i = 0; i < numbers.count; ++i)
+      for (std::int64_t i = 0; i < numbers.count; ++i) {
+        looks.worked();
         (i % 2 == 0 ? to.re : to.im)[i / 2 * lines + l] = x[i / numbers.unit * numbers.unit * from.behind + i % numbers.unit];
+      }
     }
   }
   void put_together(SplitLines<T> from, std::int64_t lines, T scale, T* out, const Lines& to, std::int64_t first, Numbers numbers) const {
     if (to.behind == 1) {
-      loops_.put_together(from, lines, scale, {out + numbers.unit * to.start(first), numbers.unit * to.extent, numbers.count});
+      T* const begin = out + numbers.unit * to.start(first);
+      each_with_looks(
+          numbers.count,
+          [&](std::int64_t at, std::int64_t end) {
+            loops_.put_together({from.re + at / 2 * lines, from.im + at / 2 * lines}, lines, scale,
+                                {begin + at, numbers.unit * to.extent, end - at});
+          },
+          kLongLine);
       return;
     }
+    StopLooks looks;
     for (std::int64_t l = 0; l < lines; ++l) {
       T* y = out + numbers.unit * to.start(first + l);
-      for (std::int64_t i = 0; i < numbers.count; ++i)
+      for (std::int64_t i = 0; i < numbers.count; ++i) {
+        looks.worked();
         y[i / numbers.unit * numbers.unit * to.behind + i % numbers.unit] = (i % 2 == 0 ? from.re : from.im)[i / 2 * lines + l] * scale;
+      }
     }
   }
 
@@ -136,18 +160,26 @@ class Transform {
   /// Even and odd elements as real and imaginary parts, or all as real ones.
   void read_reals(const T* in, const Lines& from, std::int64_t first, const Group<T>& group) const {
     if (halved_) return take_apart(in, from, first, {1, n_}, group.lines, {group.re, group.im});
-    std::fill_n(group.im, n_ * group.lines, T(0));
+    fill_long(group.im, n_ * group.lines, T(0));
+    StopLooks looks;
     for (std::int64_t l = 0; l < group.lines; ++l) {
       const T* x = in + from.start(first + l);
-      for (std::int64_t j = 0; j < n_; ++j) group.re[j * group.lines + l] = x[j * from.behind];
+      for (std::int64_t j = 0; j < n_; ++j) {
+        looks.worked();
+        group.re[j * group.lines + l] = x[j * from.behind];
+      }
     }
   }
   void write_reals(const Group<T>& group, T* out, const Lines& to, std::int64_t first) const {
     const T scale = T(1) / static_cast<T>(n_);
     if (halved_) return put_together({group.re, group.im}, group.lines, scale, out, to, first, {1, n_});
+    StopLooks looks;
     for (std::int64_t l = 0; l < group.lines; ++l) {
       T* y = out + to.start(first + l);
-      for (std::int64_t j = 0; j < n_; ++j) y[j * to.behind] = group.re[j * group.lines + l] * scale;
+      for (std::int64_t j = 0; j < n_; ++j) {
+        looks.worked();
+        y[j * to.behind] = group.re[j * group.lines + l] * scale;
+      }
     }
   }
 
@@ -155,7 +187,9 @@ class Transform {
   void mirror(Group<T> g) const {
     const std::int64_t w = g.lines;
     std::fill_n(g.im, w, T(0));
+    StopLooks looks;
     for (std::int64_t k = n_ / 2 + 1; k < n_; ++k) {
+      looks.worked(w);
       std::copy_n(g.re + (n_ - k) * w, w, g.re + k * w);
       std::transform(g.im + (n_ - k) * w, g.im + (n_ - k + 1) * w, g.im + k * w, [](T x) { return -x; });
     }

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <numbers>
 
+#include "executor/host/long_copy.h"
 #include "executor/host/several_sets.h"
+#include "graph/base/stop.h"
 
 namespace cleave::runtime::host {
 namespace {
@@ -26,18 +28,21 @@ Root root(std::int64_t k, std::int64_t n) {
   return {left ? -c : c, below ? s : -s};
 }
 
+constexpr std::int64_t kPassWork = 1 << 19;  ///< elements of a pass, from one look to the next
+
 /// What one pass does: `rest` groups, each of `radix` elements that lie `rest` apart, `stride` neighbours at once.
 template <class T>
 struct PassCall {
   std::int64_t radix, rest, stride;
-  const T *re, *im;  ///< roots
+  std::int64_t begin, end;  ///< the groups to be done now
+  const T *re, *im;         ///< roots
   SplitLines<T> x, y;
 };
 
 template <class T>
 [[gnu::always_inline]] inline void pass_of_two(const PassCall<T>& call) {
   const std::int64_t s = call.stride, m = call.rest;
-  for (std::int64_t p = 0; p < m; ++p) {
+  for (std::int64_t p = call.begin; p < call.end; ++p) {
     const T c = call.re[2 * p + 1], d = call.im[2 * p + 1];
     const T *ar = call.x.re + s * p, *ai = call.x.im + s * p, *br = ar + s * m, *bi = ai + s * m;
     T *yr = call.y.re + 2 * s * p, *yi = call.y.im + 2 * s * p;
@@ -55,7 +60,7 @@ template <class T>
 template <class T>
 [[gnu::always_inline]] inline void pass_of_four(const PassCall<T>& call) {
   const std::int64_t s = call.stride, m = call.rest;
-  for (std::int64_t p = 0; p < m; ++p) {
+  for (std::int64_t p = call.begin; p < call.end; ++p) {
     const T *wr = call.re + 4 * p, *wi = call.im + 4 * p;
     const T c1 = wr[1], d1 = wi[1], c2 = wr[2], d2 = wi[2], c3 = wr[3], d3 = wi[3];
     const T *xr = call.x.re + s * p, *xi = call.x.im + s * p;
@@ -89,7 +94,7 @@ template <class T, int radix>
     c[k] = static_cast<T>(of.re);
     d[k] = static_cast<T>(of.im);
   }
-  for (std::int64_t p = 0; p < m; ++p) {
+  for (std::int64_t p = call.begin; p < call.end; ++p) {
     const T *wr = call.re + radix * p, *wi = call.im + radix * p;
     const T *xr = call.x.re + s * p, *xi = call.x.im + s * p;
     T *yr = call.y.re + radix * s * p, *yi = call.y.im + radix * s * p;
@@ -188,7 +193,9 @@ struct FourierPlan<T>::Convolution {
     const std::int64_t m = plan.length();
     kernel_re.assign(static_cast<std::size_t>(m), T(0));
     kernel_im = kernel_re;
+    StopLooks looks;
     for (std::int64_t j = 0; j < n; ++j) {
+      looks.worked(4);
       for (const std::int64_t at : {j, (m - j) % m}) {
         kernel_re[static_cast<std::size_t>(at)] = re[static_cast<std::size_t>(j)];
         kernel_im[static_cast<std::size_t>(at)] = -im[static_cast<std::size_t>(j)];
@@ -205,8 +212,8 @@ struct FourierPlan<T>::Convolution {
     const SplitLines<T> a{scratch, scratch + m * lines};
     T* inner = scratch + 2 * m * lines;
     multiply(x, a, re.data(), im.data(), n, lines);
-    std::fill(a.re + n * lines, a.re + m * lines, T(0));
-    std::fill(a.im + n * lines, a.im + m * lines, T(0));
+    fill_long(a.re + n * lines, (m - n) * lines, T(0));
+    fill_long(a.im + n * lines, (m - n) * lines, T(0));
     plan.run(a, lines, inner);
     multiply(a, a, kernel_re.data(), kernel_im.data(), m, lines);
     plan.run({a.im, a.re}, lines, inner);  // backward
@@ -231,7 +238,9 @@ struct FourierPlan<T>::Convolution {
   static std::vector<T> chirp(std::int64_t n, bool real) {
     std::vector<T> result;
     std::int64_t square = 0;  // j^2 modulo 2n
+    StopLooks looks;
     for (std::int64_t j = 0; j < n; ++j) {
+      looks.worked(16);
       const Root of = root(square, 2 * n);
       result.push_back(static_cast<T>(real ? of.re : of.im));
       square = (square + 2 * j + 1) % (2 * n);
@@ -239,7 +248,9 @@ struct FourierPlan<T>::Convolution {
     return result;
   }
   static void multiply(SplitLines<T> x, SplitLines<T> y, const T* c, const T* d, std::int64_t n, std::int64_t lines) {
+    StopLooks looks;
     for (std::int64_t j = 0; j < n; ++j) {
+      looks.worked(lines);
       const T cj = c[j], dj = d[j];
       for (std::int64_t q = j * lines; q < (j + 1) * lines; ++q) {
         const T r = x.re[q] * cj - x.im[q] * dj, i = x.re[q] * dj + x.im[q] * cj;
@@ -256,7 +267,9 @@ FourierPlan<T>::FourierPlan(std::int64_t n) : n_(n) {
   for (const std::int64_t radix : radices(n)) {
     rest /= radix;
     Pass pass{radix, rest, {}, {}};
+    StopLooks looks;
     for (std::int64_t p = 0; p < rest; ++p) {
+      looks.worked(16 * radix);
       for (std::int64_t k = 0; k < radix; ++k) {
         const Root of = root(p * k, radix * rest);
         pass.re.push_back(static_cast<T>(of.re));
@@ -286,13 +299,19 @@ void FourierPlan<T>::run(SplitLines<T> x, std::int64_t lines, T* scratch) const 
   SplitLines<T> from = x, to{scratch, scratch + n_ * lines};
   std::int64_t stride = lines;
   for (const Pass& pass : passes_) {
-    pass_by({pass.radix, pass.rest, stride, pass.re.data(), pass.im.data(), from, to});
+    each_with_looks(
+        pass.rest,
+        [&](std::int64_t begin, std::int64_t end) {
+          pass_by({pass.radix, pass.rest, stride, begin, end, pass.re.data(), pass.im.data(), from, to});
+        },
+        std::max<std::int64_t>(1, kPassWork / (pass.radix * stride)));
     std::swap(from, to);
     stride *= pass.radix;
   }
   if (from.re == x.re) return;
-  std::copy_n(from.re, n_ * lines, x.re);
-  std::copy_n(from.im, n_ * lines, x.im);
+  const std::int64_t bytes = n_ * lines * static_cast<std::int64_t>(sizeof(T));
+  copy_long(x.re, from.re, bytes);
+  copy_long(x.im, from.im, bytes);
 }
 
 template class FourierPlan<float>;

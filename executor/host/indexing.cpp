@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "executor/host/long_copy.h"
 #include "executor/host/movement.h"
 #include "graph/ops/positions.h"
 #include "graph/ops/views.h"
@@ -47,11 +48,14 @@ template <class Index>
 Looked<Index> look_at(const Index* indices, std::int64_t count, std::int64_t extent) {
   Looked<Index> found;
   unsigned outside = 0, negative = 0;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t index = ops::to_position(indices[i]);
-    negative |= static_cast<unsigned>(index < 0);
-    outside |= static_cast<unsigned>(static_cast<std::uint64_t>(index < 0 ? index + extent : index) >= static_cast<std::uint64_t>(extent));
-  }
+  each_with_looks(count, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t index = ops::to_position(indices[i]);
+      negative |= static_cast<unsigned>(index < 0);
+      outside |=
+          static_cast<unsigned>(static_cast<std::uint64_t>(index < 0 ? index + extent : index) >= static_cast<std::uint64_t>(extent));
+    }
+  });
   found.from_end = negative != 0;
   if (outside != 0)
     found.outside = std::find_if(indices, indices + count, [&](Index i) { return ops::place_of(ops::to_position(i), extent) < 0; });
@@ -86,7 +90,11 @@ void take_rows(const std::byte* table, std::int64_t any, Places rows, std::byte*
       const std::byte* later = table + rows[i + kAhead] * run;
       for (std::int64_t at = 0; at < fetched; at += kLine) __builtin_prefetch(later + at);
     }
-    std::memcpy(out + i * run, table + rows[i] * run, static_cast<std::size_t>(run));
+    if constexpr (size > 0) {
+      std::memcpy(out + i * run, table + rows[i] * run, static_cast<std::size_t>(run));
+    } else {
+      copy_long(out + i * run, table + rows[i] * run, run);
+    }
   }
 }
 
@@ -155,7 +163,7 @@ void one_hot(const KernelCall& call, std::int64_t depth) {
   const auto one = ops::store<T>(true);
   call.workers.each_part(call.inputs[0].type->elements(), grain, [&](std::int64_t begin, std::int64_t end) {
     T* out = call.results[0].as<T>() + begin * depth;
-    std::memset(static_cast<void*>(out), 0, static_cast<std::size_t>((end - begin) * depth) * sizeof(T));
+    fill_long(reinterpret_cast<std::byte*>(out), (end - begin) * depth * static_cast<std::int64_t>(sizeof(T)), std::byte{0});
     for (std::int64_t i = begin; i < end; ++i, out += depth) {
       const auto index = static_cast<std::int64_t>(indices[i]);
       if (index >= 0 && index < depth) out[index] = one;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "executor/host/long_copy.h"
 #include "executor/host/movement.h"
 #include "graph/ops/convert.h"
 
@@ -60,12 +61,12 @@ void pad_rows(const KernelCall& call, const Integers& widths, std::int64_t begin
       stride *= shape[axis];
     }
     if (!inside) {
-      std::fill_n(out, wide[last], value);
+      fill_long(out, wide[last], value);
       continue;
     }
-    std::fill_n(out, margin, value);
-    std::memcpy(out + margin, call.inputs[0].as<T>() + source * length, static_cast<std::size_t>(length) * sizeof(T));
-    std::fill(out + margin + length, out + wide[last], value);
+    fill_long(out, margin, value);
+    copy_long(out + margin, call.inputs[0].as<T>() + source * length, length * static_cast<std::int64_t>(sizeof(T)));
+    fill_long(out + margin + length, wide[last] - margin - length, value);
   }
 }
 

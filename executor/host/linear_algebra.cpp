@@ -4,8 +4,10 @@
 #include <cmath>
 #include <vector>
 
+#include "executor/host/apart.h"
 #include "executor/host/kernels.h"
 #include "executor/host/lapack.h"
+#include "graph/base/stop.h"
 #include "graph/ops/decompositions.h"
 #include "graph/ops/matrices.h"
 
@@ -232,8 +234,9 @@ const char* find_singular(const Task<T>& task) {
 template <class T>
 using Routine = const char* (*)(const Task<T>& task);
 
-/// The same on each matrix of the batch; what LAPACK works in is kept from call to call.
-template <Routine<float> single, Routine<double> both>
+/// The same on each matrix of the batch; what LAPACK works in is kept from call to call. A matrix takes about `work` times the cube of its
+/// extents.
+template <Routine<float> single, Routine<double> both, int work>
 class Matrices final : public HostKernel {
  public:
   Status run(const KernelCall& call) override {
@@ -290,23 +293,50 @@ class Matrices final : public HostKernel {
       const std::int64_t size = call.results[r].type->elements() / batch.count();
       task.results[r] = call.results[r].as<T>() + i * size;
     }
-    if (m > 0 && n > 0 && task.sides > 0) {
-      const auto alone = lapack()->enter();
-      return routine(task);
-    }
+    look_at_stop();
+    if (m > 0 && n > 0 && task.sides > 0) return run_routine(call, routine, task, batch.count());
     // Of nothing the determinant is 1; all other results are empty.
     if (call.results[0].type->elements() > 0) task.results[0][0] = 1;
     if (call.results.size() == 2 && call.results[1].type->elements() > 0) task.results[1][0] = 0;
     return nullptr;
   }
 
+  /// Those of one matrix, where they take long, on a thread that may be left behind: with operands and results of its own.
+  template <class T>
+  const char* run_routine(const KernelCall& call, Routine<T> routine, const Task<T>& task, std::int64_t count) {
+    constexpr double kLong = 1 << 27;  ///< operations, of which a core does about 10^10 a second
+    const auto m = static_cast<double>(task.m), n = static_cast<double>(task.n);
+    if (work * m * n * std::min(m, n) + 2 * n * n * task.sides < kLong) {
+      const auto alone = lapack()->enter();
+      return routine(task);
+    }
+    struct Own {
+      Memory<T> memory;
+      std::vector<T> a, b, results[3];
+      const char* problem = nullptr;
+    };
+    const auto own = std::make_shared<Own>();
+    own->a.assign(task.a, task.a + std::int64_t{task.m} * task.n);
+    if (task.b) own->b.assign(task.b, task.b + std::int64_t{task.n} * task.sides);
+    for (std::size_t r = 0; r < call.results.size(); ++r)
+      own->results[r].resize(static_cast<std::size_t>(call.results[r].type->elements() / count));
+    run_apart([own, routine, m = task.m, n = task.n, sides = task.sides, upper = task.upper] {
+      T* results[3] = {own->results[0].data(), own->results[1].data(), own->results[2].data()};
+      const auto alone = lapack()->enter();
+      own->problem =
+          routine({lapack()->of<T>(), own->memory, own->a.data(), own->b.data(), m, n, sides, {results[0], results[1], results[2]}, upper});
+    });
+    for (std::size_t r = 0; r < call.results.size(); ++r) std::copy(own->results[r].begin(), own->results[r].end(), task.results[r]);
+    return own->problem;
+  }
+
   std::vector<Memory<float>> singles_;
   std::vector<Memory<double>> doubles_;
 };
 
-template <Routine<float> single, Routine<double> both>
+template <Routine<float> single, Routine<double> both, int work>
 constexpr KernelRow row(std::string_view op) {
-  using Kernel = Matrices<single, both>;
+  using Kernel = Matrices<single, both, work>;
   return {op, [](const KernelCall& call) { return Kernel().run(call); },
           [](const KernelRequest&) -> std::unique_ptr<HostKernel> { return std::make_unique<Kernel>(); }};
 }
@@ -315,16 +345,16 @@ constexpr KernelRow row(std::string_view op) {
 
 std::span<const KernelRow> linear_algebra_kernels() {
   static constexpr KernelRow rows[] = {
-      row<solve<float>, solve<double>>("solve"),
-      row<invert<float>, invert<double>>("inv"),
-      row<determine<float>, determine<double>>("det"),
-      row<log_determine<float>, log_determine<double>>("slogdet"),
-      row<decompose_cholesky<float>, decompose_cholesky<double>>("cholesky"),
-      row<decompose_qr<float>, decompose_qr<double>>("qr"),
-      row<find_eigen<float, true>, find_eigen<double, true>>("eigh"),
-      row<find_eigen<float, false>, find_eigen<double, false>>("eigvalsh"),
-      row<find_singular<float, true>, find_singular<double, true>>("svd"),
-      row<find_singular<float, false>, find_singular<double, false>>("svdvals"),
+      row<solve<float>, solve<double>, 1>("solve"),
+      row<invert<float>, invert<double>, 2>("inv"),
+      row<determine<float>, determine<double>, 1>("det"),
+      row<log_determine<float>, log_determine<double>, 1>("slogdet"),
+      row<decompose_cholesky<float>, decompose_cholesky<double>, 1>("cholesky"),
+      row<decompose_qr<float>, decompose_qr<double>, 4>("qr"),
+      row<find_eigen<float, true>, find_eigen<double, true>, 30>("eigh"),
+      row<find_eigen<float, false>, find_eigen<double, false>, 15>("eigvalsh"),
+      row<find_singular<float, true>, find_singular<double, true>, 60>("svd"),
+      row<find_singular<float, false>, find_singular<double, false>, 30>("svdvals"),
   };
   return rows;
 }

@@ -4,6 +4,7 @@
 #include "executor/host/convolution/planes.h"
 #include "executor/host/kernels.h"
 #include "executor/host/scratch.h"
+#include "graph/base/stop.h"
 #include "graph/ops/pooling.h"
 
 namespace cleave::runtime::host {
@@ -63,11 +64,16 @@ class PoolKernel final : public HostKernel {
     T* results = planes + planes_.size() + code_.width;
     planes_.fill(code_, x + channel * window_.ins(), x + channels_ * window_.ins(),
                  ones_.empty() ? -std::numeric_limits<T>::infinity() : T(0), planes);
-    if (ones_.empty()) {
-      code_.largest(count, taps, planes, planes_.taps().data(), results);
-    } else {
-      code_.slide(count, taps, planes, planes_.taps().data(), ones_.data(), T(0), results);
-    }
+    each_with_looks(
+        count,
+        [&](std::int64_t begin, std::int64_t end) {
+          if (ones_.empty()) {
+            code_.largest(end - begin, taps, planes + begin, planes_.taps().data(), results + begin);
+          } else {
+            code_.slide(end - begin, taps, planes + begin, planes_.taps().data(), ones_.data(), T(0), results + begin);
+          }
+        },
+        slid_together(taps));
     for (std::int64_t p = 0; p < outs; p += lines * line)
       code_.gather(lines, line, results + planes_.place(p), planes_.line_stride(), y + p);
     if (!shares_.empty()) code_.scale(outs, shares_.data(), y);

@@ -8,6 +8,7 @@
 
 #include "executor/host/kernels.h"
 #include "executor/host/reductions.h"
+#include "graph/base/stop.h"
 #include "graph/ops/rules.h"
 #include "graph/ops/sums.h"
 
@@ -84,7 +85,7 @@ void reduce_few_columns(const Reduction& of, std::int64_t outer, Workers& worker
   workers.each_part(of.n.count, piece, [&](std::int64_t begin, std::int64_t end) {
     std::byte* mine = states + begin / piece * width * of.by.state_size;
     const std::int64_t whole = (end - begin) / group, first = outer * of.n.count + begin;
-    of.by.take_rows(of.in(first * inner), whole, width, width, mine);
+    of.by.take_many_rows(of.in(first * inner), of.element, whole, width, width, mine);
     of.by.take_rows(of.in((first + whole * group) * inner), 1, (end - begin - whole * group) * inner, 0, mine);
     for (std::int64_t g = 1; g < group; ++g) of.by.join(mine, mine + g * inner * of.by.state_size, inner);
   });
@@ -101,8 +102,8 @@ void reduce_panel(const Reduction& of, std::int64_t outer, std::int64_t column, 
   const std::int64_t pieces = std::max<std::int64_t>(1, (of.n.count + piece - 1) / piece);
   of.by.start(states, pieces * width);
   workers.each_part(of.n.count, piece, [&](std::int64_t begin, std::int64_t end) {
-    of.by.take_rows(of.in((first + begin) * of.n.inner + column), end - begin, width, of.n.inner,
-                    states + begin / piece * width * of.by.state_size);
+    of.by.take_many_rows(of.in((first + begin) * of.n.inner + column), of.element, end - begin, width, of.n.inner,
+                         states + begin / piece * width * of.by.state_size);
   });
   for (std::int64_t p = 1; p < pieces; ++p) of.by.join(states, states + p * width * of.by.state_size, width);
   of.finish(states, width, of.n.count, of.out(outer * of.n.inner + column));
@@ -225,6 +226,23 @@ void places_in_rows(const Finder& by, const std::byte* in, std::int64_t rows, st
   for (std::int64_t row = 0; row < rows; ++row) out[row] = place_in_row(by, in + row * count * element, count, element, Workers::none());
 }
 
+/// In each of `width` columns, some rows after others.
+void places_in_columns(const Finder& by, const std::byte* in, const ReducedExtents& n, std::int64_t width, std::int64_t element,
+                       std::int32_t* out) {
+  std::array<std::int32_t, Finder::kMostWidth> here{};
+  const auto at = [&](std::int64_t row, std::int64_t column) { return in + (row * n.inner + column) * element; };
+  each_with_looks(
+      n.count,
+      [&](std::int64_t begin, std::int64_t end) {
+        by.in_columns(at(begin, 0), end - begin, width, n.inner, begin == 0 ? out : here.data());
+        for (std::int64_t j = 0; begin > 0 && j < width; ++j) {
+          const std::int64_t other = begin + here[static_cast<std::size_t>(j)];
+          if (by.beats(at(other, j), at(out[j], j))) out[j] = static_cast<std::int32_t>(other);
+        }
+      },
+      std::max<std::int64_t>(1, (1 << 20) / width));
+}
+
 Status place_kernel(const KernelCall& call) {
   const std::optional<ReducedExtents> n = reduced_extents(call.inputs[0].type->shape, call.attributes);
   if (!n || n->count == 0) return run_meaning(call);
@@ -244,8 +262,8 @@ Status place_kernel(const KernelCall& call) {
     const std::int64_t panels = (n->inner + Finder::kMostWidth - 1) / Finder::kMostWidth;
     workers.each(n->outer * panels, [&](std::int64_t task) {
       const std::int64_t outer = task / panels, column = task % panels * Finder::kMostWidth;
-      by.in_columns(in(outer * n->count * n->inner + column), n->count, std::min(Finder::kMostWidth, n->inner - column), n->inner,
-                    out + outer * n->inner + column);
+      places_in_columns(by, in(outer * n->count * n->inner + column), *n, std::min(Finder::kMostWidth, n->inner - column), element,
+                        out + outer * n->inner + column);
     });
   }
   return {};

@@ -8,6 +8,7 @@
 #include "executor/host/kernels.h"
 #include "executor/host/simd/reducers.h"
 #include "executor/host/simd/scan.h"
+#include "graph/base/stop.h"
 #include "graph/ops/rules.h"
 #include "graph/ops/sums.h"
 
@@ -29,7 +30,11 @@ class Scan {
   /// The sum of a piece, as `run_piece` comes to it.
   [[nodiscard]] A sum_of_piece(const T* in, std::int64_t count) const {
     A sum = 0;
-    for (std::int64_t begin = 0; begin < count; begin += kPart) sum = sum + sum_of(in + begin, std::min(kPart, count - begin));
+    StopLooks looks;
+    for (std::int64_t begin = 0; begin < count; begin += kPart) {
+      looks.worked(kPart);
+      sum = sum + sum_of(in + begin, std::min(kPart, count - begin));
+    }
     return sum;
   }
 
@@ -37,14 +42,17 @@ class Scan {
   A run_piece(const T* in, R* out, std::int64_t count, A base) const {
     A sum = 0;
     std::int64_t begin = 0;
+    StopLooks looks;
     if constexpr (std::is_same_v<A, double>) {
       for (; by_vectors_ != nullptr && begin < count; begin += kPart) {
+        looks.worked(kPart);
         const std::int64_t size = std::min(kPart, count - begin);
         by_vectors_(reinterpret_cast<const std::byte*>(in + begin), reinterpret_cast<std::byte*>(out + begin), size, base + sum);
         sum = sum + sum_of(in + begin, size);
       }
     }
     for (; begin + kParts * kPart <= count; begin += kParts * kPart) {
+      looks.worked(kParts * kPart);
       A running[kParts];
       for (std::int64_t k = 0; k < kParts; ++k) {
         running[k] = base + sum;
@@ -98,7 +106,9 @@ class Scan {
   void run_columns(const T* in, R* out, std::int64_t count, std::int64_t width, std::int64_t stride) const {
     A running[kWidth];
     for (std::int64_t j = 0; j < width; ++j) running[j] = 0;
+    StopLooks looks;
     for (std::int64_t row = 0; row < count; ++row, in += stride, out += stride) {
+      looks.worked(width);
       for (std::int64_t j = 0; j < width; ++j) running[j] = running[j] + ops::widen(in[j]);
       for (std::int64_t j = 0; j < width; ++j) out[j] = ops::store<R>(running[j]);
     }
@@ -174,14 +184,16 @@ void scan_lines(const KernelCall& call, const Extents& n) {
     std::array<std::int64_t, static_cast<std::size_t>(decltype(together)::value)> at;
     running.fill(A(product ? 1 : 0));
     for (std::size_t l = 0; l < at.size(); ++l) at[l] = start(line + static_cast<std::int64_t>(l));
-    for (std::int64_t k = 0; k < n.count; ++k) {
-      for (std::size_t l = 0; l < at.size(); ++l) {
-        if (exclusive) out[at[l]] = ops::store<R>(running[l]);
-        running[l] = product ? running[l] * ops::widen(in[at[l]]) : running[l] + ops::widen(in[at[l]]);
-        if (!exclusive) out[at[l]] = ops::store<R>(running[l]);
-        at[l] += step;
+    each_with_looks(n.count, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t k = first; k < last; ++k) {
+        for (std::size_t l = 0; l < at.size(); ++l) {
+          if (exclusive) out[at[l]] = ops::store<R>(running[l]);
+          running[l] = product ? running[l] * ops::widen(in[at[l]]) : running[l] + ops::widen(in[at[l]]);
+          if (!exclusive) out[at[l]] = ops::store<R>(running[l]);
+          at[l] += step;
+        }
       }
-    }
+    });
   };
   const std::int64_t grain = std::max<std::int64_t>(kTogether, kPiece / 4 / n.count);
   call.workers.each_part(lines, grain, [&](std::int64_t begin, std::int64_t end) {

@@ -7,6 +7,7 @@
 
 #include "executor/host/kernels.h"
 #include "executor/host/strided_copy.h"
+#include "graph/base/stop.h"
 #include "graph/ops/places.h"
 #include "graph/ops/wrapping.h"
 
@@ -64,8 +65,11 @@ void each_run(const Places& places, const Walked& walked, const Part& part, cons
   const Walked::Axis inner = walked.axes[last];
   const std::int64_t count = end_of(last) - first_of(last);
   const std::int64_t extent = single ? places.extents[0] : 0, stride = single ? places.strides[0] : 0;
+  const std::int64_t elements = part.high - part.low;
+  StopLooks looks;
   for (;;) {
     for (std::int64_t i = 0; i < count; ++i) {
+      looks.worked(elements);
       std::int64_t element = fixed + i * inner.fixed;
       const Index* own = indices + index + i * inner.index;
       if constexpr (single) {
@@ -119,10 +123,12 @@ Status check(const KernelCall& call, const Places& places) {
   if (places.extents.size() == 1) {  // at one stroke: there is rarely a wrong one
     const auto extent = static_cast<std::uint64_t>(places.extents[0]);
     std::uint64_t outside = 0;
-    for (std::int64_t i = 0; i < count; ++i) {
-      const auto lifted = static_cast<std::uint64_t>(ops::to_position(indices[i])) + extent;
-      outside |= static_cast<std::uint64_t>(lifted >= 2 * extent);
-    }
+    each_with_looks(count, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const auto lifted = static_cast<std::uint64_t>(ops::to_position(indices[i])) + extent;
+        outside |= static_cast<std::uint64_t>(lifted >= 2 * extent);
+      }
+    });
     if (outside == 0) return {};
   }
   if (const Index* wrong = ops::first_outside(places, indices, count))

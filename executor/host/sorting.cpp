@@ -1,5 +1,6 @@
 // sort, argsort, top_k and unique: by radix on keys that stand in the meaning's order, in memory that the kernel keeps.
 #include "executor/host/kernels.h"
+#include "executor/host/long_copy.h"
 #include "executor/host/sorting/sorter.h"
 #include "executor/host/sorting/top.h"
 
@@ -48,6 +49,7 @@ class TopK final : public Sorting {
     call.workers.each(pieces, [&](std::int64_t piece) {
       auto* candidates = memory_.pieces[static_cast<std::size_t>(piece)].template get<typename Top::Item>(Top::room(extent, k));
       for (std::int64_t line = lines * piece / pieces; line < lines * (piece + 1) / pieces; ++line) {
+        look_at_stop();
         const T* in = call.inputs[0].as<T>() + line * extent;
         const auto* best = Top(in, extent, k, candidates).run();
         for (std::int64_t i = 0; i < k; ++i) {
@@ -75,12 +77,14 @@ class Unique final : public Sorting {
       T* values = call.results[0].as<T>();
       LineSort<T, false>(call.inputs[0].as<T>(), values, line, false).run(call.workers, memory_);
       std::int64_t kept = 1;
-      for (std::int64_t i = 1; i < size; ++i) {
-        const KeyOf<T> key = key_of(values[i]);
-        const bool nan = kHasTwins<T> && key == kNaNKey<T>;  // each is unique
-        if (nan || key != key_of(values[kept - 1])) values[kept++] = values[i];
-      }
-      std::fill(values + kept, values + size, values[kept - 1]);
+      each_with_looks(size - 1, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = 1 + begin; i < 1 + end; ++i) {
+          const KeyOf<T> key = key_of(values[i]);
+          const bool nan = kHasTwins<T> && key == kNaNKey<T>;  // each is unique
+          if (nan || key != key_of(values[kept - 1])) values[kept++] = values[i];
+        }
+      });
+      fill_long(values + kept, size - kept, values[kept - 1]);
       *count = static_cast<std::int32_t>(kept);
     });
     return {};

@@ -1,4 +1,5 @@
 #include "executor/host/strided_copy.h"
+#include "executor/host/long_copy.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -15,13 +16,17 @@ constexpr std::int64_t kBlock = 64;
 template <class T>
 void copy_row(const T* from, T* to, std::int64_t count, std::int64_t from_step, std::int64_t to_step) {
   if (to_step == 1 && from_step == 1) {
-    if (count > 0) std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(T));
+    copy_long(to, from, count * static_cast<std::int64_t>(sizeof(T)));
   } else if (to_step == 1 && from_step == 0) {
-    std::fill_n(to, count, *from);
-  } else if (to_step == 1 && from_step == -1) {
-    for (std::int64_t i = 0; i < count; ++i) to[i] = from[-i];
+    fill_long(to, count, *from);
   } else {
-    for (std::int64_t i = 0; i < count; ++i) to[i * to_step] = from[i * from_step];
+    each_with_looks(count, [&](std::int64_t begin, std::int64_t end) {
+      if (to_step == 1 && from_step == -1) {
+        for (std::int64_t i = begin; i < end; ++i) to[i] = from[-i];
+      } else {
+        for (std::int64_t i = begin; i < end; ++i) to[i * to_step] = from[i * from_step];
+      }
+    });
   }
 }
 
@@ -59,10 +64,12 @@ template <class T>
 void copy_plane(const T* from, T* to, std::int64_t rows, std::int64_t from_row, std::int64_t to_row, std::int64_t count,
                 std::int64_t from_step, std::int64_t to_step) {
   constexpr std::int64_t kSide = 64 / sizeof(T);
+  StopLooks looks;
   for (std::int64_t r = 0; r < rows; r += kSide) {
     const std::int64_t r_end = std::min(rows, r + kSide);
     for (std::int64_t c = 0; c < count; c += kSide) {
       const std::int64_t c_end = std::min(count, c + kSide);
+      looks.worked(kSide * kSide);
       if (from_row == 1 && to_step == 1 && r_end - r == kSide && c_end - c == kSide) {
         copy_square(from + r + c * from_step, to + r * to_row + c, from_step, to_row);
         continue;
@@ -124,7 +131,8 @@ void StridedCopy::run_as(const T* from, T* to, Workers& workers) const {
 template <class T>
 void StridedCopy::rows(const T* from, T* to, std::int64_t begin, std::int64_t end) const {
   const Axis row = axis(1), last = axis(0);
-  const bool blocks = crosswise(), repeats = last.from == 0 && last.to == 1 && row.from == 1 && row.to == last.extent;
+  const bool blocks = crosswise(),
+             repeats = last.from == 0 && last.to == 1 && row.from == 1 && row.to == last.extent && last.extent < StopLooks::kWork;
   while (begin < end) {
     std::int64_t rest = begin / row.extent, from_at = 0, to_at = 0;
     for (std::size_t outer = 2; outer < count_; ++outer) {

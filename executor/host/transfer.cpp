@@ -2,12 +2,12 @@
 #include <cstring>
 
 #include "executor/host/kernels.h"
+#include "executor/host/long_copy.h"
 
 namespace cleave::runtime::host {
 
 Status copy_kernel(const KernelCall& call) {
-  const auto bytes = static_cast<std::size_t>(call.results[0].type->bytes());
-  if (bytes > 0) std::memmove(call.results[0].data, call.inputs[0].data, bytes);
+  if (call.results[0].data != call.inputs[0].data) copy_long(call.results[0].data, call.inputs[0].data, call.results[0].type->bytes());
   return {};
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "executor/host/kernels.h"
+#include "executor/host/long_copy.h"
 #include "graph/ops/positions.h"
 #include "graph/ops/vision_rules.h"
 #include "graph/ops/wrapping.h"
@@ -18,7 +19,9 @@ Status nonzero_kernel(const KernelCall& call) {
   dispatch(call.inputs[0].type->dtype, [&](auto zero) {
     using T = decltype(zero);
     const T* in = call.inputs[0].as<T>();
+    StopLooks looks;
     for (std::int64_t i = 0; i < elements; ++i) {
+      looks.worked();
       if (ops::load(in[i]) == ops::load(T{})) continue;
       if (count < size) {
         std::int64_t rest = i;
@@ -30,7 +33,7 @@ Status nonzero_kernel(const KernelCall& call) {
     }
   });
   for (std::int64_t axis = 0; axis < call.results[0].type->shape[0]; ++axis)
-    std::fill(out + axis * size + std::min(count, size), out + (axis + 1) * size, 0);
+    fill_long(out + axis * size + std::min(count, size), size - std::min(count, size), std::int64_t{0});
   *call.results[1].as<std::int32_t>() = static_cast<std::int32_t>(count);
   return {};
 }
@@ -67,7 +70,7 @@ void align_regions(const KernelCall& call) {
       T* out = call.results[0].as<T>() + p * each;
       for (std::int64_t row = 0; row < bins.rows; ++row) {
         for (std::int64_t column = 0; column < bins.columns; ++column)
-          *out++ = ops::store<T>(sampling::roi_align(from, region, row, column, bins));
+          *out++ = ops::store<T>(sampling::roi_align(from, region, row, column, bins, look_at_stop));
       }
     }
   });

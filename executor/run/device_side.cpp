@@ -177,7 +177,7 @@ bool DeviceSide::launch(const Node& node, const Origin& here) {
   if (!inputs || !issue(turn().work[here.node], here, enqueue)) return false;
   std::optional<std::vector<Array>> results = fetch(group ? group->results : node.results, here);
   if (!results) return false;
-  RunState::Executing executing(*run_);
+  const RunState::Executing executing(*run_, here.position);
   if (Status told = announce_check(graph_, here.node, on_verify_); !told) return fail(here, told.error());
   std::optional<Error> error =
       group ? check_against_meanings(prepared_.graph(), prepared_.bound, *group, *inputs, *results, prepared_.precision)

@@ -32,7 +32,7 @@ bool HostSide::overlapped(const Node& node, const Origin& here, double& waited) 
 
 bool HostSide::run_range(const KernelCall& call, const Origin& here, std::int64_t begin, const Overlap::Range& range, double& seconds) {
   if (run_->stops(here.position)) return false;
-  const RunState::Executing executing(*run_, here.node);
+  const RunState::Executing executing(*run_, here.position, here.node);
   const auto start = options_.observe ? RunState::Clock::now() : RunState::Clock::time_point();
   const Status status = run_guarded(*operations_[here.node].kernel, call, begin, range.end);
   if (!status) return fail(here, status.error());

@@ -159,7 +159,7 @@ bool HostSide::operation(const Node& node, const Origin& here, const CallLimits*
     for (const TensorView& view : call.inputs) before.push_back(snapshot(view));
   }
   {
-    RunState::Executing executing(*run_, here.node);
+    const RunState::Executing executing(*run_, here.position, here.node);
     StepMark mark(graph_, here.node);
     auto start = options_.observe ? RunState::Clock::now() : RunState::Clock::time_point();
     Status status = run_guarded(*operations_[here.node].kernel, call);
@@ -167,7 +167,7 @@ bool HostSide::operation(const Node& node, const Origin& here, const CallLimits*
     if (options_.observe) observe(here.node, std::chrono::duration<double>(RunState::Clock::now() - start).count());
   }
   if (!verify) return true;
-  RunState::Executing executing(*run_, here.node);
+  const RunState::Executing executing(*run_, here.position, here.node);
   for (const TensorView& view : call.results) after.push_back(snapshot(view));
   if (Status told = announce_check(graph_, here.node, options_.on_verify); !told) return fail(here, told.error());
   const FusionGroup* group = fusion_.group(here.node);

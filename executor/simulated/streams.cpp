@@ -161,7 +161,7 @@ void SimulatedStreams::execute(Queue& q, Command command, std::unique_lock<std::
   lock.unlock();
   Status status;
   {
-    RunState::Executing executing(run);
+    const RunState::Executing executing(run, command.origin.position);
     status = detail::guard_memory(command.action);
   }
   if (!status) run.fail(command.origin, status.error());

@@ -11,6 +11,7 @@
 
 #include "graph/base/exceptions.h"
 #include "graph/base/file.h"
+#include "graph/base/stop.h"
 
 namespace cleave {
 namespace {
@@ -305,8 +306,10 @@ Status write_npy(const Array& array, const std::string& path) {
   return detail::guard_memory([&]() -> Status {
     if (array.dtype() == DType::bf16) {
       Array wide(TensorType{DType::f32, array.shape()});
-      std::transform(array.data<BFloat16>(), array.data<BFloat16>() + array.size(), wide.mutable_data<float>(),
-                     [](BFloat16 x) { return static_cast<float>(x); });
+      float* out = wide.mutable_data<float>();
+      each_with_looks(array.size(), [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) out[i] = static_cast<float>(array.data<BFloat16>()[i]);
+      });
       return write_npy(wide, path);
     }
     const auto descriptor =

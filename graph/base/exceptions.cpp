@@ -4,6 +4,7 @@
 #include <new>
 #include <string>
 
+#include "graph/base/stop.h"
 #include "graph/base/units.h"
 
 namespace cleave::detail {
@@ -20,6 +21,8 @@ Error out_of_memory(const std::bad_alloc& thrown) {
 Error thrown_by(std::string_view who) {
   try {
     throw;
+  } catch (const Stopped&) {
+    return {"the run was ended", {}, ErrorKind::machine};
   } catch (const std::bad_alloc& thrown) {
     return out_of_memory(thrown);
   } catch (const std::exception& thrown) {

@@ -52,7 +52,8 @@ std::invoke_result_t<F&> guard_memory(F&& work) {
   }
 }
 
-/// To be called in a `catch (...)`: what a function of the user's threw, by `who`, as an Error: "`on_output` threw: disk full".
+/// To be called in a `catch (...)`: what a function of the user's threw, by `who`, as an Error: "`on_output` threw: disk full". Work that
+/// was stopped (graph/base/stop.h) is an Error of its own.
 Error thrown_by(std::string_view who);
 
 /// What `work` gives, a Status, which calls a function of the user's; or what that throws, as an Error.

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "graph/base/output_file.h"
+#include "graph/base/stop.h"
 #include "graph/base/units.h"
 
 namespace cleave {
@@ -86,8 +87,13 @@ Result<std::string> read_file(const std::string& path, std::int64_t limit) {
 Status write_file(const std::string& path, std::initializer_list<std::string_view> parts) {
   Result<OutputFile> file = OutputFile::create(path);
   if (!file) return file.error();
-  for (const std::string_view part : parts)
-    if (Status written = file->write(part); !written) return written;
+  constexpr std::size_t kPart = 4 << 20;  ///< bytes, from one look to the next
+  for (const std::string_view part : parts) {
+    for (std::size_t at = 0; at < part.size(); at += kPart) {
+      look_at_stop();
+      if (Status written = file->write(part.substr(at, kPart)); !written) return written;
+    }
+  }
   return file->commit();
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "graph/base/stop.h"
 #include "graph/ops/attention.h"
 #include "graph/ops/attention_shape.h"
 #include "graph/ops/calls.h"
@@ -124,12 +125,16 @@ struct Query {
   }
   void attend(std::vector<double>& scores, std::vector<double>& sums, T* result) const {
     double largest = -std::numeric_limits<double>::infinity(), total = 0;
+    StopLooks looks;
+    look_at_stop();
     for (std::int64_t j = 0; j < seen; ++j) {
+      looks.worked(shape.depth);
       if (sees(j)) largest = std::max(largest, scores[static_cast<std::size_t>(j)] = score(j));
     }
     if (std::isinf(largest) && largest < 0) largest = 0;  // of nothing, or of scores that are all minus infinity
     std::fill(sums.begin(), sums.end(), 0.0);
     for (std::int64_t j = 0; j < seen; ++j) {
+      looks.worked(shape.width + 8);
       if (!sees(j)) continue;
       const double weight = std::exp(scores[static_cast<std::size_t>(j)] - largest);
       total += weight;

@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 
+#include "graph/base/stop.h"
 #include "graph/ops/calls.h"
 #include "graph/ops/cells.h"
 #include "graph/ops/domain.h"
@@ -46,7 +47,9 @@ Status each_element(const OpCall& call, const Step& step) {
   const std::int64_t n = state.shape.back();
   dispatch_in<kCellDomain>(state.dtype, [&](auto zero) {
     using T = decltype(zero);
+    StopLooks looks;
     for (std::int64_t i = 0; i < state.elements(); ++i) {
+      looks.worked(8 * gates);
       std::array<double, gates> inputs, recurrent;
       for (std::int64_t gate = 0; gate < gates; ++gate) {
         const std::int64_t at = (i / n * gates + gate) * n + i % n;

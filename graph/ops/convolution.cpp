@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "graph/base/stop.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/sums.h"
 
@@ -67,11 +68,12 @@ WorkForm conv_form(Types inputs, Types results, const Attributes&) {
 
 /// The sum over one window of one channel.
 template <class T>
-Accumulator<T> window_sum(const Window& window, const T* x, const T* weight, const std::array<std::int64_t, 3>& first) {
+Accumulator<T> window_sum(const Window& window, const T* x, const T* weight, const std::array<std::int64_t, 3>& first, StopLooks& looks) {
   const auto& [a, b, c] = static_cast<const std::array<WindowAxis, 3>&>(window);
   Accumulator<T> sum = 0;
   for (std::int64_t i = 0; i < a.kernel; ++i) {
     for (std::int64_t j = 0; j < b.kernel; ++j) {
+      looks.worked(c.kernel);
       for (std::int64_t k = 0; k < c.kernel; ++k, ++weight) {
         const std::int64_t u = first[0] + i * a.dilation, v = first[1] + j * b.dilation, w = first[2] + k * c.dilation;
         const bool inside = u >= 0 && u < a.in && v >= 0 && v < b.in && w >= 0 && w < c.in;
@@ -85,6 +87,7 @@ Accumulator<T> window_sum(const Window& window, const T* x, const T* weight, con
 template <class T>
 void convolve(const Convolution& conv, const T* x, const T* weight, const T* bias, T* y) {
   const Window& window = conv.window;
+  StopLooks looks;
   for (std::int64_t n = 0; n < conv.batch; ++n) {
     for (std::int64_t output = 0; output < conv.groups * conv.outputs; ++output) {
       const T* channels = x + (n * conv.groups + output / conv.outputs) * conv.channels * window.ins();
@@ -93,9 +96,10 @@ void convolve(const Convolution& conv, const T* x, const T* weight, const T* bia
         const std::int64_t row = p / window[2].out;
         const std::array<std::int64_t, 3> first = {window[0].first(row / window[1].out), window[1].first(row % window[1].out),
                                                    window[2].first(p % window[2].out)};
+        looks.worked();
         Accumulator<T> sum = bias ? widen(bias[output]) : Accumulator<T>(0);
         for (std::int64_t c = 0; c < conv.channels; ++c)
-          sum = sum + window_sum(window, channels + c * window.ins(), weights + c * window.taps(), first);
+          sum = sum + window_sum(window, channels + c * window.ins(), weights + c * window.taps(), first, looks);
         *y++ = store<T>(sum);
       }
     }

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "graph/array/range.h"
+#include "graph/base/stop.h"
 #include "graph/ops/convert.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
@@ -19,7 +20,8 @@ void fill(Array& result, const AttributeValue& value) {
     if (const auto* truth = std::get_if<bool>(&value)) element = convert<T>(*truth);
     if (const auto* integer = std::get_if<std::int64_t>(&value)) element = convert<T>(*integer);
     if (const auto* number = std::get_if<double>(&value)) element = convert<T>(*number);
-    std::fill_n(result.mutable_data<T>(), result.size(), element);
+    T* out = result.mutable_data<T>();
+    each_with_looks(result.size(), [&](std::int64_t begin, std::int64_t end) { std::fill(out + begin, out + end, element); });
   });
 }
 
@@ -129,7 +131,9 @@ Status arange_meaning(const OpCall& call) {
   dispatch(call.results[0].dtype(), [&](auto zero) {
     using T = decltype(zero);
     T* out = call.results[0].mutable_data<T>();
+    StopLooks looks;
     for (std::int64_t i = 0; i < p.count; ++i) {
+      looks.worked();
       out[i] = p.integral ? convert<T>(p.start + i * p.step) : convert<T>(p.first + static_cast<double>(i) * p.increment);
     }
   });
@@ -149,7 +153,11 @@ Status eye_meaning(const OpCall& call) {
   dispatch(call.results[0].dtype(), [&](auto zero) {
     using T = decltype(zero);
     T* out = call.results[0].mutable_data<T>();
-    for (std::int64_t i = 0; i < std::min(shape[0], shape[1]); ++i) out[i * shape[1] + i] = convert<T>(1);
+    StopLooks looks;
+    for (std::int64_t i = 0; i < std::min(shape[0], shape[1]); ++i) {
+      looks.worked(16);  // each in a page of its own
+      out[i * shape[1] + i] = convert<T>(1);
+    }
   });
   return {};
 }

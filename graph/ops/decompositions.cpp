@@ -1,4 +1,5 @@
 #include "graph/ops/decompositions.h"
+#include "graph/base/stop.h"
 
 #include <algorithm>
 #include <cmath>
@@ -15,13 +16,16 @@ Matrix identity(std::int64_t n) {
 
 Matrix transposed(const Matrix& a) {
   Matrix t(a.columns, a.rows);
-  for (std::int64_t i = 0; i < a.rows; ++i)
+  for (std::int64_t i = 0; i < a.rows; ++i) {
+    look_at_stop();
     for (std::int64_t j = 0; j < a.columns; ++j) t(j, i) = a(i, j);
+  }
   return t;
 }
 
 Determinant eliminate(Matrix a, Matrix& right) {
   Determinant result;
+  StopLooks looks;
   for (std::int64_t k = 0; k < a.rows; ++k) {
     std::int64_t pivot = k;
     for (std::int64_t i = k + 1; i < a.rows; ++i)
@@ -35,6 +39,7 @@ Determinant eliminate(Matrix a, Matrix& right) {
     if (a(k, k) < 0) result.sign = -result.sign;
     result.logarithm += std::log(std::fabs(a(k, k)));
     for (std::int64_t i = 0; i < a.rows; ++i) {
+      looks.worked(a.columns + right.columns);
       if (i == k) continue;
       const double factor = a(i, k) / a(k, k);
       for (std::int64_t j = k; j < a.columns; ++j) a(i, j) -= factor * a(k, j);
@@ -48,8 +53,10 @@ Determinant eliminate(Matrix a, Matrix& right) {
 
 std::optional<Matrix> cholesky(const Matrix& a) {
   Matrix l(a.rows, a.rows);
+  StopLooks looks;
   for (std::int64_t i = 0; i < a.rows; ++i) {
     for (std::int64_t j = 0; j <= i; ++j) {
+      looks.worked(j + 1);
       double rest = a(i, j);
       for (std::int64_t k = 0; k < j; ++k) rest -= l(i, k) * l(j, k);
       if (i == j && !(rest > 0)) return std::nullopt;
@@ -62,6 +69,7 @@ std::optional<Matrix> cholesky(const Matrix& a) {
 QR qr(const Matrix& a) {
   const std::int64_t m = a.rows, n = a.columns, k = std::min(m, n);
   Matrix r = a, q = identity(m);
+  StopLooks looks;
   for (std::int64_t j = 0; j < k; ++j) {
     std::vector<double> v(static_cast<std::size_t>(m));
     double square = 0;
@@ -73,6 +81,7 @@ QR qr(const Matrix& a) {
     if (norm == 0) continue;
     const auto reflect = [&](Matrix& x, bool from_right) {  // by I - 2 v v^T / |v|^2
       for (std::int64_t line = 0; line < (from_right ? x.rows : x.columns); ++line) {
+        looks.worked(8 * (m - j));  // from column to column
         double along = 0;
         for (std::int64_t i = j; i < m; ++i) along += v[static_cast<std::size_t>(i)] * (from_right ? x(line, i) : x(i, line));
         for (std::int64_t i = j; i < m; ++i) (from_right ? x(line, i) : x(i, line)) -= 2 * along / norm * v[static_cast<std::size_t>(i)];
@@ -94,10 +103,12 @@ Eigen eigh(Matrix a) {
   const std::int64_t n = a.rows;
   Matrix v = identity(n);
   constexpr int kSweeps = 60;
+  StopLooks looks;
   for (int sweep = 0; sweep < kSweeps; ++sweep) {
     bool turned = false;
     for (std::int64_t p = 0; p < n; ++p) {
       for (std::int64_t q = p + 1; q < n; ++q) {
+        looks.worked(8 * n);
         if (std::fabs(a(p, q)) <= 1e-17 * std::sqrt(std::fabs(a(p, p) * a(q, q))) || std::fabs(a(p, q)) < 1e-300) continue;
         turned = true;
         const double theta = (a(q, q) - a(p, p)) / (2 * a(p, q));
@@ -153,10 +164,12 @@ SVD svd(const Matrix& a) {
     return sum;
   };
   constexpr int kSweeps = 60;
+  StopLooks looks;
   for (int sweep = 0; sweep < kSweeps; ++sweep) {
     bool turned = false;
     for (std::int64_t p = 0; p < n; ++p) {
       for (std::int64_t q = p + 1; q < n; ++q) {
+        looks.worked(8 * (m + n));
         const double along = product(p, q), one = product(p, p), other = product(q, q);
         if (std::fabs(along) <= 1e-15 * std::sqrt(one * other) || std::fabs(along) < 1e-300) continue;
         turned = true;

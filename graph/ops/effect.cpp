@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "graph/array/npy.h"
+#include "graph/base/stop.h"
 #include "graph/base/units.h"
 #include "graph/call_limits.h"
 #include "graph/ops/op_table.h"
@@ -67,6 +68,7 @@ Status host_call_meaning(const OpCall& call) {
     limits.seconds = function.deadline;
     limits.declared = true;
   }
+  const UnderSign none(nullptr);  // what the function works on with cleave is its own
   const auto start = std::chrono::steady_clock::now();
   if (Status status = function.call(call.inputs, call.results, limits); !status) return status;
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;

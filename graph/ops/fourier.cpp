@@ -5,6 +5,7 @@
 #include <limits>
 #include <numbers>
 
+#include "graph/base/stop.h"
 #include "graph/ops/calls.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
@@ -69,9 +70,11 @@ struct Complex {
 std::vector<Complex> transform(const std::vector<Complex>& x, std::int64_t n, double sign) {
   std::vector<Complex> result(static_cast<std::size_t>(n));
   const auto extent = static_cast<std::int64_t>(x.size());
+  StopLooks looks;
   for (std::int64_t k = 0; k < n; ++k) {
     Complex& sum = result[static_cast<std::size_t>(k)];
     for (std::int64_t j = 0; j < n; ++j) {
+      looks.worked(16);
       Complex of = x[static_cast<std::size_t>(j < extent ? j : n - j)];
       if (j >= extent) of.im = -of.im;
       const double turn = sign * 2 * std::numbers::pi * static_cast<double>(j * k % n) / static_cast<double>(n);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "graph/base/stop.h"
 #include "graph/ops/forms.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/positions.h"
@@ -112,6 +113,8 @@ Cost take_cost(Types inputs, Types results, const Attributes&) {
   return {0, 2 * static_cast<double>(results[0].bytes()) + static_cast<double>(inputs[1].bytes())};  // x is read where it is taken
 }
 
+constexpr std::int64_t kLongCopy = 1 << 22;  ///< bytes, from one look to the next
+
 Status take_meaning(const OpCall& call) {
   const Array &x = call.inputs[0], &indices = call.inputs[1];
   const int along = *find_axis(call.attributes.get_or<std::int64_t>("axis", 0), x.type().rank());
@@ -126,7 +129,9 @@ Status take_meaning(const OpCall& call) {
       for (const T index : indices.values<T>()) positions.push_back(to_position(index));
     }
   });
+  StopLooks looks;
   for (std::int64_t& index : positions) {
+    looks.worked();
     const std::int64_t place = place_of(index, extent);
     if (place < 0) return Error{"`take`: the index " + std::to_string(index) + " is outside the axis of extent " + std::to_string(extent)};
     index = place;
@@ -134,7 +139,12 @@ Status take_meaning(const OpCall& call) {
   std::byte* out = call.results[0].mutable_bytes();
   for (std::int64_t i = 0; i < before; ++i) {
     for (const std::int64_t index : positions) {
-      if (run > 0) std::memcpy(out, x.bytes() + (i * extent + index) * run, static_cast<std::size_t>(run));
+      each_with_looks(
+          run,
+          [&](std::int64_t begin, std::int64_t end) {
+            std::memcpy(out + begin, x.bytes() + (i * extent + index) * run + begin, static_cast<std::size_t>(end - begin));
+          },
+          kLongCopy);
       out += run;
     }
   }
@@ -164,7 +174,9 @@ Status one_hot_meaning(const OpCall& call) {
         T* out = call.results[0].mutable_data<T>();
         for (std::int64_t i = 0; i < x.size(); ++i) {
           const auto index = static_cast<std::int64_t>(indices[i]);
-          for (std::int64_t k = 0; k < depth; ++k) out[i * depth + k] = store<T>(k == index);
+          each_with_looks(depth, [&](std::int64_t begin, std::int64_t end) {
+            for (std::int64_t k = begin; k < end; ++k) out[i * depth + k] = store<T>(k == index);
+          });
         }
       }
     });

@@ -1,4 +1,5 @@
 // concat, stack, pad, repeat and tile: larger tensors from copies of their operands.
+#include "graph/base/stop.h"
 #include "graph/ops/convert.h"
 #include "graph/ops/forms.h"
 #include "graph/ops/op_table.h"
@@ -103,7 +104,8 @@ Status pad_meaning(const OpCall& call) {
   const auto value = call.attributes.get_or("value", 0.0);
   dispatch(result.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    std::fill_n(result.mutable_data<T>(), result.size(), convert<T>(value));
+    T* out = result.mutable_data<T>();
+    each_with_looks(result.size(), [&](std::int64_t begin, std::int64_t end) { std::fill(out + begin, out + end, convert<T>(value)); });
   });
   View target{0, row_major_strides(result.shape())};
   const auto& widths = call.attributes.get<Integers>("widths");

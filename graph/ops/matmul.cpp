@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/base/stop.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
 #include "graph/ops/strided.h"
@@ -79,6 +80,7 @@ WorkForm matmul_form(Types inputs, Types, const Attributes&) {
 
 /// One matrix product, a row at a time; each sum runs over k in order, in the accumulator type. Rows of the right matrix are read as they
 /// lie: columns would take minutes where this takes seconds.
+constexpr std::int64_t kLongLine = 1 << 18;  ///< elements, from one look to the next
 template <class T>
 void multiply(const Product& p, const T* left, const T* right, SumOf<T>* result) {
   std::vector<Accumulator<T>> sums(static_cast<std::size_t>(p.columns));
@@ -87,7 +89,15 @@ void multiply(const Product& p, const T* left, const T* right, SumOf<T>* result)
     for (std::int64_t k = 0; k < p.inner; ++k) {
       const Accumulator<T> factor = widen(left[row * p.inner + k]);
       const T* line = right + k * p.columns;
-      for (std::size_t column = 0; column < sums.size(); ++column) sums[column] = sums[column] + factor * widen(line[column]);
+      each_with_looks(
+          p.columns,
+          [&](std::int64_t begin, std::int64_t end) {
+            for (std::int64_t column = begin; column < end; ++column) {
+              Accumulator<T>& sum = sums[static_cast<std::size_t>(column)];
+              sum = sum + factor * widen(line[column]);
+            }
+          },
+          kLongLine);
     }
     for (const Accumulator<T>& sum : sums) *result++ = store<SumOf<T>>(sum);
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "graph/attributes.h"
+#include "graph/base/stop.h"
 #include "graph/ops/positions.h"
 #include "graph/ops/rules.h"
 #include "graph/ops/strided.h"
@@ -50,7 +51,9 @@ template <class Index>
 const Index* first_outside(const Places& places, const Index* indices, std::int64_t count) {
   const std::size_t axes = places.extents.size();
   if (axes == 0) return nullptr;
+  StopLooks looks;
   for (std::int64_t at = 0; at < count; at += static_cast<std::int64_t>(axes)) {
+    looks.worked(static_cast<std::int64_t>(axes));
     for (std::size_t a = 0; a < axes; ++a) {
       const Index* index = indices + at + static_cast<std::int64_t>(a);
       if (place_of(to_position(*index), places.extents[a]) < 0) return index;

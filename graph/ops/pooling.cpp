@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "graph/base/stop.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/sums.h"
 #include "graph/trace/composer.h"
@@ -47,13 +48,15 @@ Cost pool_cost(Types inputs, Types results, const Attributes& attributes) {
 
 /// `body(offset)` for each element of a channel that window `p` covers.
 template <class Body>
-void each_covered(const Window& window, std::int64_t p, const Body& body) {
+void each_covered(const Window& window, std::int64_t p, StopLooks& looks, const Body& body) {
+  looks.worked(16);
   const auto& [a, b, c] = static_cast<const std::array<WindowAxis, 3>&>(window);
   const std::int64_t row = p / c.out;
   const std::int64_t at[] = {row / b.out, row % b.out, p % c.out};
   const Taps outer = taps_inside(a, at[0], false), middle = taps_inside(b, at[1], false), inner = taps_inside(c, at[2], false);
   for (std::int64_t i = outer.begin; i < outer.end; ++i) {
     for (std::int64_t j = middle.begin; j < middle.end; ++j) {
+      looks.worked(inner.count());
       for (std::int64_t k = inner.begin; k < inner.end; ++k) {
         const std::int64_t u = a.first(at[0]) + i * a.dilation, v = b.first(at[1]) + j * b.dilation, w = c.first(at[2]) + k * c.dilation;
         body((u * b.in + v) * c.in + w);
@@ -81,9 +84,10 @@ Status each_window(const OpCall& call, const Window& window, const Element& elem
 
 Status max_pool_meaning(const OpCall& call) {
   const Window window = pool_window(call.inputs[0].type(), call.attributes);
+  StopLooks looks;
   return each_window(call, window, [&](std::int64_t p, const auto& x) {
     double most = -std::numeric_limits<double>::infinity();
-    each_covered(window, p, [&](std::int64_t at) { most = x(at) > most || std::isnan(x(at)) ? x(at) : most; });
+    each_covered(window, p, looks, [&](std::int64_t at) { most = x(at) > most || std::isnan(x(at)) ? x(at) : most; });
     return most;
   });
 }
@@ -91,9 +95,10 @@ Status max_pool_meaning(const OpCall& call) {
 Status avg_pool_meaning(const OpCall& call) {
   const Window window = pool_window(call.inputs[0].type(), call.attributes);
   const bool padding = call.attributes.get<bool>("count_include_pad");
+  StopLooks looks;
   return each_window(call, window, [&](std::int64_t p, const auto& x) {
     double sum = 0;
-    each_covered(window, p, [&](std::int64_t at) { sum += x(at); });
+    each_covered(window, p, looks, [&](std::int64_t at) { sum += x(at); });
     const std::int64_t row = p / window[2].out;
     const std::int64_t places[] = {row / window[1].out, row % window[1].out, p % window[2].out};
     for (std::size_t a = 0; a < kMostSpatial; ++a) sum /= static_cast<double>(taps_inside(window[a], places[a], padding).count());

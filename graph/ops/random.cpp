@@ -2,6 +2,7 @@
 // device.
 #include <utility>
 
+#include "graph/base/stop.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/random_bits.h"
 #include "graph/ops/rules.h"
@@ -48,7 +49,11 @@ Status fill(const OpCall& call, F element) {
     using T = decltype(zero);
     if constexpr (std::is_floating_point_v<T>) {
       T* out = result.mutable_data<T>();
-      for (std::int64_t i = 0; i < result.size(); ++i) out[i] = element(T{}, static_cast<unsigned long long>(i));
+      StopLooks looks;
+      for (std::int64_t i = 0; i < result.size(); ++i) {
+        looks.worked(4);
+        out[i] = element(T{}, static_cast<unsigned long long>(i));
+      }
     }
   });
   return {};
@@ -93,8 +98,11 @@ Status integers_meaning(const OpCall& call) {
     using T = decltype(zero);
     if constexpr (std::is_integral_v<T>) {
       T* out = call.results[0].mutable_data<T>();
-      for (std::int64_t i = 0; i < call.results[0].size(); ++i)
+      StopLooks looks;
+      for (std::int64_t i = 0; i < call.results[0].size(); ++i) {
+        looks.worked(4);
         out[i] = static_cast<T>(random_bits::integer(seed, step, static_cast<unsigned long long>(i), low, high));
+      }
     }
   });
   return {};

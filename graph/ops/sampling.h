@@ -71,11 +71,11 @@ CLEAVE_ON_DEVICES C padded(C at, long long extent, int padding, bool align) {
   if (padding == kReflection) at = align ? reflected(at, static_cast<C>(0), last) : reflected(at, -half, last + half);
   return padding == kZeros ? at : bounded(at, static_cast<C>(0), last);
 }
-/// What ONNX does before a cubic looks around: a coordinate beyond the outermost elements' edges (or centres) moves to their centres.
+/// How far behind the whole number below it a place lies; 0 where it is so large that nothing stands between.
 template <class C>
-CLEAVE_ON_DEVICES C cubic_place(C at, long long extent, int padding, bool align) {
-  const C last = static_cast<C>(extent - 1), edge = static_cast<C>(align ? 0.0 : 0.5);
-  return padding == kBorder && (at < -edge || at > last + edge) ? bounded(at, static_cast<C>(0), last) : at;
+CLEAVE_ON_DEVICES C behind(C at, long long below) {
+  const C distance = at - static_cast<C>(below);
+  return distance < static_cast<C>(0) || distance >= static_cast<C>(1) ? static_cast<C>(0) : distance;
 }
 template <class C>
 CLEAVE_ON_DEVICES C position(C normal, long long extent, bool align) {
@@ -104,12 +104,11 @@ CLEAVE_ON_DEVICES C grid_sample(const Plane& plane, C normal_x, C normal_y, int 
   if (plane.rows == 0 || plane.columns == 0) return static_cast<C>(0);
   C x = position(normal_x, plane.columns, align), y = position(normal_y, plane.rows, align);
   if (mode == kCubic) {
-    x = cubic_place(x, plane.columns, padding, align);
-    y = cubic_place(y, plane.rows, padding, align);
+    // As PyTorch does: each tap by itself is brought to where it is taken, and the place between them stays as it is.
     const long long column = whole(x), row = whole(y);
     C across[4], down[4];
-    cubic(x - static_cast<C>(column), across);
-    cubic(y - static_cast<C>(row), down);
+    cubic(behind(x, column), across);
+    cubic(behind(y, row), down);
     C sum = static_cast<C>(0);
     for (int j = 0; j < 4; ++j) {
       const long long r = whole(padded(static_cast<C>(row - 1 + j), plane.rows, padding, align));
@@ -144,17 +143,15 @@ struct Bins {
 /// Of regions that no image has: data that are wrong shall not take for ever.
 constexpr long long kMostSamples = 4096;
 
-/// One axis of a sample: the two elements around it with their shares; nothing where it lies further than an element outside.
+/// One axis of a sample that lies within an element of the plane: the two elements around it with their shares.
 template <class C>
 struct Around {
   long long low, high;
   C share_low, share_high;
-  bool there;
 };
 template <class C>
 CLEAVE_ON_DEVICES Around<C> around(C at, long long extent) {
   Around<C> found;
-  found.there = at >= static_cast<C>(-1) && at <= static_cast<C>(extent);
   at = at > static_cast<C>(0) ? at : static_cast<C>(0);
   found.low = whole(at);
   if (found.low >= extent - 1) {
@@ -177,9 +174,51 @@ CLEAVE_ON_DEVICES long long samples_of(C size, const Bins& bins, long long count
   return count_of < kMostSamples ? count_of : kMostSamples;
 }
 
-/// The bin at `row` and `column` of the region x1, y1, x2, y2.
-template <class C, class Plane>
-CLEAVE_ON_DEVICES C roi_align(const Plane& plane, const C* region, long long row, long long column, const Bins& bins) {
+/// The samples of one axis of a bin, and which of them, from `begin` to below `end`, lie within an element of the plane: all others find
+/// nothing, and there may be far more of them.
+template <class C>
+struct Sampled {
+  C first, step;
+  long long count, begin, end;
+  CLEAVE_ON_DEVICES C at(long long i) const { return first + (static_cast<C>(i) + static_cast<C>(0.5)) * step / static_cast<C>(count); }
+};
+template <class C>
+CLEAVE_ON_DEVICES Sampled<C> sampled(C start, C step, long long bin, long long count, long long extent) {
+  Sampled<C> found{start + static_cast<C>(bin) * step, step, count, 0, count > 0 ? count : 0};
+  // Places do not turn back from sample to sample, also as they are rounded: those on either side are found by halving.
+  const auto first_where = [&](const auto& holds) {
+    long long low = 0, high = found.end;
+    while (low < high) {
+      const long long middle = low + (high - low) / 2;
+      if (holds(found.at(middle))) {
+        high = middle;
+      } else {
+        low = middle + 1;
+      }
+    }
+    return low;
+  };
+  const C lowest = static_cast<C>(-1), highest = static_cast<C>(extent);
+  if (step < static_cast<C>(0)) {
+    found.begin = first_where([&](C at) { return at <= highest; });
+    found.end = first_where([&](C at) { return !(at >= lowest); });
+  } else {
+    found.begin = first_where([&](C at) { return at >= lowest; });
+    found.end = first_where([&](C at) { return !(at <= highest); });
+  }
+  if (found.end < found.begin) found.end = found.begin;
+  return found;
+}
+
+/// Nothing to be done from time to time.
+struct NoLook {
+  CLEAVE_ON_DEVICES void operator()() const {}
+};
+
+/// The bin at `row` and `column` of the region x1, y1, x2, y2. `look()` is called for each row of samples.
+template <class C, class Plane, class Look = NoLook>
+CLEAVE_ON_DEVICES C roi_align(const Plane& plane, const C* region, long long row, long long column, const Bins& bins,
+                              const Look& look = Look()) {
   const C scale = static_cast<C>(bins.scale), offset = static_cast<C>(bins.half_pixel ? 0.5 : 0.0), half = static_cast<C>(0.5);
   const C left = region[0] * scale - offset, top = region[1] * scale - offset;
   C width = region[2] * scale - offset - left, height = region[3] * scale - offset - top;
@@ -189,21 +228,23 @@ CLEAVE_ON_DEVICES C roi_align(const Plane& plane, const C* region, long long row
   }
   const C bin_width = width / static_cast<C>(bins.columns), bin_height = height / static_cast<C>(bins.rows);
   const long long down = samples_of(height, bins, bins.rows), across = samples_of(width, bins, bins.columns);
+  const Sampled<C> rows = sampled(top, bin_height, row, down, plane.rows),
+                   columns = sampled(left, bin_width, column, across, plane.columns);
   C sum = static_cast<C>(0);
   bool first = true;
-  for (long long j = 0; j < down; ++j) {
-    const C y = top + static_cast<C>(row) * bin_height + (static_cast<C>(j) + half) * bin_height / static_cast<C>(down);
-    const Around<C> v = around(y, plane.rows);
-    for (long long i = 0; i < across; ++i) {
-      const C x = left + static_cast<C>(column) * bin_width + (static_cast<C>(i) + half) * bin_width / static_cast<C>(across);
-      const Around<C> h = around(x, plane.columns);
-      C a = static_cast<C>(0), b = a, c = a, d = a;
-      if (v.there && h.there) {
-        a = v.share_low * h.share_low * plane.at(v.low, h.low);
-        b = v.share_low * h.share_high * plane.at(v.low, h.high);
-        c = v.share_high * h.share_low * plane.at(v.high, h.low);
-        d = v.share_high * h.share_high * plane.at(v.high, h.high);
-      }
+  const auto outside = [&](bool any) {  // samples that find nothing, as many as there are: their shares are 0
+    if (any && bins.largest && (first || static_cast<C>(0) > sum)) sum = static_cast<C>(0);
+    first = first && !any;
+  };
+  outside(rows.begin > 0 && across > 0);
+  for (long long j = rows.begin; j < rows.end; ++j) {
+    look();
+    const Around<C> v = around(rows.at(j), plane.rows);
+    outside(columns.begin > 0);
+    for (long long i = columns.begin; i < columns.end; ++i) {
+      const Around<C> h = around(columns.at(i), plane.columns);
+      const C a = v.share_low * h.share_low * plane.at(v.low, h.low), b = v.share_low * h.share_high * plane.at(v.low, h.high);
+      const C c = v.share_high * h.share_low * plane.at(v.high, h.low), d = v.share_high * h.share_high * plane.at(v.high, h.high);
       if (!bins.largest) {
         sum = sum + (a + b + c + d);
         continue;
@@ -212,7 +253,9 @@ CLEAVE_ON_DEVICES C roi_align(const Plane& plane, const C* region, long long row
       sum = first || here > sum ? here : sum;
       first = false;
     }
+    outside(columns.end < across);
   }
+  outside(rows.end < down && across > 0);
   if (bins.largest) return sum;
   const long long count = down * across;
   return sum / static_cast<C>(count > 1 ? count : 1);

@@ -1,4 +1,5 @@
 // cumulative_sum and cumulative_prod: running sums and products along an axis, accumulated as in reductions.
+#include "graph/base/stop.h"
 #include "graph/ops/forms.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
@@ -26,10 +27,12 @@ void cumulate(const Array& x, Array& result, int along, bool exclusive, bool rev
   for (int axis = along + 1; axis < x.type().rank(); ++axis) after *= shape[axis];
   const T* in = x.data<T>();
   auto* out = result.mutable_data<SumOf<T>>();
+  StopLooks looks;
   for (std::int64_t i = 0; i < before; ++i) {
     for (std::int64_t j = 0; j < after; ++j) {
       Accumulator<T> running = product ? 1 : 0;
       for (std::int64_t k = 0; k < shape[along]; ++k) {
+        looks.worked();
         const std::int64_t at = (i * shape[along] + (reverse ? shape[along] - 1 - k : k)) * after + j;
         if (exclusive) out[at] = store<SumOf<T>>(running);
         running = product ? running * widen(in[at]) : running + widen(in[at]);

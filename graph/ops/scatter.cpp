@@ -3,6 +3,7 @@
 #include <array>
 #include <cstring>
 
+#include "graph/base/stop.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/places.h"
 #include "graph/ops/wrapping.h"
@@ -222,7 +223,9 @@ Status gather(std::string_view op, const OpCall& call) {
   if (!starts) return starts.error();
   const std::int64_t size = size_of(call.inputs[0].dtype()), run = places.run * size;
   std::byte* out = call.results[0].mutable_bytes();
+  StopLooks looks;
   for (const std::int64_t start : *starts) {
+    looks.worked(1 + places.run);
     std::memcpy(out, call.inputs[0].bytes() + start * size, static_cast<std::size_t>(run));
     out += run;
   }
@@ -231,8 +234,10 @@ Status gather(std::string_view op, const OpCall& call) {
 
 template <class T>
 void make_updates(Reduction reduction, const Integers& starts, std::int64_t run, const T* updates, T* out) {
+  StopLooks looks;
   for (const std::int64_t start : starts) {
     for (std::int64_t r = 0; r < run; ++r) {
+      looks.worked();
       T& to = out[start + r];
       to = store<T>(reduced(reduction, load(to), load(*updates++)));
     }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "graph/base/stop.h"
 #include "graph/ops/calls.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
@@ -38,10 +39,15 @@ Status search_meaning(const OpCall& call) {
   auto* out = call.results[0].mutable_data<std::int32_t>();
   dispatch(sorted.dtype(), [&](auto zero) {
     using T = decltype(zero);
+    StopLooks looks;
     for (std::int64_t i = 0; i < values.size(); ++i) {
+      looks.worked();
       const T value = values.data<T>()[i];
       std::int32_t count = 0;
-      while (count < sorted.size() && (right ? !before(value, sorted.data<T>()[count]) : before(sorted.data<T>()[count], value))) ++count;
+      while (count < sorted.size() && (right ? !before(value, sorted.data<T>()[count]) : before(sorted.data<T>()[count], value))) {
+        looks.worked();
+        ++count;
+      }
       out[i] = count;
     }
   });

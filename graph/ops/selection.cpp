@@ -1,4 +1,5 @@
 // where and astype: element-wise ops whose operands or results are not all of one type.
+#include "graph/base/stop.h"
 #include "graph/ops/convert.h"
 #include "graph/ops/elementwise.h"
 #include "graph/ops/op_table.h"
@@ -62,7 +63,9 @@ Status astype_meaning(const OpCall& call) {
       using To = decltype(to);
       const auto source = x.values<decltype(from)>();
       To* target = call.results[0].mutable_data<To>();
-      for (std::size_t i = 0; i < source.size(); ++i) target[i] = convert<To>(source[i]);
+      each_with_looks(x.size(), [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) target[i] = convert<To>(source[static_cast<std::size_t>(i)]);
+      });
     });
   });
   return {};

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "graph/base/stop.h"
 #include "graph/ops/domain.h"
 #include "graph/ops/forms.h"
 #include "graph/ops/op_table.h"
@@ -24,12 +25,19 @@ TypeResult softmax_type(Types inputs, const Attributes& attributes) {
 }
 
 template <bool logarithm, class T>
-void softmax_line(const T* in, T* out, std::int64_t count, std::int64_t step) {
+void softmax_line(const T* in, T* out, std::int64_t count, std::int64_t step, StopLooks& looks) {
   double largest = -std::numeric_limits<double>::infinity();
-  for (std::int64_t i = 0; i < count; ++i) largest = std::max(largest, widen(in[i * step]));
-  double sum = 0;
-  for (std::int64_t i = 0; i < count; ++i) sum += std::exp(widen(in[i * step]) - largest);
   for (std::int64_t i = 0; i < count; ++i) {
+    looks.worked();
+    largest = std::max(largest, widen(in[i * step]));
+  }
+  double sum = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    looks.worked();
+    sum += std::exp(widen(in[i * step]) - largest);
+  }
+  for (std::int64_t i = 0; i < count; ++i) {
+    looks.worked();
     const double shifted = widen(in[i * step]) - largest;
     out[i * step] = store<T>(logarithm ? shifted - std::log(sum) : std::exp(shifted) / sum);
   }
@@ -47,9 +55,10 @@ Status softmax_meaning(const OpCall& call) {
     using T = decltype(zero);
     const T* in = x.data<T>();
     T* out = call.results[0].mutable_data<T>();
+    StopLooks looks;
     for (std::int64_t i = 0; i < x.size() / count; ++i) {
       const std::int64_t start = i / after * after * count + i % after;
-      softmax_line<logarithm>(in + start, out + start, count, after);
+      softmax_line<logarithm>(in + start, out + start, count, after, looks);
     }
   });
   return {};

@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 
+#include "graph/base/stop.h"
 #include "graph/ops/forms.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
@@ -38,7 +39,9 @@ template <class T>
 std::vector<std::int32_t> order_of(const T* line, std::int64_t extent, std::int64_t step, bool descending) {
   std::vector<std::int32_t> order(static_cast<std::size_t>(extent));
   std::iota(order.begin(), order.end(), 0);
+  StopLooks looks;
   std::stable_sort(order.begin(), order.end(), [&](std::int64_t i, std::int64_t j) {
+    looks.worked();
     return descending ? comes_before(line[j * step], line[i * step]) : comes_before(line[i * step], line[j * step]);
   });
   return order;

@@ -1,5 +1,7 @@
 #include "graph/ops/strided.h"
+#include "graph/base/stop.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace cleave::ops {
@@ -22,8 +24,17 @@ void walk(const Shape& shape, std::span<const Strides> operands, const Row& row)
   const std::size_t last = shape.size() - 1;
   for (std::size_t k = 0; k < operands.size(); ++k) steps[k] = operands[k][last];
   std::vector<std::int64_t> index(last, 0);
+  constexpr std::int64_t kLongest = 1 << 16;
+  std::vector<std::int64_t> part(operands.size(), 0);
+  StopLooks looks;
   for (;;) {
-    row(offsets, shape[last], steps);
+    looks.worked(std::min(shape[last], kLongest));
+    if (shape[last] <= kLongest) row(offsets, shape[last], steps);
+    for (std::int64_t begin = 0; begin < shape[last] && shape[last] > kLongest; begin += kLongest) {
+      look_at_stop();
+      for (std::size_t k = 0; k < operands.size(); ++k) part[k] = offsets[k] + begin * steps[k];
+      row(part, std::min(kLongest, shape[last] - begin), steps);
+    }
     std::size_t axis = last;
     for (; axis > 0; --axis) {  // advance the index like an odometer
       const std::size_t a = axis - 1;

@@ -14,8 +14,8 @@ using Strides = std::vector<std::int64_t>;  ///< in elements; one an axis
 /// Strides by which an operand of shape `from` is read as one of shape `to` (0 along broadcast axes).
 Strides broadcast_strides(const Shape& from, const Shape& to);
 
-/// Calls `row(offsets, count, steps)` for each run along the last axis of `shape`, in row-major order: operand k's elements are at
-/// offsets[k] + i * steps[k] for i < count.
+/// Calls `row(offsets, count, steps)` for each run along the last axis of `shape`, or for parts of a long run, in row-major order: operand
+/// k's elements are at offsets[k] + i * steps[k] for i < count. Looks meanwhile whether the work is still wanted.
 using Row = std::function<void(std::span<const std::int64_t> offsets, std::int64_t count, std::span<const std::int64_t> steps)>;
 void walk(const Shape& shape, std::span<const Strides> operands, const Row& row);
 

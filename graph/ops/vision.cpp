@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "graph/base/number_text.h"
+#include "graph/base/stop.h"
 #include "graph/ops/convert.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/positions.h"
@@ -61,7 +62,9 @@ Status nonzero_meaning(const OpCall& call) {
   std::int32_t count = 0;
   dispatch(x.dtype(), [&](auto zero) {
     using T = decltype(zero);
+    StopLooks looks;
     for (std::int64_t i = 0; i < x.size(); ++i) {
+      looks.worked();
       if (load(x.data<T>()[i]) == load(T{})) continue;
       std::int64_t rest = i;
       for (std::size_t axis = shape.size(); axis-- > 0; rest /= shape[axis]) {
@@ -122,13 +125,18 @@ Status suppression_meaning(const OpCall& call) {
         for (std::int64_t i = 0; i < count; ++i) {
           if (!rule.has_least || number(score[i]) > rule.least) order.push_back(i);
         }
+        StopLooks looks;
         std::stable_sort(order.begin(), order.end(), [&](std::int64_t i, std::int64_t j) {
+          looks.worked();
           const double a = number(score[i]), b = number(score[j]);
           return b < a || (b == b && a != a);  // NaN first, as `top_k` has it
         });
         for (const std::int64_t i : order) {
           if (static_cast<std::int64_t>(kept.size()) == rule.most) break;
-          const auto near = [&](std::int64_t k) { return sampling::overlap(all + 4 * k, all + 4 * i, rule.by_center) > rule.overlap; };
+          const auto near = [&](std::int64_t k) {
+            looks.worked(8);
+            return sampling::overlap(all + 4 * k, all + 4 * i, rule.by_center) > rule.overlap;
+          };
           if (std::any_of(kept.begin(), kept.end(), near)) continue;
           kept.push_back(i);
           for (const std::int64_t each : {line / classes, line % classes, i}) *out++ = each;
@@ -213,7 +221,7 @@ Status roi_align_meaning(const OpCall& call) {
           const Plane<T> plane{x.data<T>() + (of[n] * shape[1] + channel) * shape[2] * shape[3], shape[2], shape[3]};
           for (std::int64_t row = 0; row < bins.rows; ++row) {
             for (std::int64_t column = 0; column < bins.columns; ++column)
-              *out++ = store<T>(sampling::roi_align(plane, region, row, column, bins));
+              *out++ = store<T>(sampling::roi_align(plane, region, row, column, bins, look_at_stop));
           }
         }
       }
@@ -252,11 +260,14 @@ Status grid_sample_meaning(const OpCall& call) {
     using T = decltype(zero);
     if constexpr (!std::is_integral_v<T>) {
       T* out = call.results[0].mutable_data<T>();
+      StopLooks looks;
       for (std::int64_t line = 0; line < shape[0] * shape[1]; ++line) {
         const Plane<T> plane{x.data<T>() + line * shape[2] * shape[3], shape[2], shape[3]};
         const T* at = grid.data<T>() + line / shape[1] * places * 2;
-        for (std::int64_t place = 0; place < places; ++place, at += 2)
+        for (std::int64_t place = 0; place < places; ++place, at += 2) {
+          looks.worked(32);
           *out++ = store<T>(sampling::grid_sample(plane, load(at[0]), load(at[1]), how.mode, how.padding, how.align));
+        }
       }
     }
   });

@@ -73,8 +73,8 @@ void pad_to_same(WindowAxis& axis, bool odd_before) {
 
 void count_windows(WindowAxis& axis, const Pooling* pooling) {
   const std::int64_t room = axis.in + axis.before + axis.after - axis.span();
-  axis.out = room / axis.stride + 1;
-  if (!pooling || !pooling->rounds_up || room % axis.stride == 0) return;
+  axis.out = room < 0 ? 0 : room / axis.stride + 1;
+  if (!pooling || !pooling->rounds_up || room % axis.stride == 0 || room <= -axis.stride) return;
   if (axis.out * axis.stride < axis.in + axis.before) ++axis.out;  // else it would lie in the padding
 }
 
@@ -121,12 +121,12 @@ std::variant<Window, TypeError> find_window(std::string_view op, Types inputs, c
                   std::to_string(axis.span()) + where);
     } else if (same) {
       pad_to_same(axis, automatic == "same_lower");
-    } else if (axis.in + axis.before + axis.after < axis.span()) {
-      reader.fail("the window of " + std::to_string(axis.span()) + " is larger than the " +
-                      std::to_string(axis.in + axis.before + axis.after) + " elements, padding included," + where,
-                  DiagnosticKind::shape);
     } else {
       count_windows(axis, pooling);
+      if (axis.out == 0)
+        reader.fail("the window of " + std::to_string(axis.span()) + " is larger than the " +
+                        std::to_string(axis.in + axis.before + axis.after) + " elements, padding included," + where,
+                    DiagnosticKind::shape);
     }
   }
   if (reader.error) return *std::move(reader.error);

@@ -92,6 +92,7 @@ struct LoopParts {
   bool counted = false;               ///< has a count, known or not
   bool goes = true;                   ///< the condition holds at the begin, as far as it is known
   bool conditional = false;           ///< whether it begins is found out at run time
+  std::optional<std::int64_t> bound;  ///< what `--bound` says, where nothing else tells how many trips there are at most
   Values carried;
 };
 
@@ -150,13 +151,22 @@ Values unrolled(Call& c, const LoopParts& loop) {
   return carried;
 }
 
+/// How many trips were `done`; an Error of the run where the bound has ended the loop, which would have gone on.
+Part all_trips(Call& c, const LoopParts& loop, const Part& done, const Part& goes_on, const Part& wanted) {
+  const std::int64_t most = *loop.bound;
+  if (!loop.counted) return within_bound(c, c("where", {goes_on, c.add(done, 1), done}), most, true);
+  const Part all = c.as(DType::i32, c("minimum", {wanted, c.scalar(kMostTrips)}));
+  return within_bound(c, c("where", {goes_on, c("maximum", {all, done}), done}), most);
+}
+
 /// A loop whose count is known or given: `for`, with `until` where the body has a condition.
 Values counted_loop(Call& c, const LoopParts& loop, std::optional<std::int64_t> most) {
   const std::size_t carries = loop.carried.size();
   const std::size_t scans = Call::graph_outputs(loop.body).size() - 1 - carries;
   Values initial = loop.carried;
   std::optional<Collected> collected;
-  bool ends_early = loop.conditional;
+  bool ends_early = loop.conditional || loop.bound;
+  const bool never = !loop.goes || loop.trips == 0;
   if (scans > 0) {
     // What one trip gives is known once it is traced. This one is computed by nobody, and dropped.
     const Values sample = trip(c, loop, c.scalar(std::int64_t{0}), loop.carried);
@@ -165,12 +175,16 @@ Values counted_loop(Call& c, const LoopParts& loop, std::optional<std::int64_t> 
     if (!plain(given)) return c.unsupported("that collects sequences, or values whose size depends on data,");
     const std::optional<Array> goes = c.known(sample.front());
     ends_early = ends_early || !loop.trips || !goes || goes->at(0) == 0;
-    collected.emplace(c, given, *most);
+    collected.emplace(c, given, never ? 0 : *most);
     initial.insert(initial.end(), collected->initial().begin(), collected->initial().end());
-    if (ends_early) initial.emplace_back(c.scalar(std::int32_t{0}));  // how many trips there were
+    if (never) return initial;
+    if (loop.bound) initial.emplace_back(c.has(1) ? scalar(c, c[1]) : c.scalar(true));  // whether it would go on
+    if (ends_early) initial.emplace_back(c.scalar(std::int32_t{0}));                    // how many trips there were
   }
   Tracer& tracer = c.tracer();
-  Part count = loop.trips ? c.constant(Array::scalar(loop.goes ? *loop.trips : 0)) : scalar(c, c[0]);
+  Part count = loop.trips ? c.scalar(loop.goes ? *loop.trips : 0) : loop.counted ? scalar(c, c[0]) : c.scalar(*most);
+  const Part wanted = count;
+  if (loop.bound) count = c("minimum", {count, c.scalar(*most)});
   if (loop.conditional) count = c("where", {scalar(c, c[1]), count, c.scalar(std::int64_t{0})});
   const std::optional<Array> known_count = c.known(Value(count));
   const Operand trips =
@@ -182,14 +196,20 @@ Values counted_loop(Call& c, const LoopParts& loop, std::optional<std::int64_t> 
       trip(c, loop, c.as(DType::i64, counter), Values(carried.begin(), carried.begin() + static_cast<std::ptrdiff_t>(carries)));
   Values yielded(results.begin() + 1, results.begin() + 1 + static_cast<std::ptrdiff_t>(carries));
   for (std::size_t s = 0; s < scans; ++s) yielded.push_back(collected->put(carried[carries + s], results[1 + carries + s], counter));
+  if (scans > 0 && loop.bound) yielded.emplace_back(scalar(c, results.front().part));
   if (scans > 0 && ends_early) yielded.emplace_back(c.add(counter, 1));
   const std::optional<Array> goes = c.known(results.front());
   std::optional<Operand> until;
   if (!goes || goes->at(0) == 0) until = c("logical_not", {scalar(c, results.front().part)}).operand();
   Values after = values_of(c, tracer.end_for(states(c, yielded), until));
   if (scans > 0 && ends_early) {
-    const Part done = after.back().part;
+    Part done = after.back().part;
     after.pop_back();
+    if (loop.bound) {
+      const Part goes_on = c("logical_and", {after.back().part, c("equal", {done, c.scalar(static_cast<std::int32_t>(*most))})});
+      after.pop_back();
+      done = all_trips(c, loop, done, goes_on, wanted);
+    }
     for (std::size_t s = 0; s < scans; ++s) after[carries + s].count = done;
   }
   return after;
@@ -216,7 +236,7 @@ Values conditional_loop(Call& c, const LoopParts& loop) {
 }
 
 Values loop(Call& c) {
-  const std::optional<LoopParts> loop = take_apart(c);
+  std::optional<LoopParts> loop = take_apart(c);
   if (!loop) return c.poison();
   const std::size_t scans = Call::graph_outputs(loop->body).size() - 1 - loop->carried.size();
   if (!plain(loop->carried)) {
@@ -225,7 +245,8 @@ Values loop(Call& c) {
     if (c.has(0) && !loop->trips && !c.known_integers(0, "how often a sequence grows")) return c.poison();
     return c.unsupported("that carries a sequence, and whose trips are not known,");
   }
-  const std::optional<std::int64_t> most = loop->trips ? loop->trips : c.bound();
+  std::optional<std::int64_t> most = loop->trips ? loop->trips : c.bound();
+  if (scans > 0 && !loop->trips && most) loop->bound = most = std::clamp<std::int64_t>(*most, 1, kMostTrips);
   if (scans > 0 && !most) {
     const std::string name(c.node().name.empty() ? c.node().outputs.front() : c.node().name);
     return c.mistake(DiagnosticKind::unsupported,
@@ -234,9 +255,7 @@ Values loop(Call& c) {
   }
   if (loop->counted) return counted_loop(c, *loop, most);
   if (scans == 0) return conditional_loop(c, *loop);
-  LoopParts bounded = *loop;
-  bounded.trips = most;
-  return counted_loop(c, bounded, most);
+  return counted_loop(c, *loop, most);
 }
 
 }  // namespace

@@ -1,7 +1,11 @@
 #include "models/onnx/pieces.h"
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
+#include <string>
+
+#include "graph/host_function.h"
 
 namespace cleave::models::onnx {
 namespace {
@@ -54,6 +58,31 @@ std::int64_t extent_product(const Shape& shape, std::size_t from, std::size_t to
   std::int64_t result = 1;
   for (std::size_t i = from; i < to; ++i) result *= shape[i];
   return result;
+}
+
+Part within_bound(Call& c, const Part& count, std::int64_t bound, bool at_least) {
+  if (count.operand().poisoned()) return count;
+  const std::string name(!c.node().name.empty() ? c.node().name : c.node().outputs.front());
+  const std::string start = "`" + name + "` has ", end = (at_least ? " or more" : "") + std::string(" results, and --bound ") + name + "=" +
+                                                         std::to_string(bound) + " makes room for " + std::to_string(bound) +
+                                                         "; give a larger one";
+  SourceLocation location = c.location();
+  if (c.tracer().chained(SourceLocation()).via) location.via = nullptr;  // scopes stand behind the place of a node once it is traced
+  HostFunction function;
+  function.name = "count of " + name;
+  function.takes = function.returns = {count.type()};
+  function.pure = true;
+  function.seconds = 0;
+  function.call = [=](std::span<const Array> inputs, std::span<Array> results, const CallLimits&) -> Status {
+    const std::int32_t found = *inputs[0].data<std::int32_t>();
+    if (found > bound) return Error{start + std::to_string(found) + end, location};
+    *results[0].mutable_data<std::int32_t>() = found;
+    return {};
+  };
+  Attributes attributes;
+  attributes.set("function", std::make_shared<const HostFunction>(std::move(function)));
+  const Operand operands[] = {count.operand()};
+  return Part(c.tracer(), c.tracer().call(*find_op("host_call"), operands, std::move(attributes), c.location()));
 }
 
 Value bounded(Call& c, const Part& padded, const Part& count, int axis) {

@@ -24,6 +24,9 @@ inline constexpr std::string_view kResultShape = "the shape of its result";  ///
 
 // Results whose size depends on data: as large as they may become, and how much of one axis is meant.
 
+/// `count`, an i32 scalar, which is an Error of the run where it is more than the `bound` that the user gave with --bound. `at_least`: it
+/// may be more than is counted.
+Part within_bound(Call& c, const Part& count, std::int64_t bound, bool at_least = false);
 /// The first `count` elements along `axis` are meant. Where the count is known, these are the result.
 Value bounded(Call& c, const Part& padded, const Part& count, int axis);
 /// The result of an operation element by element: as long as its operands.

@@ -60,10 +60,31 @@ std::optional<ScanParts> scan_parts(Call& c, const Values& operands) {
 Values scan_trip(Call& c, const ScanParts& scan, const Part& counter, const Values& carried) {
   Values inputs = carried;
   for (std::size_t i = 0; i < scan.inputs.size(); ++i) {
+    if (scan.length == 0) {  // there is no trip: only what it would give counts
+      Shape shape = scan.inputs[i].shape();
+      shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(scan.axes[i]));
+      inputs.emplace_back(c("zeros", std::initializer_list<Part>{}, {{"shape", shape}, {"dtype", scan.inputs[i].dtype()}}));
+      continue;
+    }
     const Part place = scan.backward[i] != 0 ? c.subtract(scan.length - 1, counter) : counter;
     inputs.emplace_back(c("take", {scan.inputs[i], place}, {{"axis", scan.axes[i]}}));
   }
   return c.inline_graph(scan.body, std::move(inputs));
+}
+
+/// The loop itself, from the `initial` carried values and collections to those after it.
+Values walked(Call& c, const ScanParts& scan, Collected& collected, const Values& initial) {
+  const std::size_t carries = scan.carried.size();
+  Tracer& tracer = c.tracer();
+  const Tracer::Loop inside = tracer.begin_for(Operand(Literal{Literal::Type::integer, scan.length}), states(c, initial), c.location());
+  const Part counter(tracer, inside.counter);
+  const Values carried = values_of(c, inside.inside);
+  Values yielded = scan_trip(c, scan, counter, Values(carried.begin(), carried.begin() + static_cast<std::ptrdiff_t>(carries)));
+  for (std::size_t s = 0; s < scan.result_axes.size(); ++s) {
+    const Part place = scan.result_backward[s] != 0 ? c.subtract(scan.length - 1, counter) : counter;
+    yielded[carries + s] = collected.put(carried[carries + s], yielded[carries + s], place);
+  }
+  return values_of(c, tracer.end_for(states(c, yielded)));
 }
 
 Values scan_over(Call& c, const Values& operands) {
@@ -78,16 +99,7 @@ Values scan_over(Call& c, const Values& operands) {
   Values initial = scan->carried;
   initial.insert(initial.end(), collected.initial().begin(), collected.initial().end());
 
-  Tracer& tracer = c.tracer();
-  const Tracer::Loop inside = tracer.begin_for(Operand(Literal{Literal::Type::integer, scan->length}), states(c, initial), c.location());
-  const Part counter(tracer, inside.counter);
-  const Values carried = values_of(c, inside.inside);
-  Values yielded = scan_trip(c, *scan, counter, Values(carried.begin(), carried.begin() + static_cast<std::ptrdiff_t>(carries)));
-  for (std::size_t s = 0; s < scans; ++s) {
-    const Part place = scan->result_backward[s] != 0 ? c.subtract(scan->length - 1, counter) : counter;
-    yielded[carries + s] = collected.put(carried[carries + s], yielded[carries + s], place);
-  }
-  Values after = values_of(c, tracer.end_for(states(c, yielded)));
+  Values after = scan->length == 0 ? initial : walked(c, *scan, collected, initial);
   for (std::size_t s = 0; s < scans; ++s) {
     const Part& result = after[carries + s].part;
     const std::optional<int> axis = c.axis(scan->result_axes[s], result.rank());

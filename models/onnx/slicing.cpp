@@ -137,7 +137,8 @@ std::optional<Window> window(Call& c) {
   Window window{Integers(shape.size(), 0), shape, Integers(shape.size(), 1)};
   for (std::size_t i = 0; i < starts->size(); ++i) {
     const auto axis = static_cast<std::size_t>(where->first[i]);
-    window.starts[axis] = (*starts)[i];
+    // ONNX begins at the first element where a start lies before it, also backwards; Python's rules, which `slice` has, find nothing there.
+    window.starts[axis] = where->second[i] < 0 ? std::max((*starts)[i], -shape[axis]) : (*starts)[i];
     window.stops[axis] = (*ends)[i];
     window.steps[axis] = where->second[i];
   }

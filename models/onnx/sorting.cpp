@@ -22,6 +22,12 @@ std::int64_t capacity(Call& c, std::int64_t most) {
   return std::clamp<std::int64_t>(c.bound().value_or(most), 0, most);
 }
 
+/// How many of at most `most` there are, or an Error of the run where the user said that there are fewer.
+Part checked(Call& c, const Part& count, std::int64_t most) {
+  const std::optional<std::int64_t> bound = c.bound();
+  return bound && *bound < most ? within_bound(c, count, *bound) : count;
+}
+
 /// The first `count` of what was found, as far as the user says that there may be.
 Value found(Call& c, const Part& padded, const Part& count, int axis) {
   return bounded(c, piece(c, padded, axis, 0, capacity(c, padded.shape()[static_cast<std::size_t>(axis)])), count, axis);
@@ -58,7 +64,7 @@ Values nonzero(Call& c) {
   const Part x = scalar ? c.reshape(c[0], {1}) : c[0];
   const Parts results = c.all("nonzero", Parts{x}, {{"size", capacity(c, x.type().elements())}});
   if (results.size() != 2) return c.poison();
-  return {bounded(c, scalar ? piece(c, results[0], 0, 0, 0) : results[0], results[1], 1)};
+  return {bounded(c, scalar ? piece(c, results[0], 0, 0, 0) : results[0], checked(c, results[1], x.type().elements()), 1)};
 }
 
 Values compress(Call& c) {
@@ -71,7 +77,7 @@ Values compress(Call& c) {
                      "`Compress` takes a vector of conditions that is no longer than the axis, not " + to_string(c[1].type()));
   const Parts places = c.all("nonzero", Parts{c[1]}, {{"size", capacity(c, c[1].shape()[0])}});
   if (places.size() != 2) return c.poison();
-  const Value chosen = bounded(c, element(c, places[0], 0, 0), places[1], 0);
+  const Value chosen = bounded(c, element(c, places[0], 0, 0), checked(c, places[1], c[1].shape()[0]), 0);
   Value result(take(c, x, chosen.part, *axis));
   result.count = chosen.count;
   result.axis = *axis;
@@ -93,7 +99,7 @@ Values non_max_suppression(Call& c) {
   if (!least->empty()) attributes.set("score_threshold", least->front());
   const Parts results = c.all("non_max_suppression", Parts{c[0], c[1]}, std::move(attributes));
   if (results.size() != 2) return c.poison();
-  return {found(c, results[0], results[1], 0)};
+  return {found(c, results[0], checked(c, results[1], results[0].shape()[0]), 0)};
 }
 
 // --- Unique ----------------------------------------------------------------------------------------------------------------------------
@@ -154,11 +160,12 @@ Values unique(Call& c) {
   if (!given && sorted && !c.wants(1) && !c.wants(2) && !c.wants(3)) {
     const Parts results = c.all("unique", Parts{x});
     if (results.size() != 2) return c.poison();
-    return {found(c, results[0], results[1], 0)};
+    return {found(c, results[0], checked(c, results[1], count), 0)};
   }
   const Groups groups = groups_of(c, c.reshape(moved_axis(c, x, *axis, 0), {count, x.type().elements() / count}), sorted);
-  const Value first = found(c, c("where", {c("less", {groups.first, count}), groups.first, 0}), groups.count, 0);
-  const Value sizes = found(c, groups.sizes, groups.count, 0);
+  const Part distinct_count = checked(c, groups.count, count);
+  const Value first = found(c, c("where", {c("less", {groups.first, count}), groups.first, 0}), distinct_count, 0);
+  const Value sizes = found(c, groups.sizes, distinct_count, 0);
   const auto wide = [&](const Value& value) {
     Value result = value;
     result.part = c.as(DType::i64, value.part);

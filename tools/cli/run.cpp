@@ -127,7 +127,9 @@ int run_command(const Options& options) {
       auto result = run_traced(**executor, run, options.trace, *plan, wiring->executor.back_end.simulates);
       if (!result) {
         watch.end();
-        return console.fail(result.error());
+        const int code = console.fail(result.error());
+        if (limit) limit->leave_if_over(code);
+        return code;
       }
       if (i == 0) go_on_with_states(*plan->graph, run);
       if (i + 1 == options.runs)

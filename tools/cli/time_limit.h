@@ -21,6 +21,8 @@ class TimeLimit {
   TimeLimit& operator=(const TimeLimit&) = delete;
   /// All is done in time, or was ended.
   ~TimeLimit();
+  /// Ends the process with `code` if the time is over: what a library still computes is not waited for.
+  void leave_if_over(int code);
 
  private:
   TimeLimit(double seconds, runtime::Executor& executor, const Graph& graph, const Console& console)
@@ -39,7 +41,7 @@ class TimeLimit {
   const Console& console_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool done_ = false;
+  bool done_ = false, over_ = false;
   Thread thread_;  ///< last: it uses the above
 };
 

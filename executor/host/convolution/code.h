@@ -67,6 +67,12 @@ struct ConvolutionCode {
   void (*scale)(std::int64_t count, const T* by, T* to) = nullptr;
 };
 
+/// How many results of so many taps each are slid for from one look to the next (graph/base/stop.h): whole registers.
+inline std::int64_t slid_together(std::int64_t taps) {
+  constexpr std::int64_t kTogether = 1 << 23, kRegisters = 1024;
+  return (kTogether / (taps > 0 ? taps : 1) / kRegisters + 1) * kRegisters;
+}
+
 /// The code for this processor; float, double.
 template <class T>
 const ConvolutionCode<T>& convolution_code();

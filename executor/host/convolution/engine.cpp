@@ -1,4 +1,5 @@
 #include "executor/host/convolution/engine.h"
+#include "graph/base/stop.h"
 
 #include <algorithm>
 #include <array>
@@ -179,9 +180,14 @@ void ConvolutionEngine<T>::slide_groups(const Arrays& arrays, std::int64_t first
   for (std::int64_t row = 0; row < conv_.outputs; ++row) {
     for (std::int64_t g = 0; g < groups; ++g) {
       const std::int64_t output = (first + g) % conv_.groups * conv_.outputs + row;
-      code_.slide(taken, depth, planes + g * step, offsets_.data(), arrays.weight + output * depth,
-                  arrays.bias ? arrays.bias[output] : T(0),
-                  whole ? arrays.y + ((first + g) * conv_.outputs + row) * outs : sums + g * sums_room);
+      T* const to = whole ? arrays.y + ((first + g) * conv_.outputs + row) * outs : sums + g * sums_room;
+      each_with_looks(
+          taken,
+          [&](std::int64_t begin, std::int64_t end) {
+            code_.slide(end - begin, depth, planes + g * step + begin, offsets_.data(), arrays.weight + output * depth,
+                        arrays.bias ? arrays.bias[output] : T(0), to + begin);
+          },
+          slid_together(depth));
     }
     for (std::int64_t g = 0; !whole && g < groups; ++g) {
       T* y = arrays.y + ((first + g) * conv_.outputs + row) * outs;
@@ -329,6 +335,7 @@ void ConvolutionEngine<T>::multiply_block(const Arrays& arrays, std::int64_t row
   const std::int64_t depth = conv_.depth(), ins = conv_.window.ins();
   const T *weight = arrays.weight + row * depth, *bias = arrays.bias ? arrays.bias + row : nullptr;
   for (std::int64_t k = 0; k < depth; k += kInnerBlock) {
+    look_at_stop();
     const std::int64_t inner = std::min(kInnerBlock, depth - k);
     const T* packed = strip.panels + k * packed_columns(strip.columns, product_.width) + block.first * inner;
     const Matrix<const T> right =

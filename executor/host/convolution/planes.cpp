@@ -1,4 +1,5 @@
 #include "executor/host/convolution/planes.h"
+#include "graph/base/stop.h"
 
 #include <algorithm>
 
@@ -64,6 +65,28 @@ std::pair<std::int64_t, std::int64_t> inner_of(const ops::WindowAxis& axis, std:
 
 }  // namespace
 
+/// All lines of a plane, some after others.
+template <class T>
+void some_lines(const ConvolutionCode<T>& code, const LinesCall<T>& all) {
+  constexpr std::int64_t kTogether = 1 << 20;  ///< elements
+  each_with_looks(
+      all.rows,
+      [&](std::int64_t begin, std::int64_t end) {
+        LinesCall<T> call = all;
+        call.rows = end - begin;
+        call.first_row = std::clamp(all.first_row, begin, end) - begin;
+        call.end_row = std::clamp(all.end_row, begin, end) - begin;
+        if (call.first_row < call.end_row) {
+          const std::int64_t before = (begin + call.first_row - all.first_row) * all.from_row;
+          call.from += before;
+          call.readable -= before;
+        }
+        call.to += begin * all.length;
+        code.lines(call);
+      },
+      std::max<std::int64_t>(1, kTogether / std::max<std::int64_t>(1, all.length)));
+}
+
 template <class T>
 void Planes::fill(const ConvolutionCode<T>& code, const T* channel, const T* end_of_all, T outside, T* to) const {
   const auto& [a, b, c] = static_cast<const std::array<ops::WindowAxis, 3>&>(window_);
@@ -81,7 +104,7 @@ void Planes::fill(const ConvolutionCode<T>& code, const T* channel, const T* end
             call.from = channel + (u * b.in + first_row * b.stride + phase1 - b.before) * c.in + first * c.stride + phase2 - c.before;
             call.readable = end_of_all - call.from;
           }
-          code.lines(call);
+          some_lines(code, call);
         }
       }
     }

@@ -12,6 +12,7 @@
 
 #include "executor/host/simd/halves-inl.h"
 #include "executor/host/simd/math-inl.h"
+#include "graph/base/stop.h"
 
 #if CLEAVE_SIMD
 HWY_BEFORE_NAMESPACE();
@@ -74,15 +75,24 @@ HWY_INLINE void add_to(D d, hn::Vec<D> x, double* sums) {
   }
   (void)d;
 }
+/// Where the part that begins at `begin` ends, before which nobody looks whether the work is still wanted: a multiple of all lanes further.
+HWY_INLINE std::size_t part_end(std::size_t begin, std::size_t count) {
+  constexpr std::size_t kPart = 1 << 16;
+  return std::min(count, begin + kPart);
+}
+
 template <class D, class E>
 HWY_INLINE Number<E> largest_of(D d, const E* in, std::size_t count) {
   const std::size_t lanes = hn::Lanes(d);
   const Number<E> lowest = -kInfinity<Number<E>>;
   auto a = hn::Set(d, lowest), b = a;
   std::size_t i = 0;
-  for (; i + 2 * lanes <= count; i += 2 * lanes) {
-    a = hn::Max(load_elements(d, in + i), a);
-    b = hn::Max(load_elements(d, in + i + lanes), b);
+  while (i + 2 * lanes <= count) {
+    look_at_stop();
+    for (const std::size_t end = part_end(i, count); i + 2 * lanes <= end; i += 2 * lanes) {
+      a = hn::Max(load_elements(d, in + i), a);
+      b = hn::Max(load_elements(d, in + i + lanes), b);
+    }
   }
   for (; i < count; i += lanes) a = hn::Max(i + lanes <= count ? load_elements(d, in + i) : load_elements(d, in + i, count - i, lowest), a);
   return hn::GetLane(hn::MaxOfLanes(d, hn::Max(a, b)));
@@ -119,10 +129,13 @@ void row(const std::byte* bytes, std::byte* results, std::int64_t size) {
       sums = hn::Add(sums, e);
     }
   };
-  for (std::size_t i = 0; i < whole; i += lanes) {
-    const auto e = falling_exp(d, hn::Sub(load_elements(d, in + i), largest));
-    add(e);
-    if constexpr (!kReadsAgain<logarithm, E>) hn::StoreU(e, d, out + i);
+  for (std::size_t i = 0; i < whole;) {
+    look_at_stop();
+    for (const std::size_t end = part_end(i, whole); i < end; i += lanes) {
+      const auto e = falling_exp(d, hn::Sub(load_elements(d, in + i), largest));
+      add(e);
+      if constexpr (!kReadsAgain<logarithm, E>) hn::StoreU(e, d, out + i);
+    }
   }
   if (rest > 0) {
     const auto e = hn::IfThenElseZero(hn::FirstN(d, rest), falling_exp(d, hn::Sub(load_elements(d, in + whole, rest), largest)));
@@ -132,8 +145,11 @@ void row(const std::byte* bytes, std::byte* results, std::int64_t size) {
   const double sum = hn::GetLane(hn::SumOfLanes(dd, hn::Add(sums, more)));
   const auto by = hn::Set(d, static_cast<T>(logarithm ? std::log(sum) : 1 / sum));
   const E* from = kReadsAgain<logarithm, E> ? in : out;
-  for (std::size_t i = 0; i < whole; i += lanes)
-    store_elements(d, finished<logarithm, E>(d, load_elements(d, from + i), largest, by), out + i, lanes);
+  for (std::size_t i = 0; i < whole;) {
+    look_at_stop();
+    for (const std::size_t end = part_end(i, whole); i < end; i += lanes)
+      store_elements(d, finished<logarithm, E>(d, load_elements(d, from + i), largest, by), out + i, lanes);
+  }
   if (rest > 0) store_elements(d, finished<logarithm, E>(d, load_elements(d, from + whole, rest), largest, by), out + whole, rest);
 }
 
@@ -161,13 +177,16 @@ void columns(const std::byte* bytes, std::byte* results, std::int64_t count, std
   HWY_ALIGN T largest[most], by[most];
   double sums[most] = {};
   std::fill_n(largest, most, -kInfinity<T>);
+  StopLooks looks;
   for (std::int64_t r = 0; r < count; ++r) {
+    looks.worked(4 * size);
     each_vector<E>(in + r * stride, nullptr, width, [&](std::size_t j, auto x) HWY_ATTR {
       hn::StoreU(hn::Max(x, hn::LoadU(d, largest + j)), d, largest + j);
       return x;
     });
   }
   for (std::int64_t r = 0; r < count; ++r) {
+    looks.worked(4 * size);
     each_vector<E>(in + r * stride, again ? nullptr : out + r * stride, width, [&](std::size_t j, auto x) HWY_ATTR {
       const auto e = falling_exp(d, hn::Sub(x, hn::LoadU(d, largest + j)));
       add_to(d, e, sums + j);
@@ -176,6 +195,7 @@ void columns(const std::byte* bytes, std::byte* results, std::int64_t count, std
   }
   for (std::size_t j = 0; j < width; ++j) by[j] = static_cast<T>(logarithm ? std::log(sums[j]) : 1 / sums[j]);
   for (std::int64_t r = 0; r < count; ++r) {
+    looks.worked(4 * size);
     each_vector<E>((again ? in : out) + r * stride, out + r * stride, width, [&](std::size_t j, auto x) HWY_ATTR {
       return finished<logarithm, E>(d, x, hn::LoadU(d, largest + j), hn::LoadU(d, by + j));
     });

@@ -11,6 +11,7 @@
 
 #include "executor/device/workers.h"
 #include "executor/host/sorting/keys.h"
+#include "graph/base/stop.h"
 
 namespace cleave::runtime::host {
 
@@ -59,14 +60,18 @@ class RadixSort {
   static unsigned digit(const Item& item, int which) { return static_cast<unsigned>(Kind::key(item) >> (8 * which)) & 255U; }
 
   static void scatter(const Item* from, const Item* end, Item* to, int which, Counts& next) {
-    for (; from < end; ++from) to[next[digit(*from, which)]++] = *from;
+    each_with_looks(end - from, [&](std::int64_t begin, std::int64_t part_end) {
+      for (const Item *item = from + begin, *last = from + part_end; item < last; ++item) to[next[digit(*item, which)]++] = *item;
+    });
   }
 
   static Item* alone(Item* items, Item* other, std::int64_t count) {
     std::array<Counts, kDigits> counts{};
-    for (std::int64_t i = 0; i < count; ++i) {
-      for (int which = 0; which < kDigits; ++which) ++counts[which][digit(items[i], which)];
-    }
+    each_with_looks(count, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        for (int which = 0; which < kDigits; ++which) ++counts[which][digit(items[i], which)];
+      }
+    });
     for (int which = 0; which < kDigits; ++which) {
       if (counts[which][digit(items[0], which)] == count) continue;
       std::uint32_t place = 0;
@@ -85,7 +90,10 @@ class RadixSort {
     for (int which = 0; which < kDigits; ++which) {
       workers.each(parts, [&](std::int64_t part) {
         Counts own{};
-        for (std::int64_t i = begin(part); i < begin(part + 1); ++i) ++own[digit(items[i], which)];
+        const Item* const mine = items + begin(part);
+        each_with_looks(begin(part + 1) - begin(part), [&](std::int64_t first, std::int64_t end) {
+          for (std::int64_t i = first; i < end; ++i) ++own[digit(mine[i], which)];
+        });
         counts[static_cast<std::size_t>(part)] = own;
       });
       std::uint32_t place = 0;

@@ -4,6 +4,7 @@
 #include "executor/device/kernel.h"
 #include "executor/host/sorting/network.h"
 #include "executor/host/sorting/radix.h"
+#include "graph/base/stop.h"
 
 namespace cleave::runtime::host {
 
@@ -40,11 +41,13 @@ void restore_twins(const T* line, T* out, std::int64_t extent, std::int64_t step
     return low;
   };
   std::int64_t zero = range(kZeroKey<T>), nan = range(kNaNKey<T>);
-  for (std::int64_t k = 0; k < extent; ++k) {
-    const KeyOf<T> key = key_of(line[k * step]);
-    if (key == kZeroKey<T>) out[zero++ * step] = line[k * step];
-    if (key == kNaNKey<T>) out[nan++ * step] = line[k * step];
-  }
+  each_with_looks(extent, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) {
+      const KeyOf<T> key = key_of(line[k * step]);
+      if (key == kZeroKey<T>) out[zero++ * step] = line[k * step];
+      if (key == kNaNKey<T>) out[nan++ * step] = line[k * step];
+    }
+  });
 }
 
 /// Whether the key has not all the bits of the element.
@@ -108,6 +111,7 @@ class LineSort {
     workers.each(pieces, [&](std::int64_t piece) {
       Item* items = memory.pieces[static_cast<std::size_t>(piece)].template get<Item>(kLanes<Item> * lines_.extent);
       for (std::int64_t task = tasks * piece / pieces; task < tasks * (piece + 1) / pieces; ++task) {
+        look_at_stop();
         sort_together(items, task * kLanes<Item>, std::min(kLanes<Item>, lines_.count - task * kLanes<Item>));
       }
     });
@@ -159,13 +163,15 @@ class LineSort {
     const KeyOf<T> flip = descending_ ? kNaNKey<T> : KeyOf<T>{0};
     Item* const other = items + wide * extent;
     bool lossy = false;
-    for (std::int64_t k = 0; k < extent; ++k) {
-      for (std::int64_t side = 0; side < wide; ++side) {
-        const T element = in_[start + k * step + side];
-        items[side * extent + k] = Kind::make(static_cast<KeyOf<T>>(key_of(element) ^ flip), static_cast<std::uint32_t>(k));
-        if constexpr (kValues) lossy |= loses_bits(element);
+    each_with_looks(extent, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t k = begin; k < end; ++k) {
+        for (std::int64_t side = 0; side < wide; ++side) {
+          const T element = in_[start + k * step + side];
+          items[side * extent + k] = Kind::make(static_cast<KeyOf<T>>(key_of(element) ^ flip), static_cast<std::uint32_t>(k));
+          if constexpr (kValues) lossy |= loses_bits(element);
+        }
       }
-    }
+    });
     const Item* sorted = items;
     for (std::int64_t side = 0; side < wide; ++side) {
       Item* line = items + side * extent;
@@ -173,16 +179,18 @@ class LineSort {
       if (wide > 1 && sorted != line) std::copy(sorted, sorted + extent, line);
     }
     if (wide > 1) sorted = items;
-    for (std::int64_t k = 0; k < extent; ++k) {
-      for (std::int64_t side = 0; side < wide; ++side) {
-        Out& out = out_[start + k * step + side];
-        if constexpr (kValues) {
-          out = element_of<T>(static_cast<KeyOf<T>>(sorted[side * extent + k] ^ flip));
-        } else {
-          out = static_cast<Out>(Kind::position(sorted[side * extent + k]));
+    each_with_looks(extent, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t k = begin; k < end; ++k) {
+        for (std::int64_t side = 0; side < wide; ++side) {
+          Out& out = out_[start + k * step + side];
+          if constexpr (kValues) {
+            out = element_of<T>(static_cast<KeyOf<T>>(sorted[side * extent + k] ^ flip));
+          } else {
+            out = static_cast<Out>(Kind::position(sorted[side * extent + k]));
+          }
         }
       }
-    }
+    });
     if constexpr (kValues && kHasTwins<T>) {
       for (std::int64_t side = 0; side < wide && lossy; ++side)
         restore_twins(in_ + start + side, out_ + start + side, extent, step, descending_);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "executor/host/sorting/radix.h"
+#include "graph/base/stop.h"
 
 namespace cleave::runtime::host {
 
@@ -25,13 +26,15 @@ class TopOfLine {
   /// Where the k best stand. Keys are turned around, so that the least item is the best.
   const Item* run() {
     if (sorts_all(extent_, k_)) {
-      for (; count_ < extent_; ++count_) candidates_[count_] = item_at(count_);
+      take_first(extent_);
       std::vector<Counts> none;
       return RadixSort<Kind>::run(candidates_, candidates_ + extent_, extent_, Workers::none(), none);
     }
-    for (; count_ < room_; ++count_) candidates_[count_] = item_at(count_);
+    take_first(room_);
     keep_best();
+    StopLooks looks;
     for (std::int64_t i = room_; i < extent_ && least_ < kNaNKey<T>; i += kBlock) {  // nothing is more than NaN
+      looks.worked(kBlock);
       const std::int64_t end = std::min(extent_, i + kBlock);
       if (end - i == kBlock && !any_above(line_ + i)) continue;
       for (std::int64_t j = i; j < end; ++j) {
@@ -41,7 +44,7 @@ class TopOfLine {
       }
     }
     keep_best();
-    std::sort(candidates_, candidates_ + k_, Kind::less);
+    with_less(k_, [&](const auto& less) { std::sort(candidates_, candidates_ + k_, less); });
     return candidates_;
   }
 
@@ -55,8 +58,26 @@ class TopOfLine {
     return Kind::make(static_cast<KeyOf<T>>(~key_of(line_[i])), static_cast<std::uint32_t>(i));
   }
 
+  void take_first(std::int64_t count) {
+    each_with_looks(count, [&](std::int64_t begin, std::int64_t end) {
+      for (count_ = begin; count_ < end; ++count_) candidates_[count_] = item_at(count_);
+    });
+  }
+
+  /// `sort(less)` for as many candidates; many are compared by one that looks whether the work is still wanted.
+  template <class Sort>
+  static void with_less(std::int64_t candidates, const Sort& sort) {
+    if (candidates < StopLooks::kWork) return sort([](const Item& a, const Item& b) { return Kind::less(a, b); });
+    StopLooks looks;
+    sort([&](const Item& a, const Item& b) {
+      looks.worked();
+      return Kind::less(a, b);
+    });
+  }
+
   void keep_best() {
-    if (count_ > k_) std::nth_element(candidates_, candidates_ + k_ - 1, candidates_ + count_, Kind::less);
+    if (count_ > k_)
+      with_less(count_, [&](const auto& less) { std::nth_element(candidates_, candidates_ + k_ - 1, candidates_ + count_, less); });
     count_ = std::min(count_, k_);
     // Of what has just been cut the last is the least; else it is no longer asked for.
     least_ = static_cast<KeyOf<T>>(~Kind::key(candidates_[k_ - 1]));

@@ -179,7 +179,8 @@ void wait_for(const std::atomic<int>& fired, int count) {
 TEST(Watchdog, FiresOnceNothingExecutesAndNeverBefore) {
   RunState run;
   std::atomic<int> fired = 0;
-  auto executing = std::make_unique<RunState::Executing>(run);
+  const Position at;
+  auto executing = std::make_unique<RunState::Executing>(run, at);
   const std::unique_ptr<Watchdog> watchdog = *Watchdog::create(std::chrono::duration<double>(kPatience).count());
   watchdog->begin(run, [&] { ++fired; });
   std::this_thread::sleep_for(milliseconds(200));

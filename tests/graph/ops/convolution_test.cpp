@@ -51,6 +51,23 @@ TEST(Convolution, WrongNumbersAreNamed) {
   EXPECT_THAT(refused({x, weight}, {{"pads", Integers{std::int64_t{1} << 62}}}), HasSubstr("is too large"));
 }
 
+/// Values of PyTorch 2.15. A window may be larger than what it covers, where the last one begins before the end and is counted.
+TEST(Pools, TakeAWindowLargerThanTheInputThatIsRoundedUp) {
+  const Array x = Array::of<float>({1, 1, 3}, {1, 2, 3});
+  const auto pooled = [&](const char* op, std::int64_t stride, bool padding = false) {
+    Attributes how{{"kernel_shape", Integers{5}}, {"strides", Integers{stride}}, {"ceil_mode", true}};
+    if (padding) how.set("count_include_pad", true);
+    return elements(call_op(op, {x}, how));
+  };
+  for (const std::int64_t stride : {3, 4, 9}) {
+    EXPECT_THAT(pooled("max_pool", stride), ElementsAre(3));
+    EXPECT_THAT(pooled("avg_pool", stride), ElementsAre(2));
+    EXPECT_THAT(pooled("avg_pool", stride, true), ElementsAre(2));
+  }
+  EXPECT_EQ(refusal("max_pool", {"f32[1, 1, 3]"}, {{"kernel_shape", Integers{5}}, {"strides", Integers{2}}, {"ceil_mode", true}}),
+            "`max_pool` of f32[1, 1, 3]: the window of 5 is larger than the 3 elements, padding included, on spatial axis 0");
+}
+
 TEST(Pools, TakeTheLargestOrTheMean) {
   const Array x = Array::of<float>({1, 1, 5}, {1, 5, 2, -3, -4});
   const Integers three = {3}, two = {2};

@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "graph/trace/trace.h"
 #include "tests/support/op_call.h"
 
@@ -87,6 +90,73 @@ TEST(GridSample, TakesPlacesBetweenElements) {
             "`grid_sample` of f32[1, 1, 2, 2] and f32[2, 1, 3, 2]: the grid is [n, height, width, 2], with as many n as x");
   EXPECT_EQ(refusal("grid_sample", {"f32[1, 1, 2, 2]", "f32[1, 1, 3, 2]"}, {{"mode", std::string("bicubic")}}),
             "`grid_sample` of f32[1, 1, 2, 2] and f32[1, 1, 3, 2]: `mode` is one of linear, nearest, cubic, not `bicubic`");
+}
+
+/// Values of torch.nn.functional.grid_sample (PyTorch 2.15), mode="bicubic".
+TEST(GridSample, TakesEachTapOfACubicByItself) {
+  const Array x = Array::of<float>({1, 1, 3, 4}, {1, 5, -2, 4, 3, -1, 2, 0, -4, 6, 1, 7});
+  const Array grid =
+      Array::of<float>({1, 2, 4, 2}, {-1.2F, -1.1F, 1.3F, 0.9F, -0.95F, 1.15F, 0.2F, -1.05F, 1.02F, 1.02F, -3, 0.1F, 0.97F, -0.99F, 0, 0});
+  struct Case {
+    const char* padding;
+    bool align;
+    std::vector<double> expected;
+  };
+  const Case cases[] = {
+      {"zeros", false, {0.005293, -0.330830, -1.129405, -1.014682, 2.064788, 0, 1.792850, 0.312500}},
+      {"zeros", true, {0.115858, 4.372854, -3.639772, -1.294243, 6.959302, 0, 3.900810, 0.312500}},
+      {"border", false, {0.850337, 7.776343, -5.430020, -2.044856, 8.189045, 2.268748, 5.086702, 0.312500}},
+      {"border", true, {0.383919, 6.939078, -3.875772, -1.343304, 7.230301, 2.547499, 3.749956, 0.312500}},
+      {"reflection", false, {0.296614, 7.547482, -7.223539, -2.425512, 9.704020, 0.263299, 6.135076, 0.312500}},
+      {"reflection", true, {2.038276, 4.452667, -3.516949, -1.232559, 6.977398, 0.378251, 3.961792, 0.312500}},
+  };
+  for (const Case& each : cases) {
+    const Attributes how{{"mode", std::string("cubic")}, {"padding", std::string(each.padding)}, {"align_corners", each.align}};
+    EXPECT_THAT(elements(call_op("grid_sample", {x, grid}, how)), ::testing::Pointwise(::testing::DoubleNear(2e-5), each.expected))
+        << each.padding << (each.align ? " aligned" : "");
+  }
+}
+
+/// Each sample of a bin of a region of a 2 by 2 image, one by one.
+float naive_bin(const float* x, const float* region, int samples, bool largest) {
+  const float left = region[0] - 0.5F, top = region[1] - 0.5F, width = region[2] - 0.5F - left, height = region[3] - 0.5F - top;
+  float sum = 0;
+  bool first = true;
+  for (int j = 0; j < samples; ++j) {
+    for (int i = 0; i < samples; ++i) {
+      const auto n = static_cast<float>(samples);
+      const float v = top + 0 * height + (static_cast<float>(j) + 0.5F) * height / n;
+      const float h = left + 0 * width + (static_cast<float>(i) + 0.5F) * width / n;
+      const bool there = v >= -1 && v <= 2 && h >= -1 && h <= 2;
+      const float y = std::clamp(v, 0.0F, 1.0F), z = std::clamp(h, 0.0F, 1.0F);
+      const float a = there ? (1 - y) * (1 - z) * x[0] : 0, b = there ? (1 - y) * z * x[1] : 0;
+      const float c = there ? y * (1 - z) * x[2] : 0, d = there ? y * z * x[3] : 0;
+      const float most = std::max(std::max(a, b), std::max(c, d));
+      sum = !largest ? sum + (a + b + c + d) : first || most > sum ? most : sum;
+      first = false;
+    }
+  }
+  return largest ? sum : sum / static_cast<float>(samples * samples);
+}
+
+/// Samples outside of the image are 0, however many there are, and are not taken one by one.
+TEST(RoiAlign, FindsNothingOutsideOfTheImage) {
+  const Array x = Array::of<float>({1, 1, 2, 2}, {1, -2, -3, -4}), image = Array::of<std::int32_t>({1}, {0});
+  const auto sampled = [&](const std::vector<float>& region, bool largest, std::int64_t samples) {
+    return elements(call_op("roi_align", {x, Array::of<float>({1, 4}, region), image},
+                            {{"sampling_ratio", samples}, {"mode", std::string(largest ? "max" : "avg")}}))[0];
+  };
+  for (const bool largest : {false, true}) {
+    EXPECT_EQ(sampled({-1e9F, -1e9F, 1e9F, 1e9F}, largest, 0), 0);
+    EXPECT_EQ(sampled({1e9F, 0, -1e9F, 1e9F}, largest, 0), 0) << "turned round";
+    EXPECT_EQ(sampled({0, 0, INFINITY, NAN}, largest, 0), 0);
+    for (const auto& region : std::vector<std::vector<float>>{
+             {-9, -9, 11, 11}, {11, -9, -9, 11}, {0.2F, 0.3F, 1.5F, 40}, {-3, 1, 1, 1.5F}, {1.2F, 1.2F, 1.2F, 1.3F}, {-5, -5, -2, -2}}) {
+      for (const int samples : {1, 2, 7, 60})
+        EXPECT_EQ(sampled(region, largest, samples), naive_bin(x.data<float>(), region.data(), samples, largest))
+            << ::testing::PrintToString(region) << " " << samples << (largest ? " max" : " avg");
+    }
+  }
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // ONNX's operators that move, choose, count and reduce data, where the package's conformance cases say nothing: results whose size depends
 // on data, windows at computed places, older versions, what folds, and what is refused.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -73,6 +74,34 @@ TEST(OnnxData, TakesTheSizeThatTheUserBounds) {
   EXPECT_EQ(results(file, {{"x", matrix({5, 0, 7, 0, 0, 9})}}), (Texts{{"y", "[[0, 0, 1, 0], [0, 2, 2, 0]]"}, {"y.count", "3"}}));
 }
 
+/// The Error of a run by the meanings.
+std::string fails(const File& file, std::map<std::string, Array> inputs) {
+  const Graph graph = read(file);
+  if (!graph.ok()) return to_text(graph.diagnostics, {.color = false, .source = false});
+  const Result<RunResult> result = runtime::run_reference(graph, {.inputs = std::move(inputs)});
+  return result ? "ran" : result.error().message;
+}
+
+TEST(OnnxData, SaysWhereABoundIsTooSmall) {
+  const Array x = matrix({5, 0, 7, 0, 0, 9});
+  File file{.nodes = {node("NonZero", {"x"}, {"y"}, {.name = "found"})}};
+  for (const std::int64_t bound : {0, 2}) {
+    file.options.bounds = {{"found", bound}};
+    EXPECT_EQ(fails(file, {{"x", x}}), "`found` has 3 results, and --bound found=" + std::to_string(bound) + " makes room for " +
+                                           std::to_string(bound) + "; give a larger one");
+  }
+  file.options.bounds = {{"found", 3}};
+  EXPECT_EQ(results(file, {{"x", x}}).at("y"), "[[0, 0, 1], [0, 2, 2]]") << "just large enough";
+  file.nodes = {node("Unique", {"x"}, {"y", "first"}, {.name = "kinds"})};
+  file.options.bounds = {{"kinds", 3}};
+  EXPECT_THAT(fails(file, {{"x", x}}), ::testing::StartsWith("`kinds` has 4 results, and --bound kinds=3"));
+  file.nodes = {node("Compress", {"x", "chosen"}, {"y"}, {.name = "some", .attributes = {integer("axis", 1)}})};
+  file.inputs = {kX, value_info("chosen", kBool, {3})};
+  file.options.bounds = {{"some", 1}};
+  const Array chosen = Array::of<bool>({3}, {true, false, true});
+  EXPECT_THAT(fails(file, {{"x", x}, {"chosen", chosen}}), ::testing::StartsWith("`some` has 2 results, and --bound some=1"));
+}
+
 TEST(OnnxData, KnowsSizesThatFollowFromConstants) {
   const File file{.nodes = {node("ConstantOfShape", {"three"}, {"ones"}, {.attributes = {tensor_attribute("value", floats("", {1}, {1}))}}),
                             node("NonZero", {"ones"}, {"places"}), node("Add", {"places", "places"}, {"y"})},
@@ -129,6 +158,24 @@ TEST(OnnxData, GroupsEqualRowsInTheOrderOfTheirFirst) {
 }
 
 // --- Slice -----------------------------------------------------------------------------------------------------------------------------
+
+/// As ONNX Runtime does, and the operator's text says: a start before the first element is moved to it, also where steps go backwards.
+TEST(OnnxData, BeginsABackwardSliceAtTheFirstElementAtTheEarliest) {
+  const auto sliced = [](std::int64_t start, std::int64_t end, std::int64_t step) {
+    const File file{.nodes = {node("Slice", {"v", "starts", "ends", "axes", "steps"}, {"y"})},
+                    .inputs = {value_info("v", kFloat, {4})},
+                    .initializers = {int64s("starts", {1}, {start}), int64s("ends", {1}, {end}), int64s("axes", {1}, {0}),
+                                     int64s("steps", {1}, {step})}};
+    return results(file, {{"v", Array::of<float>({4}, {1, 2, 3, 4})}}).at("y");
+  };
+  constexpr std::int64_t kFar = std::numeric_limits<std::int64_t>::min();
+  EXPECT_EQ(sliced(-6, kFar, -1), "[1.0]");
+  EXPECT_EQ(sliced(kFar, kFar, -2), "[1.0]");
+  EXPECT_EQ(sliced(-6, -4, -1), "[]") << "the end is not taken";
+  EXPECT_EQ(sliced(-4, kFar, -1), "[1.0]");
+  EXPECT_EQ(sliced(9, -9, -3), "[4.0, 1.0]");
+  EXPECT_EQ(sliced(-6, 2, 1), "[1.0, 2.0]");
+}
 
 TEST(OnnxData, SlicesAtAComputedPlaceWhereTheSizeIsKnown) {
   File file{.nodes = {node("Add", {"i", "two"}, {"end"}), node("Reshape", {"i", "vector"}, {"from"}),

@@ -259,5 +259,69 @@ TEST(OnnxReader, GivesTheNumberOfTripsWhereALoopEndsEarly) {
   EXPECT_EQ(to_string(*result->output("last")), "3.0");
 }
 
+/// Results of the reference, "the error" or each output by its name.
+std::map<std::string, std::string> looped(const GraphParts& parts, std::map<std::string, Array> inputs, const ModelOptions& options = {}) {
+  const Graph graph = read(parts, options);
+  if (!graph.ok()) return {{"error", text(graph)}};
+  const Result<RunResult> result = runtime::run_reference(graph, {.inputs = std::move(inputs)});
+  if (!result) return {{"error", result.error().message}};
+  std::map<std::string, std::string> found;
+  for (const auto& [name, array] : result->outputs) found[name] = to_string(array) + " " + to_string(array.type());
+  return found;
+}
+using Found = std::map<std::string, std::string>;
+
+TEST(OnnxReader, LoopsOfNoTripCollectNothing) {
+  const std::map<std::string, Array> x = {{"x", Array::scalar(1.F)}};
+  for (const bool condition : {false, true}) {
+    GraphParts none = loop(condition);
+    none.initializers[0] = int64s("count", {}, {0});
+    EXPECT_EQ(looped(none, x), (Found{{"all", "[] f32[0]"}, {"last", "1.0 f32[]"}}));
+    none.initializers[0] = int64s("count", {}, {-3});
+    EXPECT_EQ(looped(none, x), (Found{{"all", "[] f32[0]"}, {"last", "1.0 f32[]"}}));
+    GraphParts never = loop(condition);
+    Message body;
+    never.nodes = {node("Constant", {}, {"no"}, {.attributes = {tensor_attribute("value", raw_tensor<char>("", kBool, {}, {0}))}})};
+    GraphParts inside{
+        .nodes = {node("Add", {"a", "x"}, {"next"}), node("Identity", {"next"}, {"seen"}), node("Identity", {"go"}, {"again"})},
+        .inputs = {value_info("i", kInt64, {}), value_info("go", kBool, {}), untyped("a")},
+        .outputs = {untyped("again"), untyped("next"), untyped("seen")}};
+    never.nodes.push_back(node("Loop", {"count", "no", "x"}, {"last", "all"}, {.attributes = {graph_attribute("body", graph_of(inside))}}));
+    EXPECT_EQ(looped(never, x), (Found{{"all", "[] f32[0]"}, {"last", "1.0 f32[]"}})) << "the condition is false from the beginning";
+  }
+}
+
+TEST(OnnxReader, ScansOverNothing) {
+  const GraphParts body{.nodes = {node("Add", {"sum", "item"}, {"next"}), node("Mul", {"item", "item"}, {"square"})},
+                        .inputs = {untyped("sum"), untyped("item")},
+                        .outputs = {untyped("next"), untyped("square")}};
+  const auto scan = [&](std::int64_t length, std::int64_t axis) {
+    return GraphParts{.nodes = {node("Scan", {"zero", "x"}, {"total", "squares"},
+                                     {.attributes = {graph_attribute("body", graph_of(body)), integer("num_scan_inputs", 1),
+                                                     integers("scan_input_axes", {axis}), integers("scan_output_axes", {axis})}})},
+                      .inputs = {axis == 0 ? value_info("x", kFloat, {length, 2}) : value_info("x", kFloat, {2, length})},
+                      .outputs = {untyped("total"), untyped("squares")},
+                      .initializers = {floats("zero", {2}, {3, 4})}};
+  };
+  EXPECT_EQ(looped(scan(0, 0), {{"x", Array(TensorType{DType::f32, {0, 2}})}}),
+            (Found{{"total", "[3.0, 4.0] f32[2]"}, {"squares", "[] f32[0, 2]"}}));
+  EXPECT_EQ(looped(scan(0, 1), {{"x", Array(TensorType{DType::f32, {2, 0}})}}).at("total"), "[3.0, 4.0] f32[2]");
+  EXPECT_EQ(looped(scan(1, 0), {{"x", Array::of<float>({1, 2}, {1, 2})}}),
+            (Found{{"total", "[4.0, 6.0] f32[2]"}, {"squares", "[[1.0, 4.0]] f32[1, 2]"}}));
+}
+
+TEST(OnnxReader, SaysWhereABoundEndsALoop) {
+  GraphParts open = loop(true);  // while a is below 3
+  open.initializers = {floats("limit", {}, {3})};
+  open.inputs.push_back(value_info("count", kInt64, {}));
+  const auto ran = [&](std::int64_t count, std::int64_t bound) {
+    return looped(open, {{"x", Array::scalar(1.F)}, {"count", Array::scalar(count)}}, {.bounds = {{"grow", bound}}});
+  };
+  EXPECT_EQ(ran(100, 3), (Found{{"all", "[2.0, 3.0, 0.0] f32[3]"}, {"all.count", "2 i32[]"}, {"last", "3.0 f32[]"}}));
+  EXPECT_EQ(ran(1, 1).at("all.count"), "1 i32[]") << "the count ends it, not the bound";
+  EXPECT_EQ(ran(100, 1), (Found{{"error", "`grow` has 100 results, and --bound grow=1 makes room for 1; give a larger one"}}));
+  EXPECT_EQ(ran(0, 1).at("all.count"), "0 i32[]");
+}
+
 }  // namespace
 }  // namespace cleave

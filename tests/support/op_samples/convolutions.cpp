@@ -51,6 +51,7 @@ void add_pools(Samples& s) {
     s.add(op, {s.numbers(f32, {1, 2, 7, 10})}, {{"kernel_shape", three}, {"strides", Integers{2}}, {"ceil_mode", true}});
     s.add(op, {s.numbers(f32, {1, 2, 4})}, {{"kernel_shape", three}, {"strides", Integers{4}}, {"pads", Integers{2}}, {"ceil_mode", true}});
     s.add(op, {s.numbers(f32, {1, 2, 5, 6})}, {{"kernel_shape", three}, {"strides", Integers{2}}, {"auto_pad", std::string("same_lower")}});
+    s.add(op, {s.numbers(f32, {1, 2, 3, 9})}, {{"kernel_shape", Integers{5, 3}}, {"strides", Integers{4}}, {"ceil_mode", true}});
     s.add(op, {s.numbers(f32, {3, 17, 7, 7})}, {{"kernel_shape", Integers{7}}});
     s.add(op, {s.numbers(f32, {1, 1, 3})}, {{"kernel_shape", Integers{100000}}, {"pads", Integers{99998}}});
     s.add(op, {s.numbers(f32, {0, 3, 5})}, {{"kernel_shape", three}});

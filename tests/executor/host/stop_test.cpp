@@ -1,0 +1,402 @@
+// Work that nobody wants any more ends: every kernel of the host and every meaning looks at the stop sign of its thread at least every 20
+// ms, so that cancelling, deadlines and time limits mean the same for every operation. A slow call of each op stands in slow_calls().
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <ctime>
+#include <functional>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <set>
+#include <thread>
+
+#include "executor/api/executable.h"
+#include "executor/device/kernel.h"
+#include "graph/base/exceptions.h"
+#include "graph/base/stop.h"
+#include "graph/ops/linear_algebra.h"
+#include "graph/ops/ops.h"
+#include "graph/ops/vision.h"
+#include "graph/trace/trace.h"
+#include "tests/support/kernel_request.h"
+#include "tests/support/namespaces.h"
+#include "tests/support/op_samples/samples.h"
+#include "tests/support/sanitized.h"
+#include "tests/support/temporary_folder.h"
+
+namespace cleave::testing {
+namespace {
+
+using test::TemporaryFolder;
+
+constexpr double kPromised = 0.02;  ///< seconds from one look to the next
+/// By how much a machine that others use too, or a sanitizer, may stretch it.
+constexpr double kSlack = kSanitized ? 30 : 3;
+
+/// Of this thread alone: what others do on the machine does not count.
+double processor_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+/// Measures how long the work goes without a look, and stops it after `seconds`.
+class Measured final : public StopSign {
+ public:
+  explicit Measured(double seconds) : end_(processor_seconds() + seconds) {}
+  [[nodiscard]] bool stopped() const override {
+    look();
+    stopped_ = last_ >= end_;
+    return stopped_;
+  }
+  void look() const {
+    const double now = processor_seconds();
+    longest_ = std::max(longest_, now - last_);
+    last_ = now;
+  }
+  [[nodiscard]] double longest() const { return longest_; }
+  [[nodiscard]] bool ended() const { return stopped_; }
+
+ private:
+  const double end_;
+  mutable double last_ = processor_seconds(), longest_ = 0;
+  mutable bool stopped_ = false;
+};
+
+// --- slow calls --------------------------------------------------------------------------------------------------------------------------
+
+constexpr std::int64_t kMany = 1 << 24;
+
+/// Memory that all calls share: borrowed under other types.
+class Operands {
+ public:
+  Operands() : floats_(TensorType{f32, {2 * kMany}}), indices_(TensorType{i32, {kMany}}) {
+    std::uint32_t bits = 12345;
+    for (float& x : std::span(floats_.mutable_data<float>(), 2 * kMany)) {
+      bits = bits * 1664525 + 1013904223;
+      x = static_cast<float>(bits >> 8) * 0x1p-23F - 1;
+    }
+    for (std::int32_t& x : std::span(indices_.mutable_data<std::int32_t>(), kMany)) {
+      bits = bits * 1664525 + 1013904223;
+      x = static_cast<std::int32_t>(bits >> 8);
+    }
+  }
+  [[nodiscard]] Array floats(Shape shape) const { return Array::borrow({f32, std::move(shape)}, floats_.bytes()); }
+  /// From 0 to 2^24 - 1.
+  [[nodiscard]] Array indices(Shape shape) const { return Array::borrow({i32, std::move(shape)}, indices_.bytes()); }
+  [[nodiscard]] Array of(DType dtype, Shape shape) const {
+    return Array::borrow({dtype, std::move(shape)}, dtype == boolean ? zeros_.bytes() : floats_.bytes());
+  }
+
+ private:
+  Array floats_, indices_, zeros_{TensorType{boolean, {kMany}}};
+};
+
+Array below(const Array& indices, std::int32_t extent) {
+  Array result(indices.type());
+  for (std::int64_t i = 0; i < indices.size(); ++i) result.mutable_data<std::int32_t>()[i] = indices.data<std::int32_t>()[i] % extent;
+  return result;
+}
+Array filled(Shape shape, float value) {
+  Array result(TensorType{f32, std::move(shape)});
+  std::fill_n(result.mutable_data<float>(), result.size(), value);
+  return result;
+}
+/// Symmetric and positive definite.
+Array matrix(std::int64_t n) {
+  Array a(TensorType{f32, {n, n}});
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t j = 0; j < n; ++j)
+      a.mutable_data<float>()[i * n + j] = i == j ? 2 * static_cast<float>(n) : static_cast<float>((i * j + i + j) % 17) / 17;
+  return a;
+}
+
+/// Ops whose calls cannot be made long, and why.
+const std::map<std::string, std::string> kNotSlow = {
+    {"print", "what is printed of an array is shortened"},
+    {"host_call", "what a host function does is its own; it has a deadline instead"},
+};
+
+Samples slow_calls(const Operands& of, const std::string& file) {
+  Samples s;
+  const auto f = [&](Shape shape) { return of.floats(std::move(shape)); };
+  const auto i = [&](Shape shape) { return of.indices(std::move(shape)); };
+  const auto n = kMany, half = kMany / 2;
+  for (const OpDef* op : all_ops()) {
+    if (!op->elementwise()) continue;
+    if (op->name == "astype") {
+      for (const DType dtype : {f16, i32}) s.add("astype", {f({n})}, {{"dtype", dtype}});
+      continue;
+    }
+    for (const DType dtype : {f32, i32, boolean}) {
+      std::vector<Array> inputs(static_cast<std::size_t>(op->min_inputs), of.of(dtype, {n}));
+      if (op->name == "where") inputs[0] = of.of(boolean, {n});
+      std::vector<TensorType> types;
+      for (const Array& input : inputs) types.push_back(input.type());
+      const TypeResult typed = op->type_rule(types, {});
+      if (std::get_if<TypeError>(&typed)) continue;
+      s.add(op->name, std::move(inputs));
+      break;
+    }
+  }
+  s.add("matmul", {f({1500, 1500}), f({1500, 1500})});
+  s.add("matmul", {f({2, n}), f({n, 2})});
+  s.add("matmul", {f({1, 4000}), f({4000, 8000})});
+  s.add("conv", {f({1, 8, 1024, 1024}), f({8, 8, 7, 7})});
+  s.add("conv", {f({1, 64, 256, 256}), f({64, 64, 3, 3})}, {{"pads", Integers{1}}});
+  s.add("conv", {f({1, 1, 4096, 4096}), f({2, 1, 3, 3})}, {{"pads", Integers{1}}});
+  for (const char* pool : {"max_pool", "avg_pool"}) {
+    s.add(pool, {f({1, 1, 4096, 4096})}, {{"kernel_shape", Integers{7, 7}}});
+    s.add(pool, {f({1, 1, half})}, {{"kernel_shape", Integers{101}}});
+  }
+  for (const char* op : {"sum", "mean", "prod", "max", "min", "any", "all", "argmax", "argmin"}) {
+    s.add(op, {f({2 * n})});
+    s.add(op, {f({half, 4})}, {{"axis", Integers{0}}});
+    s.add(op, {f({8192, 4096})}, {{"axis", Integers{0}}});
+    s.add(op, {f({8192, 4096})}, {{"axis", Integers{1}}});
+  }
+  s.add("sum", {f({128, 2048, 128})}, {{"axis", Integers{0, 2}}});
+  for (const char* op : {"cumulative_sum", "cumulative_prod"}) {
+    s.add(op, {f({2 * n})});
+    s.add(op, {f({n / 32, 64})}, {{"axis", std::int64_t{0}}});
+    s.add(op, {f({2 * n})}, {{"exclusive", true}, {"reverse", true}});
+  }
+  for (const char* op : {"softmax", "log_softmax"}) {
+    s.add(op, {f({2 * n})});
+    s.add(op, {f({n / 32, 64})}, {{"axis", std::int64_t{0}}});
+  }
+  s.add("attention", {f({4, 2048, 64}), f({4, 2048, 64}), f({4, 2048, 64})});
+  s.add("attention", {f({1, 100000, 64}), f({1, 1000, 64}), f({1, 1000, 64})}, {{"causal", true}});
+  s.add("lstm_cell", {f({2048, 8192}), f({2048, 8192}), f({2048, 2048})});
+  s.add("gru_cell", {f({2048, 6144}), f({2048, 6144}), f({2048, 2048})});
+  s.add("transpose", {f({n, 2})});
+  s.add("transpose", {f({4096, 8192})});
+  s.add("permute_dims", {f({256, 256, 512})}, {{"axes", Integers{2, 1, 0}}});
+  s.add("reshape", {f({2 * n})}, {{"shape", Integers{2, n}}});
+  s.add("expand_dims", {f({2 * n})});
+  s.add("squeeze", {f({1, 2 * n})}, {{"axis", Integers{0}}});
+  s.add("broadcast_to", {f({1})}, {{"shape", Integers{2 * n}}});
+  s.add("flip", {f({2, n})});
+  s.add("bitcast", {f({2 * n})}, {{"dtype", i32}});
+  s.add("slice", {f({2 * n})}, {{"starts", Integers{0}}, {"stops", Integers{2 * n}}, {"steps", Integers{2}}});
+  s.add("slice", {f({2, n})}, {{"starts", Integers{0, 1}}, {"stops", Integers{2, n}}});
+  s.add("take", {f({2 * n}), i({n})});
+  s.add("take", {f({2, n}), below(i({3}), 2)}, {{"axis", std::int64_t{0}}});
+  s.add("one_hot", {below(i({n / 64}), 128)}, {{"depth", std::int64_t{128}}});
+  s.add("one_hot", {below(i({2}), 128)}, {{"depth", n}});
+  const Array zero = Array::scalar<std::int32_t>(0), one = Array::scalar<std::int32_t>(1);
+  s.add("dynamic_slice", {f({2, n}), zero, one}, {{"sizes", Integers{2, n - 1}}});
+  s.add("dynamic_update_slice", {f({2, n}), f({2, n - 1}), zero, one});
+  s.add("take_along_axis", {f({2 * n}), i({n})});
+  s.add("gather_nd", {f({2 * n}), i({n, 1})});
+  s.add("gather_nd", {f({2, n}), below(i({3, 1}), 2)});
+  for (const char* reduction : {"none", "add"}) {
+    s.add("scatter", {f({2 * n}), i({n}), f({n})}, {{"reduction", std::string(reduction)}});
+    s.add("scatter_nd", {f({2 * n}), i({n, 1}), f({n})}, {{"reduction", std::string(reduction)}});
+  }
+  s.add("scatter_add", {f({2 * n}), i({n}), f({n})});
+  s.add("concat", {f({2, half}), f({2, half})}, {{"axis", std::int64_t{1}}});
+  s.add("stack", {f({n}), f({n})});
+  s.add("stack", {f({n}), f({n})}, {{"axis", std::int64_t{1}}});
+  s.add("pad", {f({n})}, {{"widths", Integers{half, half}}});
+  s.add("repeat", {f({half})}, {{"repeats", std::int64_t{4}}});
+  s.add("repeat", {f({4})}, {{"repeats", half}});
+  s.add("tile", {f({half})}, {{"repetitions", Integers{4}}});
+  for (const char* op : {"zeros", "ones"}) s.add(op, {}, {{"shape", Integers{2 * n}}});
+  s.add("full", {}, {{"shape", Integers{2 * n}}, {"value", 2.5}});
+  s.add("arange", {}, {{"start", 2 * n}});
+  s.add("eye", {}, {{"rows", std::int64_t{6000}}});
+  for (const char* op : {"random_uniform", "random_normal"}) s.add(op, {}, {{"shape", Integers{n}}});
+  s.add("random_integers", {}, {{"shape", Integers{n}}, {"low", std::int64_t{0}}, {"high", std::int64_t{100}}});
+  for (const char* op : {"sort", "argsort"}) {
+    s.add(op, {f({half})});
+    s.add(op, {f({n / 64, 16})}, {{"axis", std::int64_t{0}}});
+  }
+  s.add("top_k", {f({n})}, {{"k", std::int64_t{10}}});
+  s.add("top_k", {f({n})}, {{"k", n / 10}});
+  s.add("top_k", {f({n})}, {{"k", n / 4}});
+  s.add("unique", {f({half})});
+  Array rising(TensorType{f32, {1 << 16}});
+  for (std::int64_t k = 0; k < rising.size(); ++k) rising.mutable_data<float>()[k] = static_cast<float>(k) * 0x1p-15F - 1;
+  s.add("searchsorted", {rising, f({half})});
+  s.add("nonzero", {f({n})});
+  s.add("non_max_suppression", {s.numbers(f32, {1, 20000, 4}, {0, 9}), s.numbers(f32, {1, 1, 20000}, {0, 1})},
+        {{"max_output_boxes_per_class", std::int64_t{20000}}, {"iou_threshold", 1.0}});
+  // Nothing but the image needs sampling; and an image may be sampled often.
+  s.add("roi_align", {f({1, 4, 64, 64}), Array::of<float>({1, 4}, {-1e9F, -1e9F, 1e9F, 1e9F}), Array::of<std::int32_t>({1}, {0})},
+        {{"output_height", std::int64_t{512}}, {"output_width", std::int64_t{512}}});
+  s.add("roi_align", {f({1, 4, 64, 64}), Array::of<float>({1, 4}, {0, 0, 60, 60}), Array::of<std::int32_t>({1}, {0})},
+        {{"sampling_ratio", std::int64_t{4096}}});
+  s.add("grid_sample", {f({1, 1, 512, 512}), f({1, 2048, 2048, 2})}, {{"mode", std::string("cubic")}});
+  for (const char* op : {"inv", "det", "slogdet", "cholesky", "qr"}) s.add(op, {matrix(1500)});
+  s.add("solve", {matrix(1500), f({1500, 100})});
+  for (const char* op : {"eigh", "eigvalsh", "svd", "svdvals"}) s.add(op, {matrix(600)});
+  for (const char* op : {"fft", "ifft"}) s.add(op, {f({half, 2})});
+  s.add("fft", {f({1000003, 2})});
+  s.add("fft", {f({n / 64, 16, 2})}, {{"axis", std::int64_t{0}}});
+  s.add("rfft", {f({n})});
+  s.add("rfft", {f({1000003})});
+  s.add("irfft", {f({half + 1, 2})});
+  s.add("irfft", {f({1000003, 2})}, {{"n", std::int64_t{2000005}}});
+  s.add("write_npy", {f({2 * n})}, {{"path", file}});
+  for (const char* op : {"to_host", "to_accelerator"}) s.add(op, {f({2 * n})});
+  return s;
+}
+
+std::vector<Array> results_of(const OpSample& call) {
+  std::vector<Array> results;
+  for (const TensorType& type : request_for(call).result_types) results.emplace_back(type);
+  return results;
+}
+
+/// What the call's kernel says under `sign`.
+Status run_kernel(const OpSample& call, const StopSign& sign) {
+  const OpContext context{[](std::string_view) {}};
+  const KernelRequest request = request_for(call);
+  const std::unique_ptr<HostKernel> kernel = prepare_host_kernel(request);
+  std::vector<TensorView> inputs, outputs;
+  for (const Array& input : call.inputs) inputs.push_back({&input.type(), const_cast<std::byte*>(input.bytes())});
+  std::vector<Array> results = results_of(call);
+  for (Array& result : results) outputs.push_back({&result.type(), result.mutable_bytes()});
+  const UnderSign under(&sign);
+  return run_guarded(*kernel, {*call.op, call.attributes, inputs, outputs, context});
+}
+
+Status run_meaning_of(const OpSample& call, const StopSign& sign) {
+  const OpContext context{[](std::string_view) {}};
+  std::vector<Array> results = results_of(call);
+  const UnderSign under(&sign);
+  return detail::guard_user("the meaning", [&] { return call.op->meaning({call.attributes, call.inputs, results, context}); });
+}
+
+/// The call, given `seconds`, never goes for long without a look. A busy machine may have disturbed it: tried again.
+template <class Call>
+void expect_looks(const Call& call, double seconds, const std::string& what) {
+  double longest = 0;
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    const Measured sign(seconds);
+    const Status status = call(sign);
+    sign.look();
+    longest = sign.longest();
+    EXPECT_TRUE(sign.ended() ? !status.ok() && status.error().message == "the run was ended" : status.ok())
+        << what << ": " << (status.ok() ? "went on" : status.error().message);
+    if (longest < kPromised * kSlack) return;
+  }
+  ADD_FAILURE() << what << " goes for " << longest << " s without a look";
+}
+
+class Stop : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder = new TemporaryFolder;
+    operands = new Operands;
+    calls = new std::vector<OpSample>(slow_calls(*operands, folder->path("slow.npy")).all);
+  }
+  static void TearDownTestSuite() {
+    delete calls;
+    delete operands;
+    delete folder;
+  }
+  static TemporaryFolder* folder;
+  static Operands* operands;
+  static std::vector<OpSample>* calls;
+};
+TemporaryFolder* Stop::folder = nullptr;
+Operands* Stop::operands = nullptr;
+std::vector<OpSample>* Stop::calls = nullptr;
+
+TEST_F(Stop, EveryOpHasASlowCallOrAReason) {
+  std::set<std::string> there;
+  for (const OpSample& call : *calls) there.insert(call.op->name);
+  for (const OpDef* op : all_ops()) EXPECT_NE(there.contains(op->name), kNotSlow.contains(op->name)) << op->name;
+}
+
+TEST_F(Stop, EveryKernelLooks) {
+  for (const OpSample& call : *calls) {
+    const double seconds = call.op->elementwise() ? 0.03 : 10;  // the others whole: each of their phases
+    expect_looks([&](const StopSign& sign) { return run_kernel(call, sign); }, seconds, "the kernel of " + describe(call));
+  }
+}
+
+TEST_F(Stop, EveryMeaningLooks) {
+  for (const OpSample& call : *calls)
+    expect_looks([&](const StopSign& sign) { return run_meaning_of(call, sign); }, 0.08, "the meaning of " + describe(call));
+}
+
+TEST_F(Stop, EveryKernelEndsWhereItIsStopped) {
+  for (const OpSample& call : *calls)
+    expect_looks([&](const StopSign& sign) { return run_kernel(call, sign); }, 0.004, "the kernel of " + describe(call));
+}
+
+// --- whole runs --------------------------------------------------------------------------------------------------------------------------
+
+constexpr double kEnds = 0.1;  ///< seconds from the cancelling to the end of the run
+
+/// Seconds from the cancelling to the end of a run of the program, which has worked for a while by then; nothing if it was done before.
+std::optional<double> seconds_to_cancel(const Executable& program, const RunOptions& options) {
+  cleave::Run run = program.submit(options);
+  std::this_thread::sleep_for(std::chrono::milliseconds(60));
+  if (run.ready()) return std::nullopt;
+  const auto asked = std::chrono::steady_clock::now();
+  run.cancel();
+  const Result<RunResult>& result = run.wait();
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - asked).count();
+  if (result) return std::nullopt;
+  EXPECT_EQ(result.error().message, "cancelled");
+  return seconds;
+}
+
+/// Others may use the machine: the best of some attempts counts.
+void expect_cancelled_soon(const Executable& program, const RunOptions& options, const std::string& what) {
+  double best = std::numeric_limits<double>::infinity();
+  for (int attempt = 0; attempt < 5 && best > kEnds; ++attempt)
+    best = std::min(best, seconds_to_cancel(program, options).value_or(std::numeric_limits<double>::infinity()));
+  EXPECT_LE(best, kEnds * (kSanitized ? 20 : 1)) << what;
+}
+
+TEST(StopRuns, CancelsInTheMiddleOfAnOperation) {
+  const std::pair<const char*, std::function<Tensor(Tensor)>> programs[] = {
+      {"eigh", [](const Tensor& x) { return eigh(x).values; }},
+      {"svdvals", [](const Tensor& x) { return svdvals(x); }},
+      {"matmul", [](const Tensor& x) { return matmul(matmul(x, matmul(x, x)), matmul(x, x)); }},
+      {"sort", [](const Tensor& x) { return sort(tile(reshape(x, {2250000}), {8})); }},
+  };
+  Array x = matrix(1500);
+  for (const auto& [name, body] : programs) {
+    const Graph graph = trace(name, {{"x", "f32[1500, 1500]"}}, [&body = body](Tensor x) { return named("y", body(x)); });
+    ASSERT_TRUE(graph.ok());
+    RunOptions options{.inputs = {{"x", x}}};
+    for (const bool simulated : {false, true}) {
+      CompileOptions compile_options;
+      if (simulated) {
+        compile_options.device = "simulated";
+        compile_options.placement = Policy::accelerator;
+      }
+      const Result<Executable> program = compile(graph, compile_options);
+      ASSERT_TRUE(program.ok()) << program.error().message;
+      expect_cancelled_soon(*program, options, std::string(name) + (simulated ? " on the simulated accelerator" : " on the host"));
+    }
+    RunOptions verified = options;
+    verified.verify = true;
+    expect_cancelled_soon(*compile(graph), verified, std::string(name) + ", verified");
+  }
+}
+
+TEST(StopRuns, RegionsFarLargerThanTheImageTakeNoTime) {
+  const Graph graph = trace("regions", {{"x", "f32[1, 4, 64, 64]"}, {"r", "f32[1, 4]"}, {"i", "i32[1]"}}, [](Tensor x, Tensor r, Tensor i) {
+    return named("y", roi_align(x, r, i, {.output_height = 64, .output_width = 64}));
+  });
+  ASSERT_TRUE(graph.ok());
+  RunOptions options{.inputs = {{"x", filled({1, 4, 64, 64}, 1)},
+                                {"r", Array::of<float>({1, 4}, {-1e9F, -1e9F, 1e9F, 1e9F})},
+                                {"i", Array::of<std::int32_t>({1}, {0})}}};
+  const auto start = std::chrono::steady_clock::now();
+  const Result<RunResult> result = compile(graph)->run(options);
+  ASSERT_TRUE(result.ok());
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 10) << "only the image is sampled";
+  EXPECT_EQ(result->output("y")->at(0), 0);
+}
+
+}  // namespace
+}  // namespace cleave::testing
