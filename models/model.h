@@ -28,6 +28,8 @@ struct ModelOptions {
   std::map<std::string, std::int64_t> dims;  ///< sizes in place of the model's defaults, as `--dim batch=64`
 
   // For ONNX models only.
+  /// Folders beside the model's own whose files may be shown as the source that the model names, as `--source-root DIR`.
+  std::vector<std::string> source_roots = {};
   /// Shapes of inputs, as `--shape x=1,3,?`; an extent that is not given stays as the model declares it.
   std::map<std::string, std::vector<std::optional<std::int64_t>>> shapes;
   /// Shapes of what inputs will be given: sizes that are open take theirs from here.

@@ -59,6 +59,7 @@ Result<ExecutorSetup> choose_device(std::string_view device, const ExecutorOptio
   for (BackEnd& back_end : back_ends()) {
     const std::optional<int> ordinal = device == "auto" ? std::optional(0) : ordinal_in(device, back_end);
     if (!ordinal) continue;
+    if (device == "auto" && back_end.present && !back_end.present()) continue;
     if (Status usable = back_end.usable(); !usable) {
       if (device == "auto") continue;
       return Error{shown + usable.error().message, {}, ErrorKind::machine};

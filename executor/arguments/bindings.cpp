@@ -8,6 +8,7 @@
 #include "executor/arguments/random_parameter.h"
 #include "executor/host/library.h"
 #include "graph/array/npy.h"
+#include "graph/base/file.h"
 
 namespace cleave::runtime {
 namespace {
@@ -42,7 +43,7 @@ Result<Array> filled(const TensorType& type, double value) {
 Result<Array> default_of(const Graph& graph, NodeId id) {
   const Node& node = graph.nodes[id];
   const Value& value = graph.values[node.results[0]];
-  if (const auto* file = node.attributes.get_if<std::string>("file")) return read_array(*file, value.type);
+  if (const auto* file = node.attributes.get_if<std::string>("file")) return detail::read_array(*file, value.type, FileKind::regular);
   if (const auto* array = node.attributes.get_if<Array>("value")) return *array;
   if (const AttributeValue* number = node.attributes.find("value")) {
     std::vector<double> list = numbers(*number);

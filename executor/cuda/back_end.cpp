@@ -1,6 +1,10 @@
 // The CUDA room of a build with the toolkit's headers: opens the libraries, lists the GPUs, opens one.
 #include "executor/cuda/back_end.h"
 
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+
 #include "executor/cuda/cuda_device.h"
 #include "executor/cuda/page_locked.h"
 #include "executor/device/mailbox.h"
@@ -105,6 +109,15 @@ std::vector<FoundDevice> find() {
   return all;
 }
 
+/// What the driver's kernel module leaves in the file system; on Jetson and under WSL it has other names. Nothing is opened, so that a plan
+/// on a machine without a GPU runs no code of a library that happens to be called libcuda.so.1.
+bool present() {
+  constexpr const char* kSigns[] = {"/dev/nvidiactl",      "/dev/dxg",           "/dev/nvmap",        "/dev/nvhost-ctrl-gpu",
+                                    "/proc/driver/nvidia", "/sys/module/nvidia", "/sys/module/nvgpu", "/sys/bus/pci/drivers/nvidia"};
+  std::error_code ignored;
+  return std::any_of(std::begin(kSigns), std::end(kSigns), [&](const char* sign) { return std::filesystem::exists(sign, ignored); });
+}
+
 Status usable() {
   const Result<Api>& api = api_of_process();
   if (!api) return api.error();
@@ -167,6 +180,7 @@ BackEnd back_end(SharedLibraries libraries) {
   record.numbered = true;
   record.machine = "h200";
   record.calibrated = "cuda";
+  record.present = present;
   record.usable = usable;
   record.find = find;
   record.open = [libraries](int ordinal, const ExecutorOptions& options) { return open(ordinal, options, libraries); };

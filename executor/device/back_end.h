@@ -36,7 +36,9 @@ struct BackEnd {
   bool simulates = false;       ///< its times are those of a virtual clock, and only it takes faults, schedules and memory checks
   std::string_view machine;     ///< the shipped machine whose costs hold where no calibrated file is
   std::string_view calibrated;  ///< `cleave calibrate` leaves its file as this name; empty: there is nothing to measure
-  /// An Error (machine) says what is missing. Cheap: opens nothing.
+  /// Whether the machine shows signs of such a device; opens no library. `--device auto` asks usable() only then. Null: always.
+  std::function<bool()> present;
+  /// An Error (machine) says what is missing. Loads the libraries that the device needs; opens no device.
   std::function<Status()> usable;
   /// At least one entry, maybe one that says why there is none.
   std::function<std::vector<FoundDevice>()> find;

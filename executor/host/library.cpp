@@ -8,6 +8,7 @@
 
 #include <cleave/host_function.h>
 #include "graph/array/array.h"
+#include "graph/base/named_file.h"
 
 namespace cleave::runtime {
 namespace {
@@ -24,6 +25,8 @@ Result<std::shared_ptr<void>> open(const HostFunction& declared, const std::vect
   for (const fs::path& candidate : candidates) {
     std::error_code ignored;
     if (!fs::exists(candidate, ignored)) continue;
+    if (const Result<RegularFile> file = RegularFile::open(candidate.string()); !file)
+      return Error{"cannot load the library `" + candidate.string() + "`: " + file.error().message};
     // dlopen searches the system's folders for a name without a slash; a model's library is a file, never a system library.
     std::string path = fs::absolute(candidate, ignored).string();
     dlerror();

@@ -6,6 +6,7 @@
 #include "graph/base/diagnostic_json.h"
 #include "graph/base/number_text.h"
 #include "graph/base/units.h"
+#include "graph/base/utf8.h"
 #include "graph/graph.h"
 
 namespace cleave::runtime {
@@ -18,7 +19,9 @@ using What = TimelineEvent::What;
 using Line = std::array<std::string, 6>;
 
 /// Aligned; columns that are empty everywhere are left out.
-std::string table(const std::vector<Line>& lines) {
+std::string table(std::vector<Line> lines) {
+  for (Line& line : lines)
+    for (std::string& cell : line) cell = escape_controls_one_line(cell);
   std::array<std::size_t, 6> widths{};
   for (const Line& line : lines)
     for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());

@@ -149,13 +149,17 @@ class Reader {
 }  // namespace
 
 Result<Array> read_csv(const std::string& path, const TensorType& type) {
+  return detail::read_csv(path, type, FileKind::any);
+}
+
+Result<Array> detail::read_csv(const std::string& path, const TensorType& type, FileKind kind) {
   return detail::guard_memory([&]() -> Result<Array> {
     if (!checked_bytes(type)) return Error{"cannot read `" + path + "` as `" + to_string(type) + "`: too large", {}};
     // Blanks and empty lines aside, no number is longer than this.
     constexpr std::int64_t kMostAValue = 128, kMostBeside = 1 << 20;
     const std::int64_t most = std::numeric_limits<std::int64_t>::max() - kMostBeside;
     const std::int64_t limit = type.elements() > most / kMostAValue ? most : type.elements() * kMostAValue + kMostBeside;
-    Result<std::string> text = read_file(path, limit);
+    Result<std::string> text = read_file(path, limit, kind);
     if (!text) return text.error();
     return Reader(path, *text, type).read();
   });

@@ -219,8 +219,8 @@ Error wrong_size(const std::string& path, const TensorType& type, const std::str
   return npy_error(path, "`" + to_string(type) + "` needs " + std::to_string(type.bytes()) + " bytes of data, but the file has " + has);
 }
 
-Result<Opened> open_npy(const std::string& path) {
-  Result<InputFile> file = InputFile::open(path, std::numeric_limits<std::int64_t>::max());
+Result<Opened> open_npy(const std::string& path, FileKind kind = FileKind::any) {
+  Result<InputFile> file = InputFile::open(path, std::numeric_limits<std::int64_t>::max(), kind);
   if (!file) return file.error();
   Result<Header> header = read_header(*file, path);
   if (!header) return header.error();
@@ -285,8 +285,12 @@ Result<Array> read_npy(const std::string& path) {
 }
 
 Result<Array> read_npy(const std::string& path, const TensorType& wanted) {
+  return detail::read_npy(path, wanted, FileKind::any);
+}
+
+Result<Array> detail::read_npy(const std::string& path, const TensorType& wanted, FileKind kind) {
   return detail::guard_memory([&]() -> Result<Array> {
-    Result<Opened> opened = open_npy(path);
+    Result<Opened> opened = open_npy(path, kind);
     if (!opened) return opened.error();
     if (opened->type.shape != wanted.shape) return detail::holds_another(path, opened->type, wanted);
     return read_opened(*opened, path);

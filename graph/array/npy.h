@@ -11,6 +11,8 @@
 
 namespace cleave {
 
+enum class FileKind;  // graph/base/file.h
+
 /// f4, f8, f2, i4, i8, u1, b1; other element types, truncated and malformed files are an Error that names the file.
 Result<Array> read_npy(const std::string& path);
 /// The same of a file whose shape is that of `wanted`; another one is an Error before its data are read.
@@ -30,6 +32,10 @@ Result<Array> read_csv(const std::string& path, const TensorType& type);
 Result<Array> read_array(const std::string& path, const TensorType& type);
 
 namespace detail {
+/// The functions above for a path that may lead to files of one kind only.
+Result<Array> read_npy(const std::string& path, const TensorType& wanted, FileKind kind);
+Result<Array> read_csv(const std::string& path, const TensorType& type, FileKind kind);
+Result<Array> read_array(const std::string& path, const TensorType& type, FileKind kind);
 /// What is said where a file's type is not the declared one.
 Error holds_another(const std::string& path, const TensorType& type, const TensorType& wanted);
 }  // namespace detail

@@ -7,6 +7,7 @@
 
 #include "graph/array/npy.h"
 #include "graph/base/exceptions.h"
+#include "graph/base/file.h"
 
 namespace cleave {
 namespace {
@@ -73,10 +74,14 @@ std::optional<Array> converted(const Array& array, Array result) {
 }  // namespace
 
 Result<Array> read_array(const std::string& path, const TensorType& type) {
+  return detail::read_array(path, type, FileKind::any);
+}
+
+Result<Array> detail::read_array(const std::string& path, const TensorType& type, FileKind kind) {
   return detail::guard_memory([&]() -> Result<Array> {
-    if (path.ends_with(".csv")) return read_csv(path, type);
+    if (path.ends_with(".csv")) return read_csv(path, type, kind);
     if (!path.ends_with(".npy")) return Error{"cannot read `" + path + "`: the name must end in .npy or .csv", {}};
-    Result<Array> array = read_npy(path, type);
+    Result<Array> array = read_npy(path, type, kind);
     if (!array || array->type() == type) return array;
     Result<Array> target = Array::allocate(type);
     if (!target) return target.error();

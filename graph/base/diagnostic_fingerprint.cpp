@@ -36,7 +36,7 @@ std::string without(std::string_view text, std::string_view characters) {
 /// Where the program has no statement, as in what could not be read: the calls that led there and the line's text, but not its number.
 void add_place(Hash& hash, const SourceLocation& place, SourceLines& lines) {
   for (const SourceFrame* frame = place.via.get(); frame; frame = frame->location.via.get()) hash.add(frame->label);
-  const std::string* line = place.known() ? lines.line(place.file_name(), place.line) : nullptr;
+  const std::string* line = place.known() ? lines.line(place) : nullptr;
   if (line) hash.add(without(*line, " \t\r"));
 }
 

@@ -32,7 +32,7 @@ void JsonLocations::position(const SourceLocation& location, int length) {
   json_.field("line", location.line);
   json_.field("column", location.column);
   if (location.line <= 0 || location.column <= 0) return;
-  const std::string* line = lines_.line(location.file_name(), location.line);
+  const std::string* line = lines_.line(location);
   const bool there = line && static_cast<std::size_t>(location.column) <= line->size() + 1;
   if (!there && length <= 0) return;
   json_.field("end_line", location.line);

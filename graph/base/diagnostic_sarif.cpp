@@ -9,6 +9,7 @@
 #include "graph/base/diagnostic_text.h"
 #include "graph/base/json_writer.h"
 #include "graph/base/source_lines.h"
+#include "graph/base/utf8.h"
 #include "graph/base/version.h"
 
 namespace cleave {
@@ -115,9 +116,9 @@ class SarifWriter {
 
   /// What was observed, then a line each: what it costs, why it is so, what would help.
   static std::string message_of(const Diagnostic& diagnostic) {
-    std::string text = diagnostic.message;
+    std::string text = escape_controls_one_line(diagnostic.message);
     for (const Note& note : diagnostic.notes)
-      if (!note.location.file) text += "\n" + note.message;
+      if (!note.location.file) text += "\n" + escape_controls_one_line(note.message);
     return text;
   }
 
@@ -169,7 +170,7 @@ class SarifWriter {
     Region region{static_cast<std::size_t>(where.line), 0, 0};
     if (where.column <= 0) return region;
     const std::size_t before = static_cast<std::size_t>(where.column) - 1, bytes = static_cast<std::size_t>(std::max(length, 0));
-    const std::string* line = lines_.line(where.file_name(), where.line);
+    const std::string* line = lines_.line(where);
     if (!line || before > line->size()) {
       region.begin = before + 1;
       if (bytes > 0) region.end = region.begin + bytes;

@@ -75,14 +75,14 @@ class DiagnosticText {
     }
     paint(color, std::string(label) + ":");
     text_ += ' ';
-    text_ += escape_controls(message);
+    text_ += escape_controls_one_line(message);
     text_ += flag;
     text_ += '\n';
   }
 
   void snippet(const SourceLocation& location, int length) {
     if (!style_.source || !location.known()) return;
-    const std::string* line = lines_.line(location.file_name(), location.line);
+    const std::string* line = lines_.line(location);
     if (!line) return;
     const Excerpt piece = excerpt(*line, location.column, length);
     std::string number = std::to_string(location.line);

@@ -10,6 +10,7 @@
 #include <new>
 #include <utility>
 
+#include "graph/base/named_file.h"
 #include "graph/base/output_file.h"
 #include "graph/base/stop.h"
 #include "graph/base/units.h"
@@ -29,8 +30,16 @@ Error too_large(const std::string& path, std::int64_t limit) {
 
 }  // namespace
 
-Result<InputFile> InputFile::open(const std::string& path, std::int64_t limit) {
-  InputFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC), path, limit);
+Result<InputFile> InputFile::open(const std::string& path, std::int64_t limit, FileKind kind) {
+  int descriptor = -1;
+  if (kind == FileKind::regular) {
+    Result<RegularFile> regular = RegularFile::open(path);
+    if (!regular) return regular.error();
+    descriptor = (*std::move(regular)).release();
+  } else {
+    descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  }
+  InputFile file(descriptor, path, limit);
   struct stat status;
   if (file.descriptor_ < 0 || ::fstat(file.descriptor_, &status) != 0) return read_error(path, errno);
   if (S_ISDIR(status.st_mode)) return read_error(path, EISDIR);
@@ -64,8 +73,8 @@ Result<std::size_t> InputFile::read(void* into, std::size_t count) {
   return done;
 }
 
-Result<std::string> read_file(const std::string& path, std::int64_t limit) {
-  Result<InputFile> file = InputFile::open(path, limit);
+Result<std::string> read_file(const std::string& path, std::int64_t limit, FileKind kind) {
+  Result<InputFile> file = InputFile::open(path, limit, kind);
   if (!file) return file.error();
   std::string content;
   try {

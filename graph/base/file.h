@@ -20,11 +20,14 @@ inline constexpr std::int64_t kGraph = std::int64_t{512} << 20;  ///< a program 
 inline constexpr std::int64_t kProblem = std::int64_t{4} << 30;  ///< a placement problem or workload
 }  // namespace file_limit
 
-/// A file opened for reading, from its begin to its end; also a device or a pipe.
+/// What may be opened. A path that the user states may lead to anything; one that a model states only to a regular file (named_file.h).
+enum class FileKind { any, regular };
+
+/// A file opened for reading, from its begin to its end; also a device or a pipe, where `kind` allows it.
 class InputFile {
  public:
   /// A file that knows its size and has more than `limit` bytes is an Error. Directories and files that cannot be read are, too.
-  static Result<InputFile> open(const std::string& path, std::int64_t limit);
+  static Result<InputFile> open(const std::string& path, std::int64_t limit, FileKind kind = FileKind::any);
   InputFile(InputFile&& other) noexcept;
   InputFile& operator=(InputFile&&) = delete;
   ~InputFile();
@@ -46,7 +49,7 @@ class InputFile {
 };
 
 /// The content of a file of at most `limit` bytes.
-Result<std::string> read_file(const std::string& path, std::int64_t limit = file_limit::kText);
+Result<std::string> read_file(const std::string& path, std::int64_t limit = file_limit::kText, FileKind kind = FileKind::any);
 
 /// Writes `parts` one behind the other; as OutputFile (output_file.h), all or nothing.
 Status write_file(const std::string& path, std::initializer_list<std::string_view> parts);

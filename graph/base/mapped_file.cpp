@@ -1,15 +1,9 @@
 #include "graph/base/mapped_file.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
-#include <new>
-
-#include "graph/base/file.h"
 
 namespace cleave {
 namespace {
@@ -20,40 +14,27 @@ Error cannot_read(const std::string& path, const std::string& why) {
   return {"cannot read `" + path + "`: " + why, {}, ErrorKind::file};
 }
 
-class Descriptor {
- public:
-  explicit Descriptor(const std::string& path) : number_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  [[nodiscard]] int number() const { return number_; }
-
- private:
-  int number_;
-};
-
 }  // namespace
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path) {
-  const Descriptor file(path);
-  struct stat status;
-  if (file.number() < 0 || ::fstat(file.number(), &status) != 0) return cannot_read(path, std::strerror(errno));
-  if (S_ISDIR(status.st_mode)) return cannot_read(path, std::strerror(EISDIR));
-  if (!S_ISREG(status.st_mode)) return cannot_read(path, "it is no regular file");
+  const Result<RegularFile> file = RegularFile::open(path);
+  if (!file) return file.error();
+  return open(*file);
+}
+
+Result<std::shared_ptr<const MappedFile>> MappedFile::open(const RegularFile& file) {
   const std::shared_ptr<MappedFile> result(new MappedFile);
-  result->size_ = static_cast<std::size_t>(status.st_size);
+  result->size_ = static_cast<std::size_t>(file.size());
   if (result->size_ <= kReadUpTo) {
-    Result<std::string> text = read_file(path, kReadUpTo);
+    Result<std::string> text = file.read(kReadUpTo);
     if (!text) return text.error();
     result->read_ = *std::move(text);
     result->data_ = result->read_.data();
     result->size_ = result->read_.size();
     return {std::shared_ptr<const MappedFile>(result)};
   }
-  void* const data = ::mmap(nullptr, result->size_, PROT_READ, MAP_PRIVATE, file.number(), 0);
-  if (data == MAP_FAILED) return cannot_read(path, std::strerror(errno));
+  void* const data = ::mmap(nullptr, result->size_, PROT_READ, MAP_PRIVATE, file.descriptor(), 0);
+  if (data == MAP_FAILED) return cannot_read(file.path(), std::strerror(errno));
   result->data_ = static_cast<const char*>(data);
   result->mapped_ = true;
   return {std::shared_ptr<const MappedFile>(result)};

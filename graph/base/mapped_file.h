@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "graph/base/named_file.h"
 #include "graph/base/result.h"
 
 namespace cleave {
@@ -16,6 +17,8 @@ class MappedFile {
  public:
   /// Directories, devices, pipes, and files that cannot be read are an Error (file).
   static Result<std::shared_ptr<const MappedFile>> open(const std::string& path);
+  /// The bytes of a file that is open already; the map outlives `file`.
+  static Result<std::shared_ptr<const MappedFile>> open(const RegularFile& file);
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
   ~MappedFile();

@@ -1,7 +1,6 @@
 #include "graph/base/source_lines.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "graph/base/file.h"
 #include "graph/base/utf8.h"
@@ -12,10 +11,10 @@ namespace {
 constexpr std::size_t kWidest = 240;  ///< bytes of a line that are shown
 constexpr std::size_t kContext = 80;  ///< of them before the mark, where the line is cut
 
-std::vector<std::string> read_lines(const std::string& file) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(file, error)) return {};
-  Result<std::string> content = read_file(file);
+std::vector<std::string> read_lines(const std::string& name, const FileRoots* roots) {
+  const Result<RegularFile> file = roots ? roots->open(name) : RegularFile::open(name);
+  if (!file) return {};
+  const Result<std::string> content = file->read(file_limit::kText);
   if (!content) return {};
   std::vector<std::string> lines;
   for (std::size_t at = 0; at < content->size();) {
@@ -56,10 +55,13 @@ std::size_t begin_of_mark(std::string_view line, int column) {
 
 }  // namespace
 
-const std::string* SourceLines::line(std::string_view file, int line) {
-  auto found = files_.find(file);
-  if (found == files_.end()) found = files_.emplace(std::string(file), read_lines(std::string(file))).first;
-  const std::vector<std::string>& lines = found->second;
+const std::string* SourceLines::line(const SourceLocation& location, int line) {
+  if (!location.file) return nullptr;
+  const std::shared_ptr<const FileRoots> roots = stated_roots(location);
+  const auto [first, last] = files_.equal_range(*location.file);
+  auto found = std::find_if(first, last, [&](const auto& read) { return read.second.roots == roots; });
+  if (found == last) found = files_.emplace(*location.file, Read{roots, read_lines(*location.file, roots.get())});
+  const std::vector<std::string>& lines = found->second.lines;
   return line >= 1 && static_cast<std::size_t>(line) <= lines.size() ? &lines[static_cast<std::size_t>(line) - 1] : nullptr;
 }
 

@@ -1,20 +1,31 @@
-// Lines of the user's files, for showing them under a diagnostic. Each file is read once; one that cannot be read has no lines.
+// Lines of the user's files, for showing them under a diagnostic. Each file is read once; one that cannot be read has no lines, and so has
+// one that a model names and that may not be shown (named_file.h).
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "graph/base/named_file.h"
+#include "graph/base/source_location.h"
 
 namespace cleave {
 
 class SourceLines {
  public:
-  /// Line `line` (from 1) without its end, or null if there is none.
-  const std::string* line(std::string_view file, int line);
+  /// The line where `location` is, without its end, or null if there is none.
+  const std::string* line(const SourceLocation& location) { return line(location, location.line); }
+  /// Line `line` (from 1) of the file where `location` is.
+  const std::string* line(const SourceLocation& location, int line);
 
  private:
-  std::map<std::string, std::vector<std::string>, std::less<>> files_;
+  struct Read {
+    std::shared_ptr<const FileRoots> roots;  ///< those of the name; null where the file may lie anywhere
+    std::vector<std::string> lines;
+  };
+  std::multimap<std::string, Read, std::less<>> files_;  ///< by name
 };
 
 /// A piece of a source line as a terminal may show it, and where the marked bytes lie in it, in characters.

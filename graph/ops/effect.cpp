@@ -5,6 +5,7 @@
 #include "graph/array/npy.h"
 #include "graph/base/stop.h"
 #include "graph/base/units.h"
+#include "graph/base/utf8.h"
 #include "graph/call_limits.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
@@ -20,7 +21,7 @@ TypeResult no_results(Types, const Attributes&) {
 }
 
 Status print_meaning(const OpCall& call) {
-  call.context.print(call.attributes.get<std::string>("label") + ": " + to_string(call.inputs[0]));
+  call.context.print(escape_controls_one_line(call.attributes.get<std::string>("label")) + ": " + to_string(call.inputs[0]));
   return {};
 }
 

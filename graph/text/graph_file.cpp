@@ -54,10 +54,14 @@ Status Graph::save(const std::string& path) const {
 }
 
 Result<Graph> Graph::load(const std::string& path) {
+  return load_graph(path, {});
+}
+
+Result<Graph> load_graph(const std::string& path, const std::vector<std::string>& source_roots) {
   return detail::guard_memory([&]() -> Result<Graph> {
     Result<std::string> text = read_file(path, file_limit::kGraph);
     if (!text) return text.error();
-    Result<Graph> graph = parse_graph(*text, path);
+    Result<Graph> graph = parse_graph(*text, path, source_roots);
     if (!graph) return graph;
     return with_paths(*std::move(graph), [&](const std::string& read) { return found_beside(read, path); });
   });

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "graph/base/exceptions.h"
+#include "graph/base/named_file.h"
 #include "graph/base/spelling.h"
 #include "graph/passes/verify.h"
 #include "graph/text/text.h"
@@ -32,7 +33,8 @@ constexpr std::array<Structural, 9> kStructural{{{"input", NodeKind::input, 0, 0
 
 class Parser {
  public:
-  Parser(std::string_view text, const std::string& file) : in_(text, file) {}
+  Parser(std::string_view text, const std::string& file, const std::vector<std::string>& source_roots)
+      : in_(text, file), roots_(std::make_shared<const FileRoots>(file, source_roots)) {}
 
   Result<Graph> parse() {
     if (!header() || !statements() || !check_uses()) return *in_.error();
@@ -86,6 +88,7 @@ class Parser {
   [[nodiscard]] RegionId here() const { return blocks_.back(); }
 
   TextReader in_;
+  std::shared_ptr<const FileRoots> roots_;  ///< where the source files must lie that the text names
   Graph graph_;
   std::vector<RegionId> blocks_{Graph::kRoot};
   std::vector<std::shared_ptr<const std::string>> files_;
@@ -128,7 +131,7 @@ bool Parser::file_entry() {
   if (!in_.unsigned_number(number)) return false;
   if (number != files_.size()) return in_.fail("files are numbered in order; expected " + std::to_string(files_.size()));
   if (!in_.quoted(name)) return false;
-  files_.push_back(std::make_shared<const std::string>(std::move(name)));
+  files_.push_back(stated_file(std::move(name), roots_));
   return true;
 }
 
@@ -391,8 +394,8 @@ bool Parser::clauses(Node& node) {
 
 }  // namespace
 
-Result<Graph> parse_graph(std::string_view text, const std::string& file) {
-  return detail::guard_memory([&] { return Parser(text, file).parse(); });
+Result<Graph> parse_graph(std::string_view text, const std::string& file, const std::vector<std::string>& source_roots) {
+  return detail::guard_memory([&] { return Parser(text, file, source_roots).parse(); });
 }
 
 }  // namespace cleave

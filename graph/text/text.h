@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "graph/graph.h"
 
@@ -17,7 +18,10 @@ struct PrintOptions {
 };
 
 std::string print(const Graph& graph, const PrintOptions& options = {});
-/// Reads the text form; `file` names it in errors, which carry line and column. Verifies what it read. Never crashes on any input.
-Result<Graph> parse_graph(std::string_view text, const std::string& file);
+/// Reads the text form; `file` names it in errors, which carry line and column. Verifies what it read. Never crashes on any input. The
+/// source files that the text names are shown where they lie in the folder of `file` or in one of `source_roots`.
+Result<Graph> parse_graph(std::string_view text, const std::string& file, const std::vector<std::string>& source_roots = {});
+/// Graph::load() with further folders whose files may be shown as source.
+Result<Graph> load_graph(const std::string& path, const std::vector<std::string>& source_roots);
 
 }  // namespace cleave

@@ -35,6 +35,11 @@ std::string node_title(const NodeProto& node) {
   return node.name.empty() ? op : std::string(node.name) + " " + op;
 }
 
+Locations::Locations(std::string file, std::shared_ptr<const FileRoots> sources)
+    : file_name_(std::move(file)),
+      sources_(sources ? std::move(sources) : std::make_shared<const FileRoots>(file_name_)),
+      file_(std::make_shared<const std::string>(file_name_)) {}
+
 SourceLocation Locations::named(std::string_view what, std::string_view name) const {
   return {std::make_shared<const std::string>(file_name_ + ": " + std::string(what) + " " + std::string(name)), 0, 0, nullptr};
 }
@@ -58,7 +63,7 @@ std::vector<Locations::Frame> Locations::frames(std::string_view trace) {
 
 SourceLocation Locations::at(const Frame& frame, std::shared_ptr<const SourceFrame> via) {
   auto known = files_.find(frame.file);
-  if (known == files_.end()) known = files_.emplace(frame.file, std::make_shared<const std::string>(frame.file)).first;
+  if (known == files_.end()) known = files_.emplace(frame.file, stated_file(std::string(frame.file), sources_)).first;
   return {known->second, frame.line, 0, std::move(via)};
 }
 

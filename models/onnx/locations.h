@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/base/named_file.h"
 #include "graph/base/source_location.h"
 #include "models/onnx/proto.h"
 
@@ -14,7 +15,8 @@ namespace cleave::models::onnx {
 
 class Locations {
  public:
-  explicit Locations(std::string file) : file_name_(std::move(file)), file_(std::make_shared<const std::string>(file_name_)) {}
+  /// `sources`: where the files must lie that stack traces name; null: in the folder of `file`.
+  explicit Locations(std::string file, std::shared_ptr<const FileRoots> sources = nullptr);
 
   /// With a stack trace: the innermost frame outside of installed packages, as `FILE:12`, with its callers and the node as the chain.
   /// Without: `model.onnx: node NAME (Op)`, with its namespaces as the chain.
@@ -33,6 +35,7 @@ class Locations {
   std::shared_ptr<const SourceFrame> chain_of(std::string_view node_name);
 
   std::string file_name_;
+  std::shared_ptr<const FileRoots> sources_;
   std::shared_ptr<const std::string> file_;
   std::map<std::string, std::shared_ptr<const std::string>, std::less<>> files_;       ///< of Python
   std::map<std::string, std::shared_ptr<const SourceFrame>, std::less<>> namespaces_;  ///< by path

@@ -73,8 +73,8 @@ class File {
         path_(path),
         options_(options),
         model_(onnx::parse_model(bytes)),
-        locations_(path),
-        tensors_(std::move(holder), folder(path)) {}
+        locations_(path, std::make_shared<const FileRoots>(path, options.source_roots)),
+        tensors_(std::move(holder), FileRoots(path)) {}
 
   [[nodiscard]] const ModelProto& model() const { return model_; }
 
@@ -133,11 +133,6 @@ class File {
                              0,
                              {}});
     return graph;
-  }
-
-  static std::string folder(const std::string& path) {
-    const std::string parent = std::filesystem::path(path).parent_path().string();
-    return parent.empty() ? "." : parent;
   }
 
   std::string_view bytes_;

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <charconv>
-#include <filesystem>
 #include <system_error>
 
 namespace cleave::models::onnx {
@@ -197,18 +196,9 @@ Result<Array> Tensors::external(const TensorProto& tensor, const TensorType& typ
 
 Result<std::shared_ptr<const MappedFile>> Tensors::open(const std::string& location) {
   if (const auto found = opened_.find(location); found != opened_.end()) return found->second;
-  namespace fs = std::filesystem;
-  const Error outside{"has external data outside of the model's folder: `" + location + "`", {}};
-  const fs::path relative = fs::path(location).lexically_normal();
-  if (folder_.empty() || location.find('\0') != std::string::npos || relative.is_absolute() || relative.empty()) return outside;
-  fs::path path = folder_;
-  for (const fs::path& part : relative) {
-    if (part == "..") return outside;
-    path /= part;
-    std::error_code failure;
-    if (fs::is_symlink(path, failure)) return Error{"has external data behind a link: `" + location + "`", {}};
-  }
-  Result<std::shared_ptr<const MappedFile>> file = MappedFile::open(path.string());
+  const Result<RegularFile> found = roots_.open(location);
+  if (!found) return Error{"has external data that cannot be had: " + found.error().message, {}};
+  Result<std::shared_ptr<const MappedFile>> file = MappedFile::open(*found);
   if (!file) return Error{"has external data that cannot be had: " + file.error().message, {}};
   opened_.emplace(location, *file);
   return file;

@@ -20,9 +20,8 @@ std::string element_type_name(std::int64_t data_type);
 
 class Tensors {
  public:
-  /// `file`: where the messages lie, null for a buffer of somebody else's, which is then copied from. `folder`: where external data may
-  /// lie.
-  Tensors(std::shared_ptr<const MappedFile> file, std::string folder) : file_(std::move(file)), folder_(std::move(folder)) {}
+  /// `file`: where the messages lie, null for a buffer of somebody else's, which is then copied from. `roots`: where external data may lie.
+  Tensors(std::shared_ptr<const MappedFile> file, FileRoots roots) : file_(std::move(file)), roots_(std::move(roots)) {}
 
   /// The type that it declares. An Error (type, shape as `user`) for element types that cleave lacks and impossible shapes.
   [[nodiscard]] static Result<TensorType> type(const TensorProto& tensor);
@@ -36,7 +35,7 @@ class Tensors {
   Result<std::shared_ptr<const MappedFile>> open(const std::string& location);
 
   std::shared_ptr<const MappedFile> file_;
-  std::string folder_;
+  FileRoots roots_;
   std::map<std::string, std::shared_ptr<const MappedFile>> opened_;  ///< by location
 };
 

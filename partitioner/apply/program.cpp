@@ -1,4 +1,5 @@
 #include "partitioner/apply/program.h"
+#include "graph/base/utf8.h"
 
 #include <span>
 
@@ -7,7 +8,7 @@ namespace {
 
 std::string value_label(const Graph& graph, ValueId value) {
   std::string text = "%" + std::to_string(value.index);
-  if (const std::string& name = graph.values[value].name; !name.empty()) text += " " + name;
+  if (const std::string& name = graph.values[value].name; !name.empty()) text += " " + escape_controls_one_line(name);
   return text;
 }
 
@@ -16,7 +17,7 @@ class Printer {
   explicit Printer(const Program& program) : program_(program), graph_(*program.graph) {}
 
   std::string run() {
-    out_ = "program " + graph_.name + "\n";
+    out_ = "program " + escape_controls_one_line(graph_.name) + "\n";
     for (std::size_t i = 0; i < program_.channels.size(); ++i) {
       const Channel& c = program_.channels[ChannelId(i)];
       out_ += "channel " + std::to_string(i) + ": " + value_label(graph_, c.value) + " " + to_string(graph_.values[c.value].type) + ", " +

@@ -19,18 +19,21 @@ constexpr std::string_view kRed = "#cc0000", kBlue = "#0055aa", kGrey = "#555555
 constexpr std::string_view kHostColor = "#eef3fb", kAcceleratorColor = "#eefbef", kCollapsed = "#f3ecd8";
 constexpr std::size_t kLongest = 28;  ///< characters of a line in a node
 
-/// Within quotes.
-std::string quoted(std::string_view text) {
+/// Within quotes, each text on a line of its own.
+std::string quoted(const std::vector<std::string>& lines) {
   std::string out = "\"";
-  for (const char c : escape_controls(text)) {
-    if (c == '\n') {
-      out += "\\n";
-    } else if (static_cast<unsigned char>(c) >= 0x20) {
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (i > 0) out += "\\n";
+    for (const char c : escape_controls_one_line(lines[i])) {
       if (c == '"' || c == '\\') out += '\\';
       out += c;
     }
   }
   return out + "\"";
+}
+
+std::string quoted(std::string_view text) {
+  return quoted(std::vector<std::string>{std::string(text)});
 }
 
 /// Within an HTML label.
@@ -48,7 +51,8 @@ std::string html(std::string_view text) {
   return out;
 }
 
-std::string shortened(const std::string& text) {
+std::string shortened(const std::string& name) {
+  const std::string text = escape_controls_one_line(name);
   std::size_t characters = 0, at = 0, cut = 0;
   while (at < text.size()) {
     if (characters + 1 == kLongest) cut = at;
@@ -60,6 +64,12 @@ std::string shortened(const std::string& text) {
 
 std::string small(std::string_view text, std::string_view color) {
   return "<FONT POINT-SIZE=\"9\" COLOR=\"" + std::string(color) + "\">" + std::string(text) + "</FONT>";
+}
+
+/// A line of a label has one style from its begin to its end: browsers have other fonts than Graphviz, and what stands beside a text in
+/// another style would overlap it, or touch it, as they leave out the blanks at the begin of a text.
+std::string bold(const std::string& line) {
+  return "<B>" + line + "</B>";
 }
 
 /// "round trip 2", "round trips 1–3, 7": the numbers of explain.
@@ -77,7 +87,8 @@ std::string round_trip_phrase(const std::vector<std::size_t>& trips) {
 
 class DotWriter {
  public:
-  DotWriter(const Plan& plan, const Picture& picture) : plan_(plan), graph_(*plan.graph), picture_(picture), packets_(packets_of(plan)) {
+  DotWriter(const Plan& plan, const Picture& picture)
+      : plan_(plan), graph_(*plan.graph), picture_(picture), packets_(packets_of(plan)), leads_back_(find_leading_back(picture)) {
     children_.resize(picture.boxes.size());
     in_box_.resize(picture.boxes.size());
     for (std::size_t i = 0; i < picture.boxes.size(); ++i)
@@ -170,7 +181,7 @@ class DotWriter {
   std::string times(const PictureNode& node) const {
     std::size_t count = node.times;
     for (std::size_t box = node.box; box != PictureBox::kNone; box = picture_.boxes[box].parent) count /= picture_.boxes[box].times;
-    return count <= 1 ? "" : " <B>×" + std::to_string(count) + "</B>";
+    return count <= 1 ? "" : " ×" + std::to_string(count);
   }
 
   std::string type_line(NodeId id) const {
@@ -182,10 +193,12 @@ class DotWriter {
     const NodeId id = picture_node.nodes[0];
     const Node& node = graph_.nodes[id];
     const std::string what = culprit_name(graph_, id), given = graph_.display_name(id);
-    const bool named = node.op && given != what;
-    std::vector<std::string> lines{
-        (node.op ? "<B>" + html(shortened(what)) + "</B>" : html(shortened(is_control(node.kind) ? what : given))) +
-        (named ? " " + html(shortened(given)) : "") + last_name(picture_node) + times(picture_node)};
+    std::vector<std::string> lines;
+    if (node.op)
+      lines.push_back(bold(html(shortened(what)) + times(picture_node)));
+    else
+      lines.push_back(html(shortened(is_control(node.kind) ? what : given)) + last_name(picture_node) + times(picture_node));
+    if (node.op && given != what) lines.push_back(html(shortened(given)));
     if (const std::string type = type_line(id); !type.empty()) lines.push_back(type);
     return lines;
   }
@@ -209,15 +222,15 @@ class DotWriter {
       }
       const std::string name = culprit_name(graph_, node.nodes[i]);
       if (line.size() + name.size() > kLongest) {
-        lines.push_back("<B>" + html(line) + ",</B>");
+        lines.push_back(bold(html(line) + ","));
         line.clear();
       }
       line += (line.empty() ? "" : ", ") + name;
     }
-    lines.push_back("<B>" + html(line) + "</B>" + times(node));
+    lines.push_back(bold(html(line) + times(node)));
     const NodeId last = node.nodes[one - 1];
     const std::string given = graph_.display_name(last);
-    if (given != culprit_name(graph_, last)) lines.back() += " " + html(shortened(given));
+    if (given != culprit_name(graph_, last)) lines.push_back(html(shortened(given)));
     lines.push_back(type_line(last));
     return lines;
   }
@@ -237,16 +250,15 @@ class DotWriter {
     std::vector<std::pair<std::string, std::size_t>> most(kinds.begin(), kinds.end());
     std::stable_sort(most.begin(), most.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
     std::vector<std::string> lines;
-    if (!node.name.empty()) lines.push_back("<B>" + html(shortened(node.name)) + "</B>" + times(node));
-    if (operations > 0)
-      lines.push_back((node.name.empty() ? "<B>" : "") + counted(operations, "operation") + (node.name.empty() ? "</B>" : ""));
+    if (!node.name.empty()) lines.push_back(bold(html(shortened(node.name)) + times(node)));
+    if (operations > 0) lines.push_back(node.name.empty() ? bold(counted(operations, "operation")) : counted(operations, "operation"));
     constexpr std::size_t kKinds = 3;
     std::string line;
     for (std::size_t i = 0; i < std::min(kKinds, most.size()); ++i)
       line += (i == 0 ? "" : ", ") + std::to_string(most[i].second) + " " + most[i].first;
     if (most.size() > kKinds) line += ", …";
     if (lines.empty())
-      lines.push_back("<B>" + html(line) + "</B>");
+      lines.push_back(bold(html(line)));
     else
       lines.push_back(small(html(line), kPale));
     return lines;
@@ -312,11 +324,39 @@ class DotWriter {
       if (edge.kind == PictureEdge::Kind::decides) add("style=dotted, penwidth=2");
       if (edge.kind == PictureEdge::Kind::carries) add("style=dashed");
     }
-    if (edge.backwards) add("constraint=false");
+    if (edge.backwards || beside(edge)) add("constraint=false");
     out_ += "  " + name_of(edge.from) + " -> " + name_of(edge.to) + (style.empty() ? "" : " [" + style + "]") + ";\n";
   }
 
-  std::string transfer_label(const PictureEdge& edge) const {
+  /// Whether the host works on a value of a loop beside the accelerator, and nothing that it makes of it in that trip goes back there: its
+  /// work then need not stand below that of the accelerator, which would leave its box empty above.
+  bool beside(const PictureEdge& edge) const {
+    if (edge.kind != PictureEdge::Kind::send || picture_.nodes[edge.to].device != kHost) return false;
+    return plan_.transfers.items[edge.transfers[0]].region != Graph::kRoot && !leads_back_[edge.to];
+  }
+
+  /// By node: whether something on the accelerator follows from it before the next trip.
+  static std::vector<bool> find_leading_back(const Picture& picture) {
+    std::vector<std::vector<std::size_t>> sources(picture.nodes.size());
+    for (const PictureEdge& edge : picture.edges)
+      if (!edge.backwards) sources[edge.to].push_back(edge.from);
+    std::vector<bool> found(picture.nodes.size());
+    std::vector<std::size_t> open;
+    for (std::size_t i = 0; i < picture.nodes.size(); ++i)
+      if (picture.nodes[i].device == kAccelerator) open.push_back(i);
+    while (!open.empty()) {
+      const std::size_t node = open.back();
+      open.pop_back();
+      for (const std::size_t source : sources[node]) {
+        if (found[source]) continue;
+        found[source] = true;
+        open.push_back(source);
+      }
+    }
+    return found;
+  }
+
+  std::vector<std::string> transfer_label(const PictureEdge& edge) const {
     const Transfer& first = plan_.transfers.items[edge.transfers[0]];
     double bytes = 0;
     bool alike = true;
@@ -325,28 +365,32 @@ class DotWriter {
       bytes += static_cast<double>(transfer.bytes);
       alike &= transfer.frequency == first.frequency;
     }
-    std::string text;
+    std::vector<std::string> lines;
     if (edge.transfers.size() > 1) {
-      text = std::to_string(edge.transfers.size()) + " values\n";
+      lines.push_back(std::to_string(edge.transfers.size()) + " values");
     } else if (const std::string& name = graph_.values[first.value].name; !name.empty()) {
-      text = shortened(name) + "\n";
+      lines.push_back(shortened(name));
     }
     if (alike) {
       const std::string times = times_phrase(graph_, first.region, first.frequency);
-      text += format_bytes(bytes) + (times.size() > kLongest ? ",\n" : ", ") + times;
+      lines.push_back(format_bytes(bytes) + ",");
+      if (times.size() > kLongest)
+        lines.push_back(times);
+      else
+        lines.back() += " " + times;
     } else {
       double total = 0;
       for (const std::size_t index : edge.transfers)
         total += static_cast<double>(plan_.transfers.items[index].bytes) * plan_.transfers.items[index].frequency;
-      text += format_bytes(total) + " a run";
+      lines.push_back(format_bytes(total) + " a run");
     }
     const PacketId packet = packets_[edge.transfers[0]];
     const bool together =
         std::all_of(edge.transfers.begin(), edge.transfers.end(), [&](std::size_t index) { return packets_[index] == packet; });
-    if (packet && together) text += "\n" + packet_phrase(packet);
-    if (edge.readers > 1) text += "\n" + counted(edge.readers, "reader");
-    if (!edge.round_trips.empty()) text += "\n" + round_trip_phrase(edge.round_trips);
-    return text;
+    if (packet && together) lines.push_back(packet_phrase(packet));
+    if (edge.readers > 1) lines.push_back(counted(edge.readers, "reader"));
+    if (!edge.round_trips.empty()) lines.push_back(round_trip_phrase(edge.round_trips));
+    return lines;
   }
 
   /// A loop or branch stands above what is in it.
@@ -371,6 +415,7 @@ class DotWriter {
   const Graph& graph_;
   const Picture& picture_;
   const std::vector<PacketId> packets_;  ///< by transfer
+  const std::vector<bool> leads_back_;
   std::vector<std::vector<std::size_t>> children_, in_box_;
   std::string out_;
 };
@@ -378,7 +423,7 @@ class DotWriter {
 void DotWriter::legend() {
   std::string rows;
   const auto row = [&rows](const std::string& key, const std::string& meaning) {
-    rows += key + " &nbsp; " + meaning + "<BR ALIGN=\"LEFT\"/>";
+    rows += "<TR><TD ALIGN=\"LEFT\">" + key + "</TD><TD ALIGN=\"LEFT\">" + meaning + "</TD></TR>";
   };
   const auto colored = [](std::string_view text, std::string_view color) {
     return "<FONT COLOR=\"" + std::string(color) + "\">" + std::string(text) + "</FONT>";
@@ -409,11 +454,14 @@ void DotWriter::legend() {
     if (any_node([wanted = cause](const PictureNode& n) { return std::find(n.causes.begin(), n.causes.end(), wanted) != n.causes.end(); }))
       row(small(to_string(cause), kMark), meaning);
   }
-  if (any_node([](const PictureNode& n) { return n.times > 1; })) row("<B>×12</B>", "so many alike, drawn once");
-  std::string title = "<B>" + html(graph_.name) + "</B>, " + html(machine_phrase(plan_.machine)) + ", predicted " +
-                      html(format_seconds(plan_.predicted_seconds)) + " a run";
-  if (picture_.collapsed) title += "; shaded: several operations in one (<FONT FACE=\"Courier\">--full</FONT> shows all)";
-  out_ += "  fontsize=10; labelloc=b; label=<" + title + "<BR ALIGN=\"LEFT\"/>" + rows + ">;\n";
+  if (any_node([](const PictureNode& n) { return n.times > 1; })) row("×12", "so many alike, drawn once");
+  std::string head;
+  const auto line = [&head](const std::string& text) { head += "<TR><TD ALIGN=\"LEFT\" COLSPAN=\"2\">" + text + "</TD></TR>"; };
+  line(bold(html(shortened(graph_.name))));
+  line(html(machine_phrase(plan_.machine)) + ", predicted " + html(format_seconds(plan_.predicted_seconds)) + " a run");
+  if (picture_.collapsed) line("shaded: several operations in one; --full shows all");
+  out_ += "  fontsize=10; labelloc=b; label=<<TABLE BORDER=\"0\" CELLBORDER=\"0\" CELLSPACING=\"0\" CELLPADDING=\"2\">" + head + rows +
+          "</TABLE>>;\n";
 }
 
 }  // namespace

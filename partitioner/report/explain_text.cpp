@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "graph/base/units.h"
+#include "graph/base/utf8.h"
 #include "graph/states.h"
 #include "partitioner/apply/elapsed_bounds.h"
 #include "partitioner/apply/fused_kernels.h"
@@ -43,7 +44,8 @@ class Report {
  private:
   void head() {
     const Placement& placement = plan_.placement;
-    out_ += "model `" + graph_.name + "`, " + machine_phrase(plan_.machine) + ", placement " + std::string(to_string(plan_.policy)) +
+    out_ += "model `" + escape_controls_one_line(graph_.name) + "`, " + machine_phrase(plan_.machine) + ", placement " +
+            std::string(to_string(plan_.policy)) +
             (plan_.precision == Precision::f32 ? "" : ", matrix products in " + std::string(to_string(plan_.precision))) + "\n";
     out_ += predicted_phrase(plan_) + "\n";
     out_ += "work and transfers in sum: " + bound() + "\n";

@@ -3,12 +3,18 @@
 #include <algorithm>
 
 #include "graph/base/units.h"
+#include "graph/base/utf8.h"
 
 namespace cleave::planner {
 
 std::string left_out(std::size_t rows, double seconds) {
   return "  and " + std::to_string(rows) + " more, " + format_seconds(seconds) + " in sum (--all shows " + (rows == 1 ? "it" : "them") +
          ")\n";
+}
+
+void Table::add(double seconds, std::vector<std::string> cells) {
+  for (std::string& cell : cells) cell = escape_controls_one_line(cell);
+  rows_.push_back({seconds, std::move(cells)});
 }
 
 std::string Table::text(std::size_t most) const {

@@ -11,7 +11,8 @@ inline constexpr std::size_t kUsualRows = 20;  ///< of one table, unless someone
 
 class Table {
  public:
-  void add(double seconds, std::vector<std::string> cells) { rows_.push_back({seconds, std::move(cells)}); }
+  /// A cell is shown on one line, whatever names it holds.
+  void add(double seconds, std::vector<std::string> cells);
   /// In the order they were added; if there are more than `most`, those that take longest, longest first, and a line about the others.
   [[nodiscard]] std::string text(std::size_t most) const;
 

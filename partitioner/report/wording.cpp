@@ -4,14 +4,15 @@
 
 #include "graph/base/number_text.h"
 #include "graph/base/units.h"
+#include "graph/base/utf8.h"
 #include "graph/pin_reason.h"
 
 namespace cleave::planner {
 
 std::string value_phrase(const Graph& graph, ValueId value) {
   const Value& v = graph.values[value];
-  if (!v.name.empty()) return "`" + v.name + "`";
-  return "the result of `" + graph.display_name(v.producer) + "`";
+  if (!v.name.empty()) return "`" + escape_controls_one_line(v.name) + "`";
+  return "the result of `" + escape_controls_one_line(graph.display_name(v.producer)) + "`";
 }
 
 std::string type_phrase(const TensorType& type) {
@@ -59,7 +60,7 @@ std::string cause_phrase(Cause cause, const Node& node) {
 }
 
 std::string machine_phrase(const Machine& machine) {
-  return "machine `" + machine.name + "`, " + machine.provenance;
+  return "machine `" + escape_controls_one_line(machine.name) + "`, " + machine.provenance;
 }
 
 std::string percent(double part, double whole) {

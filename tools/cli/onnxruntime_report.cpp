@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "graph/base/units.h"
+#include "graph/base/utf8.h"
 #include "models/onnx/onnx_model.h"
 #include "partitioner/report/explain.h"
 
@@ -65,8 +66,9 @@ std::string to_text(const OnnxRuntimeReport& report, std::size_t most_rows) {
                      plural(copies.size(), "copy", "copies") + " of " + format_bytes(static_cast<double>(report.copied_bytes)) +
                      " between its nodes\n";
   for (std::size_t i = 0; i < std::min(copies.size(), most_rows); ++i)
-    text += std::string("    ") + (copies[i].to_host ? "to the host         " : "to the accelerator  ") + "`" + copies[i].value + "`, " +
-            format_bytes(static_cast<double>(copies[i].bytes)) + ", from " + copies[i].producer + " for " + copies[i].consumer + "\n";
+    text += std::string("    ") + (copies[i].to_host ? "to the host         " : "to the accelerator  ") + "`" +
+            escape_controls_one_line(copies[i].value) + "`, " + format_bytes(static_cast<double>(copies[i].bytes)) + ", from " +
+            escape_controls_one_line(copies[i].producer) + " for " + escape_controls_one_line(copies[i].consumer) + "\n";
   if (copies.size() > most_rows) text += "    and " + std::to_string(copies.size() - most_rows) + " more; --all shows them\n";
   return text + plan_line("with shapes known when the model is read", report.placed) + plan_line("the optimum", report.optimum);
 }

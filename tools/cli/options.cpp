@@ -244,6 +244,13 @@ void Definitions::add_plan_flags(CLI::App& sub) {
   add_assignments(sub, "--input", options_.inputs, ".npy, .csv or JSON value of an input", "NAME=VALUE");
   add_assignments(sub, "--param", options_.inputs, "the same for a parameter", "NAME=VALUE");
   add_number(sub, "--seed", options_.seed, kLeast, kMost, "added to every seed of the model");
+  hint(sub.add_option("--source-root", options_.source_roots, "a folder whose files may be shown as source that an .onnx or .graph names")
+           ->type_name("DIR")
+           ->check(CLI::ExistingDirectory.description(""))
+           ->expected(1)
+           ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+           ->allow_extra_args(false),
+       {{}, true});
   add_file(sub, "--use-profile", options_.use_profile, "observed trip counts and times");
   add_assignments(sub, "--state", options_.states, "an input that is that output of the run before and stays on its device", "IN=OUT");
   add_onnx_flags(sub);

@@ -41,6 +41,7 @@ struct Options {
   std::string color = "auto";
   bool quiet = false;
   std::int64_t seed = 0;
+  std::vector<std::string> source_roots;
   std::string use_profile;
   std::vector<std::string> disabled_passes, print_after;
   bool time_passes = false;

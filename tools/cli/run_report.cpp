@@ -52,7 +52,7 @@ std::string profile_text(const Graph& graph, const Profile& profile) {
   const ProfileKeys keys(graph);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[NodeId(i)];
-    const std::string where = replace_ill_formed(to_string(node.location));
+    const std::string where = escape_controls_one_line(to_string(node.location));
     const std::optional<double> expected = keys.find(profile.expected, node.location);
     const std::optional<double> seconds = keys.find(profile.host_seconds, node.location);
     std::string what;
@@ -62,7 +62,7 @@ std::string profile_text(const Graph& graph, const Profile& profile) {
       std::snprintf(number, sizeof number, branch ? "`then` in %.3g %% of all cases" : "%.6g trips", *expected * (branch ? 100 : 1));
       what = number;
     } else if (node.kind == NodeKind::operation && seconds) {
-      what = format_seconds(*seconds) + " on the host, `" + graph.display_name(NodeId(i)) + "`";
+      what = format_seconds(*seconds) + " on the host, `" + escape_controls_one_line(graph.display_name(NodeId(i))) + "`";
     }
     if (what.empty() || !seen.insert(where).second) continue;
     width = std::max(width, where.size());
@@ -177,7 +177,7 @@ void RunReport::print(const Console& console) const {
   std::set<std::string> in_files;
   for (const auto& [name, file] : options_.outputs) in_files.insert(name);
   for (const auto& [name, array] : last_->outputs)
-    if (!in_files.contains(name)) console.line(name + ": " + to_string(array));
+    if (!in_files.contains(name)) console.line(escape_controls_one_line(name) + ": " + to_string(array));
   if (!options_.profile || !options_.profile_file.empty()) return;
   console.out(profile_text(*plan_.graph, last_->observed));
   const ProfileReport measured = profile_report(last_->timeline, plan_.program, plan_.costed, plan_.transfers);

@@ -185,7 +185,7 @@ void Console::document(std::string_view key, std::string_view text, const Diagno
 }
 
 void Console::note(std::string_view text) const {
-  if (!options_.quiet && !options_.json) line(text);
+  if (!options_.quiet && !options_.json) line(escape_controls_one_line(text));
 }
 
 void Console::report(const Diagnostics& diagnostics) const {
@@ -248,6 +248,7 @@ ModelOptions model_options(const Options& options) {
       .dims = options.dims, .shapes = options.shapes, .input_shapes = {}, .constants = {}, .bounds = options.bounds, .assume_host = {}};
   given.constants.insert(options.constants.begin(), options.constants.end());
   given.assume_host.insert(options.assume_host.begin(), options.assume_host.end());
+  given.source_roots = options.source_roots;
   if (options.accelerator_ops != "cleave") given.pins = OrtPins::kernels;
   if (options.onnxruntime) given.pins = OrtPins::placement;
   if (!options.model.ends_with(".onnx")) return given;
@@ -271,7 +272,7 @@ Graph load_stateless(const Options& options) {
     Graph graph = read_model(options.model, model_options(options));
     return options.seed == 0 || !graph.ok() ? graph : add_seed(graph, options.seed);
   }
-  Result<Graph> loaded = Graph::load(options.model);
+  Result<Graph> loaded = cleave::load_graph(options.model, options.source_roots);
   if (loaded && options.dims.empty()) return options.seed == 0 ? *loaded : add_seed(*loaded, options.seed);
   Graph broken;
   if (!loaded)

@@ -18,6 +18,7 @@ std::string escape_markup(std::string_view text) {
       case '"': out += "&quot;"; break;
       case '\'': out += "&#39;"; break;
       case '\r': out += " "; break;
+      case '\n': out += "\\x0a"; break;  // of a name; texts of several lines are several elements
       default:
         if (rest == "\xef\xbf\xbe" || rest == "\xef\xbf\xbf") {  // no characters of XML
           out += "\xef\xbf\xbd";

@@ -57,7 +57,9 @@ class Collector {
   }
 
   SourceLine& at(const SourceLocation& location) {
-    SourceLine& line = lines_[std::string(location.file_name())][location.line];
+    const std::string name(location.file_name());
+    places_.emplace(name, location);
+    SourceLine& line = lines_[name][location.line];
     line.number = location.line;
     return line;
   }
@@ -127,7 +129,7 @@ class Collector {
       view_.index[name] = view_.files.size();
       SourceFile file;
       file.name = name;
-      file.read = sources_.line(name, 1) != nullptr;
+      file.read = sources_.line(places_.at(name), 1) != nullptr;
       std::vector<int> wanted;
       for (const auto& [number, line] : lines) {
         view_.most_seconds = std::max(view_.most_seconds, line.cost.seconds());
@@ -145,7 +147,7 @@ class Collector {
   }
 
   bool add(SourceFile& file, std::map<int, SourceLine>& lines, int number) {
-    const std::string* text = file.read ? sources_.line(file.name, number) : nullptr;
+    const std::string* text = file.read ? sources_.line(places_.at(file.name), number) : nullptr;
     const auto found = lines.find(number);
     if (!text && found == lines.end()) return false;
     SourceLine line = found == lines.end() ? SourceLine{} : found->second;
@@ -186,6 +188,7 @@ class Collector {
   const Graph& graph_;
   SourceView view_;
   SourceLines sources_;
+  std::map<std::string, SourceLocation> places_;            ///< one of each file: how it may be read
   std::map<std::string, std::map<int, SourceLine>> lines_;  ///< of the program, by file
 };
 

@@ -8,6 +8,7 @@
 #include "graph/base/json_writer.h"
 #include "graph/base/spelling.h"
 #include "graph/base/units.h"
+#include "graph/base/utf8.h"
 #include "graph/base/version.h"
 #include "graph/pin_reason.h"
 #include "graph/states.h"
@@ -114,17 +115,18 @@ class Asking {
 
   std::string text(const Known& known) const {
     const Node& node = graph_.nodes[known.node];
-    std::string out = to_string(node.location) + ": `" + graph_.display_name(known.node) + "` (" + std::string(graph_.op_name(known.node)) +
+    std::string out = escape_controls_one_line(to_string(node.location)) + ": `" +
+                      escape_controls_one_line(graph_.display_name(known.node)) + "` (" + std::string(graph_.op_name(known.node)) +
                       (node.results.empty() ? "" : ", " + to_string(graph_.values[node.results[0]].type)) + "), `" +
                       things_.paths[known.node] + "`\n";
     out += "  runs " + side_phrase(sides_of(plan_, known.node)) + ", " +
-           times_phrase(graph_, node.region, plan_.costed.frequency[node.region]) + reason(known) + "\n";
+           times_phrase(graph_, node.region, plan_.costed.frequency[node.region]) + escape_controls_one_line(reason(known)) + "\n";
     out += side(known, kHost) + side(known, kAccelerator);
     out += "  " + change(known) + "\n";
     out += listed("reads", inputs(node)) + listed("read by", reader_names(known));
     for (const std::size_t i : known.transfers_to) out += "  waits on a transfer: " + transfer(i) + "\n";
     for (const std::size_t i : known.transfers_of)
-      out += "  is moved: " + transfer(i) + ", " + consumers_phrase(figures_[i].consumers) + "\n";
+      out += "  is moved: " + transfer(i) + ", " + escape_controls_one_line(consumers_phrase(figures_[i].consumers)) + "\n";
     return out;
   }
 
@@ -285,7 +287,7 @@ class Asking {
     constexpr std::size_t kMost = 12;
     if (items.empty()) return "";
     std::string text = "  " + what + " ";
-    for (std::size_t i = 0; i < std::min(items.size(), kMost); ++i) text += (i == 0 ? "" : ", ") + items[i];
+    for (std::size_t i = 0; i < std::min(items.size(), kMost); ++i) text += (i == 0 ? "" : ", ") + escape_controls_one_line(items[i]);
     return text + (items.size() > kMost ? " and " + std::to_string(items.size() - kMost) + " more\n" : "\n");
   }
 

@@ -9,6 +9,7 @@
 #include "graph/base/json_reader.h"
 #include "graph/base/json_writer.h"
 #include "graph/base/units.h"
+#include "graph/base/utf8.h"
 #include "graph/base/version.h"
 #include "partitioner/report/placed_things.h"
 #include "partitioner/report/table.h"
@@ -182,7 +183,8 @@ std::string to_text(const PlanDiff& diff, const Plan& plan) {
   const PlacedThings things = placed_things(plan);
   const Graph& graph = *plan.graph;
   std::string text = "predicted " + change(diff.predicted_seconds, diff.was_predicted_seconds) + " a run\n";
-  if (diff.was_machine != plan.machine.name) text += "machine `" + plan.machine.name + "`, was `" + diff.was_machine + "`\n";
+  if (diff.was_machine != plan.machine.name)
+    text += "machine `" + escape_controls_one_line(plan.machine.name) + "`, was `" + escape_controls_one_line(diff.was_machine) + "`\n";
   text += "work and transfers in sum: " + change(diff.objective_seconds, diff.was_objective_seconds) + "\n";
   const auto head = [&](std::size_t count, const std::string& what, const std::string& happened) {
     if (count > 0) text += "\n" + counted(count, what) + happened + "\n";
@@ -192,7 +194,7 @@ std::string to_text(const PlanDiff& diff, const Plan& plan) {
     for (const PlanDiff::Moved& moved : diff.moved) {
       text += "  " + place_phrase(graph.nodes[moved.node].location) + "  `" + things.paths[moved.node] + "` runs " + side_phrase(moved.is) +
               ", was " + side_phrase(moved.was) + "\n";
-      for (const std::string& why : moved.why) text += "    " + why + "\n";
+      for (const std::string& why : moved.why) text += "    " + escape_controls_one_line(why) + "\n";
     }
   }
   if (head(diff.fresh.size(), "operation", " new")) {
@@ -201,7 +203,7 @@ std::string to_text(const PlanDiff& diff, const Plan& plan) {
           "  " + place_phrase(graph.nodes[node].location) + "  `" + things.paths[node] + "` " + side_phrase(sides_of(plan, node)) + "\n";
   }
   if (head(diff.gone.size(), "operation", " gone")) {
-    for (const std::string& path : diff.gone) text += "  `" + path + "`\n";
+    for (const std::string& path : diff.gone) text += "  `" + escape_controls_one_line(path) + "`\n";
   }
   const auto transfers = [&](const std::vector<PlanDiff::Transfer>& items, const std::string& happened) {
     if (!head(items.size(), "transfer", happened)) return;
