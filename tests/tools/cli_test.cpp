@@ -57,8 +57,8 @@ TEST_F(CliTest, TheVersionNamesTheCommit) {
   const CommandResult version = run("--version");
   EXPECT_EQ(version.code, 0);
   const bool cloned = std::filesystem::exists(source_dir() + "/.git") && run_command("git --version").code == 0;
-  EXPECT_THAT(version.out, ::testing::MatchesRegex(std::string("cleave ") + kVersion +
-                                                   (cloned ? " \\(commit [0-9a-f]{10}(-modified)?\\)\n" : "\n")));
+  EXPECT_THAT(version.out,
+              ::testing::MatchesRegex(std::string("cleave ") + kVersion + (cloned ? " \\(commit [0-9a-f]{10}(-modified)?\\)\n" : "\n")));
 }
 
 TEST_F(CliTest, WrongUsageExitsWith2) {
