@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "executor/check/compare.h"
+#include "graph/base/boundary.h"
 #include "graph/base/exceptions.h"
 
 namespace cleave::runtime {
@@ -70,7 +71,7 @@ Status announce_check(const Graph& graph, NodeId id, const std::function<void(st
   for (const ValueId input : node.inputs) inputs.push_back(graph.values[input].type);
   for (const ValueId result : node.results) results.push_back(graph.values[result].type);
   return detail::guard_user("`on_verify`", [&]() -> Status {
-    tell(graph.display_name(id), node.op->cost(inputs, results, node.attributes).flops);
+    call_foreign("`on_verify`", {}, [&] { tell(graph.display_name(id), node.op->cost(inputs, results, node.attributes).flops); });
     return {};
   });
 }

@@ -9,6 +9,7 @@
 #include <new>
 #include <type_traits>
 
+#include "graph/base/boundary.h"
 #include "graph/base/exceptions.h"
 #include "graph/base/units.h"
 
@@ -88,7 +89,9 @@ Array Array::own(TensorType type, void* data, std::function<void()> release, Pag
   Array array;
   array.type_ = std::move(type);
   array.data_ = std::shared_ptr<std::byte>(static_cast<std::byte*>(data), [release = std::move(release)](std::byte*) {
-    if (release) release();
+    if (!release) return;
+    const ForeignCall call("the release of an array", {}, false);
+    release();
   });
   array.lock_ = lock;
   return array;

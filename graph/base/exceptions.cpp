@@ -4,6 +4,7 @@
 #include <new>
 #include <string>
 
+#include "graph/base/boundary.h"
 #include "graph/base/units.h"
 
 namespace cleave::detail {
@@ -20,6 +21,10 @@ Error out_of_memory(const std::bad_alloc& thrown) {
 Error thrown_by(std::string_view who) {
   try {
     throw;
+#if defined(__GLIBCXX__)
+  } catch (abi::__forced_unwind&) {  // by pthread_exit: no handler may end it
+    ForeignCall::thread_ended(who);
+#endif
   } catch (const std::bad_alloc& thrown) {
     return out_of_memory(thrown);
   } catch (const std::exception& thrown) {
