@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "graph/base/exceptions.h"
+#include "graph/base/float_environment.h"
 #include "partitioner/apply/refine.h"
 #include "partitioner/apply/trials.h"
 #include "partitioner/apply/worked_out_plan.h"
@@ -223,6 +224,7 @@ Plan without_memory(const PlanOptions& options) {
 }  // namespace
 
 Plan plan(const Graph& graph, const PlanOptions& options) {
+  const StandardFloats standard;
   return detail::guard_memory_or([&] { return make_plan(graph, options); }, [&] { return without_memory(options); });
 }
 

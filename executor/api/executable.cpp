@@ -10,6 +10,7 @@
 #include "executor/api/executable_state.h"
 #include "executor/api/wiring.h"
 #include "executor/arguments/kept_leaves.h"
+#include "graph/base/boundary.h"
 #include "graph/base/diagnostic_fingerprint.h"
 #include "graph/base/exceptions.h"
 #include "graph/base/spelling.h"
@@ -48,22 +49,41 @@ Result<RunResult> run_until_stopped(Executor& executor, const RunOptions& option
 
 Result<std::unique_ptr<Executor>> Executable::State::take() {
   {
-    const std::lock_guard lock(mutex);
-    if (!idle.empty()) {
-      std::unique_ptr<Executor> executor = std::move(idle.back());
-      idle.pop_back();
+    Executors& here = *executors;
+    const std::lock_guard lock(here.mutex);
+    if (here.states_left_behind)
+      return Error{
+          "the states of this program are in the process that this one was forked from; `reset_states` lets them begin anew in this one",
+          {},
+          ErrorKind::usage};
+    if (!here.idle.empty()) {
+      std::unique_ptr<Executor> executor = std::move(here.idle.back());
+      here.idle.pop_back();
       return executor;
     }
   }
-  return runtime::make_executor(plan, setup);
+  runtime::ExecutorSetup with_leaves = setup;
+  with_leaves.kept_leaves = executors->kept_leaves;
+  return runtime::make_executor(plan, with_leaves);
+}
+
+std::unique_ptr<Executable::State::Executors> Executable::State::make_executors() const {
+  auto made = std::make_unique<Executors>();
+  made->queue = std::make_shared<runtime::RunQueue>(static_cast<std::size_t>(has_states ? 1 : runs_at_once), has_states);
+  made->kept_leaves = std::make_shared<runtime::KeptLeaves>();
+  made->idle.reserve(std::clamp<std::size_t>(idle_executors, 1, 64));  // so that the first ones are always kept
+  made->states_left_behind = has_states && has_run && !born.here();
+  return made;
 }
 
 void Executable::State::put_back(std::unique_ptr<Executor> executor) {
-  const std::lock_guard lock(mutex);
-  if (!has_states && (executor->lost() || idle.size() >= idle_executors)) return;  // the states are lost with it, which runs have to say
+  Executors& here = *executors;
+  const std::lock_guard lock(here.mutex);
+  if (!has_states && (executor->lost() || here.idle.size() >= idle_executors))
+    return;  // the states are lost with it, which runs have to say
   // Without memory to keep it, it is let go.
   (void)detail::guard_memory([&] {
-    idle.push_back(std::move(executor));
+    here.idle.push_back(std::move(executor));
     return Status();
   });
 }
@@ -84,6 +104,7 @@ Result<RunResult> Executable::State::run(const RunOptions& run_options, const st
   if (Status known = know(run_options.inputs); !known) return known.error();
   Result<std::unique_ptr<Executor>> executor = take();
   if (!executor) return executor.error();
+  has_run = true;
   Result<RunResult> result = cancelled();
   if (!announce || announce(executor->get())) result = run_until_stopped(**executor, run_options);
   if (announce) announce(nullptr);
@@ -92,7 +113,7 @@ Result<RunResult> Executable::State::run(const RunOptions& run_options, const st
 }
 
 Result<Array> Executable::State::state(std::string_view name) {
-  const runtime::RunQueue::Turn turn(queue);
+  const runtime::RunQueue::Turn turn(executors->queue);
   Result<std::unique_ptr<Executor>> executor = take();
   if (!executor) return executor.error();
   Result<Array> value = (*executor)->state(name);
@@ -101,10 +122,12 @@ Result<Array> Executable::State::state(std::string_view name) {
 }
 
 Status Executable::State::reset_states() {
-  const runtime::RunQueue::Turn turn(queue);
-  const std::lock_guard lock(mutex);
-  std::erase_if(idle, [](const auto& executor) { return executor->lost(); });
-  for (const auto& executor : idle) executor->reset_states();
+  const runtime::RunQueue::Turn turn(executors->queue);
+  Executors& here = *executors;
+  const std::lock_guard lock(here.mutex);
+  std::erase_if(here.idle, [](const auto& executor) { return executor->lost(); });
+  for (const auto& executor : here.idle) executor->reset_states();
+  here.states_left_behind = false;
   return {};
 }
 
@@ -148,14 +171,17 @@ Result<RunResult> Executable::run(std::map<std::string, Array> inputs) const {
   });
 }
 Result<RunResult> Executable::run(const RunOptions& options) const {
-  return detail::guard_memory([&] {
+  const StandardFloats standard;
+  return detail::guard_memory([&]() -> Result<RunResult> {
+    if (std::optional<Error> left = ForeignCall::left_by_jump()) return *std::move(left);
     std::optional<runtime::RunQueue::Turn> turn;
-    if (state_->has_states) turn.emplace(state_->queue);  // behind those that were submitted before
+    if (state_->has_states) turn.emplace(state_->executors->queue);  // behind those that were submitted before
     return state_->run(options);
   });
 }
 
 Result<Array> Executable::state(std::string_view name) const {
+  const StandardFloats standard;
   return detail::guard_memory([&] { return state_->state(name); });
 }
 Status Executable::reset_states() const {
@@ -164,7 +190,7 @@ Status Executable::reset_states() const {
 
 Status runtime::tell(const DiagnosticSink& sink, const Diagnostic& diagnostic) {
   return detail::guard_user("the sink of the diagnostics", [&]() -> Status {
-    if (sink) sink(diagnostic);
+    if (sink) call_foreign("the sink of the diagnostics", {}, [&] { sink(diagnostic); });
     return {};
   });
 }
@@ -183,18 +209,16 @@ Error first_error(const Diagnostics& diagnostics) {
 }  // namespace
 
 Result<Executable> compile(const Graph& graph, const CompileOptions& options, const DiagnosticSink& sink) {
+  const StandardFloats standard;
   return detail::guard_memory([&]() -> Result<Executable> {
     Result<runtime::Wiring> wiring = runtime::wire(options);
     if (!wiring) return wiring.error();
     auto state = std::make_shared<Executable::State>();
     state->plan = planner::plan(graph, wiring->plan);
     state->setup = std::move(wiring->executor);
-    state->setup.kept_leaves = std::make_shared<runtime::KeptLeaves>();
     state->idle_executors = static_cast<std::size_t>(std::max(options.idle_executors, 0));
-    state->idle.reserve(std::clamp<std::size_t>(state->idle_executors, 1, 64));  // so that the first ones are always kept
     state->has_states = !states_of(*state->plan.graph).empty();
-    const int at_once = state->has_states ? 1 : std::max(options.runs_at_once, 1);
-    state->queue = std::make_shared<runtime::RunQueue>(static_cast<std::size_t>(at_once), state->has_states);
+    state->runs_at_once = std::max(options.runs_at_once, 1);
     for (const Diagnostic& diagnostic : state->plan.diagnostics) {
       if (diagnostic.severity == Severity::allowed && !options.tell_allowed) continue;
       if (Status told = runtime::tell(sink, diagnostic); !told) return told.error();

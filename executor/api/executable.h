@@ -70,6 +70,10 @@ class Run {
   friend class Executable;
   struct State;
   explicit Run(std::unique_ptr<State> state);
+  /// Whether it belongs to the process that this one was forked from.
+  [[nodiscard]] bool left_to_parent() const;
+  void leave_to_parent();
+  [[nodiscard]] Result<Array> output_in_child(std::string_view name) const;
   std::unique_ptr<State> state_;
 };
 

@@ -7,6 +7,7 @@
 #include "executor/api/executable.h"
 #include "executor/api/executable_state.h"
 #include "graph/base/exceptions.h"
+#include "graph/base/forks.h"
 #include "graph/base/spelling.h"
 #include "graph/states.h"
 
@@ -27,9 +28,10 @@ struct Run::State final : RunQueue::Job {
   std::optional<Result<RunResult>> outcome;
   bool cancelled = false;
   Executor* executor = nullptr;  ///< while it runs this
+  const BornHere born;
 
   State(std::shared_ptr<Executable::State> of, RunOptions with)
-      : graph(of->plan.graph), queue(of->queue), executable(std::move(of)), options(std::move(with)) {
+      : graph(of->plan.graph), queue(of->executors->queue), executable(std::move(of)), options(std::move(with)) {
     options.on_output = [this, others = std::move(options.on_output)](std::string_view name, const Array& array) {
       tell(name, array);
       if (others) others(name, array);
@@ -116,8 +118,32 @@ struct Run::State final : RunQueue::Job {
 
 Run::Run(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Run::Run(Run&&) noexcept = default;
-Run& Run::operator=(Run&&) noexcept = default;
-Run::~Run() = default;
+Run& Run::operator=(Run&& other) noexcept {
+  leave_to_parent();
+  state_ = std::move(other.state_);
+  return *this;
+}
+Run::~Run() {
+  leave_to_parent();
+}
+
+/// In the child of a fork nothing will ever change a run of the parent's, and what its thread was changing is not to be touched.
+bool Run::left_to_parent() const {
+  return state_ && !state_->born.here();
+}
+void Run::leave_to_parent() {
+  if (left_to_parent()) (void)state_.release();
+}
+
+/// What the child of a fork says of it: its outcome, if that was known.
+static const Result<RunResult>& outcome_in_child(const std::mutex& of_parent, const std::optional<Result<RunResult>>& outcome) {
+  static const Result<RunResult> none =
+      Error{"the run belongs to the process that this one was forked from, and was under way then; only that process has its results",
+            {},
+            ErrorKind::usage};
+  const std::unique_lock lock(const_cast<std::mutex&>(of_parent), std::try_to_lock);  // held: by a thread that this process does not have
+  return lock.owns_lock() && outcome ? *outcome : none;
+}
 
 /// Of a run for which there was not even the memory to submit it; also what one that was moved away says.
 static const Result<RunResult>& outcome_of_none() {
@@ -126,13 +152,13 @@ static const Result<RunResult>& outcome_of_none() {
 }
 
 bool Run::ready() const {
-  if (!state_) return true;
+  if (!state_ || left_to_parent()) return true;
   const std::lock_guard lock(state_->mutex);
   return state_->outcome.has_value();
 }
 
 bool Run::wait_until(std::chrono::steady_clock::time_point deadline) const {
-  if (!state_) return true;
+  if (!state_ || left_to_parent()) return true;
   state_->queue->hurry(*state_);
   std::unique_lock lock(state_->mutex);
   return state_->news.wait_until(lock, deadline, [&] { return state_->outcome.has_value(); });
@@ -140,18 +166,26 @@ bool Run::wait_until(std::chrono::steady_clock::time_point deadline) const {
 
 const Result<RunResult>& Run::wait() const {
   if (!state_) return outcome_of_none();
+  if (left_to_parent()) return outcome_in_child(state_->mutex, state_->outcome);
   state_->wait();
   return *state_->outcome;
 }
 
 void Run::cancel() {
-  if (state_) state_->cancel();
+  if (state_ && !left_to_parent()) state_->cancel();
+}
+
+Result<Array> Run::output_in_child(std::string_view name) const {
+  const Result<RunResult>& outcome = wait();
+  if (!outcome) return outcome.error();
+  return *outcome->output(name);
 }
 
 Result<Array> Run::get(std::string_view name) const {
   if (!state_) return outcome_of_none().error();
   return detail::guard_memory([&]() -> Result<Array> {
     if (Status known = state_->know(name); !known) return known.error();
+    if (left_to_parent()) return output_in_child(name);
     state_->queue->hurry(*state_);
     std::unique_lock lock(state_->mutex);
     state_->news.wait(lock, [&] { return state_->has_output(name); });
@@ -164,6 +198,7 @@ std::optional<Result<Array>> Run::get_until(std::string_view name, std::chrono::
   return detail::guard_memory_or(
       [&]() -> std::optional<Result<Array>> {
         if (Status known = state_->know(name); !known) return Result<Array>(known.error());
+        if (left_to_parent()) return output_in_child(name);
         state_->queue->hurry(*state_);
         std::unique_lock lock(state_->mutex);
         state_->news.wait_until(lock, deadline, [&] { return state_->has_output(name); });

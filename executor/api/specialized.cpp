@@ -7,6 +7,7 @@
 
 #include "executor/api/executable_state.h"
 #include "graph/base/exceptions.h"
+#include "graph/base/forks.h"
 
 namespace cleave {
 namespace {
@@ -31,20 +32,34 @@ struct Specialized::State {
   DiagnosticSink sink;
   Here here;
 
-  std::mutex making;  ///< held while the function or the sink is called; taken before `mutex`
-  mutable std::mutex mutex;
-  std::map<std::string, Executable> programs;
+  struct Programs {
+    std::mutex making;  ///< held while the function or the sink is called; taken before `mutex`
+    std::mutex mutex;
+    std::map<std::string, Executable> by_types;
+  };
+  PerProcess<Programs> programs{take_over};
 
-  [[nodiscard]] std::optional<Executable> find(const std::string& key) const {
-    const std::lock_guard lock(mutex);
-    const auto found = programs.find(key);
-    return found == programs.end() ? std::nullopt : std::optional(found->second);
+  /// The child of a fork has its parent's programs, unless a thread of that was adding one.
+  static std::unique_ptr<Programs> take_over(Programs* of_parent) {
+    auto made = std::make_unique<Programs>();
+    if (!of_parent) return made;
+    const std::unique_lock lock(of_parent->mutex, std::try_to_lock);
+    if (lock.owns_lock()) made->by_types = of_parent->by_types;
+    return made;
+  }
+
+  [[nodiscard]] std::optional<Executable> find(const std::string& key) {
+    Programs& mine = *programs;
+    const std::lock_guard lock(mine.mutex);
+    const auto found = mine.by_types.find(key);
+    return found == mine.by_types.end() ? std::nullopt : std::optional(found->second);
   }
   /// Gives how many there are now.
   std::size_t keep(std::string key, Executable program) {
-    const std::lock_guard lock(mutex);
-    programs.emplace(std::move(key), std::move(program));
-    return programs.size();
+    Programs& mine = *programs;
+    const std::lock_guard lock(mine.mutex);
+    mine.by_types.emplace(std::move(key), std::move(program));
+    return mine.by_types.size();
   }
 
   Result<Executable> make(const std::vector<TensorType>& types) {
@@ -85,7 +100,7 @@ Result<Executable> Specialized::find_or_make(const std::vector<TensorType>& type
   const std::string key = key_of(types);
   if (std::optional<Executable> known = state_->find(key)) return *std::move(known);
 
-  const std::lock_guard lock(state_->making);
+  const std::lock_guard lock(state_->programs->making);
   if (std::optional<Executable> known = state_->find(key)) return *std::move(known);  // another thread was first
   Result<Executable> program = state_->make(types);
   if (!program || state_->keep(key, *program) != kFew + 1) return program;
@@ -125,8 +140,9 @@ Result<RunResult> Specialized::run_in_order(std::vector<Array> arrays, Here here
 }
 
 std::size_t Specialized::specializations() const {
-  const std::lock_guard lock(state_->mutex);
-  return state_->programs.size();
+  State::Programs& here = *state_->programs;
+  const std::lock_guard lock(here.mutex);
+  return here.by_types.size();
 }
 
 }  // namespace cleave

@@ -8,6 +8,7 @@
 #include "executor/arguments/random_parameter.h"
 #include "executor/host/library.h"
 #include "graph/array/npy.h"
+#include "graph/base/boundary.h"
 #include "graph/base/file.h"
 
 namespace cleave::runtime {
@@ -152,7 +153,7 @@ Error at_node(const Graph& graph, NodeId node, Error error) {
 }
 
 std::function<void(std::string_view)> print_or_stdout(const RunOptions& options) {
-  if (options.print) return options.print;
+  if (options.print) return [print = options.print](std::string_view line) { call_foreign("`print`", {}, [&] { print(line); }); };
   return [](std::string_view line) {
     std::string text(line);
     text += '\n';

@@ -7,6 +7,7 @@
 #include "executor/arguments/bindings.h"
 #include "executor/arguments/caller_memory.h"
 #include "executor/report/observation.h"
+#include "graph/base/boundary.h"
 #include "graph/base/exceptions.h"
 #include "graph/base/stop.h"
 
@@ -103,6 +104,7 @@ class Walk {
     auto bound = bound_.find(id);
     const Attributes& attributes = bound == bound_.end() ? node.attributes : bound->second;
     auto start = std::chrono::steady_clock::now();
+    const ForeignPlace place(node.location);
     if (Status status = call(*node.op, {attributes, inputs, results, context_}); !status) return at_node(graph_, id, status.error());
     observation_.seconds(id, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     for (std::size_t i = 0; i < results.size(); ++i) values_[node.results[i]] = std::move(results[i]);
@@ -214,6 +216,8 @@ class Walk {
 }  // namespace
 
 Result<RunResult> run_reference(const Graph& graph, const RunOptions& options, const std::vector<std::string>& library_paths) {
+  const StandardFloats standard;
+  const KeptFolder folder;
   return detail::guard_memory([&]() -> Result<RunResult> {
     CLEAVE_CHECK(graph.ok(), "running a graph with errors");
     auto start = std::chrono::steady_clock::now();

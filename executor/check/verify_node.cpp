@@ -10,6 +10,7 @@
 #include "executor/check/compare.h"
 #include "executor/check/equations.h"
 #include "executor/check/error_bound.h"
+#include "graph/base/boundary.h"
 #include "graph/base/exceptions.h"
 #include "graph/base/stop.h"
 
@@ -112,6 +113,7 @@ Status announce_check(const Graph& graph, NodeId id, const std::function<void(st
   return detail::guard_user("`on_verify`", [&]() -> Status {
     const UnderSign none(nullptr);  // what a listener does with cleave is its own
     tell(graph.display_name(id), node.op->cost(inputs, results, node.attributes).flops);
+    call_foreign("`on_verify`", {}, [&] { tell(graph.display_name(id), node.op->cost(inputs, results, node.attributes).flops); });
     return {};
   });
 }

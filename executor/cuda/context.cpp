@@ -101,6 +101,11 @@ Context::Visit::~Visit() {
 }
 
 Result<std::shared_ptr<Context>> Contexts::open(int ordinal) {
+  if (used_.exchange(true) && !born_.here())
+    return Error{
+        "a child made by fork cannot use CUDA that its parent has used; start it as a new process (in Python: the start method `spawn`)",
+        {},
+        ErrorKind::machine};
   const std::lock_guard lock(mutex_);
   if (const auto known = open_.find(ordinal); known != open_.end()) {
     if (known->second->lost()) return lost_earlier(ordinal);

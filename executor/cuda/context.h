@@ -9,6 +9,7 @@
 
 #include "executor/cuda/driver_api.h"
 #include "executor/cuda/kernel_source.h"
+#include "graph/base/forks.h"
 
 namespace cleave::runtime::cuda {
 
@@ -81,6 +82,8 @@ class Contexts {
 
  private:
   const DriverApi api_;
+  const BornHere born_;
+  std::atomic<bool> used_ = false;  ///< somebody has asked for a GPU, in this process or the one that it was forked from
   std::mutex mutex_;
   std::map<int, std::shared_ptr<Context>> open_;
 };

@@ -12,6 +12,7 @@
 #include "executor/cuda/library/solver_api.h"
 #include "executor/cuda/library_places.h"
 #include "executor/cuda/matmul/blas_api.h"
+#include "graph/base/boundary.h"
 
 namespace cleave::runtime::cuda {
 
@@ -20,7 +21,7 @@ Result<SharedLibrary> SharedLibrary::open(const std::vector<std::string>& files,
   bool there = false;  // the reason is of a file that is
   for (const std::string& file : files) {
     SharedLibrary library;
-    library.handle_ = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+    library.handle_ = call_foreign("the library", file, [&] { return dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL); });
     library.name_ = file;
     if (library.handle_) return library;
     const char* problem = dlerror();
@@ -45,7 +46,9 @@ void SharedLibrary::open_beside(const std::string& file) const {
   const link_map* found = nullptr;
   if (dlinfo(handle_, RTLD_DI_LINKMAP, static_cast<void*>(&found)) != 0 || !found || !found->l_name) return;
   const std::filesystem::path place(found->l_name);
-  if (place.has_parent_path()) dlopen((place.parent_path() / file).c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (!place.has_parent_path()) return;
+  const std::string beside = place.parent_path() / file;
+  call_foreign("the library", beside, [&] { return dlopen(beside.c_str(), RTLD_NOW | RTLD_GLOBAL); });
 }
 
 Status SharedLibrary::complete() const {

@@ -10,6 +10,8 @@
 #include <mutex>
 #include <utility>
 
+#include "graph/base/forks.h"
+
 namespace cleave::runtime {
 namespace {
 
@@ -63,11 +65,15 @@ int Workers::available() {
 }
 
 std::shared_ptr<Workers> Workers::of(int threads) {
-  static std::mutex mutex;
-  static std::map<int, std::weak_ptr<Workers>> pools;
+  struct Known {
+    std::mutex mutex;
+    std::map<int, std::weak_ptr<Workers>> pools;
+  };
+  static auto* const known = new PerProcess<Known>;
+  Known& here = **known;
   threads = threads <= 0 ? available() : std::min(threads, kMostThreads);
-  const std::lock_guard lock(mutex);
-  std::weak_ptr<Workers>& pool = pools[threads];
+  const std::lock_guard lock(here.mutex);
+  std::weak_ptr<Workers>& pool = here.pools[threads];
   std::shared_ptr<Workers> found = pool.lock();
   if (!found) pool = found = std::shared_ptr<Workers>(new Workers(threads));
   return found;

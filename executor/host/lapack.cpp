@@ -1,4 +1,5 @@
 #include "executor/host/lapack.h"
+#include "graph/base/boundary.h"
 
 #include <dlfcn.h>
 
@@ -49,7 +50,7 @@ std::unique_lock<std::mutex> Lapack::enter() const {
 Result<Lapack> open_lapack(std::span<const char* const> names) {
   std::string reason;
   for (const char* name : names) {
-    void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    void* library = call_foreign("the library", name, [&] { return dlopen(name, RTLD_NOW | RTLD_LOCAL); });
     if (!library) {
       const char* problem = dlerror();
       reason = problem ? problem : name;

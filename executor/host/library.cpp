@@ -8,6 +8,7 @@
 
 #include <cleave/host_function.h>
 #include "graph/array/array.h"
+#include "graph/base/boundary.h"
 #include "graph/base/named_file.h"
 
 namespace cleave::runtime {
@@ -16,6 +17,12 @@ namespace {
 std::string last_dl_error() {
   const char* text = dlerror();
   return text ? text : "unknown reason";
+}
+
+/// Its constructors are foreign code: what was linked with -ffast-math sets how the thread rounds and flushes denormal numbers.
+void* open_library(const std::string& path) {
+  const KeptFolder folder;
+  return call_foreign("the library", path, [&] { return dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL); });
 }
 
 Result<std::shared_ptr<void>> open(const HostFunction& declared, const std::vector<std::string>& library_paths) {
@@ -30,9 +37,9 @@ Result<std::shared_ptr<void>> open(const HostFunction& declared, const std::vect
     // dlopen searches the system's folders for a name without a slash; a model's library is a file, never a system library.
     std::string path = fs::absolute(candidate, ignored).string();
     dlerror();
-    void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    void* handle = open_library(path);
     if (!handle) return Error{"cannot load the library `" + path + "`: " + last_dl_error()};
-    return std::shared_ptr<void>(handle, [](void* opened) { dlclose(opened); });
+    return std::shared_ptr<void>(handle, [](void* opened) { call_foreign("the end of a host library", {}, [&] { dlclose(opened); }); });
   }
   std::string message = "there is no library `" + declared.library + "`";
   if (!library_paths.empty()) message += ", nor its file name in " + std::to_string(library_paths.size()) + " further folders";

@@ -1,10 +1,11 @@
-// The asynchronous executor: the host's program on the caller's thread, a driver thread for each accelerator, a watchdog while they may
-// wait for each other, one more for outputs that are wanted early. Threads are kept between runs.
+// The asynchronous executor: the host's program on the caller's thread, a driver thread for each accelerator, one more for
+// outputs that are wanted early, and the process's watchdog. Threads are lent for one run (executor/device/thread_cache.h).
 #include "executor/run/executor.h"
 
 #include <algorithm>
 #include <mutex>
 
+#include "executor/device/thread_cache.h"
 #include "executor/run/device_side.h"
 #include "executor/run/early_outputs.h"
 #include "executor/run/host_side.h"
@@ -12,7 +13,7 @@
 #include "executor/run/prepared.h"
 #include "executor/run/run_states.h"
 #include "executor/run/watchdog.h"
-#include "executor/run/worker_thread.h"
+#include "graph/base/boundary.h"
 #include "graph/base/exceptions.h"
 #include "graph/base/units.h"
 
@@ -37,7 +38,8 @@ class AsynchronousExecutor final : public Executor {
         early_outputs_(*prepared_, outputs_),
         states_(*prepared_->program),
         watchdog_seconds_(setup.watchdog_seconds),
-        simulated_(setup.back_end.simulates) {}
+        simulated_(setup.back_end.simulates),
+        calls_user_(std::any_of(graph().nodes.begin(), graph().nodes.end(), [](const Node& node) { return node.host_function(); })) {}
 
   Status open() {
     Result<std::unique_ptr<HostSide>> host = HostSide::create(*prepared_, outputs_);
@@ -48,20 +50,26 @@ class AsynchronousExecutor final : public Executor {
       Result<std::unique_ptr<DeviceSide>> side = DeviceSide::create(*prepared_, DeviceId(d));
       if (!side) return side.error();
       drivers_.push_back(std::move(*side));
-      if (Status status = add_worker(driver_threads_.emplace_back()); !status) return status;
     }
+    driver_threads_.resize(drivers_.size());
     if (drivers_.empty()) return {};
-    Result<std::unique_ptr<Watchdog>> watchdog = Watchdog::create(watchdog_seconds_);
-    if (!watchdog) return watchdog.error();
-    watchdog_ = *std::move(watchdog);
-    return {};
+    Result<std::unique_ptr<Watch>> watch = Watch::create(watchdog_seconds_);
+    if (!watch) return watch.error();
+    watch_ = *std::move(watch);
+    std::size_t threads = drivers_.size();
+    for (const auto& device : prepared_->devices)
+      if (device && device->simulated()) threads += kStreamCount;
+    return ThreadCache::warm(threads_, threads);
   }
 
   Result<RunResult> run(const RunOptions& options) override {
-    Result<RunResult> result = detail::guard_memory([&] { return run_once(options); });
-    outputs_.begin(nullptr);  // keeps nothing of this run
-    let_go();
-    return result;
+    const StandardFloats standard;
+    const std::optional<KeptFolder> folder = calls_user_ ? std::optional<KeptFolder>(std::in_place) : std::nullopt;
+    const int refused = threads_->refused();
+    Result<RunResult> result = attempt(options);
+    if (result || has_begun_ || threads_->refused() == refused) return result;
+    const std::lock_guard lock(threads_->second_try());
+    return attempt(options);
   }
 
   bool end(const Error& why) override {
@@ -84,29 +92,53 @@ class AsynchronousExecutor final : public Executor {
     return prepared_->devices[device] ? prepared_->devices[device]->measured_peak() : planned_peak(device);
   }
   Result<Array> state(std::string_view name) override {
-    return detail::guard_memory([&] { return states_.get(name, [this](ValueId value) { return read(value); }); });
+    Result<Array> value = detail::guard_memory([&]() -> Result<Array> {
+      if (Status lent = take_threads(false); !lent) return lent.error();
+      return states_.get(name, [this](ValueId wanted) { return read(wanted); });
+    });
+    give_threads_back();
+    return value;
   }
   void reset_states() override { states_.forget(); }
 
  private:
   [[nodiscard]] const Graph& graph() const { return prepared_->graph(); }
-  static Status add_worker(std::unique_ptr<WorkerThread>& worker) {
-    Result<std::unique_ptr<WorkerThread>> created = WorkerThread::create();
-    if (!created) return created.error();
-    worker = *std::move(created);
-    return {};
+  Result<RunResult> attempt(const RunOptions& options) {
+    has_begun_ = false;
+    Result<RunResult> result = detail::guard_memory([&] { return run_once(options); });
+    give_threads_back();
+    outputs_.begin(nullptr);  // keeps nothing of this run
+    let_go();
+    return result;
+  }
+  /// One thread for each driver, and one for outputs that are wanted early.
+  Status take_threads(bool early) {
+    const auto take = [this](LentThread& thread) -> Status {
+      Result<LentThread> lent = ThreadCache::lend(threads_);
+      if (!lent) return lent.error();
+      thread = *std::move(lent);
+      return {};
+    };
+    for (LentThread& thread : driver_threads_)
+      if (Status taken = take(thread); !taken) return taken;
+    return early ? take(early_thread_) : Status();
+  }
+  void give_threads_back() {
+    for (LentThread& thread : driver_threads_) thread = {};
+    early_thread_ = {};
   }
   Result<RunResult> run_once(const RunOptions& options) {
     auto start = RunState::Clock::now();
+    if (Status lent = take_threads(options.on_output && early_outputs_.needed()); !lent) return lent.error();
     if (Status states = states_.begin(options, [this](ValueId value) { return read(value); }); !states) return states.error();
     Result<std::map<NodeId, Array>> leaves = bind_leaves(graph(), options, kept_.get(), &states_.going_on());
     if (!leaves) return leaves.error();
     states_.add_to(*leaves);
     if (Status status = check_results(graph(), options, *leaves); !status) return status.error();
-    if (options.on_output && early_outputs_.needed() && !early_thread_)
-      if (Status status = add_worker(early_thread_); !status) return status.error();
     prepared_->caller_memory.begin(graph(), options, *leaves, simulated_);
-    RunState run([this](NodeId node, Error error) { return at_node(graph(), node, std::move(error)); });
+    // Not on the stack: a host function that leaves by longjmp leaves the watchdog and the drivers with it.
+    const auto shared = std::make_unique<RunState>([this](NodeId node, Error error) { return at_node(graph(), node, std::move(error)); });
+    RunState& run = *shared;
     if (Status status = begin(run, options, *leaves); !status) {
       states_.give_up();
       return status.error();
@@ -117,6 +149,7 @@ class AsynchronousExecutor final : public Executor {
     return result;
   }
   Result<RunResult> work_and_collect(RunState& run, const RunOptions& options) {
+    has_begun_ = true;
     set_current(&run);
     work(run, options.progress);
     set_current(nullptr);
@@ -196,15 +229,15 @@ class AsynchronousExecutor final : public Executor {
   /// Walks all programs to their ends, or to an error.
   void work(RunState& run, RunProgress* progress) {
     const bool carries = outputs_.listening() && early_outputs_.needed();
-    if (watchdog_) watchdog_->begin(run, [this, &run] { give_up(run); });
+    if (watch_) watch_->begin(run, [this, &run] { give_up(run); });
     for (std::size_t i = 0; i < drivers_.size(); ++i)
       driver_threads_[i]->start([driver = drivers_[i].get(), from = host_->start()] { driver->drive(from); });
     if (carries) early_thread_->start([this, &run] { early_outputs_.work(run); });
     walk(*prepared_->program, kHost, prepared_->plans[kHost], run, *host_, progress);
     if (run.failed()) release();
-    for (const auto& thread : driver_threads_) thread->wait();
+    for (const LentThread& thread : driver_threads_) thread->wait();
     if (carries) early_thread_->wait();
-    if (watchdog_) watchdog_->end();
+    if (watch_) watch_->end();
   }
 
   /// What the host has not sent by now never comes, and nobody wants what the device makes without it.
@@ -284,19 +317,23 @@ class AsynchronousExecutor final : public Executor {
   RunStates states_;
   const double watchdog_seconds_;
   const bool simulated_;  ///< times are the virtual clock's, also of a program that leaves the simulated accelerator idle
+  const bool calls_user_;
   std::unique_ptr<HostSide> host_;
   std::vector<std::unique_ptr<DeviceSide>> drivers_;
   mutable std::mutex current_mutex_;
-  RunState* current_ = nullptr;         ///< of the run whose steps are being taken
-  std::unique_ptr<Watchdog> watchdog_;  ///< null: no accelerator to wait for
-  std::vector<std::unique_ptr<WorkerThread>> driver_threads_;
-  std::unique_ptr<WorkerThread> early_thread_;  ///< made when first needed
+  RunState* current_ = nullptr;   ///< of the run whose steps are being taken
+  std::unique_ptr<Watch> watch_;  ///< null: no accelerator to wait for
+  const std::shared_ptr<ThreadCache> threads_ = ThreadCache::shared();
+  std::vector<LentThread> driver_threads_;  ///< while a run is under way, one for each driver
+  bool has_begun_ = false;                  ///< the run under way or the last one had all threads
+  LentThread early_thread_;                 ///< while one is under way that tells outputs early
 };
 
 }  // namespace
 
 Result<std::unique_ptr<Executor>> Executor::create(std::shared_ptr<const Program> program, const StepCosts& costs,
                                                    const ExecutorSetup& setup) {
+  const StandardFloats standard;
   return detail::guard_memory([&] { return AsynchronousExecutor::create(std::move(program), costs, setup); });
 }
 

@@ -5,6 +5,7 @@
 
 #include "executor/check/verify_node.h"
 #include "executor/device/step_mark.h"
+#include "graph/base/boundary.h"
 #include "graph/call_limits.h"
 
 namespace cleave::runtime {
@@ -126,6 +127,7 @@ bool HostSide::compute(const Step& step, const Origin& here, std::int64_t trip) 
 bool HostSide::operation(const Node& node, const Origin& here) {
   if (!operations_[here.node].kernel) return true;  // it runs with a later one
   if (!operations_[here.node].calls_user) return operation(node, here, nullptr);
+  const ForeignPlace place(node.location);
   const RunState::Interruptible interruptible(*run_, here);
   const CallLimits limits{interruptible.token(), prepared_.patience};
   return operation(node, here, &limits);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "executor/arguments/run_options.h"
+#include "graph/base/boundary.h"
 #include "graph/base/exceptions.h"
 #include "graph/graph.h"
 #include "graph/states.h"
@@ -39,7 +40,7 @@ class Outputs {
     const Array& array = item(value).array.emplace(copy());
     return detail::guard_user("`on_output`", [&]() -> Status {
       for (std::size_t i = 0; i < state_.size(); ++i)
-        if (graph_.outputs[i].value == value && !state_[i]) tell_(graph_.outputs[i].name, array);
+        if (graph_.outputs[i].value == value && !state_[i]) call_foreign("`on_output`", {}, [&] { tell_(graph_.outputs[i].name, array); });
       return {};
     });
   }

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "executor/device/kernel.h"
+#include "executor/memory/host_fit.h"
 #include "executor/run/prepared.h"
 
 namespace cleave::runtime {
@@ -63,7 +64,8 @@ Status open_devices(Prepared& prepared, const ExecutorSetup& setup) {
     if (!device) return device.error();
     prepared.devices[id] = *std::move(device);
   }
-  return {};
+  if (host_bytes(prepared.plans, setup.back_end.simulates) < kWorthLooking) return {};
+  return fits_host(*prepared.program, prepared.plans, setup.back_end.simulates, host_memory(), private_memory());
 }
 
 /// Whether somebody beside the host's thread may want a value as soon as it is there (early_outputs.h).

@@ -17,6 +17,7 @@
 #include "executor/run/channel.h"
 #include "executor/run/exchange.h"
 #include "executor/runtime.h"
+#include "graph/base/boundary.h"
 #include "graph/base/exceptions.h"
 #include "partitioner/apply/step_costs.h"
 
@@ -93,7 +94,7 @@ class Track {
   void tell_rest() {
     if (tell_ && told_ && !batch_.empty())
       told_ = detail::guard_user("`on_timeline`", [this]() -> Status {
-        tell_(batch_);
+        call_foreign("`on_timeline`", {}, [this] { tell_(batch_); });
         return {};
       });
     batch_.clear();

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "executor/memory/arena.h"
+#include "graph/base/host_memory.h"
 #include "graph/base/units.h"
 
 namespace cleave::runtime {
@@ -16,7 +17,8 @@ Result<std::unique_ptr<SimulatedMemory>> SimulatedMemory::create(std::int64_t by
   auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   memory->size_ = (static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)) + page - 1) / page * page;
   Error error{"cannot get " + format_bytes(static_cast<double>(bytes)) + " for the simulated accelerator", {}, ErrorKind::machine};
-  if (memory->size_ / page > static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES))) return error;
+  constexpr std::size_t kLarge = 64 << 20;
+  if (memory->size_ >= kLarge && memory->size_ > static_cast<std::size_t>(host_memory().bytes)) return error;
   int file = memfd_create("cleave", MFD_CLOEXEC);
   if (file < 0) return error;
   bool sized = ftruncate(file, static_cast<off_t>(memory->size_)) == 0;

@@ -46,9 +46,7 @@ Status each_piece(const std::vector<Piece>& pieces, std::int64_t corrupt, F copy
 
 Result<std::unique_ptr<Device>> SimulatedDevice::open(const ExecutorOptions& options, const Faults& faults) {
   std::unique_ptr<SimulatedDevice> device(new SimulatedDevice(options, faults));
-  Result<std::unique_ptr<SimulatedStreams>> streams = SimulatedStreams::create(options.schedule, options.schedule_seed);
-  if (!streams) return streams.error();
-  device->streams_ = *std::move(streams);
+  device->streams_ = std::make_unique<SimulatedStreams>(options.schedule, options.schedule_seed);
   device->workers_ = Workers::of(options.threads);
   return std::unique_ptr<Device>(std::move(device));
 }
@@ -90,8 +88,7 @@ Status SimulatedDevice::upload(Range to, const std::byte* from, bool) {
 Status SimulatedDevice::begin_run(RunState& run) {
   if (lost_) return lost_error();
   for (Origin& last : last_begun_) last = {};
-  streams_->begin(run);
-  return {};
+  return streams_->begin(run);
 }
 
 template <class F>

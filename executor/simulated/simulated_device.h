@@ -15,7 +15,6 @@ namespace cleave::runtime {
 
 class SimulatedDevice final : public Device {
  public:
-  /// An Error (machine) where the system gives no threads for its streams.
   static Result<std::unique_ptr<Device>> open(const ExecutorOptions& options, const Faults& faults);
   ~SimulatedDevice() override;
 

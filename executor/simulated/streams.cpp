@@ -15,43 +15,53 @@ std::uint64_t mixed(std::uint64_t x) {
 
 }  // namespace
 
-Result<std::unique_ptr<SimulatedStreams>> SimulatedStreams::create(ExecutorOptions::Schedule schedule, std::uint64_t seed) {
-  std::unique_ptr<SimulatedStreams> streams(new SimulatedStreams(schedule, seed));
-  for (std::size_t s = 0; s < kStreamCount; ++s) {
-    streams->queues_[s].commands.resize(kLongest);
-    Result<Thread> thread = Thread::start([all = streams.get(), s] { all->work(s); });
-    if (!thread) return thread.error();
-    streams->queues_[s].thread = *std::move(thread);
-  }
-  return streams;
+SimulatedStreams::SimulatedStreams(ExecutorOptions::Schedule schedule, std::uint64_t seed) : schedule_(schedule), seed_(seed) {
+  for (Queue& queue : queues_) queue.commands.resize(kLongest);
 }
 
 SimulatedStreams::~SimulatedStreams() {
   {
-    std::lock_guard lock(mutex_);
-    quitting_ = true;
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
   }
   changed_.notify_all();
-  for (Queue& queue : queues_) queue.thread.join();
 }
 
-void SimulatedStreams::begin(RunState& run) {
-  std::lock_guard lock(mutex_);
-  run_ = &run;
-  aborted_ = false;
-  for (Queue& queue : queues_) queue.poison.reset();
+Status SimulatedStreams::begin(RunState& run) {
+  std::array<LentThread, kStreamCount> threads;
+  for (LentThread& thread : threads) {
+    Result<LentThread> lent = ThreadCache::lend(threads_);
+    if (!lent) return lent.error();
+    thread = *std::move(lent);
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    run_ = &run;
+    aborted_ = ending_ = false;
+    for (Queue& queue : queues_) queue.poison.reset();
+  }
+  for (std::size_t s = 0; s < kStreamCount; ++s) {
+    queues_[s].thread = std::move(threads[s]);
+    queues_[s].thread->start([this, s] { work(s); });
+  }
+  return {};
 }
 
 void SimulatedStreams::end() {
-  std::unique_lock lock(mutex_);
-  for (Queue& queue : queues_) demand(queue, queue.enqueued);
-  changed_.wait(lock, [&] {
-    for (const Queue& queue : queues_) {
-      if (queue.completed < queue.enqueued) return false;
-    }
-    return true;
-  });
-  run_ = nullptr;
+  {
+    std::unique_lock lock(mutex_);
+    for (Queue& queue : queues_) demand(queue, queue.enqueued);
+    changed_.wait(lock, [&] {
+      for (const Queue& queue : queues_) {
+        if (queue.completed < queue.enqueued) return false;
+      }
+      return true;
+    });
+    run_ = nullptr;
+    ending_ = true;
+  }
+  changed_.notify_all();
+  for (Queue& queue : queues_) queue.thread = {};
 }
 
 void SimulatedStreams::enqueue(Stream stream, const Command& command) {
@@ -126,8 +136,8 @@ void SimulatedStreams::work(std::size_t stream) {
   std::unique_lock lock(mutex_);
   Queue& q = queues_[stream];
   while (true) {
-    changed_.wait(lock, [&] { return quitting_ || startable(stream); });
-    if (quitting_) return;
+    changed_.wait(lock, [&] { return ending_ || startable(stream); });
+    if (ending_) return;
     const Status executed = detail::guard_memory([&] {
       if (!aborted_) execute(q, q.commands[q.completed % kLongest], lock);
       return Status();
@@ -147,7 +157,7 @@ void SimulatedStreams::execute(Queue& q, Command command, std::unique_lock<std::
   std::uint64_t sequence = q.completed + 1;
   if (q.poison) return;
   if (command.stalls) {
-    changed_.wait(lock, [&] { return aborted_ || quitting_; });
+    changed_.wait(lock, [&] { return aborted_ || ending_; });
     return;
   }
   if (!command.action) {

@@ -1,5 +1,6 @@
-// SimulatedStreams: three queues, a thread each. Commands of one queue run in order; between queues only waits for events order them. When
-// a command that may run does run is the schedule's choice: at once, only when somebody needs it, or at random from a seed.
+// SimulatedStreams: three queues, a thread each while a run is under way. Commands of one queue run in order; between queues only waits for
+// events order them. When a command that may run does run is the schedule's choice: at once, only when somebody needs it, or at random from
+// a seed.
 #pragma once
 
 #include <array>
@@ -11,9 +12,9 @@
 
 #include "executor/device/event.h"
 #include "executor/device/run_state.h"
+#include "executor/device/thread_cache.h"
 #include "executor/options.h"
 #include "executor/simulated/action.h"
-#include "graph/base/thread.h"
 
 namespace cleave::runtime {
 
@@ -26,14 +27,14 @@ class SimulatedStreams {
     bool stalls = false;  ///< never ends
   };
 
-  /// An Error (machine) where the system gives no threads.
-  static Result<std::unique_ptr<SimulatedStreams>> create(ExecutorOptions::Schedule schedule, std::uint64_t seed);
+  SimulatedStreams(ExecutorOptions::Schedule schedule, std::uint64_t seed);
   SimulatedStreams(const SimulatedStreams&) = delete;
   SimulatedStreams& operator=(const SimulatedStreams&) = delete;
   ~SimulatedStreams();
 
-  void begin(RunState& run);
-  /// Returns when nothing is left to do.
+  /// Takes threads for a run. An Error (machine) where the system gives none.
+  Status begin(RunState& run);
+  /// Returns when nothing is left to do, and gives the threads back.
   void end();
   void enqueue(Stream stream, const Command& command);
   Event record(Stream stream);
@@ -48,11 +49,10 @@ class SimulatedStreams {
     std::uint64_t demanded = 0;   ///< somebody waits for all up to this
     std::optional<Error> poison;  ///< why everything from `poisoned_from` on failed
     std::uint64_t poisoned_from = 0;
-    Thread thread;
+    LentThread thread;  ///< while a run is under way
   };
   static constexpr std::uint64_t kLongest = 1024;  ///< commands in a queue before enqueueing waits
 
-  SimulatedStreams(ExecutorOptions::Schedule schedule, std::uint64_t seed) : schedule_(schedule), seed_(seed) {}
   Queue& queue(Stream stream) { return queues_[static_cast<std::size_t>(stream)]; }
   void demand(Queue& queue, std::uint64_t sequence);
   [[nodiscard]] bool eager(std::size_t stream, std::uint64_t sequence) const;
@@ -62,11 +62,12 @@ class SimulatedStreams {
 
   const ExecutorOptions::Schedule schedule_;
   const std::uint64_t seed_;
+  const std::shared_ptr<ThreadCache> threads_ = ThreadCache::shared();
   std::mutex mutex_;
   std::condition_variable changed_;
   std::array<Queue, kStreamCount> queues_;
   RunState* run_ = nullptr;
-  bool aborted_ = false, quitting_ = false;
+  bool aborted_ = false, ending_ = false;
 };
 
 }  // namespace cleave::runtime

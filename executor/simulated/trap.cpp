@@ -12,6 +12,7 @@
 
 #include "executor/device/step_mark.h"
 #include "graph/base/check.h"
+#include "graph/base/forks.h"
 
 namespace cleave::runtime {
 namespace {
@@ -21,7 +22,11 @@ struct Slot {
   std::atomic<std::uintptr_t> begin = 0, end = 0;
 };
 std::array<Slot, 256> slots;
-std::mutex slots_mutex;
+/// For the slots.
+std::mutex& slots_mutex() {
+  static auto* const mutex = new PerProcess<std::mutex>;
+  return **mutex;
+}
 struct sigaction previous_action;
 
 void write_text(std::string_view text) {
@@ -89,7 +94,7 @@ void install() {
 
 TrappedRange::TrappedRange(const void* begin, std::size_t bytes) {
   install();
-  std::lock_guard lock(slots_mutex);
+  const std::lock_guard lock(slots_mutex());
   auto address = reinterpret_cast<std::uintptr_t>(begin);
   for (std::size_t i = 0; i < slots.size(); ++i) {
     if (slots[i].end.load() != 0) continue;
@@ -102,7 +107,7 @@ TrappedRange::TrappedRange(const void* begin, std::size_t bytes) {
 
 TrappedRange::~TrappedRange() {
   if (slot_ < 0) return;
-  std::lock_guard lock(slots_mutex);
+  const std::lock_guard lock(slots_mutex());
   slots[static_cast<std::size_t>(slot_)].end = 0;
   slots[static_cast<std::size_t>(slot_)].begin = 0;
 }

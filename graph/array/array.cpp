@@ -2,21 +2,22 @@
 #include "graph/array/array.h"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
 #include <new>
 #include <type_traits>
 
+#include "graph/base/boundary.h"
 #include "graph/base/exceptions.h"
+#include "graph/base/host_memory.h"
 #include "graph/base/units.h"
 
 namespace cleave {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
-constexpr std::size_t kLarge = 64 << 20;  ///< blocks below are not compared with the machine's memory
+constexpr std::size_t kLarge = 64 << 20;  ///< blocks below are not compared with the memory that there is
 constexpr std::uintptr_t kHugePage = 2 << 20;
 
 /// Asks for huge pages in what is to be touched yet: a stream over small ones is a quarter slower. A hint: what it says does not matter.
@@ -31,10 +32,8 @@ void advise_huge_pages([[maybe_unused]] std::uintptr_t begin, [[maybe_unused]] s
 /// Zero-filled memory, or null. calloc leaves large blocks to be zeroed page by page on first touch, which aligned_alloc cannot.
 std::shared_ptr<std::byte> allocate_zeroed(std::int64_t bytes) {
   auto wanted = static_cast<std::size_t>(bytes);
-  if (wanted >= kLarge) {  // overcommit would promise what the machine does not have
-    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-    if (wanted / page >= static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES))) return nullptr;
-  }
+  // Overcommit would promise what the machine does not have, or the control group does not allow.
+  if (wanted >= kLarge && bytes >= host_memory().bytes) return nullptr;
   void* base = std::calloc(1, wanted + kAlignment);
   if (!base) return nullptr;
   const auto address = reinterpret_cast<std::uintptr_t>(base);
@@ -88,7 +87,9 @@ Array Array::own(TensorType type, void* data, std::function<void()> release, Pag
   Array array;
   array.type_ = std::move(type);
   array.data_ = std::shared_ptr<std::byte>(static_cast<std::byte*>(data), [release = std::move(release)](std::byte*) {
-    if (release) release();
+    if (!release) return;
+    const ForeignCall call("the release of an array", {}, false);
+    release();
   });
   array.lock_ = lock;
   return array;

@@ -4,6 +4,7 @@
 #include <new>
 #include <string>
 
+#include "graph/base/boundary.h"
 #include "graph/base/stop.h"
 #include "graph/base/units.h"
 
@@ -23,6 +24,10 @@ Error thrown_by(std::string_view who) {
     throw;
   } catch (const Stopped&) {
     return {"the run was ended", {}, ErrorKind::machine};
+#if defined(__GLIBCXX__)
+  } catch (abi::__forced_unwind&) {  // by pthread_exit: no handler may end it
+    ForeignCall::thread_ended(who);
+#endif
   } catch (const std::bad_alloc& thrown) {
     return out_of_memory(thrown);
   } catch (const std::exception& thrown) {

@@ -3,13 +3,18 @@
 #include <new>
 #include <system_error>
 
+#include "graph/base/float_environment.h"
+
 namespace cleave {
 
 Result<Thread> Thread::start(std::function<void()> work) {
   std::string why;
   try {
     Thread started;
-    started.thread_ = std::thread(std::move(work));
+    started.thread_ = std::thread([work = std::move(work)] {
+      const StandardFloats standard;  // not the environment of the thread that starts this one
+      work();
+    });
     return started;
   } catch (const std::system_error& refused) {
     why = refused.code().message();

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "graph/array/npy.h"
+#include "graph/base/boundary.h"
 #include "graph/base/stop.h"
 #include "graph/base/units.h"
 #include "graph/base/utf8.h"
@@ -71,7 +72,8 @@ Status host_call_meaning(const OpCall& call) {
   }
   const UnderSign none(nullptr);  // what the function works on with cleave is its own
   const auto start = std::chrono::steady_clock::now();
-  if (Status status = function.call(call.inputs, call.results, limits); !status) return status;
+  const auto called = [&] { return function.call(call.inputs, call.results, limits); };
+  if (Status status = call_foreign("the host function", function.name, called); !status) return status;
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   for (Array& result : call.results) normalize_bools(result);
   if (!function.deadline || taken.count() <= *function.deadline) return {};

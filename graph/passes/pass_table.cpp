@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "graph/base/float_environment.h"
 #include "graph/base/spelling.h"
 #include "graph/passes/drop_dead.h"
 #include "graph/passes/fold_constants.h"
@@ -49,6 +50,7 @@ Status check_pass_name(std::string_view name) {
 }
 
 Graph run_passes(Graph graph, const PassOptions& options, std::vector<StepTime>* times) {
+  const StandardFloats standard;
   CLEAVE_CHECK(graph.ok(), "a graph with errors is for reporting only");
   for (const Pass& pass : kPasses) {
     if (options.disabled.contains(pass.name)) continue;

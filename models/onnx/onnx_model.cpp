@@ -6,6 +6,7 @@
 #include <set>
 
 #include "graph/base/exceptions.h"
+#include "graph/base/float_environment.h"
 #include "graph/base/mapped_file.h"
 #include "graph/pin_reason.h"
 #include "models/failed.h"
@@ -163,6 +164,7 @@ Graph read(const std::string& path, const ModelOptions& options) {
 }  // namespace
 
 Graph read_onnx(const std::string& path, const ModelOptions& options) {
+  const StandardFloats standard;
   return detail::guard_memory_or([&] { return read(path, options); }, [&] { return without_memory(path); });
 }
 
@@ -191,6 +193,7 @@ onnx::OrtPlacement onnxruntime_placement(const std::string& path, const ModelOpt
 }  // namespace models
 
 Graph parse_onnx(std::string_view bytes, const std::string& file, const ModelOptions& options) {
+  const StandardFloats standard;
   return detail::guard_memory_or([&] { return models::parse(bytes, nullptr, file, options); },
                                  [&] { return models::without_memory(file); });
 }

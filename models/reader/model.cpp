@@ -7,6 +7,7 @@
 
 #include "graph/base/exceptions.h"
 #include "graph/base/file.h"
+#include "graph/base/float_environment.h"
 #include "graph/base/spelling.h"
 #include "graph/states.h"
 #include "models/failed.h"
@@ -246,12 +247,14 @@ Graph read(const std::string& path, const ModelOptions& options) {
 namespace models {
 
 Graph read_yaml(const std::string& path, const ModelOptions& options) {
+  const StandardFloats standard;
   return detail::guard_memory_or([&] { return read(path, options); }, [&] { return without_memory(path); });
 }
 
 }  // namespace models
 
 Graph parse_model(std::string_view text, const std::string& file, const ModelOptions& options) {
+  const StandardFloats standard;
   return detail::guard_memory_or([&] { return parse(text, file, options); }, [&] { return without_memory(file); });
 }
 

@@ -140,3 +140,33 @@ print("over")
 """
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert (ended.stdout, ended.stderr, ended.returncode) == ("over\n", "", 0)
+
+
+FORKED = """
+import os, signal, sys
+import numpy as np
+import cleave
+
+@cleave.trace("f32[200, 200]", device=sys.argv[1], threads=2, **({} if sys.argv[1] == "none" else {"placement": "accelerator"}))
+def f(x):
+    return {"y": cleave.sum(cleave.exp(x @ x * 0.001))}
+
+x = np.ones((200, 200), np.float32)
+expected = f(x)["y"]
+run = f.submit(x=x)
+child = os.fork()
+if child == 0:
+    signal.alarm(60)
+    assert f(x)["y"] == expected
+    assert f.submit(x=x).result()["y"] == expected
+    sys.exit(0)
+assert os.waitpid(child, 0)[1] == 0
+assert run.result()["y"] == expected
+print("over")
+"""
+
+
+@pytest.mark.parametrize("device", ["none", "simulated"])
+def test_a_forked_child_runs_what_its_parent_has_run(device):
+    ended = subprocess.run([sys.executable, "-c", FORKED, device], capture_output=True, text=True, timeout=120)
+    assert (ended.stdout, ended.stderr, ended.returncode) == ("over\n", "", 0)

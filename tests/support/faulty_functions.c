@@ -1,4 +1,5 @@
 /* Host functions that crash or take their time: for tests of what the command line makes of them. */
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -18,6 +19,18 @@ int give_up(int version, const cleave_array* inputs, int input_count, cleave_arr
             size_t error_size) {
   (void)version, (void)inputs, (void)input_count, (void)results, (void)result_count, (void)error, (void)error_size;
   abort();
+}
+
+int leave(int version, const cleave_array* inputs, int input_count, cleave_array* results, int result_count, char* error,
+          size_t error_size) {
+  (void)version, (void)inputs, (void)input_count, (void)results, (void)result_count, (void)error, (void)error_size;
+  exit(0);
+}
+
+int end_thread(int version, const cleave_array* inputs, int input_count, cleave_array* results, int result_count, char* error,
+               size_t error_size) {
+  (void)version, (void)inputs, (void)input_count, (void)results, (void)result_count, (void)error, (void)error_size;
+  pthread_exit(NULL);
 }
 
 /* 20 milliseconds; the result is the input. */

@@ -150,5 +150,18 @@ TEST_F(CliRunTest, AHostFunctionThatCrashesIsNamed) {
   EXPECT_THAT(abort.err, HasSubstr("model.yaml:8:12: error: the host function `f`, which makes `y`, crashed (SIGABRT)\n"));
 }
 
+TEST_F(CliRunTest, AHostFunctionThatNeverComesBackIsNamed) {
+  for (const char* device : {"none", "simulated"}) {
+    model(calling("leave", "2"));
+    const CommandResult left = run(std::string("--device ") + device);
+    EXPECT_EQ(left.code, 1) << left.err;
+    EXPECT_THAT(left.err, HasSubstr("model.yaml:8:12: error: the host function `f` called exit(0), which ends the whole program"));
+    model(calling("end_thread", "2"));
+    const CommandResult ended = run(std::string("--device ") + device);
+    EXPECT_EQ(ended.code, 1) << ended.err;
+    EXPECT_THAT(ended.err, HasSubstr("model.yaml:8:12: error: the host function `f` ended its thread (pthread_exit)"));
+  }
+}
+
 }  // namespace
 }  // namespace cleave::testing

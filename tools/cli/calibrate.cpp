@@ -7,6 +7,7 @@
 
 #include "executor/api/back_ends.h"
 #include "graph/base/file.h"
+#include "graph/base/host_memory.h"
 #include "graph/base/output_file.h"
 #include "graph/base/units.h"
 #include "graph/base/version.h"
@@ -30,7 +31,7 @@ Result<Machine> machine_to_measure(const ExecutorSetup& device) {
   if (!machine) return machine;
   char name[256] = {};
   machine->name = gethostname(name, sizeof name - 1) == 0 && name[0] ? name : "this machine";
-  machine->host.memory_bytes = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  machine->host.memory_bytes = static_cast<double>(host_memory().bytes);
   if (!measures_accelerator(device)) return machine;
   for (const FoundDevice& found : device.back_end.find()) {
     if (found.name != device_name(device)) continue;

@@ -1,6 +1,5 @@
 // `cleave devices`: what can run a program here, and why something can not.
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -9,6 +8,7 @@
 
 #include "executor/api/back_ends.h"
 #include "executor/host/facts.h"
+#include "graph/base/host_memory.h"
 #include "graph/base/json_writer.h"
 #include "graph/base/units.h"
 #include "graph/base/version.h"
@@ -37,7 +37,7 @@ struct DeviceRow {
 
 DeviceRow host_row() {
   FoundDevice host{"host", "processor", {}, processor_name(), {}, 0};
-  host.memory_bytes = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  host.memory_bytes = static_cast<double>(host_memory().bytes);
   return {std::move(host), host::facts(), {}};
 }
 

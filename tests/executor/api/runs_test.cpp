@@ -20,7 +20,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr int kThreadsAnExecutor = 6;  // three streams, a driver, a watchdog, early outputs
+constexpr int kThreadsAnExecutor = 6;  // a run of it: three streams, a driver, the watchdog, early outputs
 
 Executable compiled(const Graph& graph, const CompileOptions& options = {}) {
   Result<Executable> program = compile(graph, options);
@@ -272,7 +272,7 @@ TEST(ShortOfThreads, ARunThatIsAskedForOutputsEarlyNeedsOneMore) {
     const Result<RunResult> result = program.run(options);
     ASSERT_FALSE(result.ok());
     expect_shortage(result.error());
-    EXPECT_EQ(few.refused(), 1);
+    EXPECT_GE(few.refused(), 1);
     EXPECT_TRUE(program.run(input(1)).ok());
   }
   EXPECT_TRUE(program.run(options).ok());

@@ -181,28 +181,28 @@ TEST(Watchdog, FiresOnceNothingExecutesAndNeverBefore) {
   std::atomic<int> fired = 0;
   const Position at;
   auto executing = std::make_unique<RunState::Executing>(run, at);
-  const std::unique_ptr<Watchdog> watchdog = *Watchdog::create(std::chrono::duration<double>(kPatience).count());
-  watchdog->begin(run, [&] { ++fired; });
+  const std::unique_ptr<Watch> watch = *Watch::create(std::chrono::duration<double>(kPatience).count());
+  watch->begin(run, [&] { ++fired; });
   std::this_thread::sleep_for(milliseconds(200));
   EXPECT_EQ(fired, 0);  // a step may take its time
   executing.reset();
   wait_for(fired, 1);
   EXPECT_EQ(fired, 1);
   std::this_thread::sleep_for(milliseconds(100));
-  watchdog->end();
+  watch->end();
   EXPECT_EQ(fired, 1);
 }
 
 TEST(Watchdog, WatchesOneRunAfterTheOther) {
-  const std::unique_ptr<Watchdog> watchdog = *Watchdog::create(std::chrono::duration<double>(kPatience).count());
+  const std::unique_ptr<Watch> watch = *Watch::create(std::chrono::duration<double>(kPatience).count());
   std::atomic<int> fired = 0;
   int short_runs = 0;
   for (int i = 0; i < 200 || (short_runs == 0 && i < 10000); ++i) {  // none of them long enough, unless the machine is busy
     RunState run;
     const auto start = RunState::Clock::now();
-    watchdog->begin(run, [&] { ++fired; });
+    watch->begin(run, [&] { ++fired; });
     std::this_thread::sleep_for(std::chrono::microseconds(i % 200 * 10));
-    watchdog->end();
+    watch->end();
     const bool fast = RunState::Clock::now() - start < kPatience;
     short_runs += fast ? 1 : 0;
     if (fast) {
@@ -214,9 +214,9 @@ TEST(Watchdog, WatchesOneRunAfterTheOther) {
   for (int round = 1; round <= 2; ++round) {
     std::this_thread::sleep_for(milliseconds(30 * round));  // at rest, or soon
     RunState run;
-    watchdog->begin(run, [&] { ++fired; });
+    watch->begin(run, [&] { ++fired; });
     wait_for(fired, round);
-    watchdog->end();
+    watch->end();
     EXPECT_EQ(fired, round);
   }
 }

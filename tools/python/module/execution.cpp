@@ -11,6 +11,7 @@
 
 #include "executor/api/back_ends.h"
 #include "executor/api/executable.h"
+#include "graph/base/forks.h"
 #include "graph/states.h"
 #include "tools/python/module/arrays.h"
 #include "tools/python/module/errors.h"
@@ -113,8 +114,8 @@ class Orphans {
 };
 
 Orphans& orphans() {
-  static Orphans* const forever = new Orphans;  // not destroyed: Python is gone by then
-  return *forever;
+  static auto* const forever = new PerProcess<Orphans>;  // not destroyed: Python is gone by then
+  return **forever;
 }
 
 class PythonRun {

@@ -4,6 +4,7 @@
 #include <deque>
 #include <mutex>
 
+#include "graph/base/forks.h"
 #include "graph/call_limits.h"
 #include "tools/python/module/arrays.h"
 #include "tools/python/module/gil.h"
@@ -41,8 +42,8 @@ class Exceptions {
 };
 
 Exceptions& exceptions() {
-  static Exceptions* const forever = new Exceptions;  // not destroyed: Python is gone by then
-  return *forever;
+  static auto* const forever = new PerProcess<Exceptions>;  // not destroyed: Python is gone by then
+  return **forever;
 }
 
 Error mistake(const PythonFunction& function, const std::string& what) {

@@ -1,0 +1,187 @@
+#include "graph/base/boundary.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <string>
+
+#include "graph/base/diagnostic_text.h"
+
+namespace cleave {
+namespace {
+
+/// The innermost foreign call of a thread. Its texts outlive the call's frame, which a longjmp may have left.
+struct Innermost {
+  const void* call = nullptr;  ///< where the ForeignCall lies; null: none is under way
+  std::string_view what, name;
+  const SourceLocation* line = nullptr;
+};
+
+Innermost& innermost() {
+  static thread_local Innermost here;
+  return here;
+}
+
+std::string named(std::string_view what, std::string_view name) {
+  return name.empty() ? std::string(what) : std::string(what) + " `" + std::string(name) + "`";
+}
+
+/// Says an Error and ends the process, as nothing above can.
+[[noreturn]] void end_process(const std::string& message, int code) {
+  const SourceLocation* const line = innermost().line;
+  const std::string text = to_text(Error{message, line ? *line : SourceLocation(), ErrorKind::user});
+  std::fflush(nullptr);
+  for (std::size_t written = 0; written < text.size();) {
+    const ssize_t more = ::write(STDERR_FILENO, text.data() + written, text.size() - written);
+    if (more <= 0) break;
+    written += static_cast<std::size_t>(more);
+  }
+  ::_exit(code);
+}
+
+/// Runs when the process exits, in the thread that called exit.
+void name_exit(int status, void*) {
+  const Innermost& here = innermost();
+  if (!here.call) return;
+  end_process(named(here.what, here.name) + " called exit(" + std::to_string(status) +
+                  "), which ends the whole program; it has to return, with an error if it failed",
+              status == 0 ? 1 : status);
+}
+
+void watch_exit() {
+  static std::once_flag once;
+  std::call_once(once, [] { on_exit(name_exit, nullptr); });
+}
+
+bool equal(const sigset_t& a, const sigset_t& b) {
+  for (int signal = 1; signal < NSIG; ++signal)
+    if (sigismember(&a, signal) != sigismember(&b, signal)) return false;
+  return true;
+}
+
+/// The folder that was last found to be the working directory. The open descriptor keeps its number from being given to another one.
+struct KnownFolder {
+  std::mutex mutex;
+  int descriptor = -1;
+  dev_t device = 0;
+  ino_t number = 0;
+};
+
+KnownFolder& known_folder() {
+  static auto* const forever = new PerProcess<KnownFolder>;  // not destroyed: threads may run while the process ends
+  return **forever;
+}
+
+}  // namespace
+
+// --- ForeignCall -----------------------------------------------------------------------------------------------------------------------
+
+ForeignCall::ForeignCall(std::string_view what, std::string_view name, bool signals)
+    : outer_what_(innermost().what),
+      outer_name_(innermost().name),
+      outer_(innermost().call),
+      floats_(FloatEnvironment::current()),
+      errno_(errno),
+      keeps_signals_(signals) {
+  watch_exit();
+  if (keeps_signals_) {
+    thread_locale_ = uselocale(static_cast<locale_t>(nullptr));
+    locale_[0] = '\0';
+    if (const char* global = setlocale(LC_ALL, nullptr); global && std::strlen(global) < kLocaleBytes) std::strcpy(locale_, global);
+    pthread_sigmask(SIG_SETMASK, nullptr, &signals_);
+  }
+  Innermost& here = innermost();
+  here.call = this;
+  here.what = what;
+  here.name = name;
+}
+
+ForeignCall::~ForeignCall() {
+  Innermost& here = innermost();
+  if (!born_.here())
+    end_process(
+        named(here.what, here.name) +
+            " forked, and the child came back from it into a run that it has no threads for; the child has to end by itself (_exit)",
+        1);
+  here.call = outer_;
+  here.what = outer_what_;
+  here.name = outer_name_;
+  if (!FloatEnvironment::current().computes_as(floats_)) floats_.set();
+  if (keeps_signals_) put_signals_back();
+  errno = errno_;
+}
+
+void ForeignCall::put_signals_back() const {
+  sigset_t now;
+  if (pthread_sigmask(SIG_SETMASK, nullptr, &now) == 0 && !equal(now, signals_)) pthread_sigmask(SIG_SETMASK, &signals_, nullptr);
+  if (uselocale(static_cast<locale_t>(nullptr)) != thread_locale_) uselocale(thread_locale_);
+  if (locale_[0] == '\0') return;
+  const char* global = setlocale(LC_ALL, nullptr);
+  if (global && std::strcmp(global, locale_) != 0) setlocale(LC_ALL, locale_);
+}
+
+void ForeignCall::thread_ended(std::string_view what) {
+  const Innermost& here = innermost();
+  end_process((here.call ? named(here.what, here.name) : std::string(what)) +
+                  " ended its thread (pthread_exit), and the run on it cannot go on; it has to return, with an error if it failed",
+              1);
+}
+
+std::optional<Error> ForeignCall::left_by_jump() {
+  constexpr std::uintptr_t kOneStack = 1 << 20;  // what lies further away is on the stack of another fiber
+  Innermost& here = innermost();
+  const auto call = reinterpret_cast<std::uintptr_t>(here.call), now = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  // Stacks grow downwards: the frame of a call that is under way lies above this one.
+  if (!here.call || call >= now || now - call > kOneStack) return std::nullopt;
+  Error error{named(here.what, here.name) + " was left by longjmp in an earlier run, which has never come to its end; it has to return",
+              {},
+              ErrorKind::user};
+  if (here.line) error.location = *here.line;
+  here = {};
+  return error;
+}
+
+// --- ForeignPlace ----------------------------------------------------------------------------------------------------------------------
+
+ForeignPlace::ForeignPlace(const SourceLocation& line) : outer_(std::exchange(innermost().line, &line)) {}
+
+ForeignPlace::~ForeignPlace() {
+  innermost().line = outer_;
+}
+
+// --- KeptFolder ------------------------------------------------------------------------------------------------------------------------
+
+KeptFolder::KeptFolder() {
+  struct stat now;
+  if (::stat(".", &now) != 0) return;
+  KnownFolder& known = known_folder();
+  const std::lock_guard lock(known.mutex);
+  if (known.descriptor < 0 || known.device != now.st_dev || known.number != now.st_ino) {
+    const int opened = ::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (opened < 0) return;
+    if (known.descriptor >= 0) ::close(known.descriptor);
+    known.descriptor = opened;
+    known.device = now.st_dev;
+    known.number = now.st_ino;
+  }
+  folder_ = known.descriptor;
+}
+
+KeptFolder::~KeptFolder() {
+  struct stat now;
+  if (folder_ < 0) return;
+  KnownFolder& known = known_folder();
+  const std::lock_guard lock(known.mutex);
+  if (folder_ != known.descriptor) return;  // another thread has gone elsewhere meanwhile
+  if (::stat(".", &now) == 0 && now.st_dev == known.device && now.st_ino == known.number) return;
+  (void)!::fchdir(folder_);
+}
+
+}  // namespace cleave
