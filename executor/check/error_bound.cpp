@@ -56,7 +56,8 @@ struct Bounded {
       changed.push_back(std::move(array));
     }
     std::vector<Array> results;
-    for (const TensorType& type : std::get<0>(op.type_rule(types, attributes))) results.emplace_back(type);
+    const TypeResult typed = op.type_rule(types, attributes);
+    for (const TensorType& type : std::get<0>(typed)) results.emplace_back(type);
     const OpContext silent{[](std::string_view) {}};
     const Status status = op.meaning({attributes, changed, results, silent});
     CLEAVE_CHECK(status.ok(), "a bounded op that fails for some data");

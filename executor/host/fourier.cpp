@@ -111,7 +111,7 @@ class Transform {
   void take_apart(const T* in, const Lines& from, std::int64_t first, Numbers numbers, std::int64_t lines, SplitLines<T> to) const {
     if (from.behind == 1) {
       const T* const begin = in + numbers.unit * from.start(first);
-      each_with_looks(
+      each_long(
           numbers.count,
           [&](std::int64_t at, std::int64_t end) {
             loops_.take_apart({begin + at, numbers.unit * from.extent, end - at}, lines, {to.re + at / 2 * lines, to.im + at / 2 * lines});
@@ -131,7 +131,7 @@ class Transform {
   void put_together(SplitLines<T> from, std::int64_t lines, T scale, T* out, const Lines& to, std::int64_t first, Numbers numbers) const {
     if (to.behind == 1) {
       T* const begin = out + numbers.unit * to.start(first);
-      each_with_looks(
+      each_long(
           numbers.count,
           [&](std::int64_t at, std::int64_t end) {
             loops_.put_together({from.re + at / 2 * lines, from.im + at / 2 * lines}, lines, scale,

@@ -299,7 +299,7 @@ void FourierPlan<T>::run(SplitLines<T> x, std::int64_t lines, T* scratch) const 
   SplitLines<T> from = x, to{scratch, scratch + n_ * lines};
   std::int64_t stride = lines;
   for (const Pass& pass : passes_) {
-    each_with_looks(
+    each_long(
         pass.rest,
         [&](std::int64_t begin, std::int64_t end) {
           pass_by({pass.radix, pass.rest, stride, begin, end, pass.re.data(), pass.im.data(), from, to});

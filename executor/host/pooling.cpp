@@ -3,6 +3,7 @@
 
 #include "executor/host/convolution/planes.h"
 #include "executor/host/kernels.h"
+#include "executor/host/long_copy.h"
 #include "executor/host/scratch.h"
 #include "graph/base/stop.h"
 #include "graph/ops/pooling.h"
@@ -64,7 +65,7 @@ class PoolKernel final : public HostKernel {
     T* results = planes + planes_.size() + code_.width;
     planes_.fill(code_, x + channel * window_.ins(), x + channels_ * window_.ins(),
                  ones_.empty() ? -std::numeric_limits<T>::infinity() : T(0), planes);
-    each_with_looks(
+    each_long(
         count,
         [&](std::int64_t begin, std::int64_t end) {
           if (ones_.empty()) {

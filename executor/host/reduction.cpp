@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "executor/host/kernels.h"
+#include "executor/host/long_copy.h"
 #include "executor/host/reductions.h"
 #include "graph/base/stop.h"
 #include "graph/ops/rules.h"
@@ -74,6 +75,15 @@ void reduce_rows(const Reduction& of) {
                          });
 }
 
+/// Some rows after others: reducers take eight or four of them at once, and so come to the same.
+void take_rows(const Reduction& of, const std::byte* in, std::int64_t rows, std::int64_t width, std::int64_t stride, std::byte* states) {
+  const std::int64_t grain = std::max<std::int64_t>(1, (1 << 17) / std::max<std::int64_t>(1, width)) * 8;
+  each_long(
+      rows,
+      [&](std::int64_t begin, std::int64_t end) { of.by.take_rows(in + begin * stride * of.element, end - begin, width, stride, states); },
+      grain);
+}
+
 /// Few columns: several rows of them are taken as one, wide enough for vectors, and become one at the end. Pieces of rows side by side.
 void reduce_few_columns(const Reduction& of, std::int64_t outer, Workers& workers) {
   constexpr std::int64_t wide = 128, pieces_at_most = 16;
@@ -85,7 +95,7 @@ void reduce_few_columns(const Reduction& of, std::int64_t outer, Workers& worker
   workers.each_part(of.n.count, piece, [&](std::int64_t begin, std::int64_t end) {
     std::byte* mine = states + begin / piece * width * of.by.state_size;
     const std::int64_t whole = (end - begin) / group, first = outer * of.n.count + begin;
-    of.by.take_many_rows(of.in(first * inner), of.element, whole, width, width, mine);
+    take_rows(of, of.in(first * inner), whole, width, width, mine);
     of.by.take_rows(of.in((first + whole * group) * inner), 1, (end - begin - whole * group) * inner, 0, mine);
     for (std::int64_t g = 1; g < group; ++g) of.by.join(mine, mine + g * inner * of.by.state_size, inner);
   });
@@ -102,8 +112,8 @@ void reduce_panel(const Reduction& of, std::int64_t outer, std::int64_t column, 
   const std::int64_t pieces = std::max<std::int64_t>(1, (of.n.count + piece - 1) / piece);
   of.by.start(states, pieces * width);
   workers.each_part(of.n.count, piece, [&](std::int64_t begin, std::int64_t end) {
-    of.by.take_many_rows(of.in((first + begin) * of.n.inner + column), of.element, end - begin, width, of.n.inner,
-                         states + begin / piece * width * of.by.state_size);
+    take_rows(of, of.in((first + begin) * of.n.inner + column), end - begin, width, of.n.inner,
+              states + begin / piece * width * of.by.state_size);
   });
   for (std::int64_t p = 1; p < pieces; ++p) of.by.join(states, states + p * width * of.by.state_size, width);
   of.finish(states, width, of.n.count, of.out(outer * of.n.inner + column));
@@ -231,7 +241,7 @@ void places_in_columns(const Finder& by, const std::byte* in, const ReducedExten
                        std::int32_t* out) {
   std::array<std::int32_t, Finder::kMostWidth> here{};
   const auto at = [&](std::int64_t row, std::int64_t column) { return in + (row * n.inner + column) * element; };
-  each_with_looks(
+  each_long(
       n.count,
       [&](std::int64_t begin, std::int64_t end) {
         by.in_columns(at(begin, 0), end - begin, width, n.inner, begin == 0 ? out : here.data());

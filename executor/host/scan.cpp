@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "executor/host/kernels.h"
+#include "executor/host/long_copy.h"
 #include "executor/host/simd/reducers.h"
 #include "executor/host/simd/scan.h"
 #include "graph/base/stop.h"
@@ -184,7 +185,7 @@ void scan_lines(const KernelCall& call, const Extents& n) {
     std::array<std::int64_t, static_cast<std::size_t>(decltype(together)::value)> at;
     running.fill(A(product ? 1 : 0));
     for (std::size_t l = 0; l < at.size(); ++l) at[l] = start(line + static_cast<std::int64_t>(l));
-    each_with_looks(n.count, [&](std::int64_t first, std::int64_t last) {
+    each_long(n.count, [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t k = first; k < last; ++k) {
         for (std::size_t l = 0; l < at.size(); ++l) {
           if (exclusive) out[at[l]] = ops::store<R>(running[l]);

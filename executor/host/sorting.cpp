@@ -48,8 +48,9 @@ class TopK final : public Sorting {
     if (static_cast<std::int64_t>(memory_.pieces.size()) < pieces) memory_.pieces.resize(static_cast<std::size_t>(pieces));
     call.workers.each(pieces, [&](std::int64_t piece) {
       auto* candidates = memory_.pieces[static_cast<std::size_t>(piece)].template get<typename Top::Item>(Top::room(extent, k));
+      StopLooks looks;
       for (std::int64_t line = lines * piece / pieces; line < lines * (piece + 1) / pieces; ++line) {
-        look_at_stop();
+        looks.worked(extent);
         const T* in = call.inputs[0].as<T>() + line * extent;
         const auto* best = Top(in, extent, k, candidates).run();
         for (std::int64_t i = 0; i < k; ++i) {
@@ -77,7 +78,7 @@ class Unique final : public Sorting {
       T* values = call.results[0].as<T>();
       LineSort<T, false>(call.inputs[0].as<T>(), values, line, false).run(call.workers, memory_);
       std::int64_t kept = 1;
-      each_with_looks(size - 1, [&](std::int64_t begin, std::int64_t end) {
+      each_long(size - 1, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t i = 1 + begin; i < 1 + end; ++i) {
           const KeyOf<T> key = key_of(values[i]);
           const bool nan = kHasTwins<T> && key == kNaNKey<T>;  // each is unique

@@ -20,7 +20,7 @@ void copy_row(const T* from, T* to, std::int64_t count, std::int64_t from_step, 
   } else if (to_step == 1 && from_step == 0) {
     fill_long(to, count, *from);
   } else {
-    each_with_looks(count, [&](std::int64_t begin, std::int64_t end) {
+    each_long(count, [&](std::int64_t begin, std::int64_t end) {
       if (to_step == 1 && from_step == -1) {
         for (std::int64_t i = begin; i < end; ++i) to[i] = from[-i];
       } else {

@@ -139,12 +139,11 @@ Status take_meaning(const OpCall& call) {
   std::byte* out = call.results[0].mutable_bytes();
   for (std::int64_t i = 0; i < before; ++i) {
     for (const std::int64_t index : positions) {
-      each_with_looks(
-          run,
-          [&](std::int64_t begin, std::int64_t end) {
-            std::memcpy(out + begin, x.bytes() + (i * extent + index) * run + begin, static_cast<std::size_t>(end - begin));
-          },
-          kLongCopy);
+      for (std::int64_t begin = 0; begin < run; begin += kLongCopy) {
+        const std::int64_t bytes = std::min(run - begin, kLongCopy);
+        looks.worked(1 + bytes / 16);
+        std::memcpy(out + begin, x.bytes() + (i * extent + index) * run + begin, static_cast<std::size_t>(bytes));
+      }
       out += run;
     }
   }
@@ -172,11 +171,13 @@ Status one_hot_meaning(const OpCall& call) {
       if constexpr (std::is_integral_v<Index>) {
         const Index* indices = x.data<Index>();
         T* out = call.results[0].mutable_data<T>();
+        StopLooks looks;
         for (std::int64_t i = 0; i < x.size(); ++i) {
           const auto index = static_cast<std::int64_t>(indices[i]);
-          each_with_looks(depth, [&](std::int64_t begin, std::int64_t end) {
-            for (std::int64_t k = begin; k < end; ++k) out[i * depth + k] = store<T>(k == index);
-          });
+          for (std::int64_t k = 0; k < depth; ++k) {
+            looks.worked();
+            out[i * depth + k] = store<T>(k == index);
+          }
         }
       }
     });

@@ -84,20 +84,20 @@ constexpr std::int64_t kLongLine = 1 << 18;  ///< elements, from one look to the
 template <class T>
 void multiply(const Product& p, const T* left, const T* right, SumOf<T>* result) {
   std::vector<Accumulator<T>> sums(static_cast<std::size_t>(p.columns));
+  StopLooks looks;
   for (std::int64_t row = 0; row < p.rows; ++row) {
     std::fill(sums.begin(), sums.end(), Accumulator<T>(0));
     for (std::int64_t k = 0; k < p.inner; ++k) {
       const Accumulator<T> factor = widen(left[row * p.inner + k]);
       const T* line = right + k * p.columns;
-      each_with_looks(
-          p.columns,
-          [&](std::int64_t begin, std::int64_t end) {
-            for (std::int64_t column = begin; column < end; ++column) {
-              Accumulator<T>& sum = sums[static_cast<std::size_t>(column)];
-              sum = sum + factor * widen(line[column]);
-            }
-          },
-          kLongLine);
+      for (std::int64_t begin = 0; begin < p.columns; begin += kLongLine) {
+        const std::int64_t end = std::min(p.columns, begin + kLongLine);
+        looks.worked(end - begin);
+        for (std::int64_t column = begin; column < end; ++column) {
+          Accumulator<T>& sum = sums[static_cast<std::size_t>(column)];
+          sum = sum + factor * widen(line[column]);
+        }
+      }
     }
     for (const Accumulator<T>& sum : sums) *result++ = store<SumOf<T>>(sum);
   }

@@ -219,7 +219,7 @@ struct NoLook {
 template <class C, class Plane, class Look = NoLook>
 CLEAVE_ON_DEVICES C roi_align(const Plane& plane, const C* region, long long row, long long column, const Bins& bins,
                               const Look& look = Look()) {
-  const C scale = static_cast<C>(bins.scale), offset = static_cast<C>(bins.half_pixel ? 0.5 : 0.0), half = static_cast<C>(0.5);
+  const C scale = static_cast<C>(bins.scale), offset = static_cast<C>(bins.half_pixel ? 0.5 : 0.0);
   const C left = region[0] * scale - offset, top = region[1] * scale - offset;
   C width = region[2] * scale - offset - left, height = region[3] * scale - offset - top;
   if (!bins.half_pixel) {

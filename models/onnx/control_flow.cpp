@@ -4,6 +4,7 @@
 #include "graph/host_function.h"
 #include "models/onnx/broken_arms.h"
 #include "models/onnx/loops.h"
+#include "models/onnx/pieces.h"
 
 namespace cleave::models::onnx {
 namespace {

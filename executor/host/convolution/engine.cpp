@@ -1,4 +1,5 @@
 #include "executor/host/convolution/engine.h"
+#include "executor/host/long_copy.h"
 #include "graph/base/stop.h"
 
 #include <algorithm>
@@ -181,7 +182,7 @@ void ConvolutionEngine<T>::slide_groups(const Arrays& arrays, std::int64_t first
     for (std::int64_t g = 0; g < groups; ++g) {
       const std::int64_t output = (first + g) % conv_.groups * conv_.outputs + row;
       T* const to = whole ? arrays.y + ((first + g) * conv_.outputs + row) * outs : sums + g * sums_room;
-      each_with_looks(
+      each_long(
           taken,
           [&](std::int64_t begin, std::int64_t end) {
             code_.slide(end - begin, depth, planes + g * step + begin, offsets_.data(), arrays.weight + output * depth,
@@ -335,7 +336,7 @@ void ConvolutionEngine<T>::multiply_block(const Arrays& arrays, std::int64_t row
   const std::int64_t depth = conv_.depth(), ins = conv_.window.ins();
   const T *weight = arrays.weight + row * depth, *bias = arrays.bias ? arrays.bias + row : nullptr;
   for (std::int64_t k = 0; k < depth; k += kInnerBlock) {
-    look_at_stop();
+    if (k > 0) look_at_stop();
     const std::int64_t inner = std::min(kInnerBlock, depth - k);
     const T* packed = strip.panels + k * packed_columns(strip.columns, product_.width) + block.first * inner;
     const Matrix<const T> right =

@@ -1,4 +1,5 @@
 #include "executor/host/convolution/planes.h"
+#include "executor/host/long_copy.h"
 #include "graph/base/stop.h"
 
 #include <algorithm>
@@ -69,7 +70,7 @@ std::pair<std::int64_t, std::int64_t> inner_of(const ops::WindowAxis& axis, std:
 template <class T>
 void some_lines(const ConvolutionCode<T>& code, const LinesCall<T>& all) {
   constexpr std::int64_t kTogether = 1 << 20;  ///< elements
-  each_with_looks(
+  each_long(
       all.rows,
       [&](std::int64_t begin, std::int64_t end) {
         LinesCall<T> call = all;

@@ -291,7 +291,7 @@ void Product<T>::tiles(const Operands& all, T* scratch) const {
   for (std::int64_t first = 0; first < all.columns; first += strip_) {
     const Operands strip = part(all, 0, all.rows, first, strip_);
     for (std::int64_t k = 0; k < all.inner; k += kInnerBlock) {
-      look_at_stop();
+      if (k > 0) look_at_stop();
       Operands slice = strip;
       slice.inner = std::min(kInnerBlock, all.inner - k);
       slice.a = strip.a.from(0, k);

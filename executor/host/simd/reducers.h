@@ -7,7 +7,6 @@
 
 #include "executor/host/simd/level.h"
 #include "graph/array/tensor_type.h"
-#include "graph/base/stop.h"
 
 namespace cleave::runtime::host {
 
@@ -22,14 +21,6 @@ struct Reducer {
   /// Takes `width` states of later elements into those of earlier ones.
   void (*join)(std::byte* states, const std::byte* later, std::int64_t width) = nullptr;
 
-  /// `take_rows`, with looks whether the work is still wanted. Loops take eight rows or four at once, and so come to the same.
-  void take_many_rows(const std::byte* in, std::int64_t element, std::int64_t rows, std::int64_t width, std::int64_t stride,
-                      std::byte* states) const {
-    const std::int64_t grain = std::max<std::int64_t>(1, (1 << 17) / std::max<std::int64_t>(1, width)) * 8;
-    each_with_looks(
-        rows, [&](std::int64_t begin, std::int64_t end) { take_rows(in + begin * stride * element, end - begin, width, stride, states); },
-        grain);
-  }
   void take_row(const std::byte* in, std::int64_t count, std::byte* state) const { take_lines(in, 1, count, state); }
 
   /// `take_row` block by block, so that who has the elements in tiles of whole blocks comes to the same.

@@ -88,7 +88,7 @@ HWY_INLINE Number<E> largest_of(D d, const E* in, std::size_t count) {
   auto a = hn::Set(d, lowest), b = a;
   std::size_t i = 0;
   while (i + 2 * lanes <= count) {
-    look_at_stop();
+    if (i > 0) look_at_stop();
     for (const std::size_t end = part_end(i, count); i + 2 * lanes <= end; i += 2 * lanes) {
       a = hn::Max(load_elements(d, in + i), a);
       b = hn::Max(load_elements(d, in + i + lanes), b);
@@ -130,7 +130,7 @@ void row(const std::byte* bytes, std::byte* results, std::int64_t size) {
     }
   };
   for (std::size_t i = 0; i < whole;) {
-    look_at_stop();
+    if (i > 0) look_at_stop();
     for (const std::size_t end = part_end(i, whole); i < end; i += lanes) {
       const auto e = falling_exp(d, hn::Sub(load_elements(d, in + i), largest));
       add(e);
@@ -146,7 +146,7 @@ void row(const std::byte* bytes, std::byte* results, std::int64_t size) {
   const auto by = hn::Set(d, static_cast<T>(logarithm ? std::log(sum) : 1 / sum));
   const E* from = kReadsAgain<logarithm, E> ? in : out;
   for (std::size_t i = 0; i < whole;) {
-    look_at_stop();
+    if (i > 0) look_at_stop();
     for (const std::size_t end = part_end(i, whole); i < end; i += lanes)
       store_elements(d, finished<logarithm, E>(d, load_elements(d, from + i), largest, by), out + i, lanes);
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "executor/device/workers.h"
+#include "executor/host/long_copy.h"
 #include "executor/host/sorting/keys.h"
 #include "graph/base/stop.h"
 
@@ -60,14 +61,14 @@ class RadixSort {
   static unsigned digit(const Item& item, int which) { return static_cast<unsigned>(Kind::key(item) >> (8 * which)) & 255U; }
 
   static void scatter(const Item* from, const Item* end, Item* to, int which, Counts& next) {
-    each_with_looks(end - from, [&](std::int64_t begin, std::int64_t part_end) {
+    each_long(end - from, [&](std::int64_t begin, std::int64_t part_end) {
       for (const Item *item = from + begin, *last = from + part_end; item < last; ++item) to[next[digit(*item, which)]++] = *item;
     });
   }
 
   static Item* alone(Item* items, Item* other, std::int64_t count) {
     std::array<Counts, kDigits> counts{};
-    each_with_looks(count, [&](std::int64_t begin, std::int64_t end) {
+    each_long(count, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
         for (int which = 0; which < kDigits; ++which) ++counts[which][digit(items[i], which)];
       }
@@ -91,7 +92,7 @@ class RadixSort {
       workers.each(parts, [&](std::int64_t part) {
         Counts own{};
         const Item* const mine = items + begin(part);
-        each_with_looks(begin(part + 1) - begin(part), [&](std::int64_t first, std::int64_t end) {
+        each_long(begin(part + 1) - begin(part), [&](std::int64_t first, std::int64_t end) {
           for (std::int64_t i = first; i < end; ++i) ++own[digit(mine[i], which)];
         });
         counts[static_cast<std::size_t>(part)] = own;

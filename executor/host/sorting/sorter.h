@@ -2,6 +2,7 @@
 #pragma once
 
 #include "executor/device/kernel.h"
+#include "executor/host/long_copy.h"
 #include "executor/host/sorting/network.h"
 #include "executor/host/sorting/radix.h"
 #include "graph/base/stop.h"
@@ -41,7 +42,7 @@ void restore_twins(const T* line, T* out, std::int64_t extent, std::int64_t step
     return low;
   };
   std::int64_t zero = range(kZeroKey<T>), nan = range(kNaNKey<T>);
-  each_with_looks(extent, [&](std::int64_t begin, std::int64_t end) {
+  each_long(extent, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t k = begin; k < end; ++k) {
       const KeyOf<T> key = key_of(line[k * step]);
       if (key == kZeroKey<T>) out[zero++ * step] = line[k * step];
@@ -163,7 +164,7 @@ class LineSort {
     const KeyOf<T> flip = descending_ ? kNaNKey<T> : KeyOf<T>{0};
     Item* const other = items + wide * extent;
     bool lossy = false;
-    each_with_looks(extent, [&](std::int64_t begin, std::int64_t end) {
+    each_long(extent, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t k = begin; k < end; ++k) {
         for (std::int64_t side = 0; side < wide; ++side) {
           const T element = in_[start + k * step + side];
@@ -179,7 +180,7 @@ class LineSort {
       if (wide > 1 && sorted != line) std::copy(sorted, sorted + extent, line);
     }
     if (wide > 1) sorted = items;
-    each_with_looks(extent, [&](std::int64_t begin, std::int64_t end) {
+    each_long(extent, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t k = begin; k < end; ++k) {
         for (std::int64_t side = 0; side < wide; ++side) {
           Out& out = out_[start + k * step + side];

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "executor/host/long_copy.h"
 #include "executor/host/sorting/radix.h"
 #include "graph/base/stop.h"
 
@@ -59,7 +60,7 @@ class TopOfLine {
   }
 
   void take_first(std::int64_t count) {
-    each_with_looks(count, [&](std::int64_t begin, std::int64_t end) {
+    each_long(count, [&](std::int64_t begin, std::int64_t end) {
       for (count_ = begin; count_ < end; ++count_) candidates_[count_] = item_at(count_);
     });
   }

@@ -4,21 +4,12 @@
 
 #include <cmath>
 #include <ctime>
-#include <functional>
-#include <limits>
 #include <map>
-#include <numeric>
 #include <set>
-#include <thread>
 
-#include "executor/api/executable.h"
 #include "executor/device/kernel.h"
 #include "graph/base/exceptions.h"
 #include "graph/base/stop.h"
-#include "graph/ops/linear_algebra.h"
-#include "graph/ops/ops.h"
-#include "graph/ops/vision.h"
-#include "graph/trace/trace.h"
 #include "tests/support/kernel_request.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/op_samples/samples.h"
@@ -96,11 +87,6 @@ class Operands {
 Array below(const Array& indices, std::int32_t extent) {
   Array result(indices.type());
   for (std::int64_t i = 0; i < indices.size(); ++i) result.mutable_data<std::int32_t>()[i] = indices.data<std::int32_t>()[i] % extent;
-  return result;
-}
-Array filled(Shape shape, float value) {
-  Array result(TensorType{f32, std::move(shape)});
-  std::fill_n(result.mutable_data<float>(), result.size(), value);
   return result;
 }
 /// Symmetric and positive definite.
@@ -327,75 +313,6 @@ TEST_F(Stop, EveryMeaningLooks) {
 TEST_F(Stop, EveryKernelEndsWhereItIsStopped) {
   for (const OpSample& call : *calls)
     expect_looks([&](const StopSign& sign) { return run_kernel(call, sign); }, 0.004, "the kernel of " + describe(call));
-}
-
-// --- whole runs --------------------------------------------------------------------------------------------------------------------------
-
-constexpr double kEnds = 0.1;  ///< seconds from the cancelling to the end of the run
-
-/// Seconds from the cancelling to the end of a run of the program, which has worked for a while by then; nothing if it was done before.
-std::optional<double> seconds_to_cancel(const Executable& program, const RunOptions& options) {
-  cleave::Run run = program.submit(options);
-  std::this_thread::sleep_for(std::chrono::milliseconds(60));
-  if (run.ready()) return std::nullopt;
-  const auto asked = std::chrono::steady_clock::now();
-  run.cancel();
-  const Result<RunResult>& result = run.wait();
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - asked).count();
-  if (result) return std::nullopt;
-  EXPECT_EQ(result.error().message, "cancelled");
-  return seconds;
-}
-
-/// Others may use the machine: the best of some attempts counts.
-void expect_cancelled_soon(const Executable& program, const RunOptions& options, const std::string& what) {
-  double best = std::numeric_limits<double>::infinity();
-  for (int attempt = 0; attempt < 5 && best > kEnds; ++attempt)
-    best = std::min(best, seconds_to_cancel(program, options).value_or(std::numeric_limits<double>::infinity()));
-  EXPECT_LE(best, kEnds * (kSanitized ? 20 : 1)) << what;
-}
-
-TEST(StopRuns, CancelsInTheMiddleOfAnOperation) {
-  const std::pair<const char*, std::function<Tensor(Tensor)>> programs[] = {
-      {"eigh", [](const Tensor& x) { return eigh(x).values; }},
-      {"svdvals", [](const Tensor& x) { return svdvals(x); }},
-      {"matmul", [](const Tensor& x) { return matmul(matmul(x, matmul(x, x)), matmul(x, x)); }},
-      {"sort", [](const Tensor& x) { return sort(tile(reshape(x, {2250000}), {8})); }},
-  };
-  Array x = matrix(1500);
-  for (const auto& [name, body] : programs) {
-    const Graph graph = trace(name, {{"x", "f32[1500, 1500]"}}, [&body = body](Tensor x) { return named("y", body(x)); });
-    ASSERT_TRUE(graph.ok());
-    RunOptions options{.inputs = {{"x", x}}};
-    for (const bool simulated : {false, true}) {
-      CompileOptions compile_options;
-      if (simulated) {
-        compile_options.device = "simulated";
-        compile_options.placement = Policy::accelerator;
-      }
-      const Result<Executable> program = compile(graph, compile_options);
-      ASSERT_TRUE(program.ok()) << program.error().message;
-      expect_cancelled_soon(*program, options, std::string(name) + (simulated ? " on the simulated accelerator" : " on the host"));
-    }
-    RunOptions verified = options;
-    verified.verify = true;
-    expect_cancelled_soon(*compile(graph), verified, std::string(name) + ", verified");
-  }
-}
-
-TEST(StopRuns, RegionsFarLargerThanTheImageTakeNoTime) {
-  const Graph graph = trace("regions", {{"x", "f32[1, 4, 64, 64]"}, {"r", "f32[1, 4]"}, {"i", "i32[1]"}}, [](Tensor x, Tensor r, Tensor i) {
-    return named("y", roi_align(x, r, i, {.output_height = 64, .output_width = 64}));
-  });
-  ASSERT_TRUE(graph.ok());
-  RunOptions options{.inputs = {{"x", filled({1, 4, 64, 64}, 1)},
-                                {"r", Array::of<float>({1, 4}, {-1e9F, -1e9F, 1e9F, 1e9F})},
-                                {"i", Array::of<std::int32_t>({1}, {0})}}};
-  const auto start = std::chrono::steady_clock::now();
-  const Result<RunResult> result = compile(graph)->run(options);
-  ASSERT_TRUE(result.ok());
-  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 10) << "only the image is sampled";
-  EXPECT_EQ(result->output("y")->at(0), 0);
 }
 
 }  // namespace
