@@ -1,4 +1,5 @@
 // max_pool and avg_pool: a channel at a time, from planes in which what windows see through one tap lies side by side.
+#include <bit>
 #include <limits>
 
 #include "executor/host/convolution/planes.h"
@@ -13,9 +14,16 @@ namespace {
 
 constexpr std::int64_t kPiece = 1 << 16;  ///< elements that a thread takes at once, at least
 
-/// One over how many elements the mean of each window is of.
+/// A power of two that brings down the elements of a window before they are summed, so that no sum is larger than the largest element. Bits
+/// of results change only where numbers are so small that they have no whole mantissa. Sums of f64 overflow as those of `mean` do.
 template <class T>
-std::vector<T> shares(const ops::Window& window, bool padding) {
+T share_of_tap(std::size_t taps) {
+  return std::is_same_v<T, float> ? T(1) / static_cast<T>(std::bit_ceil(taps)) : T(1);
+}
+
+/// Factors from the sum of a window, brought down by `share`, to the mean of its elements.
+template <class T>
+std::vector<T> shares(const ops::Window& window, bool padding, T share) {
   std::vector<T> all;
   for (std::int64_t p = 0; p < window.outs(); ++p) {
     const std::int64_t row = p / window[2].out;
@@ -23,7 +31,7 @@ std::vector<T> shares(const ops::Window& window, bool padding) {
     double count = 1;
     for (std::size_t a = 0; a < ops::kMostSpatial; ++a)
       count *= static_cast<double>(ops::taps_inside(window[a], places[a], padding).count());
-    all.push_back(static_cast<T>(1 / count));
+    all.push_back(static_cast<T>(1 / (count * static_cast<double>(share))));
   }
   return all;
 }
@@ -37,8 +45,9 @@ class PoolKernel final : public HostKernel {
         code_(convolution_code<T>()),
         channels_(request.input_types[0].shape[0] * request.input_types[0].shape[1]) {
     if (!means) return;
-    ones_.assign(planes_.taps().size(), T(1));
-    shares_ = shares<T>(window_, request.attributes->get<bool>("count_include_pad"));
+    const T share = share_of_tap<T>(planes_.taps().size());
+    weights_.assign(planes_.taps().size(), share);
+    shares_ = shares<T>(window_, request.attributes->get<bool>("count_include_pad"), share);
   }
 
   Status run(const KernelCall& call) override {
@@ -64,14 +73,14 @@ class PoolKernel final : public HostKernel {
     const auto taps = static_cast<std::int64_t>(planes_.taps().size());
     T* results = planes + planes_.size() + code_.width;
     planes_.fill(code_, x + channel * window_.ins(), x + channels_ * window_.ins(),
-                 ones_.empty() ? -std::numeric_limits<T>::infinity() : T(0), planes);
+                 weights_.empty() ? -std::numeric_limits<T>::infinity() : T(0), planes);
     each_long(
         count,
         [&](std::int64_t begin, std::int64_t end) {
-          if (ones_.empty()) {
+          if (weights_.empty()) {
             code_.largest(end - begin, taps, planes + begin, planes_.taps().data(), results + begin);
           } else {
-            code_.slide(end - begin, taps, planes + begin, planes_.taps().data(), ones_.data(), T(0), results + begin);
+            code_.slide(end - begin, taps, planes + begin, planes_.taps().data(), weights_.data(), T(0), results + begin);
           }
         },
         slid_together(taps));
@@ -84,7 +93,7 @@ class PoolKernel final : public HostKernel {
   const Planes planes_;
   const ConvolutionCode<T>& code_;
   const std::int64_t channels_;
-  std::vector<T> ones_, shares_;  ///< of means
+  std::vector<T> weights_, shares_;  ///< of means: of each tap, and of each window's sum
   Scratch<T> scratch_;
 };
 

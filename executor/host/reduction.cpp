@@ -155,13 +155,13 @@ void finish(const std::byte* states, std::int64_t width, std::int64_t count, std
 using Finish = decltype(RowReduction::finish);
 
 template <bool mean>
-Finish sum_finish(DType element) {
-  return dispatch(element, [](auto zero) -> Finish {
+Finish sum_finish(DType element, DType result) {
+  return dispatch(element, [&](auto zero) -> Finish {
     using T = decltype(zero);
     if constexpr (mean && std::is_integral_v<T>) {
       return nullptr;  // the type rule has made them f32
     } else {
-      return finish<ops::Accumulator<T>, ops::SumOf<T>, mean>;
+      return ops::dispatch_sum<T>(result, [](auto sum) -> Finish { return finish<ops::Accumulator<T>, decltype(sum), mean>; });
     }
   });
 }
@@ -332,7 +332,7 @@ std::optional<RowReduction> row_reduction(const OpDef& op, DType element, DType 
     by.finish = extreme_finish(element);
   } else if (name == "sum" || name == "mean" || name == "prod") {
     by.reducer = &best<Reducer>(sum_reducer, find_sum, name, element);
-    by.finish = name == "mean" ? sum_finish<true>(element) : sum_finish<false>(element);
+    by.finish = name == "mean" ? sum_finish<true>(element, result) : sum_finish<false>(element, result);
   } else if (name == "any" || name == "all") {
     by.reducer = &best<Reducer>(sum_reducer, find_sum, name, element);
     by.finish = finish<std::uint8_t, std::uint8_t>;

@@ -21,11 +21,11 @@ constexpr std::int64_t kPart = 520;  ///< elements; no power of two, or the part
 constexpr std::int64_t kPiece = kParts * kPart * 8, kMostPieces = 64;
 constexpr std::int64_t kWidth = 512;  ///< columns at once
 
-template <class T>
+/// Running sums of T, given as R.
+template <class T, class R>
 class Scan {
  public:
   using A = ops::Accumulator<T>;
-  using R = ops::SumOf<T>;
   Scan(const Reducer* reducer, RunningSums by_vectors) : reducer_(reducer), by_vectors_(by_vectors) {}
 
   /// The sum of a piece, as `run_piece` comes to it.
@@ -133,13 +133,14 @@ struct Extents {
   std::int64_t outer, count, inner;
 };
 
-template <class T>
+template <class T, class R>
 void scan(const KernelCall& call, const Extents& n) {
-  const Scan<T> by = levels().empty() ? Scan<T>(nullptr, nullptr)
-                                      : Scan<T>(sum_reducer(levels().front(), "sum", DTypeOf<T>::value),
-                                                running_sums(levels().front(), DTypeOf<T>::value));
+  using By = Scan<T, R>;
+  const By by = levels().empty()
+                    ? By(nullptr, nullptr)
+                    : By(sum_reducer(levels().front(), "sum", DTypeOf<T>::value), running_sums(levels().front(), DTypeOf<T>::value));
   const T* in = call.inputs[0].as<T>();
-  auto* out = call.results[0].as<ops::SumOf<T>>();
+  R* out = call.results[0].as<R>();
   Workers& workers = call.results[0].type->bytes() < Workers::kWorthwhileBytes ? Workers::none() : call.workers;
   if (n.inner == 1 && n.outer < 8) {
     for (std::int64_t row = 0; row < n.outer; ++row) by.run_row(in + row * n.count, out + row * n.count, n.count, workers);
@@ -169,10 +170,9 @@ std::optional<Extents> extents_of(const KernelCall& call) {
 }
 
 /// A line waits on itself, lines do not: so many go side by side.
-template <bool product, class T>
+template <bool product, class T, class R>
 void scan_lines(const KernelCall& call, const Extents& n) {
   using A = ops::Accumulator<T>;
-  using R = ops::SumOf<T>;
   constexpr std::int64_t kTogether = 8;
   const bool exclusive = call.attributes.get_or("exclusive", false), reverse = call.attributes.get_or("reverse", false);
   const std::int64_t lines = n.outer * n.inner;
@@ -212,9 +212,13 @@ Status scan_kernel(const KernelCall& call) {
   const std::optional<Extents> n = extents_of(call);
   if (!n) return run_meaning(call);
   const bool plain = !product && !call.attributes.get_or("exclusive", false) && !call.attributes.get_or("reverse", false);
-  dispatch(type.dtype, [&](auto zero) {
-    if (plain) return scan<decltype(zero)>(call, *n);
-    scan_lines<product, decltype(zero)>(call, *n);
+  dispatch(type.dtype, [&](auto element) {
+    using T = decltype(element);
+    ops::dispatch_sum<T>(call.results[0].type->dtype, [&](auto sum) {
+      using R = decltype(sum);
+      if (plain) return scan<T, R>(call, *n);
+      scan_lines<product, T, R>(call, *n);
+    });
   });
   return {};
 }

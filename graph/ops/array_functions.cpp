@@ -63,7 +63,8 @@ template <Name name, bool summed>
 TypeResult diagonal_type(Types inputs, const Attributes& attributes) {
   const TensorType& x = inputs[0];
   if (x.rank() < 2) return needs_matrix(name.view(), inputs);
-  TensorType result{summed ? sum_dtype(x.dtype) : x.dtype, Shape(x.shape.begin(), x.shape.end() - 2)};
+  TensorType result{summed ? sum_dtype(x.dtype, diagonal_length(x.shape, attributes.get<std::int64_t>("offset"))) : x.dtype,
+                    Shape(x.shape.begin(), x.shape.end() - 2)};
   if (!summed) result.shape.push_back(diagonal_length(x.shape, attributes.get<std::int64_t>("offset")));
   return give(name.view(), inputs, std::move(result));
 }

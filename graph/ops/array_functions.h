@@ -52,7 +52,7 @@ struct DiffOptions {
 Tensor diff(const Tensor& x, const DiffOptions& options = {}, Here here = Here::now());  ///< each element less the one before it
 /// log(sum(exp(x))) over the axes, without overflow.
 Tensor logsumexp(const Tensor& x, const ReduceOptions& options = {}, Here here = Here::now());
-Tensor count_nonzero(const Tensor& x, const ReduceOptions& options = {}, Here here = Here::now());  ///< i32
+Tensor count_nonzero(const Tensor& x, const ReduceOptions& options = {}, Here here = Here::now());  ///< i32, or i64 of 2^31 elements
 /// Products along an axis, summed: [.., n] and [.., n] -> [..].
 Tensor vecdot(const Tensor& a, const Tensor& b, int axis = -1, Here here = Here::now());
 Tensor outer(const Tensor& a, const Tensor& b, Here here = Here::now());  ///< [n] and [m] -> [n, m]

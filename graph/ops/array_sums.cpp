@@ -8,6 +8,7 @@
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
 #include "graph/ops/sums.h"
+#include "graph/ops/widened.h"
 #include "graph/trace/composer.h"
 
 namespace cleave {
@@ -33,20 +34,21 @@ enum class SumResult : std::uint8_t { same, count };
 template <Name name, SumResult gives>
 TypeResult over_axes_type(Types inputs, const Attributes& attributes) {
   const TensorType& x = inputs[0];
-  const auto marked = find_axes(name.view(), inputs, attributes, x.rank());
-  if (const auto* refused = std::get_if<TypeError>(&marked)) return *refused;
-  return give(name.view(), inputs,
-              {gives == SumResult::count ? DType::i32 : x.dtype,
-               reduced_shape(x.shape, std::get<0>(marked), attributes.get_or("keepdims", false))});
+  const auto found = find_axes(name.view(), inputs, attributes, x.rank());
+  if (const auto* refused = std::get_if<TypeError>(&found)) return *refused;
+  const AxisMarks& marked = std::get<0>(found);
+  const DType dtype = gives == SumResult::count ? sum_dtype(DType::boolean, marked_elements(x.shape, marked)) : x.dtype;
+  return give(name.view(), inputs, {dtype, reduced_shape(x.shape, marked, attributes.get_or("keepdims", false))});
 }
 
 /// With the largest element taken out, unless it is infinite.
 Parts expand_logsumexp(Composer& c, const Parts& inputs, const Attributes& attributes) {
-  const Part& x = inputs[0];
+  const DType dtype = inputs[0].dtype();
+  const Part x = c.as(widened(dtype), inputs[0]);
   const Part largest = c("max", {x}, over(attributes, true));
   const Part base = c("where", {c("isfinite", {largest}), largest, 0});
   const Part sum = c("sum", {c("exp", {c.subtract(x, base)})}, over(attributes, true));
-  const Part result = c.add(c("log", {sum}), base);
+  const Part result = c.as(dtype, c.add(c("log", {sum}), base));
   if (attributes.get_or("keepdims", false)) return {result};
   const TensorType type = x.type();
   return {c.reshape(result, reduced_shape(type.shape, marked_axes(attributes, type.rank()), false))};
@@ -63,16 +65,18 @@ Parts expand_count(Composer& c, const Parts& inputs, const Attributes& attribute
   return {c("sum", {there}, over(attributes, attributes.get_or("keepdims", false)))};
 }
 
-Parts expand_vector_norm(Composer& c, const Parts& inputs, const Attributes& attributes) {
-  const double ord = attributes.get<double>("ord");
-  const Attributes axes = over(attributes, attributes.get_or("keepdims", false));
-  const Part& x = inputs[0];
-  if (ord == 2) return {c("sqrt", {c("sum", {c("square", {x})}, axes)})};
+Part vector_norm_of(Composer& c, const Part& x, double ord, const Attributes& axes) {
+  if (ord == 2) return c("sqrt", {c("sum", {c("square", {x})}, axes)});
   const Part magnitude = c("abs", {x});
-  if (ord == 1) return {c("sum", {magnitude}, axes)};
-  if (std::isinf(ord)) return {c(ord > 0 ? "max" : "min", {magnitude}, axes)};
-  if (ord == 0) return {c("sum", {c("astype", {c("not_equal", {x, 0})}, {{"dtype", x.dtype()}})}, axes)};
-  return {c("pow", {c("sum", {c("pow", {magnitude, ord})}, axes), 1 / ord})};
+  if (ord == 1) return c("sum", {magnitude}, axes);
+  if (std::isinf(ord)) return c(ord > 0 ? "max" : "min", {magnitude}, axes);
+  if (ord == 0) return c("sum", {c.as(x.dtype(), c("not_equal", {x, 0}))}, axes);
+  return c("pow", {c("sum", {c("pow", {magnitude, ord})}, axes), 1 / ord});
+}
+Parts expand_vector_norm(Composer& c, const Parts& inputs, const Attributes& attributes) {
+  const DType dtype = inputs[0].dtype();
+  const Attributes axes = over(attributes, attributes.get_or("keepdims", false));
+  return {c.as(dtype, vector_norm_of(c, c.as(widened(dtype), inputs[0]), attributes.get<double>("ord"), axes))};
 }
 
 // --- matrix_norm
@@ -93,9 +97,11 @@ TypeResult matrix_norm_type(Types inputs, const Attributes& attributes) {
 }
 Parts expand_matrix_norm(Composer& c, const Parts& inputs, const Attributes& attributes) {
   const std::string ord = attributes.get_or<std::string>("ord", "fro");
-  const Part& x = inputs[0];
+  const DType dtype = inputs[0].dtype();
+  const Part x = c.as(widened(dtype), inputs[0]);
   const auto along = [](std::int64_t axis) { return Attributes{{"axis", Integers{axis}}}; };
-  const auto end = [&](const Part& norm) -> Parts {
+  const auto end = [&](const Part& wide) -> Parts {
+    const Part norm = c.as(dtype, wide);
     if (!attributes.get_or("keepdims", false)) return {norm};
     Shape shape = norm.shape();
     shape.insert(shape.end(), 2, 1);
@@ -159,10 +165,14 @@ TypeResult vecdot_type(Types inputs, const Attributes& attributes) {
   }
   Shape result = *shape;
   result.erase(result.end() + static_cast<std::ptrdiff_t>(axis));
-  return give("vecdot", inputs, {sum_dtype(a.dtype), std::move(result)});
+  return give("vecdot", inputs, {dot_dtype(a.dtype, one), std::move(result)});
 }
+/// Products are made in the type of the result, or wider: as small integers they would wrap before they are summed.
 Parts expand_vecdot(Composer& c, const Parts& inputs, const Attributes& attributes) {
-  return {c("sum", {c.multiply(inputs[0], inputs[1])}, {{"axis", Integers{attributes.get<std::int64_t>("axis")}}})};
+  const std::vector<TensorType> types = {inputs[0].type(), inputs[1].type()};
+  const DType result = std::get<0>(vecdot_type(types, attributes))[0].dtype, wide = widened(result);
+  const Part products = c.multiply(c.as(wide, inputs[0]), c.as(wide, inputs[1]));
+  return {c.as(result, c("sum", {products}, {{"axis", Integers{attributes.get<std::int64_t>("axis")}}}))};
 }
 
 TypeResult outer_type(Types inputs, const Attributes&) {
@@ -236,9 +246,10 @@ TypeResult tensordot_type(Types inputs, const Attributes& attributes) {
   const auto found = contraction_of(inputs, attributes);
   if (const auto* refused = std::get_if<TypeError>(&found)) return *refused;
   const auto& [a, b] = std::get<0>(found);
-  return give("tensordot", inputs,
-              {sum_dtype(inputs[0].dtype), joined(extents(inputs[0].shape, other_axes(inputs[0].rank(), a)),
-                                                  extents(inputs[1].shape, other_axes(inputs[1].rank(), b)))});
+  return give(
+      "tensordot", inputs,
+      {dot_dtype(inputs[0].dtype, product(extents(inputs[0].shape, a))),
+       joined(extents(inputs[0].shape, other_axes(inputs[0].rank(), a)), extents(inputs[1].shape, other_axes(inputs[1].rank(), b)))});
 }
 /// One product of matrices.
 Parts expand_tensordot(Composer& c, const Parts& inputs, const Attributes& attributes) {
@@ -304,18 +315,21 @@ std::span<const OpDef> array_sums() {
         promoting(Promotion::floating,
                   composite_record("logsumexp(x, axis?, keepdims?)", 1, axes,
                                    "`log(sum(exp(x)))` over the axes (absent: all), without overflow", logsumexp_type, expand_logsumexp)),
-        composite_record("count_nonzero(x, axis?, keepdims?)", 1, axes, "how many elements are not zero, over the axes (absent: all); i32",
+        composite_record("count_nonzero(x, axis?, keepdims?)", 1, axes,
+                         "how many elements are not zero, over the axes (absent: all); i32, or i64 of 2^31 elements or more",
                          over_axes_type<"count_nonzero", SumResult::count>, expand_count),
         promoting(Promotion::common, composite_record("vecdot(x1, x2, axis?)", 2, {axis},
-                                                      "products along an axis, summed; `axis` is negative", vecdot_type, expand_vecdot)),
+                                                      "products along an axis, summed, in the type that `matmul` gives; `axis` is negative",
+                                                      vecdot_type, expand_vecdot)),
         promoting(Promotion::common, composite_record("outer(x1, x2)", 2, {}, "products of each element of a vector with each of another",
                                                       outer_type, expand_outer)),
-        promoting(
-            Promotion::common,
-            composite_record("tensordot(x1, x2, axes?, a_axes?, b_axes?)", 2,
-                             {optional("axes", Type::integer), optional("a_axes", Type::integers), optional("b_axes", Type::integers)},
-                             "products summed over the last `axes` axes of x1 and the first of x2, or over named pairs of axes",
-                             tensordot_type, expand_tensordot)),
+        promoting(Promotion::common,
+                  composite_record(
+                      "tensordot(x1, x2, axes?, a_axes?, b_axes?)", 2,
+                      {optional("axes", Type::integer), optional("a_axes", Type::integers), optional("b_axes", Type::integers)},
+                      "products summed over the last `axes` axes of x1 and the first of x2, or over named pairs of axes, in the type that "
+                      "`matmul` gives",
+                      tensordot_type, expand_tensordot)),
         promoting(Promotion::common,
                   composite_record("cross(x1, x2, axis?)", 2, {axis},
                                    "cross products of vectors of 3 elements along an axis; `axis` is negative", cross_type, expand_cross)),

@@ -220,7 +220,9 @@ std::span<const OpDef> einsum_functions() {
   static const std::vector<OpDef> functions = [] {
     OpDef einsum =
         composite_record("einsum(equation, [operands])", 1, {required("equation", AttributeDef::Type::text)},
-                         "sum of products by letters of axes, as NumPy's: `einsum(\"bij,bjk->bik\", [a, b])`", einsum_type, expand_einsum);
+                         "sum of products by letters of axes, as NumPy's: `einsum(\"bij,bjk->bik\", [a, b])`; in the operands' type, where "
+                         "integers wrap",
+                         einsum_type, expand_einsum);
     einsum.max_inputs = -1;
     einsum.promotion = Promotion::common;
     return std::vector<OpDef>{std::move(einsum)};

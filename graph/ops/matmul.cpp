@@ -54,7 +54,7 @@ TypeResult matmul_type(Types inputs, const Attributes&) {
   if (!shape) return refuse(DiagnosticKind::shape, "matmul", inputs, "the leading axes do not broadcast");
   if (left.rank() > 1) shape->push_back(left.shape[left.rank() - 2]);
   if (right.rank() > 1) shape->push_back(right.shape.back());
-  return give("matmul", inputs, {sum_dtype(left.dtype), *std::move(shape)});
+  return give("matmul", inputs, {dot_dtype(left.dtype, inner_left), *std::move(shape)});
 }
 
 Cost matmul_cost(Types inputs, Types results, const Attributes&) {
@@ -81,8 +81,8 @@ WorkForm matmul_form(Types inputs, Types, const Attributes&) {
 /// One matrix product, a row at a time; each sum runs over k in order, in the accumulator type. Rows of the right matrix are read as they
 /// lie: columns would take minutes where this takes seconds.
 constexpr std::int64_t kLongLine = 1 << 18;  ///< elements, from one look to the next
-template <class T>
-void multiply(const Product& p, const T* left, const T* right, SumOf<T>* result) {
+template <class T, class R>
+void multiply(const Product& p, const T* left, const T* right, R* result) {
   std::vector<Accumulator<T>> sums(static_cast<std::size_t>(p.columns));
   StopLooks looks;
   for (std::int64_t row = 0; row < p.rows; ++row) {
@@ -99,23 +99,27 @@ void multiply(const Product& p, const T* left, const T* right, SumOf<T>* result)
         }
       }
     }
-    for (const Accumulator<T>& sum : sums) *result++ = store<SumOf<T>>(sum);
+    for (const Accumulator<T>& sum : sums) *result++ = store<R>(sum);
   }
+}
+
+template <class T, class R>
+void multiply_all(const Product& p, const T* left, const T* right, R* result) {
+  const Strides strides[] = {p.left_batch, p.right_batch};
+  walk(p.batch, strides, [&](std::span<const std::int64_t> offsets, std::int64_t count, std::span<const std::int64_t> steps) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      multiply(p, left + offsets[0] + i * steps[0], right + offsets[1] + i * steps[1], result);
+      result += p.rows * p.columns;
+    }
+  });
 }
 
 Status matmul_meaning(const OpCall& call) {
   const Product p = product_of(call.inputs[0].type(), call.inputs[1].type());
-  const Strides strides[] = {p.left_batch, p.right_batch};
-  dispatch(call.inputs[0].dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    const T* left = call.inputs[0].data<T>();
-    const T* right = call.inputs[1].data<T>();
-    auto* result = call.results[0].mutable_data<SumOf<T>>();
-    walk(p.batch, strides, [&](std::span<const std::int64_t> offsets, std::int64_t count, std::span<const std::int64_t> steps) {
-      for (std::int64_t i = 0; i < count; ++i) {
-        multiply(p, left + offsets[0] + i * steps[0], right + offsets[1] + i * steps[1], result);
-        result += p.rows * p.columns;
-      }
+  dispatch(call.inputs[0].dtype(), [&](auto element) {
+    using T = decltype(element);
+    dispatch_sum<T>(call.results[0].dtype(), [&](auto sum) {
+      multiply_all(p, call.inputs[0].data<T>(), call.inputs[1].data<T>(), call.results[0].mutable_data<decltype(sum)>());
     });
   });
   return {};
@@ -130,7 +134,9 @@ std::span<const OpDef> matmul_ops() {
        .max_inputs = 2,
        .promotion = Promotion::common,
        .signature = "matmul(x1, x2)",
-       .summary = "matrix product over the last two axes; the others broadcast; integers of 8 and 16 bits give i32",
+       .summary =
+           "matrix product over the last two axes; the others broadcast; integers of 8 and 16 bits give i32, or i64 where so many products "
+           "can sum to more; integers wrap",
        .type_rule = matmul_type,
        .cost = matmul_cost,
        .cost_class = CostClass::product,

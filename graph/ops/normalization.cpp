@@ -4,6 +4,7 @@
 
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
+#include "graph/ops/widened.h"
 #include "graph/trace/composer.h"
 
 namespace cleave::ops {
@@ -86,14 +87,8 @@ TypeResult lp_type(Types inputs, const Attributes& attributes) {
 
 // --- what they are made of ---------------------------------------------------------------------------------------------------------------
 
-bool is_narrow(DType dtype) {
-  return dtype == DType::f16 || dtype == DType::bf16;
-}
 Part wide(Composer& c, const Part& x) {
-  return is_narrow(x.dtype()) ? c("astype", {x}, {{"dtype", DType::f32}}) : x;
-}
-Part narrow(Composer& c, const Part& x, DType dtype) {
-  return is_narrow(dtype) ? c("astype", {x}, {{"dtype", dtype}}) : x;
+  return c.as(widened(x.dtype()), x);
 }
 
 /// Axes from one on.
@@ -123,7 +118,7 @@ Parts expand_batch(Composer& c, const Parts& inputs, const Attributes& attribute
   const Part &x = inputs[0], mean = wide(c, inputs[3]), variance = wide(c, inputs[4]);
   const Part factor = c.multiply(wide(c, inputs[1]), c("rsqrt", {c.add(variance, attributes.get<double>("epsilon"))}));
   const Part shift = c.subtract(wide(c, inputs[2]), c.multiply(mean, factor));
-  return {narrow(c, c.add(c.multiply(wide(c, x), beside(c, factor, x)), beside(c, shift, x)), x.dtype())};
+  return {c.as(x.dtype(), c.add(c.multiply(wide(c, x), beside(c, factor, x)), beside(c, shift, x)))};
 }
 
 template <bool centred>
@@ -134,7 +129,7 @@ Parts expand_rows(Composer& c, const Parts& inputs, const Attributes& attributes
   Part y = centred ? standard(c, x, over, epsilon) : c.multiply(x, scale_of(c, x, over, epsilon));
   if (inputs.size() > 1) y = c.multiply(y, wide(c, inputs[1]));
   if (inputs.size() > 2) y = c.add(y, wide(c, inputs[2]));
-  return {narrow(c, y, inputs[0].dtype())};
+  return {c.as(inputs[0].dtype(), y)};
 }
 
 Parts expand_group(Composer& c, const Parts& inputs, const Attributes& attributes) {
@@ -145,7 +140,7 @@ Parts expand_group(Composer& c, const Parts& inputs, const Attributes& attribute
   for (std::size_t axis = 2; axis < shape.size(); ++axis) count *= shape[axis];
   const Part rows = c.reshape(x, {shape[0], groups, count});
   const Part y = c.reshape(standard(c, rows, {{"axis", Integers{2}}, {"keepdims", true}}, attributes.get<double>("epsilon")), shape);
-  return {narrow(c, c.add(c.multiply(y, beside(c, inputs[1], x)), beside(c, inputs[2], x)), inputs[0].dtype())};
+  return {c.as(inputs[0].dtype(), c.add(c.multiply(y, beside(c, inputs[1], x)), beside(c, inputs[2], x)))};
 }
 
 Parts expand_lp(Composer& c, const Parts& inputs, const Attributes& attributes) {
@@ -153,7 +148,7 @@ Parts expand_lp(Composer& c, const Parts& inputs, const Attributes& attributes) 
   const Attributes over{{"axis", Integers{attributes.get<std::int64_t>("axis")}}, {"keepdims", true}};
   const bool squares = attributes.get<std::int64_t>("p") == 2;
   const Part sum = c("sum", {c(squares ? "square" : "abs", {x})}, over), norm = squares ? c("sqrt", {sum}) : sum;
-  return {narrow(c, c.divide(x, c("where", {c("equal", {norm, 0}), 1, norm})), inputs[0].dtype())};
+  return {c.as(inputs[0].dtype(), c.divide(x, c("where", {c("equal", {norm, 0}), 1, norm})))};
 }
 
 AttributeDef epsilon() {

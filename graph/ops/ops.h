@@ -138,8 +138,8 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b, Here her
 Tensor matmul(const Tensor& a, const Tensor& b, Here here = Here::now());
 
 // Over the axes given, else all: [4, 3] with {.axis = 0} -> [3], {.axis = 0, .keepdims = true} -> [1, 3], {} -> []. Error `value`: no such
-// axis; `shape`: max, min, argmax, argmin of nothing. sum and prod of bool and of integers of 8 and 16 bits give i32, mean of integers f32,
-// any and all bool, argmax and argmin the i32 index of the first.
+// axis; `shape`: max, min, argmax, argmin of nothing. sum and prod of bool and of integers of 8 and 16 bits give i32 (sum i64 where so
+// many can sum to more), mean of integers f32, any and all bool, argmax and argmin the i32 index of the first. Integers wrap.
 //   Tensor loss = mean(square(errors)), per_row = sum(x, {.axis = -1});
 Tensor sum(const Tensor& x, const ReduceOptions& options = {}, Here here = Here::now());
 Tensor mean(const Tensor& x, const ReduceOptions& options = {}, Here here = Here::now());

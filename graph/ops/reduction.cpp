@@ -11,12 +11,13 @@
 namespace cleave::ops {
 namespace {
 
-enum class ReductionResult : std::uint8_t { same, sum, index, truth };
+enum class ReductionResult : std::uint8_t { same, sum, product, index, truth };
 
-DType result_dtype(ReductionResult gives, DType from) {
+DType result_dtype(ReductionResult gives, DType from, std::int64_t count) {
   switch (gives) {
     case ReductionResult::same: break;
-    case ReductionResult::sum: return sum_dtype(from);
+    case ReductionResult::sum: return sum_dtype(from, count);
+    case ReductionResult::product: return product_dtype(from);
     case ReductionResult::index: return DType::i32;
     case ReductionResult::truth: return DType::boolean;
   }
@@ -38,6 +39,7 @@ struct Sum {
 };
 struct Prod : Sum {
   static constexpr Name name{"prod"};
+  static constexpr ReductionResult gives = ReductionResult::product;
   template <class A>
   struct State {
     A product = 1;
@@ -140,13 +142,13 @@ TypeResult reduction_type(const ReductionRule& rule, Types inputs, const Attribu
   auto axes = find_axes(rule.op, inputs, attributes, x.rank());
   if (auto* error = std::get_if<TypeError>(&axes)) return std::move(*error);
   const auto& marked = std::get<0>(axes);
-  std::int64_t count = 1;
-  for (int axis = 0; axis < x.rank(); ++axis) count *= marked[axis] ? x.shape[axis] : 1;
+  const std::int64_t count = marked_elements(x.shape, marked);
   if (rule.needs_elements && count == 0) return refuse(DiagnosticKind::shape, rule.op, inputs, "there are no elements to choose from");
   if (rule.gives == ReductionResult::index && count > std::numeric_limits<std::int32_t>::max()) {
     return refuse(DiagnosticKind::shape, rule.op, inputs, "too many elements for an i32 index");
   }
-  return give(rule.op, inputs, {result_dtype(rule.gives, x.dtype), reduced_shape(x.shape, marked, attributes.get_or("keepdims", false))});
+  return give(rule.op, inputs,
+              {result_dtype(rule.gives, x.dtype, count), reduced_shape(x.shape, marked, attributes.get_or("keepdims", false))});
 }
 
 /// Row-major strides over the kept (or else the marked) axes of `shape`, 0 along the others.
@@ -217,9 +219,10 @@ OpDef reduction(std::string summary) {
 
 std::span<const OpDef> reduction_ops() {
   static const std::vector<OpDef> ops = {
-      reduction<Sum>("sum over the axes (absent: all); bool and integers of 8 and 16 bits give i32"),
+      reduction<Sum>("sum over the axes (absent: all); bool and integers of 8 and 16 bits give i32, or i64 where so many can sum to "
+                     "more; others keep their type, and integers wrap"),
       reduction<Mean>("mean over the axes (absent: all); integers give f32"),
-      reduction<Prod>("product over the axes (absent: all); bool and integers of 8 and 16 bits give i32"),
+      reduction<Prod>("product over the axes (absent: all); bool and integers of 8 and 16 bits give i32; integers wrap"),
       reduction<Max>("largest element over the axes (absent: all); NaN if there is one"),
       reduction<Min>("smallest element over the axes (absent: all); NaN if there is one"),
       reduction<Any>("is any element not zero?"),

@@ -10,23 +10,24 @@ namespace {
 
 using Type = AttributeDef::Type;
 
-template <Name name>
+template <Name name, bool product>
 TypeResult scan_type(Types inputs, const Attributes& attributes) {
   const TensorType& x = inputs[0];
   const auto* axis = attributes.get_if<std::int64_t>("axis");
   if (!axis && x.rank() != 1) return refuse(DiagnosticKind::value, name.view(), inputs, "needs an axis unless x has exactly one");
   if (axis && !find_axis(*axis, x.rank())) return no_axis(name.view(), inputs, *axis, x.rank());
-  return give(name.view(), inputs, {sum_dtype(x.dtype), x.shape});
+  const std::int64_t count = x.shape[static_cast<std::size_t>(*find_axis(axis ? *axis : 0, x.rank()))];
+  return give(name.view(), inputs, {product ? product_dtype(x.dtype) : sum_dtype(x.dtype, count), x.shape});
 }
 
-template <bool product, class T>
+template <bool product, class T, class R>
 void cumulate(const Array& x, Array& result, int along, bool exclusive, bool reverse) {
   const Shape& shape = x.shape();
   std::int64_t before = 1, after = 1;
   for (int axis = 0; axis < along; ++axis) before *= shape[axis];
   for (int axis = along + 1; axis < x.type().rank(); ++axis) after *= shape[axis];
   const T* in = x.data<T>();
-  auto* out = result.mutable_data<SumOf<T>>();
+  auto* out = result.mutable_data<R>();
   StopLooks looks;
   for (std::int64_t i = 0; i < before; ++i) {
     for (std::int64_t j = 0; j < after; ++j) {
@@ -34,9 +35,9 @@ void cumulate(const Array& x, Array& result, int along, bool exclusive, bool rev
       for (std::int64_t k = 0; k < shape[along]; ++k) {
         looks.worked();
         const std::int64_t at = (i * shape[along] + (reverse ? shape[along] - 1 - k : k)) * after + j;
-        if (exclusive) out[at] = store<SumOf<T>>(running);
+        if (exclusive) out[at] = store<R>(running);
         running = product ? running * widen(in[at]) : running + widen(in[at]);
-        if (!exclusive) out[at] = store<SumOf<T>>(running);
+        if (!exclusive) out[at] = store<R>(running);
       }
     }
   }
@@ -47,7 +48,11 @@ Status scan_meaning(const OpCall& call) {
   const Array& x = call.inputs[0];
   const auto along = find_axis(call.attributes.get_or<std::int64_t>("axis", 0), x.type().rank());
   const bool exclusive = call.attributes.get_or("exclusive", false), reverse = call.attributes.get_or("reverse", false);
-  dispatch(x.dtype(), [&](auto zero) { cumulate<product, decltype(zero)>(x, call.results[0], *along, exclusive, reverse); });
+  dispatch(x.dtype(), [&](auto element) {
+    using T = decltype(element);
+    dispatch_sum<T>(call.results[0].dtype(),
+                    [&](auto sum) { cumulate<product, T, decltype(sum)>(x, call.results[0], *along, exclusive, reverse); });
+  });
   return {};
 }
 
@@ -56,7 +61,7 @@ OpDef scan(std::string summary) {
   return op_record(
       std::string(name.view()) + "(x, axis?, exclusive?, reverse?)", 1,
       {optional("axis", Type::integer), with_default("exclusive", Type::boolean, false), with_default("reverse", Type::boolean, false)},
-      std::move(summary), scan_type<name>, linear_cost, scan_meaning<product>);
+      std::move(summary), scan_type<name, product>, linear_cost, scan_meaning<product>);
 }
 
 }  // namespace
@@ -65,8 +70,9 @@ std::span<const OpDef> scan_ops() {
   static const std::vector<OpDef> ops =
       of_class(CostClass::scan,
                {scan<"cumulative_sum", false>("running sum along an axis, each element included unless `exclusive`, from the end if "
-                                              "`reverse`; bool and integers of 8 and 16 bits give i32"),
-                scan<"cumulative_prod", true>("running product along an axis, as `cumulative_sum`")},
+                                              "`reverse`; elements of the type that `sum` along the axis has"),
+                scan<"cumulative_prod", true>(
+                    "running product along an axis, as `cumulative_sum`; bool and integers of 8 and 16 bits give i32; integers wrap")},
                form_of_axis);
   return ops;
 }

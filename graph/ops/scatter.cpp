@@ -304,11 +304,11 @@ std::span<const OpDef> scatter_ops() {
           scattering<"scatter">("scatter(x, indices, updates, axis?, reduction?)",
                                 {with_default("axis", Type::integer, std::int64_t{0}), reduction},
                                 "x with each update at its index along an axis (the first), in the order of the indices: in place of what "
-                                "is there, or added to it, `mul`, `max`, `min`",
+                                "is there, or added to it, `mul`, `max`, `min`; in the type of x, where integers wrap",
                                 scatter_type),
           scattering<"scatter_add">("scatter_add(x, indices, updates, axis?)", {with_default("axis", Type::integer, std::int64_t{0})},
                                     "x with updates of the shape of `take(x, indices, axis)` added where that would read, in the order of "
-                                    "the indices",
+                                    "the indices; in the type of x, where integers wrap",
                                     scatter_add_type),
           scattering<"scatter_nd">("scatter_nd(x, indices, updates, reduction?)", {reduction},
                                    "x with each update where its tuple of indices (the last axis of `indices`) leads; reductions as of "

@@ -6,6 +6,7 @@
 #include "graph/ops/calls.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
+#include "graph/ops/widened.h"
 #include "graph/trace/composer.h"
 
 namespace cleave {
@@ -23,7 +24,8 @@ TypeResult spread_type(Types inputs, const Attributes& attributes) {
 }
 
 std::vector<Part> expand_var(Composer& c, const std::vector<Part>& inputs, const Attributes& attributes) {
-  const Part& x = inputs[0];
+  const DType dtype = inputs[0].dtype();
+  const Part x = c.as(widened(dtype), inputs[0]);
   const Shape shape = x.shape();
   const AxisMarks marked = marked_axes(attributes, x.rank());
   double count = 1;
@@ -36,15 +38,16 @@ std::vector<Part> expand_var(Composer& c, const std::vector<Part>& inputs, const
   kept.set("keepdims", true);
   const Part square = c("square", {c.subtract(x, c("mean", {x}, kept))});
   const double correction = attributes.get<double>("correction");
-  if (correction == 0) return {c("mean", {square}, over)};
+  if (correction == 0) return {c.as(dtype, c("mean", {square}, over))};
   const double freedom = count - correction;
   // Elements too few: NaN, as 0 / 0 gives it, and not the quotient by a negative number.
-  if (freedom <= 0) return {c.multiply(c("sum", {square}, over), std::numeric_limits<double>::quiet_NaN())};
-  return {c.multiply(c("mean", {square}, over), count / freedom)};
+  if (freedom <= 0) return {c.as(dtype, c.multiply(c("sum", {square}, over), std::numeric_limits<double>::quiet_NaN()))};
+  return {c.as(dtype, c.multiply(c("mean", {square}, over), count / freedom))};
 }
 
 std::vector<Part> expand_std(Composer& c, const std::vector<Part>& inputs, const Attributes& attributes) {
-  return {c("sqrt", {c("var", inputs, attributes)})};
+  const DType dtype = inputs[0].dtype();
+  return {c.as(dtype, c("sqrt", {c("var", {c.as(widened(dtype), inputs[0])}, attributes)}))};
 }
 
 }  // namespace

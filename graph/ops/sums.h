@@ -1,6 +1,10 @@
 // What sums are of: the type they are taken in, and the type they are given in. Shared by reductions and running sums, here and in kernels.
 #pragma once
 
+#include <limits>
+
+#include "graph/base/check.h"
+#include "graph/ops/rules.h"
 #include "graph/ops/wrapping.h"
 
 namespace cleave::ops {
@@ -9,11 +13,55 @@ namespace cleave::ops {
 template <class T>
 using Accumulator = std::conditional_t<std::is_integral_v<T>, Wrapping<std::int64_t>, double>;
 
-/// The elements of a sum's result: bool and integers of 8 and 16 bits give i32.
+/// How many elements each sum over the marked axes has.
+inline std::int64_t marked_elements(const Shape& shape, const AxisMarks& marked) {
+  std::int64_t count = 1;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) count *= marked[axis] ? shape[axis] : 1;
+  return count;
+}
+
+/// Whether sums and products of these elements are given in a wider type: of bool and integers of 8 and 16 bits.
 template <class T>
-using SumOf = std::conditional_t<std::is_integral_v<T> && sizeof(T) < 4, std::int32_t, T>;
-inline DType sum_dtype(DType type) {
-  return dispatch(type, [](auto zero) { return DTypeOf<SumOf<decltype(zero)>>::value; });
+inline constexpr bool kIsSmallInteger = std::is_integral_v<T> && sizeof(T) < 4;
+/// The largest magnitude of a small integer; of other elements 0.
+inline std::int64_t largest_magnitude(DType type) {
+  return dispatch(type, [](auto zero) -> std::int64_t {
+    using T = decltype(zero);
+    if constexpr (!kIsSmallInteger<T>) {
+      return 0;
+    } else if constexpr (std::is_signed_v<T>) {
+      return std::int64_t{1} << (8 * sizeof(T) - 1);
+    } else {
+      return static_cast<std::int64_t>(std::numeric_limits<T>::max());
+    }
+  });
+}
+
+/// The element type of a sum of `count` elements. Small integers give i32, or i64 where the sum of so many can be outside of i32.
+inline DType sum_dtype(DType type, std::int64_t count) {
+  const std::int64_t largest = largest_magnitude(type);
+  if (largest == 0) return type;
+  return count > std::numeric_limits<std::int32_t>::max() / largest ? DType::i64 : DType::i32;
+}
+/// The same for a sum of `count` products of two elements.
+inline DType dot_dtype(DType type, std::int64_t count) {
+  const std::int64_t largest = largest_magnitude(type);
+  if (largest == 0) return type;
+  return count > std::numeric_limits<std::int32_t>::max() / (largest * largest) ? DType::i64 : DType::i32;
+}
+/// The element type of a product of any number of elements: that of small integers wraps in i32.
+inline DType product_dtype(DType type) {
+  return sum_dtype(type, 1);
+}
+/// Calls `body` with a zero of the type that sums of T have in `result`.
+template <class T, class Body>
+decltype(auto) dispatch_sum(DType result, Body&& body) {
+  if constexpr (kIsSmallInteger<T>) {
+    return result == DType::i64 ? body(std::int64_t{0}) : body(std::int32_t{0});
+  } else {
+    CLEAVE_CHECK(result == DTypeOf<T>::value, "a sum of another type than its elements");
+    return body(T{});
+  }
 }
 
 template <class T>

@@ -56,24 +56,29 @@ const Wide* widened(const KernelCall& call, const TensorView& view, std::vector<
   return wide.data();
 }
 
-/// Of integers of 8 and 16 bits, whose products are added up in 32.
-template <class T>
+/// A product of integers of 8 and 16 bits, whose sums are those of the result: 32 or 64 bits, without a sign, so that they wrap.
+template <class T, class Sum>
 class SmallIntegerMatmulKernel final : public HostKernel {
  public:
   SmallIntegerMatmulKernel(const Places& places, const MatmulPlan& plan) : places_(places), product_(plan) {}
 
   Status run(const KernelCall& call) override {
-    const std::uint32_t* a = widened<T>(call, call.inputs[places_.a], wide_[0]);
-    const std::uint32_t* b = widened<T>(call, call.inputs[places_.b], wide_[1]);
-    product_.run(call.workers, a, b, call.results[0].template as<std::uint32_t>(), nullptr);
+    const Sum* a = widened<T>(call, call.inputs[places_.a], wide_[0]);
+    const Sum* b = widened<T>(call, call.inputs[places_.b], wide_[1]);
+    product_.run(call.workers, a, b, call.results[0].template as<Sum>(), nullptr);
     return {};
   }
 
  private:
   Places places_;
-  Product<std::uint32_t> product_;
-  std::vector<std::uint32_t> wide_[2];
+  Product<Sum> product_;
+  std::vector<Sum> wide_[2];
 };
+template <class T>
+std::unique_ptr<HostKernel> small_integer_matmul(const Places& places, const MatmulPlan& plan, DType result) {
+  if (size_of(result) == 8) return std::make_unique<SmallIntegerMatmulKernel<T, std::uint64_t>>(places, plan);
+  return std::make_unique<SmallIntegerMatmulKernel<T, std::uint32_t>>(places, plan);
+}
 
 /// Of a type with half the bits of float: the operands are widened, and the result is rounded once.
 template <class T>
@@ -134,10 +139,10 @@ std::unique_ptr<HostKernel> prepare_matmul(const KernelRequest& request) {
     case DType::u32: return std::make_unique<MatmulKernel<std::uint32_t>>(places, plan);
     case DType::i64:
     case DType::u64: return std::make_unique<MatmulKernel<std::uint64_t>>(places, plan);
-    case DType::i8: return std::make_unique<SmallIntegerMatmulKernel<std::int8_t>>(places, plan);
-    case DType::u8: return std::make_unique<SmallIntegerMatmulKernel<std::uint8_t>>(places, plan);
-    case DType::i16: return std::make_unique<SmallIntegerMatmulKernel<std::int16_t>>(places, plan);
-    case DType::u16: return std::make_unique<SmallIntegerMatmulKernel<std::uint16_t>>(places, plan);
+    case DType::i8: return small_integer_matmul<std::int8_t>(places, plan, found.c_type.dtype);
+    case DType::u8: return small_integer_matmul<std::uint8_t>(places, plan, found.c_type.dtype);
+    case DType::i16: return small_integer_matmul<std::int16_t>(places, plan, found.c_type.dtype);
+    case DType::u16: return small_integer_matmul<std::uint16_t>(places, plan, found.c_type.dtype);
     case DType::boolean: break;
   }
   return nullptr;

@@ -124,6 +124,53 @@ TEST(Reductions, ShapesAndTypes) {
   EXPECT_EQ(find_op("mean")->promotion, Promotion::floating) << "the mean of integers is f32";
 }
 
+TEST(Reductions, SumsOfSmallIntegersAreWideEnough) {
+  const auto type = [](const char* op, const std::vector<std::string>& inputs, const Attributes& attributes = {}) {
+    std::vector<TensorType> types;
+    for (const std::string& input : inputs) types.push_back(*parse_tensor_type(input));
+    return to_string(std::get<0>(infer(*find_function(op), types, attributes)).at(0));
+  };
+  EXPECT_EQ(type("sum", {"bool[2147483647]"}), "i32[]");
+  EXPECT_EQ(type("sum", {"bool[2147483648]"}), "i64[]");
+  EXPECT_EQ(type("sum", {"u8[8421504]"}), "i32[]");
+  EXPECT_EQ(type("sum", {"u8[8421505]"}), "i64[]");
+  EXPECT_EQ(type("sum", {"u8[4096, 4096, 3]"}), "i64[]") << "an image of 16 megapixels";
+  EXPECT_EQ(type("sum", {"u8[4096, 4096, 3]"}, {{"axis", std::int64_t{0}}}), "i32[4096, 3]");
+  EXPECT_EQ(type("sum", {"i8[16777215]"}), "i32[]");
+  EXPECT_EQ(type("sum", {"i8[16777216]"}), "i64[]");
+  EXPECT_EQ(type("sum", {"u16[32768]"}), "i32[]");
+  EXPECT_EQ(type("sum", {"u16[32769]"}), "i64[]");
+  EXPECT_EQ(type("sum", {"i16[65536]"}), "i64[]");
+  EXPECT_EQ(type("sum", {"i32[4294967296]"}), "i32[]") << "wraps";
+  EXPECT_EQ(type("sum", {"u32[9]"}), "u32[]");
+  EXPECT_EQ(type("prod", {"u8[100]"}), "i32[]") << "wraps";
+  EXPECT_EQ(type("cumulative_sum", {"u8[8421505]"}), "i64[8421505]");
+  EXPECT_EQ(type("cumulative_sum", {"u8[2, 9]"}, {{"axis", std::int64_t{0}}}), "i32[2, 9]");
+  EXPECT_EQ(type("cumulative_prod", {"u8[8421505]"}), "i32[8421505]") << "wraps";
+  EXPECT_EQ(type("count_nonzero", {"f32[2147483647]"}), "i32[]");
+  EXPECT_EQ(type("count_nonzero", {"u8[2147483648]"}), "i64[]");
+  EXPECT_EQ(type("count_nonzero", {"u8[65536, 65536]"}, {{"axis", std::int64_t{0}}}), "i32[65536]");
+  EXPECT_EQ(type("trace", {"u16[40000, 40000]"}), "i64[]");
+  EXPECT_EQ(type("trace", {"u8[40000, 40000]"}), "i32[]");
+  EXPECT_EQ(type("matmul", {"u8[2, 33025]", "u8[33025, 2]"}), "i32[2, 2]");
+  EXPECT_EQ(type("matmul", {"u8[2, 33026]", "u8[33026, 2]"}), "i64[2, 2]");
+  EXPECT_EQ(type("matmul", {"i8[131071]", "i8[131071]"}), "i32[]");
+  EXPECT_EQ(type("matmul", {"i8[131072]", "i8[131072]"}), "i64[]");
+  EXPECT_EQ(type("matmul", {"u16[1, 1]", "u16[1, 1]"}), "i64[1, 1]") << "a single product is more than i32 holds";
+  EXPECT_EQ(type("vecdot", {"u8[33026]", "u8[33026]"}), "i64[]");
+  EXPECT_EQ(type("vecdot", {"u8[5, 9]", "u8[9]"}), "i32[5]");
+  EXPECT_EQ(type("tensordot", {"u8[300, 300]", "u8[300, 300]"}), "i64[]");
+  EXPECT_EQ(type("tensordot", {"u8[300, 300]", "u8[300, 300]"}, {{"axes", std::int64_t{1}}}), "i32[300, 300]");
+  EXPECT_EQ(type("einsum", {"u8[9]", "u8[9]"}, {{"equation", std::string("i,i->")}}), "u8[]") << "as NumPy's";
+
+  EXPECT_EQ(call_op("sum", {Array::of<std::uint16_t>({2}, {65535, 65535})}), Array::scalar<std::int32_t>(131070));
+  Array many(TensorType{DType::u16, {40000}});
+  std::fill_n(many.mutable_data<std::uint16_t>(), many.size(), std::uint16_t{65535});
+  EXPECT_EQ(call_op("sum", {many}), Array::scalar<std::int64_t>(40000LL * 65535));
+  EXPECT_EQ(call_op("cumulative_sum", {many}).data<std::int64_t>()[39999], 40000LL * 65535);
+  EXPECT_EQ(call_op("matmul", {many, many}), Array::scalar<std::int64_t>(40000LL * 65535 * 65535));
+}
+
 TEST(Reductions, EdgesOfTheirRange) {
   const Array empty(TensorType{DType::f32, {2, 0}});
   EXPECT_THAT(elements(call_op("sum", {empty}, {{"axis", std::int64_t{1}}})), ElementsAre(0, 0));

@@ -1,4 +1,5 @@
 // Reductions, running sums and softmax.
+#include "tests/support/op_samples/filled.h"
 #include "tests/support/op_samples/samples.h"
 
 namespace cleave::testing {
@@ -21,6 +22,13 @@ void add_reductions(Samples& s) {
     s.add(op, {s.numbers(f32, {7})}, {{"axis", Integers{}}});
     s.add(op, {s.numbers(f32, {129, 67})}, {{"axis", std::int64_t{1}}});
   }
+  // As many as can sum to more than i32 holds, or to less: i64.
+  s.add("sum", {filled(u16, {2, 33000}, 65535)}, {{"axis", std::int64_t{1}}});
+  s.add("sum", {filled(u16, {33000, 3}, 65535)}, {{"axis", std::int64_t{0}}});
+  s.add("sum", {filled(i16, {66000}, -32768)});
+  s.add("cumulative_sum", {filled(u16, {33000}, 65535)});
+  s.add("cumulative_sum", {filled(u16, {33000}, 65535)}, {{"reverse", true}, {"exclusive", true}});
+  s.add("cumulative_sum", {filled(i16, {66000, 2}, -32768)}, {{"axis", std::int64_t{0}}});
   for (const DType dtype : kAllTypes) {
     s.add("cumulative_sum", {s.numbers(dtype, {9})});
     s.add("cumulative_sum", {s.numbers(dtype, {2, 5, 3})}, {{"axis", std::int64_t{1}}});
