@@ -301,13 +301,13 @@ Status read_npy(const std::string& path, Array& into) {
   });
 }
 
-Status write_npy(const Array& array, const std::string& path) {
+Status write_npy(const std::string& path, const Array& array) {
   return detail::guard_memory([&]() -> Status {
     if (array.dtype() == DType::bf16) {
       Array wide(TensorType{DType::f32, array.shape()});
       std::transform(array.data<BFloat16>(), array.data<BFloat16>() + array.size(), wide.mutable_data<float>(),
                      [](BFloat16 x) { return static_cast<float>(x); });
-      return write_npy(wide, path);
+      return write_npy(path, wide);
     }
     const auto descriptor =
         std::find_if(kDescriptors.begin(), kDescriptors.end(), [&](const Descriptor& d) { return d.dtype == array.dtype(); });
