@@ -163,7 +163,7 @@ std::string Executable::sarif() const {
   return said(sarif);
 }
 
-Result<RunResult> Executable::run(std::map<std::string, Array> inputs) const {
+Result<RunResult> Executable::run_on(Inputs inputs) const {
   return detail::guard_memory([&]() -> Result<RunResult> {
     RunOptions options;
     options.inputs = std::move(inputs);

@@ -9,11 +9,14 @@
 #pragma once
 
 #include <chrono>
+#include <concepts>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "executor/arguments/run_options.h"
 #include "executor/options.h"
@@ -89,15 +92,29 @@ class Executable {
   [[nodiscard]] std::string dot() const;      ///< Graphviz source
   [[nodiscard]] std::string sarif() const;    ///< the diagnostics as SARIF 2.1.0
 
+  /// Inputs by name. A call in braces, `run({{"x", x}})` or `run({})`, gives them in one way, as no map is made of braces below.
+  using Inputs = std::map<std::string, Array>;
+  using NamedInputs = std::initializer_list<std::pair<const std::string, Array>>;
+
   /// Runs and waits. Inputs and parameters by name; what is missing takes its default data or is an Error. Errors name node and line; the
   /// next run starts afresh.
-  [[nodiscard]] Result<RunResult> run(std::map<std::string, Array> inputs = {}) const;
+  [[nodiscard]] Result<RunResult> run() const { return run_on(Inputs()); }
+  [[nodiscard]] Result<RunResult> run(NamedInputs inputs) const { return run_on(Inputs(inputs)); }
+  template <std::same_as<Inputs> Map>
+  [[nodiscard]] Result<RunResult> run(Map inputs) const {
+    return run_on(std::move(inputs));
+  }
   [[nodiscard]] Result<RunResult> run(const RunOptions& options) const;
   /// Starts a run on a thread of its own and returns at once. Each run in flight has an executor, with its memory, to itself; a few
   /// executors are kept for later runs. Host functions may then be called by several runs at once. More than `runs_at_once` runs wait for
   /// their turn, in the order of submission, or until somebody waits for them; that also where the system has no thread for more. Where it
   /// has none at all, the outcome is an Error (machine).
-  [[nodiscard]] Run submit(std::map<std::string, Array> inputs = {}) const;
+  [[nodiscard]] Run submit() const { return submit_on(Inputs()); }
+  [[nodiscard]] Run submit(NamedInputs inputs) const { return submit_on(Inputs(inputs)); }
+  template <std::same_as<Inputs> Map>
+  [[nodiscard]] Run submit(Map inputs) const {
+    return submit_on(std::move(inputs));
+  }
   [[nodiscard]] Run submit(RunOptions options) const;
 
   /// The value of the state (keep_state() in graph/states.h, `resident` of a model) that the input or parameter `name` is, as the last run
@@ -114,6 +131,8 @@ class Executable {
   friend Result<Executable> compile(const Graph& graph, const CompileOptions& options, const DiagnosticSink& sink);
   struct State;
   explicit Executable(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  [[nodiscard]] Result<RunResult> run_on(Inputs inputs) const;
+  [[nodiscard]] Run submit_on(Inputs inputs) const;
   std::shared_ptr<State> state_;
 };
 

@@ -207,7 +207,7 @@ std::optional<Result<Array>> Run::get_until(std::string_view name, std::chrono::
       [] { return std::optional(Result<Array>(detail::out_of_memory())); });
 }
 
-Run Executable::submit(std::map<std::string, Array> inputs) const {
+Run Executable::submit_on(Inputs inputs) const {
   RunOptions options;
   options.inputs = std::move(inputs);
   return submit(std::move(options));

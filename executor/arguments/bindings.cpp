@@ -8,8 +8,10 @@
 #include "executor/arguments/random_parameter.h"
 #include "executor/host/library.h"
 #include "graph/array/npy.h"
+#include "graph/array/range.h"
 #include "graph/base/boundary.h"
 #include "graph/base/file.h"
+#include "graph/base/number_text.h"
 
 namespace cleave::runtime {
 namespace {
@@ -24,16 +26,23 @@ std::vector<double> numbers(const AttributeValue& value) {
   return {};
 }
 
-Result<Array> filled(const TensorType& type, double value) {
+/// An array of the number; an Error if the type does not hold it.
+Result<Array> filled(const TensorType& type, const AttributeValue& value) {
+  const auto* whole = std::get_if<std::int64_t>(&value);
+  const std::vector<double> list = numbers(value);
+  const double number = list.empty() ? 0 : list[0];
+  if (list.size() != 1 || (whole ? out_of_range(*whole, type.dtype) : !holds(type.dtype, number)))
+    return Error{"the model's default value is " + (whole ? std::to_string(*whole) : general_text(number, 9)) + ", which " +
+                 to_string(type) + " does not hold; " + range_text(type.dtype)};
   Result<Array> array = Array::allocate(type);
   if (!array) return array;
   dispatch(type.dtype, [&](auto zero) {
     using T = decltype(zero);
     T element;
     if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
-      element = T(static_cast<float>(value));
+      element = T(static_cast<float>(number));
     } else {
-      element = static_cast<T>(value);
+      element = whole ? static_cast<T>(*whole) : static_cast<T>(number);
     }
     std::fill_n(array->mutable_data<T>(), array->size(), element);
   });
@@ -46,10 +55,7 @@ Result<Array> default_of(const Graph& graph, NodeId id) {
   const Value& value = graph.values[node.results[0]];
   if (const auto* file = node.attributes.get_if<std::string>("file")) return detail::read_array(*file, value.type, FileKind::regular);
   if (const auto* array = node.attributes.get_if<Array>("value")) return *array;
-  if (const AttributeValue* number = node.attributes.find("value")) {
-    std::vector<double> list = numbers(*number);
-    if (list.size() == 1) return filled(value.type, list[0]);
-  }
+  if (const AttributeValue* number = node.attributes.find("value")) return filled(value.type, *number);
   std::uint64_t seed = static_cast<std::uint64_t>(node.attributes.get_or<std::int64_t>("seed", 0));
   for (RandomKind kind : {RandomKind::uniform, RandomKind::normal}) {
     const AttributeValue* attribute = node.attributes.find(kind == RandomKind::uniform ? "uniform" : "normal");

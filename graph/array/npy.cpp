@@ -306,7 +306,7 @@ Status read_npy(const std::string& path, Array& into) {
   });
 }
 
-Status write_npy(const Array& array, const std::string& path) {
+Status write_npy(const std::string& path, const Array& array) {
   return detail::guard_memory([&]() -> Status {
     if (array.dtype() == DType::bf16) {
       Array wide(TensorType{DType::f32, array.shape()});
@@ -314,7 +314,7 @@ Status write_npy(const Array& array, const std::string& path) {
       each_with_looks(array.size(), [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t i = begin; i < end; ++i) out[i] = static_cast<float>(array.data<BFloat16>()[i]);
       });
-      return write_npy(wide, path);
+      return write_npy(path, wide);
     }
     const auto descriptor =
         std::find_if(kDescriptors.begin(), kDescriptors.end(), [&](const Descriptor& d) { return d.dtype == array.dtype(); });

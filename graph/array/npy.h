@@ -2,9 +2,10 @@
 //
 //   Result<Array> x = read_npy("x.npy");
 //   if (!x) return complain(x.error());  // names the file
-//   Status written = write_npy(*x, "copy.npy");
+//   Status written = write_npy("copy.npy", *x);
 #pragma once
 
+#include <concepts>
 #include <string>
 
 #include "graph/array/array.h"
@@ -20,8 +21,14 @@ Result<Array> read_npy(const std::string& path, const TensorType& wanted);
 /// The same into memory that is there already, page-locked maybe: the file's type must be that of `into`. After an Error its content is
 /// undefined.
 Status read_npy(const std::string& path, Array& into);
-/// Writes to a temporary name and renames: no partial file is ever left. bf16 is written as f4.
-Status write_npy(const Array& array, const std::string& path);
+/// Writes to a temporary name and renames: no partial file is ever left. bf16 is written as f4. The path comes first, as in a program
+/// (graph/ops/ops.h).
+Status write_npy(const std::string& path, const Array& array);
+template <std::same_as<Array> A>
+Status write_npy(const A&, const std::string&) {
+  static_assert(!sizeof(A), "the path comes first: write_npy(\"x.npy\", array)");
+  return {};
+}
 
 /// A table of numbers separated by commas, one row a line, no header, as `type.dtype`. Its rows and columns must be those of `type`: the
 /// first axis counts the rows, or the last one the columns where there are more than two; one axis may be a row or a column, and what has

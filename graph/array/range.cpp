@@ -52,6 +52,11 @@ bool out_of_range(std::int64_t value, DType dtype) {
   });
 }
 
+bool holds(DType dtype, double value) {
+  if (is_floating(dtype)) return !out_of_range(value, dtype);
+  return std::isfinite(value) && value == std::trunc(value) && !out_of_range(value, dtype);
+}
+
 std::string range_text(DType dtype) {
   const std::string name = std::string(to_string(dtype)) + " holds ";
   return dispatch(dtype, [&](auto zero) {

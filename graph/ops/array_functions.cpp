@@ -3,6 +3,8 @@
 
 #include <numeric>
 
+#include "graph/array/range.h"
+#include "graph/base/number_text.h"
 #include "graph/ops/calls.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
@@ -250,6 +252,10 @@ TypeResult linspace_type(Types inputs, const Attributes& attributes) {
   if (num < 0) return refuse(DiagnosticKind::value, "linspace", inputs, "`num` must not be negative");
   const DType dtype = attributes.get_or("dtype", DType::f32);
   if (!is_floating(dtype)) return refuse(DiagnosticKind::type, "linspace", inputs, "gives floating-point numbers; convert with astype");
+  for (const double number : {attributes.get<double>("start"), attributes.get<double>("stop")})
+    if (out_of_range(number, dtype))
+      return refuse(DiagnosticKind::value, "linspace", inputs,
+                    "`" + general_text(number, 9) + "` does not fit in " + std::string(to_string(dtype)) + "; " + range_text(dtype));
   return give("linspace", inputs, {dtype, {num}});
 }
 /// In f64, so that the steps do not add up their roundings.

@@ -37,7 +37,9 @@ inline void set(Attributes& attributes, const char* name, const std::optional<Nu
   if (!number) return;
   switch (number->literal.type) {
     case Literal::Type::boolean: return attributes.set(name, number->literal.integer != 0);
-    case Literal::Type::integer: return attributes.set(name, number->literal.integer);
+    case Literal::Type::integer:
+      if (number->literal.above_i64) return attributes.set(name, number->literal.rounded());
+      return attributes.set(name, number->literal.integer);
     case Literal::Type::floating: return attributes.set(name, number->literal.floating);
   }
 }

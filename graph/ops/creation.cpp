@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "graph/array/range.h"
+#include "graph/base/number_text.h"
 #include "graph/base/stop.h"
 #include "graph/ops/convert.h"
 #include "graph/ops/op_table.h"
@@ -46,9 +47,12 @@ std::optional<DType> literal_type(const AttributeValue& value) {
   return std::nullopt;
 }
 
-TypeError beyond(std::string_view op, std::int64_t number, DType dtype) {
+TypeError beyond(std::string_view op, const std::string& number, DType dtype) {
   return refuse(DiagnosticKind::value, op, {},
-                "`" + std::to_string(number) + "` does not fit in " + std::string(to_string(dtype)) + "; `dtype=` chooses another type");
+                "`" + number + "` does not fit in " + std::string(to_string(dtype)) + "; `dtype=` chooses another type");
+}
+TypeError beyond(std::string_view op, std::int64_t number, DType dtype) {
+  return beyond(op, std::to_string(number), dtype);
 }
 
 TypeResult full_type(Types, const Attributes& attributes) {
@@ -58,6 +62,8 @@ TypeResult full_type(Types, const Attributes& attributes) {
   const DType dtype = attributes.get_or("dtype", *literal);
   const auto* integer = std::get_if<std::int64_t>(&value);
   if (integer && out_of_range(*integer, dtype)) return beyond("full", *integer, dtype);
+  const auto* real = std::get_if<double>(&value);
+  if (real && !holds(dtype, *real)) return beyond("full", general_text(*real, 9), dtype);
   return give("full", {}, {dtype, attributes.get<Integers>("shape")});
 }
 
@@ -121,6 +127,9 @@ TypeResult arange_type(Types, const Attributes& attributes) {
     const std::int64_t last = p.start + (p.count - 1) * p.step;
     for (std::int64_t number : {p.start, last})
       if (out_of_range(number, dtype)) return beyond("arange", number, dtype);
+  } else if (p.count > 0) {
+    for (double number : {p.first, p.first + static_cast<double>(p.count - 1) * p.increment})
+      if (out_of_range(number, dtype)) return beyond("arange", general_text(number, 9), dtype);
   }
   return give("arange", {}, {dtype, {p.count}});
 }

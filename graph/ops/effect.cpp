@@ -27,7 +27,7 @@ Status print_meaning(const OpCall& call) {
 }
 
 Status write_npy_meaning(const OpCall& call) {
-  return write_npy(call.inputs[0], call.attributes.get<std::string>("path"));
+  return write_npy(call.attributes.get<std::string>("path"), call.inputs[0]);
 }
 
 // --- host_call -------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@
 // in graph/trace/tensor.h.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
@@ -219,7 +220,8 @@ TopK top_k(const Tensor& x, std::int64_t k, Here here = Here::now());
 struct Unique {
   Tensor values, count;  ///< as many values as x has elements, the rest filled with the last one; an i32 scalar
 };
-/// The distinct elements in order: `auto [values, count] = unique(x);`
+/// The distinct elements in order, NaN behind the largest: `auto [values, count] = unique(x);` Zeros of either sign are equal, and no two
+/// NaN are, so that each one is listed.
 Unique unique(const Tensor& x, Here here = Here::now());
 
 // --- effects and transfers -------------------------------------------------------------------------------------------------------------
@@ -227,6 +229,10 @@ Unique unique(const Tensor& x, Here here = Here::now());
 void print(std::string label, const Tensor& x, Here here = Here::now());
 /// Writes a .npy file.
 void write_npy(std::string path, const Tensor& x, Here here = Here::now());
+template <std::same_as<Tensor> T>
+void write_npy(const T&, const std::string&) {
+  static_assert(!sizeof(T), "the path comes first: write_npy(\"x.npy\", x)");
+}
 /// The same value; the transfer to the host (the accelerator) is meant: no warning.
 Tensor to_host(const Tensor& x, Here here = Here::now());
 Tensor to_accelerator(const Tensor& x, Here here = Here::now());

@@ -2,6 +2,8 @@
 // device.
 #include <utility>
 
+#include "graph/array/range.h"
+#include "graph/base/number_text.h"
 #include "graph/base/stop.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/random_bits.h"
@@ -21,6 +23,10 @@ TypeResult random_type(Types inputs, const Attributes& attributes) {
     return refuse(DiagnosticKind::type, op.view(), inputs, "`step` must be an integer scalar");
   }
   const double low = attributes.get_or("low", 0.0), high = attributes.get_or("high", 1.0);
+  for (const double number : {low, high, attributes.get_or("mean", 0.0), attributes.get_or("std", 1.0)})
+    if (out_of_range(number, dtype))
+      return refuse(DiagnosticKind::value, op.view(), inputs,
+                    "`" + general_text(number, 9) + "` does not fit in " + std::string(to_string(dtype)) + "; " + range_text(dtype));
   if (!(low <= high) || high - low > 0x1p1000) return refuse(DiagnosticKind::value, op.view(), inputs, "`low` must not exceed `high`");
   if (!(attributes.get_or("std", 1.0) >= 0)) return refuse(DiagnosticKind::value, op.view(), inputs, "`std` must not be negative");
   return give(op.view(), inputs, {dtype, attributes.get<Integers>("shape")});

@@ -13,8 +13,7 @@ SourceLocation place_of(TraceContext& context, const Operand& operand, const Her
 }
 
 std::string name_of(TraceContext& context, const Leaf& leaf, const Operand& operand) {
-  if (!leaf.name.empty() || !operand.value.valid()) return leaf.name;
-  return context.tracer().graph().values[operand.value].name;
+  return leaf.name.empty() ? context.tracer().name_of(operand) : leaf.name;
 }
 
 std::vector<Tracer::State> states(TraceContext& context, const std::vector<Leaf>& leaves, const Here& here, bool initial) {
@@ -36,6 +35,13 @@ std::shared_ptr<TraceContext> shared_context(std::string_view what, const Here& 
 
 void assign(TraceContext& context, const std::vector<Leaf>& leaves, std::vector<Operand> operands) {
   for (std::size_t i = 0; i < leaves.size(); ++i) *leaves[i].tensor = context.tensor(std::move(operands[i]));
+}
+
+/// Results without a name in their nest are called as the body or arm named them.
+void inherit_names(TraceContext& context, const std::vector<Leaf>& leaves, const std::vector<Operand>& results,
+                   const std::vector<Tracer::State>& yielded) {
+  for (std::size_t i = 0; i < leaves.size(); ++i)
+    if (leaves[i].name.empty()) context.tracer().inherit_name(results[i], yielded[i].operand);
 }
 
 std::string_view function_of(LoopRecorder::Kind kind) {
@@ -76,7 +82,9 @@ void LoopRecorder::close(const std::vector<Leaf>& yielded, const Tensor* stop) {
   }
   std::optional<Operand> until;
   if (stop) until = context->operand(*stop, here_);
-  assign(*context, state_, kind_ == Kind::count ? tracer.end_for(next, until) : tracer.end_while(next));
+  std::vector<Operand> results = kind_ == Kind::count ? tracer.end_for(next, until) : tracer.end_while(next);
+  inherit_names(*context, state_, results, next);
+  assign(*context, state_, std::move(results));
 }
 
 LoopRecorder::~LoopRecorder() {
@@ -106,7 +114,10 @@ void BranchRecorder::close(const std::vector<Leaf>& then_values, const std::vect
                          "one arm of the branch returns " + count_text(first.size()) + ", the other " + count_text(second.size()));
     second.resize(first.size());
   }
-  assign(*context, then_values, context->tracer().end_branch(first, second));
+  std::vector<Operand> results = context->tracer().end_branch(first, second);
+  inherit_names(*context, then_values, results, first);
+  inherit_names(*context, then_values, results, second);
+  assign(*context, then_values, std::move(results));
 }
 
 BranchRecorder::~BranchRecorder() {

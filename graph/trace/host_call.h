@@ -100,16 +100,32 @@ struct HostParameter<HostToken> {
   static HostToken bind(HostBinding& b) { return *b.token; }
 };
 
+/// The parameter types of a function, a function pointer, an object with one call operator, or a std::reference_wrapper of one of them.
 template <class F>
-struct Parameters : Parameters<decltype(&F::operator())> {};
+struct Parameters {
+  static_assert(
+      requires { &F::operator(); },
+      "a host function has one call operator that is no template: its parameters say the types of inputs and results");
+  using types = typename Parameters<decltype(&F::operator())>::types;
+};
 template <class R, class... P>
-struct Parameters<R (*)(P...)> {
+struct Parameters<R(P...)> {
   using types = std::tuple<P...>;
 };
+template <class R, class... P>
+struct Parameters<R(P...) noexcept> : Parameters<R(P...)> {};
+template <class F>
+struct Parameters<F*> : Parameters<F> {};
+template <class F>
+struct Parameters<std::reference_wrapper<F>> : Parameters<F> {};
 template <class R, class C, class... P>
-struct Parameters<R (C::*)(P...)> : Parameters<R (*)(P...)> {};
+struct Parameters<R (C::*)(P...)> : Parameters<R(P...)> {};
 template <class R, class C, class... P>
-struct Parameters<R (C::*)(P...) const> : Parameters<R (*)(P...)> {};
+struct Parameters<R (C::*)(P...) const> : Parameters<R(P...)> {};
+template <class R, class C, class... P>
+struct Parameters<R (C::*)(P...) noexcept> : Parameters<R(P...)> {};
+template <class R, class C, class... P>
+struct Parameters<R (C::*)(P...) const noexcept> : Parameters<R(P...)> {};
 
 template <class F, class... A>
 Status status_of(F& f, A&&... arguments) {
@@ -177,7 +193,8 @@ std::vector<Tensor> record_host_call(const HostName& name, std::span<const TypeS
 /// row-major; or `(std::span<const Array> inputs, std::span<Array> results)`. Results come zero-filled. A last parameter `HostToken` makes
 /// it asynchronous: the call is over when the token is completed, and the spans stay valid as long as a copy of the token. It returns
 /// nothing or a Status; an Error or an exception ends the run with an Error that names the call's line. Element types that do not fit are
-/// an error here (`type`). The function is copied; it may be called from another thread than this one.
+/// an error here (`type`). The function is copied (`std::ref(f)` is not, and must outlive the runs); it may be called from another thread
+/// than this one.
 template <std::size_t n, class F, class... Inputs>
 requires(std::convertible_to<const Inputs&, Tensor>&&...) auto host_call(const HostName& name, const TypeSpec (&results)[n],
                                                                          const HostOptions& options, F function, const Inputs&... inputs) {

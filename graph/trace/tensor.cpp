@@ -20,7 +20,8 @@ Tensor Tensor::slice(std::initializer_list<Pick> picks, Here here) const {
 
 Tensor Tensor::operator[](const Term& index) const {
   const std::optional<Literal>& literal = TraceContext::peek(index.tensor).literal;
-  if (literal && literal->type == Literal::Type::integer) return detail::slice(*this, {literal->integer}, index.here);
+  if (literal && literal->type == Literal::Type::integer && !literal->above_i64)
+    return detail::slice(*this, {literal->integer}, index.here);
   return detail::call("take", {*this, index.tensor}, {{"axis", std::int64_t{0}}}, index.here);
 }
 

@@ -24,7 +24,8 @@ template <class T>
 requires std::is_arithmetic_v<T> Literal make_literal(T number) {
   if constexpr (std::is_same_v<T, bool>) return {Literal::Type::boolean, number ? 1 : 0, 0};
   if constexpr (std::is_floating_point_v<T>) return {Literal::Type::floating, 0, static_cast<double>(number)};
-  return {Literal::Type::integer, static_cast<std::int64_t>(number), 0};
+  const bool above = std::is_unsigned_v<T> && static_cast<std::uint64_t>(number) > std::uint64_t{INT64_MAX};
+  return {Literal::Type::integer, static_cast<std::int64_t>(number), 0, above};
 }
 
 /// What `x.slice(...)` takes from one axis: an index (the axis goes away), a range, or `all`. Negative numbers count from the end.

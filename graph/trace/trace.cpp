@@ -1,7 +1,5 @@
 #include "graph/trace/trace.h"
 
-#include <map>
-
 #include "graph/base/exceptions.h"
 #include "graph/trace/trace_context.h"
 
@@ -11,6 +9,13 @@ namespace {
 Attributes attributes_of(const Init& init) {
   Attributes attributes;
   if (const auto* number = std::get_if<double>(&init.value)) attributes.set("value", *number);
+  if (const auto* number = std::get_if<std::int64_t>(&init.value)) {
+    constexpr std::int64_t kExact = std::int64_t{1} << 53;  // beyond it a double skips integers
+    if (*number > -kExact && *number < kExact)
+      attributes.set("value", static_cast<double>(*number));
+    else
+      attributes.set("value", *number);
+  }
   if (const auto* array = std::get_if<Array>(&init.value)) attributes.set("value", *array);
   if (const auto* path = std::get_if<std::string>(&init.value)) attributes.set("file", *path);
   if (const auto* random = std::get_if<Init::Random>(&init.value)) {
@@ -61,10 +66,7 @@ Tensor named(std::string_view name, const Tensor& x, Here here) {
   TraceContext* context = TraceContext::current();
   if (!context) TraceContext::report(DiagnosticKind::value, here, "`named` outside of a trace");
   if (!context) return x;
-  const Operand operand = context->operand(x, here);
-  context->tracer().name(operand, name);
-  if (operand.value.valid() && context->tracer().graph().values[operand.value].name == name) context->remember_name(operand, here);
-  return x;
+  return context->tensor(context->tracer().rename(context->operand(x, here), name, SourceLocation::from(here)));
 }
 
 namespace detail {
@@ -106,20 +108,10 @@ void TraceRecorder::outputs(const std::vector<Leaf>& leaves, const TraceOptions&
         "`outputs` names " + std::to_string(options.outputs.size()) + " values, but the function returns " + std::to_string(leaves.size()));
     return;
   }
-  std::map<std::string, ValueId> taken;
-  for (std::size_t i = 0; i < leaves.size(); ++i) {
-    const Operand operand = context_->operand(*leaves[i].tensor, here_);
-    std::string name = options.outputs.empty() ? leaves[i].name : options.outputs[i];
-    if (name.empty() && operand.value.valid()) name = context_->tracer().graph().values[operand.value].name;
-    const auto before = taken.find(name);
-    const bool again = options.outputs.empty() && before != taken.end();
-    const Here* named = again && before->second != operand.value ? context_->where_named(operand) : nullptr;
-    if (named) TraceContext::report(DiagnosticKind::value, *named, "`" + name + "` is the name of another output already");
-    // A name that the user did not give as one of an output gives way to another.
-    if (name.empty() || again) name = "output" + std::to_string(i);
-    taken.emplace(name, operand.value);
-    context_->tracer().output(std::move(name), operand, SourceLocation::from(here_));
-  }
+  std::vector<Tracer::Returned> returned;
+  for (const Leaf& leaf : leaves) returned.push_back({leaf.name, context_->operand(*leaf.tensor, here_)});
+  const std::vector<std::string> names = options.outputs.empty() ? context_->tracer().output_names(returned) : options.outputs;
+  for (std::size_t i = 0; i < returned.size(); ++i) context_->tracer().output(names[i], returned[i].operand, SourceLocation::from(here_));
 }
 
 Graph TraceRecorder::finish(const TraceOptions& options) {

@@ -52,10 +52,19 @@ struct Input {
   Here here;
 };
 
-/// How a parameter begins: one number for all elements (0 is `Init(0)`), an Array of its type, a file, or random numbers.
+/// How a parameter begins: one number for all elements (0 is `Init(0)`), which its type must hold, an Array of its type, a file, or random
+/// numbers.
 struct Init {
   template <class T>
-  requires std::is_arithmetic_v<T> Init(T number) : value(static_cast<double>(number)) {}
+  requires std::is_arithmetic_v<T> Init(T number) {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      if (std::in_range<std::int64_t>(number)) {
+        value = static_cast<std::int64_t>(number);
+        return;
+      }
+    }
+    value = static_cast<double>(number);
+  }
   Init(Array array) : value(std::move(array)) {}
   static Init uniform(double low, double high, std::int64_t seed = 0) { return Random{"uniform", low, high, seed}; }
   static Init normal(double mean, double deviation, std::int64_t seed = 0) { return Random{"normal", mean, deviation, seed}; }
@@ -66,7 +75,7 @@ struct Init {
     double first, second;
     std::int64_t seed;
   };
-  std::variant<double, Array, std::string, Random> value;
+  std::variant<double, std::int64_t, Array, std::string, Random> value;
 
  private:
   Init(Random random) : value(std::move(random)) {}
@@ -83,7 +92,8 @@ struct TraceOptions {
 Tensor parameter(std::string name, const TypeSpec& type, const Init& init, Here here = Here::now());
 /// Data known now, as part of the program.
 Tensor constant(Array value, Here here = Here::now());
-/// Gives a value the name by which messages, pictures and outputs call it (its first name stays). Returns it.
+/// Gives a value the name by which messages, pictures and outputs call it; the last name counts. An input or parameter keeps its own name
+/// in messages, and is called so as an output. Returns the value.
 Tensor named(std::string_view name, const Tensor& x, Here here = Here::now());
 
 namespace detail {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <initializer_list>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -37,19 +36,11 @@ class TraceContext : public std::enable_shared_from_this<TraceContext> {
   static const Operand& peek(const Tensor& tensor) { return tensor.operand_; }
   static std::optional<TensorType> type(const Tensor& tensor);
 
-  /// Where the user gave the value its name by `named`; null for others.
-  void remember_name(const Operand& operand, const Here& here) { named_.emplace(operand.value.index, here); }
-  [[nodiscard]] const Here* where_named(const Operand& operand) const {
-    const auto found = operand.value.valid() ? named_.find(operand.value.index) : named_.end();
-    return found == named_.end() ? nullptr : &found->second;
-  }
-
   /// Reports a mistake in the current trace; without one there is nobody to collect it, and it goes to standard error.
   static void report(DiagnosticKind kind, const Here& here, std::string message);
 
  private:
   std::optional<Tracer> tracer_;
-  std::map<std::uint32_t, Here> named_;  ///< by value
 };
 
 namespace detail {

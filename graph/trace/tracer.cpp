@@ -1,6 +1,8 @@
-// Tracer: leaves, names, scopes and the end of a trace. See tracer_state.h for the other files.
+// Tracer: leaves, scopes and the end of a trace. See tracer_state.h for the other files.
 #include "graph/trace/tracer.h"
 
+#include "graph/array/range.h"
+#include "graph/base/number_text.h"
 #include "graph/passes/renumber.h"
 #include "graph/passes/verify.h"
 #include "graph/trace/tracer_state.h"
@@ -83,17 +85,17 @@ Operand Tracer::input(std::string name, TensorType type, Attributes attributes, 
 }
 
 Operand Tracer::parameter(std::string name, TensorType type, Attributes attributes, SourceLocation location) {
+  const auto* real = attributes.get_if<double>("value");
+  const auto* whole = attributes.get_if<std::int64_t>("value");
+  if ((real && !holds(type.dtype, *real)) || (whole && out_of_range(*whole, type.dtype)))
+    state_->error(DiagnosticKind::value, location,
+                  "`" + name + "` begins as " + (real ? general_text(*real, 9) : std::to_string(*whole)) + ", which its type " +
+                      to_string(type) + " does not hold; " + range_text(type.dtype));
   return state_->add_leaf(NodeKind::parameter, name, std::move(type), std::move(attributes), location);
 }
 
 Operand Tracer::constant(Array value, SourceLocation location) {
   return state_->add_constant(std::move(value), state_->region, location);
-}
-
-void Tracer::name(const Operand& operand, std::string_view name) {
-  if (!operand.value.valid() || name.empty()) return;
-  std::string& known = state_->graph.values[operand.value].name;
-  if (known.empty()) known = name;
 }
 
 const TensorType* Tracer::type(const Operand& operand) const {

@@ -19,6 +19,12 @@ struct Literal {
   enum class Type : std::uint8_t { boolean, integer, floating } type = Type::integer;
   std::int64_t integer = 0;  ///< also bool as 0 or 1
   double floating = 0;
+  bool above_i64 = false;  ///< an integer of 2^63 or more, which only u64 and floating types hold: `integer` has its bits
+
+  /// An integer's value as a double.
+  [[nodiscard]] double rounded() const {
+    return above_i64 ? static_cast<double>(static_cast<std::uint64_t>(integer)) : static_cast<double>(integer);
+  }
 };
 
 /// The element type of a literal that meets no other operand.
@@ -29,6 +35,7 @@ struct Operand {
   ValueId value;
   std::optional<Literal> literal;
   SourceLocation written;  ///< of a literal: where it stands, if the face knows
+  std::string name;        ///< the name that the user gave this handle by `named`, or empty
 
   Operand() = default;
   Operand(ValueId v) : value(v) {}
@@ -56,8 +63,16 @@ class Tracer {
   Operand call(const OpDef& op, std::span<const Operand> inputs, Attributes attributes, SourceLocation location);
   /// Gives a literal its type (`wanted`, else i32, f32 or bool) as a constant node; other operands pass through.
   Operand materialize(const Operand& operand, SourceLocation location, std::optional<DType> wanted = std::nullopt);
-  /// The user's name for a value, for messages and outputs. A value keeps the first name it is given; carried values are named by begin_*.
+  /// The name that a value has in the program (a variable, a name in a file). A value keeps its first one; carried values are named by
+  /// begin_*.
   void name(const Operand& operand, std::string_view name);
+  /// The name that the user gives a value by `named`, for messages and outputs: the last one counts. The value of an input or parameter
+  /// keeps its own in messages, since runs are given it by that. Returns a handle with the name.
+  Operand rename(Operand operand, std::string_view name, const SourceLocation& location);
+  /// The last name that the user gave, else the one that the value has in the program; empty if there is none.
+  [[nodiscard]] std::string name_of(const Operand& operand) const;
+  /// Names a result of a loop or branch as the user named the value that was yielded to it, if he did.
+  void inherit_name(const Operand& result, const Operand& yielded);
   [[nodiscard]] const TensorType* type(const Operand& operand) const;  ///< null for poison; a literal's default scalar type
   [[nodiscard]] const Graph& graph() const;                            ///< as far as it is built
 
@@ -94,6 +109,15 @@ class Tracer {
   void pop_allow();
 
   // --- end ------------------------------------------------------------------------------------------------------------------------
+  /// A value that a traced function returns, and its name in the nest of results (empty: it has none there).
+  struct Returned {
+    std::string member;
+    Operand operand;
+  };
+  /// The names of outputs: those in the nest, else those that the user gave (a value with several names that is returned several times uses
+  /// one each time), else those of the values where they are free, else `output0`, `output1`... by position. Two values to which the user
+  /// gave one name are reported where the later output got it.
+  std::vector<std::string> output_names(std::span<const Returned> returned);
   void output(std::string name, const Operand& operand, SourceLocation location);
   void set_limits(Limits limits);
   /// Reports a mistake that the face found.

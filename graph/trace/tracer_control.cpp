@@ -204,7 +204,7 @@ Tracer::State_::Count Tracer::State_::checked_count(const Operand& operand, cons
   Count count;
   if (operand.literal) {
     if (operand.literal->type == Literal::Type::integer)
-      count.known = operand.literal->integer;
+      count.known = operand.literal->above_i64 ? std::numeric_limits<std::int64_t>::max() : operand.literal->integer;
     else
       error(DiagnosticKind::type, location, "the count of a loop must be an integer, not `" + to_string(*operand.literal) + "`");
   } else if (operand.value.valid() && check_visible(operand.value, location)) {

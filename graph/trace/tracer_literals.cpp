@@ -19,15 +19,19 @@ std::optional<Array> scalar(const Literal& literal, DType dtype) {
       if (literal.type != Literal::Type::boolean) return std::nullopt;
       return Array::scalar(literal.integer != 0);
     } else if constexpr (std::is_integral_v<T>) {
-      if (!std::in_range<T>(literal.integer)) return std::nullopt;
+      const bool fits =
+          literal.above_i64 ? std::in_range<T>(static_cast<std::uint64_t>(literal.integer)) : std::in_range<T>(literal.integer);
+      if (!fits) return std::nullopt;
       return Array::scalar(static_cast<T>(literal.integer));
     } else {
-      const double value = floating ? literal.floating : static_cast<double>(literal.integer);
+      const double value = floating ? literal.floating : literal.rounded();
       if (out_of_range(value, dtype)) return std::nullopt;
       if constexpr (std::is_same_v<T, double>)
         return Array::scalar(value);
       else
-        return Array::scalar(static_cast<T>(floating ? static_cast<float>(literal.floating) : static_cast<float>(literal.integer)));
+        return Array::scalar(static_cast<T>(floating            ? static_cast<float>(literal.floating)
+                                            : literal.above_i64 ? static_cast<float>(static_cast<std::uint64_t>(literal.integer))
+                                                                : static_cast<float>(literal.integer)));
     }
   });
 }
@@ -63,6 +67,7 @@ DType default_dtype(const Literal& literal) {
 
 std::string to_string(const Literal& literal) {
   if (literal.type == Literal::Type::boolean) return literal.integer ? "true" : "false";
+  if (literal.above_i64) return std::to_string(static_cast<std::uint64_t>(literal.integer));
   if (literal.type == Literal::Type::integer) return std::to_string(literal.integer);
   return general_text(literal.floating, 9);
 }
@@ -78,7 +83,7 @@ bool adapts(const Literal& literal, DType dtype) {
 
 std::optional<Literal> fold_literals(const OpDef& op, std::span<const Operand> inputs, const Attributes& attributes) {
   for (const Operand& input : inputs)
-    if (!input.literal) return std::nullopt;
+    if (!input.literal || input.literal->above_i64) return std::nullopt;
   if (inputs.empty() || !op.elementwise() || op.moves_to != Side::none || op.purity_for(attributes) != Purity::pure) return std::nullopt;
   std::vector<DType> dtypes;
   DType common = op.promotion == Promotion::floating ? DType::f64 : DType::boolean;
@@ -114,11 +119,16 @@ ValueId Tracer::State_::materialize(const Operand& operand, const SourceLocation
   if (!operand.literal) return {};
   const Literal& literal = *operand.literal;
   const DType dtype = wanted.value_or(default_dtype(literal));
-  if (std::optional<Array> value = scalar(literal, dtype)) return add_constant(std::move(*value), where, location);
+  if (std::optional<Array> value = scalar(literal, dtype)) {
+    const ValueId constant = add_constant(std::move(*value), where, location);
+    graph.values[constant].name = operand.name;
+    return constant;
+  }
   const bool range = adapts(literal, dtype);
   std::string message = "`" + to_string(literal) + "` does not " + (range ? "fit in " : "become ") + std::string(to_string(dtype));
   if (range && is_floating(dtype)) message += "; " + range_text(dtype);
-  if (range && !wanted) message += "; write `astype(" + to_string(literal) + (is_floating(dtype) ? ", f64)`" : ", i64)`");
+  if (range && !wanted)
+    message += "; write `astype(" + to_string(literal) + (is_floating(dtype) ? ", f64)`" : literal.above_i64 ? ", u64)`" : ", i64)`");
   // Where the number stands, not where it is used; that place has its own chain of scopes.
   graph.diagnostics.error(range ? DiagnosticKind::value : DiagnosticKind::type, operand.written.file ? operand.written : chained(location),
                           std::move(message));

@@ -1,11 +1,13 @@
 // What a Tracer holds while a program is recorded, and the steps that its source files share. Internal to tracer*.cpp.
-//   tracer.cpp          leaves, names, scopes, outputs
+//   tracer.cpp          leaves, scopes, outputs
+//   tracer_names.cpp    names that the user gives values and outputs
 //   tracer_literals.cpp literals: their types, constants, folding
 //   tracer_apply.cpp    one op: attributes, promotion, type rule
 //   tracer_control.cpp  frames and loops
 //   tracer_branch.cpp   branches
 #pragma once
 
+#include <unordered_map>
 #include <unordered_set>
 
 #include "graph/trace/predicate_text.h"
@@ -44,6 +46,12 @@ struct Tracer::State_ {
     std::optional<Literal> literal;
     std::size_t first = 0, count = 0;
   };
+  /// A name given by `named`, and where; or the name that the value had before (`by_user` is false).
+  struct GivenName {
+    std::string name;
+    SourceLocation location;
+    bool by_user = true;
+  };
   struct Count {
     std::optional<std::int64_t> known;
     ValueId runtime;
@@ -57,13 +65,19 @@ struct Tracer::State_ {
   std::vector<Side> places;
   std::vector<Allowance> allowances;
   std::unordered_set<std::string> leaf_names, output_names;
-  bool out_of_order = false;  ///< a constant went into an arm that had ended
+  std::unordered_map<std::uint32_t, std::vector<GivenName>> given_names;  ///< by value, oldest first; of values that were given one
+  bool out_of_order = false;                                              ///< a constant went into an arm that had ended
   const OpDef* astype = nullptr;
   std::string astype_attribute;
   TensorType literal_types[3] = {{DType::boolean, {}}, {DType::i32, {}}, {DType::f32, {}}};  ///< by Literal::Type
   std::vector<TensorType> types;                                                             ///< scratch of record()
   std::vector<ValueId> values;                                                               ///< scratch of record()
 
+  /// The last name that the user gave `value`; null if there is none.
+  [[nodiscard]] const GivenName* given_name(ValueId value) const;
+  /// Where the user gave `value` that name; null if he did not.
+  [[nodiscard]] const SourceLocation* where_named(ValueId value, const std::string& name) const;
+  [[nodiscard]] std::vector<GivenName> names_left(ValueId value, std::span<const Returned> returned) const;
   [[nodiscard]] SourceLocation chained(SourceLocation location) const;
   void error(DiagnosticKind kind, const SourceLocation& location, std::string message, std::vector<Note> notes = {});
 

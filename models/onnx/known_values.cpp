@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "graph/graph.h"
 
@@ -14,7 +15,9 @@ constexpr std::size_t kMostLookedAt = 10'000;  ///< for a message
 Array array_of(const Literal& literal) {
   switch (literal.type) {
     case Literal::Type::boolean: return Array::scalar<bool>(literal.integer != 0);
-    case Literal::Type::integer: return Array::scalar<std::int32_t>(static_cast<std::int32_t>(literal.integer));
+    case Literal::Type::integer:
+      if (!std::in_range<std::int32_t>(literal.integer)) return Array::scalar<std::int64_t>(literal.integer);
+      return Array::scalar<std::int32_t>(static_cast<std::int32_t>(literal.integer));
     case Literal::Type::floating: break;
   }
   return Array::scalar<float>(static_cast<float>(literal.floating));

@@ -47,7 +47,7 @@ void read_value(const YamlNode& node, const Name& name, const TensorType& type, 
   const Literal* one = one_for_all ? &list->values.front() : nullptr;
   if (one && !fits(*one, type.dtype)) return misfit(spelled(*one));
   if (one && (!is_integer(type.dtype) || std::abs(to_double(*one)) < kExactIntegers)) return attributes.set("value", to_double(*one));
-  if (one && !type.scalar()) return misfit(spelled(*one));
+  if (one) return attributes.set("value", one->integer);
   std::string wrong;
   auto array = to_array(*list, type.dtype, &wrong);
   if (!array) return misfit(wrong);

@@ -42,7 +42,7 @@ TEST_F(CliOnnxTest, EveryCommandTakesAModel) {
 }
 
 TEST_F(CliOnnxTest, TakesOpenSizesFromAnInputThatIsAFile) {
-  ASSERT_TRUE(write_npy(Array::of<float>({3, 2}, {1, 2, 3, 4, 5, 6}), folder_.path("x.npy")).ok());
+  ASSERT_TRUE(write_npy(folder_.path("x.npy"), Array::of<float>({3, 2}, {1, 2, 3, 4, 5, 6})).ok());
   EXPECT_EQ(run("run m.onnx --constant 's=[6]' --input x=x.npy --quiet").out, "y: [11.0, 22.0, 13.0, 24.0, 15.0, 26.0]\n");
 }
 

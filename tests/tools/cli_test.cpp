@@ -155,7 +155,7 @@ TEST_F(CliTest, RunJsonIsOneDocument) {
 
 TEST_F(CliTest, InputsComeFromFilesAndAreChecked) {
   model(kScale);
-  ASSERT_TRUE(write_npy(Array::of<float>({3}, {1, 2, 4}), folder_.path("x.npy")));
+  ASSERT_TRUE(write_npy(folder_.path("x.npy"), Array::of<float>({3}, {1, 2, 4})));
   write_file(folder_.path("x.csv"), "1,2,5\n");
   EXPECT_THAT(run("run model.yaml --input x=x.npy").out, HasSubstr("sum: 14"));
   EXPECT_THAT(run("run model.yaml --input x=x.csv").out, HasSubstr("sum: 16"));

@@ -147,7 +147,7 @@ int run_model(const Arguments& arguments) {
     run.results.emplace(name, array);
     const auto file = arguments.outputs.find(name);
     if (file == arguments.outputs.end()) continue;
-    if (Status written = write_npy(array, file->second); !written) return fail(written.error());
+    if (Status written = write_npy(file->second, array); !written) return fail(written.error());
   }
   const Result<double> predicted = predicted_seconds(graph, options, first->observed);
   if (!predicted) return fail(predicted.error());

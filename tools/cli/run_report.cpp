@@ -116,7 +116,7 @@ Status RunReport::write_files() const {
   for (const auto& [name, file] : options_.outputs)
     for (const auto& [output, array] : last_->outputs)
       if (output == name)
-        if (Status written = write_npy(array, file); !written) return written;
+        if (Status written = write_npy(file, array); !written) return written;
   return options_.profile_file.empty() ? Status() : last_->observed.save(options_.profile_file);
 }
 

@@ -107,7 +107,7 @@ TEST(Executable, SaysWhatItPlanned) {
 TEST(Executable, ReadsAParametersFileOnce) {
   const test::TemporaryFolder folder;
   const std::string path = folder.path("w.npy");
-  ASSERT_TRUE(write_npy(Array::of<float>({2}, {1, 2}), path).ok());
+  ASSERT_TRUE(write_npy(path, Array::of<float>({2}, {1, 2})).ok());
   const Executable program =
       compiled(trace("files", [&] { return named("y", parameter("w", "f32[2]", Init::file(path)) * 2); }), {.device = "none"});
   EXPECT_EQ(program.run(RunOptions())->output("y")->at(1), 4);
@@ -146,18 +146,18 @@ TEST(Executable, KeepsNothingOfParametersThatTheCallerGives) {
 TEST(Executable, ReadsAnInputsFileAgainWhenItHasChanged) {
   const test::TemporaryFolder folder;
   const std::string path = folder.path("w.npy");
-  ASSERT_TRUE(write_npy(Array::of<float>({2}, {1, 2}), path).ok());
+  ASSERT_TRUE(write_npy(path, Array::of<float>({2}, {1, 2})).ok());
   const std::string model =
       folder.write("m.yaml", "cleave: 1\nmodel: m\ninputs: {w: {type: \"f32[2]\", file: w.npy}}\nprogram:\n  - y: w * 2\noutputs: [y]\n");
   const Executable program = compiled(read_model(model), {.device = "none"});
   const auto run = [&] { return program.run(RunOptions())->output("y")->at(1); };
   EXPECT_EQ(run(), 4);
-  ASSERT_TRUE(write_npy(Array::of<float>({2}, {1, 5}), path).ok());
+  ASSERT_TRUE(write_npy(path, Array::of<float>({2}, {1, 5})).ok());
   EXPECT_EQ(run(), 10);
   std::this_thread::sleep_for(std::chrono::milliseconds(100));  // from now on it is kept
   EXPECT_EQ(run(), 10);
   EXPECT_EQ(run(), 10);
-  ASSERT_TRUE(write_npy(Array::of<float>({2}, {1, 7}), path).ok());
+  ASSERT_TRUE(write_npy(path, Array::of<float>({2}, {1, 7})).ok());
   EXPECT_EQ(run(), 14);
   std::filesystem::remove(path);
   EXPECT_FALSE(program.run(RunOptions()).ok());

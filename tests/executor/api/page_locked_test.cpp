@@ -82,7 +82,7 @@ TEST(PageLocked, IsWhatTheDeviceMakesOfIt) {
 
 TEST(PageLocked, IsFilledFromAnNpyFile) {
   const test::TemporaryFolder folder;
-  ASSERT_TRUE(write_npy(Array::of<float>({2, 2}, {1, 2, 3, 4}), folder.path("x.npy")).ok());
+  ASSERT_TRUE(write_npy(folder.path("x.npy"), Array::of<float>({2, 2}, {1, 2, 3, 4})).ok());
   Array array = simulated({2, 2});
   const std::byte* memory = array.bytes();
   ASSERT_TRUE(read_npy(folder.path("x.npy"), array).ok());

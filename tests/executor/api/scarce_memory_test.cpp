@@ -105,7 +105,7 @@ TEST(ScarceMemory, FilesInAndOut) {
   const std::string of_graph = folder.path("a.graph"), npy = folder.path("a.npy"), csv = folder.write("a.csv", "1,2,3\n");
   expect_errors("save", [&] { return kind_of(graph.save(of_graph)); });
   expect_errors("load", [&] { return kind_of(Graph::load(of_graph)); });
-  expect_errors("write_npy", [&] { return kind_of(write_npy(array, npy)); });
+  expect_errors("write_npy", [&] { return kind_of(write_npy(npy, array)); });
   expect_errors("read_npy", [&] { return kind_of(read_npy(npy)); });
   expect_errors("read_array", [&] { return kind_of(read_array(csv, type)); });
   if (IsSkipped()) return;

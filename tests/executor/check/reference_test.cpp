@@ -153,7 +153,7 @@ TEST_F(Reference, ACountBeyondTheCounterIsAnError) {
 TEST(Bindings, TakeWhatIsGivenElseWhatTheModelSays) {
   test::TemporaryFolder folder;
   const TensorType type{DType::f32, {2, 3}};
-  ASSERT_TRUE(write_npy(Array::of<float>({2, 3}, {1, 2, 3, 4, 5, 6}), folder.path("x.npy")).ok());
+  ASSERT_TRUE(write_npy(folder.path("x.npy"), Array::of<float>({2, 3}, {1, 2, 3, 4, 5, 6})).ok());
   Tracer tracer("bindings");
   const std::vector<Operand> leaves = {
       tracer.input("file", type, {{"file", folder.path("x.npy")}}, line(1)),

@@ -55,7 +55,7 @@ TEST(Npy, EveryTypeAndShapeComesBack) {
       for (std::int64_t k = 0; k < array.type().bytes(); ++k) {
         array.mutable_bytes()[k] = static_cast<std::byte>(type == DType::boolean ? k % 2 : 3 * k + 1);
       }
-      ASSERT_TRUE(write_npy(array, folder.path("a.npy")));
+      ASSERT_TRUE(write_npy(folder.path("a.npy"), array));
       const Result<Array> back = read_npy(folder.path("a.npy"));
       ASSERT_TRUE(back) << back.error().message;
       if (type == DType::bf16) {
@@ -71,21 +71,21 @@ TEST(Npy, EveryTypeAndShapeComesBack) {
 
 TEST(Npy, BytesAreThoseOfNumPy) {
   const TemporaryFolder folder;
-  ASSERT_TRUE(write_npy(Array::of<float>({2, 1}, {1, 2}), folder.path("a.npy")));
+  ASSERT_TRUE(write_npy(folder.path("a.npy"), Array::of<float>({2, 1}, {1, 2})));
   std::string expected("\x93NUMPY\x01\x00\x76\x00", 10);
   expected += "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 1), }";
   expected += std::string(127 - expected.size(), ' ') + "\n" + raw<float>({1, 2});
   EXPECT_EQ(folder.read("a.npy"), expected);
-  ASSERT_TRUE(write_npy(Array::of<bool>({1}, {true}), folder.path("a.npy")));
+  ASSERT_TRUE(write_npy(folder.path("a.npy"), Array::of<bool>({1}, {true})));
   EXPECT_NE(folder.read("a.npy").find("{'descr': '|b1', 'fortran_order': False, 'shape': (1,), }"), std::string::npos);
-  ASSERT_TRUE(write_npy(Array::scalar(1.0), folder.path("a.npy")));
+  ASSERT_TRUE(write_npy(folder.path("a.npy"), Array::scalar(1.0)));
   EXPECT_NE(folder.read("a.npy").find("'shape': (), }"), std::string::npos);
 }
 
 TEST(Npy, LongHeadersUseVersion2) {
   const TemporaryFolder folder;
   const Array array(TensorType{DType::u8, Shape(30000, 1)});
-  ASSERT_TRUE(write_npy(array, folder.path("a.npy")));
+  ASSERT_TRUE(write_npy(folder.path("a.npy"), array));
   EXPECT_EQ(folder.read("a.npy")[6], 2);
   const Result<Array> back = read_npy(folder.path("a.npy"));
   ASSERT_TRUE(back) << back.error().message;
@@ -198,11 +198,11 @@ TEST(Npy, MissingFilesAndFoldersAreErrors) {
 TEST(Npy, AFailedWriteLeavesNothing) {
   const TemporaryFolder folder;
   const Array array = Array::of<float>({2}, {1, 2});
-  const Status missing = write_npy(array, folder.path("none/a.npy"));
+  const Status missing = write_npy(folder.path("none/a.npy"), array);
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().message, "cannot write `" + folder.path("none/a.npy") + "`: No such file or directory");
   std::filesystem::create_directory(folder.path("taken.npy"));
-  EXPECT_FALSE(write_npy(array, folder.path("taken.npy")));
+  EXPECT_FALSE(write_npy(folder.path("taken.npy"), array));
   EXPECT_EQ(folder.files(), 1u);
 }
 
@@ -211,10 +211,10 @@ TEST(Npy, WritesThroughLinksAndToDevices) {
   folder.write("target.npy", "old");
   std::filesystem::create_symlink("target.npy", folder.path("link.npy"));
   const Array array = Array::of<float>({2}, {1, 2});
-  ASSERT_TRUE(write_npy(array, folder.path("link.npy")));
+  ASSERT_TRUE(write_npy(folder.path("link.npy"), array));
   EXPECT_TRUE(std::filesystem::is_symlink(folder.path("link.npy")));
   EXPECT_EQ(*read_npy(folder.path("target.npy")), array);
-  EXPECT_TRUE(write_npy(array, "/dev/null"));
+  EXPECT_TRUE(write_npy("/dev/null", array));
   EXPECT_FALSE(std::filesystem::is_regular_file("/dev/null"));
 }
 
@@ -222,7 +222,7 @@ TEST(Npy, WritesThroughLinksAndToDevices) {
 
 Result<Array> as(const Array& array, const TensorType& type) {
   const TemporaryFolder folder;
-  EXPECT_TRUE(write_npy(array, folder.path("a.npy")));
+  EXPECT_TRUE(write_npy(folder.path("a.npy"), array));
   Result<Array> result = read_array(folder.path("a.npy"), type);
   if (!result) {
     EXPECT_TRUE(result.error().message.starts_with("`" + folder.path("a.npy") + "` holds "));
@@ -274,10 +274,10 @@ TEST(ReadArray, RefusesWhereTheyDoNot) {
 
 TEST(ReadArray, ErrorsShowBothTypes) {
   const TemporaryFolder folder;
-  ASSERT_TRUE(write_npy(Array::of<float>({2}, {1, 2}), folder.path("a.npy")));
+  ASSERT_TRUE(write_npy(folder.path("a.npy"), Array::of<float>({2}, {1, 2})));
   EXPECT_EQ(read_array(folder.path("a.npy"), {DType::f32, {2, 1}}).error().message,
             "`" + folder.path("a.npy") + "` holds f32[2], but f32[2, 1] is wanted");
-  ASSERT_TRUE(write_npy(Array::of<float>({1}, {0.5}), folder.path("a.npy")));
+  ASSERT_TRUE(write_npy(folder.path("a.npy"), Array::of<float>({1}, {0.5})));
   EXPECT_EQ(read_array(folder.path("a.npy"), {DType::i32, {1}}).error().message,
             "`" + folder.path("a.npy") + "` holds f32[1], but i32[1] is wanted, and not all values fit");
   EXPECT_EQ(read_array("data.txt", {DType::i32, {1}}).error().message, "cannot read `data.txt`: the name must end in .npy or .csv");

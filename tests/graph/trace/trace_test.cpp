@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "graph/base/diagnostic_text.h"
 #include "graph/call_limits.h"
 #include "graph/ops/ops.h"
 #include "graph/passes/verify.h"
@@ -110,6 +111,84 @@ TEST(Trace, ASecondOutputOfOneNameIsAnErrorAtItsLine) {
                                  return std::tuple(y, y, named("z", y * named("y", x)));
                                })),
             (Names{"y", "output1", "z"}));
+}
+
+/// The names of the outputs of a program that has the input `x` (f32[2]).
+template <class F>
+Names names_of(F&& body) {
+  const Graph graph = trace("t", {{"x", "f32[2]"}}, body);
+  EXPECT_TRUE(graph.ok()) << to_text(graph.diagnostics);
+  return output_names(graph);
+}
+
+TEST(Trace, TheLastNameOfAValueIsItsOutputs) {
+  const auto twice = [](Tensor, Tensor v) { return v * 2; };
+  const auto positive = [](Tensor x) { return sum(x) > 0; };
+  EXPECT_EQ(names_of([&](Tensor x) { return named("y", for_loop(3, x, twice)); }), Names{"y"});
+  EXPECT_EQ(names_of([&](Tensor x) { return named("y", for_loop(0, x, twice)); }), Names{"y"});
+  EXPECT_EQ(names_of([&](Tensor x) { return named("y", for_loop(3, x + 0, twice)); }), Names{"y"});
+  EXPECT_EQ(
+      names_of([&](Tensor x) { return named("y", while_loop([&](Tensor v) { return sum(v) < 9; }, x, [](Tensor v) { return v * 2; })); }),
+      Names{"y"});
+  EXPECT_EQ(names_of([&](Tensor x) {
+              return named("y", cond(
+                                    positive(x), [&] { return x; }, [&] { return -x; }));
+            }),
+            Names{"y"});
+  EXPECT_EQ(names_of([](Tensor x) { return named("y", x); }), Names{"y"});
+  EXPECT_EQ(names_of([](Tensor) { return named("w", parameter("p", "f32[2]", 0)); }), Names{"w"});
+  EXPECT_EQ(names_of([](Tensor x) { return named("z", named("y", x + 1)); }), Names{"z"});
+  EXPECT_EQ(names_of([](Tensor) { return named("half", 0.5); }), Names{"half"});
+  EXPECT_EQ(names_of([](Tensor x) {
+              Tensor y = x + 1;
+              named("y", y);  // what it returns is not needed
+              return y;
+            }),
+            Names{"y"});
+}
+
+TEST(Trace, ResultsOfLoopsAndBranchesTakeTheNameGivenInside) {
+  EXPECT_EQ(names_of([](Tensor x) { return for_loop(3, x, [](Tensor, Tensor v) { return named("y", v * 2); }); }), Names{"y"});
+  EXPECT_EQ(names_of([](Tensor x) { return for_loop(3, named("y", x), [](Tensor, Tensor v) { return v * 2; }); }), Names{"y"});
+  EXPECT_EQ(names_of([](Tensor x) {
+              return cond(
+                  sum(x) > 0, [&] { return named("y", x * 2); }, [&] { return x; });
+            }),
+            Names{"y"});
+  EXPECT_EQ(names_of([](Tensor x) {
+              return cond(
+                  sum(x) > 0, [&] { return x; }, [&] { return named("y", x); });
+            }),
+            Names{"y"});
+  // A member of the state has its name from there.
+  EXPECT_EQ(names_of([](Tensor x) {
+              return for_loop(3, Layer{x, x}, [](Tensor, Layer v) { return Layer{named("y", v.w * 2), v.b}; });
+            }),
+            (Names{"w", "b"}));
+}
+
+TEST(Trace, AValueWithSeveralNamesIsAnOutputByEach) {
+  EXPECT_EQ(names_of([](Tensor x) {
+              Tensor y = x + 1;
+              return std::tuple(named("a", y), named("b", y));
+            }),
+            (Names{"a", "b"}));
+  EXPECT_EQ(names_of([](Tensor x) {
+              Tensor y = named("a", x + 1);
+              named("b", y);
+              return y;
+            }),
+            Names{"b"});
+  EXPECT_EQ(names_of([](Tensor x) { return std::tuple(x, named("y", x)); }), (Names{"x", "y"}));
+  EXPECT_EQ(names_of([](Tensor x) {
+              Tensor y = named("a", x + 1);
+              return std::tuple(y, named("b", y), y);
+            }),
+            (Names{"a", "b", "output2"}));
+  EXPECT_EQ(names_of([](Tensor x) { return std::tuple(named("output1", x + 1), x + 2); }), (Names{"output1", "output2"}));
+  // An input keeps its name in messages, as runs are given it by that.
+  const Graph graph = trace("t", {{"x", "f32[2]"}}, [](Tensor x) { return named("y", x); });
+  EXPECT_EQ(graph.values[graph.outputs[0].value].name, "x");
 }
 
 TEST(Trace, TakesARunTimeNumberOfInputs) {
