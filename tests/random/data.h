@@ -1,0 +1,20 @@
+// Data of random programs: arrays of every element type with moderate numbers or with the values at which mistakes show.
+#pragma once
+
+#include "graph/array/array.h"
+#include "tests/random/draw.h"
+
+namespace cleave::testing {
+
+/// What the floating elements of an array may be. Integers may always be of moderate size, and are wild where floating ones would be.
+enum class Data : std::uint8_t {
+  clean,     ///< numbers from -8 to 8, -0.0 and denormals among them
+  moderate,  ///< these, NaN and infinities
+  wild,      ///< these and numbers near the ends of the type
+};
+
+Array random_array(Draw& draw, const TensorType& type, Data data);
+/// Integers from -extent (unsigned types: 0) to extent - 1: the valid indices of an axis.
+Array random_indices(Draw& draw, const TensorType& type, std::int64_t extent);
+
+}  // namespace cleave::testing

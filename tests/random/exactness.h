@@ -1,0 +1,17 @@
+// Which values of a program are equal to the bit in every right execution.
+#pragma once
+
+#include "graph/array/array.h"
+#include "graph/graph.h"
+
+namespace cleave::testing {
+
+/// By value: whether no operation that approximates (vocabulary.h) took part in it, nor in a decision about whether it is computed.
+IdVector<ValueId, char> exact_values(const Graph& graph);
+
+/// Same type and bits, but for which NaN it is.
+bool same(const Array& a, const Array& b);
+/// Where the two differ first: "element 3 is 1 instead of 2".
+std::string first_difference(const Array& a, const Array& b);
+
+}  // namespace cleave::testing

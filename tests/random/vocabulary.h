@@ -1,0 +1,59 @@
+// The vocabulary as random programs draw it: a call of a function with operand types and attributes that its type rule accepts, made by
+// changing one of its samples (tests/support/op_samples), and what must hold of the operands' data.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "graph/op.h"
+#include "tests/random/data.h"
+#include "tests/support/op_samples.h"
+
+namespace cleave::testing {
+
+/// A function that random programs leave out, and why. An entry whose function could be drawn is a mistake (main.cpp).
+struct LeftOut {
+  std::string_view function, reason;
+};
+std::span<const LeftOut> left_out();
+
+/// What is known to fail and is being mended elsewhere; to be deleted with the mend. Empty: nothing.
+bool known_to_fail(const OpDef& op, std::span<const TensorType> operands, const Attributes& attributes);
+
+/// A call to be made.
+struct DrawnCall {
+  const OpDef* op = nullptr;
+  std::vector<TensorType> operands;
+  Attributes attributes;
+  const OpSample* sample = nullptr;  ///< that it was made from
+  bool sample_data = false;          ///< the operands are the sample's own
+};
+
+/// Whether kernels may compute a floating result otherwise than the reference implementation, within the tolerance of
+/// executor/check/compare.h. Other operations agree to the bit.
+bool approximates(const OpDef& op, const Attributes& attributes);
+/// What the floating operands of a function may be, so that the difference between two right results is within the tolerance.
+Data operand_data(const OpDef& op);
+/// The extent into which the integers of operand `operand` are indices; nothing: they are no indices.
+std::optional<std::int64_t> index_extent(const DrawnCall& call, std::size_t operand);
+
+/// Data that operand `operand` must have: where the window of a dynamic_slice or dynamic_update_slice begins. Nothing: any data.
+std::optional<Array> required_data(Draw& draw, const DrawnCall& call, std::size_t operand);
+
+class Vocabulary {
+ public:
+  Vocabulary();
+  /// All functions that are not left out.
+  [[nodiscard]] const std::vector<const OpDef*>& functions() const { return functions_; }
+  /// A call of `op`. With `near`: one whose first operand has that type, if there is one. `large`: of more elements than one thread takes.
+  [[nodiscard]] std::optional<DrawnCall> call(Draw& draw, const OpDef& op, const TensorType* near, bool large = false) const;
+
+ private:
+  [[nodiscard]] const std::vector<OpSample>& samples_of(const OpDef& op) const;
+
+  std::vector<const OpDef*> functions_;
+  std::vector<std::pair<const OpDef*, std::vector<OpSample>>> samples_;  ///< ordered by function
+};
+
+}  // namespace cleave::testing
