@@ -2,6 +2,7 @@
 // global_max_pool and global_average_pool are composite functions: the whole of each channel.
 #include "graph/ops/pooling.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -111,6 +112,9 @@ Status avg_pool_meaning(const OpCall& call) {
 template <Name name>
 TypeResult global_type(Types inputs, const Attributes&) {
   if (auto error = check_spatial(name.view(), inputs)) return *std::move(error);
+  const auto spatial = std::span(inputs[0].shape).subspan(2);
+  if (name.view() == kGlobalMax.view() && std::find(spatial.begin(), spatial.end(), 0) != spatial.end())
+    return refuse(DiagnosticKind::shape, name.view(), inputs, "there are no elements to choose from");
   Shape shape(inputs[0].shape.size(), 1);
   std::copy_n(inputs[0].shape.begin(), 2, shape.begin());
   return give(name.view(), inputs, {inputs[0].dtype, std::move(shape)});

@@ -12,6 +12,7 @@
 #include "graph/ops/convert.h"
 #include "models/model.h"
 #include "tests/executor/overlap_programs.h"
+#include "tests/support/empty_samples.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/op_samples.h"
 #include "tests/support/random_loops.h"
@@ -31,12 +32,12 @@ constexpr Where kPlacements[] = {Where::accelerator, Where::optimal, Where::rand
   const ExecutorSetup& name = *name##_or
 
 /// One call with its operands as inputs and its results as outputs.
-std::shared_ptr<const Graph> call_of(const OpSample& sample) {
+std::shared_ptr<const Graph> call_of(const OpSample& sample, Side side = Side::accelerator) {
   Tracer tracer(sample.op->name);
   std::vector<Operand> inputs;
   for (std::size_t i = 0; i < sample.inputs.size(); ++i)
     inputs.push_back(tracer.input("in" + std::to_string(i), sample.inputs[i].type(), {}, line(1)));
-  tracer.push_place(Side::accelerator);
+  tracer.push_place(side);
   const std::vector<Operand> results = tracer.apply(*sample.op, inputs, sample.attributes, line(2));
   tracer.pop_place();
   for (std::size_t i = 0; i < results.size(); ++i) tracer.output("out" + std::to_string(i), results[i], line(3));
@@ -47,10 +48,10 @@ std::shared_ptr<const Graph> call_of(const OpSample& sample) {
 
 class DeviceOp : public ::testing::TestWithParam<std::string> {};
 
-void check_sample(const ExecutorSetup& device, const OpSample& sample) {
-  const auto graph = call_of(sample);
+void check_sample(const ExecutorSetup& device, const OpSample& sample, Side side = Side::accelerator) {
+  const auto graph = call_of(sample, side);
   ASSERT_TRUE(graph->ok()) << to_text(graph->diagnostics);
-  const Planned planned = plan_on(device, graph, Where::accelerator);
+  const Planned planned = plan_on(device, graph, side == Side::host ? Where::host : Where::accelerator);
   const std::unique_ptr<Executor> executor = executor_for(planned, device);
   ASSERT_TRUE(executor);
   RunOptions options;
@@ -90,6 +91,73 @@ TEST_P(DeviceOp, EqualsTheMeaning) {
     if (HasFatalFailure()) return;
   }
   if (checked == 0) GTEST_SKIP() << "the device has no kernel for it";
+}
+
+/// Kernels tests have zero-sized axes of all element types; whole programs are slower.
+bool is_representative(const OpSample& sample) {
+  return sample.inputs.empty() || sample.inputs[0].dtype() == DType::f32 || sample.inputs[0].dtype() == DType::boolean;
+}
+
+TEST_P(DeviceOp, EqualsTheMeaningOnZeroSizedAxes) {
+  CLEAVE_DEVICE_OR_SKIP(device);
+  static const std::vector<OpSample> samples = empty_samples();
+  for (const OpSample& sample : samples) {
+    if (sample.op->name != GetParam() || sample.op->purity_for(sample.attributes) != Purity::pure) continue;
+    if (!is_representative(sample)) continue;
+    SCOPED_TRACE(describe(sample));
+    check_sample(device, sample, Side::host);
+    if (runs_there(device, *call_of(sample))) check_sample(device, sample);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(DeviceComposite, FunctionsEqualTheirMeaningsOnZeroSizedAxes) {
+  CLEAVE_DEVICE_OR_SKIP(device);
+  int checked = 0;
+  for (const OpSample& sample : empty_samples()) {
+    if (!sample.op->composite() || !is_representative(sample)) continue;
+    SCOPED_TRACE(describe(sample));
+    if (const auto graph = call_of(sample); !graph->ok()) {  // a part refuses, at the call: the norm is the largest of no sums
+      EXPECT_EQ(graph->diagnostics.size(), 1U);
+      continue;
+    }
+    check_sample(device, sample, Side::host);
+    check_sample(device, sample, Side::none);
+    ++checked;
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(checked, 100);
+}
+
+TEST(DeviceComposite, SumsAreAsWideAsTheirResults) {
+  CLEAVE_DEVICE_OR_SKIP(device);
+  const Array bytes = Array::of<std::uint8_t>({2}, {200, 200}), far = Array::of<Half>({2}, {Half(300), Half(-300)});
+  const Array zeros(TensorType{DType::f16, {100000}});
+  const struct {
+    const char* function;
+    std::vector<Array> inputs;
+    double result, tolerance;
+  } calls[] = {{"vecdot", {bytes, bytes}, 80000, 0},
+               {"vecdot", {far, Array::of<Half>({2}, {Half(300), Half(300)})}, 0, 0},
+               {"std", {far}, 300, 0.5},
+               {"vector_norm", {far}, 424.264, 0.5},
+               {"matrix_norm", {Array::of<Half>({1, 2}, {Half(300), Half(-300)})}, 424.264, 0.5},
+               {"logsumexp", {zeros}, 11.5129, 0.01}};
+  for (const auto& call : calls) {
+    OpSample sample{find_function(call.function), call.inputs, {}, false};
+    ASSERT_FALSE(normalize_call(*sample.op, call.inputs.size(), sample.attributes));
+    SCOPED_TRACE(describe(sample));
+    for (const Side side : {Side::host, Side::none}) {
+      const std::unique_ptr<Executor> executor =
+          executor_for(plan_on(device, call_of(sample, side), side == Side::host ? Where::host : Where::accelerator), device);
+      ASSERT_TRUE(executor);
+      RunOptions options;
+      for (std::size_t i = 0; i < call.inputs.size(); ++i) options.inputs.emplace("in" + std::to_string(i), call.inputs[i]);
+      const Result<RunResult> run = executor->run(options);
+      ASSERT_TRUE(run.ok()) << run.error().message;
+      EXPECT_NEAR(run->outputs[0].second.at(0), call.result, call.tolerance);
+    }
+  }
 }
 
 std::vector<std::string> pure_ops() {

@@ -37,6 +37,8 @@ std::int64_t Walk::count() const {
 }
 
 Walk make_walk(const Shape& shape, std::span<const ops::Strides> strides) {
+  // A walk over nothing is one axis, so that no index is divided by an extent of zero.
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return {{0}, std::vector<ops::Strides>(strides.size(), ops::Strides{0})};
   Walk walk{{}, std::vector<ops::Strides>(strides.size())};
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
     if (shape[axis] == 1) continue;

@@ -41,6 +41,7 @@ template <class T>
 Product<T>::Product(const MatmulPlan& plan, bool keeps) : plan_(plan), code_(product_code<T>()), keeps_(keeps) {
   matrices_ = plan.batch;
   for (const MatmulPlan::Repeat& repeat : plan.repeats) matrices_ *= repeat.count;
+  if (matrices_ == 0 || plan.m == 0 || plan.n == 0) return;  // no results: `run` has nothing to do, and there is nothing to cut
   choose();
   cut();
 }

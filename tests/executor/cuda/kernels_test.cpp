@@ -13,6 +13,7 @@
 #include "graph/trace/tracer.h"
 #include "tests/executor/cuda/kernel_samples.h"
 #include "tests/support/division_table.h"
+#include "tests/support/empty_samples.h"
 #include "tests/support/fake_driver.h"
 #include "tests/support/kernel_emulator/kernel_emulator.h"
 #include "tests/support/kernel_request.h"
@@ -35,6 +36,16 @@ TEST(CudaKernels, AgreeWithTheMeanings) {
   CLEAVE_NEEDS_EMULATOR;
   Kernels kernels({9, 0, 132});
   for (OpSample& each : samples_to_check()) kernels.add(std::move(each));
+  EXPECT_GT(kernels.check(), 300U);
+}
+
+TEST(CudaKernels, AgreeWithTheMeaningsOnZeroSizedAxes) {
+  CLEAVE_NEEDS_EMULATOR;
+  Kernels kernels({9, 0, 132});
+  for (OpSample& each : empty_samples()) {
+    const bool one_of_its_kind = each.inputs.empty() || each.inputs[0].dtype() == DType::f32;
+    if (!each.op->composite() && one_of_its_kind) kernels.add(std::move(each));
+  }
   EXPECT_GT(kernels.check(), 300U);
 }
 

@@ -6,6 +6,7 @@
 #include <random>
 #include <set>
 
+#include "tests/support/empty_samples.h"
 #include "tests/support/op_call.h"
 #include "tests/support/op_samples.h"
 
@@ -134,6 +135,42 @@ TEST(OpContract, MeaningsFillTheirResultsTheSameWayTwice) {
   }
 }
 
+Cost cost_of(const OpSample& sample, double* bytes) {
+  const auto inputs = types_of(sample.inputs);
+  const auto results = std::get<0>(infer(*sample.op, inputs, sample.attributes));
+  *bytes = 0;
+  for (const TensorType& type : inputs) *bytes += static_cast<double>(type.bytes());
+  for (const TensorType& type : results) *bytes += static_cast<double>(type.bytes());
+  return sample.op->cost(inputs, results, sample.attributes);
+}
+
+TEST(OpContract, ZeroSizedAxesAreComputedOrRefusedAsData) {
+  std::map<const OpDef*, int> calls;
+  for (const OpSample& sample : empty_samples()) {
+    if (sample.op->composite()) continue;
+    SCOPED_TRACE(describe(sample));
+    ++calls[sample.op];
+    const auto first = call_op(*sample.op, sample.inputs, sample.attributes);
+    const auto second = call_op(*sample.op, sample.inputs, sample.attributes);
+    ASSERT_EQ(first.ok(), second.ok());
+    double bytes = 0;
+    const Cost cost = cost_of(sample, &bytes);
+    EXPECT_TRUE(cost.flops >= 0 && cost.bytes >= 0 && std::isfinite(cost.flops + cost.bytes));
+    if (!first.ok()) {
+      EXPECT_TRUE(sample.op->may_fail) << first.error().message;
+      continue;
+    }
+    EXPECT_EQ(*first, *second);
+    EXPECT_EQ(types_of(*first), std::get<0>(infer(*sample.op, types_of(sample.inputs), sample.attributes)));
+  }
+  for (const OpSample& sample : op_samples()) {
+    const bool has_axes = std::any_of(sample.inputs.begin(), sample.inputs.end(), [](const Array& x) { return x.type().rank() > 0; });
+    if (has_axes && !sample.attributes.find("function")) {
+      EXPECT_GE(calls[sample.op], 1) << sample.op->name;
+    }
+  }
+}
+
 TEST(OpContract, NormalizedAttributesStayAsTheyAre) {
   for (const OpSample& sample : op_samples()) {
     Attributes again = sample.attributes;
@@ -143,15 +180,6 @@ TEST(OpContract, NormalizedAttributesStayAsTheyAre) {
       EXPECT_TRUE(again.find(def.name) || (!def.required && !def.fallback)) << describe(sample) << " " << def.name;
     }
   }
-}
-
-Cost cost_of(const OpSample& sample, double* bytes) {
-  const auto inputs = types_of(sample.inputs);
-  const auto results = std::get<0>(infer(*sample.op, inputs, sample.attributes));
-  *bytes = 0;
-  for (const TensorType& type : inputs) *bytes += static_cast<double>(type.bytes());
-  for (const TensorType& type : results) *bytes += static_cast<double>(type.bytes());
-  return sample.op->cost(inputs, results, sample.attributes);
 }
 
 TEST(OpContract, CostsAreFiniteAndGrow) {
