@@ -1,7 +1,5 @@
 #include "graph/base/boundary.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -60,23 +58,9 @@ void watch_exit() {
   std::call_once(once, [] { on_exit(name_exit, nullptr); });
 }
 
+/// The kernel knows no signals beyond NSIG; what lies behind them in a sigset_t is not defined.
 bool equal(const sigset_t& a, const sigset_t& b) {
-  for (int signal = 1; signal < NSIG; ++signal)
-    if (sigismember(&a, signal) != sigismember(&b, signal)) return false;
-  return true;
-}
-
-/// The folder that was last found to be the working directory. The open descriptor keeps its number from being given to another one.
-struct KnownFolder {
-  std::mutex mutex;
-  int descriptor = -1;
-  dev_t device = 0;
-  ino_t number = 0;
-};
-
-KnownFolder& known_folder() {
-  static auto* const forever = new PerProcess<KnownFolder>;  // not destroyed: threads may run while the process ends
-  return **forever;
+  return std::memcmp(&a, &b, (NSIG - 1) / 8) == 0;
 }
 
 }  // namespace
@@ -159,29 +143,13 @@ ForeignPlace::~ForeignPlace() {
 // --- KeptFolder ------------------------------------------------------------------------------------------------------------------------
 
 KeptFolder::KeptFolder() {
-  struct stat now;
-  if (::stat(".", &now) != 0) return;
-  KnownFolder& known = known_folder();
-  const std::lock_guard lock(known.mutex);
-  if (known.descriptor < 0 || known.device != now.st_dev || known.number != now.st_ino) {
-    const int opened = ::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (opened < 0) return;
-    if (known.descriptor >= 0) ::close(known.descriptor);
-    known.descriptor = opened;
-    known.device = now.st_dev;
-    known.number = now.st_ino;
-  }
-  folder_ = known.descriptor;
+  if (!::getcwd(path_, sizeof path_)) path_[0] = '\0';
 }
 
 KeptFolder::~KeptFolder() {
-  struct stat now;
-  if (folder_ < 0) return;
-  KnownFolder& known = known_folder();
-  const std::lock_guard lock(known.mutex);
-  if (folder_ != known.descriptor) return;  // another thread has gone elsewhere meanwhile
-  if (::stat(".", &now) == 0 && now.st_dev == known.device && now.st_ino == known.number) return;
-  (void)!::fchdir(folder_);
+  char now[PATH_MAX];
+  if (path_[0] == '\0' || (::getcwd(now, sizeof now) && std::strcmp(now, path_) == 0)) return;
+  (void)!::chdir(path_);
 }
 
 }  // namespace cleave

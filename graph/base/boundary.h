@@ -3,6 +3,7 @@
 // Code that does not come back at all is named: exit, pthread_exit, longjmp, fork. Knows nothing of what is called.
 #pragma once
 
+#include <limits.h>
 #include <locale.h>
 #include <signal.h>
 
@@ -69,8 +70,8 @@ class ForeignPlace {
   const SourceLocation* const outer_;
 };
 
-/// Keeps the process's working directory while foreign code runs. It costs two system calls that look a path up, 1 to 3 us each: stands
-/// around a whole run that calls host functions, and around the loading of a library, but not around single calls.
+/// Keeps the process's working directory while foreign code runs. It costs two system calls, 0.5 to 2 us each: stands around a whole run
+/// that calls host functions, and around the loading of a library, but not around single calls.
 class KeptFolder {
  public:
   KeptFolder();
@@ -79,7 +80,7 @@ class KeptFolder {
   ~KeptFolder();
 
  private:
-  int folder_ = -1;  ///< a descriptor of it; -1: it cannot be had
+  char path_[PATH_MAX];  ///< empty: it has none
 };
 
 /// What `work` gives, which calls code that is not the engine's. What that throws goes on.

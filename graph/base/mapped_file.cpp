@@ -1,9 +1,14 @@
 #include "graph/base/mapped_file.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+
+#include "graph/base/map_guard.h"
 
 namespace cleave {
 namespace {
@@ -12,6 +17,10 @@ constexpr std::size_t kReadUpTo = 1 << 20;  ///< where a map costs more than it 
 
 Error cannot_read(const std::string& path, const std::string& why) {
   return {"cannot read `" + path + "`: " + why, {}, ErrorKind::file};
+}
+
+MappedFile::Version version(const struct stat& status) {
+  return {status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
 }
 
 }  // namespace
@@ -33,15 +42,32 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const RegularFile& fi
     result->size_ = result->read_.size();
     return {std::shared_ptr<const MappedFile>(result)};
   }
+  struct stat status;
+  const int descriptor = ::fcntl(file.descriptor(), F_DUPFD_CLOEXEC, 0);
+  if (descriptor < 0 || ::fstat(descriptor, &status) != 0) return cannot_read(file.path(), std::strerror(errno));
+  result->descriptor_ = descriptor;
   void* const data = ::mmap(nullptr, result->size_, PROT_READ, MAP_PRIVATE, file.descriptor(), 0);
   if (data == MAP_FAILED) return cannot_read(file.path(), std::strerror(errno));
   result->data_ = static_cast<const char*>(data);
-  result->mapped_ = true;
+  result->path_ = file.path();
+  result->version_ = version(status);
+  result->guard_ = guard_map(data, result->size_);
   return {std::shared_ptr<const MappedFile>(result)};
 }
 
 MappedFile::~MappedFile() {
-  if (mapped_) ::munmap(const_cast<char*>(data_), size_);
+  if (data_ && descriptor_ >= 0) {
+    release_guard(guard_);
+    ::munmap(const_cast<char*>(data_), size_);
+  }
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Status MappedFile::unchanged() const {
+  struct stat now;
+  if (descriptor_ < 0) return {};
+  if (!found_cut(guard_) && ::fstat(descriptor_, &now) == 0 && version(now) == version_) return {};
+  return Error{"`" + path_ + "` was changed while it was read; it has to stay as it is until then", {}, ErrorKind::file};
 }
 
 }  // namespace cleave

@@ -69,15 +69,16 @@ std::vector<std::optional<Allowance>> host_pins(const std::vector<NodeRecord>& r
 /// A file that is whole, by its messages.
 class File {
  public:
-  File(std::string_view bytes, std::shared_ptr<const MappedFile> holder, const std::string& path, const ModelOptions& options)
+  File(std::string_view bytes, const std::string& path, const ModelOptions& options)
       : bytes_(bytes),
         path_(path),
         options_(options),
         model_(onnx::parse_model(bytes)),
         locations_(path, std::make_shared<const FileRoots>(path, options.source_roots)),
-        tensors_(std::move(holder), FileRoots(path)) {}
+        tensors_(FileRoots(path)) {}
 
   [[nodiscard]] const ModelProto& model() const { return model_; }
+  [[nodiscard]] Status unchanged() const { return tensors_.unchanged(); }
 
   /// What its nodes are; the graph is of no use.
   std::vector<NodeRecord> records() {
@@ -144,21 +145,29 @@ class File {
   Tensors tensors_;
 };
 
-Graph parse(std::string_view bytes, const std::shared_ptr<const MappedFile>& holder, const std::string& path, const ModelOptions& options) {
+/// `mapped`: where the bytes lie, null for a buffer of somebody else's.
+Graph parse(std::string_view bytes, const MappedFile* mapped, const std::string& path, const ModelOptions& options) {
   const auto refuse = [&](DiagnosticKind kind, std::string message) {
     Diagnostics mistakes;
     mistakes.error(kind, Locations(path).whole_file(), std::move(message));
     return failed(path, std::move(mistakes));
   };
-  if (Status whole = check_messages(bytes); !whole) return refuse(DiagnosticKind::file, whole.error().message);
-  File file(bytes, holder, path, options);
+  const auto changed = [&](const Status& external) -> std::optional<std::string> {
+    if (const Status same = mapped ? mapped->unchanged() : Status(); !same) return same.error().message;
+    return external ? std::nullopt : std::optional(external.error().message);
+  };
+  if (Status whole = check_messages(bytes); !whole) return refuse(DiagnosticKind::file, changed({}).value_or(whole.error().message));
+  File file(bytes, path, options);
   if (std::string mistake = version_mistake(file.model()); !mistake.empty()) return refuse(DiagnosticKind::unsupported, std::move(mistake));
-  return file.graph();
+  Graph graph = file.graph();
+  // Any mistake that was found is one of the half of a file.
+  if (std::optional<std::string> what = changed(file.unchanged())) return refuse(DiagnosticKind::file, *std::move(what));
+  return graph;
 }
 
 Graph read(const std::string& path, const ModelOptions& options) {
   const Result<std::shared_ptr<const MappedFile>> file = MappedFile::open(path);
-  return file ? parse((*file)->bytes(), *file, path, options) : unreadable(path, file.error());
+  return file ? parse((*file)->bytes(), file->get(), path, options) : unreadable(path, file.error());
 }
 
 }  // namespace
@@ -187,7 +196,7 @@ std::vector<DeclaredInput> onnx_inputs(const std::string& path) {
 onnx::OrtPlacement onnxruntime_placement(const std::string& path, const ModelOptions& options) {
   const Result<std::shared_ptr<const MappedFile>> file = MappedFile::open(path);
   if (!file || !check_messages((*file)->bytes())) return {};
-  return place_as_onnxruntime(File((*file)->bytes(), *file, path, options).records());
+  return place_as_onnxruntime(File((*file)->bytes(), path, options).records());
 }
 
 }  // namespace models

@@ -4,8 +4,13 @@
 #include <charconv>
 #include <system_error>
 
+#include "graph/base/map_guard.h"
+
 namespace cleave::models::onnx {
 namespace {
+
+/// Of a mapped file no more stays in memory beside the copy.
+constexpr std::size_t kCopiedAtOnce = 8 << 20;
 
 struct ElementType {
   std::string_view name;
@@ -152,17 +157,22 @@ Result<Array> Tensors::read(const TensorProto& tensor) {
   if (static_cast<std::int64_t>(tensor.raw_data->size()) != type->bytes())
     return refused(tensor, "holds " + std::to_string(tensor.raw_data->size()) + " bytes, and " + to_string(*type) + " has " +
                                std::to_string(type->bytes()));
-  Result<Array> array = raw(*type, *tensor.raw_data, file_);
+  Result<Array> array = raw(*type, *tensor.raw_data);
   return array ? array : refused(tensor, array.error().message);
 }
 
-Result<Array> Tensors::raw(const TensorType& type, std::string_view bytes, const std::shared_ptr<const MappedFile>& holder) const {
+Result<Array> Tensors::raw(const TensorType& type, std::string_view bytes) {
   if (type.dtype == DType::boolean && !holds_bools(bytes)) return Error{"holds a bool that is neither 0 nor 1", {}};
-  const auto address = reinterpret_cast<std::uintptr_t>(bytes.data());
-  if (holder && address % static_cast<std::uintptr_t>(size_of(type.dtype)) == 0)
-    return Array::borrow(type, bytes.data(), [holder] {});  // the map stays for as long as somebody reads it
+  if (const auto known = copied_.find(bytes.data()); known != copied_.end() && known->second.type() == type) return known->second;
   Result<Array> array = Array::allocate(type);
-  if (array && !bytes.empty()) std::memcpy(array->mutable_bytes(), bytes.data(), bytes.size());
+  if (!array || bytes.empty()) return array;
+  std::byte* const to = array->mutable_bytes();
+  for (std::size_t done = 0; done < bytes.size(); done += kCopiedAtOnce) {
+    const std::string_view part = bytes.substr(done, kCopiedAtOnce);
+    std::memcpy(to + done, part.data(), part.size());
+    drop_pages(part);
+  }
+  copied_.insert_or_assign(bytes.data(), *array);
   return array;
 }
 
@@ -190,8 +200,14 @@ Result<Array> Tensors::external(const TensorProto& tensor, const TensorType& typ
   if (offset > held || type.bytes() > held - offset)
     return refused(tensor, "reaches beyond the end of its external data `" + location + "`");
   const std::string_view bytes = (*file)->bytes().substr(static_cast<std::size_t>(offset), static_cast<std::size_t>(type.bytes()));
-  Result<Array> array = raw(type, bytes, *file);
+  Result<Array> array = raw(type, bytes);
   return array ? array : refused(tensor, array.error().message);
+}
+
+Status Tensors::unchanged() const {
+  for (const auto& [location, file] : opened_)
+    if (Status same = file->unchanged(); !same) return same;
+  return {};
 }
 
 Result<std::shared_ptr<const MappedFile>> Tensors::open(const std::string& location) {

@@ -1,0 +1,102 @@
+#include "graph/base/map_guard.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <mutex>
+
+#include "graph/base/forks.h"
+
+namespace cleave {
+namespace {
+
+// A signal handler can reach nothing but statics.
+struct Range {
+  std::atomic<std::uintptr_t> begin = 0, end = 0;
+  std::atomic<bool> cut = false;
+};
+std::array<Range, 256> ranges;
+std::uintptr_t page_bytes = 4096;
+struct sigaction previous_action;
+
+/// For taking and releasing ranges.
+std::mutex& ranges_mutex() {
+  static auto* const mutex = new PerProcess<std::mutex>;
+  return **mutex;
+}
+
+void on_fault(int signal, siginfo_t* info, void* context) {
+  const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
+  for (Range& range : ranges) {
+    if (address < range.begin.load() || range.end.load() <= address) continue;
+    range.cut = true;
+    auto* const page = reinterpret_cast<void*>(address / page_bytes * page_bytes);
+    if (::mmap(page, page_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == page) return;
+  }
+  if (previous_action.sa_flags & SA_SIGINFO) {
+    previous_action.sa_sigaction(signal, info, context);
+  } else if (previous_action.sa_handler != SIG_DFL && previous_action.sa_handler != SIG_IGN) {
+    previous_action.sa_handler(signal);
+  } else {
+    sigaction(signal, &previous_action, nullptr);  // faults again, and dies as it would have
+  }
+}
+
+void install() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    page_bytes = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+    struct sigaction action;
+    std::memset(&action, 0, sizeof action);
+    action.sa_sigaction = on_fault;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGBUS, &action, &previous_action);
+  });
+}
+
+Range& range_of(int guard) {
+  return ranges[static_cast<std::size_t>(guard)];
+}
+
+}  // namespace
+
+int guard_map(const void* begin, std::size_t bytes) {
+  install();
+  const std::lock_guard lock(ranges_mutex());
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    Range& range = ranges[i];
+    if (range.end.load() != 0) continue;
+    range.cut = false;
+    range.begin = reinterpret_cast<std::uintptr_t>(begin);
+    range.end = reinterpret_cast<std::uintptr_t>(begin) + bytes;
+    return static_cast<int>(i);
+  }
+  return -1;
+}
+
+bool found_cut(int guard) {
+  return guard >= 0 && range_of(guard).cut;
+}
+
+void release_guard(int guard) {
+  if (guard < 0) return;
+  const std::lock_guard lock(ranges_mutex());
+  range_of(guard).end = 0;
+  range_of(guard).begin = 0;
+}
+
+void drop_pages(std::string_view bytes) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(bytes.data()), end = begin + bytes.size();
+  const std::uintptr_t first = (begin + page_bytes - 1) / page_bytes * page_bytes, last = end / page_bytes * page_bytes;
+  if (first >= last) return;
+  for (const Range& range : ranges)
+    if (range.begin.load() <= begin && end <= range.end.load()) ::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+}
+
+}  // namespace cleave
