@@ -15,7 +15,8 @@ namespace cleave {
 
 /// What a file may hold at most, by what it is. Arrays have no limit of their own: their declared type says how many bytes are read.
 namespace file_limit {
-inline constexpr std::int64_t kText = std::int64_t{64} << 20;    ///< a model, a machine file, a profile
+inline constexpr std::int64_t kModel = std::int64_t{1} << 20;    ///< a model in YAML, whose tree takes a hundred times that at worst
+inline constexpr std::int64_t kText = std::int64_t{64} << 20;    ///< a machine file, a profile
 inline constexpr std::int64_t kGraph = std::int64_t{512} << 20;  ///< a program in text form, with its literals
 inline constexpr std::int64_t kProblem = std::int64_t{4} << 30;  ///< a placement problem or workload
 }  // namespace file_limit

@@ -232,7 +232,9 @@ std::span<const OpDef> attention_ops() {
        .max_inputs = 4,
        .attributes = {with_default("causal", AttributeDef::Type::boolean, false), optional("scale", AttributeDef::Type::number)},
        .signature = "attention(query, key, value, mask?, causal?, scale?)",
-       .summary = "`softmax(query @ transpose(key) * scale + mask) @ value` over [.., heads, length, depth], the scores never stored",
+       .summary = "`softmax(query @ transpose(key) * scale + mask) @ value` over [.., heads, length, depth], the scores never "
+                  "stored; `causal`: of n queries and m keys, query i sees keys 0 to i + m - n, so that the last query sees all; one that "
+                  "sees none gives zeros",
        .type_rule = attention_type,
        .cost = attention_cost,
        .cost_class = CostClass::product,

@@ -9,7 +9,7 @@ namespace cleave {
 
 struct AttentionOptions {
   std::optional<Tensor> mask = {};   ///< broadcasts to [.., heads, n, m]; bool (true: this key takes part), or numbers added to the scores
-  bool causal = false;               ///< query i sees the keys up to i + m - n: the last query sees all
+  bool causal = false;               ///< query i of n sees the keys 0 to i + m - n of m: the last query sees all
   std::optional<double> scale = {};  ///< of the scores, before the mask; default: 1 / sqrt(d)
 };
 

@@ -172,10 +172,10 @@ std::span<const OpDef> sorting_ops() {
           op_record("top_k(x, k)", 1, {required("k", Type::integer)},
                     "two results: the k largest elements along the last axis, largest first, and their i32 indices", top_k_type,
                     sorting_cost, top_k_meaning),
-          op_record(
-              "unique(x)", 1, {},
-              "two results: the distinct elements in order, as many as x has, the rest filled with the last of them; and their i32 number",
-              unique_type, sorting_cost, unique_meaning),
+          op_record("unique(x)", 1, {},
+                    "two results: the distinct elements in order, as many as x has, the rest filled with the last of them; and their i32 "
+                    "number; each NaN is distinct and stands behind the largest, zeros of either sign are equal",
+                    unique_type, sorting_cost, unique_meaning),
       },
       form_of_axis);
   return ops;

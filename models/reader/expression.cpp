@@ -1,6 +1,7 @@
 #include "models/reader/expression.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "graph/op.h"
@@ -198,6 +199,10 @@ class Parser {
   Found sign() {
     if (peek().is("-") || peek().is("+")) {
       const Token op = next();
+      if (op.is("-") && peek().two_to_63 && !tokens_[at_ + 1].is("**")) {
+        const Span span{op.span.begin, next().span.end};
+        return add_literal(span, {Literal::Type::integer, std::numeric_limits<std::int64_t>::min(), 0});
+      }
       const Found operand = binary(kSign);
       if (!operand) return operand;
       return add(NodeType::unary, op.span, op.text, {*operand});
@@ -256,7 +261,9 @@ class Parser {
   Found primary() {
     const Token& token = peek();
     switch (token.kind) {
-      case Token::Kind::integer: return add_literal(next().span, {Literal::Type::integer, token.integer, 0});
+      case Token::Kind::integer:
+        if (token.two_to_63) return fail(next().span, "this number is too large", DiagnosticKind::value);
+        return add_literal(next().span, {Literal::Type::integer, token.integer, 0});
       case Token::Kind::floating: return add_literal(next().span, {Literal::Type::floating, 0, token.floating});
       case Token::Kind::text: return add(NodeType::text, next().span, token.text);
       case Token::Kind::name: return name();

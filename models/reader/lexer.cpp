@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "graph/base/number_text.h"
@@ -133,8 +134,12 @@ class Lexer {
     const char* first = text_.data() + begin;
     const char* last = text_.data() + at_;
     const std::optional<double> number = floating ? read_double({first, last}) : 0.0;
-    if (!number || (!floating && std::from_chars(first, last, token.integer).ec != std::errc()))
-      return fail(DiagnosticKind::value, begin, at_, "this number is too large");
+    std::uint64_t whole = 0;
+    constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+    const bool read = number && (floating || std::from_chars(first, last, whole).ec == std::errc());
+    if (!read || whole > kMost + 1) return fail(DiagnosticKind::value, begin, at_, "this number is too large");
+    token.two_to_63 = whole > kMost;
+    token.integer = static_cast<std::int64_t>(std::min(whole, kMost));
     token.floating = *number;
     token.kind = floating ? Token::Kind::floating : Token::Kind::integer;
     return true;

@@ -34,6 +34,7 @@ struct Token {
   Kind kind = Kind::end;
   std::string text;  ///< names (also of members, `layer.w`), symbols; texts without quotes and escapes
   std::int64_t integer = 0;
+  bool two_to_63 = false;  ///< the integer is 2^63, which only i64's smallest number is written with
   double floating = 0;
   Span span;
 

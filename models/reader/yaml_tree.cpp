@@ -9,12 +9,13 @@
 #include <map>
 #include <sstream>
 
+#include "graph/base/file.h"
+#include "graph/base/units.h"
 #include "graph/base/utf8.h"
 
 namespace cleave::models {
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 20;
 constexpr std::size_t kMostTreeDepth = 100;
 
 /// Ends the parse after an error that was reported.
@@ -243,9 +244,10 @@ class TreeBuilder final : public YAML::EventHandler {
 /// What YAML would mangle or choke on before it has any structure.
 bool check_bytes(const Source& source, Errors& errors) {
   const std::string& text = source.text();
-  if (text.size() > kMostBytes) {
+  if (static_cast<std::int64_t>(text.size()) > file_limit::kModel) {
     errors.add_at(DiagnosticKind::limit, source.whole_file(), 0,
-                  "a model may have 1 MiB; this file has " + std::to_string(text.size()) + " bytes");
+                  "a model may have " + format_bytes(static_cast<double>(file_limit::kModel)) + "; this file has " +
+                      std::to_string(text.size()) + " bytes");
     return false;
   }
   for (std::size_t i = 0; i < text.size();) {

@@ -105,6 +105,67 @@ def test_a_fraction_is_no_integer():
         identity("i32[2]").run(x=[0.5, 1])
 
 
+@pytest.mark.parametrize(("type_", "given", "named"), [
+    ("i32[2]", [2**40, 1], "1099511627776 at [0] does not fit in i32; i32 holds -2147483648 to 2147483647"),
+    ("i32[]", 2**31, "2147483648 does not fit in i32"),
+    ("u8[2]", [300, -1], "300 at [0] does not fit in u8; u8 holds 0 to 255"),
+    ("u8[2]", [255, -1], "-1 at [1] does not fit in u8"),
+    ("u8[2, 2]", [[1, 2], [3, 256]], "256 at [1, 1] does not fit in u8"),
+    ("i8[]", -129, "-129 does not fit in i8"),
+    ("i64[]", 2**63, "9223372036854775808 does not fit in i64"),
+    ("i64[2]", [2**63, -1], "9223372036854775808 at [0] does not fit in i64"),
+    ("i64[]", 2**80, "1208925819614629174706176 does not fit in i64"),
+    ("u64[]", -1, "-1 does not fit in u64"),
+    ("u64[]", 2**64, "18446744073709551616 does not fit in u64"),
+    ("i32[2]", [1.0, 2.0**31], "2147483648.0 at [1] does not fit in i32"),
+    ("bool[2]", [1, 2], "2 at [1] does not fit in bool"),
+    ("f32[]", 1e39, "1e+39 does not fit in f32"),
+    ("f16[2]", [1.0, -65520.0], "-65520.0 at [1] does not fit in f16"),
+    ("bf16[]", 3.4e38, "3.4e+38 does not fit in bf16"),
+    ("f32[]", 10**60, "does not fit in f32"),
+    ("f64[]", 10**400, "does not fit in f64"),
+])
+def test_numbers_that_a_type_does_not_hold_are_named(type_, given, named):
+    with pytest.raises(cleave.UserError) as raised:
+        identity(type_).run(x=given)
+    assert f"input `x`: {named}" in str(raised.value) or named in str(raised.value)
+    assert "input `x`: " in str(raised.value)
+
+
+@pytest.mark.parametrize(("type_", "given"), [
+    ("i32[2]", [2**31 - 1, -2**31]), ("u8[2]", [0, 255]), ("i64[2]", [-2**63, 2**63 - 1]), ("u64[2]", [2**64 - 1, 0]), ("i8[]", -128),
+    ("i64[2]", [2**53 + 1, 1.0]), ("bool[3]", [True, 0, 1.0]), ("f32[3]", [1e38, float("inf"), -float("inf")]), ("f64[]", 2**80),
+    ("f16[]", 65504), ("i32[2]", [True, 3])])
+def test_numbers_that_a_type_holds_arrive(type_, given):
+    y = identity(type_).run(x=given)["output0"]
+    assert y.tolist() == np.array(given, dtype=object).tolist() or y.tolist() == np.array(given, dtype=y.dtype).tolist()
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
+def test_what_is_no_number_is_no_integer(number):
+    for type_ in ("i32[2]", "u8[2]", "bool[2]"):
+        with pytest.raises(TypeError, match=r"input `x`: -?(nan|inf) at \[1\] is no integer"):
+            identity(type_).run(x=[1.0, number])
+
+
+def test_python_integers_without_a_type_are_i32():
+    model = cleave.trace(lambda x: x, device="none")
+    with pytest.raises(cleave.UserError, match=r"1099511627776 at \[0\] does not fit in i32"):
+        model([2**40, 1])
+    for large in (2**31, [3_000_000_000], 2**63, 2**70):
+        with pytest.raises(cleave.UserError, match="does not fit in i32"):
+            cleave.trace(lambda x: x, device="none")(large)
+    np.testing.assert_array_equal(cleave.trace(lambda x: x, device="none")(np.array([2**40, 1])), [2**40, 1])
+
+
+@pytest.mark.parametrize(("type_", "given"), [
+    ("i32[1]", np.array([2**40])), ("f32[1]", np.array([1e300])), ("i32[1]", np.array([1.5])), ("i32[1]", np.array([np.nan])),
+    ("u8[1]", np.array([300])), ("bool[1]", np.array([2])), ("f32[1]", np.array([True])), ("i32[]", np.int64(5)), ("f32[]", np.float64(5))])
+def test_arrays_of_another_type_are_refused_whatever_they_hold(type_, given):
+    with pytest.raises(cleave.UsageError, match="convert it: .astype"):
+        identity(type_).run(x=given)
+
+
 def test_bytes_other_than_0_and_1_are_true():
     x = np.array([0, 2, 255, 1], dtype=np.uint8).view(np.bool_)
     assert identity("bool[4]").run(x=x)["output0"].view(np.uint8).tolist() == [0, 1, 1, 1]

@@ -127,6 +127,39 @@ def test_weak_literals_and_promotion():
     assert run(lambda x: x * 2.5, I).dtype == np.float32
     assert run(lambda x: x * np.pi, half).dtype == np.float16  # a Python number
     assert run(lambda x: x * np.float32(2), half).dtype == np.float32  # NumPy's have a type
+    assert run(lambda x: x * np.float64(2), half).dtype == np.float64  # this one, too, which is a Python float as well
+    assert run(lambda x: cleave.for_loop(3, np.float64(1), lambda i, s: s + x.sum()), np.ones(2)).dtype == np.float64
+
+
+def test_integers_that_do_not_fit_are_reported_at_their_line():
+    for function, message in ((lambda x: x + 2**40, "`1099511627776` does not fit in i32"),
+                              (lambda x: x * -2**31 * 2**31, "`2147483648` does not fit in i32"),
+                              (lambda x: x + 2**64, "`18446744073709551616` fits in no integer type"),
+                              (lambda x: x + 2**64 - 1, "`18446744073709551616` fits in no integer type"),
+                              (lambda x: cleave.parameter("w", "u8[2]", 300), "300, which its type u8[2] does not hold"),
+                              (lambda x: cleave.parameter("w", "i32[2]", 2.5), "2.5, which its type i32[2] does not hold"),
+                              (lambda x: cleave.parameter("w", "i32[2]", float("nan")), "which its type i32[2] does not hold"),
+                              (lambda x: cleave.parameter("w", "i64[2]", 2**70), "which its type i64[2] does not hold"),
+                              (lambda x: cleave.full((2,), 3e9, dtype="i32"), "is no i32"),
+                              (lambda x: cleave.full((2,), 300, dtype="u8"), "does not fit in u8")):
+        with pytest.raises(cleave.Error, match=message.replace("[", r"\[")) as raised:
+            run(function, I)
+        assert raised.value.line is not None
+    for function, message in ((lambda x: cleave.constant(2**40), "1099511627776 does not fit in i32"),
+                              (lambda x: cleave.constant([300, 1], "u8"), r"300 at \[0\] does not fit in u8"),
+                              (lambda x: cleave.parameter("w", "u8[2]", [300, 1]), r"parameter `w`: 300 at \[0\] does not fit in u8"),
+                              (lambda x: cleave.sum(x, axis=2**70), "`axis` is 1180591620717411303424")):
+        with pytest.raises((cleave.UserError, ValueError), match=message):
+            run(function, I)
+
+
+def test_large_integers_stay_what_they_are():
+    large = np.array([1, 2**64 - 1], np.uint64)
+    np.testing.assert_array_equal(run(lambda x: cleave.maximum(x, 2**64 - 2), large), [2**64 - 2, 2**64 - 1])
+    least = np.array([0, 1], np.int64)
+    np.testing.assert_array_equal(run(lambda x: x + -2**63, least), [-2**63, -2**63 + 1])
+    model = cleave.trace(lambda x: x + cleave.parameter("w", "i64[2]", 2**53 + 1), "i64[2]", device="none")
+    np.testing.assert_array_equal(model(least), [2**53 + 1, 2**53 + 2])
 
 
 def test_outputs_are_named_by_whoever_names_them():
@@ -142,7 +175,17 @@ def test_outputs_are_named_by_whoever_names_them():
     assert names(lambda x: cleave.named("y", x + 1)) == ["y"]
     assert names(lambda x: {"a": x, "b": {"c": x + 1}}) == ["a", "b.c"]
     assert names(lambda x: Layer(x, x + 1)) == ["w", "b"]
-    assert names(lambda x: (x + 1, cleave.named("y", x))) == ["output0", "x"]
+    assert names(lambda x: (x + 1, cleave.named("y", x))) == ["output0", "y"]
+    assert names(lambda x: cleave.named("y", cleave.for_loop(3, x, lambda i, v: v * 2))) == ["y"]
+    assert names(lambda x: cleave.for_loop(3, x, lambda i, v: cleave.named("y", v * 2))) == ["y"]
+    assert names(lambda x: cleave.named("y", cleave.cond(x.sum() > 0, lambda: x, lambda: -x))) == ["y"]
+    assert names(lambda x: cleave.named("y", cleave.while_loop(lambda v: v.sum() < 9, x, lambda v: v * 2))) == ["y"]
+    assert names(lambda x: (x, cleave.named("y", x), cleave.named("z", x))) == ["x", "y", "z"]
+    assert names(lambda x: cleave.named("half", 0.5)) == ["half"]
+    assert names(lambda x: cleave.named("half", np.ones(2, np.float32))) == ["half"]
+    with pytest.raises(cleave.Error, match="`y` is the name of another output already") as raised:
+        names(lambda x: (cleave.named("y", x + 1), cleave.named("y", x + 2)))
+    assert raised.value.line is not None
     assert names(lambda x: (x + 1, x + 2), outputs=["p", "q"]) == ["p", "q"]
     assert names(lambda x: cleave.print("x", x)) == []
 

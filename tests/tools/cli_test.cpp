@@ -376,6 +376,36 @@ TEST_F(CliTest, ProfilesAreObservedAndUsed) {
   EXPECT_EQ(run("explain model.yaml --use-profile missing.json").code, 1);
 }
 
+TEST_F(CliTest, AProfileMayBeNamedLikeAModel) {
+  model("cleave: 1\nmodel: m\ninputs: {n: \"i32[]\"}\nprogram:\n  - y: n + 1\noutputs: [y]\n");
+  const auto written = [&](const std::string& file) {
+    const bool there = std::filesystem::exists(folder_.path(file));
+    std::filesystem::remove(folder_.path(file));
+    return there;
+  };
+  // Behind the model, before it, and with values of other flags around.
+  for (const std::string words : {"model.yaml --profile p.yaml --input n=1", "--profile p.yaml model.yaml --input n=1",
+                                  "--input n=1 model.yaml --quiet --profile p.yaml", "--profile=p.yaml --seed -3 model.yaml --input n=1"}) {
+    const CommandResult result = run("run " + words);
+    EXPECT_EQ(result.code, 0) << words << result.err;
+    EXPECT_TRUE(written("p.yaml")) << words;
+  }
+  // The only operand is the model.
+  for (const std::string words : {"--profile model.yaml --input n=1", "--input n=1 --profile model.yaml",
+                                  "--seed 3 --input n=1 --profile model.yaml", "-W all --input n=1 --profile model.yaml"}) {
+    const CommandResult result = run("run " + words);
+    EXPECT_EQ(result.code, 0) << words << result.err;
+    EXPECT_THAT(result.out, HasSubstr("y: 2")) << words;
+  }
+  // What is no profile is not lost.
+  write_file(folder_.path("other.yaml"), "cleave: 1\n");
+  const CommandResult lost = run("run --profile other.yaml model.yaml --input n=1");
+  EXPECT_EQ(lost.code, 2);
+  EXPECT_EQ(lost.err, "error: `other.yaml` holds no profile, and `--profile` would replace it; name another file, or remove this one\n");
+  EXPECT_EQ(run("explain model.yaml --advise 3").code, 0);
+  EXPECT_EQ(run("explain --advise model.yaml").code, 0);
+}
+
 TEST_F(CliTest, DevicesAndTimeline) {
   const CommandResult devices = run("devices");
   EXPECT_EQ(devices.code, 0);

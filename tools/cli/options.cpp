@@ -416,20 +416,54 @@ Manual Definitions::manual() const {
   return manual;
 }
 
-/// `--profile` and `--advise` take a value only if one follows: `run --profile model.yaml` must not take the model for it.
-bool is_value_of(const std::string& flag, const std::string& word) {
-  if (flag == "--advise")
-    return !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
-  return !word.starts_with("-") && !word.ends_with(".yaml") && !word.ends_with(".yml") && !word.ends_with(".onnx") &&
-         !word.ends_with(".graph");
+bool is_optional_value(const FlagInfo& flag) {
+  return flag.value.starts_with('[');
 }
 
-std::vector<std::string> preprocess(int argc, const char* const* argv) {
+bool names_model(const std::string& word) {
+  return word.ends_with(".yaml") || word.ends_with(".yml") || word.ends_with(".onnx") || word.ends_with(".graph");
+}
+
+/// Where the operands of a command stand among the words: neither flags nor values that belong to them, nor the command itself.
+std::vector<std::size_t> operands(const std::vector<std::string>& words, const CommandInfo& command, std::size_t after) {
+  std::vector<std::size_t> found;
+  for (std::size_t i = after + 1; i < words.size(); ++i) {
+    if (!words[i].starts_with('-') || words[i] == "-") {
+      found.push_back(i);
+      continue;
+    }
+    const auto flag = std::find_if(command.flags.begin(), command.flags.end(), [&](const FlagInfo& known) {
+      return std::find(known.names.begin(), known.names.end(), words[i]) != known.names.end();
+    });
+    if (flag != command.flags.end() && !flag->value.empty() && !is_optional_value(*flag)) ++i;
+  }
+  return found;
+}
+
+/// Whether `word` behind a flag whose value may be left out is its value. A model is one only where another operand is there:
+/// `run --profile model.yaml` must not take the model for the file, `run model.yaml --profile seen.yaml` must.
+bool is_value_of(const FlagInfo& flag, const std::string& word, bool other_operand) {
+  if (flag.value == "[N]")
+    return !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+  return !word.starts_with("-") && (!names_model(word) || other_operand);
+}
+
+/// The words with a value behind each flag whose value may be left out, for CLI11, which takes the word behind such a flag otherwise.
+std::vector<std::string> preprocess(int argc, const char* const* argv, const Manual& manual) {
   std::vector<std::string> words(argv + 1, argv + argc);
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (words[i] != "--profile" && words[i] != "--advise") continue;
-    const bool value = i + 1 < words.size() && is_value_of(words[i], words[i + 1]);
-    words[i] += "=" + (value ? words[i + 1] : words[i] == "--advise" ? "10" : "-");
+  const auto called = std::find_if(words.begin(), words.end(), [](const std::string& word) { return !word.starts_with('-'); });
+  const auto command = std::find_if(manual.commands.begin(), manual.commands.end(),
+                                    [&](const CommandInfo& known) { return called != words.end() && known.name == *called; });
+  const auto first = static_cast<std::size_t>(called - words.begin());
+  for (std::size_t i = 0; command != manual.commands.end() && i < words.size(); ++i) {
+    const auto flag = std::find_if(command->flags.begin(), command->flags.end(), [&](const FlagInfo& known) {
+      return is_optional_value(known) && std::find(known.names.begin(), known.names.end(), words[i]) != known.names.end();
+    });
+    if (flag == command->flags.end()) continue;
+    const bool followed = i + 1 < words.size();
+    const std::size_t count = operands(words, *command, first).size();
+    const bool value = followed && is_value_of(*flag, words[i + 1], count > 1);
+    words[i] += "=" + (value ? words[i + 1] : flag->value == "[N]" ? "10" : "-");
     if (value) words.erase(words.begin() + static_cast<std::ptrdiff_t>(i) + 1);
   }
   std::reverse(words.begin(), words.end());  // CLI11 takes its vector back to front
@@ -450,7 +484,7 @@ std::size_t most_rows(const Options& options) {
 std::optional<Exit> parse(int argc, const char* const* argv, Options& options) {
   Definitions definitions(options);
   try {
-    definitions.app.parse(preprocess(argc, argv));
+    definitions.app.parse(preprocess(argc, argv, definitions.manual()));
   } catch (const CLI::ParseError& error) {
     const bool fine = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success);
     if (!fine) return Exit{2, std::string("cleave: ") + error.what() + "\nRun with --help for more.\n"};

@@ -233,6 +233,19 @@ int Console::fail(const Diagnostics& diagnostics) const {
   return exit_code(diagnostics);
 }
 
+namespace {
+
+/// A profile takes the place of a profile and of nothing else: its file may have been meant as a model.
+Status check_profile_file(const std::string& file) {
+  std::error_code unknown;
+  const bool held = !file.empty() && std::filesystem::is_regular_file(file, unknown) && std::filesystem::file_size(file, unknown) > 0;
+  if (!held || Profile::load(file)) return {};
+  return Error{
+      "`" + file + "` holds no profile, and `--profile` would replace it; name another file, or remove this one", {}, ErrorKind::usage};
+}
+
+}  // namespace
+
 Status check_output_files(const Options& options) {
   std::vector<std::string> files{options.trace, options.profile_file, options.output_file, options.html_file};
   for (const auto& [name, file] : options.outputs) files.push_back(file);
@@ -240,7 +253,7 @@ Status check_output_files(const Options& options) {
     if (file.empty()) continue;
     if (Status writable = check_writable(file); !writable) return writable;
   }
-  return {};
+  return check_profile_file(options.profile_file);
 }
 
 ModelOptions model_options(const Options& options) {

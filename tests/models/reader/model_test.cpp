@@ -378,6 +378,26 @@ TEST(Model, LimitsHaveUnits) {
   EXPECT_EQ(limits.bytes_per_run, 65536);
 }
 
+TEST(Model, TheSmallestI64IsWrittenAsAnyNumber) {
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  const Graph graph = read(
+      "inputs:\n  x: i64[2]\nparameters:\n  p: {type: 'i64[2]', value: -9223372036854775808}\n"
+      "  q: {type: 'i64[2]', value: [-9223372036854775808, 9223372036854775807]}\n"
+      "program:\n  - y: x - -9223372036854775808\n");
+  std::vector<Array> arrays;
+  std::vector<std::int64_t> numbers;
+  for (const Node& node : graph.nodes) {
+    if (const auto* array = node.attributes.get_if<Array>("value")) arrays.push_back(*array);
+    if (const auto* number = node.attributes.get_if<std::int64_t>("value")) numbers.push_back(*number);
+  }
+  EXPECT_EQ(numbers, std::vector<std::int64_t>{kLeast});
+  ASSERT_EQ(arrays.size(), 2u);
+  EXPECT_EQ(arrays[0], Array::of<std::int64_t>({2}, {kLeast, std::numeric_limits<std::int64_t>::max()}));
+  EXPECT_EQ(arrays[1], Array::scalar(kLeast));
+  for (const std::string number : {"9223372036854775808", "-9223372036854775809", "-9223372036854775808 ** 2", "9223372036854775808 - 1"})
+    EXPECT_FALSE(parse_model("cleave: 1\nprogram:\n  - y: " + number + "\n", "m.yaml").ok()) << number;
+}
+
 TEST(Model, OutputsMayBeLeftOutAndTextsHoldAnything) {
   const Graph graph = read("inputs:\n  x: f32[2]\nprogram:\n  - 'print(\"a: b # c\", x)'\n  - write_npy(x, \"x.npy\")\n");
   EXPECT_TRUE(graph.outputs.empty());

@@ -1,12 +1,15 @@
 // Whatever the bytes are, the reader gives a sound graph or says what is wrong.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <random>
 
 #include "graph/base/diagnostic_text.h"
+#include "graph/base/file.h"
+#include "graph/base/units.h"
 #include "graph/passes/verify.h"
 #include "models/model.h"
 #include "tests/support/namespaces.h"
@@ -96,9 +99,23 @@ TEST(Robustness, SizeAndDepthAreBounded) {
     check(text);
     check("program:\n  - y: " + text);
   }
-  const Graph graph = parse_model(std::string((1 << 20) + 1, ' '), "large.yaml");
+  const Graph graph = parse_model(std::string(file_limit::kModel + 1, ' '), "large.yaml");
   ASSERT_EQ(graph.diagnostics.size(), 1u);
   EXPECT_EQ(graph.diagnostics.begin()->kind, DiagnosticKind::limit);
+  EXPECT_EQ(parse_model(std::string(file_limit::kModel, ' '), "large.yaml").diagnostics.begin()->kind, DiagnosticKind::syntax) << "empty";
+}
+
+TEST(Robustness, TheGuideSaysWhatIsRead) {
+  std::string guide = *read_file(source_dir() + "/docs/guide/models.md");
+  std::replace(guide.begin(), guide.end(), '\n', ' ');
+  const auto says = [&](std::int64_t limit, const std::string& what) {
+    const std::string words = format_bytes(static_cast<double>(limit)) + " for " + what;
+    EXPECT_NE(guide.find(words), std::string::npos) << "not in docs/guide/models.md: " << words;
+  };
+  says(file_limit::kModel, "a model in YAML");
+  says(file_limit::kText, "a machine file or a profile");
+  says(file_limit::kGraph, "a `.graph`");
+  says(file_limit::kProblem, "a placement problem");
 }
 
 }  // namespace

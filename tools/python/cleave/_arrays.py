@@ -1,9 +1,11 @@
 """Makes arrays ready for cleave, where they cannot be used as they lie."""
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
+
+from ._cleave import range_text
 
 try:
     import ml_dtypes
@@ -18,8 +20,9 @@ _BY_NAME = {"f16": np.float16, "f32": np.float32, "f64": np.float64, "bool": np.
             "i64": np.int64, "u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64}
 
 
-def prepare(value: Any, wanted: str | None) -> Any:
-    """Called by the extension module for what has no buffer that it can use: gives one, or a DLPack capsule, or ("bf16", bits)."""
+def prepare(value: Any, wanted: str | None, what: str = "") -> Any:
+    """Called by the extension module for what has no buffer that it can use: gives one, or a DLPack capsule, or ("bf16", bits). Errors call
+    the value `what`: "input `x`"."""
     if isinstance(value, (np.ndarray, np.generic)):
         return _contiguous(np.asarray(value))
     if hasattr(value, "__dlpack__"):
@@ -34,23 +37,85 @@ def prepare(value: Any, wanted: str | None) -> Any:
             return value.__dlpack__()
         except BufferError:
             pass
-    array = np.asarray(value)
-    if array.dtype == object or array.dtype.kind in "USV" and array.dtype != BFLOAT16:
-        raise TypeError(f"cleave: {type(value).__name__} is no array of numbers")
     # Numbers and lists have no element type of their own.
     if wanted and not hasattr(value, "dtype"):
-        array = _adapted(array, wanted)
-    return _contiguous(array)
+        return _contiguous(adapted(value, wanted, what))
+    return _contiguous(_numbers(value))
 
 
-def _adapted(array: np.ndarray[Any, Any], wanted: str) -> np.ndarray[Any, Any]:
+def _numbers(value: Any) -> np.ndarray[Any, Any]:
+    """The array that NumPy makes of `value`; of dtype object where an integer is too large for every other one."""
+    array = np.asarray(value)
+    large = array.dtype == object and array.size and all(isinstance(number, (int, float)) for number in array.flat)
+    if not large and array.dtype.kind not in "biuf" and array.dtype != BFLOAT16:
+        raise TypeError(f"cleave: {type(value).__name__} is no array of numbers")
+    return array
+
+
+def adapted(value: Any, wanted: str, what: str = "") -> np.ndarray[Any, Any]:
+    """A number or a list of numbers as an array of the element type `wanted`; an error names the first number that this type does not hold.
+
+    Integer types hold whole numbers between their ends, bool 0 and 1; floating types round, but no finite number becomes infinite.
+    """
+    array = _numbers(value)
     target = BFLOAT16 if wanted == "bf16" else np.dtype(_BY_NAME[wanted])
     if target is None:
         raise TypeError("cleave: numbers become bf16 where the package ml_dtypes is installed; else give the bits as numpy.uint16")
-    floating = array.dtype.kind == "f"
-    if floating and wanted[0] in "iub" and array.size and not np.array_equal(array, np.trunc(array)):
-        raise TypeError(f"cleave: numbers with a fraction are given where {wanted} is wanted")
-    return array.astype(target)
+    if array.dtype.kind not in "iub" and (wanted[0] in "iu" or wanted == "bool" or array.dtype == object):
+        return _one_by_one(np.asarray(value, dtype=object), target, wanted, what)
+    if wanted[0] in "iu" or wanted == "bool":
+        lowest, highest = _ends(target)
+        refused = (array < lowest) | (array > highest) if array.dtype.kind != "b" else np.zeros(array.shape, np.bool_)
+        result = array.astype(target)
+    else:
+        with np.errstate(over="ignore"):
+            result = array.astype(np.float64).astype(target)
+        refused = np.isfinite(array) & ~np.isfinite(result)
+    if refused.any():
+        place = tuple(int(position) for position in np.argwhere(refused)[0])
+        _refuse(array[place], place, wanted, what)
+    return result
+
+
+def _one_by_one(numbers: np.ndarray[Any, Any], target: Any, wanted: str, what: str) -> np.ndarray[Any, Any]:
+    """The same for floating numbers that become integers, and for integers that no type of NumPy holds."""
+    result = np.zeros(numbers.shape, target)
+    floating = target.kind not in "iub"
+    for place in np.ndindex(numbers.shape):
+        number = numbers[place]
+        if not floating and (number != number or number in (float("inf"), -float("inf")) or number != int(number)):
+            kind = "has a fraction" if number == number and abs(number) != float("inf") else "is no integer"
+            raise TypeError(f"cleave: {_called(number, place, what)} {kind}, and {wanted} is wanted")
+        lowest, highest = (-float(np.finfo(np.float64).max), float(np.finfo(np.float64).max)) if floating else _ends(target)
+        finite = not floating or number == number and abs(number) != float("inf")
+        if finite and not lowest <= number <= highest:
+            _refuse(number, place, wanted, what)
+        with np.errstate(over="ignore"):
+            result[place] = float(number) if floating else int(number)
+        if floating and finite and not np.isfinite(result[place]):
+            _refuse(number, place, wanted, what)
+    return result
+
+
+def _ends(target: Any) -> tuple[int, int]:
+    if target.kind == "b":
+        return 0, 1
+    info = np.iinfo(target)
+    return int(info.min), int(info.max)
+
+
+def _called(number: Any, place: tuple[int, ...], what: str) -> str:
+    plain = number.item() if isinstance(number, np.generic) else number
+    long = isinstance(plain, int) and plain.bit_length() > 512
+    text = f"an integer of {plain.bit_length()} bits" if long else str(plain)
+    at = f" at [{', '.join(map(str, place))}]" if place else ""
+    return f"{what + ': ' if what else ''}{text}{at}"
+
+
+def _refuse(number: Any, place: tuple[int, ...], wanted: str, what: str) -> NoReturn:
+    from ._errors import UserError
+
+    raise UserError(f"error: {_called(number, place, what)} does not fit in {wanted}; {range_text(wanted)}")
 
 
 def _contiguous(array: np.ndarray[Any, Any]) -> Any:

@@ -315,7 +315,8 @@ def _type_of(value: Any, wanted: Type | None) -> Type:
     array = np.asarray(value)
     if wanted is not None:
         return Type(wanted.dtype, array.shape)
-    dtype = {"float64": "float32", "int64": "int32"}.get(array.dtype.name, array.dtype)
+    # Python's integers are i32 whatever their size, so that a type does not depend on a value; one that is too large is refused.
+    dtype = {"float64": "float32", "int64": "int32", "uint64": "int32", "object": "int32"}.get(array.dtype.name, array.dtype)
     return Type(dtype, array.shape)
 
 

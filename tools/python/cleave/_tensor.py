@@ -208,6 +208,8 @@ def operand(value: Any, owner: _cleave.Recorder) -> Any:
             raise ValueError("cleave: a tensor is used outside of the trace that made it; pass it in as an input, or return it and run "
                              "that")
         return value._operand
+    if isinstance(value, np.generic):
+        return np.asarray(value)  # NumPy's numbers have a type, numpy.float64 too, which Python takes for a float
     if isinstance(value, (bool, int)):
         return value
     if isinstance(value, float):

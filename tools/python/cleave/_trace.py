@@ -9,6 +9,7 @@ from typing import Any, overload
 import numpy as np
 
 from . import _cleave, functions
+from ._arrays import adapted
 from ._model import Model, Source, sizes_of
 from ._nest import flatten, rebuild
 from ._run import Options
@@ -29,8 +30,6 @@ def parameter(name: str, type: TypeLike, value: Any = None, *, uniform: tuple[fl
     initial: dict[str, Any] = {key: each for key, each in given.items() if each is not None}
     if len(initial) != 1:
         raise TypeError("cleave: a parameter begins as one of value, uniform, normal and file")
-    if isinstance(value, (bool, int)):
-        initial["value"] = float(value)
     for key in ("uniform", "normal"):
         if key in initial:
             initial[key] = [float(number) for number in initial[key]]
@@ -39,23 +38,24 @@ def parameter(name: str, type: TypeLike, value: Any = None, *, uniform: tuple[fl
 
 
 def constant(value: Any, dtype: Any = None) -> Tensor:
-    """Data known now, as part of the program. Arrays may also stand where a tensor is meant: they become constants."""
+    """Data known now, as part of the program. Arrays may also stand where a tensor is meant: they become constants.
+
+    Numbers must fit the element type `dtype`; without one, a Python number is f32 or i32, and arrays and lists have NumPy's type.
+    """
     owner = recorder("constant")
     array = np.asarray(value) if not hasattr(value, "__dlpack__") else value
     if dtype is not None:
-        from ._types import numpy_dtype
-
-        array = np.asarray(array).astype(numpy_dtype(dtype_name(dtype)))
+        array = adapted(value, dtype_name(dtype), "a constant")
     elif isinstance(value, (float, int)) and not isinstance(value, (bool, np.generic)):
-        array = array.astype(np.float32 if isinstance(value, float) else np.int32)
+        array = adapted(value, "f32" if isinstance(value, float) else "i32", "a constant")
     return Tensor(owner.constant(array, here()), owner)
 
 
 def named(name: str, x: Tensor) -> Tensor:
-    """Gives a value the name by which messages, pictures and outputs call it (its first name stays). Returns it."""
+    """Gives a value the name by which messages, pictures and outputs call it; the last name counts. An input or parameter keeps its own name
+    in messages, and is called so as an output. Returns the value."""
     owner = recorder("named")
-    owner.name(operand(x, owner), name, here())
-    return x
+    return Tensor(owner.rename(operand(x, owner), name, here()), owner)
 
 
 @contextlib.contextmanager
@@ -149,17 +149,10 @@ class TracedModel(Model):
         leaves = flatten(result)
         if self._outputs is not None and len(self._outputs) != len(leaves):
             raise ValueError(f"cleave: `outputs` names {len(self._outputs)} values, but the function returns {len(leaves)}")
-        taken: set[str] = set()
-        for i, (name, value) in enumerate(leaves):
-            given = operand(value, owner)
-            if self._outputs is not None:
-                name = self._outputs[i]
-            elif not name and isinstance(value, Tensor):
-                name = owner.name_of(value._operand)
-            if not name or name in taken:
-                name = f"output{i}"
-            taken.add(name)
-            owner.output(name, given, self._place)
+        values = [owner.value(operand(value, owner), self._place) for _, value in leaves]
+        names = self._outputs or owner.output_names([name for name, _ in leaves], values)
+        for name, value in zip(names, values):
+            owner.output(name, value, self._place)
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Runs the program on arrays given as the function takes its tensors; gives arrays as the function gives tensors."""

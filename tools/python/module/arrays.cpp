@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 
+#include "graph/array/range.h"
 #include "graph/base/exceptions.h"
 #include "tools/python/module/gil.h"
 
@@ -142,12 +143,12 @@ nb::tuple shape_tuple(const Shape& shape) {
 
 }  // namespace
 
-Array to_array(nb::handle value, const TensorType* wanted) {
+Array to_array(nb::handle value, const TensorType* wanted, const std::string& what) {
   std::optional<Array> array = from_buffer(value, false);
   if (!array) {
     const nb::object none = nb::none();
     const nb::object text = wanted ? nb::cast(std::string(to_string(wanted->dtype))) : none;
-    const nb::object ready = nb::module_::import_("cleave._arrays").attr("prepare")(value, text);
+    const nb::object ready = nb::module_::import_("cleave._arrays").attr("prepare")(value, text, what);
     if (PyCapsule_CheckExact(ready.ptr())) return from_capsule(ready);
     const nb::object data = nb::isinstance<nb::tuple>(ready) ? nb::object(ready[1]) : ready;
     array = from_buffer(data, false);
@@ -171,7 +172,7 @@ std::map<std::string, Array> to_arrays(nb::handle dict, const std::map<std::stri
     if (!PyUnicode_Check(key.ptr())) throw nb::type_error("the names of inputs are texts");
     auto name = nb::cast<std::string>(key);
     const auto known = types.find(name);
-    Array array = to_array(value, known == types.end() ? nullptr : &known->second);
+    Array array = to_array(value, known == types.end() ? nullptr : &known->second, "input `" + name + "`");
     arrays.emplace(std::move(name), std::move(array));
   }
   return arrays;
@@ -200,6 +201,14 @@ void bind_arrays(nb::module_& module) {
   module.def(
       "type_of", [](nb::handle value) { return to_string(to_array(value).type()); }, nb::arg("value"),
       "The type of the array as models write it: \"f32[4, 2]\".");
+  module.def(
+      "range_text",
+      [](const std::string& name) {
+        const std::optional<DType> dtype = parse_dtype(name);
+        if (!dtype) throw nb::value_error(("no element type: " + name).c_str());
+        return range_text(*dtype);
+      },
+      nb::arg("dtype"), "Which numbers an element type holds, for messages: \"u8 holds 0 to 255\".");
   module.def("dtypes", [] {
     nb::typed<nb::list, nb::str> names;
     for (int i = 0; i < kDTypeCount; ++i) names.append(std::string(to_string(static_cast<DType>(i))));

@@ -14,8 +14,9 @@ namespace cleave::python {
 namespace nb = nanobind;
 
 /// An Array on what `value` holds; it keeps the Python object alive, and lets go of it from any thread. `wanted`: the type that it is for,
-/// which lists and numbers take and bits of bf16 are known by; null: nothing is. Throws Python's exceptions.
-Array to_array(nb::handle value, const TensorType* wanted = nullptr);
+/// which lists and numbers take and bits of bf16 are known by; null: nothing is. Throws Python's exceptions, which call the value `what`
+/// ("input `x`").
+Array to_array(nb::handle value, const TensorType* wanted = nullptr, const std::string& what = {});
 /// An Array that writes to the memory of a NumPy array.
 Array to_writable_array(nb::handle value);
 /// Items of a dict as Arrays by name; `types` are those that are known.

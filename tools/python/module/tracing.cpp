@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "graph/array/range.h"
 #include "graph/base/exceptions.h"
 #include "graph/trace/tracer.h"
 #include "tools/python/module/arrays.h"
@@ -14,12 +15,31 @@
 namespace cleave::python {
 namespace {
 
-Literal literal_of(PyObject* number) {
-  if (PyBool_Check(number)) return {Literal::Type::boolean, number == Py_True ? 1 : 0, 0};
-  if (PyFloat_Check(number)) return {Literal::Type::floating, 0, PyFloat_AS_DOUBLE(number)};
-  const long long integer = PyLong_AsLongLong(number);
-  if (integer == -1 && PyErr_Occurred()) throw nb::python_error();
-  return {Literal::Type::integer, integer, 0};
+/// Nothing for an integer that neither i64 nor u64 holds.
+std::optional<Literal> literal_of(PyObject* number) {
+  if (PyBool_Check(number)) return Literal{Literal::Type::boolean, number == Py_True ? 1 : 0, 0};
+  if (PyFloat_Check(number)) return Literal{Literal::Type::floating, 0, PyFloat_AS_DOUBLE(number)};
+  int overflow = 0;
+  const long long integer = PyLong_AsLongLongAndOverflow(number, &overflow);
+  if (overflow == 0) return Literal{Literal::Type::integer, integer, 0};
+  if (overflow < 0) return std::nullopt;
+  const unsigned long long large = PyLong_AsUnsignedLongLong(number);
+  if (PyErr_Occurred()) return PyErr_Clear(), std::nullopt;
+  return Literal{Literal::Type::integer, static_cast<std::int64_t>(large), 0, true};
+}
+
+std::string text_of(nb::handle object) {
+  return nb::cast<std::string>(nb::str(object));
+}
+
+/// An integer as i64; `what` is what it is given for.
+std::int64_t integer_of(nb::handle value, const std::string& what) {
+  const nb::object integer = nb::steal(PyNumber_Index(value.ptr()));
+  if (!integer.is_valid()) throw nb::python_error();
+  int overflow = 0;
+  const long long number = PyLong_AsLongLongAndOverflow(integer.ptr(), &overflow);
+  if (overflow != 0) throw nb::value_error(("cleave: `" + what + "` is " + text_of(integer) + "; " + range_text(DType::i64)).c_str());
+  return number;
 }
 
 bool is_integers(nb::handle list) {
@@ -44,18 +64,10 @@ AttributeValue attribute_of(nb::handle value, const AttributeDef& definition) {
   if (PyBool_Check(object)) return object == Py_True;
   if (PyFloat_Check(object)) return PyFloat_AS_DOUBLE(object);
   if (PyUnicode_Check(object)) return nb::cast<std::string>(value);
-  if (PyIndex_Check(object) && !PySequence_Check(object)) {
-    const nb::object integer = nb::steal(PyNumber_Index(object));
-    if (!integer.is_valid()) throw nb::python_error();
-    return nb::cast<std::int64_t>(integer);
-  }
+  if (PyIndex_Check(object) && !PySequence_Check(object)) return integer_of(value, definition.name);
   if (is_integers(value)) {
     std::vector<std::int64_t> integers;
-    for (nb::handle item : value) {
-      const nb::object integer = nb::steal(PyNumber_Index(item.ptr()));
-      if (!integer.is_valid()) throw nb::python_error();
-      integers.push_back(nb::cast<std::int64_t>(integer));
-    }
+    for (nb::handle item : value) integers.push_back(integer_of(item, definition.name));
     return integers;
   }
   std::vector<double> numbers;
@@ -92,8 +104,16 @@ class Recorder {
     Attributes attributes;
     for (auto [key, value] : initial) {
       const auto attribute = nb::cast<std::string>(key);
-      if (attribute == "value" && !PyFloat_Check(value.ptr())) {
-        Array array = to_array(value, &wanted);
+      if (attribute == "value" && PyLong_Check(value.ptr())) {
+        constexpr long long kExact = 1LL << 53;  // beyond it a double skips integers
+        int overflow = 0;
+        const long long integer = PyLong_AsLongLongAndOverflow(value.ptr(), &overflow);
+        const bool rounded = overflow != 0 || (integer > -kExact && integer < kExact);
+        const double number = PyLong_AsDouble(value.ptr());
+        if (PyErr_Occurred()) throw nb::python_error();
+        rounded ? attributes.set("value", number) : attributes.set("value", std::int64_t{integer});
+      } else if (attribute == "value" && !PyFloat_Check(value.ptr())) {
+        Array array = to_array(value, &wanted, "parameter `" + name + "`");
         if (array.type() != wanted) {
           tracer().error(DiagnosticKind::shape, location,
                          "`" + name + "` is " + to_string(wanted) + " but begins as " + to_string(array.type()));
@@ -103,7 +123,7 @@ class Recorder {
       } else if (attribute == "value") {
         attributes.set("value", nb::cast<double>(value));
       } else if (attribute == "seed") {
-        attributes.set("seed", nb::cast<std::int64_t>(value));
+        attributes.set("seed", integer_of(value, "seed"));
       } else if (attribute == "file") {
         attributes.set("file", nb::cast<std::string>(value));
       } else {
@@ -139,6 +159,16 @@ class Recorder {
     return tracer().apply(*op, given, std::move(attributes), location);
   }
   void name(nb::handle value, const std::string& name, const SourceLocation& location) { tracer().name(operand(value, location), name); }
+  Operand rename(nb::handle value, const std::string& name, const SourceLocation& location) {
+    return tracer().rename(operand(value, location), name, location);
+  }
+  /// What stands for a tensor, a number or an array.
+  Operand value(nb::handle value, const SourceLocation& location) { return operand(value, location); }
+  std::vector<std::string> output_names(const std::vector<std::string>& members, const std::vector<Operand>& values) {
+    std::vector<Tracer::Returned> returned;
+    for (std::size_t i = 0; i < values.size(); ++i) returned.push_back({members.at(i), values[i]});
+    return tracer().output_names(returned);
+  }
   std::optional<std::pair<std::string, std::vector<std::int64_t>>> type(const Operand& operand) {
     if (operand.literal) return std::pair(std::string(to_string(default_dtype(*operand.literal))), std::vector<std::int64_t>());
     const TensorType* type = tracer().type(operand);
@@ -156,7 +186,8 @@ class Recorder {
   Values end_for(const AnyList& values, const std::vector<std::string>& names, nb::handle until, const SourceLocation& location) {
     std::optional<Operand> stop;
     if (!until.is_none()) stop = operand(until, location);
-    return tracer().end_for(states(values, names, location, false), stop);
+    const std::vector<Tracer::State> yielded = states(values, names, location, false);
+    return inheriting(tracer().end_for(yielded, stop), names, yielded);
   }
   Values begin_while(const AnyList& values, const std::vector<std::string>& names, std::optional<double> expect,
                      const SourceLocation& location) {
@@ -164,14 +195,16 @@ class Recorder {
   }
   void condition(nb::handle predicate, const SourceLocation& location) { tracer().while_condition(operand(predicate, location), location); }
   Values end_while(const AnyList& values, const std::vector<std::string>& names, const SourceLocation& location) {
-    return tracer().end_while(states(values, names, location, false));
+    const std::vector<Tracer::State> yielded = states(values, names, location, false);
+    return inheriting(tracer().end_while(yielded), names, yielded);
   }
   void begin_branch(nb::handle predicate, std::optional<double> probability, const SourceLocation& location) {
     tracer().begin_branch(operand(predicate, location), location, probability);
   }
   void otherwise() { tracer().begin_otherwise(); }
   Values end_branch(const AnyList& first, const AnyList& second, const std::vector<std::string>& names, const SourceLocation& location) {
-    return tracer().end_branch(states(first, names, location, false), states(second, names, location, false));
+    const std::vector<Tracer::State> a = states(first, names, location, false), b = states(second, names, location, false);
+    return inheriting(inheriting(tracer().end_branch(a, b), names, a), names, b);
   }
 
   void push_scope(std::string label, const SourceLocation& location) { tracer().push_scope(std::move(label), location); }
@@ -193,9 +226,7 @@ class Recorder {
   void output(std::string name, nb::handle value, const SourceLocation& location) {
     tracer().output(std::move(name), operand(value, location), location);
   }
-  [[nodiscard]] std::string name_of(const Operand& operand) {
-    return operand.value.valid() ? tracer().graph().values[operand.value].name : std::string();
-  }
+  [[nodiscard]] std::string name_of(const Operand& operand) { return tracer().name_of(operand); }
   Program finish(std::optional<std::int64_t> round_trips, std::optional<std::int64_t> transfers, std::optional<std::int64_t> bytes_per_run,
                  const SourceLocation& location) {
     Limits limits;
@@ -223,14 +254,22 @@ class Recorder {
   Operand operand(nb::handle value, const SourceLocation& location) {
     if (nb::isinstance<Operand>(value)) return nb::cast<Operand>(value);
     PyObject* object = value.ptr();
-    if (PyBool_Check(object) || PyLong_Check(object) || PyFloat_Check(object)) return {literal_of(object), location};
-    return constant(value, location);
+    if (!PyBool_Check(object) && !PyLong_Check(object) && !PyFloat_Check(object)) return constant(value, location);
+    if (const std::optional<Literal> literal = literal_of(object)) return {*literal, location};
+    tracer().error(DiagnosticKind::value, location, "`" + text_of(value) + "` fits in no integer type; " + range_text(DType::i64));
+    return {};
   }
   std::vector<Operand> operands(const AnyList& values, const SourceLocation& location) {
     std::vector<Operand> result;
     result.reserve(values.size());
     for (nb::handle value : values) result.push_back(operand(value, location));
     return result;
+  }
+  /// Results without a name in their nest are called as the body or arm named them.
+  Values inheriting(Values results, const std::vector<std::string>& names, const std::vector<Tracer::State>& yielded) {
+    for (std::size_t i = 0; i < results.size(); ++i)
+      if (i >= names.size() || names[i].empty()) tracer().inherit_name(results[i], yielded[i].operand);
+    return results;
   }
   /// Wrong values that are carried out are to be blamed where they were computed.
   std::vector<Tracer::State> states(const AnyList& values, const std::vector<std::string>& names, const SourceLocation& location,
@@ -260,7 +299,9 @@ void bind_tracing(nb::module_& module) {
         if (!operand.literal) return nb::none();
         switch (operand.literal->type) {
           case Literal::Type::boolean: return nb::cast(operand.literal->integer != 0);
-          case Literal::Type::integer: return nb::cast(operand.literal->integer);
+          case Literal::Type::integer:
+            if (operand.literal->above_i64) return nb::cast(static_cast<std::uint64_t>(operand.literal->integer));
+            return nb::cast(operand.literal->integer);
           case Literal::Type::floating: break;
         }
         return nb::cast(operand.literal->floating);
@@ -284,7 +325,10 @@ void bind_tracing(nb::module_& module) {
       .def("apply", &Recorder::apply)
       .def("host_call", &Recorder::host_call)
       .def("name", &Recorder::name)
+      .def("rename", &Recorder::rename)
       .def("name_of", &Recorder::name_of)
+      .def("value", &Recorder::value)
+      .def("output_names", &Recorder::output_names)
       .def("type", &Recorder::type)
       .def("begin_for", &Recorder::begin_for, nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg())
       .def("end_for", &Recorder::end_for, nb::arg(), nb::arg(), nb::arg().none(), nb::arg())
