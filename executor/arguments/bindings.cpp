@@ -7,7 +7,6 @@
 
 #include "executor/arguments/random_parameter.h"
 #include "executor/host/library.h"
-#include "executor/host/library.h"
 #include "graph/array/npy.h"
 #include "graph/array/range.h"
 #include "graph/base/number_text.h"
