@@ -115,6 +115,12 @@ def test_functions_with_lists_and_attributes():
     np.testing.assert_array_equal(run(lambda x: cleave.trace(x), X[:, :3]), 0 + 5 + 10)
 
 
+def test_the_path_and_the_label_come_first():
+    for function, name in ((lambda x: cleave.write_npy(x, "x.npy"), "path"), (lambda x: cleave.print(x, "label"), "label")):
+        with pytest.raises(TypeError, match=f"the {name} comes first"):
+            run(function, X)
+
+
 def test_an_operand_behind_one_that_is_left_out_is_a_type_error():
     with pytest.raises(TypeError, match="left out"):
         run(lambda x: cleave.rnn(x, x, x, None, x), X)

@@ -158,5 +158,30 @@ TEST(UserPrograms, UnsignedNumbersBeyondI64StayWhatTheyAre) {
   EXPECT_THAT(to_text(wrong.diagnostics), HasSubstr("18446744073709551614` does not fit in i64"));
 }
 
+/// `y` of the expression, on both sides.
+void expect_value(const std::string& expression, const Array& x, const Array& y) {
+  const std::string text = "cleave: 1\ninputs: {x: '" + to_string(x.type()) + "'}\nprogram:\n  - y: \"" + expression + "\"\noutputs: [y]\n";
+  for (const auto& [device, placement] : {std::pair("none", Policy::host), {"simulated", Policy::accelerator}}) {
+    Result<Executable> program = compile(parse_model(text, "m.yaml"), {.device = device, .placement = placement});
+    ASSERT_TRUE(program) << to_text(program.error());
+    const Result<RunResult> result = program->run({{"x", x}});
+    ASSERT_TRUE(result) << to_text(result.error());
+    EXPECT_EQ(to_string(*result->output("y")), to_string(y)) << expression << " on " << device;
+  }
+}
+
+TEST(UserPrograms, NarrowIntegersAndSignedZerosComeOutRight) {
+  expect_value("sum(x)", Array::of<std::uint8_t>({16}, std::vector<std::uint8_t>(16, 200)), Array::scalar<std::int32_t>(3200));
+  expect_value("sum(x, axis=1)", Array::of<std::uint8_t>({2, 16}, std::vector<std::uint8_t>(32, 200)),
+               Array::of<std::int32_t>({2}, {3200, 3200}));
+  const Array x = Array::of<double>({5}, {1, -1, 6, 5, -0.0});
+  expect_value("x // 0.1", x, Array::of<double>({5}, {9, -10, 59, 49, -0.0}));
+  expect_value("sign(x)", x, Array::of<double>({5}, {1, -1, 1, 1, 0}));
+  expect_value("x % (0 - 3.0)", x, Array::of<double>({5}, {-2, -1, -0.0, -1, -0.0}));
+  expect_value("astype(x, u8)", Array::of<std::int32_t>({3}, {300, -1, 256}), Array::of<std::uint8_t>({3}, {44, 255, 0}));
+  expect_value("astype(x, u8)", Array::of<float>({3}, {300.7F, -1.5F, NAN}), Array::of<std::uint8_t>({3}, {255, 0, 0}));
+  expect_value("x ** -1", Array::of<std::int32_t>({3}, {2, 1, -1}), Array::of<std::int32_t>({3}, {0, 1, -1}));
+}
+
 }  // namespace
 }  // namespace cleave

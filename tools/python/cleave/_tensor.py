@@ -194,7 +194,8 @@ def _plain(name: str, value: Any) -> Any:
     if isinstance(value, Tensor):
         literal = value._operand.literal
         if literal is None:
-            raise TypeError(f"cleave: `{name}` is something known while tracing, not a tensor")
+            advice = f"; the {name} comes first, the tensor behind it" if name in ("path", "label") else ""
+            raise TypeError(f"cleave: `{name}` is something known while tracing, not a tensor{advice}")
         return literal
     if isinstance(value, np.generic):
         return value.item()
