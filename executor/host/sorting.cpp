@@ -53,11 +53,13 @@ class TopK final : public Sorting {
         looks.worked(extent);
         const T* in = call.inputs[0].as<T>() + line * extent;
         const auto* best = Top(in, extent, k, candidates).run();
-        for (std::int64_t i = 0; i < k; ++i) {
-          const std::uint32_t position = Top::Kind::position(best[i]);
-          call.results[0].as<T>()[line * k + i] = in[position];
-          call.results[1].as<std::int32_t>()[line * k + i] = static_cast<std::int32_t>(position);
-        }
+        each_long(k, [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t i = begin; i < end; ++i) {
+            const std::uint32_t position = Top::Kind::position(best[i]);
+            call.results[0].as<T>()[line * k + i] = in[position];
+            call.results[1].as<std::int32_t>()[line * k + i] = static_cast<std::int32_t>(position);
+          }
+        });
       }
     });
   }

@@ -63,19 +63,19 @@ std::int64_t extent_product(const Shape& shape, std::size_t from, std::size_t to
 Part within_bound(Call& c, const Part& count, std::int64_t bound, bool at_least) {
   if (count.operand().poisoned()) return count;
   const std::string name(!c.node().name.empty() ? c.node().name : c.node().outputs.front());
-  const std::string start = "`" + name + "` has ", end = (at_least ? " or more" : "") + std::string(" results, and --bound ") + name + "=" +
-                                                         std::to_string(bound) + " makes room for " + std::to_string(bound) +
-                                                         "; give a larger one";
+  const std::string bound_text = std::to_string(bound);
+  const std::string end = (at_least ? " or more" : "") + std::string(" results, and --bound ") + name + "=" + bound_text +
+                          " makes room for " + bound_text + "; give a larger one";
   SourceLocation location = c.location();
   if (c.tracer().chained(SourceLocation()).via) location.via = nullptr;  // scopes stand behind the place of a node once it is traced
   HostFunction function;
-  function.name = "count of " + name;
+  function.name = name;  // with which its Errors begin
   function.takes = function.returns = {count.type()};
   function.pure = true;
   function.seconds = 0;
   function.call = [=](std::span<const Array> inputs, std::span<Array> results, const CallLimits&) -> Status {
     const std::int32_t found = *inputs[0].data<std::int32_t>();
-    if (found > bound) return Error{start + std::to_string(found) + end, location};
+    if (found > bound) return Error{"there are " + std::to_string(found) + end, location};
     *results[0].mutable_data<std::int32_t>() = found;
     return {};
   };

@@ -87,19 +87,19 @@ TEST(OnnxData, SaysWhereABoundIsTooSmall) {
   File file{.nodes = {node("NonZero", {"x"}, {"y"}, {.name = "found"})}};
   for (const std::int64_t bound : {0, 2}) {
     file.options.bounds = {{"found", bound}};
-    EXPECT_EQ(fails(file, {{"x", x}}), "`found` has 3 results, and --bound found=" + std::to_string(bound) + " makes room for " +
+    EXPECT_EQ(fails(file, {{"x", x}}), "`found`: there are 3 results, and --bound found=" + std::to_string(bound) + " makes room for " +
                                            std::to_string(bound) + "; give a larger one");
   }
   file.options.bounds = {{"found", 3}};
   EXPECT_EQ(results(file, {{"x", x}}).at("y"), "[[0, 0, 1], [0, 2, 2]]") << "just large enough";
   file.nodes = {node("Unique", {"x"}, {"y", "first"}, {.name = "kinds"})};
   file.options.bounds = {{"kinds", 3}};
-  EXPECT_THAT(fails(file, {{"x", x}}), ::testing::StartsWith("`kinds` has 4 results, and --bound kinds=3"));
+  EXPECT_THAT(fails(file, {{"x", x}}), ::testing::StartsWith("`kinds`: there are 4 results, and --bound kinds=3"));
   file.nodes = {node("Compress", {"x", "chosen"}, {"y"}, {.name = "some", .attributes = {integer("axis", 1)}})};
   file.inputs = {kX, value_info("chosen", kBool, {3})};
   file.options.bounds = {{"some", 1}};
   const Array chosen = Array::of<bool>({3}, {true, false, true});
-  EXPECT_THAT(fails(file, {{"x", x}, {"chosen", chosen}}), ::testing::StartsWith("`some` has 2 results, and --bound some=1"));
+  EXPECT_THAT(fails(file, {{"x", x}, {"chosen", chosen}}), ::testing::StartsWith("`some`: there are 2 results, and --bound some=1"));
 }
 
 TEST(OnnxData, KnowsSizesThatFollowFromConstants) {

@@ -319,7 +319,7 @@ TEST(OnnxReader, SaysWhereABoundEndsALoop) {
   };
   EXPECT_EQ(ran(100, 3), (Found{{"all", "[2.0, 3.0, 0.0] f32[3]"}, {"all.count", "2 i32[]"}, {"last", "3.0 f32[]"}}));
   EXPECT_EQ(ran(1, 1).at("all.count"), "1 i32[]") << "the count ends it, not the bound";
-  EXPECT_EQ(ran(100, 1), (Found{{"error", "`grow` has 100 results, and --bound grow=1 makes room for 1; give a larger one"}}));
+  EXPECT_EQ(ran(100, 1), (Found{{"error", "`grow`: there are 100 results, and --bound grow=1 makes room for 1; give a larger one"}}));
   EXPECT_EQ(ran(0, 1).at("all.count"), "0 i32[]");
 }
 
