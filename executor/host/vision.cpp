@@ -69,6 +69,7 @@ void align_regions(const KernelCall& call) {
       for (std::int64_t k = 0; k < 4; ++k) region[k] = ops::load(call.inputs[1].as<T>()[n * 4 + k]);
       T* out = call.results[0].as<T>() + p * each;
       for (std::int64_t row = 0; row < bins.rows; ++row) {
+        if (row > 0) look_at_stop();
         for (std::int64_t column = 0; column < bins.columns; ++column)
           *out++ = ops::store<T>(sampling::roi_align(from, region, row, column, bins, look_at_stop));
       }

@@ -46,8 +46,10 @@ Determinant eliminate(Matrix a, Matrix& right) {
       for (std::int64_t j = 0; j < right.columns; ++j) right(i, j) -= factor * right(k, j);
     }
   }
-  for (std::int64_t i = 0; i < a.rows; ++i)
+  for (std::int64_t i = 0; i < a.rows; ++i) {
+    looks.worked(right.columns);
     for (std::int64_t j = 0; j < right.columns; ++j) right(i, j) /= a(i, i);
+  }
   return result;
 }
 

@@ -97,7 +97,9 @@ void transform_lines(const OpCall& call) {
   std::vector<Complex> line(static_cast<std::size_t>(in.extent));
   for (std::int64_t i = 0; i < in.before; ++i) {
     for (std::int64_t q = 0; q < in.behind; ++q) {
+      StopLooks looks;
       for (std::int64_t j = 0; j < in.extent; ++j) {
+        looks.worked();
         const T* x = from + ((i * in.extent + j) * in.behind + q) * kIn;
         line[static_cast<std::size_t>(j)] = {static_cast<double>(x[0]), pairs_in ? static_cast<double>(x[kIn - 1]) : 0};
       }

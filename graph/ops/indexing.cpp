@@ -126,7 +126,11 @@ Status take_meaning(const OpCall& call) {
   dispatch(indices.dtype(), [&](auto zero) {
     using T = decltype(zero);
     if constexpr (std::is_integral_v<T>) {
-      for (const T index : indices.values<T>()) positions.push_back(to_position(index));
+      StopLooks looks;
+      for (const T index : indices.values<T>()) {
+        looks.worked(4);
+        positions.push_back(to_position(index));
+      }
     }
   });
   StopLooks looks;

@@ -193,7 +193,11 @@ Result<Integers> starts_of(std::string_view op, const OpCall& call, const Places
   dispatch(call.inputs[1].dtype(), [&](auto zero) {
     using Index = decltype(zero);
     if constexpr (std::is_integral_v<Index>) {
-      for (const Index index : call.inputs[1].values<Index>()) indices.push_back(to_position(index));
+      StopLooks looks;
+      for (const Index index : call.inputs[1].values<Index>()) {
+        looks.worked(4);
+        indices.push_back(to_position(index));
+      }
     }
   });
   if (const std::int64_t* wrong = first_outside(places, indices.data(), static_cast<std::int64_t>(indices.size())))

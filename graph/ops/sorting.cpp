@@ -71,7 +71,9 @@ Status sorting_meaning(const OpCall& call) {
     for (std::int64_t line = 0; line < lines.count; ++line) {
       const std::int64_t start = lines.start(line);
       const auto order = order_of(in + start, lines.extent, lines.step, descending);
+      StopLooks looks;
       for (std::int64_t k = 0; k < lines.extent; ++k) {
+        looks.worked(4);
         if constexpr (gives_indices) {
           out[start + k * lines.step] = order[k];
         } else {
@@ -112,7 +114,9 @@ Status top_k_meaning(const OpCall& call) {
     auto* indices = call.results[1].mutable_data<std::int32_t>();
     for (std::int64_t line = 0; line < x.size() / extent; ++line) {
       const auto order = order_of(in + line * extent, extent, 1, true);
+      StopLooks looks;
       for (std::int64_t i = 0; i < k; ++i) {
+        looks.worked(4);
         indices[line * k + i] = order[i];
         values[line * k + i] = in[line * extent + order[i]];
       }

@@ -220,6 +220,7 @@ Status roi_align_meaning(const OpCall& call) {
         for (std::int64_t channel = 0; channel < shape[1]; ++channel) {
           const Plane<T> plane{x.data<T>() + (of[n] * shape[1] + channel) * shape[2] * shape[3], shape[2], shape[3]};
           for (std::int64_t row = 0; row < bins.rows; ++row) {
+            look_at_stop();
             for (std::int64_t column = 0; column < bins.columns; ++column)
               *out++ = store<T>(sampling::roi_align(plane, region, row, column, bins, look_at_stop));
           }

@@ -128,7 +128,7 @@ TEST(Verify, ChecksSolutionsByWhatTheySatisfy) {
       if (std::string(op) == "slogdet") continue;  // nothing is certain of a determinant as small
       for (std::size_t r = 0; r < right.results.size(); ++r) {
         Call wrong = right;
-        const std::int64_t at = wrong.results[r].size() / 2;
+        const std::int64_t at = r == 2 ? 0 : wrong.results[r].size() / 2;  // of vh, a vector that counts
         double largest = 0;
         for (std::int64_t i = 0; i < wrong.results[r].size(); ++i) largest = std::max(largest, std::fabs(wrong.results[r].at(i)));
         const double off = wrong.results[r].at(at) + (std::string(op) == "det" ? 1.0 : largest * 0.01);
@@ -161,7 +161,7 @@ TEST(Verify, SaysWhichEquationDoesNotHold) {
   Call factor("cholesky", {Array::of<float>({2, 2}, {4, 0, 2, 5})});
   EXPECT_EQ(factor.said(), "");
   factor.results[0].mutable_data<float>()[2] = 1.5F;
-  EXPECT_EQ(factor.said(), "`y0` differs from its meaning: x - L @ transpose(L) is 1.89 (norm), more than the 1.66e-05 of rounding");
+  EXPECT_EQ(factor.said(), "`cholesky` differs from its meaning: x - L @ transpose(L) is 1.89 (norm), more than the 1.67e-05 of rounding");
 }
 
 TEST(Verify, ComparesIntegersAndMovesExactly) {

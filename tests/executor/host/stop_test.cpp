@@ -223,12 +223,12 @@ Samples slow_calls(const Operands& of, const std::string& file) {
   for (const char* op : {"inv", "det", "slogdet", "cholesky", "qr"}) s.add(op, {matrix(1500)});
   s.add("solve", {matrix(1500), f({1500, 100})});
   for (const char* op : {"eigh", "eigvalsh", "svd", "svdvals"}) s.add(op, {matrix(600)});
-  for (const char* op : {"fft", "ifft"}) s.add(op, {f({half, 2})});
+  for (const char* op : {"fft", "ifft"}) s.add(op, {f({n / 8, 2})});
   s.add("fft", {f({1000003, 2})});
   s.add("fft", {f({n / 64, 16, 2})}, {{"axis", std::int64_t{0}}});
-  s.add("rfft", {f({n / 4})});  // halves are split, and joined, in one go
+  s.add("rfft", {f({n / 8})});  // halves are split, and joined, in one go
   s.add("rfft", {f({1000003})});
-  s.add("irfft", {f({n / 8 + 1, 2})});
+  s.add("irfft", {f({n / 16 + 1, 2})});
   s.add("irfft", {f({1000003, 2})}, {{"n", std::int64_t{2000005}}});
   s.add("write_npy", {f({2 * n})}, {{"path", file}});
   for (const char* op : {"to_host", "to_accelerator"}) s.add(op, {f({2 * n})});
