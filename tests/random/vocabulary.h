@@ -18,9 +18,6 @@ struct LeftOut {
 };
 std::span<const LeftOut> left_out();
 
-/// What is known to fail and is being mended elsewhere; to be deleted with the mend. Empty: nothing.
-bool known_to_fail(const OpDef& op, std::span<const TensorType> operands, const Attributes& attributes);
-
 /// A call to be made.
 struct DrawnCall {
   const OpDef* op = nullptr;
