@@ -55,6 +55,12 @@ TypeError beyond(std::string_view op, std::int64_t number, DType dtype) {
   return beyond(op, std::to_string(number), dtype);
 }
 
+/// A fraction is cut off where the type is one of integers, and every number but 0 is true, as `astype` has it.
+bool fits(double number, DType dtype) {
+  if (dtype == DType::boolean) return true;
+  return is_floating(dtype) ? !out_of_range(number, dtype) : std::isfinite(number) && !out_of_range(std::trunc(number), dtype);
+}
+
 TypeResult full_type(Types, const Attributes& attributes) {
   const AttributeValue& value = *attributes.find("value");
   const auto literal = literal_type(value);
@@ -63,7 +69,7 @@ TypeResult full_type(Types, const Attributes& attributes) {
   const auto* integer = std::get_if<std::int64_t>(&value);
   if (integer && out_of_range(*integer, dtype)) return beyond("full", *integer, dtype);
   const auto* real = std::get_if<double>(&value);
-  if (real && !holds(dtype, *real)) return beyond("full", general_text(*real, 9), dtype);
+  if (real && !fits(*real, dtype)) return beyond("full", general_text(*real, 9), dtype);
   return give("full", {}, {dtype, attributes.get<Integers>("shape")});
 }
 

@@ -61,7 +61,7 @@ TEST(StopsRuns, CancelsInTheMiddleOfAnOperation) {
   };
   Array x = matrix(1500);
   for (const auto& [name, body] : programs) {
-    const Graph graph = trace(name, {{"x", "f32[1500, 1500]"}}, [&body = body](Tensor x) { return named("y", body(x)); });
+    const Graph graph = trace(name, {{"x", "f32[1500, 1500]"}}, [&body = body](Tensor input) { return named("y", body(input)); });
     ASSERT_TRUE(graph.ok());
     RunOptions options{.inputs = {{"x", x}}};
     for (const bool simulated : {false, true}) {

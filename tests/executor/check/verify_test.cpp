@@ -22,11 +22,10 @@ namespace {
 /// A graph of one op, and what its kernel on the host gives.
 class Call {
  public:
-  Call(const char* op, std::vector<Array> inputs, Attributes attributes = {}) : inputs(std::move(inputs)) {
+  Call(const char* op, std::vector<Array> operand_values, Attributes attributes = {}) : inputs(std::move(operand_values)) {
     Tracer tracer("one op");
     std::vector<Operand> operands;
-    for (std::size_t i = 0; i < this->inputs.size(); ++i)
-      operands.push_back(tracer.input("x" + std::to_string(i), this->inputs[i].type(), {}, {}));
+    for (std::size_t i = 0; i < inputs.size(); ++i) operands.push_back(tracer.input("x" + std::to_string(i), inputs[i].type(), {}, {}));
     const std::vector<Operand> made = tracer.apply(*find_op(op), operands, std::move(attributes), {});
     for (std::size_t i = 0; i < made.size(); ++i) tracer.output("y" + std::to_string(i), made[i], {});
     graph_ = tracer.finish();
@@ -34,10 +33,10 @@ class Call {
       if (graph_.op_name(NodeId(i)) == op) node_ = NodeId(i);
     const Node& node = graph_.nodes[node_];
     for (const ValueId result : node.results) results.emplace_back(graph_.values[result].type);
-    OpSample sample{node.op, this->inputs, node.attributes};
+    OpSample sample{node.op, inputs, node.attributes};
     const KernelRequest request = request_for(sample);
     std::vector<TensorView> from, to;
-    for (Array& input : this->inputs) from.push_back({&input.type(), const_cast<std::byte*>(input.bytes())});
+    for (Array& input : inputs) from.push_back({&input.type(), const_cast<std::byte*>(input.bytes())});
     for (Array& result : results) to.push_back({&result.type(), result.mutable_bytes()});
     const OpContext context{[](std::string_view) {}};
     const Status status = run_guarded(*prepare_host_kernel(request), {*node.op, node.attributes, from, to, context});

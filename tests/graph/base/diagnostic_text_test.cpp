@@ -159,7 +159,7 @@ TEST(Sarif, HoldsRulesResultsAndLocations) {
   EXPECT_EQ(first["ruleId"], "unknown");
   EXPECT_EQ(rules[first["ruleIndex"].get<std::size_t>()]["id"], "unknown");
   EXPECT_EQ(first["level"], "error");
-  EXPECT_EQ(first["message"]["text"], "unknown op \xef\xbf\xbd\nadvice");
+  EXPECT_EQ(first["message"]["text"], "unknown op \\xff\nadvice");
   const nlohmann::json& place = first["locations"][0]["physicalLocation"];
   EXPECT_EQ(place["artifactLocation"]["uri"], "file://" + folder.path("a%20b.yaml"));
   EXPECT_EQ(place["region"], (nlohmann::json{{"startLine", 1}, {"startColumn", 8}, {"endColumn", 15}}));  // in characters
