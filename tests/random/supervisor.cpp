@@ -193,7 +193,7 @@ class Supervisor {
     std::filesystem::create_directories(folder, ignored);
     std::string command = "cleave run program.graph";
     for (const auto& [name, array] : program.inputs) {
-      if (!write_npy(array, (folder / (name + ".npy")).string())) continue;
+      if (!write_npy((folder / (name + ".npy")).string(), array)) continue;
       command += " --input " + name + "=" + name + ".npy";
     }
     (void)program.graph->save((folder / "program.graph").string());
