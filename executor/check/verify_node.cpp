@@ -112,7 +112,6 @@ Status announce_check(const Graph& graph, NodeId id, const std::function<void(st
   for (const ValueId result : node.results) results.push_back(graph.values[result].type);
   return detail::guard_user("`on_verify`", [&]() -> Status {
     const UnderSign none(nullptr);  // what a listener does with cleave is its own
-    tell(graph.display_name(id), node.op->cost(inputs, results, node.attributes).flops);
     call_foreign("`on_verify`", {}, [&] { tell(graph.display_name(id), node.op->cost(inputs, results, node.attributes).flops); });
     return {};
   });
