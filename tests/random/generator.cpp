@@ -54,7 +54,9 @@ class Generator {
   void statement(Draw& draw, const std::string& path) {
     const std::int64_t kind = depth_ < 3 ? draw.below(100) : 99;
     const bool pinned = draw.chance(0.06);
-    if (pinned) tracer_.push_place(draw.chance(0.5) ? Side::host : Side::accelerator);
+    const bool outer = pinned_to_accelerator_;
+    if (pinned) pinned_to_accelerator_ = draw.chance(0.5);
+    if (pinned) tracer_.push_place(pinned_to_accelerator_ ? Side::accelerator : Side::host);
     if (kind < 4) {
       scope(draw, path);
     } else if (kind < 18) {
@@ -72,6 +74,7 @@ class Generator {
       call(draw);
     }
     if (pinned) tracer_.pop_place();
+    pinned_to_accelerator_ = outer;
     program_.has_pins |= pinned;
   }
 
@@ -86,7 +89,7 @@ class Generator {
     const OpDef& op = *draw.pick(vocabulary_.functions());
     const PooledValue* near = pool_.any(draw);
     const auto call = vocabulary_.call(draw, op, near && draw.chance(0.7) ? &near->type : nullptr, large_);
-    if (!call || op.name == "host_call") return;
+    if (!call || op.name == "host_call" || (pinned_to_accelerator_ && op.purity_for(call->attributes) == Purity::effect)) return;
     Attributes attributes = call->attributes;
     if (op.name == "write_npy") attributes.set("path", options_.folder + "/" + std::to_string(draw.bits()) + ".npy");
     std::vector<Operand> operands;
@@ -103,7 +106,7 @@ class Generator {
     const PooledValue* x = pool_.any(draw);
     if (!x) return;
     auto function = std::make_shared<HostFunction>();
-    function->pure = draw.chance(0.5);
+    function->pure = pinned_to_accelerator_ || draw.chance(0.5);
     function->name = (function->pure ? "pure" : "effect") + std::to_string(draw.below(1000000));
     function->returns.assign(static_cast<std::size_t>(draw.between(1, 2)), x->type);
     function->fills_in_place = draw.chance(0.3);
@@ -244,6 +247,7 @@ class Generator {
   Tracer tracer_;
   ValuePool pool_;
   int depth_ = 0;
+  bool pinned_to_accelerator_ = false;  ///< there is no place for an effect then
 };
 
 }  // namespace

@@ -63,6 +63,7 @@ std::span<const LeftOut> left_out() {
   return {};
 }
 
+// `max` and `min` are not exact: of zeros of both signs they give the one that they meet first, and kernels have another order.
 bool approximates(const OpDef& op, const Attributes& attributes) {
   static const Names exact = {"add",
                               "subtract",
@@ -107,8 +108,6 @@ bool approximates(const OpDef& op, const Attributes& attributes) {
                               "where",
                               "astype",
                               "max_pool",
-                              "max",
-                              "min",
                               "any",
                               "all",
                               "argmax",
@@ -157,8 +156,10 @@ bool approximates(const OpDef& op, const Attributes& attributes) {
 Data operand_data(const OpDef& op) {
   static const Names bits_show = {"bitcast", "signbit", "copysign", "unique", "write_npy"};  // which NaN it is would be seen
   if (is_one_of(op, bits_show)) return Data::clean;
-  static const Names transforms = {"fft", "ifft", "rfft", "irfft"};  // kernels know that sin(0) is 0, also of what is no number
-  if (is_one_of(op, transforms)) return Data::clean;
+  // Kernels of transforms know that sin(0) is 0, also of what is no number, and those of convolutions multiply the padding's zeros with
+  // weights.
+  static const Names zeros_show = {"fft", "ifft", "rfft", "irfft", "conv", "attention"};
+  if (is_one_of(op, zeros_show)) return Data::clean;
   if (op.elementwise() || (!op.composite() && !approximates(op, {}))) return Data::wild;
   return op.composite() || op.name == "roi_align" || op.name == "grid_sample" ? Data::clean : Data::moderate;
 }

@@ -138,7 +138,9 @@ TEST_F(OpenedFilesTest, AModelNamesSourceInItsFolderOnly) {
                                     "check --json -Wall", "explain --html page.html"}) {
     write_file(folder_.path("model/m.onnx"), named_by("net.py"));
     Files files = opened(command + " m.onnx --placement accelerator");
-    EXPECT_TRUE(files.contains("net.py") || !last_.err.empty()) << command;
+    if (command.find("--json") == std::string::npos) {  // JSON has no source lines
+      EXPECT_TRUE(files.contains("net.py")) << command;
+    }
     for (const std::string& source : outside) {
       write_file(folder_.path("model/m.onnx"), named_by(source));
       files = opened(command + " m.onnx --placement accelerator", "SECRET=PASSWORD");
