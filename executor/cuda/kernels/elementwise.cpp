@@ -49,7 +49,7 @@ class ElementwiseWriter {
       kernel_.end_loop();
       kernel_.begin_rest_of_groups(in_packs);
     } else {
-      kernel_.begin_loop(in_packs, architecture_, lanes);
+      kernel_.begin_loop(in_packs, architecture_, lanes, std::find(types_.begin(), types_.end(), DType::f64) != types_.end());
     }
     write_body(lanes);
     kernel_.end_loop();

@@ -133,8 +133,9 @@ std::string KernelText::spread(std::int64_t count, const Architecture& architect
   return "((Index)blockIdx.x * (Index)blockDim.x + (Index)threadIdx.x)" + times(step);
 }
 
-void KernelText::begin_loop(std::int64_t count, const Architecture& architecture, int step) {
+void KernelText::begin_loop(std::int64_t count, const Architecture& architecture, int step, bool many_registers) {
   const std::string first = spread(count, architecture, step);
+  if (many_registers) bound(kBlock, kBlocksInGroups);
   body_ += "  for (Index i = " + first + "; i < " + index(count) + "; i += (Index)gridDim.x * (Index)blockDim.x" + times(step) + ") {\n";
 }
 

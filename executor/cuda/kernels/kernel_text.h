@@ -65,7 +65,8 @@ class KernelText {
     bounds_ = "__launch_bounds__(" + std::to_string(threads) + (blocks == 0 ? "" : ", " + std::to_string(blocks)) + ") ";
   }
   /// Opens the loop `for (Index i = …)` in which each of `count` indices, `step` apart, is one thread's; sets grid and block.
-  void begin_loop(std::int64_t count, const Architecture& architecture, int step = 1);
+  /// `many_registers`: for bodies that need more than the compiler gives a thread when it is left to itself, as functions of f64 do.
+  void begin_loop(std::int64_t count, const Architecture& architecture, int step = 1, bool many_registers = false);
   /// The same in two loops, of which the first takes `groups` indices a trip, `apart` from each other, from `i` on; the second is for what
   /// is left over.
   void begin_groups(std::int64_t count, const Architecture& architecture, int step, int groups);
