@@ -7,7 +7,7 @@ import suite
 from document import read_json
 
 SMOKE = ":".join(["*DeviceErrors*"] +
-                 [f"*DeviceOp*/{op}" for op in ("add", "matmul", "sum", "softmax", "take", "transpose", "cumulative_sum")] +
+                 [f"*DeviceOp.EqualsTheMeaning/{op}" for op in ("add", "matmul", "sum", "softmax", "take", "transpose", "cumulative_sum")] +
                  ["*DeviceModel*/mlp_inference", "*DeviceModel*/naive_transfer"])
 LOOPS = ("tiny_ops", "branch_on_data", "matmul_chain_bf16")  # of device_programs.cpp: nothing of the host's inside
 USUAL = 540  # s of a check, of which the parts' limits are given
