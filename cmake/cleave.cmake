@@ -53,10 +53,9 @@ function(cleave_optimise_lightly target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
 
-# Several sources of a room are compiled as one, which halves what a cold build takes: most of a source's time goes into the headers that
-# its neighbours read as well. No name of an anonymous namespace may stand twice in a room. The preset `ci` compiles file by file, so that
-# every file includes what it uses. Sources with options of their own are compiled by themselves.
-option(CLEAVE_UNITY "Compile the sources of a room together" ON)
+# Several sources of a room can be compiled as one: most of a source's time goes into the headers that its neighbours read as well. No name
+# of an anonymous namespace may stand twice in a room then. Sources with options of their own are compiled by themselves.
+option(CLEAVE_UNITY "Compile the sources of a room together" OFF)
 function(cleave_together target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${CLEAVE_UNITY} UNITY_BUILD_BATCH_SIZE 8)
 endfunction()

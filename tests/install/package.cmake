@@ -27,7 +27,7 @@ foreach(library libc6 libstdc\\+\\+6 libyaml-cpp)
 endforeach()
 
 run(${work}/root/usr/bin/cleave --version)
-if(NOT output STREQUAL "cleave ${VERSION}\n")
+if(NOT output MATCHES "^cleave ${VERSION}( \\(commit [0-9a-f]+(-modified)?\\))?\n$")
   message(FATAL_ERROR "the packaged command line says: ${output}")
 endif()
 if(NOT EXISTS ${work}/root/usr/share/cleave/schema/explain.json)
