@@ -197,7 +197,7 @@ Expected expected_determinant(const Problem& of) {
   return {determinant, std::isfinite(condition) && of.small * condition < 1 ? of.small * condition : HUGE_VAL};
 }
 
-/// Of a matrix that is as good as singular the determinant is anything up to what rounding makes of the product of the rows' lengths.
+/// The determinant of a nearly singular matrix may be any number up to the rounding error of the product of the rows' lengths.
 Said determinant(const Problem& of) {
   const Expected expected = expected_determinant(of);
   const double should = expected.determinant.sign * std::exp(expected.determinant.logarithm), is = of.out[0](0, 0);

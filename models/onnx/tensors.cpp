@@ -9,7 +9,7 @@
 namespace cleave::models::onnx {
 namespace {
 
-/// Of a mapped file no more stays in memory beside the copy.
+/// The most of a mapped file that stays in memory beside the copy.
 constexpr std::size_t kCopiedAtOnce = 8 << 20;
 
 struct ElementType {

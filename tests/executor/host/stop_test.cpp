@@ -25,7 +25,7 @@ constexpr double kPromised = 0.02;  ///< seconds from one look to the next
 /// By how much a machine that others use too may stretch it: the user is promised an end within a tenth of a second.
 constexpr double kSlack = 5;
 
-/// Of this thread alone: what others do on the machine does not count.
+/// The calling thread's: other work on the machine does not count.
 double processor_seconds() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
