@@ -55,9 +55,12 @@ endfunction()
 
 # Several sources of a room can be compiled as one: most of a source's time goes into the headers that its neighbours read as well. No name
 # of an anonymous namespace may stand twice in a room then. Sources with options of their own are compiled by themselves.
-option(CLEAVE_UNITY "Compile the sources of a room together" OFF)
+option(CLEAVE_UNITY "Compile the sources of a room together" ON)
 function(cleave_together target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${CLEAVE_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+  if(CLEAVE_UNITY)  # a source read by another one counts as a header, whose anonymous namespaces GCC warns about
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  endif()
 endfunction()
 
 # An inner room: cleave_room(graph_base SOURCES...) compiles one folder. Rooms are gathered in the library of the folder around them.

@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::size_t kReadUpTo = 1 << 20;  ///< where a map costs more than it saves
 
-Error cannot_read(const std::string& path, const std::string& why) {
-  return {"cannot read `" + path + "`: " + why, {}, ErrorKind::file};
+Error cannot_map(const std::string& path) {
+  return {"cannot read `" + path + "`: " + std::strerror(errno), {}, ErrorKind::file};
 }
 
 MappedFile::Version version(const struct stat& status) {
@@ -44,10 +44,10 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const RegularFile& fi
   }
   struct stat status;
   const int descriptor = ::fcntl(file.descriptor(), F_DUPFD_CLOEXEC, 0);
-  if (descriptor < 0 || ::fstat(descriptor, &status) != 0) return cannot_read(file.path(), std::strerror(errno));
+  if (descriptor < 0 || ::fstat(descriptor, &status) != 0) return cannot_map(file.path());
   result->descriptor_ = descriptor;
   void* const data = ::mmap(nullptr, result->size_, PROT_READ, MAP_PRIVATE, file.descriptor(), 0);
-  if (data == MAP_FAILED) return cannot_read(file.path(), std::strerror(errno));
+  if (data == MAP_FAILED) return cannot_map(file.path());
   result->data_ = static_cast<const char*>(data);
   result->path_ = file.path();
   result->version_ = version(status);
