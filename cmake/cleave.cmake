@@ -42,15 +42,33 @@ if(CLEAVE_SANITIZE)
   endif()
   target_link_options(cleave_options INTERFACE -fsanitize=${CLEAVE_SANITIZE})
 endif()
-if(CLEAVE_BUILD_FUZZERS)
-  target_compile_options(cleave_options INTERFACE -fsanitize=fuzzer-no-link)
-endif()
 
 include(cmake/precompiled.cmake)
 
 # What waits for files and for people: reading and writing text gains nothing from -O3, and takes twice as long to compile.
 function(cleave_optimise_lightly target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+endfunction()
+
+# A build with sanitizers is not optimised: that takes two to five times as long to compile. The rooms whose loops would make the tests slow
+# are; the headers were precompiled with other options then.
+function(cleave_optimise_sanitized)
+  if(CLEAVE_SANITIZE)
+    foreach(target ${ARGN})
+      target_compile_options(${target} PRIVATE -O1)
+      set_target_properties(${target} PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
+    endforeach()
+  endif()
+endfunction()
+
+# What the fuzzer is to find its way through: the readers.
+function(cleave_guide_fuzzer)
+  if(CLEAVE_BUILD_FUZZERS)
+    foreach(target ${ARGN})
+      target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
+      set_target_properties(${target} PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
+    endforeach()
+  endif()
 endfunction()
 
 # Several sources of a room can be compiled as one: most of a source's time goes into the headers that its neighbours read as well. No name

@@ -7,11 +7,11 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <mutex>
 
 #include "executor/device/step_mark.h"
 #include "graph/base/check.h"
+#include "graph/base/fault_handler.h"
 #include "graph/base/forks.h"
 
 namespace cleave::runtime {
@@ -27,7 +27,6 @@ std::mutex& slots_mutex() {
   static auto* const mutex = new PerProcess<std::mutex>;
   return **mutex;
 }
-struct sigaction previous_action;
 
 void write_text(std::string_view text) {
   while (!text.empty()) {
@@ -61,39 +60,19 @@ void report() {
   write_text("internal error: the host touched accelerator memory (a transfer is missing)\n");
 }
 
-void on_fault(int signal, siginfo_t* info, void* context) {
-  auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
+bool stop_at_trap(std::uintptr_t address) {
   for (const Slot& slot : slots) {
-    if (slot.begin.load() <= address && address < slot.end.load()) {
-      report();
-      std::abort();
-    }
+    if (address < slot.begin.load() || slot.end.load() <= address) continue;
+    report();
+    std::abort();
   }
-  if (previous_action.sa_flags & SA_SIGINFO) {
-    previous_action.sa_sigaction(signal, info, context);
-  } else if (previous_action.sa_handler != SIG_DFL && previous_action.sa_handler != SIG_IGN) {
-    previous_action.sa_handler(signal);
-  } else {
-    sigaction(signal, &previous_action, nullptr);  // faults again, and dies as it would have
-  }
-}
-
-void install() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    struct sigaction action;
-    std::memset(&action, 0, sizeof action);
-    action.sa_sigaction = on_fault;
-    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGSEGV, &action, &previous_action);
-  });
+  return false;
 }
 
 }  // namespace
 
 TrappedRange::TrappedRange(const void* begin, std::size_t bytes) {
-  install();
+  FaultHandler<SIGSEGV, stop_at_trap>::install();
   const std::lock_guard lock(slots_mutex());
   auto address = reinterpret_cast<std::uintptr_t>(begin);
   for (std::size_t i = 0; i < slots.size(); ++i) {

@@ -7,9 +7,9 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <cstring>
 #include <mutex>
 
+#include "graph/base/fault_handler.h"
 #include "graph/base/forks.h"
 
 namespace cleave {
@@ -21,8 +21,7 @@ struct Range {
   std::atomic<bool> cut = false;
 };
 std::array<Range, 256> ranges;
-std::uintptr_t page_bytes = 4096;
-struct sigaction previous_action;
+const auto page_bytes = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
 
 /// For taking and releasing ranges.
 std::mutex& ranges_mutex() {
@@ -30,34 +29,15 @@ std::mutex& ranges_mutex() {
   return **mutex;
 }
 
-void on_fault(int signal, siginfo_t* info, void* context) {
-  const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
+/// A page whose file has become shorter is replaced by zeros, and its range marked.
+bool replace_cut_page(std::uintptr_t address) {
   for (Range& range : ranges) {
     if (address < range.begin.load() || range.end.load() <= address) continue;
     range.cut = true;
     auto* const page = reinterpret_cast<void*>(address / page_bytes * page_bytes);
-    if (::mmap(page, page_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == page) return;
+    if (::mmap(page, page_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == page) return true;
   }
-  if (previous_action.sa_flags & SA_SIGINFO) {
-    previous_action.sa_sigaction(signal, info, context);
-  } else if (previous_action.sa_handler != SIG_DFL && previous_action.sa_handler != SIG_IGN) {
-    previous_action.sa_handler(signal);
-  } else {
-    sigaction(signal, &previous_action, nullptr);  // faults again, and dies as it would have
-  }
-}
-
-void install() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    page_bytes = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-    struct sigaction action;
-    std::memset(&action, 0, sizeof action);
-    action.sa_sigaction = on_fault;
-    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGBUS, &action, &previous_action);
-  });
+  return false;
 }
 
 Range& range_of(int guard) {
@@ -67,7 +47,7 @@ Range& range_of(int guard) {
 }  // namespace
 
 int guard_map(const void* begin, std::size_t bytes) {
-  install();
+  FaultHandler<SIGBUS, replace_cut_page>::install();
   const std::lock_guard lock(ranges_mutex());
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     Range& range = ranges[i];

@@ -11,6 +11,7 @@
 #include "graph/base/host_memory.h"
 #include "graph/base/json_writer.h"
 #include "graph/base/units.h"
+#include "graph/base/utf8.h"
 #include "graph/base/version.h"
 #include "partitioner/machine/machine.h"
 #include "tools/cli/session.h"
@@ -74,8 +75,8 @@ void write_json(JsonWriter& json, const DeviceRow& row) {
 std::string text(const DeviceRow& row) {
   const FoundDevice& device = row.device;
   std::string line = device.name + ": " + device.kind;
-  if (!device.description.empty()) line += ", " + device.description;
-  if (!device.why.empty()) return line + ", not usable: " + device.why;
+  if (!device.description.empty()) line += ", " + escape_controls_one_line(device.description);
+  if (!device.why.empty()) return line + ", not usable: " + escape_controls_one_line(device.why);
   if (row.facts) {
     line += ", " + std::to_string(row.facts->threads) + (row.facts->threads == 1 ? " thread" : " threads") + ", kernels for " +
             row.facts->instructions + (row.facts->highway ? " with Highway" : " without Highway");
