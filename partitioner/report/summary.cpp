@@ -10,12 +10,12 @@
 namespace cleave::planner {
 
 std::string faster_remark(const Plan& plan) {
-  constexpr double kWorthSaying = 0.99;
+  constexpr double kSooner = 0.99;
   if (plan.policy != Policy::optimal) return "";
   const double host = plan.all_host_predicted_seconds, accelerator = plan.all_accelerator_predicted_seconds;
   const bool on_host = !(accelerator < host);  // either may be unknown
   const double least = on_host ? host : accelerator;
-  if (!(least < kWorthSaying * plan.predicted_seconds)) return "";
+  if (!(least < kSooner * plan.predicted_seconds)) return "";
   return "everything on the " + std::string(on_host ? "host" : "accelerator") + " is predicted to be over sooner, in " +
          format_seconds(least) + " instead of " + format_seconds(plan.predicted_seconds) +
          ": this placement has the least work and transfers in sum, but less of it at once; `--placement " +
