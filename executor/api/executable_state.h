@@ -34,7 +34,7 @@ struct Executable::State {
   };
   PerProcess<Executors> executors{[this](Executors*) { return make_executors(); }};
   std::atomic<bool> has_run = false;
-  const BornHere born;
+  const BornHere born{};
 
   /// One that was kept, or else a new one.
   Result<std::unique_ptr<runtime::Executor>> take();

@@ -28,7 +28,7 @@ struct Run::State final : RunQueue::Job {
   std::optional<Result<RunResult>> outcome;
   bool cancelled = false;
   Executor* executor = nullptr;  ///< while it runs this
-  const BornHere born;
+  const BornHere born{};
 
   State(std::shared_ptr<Executable::State> of, RunOptions with)
       : graph(of->plan.graph), queue(of->executors->queue), executable(std::move(of)), options(std::move(with)) {

@@ -222,17 +222,18 @@ Said log_determinant(const Problem& of) {
                         2 * expected.relative + of.small * (1 + std::fabs(should)));
 }
 
-struct Row {
+struct Equation {
   std::string_view op;
   Said (*check)(const Problem& of);
 };
-constexpr Row kRows[] = {
+constexpr Equation kEquations[] = {
     {"solve", solve}, {"inv", invert},           {"det", determinant}, {"slogdet", log_determinant}, {"cholesky", cholesky}, {"qr", qr},
     {"eigh", eigen},  {"eigvalsh", eigenvalues}, {"svd", singular},    {"svdvals", singular_values}};
 
-const Row* row_of(const OpDef& op) {
-  const Row* row = std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& each) { return each.op == op.name; });
-  return row == std::end(kRows) ? nullptr : row;
+const Equation* equation_of(const OpDef& op) {
+  const Equation* found =
+      std::find_if(std::begin(kEquations), std::end(kEquations), [&](const Equation& each) { return each.op == op.name; });
+  return found == std::end(kEquations) ? nullptr : found;
 }
 
 bool finite(const Array& array) {
@@ -260,7 +261,7 @@ Matrix read_result(const Array& result, std::int64_t i, std::size_t batch_axes, 
 }  // namespace
 
 bool has_equation(const OpDef& op, std::span<const Array> inputs, std::span<const Array> results) {
-  return row_of(op) && std::all_of(inputs.begin(), inputs.end(), finite) &&
+  return equation_of(op) && std::all_of(inputs.begin(), inputs.end(), finite) &&
          (op.name == "det" || op.name == "slogdet" || std::all_of(results.begin(), results.end(), finite));
 }
 
@@ -282,7 +283,8 @@ std::optional<std::string> unsatisfied(const OpDef& op, const Attributes& attrib
       problem.in.push_back(read(inputs[k], batch.offset(k, i), rows, columns));
     }
     for (const Array& result : results) problem.out.push_back(read_result(result, i, batch_axes, column));
-    if (const Said said = row_of(op)->check(problem)) return batch.count() == 1 ? *said : "in matrix " + std::to_string(i) + ", " + *said;
+    if (const Said said = equation_of(op)->check(problem))
+      return batch.count() == 1 ? *said : "in matrix " + std::to_string(i) + ", " + *said;
   }
   return std::nullopt;
 }

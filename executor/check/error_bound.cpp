@@ -122,7 +122,7 @@ Array bound_of_product(const Bounded& of) {
 /// |y - exact| in the 2-norm is at most about u log2(n) |y| (Higham, theorem 24.2), shared out evenly among the elements. |y| is at most
 /// n times the largest element of x.
 Array bound_of_transform(const Bounded& of) {
-  constexpr double kConstant = 20;  ///< lengths that have large prime factors are convolutions of three transforms
+  constexpr double kTransforms = 20;  ///< lengths that have large prime factors are convolutions of three transforms
   double largest = 0;
   for (std::int64_t i = 0; i < of.inputs[0].size(); ++i) largest = std::max(largest, std::fabs(of.inputs[0].at(i)));
   std::vector<TensorType> results = std::get<0>(of.op.type_rule(std::vector{of.inputs[0].type()}, of.attributes));
@@ -131,7 +131,7 @@ Array bound_of_transform(const Bounded& of) {
   for (const Shape* shape : {&of.inputs[0].shape(), static_cast<const Shape*>(&results[0].shape)})
     for (const std::int64_t extent : *shape) n = std::max(n, static_cast<double>(extent));
   const bool undoes = of.op.name == "ifft" || of.op.name == "irfft";
-  const double each = kConstant * of.unit_roundoff() * std::log2(n + 1) * std::sqrt(n) * largest / (undoes ? n : 1);
+  const double each = kTransforms * of.unit_roundoff() * std::log2(n + 1) * std::sqrt(n) * largest / (undoes ? n : 1);
   std::fill_n(bound.mutable_data<double>(), bound.size(), each * n > of.largest() ? kInfinity : each);
   return bound;
 }

@@ -82,7 +82,7 @@ class Contexts {
 
  private:
   const DriverApi api_;
-  const BornHere born_;
+  const BornHere born_{};
   std::atomic<bool> used_ = false;  ///< somebody has asked for a GPU, in this process or the one that it was forked from
   std::mutex mutex_;
   std::map<int, std::shared_ptr<Context>> open_;

@@ -178,8 +178,8 @@ bool has_matmul(const KernelRequest& request) {
   const std::optional<MatmulRequest> found = find_matmul(request);
   if (!found || !is_floating(found->c_type.dtype)) return false;
   if (found->epilogue != Epilogue::none && found->c_type.dtype == DType::f64) return false;
-  constexpr std::int64_t kMostMatrices = std::numeric_limits<std::int32_t>::max();  // that cuBLASLt counts
-  return found->c_type.elements() > 0 && found->a_type.shape.back() > 0 && matmul_plan(*found).batch <= kMostMatrices;
+  constexpr std::int64_t kMostProducts = std::numeric_limits<std::int32_t>::max();  // that cuBLASLt counts
+  return found->c_type.elements() > 0 && found->a_type.shape.back() > 0 && matmul_plan(*found).batch <= kMostProducts;
 }
 
 Result<MatmulDescription> MatmulDescription::make(const BlasApi& api, const MatmulPlan& plan, Precision precision) {
