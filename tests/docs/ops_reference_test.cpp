@@ -176,15 +176,15 @@ std::string places_of(const std::vector<OpSample>& samples, const std::vector<Ba
   return text;
 }
 
-using Row = std::array<std::string, 5>;
+using DocumentRow = std::array<std::string, 5>;
 
 /// As Markdown, without the columns that say nothing.
-std::string table(const std::vector<Row>& rows) {
+std::string table(const std::vector<DocumentRow>& rows) {
   std::string text;
-  for (const Row& row : rows) {
+  for (const DocumentRow& row : rows) {
     text += "|";
     for (std::size_t k = 0; k < row.size(); ++k) {
-      if (std::all_of(rows.begin() + 2, rows.end(), [&](const Row& each) { return each[k].empty(); })) continue;
+      if (std::all_of(rows.begin() + 2, rows.end(), [&](const DocumentRow& each) { return each[k].empty(); })) continue;
       std::string cell = row[k];
       for (std::size_t at = cell.find('|'); at != std::string::npos; at = cell.find('|', at + 2)) cell.insert(at, "\\");
       text += cell == "---" ? "---|" : cell.empty() ? " |" : " " + cell + " |";
@@ -197,7 +197,7 @@ std::string table(const std::vector<Row>& rows) {
 using SamplesByOp = std::map<const OpDef*, std::vector<OpSample>>;
 
 std::string section(const ops::OpFamily& family, SamplesByOp& samples, const std::vector<BackEnd>& devices) {
-  std::vector<Row> rows = {{"op", "gives", "attributes", "element types", "runs on"}, {"---", "---", "---", "---", "---"}};
+  std::vector<DocumentRow> rows = {{"op", "gives", "attributes", "element types", "runs on"}, {"---", "---", "---", "---", "---"}};
   for (const OpDef& op : family.ops()) {
     const std::vector<OpSample>& own = samples[&op];
     rows.push_back({"`" + op.signature + "`", op.summary, attributes_of(op, own), element_types(op, own),

@@ -95,6 +95,7 @@ inline Message value_info(std::string_view name, int element_type, std::initiali
     dims.message(1, extent == -1 ? Message() : extent == -2 ? Message().text(2, "batch") : Message().varint(1, extent));
   return Message().text(1, name).message(2, Message().message(1, Message().varint(1, element_type).message(2, dims)));
 }
+inline const Message kX = value_info("x", kFloat, {2, 3});
 inline Message untyped(std::string_view name) {
   return Message().text(1, name);
 }

@@ -13,9 +13,9 @@ namespace {
 
 using Problem = PlacementProblem;
 
-class Generator {
+class ProblemGenerator {
  public:
-  Generator(std::uint64_t seed, const RandomProblemOptions& options) : random_(seed), options_(options) {}
+  ProblemGenerator(std::uint64_t seed, const RandomProblemOptions& options) : random_(seed), options_(options) {}
 
   Problem make() {
     regions();
@@ -175,7 +175,7 @@ class Generator {
 }  // namespace
 
 Problem random_problem(std::uint64_t seed, const RandomProblemOptions& options) {
-  return Generator(seed, options).make();
+  return ProblemGenerator(seed, options).make();
 }
 
 Problem permuted(const Problem& problem, std::uint64_t seed, std::vector<std::int32_t>& node_at, std::vector<std::int32_t>& value_at) {

@@ -14,7 +14,7 @@ using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr const char* kModel = R"(cleave: 1
+constexpr const char* kCheckedModel = R"(cleave: 1
 model: locked
 parameters:
   w: {type: "f32[256, 256]", normal: [0, 0.03], seed: 1}
@@ -29,7 +29,7 @@ outputs: [w]
 
 class CliCheckTest : public ::testing::Test {
  protected:
-  void SetUp() override { write_file(folder_.path("m.yaml"), kModel); }
+  void SetUp() override { write_file(folder_.path("m.yaml"), kCheckedModel); }
   CommandResult check(const std::string& flags) { return run_command("cleave check m.yaml --color never " + flags, folder_.path("")); }
   /// Puts `text` before the first `at` of the model.
   void insert(const std::string& at, const std::string& text) {

@@ -15,7 +15,7 @@ using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr const char* kModel = R"(cleave: 1
+constexpr const char* kExplainedModel = R"(cleave: 1
 model: asked
 parameters:
   w: {type: "f32[1024, 1024]", normal: [0, 0.03], seed: 1}
@@ -30,7 +30,7 @@ outputs: [w]
 
 class CliExplainTest : public ::testing::Test {
  protected:
-  void SetUp() override { write_file(folder_.path("m.yaml"), kModel); }
+  void SetUp() override { write_file(folder_.path("m.yaml"), kExplainedModel); }
   CommandResult explain(const std::string& flags) { return run_command("cleave explain m.yaml " + flags, folder_.path("")); }
   json document(const std::string& flags) {
     const CommandResult result = explain(flags + " --json");

@@ -13,7 +13,7 @@
 namespace cleave::testing {
 namespace {
 
-CalibrationOptions small_options(FakeDriver& driver) {
+CalibrationOptions small_cuda_options(FakeDriver& driver) {
   CalibrationOptions options;
   options.given = *Machine::shipped("h200");
   options.seconds_a_point = 0;
@@ -26,7 +26,7 @@ CalibrationOptions small_options(FakeDriver& driver) {
 TEST(CudaCalibration, MeasuresGraphsToo) {
   FakeDriver driver(FakeDriver::Schedule::eager);
   {
-    const Result<Calibration> result = calibrate(small_options(driver));
+    const Result<Calibration> result = calibrate(small_cuda_options(driver));
     ASSERT_TRUE(result.ok()) << result.error().message;
     EXPECT_EQ(result->machine.provenance, "measured");
     ASSERT_EQ(result->latencies.size(), 5U);
@@ -46,7 +46,7 @@ TEST(CudaCalibration, MeasuresGraphsToo) {
 
 TEST(CudaCalibration, LeavesTimeToMeasureWhereKernelsTakeLongToMake) {
   FakeDriver driver(FakeDriver::Schedule::eager);
-  CalibrationOptions options = small_options(driver);
+  CalibrationOptions options = small_cuda_options(driver);
   options.most_seconds = 4;
   options.progress = [](std::string_view what, double) {
     if (what.starts_with("kernels")) std::this_thread::sleep_for(std::chrono::milliseconds(50));  // of a compiler
@@ -62,7 +62,7 @@ TEST(CudaCalibration, MakesOneErrorOfAFailingCall) {
     SCOPED_TRACE(call);
     FakeDriver driver(FakeDriver::Schedule::eager);
     driver.fail_call(call, CUDA_ERROR_OUT_OF_MEMORY);
-    const Result<Calibration> result = calibrate(small_options(driver));
+    const Result<Calibration> result = calibrate(small_cuda_options(driver));
     if (result.ok()) {
       EXPECT_NE(driver.failed(), "") << "the call was never reached";
       continue;  // what is given back may fail unheard

@@ -40,7 +40,7 @@ class ProbedDriver {
   std::vector<std::thread> threads_;
 };
 
-probe::ProbeOptions small_options() {
+probe::ProbeOptions small_probe_options() {
   probe::ProbeOptions options;
   options.seconds = 20;
   options.largest_copy = 1 << 20;
@@ -54,7 +54,7 @@ TEST(GpuProbe, MeasuresEverything) {
   ProbedDriver probed;
   ordered_json document;
   int kept = 0;
-  probe::ProbeOptions options = small_options();
+  probe::ProbeOptions options = small_probe_options();
   options.keep = [&](const ordered_json& so_far) { kept += so_far.contains("launch") ? 1 : 0; };
   const Status status = probe::probe(FakeDriver::api(), options, document);
   ASSERT_TRUE(status.ok()) << status.error().message;
@@ -81,7 +81,7 @@ TEST(GpuProbe, MeasuresEverything) {
 TEST(GpuProbe, EndsInTimeAndSaysWhatItLeftOut) {
   ProbedDriver probed;
   ordered_json document;
-  probe::ProbeOptions options = small_options();
+  probe::ProbeOptions options = small_probe_options();
   options.seconds = 1e-6;
   ASSERT_TRUE(probe::probe(FakeDriver::api(), options, document).ok());
   EXPECT_GE(document["left_out"], 5);
@@ -91,7 +91,7 @@ TEST(GpuProbe, EndsInTimeAndSaysWhatItLeftOut) {
 TEST(GpuProbe, AFailingPartIsToldAndTheRestIsMeasured) {
   ProbedDriver probed(false);
   ordered_json document;
-  probe::ProbeOptions options = small_options();
+  probe::ProbeOptions options = small_probe_options();
   options.patience = 0.1;
   const Status status = probe::probe(FakeDriver::api(), options, document);
   ASSERT_FALSE(status.ok());
@@ -105,7 +105,7 @@ TEST(GpuProbe, AGpuThatHangsEndsIt) {
   ProbedDriver probed;
   probed.driver.stall_command(2000);
   ordered_json document;
-  probe::ProbeOptions options = small_options();
+  probe::ProbeOptions options = small_probe_options();
   options.patience = 0.1;
   const auto start = std::chrono::steady_clock::now();
   ASSERT_FALSE(probe::probe(FakeDriver::api(), options, document).ok());
@@ -120,7 +120,7 @@ TEST(GpuProbe, EveryFailingCallIsAnError) {
     ProbedDriver probed;
     probed.driver.fail_call(call, CUDA_ERROR_OUT_OF_MEMORY);
     ordered_json document;
-    probe::ProbeOptions options = small_options();
+    probe::ProbeOptions options = small_probe_options();
     options.seconds = 1;
     options.patience = 0.1;
     const Status status = probe::probe(FakeDriver::api(), options, document);

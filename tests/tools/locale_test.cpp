@@ -26,7 +26,7 @@ namespace {
 
 using namespace planner;
 
-constexpr const char* kModel = R"(cleave: 1
+constexpr const char* kLocaleModel = R"(cleave: 1
 model: numbers
 inputs:
   x: {type: "f64[3]", file: x.csv}
@@ -86,7 +86,7 @@ std::map<std::string, std::string> everything(const TemporaryFolder& folder) {
 
 TEST(Locale, NothingFollowsIt) {
   const TemporaryFolder folder;
-  write_file(folder.path("model.yaml"), kModel);
+  write_file(folder.path("model.yaml"), kLocaleModel);
   write_file(folder.path("x.csv"), "0.5,1.5e-3,1234567890.125\n");
   const std::map<std::string, std::string> expected = everything(folder);
   ASSERT_NE(expected.at("explain").find('.'), std::string::npos);

@@ -70,7 +70,7 @@ class OpenedFilesTest : public ::testing::Test {
   CommandResult last_;
 };
 
-constexpr const char* kCommands[] = {"check", "explain", "dot", "print --stage traced", "print --stage partitioned"};
+constexpr const char* kReadingCommands[] = {"check", "explain", "dot", "print --stage traced", "print --stage partitioned"};
 
 TEST_F(OpenedFilesTest, PlansOpenTheModelAndNoDataAndNoLibrary) {
   write_file(folder_.path("model/m.yaml"), R"(cleave: 1
@@ -84,7 +84,7 @@ outputs: [y]
 )");
   write_file(folder_.path("model/x.csv"), "1,2,3,4\n");
   write_file(folder_.path("model/libstep.so"), "no library");
-  for (const std::string command : kCommands) {
+  for (const std::string command : kReadingCommands) {
     EXPECT_THAT(opened(command + " m.yaml"), UnorderedElementsAre("m.yaml")) << command;
     EXPECT_EQ(last_.code, 0) << last_.err;
   }
@@ -101,7 +101,7 @@ bool has_gpu() {
 TEST_F(OpenedFilesTest, PlansWithoutAGpuLoadNoDriver) {
   write_file(folder_.path("model/m.yaml"), "cleave: 1\ninputs: {x: \"f32[4]\"}\nprogram:\n  - y: exp(x)\noutputs: [y]\n");
   const std::string fakes = "LD_LIBRARY_PATH='" + folder_.path("fakes") + "'";
-  for (const std::string command : kCommands) {
+  for (const std::string command : kReadingCommands) {
     for (const std::string device : {"", " --device simulated", " --device none"}) {
       if (device.empty() && has_gpu()) continue;
       EXPECT_THAT(opened(command + " m.yaml" + device, fakes), UnorderedElementsAre("m.yaml")) << command << device;

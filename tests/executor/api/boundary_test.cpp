@@ -26,6 +26,7 @@
 #include "graph/trace/host_call.h"
 #include "graph/trace/trace.h"
 #include "models/model.h"
+#include "tests/support/compiled.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/places.h"
 #include "tests/support/sanitized.h"
@@ -83,15 +84,6 @@ std::map<std::string, Array> inputs() {
           {"y", Array::of<double>({2000}, std::vector<double>(2000, 3e-308))}};
 }
 
-Executable compiled(const Graph& graph, const std::string& device) {
-  CompileOptions options{.device = device};
-  if (device != "none") options.placement = Policy::accelerator;
-  options.executor.threads = 3;
-  Result<Executable> program = compile(graph, options);
-  if (!program) ADD_FAILURE() << to_string(program.error().location) << ": " << program.error().message;
-  return *program;
-}
-
 void expect_equal(const Result<RunResult>& result, const RunResult& expected) {
   ASSERT_TRUE(result.ok()) << result.error().message;
   for (const auto& [name, array] : expected.outputs) EXPECT_EQ(*result->output(name), array) << name;
@@ -101,11 +93,11 @@ class Boundary : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Devices, Boundary, ::testing::Values("none", "simulated"));
 
 TEST_P(Boundary, TheCallersFloatsChangeNoResultAndAreItsOwnAgain) {
-  const Result<RunResult> expected = compiled(around(nullptr), GetParam()).run(inputs());
+  const Result<RunResult> expected = compiled_on(around(nullptr), GetParam()).run(inputs());
   ASSERT_TRUE(expected.ok()) << expected.error().message;
   ASSERT_EQ(std::fpclassify(expected->output("before")->data<float>()[0]), FP_SUBNORMAL);
   const WithFloats with(strange());
-  const Executable program = compiled(around(nullptr), GetParam());
+  const Executable program = compiled_on(around(nullptr), GetParam());
   expect_equal(program.run(inputs()), *expected);
   expect_equal(program.submit(inputs()).wait(), *expected);
   expect_equal(runtime::run_reference(around(nullptr), {.inputs = inputs()}),
@@ -116,7 +108,7 @@ TEST_P(Boundary, TheCallersFloatsChangeNoResultAndAreItsOwnAgain) {
 TEST_P(Boundary, ConstantsAreFoldedInTheStandardEnvironment) {
   const auto folded = [&] {
     const Graph graph = parse_model("cleave: 1\nprogram:\n  - y: exp(full([3], -88.0)) * 0.3\noutputs: [y]\n", "folded.yaml");
-    return compiled(graph, GetParam()).run();
+    return compiled_on(graph, GetParam()).run();
   };
   const Result<RunResult> expected = folded();
   ASSERT_TRUE(expected.ok());
@@ -125,10 +117,10 @@ TEST_P(Boundary, ConstantsAreFoldedInTheStandardEnvironment) {
 }
 
 TEST_P(Boundary, AHostFunctionsFloatsChangeNoLaterOperation) {
-  const Result<RunResult> expected = compiled(around(nullptr), GetParam()).run(inputs());
+  const Result<RunResult> expected = compiled_on(around(nullptr), GetParam()).run(inputs());
   ASSERT_TRUE(expected.ok());
-  expect_equal(compiled(around([] { strange().set(); }), GetParam()).run(inputs()), *expected);
-  expect_equal(compiled(around([] { fesetround(FE_TOWARDZERO); }), GetParam()).run(inputs()), *expected);
+  expect_equal(compiled_on(around([] { strange().set(); }), GetParam()).run(inputs()), *expected);
+  expect_equal(compiled_on(around([] { fesetround(FE_TOWARDZERO); }), GetParam()).run(inputs()), *expected);
 #if defined(__x86_64__)
   const auto unmask = [] {
     FloatEnvironment trapping;
@@ -136,14 +128,14 @@ TEST_P(Boundary, AHostFunctionsFloatsChangeNoLaterOperation) {
     trapping.x87 &= static_cast<std::uint16_t>(~0x3fU);
     trapping.set();
   };
-  expect_equal(compiled(around(unmask), GetParam()).run(inputs()), *expected);
+  expect_equal(compiled_on(around(unmask), GetParam()).run(inputs()), *expected);
 #endif
   EXPECT_TRUE(FloatEnvironment::current().computes_as({}));
 }
 
 TEST_P(Boundary, CallbacksMayDoTheSame) {
   const Graph graph = around(nullptr);
-  const Executable program = compiled(graph, GetParam());
+  const Executable program = compiled_on(graph, GetParam());
   const Result<RunResult> expected = program.run(inputs());
   ASSERT_TRUE(expected.ok());
   RunOptions options;
@@ -176,7 +168,7 @@ int fast(int v, const cleave_array *i, int n, cleave_array *r, int m, char *e, s
       "cleave: 1\ninputs: {x: \"f32[4]\"}\nhost_functions: {fast: {library: libfast.so, takes: [\"f32[4]\"], returns: \"f32[4]\"}}\n"
       "program:\n  - y: x * 0.5\n  - z: fast(y) * 0.5\noutputs: [y, z]\n",
       folder.path("fast.yaml"));
-  const Executable program = compiled(graph, GetParam());
+  const Executable program = compiled_on(graph, GetParam());
   EXPECT_TRUE(FloatEnvironment::current().computes_as({}));
   const Result<RunResult> result = program.run({{"x", Array::of<float>({4}, {3e-39F, 3e-39F, 3e-39F, 3e-39F})}});
   ASSERT_TRUE(result.ok()) << result.error().message;
@@ -218,7 +210,7 @@ TEST_P(Boundary, TheThreadAndTheProcessAreAsTheyWereBehindAHostFunction) {
     std::filesystem::current_path("/");
     errno = EDOM;
   });
-  const Executable program = compiled(graph, GetParam());
+  const Executable program = compiled_on(graph, GetParam());
   const Result<RunResult> result = program.run(inputs());
   ASSERT_TRUE(result.ok()) << result.error().message;
   EXPECT_EQ(std::filesystem::current_path(), here);
@@ -254,10 +246,10 @@ void run_and_jump(const Executable& program, const std::map<std::string, Array>&
 TEST(ForeignCall, IsNamedIfItWasLeftByLongjmp) {
   if (kSanitized) GTEST_SKIP() << "what it leaves behind is a leak";
   const auto jumps = std::make_shared<bool>(true);
-  const Executable program = compiled(around([jumps] {
-                                        if (*jumps) longjmp(far_away, 1);  // NOLINT(cert-err52-cpp)
-                                      }),
-                                      "none");
+  const Executable program = compiled_on(around([jumps] {
+                                           if (*jumps) longjmp(far_away, 1);  // NOLINT(cert-err52-cpp)
+                                         }),
+                                         "none");
   const std::map<std::string, Array> given = inputs();
   run_and_jump(program, given);
   *jumps = false;

@@ -18,6 +18,7 @@
 #include "graph/trace/host_call.h"
 #include "graph/trace/trace.h"
 #include "models/model.h"
+#include "tests/support/compiled.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/temporary_folder.h"
 
@@ -46,12 +47,6 @@ Graph regression() {
 
 std::map<std::string, Array> data() {
   return {{"x", Array::of<float>({4, 2}, {0, 1, 1, 0, 1, 1, 2, 1})}, {"y", Array::of<float>({4, 1}, {1, 3, 3, 5})}};
-}
-
-Executable compiled(const Graph& graph, const CompileOptions& options = {}) {
-  Result<Executable> program = compile(graph, options);
-  if (!program) ADD_FAILURE() << to_string(program.error().location) << ": " << program.error().message;
-  return *program;
 }
 
 TEST(Executable, TellsWhatItVerifiesAndHowMuchThatTakes) {

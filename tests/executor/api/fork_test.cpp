@@ -19,6 +19,7 @@
 #include "graph/states.h"
 #include "graph/trace/host_call.h"
 #include "graph/trace/trace.h"
+#include "tests/support/compiled.h"
 #include "tests/support/namespaces.h"
 
 namespace cleave::testing {
@@ -59,15 +60,6 @@ void expect_silent(const Child& child) {
   EXPECT_EQ(child.said, "");
 }
 
-Executable compiled(const Graph& graph, const std::string& device) {
-  CompileOptions options{.device = device};
-  if (device != "none") options.placement = Policy::accelerator;
-  options.executor.threads = 3;
-  Result<Executable> program = compile(graph, options);
-  if (!program) ADD_FAILURE() << to_string(program.error().location) << ": " << program.error().message;
-  return *program;
-}
-
 constexpr std::int64_t kSide = 300;
 
 Graph products() {
@@ -75,7 +67,7 @@ Graph products() {
                [](Tensor x) { return named("y", sum(exp(matmul(x, x) * 0.001))); });
 }
 
-std::map<std::string, Array> input() {
+std::map<std::string, Array> input_of_ones() {
   return {{"x", Array::of<float>({kSide, kSide}, std::vector<float>(kSide * kSide, 1))}};
 }
 
@@ -89,43 +81,43 @@ class Fork : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Devices, Fork, ::testing::Values("none", "simulated"));
 
 TEST_P(Fork, AChildRunsWhatItsParentHasRun) {
-  const Executable program = compiled(products(), GetParam());
-  const Array expected = *program.run(input())->output("y");
+  const Executable program = compiled_on(products(), GetParam());
+  const Array expected = *program.run(input_of_ones())->output("y");
   for (int i = 0; i < 3; ++i)
     expect_silent(in_child([&] {
       for (int k = 0; k < 3; ++k)
-        if (std::string what = difference(program.run(input()), expected); !what.empty()) return what;
-      if (std::string what = difference(program.submit(input()).wait(), expected); !what.empty()) return what;
+        if (std::string what = difference(program.run(input_of_ones()), expected); !what.empty()) return what;
+      if (std::string what = difference(program.submit(input_of_ones()).wait(), expected); !what.empty()) return what;
       // And a child of the child.
-      const Child child = in_child([&] { return difference(program.run(input()), expected); });
+      const Child child = in_child([&] { return difference(program.run(input_of_ones()), expected); });
       return child.code == 0 ? "" : "in its child: " + child.said;
     }));
-  EXPECT_EQ(difference(program.run(input()), expected), "");
+  EXPECT_EQ(difference(program.run(input_of_ones()), expected), "");
 }
 
 TEST_P(Fork, AChildCompilesAndLetsGo) {
-  auto program = std::make_unique<Executable>(compiled(products(), GetParam()));
-  const Array expected = *program->run(input())->output("y");
+  auto program = std::make_unique<Executable>(compiled_on(products(), GetParam()));
+  const Array expected = *program->run(input_of_ones())->output("y");
   expect_silent(in_child([&] {
     program.reset();
-    return difference(compiled(products(), GetParam()).run(input()), expected);
+    return difference(compiled_on(products(), GetParam()).run(input_of_ones()), expected);
   }));
 }
 
 TEST_P(Fork, WhileRunsAreUnderWayOnOtherThreads) {
-  const Executable program = compiled(products(), GetParam());
-  const Array expected = *program.run(input())->output("y");
+  const Executable program = compiled_on(products(), GetParam());
+  const Array expected = *program.run(input_of_ones())->output("y");
   std::atomic<bool> over = false;
   std::vector<std::thread> threads;
   for (int t = 0; t < 3; ++t)
     threads.emplace_back([&] {
       while (!over) {
         std::vector<cleave::Run> runs;
-        for (int i = 0; i < 3; ++i) runs.push_back(program.submit(input()));
-        EXPECT_EQ(difference(program.run(input()), expected), "");
+        for (int i = 0; i < 3; ++i) runs.push_back(program.submit(input_of_ones()));
+        EXPECT_EQ(difference(program.run(input_of_ones()), expected), "");
       }
     });
-  for (int i = 0; i < 10; ++i) expect_silent(in_child([&] { return difference(program.run(input()), expected); }));
+  for (int i = 0; i < 10; ++i) expect_silent(in_child([&] { return difference(program.run(input_of_ones()), expected); }));
   over = true;
   for (std::thread& thread : threads) thread.join();
 }
@@ -141,7 +133,7 @@ TEST_P(Fork, ARunUnderWayIsItsParents) {
                           },
                           x));
   });
-  const Executable program = compiled(graph, GetParam());
+  const Executable program = compiled_on(graph, GetParam());
   cleave::Run run = program.submit({{"x", Array::scalar(2.0F)}});
   const Child child = in_child([&] {
     run.cancel();
@@ -164,7 +156,7 @@ TEST_P(Fork, StatesStayWithTheParent) {
   });
   const std::map<std::string, Array> one = {{"x", Array::of<float>({8}, std::vector<float>(8, 1))}};
   ASSERT_TRUE(keep_state(graph, "count", "next").ok());
-  const Executable program = compiled(graph, GetParam());
+  const Executable program = compiled_on(graph, GetParam());
   ASSERT_TRUE(program.run(one).ok());
   const Child child = in_child([&] {
     const Result<RunResult> left = program.run(one);
@@ -192,7 +184,7 @@ TEST_P(Fork, AHostFunctionThatComesBackInAChildIsNamed) {
                           },
                           x));
   });
-  const Executable program = compiled(graph, GetParam());
+  const Executable program = compiled_on(graph, GetParam());
   const Child child = in_child([&] {
     const Result<RunResult> result = program.run({{"x", Array::scalar(7.0F)}});
     return result ? "code " + std::to_string(static_cast<int>(result->output("y")->at(0))) : result.error().message;
@@ -229,13 +221,13 @@ TEST(IdleProcess, HasFewThreadsHoweverManyProgramsItHas) {
   std::vector<Executable> programs;
   const Graph graph = products();
   for (int i = 0; i < 100; ++i) {
-    programs.push_back(compiled(graph, "simulated"));
-    ASSERT_TRUE(programs.back().run(input()).ok());
+    programs.push_back(compiled_on(graph, "simulated"));
+    ASSERT_TRUE(programs.back().run(input_of_ones()).ok());
   }
   // Idle ones of the cache, the watchdog, and two for kernels.
   EXPECT_LE(threads(), before + 8 + 1 + 2);
   std::vector<cleave::Run> runs;
-  for (const Executable& program : programs) runs.push_back(program.submit(input()));
+  for (const Executable& program : programs) runs.push_back(program.submit(input_of_ones()));
   for (const cleave::Run& run : runs) ASSERT_TRUE(run.wait().ok());
   runs.clear();
   EXPECT_LE(threads(), before + 8 + 1 + 2);

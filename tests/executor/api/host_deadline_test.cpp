@@ -11,6 +11,7 @@
 #include "graph/ops/ops.h"
 #include "graph/trace/host_call.h"
 #include "graph/trace/trace.h"
+#include "tests/support/compiled.h"
 
 namespace cleave::testing {
 namespace {
@@ -34,15 +35,13 @@ Graph calling(F f, const HostOptions& options) {
   });
 }
 
-Executable compiled(const Graph& graph, const char* device, double watchdog_seconds) {
+Executable compiled_with_watchdog(const Graph& graph, const char* device, double watchdog_seconds) {
   CompileOptions options{.device = device};
   options.executor.watchdog_seconds = watchdog_seconds;
-  Result<Executable> program = compile(graph, options);
-  if (!program) ADD_FAILURE() << to_string(program.error().location) << ": " << program.error().message;
-  return *program;
+  return compiled(graph, options);
 }
 
-std::map<std::string, Array> input() {
+std::map<std::string, Array> input_of_threes() {
   return {{"x", Array::of<float>({64}, std::vector<float>(64, 3))}};
 }
 
@@ -83,17 +82,17 @@ INSTANTIATE_TEST_SUITE_P(Devices, Deadline, ::testing::Values("simulated", "none
 
 TEST_P(Deadline, ATokenThatIsNeverCompletedEndsWithTheWatchdogsPatience) {
   Kept kept;
-  const Executable program = compiled(calling(kept.function(), {}), GetParam(), 0.2);
-  const Result<RunResult> result = program.run(input());
+  const Executable program = compiled_with_watchdog(calling(kept.function(), {}), GetParam(), 0.2);
+  const Result<RunResult> result = program.run(input_of_threes());
   ASSERT_FALSE(result.ok());
   expect_late(result.error(), "did not complete its token within 0.20 s; if it may take longer, give it a `deadline` of its own");
 }
 
 TEST_P(Deadline, OfItsOwnEndsTheWaitOrMakesItLonger) {
   Kept kept;
-  const Executable program = compiled(calling(kept.function(), {.deadline = 0.1}), GetParam(), 1000);
+  const Executable program = compiled_with_watchdog(calling(kept.function(), {.deadline = 0.1}), GetParam(), 1000);
   const auto start = Clock::now();
-  const Result<RunResult> result = program.run(input());
+  const Result<RunResult> result = program.run(input_of_threes());
   EXPECT_LT(Seconds(Clock::now() - start).count(), 60);
   ASSERT_FALSE(result.ok());
   expect_late(result.error(), "did not complete its token within its deadline of 0.10 s");
@@ -105,16 +104,16 @@ TEST_P(Deadline, OfItsOwnEndsTheWaitOrMakesItLonger) {
       token.done();
     }).detach();
   };
-  const Result<RunResult> good = compiled(calling(slow, {.deadline = 1000}), GetParam(), 0.5).run(input());
+  const Result<RunResult> good = compiled_with_watchdog(calling(slow, {.deadline = 1000}), GetParam(), 0.5).run(input_of_threes());
   ASSERT_TRUE(good.ok()) << good.error().message;
   EXPECT_EQ(good->output("y")->at(63), 7);
 }
 
 TEST_P(Deadline, CancellingEndsTheWaitAtOnce) {
   Kept kept;
-  const Executable program = compiled(calling(kept.function(), {}), GetParam(), 1000);
+  const Executable program = compiled_with_watchdog(calling(kept.function(), {}), GetParam(), 1000);
   for (int calls = 1; calls <= 3; ++calls) {
-    cleave::Run run = program.submit(input());
+    cleave::Run run = program.submit(input_of_threes());
     while (kept.count < calls) std::this_thread::yield();
     run.cancel();
     ASSERT_TRUE(run.wait_until(Clock::now() + std::chrono::seconds(60)));
@@ -124,23 +123,23 @@ TEST_P(Deadline, CancellingEndsTheWaitAtOnce) {
 
 TEST_P(Deadline, DestroyingTheRunWaitsNoLongerThanTheLimit) {
   Kept kept;
-  const Executable program = compiled(calling(kept.function(), {}), GetParam(), 0.1);
+  const Executable program = compiled_with_watchdog(calling(kept.function(), {}), GetParam(), 0.1);
   const auto start = Clock::now();
-  { const cleave::Run run = program.submit(input()); }
+  { const cleave::Run run = program.submit(input_of_threes()); }
   EXPECT_LT(Seconds(Clock::now() - start).count(), 60);
   EXPECT_EQ(kept.count, 1);
 }
 
 TEST_P(Deadline, WhatIsCompletedTooLateIsIgnoredAndFindsItsMemory) {
   Kept kept;
-  std::optional<Executable> program = compiled(calling(kept.function(), {}), GetParam(), 1000);
+  std::optional<Executable> program = compiled_with_watchdog(calling(kept.function(), {}), GetParam(), 1000);
   for (int round = 0; round < 3; ++round) {
-    cleave::Run run = program->submit(input());
+    cleave::Run run = program->submit(input_of_threes());
     while (kept.count == 2 * round) std::this_thread::yield();
     run.cancel();
     ASSERT_FALSE(run.wait().ok());
     // The next run works on the same executor while the call of the first one goes on.
-    cleave::Run next = program->submit(input());
+    cleave::Run next = program->submit(input_of_threes());
     while (kept.count == 2 * round + 1) std::this_thread::yield();
     std::thread late([call = kept.calls.front()] {
       for (int again = 0; again < 100; ++again)
@@ -153,7 +152,7 @@ TEST_P(Deadline, WhatIsCompletedTooLateIsIgnoredAndFindsItsMemory) {
     EXPECT_EQ(next.get("y")->at(5), 7);
     late.join();
   }
-  cleave::Run run = program->submit(input());
+  cleave::Run run = program->submit(input_of_threes());
   while (kept.count == 6) std::this_thread::yield();
   run.cancel();
   ASSERT_FALSE(run.wait().ok());
@@ -167,12 +166,12 @@ TEST_P(Deadline, ASynchronousFunctionIsFoundOutOnceItIsBack) {
     std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
     std::copy(in.begin(), in.end(), out.begin());
   };
-  const Executable program = compiled(calling(slow, {.deadline = 0.2}), GetParam(), 1000);
-  const Result<RunResult> result = program.run(input());
+  const Executable program = compiled_with_watchdog(calling(slow, {.deadline = 0.2}), GetParam(), 1000);
+  const Result<RunResult> result = program.run(input_of_threes());
   ASSERT_FALSE(result.ok());
   expect_late(result.error(), "longer than its deadline of 0.20 s; it could not be ended before it came back");
   milliseconds = 0;
-  EXPECT_TRUE(program.run(input()).ok());
+  EXPECT_TRUE(program.run(input_of_threes()).ok());
 }
 
 TEST(Deadlines, AnEarlierErrorEndsTheWait) {
@@ -189,7 +188,7 @@ TEST(Deadlines, AnEarlierErrorEndsTheWait) {
   CompileOptions options{.device = "simulated"};
   options.executor.watchdog_seconds = 1000;
   options.executor.inject = "kernel:1";
-  const Result<RunResult> result = compile(graph, options)->run(input());
+  const Result<RunResult> result = compile(graph, options)->run(input_of_threes());
   ASSERT_FALSE(result.ok());
   EXPECT_THAT(result.error().message, HasSubstr("kernel 1 failed"));
 }
@@ -204,9 +203,9 @@ TEST(Deadlines, HoldInVerifyModeAndInTheReferenceToo) {
   };
   const Graph graph = calling(once, {.pure = true, .deadline = 0.1});
   RunOptions options;
-  options.inputs = input();
+  options.inputs = input_of_threes();
   options.verify = true;
-  const Result<RunResult> verified = compiled(graph, "simulated", 1000).run(options);
+  const Result<RunResult> verified = compiled_with_watchdog(graph, "simulated", 1000).run(options);
   ASSERT_FALSE(verified.ok());
   expect_late(verified.error(), "its deadline of 0.10 s");
   EXPECT_EQ(calls, 2);

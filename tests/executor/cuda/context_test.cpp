@@ -31,7 +31,7 @@ std::shared_ptr<const HostFunction> telling(std::function<void()> tell) {
 }
 
 /// y = take(tell(w * x), index): the host waits for the device and the device for the host, and the weights are uploaded.
-std::shared_ptr<const Graph> program(std::function<void()> tell) {
+std::shared_ptr<const Graph> telling_program(std::function<void()> tell) {
   Tracer tracer("program");
   const Operand x = tracer.input("x", {DType::f32, {4}}, {}, line(1));
   const Operand index = tracer.input("index", {DType::i32, {4}}, {}, line(1));
@@ -41,7 +41,7 @@ std::shared_ptr<const Graph> program(std::function<void()> tell) {
   return std::make_shared<const Graph>(tracer.finish());
 }
 
-RunOptions inputs(std::int32_t first_index = 0) {
+RunOptions indexed_inputs(std::int32_t first_index = 0) {
   RunOptions options;
   options.inputs = {{"x", Array::of<float>({4}, {1, 1, 1, 2})}, {"index", Array::of<std::int32_t>({4}, {first_index, 1, 2, 3})}};
   return options;
@@ -76,7 +76,7 @@ class CudaContext : public ::testing::TestWithParam<int> {
 TEST_P(CudaContext, IsAsItWasAfterEachThingThatIsDone) {
   FakeDriver& driver = begin();
   int told = 0;
-  const Planned planned = plan_for(program([&] {
+  const Planned planned = plan_for(telling_program([&] {
                                      ++told;
                                      look("in a host function");
                                    }),
@@ -86,18 +86,18 @@ TEST_P(CudaContext, IsAsItWasAfterEachThingThatIsDone) {
     ASSERT_TRUE(executor);
     look("a program was made ready");
     for (int i = 0; i < 2; ++i) {
-      const Result<RunResult> result = executor->run(inputs());
+      const Result<RunResult> result = executor->run(indexed_inputs());
       ASSERT_TRUE(result.ok()) << result.error().message;
       EXPECT_EQ(*result->output("y"), Array::of<float>({4}, {1, 2, 3, 8}));
       look("a run");
     }
-    RunOptions listening = inputs();
+    RunOptions listening = indexed_inputs();
     int heard = 0;
     listening.on_output = [&](std::string_view, const Array&) { ++heard; };
     ASSERT_TRUE(executor->run(listening).ok());
     EXPECT_EQ(heard, 1);
     look("a run with somebody who listens");
-    EXPECT_FALSE(executor->run(inputs(7)).ok());
+    EXPECT_FALSE(executor->run(indexed_inputs(7)).ok());
     look("a run that ended with an error");
   }
   look("the end of a program");
@@ -115,9 +115,9 @@ TEST_P(CudaContext, IsAsItWasForArraysAndOnThreadsThatOnlyEnd) {
     Result<Array> here = cuda::page_locked(*context, {DType::f32, {4}}), there = cuda::page_locked(*context, {DType::f32, {4}});
     ASSERT_TRUE(here.ok() && there.ok());
     look("arrays were made");
-    RunOptions options = inputs();
+    RunOptions options = indexed_inputs();
     options.inputs.at("x") = *here;
-    std::unique_ptr<Executor> executor = executor_for(plan_for(program([] {}), Where::accelerator), setup());
+    std::unique_ptr<Executor> executor = executor_for(plan_for(telling_program([] {}), Where::accelerator), setup());
     ASSERT_TRUE(executor && executor->run(options).ok());
     look("a run with one of them");
     options = {};
@@ -141,13 +141,13 @@ TEST_P(CudaContext, IsAsItWasWhereverADriversCallFails) {
     for (std::int64_t n = 1;; ++n) {
       SCOPED_TRACE("call " + std::to_string(n) + " fails with " + std::to_string(code));
       FakeDriver& driver = begin();
-      const Planned planned = plan_for(program([] {}), Where::accelerator);
+      const Planned planned = plan_for(telling_program([] {}), Where::accelerator);
       driver.fail_call(n, code);
       {
         const Result<std::unique_ptr<Executor>> executor = Executor::create(planned.program, planned.costs, setup());
         look("a program was made ready");
         if (executor.ok()) {
-          errors += (*executor)->run(inputs()).ok() ? 0 : 1;
+          errors += (*executor)->run(indexed_inputs()).ok() ? 0 : 1;
           look("a run");
         } else {
           ++errors;

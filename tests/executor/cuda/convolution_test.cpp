@@ -14,15 +14,15 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-Array numbers(Shape shape) {
+Array repeating_numbers(Shape shape) {
   Array array(TensorType{DType::f32, std::move(shape)});
   for (std::int64_t i = 0; i < array.size(); ++i) array.mutable_data<float>()[i] = static_cast<float>(i * 7919 % 17 - 8) / 8;
   return array;
 }
 
 OpSample conv(Shape x, Shape weights, Integers strides, Integers pads, std::int64_t groups = 1, bool bias = false) {
-  OpSample made{find_op("conv"), {numbers(std::move(x)), numbers(weights)}, {}};
-  if (bias) made.inputs.push_back(numbers({weights[0]}));
+  OpSample made{find_op("conv"), {repeating_numbers(std::move(x)), repeating_numbers(weights)}, {}};
+  if (bias) made.inputs.push_back(repeating_numbers({weights[0]}));
   made.attributes.set("strides", std::move(strides));
   made.attributes.set("pads", std::move(pads));
   made.attributes.set("group", groups);

@@ -24,7 +24,7 @@ CostModel with_device_loops() {
   return model;
 }
 
-struct Seen {
+struct LoopsSeen {
   Outcome outcome;
   std::int64_t launches = 0, trips = 0, calls = 0;  ///< of the last run
   std::vector<std::string> graphs;
@@ -35,8 +35,8 @@ struct On {
   bool conditions = true, stream_mode = false, texts = false;
 };
 
-Seen run_on_fake(const Planned& planned, const RunOptions& options, const On& on) {
-  Seen seen;
+LoopsSeen run_loops_on_fake(const Planned& planned, const RunOptions& options, const On& on) {
+  LoopsSeen seen;
   KernelEmulator emulator;
   FakeDriver driver(static_cast<FakeDriver::Schedule>(on.variant % 3), on.variant);
   if (on.texts) driver.run_texts(emulator);
@@ -78,7 +78,7 @@ struct Program2 {
 };
 
 /// Halves until little is left; by the accelerator's own numbers.
-Graph halving(float start) {
+Graph halving_loop(float start) {
   return trace("halving", {{"x", "f32[8, 8]"}}, [&](Tensor x) {
     return while_loop([](Tensor, Tensor left) { return left > 1.0F; }, std::tuple(x, sum(x * 0.0F) + start),
                       [](Tensor v, Tensor left) { return std::tuple(tanh(matmul(v, v)) * 0.5F, left * 0.5F); });
@@ -90,8 +90,9 @@ TEST(CudaDeviceLoops, TheHostDoesNothingATrip) {
     SCOPED_TRACE(variant);
     std::int64_t calls = 0;
     for (const int halvings : {3, 40}) {
-      const Program2 program(halving(std::exp2(static_cast<float>(halvings))));
-      const Seen seen = run_on_fake(plan_with(with_device_loops(), program.graph, Where::accelerator), program.options, {variant});
+      const Program2 program(halving_loop(std::exp2(static_cast<float>(halvings))));
+      const LoopsSeen seen =
+          run_loops_on_fake(plan_with(with_device_loops(), program.graph, Where::accelerator), program.options, {variant});
       expect_equal(seen.outcome, program.expected, false);
       EXPECT_EQ(seen.trips, halvings);
       if (calls > 0) {
@@ -103,9 +104,9 @@ TEST(CudaDeviceLoops, TheHostDoesNothingATrip) {
 }
 
 TEST(CudaDeviceLoops, WithoutConditionalNodesLoopsAreWalked) {
-  const Program2 program(halving(16));
+  const Program2 program(halving_loop(16));
   for (const On on : {On{0, false}, On{1, false}, On{2, true, true}}) {
-    const Seen seen = run_on_fake(plan_with(with_device_loops(), program.graph, Where::accelerator), program.options, on);
+    const LoopsSeen seen = run_loops_on_fake(plan_with(with_device_loops(), program.graph, Where::accelerator), program.options, on);
     expect_equal(seen.outcome, program.expected, false);
     EXPECT_EQ(seen.trips, 0);
   }
@@ -127,7 +128,7 @@ TEST(CudaDeviceLoops, CountsUntilBranchesAndNestedLoops) {
   for (std::uint64_t variant = 0; variant < 6; ++variant) {
     SCOPED_TRACE(variant);
     const Program2 program(make(), variant);
-    const Seen seen = run_on_fake(plan_with(with_device_loops(), program.graph, Where::accelerator), program.options, {variant});
+    const LoopsSeen seen = run_loops_on_fake(plan_with(with_device_loops(), program.graph, Where::accelerator), program.options, {variant});
     expect_equal(seen.outcome, program.expected, false);
     EXPECT_GT(seen.trips, 14);
     EXPECT_THAT(seen.graphs, ::testing::Contains(HasSubstr("while")));
@@ -141,7 +142,7 @@ TEST(CudaDeviceLoops, RandomLoopsEqualTheReference) {
     const Program2 program(RandomLoops(seed).make(), seed);
     for (const Where where : {Where::accelerator, Where::random}) {
       const On on{seed, seed % 5 != 4, seed % 7 == 6};
-      const Seen seen = run_on_fake(plan_with(with_device_loops(), program.graph, where, seed), program.options, on);
+      const LoopsSeen seen = run_loops_on_fake(plan_with(with_device_loops(), program.graph, where, seed), program.options, on);
       expect_equal(seen.outcome, program.expected, false);
       trips += seen.trips;
     }
@@ -158,7 +159,7 @@ TEST(CudaDeviceLoops, RandomProgramsEqualTheReference) {
       const Planned planned = plan_with(with_device_loops(), program.graph, where, seed);
       RunOptions options = program.options;
       options.verify = seed % 4 == 3;
-      Seen seen;
+      LoopsSeen seen;
       FakeDriver driver(static_cast<FakeDriver::Schedule>(seed % 3), seed);
       {
         ExecutorSetup setup{{}, cuda::back_end(), 0};
@@ -180,8 +181,8 @@ std::vector<std::int64_t> trips_until_told(const Program2& program) {
   EXPECT_FALSE(program.expected.result.ok());
   std::vector<std::int64_t> trips;
   for (std::uint64_t variant = 0; variant < 3; ++variant) {
-    const Seen seen =
-        run_on_fake(plan_with(with_device_loops(), program.graph, Where::accelerator), program.options, {variant, true, false, true});
+    const LoopsSeen seen =
+        run_loops_on_fake(plan_with(with_device_loops(), program.graph, Where::accelerator), program.options, {variant, true, false, true});
     expect_equal(seen.outcome, program.expected, false);
     trips.push_back(seen.trips);
   }

@@ -17,7 +17,7 @@ namespace {
 using ::testing::HasSubstr;
 using Schedule = FakeDriver::Schedule;
 
-std::shared_ptr<const HostFunction> halving() {
+std::shared_ptr<const HostFunction> halving_function() {
   auto function = std::make_shared<HostFunction>();
   function->name = "halve";
   function->returns = {TensorType{DType::f32, {4}}};
@@ -30,7 +30,7 @@ std::shared_ptr<const HostFunction> halving() {
 }
 
 /// for i in `trips`: w = take(halve(w * x + w), index). The device works in every trip, and so does the host.
-std::shared_ptr<const Graph> program(std::int64_t trips, bool on_host_too = true) {
+std::shared_ptr<const Graph> trip_program(std::int64_t trips, bool on_host_too = true) {
   Tracer tracer("program");
   const Operand x = tracer.input("x", {DType::f32, {4}}, {}, line(1));
   const Operand index = tracer.input("index", {DType::i32, {4}}, {}, line(1));
@@ -38,14 +38,14 @@ std::shared_ptr<const Graph> program(std::int64_t trips, bool on_host_too = true
   Tracer::Loop loop = tracer.begin_for(Literal{Literal::Type::integer, trips, 0}, std::span(&state, 1), line(2));
   const Operand w = loop.inside[0];
   Operand next = call(tracer, "add", {call(tracer, "multiply", {w, x}, 3), w}, 3);
-  if (on_host_too) next = call(tracer, "host_call", {next}, 4, {{"function", halving()}});
+  if (on_host_too) next = call(tracer, "host_call", {next}, 4, {{"function", halving_function()}});
   next = call(tracer, "take", {next, index}, 5, {{"axis", std::int64_t{0}}});
   const Tracer::State yielded{"w", next, line(6)};
   tracer.output("w", tracer.end_for(std::span(&yielded, 1))[0], line(7));
   return std::make_shared<const Graph>(tracer.finish());
 }
 
-RunOptions inputs(std::int32_t first_index = 3) {
+RunOptions trip_inputs(std::int32_t first_index = 3) {
   RunOptions options;
   Array x(TensorType{DType::f32, {4}}), index(TensorType{DType::i32, {4}});
   for (int i = 0; i < 4; ++i) {
@@ -56,7 +56,7 @@ RunOptions inputs(std::int32_t first_index = 3) {
   return options;
 }
 
-ExecutorSetup executor_options(FakeDriver& driver, int events = 8) {
+ExecutorSetup device_setup(FakeDriver& driver, int events = 8) {
   cuda::CudaOptions cuda_options;
   cuda_options.streams = {events, 0.1};
   cuda_options.upload_bytes = 256;
@@ -71,7 +71,7 @@ Status open_and_run(const Planned& planned, const ExecutorSetup& options, std::u
   Result<std::unique_ptr<Executor>> opened = Executor::create(planned.program, planned.costs, options);
   if (!opened) return opened.error();
   executor = *std::move(opened);
-  Result<RunResult> result = executor->run(inputs());
+  Result<RunResult> result = executor->run(trip_inputs());
   return result ? Status() : result.error();
 }
 
@@ -94,7 +94,7 @@ TEST(CudaDevice, SaysWhichPieceIsMissing) {
 
 TEST(CudaDevice, OpensTheContextOnceForAllDevicesOfAProcess) {
   FakeDriver driver;
-  const auto planned = plan_for(program(3), Where::accelerator);
+  const auto planned = plan_for(trip_program(3), Where::accelerator);
   ExecutorSetup options{{}, cuda::back_end(), 0};
   options.back_end.open = [&driver, contexts = std::make_shared<cuda::Contexts>(FakeDriver::api().driver)](auto&&...) {
     cuda::Api api = FakeDriver::api();
@@ -161,13 +161,13 @@ TEST(CudaDevice, RefusesAGpuThatIsNotThere) {
 
 TEST(CudaDevice, CreatesAndWaitsForNothingInTheSteadyState) {
   FakeDriver driver;
-  const Planned planned = plan_for(program(20), Where::accelerator);
+  const Planned planned = plan_for(trip_program(20), Where::accelerator);
   {
-    const std::unique_ptr<Executor> executor = executor_for(planned, executor_options(driver));
+    const std::unique_ptr<Executor> executor = executor_for(planned, device_setup(driver));
     ASSERT_TRUE(executor);
-    ASSERT_TRUE(executor->run(inputs()).ok());
+    ASSERT_TRUE(executor->run(trip_inputs()).ok());
     const std::map<std::string, std::int64_t> before = driver.counts();
-    for (int i = 0; i < 3; ++i) ASSERT_TRUE(executor->run(inputs()).ok());
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(executor->run(trip_inputs()).ok());
     for (const auto& [name, count] : driver.counts()) {
       const bool works = name.ends_with("Async") || name == "cuLaunchKernel" || name == "cuGraphLaunch" ||
                          name == "cuGraphExecKernelNodeSetParams" || name == "cuEventRecord" || name == "cuEventQuery" ||
@@ -183,7 +183,7 @@ TEST(CudaDevice, CreatesAndWaitsForNothingInTheSteadyState) {
 }
 
 TEST(CudaDevice, MakesOneErrorOfEachFailingCall) {
-  const Planned planned = plan_for(program(3), Where::accelerator);
+  const Planned planned = plan_for(trip_program(3), Where::accelerator);
   for (const CUresult code : {CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_LAUNCH_FAILED}) {
     for (std::int64_t n = 1;; ++n) {
       SCOPED_TRACE("call " + std::to_string(n) + " fails with " + std::to_string(code));
@@ -191,7 +191,7 @@ TEST(CudaDevice, MakesOneErrorOfEachFailingCall) {
       driver.fail_call(n, code);
       {
         std::unique_ptr<Executor> executor;
-        const Status status = open_and_run(planned, executor_options(driver), executor);
+        const Status status = open_and_run(planned, device_setup(driver), executor);
         if (driver.failed().empty()) break;
         if (status.ok() && driver.failed_without_harm()) continue;  // nothing to be done, and the run is as good
         ASSERT_FALSE(status.ok()) << driver.failed() << " failed";
@@ -201,7 +201,7 @@ TEST(CudaDevice, MakesOneErrorOfEachFailingCall) {
         const char* compiling = "as asked of the fake compiler";  // where the next call is not the driver's
         EXPECT_THAT(status.error().message, ::testing::AnyOf(HasSubstr(driver.failed()), HasSubstr(later), HasSubstr(compiling)));
         if (executor) {
-          EXPECT_EQ(executor->run(inputs()).ok(), code == CUDA_ERROR_OUT_OF_MEMORY) << driver.failed();
+          EXPECT_EQ(executor->run(trip_inputs()).ok(), code == CUDA_ERROR_OUT_OF_MEMORY) << driver.failed();
         }
       }
       EXPECT_EQ(driver.leaks(), "") << driver.failed();
@@ -212,19 +212,19 @@ TEST(CudaDevice, MakesOneErrorOfEachFailingCall) {
 }
 
 TEST(CudaDevice, EndsWhereACommandFailsOnTheDevice) {
-  const Planned planned = plan_for(program(3), Where::accelerator);
+  const Planned planned = plan_for(trip_program(3), Where::accelerator);
   for (std::int64_t n = 1;; ++n) {
     SCOPED_TRACE("command " + std::to_string(n));
     FakeDriver driver(Schedule::random, static_cast<std::uint64_t>(n));
     driver.fail_command(n);
     {
       std::unique_ptr<Executor> executor;
-      const Status status = open_and_run(planned, executor_options(driver), executor);
+      const Status status = open_and_run(planned, device_setup(driver), executor);
       if (status) break;
       EXPECT_EQ(status.error().kind, ErrorKind::machine);
       EXPECT_THAT(status.error().message, HasSubstr("CUDA_ERROR_LAUNCH_FAILED"));
       ASSERT_TRUE(executor);
-      const auto again = executor->run(inputs());
+      const auto again = executor->run(trip_inputs());
       ASSERT_FALSE(again.ok());
       EXPECT_THAT(again.error().message, HasSubstr("lost"));
     }
@@ -236,10 +236,10 @@ TEST(CudaDevice, EndsWhereACommandFailsOnTheDevice) {
 }
 
 TEST(CudaDevice, IsLostToTheWholeProcess) {
-  const Planned planned = plan_for(program(3), Where::accelerator);
+  const Planned planned = plan_for(trip_program(3), Where::accelerator);
   FakeDriver driver;
   driver.fail_command(4);
-  const ExecutorSetup setup = executor_options(driver);
+  const ExecutorSetup setup = device_setup(driver);
   std::unique_ptr<Executor> executor;
   ASSERT_FALSE(open_and_run(planned, setup, executor).ok());
   for (const bool closed : {false, true}) {
@@ -254,18 +254,18 @@ TEST(CudaDevice, IsLostToTheWholeProcess) {
 }
 
 TEST(CudaDevice, GivesUpOnACommandThatNeverEnds) {
-  const Planned planned = plan_for(program(3), Where::accelerator);
+  const Planned planned = plan_for(trip_program(3), Where::accelerator);
   for (const std::int64_t n : {3, 4, 8}) {
     SCOPED_TRACE("command " + std::to_string(n));
     FakeDriver driver;
     driver.stall_command(n);
-    ExecutorSetup options = executor_options(driver);
+    ExecutorSetup options = device_setup(driver);
     options.watchdog_seconds = 0.2;
     std::unique_ptr<Executor> executor;
     const Status status = open_and_run(planned, options, executor);
     ASSERT_FALSE(status.ok());
     EXPECT_THAT(status.error().message, HasSubstr("nothing has run for"));
-    const auto again = executor->run(inputs());
+    const auto again = executor->run(trip_inputs());
     ASSERT_FALSE(again.ok());
     EXPECT_THAT(again.error().message, HasSubstr("lost"));
     EXPECT_THAT(driver.misuses(), ::testing::IsEmpty());
@@ -273,30 +273,30 @@ TEST(CudaDevice, GivesUpOnACommandThatNeverEnds) {
 }
 
 TEST(CudaDevice, TellsWhereTheDataAreWrong) {
-  const Planned planned = plan_for(program(3), Where::accelerator);
+  const Planned planned = plan_for(trip_program(3), Where::accelerator);
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     FakeDriver driver(static_cast<Schedule>(seed % 3), seed);
-    const std::unique_ptr<Executor> executor = executor_for(planned, executor_options(driver));
+    const std::unique_ptr<Executor> executor = executor_for(planned, device_setup(driver));
     ASSERT_TRUE(executor);
-    const auto wrong = executor->run(inputs(17));
+    const auto wrong = executor->run(trip_inputs(17));
     ASSERT_FALSE(wrong.ok());
     EXPECT_EQ(wrong.error().kind, ErrorKind::user) << wrong.error().message;
     EXPECT_EQ(wrong.error().location.line, 5) << wrong.error().message;
-    EXPECT_TRUE(executor->run(inputs()).ok());
+    EXPECT_TRUE(executor->run(trip_inputs()).ok());
     EXPECT_THAT(driver.misuses(), ::testing::IsEmpty());
   }
 }
 
 TEST(CudaDevice, EnqueuesNoFurtherAheadThanTheEventsReach) {
-  const auto graph = program(1500, false);
-  const Outcome expected = run_with(inputs(), [&](const RunOptions& o) { return run_reference(*graph, o); });
+  const auto graph = trip_program(1500, false);
+  const Outcome expected = run_with(trip_inputs(), [&](const RunOptions& o) { return run_reference(*graph, o); });
   const Planned planned = plan_for(graph, Where::accelerator);
   for (const Schedule schedule : {Schedule::eager, Schedule::latest, Schedule::random}) {
     FakeDriver driver(schedule);
-    const std::unique_ptr<Executor> executor = executor_for(planned, executor_options(driver, 4));
+    const std::unique_ptr<Executor> executor = executor_for(planned, device_setup(driver, 4));
     ASSERT_TRUE(executor);
-    const Outcome outcome = run_with(inputs(), [&](const RunOptions& o) { return executor->run(o); });
+    const Outcome outcome = run_with(trip_inputs(), [&](const RunOptions& o) { return executor->run(o); });
     expect_equal(outcome, expected, false);
     EXPECT_THAT(driver.misuses(), ::testing::IsEmpty());
   }

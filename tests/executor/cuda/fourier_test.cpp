@@ -13,7 +13,7 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-OpSample sample(const char* op, DType dtype, Shape shape, std::int64_t axis, std::optional<std::int64_t> n = {}) {
+OpSample transform_sample(const char* op, DType dtype, Shape shape, std::int64_t axis, std::optional<std::int64_t> n = {}) {
   OpSample made{find_op(op), {Array(TensorType{dtype, std::move(shape)})}, {{"axis", axis}}};
   if (n) made.attributes.set("n", *n);
   Array& x = made.inputs[0];
@@ -51,10 +51,10 @@ TEST_F(CudaFourier, StepsAlongEveryAxis) {
       for (const std::int64_t odd : {0, 1}) {
         SCOPED_TRACE("axis " + std::to_string(axis) + ", odd " + std::to_string(odd));
         const Shape shape = {3 + odd, 4 + odd, 5 - odd}, pairs = {3 + odd, 4 + odd, 5 - odd, 2};
-        for (const char* op : {"fft", "ifft"}) check(program_of(sample(op, dtype, pairs, axis)), variant++);
-        check(program_of(sample("rfft", dtype, shape, axis)), variant++);
+        for (const char* op : {"fft", "ifft"}) check(program_of(transform_sample(op, dtype, pairs, axis)), variant++);
+        check(program_of(transform_sample("rfft", dtype, shape, axis)), variant++);
         const std::int64_t even = 2 * (shape[static_cast<std::size_t>(axis)] - 1);
-        for (const std::int64_t n : {even, even + 1}) check(program_of(sample("irfft", dtype, pairs, axis, n)), variant++);
+        for (const std::int64_t n : {even, even + 1}) check(program_of(transform_sample("irfft", dtype, pairs, axis, n)), variant++);
         if (HasFailure()) return;
       }
     }
@@ -63,7 +63,7 @@ TEST_F(CudaFourier, StepsAlongEveryAxis) {
 
 TEST_F(CudaFourier, IsOneCallWhereverTheLinesAre) {
   for (const std::int64_t axis : {0, 1, 2}) {
-    check(program_of(sample("fft", DType::f32, {3, 4, 5, 2}, axis)), 0);
+    check(program_of(transform_sample("fft", DType::f32, {3, 4, 5, 2}, axis)), 0);
     EXPECT_EQ(counts_["cufftExecC2C"], 2) << "of two runs, along " << axis;
     EXPECT_EQ(counts_["cufftMakePlanMany64"], 1);
     EXPECT_EQ(counts_["cuLaunchKernel"], axis == 1 ? 4 : 0) << "only lines between others are laid end to end";
@@ -71,7 +71,7 @@ TEST_F(CudaFourier, IsOneCallWhereverTheLinesAre) {
 }
 
 TEST_F(CudaFourier, RunsOnTheHostWhereTheLibraryIsMissing) {
-  const SampleProgram program = program_of(sample("irfft", DType::f64, {3, 4, 5, 2}, 1, 7));
+  const SampleProgram program = program_of(transform_sample("irfft", DType::f64, {3, 4, 5, 2}, 1, 7));
   const auto supports = [&](const auto& libraries) {
     for (std::size_t n = 0; n < program.graph->nodes.size(); ++n)
       if (program.graph->nodes[NodeId(n)].op == find_op("irfft")) return cuda::back_end(libraries).supports(*program.graph, NodeId(n));
@@ -84,7 +84,7 @@ TEST_F(CudaFourier, RunsOnTheHostWhereTheLibraryIsMissing) {
 }
 
 TEST_F(CudaFourier, FailsWithOneErrorThatNamesTheCall) {
-  check_failures(program_of(sample("irfft", DType::f32, {3, 4, 5, 2}, 1, 7)), "cufft", "CUFFT_INTERNAL_ERROR");
+  check_failures(program_of(transform_sample("irfft", DType::f32, {3, 4, 5, 2}, 1, 7)), "cufft", "CUFFT_INTERNAL_ERROR");
 }
 
 TEST(CudaFft, TheInstalledLibraryHasEveryCall) {

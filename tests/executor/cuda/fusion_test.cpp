@@ -219,7 +219,7 @@ TEST(Fusion, IsWhatThePlanCountedOn) {
 }
 
 /// The launches of a run, and its result.
-std::pair<std::int64_t, RunResult> run_on_fake(const Planned& planned, const RunOptions& options, bool fuse, std::uint64_t seed) {
+std::pair<std::int64_t, RunResult> run_fused_on_fake(const Planned& planned, const RunOptions& options, bool fuse, std::uint64_t seed) {
   FakeDriver driver(static_cast<FakeDriver::Schedule>(seed % 3), seed);
   ExecutorSetup executor_options{{}, cuda::back_end(), 0};
   cuda::CudaOptions cuda_options;
@@ -254,8 +254,8 @@ TEST(Fusion, ChangesNoBitOfTheResultsAndSavesLaunches) {
     if (!run_reference(*graph, options).ok()) continue;
     for (const Where where : {Where::accelerator, Where::random}) {
       const Planned planned = plan_with(fused_costs(), graph, where, seed);
-      const auto [more, unfused] = run_on_fake(planned, options, false, seed);
-      const auto [fewer, fused] = run_on_fake(planned, options, true, seed);
+      const auto [more, unfused] = run_fused_on_fake(planned, options, false, seed);
+      const auto [fewer, fused] = run_fused_on_fake(planned, options, true, seed);
       ASSERT_EQ(fused.outputs.size(), unfused.outputs.size());
       for (std::size_t i = 0; i < fused.outputs.size(); ++i) EXPECT_TRUE(fused.outputs[i].second == unfused.outputs[i].second);
       EXPECT_LE(fewer, more);

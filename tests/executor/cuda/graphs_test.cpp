@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 using Schedule = FakeDriver::Schedule;
 
 /// for i in `trips`: two products and what is made of them, an independent chain, and two values that change places.
-std::shared_ptr<const Graph> program(std::int64_t trips) {
+std::shared_ptr<const Graph> exchanging_program(std::int64_t trips) {
   Tracer tracer("program");
   const Operand x = tracer.input("x", {DType::f32, {4, 3}}, {}, line(1));
   const Operand w = tracer.input("w", {DType::f32, {3, 3}}, {}, line(1));
@@ -67,7 +67,7 @@ std::shared_ptr<const Graph> training(std::int64_t trips) {
   return std::make_shared<const Graph>(tracer.finish());
 }
 
-ExecutorSetup executor_options(FakeDriver& driver, bool stream_mode, const std::string& cache = {}) {
+ExecutorSetup graph_setup(FakeDriver& driver, bool stream_mode, const std::string& cache = {}) {
   cuda::CudaOptions cuda_options;
   cuda_options.streams = {16, 0.1};
   cuda_options.upload_bytes = 256;
@@ -149,10 +149,10 @@ TEST(CudaGraphs, HaveEnoughEdgesAndNoneToSpare) {
 // --- what becomes a graph ----------------------------------------------------------------------------------------------------------------
 
 TEST(CudaGraphs, TakeAWholeTripOfALoopOnceForEachTurn) {
-  const Planned planned = plan_for(program(5), Where::accelerator);
+  const Planned planned = plan_for(exchanging_program(5), Where::accelerator);
   FakeDriver driver;
   {
-    const std::unique_ptr<Executor> executor = executor_for(planned, executor_options(driver, false));
+    const std::unique_ptr<Executor> executor = executor_for(planned, graph_setup(driver, false));
     ASSERT_TRUE(executor);
     RunOptions options;
     options.inputs = random_inputs(*planned.program->graph, 1);
@@ -185,7 +185,7 @@ TEST(CudaGraphs, HoldTheCopiesOfATripThatAreLeft) {
   const Outcome expected = run_with(options, [&](const RunOptions& o) { return run_reference(*graph, o); });
   const Planned planned = plan_for(graph, Where::accelerator);
   FakeDriver driver;
-  const std::unique_ptr<Executor> executor = executor_for(planned, executor_options(driver, false));
+  const std::unique_ptr<Executor> executor = executor_for(planned, graph_setup(driver, false));
   ASSERT_TRUE(executor);
   expect_equal(run_with(options, [&](const RunOptions& o) { return executor->run(o); }), expected, false);
   std::string all;
@@ -222,7 +222,7 @@ TEST(CudaGraphs, TellWhichLaunchFoundItsDataWrong) {
       const Outcome expected = run_with(options, [&](const RunOptions& o) { return run_reference(*graph, o); });
       const Planned planned = plan_for(graph, Where::accelerator);
       FakeDriver driver(static_cast<Schedule>(seed % 3), seed);
-      const std::unique_ptr<Executor> executor = executor_for(planned, executor_options(driver, seed == 5));
+      const std::unique_ptr<Executor> executor = executor_for(planned, graph_setup(driver, seed == 5));
       ASSERT_TRUE(executor);
       const Outcome outcome = run_with(options, [&](const RunOptions& o) { return executor->run(o); });
       ASSERT_EQ(outcome.result.ok(), expected.result.ok());
@@ -242,7 +242,7 @@ TEST(CudaGraphs, TellWhichLaunchFoundItsDataWrong) {
 TEST(CudaGraphs, GiveWhatSingleLaunchesGive) {
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    const auto graph = program(static_cast<std::int64_t>(seed % 4));
+    const auto graph = exchanging_program(static_cast<std::int64_t>(seed % 4));
     RunOptions options;
     options.inputs = random_inputs(*graph, seed);
     const Outcome expected = run_with(options, [&](const RunOptions& o) { return run_reference(*graph, o); });
@@ -251,7 +251,7 @@ TEST(CudaGraphs, GiveWhatSingleLaunchesGive) {
       const Planned planned = plan_for(graph, seed % 2 == 0 ? Where::accelerator : Where::random, seed);
       FakeDriver driver(static_cast<Schedule>(seed % 3), seed);
       {
-        const std::unique_ptr<Executor> executor = executor_for(planned, executor_options(driver, stream_mode));
+        const std::unique_ptr<Executor> executor = executor_for(planned, graph_setup(driver, stream_mode));
         ASSERT_TRUE(executor);
         for (int i = 0; i < 2; ++i) {
           outcomes[stream_mode] = run_with(options, [&](const RunOptions& o) { return executor->run(o); });
@@ -275,7 +275,7 @@ TEST(CudaGraphs, TakeATrainingStepWithItsTransposesAndBiases) {
   const Planned planned = plan_for(graph, Where::accelerator);
   for (const bool stream_mode : {false, true}) {
     FakeDriver driver;
-    ExecutorSetup with = executor_options(driver, stream_mode);
+    ExecutorSetup with = graph_setup(driver, stream_mode);
     with.fuse = true;
     {
       const std::unique_ptr<Executor> executor = executor_for(planned, with);
@@ -294,11 +294,11 @@ TEST(CudaGraphs, TakeATrainingStepWithItsTransposesAndBiases) {
 }
 
 TEST(CudaGraphs, AreMadeOnceAndNothingIsMadeInARun) {
-  const Planned planned = plan_for(program(5), Where::accelerator);
+  const Planned planned = plan_for(exchanging_program(5), Where::accelerator);
   FakeDriver driver;
   RunOptions options;
   options.inputs = random_inputs(*planned.program->graph, 1);
-  const std::unique_ptr<Executor> executor = executor_for(planned, executor_options(driver, false));
+  const std::unique_ptr<Executor> executor = executor_for(planned, graph_setup(driver, false));
   ASSERT_TRUE(executor);
   ASSERT_TRUE(executor->run(options).ok());
   const std::map<std::string, std::int64_t> before = driver.counts();
@@ -320,7 +320,7 @@ TEST(CudaGraphs, TryAlgorithmsOnRealNumbers) {
   const test::TemporaryFolder folder;
   FakeDriver driver;
   {
-    const std::unique_ptr<Executor> executor = executor_for(planned, executor_options(driver, false, folder.path("kept")));
+    const std::unique_ptr<Executor> executor = executor_for(planned, graph_setup(driver, false, folder.path("kept")));
     ASSERT_TRUE(executor);
     EXPECT_GT(driver.count("cuEventElapsedTime"), 0);
     EXPECT_EQ(driver.products_of_nan(), 0);
@@ -332,14 +332,14 @@ TEST(CudaGraphs, TryAlgorithmsOnRealNumbers) {
 // --- failures ----------------------------------------------------------------------------------------------------------------------------
 
 TEST(CudaGraphs, MakeOneErrorOfEachFailingCall) {
-  const Planned planned = plan_for(program(2), Where::accelerator);
+  const Planned planned = plan_for(exchanging_program(2), Where::accelerator);
   RunOptions run_options;
   run_options.inputs = random_inputs(*planned.program->graph, 1);
   std::int64_t opening = 0;  // calls before the first run, among them those of trials, of which one may fail
   {
     const test::TemporaryFolder folder;
     FakeDriver driver(Schedule::eager);
-    ASSERT_TRUE(executor_for(planned, executor_options(driver, false, folder.path("kept"))));
+    ASSERT_TRUE(executor_for(planned, graph_setup(driver, false, folder.path("kept"))));
     opening = driver.calls();
   }
   for (const CUresult code : {CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_LAUNCH_FAILED}) {
@@ -350,7 +350,7 @@ TEST(CudaGraphs, MakeOneErrorOfEachFailingCall) {
       FakeDriver driver(Schedule::eager);
       driver.fail_call(n, code);
       {
-        const ExecutorSetup options = executor_options(driver, false, folder.path("kept"));
+        const ExecutorSetup options = graph_setup(driver, false, folder.path("kept"));
         auto executor = Executor::create(planned.program, planned.costs, options);
         Status status = executor ? Status() : executor.error();
         if (executor) {
@@ -379,7 +379,7 @@ TEST(CudaGraphs, MakeOneErrorOfEachFailingCall) {
 }
 
 TEST(CudaGraphs, EndWhereOneFailsOnTheDevice) {
-  const Planned planned = plan_for(program(3), Where::accelerator);
+  const Planned planned = plan_for(exchanging_program(3), Where::accelerator);
   RunOptions options;
   options.inputs = random_inputs(*planned.program->graph, 1);
   int named = 0;
@@ -387,7 +387,7 @@ TEST(CudaGraphs, EndWhereOneFailsOnTheDevice) {
     SCOPED_TRACE("command " + std::to_string(n));
     FakeDriver driver(Schedule::random, static_cast<std::uint64_t>(n));
     {
-      const std::unique_ptr<Executor> executor = executor_for(planned, executor_options(driver, false));
+      const std::unique_ptr<Executor> executor = executor_for(planned, graph_setup(driver, false));
       ASSERT_TRUE(executor);
       driver.fail_command(n);
       const auto result = executor->run(options);

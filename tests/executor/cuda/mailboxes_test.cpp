@@ -26,7 +26,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using Schedule = FakeDriver::Schedule;
 
-ExecutorSetup setup(FakeDriver& driver, int cores = 1, int capacity = 2, double watchdog_seconds = 20) {
+ExecutorSetup mailbox_setup(FakeDriver& driver, int cores = 1, int capacity = 2, double watchdog_seconds = 20) {
   cuda::CudaOptions options;
   options.streams = {16, 0.5, cores};
   ExecutorSetup setup{{}, cuda::back_end(), 0};
@@ -50,7 +50,7 @@ void halve(std::span<const float> in, std::span<float> out) {
   for (std::size_t i = 0; i < in.size(); ++i) out[i] = in[i] / 2;
 }
 
-RunOptions inputs(const Graph& graph) {
+RunOptions options_of(const Graph& graph) {
   RunOptions options;
   options.inputs = random_inputs(graph, 1);
   return options;
@@ -58,7 +58,7 @@ RunOptions inputs(const Graph& graph) {
 
 TEST(CudaMailboxes, BringTheRightValuesInEveryOrder) {
   const auto graph = loop(30, halve);
-  const RunOptions options = inputs(*graph);
+  const RunOptions options = options_of(*graph);
   const Outcome expected = run_with(options, [&](const RunOptions& o) { return run_reference(*graph, o); });
   const Planned planned = plan_for(graph, Where::accelerator);
   for (std::uint64_t seed = 0; seed < 24; ++seed) {
@@ -66,7 +66,7 @@ TEST(CudaMailboxes, BringTheRightValuesInEveryOrder) {
     FakeDriver driver(static_cast<Schedule>(seed % 3), seed);
     {
       const std::unique_ptr<Executor> executor =
-          executor_for(planned, setup(driver, seed % 2 == 0 ? 1 : 64, 1 + static_cast<int>(seed / 3 % 3)));
+          executor_for(planned, mailbox_setup(driver, seed % 2 == 0 ? 1 : 64, 1 + static_cast<int>(seed / 3 % 3)));
       ASSERT_TRUE(executor);
       for (int run = 0; run < 3; ++run)
         expect_equal(run_with(options, [&](const RunOptions& o) { return executor->run(o); }), expected, false);
@@ -86,7 +86,7 @@ TEST(CudaMailboxes, RunProgramsOfAllKindsAsTheReferenceDoes) {
     FakeDriver driver(static_cast<Schedule>(seed % 3), seed);
     {
       const std::unique_ptr<Executor> executor =
-          executor_for(planned, setup(driver, seed % 2 == 0 ? 1 : 64, 1 + static_cast<int>(seed % 2)));
+          executor_for(planned, mailbox_setup(driver, seed % 2 == 0 ? 1 : 64, 1 + static_cast<int>(seed % 2)));
       ASSERT_TRUE(executor);
       for (int run = 0; run < 2; ++run) {
         program.log->lines.clear();
@@ -105,10 +105,10 @@ TEST(CudaMailboxes, RunProgramsOfAllKindsAsTheReferenceDoes) {
 /// A trip costs the driver a launch for each value that crosses and a wait for each that the host sends, and no copies.
 TEST(CudaMailboxes, CostFewCallsATrip) {
   const auto graph = loop(200, halve);
-  const RunOptions options = inputs(*graph);
+  const RunOptions options = options_of(*graph);
   const Planned planned = plan_for(graph, Where::accelerator);
   FakeDriver driver(Schedule::eager);
-  const std::unique_ptr<Executor> executor = executor_for(planned, setup(driver));
+  const std::unique_ptr<Executor> executor = executor_for(planned, mailbox_setup(driver));
   ASSERT_TRUE(executor);
   ASSERT_TRUE(executor->run(options).ok());
   const std::map<std::string, std::int64_t> before = driver.counts();
@@ -136,7 +136,7 @@ TEST(CudaMailboxes, BringPackets) {
     });
     return named("z", first + second);
   }));
-  const RunOptions options = inputs(*graph);
+  const RunOptions options = options_of(*graph);
   const Outcome expected = run_with(options, [&](const RunOptions& o) { return run_reference(*graph, o); });
   const Planned planned = plan_for(graph, Where::accelerator);
   ASSERT_FALSE(planned.program->packets.empty());
@@ -145,7 +145,7 @@ TEST(CudaMailboxes, BringPackets) {
     FakeDriver driver(static_cast<Schedule>(seed % 3), seed);
     {
       const std::unique_ptr<Executor> executor =
-          executor_for(planned, setup(driver, seed % 2 == 0 ? 1 : 64, 1 + static_cast<int>(seed % 2)));
+          executor_for(planned, mailbox_setup(driver, seed % 2 == 0 ? 1 : 64, 1 + static_cast<int>(seed % 2)));
       ASSERT_TRUE(executor);
       for (int run = 0; run < 2; ++run)
         expect_equal(run_with(options, [&](const RunOptions& o) { return executor->run(o); }), expected, false);
@@ -159,11 +159,11 @@ TEST(CudaMailboxes, BringPackets) {
 TEST(CudaMailboxes, AreForSmallValuesOnly) {
   for (const auto& [type, copies] : {std::pair("f32[16384]", 1), std::pair("f32[16385]", 10 + 1)}) {
     const auto graph = loop(10, halve, type);
-    const RunOptions options = inputs(*graph);
+    const RunOptions options = options_of(*graph);
     const Outcome expected = run_with(options, [&](const RunOptions& o) { return run_reference(*graph, o); });
     const Planned planned = plan_for(graph, Where::accelerator);
     FakeDriver driver;
-    const std::unique_ptr<Executor> executor = executor_for(planned, setup(driver));
+    const std::unique_ptr<Executor> executor = executor_for(planned, mailbox_setup(driver));
     ASSERT_TRUE(executor);
     expect_equal(run_with(options, [&](const RunOptions& o) { return executor->run(o); }), expected, false);
     EXPECT_EQ(driver.count("cuMemcpyDtoHAsync"), copies) << type;
@@ -186,17 +186,17 @@ TEST(CudaMailboxes, LetTheGpuGoWhereTheHostFails) {
     FakeDriver driver(static_cast<Schedule>(seed % 3), seed);
     {
       const std::unique_ptr<Executor> executor =
-          executor_for(planned, setup(driver, seed % 2 == 0 ? 1 : 64, 1 + static_cast<int>(seed % 2)));
+          executor_for(planned, mailbox_setup(driver, seed % 2 == 0 ? 1 : 64, 1 + static_cast<int>(seed % 2)));
       ASSERT_TRUE(executor);
       for (fails = true; fails; fails = false) {
         calls = 0;
-        const Result<RunResult> result = executor->run(inputs(*graph));
+        const Result<RunResult> result = executor->run(options_of(*graph));
         ASSERT_FALSE(result.ok());
         EXPECT_THAT(result.error().message, HasSubstr("enough"));
         EXPECT_EQ(calls, 7);
       }
       calls = 0;
-      EXPECT_TRUE(executor->run(inputs(*graph)).ok());
+      EXPECT_TRUE(executor->run(options_of(*graph)).ok());
       EXPECT_EQ(calls, 1000);
     }
     EXPECT_THAT(driver.misuses(), IsEmpty());
@@ -228,10 +228,10 @@ TEST(CudaMailboxes, TellSoundValuesFromTheOthers) {
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     FakeDriver driver(static_cast<Schedule>(seed % 3), seed);
-    const std::unique_ptr<Executor> executor = executor_for(planned, setup(driver));
+    const std::unique_ptr<Executor> executor = executor_for(planned, mailbox_setup(driver));
     ASSERT_TRUE(executor);
     seen.clear();
-    const Result<RunResult> result = executor->run(inputs(*graph));
+    const Result<RunResult> result = executor->run(options_of(*graph));
     ASSERT_FALSE(result.ok());
     EXPECT_EQ(result.error().kind, ErrorKind::user) << result.error().message;
     EXPECT_EQ(result.error().location.line, line) << result.error().message;
@@ -248,13 +248,13 @@ TEST(CudaMailboxes, EndWithARunThatIsGivenUp) {
   for (const Schedule schedule : {Schedule::eager, Schedule::latest, Schedule::random}) {
     FakeDriver driver(schedule);
     {
-      const std::unique_ptr<Executor> executor = executor_for(planned, setup(driver));
+      const std::unique_ptr<Executor> executor = executor_for(planned, mailbox_setup(driver));
       ASSERT_TRUE(executor);
       std::atomic<bool> over = false;
       std::thread other([&] {
         while (!over && !executor->end(Error{"somebody had enough", {}, ErrorKind::machine})) std::this_thread::yield();
       });
-      const Result<RunResult> result = executor->run(inputs(*graph));
+      const Result<RunResult> result = executor->run(options_of(*graph));
       over = true;
       other.join();
       ASSERT_FALSE(result.ok());
@@ -270,9 +270,9 @@ TEST(CudaMailboxes, AreNotThereWhereTheGpuCannotWaitForWords) {
   FakeDriver driver;
   driver.wait_for_no_words();
   const auto graph = loop(10, halve);
-  const RunOptions options = inputs(*graph);
+  const RunOptions options = options_of(*graph);
   const Outcome expected = run_with(options, [&](const RunOptions& o) { return run_reference(*graph, o); });
-  const std::unique_ptr<Executor> executor = executor_for(plan_for(graph, Where::accelerator), setup(driver));
+  const std::unique_ptr<Executor> executor = executor_for(plan_for(graph, Where::accelerator), mailbox_setup(driver));
   ASSERT_TRUE(executor);
   expect_equal(run_with(options, [&](const RunOptions& o) { return executor->run(o); }), expected, false);
   EXPECT_EQ(driver.count("cuStreamWaitValue64"), 0);

@@ -9,18 +9,14 @@
 #include "tests/executor/state_support.h"
 #include "tests/support/fake_driver.h"
 #include "tests/support/namespaces.h"
+#include "tests/support/seeds.h"
 
 namespace cleave::testing {
 namespace {
 
-std::uint64_t seeds() {
-  const char* text = std::getenv("CLEAVE_TEST_SEEDS");
-  return text ? std::strtoull(text, nullptr, 10) : 30;
-}
-
 /// Runs `graph` twice on a fake GPU and compares with `expected`.
-void check(const std::shared_ptr<const Graph>& graph, const RunOptions& options, const Outcome& expected, Where where,
-           std::uint64_t variant, const std::function<void()>& before_run) {
+void check_on_fake(const std::shared_ptr<const Graph>& graph, const RunOptions& options, const Outcome& expected, Where where,
+                   std::uint64_t variant, const std::function<void()>& before_run) {
   SCOPED_TRACE("variant " + std::to_string(variant) + ", placement " + std::to_string(static_cast<int>(where)));
   const Planned planned = plan_for(graph, where, variant);
   FakeDriver driver(static_cast<FakeDriver::Schedule>(variant % 3), variant);
@@ -53,22 +49,22 @@ void check_random(std::uint64_t seed, bool verify) {
   program.options.verify = verify;
   std::uint64_t variant = seed * 5;
   for (const Where where : {Where::accelerator, Where::optimal, Where::random, Where::random}) {
-    check(program.graph, program.options, program.expected, where, variant++, [&] { program.log->lines.clear(); });
+    check_on_fake(program.graph, program.options, program.expected, where, variant++, [&] { program.log->lines.clear(); });
     EXPECT_EQ(program.log->lines, program.effects);
     if (::testing::Test::HasFailure()) return;
   }
 }
 
 TEST(CudaModels, RandomProgramsEqualTheOracle) {
-  for (std::uint64_t seed = 0; seed < seeds() && !HasFailure(); ++seed) check_random(seed, false);
+  for (std::uint64_t seed = 0; seed < seeds(30) && !HasFailure(); ++seed) check_random(seed, false);
 }
 
 TEST(CudaModels, VerifyModeAgreesWithTheMeanings) {
-  for (std::uint64_t seed = 0; seed < seeds() / 4 && !HasFailure(); ++seed) check_random(seed, true);
+  for (std::uint64_t seed = 0; seed < seeds(30) / 4 && !HasFailure(); ++seed) check_random(seed, true);
 }
 
 TEST(CudaModels, StatesStayFromRunToRun) {
-  for (std::uint64_t seed = 0; seed < seeds() && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < seeds(30) && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     StatefulProgram program(seed);
     for (const Where where : {Where::accelerator, Where::random}) {
@@ -97,8 +93,8 @@ TEST(CudaModels, TheModelsOfTheProjectEqualTheOracle) {
   EXPECT_GE(models.size(), 5U);
   for (const ProjectModel& model : models) {
     SCOPED_TRACE(model.path);
-    check(model.graph, {}, model.expected, Where::accelerator, 1, [] {});
-    check(model.graph, {}, model.expected, Where::optimal, 2, [] {});
+    check_on_fake(model.graph, {}, model.expected, Where::accelerator, 1, [] {});
+    check_on_fake(model.graph, {}, model.expected, Where::optimal, 2, [] {});
     if (HasFailure()) return;
   }
 }

@@ -47,14 +47,14 @@ struct Curve {
 };
 
 /// What is seen of some words.
-struct Seen {
+struct WordsSeen {
   double off = 0;  ///< the greatest error, as a part of its bound
   std::int64_t words = 0, open = 0, misplaced = 0, wrong = 0;
 };
 
 /// Every `step`th word from `first` on.
-[[gnu::always_inline]] inline Seen look(std::uint64_t first, std::uint64_t count, std::uint64_t step, const Curve& curve) {
-  Seen seen;
+[[gnu::always_inline]] inline WordsSeen look(std::uint64_t first, std::uint64_t count, std::uint64_t step, const Curve& curve) {
+  WordsSeen seen;
   for (std::uint64_t i = 0; i < count; ++i) {
     const auto word = static_cast<std::uint32_t>(first + i * step);
     const double p = unit(word), z = random_bits::inverse_normal(p);
@@ -72,13 +72,13 @@ struct Seen {
   return seen;
 }
 
-using Look = Seen (*)(std::uint64_t, std::uint64_t, std::uint64_t, const Curve&);
-[[gnu::flatten]] Seen look_anywhere(std::uint64_t first, std::uint64_t count, std::uint64_t step, const Curve& curve) {
+using Look = WordsSeen (*)(std::uint64_t, std::uint64_t, std::uint64_t, const Curve&);
+[[gnu::flatten]] WordsSeen look_anywhere(std::uint64_t first, std::uint64_t count, std::uint64_t step, const Curve& curve) {
   return look(first, count, step, curve);
 }
 #if defined(__x86_64__) && defined(__GNUC__)
-[[gnu::target("avx2,fma"), gnu::flatten]] Seen look_fused(std::uint64_t first, std::uint64_t count, std::uint64_t step,
-                                                          const Curve& curve) {
+[[gnu::target("avx2,fma"), gnu::flatten]] WordsSeen look_fused(std::uint64_t first, std::uint64_t count, std::uint64_t step,
+                                                               const Curve& curve) {
   return look(first, count, step, curve);
 }
 const Look fastest = __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2") ? look_fused : look_anywhere;
@@ -87,9 +87,9 @@ const Look fastest = look_anywhere;
 #endif
 
 /// All 2^32 words, or every `step`th, by all processors.
-Seen look_at_all(std::uint64_t step, const Curve& curve) {
+WordsSeen look_at_all(std::uint64_t step, const Curve& curve) {
   constexpr std::uint64_t kPieces = 256, kPiece = (std::uint64_t{1} << 32) / kPieces;
-  std::vector<Seen> seen(kPieces);
+  std::vector<WordsSeen> seen(kPieces);
   std::atomic<std::size_t> next = 0;
   std::vector<std::thread> threads;
   for (unsigned t = 0; t < std::max(1U, std::thread::hardware_concurrency()); ++t) {
@@ -98,8 +98,8 @@ Seen look_at_all(std::uint64_t step, const Curve& curve) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  Seen all;
-  for (const Seen& each : seen) {
+  WordsSeen all;
+  for (const WordsSeen& each : seen) {
     all.off = std::max(all.off, each.off);
     all.words += each.words;
     all.open += each.open;
@@ -109,7 +109,7 @@ Seen look_at_all(std::uint64_t step, const Curve& curve) {
   return all;
 }
 
-void expect_sound(const Seen& seen) {
+void expect_sound(const WordsSeen& seen) {
   EXPECT_LT(seen.off, 0.75) << "the bound leaves nothing for mean + deviation * z";
   EXPECT_EQ(seen.misplaced, 0);
   EXPECT_EQ(seen.wrong, 0);
@@ -118,7 +118,7 @@ void expect_sound(const Seen& seen) {
 /// CLEAVE_TEST_ALL_WORDS: each of the 2^32, in some minutes.
 TEST(CudaNormalPairs, BoundsHoldForEveryWord) {
   const std::uint64_t step = std::getenv("CLEAVE_TEST_ALL_WORDS") ? 1 : 2039;
-  const Seen seen = look_at_all(step, {0, 1});
+  const WordsSeen seen = look_at_all(step, {0, 1});
   expect_sound(seen);
   EXPECT_GT(seen.off, 0.1) << "a much better bound would do";
   EXPECT_GT(seen.open, 0);
@@ -147,7 +147,7 @@ TEST(CudaNormalPairs, WhatIsKnownIsKnown) {
   std::int64_t open = 0;
   for (const Curve& curve : curves) {
     SCOPED_TRACE(std::to_string(curve.mean) + " + " + std::to_string(curve.deviation) + " z");
-    const Seen seen = fastest(random() % 9973, (std::uint64_t{1} << 32) / 99991, 99991, curve);
+    const WordsSeen seen = fastest(random() % 9973, (std::uint64_t{1} << 32) / 99991, 99991, curve);
     expect_sound(seen);
     open += seen.open;
   }

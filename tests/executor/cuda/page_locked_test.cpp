@@ -17,24 +17,24 @@ namespace {
 using ::testing::HasSubstr;
 
 /// The host's side of every copy, in order, as the driver is told it.
-std::vector<const void*> sources, targets;
-decltype(&cuMemcpyHtoDAsync) to_device;
-decltype(&cuMemcpyDtoHAsync) to_host;
+std::vector<const void*> noted_sources, noted_targets;
+decltype(&cuMemcpyHtoDAsync) driver_to_device;
+decltype(&cuMemcpyDtoHAsync) driver_to_host;
 
 /// The fake's table, with copies noted.
 cuda::Api noting_api() {
   cuda::Api api = FakeDriver::api();
-  to_device = api.driver.cuMemcpyHtoDAsync;
-  to_host = api.driver.cuMemcpyDtoHAsync;
-  sources.clear();
-  targets.clear();
+  driver_to_device = api.driver.cuMemcpyHtoDAsync;
+  driver_to_host = api.driver.cuMemcpyDtoHAsync;
+  noted_sources.clear();
+  noted_targets.clear();
   api.driver.cuMemcpyHtoDAsync = [](CUdeviceptr to, const void* from, std::size_t bytes, CUstream stream) {
-    sources.push_back(from);
-    return to_device(to, from, bytes, stream);
+    noted_sources.push_back(from);
+    return driver_to_device(to, from, bytes, stream);
   };
   api.driver.cuMemcpyDtoHAsync = [](void* to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
-    targets.push_back(to);
-    return to_host(to, from, bytes, stream);
+    noted_targets.push_back(to);
+    return driver_to_host(to, from, bytes, stream);
   };
   return api;
 }
@@ -43,7 +43,7 @@ std::shared_ptr<cuda::Context> context() {
   return *cuda::Context::open(FakeDriver::api().driver, 0);
 }
 
-ExecutorSetup executor_options(FakeDriver& driver) {
+ExecutorSetup noting_setup(FakeDriver& driver) {
   cuda::CudaOptions cuda_options;
   cuda_options.cache_folder.clear();
   cuda_options.source = [&driver](const KernelRequest& request, const cuda::Architecture& a) { return driver.source(request, a); };
@@ -140,22 +140,22 @@ TEST(CudaPageLocked, IsCopiedFromAndToWhereItLies) {
   for (const auto schedule : {FakeDriver::Schedule::eager, FakeDriver::Schedule::latest, FakeDriver::Schedule::random}) {
     FakeDriver driver(schedule, 5);
     {
-      const std::unique_ptr<Executor> executor = executor_for(plan_for(addition(), Where::accelerator), executor_options(driver));
+      const std::unique_ptr<Executor> executor = executor_for(plan_for(addition(), Where::accelerator), noting_setup(driver));
       ASSERT_TRUE(executor);
       RunOptions options;
       const Array y = many(10);
       options.inputs = {{"x", locked_many(2)}, {"y", y}};
       options.results = {{"sum", locked_many(0)}};
       for (int run = 0; run < 3; ++run) {
-        sources.clear();
-        targets.clear();
+        noted_sources.clear();
+        noted_targets.clear();
         const Result<RunResult> result = executor->run(options);
         ASSERT_TRUE(result.ok()) << result.error().message;
         EXPECT_EQ(*result->output("sum"), many(12));
-        EXPECT_EQ(sources.size(), 2u);
-        EXPECT_TRUE(among(sources, options.inputs.at("x")));
-        EXPECT_FALSE(among(sources, y)) << "ordinary memory goes through staging";
-        EXPECT_EQ(targets, std::vector<const void*>{options.results.at("sum").bytes()});
+        EXPECT_EQ(noted_sources.size(), 2u);
+        EXPECT_TRUE(among(noted_sources, options.inputs.at("x")));
+        EXPECT_FALSE(among(noted_sources, y)) << "ordinary memory goes through staging";
+        EXPECT_EQ(noted_targets, std::vector<const void*>{options.results.at("sum").bytes()});
       }
     }
     EXPECT_EQ(driver.leaks(), "");
@@ -168,7 +168,7 @@ TEST(CudaPageLocked, WhatIsSimulatedGoesThroughStaging) {
   std::vector<float> memory(kSize, 3), result_memory(kSize);
   const Array x = Array::own({DType::f32, {kSize}}, memory.data(), nullptr, PageLock::simulated);
   {
-    const std::unique_ptr<Executor> executor = executor_for(plan_for(addition(), Where::accelerator), executor_options(driver));
+    const std::unique_ptr<Executor> executor = executor_for(plan_for(addition(), Where::accelerator), noting_setup(driver));
     ASSERT_TRUE(executor);
     RunOptions options;
     options.inputs = {{"x", x}, {"y", x}};

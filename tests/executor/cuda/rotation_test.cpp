@@ -18,13 +18,13 @@ namespace {
 
 using ::testing::IsEmpty;
 
-struct Seen {
+struct RotationSeen {
   Outcome outcome;
   std::int64_t copies = 0, of_graphs = 0;  ///< inside of the device: by themselves; nodes of all graphs
 };
 
-Seen run_on_fake(const Planned& planned, const RunOptions& options, std::uint64_t variant) {
-  Seen seen;
+RotationSeen run_rotating_on_fake(const Planned& planned, const RunOptions& options, std::uint64_t variant) {
+  RotationSeen seen;
   FakeDriver driver(static_cast<FakeDriver::Schedule>(variant % 3), variant);
   {
     cuda::CudaOptions cuda_options;
@@ -62,7 +62,7 @@ void expect_no_copies_in_trips(F&& body, int at_end) {
       RunOptions options;
       options.inputs = random_inputs(*graph, variant);
       const Outcome expected = run_with(options, [&](const RunOptions& o) { return run_reference(*graph, o); });
-      const Seen seen = run_on_fake(plan_for(graph, Where::accelerator), options, variant);
+      const RotationSeen seen = run_rotating_on_fake(plan_for(graph, Where::accelerator), options, variant);
       expect_equal(seen.outcome, expected, false);
       EXPECT_LE(seen.copies, at_end);
       EXPECT_EQ(seen.of_graphs, 0);
@@ -147,7 +147,7 @@ TEST(CudaRotation, RandomLoopsEqualTheReference) {
     options.inputs = random_inputs(*graph, seed);
     const Outcome expected = run_with(options, [&](const RunOptions& o) { return run_reference(*graph, o); });
     for (const Where where : {Where::accelerator, Where::random})
-      expect_equal(run_on_fake(plan_for(graph, where, seed), options, seed).outcome, expected, false);
+      expect_equal(run_rotating_on_fake(plan_for(graph, where, seed), options, seed).outcome, expected, false);
   }
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::IsEmpty;
 
-ExecutorSetup executor_options(FakeDriver& driver, bool stream_mode = true) {
+ExecutorSetup rounded_setup(FakeDriver& driver, bool stream_mode = true) {
   cuda::CudaOptions cuda_options;
   cuda_options.precision = Precision::bf16;
   cuda_options.stream_mode = stream_mode;
@@ -26,7 +26,7 @@ ExecutorSetup executor_options(FakeDriver& driver, bool stream_mode = true) {
   return options;
 }
 
-Array numbers(const Shape& shape, std::uint64_t seed) {
+Array random_numbers(const Shape& shape, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   Array array(TensorType{DType::f32, shape});
   for (float& x : std::span(array.mutable_data<float>(), static_cast<std::size_t>(array.size())))
@@ -55,7 +55,7 @@ std::int64_t casts(const FakeDriver& driver) {
 std::shared_ptr<const Graph> layers(bool constant) {
   Tracer tracer("layers");
   const auto weight = [&](const char* name, const Shape& shape, std::uint64_t seed) {
-    return constant ? tracer.constant(numbers(shape, seed), line(1)) : tracer.input(name, {DType::f32, shape}, {}, line(1));
+    return constant ? tracer.constant(random_numbers(shape, seed), line(1)) : tracer.input(name, {DType::f32, shape}, {}, line(1));
   };
   const Operand x = tracer.input("x", {DType::f32, {3, 5}}, {}, line(1));
   const Operand bias = tracer.input("bias", {DType::f32, {4}}, {}, line(1));
@@ -72,12 +72,12 @@ TEST(CudaRounded, WeightsAreRoundedOnceAndWhatIsComputedInEachRun) {
       FakeDriver driver;
       const Planned planned = plan_for(layers(constant), Where::accelerator);
       {
-        const std::unique_ptr<Executor> executor = executor_for(planned, executor_options(driver, stream_mode));
+        const std::unique_ptr<Executor> executor = executor_for(planned, rounded_setup(driver, stream_mode));
         ASSERT_TRUE(executor);
         for (std::uint64_t run = 0; run < 3; ++run) {
           const std::int64_t before = casts(driver);
-          const Array x = numbers({3, 5}, 10 + run), bias = numbers({4}, 20 + run);
-          const Array w = numbers({5, 4}, constant ? 1 : 30 + run), v = numbers({4, 6}, constant ? 2 : 40 + run);
+          const Array x = random_numbers({3, 5}, 10 + run), bias = random_numbers({4}, 20 + run);
+          const Array w = random_numbers({5, 4}, constant ? 1 : 30 + run), v = random_numbers({4, 6}, constant ? 2 : 40 + run);
           RunOptions options;
           options.inputs = {{"x", x}, {"bias", bias}};
           if (!constant) options.inputs.insert({{"w", w}, {"v", v}});
@@ -96,7 +96,7 @@ TEST(CudaRounded, WeightsAreRoundedOnceAndWhatIsComputedInEachRun) {
 
 TEST(CudaRounded, ALoopReadsWeightsThatWereRoundedBefore) {
   Tracer tracer("loop");
-  const Array weight = numbers({4, 4}, 2);
+  const Array weight = random_numbers({4, 4}, 2);
   const Operand w = tracer.constant(weight, line(1));
   const Tracer::State state{"x", tracer.input("x", {DType::f32, {2, 4}}, {}, line(1)), line(2)};
   Tracer::Loop loop = tracer.begin_for(Literal{Literal::Type::integer, 5, 0}, std::span(&state, 1), line(2));
@@ -104,10 +104,10 @@ TEST(CudaRounded, ALoopReadsWeightsThatWereRoundedBefore) {
   tracer.output("x", tracer.end_for(std::span(&yielded, 1))[0], line(5));
   FakeDriver driver;
   const Planned planned = plan_for(std::make_shared<const Graph>(tracer.finish()), Where::accelerator);
-  const std::unique_ptr<Executor> executor = executor_for(planned, executor_options(driver));
+  const std::unique_ptr<Executor> executor = executor_for(planned, rounded_setup(driver));
   ASSERT_TRUE(executor);
   RunOptions options;
-  Array x = numbers({2, 4}, 1);
+  Array x = random_numbers({2, 4}, 1);
   options.inputs = {{"x", x}};
   const Result<RunResult> result = executor->run(options);
   for (int trip = 0; trip < 5; ++trip) x = call_op("tanh", {product(x, weight)});
@@ -123,10 +123,10 @@ TEST(CudaRounded, AnOperandThatIsBothIsRoundedOnce) {
     tracer.output("y", call(tracer, "matmul", {x, x}, 3), line(4));
     FakeDriver driver;
     const Planned planned = plan_for(std::make_shared<const Graph>(tracer.finish()), Where::accelerator);
-    const std::unique_ptr<Executor> executor = executor_for(planned, executor_options(driver));
+    const std::unique_ptr<Executor> executor = executor_for(planned, rounded_setup(driver));
     ASSERT_TRUE(executor);
     RunOptions options;
-    options.inputs = {{"x", numbers({4, 4}, 3)}};
+    options.inputs = {{"x", random_numbers({4, 4}, 3)}};
     const Array read = given ? options.inputs.at("x") : call_op("tanh", {options.inputs.at("x")});
     expect_near(executor->run(options), "y", product(read, read));
     EXPECT_EQ(casts(driver), 1);
@@ -143,10 +143,10 @@ TEST(CudaRounded, AStateIsReadAsItIsInEachRun) {
   ASSERT_TRUE(keep_state(graph, "s", "next").ok());
   FakeDriver driver;
   const Planned planned = plan_for(std::make_shared<const Graph>(std::move(graph)), Where::accelerator);
-  const std::unique_ptr<Executor> executor = executor_for(planned, executor_options(driver));
+  const std::unique_ptr<Executor> executor = executor_for(planned, rounded_setup(driver));
   ASSERT_TRUE(executor);
-  Array state = numbers({4, 4}, 4);
-  const Array weight = numbers({4, 4}, 5);
+  Array state = random_numbers({4, 4}, 4);
+  const Array weight = random_numbers({4, 4}, 5);
   for (int run = 0; run < 4; ++run) {
     RunOptions options;
     options.inputs = {{"w", weight}};
@@ -162,13 +162,13 @@ TEST(CudaRounded, AKernelOfOurOwnTakesTheOperandsAsTheyAre) {
   FakeDriver driver;
   driver.offer(FakeDriver::Algorithms::none);
   const Planned planned = plan_for(layers(true), Where::accelerator);
-  const std::unique_ptr<Executor> executor = executor_for(planned, executor_options(driver));
+  const std::unique_ptr<Executor> executor = executor_for(planned, rounded_setup(driver));
   ASSERT_TRUE(executor);
   RunOptions options;
-  const Array x = numbers({3, 5}, 10), bias = numbers({4}, 20);
+  const Array x = random_numbers({3, 5}, 10), bias = random_numbers({4}, 20);
   options.inputs = {{"x", x}, {"bias", bias}};
-  const Array first = call_op("relu", {call_op("add", {call_op("matmul", {x, numbers({5, 4}, 1)}), bias})});
-  expect_near(executor->run(options), "y", call_op("matmul", {first, numbers({4, 6}, 2)}));
+  const Array first = call_op("relu", {call_op("add", {call_op("matmul", {x, random_numbers({5, 4}, 1)}), bias})});
+  expect_near(executor->run(options), "y", call_op("matmul", {first, random_numbers({4, 6}, 2)}));
   EXPECT_EQ(casts(driver), 0);
 }
 
@@ -181,9 +181,9 @@ TEST(CudaRounded, EachFailingCallIsOneError) {
     driver.fail_call(n, CUDA_ERROR_OUT_OF_MEMORY);
     {
       const Result<std::unique_ptr<Executor>> executor =
-          Executor::create(planned.program, planned.costs, executor_options(driver, n % 2 == 0));
+          Executor::create(planned.program, planned.costs, rounded_setup(driver, n % 2 == 0));
       RunOptions options;
-      options.inputs = {{"x", numbers({3, 5}, 10)}, {"bias", numbers({4}, 20)}};
+      options.inputs = {{"x", random_numbers({3, 5}, 10)}, {"bias", random_numbers({4}, 20)}};
       const Result<RunResult> result = executor ? (*executor)->run(options) : executor.error();
       if (driver.failed().empty()) break;
       errors += result.ok() ? 0 : 1;

@@ -12,7 +12,7 @@
 namespace cleave::testing {
 namespace {
 
-OpSample sample(const char* op, std::vector<Array> inputs, Attributes attributes = {}) {
+OpSample solver_sample(const char* op, std::vector<Array> inputs, Attributes attributes = {}) {
   return {find_op(op), std::move(inputs), std::move(attributes)};
 }
 Array matrices(Shape shape, const std::vector<float>& numbers) {
@@ -58,15 +58,15 @@ TEST_F(CudaSolver, SaysWhichMatrixWillNotDo) {
   const Array singular = matrices({2, 2, 2, 2}, {2, 0, 0, 2, 3, 1, 1, 3, 1, 2, 2, 4, 5, 1, 1, 5});
   const Array negative = matrices({3, 2, 2}, {2, 0, 0, 2, 1, 2, 2, 1, 3, 1, 1, 3});
   const Array infinite = matrices({2, 2}, {1, 2, std::numeric_limits<float>::infinity(), 4});
-  const OpSample wrong[] = {sample("solve", {singular, matrices({2, 1}, {1, 2})}),
-                            sample("inv", {singular}),
-                            sample("inv", {matrices({2, 2}, {0, 0, 0, 0})}),
-                            sample("cholesky", {negative}, {{"upper", false}}),
-                            sample("cholesky", {negative}, {{"upper", true}}),
-                            sample("eigh", {infinite}),
-                            sample("eigvalsh", {infinite}),
-                            sample("svd", {infinite}),
-                            sample("svdvals", {infinite})};
+  const OpSample wrong[] = {solver_sample("solve", {singular, matrices({2, 1}, {1, 2})}),
+                            solver_sample("inv", {singular}),
+                            solver_sample("inv", {matrices({2, 2}, {0, 0, 0, 0})}),
+                            solver_sample("cholesky", {negative}, {{"upper", false}}),
+                            solver_sample("cholesky", {negative}, {{"upper", true}}),
+                            solver_sample("eigh", {infinite}),
+                            solver_sample("eigvalsh", {infinite}),
+                            solver_sample("svd", {infinite}),
+                            solver_sample("svdvals", {infinite})};
   for (const OpSample& each : wrong) prepare(program_of(each));
   std::uint64_t variant = 0;
   for (const OpSample& each : wrong) {
@@ -81,7 +81,7 @@ TEST_F(CudaSolver, LeavesManySmallMatricesToTheHost) {
   const auto eyes = [](std::int64_t count) {
     Array all(TensorType{DType::f32, {count, 2, 2}});
     for (std::int64_t i = 0; i < all.size(); ++i) all.mutable_data<float>()[i] = i % 4 == 0 || i % 4 == 3 ? 2.F : 0.F;
-    return program_of(sample("inv", {all}));
+    return program_of(solver_sample("inv", {all}));
   };
   EXPECT_TRUE(supported(eyes(64), FakeDriver::libraries()));
   EXPECT_FALSE(supported(eyes(65), FakeDriver::libraries()));
@@ -92,8 +92,8 @@ TEST_F(CudaSolver, LeavesManySmallMatricesToTheHost) {
 
 TEST_F(CudaSolver, FailsWithOneErrorThatNamesTheCall) {
   const Array x = matrices({3, 2}, {1, 2, 3, 4, 5, 7});
-  check_failures(program_of(sample("qr", {x})), "cusolverDn", "CUSOLVER_STATUS_INTERNAL_ERROR");
-  check_failures(program_of(sample("svd", {x})), "cusolverDn", "CUSOLVER_STATUS_INTERNAL_ERROR");
+  check_failures(program_of(solver_sample("qr", {x})), "cusolverDn", "CUSOLVER_STATUS_INTERNAL_ERROR");
+  check_failures(program_of(solver_sample("svd", {x})), "cusolverDn", "CUSOLVER_STATUS_INTERNAL_ERROR");
 }
 
 TEST(CudaSolverApi, TheInstalledLibraryHasEveryCall) {

@@ -10,16 +10,12 @@
 #include "tests/support/fake_driver.h"
 #include "tests/support/kernel_emulator/kernel_emulator.h"
 #include "tests/support/namespaces.h"
+#include "tests/support/seeds.h"
 
 namespace cleave::testing {
 namespace {
 
 using Schedule = FakeDriver::Schedule;
-
-std::uint64_t seeds() {
-  const char* text = std::getenv("CLEAVE_TEST_SEEDS");
-  return text ? std::strtoull(text, nullptr, 10) : 200;
-}
 
 class CudaTexts : public ::testing::Test {
  protected:
@@ -89,7 +85,7 @@ TEST_F(CudaTexts, RandomProgramsEqualTheOracle) {
     Planned planned;
   };
   std::vector<Case> cases;
-  for (std::uint64_t seed = 0; seed < seeds() && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < seeds(200) && !HasFailure(); ++seed) {
     Case& each = cases.emplace_back();
     RandomGraphOptions options;
     options.log = each.log;
@@ -107,7 +103,7 @@ TEST_F(CudaTexts, RandomProgramsEqualTheOracle) {
     check(each.planned, options, expected, seed, [&] { each.log->lines.clear(); });
     EXPECT_EQ(each.log->lines, effects);
   }
-  EXPECT_GT(emulator_.launches(), static_cast<std::int64_t>(2 * seeds()));
+  EXPECT_GT(emulator_.launches(), static_cast<std::int64_t>(2 * seeds(200)));
 }
 
 // --- failures: softmax(take(x, index)), twice, with its take in line 5 -----------------------------------------------

@@ -35,7 +35,7 @@ struct Variant {
   int capacity = 2;
 };
 
-ExecutorSetup setup(FakeDriver& driver, const Variant& variant = {}) {
+ExecutorSetup timeline_setup(FakeDriver& driver, const Variant& variant = {}) {
   cuda::CudaOptions options;
   options.streams = {16, 0.5, 1, variant.timing_events};
   options.stream_mode = variant.stream_mode;
@@ -49,7 +49,7 @@ ExecutorSetup setup(FakeDriver& driver, const Variant& variant = {}) {
 }
 
 /// w = 2 f(w + 1) so many times: the sum and the product on the accelerator, f on the host.
-std::shared_ptr<const Graph> loop(int trips, std::function<Status(std::span<const float>, std::span<float>)> f, const char* type) {
+std::shared_ptr<const Graph> timed_loop(int trips, std::function<Status(std::span<const float>, std::span<float>)> f, const char* type) {
   return std::make_shared<const Graph>(trace("loop", {{"w", type}}, [&](Tensor w) {
     w = for_loop(trips, w, [&](Tensor, Tensor carried) {
       return to_accelerator(host_call("f", {type}, HostOptions{}, f, to_accelerator(carried) + 1)) * 2;
@@ -57,7 +57,7 @@ std::shared_ptr<const Graph> loop(int trips, std::function<Status(std::span<cons
     return named("w", w);
   }));
 }
-Status halve(std::span<const float> in, std::span<float> out) {
+Status halve_with_status(std::span<const float> in, std::span<float> out) {
   for (std::size_t i = 0; i < in.size(); ++i) out[i] = in[i] / 2;
   return {};
 }
@@ -114,7 +114,7 @@ void expect_in_order(const RunResult& result) {
   }
 }
 
-void check(const std::shared_ptr<const Graph>& graph, const RunOptions& options, Where where, std::uint64_t seed) {
+void check_timeline(const std::shared_ptr<const Graph>& graph, const RunOptions& options, Where where, std::uint64_t seed) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   const Planned planned = plan_for(graph, where, seed);
   ExecutorOptions unfused;
@@ -127,7 +127,7 @@ void check(const std::shared_ptr<const Graph>& graph, const RunOptions& options,
   if (!words) driver.wait_for_no_words();
   {
     const Variant variant{seed % 2 == 0 ? 16 : 2048, seed % 5 == 0, seed % 3 == 0 ? 8 : 1 << 20, 1 + static_cast<int>(seed % 2)};
-    const std::unique_ptr<Executor> executor = executor_for(planned, setup(driver, variant));
+    const std::unique_ptr<Executor> executor = executor_for(planned, timeline_setup(driver, variant));
     ASSERT_TRUE(executor);
     for (int run = 0; run < 2; ++run) {
       const Result<RunResult> result = executor->run(options);
@@ -146,15 +146,15 @@ void check(const std::shared_ptr<const Graph>& graph, const RunOptions& options,
 TEST(CudaTimeline, HasWhatTheSimulatedOneHas) {
   for (std::uint64_t seed = 0; seed < 60 && !HasFailure(); ++seed) {
     RandomProgram program(seed);
-    check(program.graph, timed(program.options), seed % 3 == 0 ? Where::accelerator : Where::random, seed);
+    check_timeline(program.graph, timed(program.options), seed % 3 == 0 ? Where::accelerator : Where::random, seed);
   }
 }
 
 TEST(CudaTimeline, HasEveryTripOfALoopHoweverValuesCross) {
   for (std::uint64_t seed = 0; seed < 12 && !HasFailure(); ++seed)
     for (const char* type : {"f32[5]", "f32[17000]"}) {
-      const auto graph = loop(20, halve, type);
-      check(graph, timed(*graph), Where::accelerator, seed);
+      const auto graph = timed_loop(20, halve_with_status, type);
+      check_timeline(graph, timed(*graph), Where::accelerator, seed);
     }
 }
 
@@ -162,7 +162,7 @@ TEST(CudaTimeline, HasWhatIsLaunchedAsOneAsOneInterval) {
   const auto graph = chain(10);
   const Planned planned = plan_for(graph, Where::accelerator);
   FakeDriver driver;
-  const Result<RunResult> result = executor_for(planned, setup(driver))->run(timed(*graph));
+  const Result<RunResult> result = executor_for(planned, timeline_setup(driver))->run(timed(*graph));
   ASSERT_TRUE(result.ok()) << result.error().message;
   int launches = 0;
   double seconds = 0;
@@ -188,7 +188,7 @@ TEST(CudaTimeline, IsSummedUpInTheLedger) {
   const Plan planned = plan(*chain(10), options);
   ASSERT_TRUE(planned.ok());
   FakeDriver driver;
-  const Result<RunResult> result = executor_for(as_planned(planned), setup(driver))->run(timed(*planned.graph));
+  const Result<RunResult> result = executor_for(as_planned(planned), timeline_setup(driver))->run(timed(*planned.graph));
   ASSERT_TRUE(result.ok()) << result.error().message;
   const ProfileReport report = profile_report(result->timeline, planned.program, planned.costed, planned.transfers);
   int rows = 0;
@@ -212,9 +212,9 @@ TEST(CudaTimeline, IsSummedUpInTheLedger) {
 }
 
 TEST(CudaTimeline, CostsNothingWhereNobodyAsks) {
-  const auto graph = loop(30, halve, "f32[5]");
+  const auto graph = timed_loop(30, halve_with_status, "f32[5]");
   FakeDriver driver(Schedule::eager);
-  const std::unique_ptr<Executor> executor = executor_for(plan_for(graph, Where::accelerator), setup(driver));
+  const std::unique_ptr<Executor> executor = executor_for(plan_for(graph, Where::accelerator), timeline_setup(driver));
   ASSERT_TRUE(executor);
   RunOptions options = timed(*graph);
   options.timeline = false;
@@ -235,17 +235,17 @@ TEST(CudaTimeline, CostsNothingWhereNobodyAsks) {
 TEST(CudaTimeline, OfARunThatFailsHasWhatWasDone) {
   std::atomic<int> calls = 0;
   const auto fails = [&](std::span<const float> in, std::span<float> out) -> Status {
-    return ++calls == 7 ? Error{"enough", {}, ErrorKind::user} : halve(in, out);
+    return ++calls == 7 ? Error{"enough", {}, ErrorKind::user} : halve_with_status(in, out);
   };
   for (const char* type : {"f32[5]", "f32[17000]"}) {
-    const auto graph = loop(1000, fails, type);
+    const auto graph = timed_loop(1000, fails, type);
     const Planned planned = plan_for(graph, Where::accelerator);
     for (std::uint64_t seed = 0; seed < 6; ++seed) {
       SCOPED_TRACE("seed " + std::to_string(seed));
       calls = 0;
       FakeDriver driver(static_cast<Schedule>(seed % 3), seed);
       {
-        const std::unique_ptr<Executor> executor = executor_for(planned, setup(driver, {seed % 2 == 0 ? 16 : 2048}));
+        const std::unique_ptr<Executor> executor = executor_for(planned, timeline_setup(driver, {seed % 2 == 0 ? 16 : 2048}));
         ASSERT_TRUE(executor);
         std::mutex mutex;
         std::vector<TimelineEvent> told;
@@ -270,7 +270,7 @@ TEST(CudaTimeline, OfARunThatFailsHasWhatWasDone) {
 }
 
 TEST(CudaTimeline, MakesOneErrorOfEachFailingCall) {
-  const auto graph = loop(3, halve, "f32[5]");
+  const auto graph = timed_loop(3, halve_with_status, "f32[5]");
   const Planned planned = plan_for(graph, Where::accelerator);
   bool times = false;
   for (const CUresult code : {CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_LAUNCH_FAILED}) {
@@ -279,7 +279,7 @@ TEST(CudaTimeline, MakesOneErrorOfEachFailingCall) {
       SCOPED_TRACE("call " + std::to_string(n) + " fails with " + std::to_string(code));
       FakeDriver driver(Schedule::eager);
       {
-        const std::unique_ptr<Executor> executor = executor_for(planned, setup(driver, {16}));
+        const std::unique_ptr<Executor> executor = executor_for(planned, timeline_setup(driver, {16}));
         ASSERT_TRUE(executor);
         opening = driver.calls();
         driver.fail_call(n, code);
@@ -302,10 +302,10 @@ TEST(CudaTimeline, MakesOneErrorOfEachFailingCall) {
 }
 
 TEST(CudaTimeline, GivesUpOnADeviceThatStandsStill) {
-  const auto graph = loop(3, halve, "f32[5]");
+  const auto graph = timed_loop(3, halve_with_status, "f32[5]");
   for (const std::int64_t n : {1, 3, 5}) {
     FakeDriver driver;
-    ExecutorSetup options = setup(driver);
+    ExecutorSetup options = timeline_setup(driver);
     options.watchdog_seconds = 0.2;
     const std::unique_ptr<Executor> executor = executor_for(plan_for(graph, Where::accelerator), options);
     ASSERT_TRUE(executor);

@@ -48,7 +48,7 @@ TEST(CudaWaiting, SleepsOnceOthersTakeItsCore) {
 }
 
 /// for i in 20: w = w + x * host(w), with a value to and fro in each trip.
-std::shared_ptr<const Graph> program() {
+std::shared_ptr<const Graph> halving_program() {
   Tracer tracer("program");
   const TensorType type{DType::f32, {4}};
   const Operand x = tracer.input("x", type, {}, line(1));
@@ -69,7 +69,7 @@ std::shared_ptr<const Graph> program() {
   return std::make_shared<const Graph>(tracer.finish());
 }
 
-RunOptions inputs() {
+RunOptions quarters() {
   Array x(TensorType{DType::f32, {4}});
   for (int i = 0; i < 4; ++i) x.mutable_data<float>()[i] = 0.25F * static_cast<float>(i);
   RunOptions options;
@@ -77,7 +77,7 @@ RunOptions inputs() {
   return options;
 }
 
-ExecutorSetup setup(FakeDriver& driver, int cores, double watchdog_seconds) {
+ExecutorSetup waiting_setup(FakeDriver& driver, int cores, double watchdog_seconds) {
   cuda::CudaOptions options;
   options.streams = {8, 0.1, cores};
   ExecutorSetup setup{{}, cuda::back_end(), 0};
@@ -87,17 +87,17 @@ ExecutorSetup setup(FakeDriver& driver, int cores, double watchdog_seconds) {
 }
 
 TEST(CudaWaiting, ComesToTheSameAsleepAndAwake) {
-  const auto graph = program();
-  const Outcome expected = run_with(inputs(), [&](const RunOptions& o) { return run_reference(*graph, o); });
+  const auto graph = halving_program();
+  const Outcome expected = run_with(quarters(), [&](const RunOptions& o) { return run_reference(*graph, o); });
   const Planned planned = plan_for(graph, Where::accelerator);
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
     const int cores = seed % 2 == 0 ? 1 : 64;
     SCOPED_TRACE("seed " + std::to_string(seed) + ", cores " + std::to_string(cores));
     FakeDriver driver(static_cast<FakeDriver::Schedule>(seed % 3), seed);
     {
-      const std::unique_ptr<Executor> executor = executor_for(planned, setup(driver, cores, 20));
+      const std::unique_ptr<Executor> executor = executor_for(planned, waiting_setup(driver, cores, 20));
       ASSERT_TRUE(executor);
-      expect_equal(run_with(inputs(), [&](const RunOptions& o) { return executor->run(o); }), expected, false);
+      expect_equal(run_with(quarters(), [&](const RunOptions& o) { return executor->run(o); }), expected, false);
     }
     if (cores == 1 && seed % 3 != 0) {
       EXPECT_GT(driver.count("cuEventSynchronize"), 0);
@@ -108,14 +108,14 @@ TEST(CudaWaiting, ComesToTheSameAsleepAndAwake) {
 }
 
 TEST(CudaWaiting, IsCalledOffAsleepToo) {
-  const Planned planned = plan_for(program(), Where::accelerator);
+  const Planned planned = plan_for(halving_program(), Where::accelerator);
   for (const std::int64_t command : {2, 5, 9}) {
     SCOPED_TRACE("command " + std::to_string(command));
     FakeDriver driver(FakeDriver::Schedule::latest);
     driver.stall_command(command);
-    const std::unique_ptr<Executor> executor = executor_for(planned, setup(driver, 1, 0.2));
+    const std::unique_ptr<Executor> executor = executor_for(planned, waiting_setup(driver, 1, 0.2));
     ASSERT_TRUE(executor);
-    const Result<RunResult> result = executor->run(inputs());
+    const Result<RunResult> result = executor->run(quarters());
     ASSERT_FALSE(result.ok());
     EXPECT_THAT(result.error().message, HasSubstr("nothing has run for"));
     EXPECT_GT(driver.count("cuEventSynchronize"), 0);

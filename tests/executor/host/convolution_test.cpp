@@ -24,7 +24,7 @@ Array numbers(TensorType type, int seed) {
   return array;
 }
 
-Array run(const KernelRequest& request, std::vector<Array> inputs, int threads) {
+Array run_convolution(const KernelRequest& request, std::vector<Array> inputs, int threads) {
   Array result(request.result_types[0]);
   std::memset(result.mutable_bytes(), 0xFF, static_cast<std::size_t>(result.type().bytes()));
   std::vector<TensorView> views;
@@ -104,9 +104,9 @@ TEST(Convolution, BitsDoNotDependOnTheThreads) {
   for (const OpSample& sample : calls()) {
     SCOPED_TRACE(describe(sample));
     const KernelRequest request = request_for(sample);
-    const Array one = run(request, sample.inputs, 1);
+    const Array one = run_convolution(request, sample.inputs, 1);
     for (const int threads : {2, 3, 7}) {
-      const Array many = run(request, sample.inputs, threads);
+      const Array many = run_convolution(request, sample.inputs, threads);
       EXPECT_EQ(std::memcmp(one.bytes(), many.bytes(), static_cast<std::size_t>(one.type().bytes())), 0) << threads;
     }
   }
@@ -115,7 +115,7 @@ TEST(Convolution, BitsDoNotDependOnTheThreads) {
 TEST(Convolution, LayersOfNetworksAreWhatTheyMean) {
   for (OpSample& sample : layers()) {
     SCOPED_TRACE(describe(sample));
-    const Array made = run(request_for(sample), sample.inputs, 2);
+    const Array made = run_convolution(request_for(sample), sample.inputs, 2);
     Array meant(made.type());
     std::vector<TensorView> views;
     for (Array& input : sample.inputs) views.push_back({&input.type(), input.mutable_bytes()});
@@ -142,7 +142,7 @@ TEST(Convolution, StepsBehindItAreDoneInTheSameKernel) {
     const Attributes none;
     std::vector<Array> given = sample.inputs;
     given.push_back(numbers(type, 3));
-    const Array before = run(alone, sample.inputs, 1);
+    const Array before = run_convolution(alone, sample.inputs, 1);
     for (const bool twice : {false, true}) {
       KernelRequest request = alone;
       request.input_types.push_back(type);
@@ -155,7 +155,7 @@ TEST(Convolution, StepsBehindItAreDoneInTheSameKernel) {
       request.attributes = &none;
       ASSERT_TRUE(host_fuses(request));
       ++fused;
-      const Array made = run(request, given, 1), by_two = run(request, given, 2);
+      const Array made = run_convolution(request, given, 1), by_two = run_convolution(request, given, 2);
       EXPECT_TRUE(made == by_two);
       for (std::int64_t i = 0; i < made.size(); ++i) {
         const double sum = before.at(i) + (twice ? before.at(i) : given.back().at(i));

@@ -16,16 +16,16 @@ namespace cleave::testing {
 namespace {
 
 /// A request with what its operands are and what its results should be.
-struct Group {
+struct FusedGroup {
   KernelRequest request;
   std::vector<Array> inputs, expected;
 };
 
-class Generator {
+class FusedGroupGenerator {
  public:
-  explicit Generator(unsigned seed) : random_(seed) {}
+  explicit FusedGroupGenerator(unsigned seed) : random_(seed) {}
 
-  Group next() {
+  FusedGroup next() {
     group_ = {};
     values_.clear();
     static const Shape shapes[] = {{},      {1},        {7},         {3, 5},       {2047},    {2048},   {2049},
@@ -99,13 +99,13 @@ class Generator {
 
   std::mt19937 random_;
   Shape shape_;
-  Group group_;
+  FusedGroup group_;
   std::vector<Array> values_;
   std::deque<Attributes> attributes_;
 };
 
 /// The results; `on_top`: the first input of a result's type is where the result goes, if nothing else goes there.
-std::vector<Array> run(const Group& group, Workers& workers, bool on_top) {
+std::vector<Array> run_fused(const FusedGroup& group, Workers& workers, bool on_top) {
   std::vector<Array> inputs = group.inputs, results;
   std::vector<TensorView> in, out;
   for (Array& input : inputs) in.push_back({&input.type(), input.mutable_bytes()});
@@ -135,7 +135,7 @@ std::vector<Array> run(const Group& group, Workers& workers, bool on_top) {
 }
 
 /// The same, piece by piece; how many ranges of pieces.
-int check_pieces(const Group& group, Workers& workers, bool on_top, unsigned seed) {
+int check_fused_pieces(const FusedGroup& group, Workers& workers, bool on_top, unsigned seed) {
   const std::vector<TensorType>&in = group.request.input_types, &out = group.request.result_types;
   std::vector<int> places(out.size(), -1);
   for (std::size_t r = 0; on_top && r < out.size(); ++r) {
@@ -151,11 +151,11 @@ TEST(Fused, GroupsEqualTheirStepsOneAfterTheOther) {
   int ranges = 0;
   for (unsigned seed = 0; seed < 600; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    Generator generator(seed);
-    const Group group = generator.next();
+    FusedGroupGenerator generator(seed);
+    const FusedGroup group = generator.next();
     ASSERT_TRUE(host_fuses(group.request));
-    const std::vector<Array> alone = run(group, Workers::none(), false);
-    const std::vector<Array> together = run(group, *three, false), on_top = run(group, *three, true);
+    const std::vector<Array> alone = run_fused(group, Workers::none(), false);
+    const std::vector<Array> together = run_fused(group, *three, false), on_top = run_fused(group, *three, true);
     for (std::size_t i = 0; i < alone.size(); ++i) {
       const auto bytes = static_cast<std::size_t>(alone[i].type().bytes());
       if (bytes == 0) continue;
@@ -164,7 +164,7 @@ TEST(Fused, GroupsEqualTheirStepsOneAfterTheOther) {
       EXPECT_EQ(std::memcmp(alone[i].bytes(), together[i].bytes(), bytes), 0) << "result " << i << " by three threads";
       EXPECT_EQ(std::memcmp(alone[i].bytes(), on_top[i].bytes(), bytes), 0) << "result " << i << " on top of an input";
     }
-    for (const bool above : {false, true}) ranges += check_pieces(group, *three, above, seed) - 1;
+    for (const bool above : {false, true}) ranges += check_fused_pieces(group, *three, above, seed) - 1;
     if (HasFailure()) return;
   }
   EXPECT_GT(ranges, 200);
@@ -185,7 +185,7 @@ TEST(Fused, ResultsLargerThanTheCachesEqualTheirStepsToo) {
     const std::size_t count = written.back() == 2 ? 3 : steps.size();
     const Attributes attributes;
     const OpContext context{[](std::string_view) {}};
-    Group group{{}, {x, factor}, {}};
+    FusedGroup group{{}, {x, factor}, {}};
     group.request.input_types = {type, factor.type()};
     std::vector<Array> values = group.inputs;
     for (std::size_t s = 0; s < count; ++s) {
@@ -206,12 +206,12 @@ TEST(Fused, ResultsLargerThanTheCachesEqualTheirStepsToo) {
     }
     values.clear();
     for (const bool on_top : {false, true}) {
-      const std::vector<Array> results = run(group, Workers::none(), on_top);
+      const std::vector<Array> results = run_fused(group, Workers::none(), on_top);
       for (std::size_t i = 0; i < results.size(); ++i) {
         EXPECT_EQ(std::memcmp(results[i].bytes(), group.expected[i].bytes(), static_cast<std::size_t>(type.bytes())), 0)
             << "result " << i << " of " << written.size() << (on_top ? ", on top" : "");
       }
-      EXPECT_GT(check_pieces(group, Workers::none(), on_top, 1), 10);
+      EXPECT_GT(check_fused_pieces(group, Workers::none(), on_top, 1), 10);
     }
   }
 }

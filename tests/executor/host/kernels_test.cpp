@@ -25,7 +25,7 @@ std::vector<Array> results_for(const OpSample& sample) {
 }
 
 /// The kernel on memory of its own, filled with what must not shine through.
-Status run_kernel(const OpSample& sample, std::vector<Array>& results) {
+Status run_sample(const OpSample& sample, std::vector<Array>& results) {
   std::vector<TensorView> inputs, outputs;
   std::vector<Array> copies = sample.inputs;
   for (Array& input : copies) inputs.push_back({&input.type(), input.mutable_bytes()});
@@ -48,7 +48,7 @@ int compare_with_meaning(const OpSample& sample) {
   std::vector<Array> computed = results_for(sample), expected = results_for(sample);
   const OpContext context{[](std::string_view) {}};
   const Status meaning = sample.op->meaning({sample.attributes, sample.inputs, expected, context});
-  const Status kernel = run_kernel(sample, computed);
+  const Status kernel = run_sample(sample, computed);
   EXPECT_EQ(meaning.ok(), kernel.ok());
   if (!meaning.ok() || !kernel.ok()) return 0;
   const double length = reduction_length(*sample.op, sample.attributes, sample.inputs, expected);
@@ -130,7 +130,7 @@ TEST(Kernels, FindTheFirstExtremeOfRowsOfEveryLength) {
           sample.attributes.set("axis", std::vector<std::int64_t>{1});
           std::vector<Array> computed = results_for(sample), expected = results_for(sample);
           ASSERT_TRUE(sample.op->meaning({sample.attributes, sample.inputs, expected, context}).ok());
-          ASSERT_TRUE(run_kernel(sample, computed).ok());
+          ASSERT_TRUE(run_sample(sample, computed).ok());
           ASSERT_TRUE(computed[0] == expected[0]) << name << " of " << to_string(converted[0].type());
         }
       }

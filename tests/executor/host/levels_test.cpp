@@ -16,6 +16,7 @@
 #include "executor/host/simd/softmax.h"
 #include "graph/ops/convert.h"
 #include "tests/support/namespaces.h"
+#include "tests/support/no_output.h"
 
 namespace cleave::testing {
 namespace {
@@ -25,7 +26,6 @@ using namespace runtime::host;  // NOLINT: its rooms' names are what is tested
 constexpr std::int64_t kRoom = 512;  ///< elements of an operand
 constexpr DType kTypes[] = {DType::f32,     DType::f64, DType::f16, DType::bf16, DType::i32, DType::i64, DType::u8,
                             DType::boolean, DType::i8,  DType::i16, DType::u16,  DType::u32, DType::u64};
-const OpContext kNoOutput{[](std::string_view) {}};
 
 Array random_array(const TensorType& type, std::mt19937_64& random) {
   Array array(type);

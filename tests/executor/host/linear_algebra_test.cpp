@@ -11,15 +11,15 @@
 #include "executor/device/kernel.h"
 #include "executor/host/lapack.h"
 #include "tests/support/namespaces.h"
+#include "tests/support/no_output.h"
 #include "tests/support/op_call.h"
 
 namespace cleave::testing {
 namespace {
 
-const OpContext kNoOutput{[](std::string_view) {}};
-
 /// The kernel's results, or what it has against the call.
-Result<std::vector<Array>> run(std::string_view name, const std::vector<Array>& inputs, int threads = 1, Attributes attributes = {}) {
+Result<std::vector<Array>> run_by_name(std::string_view name, const std::vector<Array>& inputs, int threads = 1,
+                                       Attributes attributes = {}) {
   const OpDef& op = *find_op(name);
   EXPECT_FALSE(normalize_call(op, inputs.size(), attributes));
   std::vector<Array> results;
@@ -36,7 +36,7 @@ Result<std::vector<Array>> run(std::string_view name, const std::vector<Array>& 
 
 /// What both the kernel and the meaning say of a wrong call.
 std::string problem(std::string_view name, const std::vector<Array>& inputs) {
-  const auto kernel = run(name, inputs);
+  const auto kernel = run_by_name(name, inputs);
   const auto meaning = call_op(*find_op(name), inputs);
   if (kernel || meaning) return "accepted";
   EXPECT_EQ(kernel.error().message, meaning.error().message);
@@ -93,10 +93,10 @@ TEST(LinearAlgebra, ResultsDoNotDependOnTheNumberOfThreads) {
   const Array x = random_matrices({40, 17, 17}), b = random_matrices({40, 17, 3});
   for (const char* op : {"inv", "det", "slogdet", "qr", "eigh", "eigvalsh", "svd", "svdvals", "solve"}) {
     const std::vector<Array> inputs = std::string_view(op) == "solve" ? std::vector<Array>{x, b} : std::vector<Array>{x};
-    const auto one = run(op, inputs, 1);
+    const auto one = run_by_name(op, inputs, 1);
     ASSERT_TRUE(one) << op;
     for (int i = 0; i < 50; ++i) {  // threads must meet in the library
-      const auto four = run(op, inputs, 4);
+      const auto four = run_by_name(op, inputs, 4);
       ASSERT_TRUE(four) << op;
       ASSERT_TRUE(*one == *four) << op;
     }
@@ -141,7 +141,7 @@ double off(const Array& a, const Array& b, const Array& c) {
 TEST(LinearAlgebra, FactorsMultiplyToTheMatrix) {
   for (const Shape& shape : {Shape{60, 60}, Shape{90, 31}, Shape{31, 90}}) {
     const Array x = random_matrices(shape);
-    const auto qr = run("qr", {x}), svd = run("svd", {x});
+    const auto qr = run_by_name("qr", {x}), svd = run_by_name("svd", {x});
     ASSERT_TRUE(qr && svd);
     EXPECT_LT(off((*qr)[0], (*qr)[1], x), 1e-12);
     Array scaled = (*svd)[0];
@@ -150,7 +150,7 @@ TEST(LinearAlgebra, FactorsMultiplyToTheMatrix) {
     EXPECT_LT(off(scaled, (*svd)[2], x), 1e-12);
   }
   const Array a = random_matrices({70, 70}), b = random_matrices({70, 4});
-  const auto solved = run("solve", {a, b});
+  const auto solved = run_by_name("solve", {a, b});
   ASSERT_TRUE(solved);
   EXPECT_LT(off(a, (*solved)[0], b), 1e-10);
 }

@@ -7,13 +7,13 @@
 #include "executor/device/kernel.h"
 #include "graph/ops/convert.h"
 #include "tests/support/namespaces.h"
+#include "tests/support/no_output.h"
 
 namespace cleave::testing {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
 constexpr DType kAllTypes[] = {DType::f32, DType::f64, DType::f16, DType::bf16, DType::i32, DType::i64, DType::u8, DType::boolean};
-const OpContext kNoOutput{[](std::string_view) {}};
 
 std::uint64_t mix(std::uint64_t z) {
   z = (z + 1) * 0x9E3779B97F4A7C15;  // splitmix64

@@ -21,7 +21,7 @@ Array drawn(const TensorType& type, unsigned seed) {
 }
 
 /// Runs it both ways; how many ranges of pieces there were. None: its calls are not cut.
-int check(const char* name, const std::vector<TensorType>& operands, Attributes attributes = {}) {
+int check_op_pieces(const char* name, const std::vector<TensorType>& operands, Attributes attributes = {}) {
   SCOPED_TRACE(std::string(name) + " of " + to_string(operands[0]));
   const OpDef& op = *find_op(name);
   EXPECT_FALSE(normalize_call(op, operands.size(), attributes));
@@ -52,37 +52,37 @@ Attributes over(std::vector<std::int64_t> axes) {
 TEST(Pieces, OfElementwiseOperationsAreTheSame) {
   for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::i32}) {
     const TensorType type{dtype, {301, 203}};
-    EXPECT_GE(check("add", {type, type}), 3);
-    EXPECT_GE(check("multiply", {type, {dtype, {}}}), 3);
-    EXPECT_GE(check("maximum", {{dtype, {301, 1}}, type}), 3);
-    EXPECT_GE(check("less", {type, {dtype, {203}}}), 3);
-    EXPECT_TRUE(!is_floating(dtype) || check("exp", {type}) >= 3);
+    EXPECT_GE(check_op_pieces("add", {type, type}), 3);
+    EXPECT_GE(check_op_pieces("multiply", {type, {dtype, {}}}), 3);
+    EXPECT_GE(check_op_pieces("maximum", {{dtype, {301, 1}}, type}), 3);
+    EXPECT_GE(check_op_pieces("less", {type, {dtype, {203}}}), 3);
+    EXPECT_TRUE(!is_floating(dtype) || check_op_pieces("exp", {type}) >= 3);
   }
-  EXPECT_GE(check("where", {{DType::boolean, {70000}}, {DType::f32, {70000}}, {DType::f32, {70000}}}), 3);
+  EXPECT_GE(check_op_pieces("where", {{DType::boolean, {70000}}, {DType::f32, {70000}}, {DType::f32, {70000}}}), 3);
 }
 
 TEST(Pieces, OfReductionsAreTheSame) {
   for (const char* name : {"sum", "mean", "max", "min", "prod"}) {
     for (const DType dtype : {DType::f32, DType::f64}) {
-      EXPECT_GE(check(name, {{dtype, {301, 203}}}, over({1})), 3);
-      EXPECT_GE(check(name, {{dtype, {3, 70000}}}, over({1})), 3);
-      EXPECT_GE(check(name, {{dtype, {200001}}}, over({0})), 3);
-      EXPECT_GE(check(name, {{dtype, {40, 50, 60}}}, over({1, 2})), 3);
-      EXPECT_GE(check(name, {{dtype, {400, 500}}}, over({0, 1})), 3);
+      EXPECT_GE(check_op_pieces(name, {{dtype, {301, 203}}}, over({1})), 3);
+      EXPECT_GE(check_op_pieces(name, {{dtype, {3, 70000}}}, over({1})), 3);
+      EXPECT_GE(check_op_pieces(name, {{dtype, {200001}}}, over({0})), 3);
+      EXPECT_GE(check_op_pieces(name, {{dtype, {40, 50, 60}}}, over({1, 2})), 3);
+      EXPECT_GE(check_op_pieces(name, {{dtype, {400, 500}}}, over({0, 1})), 3);
     }
   }
-  EXPECT_GE(check("argmax", {{DType::f32, {301, 203}}},
-                  [] {
-                    Attributes attributes;
-                    attributes.set("axis", std::int64_t{1});
-                    return attributes;
-                  }()),
+  EXPECT_GE(check_op_pieces("argmax", {{DType::f32, {301, 203}}},
+                            [] {
+                              Attributes attributes;
+                              attributes.set("axis", std::int64_t{1});
+                              return attributes;
+                            }()),
             3);
 }
 
 TEST(Pieces, ThereAreNoneWhereEverythingIsReadFirst) {
-  EXPECT_EQ(check("sum", {{DType::f32, {301, 203}}}, over({0})), 0);
-  EXPECT_EQ(check("add", {{DType::f32, {10}}, {DType::f32, {10}}}), 0) << "not worth it";
+  EXPECT_EQ(check_op_pieces("sum", {{DType::f32, {301, 203}}}, over({0})), 0);
+  EXPECT_EQ(check_op_pieces("add", {{DType::f32, {10}}, {DType::f32, {10}}}), 0) << "not worth it";
 }
 
 }  // namespace

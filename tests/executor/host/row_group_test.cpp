@@ -18,7 +18,7 @@ namespace cleave::testing {
 namespace {
 
 /// A request with what its operands are and what its steps should give.
-struct Group {
+struct RowGroup {
   KernelRequest request;
   std::vector<Array> inputs, made;
 };
@@ -30,12 +30,12 @@ bool moves_input(const KernelRequest& request, std::size_t s) {
   return step.operands[0] < request.input_types.size() || moves_input(request, step.operands[0] - request.input_types.size());
 }
 
-class Generator {
+class RowGroupGenerator {
  public:
-  explicit Generator(unsigned seed) : random_(seed) {}
+  explicit RowGroupGenerator(unsigned seed) : random_(seed) {}
 
   /// As many steps as there is a kernel for, of those that are drawn.
-  Group next(const Shape& shape, std::size_t row_axes) {
+  RowGroup next(const Shape& shape, std::size_t row_axes) {
     group_ = {};
     values_.clear();
     shape_ = shape;
@@ -195,7 +195,7 @@ class Generator {
   std::mt19937 random_;
   Shape shape_;
   std::size_t row_axes_ = 1;
-  Group group_;
+  RowGroup group_;
   std::vector<Array> values_;
   std::deque<Attributes> attributes_;
 };
@@ -220,7 +220,7 @@ std::vector<int> places_on_top(const KernelRequest& request) {
   return places;
 }
 
-std::vector<Array> run(const Group& group, Workers& workers, bool on_top = false) {
+std::vector<Array> run_row_group(const RowGroup& group, Workers& workers, bool on_top = false) {
   std::vector<Array> inputs = group.inputs, results;
   std::vector<TensorView> in, out;
   for (Array& input : inputs) in.push_back({&input.type(), input.mutable_bytes()});
@@ -247,7 +247,7 @@ std::vector<Array> run(const Group& group, Workers& workers, bool on_top = false
 }
 
 /// The same, piece by piece; how many ranges of pieces.
-int check_pieces(const Group& group, bool on_top, unsigned seed) {
+int check_row_pieces(const RowGroup& group, bool on_top, unsigned seed) {
   std::vector<int> places = places_on_top(group.request);
   if (!on_top) std::fill(places.begin(), places.end(), -1);
   std::vector<Array> expected;
@@ -257,9 +257,9 @@ int check_pieces(const Group& group, bool on_top, unsigned seed) {
 }
 
 /// Steps `first` to `last` alone, of which all results are written but for those that only move inputs.
-Group part_of(const Group& group, std::size_t first, std::size_t last) {
+RowGroup part_of(const RowGroup& group, std::size_t first, std::size_t last) {
   const std::size_t inputs = group.inputs.size();
-  Group part;
+  RowGroup part;
   std::vector<std::size_t> place(inputs + group.request.steps.size(), static_cast<std::size_t>(-1));
   for (std::size_t s = first; s <= last; ++s) {
     for (const std::size_t operand : group.request.steps[s].operands) {
@@ -284,7 +284,7 @@ Group part_of(const Group& group, std::size_t first, std::size_t last) {
   return part;
 }
 
-void expect_equal(const std::vector<Array>& results, const Group& group, const char* how) {
+void expect_equal(const std::vector<Array>& results, const RowGroup& group, const char* how) {
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Array& expected = group.made[group.request.written[i]];
     const auto bytes = static_cast<std::size_t>(expected.type().bytes());
@@ -313,13 +313,13 @@ struct Met {
   int groups = 0, reductions = 0, moves = 0, ranges = 0;
 };
 
-void check(unsigned seed, const Shape& shape, std::size_t row_axes, Met& met) {
+void check_row_group(unsigned seed, const Shape& shape, std::size_t row_axes, Met& met) {
   SCOPED_TRACE("seed " + std::to_string(seed) + ", " + to_string(TensorType{DType::f32, shape}));
-  Generator generator(seed);
-  const Group drawn = generator.next(shape, row_axes);
+  RowGroupGenerator generator(seed);
+  const RowGroup drawn = generator.next(shape, row_axes);
   const std::size_t steps = drawn.request.steps.size();
   if (steps < 2 || moves_input(drawn.request, steps - 1)) return;
-  Group group = part_of(drawn, 0, steps - 1);  // without inputs that nobody reads
+  RowGroup group = part_of(drawn, 0, steps - 1);  // without inputs that nobody reads
   group.request.written = drawn.request.written;
   group.request.result_types = drawn.request.result_types;
   ASSERT_TRUE(host_fuses(group.request)) << to_text(group.request);
@@ -329,16 +329,16 @@ void check(unsigned seed, const Shape& shape, std::size_t row_axes, Met& met) {
     met.reductions += !step.op->elementwise() && !moves;
     met.moves += moves;
   }
-  expect_equal(run(group, Workers::none()), group, "alone");
-  expect_equal(run(group, *Workers::of(3)), group, "by three threads");
-  expect_equal(run(group, *Workers::of(3), true), group, "on top of inputs");
-  for (const bool on_top : {false, true}) met.ranges += check_pieces(group, on_top, seed) - 1;
+  expect_equal(run_row_group(group, Workers::none()), group, "alone");
+  expect_equal(run_row_group(group, *Workers::of(3)), group, "by three threads");
+  expect_equal(run_row_group(group, *Workers::of(3), true), group, "on top of inputs");
+  for (const bool on_top : {false, true}) met.ranges += check_row_pieces(group, on_top, seed) - 1;
   for (std::size_t first = 0; first + 1 < steps; ++first) {
     for (std::size_t last = first + 1; last < steps; ++last) {
       if (moves_input(group.request, last)) continue;  // it waits for a reader
-      const Group part = part_of(group, first, last);
+      const RowGroup part = part_of(group, first, last);
       ASSERT_TRUE(host_fuses(part.request)) << "steps " << first << " to " << last << " of " << to_text(group.request);
-      if ((first + last + seed) % 5 == 0) expect_equal(run(part, Workers::none(), seed % 2 == 0), part, "a part");
+      if ((first + last + seed) % 5 == 0) expect_equal(run_row_group(part, Workers::none(), seed % 2 == 0), part, "a part");
     }
   }
 }
@@ -347,7 +347,7 @@ TEST(RowGroup, EqualsItsStepsOneAfterTheOther) {
   Met met;
   for (unsigned seed = 0; seed < 774 && !HasFatalFailure() && !HasFailure(); ++seed) {
     static constexpr std::int64_t rows[] = {1, 2, 3, 17, 70};
-    check(seed, {rows[seed % 5], static_cast<std::int64_t>(seed % 258)}, 1, met);
+    check_row_group(seed, {rows[seed % 5], static_cast<std::int64_t>(seed % 258)}, 1, met);
   }
   EXPECT_GT(met.groups, 300);
   EXPECT_GT(met.reductions, 700);
@@ -364,7 +364,7 @@ TEST(RowGroup, OfManyAxesAndLongRows) {
                {{2, 5, 7, 1000}, 3}, {{3, 16385}, 1}, {{257, 257}, 2}, {{1, 1}, 1},       {{40, 1}, 1},    {{600, 1}, 1}};
   for (unsigned seed = 0; seed < 25 * std::size(cases) && !HasFailure(); ++seed) {
     const auto& one = cases[seed % std::size(cases)];
-    check(10000 + seed, one.shape, one.row_axes, met);
+    check_row_group(10000 + seed, one.shape, one.row_axes, met);
   }
   EXPECT_GT(met.groups, 150);
   EXPECT_GT(met.ranges, 150);

@@ -242,7 +242,7 @@ std::vector<Array> results_of(const OpSample& call) {
 }
 
 /// What the call's kernel says under `sign`.
-Status run_kernel(const OpSample& call, const Measured& sign) {
+Status run_measured(const OpSample& call, const Measured& sign) {
   const OpContext context{[](std::string_view) {}};
   const KernelRequest request = request_for(call);
   const std::unique_ptr<HostKernel> kernel = prepare_host_kernel(request);
@@ -312,7 +312,7 @@ TEST_F(Stop, EveryOpHasASlowCallOrAReason) {
 TEST_F(Stop, EveryKernelLooks) {
   for (const OpSample& call : *calls) {
     const double seconds = call.op->elementwise() ? 0.03 : 10;  // the others whole: each of their phases
-    expect_looks([&](const Measured& sign) { return run_kernel(call, sign); }, seconds, "the kernel of " + describe(call));
+    expect_looks([&](const Measured& sign) { return run_measured(call, sign); }, seconds, "the kernel of " + describe(call));
   }
 }
 
@@ -323,7 +323,7 @@ TEST_F(Stop, EveryMeaningLooks) {
 
 TEST_F(Stop, EveryKernelEndsWhereItIsStopped) {
   for (const OpSample& call : *calls)
-    expect_looks([&](const Measured& sign) { return run_kernel(call, sign); }, 0.004, "the kernel of " + describe(call));
+    expect_looks([&](const Measured& sign) { return run_measured(call, sign); }, 0.004, "the kernel of " + describe(call));
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "graph/ops/convert.h"
 #include "tests/support/naive_ops.h"
 #include "tests/support/namespaces.h"
+#include "tests/support/no_output.h"
 #include "tests/support/sanitized.h"
 
 namespace cleave::testing {
@@ -189,8 +190,6 @@ class Place {
   std::size_t begin_;
   std::vector<std::byte> memory_;
 };
-
-const OpContext kNoOutput{[](std::string_view) {}};
 
 std::string describe(const Call& call, std::int64_t offset) {
   std::string text = call.op->name + "(";

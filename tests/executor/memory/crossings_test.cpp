@@ -11,6 +11,7 @@
 #include "graph/trace/host_call.h"
 #include "graph/trace/scope.h"
 #include "tests/executor/run_support.h"
+#include "tests/support/memory_plans.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/random_loops.h"
 
@@ -23,7 +24,7 @@ using ::testing::SizeIs;
 constexpr std::int64_t kPlace = 256;  ///< bytes that a place of any value here takes, which are 64
 
 template <class F>
-std::shared_ptr<const Graph> program(F&& body) {
+std::shared_ptr<const Graph> counted_program(F&& body) {
   auto graph =
       std::make_shared<const Graph>(trace("program", {{"a", "f32[4, 4]"}, {"x", "f32[4, 4]"}, {"count", "i32[]"}}, std::forward<F>(body)));
   EXPECT_TRUE(graph->ok()) << graph->diagnostics.begin()->message;
@@ -41,7 +42,7 @@ void show(const Tensor& value) {
       "show", {}, {.seconds = 1.0}, [](std::span<const float>) {}, value);
 }
 
-MemoryPlan plan_of(const std::shared_ptr<const Graph>& graph, std::int64_t twice_from = 1) {
+MemoryPlan plan_twice_from(const std::shared_ptr<const Graph>& graph, std::int64_t twice_from = 1) {
   const Planned planned = plan_for(graph, Where::accelerator);
   EXPECT_THAT(verify(*planned.program), IsEmpty());
   return plan_memory(*planned.program, kAccelerator, false, {}, {0, true, twice_from});
@@ -56,15 +57,9 @@ std::size_t doubled(const MemoryPlan& plan) {
   return found;
 }
 
-std::size_t trip_moves(const MemoryPlan& plan) {
-  std::size_t moves = 0;
-  for (const auto& block : plan.blocks)
-    for (const StepPlan& step : block) moves += step.trip.size();
-  return moves;
-}
-
 /// Under each schedule of the simulated accelerator, with rings of one and of two, checked and not.
-void expect_reference(const std::shared_ptr<const Graph>& graph, Where where = Where::accelerator, std::uint64_t seed = 0) {
+void expect_reference_in_each_schedule(const std::shared_ptr<const Graph>& graph, Where where = Where::accelerator,
+                                       std::uint64_t seed = 0) {
   RunOptions options;
   options.inputs = random_inputs(*graph, seed);
   const Outcome expected = run_with(options, [&](const RunOptions& o) { return run_reference(*graph, o); });
@@ -93,14 +88,14 @@ Tensor trips_of(int trips, const Tensor& count) {
 
 /// The host makes a value in each trip, and the accelerator takes it.
 std::shared_ptr<const Graph> receiving(int trips) {
-  return program([trips](Tensor, Tensor x, Tensor count) {
+  return counted_program([trips](Tensor, Tensor x, Tensor count) {
     return for_loop(trips_of(trips, count), x, [&](Tensor, Tensor carried) { return carried + to_accelerator(made()); });
   });
 }
 
 /// The accelerator makes a value in each trip, and the host looks at it.
 std::shared_ptr<const Graph> sending(int trips) {
-  return program([trips](Tensor a, Tensor x, Tensor count) {
+  return counted_program([trips](Tensor a, Tensor x, Tensor count) {
     return for_loop(trips_of(trips, count), x, [&](Tensor, Tensor carried) {
       show(matmul(carried, a));
       return carried * 0.5;
@@ -110,7 +105,7 @@ std::shared_ptr<const Graph> sending(int trips) {
 
 /// The host looks at what each trip makes of the one before.
 std::shared_ptr<const Graph> sending_carried(int trips) {
-  return program([trips](Tensor, Tensor x, Tensor count) {
+  return counted_program([trips](Tensor, Tensor x, Tensor count) {
     return for_loop(trips_of(trips, count), x, [&](Tensor, Tensor carried) {
       const Tensor next = tanh(carried) * 0.5;
       show(next);
@@ -122,54 +117,55 @@ std::shared_ptr<const Graph> sending_carried(int trips) {
 TEST(Crossings, WhatIsReceivedInEachTripHasTwoPlaces) {
   for (const int trips : {2, 5, kAsTold}) {
     const auto graph = receiving(trips);
-    const MemoryPlan plan = plan_of(graph);
+    const MemoryPlan plan = plan_twice_from(graph);
     ASSERT_THAT(plan.rotations, SizeIs(1));
     EXPECT_EQ(plan.rotations[0].turns, 2);
     EXPECT_EQ(doubled(plan), 1U);
     EXPECT_EQ(trip_moves(plan), 0U);
     EXPECT_THAT(plan.rotations[0].home[1], IsEmpty());
     // The counter, too, which shares a place with what comes, unless that comes while the trip before runs.
-    EXPECT_EQ(plan.arena_bytes, plan_of(graph, 0).arena_bytes + 2 * kPlace);
-    for (std::uint64_t seed = 0; seed < 4; ++seed) expect_reference(graph, Where::accelerator, seed);
+    EXPECT_EQ(plan.arena_bytes, plan_twice_from(graph, 0).arena_bytes + 2 * kPlace);
+    for (std::uint64_t seed = 0; seed < 4; ++seed) expect_reference_in_each_schedule(graph, Where::accelerator, seed);
   }
 }
 
 TEST(Crossings, WhatIsSentInEachTripHasTwoPlaces) {
   for (const int trips : {2, 5, kAsTold}) {
     const auto graph = sending(trips);
-    EXPECT_EQ(doubled(plan_of(graph)), 1U);
-    EXPECT_LE(plan_of(graph).arena_bytes, plan_of(graph, 0).arena_bytes + 2 * kPlace);  // the first one is held for longer, too
-    for (std::uint64_t seed = 0; seed < 4; ++seed) expect_reference(graph, Where::accelerator, seed);
+    EXPECT_EQ(doubled(plan_twice_from(graph)), 1U);
+    EXPECT_LE(plan_twice_from(graph).arena_bytes,
+              plan_twice_from(graph, 0).arena_bytes + 2 * kPlace);  // the first one is held for longer, too
+    for (std::uint64_t seed = 0; seed < 4; ++seed) expect_reference_in_each_schedule(graph, Where::accelerator, seed);
   }
 }
 
 TEST(Crossings, WhatIsSentAndCarriedTakesTurnsInsteadOfBeingOverwritten) {
-  const auto before = program([](Tensor, Tensor x, Tensor) {
+  const auto before = counted_program([](Tensor, Tensor x, Tensor) {
     return for_loop(5, x, [&](Tensor, Tensor carried) {
       show(carried);
       return tanh(carried) * 0.5;
     });
   });
   for (const auto& graph : {sending_carried(2), sending_carried(5), sending_carried(kAsTold), before}) {
-    const MemoryPlan plan = plan_of(graph), small = plan_of(graph, 0);
+    const MemoryPlan plan = plan_twice_from(graph), small = plan_twice_from(graph, 0);
     EXPECT_EQ(trip_moves(small) + trip_moves(plan), 0U);
     EXPECT_THAT(small.rotations, IsEmpty());
     ASSERT_THAT(plan.rotations, SizeIs(1));
     EXPECT_EQ(plan.rotations[0].turns, 2);
     EXPECT_THAT(plan.rotations[0].home[1], SizeIs(1));
-    for (std::uint64_t seed = 0; seed < 4; ++seed) expect_reference(graph, Where::accelerator, seed);
+    for (std::uint64_t seed = 0; seed < 4; ++seed) expect_reference_in_each_schedule(graph, Where::accelerator, seed);
   }
 }
 
 TEST(Crossings, NothingIsCopiedForASecondPlace) {
-  const auto outer = program([](Tensor a, Tensor x, Tensor) {
+  const auto outer = counted_program([](Tensor a, Tensor x, Tensor) {
     return for_loop(3, x, [&](Tensor, Tensor carried) {
       const Tensor inner = for_loop(2, carried, [&](Tensor, Tensor v) { return matmul(a, v) * 0.1; });
       show(inner);
       return inner;
     });
   });
-  const auto three = program([](Tensor a, Tensor x, Tensor) {
+  const auto three = counted_program([](Tensor a, Tensor x, Tensor) {
     return for_loop(7, std::tuple(x, a, x + a, tanh(x)), [&](Tensor, Tensor p, Tensor q, Tensor r, Tensor s) {
       const Tensor next = s * 0.5;
       show(next);
@@ -177,26 +173,26 @@ TEST(Crossings, NothingIsCopiedForASecondPlace) {
     });
   });
   for (const auto& graph : {outer, three}) {
-    EXPECT_EQ(trip_moves(plan_of(graph)), trip_moves(plan_of(graph, 0)));
-    expect_reference(graph);
+    EXPECT_EQ(trip_moves(plan_twice_from(graph)), trip_moves(plan_twice_from(graph, 0)));
+    expect_reference_in_each_schedule(graph);
   }
 }
 
 TEST(Crossings, InALoopOfThreeTurnsThereAreThreePlaces) {
-  const auto graph = program([](Tensor a, Tensor x, Tensor) {
+  const auto graph = counted_program([](Tensor a, Tensor x, Tensor) {
     return for_loop(7, std::tuple(x, a, x + a),
                     [&](Tensor, Tensor p, Tensor q, Tensor r) { return std::tuple(q, r, p * 0.5 + to_accelerator(made())); });
   });
-  const MemoryPlan plan = plan_of(graph);
+  const MemoryPlan plan = plan_twice_from(graph);
   ASSERT_THAT(plan.rotations, SizeIs(1));
   EXPECT_EQ(plan.rotations[0].turns, 3);
   EXPECT_EQ(doubled(plan), 1U);
   EXPECT_THAT(plan.rotations[0].cycles.back(), SizeIs(3));
-  for (std::uint64_t seed = 0; seed < 4; ++seed) expect_reference(graph, Where::accelerator, seed);
+  for (std::uint64_t seed = 0; seed < 4; ++seed) expect_reference_in_each_schedule(graph, Where::accelerator, seed);
 }
 
 TEST(Crossings, WhatTravelsAsOneHasTwoPlacesTogether) {
-  const auto graph = program([](Tensor, Tensor x, Tensor) {
+  const auto graph = counted_program([](Tensor, Tensor x, Tensor) {
     return for_loop(5, x, [&](Tensor, Tensor carried) {
       const auto [first, second] = host_call("both", {"f32[4, 4]", "f32[4, 4]"}, [](std::span<float> p, std::span<float> q) {
         std::fill(p.begin(), p.end(), 0.25F);
@@ -205,18 +201,18 @@ TEST(Crossings, WhatTravelsAsOneHasTwoPlacesTogether) {
       return carried + to_accelerator(first) * to_accelerator(second);
     });
   });
-  EXPECT_EQ(doubled(plan_of(graph, 128)), 2U);
-  EXPECT_EQ(doubled(plan_of(graph, 4096)), 0U);
-  for (std::uint64_t seed = 0; seed < 4; ++seed) expect_reference(graph, Where::accelerator, seed);
+  EXPECT_EQ(doubled(plan_twice_from(graph, 128)), 2U);
+  EXPECT_EQ(doubled(plan_twice_from(graph, 4096)), 0U);
+  for (std::uint64_t seed = 0; seed < 4; ++seed) expect_reference_in_each_schedule(graph, Where::accelerator, seed);
 }
 
 TEST(Crossings, WhatIsSmallOrHasOneTripHasOnePlace) {
-  EXPECT_EQ(doubled(plan_of(receiving(3), 64)), 1U);
-  EXPECT_EQ(doubled(plan_of(receiving(3), 65)), 0U);
-  EXPECT_EQ(doubled(plan_of(receiving(3), 0)), 0U);
+  EXPECT_EQ(doubled(plan_twice_from(receiving(3), 64)), 1U);
+  EXPECT_EQ(doubled(plan_twice_from(receiving(3), 65)), 0U);
+  EXPECT_EQ(doubled(plan_twice_from(receiving(3), 0)), 0U);
   for (const int trips : {0, 1}) {
-    EXPECT_EQ(doubled(plan_of(receiving(trips))), 0U);
-    expect_reference(receiving(trips));
+    EXPECT_EQ(doubled(plan_twice_from(receiving(trips))), 0U);
+    expect_reference_in_each_schedule(receiving(trips));
   }
 }
 
@@ -277,7 +273,7 @@ TEST(Crossings, OfRandomLoopsEqualTheReference) {
       const MemoryPlan plan = plan_memory(*planned.program, kAccelerator, false, {}, {0, true, 1});
       places += doubled(plan);
       EXPECT_LE(trip_moves(plan), trip_moves(plan_memory(*planned.program, kAccelerator, false)));
-      expect_reference(graph, where, seed);
+      expect_reference_in_each_schedule(graph, where, seed);
     }
   }
   EXPECT_GT(places, 100U);

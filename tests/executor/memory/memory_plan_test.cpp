@@ -6,6 +6,7 @@
 #include "executor/memory/liveness.h"
 #include "graph/trace/tracer.h"
 #include "tests/executor/run_support.h"
+#include "tests/support/memory_plans.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/whose_bytes.h"
 
@@ -156,11 +157,6 @@ TEST(MemoryPlan, AChainOfTemporariesNeedsRoomForFewOfThem) {
   tracer.output("x", x, line(2));
   const auto graph = std::make_shared<const Graph>(tracer.finish());
   EXPECT_EQ(plan_of(graph, Where::accelerator, kAccelerator).arena_bytes, 1024);  // all in place
-}
-
-/// Whether two storages of one plan overlap in memory.
-bool overlap(const Range& a, const Range& b) {
-  return a.bytes > 0 && b.bytes > 0 && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
 }
 
 TEST(MemoryPlan, ValuesNeededAtOnceNeverOverlap) {

@@ -11,6 +11,7 @@
 
 #include "graph/trace/host_call.h"
 #include "tests/executor/run_support.h"
+#include "tests/support/memory_plans.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/random_loops.h"
 #include "tests/support/whose_bytes.h"
@@ -22,26 +23,19 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 template <class F>
-std::shared_ptr<const Graph> program(F&& body) {
+std::shared_ptr<const Graph> matrix_program(F&& body) {
   auto graph = std::make_shared<const Graph>(
       trace("program", {{"a", "f32[4, 4]"}, {"x", "f32[4, 4]"}, {"y", "f32[4, 4]"}, {"z", "f32[4, 4]"}}, std::forward<F>(body)));
   EXPECT_TRUE(graph->ok()) << graph->diagnostics.begin()->message;
   return graph;
 }
 
-MemoryPlan plan_of(const std::shared_ptr<const Graph>& graph, bool rotate = true) {
+MemoryPlan plan_with_rotation(const std::shared_ptr<const Graph>& graph, bool rotate = true) {
   const Planned planned = plan_for(graph, Where::accelerator);
   return plan_memory(*planned.program, kAccelerator, false, {}, {0, rotate, 0});
 }
 
-std::size_t trip_moves(const MemoryPlan& plan) {
-  std::size_t moves = 0;
-  for (const auto& block : plan.blocks)
-    for (const StepPlan& step : block) moves += step.trip.size();
-  return moves;
-}
-
-void expect_reference(const std::shared_ptr<const Graph>& graph, Where where, std::uint64_t seed, double memory_bytes = 0) {
+void expect_reference_when_rotated(const std::shared_ptr<const Graph>& graph, Where where, std::uint64_t seed, double memory_bytes = 0) {
   RunOptions options;
   options.inputs = random_inputs(*graph, seed);
   const Outcome expected = run_with(options, [&](const RunOptions& o) { return run_reference(*graph, o); });
@@ -60,7 +54,7 @@ void expect_reference(const std::shared_ptr<const Graph>& graph, Where where, st
 }
 
 std::shared_ptr<const Graph> power_iteration(int trips) {
-  return program([trips](Tensor a, Tensor x, Tensor, Tensor) {
+  return matrix_program([trips](Tensor a, Tensor x, Tensor, Tensor) {
     const Tensor scaled = a / sqrt(sum(a * a));
     return for_loop(trips, x, [&](Tensor, Tensor v) { return matmul(scaled, v); });
   });
@@ -69,80 +63,80 @@ std::shared_ptr<const Graph> power_iteration(int trips) {
 TEST(Rotation, APowerIterationCopiesNothingInItsTripsAndTakesNoMoreMemory) {
   for (int trips = 0; trips < 4; ++trips) {
     const auto graph = power_iteration(trips);
-    const MemoryPlan copying = plan_of(graph, false), plan = plan_of(graph);
+    const MemoryPlan copying = plan_with_rotation(graph, false), plan = plan_with_rotation(graph);
     EXPECT_EQ(trip_moves(copying), 1U);
     EXPECT_EQ(trip_moves(plan), 0U);
     EXPECT_EQ(plan.arena_bytes, copying.arena_bytes);
     ASSERT_THAT(plan.rotations, SizeIs(1));
     EXPECT_EQ(plan.rotations[0].turns, 2);
     EXPECT_THAT(plan.rotations[0].home[1], SizeIs(1));
-    expect_reference(graph, Where::accelerator, static_cast<std::uint64_t>(trips));
+    expect_reference_when_rotated(graph, Where::accelerator, static_cast<std::uint64_t>(trips));
   }
 }
 
 TEST(Rotation, ValuesThatChangePlacesTakeTurns) {
   for (int trips = 0; trips < 4; ++trips) {
-    const auto graph = program([trips](Tensor, Tensor x, Tensor y, Tensor) {
+    const auto graph = matrix_program([trips](Tensor, Tensor x, Tensor y, Tensor) {
       return for_loop(trips, std::tuple(x, y), [](Tensor, Tensor p, Tensor q) { return std::tuple(q, p); });
     });
-    const MemoryPlan plan = plan_of(graph);
+    const MemoryPlan plan = plan_with_rotation(graph);
     EXPECT_EQ(trip_moves(plan), 0U);
     ASSERT_THAT(plan.rotations, SizeIs(1));
     EXPECT_EQ(plan.rotations[0].turns, 2);
     EXPECT_THAT(plan.rotations[0].home[1], SizeIs(3));  // once, by a third place
-    expect_reference(graph, Where::accelerator, static_cast<std::uint64_t>(trips));
+    expect_reference_when_rotated(graph, Where::accelerator, static_cast<std::uint64_t>(trips));
   }
 }
 
 TEST(Rotation, ARowOfThreeValuesHasFourPlaces) {
   for (int trips = 0; trips < 6; ++trips) {
-    const auto graph = program([trips](Tensor a, Tensor x, Tensor y, Tensor z) {
+    const auto graph = matrix_program([trips](Tensor a, Tensor x, Tensor y, Tensor z) {
       return for_loop(trips, std::tuple(x, y, z),
                       [&](Tensor, Tensor p, Tensor q, Tensor r) { return std::tuple(q, r, matmul(a, matmul(q, p) + r) * 0.1); });
     });
-    const MemoryPlan plan = plan_of(graph);
+    const MemoryPlan plan = plan_with_rotation(graph);
     EXPECT_EQ(trip_moves(plan), 0U);
     ASSERT_THAT(plan.rotations, SizeIs(1));
     EXPECT_GE(plan.rotations[0].turns, 3);
-    expect_reference(graph, Where::accelerator, static_cast<std::uint64_t>(trips));
+    expect_reference_when_rotated(graph, Where::accelerator, static_cast<std::uint64_t>(trips));
   }
 }
 
 TEST(Rotation, WhatHasTooManyTurnsIsCopied) {
-  const auto graph = program([](Tensor, Tensor x, Tensor y, Tensor z) {
+  const auto graph = matrix_program([](Tensor, Tensor x, Tensor y, Tensor z) {
     return for_loop(7, std::tuple(x, y, z, x + y, y + z), [](Tensor, Tensor p, Tensor q, Tensor r, Tensor s, Tensor t) {
       return std::tuple(q, r, p, t, s);  // three and two
     });
   });
-  const MemoryPlan plan = plan_of(graph);
+  const MemoryPlan plan = plan_with_rotation(graph);
   ASSERT_THAT(plan.rotations, SizeIs(1));
   EXPECT_EQ(plan.rotations[0].turns, 3);
   EXPECT_EQ(trip_moves(plan), 3U);
-  expect_reference(graph, Where::accelerator, 1);
+  expect_reference_when_rotated(graph, Where::accelerator, 1);
 }
 
 TEST(Rotation, WhatIsYieldedTwiceOrComesFromOutsideIsCopied) {
-  const auto twice = program([](Tensor a, Tensor x, Tensor y, Tensor) {
+  const auto twice = matrix_program([](Tensor a, Tensor x, Tensor y, Tensor) {
     return for_loop(3, std::tuple(x, y), [&](Tensor, Tensor p, Tensor q) {
       const Tensor next = matmul(a, p + matmul(q, p)) * 0.1;
       return std::tuple(next, matmul(next, p) + next);
     });
   });
-  const auto outside = program([](Tensor a, Tensor x, Tensor y, Tensor z) {
+  const auto outside = matrix_program([](Tensor a, Tensor x, Tensor y, Tensor z) {
     const Tensor kept = tanh(z);
     return std::tuple(for_loop(3, std::tuple(x, y), [&](Tensor, Tensor p, Tensor) { return std::tuple(kept, matmul(a, p)); }), kept);
   });
-  const auto itself = program([](Tensor, Tensor x, Tensor y, Tensor) {
+  const auto itself = matrix_program([](Tensor, Tensor x, Tensor y, Tensor) {
     return for_loop(3, std::tuple(x, y), [](Tensor, Tensor p, Tensor) { return std::tuple(p, p); });
   });
-  for (const auto& graph : {twice, outside, itself}) expect_reference(graph, Where::accelerator, 1);
-  EXPECT_THAT(plan_of(itself).rotations, IsEmpty());
-  EXPECT_EQ(trip_moves(plan_of(itself)), 1U);
-  EXPECT_GT(trip_moves(plan_of(outside)), 0U);
+  for (const auto& graph : {twice, outside, itself}) expect_reference_when_rotated(graph, Where::accelerator, 1);
+  EXPECT_THAT(plan_with_rotation(itself).rotations, IsEmpty());
+  EXPECT_EQ(trip_moves(plan_with_rotation(itself)), 1U);
+  EXPECT_GT(trip_moves(plan_with_rotation(outside)), 0U);
 }
 
 TEST(Rotation, OfLoopsInsideEachOtherTheInnermostTakesTurns) {
-  const auto graph = program([](Tensor a, Tensor x, Tensor y, Tensor) {
+  const auto graph = matrix_program([](Tensor a, Tensor x, Tensor y, Tensor) {
     return for_loop(3, std::tuple(x, y), [&](Tensor, Tensor p, Tensor q) {
       const Tensor inner = for_loop(3, q, [&](Tensor i, Tensor v) {
         const Tensor next = matmul(a, v) * 0.1;
@@ -152,29 +146,29 @@ TEST(Rotation, OfLoopsInsideEachOtherTheInnermostTakesTurns) {
       return std::tuple(inner, p);
     });
   });
-  const MemoryPlan plan = plan_of(graph);
+  const MemoryPlan plan = plan_with_rotation(graph);
   ASSERT_THAT(plan.rotations, SizeIs(1));
   EXPECT_GT(trip_moves(plan), 0U);  // of the outer one
-  expect_reference(graph, Where::accelerator, 1);
-  expect_reference(graph, Where::random, 2);
+  expect_reference_when_rotated(graph, Where::accelerator, 1);
+  expect_reference_when_rotated(graph, Where::random, 2);
 }
 
 TEST(Rotation, GivesWayWhereMemoryIsShort) {
-  const auto graph = program([](Tensor a, Tensor x, Tensor, Tensor) {
+  const auto graph = matrix_program([](Tensor a, Tensor x, Tensor, Tensor) {
     return for_loop(5, x, [&](Tensor, Tensor v) {
       const Tensor first = matmul(a, v), second = matmul(first, a) * 0.1;
       return matmul(v, second);
     });
   });
-  const MemoryPlan copying = plan_of(graph, false), plan = plan_of(graph);
+  const MemoryPlan copying = plan_with_rotation(graph, false), plan = plan_with_rotation(graph);
   ASSERT_GT(plan.arena_bytes, copying.arena_bytes);
   EXPECT_LE(plan.arena_bytes, copying.arena_bytes + 2 * 256);
-  expect_reference(graph, Where::accelerator, 1, static_cast<double>(copying.arena_bytes));
+  expect_reference_when_rotated(graph, Where::accelerator, 1, static_cast<double>(copying.arena_bytes));
 }
 
 TEST(Rotation, ARunAfterOneThatFailedInAnOddTurnBeginsAsTheFirst) {
   std::atomic<int> calls = 0;
-  const auto graph = program([&calls](Tensor a, Tensor x, Tensor, Tensor) {
+  const auto graph = matrix_program([&calls](Tensor a, Tensor x, Tensor, Tensor) {
     return for_loop(5, x, [&](Tensor, Tensor v) {
       const Tensor h = host_call(
           "f", {"f32[4, 4]"},
@@ -186,7 +180,7 @@ TEST(Rotation, ARunAfterOneThatFailedInAnOddTurnBeginsAsTheFirst) {
       return matmul(matmul(a, to_accelerator(h)) * 0.1, v);
     });
   });
-  ASSERT_THAT(plan_of(graph).rotations, SizeIs(1));
+  ASSERT_THAT(plan_with_rotation(graph).rotations, SizeIs(1));
   RunOptions options;
   options.inputs = random_inputs(*graph, 1);
   const std::unique_ptr<Executor> executor = executor_for(plan_for(graph, Where::accelerator), simulated_setup());
@@ -201,10 +195,6 @@ std::shared_ptr<const Graph> random_loops(std::uint64_t seed) {
   auto graph = std::make_shared<const Graph>(RandomLoops(seed).make());
   EXPECT_TRUE(graph->ok()) << graph->diagnostics.begin()->message;
   return graph;
-}
-
-bool overlap(const Range& a, const Range& b) {
-  return a.bytes > 0 && b.bytes > 0 && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
 }
 
 /// In each turn of a rotating loop, of two values that are needed at one moment of its trips.
@@ -255,11 +245,11 @@ TEST(Rotation, RandomLoopsEqualTheReference) {
   for (std::uint64_t seed = 0; seed < 100 && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const auto graph = random_loops(seed);
-    for (const Rotation& rotation : plan_of(graph).rotations) {
+    for (const Rotation& rotation : plan_with_rotation(graph).rotations) {
       ++rotations;
       odd += rotation.turns == 2 ? 0 : 1;
     }
-    for (const Where where : {Where::accelerator, Where::random}) expect_reference(graph, where, seed);
+    for (const Where where : {Where::accelerator, Where::random}) expect_reference_when_rotated(graph, where, seed);
   }
   EXPECT_GT(rotations, 50U);
   EXPECT_GT(odd, 10U);

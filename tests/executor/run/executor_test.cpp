@@ -6,6 +6,7 @@
 
 #include "tests/executor/run_support.h"
 #include "tests/support/namespaces.h"
+#include "tests/support/seeds.h"
 #include "tests/support/sequential_program.h"
 #include "tests/support/unpacked.h"
 
@@ -51,13 +52,8 @@ void check_moved(const Planned& planned, const RunOptions& options, const RunRes
   EXPECT_EQ(result.accelerator_to_host.bytes, back.bytes);
 }
 
-std::uint64_t seeds() {
-  const char* text = std::getenv("CLEAVE_TEST_SEEDS");
-  return text ? std::strtoull(text, nullptr, 10) : 60;
-}
-
 TEST(Executor, EqualsTheOracleOnEveryPlacement) {
-  for (std::uint64_t seed = 0; seed < seeds(); ++seed) {
+  for (std::uint64_t seed = 0; seed < seeds(60); ++seed) {
     Sample sample(seed);
     for (const Where where : {Where::host, Where::accelerator, Where::optimal, Where::random, Where::random}) {
       static std::uint64_t variant = 0;
@@ -94,7 +90,7 @@ TEST(Executor, EqualsTheOracleOnEveryPlacement) {
 }
 
 TEST(Executor, TheVirtualClockDoesNotDependOnTheSchedule) {
-  for (std::uint64_t seed = 0; seed < seeds() / 2; ++seed) {
+  for (std::uint64_t seed = 0; seed < seeds(60) / 2; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Sample sample(seed);
     if (!sample.expected.result.ok()) continue;
@@ -131,7 +127,7 @@ Planned taken_apart(const Planned& planned) {
 TEST(Executor, PacketsChangeNothingButTime) {
   std::size_t packets = 0;
   double together_seconds = 0, apart_seconds = 0;
-  for (std::uint64_t seed = 0; seed < seeds(); ++seed) {
+  for (std::uint64_t seed = 0; seed < seeds(60); ++seed) {
     Sample sample(seed);
     for (const Where where : {Where::accelerator, Where::random}) {
       const Planned together = plan_for(sample.graph, where, seed), apart = taken_apart(together);
@@ -162,12 +158,12 @@ TEST(Executor, PacketsChangeNothingButTime) {
       if (HasFailure()) return;
     }
   }
-  EXPECT_GT(packets, seeds());
+  EXPECT_GT(packets, seeds(60));
   EXPECT_LT(together_seconds, apart_seconds);
 }
 
 TEST(Executor, VerifyModeAgreesWithTheMeanings) {
-  for (std::uint64_t seed = 0; seed < seeds() / 4; ++seed) {
+  for (std::uint64_t seed = 0; seed < seeds(60) / 4; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Sample sample(seed);
     sample.options.verify = true;

@@ -13,7 +13,7 @@ using std::chrono::seconds;
 using What = TimelineEvent::What;
 
 /// Does nothing, and knows what it is told to know.
-class Stub final : public Device {
+class Stub final : public runtime::Device {
  public:
   std::array<std::vector<Measured>, kStreamCount> known;
   std::array<std::uint64_t, kStreamCount> labels{};

@@ -11,20 +11,16 @@
 #include "graph/trace/trace.h"
 #include "tests/executor/state_support.h"
 #include "tests/support/namespaces.h"
+#include "tests/support/seeds.h"
 
 namespace cleave::testing {
 namespace {
 
 using ::testing::HasSubstr;
 
-std::uint64_t seeds() {
-  const char* text = std::getenv("CLEAVE_TEST_SEEDS");
-  return text ? std::strtoull(text, nullptr, 10) : 60;
-}
-
 TEST(States, EqualTheOracleThatIsFedByHand) {
   std::size_t all = 0, on_accelerator = 0, on_both = 0;
-  for (std::uint64_t seed = 0; seed < seeds() && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < seeds(60) && !HasFailure(); ++seed) {
     StatefulProgram program(seed);
     std::uint64_t variant = seed;
     for (const Where where : {Where::host, Where::accelerator, Where::optimal, Where::random, Where::random}) {
@@ -54,8 +50,8 @@ TEST(States, EqualTheOracleThatIsFedByHand) {
       if (HasFailure()) return;
     }
   }
-  EXPECT_GT(all, seeds() * 3);
-  EXPECT_GT(on_accelerator, seeds() / 2);
+  EXPECT_GT(all, seeds(60) * 3);
+  EXPECT_GT(on_accelerator, seeds(60) / 2);
   EXPECT_GT(on_both, 0U);
 }
 
@@ -88,7 +84,7 @@ bool used_besides(const Graph& graph, const GraphState& state) {
 
 TEST(States, CostNoLessOnAnyOtherSideWhereTheNextValueHasNoOtherUse) {
   std::size_t compared = 0;
-  for (std::uint64_t seed = 0; seed < seeds() * 50; ++seed) {
+  for (std::uint64_t seed = 0; seed < seeds(60) * 50; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const StatefulProgram program(seed);
     std::vector<GraphState> states = states_of(*program.graph);
@@ -101,7 +97,7 @@ TEST(States, CostNoLessOnAnyOtherSideWhereTheNextValueHasNoOtherUse) {
     for (std::size_t sides = 0; sides < std::size_t{1} << states.size(); ++sides, ++compared)
       EXPECT_LE(tied, cost_with(problem, states, sides) * (1 + 1e-9)) << sides;
   }
-  EXPECT_GT(compared, seeds() * 10);
+  EXPECT_GT(compared, seeds(60) * 10);
 }
 
 constexpr std::int64_t kBytes = 512LL * 512 * 4;

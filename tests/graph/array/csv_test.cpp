@@ -16,7 +16,7 @@ Result<Array> read(std::string_view content, const TensorType& type) {
   return read_array(folder.write("a.csv", content), type);
 }
 
-void expect_error(std::string_view content, const TensorType& type, const std::string& message, int line, int column) {
+void expect_csv_error(std::string_view content, const TensorType& type, const std::string& message, int line, int column) {
   const TemporaryFolder folder;
   const std::string path = folder.write("a.csv", content);
   const Result<Array> array = read_csv(path, type);
@@ -59,24 +59,24 @@ TEST(Csv, ReadsEveryElementType) {
 }
 
 TEST(Csv, ErrorsNameLineAndColumn) {
-  expect_error("1,2\n3,x4\n", {DType::f32, {2, 2}}, "`x4` is no f32", 2, 3);
-  expect_error("1, 2z", {DType::f32, {2}}, "`2z` is no f32", 1, 4);
-  expect_error("a,b\n1,2\n", {DType::f32, {2}}, "`a` is no f32", 1, 1);
-  expect_error("1,,2", {DType::f32, {3}}, "`` is no f32", 1, 3);
-  expect_error("1,2,\n", {DType::f32, {3}}, "`` is no f32", 1, 5);
-  expect_error("1\r2\n", {DType::f32, {2}}, "`1\r2` is no f32", 1, 1);
-  expect_error("256", {DType::u8, {1}}, "`256` is no u8", 1, 1);
-  expect_error("-1", {DType::u8, {1}}, "`-1` is no u8", 1, 1);
-  expect_error("1.5", {DType::i32, {1}}, "`1.5` is no i32", 1, 1);
-  expect_error("3000000000", {DType::i32, {1}}, "`3000000000` is no i32", 1, 1);
-  expect_error("2", {DType::boolean, {1}}, "`2` is no bool", 1, 1);
-  expect_error("1e60", {DType::f32, {1}}, "`1e60` is no f32", 1, 1);
-  expect_error("+-1", {DType::f32, {1}}, "`+-1` is no f32", 1, 1);
+  expect_csv_error("1,2\n3,x4\n", {DType::f32, {2, 2}}, "`x4` is no f32", 2, 3);
+  expect_csv_error("1, 2z", {DType::f32, {2}}, "`2z` is no f32", 1, 4);
+  expect_csv_error("a,b\n1,2\n", {DType::f32, {2}}, "`a` is no f32", 1, 1);
+  expect_csv_error("1,,2", {DType::f32, {3}}, "`` is no f32", 1, 3);
+  expect_csv_error("1,2,\n", {DType::f32, {3}}, "`` is no f32", 1, 5);
+  expect_csv_error("1\r2\n", {DType::f32, {2}}, "`1\r2` is no f32", 1, 1);
+  expect_csv_error("256", {DType::u8, {1}}, "`256` is no u8", 1, 1);
+  expect_csv_error("-1", {DType::u8, {1}}, "`-1` is no u8", 1, 1);
+  expect_csv_error("1.5", {DType::i32, {1}}, "`1.5` is no i32", 1, 1);
+  expect_csv_error("3000000000", {DType::i32, {1}}, "`3000000000` is no i32", 1, 1);
+  expect_csv_error("2", {DType::boolean, {1}}, "`2` is no bool", 1, 1);
+  expect_csv_error("1e60", {DType::f32, {1}}, "`1e60` is no f32", 1, 1);
+  expect_csv_error("+-1", {DType::f32, {1}}, "`+-1` is no f32", 1, 1);
 }
 
 TEST(Csv, CountsRows) {
-  expect_error("1,2\n3\n", {DType::f32, {3}}, "this row has 1 values, the first one has 2", 2, 1);
-  expect_error("1\n3,4,5\n", {DType::f32, {1}}, "this row has 3 values, the first one has 1", 2, 1);
+  expect_csv_error("1,2\n3\n", {DType::f32, {3}}, "this row has 1 values, the first one has 2", 2, 1);
+  expect_csv_error("1\n3,4,5\n", {DType::f32, {1}}, "this row has 3 values, the first one has 1", 2, 1);
 }
 
 TEST(Csv, AnotherShapeIsAnErrorWithBoth) {

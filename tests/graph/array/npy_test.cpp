@@ -38,7 +38,7 @@ std::string raw(std::initializer_list<T> values) {
   return bytes;
 }
 
-void expect_error(const TemporaryFolder& folder, const std::string& content, const std::string& message) {
+void expect_npy_error(const TemporaryFolder& folder, const std::string& content, const std::string& message) {
   const std::string path = folder.write("bad.npy", content);
   const Result<Array> array = read_npy(path);
   ASSERT_FALSE(array) << message;
@@ -135,7 +135,7 @@ TEST(Npy, EveryTruncationIsAnError) {
       ASSERT_FALSE(array) << size;
       EXPECT_NE(array.error().message.find(folder.path("a.npy")), std::string::npos);
     }
-    expect_error(folder, whole + "x", "`i64[2, 2]` needs 32 bytes of data, but the file has 33");
+    expect_npy_error(folder, whole + "x", "`i64[2, 2]` needs 32 bytes of data, but the file has 33");
   }
 }
 
@@ -158,35 +158,36 @@ TEST(Npy, EveryChangedHeaderByteIsSurvived) {
 
 TEST(Npy, AbsurdShapesAreRefusedBeforeAnythingIsAllocated) {
   const TemporaryFolder folder;
-  expect_error(folder, npy(dict("<f8", "False", "(4611686018427387904, 4)"), "12345678"), "`f64[4611686018427387904, 4]` is too large");
-  expect_error(folder, npy(dict("<f4", "False", "(4294967296, 4294967296)"), "1234"), "`f32[4294967296, 4294967296]` is too large");
-  expect_error(folder, npy(dict("<f4", "False", "(0, 9223372036854775807, 9223372036854775807)"), ""),
-               "`f32[0, 9223372036854775807, 9223372036854775807]` is too large");
-  expect_error(folder, npy(dict("|u1", "False", "(4611686018427387904,)"), "1"),
-               "`u8[4611686018427387904]` needs 4611686018427387904 bytes of data, but the file has 1");
-  expect_error(folder, npy(dict("<f4", "False", "(99999999999999999999,)"), "1234"), "malformed npy header");
-  expect_error(folder, npy(dict("<f4", "False", "(-1,)"), ""), "malformed npy header");
+  expect_npy_error(folder, npy(dict("<f8", "False", "(4611686018427387904, 4)"), "12345678"), "`f64[4611686018427387904, 4]` is too large");
+  expect_npy_error(folder, npy(dict("<f4", "False", "(4294967296, 4294967296)"), "1234"), "`f32[4294967296, 4294967296]` is too large");
+  expect_npy_error(folder, npy(dict("<f4", "False", "(0, 9223372036854775807, 9223372036854775807)"), ""),
+                   "`f32[0, 9223372036854775807, 9223372036854775807]` is too large");
+  expect_npy_error(folder, npy(dict("|u1", "False", "(4611686018427387904,)"), "1"),
+                   "`u8[4611686018427387904]` needs 4611686018427387904 bytes of data, but the file has 1");
+  expect_npy_error(folder, npy(dict("<f4", "False", "(99999999999999999999,)"), "1234"), "malformed npy header");
+  expect_npy_error(folder, npy(dict("<f4", "False", "(-1,)"), ""), "malformed npy header");
 }
 
 TEST(Npy, MalformedFilesSayWhatIsWrong) {
   const TemporaryFolder folder;
-  expect_error(folder, "", "not an npy file");
-  expect_error(folder, "PK\x03\x04 this is a zip", "not an npy file");
-  expect_error(folder, npy(dict("<f4", "False", "()"), "1234", 4), "npy version 4.0 is not supported");
-  expect_error(folder, npy("", ""), "malformed npy header");
-  expect_error(folder, npy(dict("<f4", "maybe", "()"), "1234"), "malformed npy header");
-  expect_error(folder, npy("{'descr': '<f4', 'shape': (), }", "1234"), "malformed npy header");
-  expect_error(folder, npy("{'descr': '<f4', 'fortran_order': False, 'shape': (), 'more': 1}", "1234"), "malformed npy header");
-  expect_error(folder, npy("{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': ()}", "1234"), "malformed npy header");
-  expect_error(folder, npy("{'descr': '<f4", ""), "malformed npy header");
-  expect_error(folder, npy("{'descr': [[[", ""), "malformed npy header");
-  expect_error(folder, npy(dict("<f4", "False", "(1, 1"), "1234"), "malformed npy header");
+  expect_npy_error(folder, "", "not an npy file");
+  expect_npy_error(folder, "PK\x03\x04 this is a zip", "not an npy file");
+  expect_npy_error(folder, npy(dict("<f4", "False", "()"), "1234", 4), "npy version 4.0 is not supported");
+  expect_npy_error(folder, npy("", ""), "malformed npy header");
+  expect_npy_error(folder, npy(dict("<f4", "maybe", "()"), "1234"), "malformed npy header");
+  expect_npy_error(folder, npy("{'descr': '<f4', 'shape': (), }", "1234"), "malformed npy header");
+  expect_npy_error(folder, npy("{'descr': '<f4', 'fortran_order': False, 'shape': (), 'more': 1}", "1234"), "malformed npy header");
+  expect_npy_error(folder, npy("{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': ()}", "1234"), "malformed npy header");
+  expect_npy_error(folder, npy("{'descr': '<f4", ""), "malformed npy header");
+  expect_npy_error(folder, npy("{'descr': [[[", ""), "malformed npy header");
+  expect_npy_error(folder, npy(dict("<f4", "False", "(1, 1"), "1234"), "malformed npy header");
   for (const char* type : {">f4", "<c8", "<U4", ">u4", "|i16", "|O", "<f16", "", "f4", "|i2"}) {
-    expect_error(folder, npy(dict(type, "False", "()"), "1234"),
-                 "element type `" + std::string(type) + "` is not supported (only little-endian f2, f4, f8, i1 to i8, u1 to u8 and b1)");
+    expect_npy_error(
+        folder, npy(dict(type, "False", "()"), "1234"),
+        "element type `" + std::string(type) + "` is not supported (only little-endian f2, f4, f8, i1 to i8, u1 to u8 and b1)");
   }
-  expect_error(folder, npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': ()}", "1234"),
-               "element type `structured` is not supported (only little-endian f2, f4, f8, i1 to i8, u1 to u8 and b1)");
+  expect_npy_error(folder, npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': ()}", "1234"),
+                   "element type `structured` is not supported (only little-endian f2, f4, f8, i1 to i8, u1 to u8 and b1)");
 }
 
 TEST(Npy, MissingFilesAndFoldersAreErrors) {

@@ -13,7 +13,7 @@ namespace cleave::testing {
 namespace {
 
 /// The function of a sample, called on inputs.
-Graph traced(const OpSample& sample) {
+Graph traced_sample(const OpSample& sample) {
   Tracer tracer("one");
   std::vector<Operand> operands;
   for (const Array& input : sample.inputs) operands.push_back(tracer.input("x" + std::to_string(operands.size()), input.type(), {}, {}));
@@ -42,7 +42,7 @@ TEST(Composite, PartsGiveTheTypesOfTheRuleAndStandAtTheCall) {
     ++samples[sample.op];
     const TypeResult rule = infer(*sample.op, types_of(sample.inputs), sample.attributes);
     ASSERT_EQ(rule.index(), 0U) << std::get<TypeError>(rule).message;
-    const Graph graph = traced(sample);
+    const Graph graph = traced_sample(sample);
     ASSERT_TRUE(graph.ok()) << graph.diagnostics.begin()->message;
     ASSERT_EQ(graph.outputs.size(), std::get<0>(rule).size());
     for (std::size_t i = 0; i < graph.outputs.size(); ++i) EXPECT_EQ(graph.values[graph.outputs[i].value].type, std::get<0>(rule)[i]);

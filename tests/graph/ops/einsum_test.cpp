@@ -20,7 +20,7 @@ Array counted(Shape shape) {
   return array;
 }
 
-Graph traced(const std::string& equation, const std::vector<Shape>& shapes) {
+Graph traced_einsum(const std::string& equation, const std::vector<Shape>& shapes) {
   Tracer tracer("one");
   std::vector<Operand> operands;
   for (const Shape& shape : shapes) operands.push_back(tracer.input("x" + std::to_string(operands.size()), {DType::f32, shape}, {}, {}));
@@ -30,7 +30,7 @@ Graph traced(const std::string& equation, const std::vector<Shape>& shapes) {
 }
 
 Array computed(const std::string& equation, const std::vector<Shape>& shapes) {
-  const Graph graph = traced(equation, shapes);
+  const Graph graph = traced_einsum(equation, shapes);
   EXPECT_TRUE(graph.ok()) << equation;
   RunOptions options;
   for (std::size_t i = 0; i < shapes.size(); ++i) options.inputs.emplace("x" + std::to_string(i), counted(shapes[i]));
@@ -60,14 +60,14 @@ TEST(Einsum, ComputesWhatNumPyDoes) {
 }
 
 TEST(Einsum, IsAMatrixProductWhereItCanBe) {
-  EXPECT_THAT(ops_of(traced("ij,jk->ik", {{2, 3}, {3, 2}})), ElementsAre("matmul"));
-  EXPECT_THAT(ops_of(traced("bij,bjk->bik", {{5, 2, 3}, {5, 3, 2}})), ElementsAre("matmul"));
-  EXPECT_THAT(ops_of(traced("ij,j->i", {{2, 3}, {3}})), ElementsAre("reshape", "matmul", "reshape"));
-  EXPECT_THAT(ops_of(traced("i,i->i", {{3}, {3}})), ElementsAre("multiply"));
+  EXPECT_THAT(ops_of(traced_einsum("ij,jk->ik", {{2, 3}, {3, 2}})), ElementsAre("matmul"));
+  EXPECT_THAT(ops_of(traced_einsum("bij,bjk->bik", {{5, 2, 3}, {5, 3, 2}})), ElementsAre("matmul"));
+  EXPECT_THAT(ops_of(traced_einsum("ij,j->i", {{2, 3}, {3}})), ElementsAre("reshape", "matmul", "reshape"));
+  EXPECT_THAT(ops_of(traced_einsum("i,i->i", {{3}, {3}})), ElementsAre("multiply"));
 }
 
 TEST(Einsum, JoinsTheCheapestPairFirst) {
-  const Graph graph = traced("ij,jk,kl->il", {{100, 2}, {2, 100}, {100, 3}});
+  const Graph graph = traced_einsum("ij,jk,kl->il", {{100, 2}, {2, 100}, {100, 3}});
   std::vector<Shape> products;
   for (const Node& node : graph.nodes)
     if (node.op && node.op->name == "matmul") products.push_back(graph.values[node.results[0]].type.shape);
@@ -76,7 +76,7 @@ TEST(Einsum, JoinsTheCheapestPairFirst) {
 
 TEST(Einsum, RefusesWrongEquations) {
   const auto refused = [](const std::string& equation, const std::vector<Shape>& shapes) -> std::string {
-    const Graph graph = traced(equation, shapes);
+    const Graph graph = traced_einsum(equation, shapes);
     return graph.ok() ? "" : graph.diagnostics.begin()->message;
   };
   EXPECT_THAT(refused("ij,jk->ik", {{2, 3}}), HasSubstr("`ij,jk->ik` is of 2 operands, and 1 is given"));

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "tests/support/counting.h"
 #include "tests/support/op_call.h"
 
 namespace cleave::testing {
@@ -14,13 +15,6 @@ using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
 using Integers = std::vector<std::int64_t>;
-
-template <class T>
-Array counting(Shape shape, T start = 0) {
-  Array array(TensorType{DTypeOf<T>::value, std::move(shape)});
-  std::iota(array.mutable_data<T>(), array.mutable_data<T>() + array.size(), start);
-  return array;
-}
 
 std::vector<::testing::Matcher<double>> near(const std::vector<double>& values, double tolerance) {
   std::vector<::testing::Matcher<double>> matchers;

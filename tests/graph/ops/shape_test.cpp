@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "tests/support/counting.h"
 #include "tests/support/op_call.h"
 
 namespace cleave::testing {
@@ -15,12 +16,6 @@ using ::testing::HasSubstr;
 using Integers = std::vector<std::int64_t>;
 
 constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max(), kBegin = std::numeric_limits<std::int64_t>::min();
-
-Array counting(Shape shape, std::int32_t start = 0) {
-  Array array(TensorType{DType::i32, std::move(shape)});
-  std::iota(array.mutable_data<std::int32_t>(), array.mutable_data<std::int32_t>() + array.size(), start);
-  return array;
-}
 
 const Attributes along(std::int64_t axis) {
   return {{"axis", axis}};

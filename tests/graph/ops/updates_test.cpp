@@ -8,6 +8,7 @@
 
 #include "graph/trace/control_flow.h"
 #include "graph/trace/trace.h"
+#include "tests/support/counting.h"
 #include "tests/support/op_call.h"
 #include "tests/support/op_samples.h"
 
@@ -17,11 +18,6 @@ namespace {
 using ::testing::ElementsAre;
 using Integers = std::vector<std::int64_t>;
 
-Array counting(Shape shape) {
-  Array array(TensorType{DType::i32, std::move(shape)});
-  for (std::int64_t i = 0; i < array.size(); ++i) array.mutable_data<std::int32_t>()[i] = static_cast<std::int32_t>(i);
-  return array;
-}
 Array at(std::int32_t index) {
   return Array::scalar(index);
 }

@@ -11,7 +11,7 @@ namespace cleave {
 namespace {
 
 /// The kinds of the regions in which the ops of a name stand after the pass, in program order.
-std::vector<RegionKind> places(const Graph& traced, std::string_view op) {
+std::vector<RegionKind> regions_of(const Graph& traced, std::string_view op) {
   EXPECT_TRUE(traced.ok());
   const Graph graph = hoist_invariant(traced);
   EXPECT_TRUE(verify(graph).empty()) << verify(graph).front();
@@ -31,12 +31,12 @@ TEST(HoistInvariant, WhatReadsNothingOfTheLoopGoesInFrontOfIt) {
       return y * exp(column + 1) + cos(y) + arange(4.0);
     });
   });
-  EXPECT_EQ(places(graph, "slice"), Places{kRoot});
-  EXPECT_EQ(places(graph, "exp"), Places{kRoot});
-  EXPECT_EQ(places(graph, "arange"), Places{kRoot});
-  EXPECT_EQ(places(graph, "cos"), Places{kBody});
-  EXPECT_EQ(places(graph, "multiply"), Places{kBody});
-  EXPECT_EQ(places(graph, "add"), (Places{kRoot, kBody, kBody}));
+  EXPECT_EQ(regions_of(graph, "slice"), Places{kRoot});
+  EXPECT_EQ(regions_of(graph, "exp"), Places{kRoot});
+  EXPECT_EQ(regions_of(graph, "arange"), Places{kRoot});
+  EXPECT_EQ(regions_of(graph, "cos"), Places{kBody});
+  EXPECT_EQ(regions_of(graph, "multiply"), Places{kBody});
+  EXPECT_EQ(regions_of(graph, "add"), (Places{kRoot, kBody, kBody}));
 }
 
 TEST(HoistInvariant, OneLevelWhereTheOuterLoopChangesAnOperand) {
@@ -67,8 +67,8 @@ TEST(HoistInvariant, AnArmThatIsSeldomTakenKeepsItsWork) {
       });
     });
   };
-  EXPECT_EQ(places(traced(0.5), "exp"), Places{kRoot});
-  EXPECT_EQ(places(traced(0.01), "exp"), Places{kThen});
+  EXPECT_EQ(regions_of(traced(0.5), "exp"), Places{kRoot});
+  EXPECT_EQ(regions_of(traced(0.01), "exp"), Places{kThen});
 }
 
 TEST(HoistInvariant, WhatMayFailOrHasAnEffectOrAPinStays) {
@@ -79,29 +79,29 @@ TEST(HoistInvariant, WhatMayFailOrHasAnEffectOrAPinStays) {
       return y + sum(take(x, i)) + sum(to_accelerator(x)) + sum(exp(x));
     });
   });
-  EXPECT_EQ(places(graph, "take"), Places{kBody});
-  EXPECT_EQ(places(graph, "print"), Places{kBody});
-  EXPECT_EQ(places(graph, "exp"), Places{kBody});
-  EXPECT_EQ(places(graph, "to_accelerator"), Places{kBody});
+  EXPECT_EQ(regions_of(graph, "take"), Places{kBody});
+  EXPECT_EQ(regions_of(graph, "print"), Places{kBody});
+  EXPECT_EQ(regions_of(graph, "exp"), Places{kBody});
+  EXPECT_EQ(regions_of(graph, "to_accelerator"), Places{kBody});
 }
 
 TEST(HoistInvariant, RepeatedElementsAreNotKeptInMemory) {
   const Graph graph = trace("t", {{"x", "f32[64, 64]"}, {"w", "f32[64]"}}, [](Tensor x, Tensor w) {
     return for_loop(10, x, [&](Tensor, Tensor y) { return y + broadcast_to(w, {64, 64}); });
   });
-  EXPECT_EQ(places(graph, "broadcast_to"), Places{kBody});
+  EXPECT_EQ(regions_of(graph, "broadcast_to"), Places{kBody});
   const Graph reduced = trace("t", {{"x", "f32[64]"}, {"w", "f32[64]"}}, [](Tensor x, Tensor w) {
     return for_loop(10, x, [&](Tensor, Tensor y) { return y + sum(broadcast_to(w, {64, 64}), {.axis = 1}); });
   });
-  EXPECT_EQ(places(reduced, "broadcast_to"), Places{kRoot});
-  EXPECT_EQ(places(reduced, "sum"), Places{kRoot});
+  EXPECT_EQ(regions_of(reduced, "broadcast_to"), Places{kRoot});
+  EXPECT_EQ(regions_of(reduced, "sum"), Places{kRoot});
 }
 
 TEST(HoistInvariant, ThePredicateOfALoopStaysInIt) {
   const Graph graph = trace("t", {{"x", "f32[]"}},
                             [](Tensor x) { return while_loop([&](Tensor y) { return y < exp(x); }, x, [&](Tensor y) { return y + 1; }); });
-  EXPECT_EQ(places(graph, "exp"), Places{kRoot});
-  EXPECT_EQ(places(graph, "less"), Places{RegionKind::while_condition});
+  EXPECT_EQ(regions_of(graph, "exp"), Places{kRoot});
+  EXPECT_EQ(regions_of(graph, "less"), Places{RegionKind::while_condition});
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "graph/base/diagnostic_text.h"
 #include "graph/passes/verify.h"
 #include "models/model.h"
+#include "tests/support/diagnostics_text.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/onnx_builder.h"
 
@@ -17,8 +18,7 @@ namespace cleave {
 namespace {
 
 using namespace onnx_file;
-
-const Message kX = value_info("x", kFloat, {2, 3});
+using testing::text_of_diagnostics;
 
 struct File {
   std::vector<Message> nodes;
@@ -29,7 +29,7 @@ struct File {
   ModelOptions options = {};
 };
 
-Graph read(const File& file) {
+Graph read_file(const File& file) {
   std::vector<Message> outputs;
   for (const std::string_view name : file.results) outputs.push_back(untyped(name));
   Graph graph = parse_onnx(model(graph_of({file.nodes, file.inputs, outputs, file.initializers}), file.version), "m.onnx", file.options);
@@ -37,15 +37,15 @@ Graph read(const File& file) {
   return graph;
 }
 
-std::string said(const File& file) {
-  return to_text(read(file).diagnostics, {.color = false, .source = false});
+std::string said_of_file(const File& file) {
+  return text_of_diagnostics(read_file(file));
 }
 
 /// Every output by its name, as text, computed by the meanings.
-std::map<std::string, std::string> results(const File& file, std::map<std::string, Array> inputs) {
-  const Graph graph = read(file);
+std::map<std::string, std::string> results_of_file(const File& file, std::map<std::string, Array> inputs) {
+  const Graph graph = read_file(file);
   std::map<std::string, std::string> found;
-  if (!graph.ok()) return ADD_FAILURE() << to_text(graph.diagnostics, {.color = false, .source = false}), found;
+  if (!graph.ok()) return ADD_FAILURE() << text_of_diagnostics(graph), found;
   const Result<RunResult> result = runtime::run_reference(graph, {.inputs = std::move(inputs)});
   if (!result) return ADD_FAILURE() << result.error().message, found;
   for (const auto& [name, array] : result->outputs) found[name] = to_string(array);
@@ -65,19 +65,20 @@ TEST(OnnxData, FollowsASizeThatDependsOnDataToTheResult) {
       .nodes = {node("NonZero", {"x"}, {"places"}), node("Transpose", {"places"}, {"rows"}), node("GatherND", {"x", "rows"}, {"kept"}),
                 node("Mul", {"kept", "two"}, {"twice"}), node("Unsqueeze", {"twice", "axes"}, {"y"})},
       .initializers = {floats("two", {}, {2}), int64s("axes", {1}, {0})}};
-  EXPECT_EQ(results(file, {{"x", matrix({5, 0, 7, 0, 0, 9})}}), (Texts{{"y", "[[10.0, 14.0, 18.0, 10.0, 10.0, 10.0]]"}, {"y.count", "3"}}));
+  EXPECT_EQ(results_of_file(file, {{"x", matrix({5, 0, 7, 0, 0, 9})}}),
+            (Texts{{"y", "[[10.0, 14.0, 18.0, 10.0, 10.0, 10.0]]"}, {"y.count", "3"}}));
 }
 
 TEST(OnnxData, TakesTheSizeThatTheUserBounds) {
   File file{.nodes = {node("NonZero", {"x"}, {"y"}, {.name = "found"})}};
   file.options.bounds = {{"found", 4}};
-  EXPECT_EQ(results(file, {{"x", matrix({5, 0, 7, 0, 0, 9})}}), (Texts{{"y", "[[0, 0, 1, 0], [0, 2, 2, 0]]"}, {"y.count", "3"}}));
+  EXPECT_EQ(results_of_file(file, {{"x", matrix({5, 0, 7, 0, 0, 9})}}), (Texts{{"y", "[[0, 0, 1, 0], [0, 2, 2, 0]]"}, {"y.count", "3"}}));
 }
 
 /// The Error of a run by the meanings.
 std::string fails(const File& file, std::map<std::string, Array> inputs) {
-  const Graph graph = read(file);
-  if (!graph.ok()) return to_text(graph.diagnostics, {.color = false, .source = false});
+  const Graph graph = read_file(file);
+  if (!graph.ok()) return text_of_diagnostics(graph);
   const Result<RunResult> result = runtime::run_reference(graph, {.inputs = std::move(inputs)});
   return result ? "ran" : result.error().message;
 }
@@ -91,7 +92,7 @@ TEST(OnnxData, SaysWhereABoundIsTooSmall) {
                                            std::to_string(bound) + "; give a larger one");
   }
   file.options.bounds = {{"found", 3}};
-  EXPECT_EQ(results(file, {{"x", x}}).at("y"), "[[0, 0, 1], [0, 2, 2]]") << "just large enough";
+  EXPECT_EQ(results_of_file(file, {{"x", x}}).at("y"), "[[0, 0, 1], [0, 2, 2]]") << "just large enough";
   file.nodes = {node("Unique", {"x"}, {"y", "first"}, {.name = "kinds"})};
   file.options.bounds = {{"kinds", 3}};
   EXPECT_THAT(fails(file, {{"x", x}}), ::testing::StartsWith("`kinds`: there are 4 results, and --bound kinds=3"));
@@ -106,19 +107,21 @@ TEST(OnnxData, KnowsSizesThatFollowFromConstants) {
   const File file{.nodes = {node("ConstantOfShape", {"three"}, {"ones"}, {.attributes = {tensor_attribute("value", floats("", {1}, {1}))}}),
                             node("NonZero", {"ones"}, {"places"}), node("Add", {"places", "places"}, {"y"})},
                   .initializers = {int64s("three", {1}, {3})}};
-  EXPECT_EQ(results(file, {{"x", matrix({0, 0, 0, 0, 0, 0})}}), (Texts{{"y", "[[0, 2, 4]]"}}));
+  EXPECT_EQ(results_of_file(file, {{"x", matrix({0, 0, 0, 0, 0, 0})}}), (Texts{{"y", "[[0, 2, 4]]"}}));
 }
 
 TEST(OnnxData, CountsRowsOfAReshapedResult) {
   const File file{
       .nodes = {node("NonZero", {"x"}, {"places"}), node("Transpose", {"places"}, {"rows"}), node("Reshape", {"rows", "flat"}, {"y"})},
       .initializers = {int64s("flat", {1}, {-1})}};
-  EXPECT_EQ(results(file, {{"x", matrix({5, 0, 7, 0, 0, 0})}}), (Texts{{"y", "[0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0]"}, {"y.count", "4"}}));
+  EXPECT_EQ(results_of_file(file, {{"x", matrix({5, 0, 7, 0, 0, 0})}}),
+            (Texts{{"y", "[0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0]"}, {"y.count", "4"}}));
 }
 
 TEST(OnnxData, RefusesWhatWouldNeedTheSize) {
   const auto after = [](Message last) {
-    return said({.nodes = {node("NonZero", {"x"}, {"places"}), std::move(last)}, .initializers = {int64s("six", {6}, {1, 1, 1, 1, 1, 1})}});
+    return said_of_file(
+        {.nodes = {node("NonZero", {"x"}, {"places"}), std::move(last)}, .initializers = {int64s("six", {6}, {1, 1, 1, 1, 1, 1})}});
   };
   EXPECT_EQ(after(node("Shape", {"places"}, {"y"}, {.name = "n"})),
             "m.onnx: node n (Shape): error: `Shape` needs to know how large `places` is, and that depends on data\n");
@@ -135,7 +138,7 @@ TEST(OnnxData, ReadsNothingBehindTheCountAsAnIndex) {
       .inputs = {value_info("v", kFloat, {12})},
       .initializers = {int64s("ten", {}, {10})}};
   const Array v = Array::of<float>({12}, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 7});
-  EXPECT_EQ(results(file, {{"v", v}}).at("y.count"), "2");
+  EXPECT_EQ(results_of_file(file, {{"v", v}}).at("y.count"), "2");
 }
 
 TEST(OnnxData, GroupsEqualRowsInTheOrderOfTheirFirst) {
@@ -143,7 +146,7 @@ TEST(OnnxData, GroupsEqualRowsInTheOrderOfTheirFirst) {
       .nodes = {node("Unique", {"v"}, {"y", "first", "inverse", "counts"}, {.attributes = {integer("axis", 1), integer("sorted", 0)}})},
       .inputs = {value_info("v", kFloat, {2, 4})},
       .results = {"y", "first", "inverse", "counts"}};
-  const Texts padded = results(file, {{"v", Array::of<float>({2, 4}, {3, 1, 3, 1, 4, 1, 4, 0})}});
+  const Texts padded = results_of_file(file, {{"v", Array::of<float>({2, 4}, {3, 1, 3, 1, 4, 1, 4, 0})}});
   EXPECT_EQ(padded, (Texts{{"y", "[[3.0, 1.0, 1.0, 3.0], [4.0, 1.0, 0.0, 4.0]]"},
                            {"y.count", "3"},
                            {"first", "[0, 1, 3, 0]"},
@@ -153,7 +156,7 @@ TEST(OnnxData, GroupsEqualRowsInTheOrderOfTheirFirst) {
                            {"counts.count", "3"}}));
   file.inputs = {};  // and where all is known, there is nothing to pad
   file.initializers = {floats("v", {1, 4}, {3, 1, 3, 2})};
-  EXPECT_EQ(results(file, {}),
+  EXPECT_EQ(results_of_file(file, {}),
             (Texts{{"y", "[[3.0, 1.0, 2.0]]"}, {"first", "[0, 1, 3]"}, {"inverse", "[0, 1, 0, 2]"}, {"counts", "[2, 1, 1]"}}));
 }
 
@@ -166,7 +169,7 @@ TEST(OnnxData, BeginsABackwardSliceAtTheFirstElementAtTheEarliest) {
                     .inputs = {value_info("v", kFloat, {4})},
                     .initializers = {int64s("starts", {1}, {start}), int64s("ends", {1}, {end}), int64s("axes", {1}, {0}),
                                      int64s("steps", {1}, {step})}};
-    return results(file, {{"v", Array::of<float>({4}, {1, 2, 3, 4})}}).at("y");
+    return results_of_file(file, {{"v", Array::of<float>({4}, {1, 2, 3, 4})}}).at("y");
   };
   constexpr std::int64_t kFar = std::numeric_limits<std::int64_t>::min();
   EXPECT_EQ(sliced(-6, kFar, -1), "[1.0]");
@@ -182,11 +185,11 @@ TEST(OnnxData, SlicesAtAComputedPlaceWhereTheSizeIsKnown) {
                       node("Reshape", {"end", "vector"}, {"to"}), node("Slice", {"x", "from", "to", "axes"}, {"y"}, {.name = "n"})},
             .inputs = {kX, value_info("i", kInt64, {})},
             .initializers = {int64s("two", {}, {2}), int64s("vector", {1}, {1}), int64s("axes", {1}, {1})}};
-  EXPECT_EQ(results(file, {{"x", matrix({1, 2, 3, 4, 5, 6})}, {"i", Array::scalar<std::int64_t>(1)}}),
+  EXPECT_EQ(results_of_file(file, {{"x", matrix({1, 2, 3, 4, 5, 6})}, {"i", Array::scalar<std::int64_t>(1)}}),
             (Texts{{"y", "[[2.0, 3.0], [5.0, 6.0]]"}}));
   file.nodes[0] = node("Mul", {"i", "two"}, {"end"});
   EXPECT_EQ(
-      said(file),
+      said_of_file(file),
       "m.onnx: node n (Slice): error: `Slice` needs `from` to be known when the model is read, as the shape of its result depends on it; "
       "if it is the same in every run, give it with --constant i=VALUE\n");
 }
@@ -194,17 +197,17 @@ TEST(OnnxData, SlicesAtAComputedPlaceWhereTheSizeIsKnown) {
 TEST(OnnxData, SlicesByAttributesOfTheFirstVersion) {
   const File file{.nodes = {node("Slice", {"x"}, {"y"}, {.attributes = {integers("starts", {0, -2}), integers("ends", {1, 1000})}})},
                   .version = 9};
-  EXPECT_EQ(results(file, {{"x", matrix({1, 2, 3, 4, 5, 6})}}), (Texts{{"y", "[[2.0, 3.0]]"}}));
+  EXPECT_EQ(results_of_file(file, {{"x", matrix({1, 2, 3, 4, 5, 6})}}), (Texts{{"y", "[[2.0, 3.0]]"}}));
 }
 
 // --- Pad, Split, TopK, reductions --------------------------------------------------------------------------------------------------------
 
 TEST(OnnxData, PadsBeyondOneReflectionAndCutsOff) {
   const auto padded = [](std::string_view mode, const std::vector<std::int64_t>& widths) {
-    return results({.nodes = {node("Pad", {"v", "widths"}, {"y"}, {.attributes = {text("mode", mode)}})},
-                    .inputs = {value_info("v", kFloat, {3})},
-                    .initializers = {int64s("widths", {2}, widths)}},
-                   {{"v", Array::of<float>({3}, {1, 2, 3})}})
+    return results_of_file({.nodes = {node("Pad", {"v", "widths"}, {"y"}, {.attributes = {text("mode", mode)}})},
+                            .inputs = {value_info("v", kFloat, {3})},
+                            .initializers = {int64s("widths", {2}, widths)}},
+                           {{"v", Array::of<float>({3}, {1, 2, 3})}})
         .at("y");
   };
   EXPECT_EQ(padded("reflect", {5, 3}), "[2.0, 1.0, 2.0, 3.0, 2.0, 1.0, 2.0, 3.0, 2.0, 1.0, 2.0]");
@@ -217,13 +220,13 @@ TEST(OnnxData, PadsWithAValueThatIsComputed) {
   const File file{.nodes = {node("Pad", {"v", "widths", "value"}, {"y"})},
                   .inputs = {value_info("v", kFloat, {2}), value_info("value", kFloat, {})},
                   .initializers = {int64s("widths", {2}, {1, 2})}};
-  EXPECT_EQ(results(file, {{"v", Array::of<float>({2}, {1, 2})}, {"value", Array::scalar(7.F)}}),
+  EXPECT_EQ(results_of_file(file, {{"v", Array::of<float>({2}, {1, 2})}, {"value", Array::scalar(7.F)}}),
             (Texts{{"y", "[7.0, 1.0, 2.0, 7.0, 7.0]"}}));
 }
 
 TEST(OnnxData, RefusesPartsThatDoNotMakeUpTheAxis) {
   const File file{.nodes = {node("Split", {"x"}, {"y", "z"}, {.name = "n", .attributes = {integer("axis", 1)}})}, .version = 13};
-  EXPECT_EQ(said(file), "m.onnx: node n (Split): error: `Split`: an axis of 3 elements has no 2 parts\n");
+  EXPECT_EQ(said_of_file(file), "m.onnx: node n (Split): error: `Split`: an axis of 3 elements has no 2 parts\n");
 }
 
 TEST(OnnxData, FindsTheSmallestWithNaNLast) {
@@ -231,14 +234,14 @@ TEST(OnnxData, FindsTheSmallestWithNaNLast) {
                   .inputs = {value_info("v", kFloat, {4})},
                   .initializers = {int64s("k", {1}, {3})},
                   .results = {"y", "places"}};
-  EXPECT_EQ(results(file, {{"v", Array::of<float>({4}, {3, std::nanf(""), 1, 1})}}),
+  EXPECT_EQ(results_of_file(file, {{"v", Array::of<float>({4}, {3, std::nanf(""), 1, 1})}}),
             (Texts{{"y", "[1.0, 1.0, 3.0]"}, {"places", "[2, 3, 0]"}}));
 }
 
 TEST(OnnxData, RefusesNumbersFarOutside) {
   const auto refused = [](std::string_view op, const Message& number, const std::vector<Message>& attributes = {}) {
     const std::string text =
-        said({.nodes = {node(op, {"x", "number"}, {"y"}, {.name = "n", .attributes = attributes})}, .initializers = {number}});
+        said_of_file({.nodes = {node(op, {"x", "number"}, {"y"}, {.name = "n", .attributes = attributes})}, .initializers = {number}});
     return text.starts_with("m.onnx: node n (" + std::string(op) + "): error: ") ? std::string() : text;
   };
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max(), kLeast = std::numeric_limits<std::int64_t>::min();
@@ -259,17 +262,17 @@ TEST(OnnxData, RefusesNumbersFarOutside) {
 TEST(OnnxData, TakesAxesAsAttributesAndAsOperands) {
   const File old{.nodes = {node("ReduceSum", {"x"}, {"y"}, {.attributes = {integers("axes", {-1}), integer("keepdims", 0)}})},
                  .version = 11};
-  EXPECT_EQ(results(old, {{"x", matrix({1, 2, 3, 4, 5, 6})}}), (Texts{{"y", "[6.0, 15.0]"}}));
+  EXPECT_EQ(results_of_file(old, {{"x", matrix({1, 2, 3, 4, 5, 6})}}), (Texts{{"y", "[6.0, 15.0]"}}));
   const File open{.nodes = {node("ReduceSum", {"x", "axes"}, {"y"}, {.name = "n"})}, .inputs = {kX, value_info("axes", kInt64, {1})}};
   EXPECT_EQ(
-      said(open),
+      said_of_file(open),
       "m.onnx: node n (ReduceSum): error: `ReduceSum` needs `axes` to be known when the model is read, as the shape of its result depends "
       "on it; if it is the same in every run, give it with --constant axes=VALUE\n");
 }
 
 TEST(OnnxData, GivesEachElementAloneWhereNoAxisIsReduced) {
   const File file{.nodes = {node("ReduceSumSquare", {"x"}, {"y"}, {.attributes = {integer("noop_with_empty_axes", 1)}})}};
-  EXPECT_EQ(results(file, {{"x", matrix({1, 2, 3, 4, 5, 6})}}), (Texts{{"y", "[[1.0, 4.0, 9.0], [16.0, 25.0, 36.0]]"}}));
+  EXPECT_EQ(results_of_file(file, {{"x", matrix({1, 2, 3, 4, 5, 6})}}), (Texts{{"y", "[[1.0, 4.0, 9.0], [16.0, 25.0, 36.0]]"}}));
 }
 
 // --- sequences and optional values -------------------------------------------------------------------------------------------------------
@@ -280,34 +283,34 @@ TEST(OnnxData, KnowsSequencesWhileItReads) {
                             node("ConcatFromSequence", {"more"}, {"y"}, {.attributes = {integer("axis", 0), integer("new_axis", 1)}})},
                   .initializers = {floats("row", {3}, {7, 8, 9}), int64s("minus", {}, {-1})},
                   .results = {"y", "length"}};
-  EXPECT_EQ(results(file, {{"x", matrix({1, 2, 3, 4, 5, 6})}}),
+  EXPECT_EQ(results_of_file(file, {{"x", matrix({1, 2, 3, 4, 5, 6})}}),
             (Texts{{"y", "[[1.0, 2.0, 3.0], [7.0, 8.0, 9.0], [4.0, 5.0, 6.0]]"}, {"length", "3"}}));
 }
 
 TEST(OnnxData, RefusesWhatDependsOnDataInASequence) {
   File file{.nodes = {node("SequenceConstruct", {"x", "x"}, {"s"}), node("SequenceAt", {"s", "i"}, {"y"}, {.name = "n"})},
             .inputs = {kX, value_info("i", kInt64, {})}};
-  EXPECT_EQ(said(file),
+  EXPECT_EQ(said_of_file(file),
             "m.onnx: node n (SequenceAt): error: `SequenceAt` needs `i` to be known when the model is read, as which item is meant depends "
             "on it; "
             "if it is the same in every run, give it with --constant i=VALUE\n");
   file.options.constants = {{"i", "2"}};
-  EXPECT_EQ(said(file), "m.onnx: node n (SequenceAt): error: `SequenceAt`: there is no place 2 in a sequence of 2\n");
+  EXPECT_EQ(said_of_file(file), "m.onnx: node n (SequenceAt): error: `SequenceAt`: there is no place 2 in a sequence of 2\n");
   file.results = {"s"};
   file.options.constants = {{"i", "1"}};
-  EXPECT_EQ(said(file), "m.onnx: output s: error: a sequence or an optional value cannot be a result\n");
+  EXPECT_EQ(said_of_file(file), "m.onnx: output s: error: a sequence or an optional value cannot be a result\n");
   file.nodes[1] = node("Relu", {"s"}, {"y"}, {.name = "n"});
   file.inputs = {kX};
   file.options.constants = {};
   file.results = {"y"};
-  EXPECT_EQ(said(file), "m.onnx: node n (Relu): error: `Relu` does not take the sequence `s`\n");
+  EXPECT_EQ(said_of_file(file), "m.onnx: node n (Relu): error: `Relu` does not take the sequence `s`\n");
 }
 
 TEST(OnnxData, KnowsWhetherAnOptionalHoldsSomething) {
   const File file{.nodes = {node("Optional", {}, {"none"}), node("Optional", {"x"}, {"some"}), node("OptionalHasElement", {"none"}, {"a"}),
                             node("OptionalHasElement", {"some"}, {"b"}), node("OptionalGetElement", {"some"}, {"y"})},
                   .results = {"a", "b", "y"}};
-  EXPECT_EQ(results(file, {{"x", matrix({1, 2, 3, 4, 5, 6})}}),
+  EXPECT_EQ(results_of_file(file, {{"x", matrix({1, 2, 3, 4, 5, 6})}}),
             (Texts{{"a", "false"}, {"b", "true"}, {"y", "[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]"}}));
 }
 

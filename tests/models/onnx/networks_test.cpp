@@ -8,6 +8,7 @@
 #include "graph/base/diagnostic_text.h"
 #include "graph/passes/verify.h"
 #include "models/model.h"
+#include "tests/support/diagnostics_text.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/onnx_builder.h"
 
@@ -15,6 +16,7 @@ namespace cleave {
 namespace {
 
 using namespace onnx_file;
+using testing::text_of_diagnostics;
 
 constexpr int kUint8 = 2, kInt8 = 3, kInt32 = 6;
 
@@ -33,7 +35,7 @@ struct OneNode {
   std::vector<std::string_view> results = {"y"};
 };
 
-Graph read(const OneNode& of) {
+Graph read_node(const OneNode& of) {
   std::vector<Message> outputs;
   for (const std::string_view name : of.results) outputs.push_back(untyped(name));
   const GraphParts parts{{node(of.op, of.names, of.results, {.name = "n", .attributes = of.attributes})}, of.inputs, outputs, of.operands};
@@ -42,14 +44,13 @@ Graph read(const OneNode& of) {
   return graph;
 }
 
-std::string said(const OneNode& of) {
-  return to_text(read(of).diagnostics, {.color = false, .source = false});
+std::string said_of_node(const OneNode& of) {
+  return text_of_diagnostics(read_node(of));
 }
 
-std::vector<Array> results(const OneNode& of) {
-  const Graph graph = read(of);
-  if (!graph.ok())
-    return ADD_FAILURE() << to_text(graph.diagnostics, {.color = false, .source = false}), std::vector<Array>(of.results.size());
+std::vector<Array> results_of_node(const OneNode& of) {
+  const Graph graph = read_node(of);
+  if (!graph.ok()) return ADD_FAILURE() << text_of_diagnostics(graph), std::vector<Array>(of.results.size());
   const Result<RunResult> run = runtime::run_reference(graph, {});
   if (!run) return ADD_FAILURE() << run.error().message, std::vector<Array>(of.results.size());
   std::vector<Array> arrays;
@@ -58,12 +59,12 @@ std::vector<Array> results(const OneNode& of) {
 }
 
 std::string result(const OneNode& of) {
-  return to_string(results(of)[0]);
+  return to_string(results_of_node(of)[0]);
 }
 
 /// How often an operation stands in the part of the program that its outputs need.
 int count(const OneNode& of, std::string_view op) {
-  const Graph graph = read(of);
+  const Graph graph = read_node(of);
   int found = 0;
   for (const auto& each : graph.nodes) found += each.kind == NodeKind::operation && each.op->name == op ? 1 : 0;
   return found;
@@ -98,14 +99,14 @@ TEST(OnnxNetworks, BatchNormalizationOfVersion9TrainsWhereItGivesStatistics) {
                .attributes = {number("epsilon", 0), number("momentum", 0.5)},
                .names = {"x", "s", "b", "m", "v"},
                .results = {"y", "mean", "variance", "saved_mean", "saved_variance"}};
-  const std::vector<Array> all = results(node);
+  const std::vector<Array> all = results_of_node(node);
   EXPECT_EQ(to_string(all[0]) + to_string(all[1]) + to_string(all[2]) + to_string(all[3]) + to_string(all[4]),
             "[[-1.0], [1.0]][6.0][2.5][2.0][1.0]");
   node.results = {"y"};
   EXPECT_EQ(result(node), "[[-4.5], [-3.5]]");
   node.version = 7;
   node.attributes.push_back(integer("spatial", 0));
-  EXPECT_NE(said(node).find("`BatchNormalization` with `spatial` = 0 is not supported"), std::string::npos);
+  EXPECT_NE(said_of_node(node).find("`BatchNormalization` with `spatial` = 0 is not supported"), std::string::npos);
 }
 
 TEST(OnnxNetworks, SlopesBeforeVersion7LieAlongTheChannels) {
@@ -115,7 +116,7 @@ TEST(OnnxNetworks, SlopesBeforeVersion7LieAlongTheChannels) {
   prelu.version = 16;
   EXPECT_EQ(result(prelu), "[[[-2.0, -3.0], [-2.0, -3.0]]]");
   prelu.operands[1] = counting("s", {3, 2, 2});
-  EXPECT_EQ(said(prelu), "m.onnx: node n (PRelu): error: `PRelu`: the slope f32[3, 2, 2] does not broadcast to f32[1, 2, 2]\n");
+  EXPECT_EQ(said_of_node(prelu), "m.onnx: node n (PRelu): error: `PRelu`: the slope f32[3, 2, 2] does not broadcast to f32[1, 2, 2]\n");
 }
 
 // --- quantization
@@ -136,7 +137,7 @@ TEST(OnnxNetworks, QuantizesByBlocksOfWhichTheLastIsShort) {
       .names = {"x", "s", "z"}};
   EXPECT_EQ(result(node), "[[2.0, 4.0, 8.0, 10.0, -7.0]]");
   node.attributes = {integer("block_size", 3)};
-  EXPECT_NE(said(node).find("a scale f32[1, 3] is not one for each 3 elements of axis 1 of i8[1, 5]"), std::string::npos);
+  EXPECT_NE(said_of_node(node).find("a scale f32[1, 3] is not one for each 3 elements of axis 1 of i8[1, 5]"), std::string::npos);
 }
 
 TEST(OnnxNetworks, OneElementIsAScaleForAll) {
@@ -183,7 +184,7 @@ TEST(OnnxNetworks, QuantizedProductsScaleByRowAndColumn) {
 TEST(OnnxNetworks, RandomNumbersFollowSeedsAndNames) {
   const Message shape = integers("shape", {1000});
   OneNode normal{.op = "RandomNormal", .attributes = {shape, number("mean", 5), number("scale", 2), number("seed", 7.5F)}, .names = {}};
-  const Array first = results(normal)[0];
+  const Array first = results_of_node(normal)[0];
   double sum = 0;
   for (std::int64_t i = 0; i < first.size(); ++i) sum += first.at(i);
   EXPECT_NEAR(sum / 1000, 5, 0.3);
@@ -199,7 +200,7 @@ TEST(OnnxNetworks, MultinomialDrawsClassesByTheirLogarithms) {
   const OneNode node{.op = "Multinomial",
                      .operands = {floats("x", {2, 3}, {-50, 0, -50, 0, -50, 0})},
                      .attributes = {integer("sample_size", 100), number("seed", 1)}};
-  const Array drawn = results(node)[0];
+  const Array drawn = results_of_node(node)[0];
   ASSERT_EQ(drawn.type(), (TensorType{DType::i32, {2, 100}}));
   int last = 0;
   for (std::int64_t i = 0; i < 100; ++i) {
@@ -213,7 +214,7 @@ TEST(OnnxNetworks, MultinomialDrawsClassesByTheirLogarithms) {
 TEST(OnnxNetworks, DropoutMustKnowWhetherItDrops) {
   const OneNode node{
       .op = "Dropout", .operands = {value("x", 1), value("r", 0.5)}, .inputs = {value_info("t", kBool, {})}, .names = {"x", "r", "t"}};
-  EXPECT_EQ(said(node),
+  EXPECT_EQ(said_of_node(node),
             "m.onnx: node n (Dropout): error: `Dropout` needs `t` to be known when the model is read, as whether it drops anything depends "
             "on it; "
             "if it is the same in every run, give it with --constant t=VALUE\n");
@@ -280,7 +281,7 @@ Graph attention_in_parts(bool guarded, const Message& mask, const ModelOptions& 
 TEST(OnnxNetworks, AttentionInPartsBecomesOneOperation) {
   const Message mask = value_info("m", kFloat, {2, 3});
   const Graph graph = attention_in_parts(true, mask);
-  ASSERT_TRUE(graph.ok()) << to_text(graph.diagnostics, {.color = false, .source = false});
+  ASSERT_TRUE(graph.ok()) << text_of_diagnostics(graph);
   const Node& result = graph.producer(graph.outputs[0].value);
   ASSERT_EQ(result.op->name, "attention");
   EXPECT_EQ(result.attributes.get<double>("scale"), 0.25);
@@ -308,7 +309,7 @@ TEST(OnnxNetworks, KeysTransposedTogetherWithTheirHeadsAreFoundToo) {
       .outputs = {untyped("y")},
       .initializers = {counting("v", {1, 2, 3, 1})}};
   const Graph graph = parse_onnx(model(graph_of(parts), 20), "m.onnx", {});
-  ASSERT_TRUE(graph.ok()) << to_text(graph.diagnostics, {.color = false, .source = false});
+  ASSERT_TRUE(graph.ok()) << text_of_diagnostics(graph);
   EXPECT_EQ(graph.producer(graph.outputs[0].value).op->name, "attention");
   // The first head's query meets the third key, the second head's one the second.
   const auto run = runtime::run_reference(graph, {.inputs = {{"q", Array::of<float>({1, 2, 1, 2}, {100, 0, 0, 100})},
@@ -320,13 +321,13 @@ TEST(OnnxNetworks, KeysTransposedTogetherWithTheirHeadsAreFoundToo) {
 TEST(OnnxNetworks, AttentionSaysWhatDoesNotFit) {
   OneNode node = attention(3, 3);
   node.inputs[1] = value_info("k", kFloat, {2, 3, 3, 8});
-  EXPECT_EQ(said(node),
+  EXPECT_EQ(said_of_node(node),
             "m.onnx: node n (Attention): error: `Attention` of f32[2, 4, 3, 8], f32[2, 3, 3, 8] and f32[2, 2, 3, 8]: they have no heads "
             "in common\n");
   node.inputs = {value_info("q", kFloat, {2, 3, 10}), value_info("k", kFloat, {2, 3, 10}), value_info("v", kFloat, {2, 3, 10})};
   node.attributes = {integer("q_num_heads", 3), integer("kv_num_heads", 2)};
   EXPECT_EQ(
-      said(node),
+      said_of_node(node),
       "m.onnx: node n (Attention): error: `Attention` of f32[2, 3, 10] needs `q_num_heads`, the heads that its last axis divides into\n");
 }
 

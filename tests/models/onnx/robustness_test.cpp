@@ -15,8 +15,6 @@ namespace {
 
 using namespace onnx_file;
 
-const Message kX = value_info("x", kFloat, {2, 3});
-
 std::string mistakes(const std::string& bytes, const std::string& file = "m.onnx") {
   return to_text(parse_onnx(bytes, file).diagnostics, {.color = false, .source = false});
 }

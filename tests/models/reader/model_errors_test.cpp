@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 const fs::path kFolder = fs::path(source_dir()) / "tests" / "golden" / "model_errors";
 
-std::string read(const fs::path& path) {
+std::string read_bytes(const fs::path& path) {
   std::ifstream stream(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), {}};
 }
@@ -53,14 +53,14 @@ TEST(ModelErrors, AreSaidAsWrittenDown) {
     fs::path golden = path;
     golden.replace_extension(".txt");
     if (update) std::ofstream(golden, std::ios::binary) << text;
-    EXPECT_EQ(text, read(golden)) << "CLEAVE_UPDATE_GOLDEN=1 writes it anew";
+    EXPECT_EQ(text, read_bytes(golden)) << "CLEAVE_UPDATE_GOLDEN=1 writes it anew";
   }
 }
 
 TEST(ModelErrors, HavePlacesAndLengthsInTheFile) {
   for (const fs::path& path : models()) {
     SCOPED_TRACE(path.filename().string());
-    std::istringstream stream(read(path));
+    std::istringstream stream(read_bytes(path));
     std::vector<std::string> lines;
     for (std::string line; std::getline(stream, line);) lines.push_back(line);
     for (const Diagnostic& diagnostic : read_model(path.string()).diagnostics) {
@@ -92,7 +92,7 @@ TEST(ModelErrors, OneMistakeIsOneError) {
   for (const auto& entry : fs::directory_iterator(fs::path(source_dir()) / "models")) {
     if (entry.path().extension() != ".yaml") continue;
     SCOPED_TRACE(entry.path().filename().string());
-    std::istringstream stream(read(entry.path()));
+    std::istringstream stream(read_bytes(entry.path()));
     std::vector<std::string> lines;
     for (std::string line; std::getline(stream, line);) lines.push_back(line);
     for (std::size_t i = 0; i < lines.size(); ++i) {

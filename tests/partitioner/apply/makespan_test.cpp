@@ -11,25 +11,10 @@
 #include "partitioner/solver/region_tree.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/random_graph.h"
+#include "tests/support/round_machine.h"
 
 namespace cleave::testing {
 namespace {
-
-/// Every op takes `host` seconds on the host and 1 s on the accelerator, every transfer `link`: easy to add up.
-Machine round_machine(double host, double link) {
-  Machine machine = *Machine::shipped("simulated");
-  machine.host = DeviceRates{};
-  machine.host.flops.fill(1e30);
-  machine.host.bytes_per_second = 1e30;
-  machine.host.overhead_seconds = host;
-  DeviceRates& accelerator = machine.accelerators[0];
-  accelerator.flops.fill(1e30);
-  accelerator.bytes_per_second = 1e30;
-  accelerator.overhead_seconds = 1;
-  accelerator.points.clear();
-  accelerator.host_to_accelerator = accelerator.accelerator_to_host = LinkDirection{link, 1e30, {}, {}};
-  return machine;
-}
 
 Plan plan_of(const Graph& graph, const Machine& machine, Policy policy) {
   PlanOptions options;

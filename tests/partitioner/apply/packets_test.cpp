@@ -17,15 +17,15 @@
 namespace cleave::testing {
 namespace {
 
-struct Parts {
+struct PacketParts {
   std::shared_ptr<const Graph> graph;
   CostedProblem costed;
   Transfers transfers;
   Program program;
 };
 
-Parts split_randomly(std::uint64_t seed, RandomGraphOptions options = {}, std::size_t ahead = kAllAhead) {
-  Parts parts;
+PacketParts split_packets_randomly(std::uint64_t seed, RandomGraphOptions options = {}, std::size_t ahead = kAllAhead) {
+  PacketParts parts;
   parts.graph = std::make_shared<const Graph>(random_graph(seed, options));
   CostModel model;
   model.machine = *Machine::shipped("simulated");
@@ -70,7 +70,7 @@ TEST(Packets, HaveAllSmallValuesThatLeaveSideBySide) {
   std::size_t packets = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    const Parts parts = split_randomly(seed);
+    const PacketParts parts = split_packets_randomly(seed);
     const std::vector<std::string> complaints = verify(parts.program);
     ASSERT_TRUE(complaints.empty()) << complaints.front() << "\n" << print(parts.program);
     for (const std::vector<ChannelId>& row : rows_of(parts.program)) {
@@ -93,7 +93,7 @@ TEST(Packets, TakenApartAreStillARightProgramThatTakesLonger) {
   double saved = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    const Parts parts = split_randomly(seed);
+    const PacketParts parts = split_packets_randomly(seed);
     const Program apart = unpacked(parts.program);
     const std::vector<std::string> complaints = verify(apart);
     ASSERT_TRUE(complaints.empty()) << complaints.front();
@@ -120,7 +120,7 @@ TEST(Packets, LeaveAloneWhatIsReceivedWhenThereIsRoom) {
   straight.control_flow = false;
   std::size_t arguments = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
-    const Parts parts = split_randomly(seed, straight, 1);
+    const PacketParts parts = split_packets_randomly(seed, straight, 1);
     EXPECT_TRUE(verify(parts.program).empty());
     for (const Channel& channel : parts.program.channels) {
       const NodeKind kind = parts.graph->producer(channel.value).kind;
@@ -134,7 +134,7 @@ TEST(Packets, LeaveAloneWhatIsReceivedWhenThereIsRoom) {
 }
 
 /// Of many arguments of so many elements of f32 each.
-Plan plan_of(int arguments, int elements) {
+Plan plan_of_arguments(int arguments, int elements) {
   std::string text = "cleave: 1\nmodel: m\nparameters:\n", sum;
   for (int i = 0; i < arguments; ++i) {
     const std::string name = "p" + std::to_string(i);
@@ -156,17 +156,17 @@ TEST(Packets, HoldSoManyBytesAndSoManyValues) {
     }
     return values;
   };
-  EXPECT_EQ(sizes(plan_of(3, 16 << 10)), std::vector<std::size_t>()) << "64 KiB each: full by one";
-  EXPECT_EQ(sizes(plan_of(5, 8 << 10)), (std::vector<std::size_t>{2, 2})) << "32 KiB each, and one is left over";
-  EXPECT_EQ(sizes(plan_of(150, 1)), (std::vector<std::size_t>{64, 64, 22}));
-  EXPECT_EQ(sizes(plan_of(1, 1)), std::vector<std::size_t>());
+  EXPECT_EQ(sizes(plan_of_arguments(3, 16 << 10)), std::vector<std::size_t>()) << "64 KiB each: full by one";
+  EXPECT_EQ(sizes(plan_of_arguments(5, 8 << 10)), (std::vector<std::size_t>{2, 2})) << "32 KiB each, and one is left over";
+  EXPECT_EQ(sizes(plan_of_arguments(150, 1)), (std::vector<std::size_t>{64, 64, 22}));
+  EXPECT_EQ(sizes(plan_of_arguments(1, 1)), std::vector<std::size_t>());
 }
 
 // --- what verify finds ------------------------------------------------------------------------------------------------------------------
 
 Program some_packets() {
   for (std::uint64_t seed = 0;; ++seed) {
-    const Parts parts = split_randomly(seed);
+    const PacketParts parts = split_packets_randomly(seed);
     if (!parts.program.packets.empty()) return parts.program;
   }
 }

@@ -28,7 +28,7 @@ PlanOptions options(Policy policy = Policy::accelerator) {
 }
 
 /// A model with host functions f and g (pure) and h (an effect), all on f32[64, 64].
-Plan plan_model(const std::string& program, const PlanOptions& with = options(), const std::string& head = "") {
+Plan plan_with_functions(const std::string& program, const PlanOptions& with = options(), const std::string& head = "") {
   const std::string type = "\"f32[64, 64]\"";
   std::string text = "cleave: 1\nmodel: m\n" + head + "host_functions:\n";
   for (const char* name : {"f", "g", "h"}) {
@@ -260,22 +260,22 @@ TEST(RoundTrips, GroupsEqualTheClosure) {
 }
 
 TEST(RoundTrips, OneHostComputationIsOneHoweverOftenItIsUsed) {
-  const Plan plan = plan_model(
+  const Plan plan = plan_with_functions(
       "  - for: i in 10\n    do:\n      - a: matmul(w, w)\n      - r: f(a) + f(a + 1)\n      - w: matmul(r, a) + r\n  - print(\"w\", w)\n");
   EXPECT_EQ(plan.round_trips.size(), 2u) << "two calls, not joined by host work";
-  const Plan once = plan_model(
+  const Plan once = plan_with_functions(
       "  - for: i in 10\n    do:\n      - a: matmul(w, w)\n      - r: f(a)\n      - w: matmul(r, a) + r * r - r\n  - print(\"w\", w)\n");
   EXPECT_EQ(once.round_trips.size(), 1u);
 }
 
 TEST(RoundTrips, ChainedHostFunctionsAreOne) {
-  const Plan plan = plan_model("  - for: i in 10\n    do:\n      - w: matmul(g(f(matmul(w, w))), w)\n  - print(\"w\", w)\n");
+  const Plan plan = plan_with_functions("  - for: i in 10\n    do:\n      - w: matmul(g(f(matmul(w, w))), w)\n  - print(\"w\", w)\n");
   ASSERT_EQ(plan.round_trips.size(), 1u);
   EXPECT_EQ(plan.round_trips[0].through.size(), 2u);
 }
 
 TEST(RoundTrips, AnAcceleratorPredicateJoinsNothing) {
-  const Plan plan = plan_model(
+  const Plan plan = plan_with_functions(
       "  - while: sum(w) < 1e9\n    do:\n      - a: f(matmul(w, w))\n      - b: g(matmul(w, w))\n      - w: matmul(a, b)\n  - print(\"w\", "
       "w)\n");
   ASSERT_EQ(plan.round_trips.size(), 2u);
@@ -284,14 +284,15 @@ TEST(RoundTrips, AnAcceleratorPredicateJoinsNothing) {
 
 TEST(RoundTrips, ThroughACarriedValue) {
   // What the host made of one iteration's values is sent in the next.
-  const Plan plan = plan_model("  - r: f(s)\n  - for: i in 10\n    do:\n      - w: matmul(r, w)\n      - r: f(w)\n  - print(\"w\", w)\n");
+  const Plan plan =
+      plan_with_functions("  - r: f(s)\n  - for: i in 10\n    do:\n      - w: matmul(r, w)\n      - r: f(w)\n  - print(\"w\", w)\n");
   ASSERT_EQ(plan.round_trips.size(), 1u);
   EXPECT_EQ(plan.round_trips[0].frequency, 10);
   EXPECT_EQ(plan.round_trips[0].via, Via::data);
 }
 
 TEST(RoundTrips, HostDataAndPrintsAreNone) {
-  const Plan plan = plan_model(
+  const Plan plan = plan_with_functions(
       "  - rate: f(s)\n  - for: i in 10\n    do:\n      - rate: g(rate)\n      - w: matmul(w, rate)\n      - print(\"largest\", max(w))\n"
       "      - if: i % 3 == 0\n        then:\n          - h(w)\n");
   EXPECT_TRUE(plan.round_trips.empty());
@@ -303,7 +304,7 @@ TEST(RoundTrips, HostDataAndPrintsAreNone) {
 const char* const kOneTrip = "  - for: i in 10\n    do:\n      - w: matmul(f(matmul(w, w)), w)\n  - print(\"w\", w)\n";
 
 TEST(RoundTripDiagnostics, AllowedOnesKeepTheirReason) {
-  const Plan plan = plan_model(
+  const Plan plan = plan_with_functions(
       "  - for: i in 10\n    do:\n      - {w: \"matmul(f(matmul(w, w)), w)\", allow: {round-trip: the simulator is on the host}}\n  - "
       "print(\"w\", w)\n");
   ASSERT_EQ(plan.round_trips.size(), 1u);
@@ -317,13 +318,13 @@ TEST(RoundTripDiagnostics, FollowTheFlags) {
   PlanOptions silent = options(), strict = options();
   ASSERT_TRUE(silent.diagnostics.parse("Wno-round-trip"));
   ASSERT_TRUE(strict.diagnostics.parse("Werror=round-trip"));
-  EXPECT_TRUE(plan_model(kOneTrip, silent).diagnostics.empty());
-  EXPECT_EQ(plan_model(kOneTrip, silent).round_trips.size(), 1u);
-  EXPECT_FALSE(plan_model(kOneTrip, strict).ok());
+  EXPECT_TRUE(plan_with_functions(kOneTrip, silent).diagnostics.empty());
+  EXPECT_EQ(plan_with_functions(kOneTrip, silent).round_trips.size(), 1u);
+  EXPECT_FALSE(plan_with_functions(kOneTrip, strict).ok());
 }
 
 TEST(RoundTripDiagnostics, WithoutSourceTheySayTheSame) {
-  const Plan plan = plan_model(kOneTrip);
+  const Plan plan = plan_with_functions(kOneTrip);
   ASSERT_EQ(plan.diagnostics.size(), 1u);
   const Diagnostic& d = *plan.diagnostics.begin();
   EXPECT_EQ(d.message, "`f` makes the accelerator wait for the host in every iteration");
@@ -332,29 +333,29 @@ TEST(RoundTripDiagnostics, WithoutSourceTheySayTheSame) {
 }
 
 TEST(Limits, AreErrorsWithWhatExceedsThem) {
-  const Plan plan = plan_model(kOneTrip, options(), "limits: {round_trips: 0, transfers: 1, bytes_per_run: 1KiB}\n");
+  const Plan plan = plan_with_functions(kOneTrip, options(), "limits: {round_trips: 0, transfers: 1, bytes_per_run: 1KiB}\n");
   EXPECT_FALSE(plan.ok());
   EXPECT_TRUE(plan.complete());
   int limits = 0;
   for (const Diagnostic& d : plan.diagnostics) limits += d.kind == DiagnosticKind::limit ? 1 : 0;
   EXPECT_EQ(limits, 3);
-  EXPECT_TRUE(plan_model(kOneTrip, options(), "limits: {round_trips: 1, transfers: 100, bytes_per_run: 64MiB}\n").ok());
+  EXPECT_TRUE(plan_with_functions(kOneTrip, options(), "limits: {round_trips: 1, transfers: 100, bytes_per_run: 64MiB}\n").ok());
 }
 
 TEST(ImplicitCopies, NameUnmarkedSendsInTheWantedDirection) {
   PlanOptions with = options();
   ASSERT_TRUE(with.diagnostics.parse("Wno-round-trip"));
   ASSERT_TRUE(with.diagnostics.parse("Wimplicit-copy"));
-  EXPECT_EQ(plan_model(kOneTrip, with).diagnostics.size(), 3u) << to_text(plan_model(kOneTrip, with).diagnostics);
+  EXPECT_EQ(plan_with_functions(kOneTrip, with).diagnostics.size(), 3u) << to_text(plan_with_functions(kOneTrip, with).diagnostics);
   ASSERT_TRUE(with.diagnostics.parse("Wimplicit-copy=to-accelerator"));
-  EXPECT_EQ(plan_model(kOneTrip, with).diagnostics.size(), 1u);
+  EXPECT_EQ(plan_with_functions(kOneTrip, with).diagnostics.size(), 1u);
 }
 
 TEST(Fallbacks, NameOpsWithoutAKernel) {
   PlanOptions with = options();
   with.costs.supported = [](const Graph& graph, NodeId node) { return graph.op_name(node) != "exp"; };
   ASSERT_TRUE(with.diagnostics.parse("Wfallback"));
-  const Plan plan = plan_model("  - for: i in 10\n    do:\n      - w: exp(matmul(w, w))\n  - print(\"w\", w)\n", with);
+  const Plan plan = plan_with_functions("  - for: i in 10\n    do:\n      - w: exp(matmul(w, w))\n  - print(\"w\", w)\n", with);
   int fallbacks = 0;
   for (const Diagnostic& d : plan.diagnostics) fallbacks += d.kind == DiagnosticKind::fallback ? 1 : 0;
   EXPECT_EQ(fallbacks, 1);
@@ -365,7 +366,7 @@ TEST(TransferBound, NamesTheLoopAndWhatItWaitsFor) {
   PlanOptions with = options();
   ASSERT_TRUE(with.diagnostics.parse("Wtransfer-bound"));
   const std::string text =
-      to_text(plan_model("  - for: i in 10\n    do:\n      - w: matmul(f(s + i), w)\n  - print(\"w\", w)\n", with).diagnostics);
+      to_text(plan_with_functions("  - for: i in 10\n    do:\n      - w: matmul(f(s + i), w)\n  - print(\"w\", w)\n", with).diagnostics);
   EXPECT_THAT(text, HasSubstr("of the loop's time"));
   EXPECT_THAT(text, HasSubstr("[-Wtransfer-bound]"));
 }

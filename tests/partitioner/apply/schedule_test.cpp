@@ -16,34 +16,18 @@
 #include "partitioner/compile.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/random_graph.h"
+#include "tests/support/round_machine.h"
 
 namespace cleave::testing {
 namespace {
 
-/// Every op takes 10 s on the host and 1 s on the accelerator, every transfer 2 s: easy to add up. Small ones that leave at one point take
-/// 2 s together.
-Machine round_machine() {
-  Machine machine = *Machine::shipped("simulated");
-  machine.host = DeviceRates{};
-  machine.host.flops.fill(1e30);
-  machine.host.bytes_per_second = 1e30;
-  machine.host.overhead_seconds = 10;
-  DeviceRates& accelerator = machine.accelerators[0];
-  accelerator.flops.fill(1e30);
-  accelerator.bytes_per_second = 1e30;
-  accelerator.overhead_seconds = 1;
-  accelerator.points.clear();
-  accelerator.host_to_accelerator = accelerator.accelerator_to_host = LinkDirection{2, 1e30, {}, {}};
-  return machine;
-}
-
-Plan plan_model(const std::string& program, const std::string& rest = "outputs: [w]\n") {
+Plan plan_on_round_machine(const std::string& program, const std::string& rest = "outputs: [w]\n") {
   const std::string type = "\"f32[256, 256]\"";
   const std::string text = "cleave: 1\nmodel: m\nhost_functions:\n  f: {library: ./l.so, symbol: s, takes: [" + type +
                            "], returns: " + type + ", pure: true}\nparameters:\n  w: {type: " + type + ", value: 1}\n  v: {type: " + type +
                            ", value: 1}\nprogram:\n" + program + rest;
   PlanOptions options;
-  options.costs.machine = round_machine();
+  options.costs.machine = round_machine(10, 2);
   options.costs.policy = Policy::accelerator;
   const Plan result = plan(parse_model(text, "m.yaml"), options);
   EXPECT_TRUE(result.complete());
@@ -52,7 +36,7 @@ Plan plan_model(const std::string& program, const std::string& rest = "outputs: 
 
 TEST(Schedule, AChainAddsUp) {
   // argument 2, two products 2, result 2
-  EXPECT_NEAR(plan_model("  - w: matmul(matmul(w, w), w)\n").predicted_seconds, 6, 1e-9);
+  EXPECT_NEAR(plan_on_round_machine("  - w: matmul(matmul(w, w), w)\n").predicted_seconds, 6, 1e-9);
 }
 
 TEST(Schedule, ArgumentsAreCopiedWhileOthersAreWorkedOn) {
@@ -60,7 +44,7 @@ TEST(Schedule, ArgumentsAreCopiedWhileOthersAreWorkedOn) {
   std::string text = "cleave: 1\nmodel: m\nparameters:\n";
   for (const char* name : {"d", "c", "b", "a"}) text += std::string("  ") + name + ": {type: \"f32[256, 256]\", value: 1}\n";
   PlanOptions options;
-  options.costs.machine = round_machine();
+  options.costs.machine = round_machine(10, 2);
   options.costs.policy = Policy::accelerator;
   const Plan result = plan(parse_model(text + "program:\n  - y: matmul(matmul(matmul(a, b), c), d)\noutputs: [y]\n", "m.yaml"), options);
   EXPECT_NEAR(result.predicted_seconds, 11, 1e-9) << "they are sent in the order in which they are needed, not declared";
@@ -83,7 +67,7 @@ TEST(Schedule, SaysWhichTransfersAreWaitedForAndWhichHidden) {
   std::string text = "cleave: 1\nmodel: m\nparameters:\n";
   for (const char* name : {"d", "c", "b", "a"}) text += std::string("  ") + name + ": {type: \"f32[256, 256]\", value: 1}\n";
   PlanOptions options;
-  options.costs.machine = round_machine();
+  options.costs.machine = round_machine(10, 2);
   options.costs.policy = Policy::accelerator;
   const Plan plan =
       planner::plan(parse_model(text + "program:\n  - y: matmul(matmul(matmul(a, b), c), d)\noutputs: [y]\n", "m.yaml"), options);
@@ -94,13 +78,13 @@ TEST(Schedule, SaysWhichTransfersAreWaitedForAndWhichHidden) {
   EXPECT_EQ(times_of(plan, "y"), (Times{{11, 0}})) << "the host has nothing else to do";
 
   // An iteration: product 1, out 2, `f` 10, back 2; `y` of another 1 meanwhile.
-  const Plan loop =
-      plan_model("  - for: i in 100\n    do:\n      - x: matmul(w, w)\n      - r: f(x)\n      - y: matmul(x, x)\n      - w: r + y\n");
+  const Plan loop = plan_on_round_machine(
+      "  - for: i in 100\n    do:\n      - x: matmul(w, w)\n      - r: f(x)\n      - y: matmul(x, x)\n      - w: r + y\n");
   EXPECT_EQ(times_of(loop, "x"), (Times{{100 * 6, 0}})) << "16 less the 10 of `f`";
   EXPECT_EQ(times_of(loop, "r"), (Times{{100 * 13, 0}})) << "2 out, 10, 2 back, less the 1 of `y`";
 
   // `x` is on its way while the host computes `f(v)`, from what it has.
-  const Plan hidden = plan_model(
+  const Plan hidden = plan_on_round_machine(
       "  - for: i in 100\n    do:\n      - x: matmul(w, w)\n      - s: f(v)\n      - print(\"x\", x)\n      - v: f(s)\n      - w: x + x\n",
       "outputs: [w, v]\n");
   ASSERT_EQ(times_of(hidden, "x").size(), 1U);
@@ -112,7 +96,7 @@ TEST(Schedule, SmallValuesThatLeaveAtOnePointTravelAsOne) {
   for (const char* name : {"d", "c", "b", "a"}) text += std::string("  ") + name + ": {type: \"f32[8, 8]\", value: 1}\n";
   text += "program:\n  - y: matmul(matmul(matmul(a, b), c), d)\noutputs: [y]\n";
   PlanOptions options;
-  options.costs.machine = round_machine();
+  options.costs.machine = round_machine(10, 2);
   options.costs.policy = Policy::accelerator;
   const Plan plan = planner::plan(parse_model(text, "m.yaml"), options);
   EXPECT_NEAR(plan.predicted_seconds, 2 + 3 + 2, 1e-9) << "all four arguments, three products, the result";
@@ -128,7 +112,7 @@ Tensor on(Side side, const std::function<Tensor()>& operation) {
 
 TEST(Schedule, LargeValuesAreWorkedOnWhileTheyCross) {
   PlanOptions options;
-  options.costs.machine = round_machine();
+  options.costs.machine = round_machine(10, 2);
   DeviceRates& accelerator = options.costs.machine.accelerators[0];
   accelerator.overhead_seconds = 0;
   accelerator.efficiency.fill({});
@@ -166,7 +150,7 @@ TEST(Schedule, LargeValuesAreWorkedOnWhileTheyCross) {
 }
 
 TEST(Schedule, LoopsAreExtrapolated) {
-  EXPECT_NEAR(plan_model("  - for: i in 1000\n    do:\n      - w: matmul(w, w)\n").predicted_seconds, 1004, 1e-6);
+  EXPECT_NEAR(plan_on_round_machine("  - for: i in 1000\n    do:\n      - w: matmul(w, w)\n").predicted_seconds, 1004, 1e-6);
 }
 
 TEST(Schedule, ARunItsTripsAndItsBranchesHaveCostsOfTheirOwn) {
@@ -176,7 +160,7 @@ TEST(Schedule, ARunItsTripsAndItsBranchesHaveCostsOfTheirOwn) {
       "        do:\n          - w: matmul(w, w)\n      - if: i > 50\n        probability: 0.5\n        then:\n          - w: matmul(w, w)\n"
       "outputs: [w]\n";
   PlanOptions options;
-  options.costs.machine = round_machine();
+  options.costs.machine = round_machine(10, 2);
   options.costs.policy = Policy::host;
   const Plan without = plan(parse_model(text, "m.yaml"), options);
   options.costs.machine.host.run_seconds = 7;
@@ -202,7 +186,7 @@ double busy(const ScheduledFrame& frame, Resource resource) {
 }
 
 TEST(Schedule, RecordsARunAndATripOfEachLoop) {
-  const ScheduleTrace trace = trace_of(plan_model("  - for: i in 100\n    do:\n      - w: matmul(f(matmul(w, w)), w)\n"));
+  const ScheduleTrace trace = trace_of(plan_on_round_machine("  - for: i in 100\n    do:\n      - w: matmul(f(matmul(w, w)), w)\n"));
   ASSERT_EQ(trace.frames.size(), 2u);
   const ScheduledFrame &run = trace.frames[0], &trip = trace.frames[1];
   const double expected[2][4] = {{1000, 200, 202, 202}, {10, 2, 2, 2}};  // as Resource; the run has argument and result besides
@@ -225,8 +209,8 @@ TEST(Schedule, RecordsARunAndATripOfEachLoop) {
 }
 
 TEST(Schedule, RecordsArmsByTheirProbability) {
-  const ScheduleTrace trace = trace_of(
-      plan_model("  - for: i in 10\n    do:\n      - if: i > 5\n        probability: 0.25\n        then:\n          - w: matmul(w, w)\n"));
+  const ScheduleTrace trace = trace_of(plan_on_round_machine(
+      "  - for: i in 10\n    do:\n      - if: i > 5\n        probability: 0.25\n        then:\n          - w: matmul(w, w)\n"));
   ASSERT_GE(trace.frames.size(), 3u);
   const auto arm = std::find_if(trace.frames.begin(), trace.frames.end(),
                                 [](const ScheduledFrame& frame) { return busy(frame, Resource::accelerator) == 1; });
@@ -261,7 +245,7 @@ TEST(Schedule, RecordsOfRandomProgramsAddUp) {
 
 TEST(Schedule, ARoundTripInALoopWaitsEveryTime) {
   // an iteration: product 1, out 2, host 10, back 2, product 1
-  const Plan plan = plan_model("  - for: i in 100\n    do:\n      - w: matmul(f(matmul(w, w)), w)\n");
+  const Plan plan = plan_on_round_machine("  - for: i in 100\n    do:\n      - w: matmul(f(matmul(w, w)), w)\n");
   EXPECT_NEAR(plan.predicted_seconds, 2 + 100 * 16 + 2, 1e-6);
   const Schedule schedule = predict(plan.program, plan.transfers, plan.costed);
   ASSERT_EQ(schedule.waiting.size(), 2u);
@@ -271,8 +255,8 @@ TEST(Schedule, ARoundTripInALoopWaitsEveryTime) {
 }
 
 TEST(Schedule, IndependentWorkOverlaps) {
-  const Plan plan =
-      plan_model("  - for: i in 100\n    do:\n      - x: matmul(w, w)\n      - r: f(x)\n      - y: matmul(x, x)\n      - w: r + y\n");
+  const Plan plan = plan_on_round_machine(
+      "  - for: i in 100\n    do:\n      - x: matmul(w, w)\n      - r: f(x)\n      - y: matmul(x, x)\n      - w: r + y\n");
   EXPECT_NEAR(plan.predicted_seconds, 2 + 100 * 16 + 2, 1e-6) << "`y` costs nothing while the host computes `f`";
 }
 
@@ -282,7 +266,7 @@ TEST(Schedule, LiesBetweenTheBusiestResourceAndTheSum) {
     testing::RandomGraphOptions straight;
     straight.control_flow = false;
     PlanOptions options;
-    options.costs.machine = round_machine();
+    options.costs.machine = round_machine(10, 2);
     options.costs.policy = seed % 2 ? Policy::accelerator : Policy::optimal;
     const Plan p = plan(testing::random_graph(seed, straight), options);
     double host = 0, accelerator = 0, out = 0, back = 0;

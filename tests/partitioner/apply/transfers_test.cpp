@@ -20,7 +20,7 @@ Plan plan_text(const std::string& text) {
   return result;
 }
 
-Plan plan_model(const std::string& program, const std::string& rest = "") {
+Plan plan_with_input(const std::string& program, const std::string& rest = "") {
   const std::string type = "\"f32[64, 64]\"";
   const std::string text = "cleave: 1\nmodel: m\nhost_functions:\n  f: {library: ./l.so, symbol: s, takes: [" + type +
                            "], returns: " + type + ", pure: true}\ninputs:\n  s: " + type + "\nparameters:\n  w: {type: " + type +
@@ -36,7 +36,7 @@ const Transfer* find(const Plan& plan, const std::string& name, DeviceId to) {
 }
 
 TEST(Transfers, InputsAreArgumentsAndOutputsResults) {
-  const Plan plan = plan_model("  - for: i in 10\n    do:\n      - w: matmul(w, s)\n", "outputs: [w]\n");
+  const Plan plan = plan_with_input("  - for: i in 10\n    do:\n      - w: matmul(w, s)\n", "outputs: [w]\n");
   ASSERT_EQ(plan.transfers.items.size(), 3u);
   EXPECT_EQ(find(plan, "s", kAccelerator)->kind, TransferKind::argument);
   EXPECT_EQ(find(plan, "w", kAccelerator)->kind, TransferKind::argument);
@@ -45,15 +45,15 @@ TEST(Transfers, InputsAreArgumentsAndOutputsResults) {
 }
 
 TEST(Transfers, APrintAfterTheLastLoopIsASend) {
-  const Plan plan = plan_model("  - for: i in 10\n    do:\n      - w: matmul(w, s)\n  - print(\"w\", w)\n", "outputs: [w]\n");
+  const Plan plan = plan_with_input("  - for: i in 10\n    do:\n      - w: matmul(w, s)\n  - print(\"w\", w)\n", "outputs: [w]\n");
   ASSERT_NE(find(plan, "w", kHost), nullptr);
   EXPECT_EQ(find(plan, "w", kHost)->kind, TransferKind::send);
 }
 
 TEST(Transfers, WhatTheHostComputesFromHostDataIsAnArgumentOutsideOfLoops) {
   const Plan plan =
-      plan_model("  - before: f(s)\n  - for: i in 10\n    do:\n      - inside: f(before + i)\n      - w: matmul(w, before) + inside\n",
-                 "outputs: [w]\n");
+      plan_with_input("  - before: f(s)\n  - for: i in 10\n    do:\n      - inside: f(before + i)\n      - w: matmul(w, before) + inside\n",
+                      "outputs: [w]\n");
   ASSERT_NE(find(plan, "before", kAccelerator), nullptr);
   EXPECT_EQ(find(plan, "before", kAccelerator)->kind, TransferKind::argument);
   EXPECT_EQ(find(plan, "before", kAccelerator)->frequency, 1);
@@ -63,7 +63,7 @@ TEST(Transfers, WhatTheHostComputesFromHostDataIsAnArgumentOutsideOfLoops) {
 }
 
 TEST(Transfers, WhatFollowsFromAcceleratorWorkIsASend) {
-  const Plan plan = plan_model("  - a: matmul(w, w)\n  - r: f(a)\n  - w: matmul(r, a)\n", "outputs: [w]\n");
+  const Plan plan = plan_with_input("  - a: matmul(w, w)\n  - r: f(a)\n  - w: matmul(r, a)\n", "outputs: [w]\n");
   EXPECT_EQ(find(plan, "r", kAccelerator)->kind, TransferKind::send);
   EXPECT_EQ(find(plan, "a", kHost)->kind, TransferKind::send);
 }
@@ -141,10 +141,10 @@ TEST(Transfers, WhatMayBeSentTwiceARunIsNoArgument) {
 }
 
 TEST(Transfers, MarksHoldOnlyIfEveryReadingIsMarked) {
-  const Plan marked = plan_model("  - a: matmul(w, w)\n  - r: f(to_host(a))\n  - w: matmul(to_accelerator(r), a)\n", "outputs: [w]\n");
+  const Plan marked = plan_with_input("  - a: matmul(w, w)\n  - r: f(to_host(a))\n  - w: matmul(to_accelerator(r), a)\n", "outputs: [w]\n");
   EXPECT_TRUE(find(marked, "a", kHost)->is_explicit);
   EXPECT_TRUE(find(marked, "r", kAccelerator)->is_explicit);
-  const Plan mixed = plan_model("  - a: matmul(w, w)\n  - r: f(to_host(a))\n  - q: f(a)\n  - w: matmul(r, q)\n", "outputs: [w]\n");
+  const Plan mixed = plan_with_input("  - a: matmul(w, w)\n  - r: f(to_host(a))\n  - q: f(a)\n  - w: matmul(r, q)\n", "outputs: [w]\n");
   EXPECT_FALSE(find(mixed, "a", kHost)->is_explicit);
 }
 

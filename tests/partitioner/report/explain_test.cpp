@@ -20,7 +20,7 @@ namespace {
 
 using nlohmann::json;
 
-Plan plan_of(const Graph& graph, Policy policy = Policy::accelerator) {
+Plan plan_with_remarks(const Graph& graph, Policy policy = Policy::accelerator) {
   PlanOptions options;
   options.costs.machine = *Machine::shipped("simulated");
   options.costs.policy = policy;
@@ -29,7 +29,7 @@ Plan plan_of(const Graph& graph, Policy policy = Policy::accelerator) {
 }
 
 Plan case_plan(const std::string& name) {
-  return plan_of(read_model(source_dir() + "/tests/golden/cases/" + name + ".yaml"));
+  return plan_with_remarks(read_model(source_dir() + "/tests/golden/cases/" + name + ".yaml"));
 }
 
 /// What each field must be: `n`umber, `s`tring, `b`ool, `l`ist, `o`bject; a following `?`: or null.
@@ -166,7 +166,7 @@ TEST(ExplainJson, CostsAddUpWithWhatKernelsSave) {
 TEST(ExplainJson, HasItsFieldsOnRandomPrograms) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    const Plan plan = plan_of(testing::random_graph(seed), seed % 2 ? Policy::accelerator : Policy::optimal);
+    const Plan plan = plan_with_remarks(testing::random_graph(seed), seed % 2 ? Policy::accelerator : Policy::optimal);
     const std::string text = explain_json(plan);
     EXPECT_EQ(text.find(": nan"), std::string::npos);
     expect_document(json::parse(text));
@@ -177,9 +177,9 @@ TEST(ExplainJson, HasItsFieldsOnRandomPrograms) {
 
 TEST(ExplainText, SaysThatAllOnTheHostLeavesPinsAside) {
   const std::string head = "cleave: 1\nparameters:\n  w: {type: \"f32[64, 64]\", value: 1}\nprogram:\n  - y: matmul(w, w)\n";
-  const Plan pinned = plan_of(parse_model(head + "    place: accelerator\noutputs: [y]\n", "m.yaml"), Policy::optimal);
-  const Plan host = plan_of(parse_model(head + "    place: accelerator\noutputs: [y]\n", "m.yaml"), Policy::host);
-  const Plan free = plan_of(parse_model(head + "outputs: [y]\n", "m.yaml"), Policy::optimal);
+  const Plan pinned = plan_with_remarks(parse_model(head + "    place: accelerator\noutputs: [y]\n", "m.yaml"), Policy::optimal);
+  const Plan host = plan_with_remarks(parse_model(head + "    place: accelerator\noutputs: [y]\n", "m.yaml"), Policy::host);
+  const Plan free = plan_with_remarks(parse_model(head + "outputs: [y]\n", "m.yaml"), Policy::optimal);
   EXPECT_LT(pinned.all_host_seconds, pinned.placement.objective_seconds);
   EXPECT_EQ(pinned.all_host_seconds, host.placement.objective_seconds);
   EXPECT_NE(explain_text(pinned).find("x, pins to the accelerator aside), all on the accelerator "), std::string::npos);
@@ -232,7 +232,7 @@ TEST(Dot, GraphvizAcceptsRandomPictures) {
   const testing::TemporaryFolder folder;
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    const Plan plan = plan_of(testing::random_graph(seed));
+    const Plan plan = plan_with_remarks(testing::random_graph(seed));
     ASSERT_EQ(dot(plan), dot(plan));
     std::ofstream(folder.path("g.dot")) << dot(plan);
     ASSERT_EQ(std::system(("dot -Tsvg " + folder.path("g.dot") + " -o " + folder.path("g.svg") + " 2>" + folder.path("err")).c_str()), 0);

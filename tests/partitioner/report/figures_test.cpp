@@ -25,7 +25,7 @@ using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-Plan plan_of(const Graph& graph, Policy policy) {
+Plan plan_by_policy(const Graph& graph, Policy policy) {
   PlanOptions options;
   options.costs.machine = *Machine::shipped("simulated");
   options.costs.policy = policy;
@@ -55,14 +55,14 @@ TEST(Bound, IsOfTheFreeProblemUnderEveryPolicy) {
   int above = 0;
   for (const Graph& graph : programs()) {
     SCOPED_TRACE(graph.name);
-    const Plan optimal = plan_of(graph, Policy::optimal);
+    const Plan optimal = plan_by_policy(graph, Policy::optimal);
     if (!optimal.complete()) continue;
     const bool pinned = wants_accelerator(graph);
     const double bound = optimal.placement.bound_seconds;
     EXPECT_NEAR(bound, optimal.placement.objective_seconds, 1e-9 * bound);
     for (const Policy policy : policies()) {
       SCOPED_TRACE(to_string(policy));
-      const Plan made = plan_of(graph, policy);
+      const Plan made = plan_by_policy(graph, policy);
       const json placement = json::parse(explain_json(made)).at("placement");
       const double objective = placement.at("objective_seconds");
       EXPECT_NEAR(placement.at("bound_seconds").get<double>(), bound, 1e-9 * bound);
@@ -77,17 +77,17 @@ TEST(Bound, IsOfTheFreeProblemUnderEveryPolicy) {
 
 TEST(Bound, OfAPolicyIsSaidAsARatio) {
   const Graph graph = read_model(source_dir() + "/docs/examples/round_trip.yaml");
-  EXPECT_THAT(cost_line(plan_of(graph, Policy::host)), HasSubstr("`--placement host`: 3.5 s, "));
-  EXPECT_THAT(cost_line(plan_of(graph, Policy::host)), ::testing::MatchesRegex(".*, [0-9.]+x the bound of [0-9.]+ m?s"));
-  EXPECT_THAT(cost_line(plan_of(graph, Policy::accelerator)), HasSubstr("`--placement accelerator`: "));
-  EXPECT_THAT(cost_line(plan_of(graph, Policy::optimal)), HasSubstr("; no placement is below "));
-  EXPECT_THAT(cost_line(plan_of(graph, Policy::makespan)), HasSubstr("; no placement is below "));
+  EXPECT_THAT(cost_line(plan_by_policy(graph, Policy::host)), HasSubstr("`--placement host`: 3.5 s, "));
+  EXPECT_THAT(cost_line(plan_by_policy(graph, Policy::host)), ::testing::MatchesRegex(".*, [0-9.]+x the bound of [0-9.]+ m?s"));
+  EXPECT_THAT(cost_line(plan_by_policy(graph, Policy::accelerator)), HasSubstr("`--placement accelerator`: "));
+  EXPECT_THAT(cost_line(plan_by_policy(graph, Policy::optimal)), HasSubstr("; no placement is below "));
+  EXPECT_THAT(cost_line(plan_by_policy(graph, Policy::makespan)), HasSubstr("; no placement is below "));
 }
 
 TEST(Bound, ElapsedTimeAndSumsStandApart) {
   for (const Graph& graph : programs()) {
     for (const Policy policy : policies()) {
-      const Plan made = plan_of(graph, policy);
+      const Plan made = plan_by_policy(graph, policy);
       if (!made.complete()) continue;
       std::istringstream lines(explain_text(made) + summary_line(made));
       for (std::string line; std::getline(lines, line);) {

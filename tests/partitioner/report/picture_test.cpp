@@ -20,7 +20,7 @@ namespace {
 
 using Kind = PictureNode::Kind;
 
-Plan plan_of(const Graph& graph, Policy policy = Policy::accelerator) {
+Plan plan_with_host_sums(const Graph& graph, Policy policy = Policy::accelerator) {
   PlanOptions options;
   options.costs.machine = *Machine::shipped("simulated");
   options.costs.policy = policy;
@@ -31,7 +31,7 @@ Plan plan_of(const Graph& graph, Policy policy = Policy::accelerator) {
   return plan(graph, options);
 }
 
-std::size_t count(const Picture& picture, Kind kind) {
+std::size_t count_of_kind(const Picture& picture, Kind kind) {
   return static_cast<std::size_t>(
       std::count_if(picture.nodes.begin(), picture.nodes.end(), [kind](const PictureNode& node) { return node.kind == kind; }));
 }
@@ -135,7 +135,7 @@ TEST(Picture, ShowsEverythingOnceHoweverCoarse) {
     RandomGraphOptions random;
     random.max_ops = seed % 5 == 0 ? 200 : 30;
     random.pins = seed % 3 == 0;
-    const Plan plan = plan_of(random_graph(seed, random), seed % 2 ? Policy::accelerator : Policy::optimal);
+    const Plan plan = plan_with_host_sums(random_graph(seed, random), seed % 2 ? Policy::accelerator : Policy::optimal);
     if (!plan.complete()) continue;
     trips += plan.round_trips.size();
     const Picture full = make_picture(plan, {true, 0});
@@ -148,9 +148,9 @@ TEST(Picture, ShowsEverythingOnceHoweverCoarse) {
       expect_picture(plan, picture);
       EXPECT_LE(picture.nodes.size(), most == 0 ? 60 : most);
       EXPECT_LE(picture.nodes.size(), full.nodes.size());
-      runs += count(picture, Kind::run);
-      parts += count(picture, Kind::part);
-      arrivals += count(picture, Kind::arrival);
+      runs += count_of_kind(picture, Kind::run);
+      parts += count_of_kind(picture, Kind::part);
+      arrivals += count_of_kind(picture, Kind::arrival);
     }
   }
   EXPECT_GT(runs, 100U);
@@ -162,7 +162,7 @@ TEST(Picture, ShowsEverythingOnceHoweverCoarse) {
 TEST(Picture, IsTheSameEveryTime) {
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    const Plan one = plan_of(random_graph(seed)), other = plan_of(random_graph(seed));
+    const Plan one = plan_with_host_sums(random_graph(seed)), other = plan_with_host_sums(random_graph(seed));
     EXPECT_EQ(dot(one), dot(other));
     EXPECT_EQ(dot(one, {true, 0}), dot(other, {true, 0}));
     EXPECT_EQ(dot(one, {false, 5}), dot(other, {false, 5}));
@@ -221,14 +221,14 @@ TEST(Picture, EqualLayersAreDrawnOnce) {
       SCOPED_TRACE(std::string(functions ? "functions" : "written out") + ", " + std::string(to_string(policy)));
       const Graph graph = parse_model(transformer(12, functions), "m.yaml");
       ASSERT_TRUE(graph.ok());
-      const Plan plan = plan_of(graph, policy);
+      const Plan plan = plan_with_host_sums(graph, policy);
       const Picture picture = make_picture(plan, {});
       expect_picture(plan, picture);
       EXPECT_LE(picture.nodes.size(), 60U);
       const auto folded =
           std::count_if(picture.nodes.begin(), picture.nodes.end(), [](const PictureNode& node) { return node.times == 12; });
       EXPECT_GE(folded, 20) << "most of a layer, and its parameters";
-      EXPECT_EQ(count(picture, Kind::part), 0U) << "nothing is coarser than that";
+      EXPECT_EQ(count_of_kind(picture, Kind::part), 0U) << "nothing is coarser than that";
       const bool named = std::any_of(picture.boxes.begin(), picture.boxes.end(),
                                      [](const PictureBox& box) { return box.label == "layer" && box.times == 12; });
       EXPECT_EQ(named, functions);
@@ -246,7 +246,7 @@ TEST(Picture, WhatIsAlikeOnOneSideOnlyIsNoStar) {
   }
   const Graph graph = parse_model(text + "outputs: [y]\n", "m.yaml");
   ASSERT_TRUE(graph.ok());
-  const Plan plan = plan_of(graph);
+  const Plan plan = plan_with_host_sums(graph);
   ASSERT_GE(plan.transfers.items.size(), 40U);
   const Picture picture = make_picture(plan, {});
   expect_picture(plan, picture);
@@ -258,10 +258,10 @@ TEST(Picture, WhatIsAlikeOnOneSideOnlyIsNoStar) {
 
 TEST(Picture, LayersThatDifferAreNotOne) {
   std::string text = transformer(12, false);
-  const Plan plan = plan_of(parse_model(text, "m.yaml"));
+  const Plan plan = plan_with_host_sums(parse_model(text, "m.yaml"));
   std::string other = text;
   other.replace(other.find("gelu(matmul(m, w1_7)"), 4, "tanh");
-  const Plan changed = plan_of(parse_model(other, "m.yaml"));
+  const Plan changed = plan_with_host_sums(parse_model(other, "m.yaml"));
   for (const PictureNode& node : make_picture(changed, {}).nodes) {
     if (node.kind != Kind::one && node.kind != Kind::run) continue;
     std::set<std::string_view> names;
@@ -285,7 +285,7 @@ TEST(Picture, ScopesAreBoxes) {
     return softmax(matmul(h, w));
   });
   ASSERT_TRUE(graph.ok());
-  const Plan plan = plan_of(graph);
+  const Plan plan = plan_with_host_sums(graph);
   const auto labels = [&plan](const PictureOptions& options) {
     std::multiset<std::string> found;
     for (const PictureBox& box : make_picture(plan, options).boxes)
@@ -312,7 +312,7 @@ TEST(Picture, TenThousandOperationsAreAHundredNodes) {
   for (const auto& [name, graph] : programs) {
     SCOPED_TRACE(name);
     ASSERT_GT(graph.nodes.size(), 5'000U);
-    const Plan plan = plan_of(graph);
+    const Plan plan = plan_with_host_sums(graph);
     ASSERT_TRUE(plan.complete());
     const Picture picture = make_picture(plan, {});
     expect_picture(plan, picture);

@@ -298,7 +298,7 @@ Problem with_loop() {
   return problem;
 }
 
-Problem::Node node(int region, double host, double accelerator, Problem::Pin pin = Problem::Pin::none) {
+Problem::Node region_node(int region, double host, double accelerator, Problem::Pin pin = Problem::Pin::none) {
   Problem::Node result;
   result.region = region;
   result.host_seconds = host;
@@ -309,7 +309,7 @@ Problem::Node node(int region, double host, double accelerator, Problem::Pin pin
 
 TEST(Placement, SendsALoopInvariantOperandOnceOutsideTheLoop) {
   Problem problem = with_loop();
-  problem.nodes = {node(0, 0, 0, Problem::Pin::host), node(1, 5, 1)};
+  problem.nodes = {region_node(0, 0, 0, Problem::Pin::host), region_node(1, 5, 1)};
   problem.values = {{0, 0, 3, 3}};
   problem.uses = {{0, 1, 1}, {0, 1, 1}};
   const auto solved = solve(problem);
@@ -324,7 +324,7 @@ TEST(Placement, SendsALoopInvariantOperandOnceOutsideTheLoop) {
 TEST(Placement, SendsAValuePrintedNowAndThenInsideTheBranch) {
   Problem problem;
   problem.regions = {{Problem::kNoParent, 1}, {0, 1000}, {1, 10}};
-  problem.nodes = {node(1, 5, 1), node(2, 1, 0, Problem::Pin::host)};
+  problem.nodes = {region_node(1, 5, 1), region_node(2, 1, 0, Problem::Pin::host)};
   problem.values = {{0, 1, 2, 2}};
   problem.uses = {{0, 1, 2}};
   const auto solved = solve(problem);
@@ -336,8 +336,8 @@ TEST(Placement, SendsAValuePrintedNowAndThenInsideTheBranch) {
 TEST(Placement, TiesGoToTheOutermostRegionAndToTheHost) {
   Problem problem;
   problem.regions = {{Problem::kNoParent, 1}, {0, 0.3}, {0, 0.7}};  // two arms of one branch
-  problem.nodes = {node(0, 0, 0, Problem::Pin::accelerator), node(1, 0, 0, Problem::Pin::host), node(2, 0, 0, Problem::Pin::host),
-                   node(0, 4, 4)};
+  problem.nodes = {region_node(0, 0, 0, Problem::Pin::accelerator), region_node(1, 0, 0, Problem::Pin::host),
+                   region_node(2, 0, 0, Problem::Pin::host), region_node(0, 4, 4)};
   problem.values = {{0, 0, 1, 1}};
   problem.uses = {{0, 1, 1}, {0, 2, 2}};
   const auto solved = solve(problem);
@@ -348,7 +348,8 @@ TEST(Placement, TiesGoToTheOutermostRegionAndToTheHost) {
 
 TEST(Placement, ComputesACounterOnBothSidesInsteadOfMovingIt) {
   Problem problem = with_loop();
-  problem.nodes = {node(1, 0, 0), node(1, 1, 1), node(1, 9, 9, Problem::Pin::host), node(1, 9, 9, Problem::Pin::accelerator)};
+  problem.nodes = {region_node(1, 0, 0), region_node(1, 1, 1), region_node(1, 9, 9, Problem::Pin::host),
+                   region_node(1, 9, 9, Problem::Pin::accelerator)};
   problem.nodes[0].replicable = problem.nodes[1].replicable = true;
   problem.values = {{0, 1, 2, 2}, {1, 1, 2, 2}};
   problem.uses = {{0, 1, 1}, {1, 2, 1}, {1, 3, 1}};
@@ -362,7 +363,7 @@ TEST(Placement, ComputesACounterOnBothSidesInsteadOfMovingIt) {
 /// Three operations that run as one kernel on the accelerator: by themselves each is cheaper on the host.
 Problem with_a_row() {
   Problem problem = with_loop();
-  problem.nodes = {node(0, 0, 0, Problem::Pin::accelerator), node(0, 3, 4), node(0, 3, 4), node(0, 3, 4)};
+  problem.nodes = {region_node(0, 0, 0, Problem::Pin::accelerator), region_node(0, 3, 4), region_node(0, 3, 4), region_node(0, 3, 4)};
   for (int i = 0; i < 4; ++i) problem.values.push_back({i, 0, 0.5, 0.5});
   for (int i = 0; i < 3; ++i) problem.uses.push_back({i, i + 1, 0});
   problem.savings = {{2, {1}, false, 0, 2.5}, {3, {2}, false, 0, 2.5}};
@@ -390,7 +391,7 @@ TEST(Placement, NeighboursThatSaveStayTogether) {
 
 TEST(Placement, PinsThatContradictEachOtherNameTheirChain) {
   Problem problem = with_loop();
-  problem.nodes = {node(0, 1, 1, Problem::Pin::accelerator), node(0, 1, 1), node(0, 1, 1, Problem::Pin::host)};
+  problem.nodes = {region_node(0, 1, 1, Problem::Pin::accelerator), region_node(0, 1, 1), region_node(0, 1, 1, Problem::Pin::host)};
   for (auto& n : problem.nodes) n.group = 4;
   problem.names = {"encode", "middle", "show"};
   const auto solved = solve(problem);
@@ -404,7 +405,7 @@ TEST(Placement, PinsThatContradictEachOtherNameTheirChain) {
 TEST(Placement, EmptyAndCostFreeProblems) {
   Problem problem = with_loop();
   EXPECT_EQ(solve(problem)->objective_seconds, 0);
-  problem.nodes = {node(0, 0, 0), node(1, 0, 0)};
+  problem.nodes = {region_node(0, 0, 0), region_node(1, 0, 0)};
   problem.nodes[0].replicable = true;
   const auto solved = solve(problem);
   EXPECT_THAT(solved->on_host, ElementsAre(1, 1));
@@ -414,11 +415,11 @@ TEST(Placement, EmptyAndCostFreeProblems) {
 
 TEST(Placement, CostsOfVeryDifferentSizeKeepTheirOrder) {
   Problem problem = with_loop();
-  problem.nodes = {node(0, 1e9, 1e9, Problem::Pin::host), node(0, 2e-300, 1e-300), node(0, 0, 1e-12)};
+  problem.nodes = {region_node(0, 1e9, 1e9, Problem::Pin::host), region_node(0, 2e-300, 1e-300), region_node(0, 0, 1e-12)};
   const auto solved = solve(problem);
   ASSERT_TRUE(solved.ok());
   EXPECT_THAT(solved->on_host, ElementsAre(1, 1, 1));  // 2e-300 and 1e-300 are the same unit: a tie
-  problem.nodes[1] = node(0, 2e-9, 1e-9);
+  problem.nodes[1] = region_node(0, 2e-9, 1e-9);
   EXPECT_THAT(solve(problem)->on_accelerator, ElementsAre(0, 1, 0));
 }
 
@@ -428,7 +429,7 @@ TEST(Placement, HundredThousandNodesDeep) {
   problem.regions.push_back({});
   for (int i = 1; i < depth; ++i) problem.regions.push_back({i - 1, 1});
   for (int i = 0; i < depth; ++i) {
-    problem.nodes.push_back(node(i, 3, 1, i == 0 ? Problem::Pin::host : Problem::Pin::none));
+    problem.nodes.push_back(region_node(i, 3, 1, i == 0 ? Problem::Pin::host : Problem::Pin::none));
     problem.values.push_back({i, i, 1, 1});
     if (i > 0) problem.uses.push_back({i - 1, i, i});
   }
@@ -440,7 +441,7 @@ TEST(Placement, HundredThousandNodesDeep) {
 
 TEST(Problem, EveryBrokenRuleIsNamed) {
   Problem good = with_loop();
-  good.nodes = {node(0, 1, 1), node(1, 1, 1)};
+  good.nodes = {region_node(0, 1, 1), region_node(1, 1, 1)};
   good.values = {{0, 0, 1, 1}, {1, 1, 1, 1}};
   good.uses = {{0, 1, 1}};
   ASSERT_TRUE(verify(good).ok());

@@ -47,7 +47,7 @@ TEST(Rules, AreFeasibleOnEveryFamily) {
   }
 }
 
-Problem::Node node(double host, double accelerator, Pin pin = Pin::none, double bytes = 1000) {
+Problem::Node rule_node(double host, double accelerator, Pin pin = Pin::none, double bytes = 1000) {
   Problem::Node result;
   result.host_seconds = host;
   result.accelerator_seconds = accelerator;
@@ -67,31 +67,32 @@ Problem problem_of(std::vector<Problem::Node> nodes, std::vector<Problem::Use> u
 }
 
 TEST(Rules, NodeByNodeTakesTheFasterSide) {
-  const Problem problem = problem_of({node(2, 1), node(1, 2), node(1, 1), node(9, 1, Pin::host)}, {});
+  const Problem problem = problem_of({rule_node(2, 1), rule_node(1, 2), rule_node(1, 1), rule_node(9, 1, Pin::host)}, {});
   EXPECT_THAT(place_by(Rule::node_wise, problem)->on_accelerator, ElementsAre(1, 0, 0, 0));
 }
 
 TEST(Rules, TheCutPerEdgePaysASharedTransferTwice) {
   // One value of the host, used twice: moving it once is worth 1.5, moving it for each use is not.
-  const Problem problem = problem_of({node(0, 0, Pin::host), node(1, 0.25), node(1, 0.25)}, {{0, 1, 0}, {0, 2, 0}});
+  const Problem problem = problem_of({rule_node(0, 0, Pin::host), rule_node(1, 0.25), rule_node(1, 0.25)}, {{0, 1, 0}, {0, 2, 0}});
   EXPECT_THAT(place_by(Rule::per_edge, problem)->on_accelerator, ElementsAre(0, 0, 0));
   EXPECT_THAT(solve(problem)->on_accelerator, ElementsAre(0, 1, 1));
 }
 
 TEST(Rules, PriorityLeavesWorkOnSmallHostValuesToTheHost) {
-  const Problem problem = problem_of({node(1, 1, Pin::host, 8), node(1, 1, Pin::none, 8), node(1, 1), node(1, 1)},
+  const Problem problem = problem_of({rule_node(1, 1, Pin::host, 8), rule_node(1, 1, Pin::none, 8), rule_node(1, 1), rule_node(1, 1)},
                                      {{0, 1, 0}, {1, 2, 0}, {1, 3, 0}, {2, 3, 0}});
   EXPECT_THAT(place_by(Rule::priority, problem)->on_accelerator, ElementsAre(0, 0, 0, 1));
 }
 
 TEST(Rules, ReadersFollowTheirWeightsAndOthersTheirNeighbours) {
   const Problem problem =
-      problem_of({node(1, 1), node(0, 0), node(1, 1), node(1, 1), node(1, 1, Pin::host), node(1, 1)}, {{1, 3, 0}, {0, 2, 0}, {4, 5, 0}});
+      problem_of({rule_node(1, 1), rule_node(0, 0), rule_node(1, 1), rule_node(1, 1), rule_node(1, 1, Pin::host), rule_node(1, 1)},
+                 {{1, 3, 0}, {0, 2, 0}, {4, 5, 0}});
   EXPECT_THAT(place_by(Rule::follow_the_weights, problem)->on_accelerator, ElementsAre(1, 1, 1, 1, 0, 0));
 }
 
 TEST(Rules, RefusePinsThatContradictEachOther) {
-  Problem problem = problem_of({node(1, 1, Pin::host), node(1, 1, Pin::accelerator)}, {});
+  Problem problem = problem_of({rule_node(1, 1, Pin::host), rule_node(1, 1, Pin::accelerator)}, {});
   problem.nodes[0].group = problem.nodes[1].group = 1;
   EXPECT_FALSE(place_by(Rule::all_host, problem).ok());
 }

@@ -1,0 +1,28 @@
+// Executables that tests run, made of a graph.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "executor/api/executable.h"
+#include "tests/support/namespaces.h"
+
+namespace cleave::testing {
+
+/// A graph that does not compile is a failure of the test.
+inline Executable compiled(const Graph& graph, const CompileOptions& options = {}) {
+  Result<Executable> program = compile(graph, options);
+  if (!program) ADD_FAILURE() << to_string(program.error().location) << ": " << program.error().message;
+  return *program;
+}
+
+/// All that can run on the accelerator of `device` is placed there; the host has three threads.
+inline Executable compiled_on(const Graph& graph, const std::string& device) {
+  CompileOptions options{.device = device};
+  if (device != "none") options.placement = Policy::accelerator;
+  options.executor.threads = 3;
+  return compiled(graph, options);
+}
+
+}  // namespace cleave::testing

@@ -1,0 +1,17 @@
+// What a graph's diagnostics say, as a reader without colours sees it.
+#pragma once
+
+#include <string>
+
+#include "graph/base/diagnostic_text.h"
+#include "graph/graph.h"
+#include "tests/support/namespaces.h"
+
+namespace cleave::testing {
+
+/// Without the lines of the source.
+inline std::string text_of_diagnostics(const Graph& graph) {
+  return to_text(graph.diagnostics, {.color = false, .source = false});
+}
+
+}  // namespace cleave::testing

@@ -1,0 +1,24 @@
+// What tests ask of memory plans.
+#pragma once
+
+#include <cstddef>
+
+#include "executor/memory/memory_plan.h"
+#include "tests/support/namespaces.h"
+
+namespace cleave::testing {
+
+/// How many copies the plan makes between two trips of its loops.
+inline std::size_t trip_moves(const MemoryPlan& plan) {
+  std::size_t moves = 0;
+  for (const auto& block : plan.blocks)
+    for (const StepPlan& step : block) moves += step.trip.size();
+  return moves;
+}
+
+/// Whether two ranges of one arena overlap.
+inline bool overlap(const Range& a, const Range& b) {
+  return a.bytes > 0 && b.bytes > 0 && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
+}
+
+}  // namespace cleave::testing
