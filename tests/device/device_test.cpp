@@ -81,8 +81,9 @@ bool runs_there(const ExecutorSetup& device, const Graph& graph) {
 
 TEST_P(DeviceOp, EqualsTheMeaning) {
   CLEAVE_DEVICE_OR_SKIP(device);
+  static const std::vector<OpSample> samples = op_samples();
   int checked = 0;
-  for (const OpSample& sample : op_samples()) {
+  for (const OpSample& sample : samples) {
     if (sample.op->name != GetParam() || sample.op->purity_for(sample.attributes) != Purity::pure) continue;
     SCOPED_TRACE(describe(sample));
     if (!runs_there(device, *call_of(sample))) continue;

@@ -13,6 +13,7 @@
 #include "tests/executor/cuda/kernel_usage.h"
 #include "tests/support/kernel_request.h"
 #include "tests/support/namespaces.h"
+#include "tests/support/temporary_folder.h"
 
 namespace cleave::testing {
 namespace {
@@ -38,6 +39,32 @@ void expect_room(const cuda::KernelSource& source, const std::vector<KernelUsage
           << what << ": " << kernel.entry << " takes " << kernel.registers << " registers in blocks of " << threads << " threads";
     }
   }
+}
+
+/// What the compiler said of a text is taken for the same text and options only.
+TEST(CudaNvrtc, WordsAreKeptByTextAndArchitecture) {
+  const Result<cuda::CompilerApi> api = cuda::CompilerApi::load();
+  if (!api) GTEST_SKIP() << api.error().message;
+  const test::TemporaryFolder folder;
+  const auto usage = [&](const cuda::Architecture& architecture, const std::string& text) {
+    return UsageCompiler::open(*api, architecture, folder.path("."))->usage(text);
+  };
+  const std::string one = "extern \"C\" __global__ void one(int* a) { *a = 1; }",
+                    two = "extern \"C\" __global__ void two(double* a, double b) { *a = exp(*a / b); }";
+  const int before = UsageCompiler::compiled();
+  for (int i = 0; i < 2; ++i) {
+    for (const cuda::Architecture& architecture : {kArchitectures[0], kArchitectures[1]}) {
+      const Result<std::vector<KernelUsage>> first = usage(architecture, one), second = usage(architecture, two);
+      ASSERT_TRUE(first.ok() && second.ok());
+      ASSERT_EQ(first->size(), 1U);
+      ASSERT_EQ(second->size(), 1U);
+      EXPECT_EQ(first->front().entry, "one");
+      EXPECT_EQ(second->front().entry, "two");
+      EXPECT_LT(first->front().registers, second->front().registers);
+    }
+    EXPECT_FALSE(usage(kArchitectures[0], "no text").ok()) << "an error is no word to keep";
+  }
+  EXPECT_EQ(UsageCompiler::compiled() - before, 6);
 }
 
 TEST(CudaNvrtc, EveryOpCompiles) {

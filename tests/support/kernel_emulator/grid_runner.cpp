@@ -81,22 +81,18 @@ void GridRunner::start_fiber(Fiber& fiber, unsigned thread) {
   fiber.state = State::ready;
   fiber.thread = thread;
   fiber.end = kernel_->meets ? thread + 1 : threads_;
-  getcontext(&fiber.context);
-  fiber.context.uc_stack.ss_sp = fiber.stack.get();
-  fiber.context.uc_stack.ss_size = kStack;
-  fiber.context.uc_link = nullptr;
-  makecontext(&fiber.context, run_threads, 0);
+  fiber.place_on_stack.begin(fiber.stack.get(), kStack, run_threads);
 }
 
 void GridRunner::resume(Fiber& fiber) {
   current_ = &fiber;
   set_thread(fiber.thread);
-  swapcontext(&scheduler_, &fiber.context);
+  scheduler_.switch_to(fiber.place_on_stack);
   current_ = nullptr;
 }
 
 void GridRunner::yield() {
-  swapcontext(&current_->context, &scheduler_);
+  current_->place_on_stack.switch_to(scheduler_);
 }
 
 void GridRunner::run_block() {

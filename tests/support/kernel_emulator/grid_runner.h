@@ -2,8 +2,6 @@
 // (barriers, exchanges between lanes). Finds threads that do not meet. Knows no sources and no compiler.
 #pragma once
 
-#include <ucontext.h>
-
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -13,6 +11,7 @@
 
 #include "graph/base/result.h"
 #include "tests/support/kernel_emulator/memory_checker.h"
+#include "tests/support/kernel_emulator/stack_switch.h"
 #include "tests/support/namespaces.h"
 
 namespace cleave::testing {
@@ -56,7 +55,7 @@ class GridRunner {
  private:
   enum class State { ready, at_barrier, in_warp, done };
   struct Fiber {
-    ucontext_t context{};
+    StackPlace place_on_stack;
     std::unique_ptr<std::byte[]> stack;
     State state = State::ready;
     unsigned thread = 0, end = 0;  ///< runs the threads up to `end`, one after the other
@@ -99,7 +98,7 @@ class GridRunner {
   std::vector<Fiber> fibers_;
   std::size_t active_ = 0;  ///< fibers of this launch
   Fiber* current_ = nullptr;
-  ucontext_t scheduler_{};
+  StackPlace scheduler_;
   std::vector<Line> dynamic_;
   std::string wrong_;
 };

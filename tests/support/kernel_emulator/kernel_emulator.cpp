@@ -3,13 +3,15 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
-#include <regex>
+#include <filesystem>
+#include <mutex>
 #include <thread>
+#include <utility>
 
 #include "tests/support/command.h"
 #include "tests/support/namespaces.h"
-#include "tests/support/places.h"
 
 namespace cleave::testing {
 namespace {
@@ -22,23 +24,24 @@ constexpr const char* kOptions =
 
 /// Whether threads meet anywhere in `text`: only then they need to be able to wait for each other.
 bool meets(const std::string& text) {
-  static const std::regex words("__sync|__shfl_|__ballot_|__any_|__all_");
-  return std::regex_search(text, words);
+  constexpr std::string_view kWords[] = {"__sync", "__shfl_", "__ballot_", "__any_", "__all_"};
+  return std::any_of(std::begin(kWords), std::end(kWords), [&](std::string_view word) { return text.find(word) != std::string::npos; });
 }
 
-/// CUDA's words that a macro cannot take out of C++'s way.
-std::string rewritten(const std::string& text) {
-  static const std::regex linkage("extern\\s+\"C\"");
-  static const std::regex dynamic(
-      "extern\\s+__shared__\\s+(__align__\\([0-9]+\\)\\s+)?([a-zA-Z_][a-zA-Z_0-9 ]*?)\\s+([a-zA-Z_0-9]+)\\s*\\[\\s*\\]");
-  return std::regex_replace(std::regex_replace(text, linkage, ""), dynamic, "$2* const $3 = ($2*)cleave_emulator::dynamic_shared()");
-}
-
-std::vector<std::string> macros(const std::string& text) {
-  static const std::regex define("(^|\n)\\s*#\\s*define\\s+([a-zA-Z_0-9]+)");
-  std::vector<std::string> names;
-  for (std::sregex_iterator i(text.begin(), text.end(), define), end; i != end; ++i) names.push_back((*i)[2]);
-  return names;
+/// What every text's key begins with: who compiles, how, and behind which prelude. A compiler that was replaced is another one.
+const ContentKey& key_of_makers() {
+  static const ContentKey key = [] {
+    std::error_code ignored;
+    const std::filesystem::path compiler = std::filesystem::canonical(CLEAVE_CXX_COMPILER, ignored);
+    ContentKey made;
+    made.add(compiler.string());
+    made.add(std::to_string(std::filesystem::file_size(compiler, ignored)));
+    made.add(std::to_string(std::filesystem::last_write_time(compiler, ignored).time_since_epoch().count()));
+    made.add(kOptions);
+    made.add(unit_makers());
+    return made;
+  }();
+  return key;
 }
 
 std::string name(const char* what, std::size_t text) {
@@ -57,17 +60,19 @@ std::string KernelEmulator::unavailable() {
   return "the compiler " CLEAVE_CXX_COMPILER ", which would compile the kernels for the emulator, is not here";
 }
 
+KernelEmulator::KernelEmulator(const std::string& folder) : cache_(folder, folder_.path(".")) {}
+
 KernelEmulator::~KernelEmulator() {
-  for (void* library : libraries_) dlclose(library);
+  for (const auto& [path, library] : libraries_) {
+    if (library) dlclose(library);
+  }
+  if (compiled_ > 0) cache_.prune();
 }
 
 void KernelEmulator::add(const cuda::KernelSource& source) {
   const auto [place, added] = texts_.try_emplace(source.text);
   Text& text = place->second;
-  if (added) {
-    text.number = texts_.size();
-    pending_.push_back(&place->first);
-  }
+  if (added) pending_.push_back(&place->first);
   for (const cuda::KernelLaunch& launch : source.launches) {
     const bool compiled = text.compiled;
     CLEAVE_CHECK(!compiled || text.entries.contains(launch.entry), "a text is compiled with all the entries that it will be launched by");
@@ -75,61 +80,64 @@ void KernelEmulator::add(const cuda::KernelSource& source) {
   }
 }
 
-std::string KernelEmulator::translation_unit(std::span<const std::string* const> texts) const {
-  std::string unit = "#include \"" + source_dir() + "/tests/support/kernel_emulator/shim.h\"\n";
-  unit += "extern char __ehdr_start, _end;\nCLEAVE_VISIBLE char* const cleave_image[2] = {&__ehdr_start, &_end};\n";
-  for (const std::string* text : texts) {
-    const auto& [number, compiled, entries] = texts_.at(*text);
-    const std::string space = name("text_", number), shared = name("shared_", number);
-    unit += "#undef CLEAVE_SHARED_SECTION\n#define CLEAVE_SHARED_SECTION \"" + shared + "\"\n";
-    unit += "extern \"C\" __attribute__((weak, visibility(\"hidden\"))) char __start_" + shared + "[], __stop_" + shared + "[];\n";
-    unit += "CLEAVE_VISIBLE char* const " + name("bounds_", number) + "[2] = {__start_" + shared + ", __stop_" + shared + "};\n";
-    unit += "namespace { namespace " + space + " {\n#line 1 \"" + space + "\"\n" + rewritten(*text) + "\n}}\n";
-    std::size_t i = 0;
-    for (const auto& [entry, kernel] : entries)
-      unit += "CLEAVE_VISIBLE CLEAVE_UNSEEN unsigned long " + name("entry_", number) + name("_", i++) +
-              "(const unsigned long long* p) { return cleave_emulator::call(" + space + "::" + entry + ", p); }\n";
-    for (const std::string& macro : macros(*text)) unit += "#undef " + macro + "\n";
+UnitPiece KernelEmulator::piece_of(const std::string& text) const {
+  UnitPiece piece{&text, {}, {}};
+  ContentKey key = key_of_makers();
+  key.add(text);
+  for (const auto& [entry, kernel] : texts_.at(text).entries) {
+    piece.entries.push_back(entry);
+    key.add(entry);
   }
-  return unit;
+  piece.key = key.text();
+  return piece;
 }
 
 Status KernelEmulator::compile() {
-  std::vector<std::span<const std::string* const>> units;
-  const std::span<const std::string* const> all = pending_;
-  const std::size_t processes = std::max(1U, std::thread::hardware_concurrency());
-  const std::size_t each = std::min(kTextsPerUnit, std::max<std::size_t>(8, (all.size() + processes - 1) / processes));
-  for (std::size_t i = 0; i < all.size(); i += each) units.push_back(all.subspan(i, std::min(each, all.size() - i)));
-  std::string commands;
-  for (std::size_t i = 0; i < units.size(); ++i) {
-    const std::string base = name("unit", libraries_.size() + i);
-    folder_.write(base + ".cpp", translation_unit(units[i]));
-    commands += "(" CLEAVE_CXX_COMPILER + (kOptions + ("-c -o " + base)) + ".o " + base + ".cpp && " CLEAVE_CXX_COMPILER " -shared -o " +
-                base + ".so " + base + ".o)" + ((i + 1) % processes == 0 ? " & wait\n" : " &\n");
+  std::vector<UnitPiece> missing;
+  for (const std::string* text : std::exchange(pending_, {})) {
+    UnitPiece piece = piece_of(*text);
+    if (const std::string unit = cache_.find(piece.key); unit.empty() || !load(unit, {piece})) missing.push_back(std::move(piece));
   }
-  if (units.empty()) return {};
+  if (missing.empty()) return {};
+  compiled_ += missing.size();
+  const std::size_t processes = std::max(1U, std::thread::hardware_concurrency());
+  const std::size_t each = std::min(kTextsPerUnit, std::max<std::size_t>(8, (missing.size() + processes - 1) / processes));
+  std::vector<std::pair<std::string, std::vector<UnitPiece>>> units;
+  std::string commands;
+  for (std::size_t i = 0; i < missing.size(); i += each) {
+    const auto first = missing.begin() + static_cast<std::ptrdiff_t>(i);
+    units.emplace_back(cache_.place(),
+                       std::vector<UnitPiece>(first, first + static_cast<std::ptrdiff_t>(std::min(each, missing.size() - i))));
+    const std::string base = name("unit", units.size());
+    folder_.write(base + ".cpp", unit_text(units.back().second));
+    commands += "(" CLEAVE_CXX_COMPILER + (kOptions + ("-c -o " + base)) + ".o " + base + ".cpp && " CLEAVE_CXX_COMPILER " -shared -o '" +
+                units.back().first + "' " + base + ".o)" + (units.size() % processes == 0 ? " & wait\n" : " &\n");
+  }
   const CommandResult result = run_command(commands + "wait", folder_.path("."));
-  pending_.clear();
-  for (const auto& texts : units) {
-    if (Status status = load(folder_.path(name("unit", libraries_.size()) + ".so"), texts); !status)
-      return Error{status.error().message + "\n" + result.err.substr(0, 2000), {}, ErrorKind::machine};
+  for (const auto& [place, pieces] : units) {
+    std::vector<std::string> keys;
+    for (const UnitPiece& piece : pieces) keys.push_back(piece.key);
+    const std::string path = cache_.put(place, keys);
+    if (path.empty()) return Error{"a kernel's text does not compile:\n" + result.err.substr(0, 2000), {}, ErrorKind::machine};
+    if (Status status = load(path, pieces); !status) return status;
   }
   return {};
 }
 
-Status KernelEmulator::load(const std::string& path, std::span<const std::string* const> texts) {
-  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) return Error{std::string("a kernel's text does not compile: ") + dlerror(), {}, ErrorKind::machine};
-  libraries_.push_back(library);
+Status KernelEmulator::load(const std::string& path, const std::vector<UnitPiece>& pieces) {
+  void*& library = libraries_[path];
+  if (!library) library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library) return Error{std::string("a compiled text does not load: ") + dlerror(), {}, ErrorKind::machine};
   auto* image = symbol<std::byte* const>(library, "cleave_image");
-  for (const std::string* source : texts) {
-    Text& text = texts_.at(*source);
-    auto* shared = symbol<std::byte* const>(library, name("bounds_", text.number));
+  for (const UnitPiece& piece : pieces) {
+    Text& text = texts_.at(*piece.text);
+    auto* shared = symbol<std::byte* const>(library, "bounds_" + piece.key);
+    if (!image || !shared) return Error{"a compiled unit lacks the text of " + piece.key, {}, ErrorKind::machine};
     std::size_t i = 0;
     for (auto& [entry, kernel] : text.entries) {
-      kernel.entry = symbol<unsigned long(const unsigned long long*)>(library, name("entry_", text.number) + name("_", i++));
+      kernel.entry = symbol<unsigned long(const unsigned long long*)>(library, "entry_" + piece.key + name("_", i++));
       kernel.hooks = symbol<EmulatorHooks>(library, "cleave_hooks");
-      kernel.meets = meets(*source);
+      kernel.meets = meets(*piece.text);
       kernel.shared_begin = shared[0];
       kernel.shared_end = shared[1];
       kernel.image_begin = image[0];
@@ -155,6 +163,8 @@ Status KernelEmulator::launch(const cuda::KernelSource& source, std::size_t numb
         ErrorKind::machine};
   ++launches_;
   const auto index = [](const std::array<unsigned, 3>& a) { return EmulatorIndex{a[0], a[1], a[2]}; };
+  static std::mutex one_at_a_time;  // emulators that loaded the same unit share its hooks
+  const std::lock_guard lock(one_at_a_time);
   Status status = runner_.run(kernel, {index(launch.grid), index(launch.block), launch.shared_bytes}, parameters.data(), memory, order);
   if (!status) return Error{launch.entry + ": " + status.error().message, {}, ErrorKind::machine};
   return status;

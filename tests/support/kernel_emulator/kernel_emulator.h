@@ -1,7 +1,7 @@
 // KernelEmulator: runs generated CUDA text on the CPU, so that kernels meet their oracle on any machine. Texts are compiled in batches by
-// the host's C++ compiler behind a prelude (shim.h); a grid runs block after block, its threads as fibers (grid_runner.h); every access is
-// checked (memory_checker.h). A kernel that reads or writes where it may not, races, or waits for what does not come is an Error that says
-// so.
+// the host's C++ compiler behind a prelude (shim.h), unless a build did so before (unit_cache.h); a grid runs block after block, its
+// threads as fibers (grid_runner.h); every access is checked (memory_checker.h). A kernel that reads or writes where it may not, races, or
+// waits for what does not come is an Error that says so.
 #pragma once
 
 #include <map>
@@ -13,6 +13,8 @@
 #include "executor/cuda/kernel_source.h"
 #include "graph/array/array.h"
 #include "tests/support/kernel_emulator/grid_runner.h"
+#include "tests/support/kernel_emulator/unit_cache.h"
+#include "tests/support/kernel_emulator/unit_text.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/temporary_folder.h"
 
@@ -24,7 +26,8 @@ class KernelEmulator {
 
   /// Why there is none on this machine; empty: there is.
   static std::string unavailable();
-  KernelEmulator() = default;
+  /// Compiled texts come from `folder` and stay there for others.
+  explicit KernelEmulator(const std::string& folder = UnitCache::shared_folder());
   KernelEmulator(const KernelEmulator&) = delete;
   KernelEmulator& operator=(const KernelEmulator&) = delete;
   ~KernelEmulator();
@@ -37,7 +40,9 @@ class KernelEmulator {
   /// One launch of an added source on memory anywhere.
   Status launch(const cuda::KernelSource& source, std::size_t launch, std::span<const unsigned long long> parameters, MemoryChecker& memory,
                 Order order = Order::forward);
-  /// How many there were.
+  /// How many texts were compiled: those that were not in the folder.
+  [[nodiscard]] std::size_t compiled() const { return compiled_; }
+  /// How many launches there were.
   [[nodiscard]] std::int64_t launches() const { return launches_; }
   /// A whole operation: all launches. Results may be undefined before. Bad data are an Error (user), as `fault` says it; what a kernel does
   /// wrong is one of the machine.
@@ -45,18 +50,19 @@ class KernelEmulator {
 
  private:
   struct Text {
-    std::size_t number = 0;
     bool compiled = false;
     std::map<std::string, CompiledKernel> entries;
   };
 
-  Status load(const std::string& path, std::span<const std::string* const> texts);
-  std::string translation_unit(std::span<const std::string* const> texts) const;
+  Status load(const std::string& path, const std::vector<UnitPiece>& pieces);
+  UnitPiece piece_of(const std::string& text) const;
 
   test::TemporaryFolder folder_;
+  UnitCache cache_;
   std::map<std::string, Text> texts_;
   std::vector<const std::string*> pending_;
-  std::vector<void*> libraries_;
+  std::map<std::string, void*> libraries_;  ///< by path
+  std::size_t compiled_ = 0;
   GridRunner runner_;
   std::int64_t launches_ = 0;
 };
