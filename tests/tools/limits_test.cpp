@@ -193,7 +193,7 @@ TEST_P(MemoryLimits, EndWellOrWithOneErrorOfTheMachine) {
   std::vector<std::string> arguments;
   std::istringstream words{std::string(line)};
   for (std::string word; words >> word;) arguments.push_back(word);
-  const bool json = std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();
+  const bool as_json = std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();
   int enough = 0, short_of_memory = 0;
   for (double bytes = static_cast<double>(needed_to_start(folder.path(""))); enough < 2; bytes *= 1.09) {
     ASSERT_LT(bytes, 8e9) << "it never has enough";
@@ -207,7 +207,7 @@ TEST_P(MemoryLimits, EndWellOrWithOneErrorOfTheMachine) {
     ++short_of_memory;
     ASSERT_EQ(ended.code, 3) << where;
     ASSERT_EQ(ended.out.find("bug"), std::string::npos) << where;
-    ASSERT_EQ(count(ended.out, json ? "\"severity\"" : "error: "), 1) << where;
+    ASSERT_EQ(count(ended.out, as_json ? "\"severity\"" : "error: "), 1) << where;
   }
   EXPECT_TRUE(short_of_memory > 0 || !needs_more) << line << " was never short of memory";
 }
