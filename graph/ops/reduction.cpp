@@ -163,36 +163,69 @@ Strides strides_along(const Shape& shape, const AxisMarks& marked, bool along_ma
   return strides;
 }
 
-template <class Op, class T>
-void reduce(const Array& x, Array& result, const AxisMarks& marked) {
-  using A = std::conditional_t<Op::gives == ReductionResult::same || Op::gives == ReductionResult::index, Compared<T>, Accumulator<T>>;
-  std::vector<typename Op::template State<A>> states(static_cast<std::size_t>(result.size()));
-  const T* elements = x.data<T>();
-  const Strides strides[] = {row_major_strides(x.shape()), strides_along(x.shape(), marked, false), strides_along(x.shape(), marked, true)};
-  walk(x.shape(), strides, [&](std::span<const std::int64_t> offsets, std::int64_t count, std::span<const std::int64_t> steps) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      const T element = elements[offsets[0] + i * steps[0]];
-      const std::int64_t index = offsets[2] + i * steps[2];
-      if constexpr (std::is_integral_v<T>) {
-        states[offsets[1] + i * steps[1]].take(A(element), index);
-      } else {
-        states[offsets[1] + i * steps[1]].take(widen(element), index);
+/// Elements as they are accumulated, from every element type whose accumulator A is.
+template <class A>
+void read_elements(const Array& x, std::int64_t offset, std::int64_t step, std::vector<A>& elements) {
+  dispatch(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_same_v<A, Accumulator<T>> || std::is_same_v<A, Compared<T>>) {
+      const T* from = x.data<T>() + offset;
+      for (std::size_t i = 0; i < elements.size(); ++i) {
+        if constexpr (std::is_integral_v<T>) {
+          elements[i] = A(from[static_cast<std::int64_t>(i) * step]);
+        } else {
+          elements[i] = widen(from[static_cast<std::int64_t>(i) * step]);
+        }
       }
     }
   });
-  const std::int64_t count = states.empty() ? 0 : x.size() / result.size();
+}
+
+/// The elements of `result`, of any type, from what was accumulated.
+template <class F>
+void store_elements(const std::vector<F>& finished, Array& result) {
   dispatch(result.dtype(), [&](auto zero) {
     using R = decltype(zero);
     R* out = result.mutable_data<R>();
-    for (std::size_t i = 0; i < states.size(); ++i) out[i] = store<R>(states[i].finish(count));
+    for (std::size_t i = 0; i < finished.size(); ++i) out[i] = store<R>(F(finished[i]));
   });
+}
+
+/// Compiled for each type that is accumulated in, and not for each type of elements: only reading and storing are.
+template <class Op, class A>
+void reduce(const Array& x, Array& result, const AxisMarks& marked) {
+  using State = typename Op::template State<A>;
+  std::vector<State> states(static_cast<std::size_t>(result.size()));
+  std::vector<A> elements;
+  const Strides strides[] = {row_major_strides(x.shape()), strides_along(x.shape(), marked, false), strides_along(x.shape(), marked, true)};
+  walk(x.shape(), strides, [&](std::span<const std::int64_t> offsets, std::int64_t count, std::span<const std::int64_t> steps) {
+    elements.resize(static_cast<std::size_t>(count));
+    read_elements(x, offsets[0], steps[0], elements);
+    for (std::int64_t i = 0; i < count; ++i)
+      states[offsets[1] + i * steps[1]].take(elements[static_cast<std::size_t>(i)], offsets[2] + i * steps[2]);
+  });
+  const std::int64_t count = states.empty() ? 0 : x.size() / result.size();
+  std::vector<decltype(State().finish(count))> finished;
+  finished.reserve(states.size());
+  for (const State& state : states) finished.push_back(state.finish(count));
+  store_elements(finished, result);
 }
 
 template <class Op>
 Status reduction_meaning(const OpCall& call) {
   const Array& x = call.inputs[0];
+  Array& result = call.results[0];
   const AxisMarks marked = marked_axes(call.attributes, x.type().rank());
-  dispatch_in<Op::takes>(x.dtype(), [&](auto zero) { reduce<Op, decltype(zero)>(x, call.results[0], marked); });
+  constexpr bool kCompares = Op::gives == ReductionResult::same || Op::gives == ReductionResult::index;
+  if (is_floating(x.dtype())) {
+    reduce<Op, double>(x, result, marked);
+  } else if constexpr (accepts(Op::takes, DType::i64)) {
+    if (kCompares && x.dtype() == DType::u64) {
+      reduce<Op, Wrapping<std::uint64_t>>(x, result, marked);
+    } else {
+      reduce<Op, Wrapping<std::int64_t>>(x, result, marked);
+    }
+  }
   return {};
 }
 
