@@ -12,13 +12,15 @@ namespace cleave::runtime::host {
 
 // All inline here is always inlined: no copy that was compiled for one set of instructions may serve others.
 
-/// Where element (row, column) of a matrix lies: `at + row * row_stride + column * column_stride`.
+/// Where element (row, column) of a matrix lies: `at + row * row_stride + column * column_stride`; null: its elements are packed elsewhere.
 template <class T>
 struct Matrix {
   T* at = nullptr;
   std::int64_t row = 0, column = 0;  ///< strides in elements
 
-  [[nodiscard, gnu::always_inline]] Matrix from(std::int64_t r, std::int64_t c) const { return {at + r * row + c * column, row, column}; }
+  [[nodiscard, gnu::always_inline]] Matrix from(std::int64_t r, std::int64_t c) const {
+    return {at ? at + r * row + c * column : at, row, column};
+  }
 };
 
 /// c = a x b, or c += a x b, and a number a row; c's columns lie side by side.
