@@ -61,6 +61,13 @@ function(cleave_optimise_sanitized)
   endif()
 endfunction()
 
+# These sources of the folder call functions of other libraries by types that they declare themselves, as users of DLPack do.
+function(cleave_calls_foreign_types)
+  if(CLEAVE_SANITIZE MATCHES "undefined" AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -fno-sanitize=function)
+  endif()
+endfunction()
+
 # What the fuzzer is to find its way through: the readers.
 function(cleave_guide_fuzzer)
   if(CLEAVE_BUILD_FUZZERS)

@@ -117,6 +117,16 @@ std::vector<std::string> true_document(const std::vector<std::string>& lines) {
 
 class Document : public ::testing::TestWithParam<std::string> {};
 
+/// GCC and clang tell different columns of a call in C++, and the documents have GCC's.
+std::string as_any_compiler(const std::string& line) {
+#if defined(__clang__)
+  static const std::regex column("(\\.cpp:[0-9]+):[0-9]+");
+  return std::regex_replace(line, column, "$1");
+#else
+  return line;
+#endif
+}
+
 TEST_P(Document, TellsTheTruth) {
   const std::string path = source_dir() + "/" + GetParam();
   const std::vector<std::string> lines = lines_of(read_file(path));
@@ -130,7 +140,8 @@ TEST_P(Document, TellsTheTruth) {
   }
   for (std::size_t i = 0; i < std::max(lines.size(), truth.size()); ++i) {
     const std::string written = i < lines.size() ? lines[i] : "<end>", is = i < truth.size() ? truth[i] : "<end>";
-    ASSERT_EQ(written, is) << GetParam() << ":" << i + 1 << " (CLEAVE_UPDATE_GOLDEN=1 writes what is true)";
+    ASSERT_EQ(as_any_compiler(written), as_any_compiler(is))
+        << GetParam() << ":" << i + 1 << " (CLEAVE_UPDATE_GOLDEN=1 writes what is true)";
   }
 }
 
