@@ -1,6 +1,7 @@
 // trace() and what may stand inside it: nests, loops, branches, scopes, parameters, host functions.
 #include "graph/trace/trace.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <stdexcept>
@@ -512,7 +513,7 @@ TEST(HostCall, BindsTypedSpansAndArrays) {
   EXPECT_TRUE(function.pure);
   EXPECT_EQ(function.seconds, 1e-3);
   EXPECT_EQ(node->op->purity_for(node->attributes), Purity::pure);
-  EXPECT_EQ(node->location.line, line);
+  EXPECT_THAT(node->location.line, ::testing::AnyOf(line, line + 1));  // the call, or its first argument (clang)
   std::vector<Array> results{Array(TensorType{DType::f32, {3}}), Array(TensorType{DType::i64, {}})};
   ASSERT_TRUE(call(graph, {Array::of<float>({3}, {1, 2, 3}), Array::scalar<std::int32_t>(2)}, results).ok());
   EXPECT_EQ(results[0].at(2), 6);
@@ -539,7 +540,7 @@ TEST(HostCall, ReportsWhatDoesNotFitAtTheCall) {
         "f", {"f32[3]"}, [](std::span<const std::int32_t>, std::span<float>) {}, x);
   });
   EXPECT_EQ(only_error(types).kind, DiagnosticKind::type);
-  EXPECT_EQ(only_error(types).location.line, line);
+  EXPECT_THAT(only_error(types).location.line, ::testing::AnyOf(line, line + 1));
   EXPECT_EQ(only_error(types).message, "host function `f` takes i32 as operand 1, but f32[3] is given");
   const Graph count = trace("t", {{"x", "f32[3]"}}, [](Tensor x) {
     return host_call(
