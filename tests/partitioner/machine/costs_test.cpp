@@ -85,7 +85,10 @@ TEST(Costs, TablesOfTheMachineComeFirst) {
 }
 
 TEST(Costs, ProductsInLessThanF32TakeTheirOwnFigure) {
-  const Graph graph = trace("m", {{"x", "f32[1000, 1000]"}}, [](Tensor x) { return matmul(x, x) + matmul(x, x + 1); });
+  const Graph graph = trace("m", {{"x", "f32[1000, 1000]"}}, [](Tensor x) {
+    const Tensor of_two = matmul(x, x + 1);  // before the other one: compilers evaluate operands in either order
+    return matmul(x, x) + of_two;
+  });
   const NodeId first = find(graph, "matmul"), second = find(graph, "matmul", 1);
   CostModel model{kMachine, nullptr, Policy::optimal, true, {}, Precision::bf16, nullptr};
   const auto seconds = [&](NodeId id) {
