@@ -18,7 +18,7 @@
 
 /// The C library keeps the folders of LOCPATH, split, until the process ends, and nothing points to them.
 extern "C" const char* __lsan_default_suppressions() {
-  return "leak:__argz_add_sep";
+  return "leak:argz_add_sep";
 }  // NOLINT(bugprone-reserved-identifier)
 
 namespace cleave::testing {
