@@ -13,7 +13,7 @@
 namespace cleave {
 namespace {
 
-constexpr int kVersion = 2;  ///< 1 had positions for keys
+constexpr int kProfileVersion = 2;  ///< 1 had positions for keys
 
 /// The numbers of one object of the file. An Error names the key.
 Result<std::map<std::string, double>> read_numbers(const JsonTree& document, const char* key, const std::string& path) {
@@ -81,7 +81,7 @@ Status Profile::save(const std::string& path) const {
     std::string text;
     JsonWriter json(text, 2);
     json.object([&] {
-      json.field("cleave_profile", kVersion);
+      json.field("cleave_profile", kProfileVersion);
       json.field("expected", expected);
       json.field("host_seconds", host_seconds);
       json.field("transfer_seconds", transfer_seconds);
@@ -102,9 +102,9 @@ Result<Profile> Profile::load(const std::string& path) {
       return Error{path + ": not a profile (`cleave_profile` with a version is missing); `cleave run --profile FILE` writes one",
                    {},
                    ErrorKind::file};
-    if (number->integer > kVersion)
+    if (number->integer > kProfileVersion)
       return Error{path + ": a profile of version " + std::to_string(number->integer) + ", and this cleave knows " +
-                       std::to_string(kVersion) + "; observe the program anew with `cleave run --profile FILE`",
+                       std::to_string(kProfileVersion) + "; observe the program anew with `cleave run --profile FILE`",
                    {},
                    ErrorKind::file};
     Profile profile;

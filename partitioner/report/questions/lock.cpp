@@ -13,7 +13,7 @@
 namespace cleave::planner {
 namespace {
 
-constexpr int kVersion = 1;
+constexpr int kLockVersion = 1;
 constexpr std::string_view kHead = "# cleave plan lock, version ";
 constexpr std::string_view kEnd = "# end of lock";
 constexpr std::size_t kMostSaid = 20;  ///< changes that are errors of their own
@@ -67,12 +67,12 @@ class LockReader {
 
   Status head(std::string_view line) const {
     int version = 0;
-    if (!line.starts_with(kHead)) return error("it does not begin with `" + std::string(kHead) + std::to_string(kVersion) + "`");
+    if (!line.starts_with(kHead)) return error("it does not begin with `" + std::string(kHead) + std::to_string(kLockVersion) + "`");
     const std::string_view digits = line.substr(kHead.size());
     const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), version);
     if (code != std::errc() || end != digits.data() + digits.size() || version < 1) return error("its version is no number");
-    if (version > kVersion)
-      return error("it is of version " + std::to_string(version) + ", and this cleave knows " + std::to_string(kVersion));
+    if (version > kLockVersion)
+      return error("it is of version " + std::to_string(version) + ", and this cleave knows " + std::to_string(kLockVersion));
     return {};
   }
 
@@ -229,7 +229,7 @@ std::string lock_text(const Plan& plan) {
   std::set<std::string> lines;
   for (const auto& [path, node] : things.operations) lines.insert(path + " on " + sides_of(plan, node));
   for (const PlacedThings::Move& move : things.moves) lines.insert(move.path + " to " + move.to + " in " + move.within);
-  std::string text = std::string(kHead) + std::to_string(kVersion) + "\n";
+  std::string text = std::string(kHead) + std::to_string(kLockVersion) + "\n";
   for (const std::string& line : lines) text += line + "\n";
   return text + std::string(kEnd) + "\n";
 }
