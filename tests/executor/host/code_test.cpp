@@ -82,7 +82,10 @@ class Generator {
         case 7: return floats ? Limits::denorm_min() : T(4);
         case 8: return static_cast<T>(floats ? 2147483648.0 : 5);
         case 9: return static_cast<T>(floats ? -2147483649.5 : 6);
-        default: return static_cast<T>(std::uniform_real_distribution<double>(-8, 8)(random_));
+        default: {
+          const double drawn = std::uniform_real_distribution<double>(-8, 8)(random_);
+          return floats ? static_cast<T>(drawn) : static_cast<T>(static_cast<std::int64_t>(drawn));
+        }
       }
     }
   }
