@@ -73,7 +73,7 @@ class Generator {
       constexpr bool floats = std::is_floating_point_v<T>;
       switch (pick(12)) {
         case 0: return T(0);
-        case 1: return static_cast<T>(floats ? -0.0 : -1);
+        case 1: return floats ? static_cast<T>(-0.0) : static_cast<T>(-1);
         case 2: return Limits::max();
         case 3: return Limits::lowest();
         case 4: return floats ? Limits::infinity() : T(1);
