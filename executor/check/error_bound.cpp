@@ -84,7 +84,7 @@ double terms_of(const Bounded& of, const Array& result) {
   }
   std::vector<TensorType> types;
   for (const Array& input : of.inputs) types.push_back(input.type());
-  const TensorType type = result.type();
+  const TensorType& type = result.type();
   const double elements = std::max(1.0, static_cast<double>(result.size()));
   return std::max(static_cast<double>(of.inputs[0].size()), of.op.cost(types, std::span(&type, 1), of.attributes).flops) / elements;
 }

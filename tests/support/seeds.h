@@ -1,10 +1,11 @@
-// How many random programs a test runs.
+// How many random cases a test tries.
 #pragma once
 
 #include <cstdint>
 #include <cstdlib>
 
 #include "tests/support/namespaces.h"
+#include "tests/support/sanitized.h"
 
 namespace cleave::testing {
 
@@ -15,3 +16,13 @@ inline std::uint64_t seeds(std::uint64_t otherwise) {
 }
 
 }  // namespace cleave::testing
+
+namespace cleave {
+
+/// `count`, or a tenth of it in a build with a sanitizer, where a case takes ten times as long. The release build tries all of them.
+template <typename T>
+constexpr T draws(T count) {
+  return testing::kSanitized && count >= 10 ? count / 10 : count;
+}
+
+}  // namespace cleave

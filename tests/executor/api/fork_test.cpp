@@ -21,6 +21,7 @@
 #include "graph/trace/trace.h"
 #include "tests/support/compiled.h"
 #include "tests/support/namespaces.h"
+#include "tests/support/sanitized.h"
 
 namespace cleave::testing {
 namespace {
@@ -105,6 +106,7 @@ TEST_P(Fork, AChildCompilesAndLetsGo) {
 }
 
 TEST_P(Fork, WhileRunsAreUnderWayOnOtherThreads) {
+  if (testing::kSanitized) GTEST_SKIP() << "another thread may hold a lock of the sanitizer's allocator, which no child can open";
   const Executable program = compiled_on(products(), GetParam());
   const Array expected = *program.run(input_of_ones())->output("y");
   std::atomic<bool> over = false;

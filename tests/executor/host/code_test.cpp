@@ -13,6 +13,7 @@
 #include "executor/device/kernel.h"
 #include "graph/ops/op_table.h"
 #include "tests/support/namespaces.h"
+#include "tests/support/seeds.h"
 
 #if defined(__linux__) && defined(__x86_64__)
 #include <linux/filter.h>
@@ -247,7 +248,7 @@ class CodeOf : public ::testing::TestWithParam<Instructions> {
 
 TEST_P(CodeOf, EqualsTheStepsOneAfterTheOther) {
   Tally tally;
-  for (unsigned seed = 0; seed < 3000; ++seed) {
+  for (unsigned seed = 0; seed < draws(3000); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Generator generator(seed);
     const Group group = generator.next();

@@ -11,6 +11,7 @@
 #include "executor/device/kernel.h"
 #include "tests/executor/host/in_pieces.h"
 #include "tests/support/namespaces.h"
+#include "tests/support/seeds.h"
 
 namespace cleave::testing {
 namespace {
@@ -149,7 +150,7 @@ int check_fused_pieces(const FusedGroup& group, Workers& workers, bool on_top, u
 TEST(Fused, GroupsEqualTheirStepsOneAfterTheOther) {
   const std::shared_ptr<Workers> three = Workers::of(3);
   int ranges = 0;
-  for (unsigned seed = 0; seed < 600; ++seed) {
+  for (unsigned seed = 0; seed < draws(600); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     FusedGroupGenerator generator(seed);
     const FusedGroup group = generator.next();
@@ -167,7 +168,7 @@ TEST(Fused, GroupsEqualTheirStepsOneAfterTheOther) {
     for (const bool above : {false, true}) ranges += check_fused_pieces(group, *three, above, seed) - 1;
     if (HasFailure()) return;
   }
-  EXPECT_GT(ranges, 200);
+  EXPECT_GT(ranges, draws(200));
 }
 
 /// Results so large that they are written past the caches: by code, by loops, and where later steps and an input's readers need them.

@@ -13,6 +13,7 @@
 #include "executor/device/kernel.h"
 #include "tests/executor/host/in_pieces.h"
 #include "tests/support/namespaces.h"
+#include "tests/support/seeds.h"
 
 namespace cleave::testing {
 namespace {
@@ -345,13 +346,13 @@ void check_row_group(unsigned seed, const Shape& shape, std::size_t row_axes, Me
 
 TEST(RowGroup, EqualsItsStepsOneAfterTheOther) {
   Met met;
-  for (unsigned seed = 0; seed < 774 && !HasFatalFailure() && !HasFailure(); ++seed) {
+  for (unsigned seed = 0; seed < draws(774) && !HasFatalFailure() && !HasFailure(); ++seed) {
     static constexpr std::int64_t rows[] = {1, 2, 3, 17, 70};
     check_row_group(seed, {rows[seed % 5], static_cast<std::int64_t>(seed % 258)}, 1, met);
   }
-  EXPECT_GT(met.groups, 300);
-  EXPECT_GT(met.reductions, 700);
-  EXPECT_GT(met.moves, 700);
+  EXPECT_GT(met.groups, draws(300));
+  EXPECT_GT(met.reductions, draws(700));
+  EXPECT_GT(met.moves, draws(700));
 }
 
 TEST(RowGroup, OfManyAxesAndLongRows) {

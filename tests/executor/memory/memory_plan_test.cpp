@@ -8,6 +8,7 @@
 #include "tests/executor/run_support.h"
 #include "tests/support/memory_plans.h"
 #include "tests/support/namespaces.h"
+#include "tests/support/seeds.h"
 #include "tests/support/whose_bytes.h"
 
 namespace cleave::testing {
@@ -161,7 +162,7 @@ TEST(MemoryPlan, AChainOfTemporariesNeedsRoomForFewOfThem) {
 
 TEST(MemoryPlan, ValuesNeededAtOnceNeverOverlap) {
   std::size_t compared = 0, shared = 0;
-  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(150); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomGraphOptions options;
     options.movement = seed % 2 == 1;
@@ -194,8 +195,8 @@ TEST(MemoryPlan, ValuesNeededAtOnceNeverOverlap) {
       }
     }
   }
-  EXPECT_GT(compared, 10000U);
-  EXPECT_GT(shared, 500U);
+  EXPECT_GT(compared, draws(10000U));
+  EXPECT_GT(shared, draws(500U));
 }
 
 /// y = exp(x), and z, y by another name; then what `then` makes of both.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "graph/base/utf8.h"
+#include "tests/support/seeds.h"
 
 namespace cleave {
 namespace {
@@ -76,7 +77,7 @@ Json random_document(std::mt19937& random, int depth) {
 
 TEST(JsonWriter, WritesDocumentsAsALibraryDoes) {
   std::mt19937 random(1);
-  for (int seed = 0; seed < 500; ++seed) {
+  for (int seed = 0; seed < draws(500); ++seed) {
     const Json document = random_document(random, 4);
     ASSERT_EQ(written(document, JsonWriter::kCompact), document.dump()) << seed;
     ASSERT_EQ(written(document, 2), document.dump(2)) << seed;
@@ -119,7 +120,7 @@ TEST(JsonWriter, FloatsHaveTheDigitsOfFloats) {
 
 TEST(JsonWriter, TextOfAnyBytesIsJson) {
   std::mt19937 random(3);
-  for (int seed = 0; seed < 1000; ++seed) {
+  for (int seed = 0; seed < draws(1000); ++seed) {
     std::string bytes;
     for (auto n = random() % 12; n > 0; --n) bytes += static_cast<char>(random());
     std::string text;

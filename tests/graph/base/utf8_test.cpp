@@ -1,5 +1,6 @@
 // UTF-8 against a naive decoder: all short sequences of bytes, and random text.
 #include "graph/base/utf8.h"
+#include "tests/support/seeds.h"
 
 #include <gtest/gtest.h>
 
@@ -90,7 +91,7 @@ TEST(Utf8, WhatIsMadeOfAnyBytesIsWellFormed) {
   const std::string pieces[] = {"a",        "\xc3\xa9",         "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\xed\xa0\x80",
                                 "\xc0\xaf", "\xf4\x90\x80\x80", "\xff",         "\xe2\x82",         "\x1b[31m",
                                 "\n",       "\xc2\x9b",         "\xe2\x80\xae"};
-  for (int seed = 0; seed < 2000; ++seed) {
+  for (int seed = 0; seed < draws(2000); ++seed) {
     std::string text;
     for (auto n = random() % 8; n > 0; --n) text += random() % 4 == 0 ? std::string(1, static_cast<char>(random())) : pieces[random() % 13];
     const std::string replaced = replace_ill_formed(text), escaped = escape_controls(text);

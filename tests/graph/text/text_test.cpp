@@ -12,6 +12,7 @@
 #include "graph/passes/verify.h"
 #include "graph/trace/tracer.h"
 #include "tests/support/random_graph.h"
+#include "tests/support/seeds.h"
 
 namespace cleave {
 namespace {
@@ -184,7 +185,7 @@ TEST(Text, AnyBytesInNamesReadBack) {
 
 TEST(Text, RoundTripsRandomPrograms) {
   testing::RandomGraphOptions options;
-  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(1000); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     options.benign = seed % 2 == 0;
     const Graph graph = testing::random_graph(seed, options);
@@ -219,7 +220,7 @@ TEST(Text, SurvivesAnyDamage) {
     options.max_ops = 12;
     const std::string text = print(testing::random_graph(seed, options));
     for (std::size_t length = 0; length < text.size(); length += 1 + engine() % 7) check(text.substr(0, length));
-    for (int round = 0; round < 300; ++round) {
+    for (int round = 0; round < draws(300); ++round) {
       std::string damaged = text;
       for (auto flips = 1 + engine() % 3; flips > 0; --flips) {
         const std::size_t place = engine() % damaged.size();

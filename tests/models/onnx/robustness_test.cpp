@@ -8,6 +8,7 @@
 #include "models/model.h"
 #include "tests/support/onnx_builder.h"
 #include "tests/support/sanitized.h"
+#include "tests/support/seeds.h"
 #include "tests/support/temporary_folder.h"
 
 namespace cleave {
@@ -209,7 +210,7 @@ TEST(OnnxRobustness, SurvivesMutations) {
                       .initializers = {floats("w", {3}, {1, 2, 3}), int64s("n", {}, {5})}}));
   ASSERT_EQ(mistakes(whole), "");
   std::mt19937 random(20'261'123);
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < draws(3000); ++round) {
     std::string bytes = whole;
     for (unsigned i = 0; i <= random() % 3; ++i) bytes[random() % bytes.size()] = static_cast<char>(random());
     if (random() % 8 == 0) bytes.resize(random() % bytes.size());

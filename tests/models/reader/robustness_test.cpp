@@ -14,6 +14,7 @@
 #include "models/model.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/places.h"
+#include "tests/support/seeds.h"
 
 namespace cleave::testing {
 namespace {
@@ -64,7 +65,7 @@ TEST(Robustness, EveryMutantIsReadOrRefused) {
   const std::vector<std::string> texts = samples();
   const std::string alphabet = "[]{}():,-#&*!|>'\"%@`\\ \n\t.0159eaxw=<~\x80\xff";
   const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
-  for (int round = 0; round < 1500; ++round) {
+  for (int round = 0; round < draws(1500); ++round) {
     std::string text = texts[below(texts.size())];
     for (std::size_t edits = 1 + below(4); edits > 0 && !text.empty(); --edits) {
       const std::size_t at = below(text.size());

@@ -12,6 +12,7 @@
 #include "partitioner/compile.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/random_graph.h"
+#include "tests/support/seeds.h"
 #include "tests/support/unpacked.h"
 
 namespace cleave::testing {
@@ -68,7 +69,7 @@ std::vector<std::vector<ChannelId>> rows_of(const Program& program) {
 
 TEST(Packets, HaveAllSmallValuesThatLeaveSideBySide) {
   std::size_t packets = 0;
-  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(300); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const PacketParts parts = split_packets_randomly(seed);
     const std::vector<std::string> complaints = verify(parts.program);
@@ -86,12 +87,12 @@ TEST(Packets, HaveAllSmallValuesThatLeaveSideBySide) {
     }
     packets += parts.program.packets.size();
   }
-  EXPECT_GT(packets, 200U);
+  EXPECT_GT(packets, draws(200U));
 }
 
 TEST(Packets, TakenApartAreStillARightProgramThatTakesLonger) {
   double saved = 0;
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(200); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const PacketParts parts = split_packets_randomly(seed);
     const Program apart = unpacked(parts.program);

@@ -9,6 +9,7 @@
 #include "partitioner/compile.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/planted.h"
+#include "tests/support/seeds.h"
 
 namespace cleave::testing {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 TEST(PlantedCauses, AreFoundAtTheirLinesAndNothingElseIs) {
   const PlanOptions options = planted_options(Policy::accelerator);
   std::map<std::string, int> kinds;
-  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(1500); ++seed) {
     const Planted planted(seed);
     SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + planted.text());
     const Plan plan = planner::plan(parse_model(planted.text(), "planted.yaml"), options);
@@ -30,14 +31,14 @@ TEST(PlantedCauses, AreFoundAtTheirLinesAndNothingElseIs) {
     ASSERT_EQ(found, planted.expected());
     for (const auto& [line, via] : found) ++kinds[via];
   }
-  for (const char* via : {"data", "control", "effect"}) EXPECT_GT(kinds[via], 200) << via;
+  for (const char* via : {"data", "control", "effect"}) EXPECT_GT(kinds[via], draws(200)) << via;
 }
 
 /// Whatever the optimum moves to the host because that is cheaper there: the lines that are named are those of the causes.
 TEST(PlantedCauses, AreNamedUnderTheOptimumToo) {
   const PlanOptions options = planted_options(Policy::optimal);
   std::size_t named = 0;
-  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(500); ++seed) {
     const Planted planted(seed);
     SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + planted.text());
     const Plan plan = planner::plan(parse_model(planted.text(), "planted.yaml"), options);
@@ -49,7 +50,7 @@ TEST(PlantedCauses, AreNamedUnderTheOptimumToo) {
       ++named;
     }
   }
-  EXPECT_GT(named, 500u);
+  EXPECT_GT(named, draws(500u));
 }
 
 }  // namespace

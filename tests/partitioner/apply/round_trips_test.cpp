@@ -14,6 +14,7 @@
 #include "partitioner/machine/value_uses.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/random_graph.h"
+#include "tests/support/seeds.h"
 
 namespace cleave::testing {
 namespace {
@@ -228,7 +229,7 @@ class ByClosure {
 
 TEST(RoundTrips, GroupsEqualTheClosure) {
   std::size_t found = 0;
-  for (std::uint64_t seed = 0; seed < 250; ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(250); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const Graph graph = testing::random_graph(seed);
     Diagnostics diagnostics;
@@ -256,7 +257,7 @@ TEST(RoundTrips, GroupsEqualTheClosure) {
     ASSERT_EQ(groups, ByClosure(graph, placement, transfers).groups());
     found += groups.size();
   }
-  EXPECT_GT(found, 200u);
+  EXPECT_GT(found, draws(200u));
 }
 
 TEST(RoundTrips, OneHostComputationIsOneHoweverOftenItIsUsed) {

@@ -17,6 +17,7 @@
 #include "tests/support/namespaces.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/round_machine.h"
+#include "tests/support/seeds.h"
 
 namespace cleave::testing {
 namespace {
@@ -221,7 +222,7 @@ TEST(Schedule, RecordsArmsByTheirProbability) {
 }
 
 TEST(Schedule, RecordsOfRandomProgramsAddUp) {
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(200); ++seed) {
     PlanOptions options;
     options.costs.machine = *Machine::shipped("simulated");
     options.costs.policy = seed % 2 == 0 ? Policy::accelerator : Policy::optimal;

@@ -14,6 +14,7 @@
 #include "partitioner/compile.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/random_graph.h"
+#include "tests/support/seeds.h"
 #include "tests/support/sequential_program.h"
 
 namespace cleave::testing {
@@ -78,7 +79,7 @@ Parts split_randomly(std::uint64_t seed, std::size_t ahead = kAllAhead) {
 }
 
 TEST(Split, RandomProgramsVerifyAndPrintTheSameTwice) {
-  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(400); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const std::size_t ahead = seed % 4 == 3 ? kAllAhead : seed % 4;
     const Parts parts = split_randomly(seed, ahead);
@@ -91,7 +92,7 @@ TEST(Split, RandomProgramsVerifyAndPrintTheSameTwice) {
 
 TEST(Split, StepByStepEqualsTheReferenceAndMovesWhatWasPlanned) {
   std::int64_t moved = 0, compared = 0;
-  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(300); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const Parts parts = split_randomly(seed, seed % 4 == 3 ? kAllAhead : seed % 4);
     RunOptions options;
@@ -111,13 +112,13 @@ TEST(Split, StepByStepEqualsTheReferenceAndMovesWhatWasPlanned) {
       moved += run->moved[c];
     }
   }
-  EXPECT_GT(moved, 500);
-  EXPECT_GT(compared, 100);
+  EXPECT_GT(moved, draws(500));
+  EXPECT_GT(compared, draws(100));
 }
 
 TEST(Split, MovesAsOftenAsTheFrequenciesOfKnownLoopsSay) {
   int checked = 0;
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(200); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const Parts parts = split_randomly(seed);
     RunOptions run_options;

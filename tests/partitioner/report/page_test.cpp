@@ -15,6 +15,7 @@
 #include "tests/support/places.h"
 #include "tests/support/planted.h"
 #include "tests/support/random_graph.h"
+#include "tests/support/seeds.h"
 
 namespace cleave::testing {
 namespace {
@@ -55,7 +56,7 @@ TEST(Page, OfTheZooAndTheCasesIsWellFormed) {
 
 TEST(Page, OfRandomProgramsIsWellFormed) {
   std::vector<std::string> pages;
-  for (std::uint64_t seed = 0; seed < 100; ++seed)
+  for (std::uint64_t seed = 0; seed < draws(100); ++seed)
     pages.push_back(html_page(plan_as_planted(parse_model(Planted(seed).text(), "planted.yaml")), {}));
   EXPECT_EQ(faults(pages), "");
 }

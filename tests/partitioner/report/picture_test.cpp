@@ -13,6 +13,7 @@
 #include "models/model.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/random_graph.h"
+#include "tests/support/seeds.h"
 #include "tools/bench/programs.h"
 
 namespace cleave::testing {
@@ -130,7 +131,7 @@ void expect_picture(const Plan& plan, const Picture& picture) {
 
 TEST(Picture, ShowsEverythingOnceHoweverCoarse) {
   std::size_t runs = 0, parts = 0, arrivals = 0, trips = 0;
-  for (std::uint64_t seed = 0; seed < 450; ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(450); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomGraphOptions random;
     random.max_ops = seed % 5 == 0 ? 200 : 30;
@@ -153,10 +154,10 @@ TEST(Picture, ShowsEverythingOnceHoweverCoarse) {
       arrivals += count_of_kind(picture, Kind::arrival);
     }
   }
-  EXPECT_GT(runs, 100U);
-  EXPECT_GT(parts, 100U);
-  EXPECT_GT(arrivals, 100U);
-  EXPECT_GT(trips, 40U);
+  EXPECT_GT(runs, draws(100U));
+  EXPECT_GT(parts, draws(100U));
+  EXPECT_GT(arrivals, draws(100U));
+  EXPECT_GT(trips, draws(40U));
 }
 
 TEST(Picture, IsTheSameEveryTime) {

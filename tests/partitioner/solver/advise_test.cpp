@@ -5,6 +5,7 @@
 
 #include "tests/support/namespaces.h"
 #include "tests/support/random_problem.h"
+#include "tests/support/seeds.h"
 
 namespace cleave::testing {
 namespace {
@@ -13,7 +14,7 @@ using Problem = PlacementProblem;
 
 TEST(Advise, EqualsSolvingWithEachNodeSetFree) {
   int worth = 0;
-  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(3000); ++seed) {
     testing::RandomProblemOptions options;
     options.max_nodes = seed % 2 == 0 ? 10 : 60;
     options.max_regions = seed % 4 == 0 ? 1 : 6;
@@ -40,7 +41,7 @@ TEST(Advise, EqualsSolvingWithEachNodeSetFree) {
       worth += item.saved_seconds > 1e-9;
     }
   }
-  EXPECT_GT(worth, 500);
+  EXPECT_GT(worth, draws(500));
 }
 
 TEST(Advise, RefusesWhatIsNotPinnedToTheHost) {
@@ -53,7 +54,7 @@ TEST(Advise, RefusesWhatIsNotPinnedToTheHost) {
 }
 
 TEST(Why, GivesBothChoicesExactly) {
-  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(300); ++seed) {
     testing::RandomProblemOptions options;
     options.groups = false;
     options.keep = false;

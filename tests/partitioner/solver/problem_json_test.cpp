@@ -9,6 +9,7 @@
 
 #include "tests/support/namespaces.h"
 #include "tests/support/random_problem.h"
+#include "tests/support/seeds.h"
 
 namespace cleave::testing {
 namespace {
@@ -72,7 +73,7 @@ TEST(ProblemJson, ReadsAndSolvesAndWrites) {
 }
 
 TEST(ProblemJson, ReadsWhatItIsGivenForRandomProblems) {
-  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(300); ++seed) {
     testing::RandomProblemOptions options;
     options.ties = seed % 2 == 0;
     options.keep = false;
@@ -88,7 +89,7 @@ TEST(ProblemJson, ReadsWhatItIsGivenForRandomProblems) {
 }
 
 TEST(ProblemJson, WrittenProblemsAreReadBackTheSame) {
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(200); ++seed) {
     testing::RandomProblemOptions options;
     options.ties = seed % 2 == 0;
     options.memory = seed % 3 == 0;

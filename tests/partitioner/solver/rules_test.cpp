@@ -1,6 +1,7 @@
 // The rules that the benchmarks compare with: each gives a valid placement that costs no less than the optimum, and does what it is named
 // for.
 #include "tools/bench/rules.h"
+#include "tests/support/seeds.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,7 +19,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 TEST(Rules, AreFeasibleAndNeverBeatTheOptimum) {
-  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(1000); ++seed) {
     cleave::testing::RandomProblemOptions options;
     options.ties = seed % 2 == 0;
     const Problem problem = cleave::testing::random_problem(seed, options);

@@ -9,6 +9,7 @@
 #include "tests/support/brute_force.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/random_problem.h"
+#include "tests/support/seeds.h"
 #include "tools/bench/graph_families.h"
 
 namespace cleave::testing {
@@ -50,7 +51,7 @@ double missing(const Problem& problem, const Placement& placement) {
 
 TEST(Sensitivity, EqualsExhaustiveSearchInsideAndOutside) {
   int ends = 0;
-  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(1000); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     testing::RandomProblemOptions options;
     options.max_nodes = 6;
@@ -79,7 +80,7 @@ TEST(Sensitivity, EqualsExhaustiveSearchInsideAndOutside) {
       }
     }
   }
-  EXPECT_GT(ends, 400);
+  EXPECT_GT(ends, draws(400));
 }
 
 TEST(Sensitivity, OfOneTransferIsWhereItsPriceEqualsWhatItSaves) {
