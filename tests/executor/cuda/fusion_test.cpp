@@ -114,7 +114,7 @@ TEST(Fusion, NeedsAConnection) {
 /// Groups of random programs hold what fusion.h says of them.
 TEST(Fusion, GroupsAreClosedNeighboursWithAllTheirReaders) {
   std::size_t groups = 0, hidden = 0;
-  for (std::uint64_t seed = 0; seed < draws(200); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(200U); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const auto graph = std::make_shared<const Graph>(random_graph(seed));
     const Planned planned = plan_for(graph, seed % 2 == 0 ? Where::accelerator : Where::random, seed);
@@ -170,7 +170,7 @@ TEST(Fusion, GroupsAreClosedNeighboursWithAllTheirReaders) {
 /// So a plan may count on each part of a group.
 TEST(Fusion, TheRuleTakesEveryPartOfWhatItTakes) {
   std::size_t parts = 0;
-  for (std::uint64_t seed = 0; seed < draws(200); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(200U); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const Graph graph = random_graph(seed);
     const std::vector<int> uses = count_uses(graph);
@@ -193,7 +193,7 @@ TEST(Fusion, TheRuleTakesEveryPartOfWhatItTakes) {
 /// Every saving that a placement has is one that a kernel of the executor's makes.
 TEST(Fusion, IsWhatThePlanCountedOn) {
   std::size_t counted = 0, partial = 0;
-  for (std::uint64_t seed = 0; seed < draws(300); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(300U); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const auto graph = std::make_shared<const Graph>(random_graph(seed));
     Diagnostics diagnostics;

@@ -248,7 +248,7 @@ class CodeOf : public ::testing::TestWithParam<Instructions> {
 
 TEST_P(CodeOf, EqualsTheStepsOneAfterTheOther) {
   Tally tally;
-  for (unsigned seed = 0; seed < draws(3000); ++seed) {
+  for (unsigned seed = 0; seed < draws(3000U); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Generator generator(seed);
     const Group group = generator.next();

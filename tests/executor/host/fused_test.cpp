@@ -150,7 +150,7 @@ int check_fused_pieces(const FusedGroup& group, Workers& workers, bool on_top, u
 TEST(Fused, GroupsEqualTheirStepsOneAfterTheOther) {
   const std::shared_ptr<Workers> three = Workers::of(3);
   int ranges = 0;
-  for (unsigned seed = 0; seed < draws(600); ++seed) {
+  for (unsigned seed = 0; seed < draws(600U); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     FusedGroupGenerator generator(seed);
     const FusedGroup group = generator.next();

@@ -346,7 +346,7 @@ void check_row_group(unsigned seed, const Shape& shape, std::size_t row_axes, Me
 
 TEST(RowGroup, EqualsItsStepsOneAfterTheOther) {
   Met met;
-  for (unsigned seed = 0; seed < draws(774) && !HasFatalFailure() && !HasFailure(); ++seed) {
+  for (unsigned seed = 0; seed < draws(774U) && !HasFatalFailure() && !HasFailure(); ++seed) {
     static constexpr std::int64_t rows[] = {1, 2, 3, 17, 70};
     check_row_group(seed, {rows[seed % 5], static_cast<std::int64_t>(seed % 258)}, 1, met);
   }

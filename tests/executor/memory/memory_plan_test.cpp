@@ -162,7 +162,7 @@ TEST(MemoryPlan, AChainOfTemporariesNeedsRoomForFewOfThem) {
 
 TEST(MemoryPlan, ValuesNeededAtOnceNeverOverlap) {
   std::size_t compared = 0, shared = 0;
-  for (std::uint64_t seed = 0; seed < draws(150); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(150U); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomGraphOptions options;
     options.movement = seed % 2 == 1;

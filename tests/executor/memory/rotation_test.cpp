@@ -232,7 +232,7 @@ void expect_apart(const Planned& planned, std::int64_t twice_from, std::size_t& 
 
 TEST(Rotation, NoTwoValuesNeededAtOnceOverlapInAnyTurn) {
   std::size_t compared = 0;
-  for (std::uint64_t seed = 0; seed < draws(150) && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(150U) && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const auto graph = random_loops(seed);
     for (const Where where : {Where::accelerator, Where::random})
@@ -243,7 +243,7 @@ TEST(Rotation, NoTwoValuesNeededAtOnceOverlapInAnyTurn) {
 
 TEST(Rotation, RandomLoopsEqualTheReference) {
   std::size_t rotations = 0, odd = 0;
-  for (std::uint64_t seed = 0; seed < draws(100) && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(100U) && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const auto graph = random_loops(seed);
     for (const Rotation& rotation : plan_with_rotation(graph).rotations) {

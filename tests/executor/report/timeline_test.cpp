@@ -101,7 +101,7 @@ std::optional<double> overtime(std::uint64_t seed, const RandomGraphOptions& ran
 // where memory is too short for slack (executor/memory/liveness.h) or more steps lie between.
 TEST(Timeline, OfStraightProgramsTakesAsLongAsPredicted) {
   int compared = 0;
-  for (std::uint64_t seed = 0; seed < draws(300); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(300U); ++seed) {
     RandomGraphOptions straight;
     straight.control_flow = false;
     const std::optional<double> ratio = overtime(seed, straight, seed % 2 ? Policy::accelerator : Policy::optimal);
@@ -115,7 +115,7 @@ TEST(Timeline, OfStraightProgramsTakesAsLongAsPredicted) {
 // Loops and branches whose trips and outcomes were observed. Those that differ from one execution to the next are predicted by their mean.
 TEST(Timeline, OfProgramsWithKnownTripsTakesAboutAsLongAsPredicted) {
   std::vector<double> ratios;
-  for (std::uint64_t seed = 0; seed < draws(300); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(300U); ++seed) {
     const Graph graph = run_passes(random_graph(seed), {});  // a profile goes by the program as it runs
     RunOptions once;
     once.inputs = random_inputs(graph, seed);

@@ -15,7 +15,7 @@
 namespace cleave::testing {
 namespace {
 
-constexpr const char* kType = "f32[300]";
+constexpr const char* kRow = "f32[300]";
 
 struct Seen {
   std::set<const float*> read, written;
@@ -48,9 +48,9 @@ TEST(HostPlaces, AreTheSlotsOfValuesThatCross) {
     seen->written.insert(out.data());
     for (std::size_t i = 0; i < in.size(); ++i) out[i] = in[(i + 1) % in.size()] / 2;
   };
-  const auto graph = std::make_shared<const Graph>(trace("loop", {{"w", kType}}, [&](Tensor w) {
+  const auto graph = std::make_shared<const Graph>(trace("loop", {{"w", kRow}}, [&](Tensor w) {
     w = for_loop(12, w, [&](Tensor, Tensor carried) {
-      return to_accelerator(host_call("shift", {kType}, {}, shift, to_accelerator(carried) + 1)) * 2;
+      return to_accelerator(host_call("shift", {kRow}, {}, shift, to_accelerator(carried) + 1)) * 2;
     });
     return named("w", w);
   }));
@@ -71,13 +71,13 @@ TEST(HostPlaces, KeepWhatIsReadAgainAfterOtherValuesCame) {
   const auto add = [](std::span<const float> a, std::span<const float> b, std::span<float> out) {
     for (std::size_t i = 0; i < a.size(); ++i) out[i] = a[i] - b[a.size() - 1 - i];
   };
-  const auto graph = std::make_shared<const Graph>(trace("again", {{"w", kType}}, [&](Tensor w) {
+  const auto graph = std::make_shared<const Graph>(trace("again", {{"w", kRow}}, [&](Tensor w) {
     const Tensor first = to_accelerator(w) * 3;
     w = for_loop(9, w, [&](Tensor, Tensor carried) {
       const Tensor a = to_accelerator(carried) * 0.5;
-      const Tensor r = host_call("add", {kType}, {}, add, a, first);
+      const Tensor r = host_call("add", {kRow}, {}, add, a, first);
       const Tensor b = to_accelerator(r) + 1;
-      return to_accelerator(host_call("add", {kType}, {}, add, b, a)) * 0.25;
+      return to_accelerator(host_call("add", {kRow}, {}, add, b, a)) * 0.25;
     });
     return named("w", w);
   }));

@@ -100,7 +100,7 @@ TEST(States, CostNoLessOnAnyOtherSideWhereTheNextValueHasNoOtherUse) {
   EXPECT_GT(compared, seeds(60) * 10);
 }
 
-constexpr std::int64_t kBytes = 512LL * 512 * 4;
+constexpr std::int64_t kStateBytes = 512LL * 512 * 4;
 
 /// past' = past @ w + x of 512 x 512 on the accelerator, y = the sum of past'. `check` is called by the host with y.
 Graph cache(const std::function<Status(float)>& check = nullptr) {
@@ -149,7 +149,7 @@ TEST(States, AreNotMoved) {
       inputs.insert_or_assign("x", filled(static_cast<float>(i)));
       const Result<RunResult> result = program.run(inputs);
       ASSERT_TRUE(result.ok()) << result.error().message;
-      EXPECT_EQ(result->host_to_accelerator.bytes, placement == Policy::host ? 0 : kBytes) << "x alone, in run " << i;
+      EXPECT_EQ(result->host_to_accelerator.bytes, placement == Policy::host ? 0 : kStateBytes) << "x alone, in run " << i;
       EXPECT_EQ(result->accelerator_to_host.bytes, placement == Policy::host ? 0 : 4) << "y alone, in run " << i;
       ASSERT_EQ(result->outputs.size(), 1U);
       EXPECT_EQ(difference(*program.state("past"), after(i), 512 * 512).value_or(""), "");

@@ -27,7 +27,7 @@ std::vector<std::pair<std::string, Array>> outputs_of(const Graph& graph, const 
 
 TEST(PassTable, AnyChoiceOfRowsKeepsWhatAProgramComputes) {
   const std::size_t rows = pass_table().size();
-  for (std::uint64_t seed = 0; seed < draws(100); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(100U); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     testing::RandomGraphOptions options;
     options.benign = true;
@@ -46,7 +46,7 @@ TEST(PassTable, AnyChoiceOfRowsKeepsWhatAProgramComputes) {
 }
 
 TEST(PassTable, EachRowDoneTwiceIsTheSameAsOnce) {
-  for (std::uint64_t seed = 0; seed < draws(100); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(100U); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const Graph graph = testing::random_graph(seed, {});
     for (const Pass& pass : pass_table()) {

@@ -248,7 +248,7 @@ std::multiset<std::string> places(const Graph& graph) {
 
 TEST(SimplifyProperty, SameResultsSmallerProgramNothingMoved) {
   std::size_t before = 0, after = 0;
-  for (std::uint64_t seed = 0; seed < draws(600); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(600U); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     testing::RandomGraphOptions options;
     options.benign = seed % 2 == 0;

@@ -185,7 +185,7 @@ TEST(Text, AnyBytesInNamesReadBack) {
 
 TEST(Text, RoundTripsRandomPrograms) {
   testing::RandomGraphOptions options;
-  for (std::uint64_t seed = 0; seed < draws(1000); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(1000U); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     options.benign = seed % 2 == 0;
     const Graph graph = testing::random_graph(seed, options);

@@ -146,13 +146,13 @@ void expect_same_meaning(const std::shared_ptr<const Graph>& graph, std::uint64_
 
 TEST(DeviceLoops, RandomProgramsMeanTheSame) {
   int alone = 0;
-  for (std::uint64_t seed = 0; seed < draws(400) && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(400U) && !HasFailure(); ++seed) {
     RandomGraphOptions options;
     options.effects = seed % 3 == 0;
     options.host_functions = seed % 3 == 0;
     expect_same_meaning(std::make_shared<const Graph>(random_graph(seed, options)), seed, alone);
   }
-  for (std::uint64_t seed = 0; seed < draws(200) && !HasFailure(); ++seed)
+  for (std::uint64_t seed = 0; seed < draws(200U) && !HasFailure(); ++seed)
     expect_same_meaning(std::make_shared<const Graph>(RandomLoops(seed).make()), seed, alone);
   EXPECT_GT(alone, draws(100));
 }

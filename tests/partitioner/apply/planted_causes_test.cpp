@@ -17,7 +17,7 @@ namespace {
 TEST(PlantedCauses, AreFoundAtTheirLinesAndNothingElseIs) {
   const PlanOptions options = planted_options(Policy::accelerator);
   std::map<std::string, int> kinds;
-  for (std::uint64_t seed = 0; seed < draws(1500); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(1500U); ++seed) {
     const Planted planted(seed);
     SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + planted.text());
     const Plan plan = planner::plan(parse_model(planted.text(), "planted.yaml"), options);
@@ -38,7 +38,7 @@ TEST(PlantedCauses, AreFoundAtTheirLinesAndNothingElseIs) {
 TEST(PlantedCauses, AreNamedUnderTheOptimumToo) {
   const PlanOptions options = planted_options(Policy::optimal);
   std::size_t named = 0;
-  for (std::uint64_t seed = 0; seed < draws(500); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(500U); ++seed) {
     const Planted planted(seed);
     SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + planted.text());
     const Plan plan = planner::plan(parse_model(planted.text(), "planted.yaml"), options);

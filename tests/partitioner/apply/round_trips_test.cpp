@@ -229,7 +229,7 @@ class ByClosure {
 
 TEST(RoundTrips, GroupsEqualTheClosure) {
   std::size_t found = 0;
-  for (std::uint64_t seed = 0; seed < draws(250); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(250U); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const Graph graph = testing::random_graph(seed);
     Diagnostics diagnostics;

@@ -222,7 +222,7 @@ TEST(Schedule, RecordsArmsByTheirProbability) {
 }
 
 TEST(Schedule, RecordsOfRandomProgramsAddUp) {
-  for (std::uint64_t seed = 0; seed < draws(200); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(200U); ++seed) {
     PlanOptions options;
     options.costs.machine = *Machine::shipped("simulated");
     options.costs.policy = seed % 2 == 0 ? Policy::accelerator : Policy::optimal;

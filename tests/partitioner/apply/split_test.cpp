@@ -79,7 +79,7 @@ Parts split_randomly(std::uint64_t seed, std::size_t ahead = kAllAhead) {
 }
 
 TEST(Split, RandomProgramsVerifyAndPrintTheSameTwice) {
-  for (std::uint64_t seed = 0; seed < draws(400); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(400U); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const std::size_t ahead = seed % 4 == 3 ? kAllAhead : seed % 4;
     const Parts parts = split_randomly(seed, ahead);
@@ -92,7 +92,7 @@ TEST(Split, RandomProgramsVerifyAndPrintTheSameTwice) {
 
 TEST(Split, StepByStepEqualsTheReferenceAndMovesWhatWasPlanned) {
   std::int64_t moved = 0, compared = 0;
-  for (std::uint64_t seed = 0; seed < draws(300); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(300U); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const Parts parts = split_randomly(seed, seed % 4 == 3 ? kAllAhead : seed % 4);
     RunOptions options;
@@ -118,7 +118,7 @@ TEST(Split, StepByStepEqualsTheReferenceAndMovesWhatWasPlanned) {
 
 TEST(Split, MovesAsOftenAsTheFrequenciesOfKnownLoopsSay) {
   int checked = 0;
-  for (std::uint64_t seed = 0; seed < draws(200); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(200U); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const Parts parts = split_randomly(seed);
     RunOptions run_options;

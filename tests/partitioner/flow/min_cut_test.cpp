@@ -60,7 +60,7 @@ CutNetwork random_network(std::uint64_t seed, int max_vertices, int density, int
 }
 
 TEST(MinCut, EqualsExhaustiveSearchAndIsTheLargestSourceSide) {
-  for (std::uint64_t seed = 0; seed < draws(3000); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(3000U); ++seed) {
     const CutNetwork network = random_network(seed, 9, 3, 6);
     const int count = network.vertices();
     std::int64_t best = std::int64_t{1} << 60;
@@ -92,7 +92,7 @@ TEST(MinCut, EqualsExhaustiveSearchAndIsTheLargestSourceSide) {
 }
 
 TEST(MinCut, TheSolversAgreeOnLargerNetworks) {
-  for (std::uint64_t seed = 0; seed < draws(600); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(600U); ++seed) {
     const CutNetwork network = random_network(seed, 400, 1 + static_cast<int>(seed % 6), seed % 2 ? 20 : 1000000000);
     const Cut ours = min_cut_flat(network), boost = min_cut_boost(network);
     ASSERT_EQ(ours.value, boost.value) << "seed " << seed;
@@ -136,7 +136,7 @@ TEST(MinCut, LayersAndGridsWithLongPaths) {
 }
 
 TEST(MinCut, TreesWithAFewMoreArcsFoldToWhatIsNoTree) {
-  for (std::uint64_t seed = 0; seed < draws(2000); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(2000U); ++seed) {
     std::mt19937_64 random(seed);
     auto below = [&](int n) { return static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(n)); };
     CutNetwork network;

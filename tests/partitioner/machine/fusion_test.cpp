@@ -221,7 +221,7 @@ TEST(FusionSavings, LeaveThePartsOfAGroupTheCostOfOneKernel) {
   model.machine.host.flops.fill(1e30);
   model.machine.accelerators[0].flops.fill(1e30);
   std::size_t compared = 0, partial = 0, shared = 0;
-  for (std::uint64_t seed = 0; seed < draws(900); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(900U); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomGraphOptions options;
     options.movement = seed % 3 == 2;

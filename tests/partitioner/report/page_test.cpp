@@ -56,7 +56,7 @@ TEST(Page, OfTheZooAndTheCasesIsWellFormed) {
 
 TEST(Page, OfRandomProgramsIsWellFormed) {
   std::vector<std::string> pages;
-  for (std::uint64_t seed = 0; seed < draws(100); ++seed)
+  for (std::uint64_t seed = 0; seed < draws(100U); ++seed)
     pages.push_back(html_page(plan_as_planted(parse_model(Planted(seed).text(), "planted.yaml")), {}));
   EXPECT_EQ(faults(pages), "");
 }

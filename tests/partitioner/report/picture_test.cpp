@@ -131,7 +131,7 @@ void expect_picture(const Plan& plan, const Picture& picture) {
 
 TEST(Picture, ShowsEverythingOnceHoweverCoarse) {
   std::size_t runs = 0, parts = 0, arrivals = 0, trips = 0;
-  for (std::uint64_t seed = 0; seed < draws(450); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(450U); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomGraphOptions random;
     random.max_ops = seed % 5 == 0 ? 200 : 30;

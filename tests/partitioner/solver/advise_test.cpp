@@ -14,7 +14,7 @@ using Problem = PlacementProblem;
 
 TEST(Advise, EqualsSolvingWithEachNodeSetFree) {
   int worth = 0;
-  for (std::uint64_t seed = 0; seed < draws(3000); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(3000U); ++seed) {
     testing::RandomProblemOptions options;
     options.max_nodes = seed % 2 == 0 ? 10 : 60;
     options.max_regions = seed % 4 == 0 ? 1 : 6;
@@ -54,7 +54,7 @@ TEST(Advise, RefusesWhatIsNotPinnedToTheHost) {
 }
 
 TEST(Why, GivesBothChoicesExactly) {
-  for (std::uint64_t seed = 0; seed < draws(300); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(300U); ++seed) {
     testing::RandomProblemOptions options;
     options.groups = false;
     options.keep = false;

@@ -54,7 +54,7 @@ void expect_optimal(const Problem& problem, std::uint64_t seed, const SolveOptio
 }
 
 TEST(Placement, EqualsExhaustiveSearchWithTies) {
-  for (std::uint64_t seed = 0; seed < draws(3000) && !::testing::Test::HasFailure(); ++seed)
+  for (std::uint64_t seed = 0; seed < draws(3000U) && !::testing::Test::HasFailure(); ++seed)
     expect_optimal(testing::random_problem(seed), seed);
 }
 
@@ -66,7 +66,7 @@ TEST(Placement, IsNearlyAlwaysTheBestWhereTheHostDoesNotComeByEverywhere) {
   options.max_regions = 4;
   options.groups = false;
   int best = 0, bounded = 0, all = 0;
-  for (std::uint64_t seed = 0; seed < draws(1500) && !::testing::Test::HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(1500U) && !::testing::Test::HasFailure(); ++seed) {
     const Problem problem = testing::random_problem(seed, options);
     if (problem.nodes.size() > 8) continue;
     SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + testing::describe(problem));
@@ -93,7 +93,7 @@ TEST(Placement, IsNearlyAlwaysTheBestWhereTheHostDoesNotComeByEverywhere) {
 TEST(Placement, EqualsExhaustiveSearchWithArbitraryCosts) {
   RandomProblemOptions options;
   options.ties = false;
-  for (std::uint64_t seed = 0; seed < draws(2000) && !::testing::Test::HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(2000U) && !::testing::Test::HasFailure(); ++seed) {
     expect_optimal(testing::random_problem(seed, options), seed);
   }
 }
@@ -101,7 +101,7 @@ TEST(Placement, EqualsExhaustiveSearchWithArbitraryCosts) {
 TEST(Placement, EqualsExhaustiveSearchWithinAMemoryCapacity) {
   RandomProblemOptions options;
   options.memory = true;
-  for (std::uint64_t seed = 0; seed < draws(2500) && !::testing::Test::HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(2500U) && !::testing::Test::HasFailure(); ++seed) {
     options.ties = seed % 3 != 0;
     expect_optimal(testing::random_problem(seed, options), seed, {.tolerance = 0});
   }
@@ -110,7 +110,7 @@ TEST(Placement, EqualsExhaustiveSearchWithinAMemoryCapacity) {
 TEST(Placement, EqualsExhaustiveSearchWhereNeighboursSave) {
   RandomProblemOptions options;
   options.savings = true;
-  for (std::uint64_t seed = 0; seed < draws(4000) && !::testing::Test::HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(4000U) && !::testing::Test::HasFailure(); ++seed) {
     options.ties = seed % 2 == 0;
     options.memory = seed % 5 == 0;
     expect_optimal(testing::random_problem(seed, options), seed, {.tolerance = 0});
@@ -121,7 +121,7 @@ TEST(Placement, BoundAndGapUnderACapacityAreHonest) {
   RandomProblemOptions options;
   options.memory = true;
   options.max_nodes = 80;
-  for (std::uint64_t seed = 0; seed < draws(200); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(200U); ++seed) {
     const Problem problem = testing::random_problem(seed, options);
     const auto rough = solve(problem, {.max_branches = 4}), fine = solve(problem, {.tolerance = 0, .max_branches = 3000});
     ASSERT_EQ(rough.ok(), fine.ok()) << "seed " << seed;
@@ -185,7 +185,7 @@ TEST(SubsetSum, IsExactWhereSumsAreFewAndABoundElsewhere) {
 
 TEST(Placement, AbsurdMagnitudesNeitherCrashNorCheat) {
   std::mt19937_64 random(3);
-  for (std::uint64_t seed = 0; seed < draws(1500); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(1500U); ++seed) {
     RandomProblemOptions options;
     options.memory = seed % 2 == 0;
     options.max_nodes = 20;
@@ -220,7 +220,7 @@ TEST(Placement, IsTheSameForEveryNumbering) {
   RandomProblemOptions options;
   options.max_nodes = 40;
   options.max_regions = 9;
-  for (std::uint64_t seed = 0; seed < draws(400) && !::testing::Test::HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(400U) && !::testing::Test::HasFailure(); ++seed) {
     options.ties = seed % 2 == 0;
     options.savings = seed % 4 >= 2;
     const Problem problem = testing::random_problem(seed, options);
@@ -242,7 +242,7 @@ TEST(Placement, IsTheSameFromBothSolvers) {
   RandomProblemOptions options;
   options.max_nodes = 120;
   options.max_regions = 12;
-  for (std::uint64_t seed = 0; seed < draws(1000); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(1000U); ++seed) {
     options.ties = seed % 2 == 0;
     options.savings = seed % 4 >= 2;
     const Problem problem = testing::random_problem(seed, options);
@@ -256,7 +256,7 @@ TEST(Placement, IsTheSameFromBothSolvers) {
 }
 
 TEST(Placement, IsTheSameWithoutReductions) {
-  for (std::uint64_t seed = 0; seed < draws(3000); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(3000U); ++seed) {
     RandomProblemOptions options;
     options.max_nodes = seed % 2 == 0 ? 12 : 100;
     options.max_regions = seed % 5 == 0 ? 1 : 8;
@@ -273,7 +273,7 @@ TEST(Placement, IsTheSameWithoutReductions) {
 }
 
 TEST(Placement, ReplicasThatNothingReadsAreDropped) {
-  for (std::uint64_t seed = 0; seed < draws(1500); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(1500U); ++seed) {
     RandomProblemOptions options;
     options.groups = false;
     options.max_nodes = 12;

@@ -73,7 +73,7 @@ TEST(ProblemJson, ReadsAndSolvesAndWrites) {
 }
 
 TEST(ProblemJson, ReadsWhatItIsGivenForRandomProblems) {
-  for (std::uint64_t seed = 0; seed < draws(300); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(300U); ++seed) {
     testing::RandomProblemOptions options;
     options.ties = seed % 2 == 0;
     options.keep = false;
@@ -89,7 +89,7 @@ TEST(ProblemJson, ReadsWhatItIsGivenForRandomProblems) {
 }
 
 TEST(ProblemJson, WrittenProblemsAreReadBackTheSame) {
-  for (std::uint64_t seed = 0; seed < draws(200); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(200U); ++seed) {
     testing::RandomProblemOptions options;
     options.ties = seed % 2 == 0;
     options.memory = seed % 3 == 0;

@@ -19,7 +19,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 TEST(Rules, AreFeasibleAndNeverBeatTheOptimum) {
-  for (std::uint64_t seed = 0; seed < draws(1000); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(1000U); ++seed) {
     cleave::testing::RandomProblemOptions options;
     options.ties = seed % 2 == 0;
     const Problem problem = cleave::testing::random_problem(seed, options);

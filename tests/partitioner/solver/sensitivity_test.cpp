@@ -51,7 +51,7 @@ double missing(const Problem& problem, const Placement& placement) {
 
 TEST(Sensitivity, EqualsExhaustiveSearchInsideAndOutside) {
   int ends = 0;
-  for (std::uint64_t seed = 0; seed < draws(1000); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(1000U); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     testing::RandomProblemOptions options;
     options.max_nodes = 6;
