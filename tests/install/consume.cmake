@@ -24,8 +24,10 @@ else()
        -DCMAKE_PROJECT_least_squares_INCLUDE=${CMAKE_CURRENT_LIST_DIR}/no_extras.cmake)
   find_program(CCACHE ccache)
   if(CCACHE)
-    set(launcher ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_BASEDIR=${SOURCE} CCACHE_NOHASHDIR=true ${CCACHE})
-    list(APPEND options "-DCMAKE_CXX_COMPILER_LAUNCHER=${launcher}")  # trees share objects, as in CMakeLists.txt
+    list(APPEND options -DCMAKE_CXX_COMPILER_LAUNCHER=${CCACHE})
+    set(ENV{CCACHE_SLOPPINESS} pch_defines,time_macros)  # trees share objects, as CMakeLists.txt says
+    set(ENV{CCACHE_BASEDIR} ${SOURCE})
+    set(ENV{CCACHE_NOHASHDIR} true)
   endif()
 endif()
 run(${CMAKE_COMMAND} -S ${work}/source -B ${work}/build ${options})
