@@ -19,7 +19,8 @@ inline std::uint64_t seeds(std::uint64_t otherwise) {
 
 namespace cleave {
 
-/// `count`, or a tenth of it in a build with a sanitizer, where a case takes ten times as long. The release build tries all of them.
+/// How many random cases a test tries: `count`, but a tenth of it in a build with a sanitizer, where a case takes about ten times as long.
+/// Thresholds on what these cases must have met are scaled by the same function.
 template <typename T>
 constexpr T draws(T count) {
   return testing::kSanitized && count >= 10 ? count / 10 : count;

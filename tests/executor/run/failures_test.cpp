@@ -60,7 +60,7 @@ RunOptions inputs() {
   return options;
 }
 
-Outcome run_failing(Executor& executor, const RunOptions& options = inputs()) {
+Outcome run_on_inputs(Executor& executor, const RunOptions& options = inputs()) {
   return run_with(options, [&](const RunOptions& o) { return executor.run(o); });
 }
 
@@ -68,7 +68,7 @@ TEST(Failures, TheProgramOfTheseTestsWorks) {
   const auto graph = looping(halve);
   ASSERT_TRUE(graph->ok()) << graph->diagnostics.begin()->message;
   const auto executor = executor_for(plan_for(graph, Where::accelerator));
-  const Outcome outcome = run_failing(*executor);
+  const Outcome outcome = run_on_inputs(*executor);
   ASSERT_TRUE(outcome.result.ok()) << outcome.result.error().message;
   EXPECT_EQ(outcome.lines.size(), 10U);
   EXPECT_GT(outcome.result->accelerator_to_host.count, 0);
@@ -90,14 +90,14 @@ TEST_P(Fault, IsOneErrorAtALineAndTheNextRunWorks) {
         options.watchdog_seconds = 0.2;
         const Planned planned = plan_for(graph, where, 7);
         const auto executor = executor_for(planned, options);
-        const Outcome failed = run_failing(*executor);
+        const Outcome failed = run_on_inputs(*executor);
         const std::string fault = GetParam();
         if (failed.result.ok()) continue;  // fewer kernels or transfers than that on this placement
         const Error& error = failed.result.error();
         EXPECT_EQ(error.kind, ErrorKind::machine);
         EXPECT_EQ(error.location.file_name(), "model.yaml") << error.message;
         EXPECT_LT(failed.lines.size(), 2U * trips);
-        const Outcome again = run_failing(*executor);
+        const Outcome again = run_on_inputs(*executor);
         if (fault.starts_with("lost")) {
           ASSERT_FALSE(again.result.ok());
           EXPECT_NE(again.result.error().message.find("lost"), std::string::npos) << again.result.error().message;
@@ -121,7 +121,7 @@ TEST(Failures, AKernelErrorIsTheSameUnderEverySchedule) {
     ExecutorSetup options = simulated_setup();
     options.inject = "kernel:4";
     options.schedule = static_cast<ExecutorOptions::Schedule>(schedule);
-    const Outcome failed = run_failing(*executor_for(plan_for(graph, Where::accelerator), options));
+    const Outcome failed = run_on_inputs(*executor_for(plan_for(graph, Where::accelerator), options));
     ASSERT_FALSE(failed.result.ok());
     // Two kernels a trip: the fourth is the second of the second trip, in front of which three lines are printed... or fewer by one trip.
     EXPECT_EQ(failed.lines.size(), 2U);
@@ -155,7 +155,7 @@ TEST(Failures, TransfersAreCountedByValuesInPacketsAndPartsToo) {
     ExecutorSetup setup = simulated_setup();
     setup.inject = fault;
     setup.watchdog_seconds = 0.2;
-    return run_failing(*executor_for(planned, setup), options);
+    return run_on_inputs(*executor_for(planned, setup), options);
   };
   const Outcome well = outcome("");
   ASSERT_TRUE(well.result.ok()) << well.result.error().message;
@@ -204,12 +204,12 @@ TEST(Failures, AHostFunctionThatFailsIsAnErrorOfItsNode) {
   for (const Where where : {Where::host, Where::accelerator, Where::optimal}) {
     calls = 0;
     const auto executor = executor_for(plan_for(graph, where));
-    const Outcome failed = run_failing(*executor);
+    const Outcome failed = run_on_inputs(*executor);
     ASSERT_FALSE(failed.result.ok());
     EXPECT_NE(failed.result.error().message.find("the sensor is gone"), std::string::npos);
     EXPECT_EQ(failed.result.error().location.line, 5);
     EXPECT_EQ(failed.lines.size(), 5U);  // two whole trips, and what stands before the call in the third
-    EXPECT_TRUE(run_failing(*executor).result.ok());
+    EXPECT_TRUE(run_on_inputs(*executor).result.ok());
   }
 }
 
@@ -220,7 +220,7 @@ TEST(Failures, AHostFunctionThatThrowsIsAnErrorOfItsNode) {
       throw 42;  // NOLINT
     });
     const auto executor = executor_for(plan_for(graph, Where::accelerator));
-    const Outcome failed = run_failing(*executor);
+    const Outcome failed = run_on_inputs(*executor);
     ASSERT_FALSE(failed.result.ok());
     EXPECT_NE(failed.result.error().message.find(standard ? "kaboom" : "threw"), std::string::npos);
     EXPECT_EQ(failed.result.error().location.line, 5);
@@ -237,7 +237,7 @@ TEST(Failures, AHostFunctionMayTakeLongerThanTheWatchdogWaits) {
   });
   ExecutorSetup options = simulated_setup();
   options.watchdog_seconds = 0.5;
-  const Outcome outcome = run_failing(*executor_for(plan_for(graph, Where::accelerator), options));
+  const Outcome outcome = run_on_inputs(*executor_for(plan_for(graph, Where::accelerator), options));
   EXPECT_TRUE(outcome.result.ok()) << outcome.result.error().message;
 }
 
@@ -245,7 +245,7 @@ TEST(Failures, AStalledStreamIsEndedByTheWatchdogWhichSaysWhoWaits) {
   ExecutorSetup options = simulated_setup();
   options.inject = "stall:2";
   options.watchdog_seconds = 0.1;
-  const Outcome failed = run_failing(*executor_for(plan_for(looping(halve), Where::accelerator), options));
+  const Outcome failed = run_on_inputs(*executor_for(plan_for(looping(halve), Where::accelerator), options));
   ASSERT_FALSE(failed.result.ok());
   EXPECT_NE(failed.result.error().message.find("nothing has run for"), std::string::npos) << failed.result.error().message;
   EXPECT_NE(failed.result.error().message.find("waits for"), std::string::npos) << failed.result.error().message;
@@ -254,17 +254,17 @@ TEST(Failures, AStalledStreamIsEndedByTheWatchdogWhichSaysWhoWaits) {
 TEST(Failures, MissingAndWrongInputsNameThemselvesAndTheirLine) {
   const auto graph = looping(halve);
   const auto executor = executor_for(plan_for(graph, Where::accelerator));
-  const Outcome missing = run_failing(*executor, {});
+  const Outcome missing = run_on_inputs(*executor, {});
   ASSERT_FALSE(missing.result.ok());
   EXPECT_NE(missing.result.error().message.find("`x`"), std::string::npos);
   EXPECT_EQ(missing.result.error().location.line, 1);
   RunOptions wrong;
   wrong.inputs = {{"x", Array::of<double>({2}, {1, 2})}};
-  const Outcome refused = run_failing(*executor, wrong);
+  const Outcome refused = run_on_inputs(*executor, wrong);
   ASSERT_FALSE(refused.result.ok());
   EXPECT_NE(refused.result.error().message.find("f64[2]"), std::string::npos);
   EXPECT_NE(refused.result.error().message.find("f32[4]"), std::string::npos);
-  EXPECT_TRUE(run_failing(*executor).result.ok());
+  EXPECT_TRUE(run_on_inputs(*executor).result.ok());
 }
 
 TEST(Failures, NoFileIsLeftBehindAnError) {
@@ -277,7 +277,7 @@ TEST(Failures, NoFileIsLeftBehindAnError) {
   call(tracer, "write_npy", {bad}, 3, {{"path", folder.path("out.npy")}});
   const auto graph = std::make_shared<const Graph>(tracer.finish());
   ASSERT_TRUE(graph->ok()) << graph->diagnostics.begin()->message;
-  const Outcome failed = run_failing(*executor_for(plan_for(graph, Where::host), simulated_setup()));
+  const Outcome failed = run_on_inputs(*executor_for(plan_for(graph, Where::host), simulated_setup()));
   EXPECT_FALSE(failed.result.ok());
   EXPECT_EQ(folder.files(), 0U);
 }
@@ -310,7 +310,7 @@ TEST(Failures, WorkForAnAcceleratorNeedsOne) {
   const Planned hosted = plan_for(looping(halve), Where::host);
   const auto on_host = Executor::create(hosted.program, hosted.costs, options);
   ASSERT_TRUE(on_host.ok());
-  const Outcome outcome = run_failing(**on_host);
+  const Outcome outcome = run_on_inputs(**on_host);
   ASSERT_TRUE(outcome.result.ok());
   EXPECT_EQ(outcome.result->simulated_seconds, 0);
 }

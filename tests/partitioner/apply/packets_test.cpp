@@ -113,7 +113,7 @@ TEST(Packets, TakenApartAreStillARightProgramThatTakesLonger) {
     }
     EXPECT_NEAR(copies, latencies, 1e-12);
   }
-  EXPECT_GT(saved, draws(1000) * 1e-6);
+  EXPECT_GT(saved, draws(1000) * 1e-6);  // seconds: 1e-3 over all seeds of a release build
 }
 
 TEST(Packets, LeaveAloneWhatIsReceivedWhenThereIsRoom) {
