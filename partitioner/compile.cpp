@@ -6,9 +6,11 @@
 
 #include "graph/base/exceptions.h"
 #include "graph/base/float_environment.h"
+#include "partitioner/apply/kernel_rows.h"
 #include "partitioner/apply/refine.h"
 #include "partitioner/apply/trials.h"
 #include "partitioner/apply/worked_out_plan.h"
+#include "partitioner/machine/placed_fusion.h"
 #include "partitioner/machine/profile_keys.h"
 #include "partitioner/report/transfer_diagnostics.h"
 
@@ -81,6 +83,53 @@ std::optional<Placement> placement_under(Policy policy, const Plan& plan, CostMo
   if (ignored.has_errors()) return std::nullopt;
   Result<Placement> placement = solve(costed.problem);
   return placement ? std::optional(std::move(*placement)) : std::nullopt;
+}
+
+/// Whether the kernels that a placement was priced with can all be had: those of one side do not wait for those of the other in a circle.
+bool can_stand(const Plan& plan, const Placement& placement) {
+  FusibleGroups kernels = kernels_of(plan.costed.fusible, placement);
+  const auto count = [&] {
+    std::size_t sum = 0;
+    for (const std::vector<FusibleGroup>& side : kernels) sum += side.size();
+    return sum;
+  };
+  const std::size_t before = count();
+  order_for(*plan.graph, *plan.costed.uses, kernels);
+  return count() == before;
+}
+
+/// Whether each group lies on its side in one piece, or not at all: then others would not be found for this placement.
+bool in_one_piece(const FusibleGroups& groups, const Placement& placement) {
+  for (std::size_t d = 0; d < groups.size(); ++d) {
+    for (const FusibleGroup& group : groups[DeviceId(d)]) {
+      const auto there = [&](NodeId node) { return placement.has_copy(node.index, DeviceId(d)); };
+      const auto count = std::count_if(group.nodes.begin(), group.nodes.end(), there);
+      if (count > 0 && static_cast<std::size_t>(count) < group.nodes.size()) return false;
+    }
+  }
+  return true;
+}
+
+/// What runs as one kernel follows from a placement, and the cheapest placement from what such kernels save: in rounds, for as long as
+/// something is gained. `plan.costed` has the groups of the best.
+Result<Placement> solve_in_rounds(Plan& plan, const CostModel& model) {
+  constexpr int kMostRounds = 4;
+  constexpr double kWorthwhile = 1e-9;
+  Result<Placement> best = solve(plan.costed.problem);
+  if (!best || plan.costed.problem.savings.empty()) return best;
+  bool stands = can_stand(plan, *best);
+  if (stands && in_one_piece(plan.costed.fusible, *best)) return best;
+  const Dataflow dataflow(*plan.graph);
+  for (int round = 0; round < kMostRounds; ++round) {
+    FusibleGroups groups = find_placed(*plan.graph, dataflow, *best, model.host_fuses, model.accelerator_fuses);
+    CostedProblem regrouped = with_groups(*plan.graph, model, plan.costed, std::move(groups));
+    Result<Placement> next = solve(regrouped.problem);
+    if (!next || (stands && next->objective_seconds >= best->objective_seconds * (1 - kWorthwhile))) break;
+    best = std::move(next);
+    plan.costed = std::move(regrouped);
+    stands = true;  // these were found for both sides together
+  }
+  return best;
 }
 
 /// The plans that an optimum is compared with: everything on the host, everything on the accelerator.
@@ -178,7 +227,7 @@ Plan make_plan(const Graph& graph, const PlanOptions& options) {
   const std::optional<Placement> free = restricted ? placement_under(Policy::optimal, plan, options.costs) : std::nullopt;
   timer.done("baselines");
 
-  Result<Placement> optimum = solve(plan.costed.problem);
+  Result<Placement> optimum = solve_in_rounds(plan, options.costs);
   if (!optimum) return refuse(plan, optimum.error()), plan;
   plan.unlimited_bound_seconds = optimum->bound_seconds;
   timer.done("minimum-cut");

@@ -11,6 +11,7 @@
 #include "partitioner/machine/fusion_savings.h"
 #include "partitioner/machine/node_costs.h"
 #include "partitioner/machine/pins.h"
+#include "partitioner/machine/placed_fusion.h"
 #include "partitioner/machine/scalar_work.h"
 
 namespace cleave::planner {
@@ -44,8 +45,16 @@ class ProblemMaker {
     tie_states();
     problem().nodes.back().host_seconds = model_.machine.host.run_seconds;
     check_amounts();
+    find_groups();
     add_savings();
     decide_sides();
+    return std::move(result_);
+  }
+
+  CostedProblem make(const CostedProblem& same_costs, FusibleGroups groups) {
+    result_ = same_costs;
+    result_.fusible = std::move(groups);
+    add_savings();
     return std::move(result_);
   }
 
@@ -240,10 +249,14 @@ class ProblemMaker {
     }
   }
 
-  void add_savings() {
-    result_.fusible.push_back(find_fusible(graph_, kHost, model_.host_fuses));
-    result_.fusible.push_back(has_accelerator_ ? find_fusible(graph_, kAccelerator, model_.accelerator_fuses)
+  void find_groups() {
+    const Dataflow dataflow(graph_);
+    result_.fusible.push_back(find_fusible(graph_, dataflow, kHost, model_.host_fuses));
+    result_.fusible.push_back(has_accelerator_ ? find_fusible(graph_, dataflow, kAccelerator, model_.accelerator_fuses)
                                                : std::vector<FusibleGroup>());
+  }
+
+  void add_savings() {
     FusionSavings savings(graph_);
     for (const DeviceId side : {kHost, kAccelerator}) {
       if (result_.fusible[side].empty()) continue;
@@ -289,6 +302,11 @@ CostedProblem make_problem(const Graph& graph, const CostModel& model, Diagnosti
 
 CostedProblem under_policy(const Graph& graph, const CostModel& model, const CostedProblem& costed, Diagnostics& diagnostics) {
   return ProblemMaker(graph, model, diagnostics).make(costed);
+}
+
+CostedProblem with_groups(const Graph& graph, const CostModel& model, const CostedProblem& costed, FusibleGroups groups) {
+  Diagnostics none;
+  return ProblemMaker(graph, model, none).make(costed, std::move(groups));
 }
 
 CostedProblem as_if_free(const Graph& graph, const CostModel& model, const CostedProblem& costed, std::span<const NodeId> nodes) {

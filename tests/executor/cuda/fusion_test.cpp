@@ -174,7 +174,7 @@ TEST(Fusion, TheRuleTakesEveryPartOfWhatItTakes) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const Graph graph = random_graph(seed);
     const std::vector<int> uses = count_uses(graph);
-    for (const FusibleGroup& group : find_fusible(graph, kAccelerator, cuda::fuses)) {
+    for (const FusibleGroup& group : find_fusible(graph, Dataflow(graph), kAccelerator, cuda::fuses)) {
       const auto begin = group.nodes.begin();
       for (std::size_t first = 0; first < group.nodes.size(); ++first) {
         for (std::size_t end = std::max(first, group.pulled) + 2; end <= group.nodes.size(); ++end) {
