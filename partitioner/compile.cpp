@@ -114,11 +114,12 @@ bool in_one_piece(const FusibleGroups& groups, const Placement& placement) {
 /// something is gained. `plan.costed` has the groups of the best.
 Result<Placement> solve_in_rounds(Plan& plan, const CostModel& model) {
   constexpr int kMostRounds = 4;
+  constexpr std::size_t kMostNodes = 2000;  // of larger programs once is enough: a round takes as long as all planning
   constexpr double kWorthwhile = 1e-9;
   Result<Placement> best = solve(plan.costed.problem);
   if (!best || plan.costed.problem.savings.empty()) return best;
   bool stands = can_stand(plan, *best);
-  if (stands && in_one_piece(plan.costed.fusible, *best)) return best;
+  if (stands && (plan.graph->nodes.size() > kMostNodes || in_one_piece(plan.costed.fusible, *best))) return best;
   const Dataflow dataflow(*plan.graph);
   for (int round = 0; round < kMostRounds; ++round) {
     FusibleGroups groups = find_placed(*plan.graph, dataflow, *best, model.host_fuses, model.accelerator_fuses);
