@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <limits>
 
 #include "graph/base/exceptions.h"
@@ -133,6 +134,32 @@ Result<Placement> solve_in_rounds(Plan& plan, const CostModel& model) {
   return best;
 }
 
+/// What no placement goes below, whatever runs as one kernel. A policy that restricts is left aside: how far it is from the optimum is to
+/// show. (That of the host leaves pins aside, and may be below.)
+double find_bound(const Plan& plan, CostModel costs, const Placement& placement) {
+  const bool restricted = plan.policy == Policy::host || plan.policy == Policy::accelerator;
+  const bool fuses = costs.host_fuses || costs.accelerator_fuses;
+  if (!restricted && !fuses) return placement.bound_seconds;
+  CostedProblem free;
+  if (restricted) {
+    costs.policy = Policy::optimal;
+    Diagnostics ignored;
+    free = under_policy(*plan.graph, costs, plan.costed, ignored);
+    if (ignored.has_errors()) return placement.bound_seconds;
+  }
+  const CostedProblem& costed = restricted ? free : plan.costed;
+  const Result<Placement> least =
+      fuses ? solve(with_optimistic_fusion(*plan.graph, Dataflow(*plan.graph), costs, costed)) : solve(costed.problem);
+  return least ? least->bound_seconds : placement.bound_seconds;
+}
+
+/// Whether an operation is on the host alone.
+bool stays_in_part(const Graph& graph, const Placement& placement) {
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+    if (graph.nodes[NodeId(i)].kind == NodeKind::operation && !placement.has_copy(i, kAccelerator)) return true;
+  return false;
+}
+
 /// The plans that an optimum is compared with: everything on the host, everything on the accelerator.
 std::vector<Placement> solve_baselines(Plan& plan, const PlanOptions& options) {
   std::vector<Placement> baselines;
@@ -142,19 +169,18 @@ std::vector<Placement> solve_baselines(Plan& plan, const PlanOptions& options) {
     std::optional<Placement> placement = placement_under(policy, plan, options.costs);
     if (!placement) continue;
     *seconds = placement->objective_seconds;
+    if (policy == Policy::accelerator) plan.all_accelerator_in_part = stays_in_part(*plan.graph, *placement);
     baselines.push_back(std::move(*placement));
   }
   return baselines;
 }
 
-/// Bound and gap are those of the free problem, whatever the policy: how far it is from the optimum is to show. The host's leaves pins
-/// aside, and may be below.
-void bound_by(const Placement& optimum, Plan& plan) {
+/// The host's policy leaves pins aside, and may be below.
+void bound_by(double seconds, Placement& placement) {
   constexpr double kRounding = 1e-9;
-  Placement& placement = plan.placement;
-  plan.unlimited_bound_seconds = placement.bound_seconds = optimum.bound_seconds;
-  const double over = placement.objective_seconds - optimum.objective_seconds;
-  placement.gap = over > kRounding * placement.objective_seconds ? over / placement.objective_seconds : 0;
+  const double over = placement.objective_seconds - seconds, rounding = kRounding * placement.objective_seconds;
+  placement.bound_seconds = std::abs(over) <= rounding ? placement.objective_seconds : seconds;
+  placement.gap = over > rounding ? over / placement.objective_seconds : 0;
 }
 
 /// The optimum is one of the sum of work and transfers. What overlaps worse may take longer than one of these.
@@ -224,14 +250,14 @@ Plan make_plan(const Graph& graph, const PlanOptions& options) {
   timer.done("costs");
 
   std::vector<Placement> baselines = solve_baselines(plan, options);
-  const bool restricted = plan.policy == Policy::host || plan.policy == Policy::accelerator;
-  const std::optional<Placement> free = restricted ? placement_under(Policy::optimal, plan, options.costs) : std::nullopt;
   timer.done("baselines");
 
   Result<Placement> optimum = solve_in_rounds(plan, options.costs);
   if (!optimum) return refuse(plan, optimum.error()), plan;
-  plan.unlimited_bound_seconds = optimum->bound_seconds;
   timer.done("minimum-cut");
+  const double bound_seconds = find_bound(plan, options.costs, *optimum);
+  bound_by(bound_seconds, *optimum);
+  timer.done("bound");
 
   const double memory_bytes = plan.machine.accelerators.empty() ? 0 : plan.machine.accelerators[0].memory_bytes;
   const auto fits = [&](const Program& program) { return fits_memory(program, options.find_peak, memory_bytes); };
@@ -243,7 +269,7 @@ Plan make_plan(const Graph& graph, const PlanOptions& options) {
     if (Status fitted = fit(plan, chosen, options, memory_bytes); !fitted) return refuse(plan, fitted.error()), plan;
     timer.done("fit-memory");
   }
-  if (plan.policy == Policy::makespan) {
+  if (plan.policy == Policy::fastest) {
     chosen = refine(planned, std::move(chosen), baselines, {.fits = fits});
     timer.done("refine");
   }
@@ -252,7 +278,7 @@ Plan make_plan(const Graph& graph, const PlanOptions& options) {
   timer.done("predict-baselines");
 
   adopt(plan, chosen);
-  if (free) bound_by(*free, plan);
+  bound_by(bound_seconds, plan.placement);
   plan.round_trips = find_round_trips(*plan.graph, plan.costed, plan.placement, plan.transfers);
   timer.done("round-trips");
   Trials trials(planned, options.costs, plan.predicted_seconds);

@@ -8,8 +8,10 @@
 #include "graph/pin_reason.h"
 #include "graph/states.h"
 #include "partitioner/machine/control_costs.h"
+#include "partitioner/machine/dataflow.h"
 #include "partitioner/machine/fusion_savings.h"
 #include "partitioner/machine/node_costs.h"
+#include "partitioner/machine/optimistic_fusion.h"
 #include "partitioner/machine/pins.h"
 #include "partitioner/machine/placed_fusion.h"
 #include "partitioner/machine/scalar_work.h"
@@ -56,6 +58,17 @@ class ProblemMaker {
     result_.fusible = std::move(groups);
     add_savings();
     return std::move(result_);
+  }
+
+  PlacementProblem make_optimistic(const CostedProblem& same_costs, const Dataflow& dataflow) {
+    PlacementProblem optimistic = same_costs.problem;
+    optimistic.names.clear();
+    result_.problem = same_costs.problem;
+    std::vector<SideOfFusion> sides{{kHost, model_.host_fuses, model_.machine.host, seconds_on(kHost)}};
+    if (has_accelerator_)
+      sides.push_back({kAccelerator, model_.accelerator_fuses, model_.machine.accelerators[0], seconds_on(kAccelerator)});
+    save_at_most(optimistic, graph_, dataflow, sides);
+    return optimistic;
   }
 
   CostedProblem make(const CostedProblem& same_costs, std::span<const NodeId> freed = {}) {
@@ -261,14 +274,17 @@ class ProblemMaker {
     for (const DeviceId side : {kHost, kAccelerator}) {
       if (result_.fusible[side].empty()) continue;
       const DeviceRates& rates = side == kHost ? model_.machine.host : model_.machine.accelerators[0];
-      savings.add(side, result_.fusible[side], rates, [&](NodeId id) {
-        const PlacementProblem::Node& cost = problem().nodes[id.index];
-        const double all = side == kHost ? cost.host_seconds : cost.accelerator_seconds;
-        const double spare = costs_.spare_seconds(id, side, all);
-        return FusionSavings::Seconds{costs_.observed(id, side) ? 0 : all - spare, spare};
-      });
+      savings.add(side, result_.fusible[side], rates, seconds_on(side));
     }
     problem().savings = savings.take();
+  }
+  [[nodiscard]] FusionSavings::SecondsOf seconds_on(DeviceId side) {
+    return [this, side](NodeId id) {
+      const PlacementProblem::Node& cost = problem().nodes[id.index];
+      const double all = side == kHost ? cost.host_seconds : cost.accelerator_seconds;
+      const double spare = costs_.spare_seconds(id, side, all);
+      return FusionSavings::Seconds{costs_.observed(id, side) ? 0 : all - spare, spare};
+    };
   }
 
   const Graph& graph_;
@@ -307,6 +323,11 @@ CostedProblem under_policy(const Graph& graph, const CostModel& model, const Cos
 CostedProblem with_groups(const Graph& graph, const CostModel& model, const CostedProblem& costed, FusibleGroups groups) {
   Diagnostics none;
   return ProblemMaker(graph, model, none).make(costed, std::move(groups));
+}
+
+PlacementProblem with_optimistic_fusion(const Graph& graph, const Dataflow& dataflow, const CostModel& model, const CostedProblem& costed) {
+  Diagnostics none;
+  return ProblemMaker(graph, model, none).make_optimistic(costed, dataflow);
 }
 
 CostedProblem as_if_free(const Graph& graph, const CostModel& model, const CostedProblem& costed, std::span<const NodeId> nodes) {

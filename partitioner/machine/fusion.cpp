@@ -6,6 +6,8 @@
 #include <array>
 #include <utility>
 
+#include "partitioner/machine/dataflow.h"
+#include "partitioner/machine/fusible_op.h"
 #include "partitioner/machine/kernel_order.h"
 #include "partitioner/machine/placed_fusion.h"
 
@@ -56,35 +58,14 @@ class GroupSearch {
   static constexpr std::size_t kMostAlike = 4;  ///< groups that read the same value and are tried
 
   /// Whether it can be in a kernel of several on this side.
-  [[nodiscard]] bool fusible(NodeId id) const {
-    const Node& node = graph_.nodes[id];
-    return node.kind == NodeKind::operation && node.results.size() == 1 && graph_.purity(id) == Purity::pure && !elsewhere(id);
-  }
-
-  /// Never on this side.
-  [[nodiscard]] bool elsewhere(NodeId id) const {
-    if (may_) return !may_(id);
-    const Node& node = graph_.nodes[id];
-    if (side_ == kHost) return node.op->moves_to == Side::accelerator;
-    return node.op->moves_to == Side::host || node.host_function() || graph_.purity(id) == Purity::effect;
-  }
-
-  /// Whether it computes nothing: who reads what it gives may read its one operand in another way instead.
-  [[nodiscard]] bool moves(const Node& node) const {
-    if (node.op->elementwise() || node.inputs.size() != 1) return false;
-    if (!node.op->cost) return true;
-    return node.op
-               ->cost(std::span(&graph_.values[node.inputs[0]].type, 1), std::span(&graph_.values[node.results[0]].type, 1),
-                      node.attributes)
-               .flops == 0;
-  }
+  [[nodiscard]] bool fusible(NodeId id) const { return is_fusible(graph_, id, side_) && (!may_ || may_(id)); }
 
   void visit(NodeId id) {
     if (!fusible(id)) return kernels_.add(id);
     if (joins(id)) return;
     kernels_.add(id);
     const Node& node = graph_.nodes[id];
-    if (moves(node) && uses_[node.results[0].index] == 1) {  // it waits for its reader
+    if (only_moves(graph_, id) && uses_[node.results[0].index] == 1) {  // it waits for its reader
       lone_[id.index] = 1;
       return;
     }
@@ -180,10 +161,10 @@ class GroupSearch {
   /// Whether an open group goes on with `id`: with what is moved for it, or else without. Others that make what it reads become part of it.
   bool joins(NodeId id) {
     const Node& node = graph_.nodes[id];
-    const bool only_moves = moves(node) && uses_[node.results[0].index] == 1;
+    const bool moves_only = only_moves(graph_, id) && uses_[node.results[0].index] == 1;
     const std::vector<Candidate> candidates = connected_with(node);
     for (const Candidate& candidate : candidates) {
-      if (only_moves && !candidate.makes) break;  // it waits for its reader instead
+      if (moves_only && !candidate.makes) break;  // it waits for its reader instead
       std::vector<NodeId> moved = moved_for(id);
       std::erase_if(moved, [&](NodeId each) { return graph_.nodes[each].region != node.region; });
       if (!((!moved.empty() && joins(candidate.group, id, moved)) || joins(candidate.group, id, {}))) continue;

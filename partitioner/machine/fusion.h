@@ -8,10 +8,11 @@
 
 #include "graph/base/device_name.h"
 #include "graph/graph.h"
-#include "partitioner/machine/dataflow.h"
 #include "partitioner/machine/kernel_request.h"
 
 namespace cleave::planner {
+
+class Dataflow;
 
 /// Operations of one region, each connected with those before it, and none waiting for another that waits for one of them. They may stand
 /// anywhere in the program; their order here goes by the dataflow. Operations that only move what one member reads (transposes, slices)

@@ -8,6 +8,8 @@
 #include "executor/cuda/matmul/matmul.h"
 #include "executor/memory/fusion.h"
 #include "executor/memory/memory_plan.h"
+#include "partitioner/machine/dataflow.h"
+#include "tests/executor/cuda/cuda_plan.h"
 #include "tests/executor/run_support.h"
 #include "tests/support/fake_driver.h"
 #include "tests/support/kernel_emulator/kernel_emulator.h"
@@ -38,16 +40,9 @@ class Model {
   Tracer tracer_{"model"};
 };
 
-/// Of a planner that knows what the accelerator fuses.
-CostModel fused_costs() {
-  CostModel model = simulated_costs();
-  model.accelerator_fuses = cuda::fuses;
-  return model;
-}
-
 /// Each group as "multiply add -> add": its operations, and those whose results others read.
 std::vector<std::string> groups_of(const std::shared_ptr<const Graph>& graph) {
-  const Planned planned = plan_for(graph, Where::accelerator);
+  const Planned planned = plan_on_cuda(graph, Where::accelerator);
   std::vector<std::string> texts;
   for (const FusionGroup& group : find_fusion(*planned.program, kAccelerator, cuda::fuses).groups) {
     std::string text;
@@ -117,7 +112,7 @@ TEST(Fusion, GroupsAreClosedNeighboursWithAllTheirReaders) {
   for (std::uint64_t seed = 0; seed < draws(200U); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const auto graph = std::make_shared<const Graph>(random_graph(seed));
-    const Planned planned = plan_for(graph, seed % 2 == 0 ? Where::accelerator : Where::random, seed);
+    const Planned planned = plan_on_cuda(graph, seed % 2 == 0 ? Where::accelerator : Where::random, seed);
     const DeviceProgram& device = planned.program->devices[kAccelerator];
     const Fusion fusion = find_fusion(*planned.program, kAccelerator, cuda::fuses);
     const MemoryPlan plan = plan_memory(*planned.program, kAccelerator, false, fusion);
@@ -285,7 +280,7 @@ TEST(Fusion, VerifyModeNamesTheOperationThatDiffers) {
     };
     ExecutorSetup executor_options{{}, cuda::back_end(), 0};
     executor_options.back_end.open = [&](auto&&...) { return cuda::CudaDevice::open(FakeDriver::api(), cuda_options); };
-    const std::unique_ptr<Executor> executor = executor_for(plan_for(graph, Where::accelerator), executor_options);
+    const std::unique_ptr<Executor> executor = executor_for(plan_on_cuda(graph, Where::accelerator), executor_options);
     ASSERT_TRUE(executor);
     const Result<RunResult> result = executor->run(options);
     ASSERT_EQ(result.ok(), !wrong) << (result.ok() ? "" : result.error().message);
@@ -302,7 +297,7 @@ TEST(Fusion, CountsTheElementsInBetween) {
   const Operand product = m("multiply", {m.input("x", {20, 1}), m.input("y", {1, 20})});
   m.output("y", m("sum", {product}, {{"axis", Axes{0, 1}}}));
   const auto graph = m.finish();
-  const Planned planned = plan_for(graph, Where::accelerator);
+  const Planned planned = plan_on_cuda(graph, Where::accelerator);
   const Fusion fusion = find_fusion(*planned.program, kAccelerator, cuda::fuses);
   ASSERT_EQ(fusion.groups.size(), 1U);
   const KernelRequest request = request_for(*graph, fusion.groups[0]);
@@ -322,7 +317,7 @@ TEST(Fusion, KernelsOfGroupsAgreeWithTheMeanings) {
   std::vector<Case> cases;
   for (std::uint64_t seed = 0; cases.size() < 80; ++seed) {
     const auto graph = std::make_shared<const Graph>(random_graph(seed));
-    const Planned planned = plan_for(graph, Where::accelerator);
+    const Planned planned = plan_on_cuda(graph, Where::accelerator);
     for (const FusionGroup& group : find_fusion(*planned.program, kAccelerator, cuda::fuses).groups) {
       KernelRequest request = request_for(*graph, group);
       if (cuda::has_matmul(request)) continue;  // cuBLASLt's

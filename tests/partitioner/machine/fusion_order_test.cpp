@@ -10,38 +10,18 @@
 #include "graph/trace/scope.h"
 #include "graph/trace/trace.h"
 #include "partitioner/compile.h"
+#include "tests/partitioner/machine/fusion_machine.h"
 #include "tests/support/namespaces.h"
+#include "tests/support/seeds.h"
 
 namespace cleave::testing {
 namespace {
 
-constexpr const char* kMachine = R"(machine: m
-provenance: assumed
-host:
-  flops: {f32: 50000000000.0}
-  bytes_per_second: 20000000000.0
-  overhead_seconds: 2e-06
-accelerators:
-  - flops: {f32: 1000000000000.0}
-    bytes_per_second: 20000000000.0
-    overhead_seconds: 5e-07
-    link:
-      host_to_accelerator: {latency_seconds: 0, bytes_per_second: 5000000000.0}
-      accelerator_to_host: {latency_seconds: 0, bytes_per_second: 2500000000.0}
-)";
-
-/// Element-wise operations of one shape.
-bool elementwise(const KernelRequest& request) {
-  const auto& steps = request.steps;
-  return std::all_of(steps.begin(), steps.end(),
-                     [&](const FusedStep& step) { return step.op->elementwise() && step.type.shape == steps[0].type.shape; });
-}
-
 PlanOptions options_of(bool rows_on_the_host = true) {
   PlanOptions options;
-  options.costs.machine = *Machine::parse(kMachine, "m.yaml");
-  options.costs.host_fuses = rows_on_the_host ? FusionRule(host_fuses) : FusionRule(elementwise);
-  options.costs.accelerator_fuses = elementwise;
+  options.costs.machine = slow_link_machine();
+  options.costs.host_fuses = rows_on_the_host ? FusionRule(host_fuses) : FusionRule(elementwise_kernels);
+  options.costs.accelerator_fuses = elementwise_kernels;
   return options;
 }
 
@@ -181,7 +161,7 @@ TEST(FusionOrder, OneProgramHasOneOptimum) {
 }
 
 TEST(FusionOrder, IndependentStatementsStandInAnyOrder) {
-  for (std::uint64_t seed = 0; seed < 600; ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(600U); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
     const Statements program = random_program(random);
@@ -194,7 +174,7 @@ TEST(FusionOrder, IndependentStatementsStandInAnyOrder) {
 
 TEST(FusionOrder, APinThatAgreesChangesNothing) {
   std::size_t pinned = 0;
-  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(400U); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
     Statements program = random_program(random);
@@ -209,7 +189,7 @@ TEST(FusionOrder, APinThatAgreesChangesNothing) {
     ++pinned;
     if (HasFailure()) return;
   }
-  EXPECT_GT(pinned, 100U);
+  EXPECT_GT(pinned, draws(100U));
 }
 
 }  // namespace

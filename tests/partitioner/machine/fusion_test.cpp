@@ -1,5 +1,6 @@
 // Fusion as the planner counts on it: which operations form a group, and that what is left of one costs what one kernel does.
 #include "partitioner/machine/fusion.h"
+#include "partitioner/machine/dataflow.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

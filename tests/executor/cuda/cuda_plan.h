@@ -1,0 +1,22 @@
+// Plans by a planner that knows what the GPU fuses.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "executor/cuda/back_end.h"
+#include "tests/executor/run_support.h"
+
+namespace cleave::testing {
+
+inline CostModel fused_costs() {
+  CostModel model = simulated_costs();
+  model.accelerator_fuses = cuda::fuses;
+  return model;
+}
+
+inline Planned plan_on_cuda(std::shared_ptr<const Graph> graph, Where where, std::uint64_t seed = 0, std::size_t ahead = kAllAhead) {
+  return plan_with(fused_costs(), std::move(graph), where, seed, ahead);
+}
+
+}  // namespace cleave::testing
