@@ -86,16 +86,33 @@ std::optional<Placement> placement_under(Policy policy, const Plan& plan, CostMo
   return placement ? std::optional(std::move(*placement)) : std::nullopt;
 }
 
-/// Whether the kernels that a placement was priced with can all be had: those of one side do not wait for those of the other in a circle.
-bool can_stand(const Plan& plan, const Placement& placement) {
-  FusibleGroups kernels = kernels_of(plan.costed.fusible, placement);
+/// Whether each operation of a kernel reads what one before it makes or reads, as those of a group do: a part of a group may fall apart.
+bool hangs_together(const Graph& graph, const FusibleGroup& kernel) {
+  std::vector<ValueId> known;
+  for (std::size_t i = kernel.nodes.size(); i-- > 0;) {  // backward, as what is pulled stands in front of its reader
+    const Node& node = graph.nodes[kernel.nodes[i]];
+    const auto is_known = [&](ValueId value) { return std::find(known.begin(), known.end(), value) != known.end(); };
+    if (!known.empty() && !is_known(node.results[0]) && std::none_of(node.inputs.begin(), node.inputs.end(), is_known)) return false;
+    known.insert(known.end(), node.inputs.begin(), node.inputs.end());
+    known.push_back(node.results[0]);
+  }
+  return true;
+}
+
+/// Whether the kernels that a placement was priced with can all be had: each hangs together, and those of one side do not wait for those of
+/// the other in a circle.
+bool can_stand(const Graph& graph, const CostedProblem& costed, const Placement& placement) {
+  FusibleGroups kernels = kernels_of(costed.fusible, placement);
+  for (const std::vector<FusibleGroup>& side : kernels)
+    for (const FusibleGroup& kernel : side)
+      if (!hangs_together(graph, kernel)) return false;
   const auto count = [&] {
     std::size_t sum = 0;
     for (const std::vector<FusibleGroup>& side : kernels) sum += side.size();
     return sum;
   };
   const std::size_t before = count();
-  order_for(*plan.graph, *plan.costed.uses, kernels);
+  order_for(graph, *costed.uses, kernels);
   return count() == before;
 }
 
@@ -119,17 +136,24 @@ Result<Placement> solve_in_rounds(Plan& plan, const CostModel& model) {
   constexpr double kWorthwhile = 1e-9;
   Result<Placement> best = solve(plan.costed.problem);
   if (!best || plan.costed.problem.savings.empty()) return best;
-  bool stands = can_stand(plan, *best);
+  bool stands = can_stand(*plan.graph, plan.costed, *best);
   if (stands && (plan.graph->nodes.size() > kMostNodes || in_one_piece(plan.costed.fusible, *best))) return best;
   const Dataflow dataflow(*plan.graph);
+  Placement at = *best;  // whose groups are formed next
   for (int round = 0; round < kMostRounds; ++round) {
-    FusibleGroups groups = find_placed(*plan.graph, dataflow, *best, model.host_fuses, model.accelerator_fuses);
+    FusibleGroups groups = find_placed(*plan.graph, dataflow, at, model.host_fuses, model.accelerator_fuses);
     CostedProblem regrouped = with_groups(*plan.graph, model, plan.costed, std::move(groups));
     Result<Placement> next = solve(regrouped.problem);
-    if (!next || (stands && next->objective_seconds >= best->objective_seconds * (1 - kWorthwhile))) break;
+    if (!next) break;
+    if (!can_stand(*plan.graph, regrouped, *next)) {  // then the same placement with the groups that were found for it
+      if (stands) break;
+      next = evaluate(regrouped.problem, std::move(at.on_host), std::move(at.on_accelerator));
+    }
+    if (stands && next->objective_seconds >= best->objective_seconds * (1 - kWorthwhile)) break;
     best = std::move(next);
+    at = *best;
     plan.costed = std::move(regrouped);
-    stands = true;  // these were found for both sides together
+    stands = true;
   }
   return best;
 }
