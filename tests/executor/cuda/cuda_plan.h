@@ -19,4 +19,11 @@ inline Planned plan_on_cuda(std::shared_ptr<const Graph> graph, Where where, std
   return plan_with(fused_costs(), std::move(graph), where, seed, ahead);
 }
 
+/// Of operations that all run by themselves.
+inline Planned plan_unfused(std::shared_ptr<const Graph> graph, Where where, std::uint64_t seed = 0) {
+  CostModel model = simulated_costs();
+  model.host_fuses = model.accelerator_fuses = nullptr;
+  return plan_with(model, std::move(graph), where, seed, kAllAhead);
+}
+
 }  // namespace cleave::testing

@@ -8,6 +8,7 @@
 #include "executor/cuda/matmul/matmul.h"
 #include "executor/memory/fusion.h"
 #include "executor/memory/memory_plan.h"
+#include "partitioner/apply/kernel_rows.h"
 #include "partitioner/machine/dataflow.h"
 #include "tests/executor/cuda/cuda_plan.h"
 #include "tests/executor/run_support.h"
@@ -76,12 +77,12 @@ TEST(Fusion, KeepsApartWhatHasNoOneKernel) {
   const Operand x = m.input("x", {8, 4}), y = m.input("y", {4}), z = m.input("z", {4});
   const Operand small = m("exp", {y});  // another shape than what comes next
   const Operand wide = m("add", {x, small});
-  const Operand sums = m("sum", {wide}, {{"axis", Axes{1}}});  // `wide` is read again: it must be written, so nothing is gained
+  const Operand sums = m("sum", {wide}, {{"axis", Axes{1}}});  // `wide` is read again: a reduction's kernel writes its result alone
   m.output("scaled", m("multiply", {wide, wide}));
   m.output("sums", sums);
   const Operand moved = m("flip", {z});  // no element-wise operation
   m.output("moved", m("negative", {moved}));
-  EXPECT_THAT(groups_of(m.finish()), IsEmpty());
+  EXPECT_THAT(groups_of(m.finish()), ElementsAre("add multiply -> add multiply"));
 }
 
 TEST(Fusion, TakesTransposesFromWhereverTheyStand) {
@@ -196,8 +197,12 @@ TEST(Fusion, IsWhatThePlanCountedOn) {
     const Placement placement = place(costed.problem, seed % 3 == 0 ? Where::optimal : Where::random, seed);
     const Transfers transfers = make_transfers(*graph, costed, placement);
     const Program program = split(graph, *costed.uses, placement, transfers, seed % 3, costed.fusible);
+    const FusibleGroups counted_on = kernels_of(costed.fusible, placement);
+    const auto all_stand = [&](DeviceId side) { return program.kernels[side].size() == counted_on[side].size(); };
+    if (!all_stand(kHost) || !all_stand(kAccelerator)) continue;  // those of the two sides waited for each other in a circle
     const Fusion fusion = find_fusion(program, kAccelerator, cuda::fuses);
     for (const PlacementProblem::Saving& saving : costed.problem.savings) {
+      if (saving.accelerator_seconds <= 0) continue;
       const auto there = [&](std::int32_t node) { return placement.on_accelerator[node] && !(saving.alone && placement.on_host[node]); };
       if (!there(saving.node) || !std::all_of(saving.with.begin(), saving.with.end(), there)) continue;
       const FusionGroup* group = fusion.group(NodeId(static_cast<std::size_t>(saving.node)));
