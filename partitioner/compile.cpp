@@ -305,6 +305,8 @@ Plan make_plan(const Graph& graph, const PlanOptions& options) {
   bound_by(bound_seconds, plan.placement);
   plan.round_trips = find_round_trips(*plan.graph, plan.costed, plan.placement, plan.transfers);
   timer.done("round-trips");
+  plan.account = find_account(plan.program, plan.costed, plan.placement, plan.transfers, plan.round_trips);
+  timer.done("account");
   Trials trials(planned, options.costs, plan.predicted_seconds);
   plan.diagnostics.append(diagnose(plan, chosen.schedule, trials, options.diagnostics));
   timer.done("diagnostics");

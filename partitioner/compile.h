@@ -10,6 +10,7 @@
 #include "graph/base/diagnostic.h"
 #include "graph/graph.h"
 #include "graph/passes/pass_table.h"
+#include "partitioner/apply/account.h"
 #include "partitioner/apply/memory_fit.h"
 #include "partitioner/apply/program.h"
 #include "partitioner/apply/round_trips.h"
@@ -35,6 +36,7 @@ struct Plan {
   planner::Transfers transfers;
   std::vector<planner::TransferTime> transfer_times;  ///< by the schedule, as `transfers`
   std::vector<planner::RoundTrip> round_trips;
+  planner::Account account;  ///< what the time of a run goes to
   Diagnostics diagnostics;  ///< of tracing and planning; with errors the rest is incomplete
   planner::Program program;
   double predicted_seconds = 0;

@@ -31,7 +31,9 @@ class HostFlow {
   [[nodiscard]] const Deliveries& deliveries() const { return deliveries_; }
 
   /// On the way from an accelerator value to accelerator work: made from the one, and needed by the other.
-  [[nodiscard]] bool on_path(Vertex v) const { return from_accelerator_[v] && needed_[v]; }
+  [[nodiscard]] bool on_path(Vertex v) const { return from_accelerator(v) && needed(v); }
+  [[nodiscard]] bool from_accelerator(Vertex v) const { return from_accelerator_[v] != 0; }
+  [[nodiscard]] bool needed(Vertex v) const { return needed_[v] != 0; }
   /// An operation that the host alone computes; all else on a path only connects.
   [[nodiscard]] bool computes(Vertex v) const { return operation(v) && !placement_.has_copy(v, kAccelerator); }
   /// Transfers to the host that a vertex reads; transfers to the accelerator of its result; control nodes that it decides, where

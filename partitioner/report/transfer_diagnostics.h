@@ -24,6 +24,9 @@ void diagnose_round_trips(const Plan& plan, Trials& trials, const DiagnosticOpti
 /// Host work that loops repeat (invariant_diagnostics.cpp).
 void diagnose_invariant_work(const Plan& plan, Trials& trials, const DiagnosticOptions& options, Diagnostics& diagnostics);
 
+/// Host work and kernel starts that the accelerator waits for without a round trip (bottleneck_diagnostics.cpp).
+void diagnose_bottlenecks(const Plan& plan, const DiagnosticOptions& options, Diagnostics& diagnostics);
+
 /// What left the accelerator for lack of memory (memory_diagnostics.cpp).
 void diagnose_memory(const Plan& plan, const DiagnosticOptions& options, Diagnostics& diagnostics);
 

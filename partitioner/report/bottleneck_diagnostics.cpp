@@ -1,0 +1,105 @@
+// The wording of waiting that is no round trip: a slow producer, a slow consumer, kernels that are too small for their launches. Read off
+// the account of the plan, which says what lies on the critical path.
+#include <algorithm>
+#include <map>
+
+#include "graph/base/units.h"
+#include "partitioner/report/account_text.h"
+#include "partitioner/report/transfer_diagnostics.h"
+#include "partitioner/report/wording.h"
+
+namespace cleave::planner {
+namespace {
+
+constexpr double kShare = 0.1;      ///< of a run, from which on waiting is worth a word
+constexpr double kSeconds = 1e-3;   ///< and at least so long in a run
+constexpr double kDominates = 0.5;  ///< of kernels' time, from which on their launches are worth a word
+
+class Bottlenecks {
+ public:
+  Bottlenecks(const Plan& plan, const DiagnosticOptions& options, Diagnostics& diagnostics)
+      : plan_(plan), graph_(*plan.graph), account_(plan.account), options_(options), diagnostics_(diagnostics) {}
+
+  void run() {
+    waited_for(account_.producers, DiagnosticKind::slow_producer);
+    waited_for(account_.consumers, DiagnosticKind::slow_consumer);
+    launches();
+  }
+
+ private:
+  [[nodiscard]] bool worth_saying(double seconds) const { return seconds >= kShare * plan_.predicted_seconds && seconds >= kSeconds; }
+
+  /// The host work of one region is one cause: its longest part that the user keeps on the host is named.
+  void waited_for(const std::vector<std::pair<NodeId, double>>& nodes, DiagnosticKind kind) {
+    const std::optional<Severity> severity = options_.severity_of(kind);
+    if (!severity) return;
+    std::map<RegionId, std::vector<std::pair<NodeId, double>>> regions;
+    for (const auto& each : nodes)
+      if (const Cause cause = plan_.costed.forced[each.first.index]; cause != Cause::none && cause != Cause::cheaper)
+        regions[graph_.nodes[each.first].region].push_back(each);  // the longest first, as `nodes`
+    for (const auto& [region, works] : regions) {
+      double seconds = 0;
+      std::vector<NodeId> all;
+      for (const auto& [node, part] : works) {
+        seconds += part;
+        all.push_back(node);
+      }
+      if (worth_saying(seconds)) add(kind, *severity, all, works[0].second, seconds);
+    }
+  }
+
+  void add(DiagnosticKind kind, Severity severity, const std::vector<NodeId>& nodes, double longest, double seconds) {
+    const bool producer = kind == DiagnosticKind::slow_producer;
+    const Node& node = graph_.nodes[nodes[0]];
+    const std::string name = "`" + culprit_name(graph_, nodes[0]) + "`";
+    Diagnostic d{kind, severity, "", node.location, 0, {}};
+    d.message = producer ? "the accelerator waits for what " + name + " makes on the host"
+                         : "the accelerator waits while " + name + " works on the host with what it made before";
+    const double frequency = plan_.costed.frequency[node.region];
+    d.notes.push_back({times_phrase(graph_, node.region, frequency) + ": about " + format_seconds(longest) + " of " +
+                           format_seconds(plan_.predicted_seconds) + " predicted, in which the accelerator works " +
+                           format_seconds(account_.busy_seconds) + " (" + machine_phrase(plan_.machine) + ")",
+                       {},
+                       0});
+    if (nodes.size() > 1)
+      d.notes.push_back(
+          {"with " + counted(nodes.size() - 1, "other operation") + " of the host there about " + format_seconds(seconds), {}, 0});
+    if (const Cause cause = plan_.costed.forced[nodes[0].index]; !node.host_function())
+      d.notes.push_back({"runs on the host because " + cause_phrase(cause, node), {}, 0});
+    if (nodes[0] == account_.blamed && !account_.cures.empty()) d.notes.push_back({cures_phrase(plan_), {}, 0});
+    allow_as_marked(d, graph_, nodes);
+    diagnostics_.add(std::move(d));
+  }
+
+  void launches() {
+    const std::optional<Severity> severity = options_.severity_of(DiagnosticKind::launch_bound);
+    const AccountShares& shares = account_.shares;
+    if (!severity || account_.kind != Bottleneck::launch || !worth_saying(shares.launch)) return;
+    if (shares.launch < kDominates * (shares.launch + shares.accelerator)) return;
+    const Node& node = graph_.nodes[account_.blamed];
+    Diagnostic d{DiagnosticKind::launch_bound, *severity, "", node.location, 0, {}};
+    d.message = "starting the kernels of this part takes longer than their work";
+    d.notes.push_back({times_phrase(graph_, node.region, plan_.costed.frequency[node.region]) + "; starts of all kernels take about " +
+                           format_seconds(shares.launch) + " of " + format_seconds(plan_.predicted_seconds) +
+                           " predicted, and their work " + format_seconds(shares.accelerator) + " (" + machine_phrase(plan_.machine) + ")",
+                       {},
+                       0});
+    if (!account_.cures.empty()) d.notes.push_back({cures_phrase(plan_), {}, 0});
+    allow_as_marked(d, graph_, {&account_.blamed, 1});
+    diagnostics_.add(std::move(d));
+  }
+
+  const Plan& plan_;
+  const Graph& graph_;
+  const Account& account_;
+  const DiagnosticOptions& options_;
+  Diagnostics& diagnostics_;
+};
+
+}  // namespace
+
+void diagnose_bottlenecks(const Plan& plan, const DiagnosticOptions& options, Diagnostics& diagnostics) {
+  Bottlenecks(plan, options, diagnostics).run();
+}
+
+}  // namespace cleave::planner
