@@ -7,6 +7,7 @@
 
 #include "graph/base/exceptions.h"
 #include "graph/base/float_environment.h"
+#include "graph/passes/absorb_marks.h"
 #include "partitioner/apply/kernel_rows.h"
 #include "partitioner/apply/refine.h"
 #include "partitioner/apply/trials.h"
@@ -36,7 +37,8 @@ class StepTimer {
 
 /// A profile goes by the program as it runs, as it was observed on that.
 std::shared_ptr<const Graph> prepare_graph(const Graph& graph, const PlanOptions& options, std::vector<StepTime>& times) {
-  Graph prepared = options.simplify ? run_passes(graph, options.passes, &times) : graph;
+  Graph prepared = absorb_marks(graph);
+  if (options.simplify) prepared = run_passes(std::move(prepared), options.passes, &times);
   if (!options.costs.profile.expected.empty()) prepared = apply_profile(prepared, options.costs.profile);
   return std::make_shared<const Graph>(std::move(prepared));
 }

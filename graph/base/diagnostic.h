@@ -38,6 +38,7 @@ std::string_view to_string(Severity severity);
   X(slow_producer, "slow-producer", warning, "the accelerator waits for work of the host that needs nothing of it") \
   X(slow_consumer, "slow-consumer", warning, "the accelerator waits for the host to take what it makes")            \
   X(launch_bound, "launch-bound", warning, "kernels take longer to start than to work")                             \
+  X(costly_pin, "costly-pin", warning, "a pin that makes a run longer")                                             \
   X(implicit_copy, "implicit-copy", off, "a send that is not marked as meant")                                      \
   X(transfer_bound, "transfer-bound", off, "transfers or a slow host keep the accelerator waiting")                 \
   X(fallback, "fallback", off, "an op runs on the host for want of an accelerator kernel")

@@ -50,6 +50,8 @@ std::string_view help_of(DiagnosticKind kind) {
     case DiagnosticKind::launch_bound:
       return "The accelerator's kernels are so small that starting them takes longer than their work. Do more in each, as with larger "
              "batches.";
+    case DiagnosticKind::costly_pin:
+      return "Without this pin a run is predicted to be over sooner by a tenth or more. Remove it, or say in `allow` why it must be.";
     case DiagnosticKind::implicit_copy:
       return "A value moves between host and accelerator without being marked as meant. Mark it with to_host() or to_accelerator().";
     case DiagnosticKind::transfer_bound:

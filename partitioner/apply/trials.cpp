@@ -37,6 +37,18 @@ std::optional<double> Trials::saved_by_freeing(std::span<const NodeId> nodes) {
   return saved({planned_.graph, costed, planned_.fits});
 }
 
+std::optional<double> Trials::saved_by_unpinning(std::span<const NodeId> nodes) {
+  if (!may_try()) return std::nullopt;
+  ++tried_;
+  Graph edited = *planned_.graph;
+  for (const NodeId node : nodes) edited.nodes[node].pin = Side::none;
+  const auto graph = std::make_shared<const Graph>(std::move(edited));
+  Diagnostics ignored;
+  const CostedProblem costed = make_problem(*graph, model_, ignored);
+  if (ignored.has_errors()) return std::nullopt;
+  return saved({graph, costed, planned_.fits});
+}
+
 std::optional<double> Trials::saved_by_hoisting(std::span<const NodeId> nodes, NodeId loop) {
   if (!may_try()) return std::nullopt;
   ++tried_;

@@ -17,8 +17,8 @@ constexpr double kDominates = 0.5;  ///< of kernels' time, from which on their l
 
 class Bottlenecks {
  public:
-  Bottlenecks(const Plan& plan, const DiagnosticOptions& options, Diagnostics& diagnostics)
-      : plan_(plan), graph_(*plan.graph), account_(plan.account), options_(options), diagnostics_(diagnostics) {}
+  Bottlenecks(const Plan& plan, const std::set<NodeId>& costly, const DiagnosticOptions& options, Diagnostics& diagnostics)
+      : plan_(plan), graph_(*plan.graph), account_(plan.account), costly_(costly), options_(options), diagnostics_(diagnostics) {}
 
   void run() {
     waited_for(account_.producers, DiagnosticKind::slow_producer);
@@ -35,7 +35,8 @@ class Bottlenecks {
     if (!severity) return;
     std::map<RegionId, std::vector<std::pair<NodeId, double>>> regions;
     for (const auto& each : nodes)
-      if (const Cause cause = plan_.costed.forced[each.first.index]; cause != Cause::none && cause != Cause::cheaper)
+      if (const Cause cause = plan_.costed.forced[each.first.index];
+          cause != Cause::none && cause != Cause::cheaper && !costly_.contains(each.first))
         regions[graph_.nodes[each.first].region].push_back(each);  // the longest first, as `nodes`
     for (const auto& [region, works] : regions) {
       double seconds = 0;
@@ -92,14 +93,15 @@ class Bottlenecks {
   const Plan& plan_;
   const Graph& graph_;
   const Account& account_;
+  const std::set<NodeId>& costly_;
   const DiagnosticOptions& options_;
   Diagnostics& diagnostics_;
 };
 
 }  // namespace
 
-void diagnose_bottlenecks(const Plan& plan, const DiagnosticOptions& options, Diagnostics& diagnostics) {
-  Bottlenecks(plan, options, diagnostics).run();
+void diagnose_bottlenecks(const Plan& plan, const std::set<NodeId>& costly, const DiagnosticOptions& options, Diagnostics& diagnostics) {
+  Bottlenecks(plan, costly, options, diagnostics).run();
 }
 
 }  // namespace cleave::planner

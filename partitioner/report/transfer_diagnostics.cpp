@@ -183,7 +183,8 @@ Diagnostics diagnose(const Plan& plan, const Schedule& schedule, Trials& trials,
   diagnose_round_trips(plan, trials, options, diagnostics);
   diagnose_invariant_work(plan, trials, options, diagnostics);
   diagnose_memory(plan, options, diagnostics);
-  diagnose_bottlenecks(plan, options, diagnostics);
+  const std::set<NodeId> costly = diagnose_pins(plan, trials, options, diagnostics);
+  diagnose_bottlenecks(plan, costly, options, diagnostics);
   diagnose_copies(plan, options, diagnostics);
   diagnose_fallbacks(plan, trials, options, diagnostics);
   diagnose_waiting(plan, schedule, options, diagnostics);

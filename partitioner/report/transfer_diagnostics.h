@@ -2,6 +2,7 @@
 // Reads the plan's structures; decides nothing about the program.
 #pragma once
 
+#include <set>
 #include <span>
 
 #include "graph/base/diagnostic.h"
@@ -24,8 +25,11 @@ void diagnose_round_trips(const Plan& plan, Trials& trials, const DiagnosticOpti
 /// Host work that loops repeat (invariant_diagnostics.cpp).
 void diagnose_invariant_work(const Plan& plan, Trials& trials, const DiagnosticOptions& options, Diagnostics& diagnostics);
 
-/// Host work and kernel starts that the accelerator waits for without a round trip (bottleneck_diagnostics.cpp).
-void diagnose_bottlenecks(const Plan& plan, const DiagnosticOptions& options, Diagnostics& diagnostics);
+/// Pins that cost (pin_diagnostics.cpp). Returns what these pin.
+std::set<NodeId> diagnose_pins(const Plan& plan, Trials& trials, const DiagnosticOptions& options, Diagnostics& diagnostics);
+/// Host work and kernel starts that the accelerator waits for without a round trip (bottleneck_diagnostics.cpp); `costly`: what another
+/// message says it costs.
+void diagnose_bottlenecks(const Plan& plan, const std::set<NodeId>& costly, const DiagnosticOptions& options, Diagnostics& diagnostics);
 
 /// What left the accelerator for lack of memory (memory_diagnostics.cpp).
 void diagnose_memory(const Plan& plan, const DiagnosticOptions& options, Diagnostics& diagnostics);
