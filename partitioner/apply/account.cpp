@@ -6,6 +6,7 @@
 #include <map>
 
 #include "partitioner/apply/host_flow.h"
+#include "partitioner/apply/step_costs.h"
 
 namespace cleave::planner {
 namespace {
@@ -31,6 +32,7 @@ class Accountant {
       for (const NodeId node : round_trips[trip].through) trip_of_[node] = trip;
       for (const NodeId node : round_trips[trip].controls) trip_of_[node] = trip;
     }
+    for (const DeviceId device : {kHost, kAccelerator}) find_costliest(device);
   }
 
   Account run() {
@@ -47,6 +49,21 @@ class Accountant {
   }
 
  private:
+  /// A kernel takes its time with its last operation; what is named is the one that takes most of it by itself.
+  void find_costliest(DeviceId device) {
+    const auto seconds = [&](NodeId node) {
+      const PlacementProblem::Node& costs = costed_.problem.nodes[node.index];
+      return device == kHost ? costs.host_seconds : costs.accelerator_seconds;
+    };
+    for (const std::vector<NodeId>& kernel : kernels_of_several(program_, device))
+      costliest_[device.index][kernel.back()] =
+          *std::max_element(kernel.begin(), kernel.end(), [&](NodeId a, NodeId b) { return seconds(a) < seconds(b); });
+  }
+  [[nodiscard]] NodeId named(NodeId step, DeviceId device) const {
+    const auto found = costliest_[device.index].find(step);
+    return found == costliest_[device.index].end() ? step : found->second;
+  }
+
   /// What the time of one kind goes to: a node, or of kind transfer and round_trip the index of one.
   using Blame = std::map<std::size_t, double>;
 
@@ -79,12 +96,12 @@ class Accountant {
     const bool needed = !decision && flow_.needed(vertex), from = !decision && flow_.from_accelerator(vertex);
     if (needed && !from) {
       shares.producer += seconds;
-      account_.producers.emplace_back(node, seconds);
+      account_.producers.emplace_back(named(node, kHost), seconds);
       return blame(Bottleneck::input, node.index, seconds);
     }
     if (from && !needed) {
       shares.consumer += seconds;
-      account_.consumers.emplace_back(node, seconds);
+      account_.consumers.emplace_back(named(node, kHost), seconds);
       return blame(Bottleneck::output, node.index, seconds);
     }
     (decision ? shares.control : shares.host) += seconds;
@@ -127,19 +144,23 @@ class Accountant {
       account_.round_trip = worst->first;
       account_.blamed = round_trips_[worst->first].blamed;
     } else if (worst->first != NodeId().index) {
-      account_.blamed = NodeId(worst->first);
+      step_ = NodeId(worst->first);
+      const bool accelerator = account_.kind == Bottleneck::launch || account_.kind == Bottleneck::compute;
+      account_.blamed = named(step_, accelerator ? kAccelerator : kHost);
     }
   }
 
   // --- cures --------------------------------------------------------------------------------------------------------------------------
 
   void try_cure(Cure::Kind kind, double number, const StepTimes& times) {
-    const double seconds = predict_with(times, program_, transfers_, costed_).seconds;
+    offer(kind, number, predict_with(times, program_, transfers_, costed_).seconds);
+  }
+  void offer(Cure::Kind kind, double number, double seconds) {
     if (seconds < kWorthSaying * account_.seconds) account_.cures.push_back({kind, number, seconds});
   }
   void try_scaled(Cure::Kind kind, double number, DeviceId device, double factor) {
     StepTimes times = times_;
-    times.steps[device.index][account_.blamed] *= factor;
+    times.steps[device.index][step_] *= factor;
     try_cure(kind, number, times);
   }
   void try_copies(Cure::Kind kind, double number, double factor) {
@@ -181,11 +202,10 @@ class Accountant {
 
   /// As seldom as it takes for the consumer to cost nothing: then it fits into the time that all else takes.
   void consume_seldom() {
-    const NodeId node = account_.blamed;
-    const double frequency = costed_.frequency[graph_.nodes[node].region], all = frequency * times_.steps[kHost.index][node];
+    const double frequency = costed_.frequency[graph_.nodes[step_].region], all = frequency * times_.steps[kHost.index][step_];
     if (frequency <= 1) return try_scaled(Cure::Kind::faster, 2, kHost, 0.5);
     StepTimes without = times_;
-    without.steps[kHost.index][node] = 0;
+    without.steps[kHost.index][step_] = 0;
     const double rest = predict_with(without, program_, transfers_, costed_).seconds;
     const double period = rest > 0 ? std::ceil(all / rest) : 0;
     if (period > 1 && period <= std::min(frequency, kMostSeldom)) try_scaled(Cure::Kind::seldom, period, kHost, 1 / period);
@@ -201,13 +221,7 @@ class Accountant {
   }
 
   void leave_round_trip_out() {
-    const RoundTrip& trip = round_trips_[*account_.round_trip];
-    StepTimes times = times_;
-    for (const NodeId node : trip.through) times.steps[kHost.index][node] = 0;
-    for (std::size_t c = 0; c < program_.channels.size(); ++c)
-      if (transfers_.items[program_.channels[ChannelId(c)].transfer].round_trip == static_cast<int>(*account_.round_trip))
-        times.copies[ChannelId(c)] = 0;
-    try_cure(Cure::Kind::no_trip, 0, times);
+    offer(Cure::Kind::no_trip, 0, seconds_without(program_, costed_, transfers_, round_trips_, *account_.round_trip));
   }
 
   /// As many times the work in each kernel as it takes for launches to be a tenth of both together.
@@ -234,8 +248,10 @@ class Accountant {
   const std::vector<RoundTrip>& round_trips_;
   const HostFlow flow_;
   const StepTimes times_;
-  std::map<NodeId, std::size_t> trip_of_;  ///< of nodes and decisions that belong to a round trip
-  std::array<double, kKinds> kinds_{};     ///< seconds by Bottleneck
+  std::map<NodeId, std::size_t> trip_of_;              ///< of nodes and decisions that belong to a round trip
+  std::array<std::map<NodeId, NodeId>, 2> costliest_;  ///< by the last operation of a kernel
+  NodeId step_;                                        ///< whose time the blamed operation is part of
+  std::array<double, kKinds> kinds_{};                 ///< seconds by Bottleneck
   std::array<Blame, kKinds> blames_;
   Account account_;
 };
@@ -253,6 +269,15 @@ std::string_view to_string(Bottleneck kind) {
     case Bottleneck::compute: return "compute-bound";
   }
   return "";
+}
+
+double seconds_without(const Program& program, const CostedProblem& costed, const Transfers& transfers,
+                       const std::vector<RoundTrip>& round_trips, std::size_t index) {
+  StepTimes times = step_times(program, costed);
+  for (const NodeId node : round_trips[index].through) times.steps[kHost.index][node] = 0;
+  for (std::size_t c = 0; c < program.channels.size(); ++c)
+    if (transfers.items[program.channels[ChannelId(c)].transfer].round_trip == static_cast<int>(index)) times.copies[ChannelId(c)] = 0;
+  return predict_with(times, program, transfers, costed).seconds;
 }
 
 Account find_account(const Program& program, const CostedProblem& costed, const Placement& placement, const Transfers& transfers,

@@ -75,6 +75,10 @@ struct Account {
   std::vector<std::pair<NodeId, double>> producers, consumers;
 };
 
+/// How long a run is predicted to take if the host work and the copies of round trip `index` took no time.
+double seconds_without(const Program& program, const CostedProblem& costed, const Transfers& transfers,
+                       const std::vector<RoundTrip>& round_trips, std::size_t index);
+
 Account find_account(const Program& program, const CostedProblem& costed, const Placement& placement, const Transfers& transfers,
                      const std::vector<RoundTrip>& round_trips);
 

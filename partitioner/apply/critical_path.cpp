@@ -14,7 +14,7 @@ bool copies(Resource resource) {
 /// The repetitions that the walk back from the end of a run is inside of, outermost first.
 class Repetitions {
  public:
-  void enter(double weight, double period) { open_.push_back({weight, period, period}); }
+  void enter(double repeats, double period, double lag) { open_.push_back({repeats, period, lag, period}); }
 
   /// Walks back over `seconds` of work, as the innermost repetition counts them, and returns how long they take in a run.
   double walk(double seconds) {
@@ -32,25 +32,37 @@ class Repetitions {
  private:
   static constexpr double kRounding = 1e-12;
   struct Repetition {
-    double weight, period;
+    double repeats, period;
+    double lag;        ///< of what comes behind the period
     double remaining;  ///< of the period, each second once
+
+    [[nodiscard]] double weight() const { return lag > 0 ? 1 : repeats; }
+    [[nodiscard]] double until_next() const { return lag > 0 ? lag : remaining; }
+    void pass(double seconds) {
+      (lag > 0 ? lag : remaining) -= seconds;
+      if (lag <= kRounding * period) lag = 0;
+    }
   };
 
   /// As much of `seconds` as comes before the first repetition is left.
   [[nodiscard]] double shortest(double seconds) const {
     double weight = 1;
-    for (auto each = open_.rbegin(); each != open_.rend() && weight > 0; weight *= each->weight, ++each)
-      if (each->remaining < seconds * weight) seconds = each->remaining / weight;
+    for (auto each = open_.rbegin(); each != open_.rend() && weight > 0; weight *= each->weight(), ++each)
+      if (each->until_next() < seconds * weight) seconds = each->until_next() / weight;
     return seconds;
   }
   /// Returns how often they happen.
   double pass(double seconds) {
     double weight = 1;
-    for (auto each = open_.rbegin(); each != open_.rend(); weight *= each->weight, ++each) each->remaining -= seconds * weight;
+    for (auto each = open_.rbegin(); each != open_.rend(); ++each) {
+      const double own = each->weight();
+      each->pass(seconds * weight);
+      weight *= own;
+    }
     return weight;
   }
   void leave() {
-    std::erase_if(open_, [](const Repetition& each) { return each.remaining <= kRounding * each.period; });
+    std::erase_if(open_, [](const Repetition& each) { return each.lag == 0 && each.remaining <= kRounding * each.period; });
   }
 
   std::vector<Repetition> open_;
@@ -61,13 +73,13 @@ class Repetitions {
 Moment CriticalPathRecorder::after(const Moment& before, double seconds, Resource resource, NodeId node, ChannelId channel) {
   if (seconds == 0) return before;
   const auto index = static_cast<std::uint32_t>(copies(resource) ? channel.index : node.index);
-  links_.push_back({seconds, 0, before.link, index, resource, false});
+  links_.push_back({seconds, 0, 0, before.link, index, resource, false});
   return {before.seconds + seconds, static_cast<std::int32_t>(links_.size() - 1)};
 }
 
-Moment CriticalPathRecorder::repeated(const Moment& end, double factor, double period) {
+Moment CriticalPathRecorder::repeated(const Moment& end, double factor, double period, double lag) {
   if (factor == 0 || period <= 0) return end;
-  links_.push_back({period, factor, end.link, 0, Resource::host, true});
+  links_.push_back({period, factor, lag, end.link, 0, Resource::host, true});
   return {end.seconds + factor * period, static_cast<std::int32_t>(links_.size() - 1)};
 }
 
@@ -77,7 +89,7 @@ std::vector<PathPiece> CriticalPathRecorder::path_to(const Moment& end) const {
   for (std::int32_t at = end.link; at >= 0; at = links_[static_cast<std::size_t>(at)].before) {
     const Link& link = links_[static_cast<std::size_t>(at)];
     if (link.repeats)
-      repetitions.enter(1 + link.factor, link.seconds);
+      repetitions.enter(1 + link.factor, link.seconds, link.lag);
     else
       seconds[{link.resource, link.index}] += repetitions.walk(link.seconds);
   }

@@ -33,9 +33,9 @@ class CriticalPathRecorder {
  public:
   /// The moment `seconds` after `before`, which the work takes. Negative: so long before it, since the end of that work is not needed yet.
   Moment after(const Moment& before, double seconds, Resource resource, NodeId node, ChannelId channel);
-  /// The same chain, but its last `period` seconds happen `1 + factor` times: a loop that is not simulated to its end, or an arm of a
-  /// branch.
-  Moment repeated(const Moment& end, double factor, double period);
+  /// The same chain, but `period` seconds of it, up to `lag` seconds before its end, happen `1 + factor` times: a loop that is not
+  /// simulated to its end, or an arm of a branch.
+  Moment repeated(const Moment& end, double factor, double period, double lag);
   /// The chain up to `end`, in the order of resources, nodes and channels. The seconds of the pieces add up to `end.seconds`.
   [[nodiscard]] std::vector<PathPiece> path_to(const Moment& end) const;
 
@@ -43,6 +43,7 @@ class CriticalPathRecorder {
   struct Link {
     double seconds;  ///< repeated: the period
     double factor;   ///< repeated; work: 0
+    double lag;      ///< likewise
     std::int32_t before;
     std::uint32_t index;  ///< of the node, or of the channel where `resource` copies
     Resource resource;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "graph/states.h"
+
 namespace cleave::planner {
 namespace {
 
@@ -31,6 +33,7 @@ void sort_links(std::vector<HostFlow::Link>& links) {
 
 HostFlow::HostFlow(const Graph& graph, const ValueUses& uses, const Placement& placement, const Transfers& transfers)
     : graph_(graph), uses_(uses), placement_(placement), transfers_(transfers), deliveries_(graph, uses, placement, transfers.items) {
+  find_states();
   find_accelerator_work();
   find_arrivals();
   find_returns();
@@ -57,6 +60,15 @@ void HostFlow::for_each_decider(NodeId control, F&& f) const {
   for (const ValueId input : node.inputs) f(input);
   for (const RegionId region : node.regions) {
     if (const ValueId predicate = graph_.regions[region].predicate) f(predicate);
+  }
+}
+
+/// Runs follow one another, so a state is as if a loop around the program carried it. One that no run changes is none.
+void HostFlow::find_states() {
+  for (const GraphState& state : states_of(graph_)) {
+    if (state.fixed() || !on(state.leaf, kHost)) continue;
+    next_.emplace(state.value, state.next);
+    hands_on_[state.next].push_back(state.value);
   }
 }
 

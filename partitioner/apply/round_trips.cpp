@@ -209,7 +209,7 @@ class RoundTripSearch {
     const NodeId id = flow_.node(name);
     const Node& node = graph_.nodes[id];
     const auto frequency = [&](RegionId region) { return costed_.problem.regions[region.index].frequency; };
-    if (node.kind == NodeKind::merge) return 1;
+    if (node.kind != NodeKind::carried) return 1;
     const Node& loop = graph_.nodes[node.owner];
     const double trips = frequency(loop.regions.back()), entries = frequency(loop.region);
     const bool after = static_cast<std::size_t>(name) == graph_.nodes.size() + node.results[1].index;

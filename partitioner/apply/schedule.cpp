@@ -21,7 +21,7 @@ namespace cleave::planner {
 namespace {
 
 constexpr std::size_t kCapacity = 2;   ///< generations in flight on a channel, as the executor's default
-constexpr int kMostIterations = 4;     ///< simulated of each loop
+constexpr int kMostIterations = 5;     ///< simulated of each loop
 constexpr double kMostSteps = 4e6;     ///< simulated in all, if fewer iterations can keep to it
 constexpr std::size_t kResources = 4;  ///< host, accelerator, engine to the accelerator, engine to the host, as Resource
 constexpr std::size_t kDriver = 4;     ///< the clock of what the driver has waited for
@@ -102,12 +102,13 @@ class Simulator {
     }
   }
 
-  /// What happened since `begin` happens `1 + factor` times.
-  void repeat_since(const State& begin, double factor) {
+  /// What happened since `begin` happens `1 + factor` times. `settled`: it took as long the time before, and that is what the critical path
+  /// repeats; behind it stands what only the last time ends with.
+  void repeat_since(const State& begin, double factor, bool settled) {
     for (std::size_t i = 0; i < state_.now.size(); ++i) {
       Moment& now = state_.now[i];
       const double period = now.seconds - begin.now[i].seconds;
-      now = path_ ? path_->repeated(now, factor, period) : Moment{now.seconds + factor * period};
+      now = path_ ? path_->repeated(now, factor, period, settled ? period : 0) : Moment{now.seconds + factor * period};
     }
     state_.waited += factor * (state_.waited - begin.waited);
     for (std::size_t i = 0; i < state_.idle.size(); ++i) state_.idle[i] += factor * (state_.idle[i] - begin.idle[i]);
@@ -179,7 +180,7 @@ class Simulator {
       }
       case Task::arm_end: {
         const double then = node_of(done).expected;
-        repeat_since(done.begin, (done.iteration == 0 ? then : 1 - then) - 1);
+        repeat_since(done.begin, (done.iteration == 0 ? then : 1 - then) - 1, false);
         leave(done, done.begin);
         break;
       }
@@ -425,7 +426,7 @@ class Simulator {
       push_block(copy, 0);
       return;
     }
-    repeat_since(task.begin, trips - count);
+    repeat_since(task.begin, trips - count, count > 2);
     if (recorder_) recorder_->pause();
     const Task done = task;
     tasks_.pop_back();

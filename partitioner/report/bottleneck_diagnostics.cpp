@@ -29,15 +29,20 @@ class Bottlenecks {
  private:
   [[nodiscard]] bool worth_saying(double seconds) const { return seconds >= kShare * plan_.predicted_seconds && seconds >= kSeconds; }
 
+  /// It is the user who keeps it on the host, and no other warning says what that costs, as that of what the memory has no room for does.
+  [[nodiscard]] bool to_be_named(NodeId node) const {
+    const Cause cause = plan_.costed.forced[node.index];
+    const bool by_user = cause == Cause::pinned || cause == Cause::no_kernel || cause == Cause::effect;
+    return by_user && !costly_.contains(node) && !said_at(diagnostics_, DiagnosticKind::invariant_host_work, graph_.nodes[node].location);
+  }
+
   /// The host work of one region is one cause: its longest part that the user keeps on the host is named.
   void waited_for(const std::vector<std::pair<NodeId, double>>& nodes, DiagnosticKind kind) {
     const std::optional<Severity> severity = options_.severity_of(kind);
     if (!severity) return;
     std::map<RegionId, std::vector<std::pair<NodeId, double>>> regions;
     for (const auto& each : nodes)
-      if (const Cause cause = plan_.costed.forced[each.first.index];
-          cause != Cause::none && cause != Cause::cheaper && !costly_.contains(each.first))
-        regions[graph_.nodes[each.first].region].push_back(each);  // the longest first, as `nodes`
+      if (to_be_named(each.first)) regions[graph_.nodes[each.first].region].push_back(each);  // the longest first, as `nodes`
     for (const auto& [region, works] : regions) {
       double seconds = 0;
       std::vector<NodeId> all;

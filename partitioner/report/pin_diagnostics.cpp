@@ -27,8 +27,9 @@ Pinned find_pinned(const Graph& graph) {
   return pinned;
 }
 
-/// A warning of a round trip says of these what their pin costs.
-bool told(const Plan& plan, const std::vector<NodeId>& nodes) {
+/// A warning of a round trip says of these what their pin costs; what a loop repeats should first be moved in front of it.
+bool told(const Plan& plan, const std::vector<NodeId>& nodes, const Diagnostics& diagnostics) {
+  if (said_at(diagnostics, DiagnosticKind::invariant_host_work, plan.graph->nodes[nodes[0]].location)) return true;
   return std::any_of(plan.round_trips.begin(), plan.round_trips.end(), [&](const RoundTrip& trip) {
     return trip.caused_by_user() && std::find(nodes.begin(), nodes.end(), trip.blamed) != nodes.end();
   });
@@ -42,7 +43,7 @@ std::set<NodeId> diagnose_pins(const Plan& plan, Trials& trials, const Diagnosti
   if (!severity) return said;
   const Graph& graph = *plan.graph;
   for (const auto& [place, nodes] : find_pinned(graph)) {
-    if (told(plan, nodes)) continue;
+    if (told(plan, nodes, diagnostics)) continue;
     const std::optional<double> saved = trials.saved_by_unpinning(nodes);
     if (!saved || *saved < kSeconds || *saved < kShare * plan.predicted_seconds) continue;
     const std::string side = std::get<Side>(place) == Side::host ? "host" : "accelerator";

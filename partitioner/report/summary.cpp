@@ -14,12 +14,12 @@ std::string all_accelerator_phrase(const Plan& plan, const std::string& all) {
 }
 
 std::string faster_remark(const Plan& plan) {
-  constexpr double kSooner = 0.98, kWorthSaying = 1e-4;
+  constexpr double kSooner = 0.98, kNoticeable = 1e-4;
   if (plan.policy != Policy::optimal) return "";
   const double host = plan.all_host_predicted_seconds, accelerator = plan.all_accelerator_predicted_seconds;
   const bool on_host = !(accelerator < host);  // either may be unknown
   const double least = on_host ? host : accelerator;
-  if (!(least < kSooner * plan.predicted_seconds) || plan.predicted_seconds - least < kWorthSaying) return "";
+  if (!(least < kSooner * plan.predicted_seconds) || plan.predicted_seconds - least < kNoticeable) return "";
   return (on_host ? "everything on the host" : all_accelerator_phrase(plan, "everything")) + " is predicted to be over sooner, in " +
          format_seconds(least) + " instead of " + format_seconds(plan.predicted_seconds) +
          ": this placement has the least work and transfers in sum, but less of it at once; `--placement " +

@@ -178,6 +178,12 @@ void allow_as_marked(Diagnostic& diagnostic, const Graph& graph, std::span<const
   }
 }
 
+bool said_at(const Diagnostics& diagnostics, DiagnosticKind kind, const SourceLocation& location) {
+  return std::any_of(diagnostics.begin(), diagnostics.end(), [&](const Diagnostic& each) {
+    return each.kind == kind && each.location.line == location.line && each.location.file_name() == location.file_name();
+  });
+}
+
 Diagnostics diagnose(const Plan& plan, const Schedule& schedule, Trials& trials, const DiagnosticOptions& options) {
   Diagnostics diagnostics;
   diagnose_round_trips(plan, trials, options, diagnostics);

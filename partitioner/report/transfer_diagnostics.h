@@ -20,6 +20,9 @@ constexpr double kWorthSaying = 0.02;  ///< of a run, predicted: what saves less
 /// Turns it into one that the user allowed, where one of `nodes` (none: no node) allows its kind.
 void allow_as_marked(Diagnostic& diagnostic, const Graph& graph, std::span<const NodeId> nodes);
 
+/// Whether something of this kind is said at this line already.
+bool said_at(const Diagnostics& diagnostics, DiagnosticKind kind, const SourceLocation& location);
+
 /// Round trips alone (round_trip_diagnostics.cpp).
 void diagnose_round_trips(const Plan& plan, Trials& trials, const DiagnosticOptions& options, Diagnostics& diagnostics);
 /// Host work that loops repeat (invariant_diagnostics.cpp).

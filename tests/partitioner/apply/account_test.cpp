@@ -56,18 +56,16 @@ TEST(Account, OfAChainIsItsWorkAndItsCopies) {
 
 TEST(Account, OfALongLoopIsTheAcceleratorsWork) {
   const Account account = accounted("  - for: i in 1000\n    do:\n      - w: matmul(w, w)\n").account;
-  EXPECT_EQ(account.kind, Bottleneck::compute);
-  EXPECT_NEAR(account.shares.accelerator + account.shares.launch, 1000, 1e-6);
+  EXPECT_EQ(account.kind, Bottleneck::launch) << "on this machine kernels take what their starts take";
+  EXPECT_NEAR(account.shares.launch, 1000, 1e-6);
   EXPECT_NEAR(account.busy_seconds, 1000, 1e-6);
-  ASSERT_EQ(account.cures.size(), 1U);
-  EXPECT_NEAR(account.cures[0].seconds, 504, 1e-6);
 }
 
 TEST(Account, NamesTheProducerAndTriesWorkers) {
   const Plan plan = accounted("  - for: i in 100\n    do:\n      - w: matmul(load(i), w)\n");
   const Account& account = plan.account;
   EXPECT_EQ(account.kind, Bottleneck::input);
-  EXPECT_EQ(plan.graph->nodes[account.blamed].location.line, 9);
+  EXPECT_EQ(plan.graph->nodes[account.blamed].location.line, 12);
   EXPECT_NEAR(account.shares.producer, 1000, 1e-6);
   EXPECT_NEAR(account.seconds, 1000 + 2 + 1 + 2, 1e-6) << "the last batch is copied and multiplied, and the result comes back";
   ASSERT_EQ(account.cures.size(), 2U);
@@ -79,7 +77,7 @@ TEST(Account, NamesTheConsumer) {
   const Plan plan = accounted("  - for: i in 100\n    do:\n      - w: matmul(w, w)\n      - keep(w)\n");
   const Account& account = plan.account;
   EXPECT_EQ(account.kind, Bottleneck::output);
-  EXPECT_EQ(plan.graph->nodes[account.blamed].location.line, 10);
+  EXPECT_EQ(plan.graph->nodes[account.blamed].location.line, 13);
   EXPECT_NEAR(account.shares.consumer, 1000, 1e-6);
   ASSERT_GE(account.cures.size(), 1U);
   EXPECT_EQ(account.cures[0].kind, Cure::Kind::seldom);
@@ -109,7 +107,7 @@ TEST(Account, NestedLoopsAndArmsCountAsOftenAsTheyHappen) {
                               "  - for: i in 10\n    do:\n      - for: j in 50\n        do:\n          - w: matmul(w, w)\n"
                               "      - if: i > 5\n        probability: 0.25\n        then:\n          - w: matmul(w, w)\n")
                               .account;
-  EXPECT_NEAR(account.shares.accelerator + account.shares.launch, 10 * (50 + 0.25), 1);
+  EXPECT_NEAR(account.shares.accelerator + account.shares.launch, 10 * (50 + 1 + 0.25), 1e-6) << "the comparison is a kernel too";
 }
 
 /// The pieces of the critical path follow one another without a gap, so nothing of a run is left out or counted twice.
