@@ -44,6 +44,8 @@ class Bottlenecks {
     for (const auto& each : nodes)
       if (to_be_named(each.first)) regions[graph_.nodes[each.first].region].push_back(each);  // the longest first, as `nodes`
     for (const auto& [region, works] : regions) {
+      const bool repeats = plan_.costed.frequency[region] > 1;
+      if (kind == DiagnosticKind::slow_consumer && !repeats) continue;  // nobody waits for the end of a run
       double seconds = 0;
       std::vector<NodeId> all;
       for (const auto& [node, part] : works) {

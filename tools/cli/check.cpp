@@ -44,7 +44,7 @@ int report_new(const Options& options, const Console& console, const Plan& plan,
   console.report(since.fresh);
   console.note(options.model + ": " + std::to_string(since.fresh.size()) + " new, " + std::to_string(since.known) + " known, " +
                std::to_string(since.gone) + " gone since " + options.baseline);
-  if (plan.complete()) console.note(account_line(plan));
+  console.account(plan);
   return since.fresh.empty() ? kDone : exit_code(since.fresh);
 }
 
@@ -69,7 +69,7 @@ int check_command(const Options& options) {
   if (plan->diagnostics.empty() && options.lock.empty()) console.note(options.model + ": no diagnostics");
   if (!plan->complete()) return code;
   if (const std::string remark = faster_remark(*plan); !remark.empty()) console.note("remark: " + remark);
-  console.note(account_line(*plan));
+  console.account(*plan);
   return code;
 }
 

@@ -2,7 +2,6 @@
 #include "partitioner/report/explain.h"
 
 #include "graph/base/file.h"
-#include "partitioner/report/account_text.h"
 #include "partitioner/report/questions/kernel_advice.h"
 #include "partitioner/report/questions/node_report.h"
 #include "partitioner/report/questions/plan_diff.h"
@@ -68,7 +67,7 @@ int explain_command(const Options& options) {
   else if (options.html_file.empty())
     console.out(explain_text(*plan, most_rows(options)) + (onnxruntime ? to_text(*onnxruntime, most_rows(options)) : ""));
   console.report(*plan);
-  if (plan->complete()) console.note(account_line(*plan));
+  console.account(*plan);
   return code;
 }
 

@@ -190,7 +190,7 @@ void RunReport::print(const Console& console) const {
 
 void RunReport::note(const Console& console) const {
   note_run(console);
-  console.note(account_line(plan_));
+  console.account(plan_);
 }
 
 void RunReport::note_run(const Console& console) const {
