@@ -1,7 +1,9 @@
 #include "executor/arguments/bindings.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -49,6 +51,9 @@ Result<Array> filled(const TensorType& type, const AttributeValue& value) {
   return array;
 }
 
+/// The attributes of which one says how an input or parameter begins.
+constexpr const char* kBeginnings[] = {"file", "value", "uniform", "normal"};
+
 /// The array that the model itself gives the node, or an Error.
 Result<Array> default_of(const Graph& graph, NodeId id) {
   const Node& node = graph.nodes[id];
@@ -79,6 +84,11 @@ std::optional<Error> bind_attribute(AttributeValue& value, const std::vector<std
 }
 
 }  // namespace
+
+bool has_default(const Node& leaf) {
+  return std::any_of(std::begin(kBeginnings), std::end(kBeginnings),
+                     [&](const char* name) { return leaf.attributes.find(name) != nullptr; });
+}
 
 Result<Array> bind_leaf(const Graph& graph, NodeId id, const RunOptions& options) {
   const Value& value = graph.values[graph.nodes[id].results[0]];
