@@ -14,6 +14,7 @@
 #include "graph/base/boundary.h"
 #include "graph/base/file.h"
 #include "graph/base/number_text.h"
+#include "graph/written.h"
 
 namespace cleave::runtime {
 namespace {
@@ -163,7 +164,9 @@ Result<std::int64_t> decision_of(const Graph& graph, NodeId control, ValueId val
 Error at_node(const Graph& graph, NodeId node, Error error) {
   if (error.location.known()) return error;
   error.location = graph.nodes[node].location;
-  std::string name = "`" + graph.display_name(node) + "`";
+  const Node& at = graph.nodes[node];
+  const bool named = !at.results.empty() && !graph.values[at.results.front()].name.empty();
+  const std::string name = "`" + (named ? graph.display_name(node) : written(graph, node)) + "`";
   if (error.message.find(name) == std::string::npos) error.message = name + ": " + error.message;
   return error;
 }

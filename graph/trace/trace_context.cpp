@@ -99,6 +99,13 @@ Tensor call(std::string_view name, std::span<const Tensor> inputs, Attributes at
   return context->tensor(context->tracer().call(find(name), given, std::move(attributes), SourceLocation::from(here)));
 }
 
+Tensor operate(std::string_view symbol, std::string_view name, std::initializer_list<Tensor> inputs, const Here& here) {
+  TraceContext* context = context_for(name, here);
+  if (!context) return {};
+  const std::vector<Operand> given = operands(*context, std::span<const Tensor>(inputs.begin(), inputs.size()), here);
+  return context->tensor(context->tracer().operate(symbol, find(name), given, SourceLocation::from(here)));
+}
+
 Tensor call(std::string_view name, std::initializer_list<Tensor> inputs, Attributes attributes, const Here& here) {
   return call(name, std::span<const Tensor>(inputs.begin(), inputs.size()), std::move(attributes), here);
 }

@@ -6,13 +6,14 @@
 #include "graph/base/units.h"
 #include "graph/base/utf8.h"
 #include "graph/pin_reason.h"
+#include "graph/written.h"
 
 namespace cleave::planner {
 
 std::string value_phrase(const Graph& graph, ValueId value) {
   const Value& v = graph.values[value];
   if (!v.name.empty()) return "`" + escape_controls_one_line(v.name) + "`";
-  return "the result of `" + escape_controls_one_line(graph.display_name(v.producer)) + "`";
+  return "the result of `" + escape_controls_one_line(culprit_phrase(graph, v.producer)) + "`";
 }
 
 std::string type_phrase(const TensorType& type) {
@@ -22,6 +23,10 @@ std::string type_phrase(const TensorType& type) {
 std::string culprit_name(const Graph& graph, NodeId node) {
   if (const HostFunction* function = graph.nodes[node].host_function(); function && !function->name.empty()) return function->name;
   return graph.nodes[node].op ? graph.nodes[node].op->name : graph.display_name(node);
+}
+
+std::string culprit_phrase(const Graph& graph, NodeId node) {
+  return graph.nodes[node].op ? written(graph, node) : graph.display_name(node);
 }
 
 std::string number(double value) {
@@ -44,6 +49,17 @@ std::string times_phrase(const Graph& graph, RegionId region, double frequency) 
   if (frequency == 1 && !assumed) return "once a run";
   return (assumed || !whole ? "about " : "") + number(frequency) + (frequency == 1 ? " time a run" : " times a run") +
          (assumed ? " (assumed)" : "");
+}
+
+std::string often_phrase(const Graph& graph, RegionId region, double frequency) {
+  const std::string times = times_phrase(graph, region, frequency);
+  while (region && !frequency_assumed(graph, region)) region = graph.regions[region].parent;
+  if (!region) return times;
+  const Node& owner = graph.nodes[graph.regions[region].owner];
+  const std::string stated = times.substr(0, times.find(" (assumed)"));
+  if (owner.kind == NodeKind::branch)
+    return stated + ", if `then` is taken in " + percent(owner.expected, 1) + " of all cases (assumed; `probability` says otherwise)";
+  return stated + ", if the loop runs " + number(owner.expected) + " times (assumed; `expect` says otherwise)";
 }
 
 std::string cause_phrase(Cause cause, const Node& node) {
