@@ -9,6 +9,7 @@
 #include "graph/base/file.h"
 #include "graph/base/float_environment.h"
 #include "graph/base/spelling.h"
+#include "graph/passes/unused.h"
 #include "graph/states.h"
 #include "models/failed.h"
 #include "models/reader/declarations.h"
@@ -245,6 +246,7 @@ Graph parse(std::string_view text, const std::string& file, const ModelOptions& 
   if (!errors.any() && !tracer.has_errors()) {
     Graph graph = tracer.finish();
     if (graph.ok()) keep_states(graph, states);
+    if (graph.ok()) graph.diagnostics.append(find_unused(graph));
     graph.diagnostics.append(errors.remarks());
     return graph;
   }
