@@ -75,6 +75,15 @@ std::string cause_phrase(Cause cause, const Node& node) {
   return "that is cheaper by the cost model";
 }
 
+std::string_view meaning_of(Via via) {
+  switch (via) {
+    case Via::data: return "accelerator work computes with the host's result";
+    case Via::control: return "the host's result decides a loop or branch with accelerator work in it";
+    case Via::effect: return "a call with an effect, which keeps its order, stands before one whose result accelerator work needs";
+  }
+  return "";
+}
+
 std::string machine_phrase(const Machine& machine) {
   return "machine `" + escape_controls_one_line(machine.name) + "`, " + machine.provenance;
 }

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "graph/graph.h"
+#include "partitioner/apply/round_trips.h"
 #include "partitioner/apply/transfers.h"
 #include "partitioner/machine/costs.h"
 #include "partitioner/machine/machine.h"
@@ -31,6 +33,8 @@ std::string often_phrase(const Graph& graph, RegionId region, double frequency);
 /// "the accelerator has no kernel for it", "ONNX Runtime has no CUDA kernel for `Unique` (f32)", "that is cheaper by the cost model": why
 /// something has a host copy.
 std::string cause_phrase(Cause cause, const Node& node);
+/// How accelerator work depends on the host's in a round trip: "accelerator work computes with the result".
+std::string_view meaning_of(Via via);
 /// "machine `h200`, datasheet".
 std::string machine_phrase(const Machine& machine);
 /// "45 %".

@@ -36,7 +36,7 @@ Plan plan_with_functions(const std::string& program, const PlanOptions& with = o
     text += std::string("  ") + name + ": {library: ./l.so, symbol: s, takes: [" + type + "], returns: " + type +
             ", pure: " + (*name == 'h' ? "false" : "true") + "}\n";
   }
-  if (program.find("(s)") != std::string::npos) text += "inputs:\n  s: " + type + "\n";
+  if (program.find("(s)") != std::string::npos || program.find("(s ") != std::string::npos) text += "inputs:\n  s: " + type + "\n";
   text += "parameters:\n  w: {type: " + type + ", value: 1}\nprogram:\n" + program;
   const Plan result = plan(parse_model(text, "m.yaml"), with);
   EXPECT_TRUE(verify(result.program).empty());
