@@ -70,7 +70,8 @@ Result<Array> default_of(const Graph& graph, NodeId id) {
     if (list.size() == 2) return random_parameter(kind, value.type, list[0], list[1], seed);
   }
   std::string what = node.kind == NodeKind::input ? "input" : "parameter";
-  return Error{"the " + what + " `" + value.name + "` (" + to_string(value.type) + ") is not given and the model has no default for it"};
+  return Error{"the " + what + " `" + value.name + "` (" + to_string(value.type) + ") is not given and the model has no default for it; " +
+               "give it by its name: `run({{\"" + value.name + "\", array}})`, in Python `run(" + value.name + "=array)`"};
 }
 
 /// A library's function in the place of a declaration that names one.

@@ -18,10 +18,12 @@ bool is_leaf(NodeKind kind) {
 /// that has a trip, and reads what it carries in none, does not need the value from before it.
 class NeededValues {
  public:
-  explicit NeededValues(const Graph& graph) : graph_(graph), nodes_(graph.nodes.size(), false), values_(graph.values.size(), false) {
+  NeededValues(const Graph& graph, std::span<const ValueId> also_read)
+      : graph_(graph), nodes_(graph.nodes.size(), false), values_(graph.values.size(), false) {
     for (std::size_t i = 0; i < graph.nodes.size(); ++i)
       if (graph.purity(NodeId(i)) == Purity::effect) need_node(NodeId(i));
     for (const Output& output : graph.outputs) need(output.value);
+    for (const ValueId value : also_read) need(value);
     while (!work_.empty()) {
       const ValueId value = work_.back();
       work_.pop_back();
@@ -73,9 +75,9 @@ class NeededValues {
 
 class UnusedFinder {
  public:
-  explicit UnusedFinder(const Graph& graph)
+  UnusedFinder(const Graph& graph, std::span<const ValueId> also_read)
       : graph_(graph),
-        needed_(graph),
+        needed_(graph, also_read),
         covered_(graph.nodes.size(), false),
         read_(graph.nodes.size(), false),
         decides_(graph.nodes.size(), false),
@@ -93,6 +95,7 @@ class UnusedFinder {
       if (region.predicate.valid())
         read_[graph.values[region.predicate].producer] = decides_[graph.values[region.predicate].producer] = true;
     for (const Output& output : graph.outputs) read_[graph.values[output.value].producer] = true;
+    for (const ValueId value : also_read) read_[graph.values[value].producer] = true;
   }
 
   Diagnostics find() {
@@ -198,8 +201,8 @@ class UnusedFinder {
 
 }  // namespace
 
-Diagnostics find_unused(const Graph& graph) {
-  return UnusedFinder(graph).find();
+Diagnostics find_unused(const Graph& graph, std::span<const ValueId> also_read) {
+  return UnusedFinder(graph, also_read).find();
 }
 
 }  // namespace cleave

@@ -1,7 +1,6 @@
 #include "graph/trace/trace.h"
 
 #include "graph/base/exceptions.h"
-#include "graph/passes/unused.h"
 #include "graph/trace/trace_context.h"
 
 namespace cleave {
@@ -121,7 +120,6 @@ Graph TraceRecorder::finish(const TraceOptions& options) {
   if (any && !limits.location.known()) limits.location = SourceLocation::from(here_);
   context_->tracer().set_limits(std::move(limits));
   Graph graph = context_->finish();
-  if (graph.ok()) graph.diagnostics.append(find_unused(graph));
   if (options.diagnostics) options.diagnostics->append(graph.diagnostics);
   return graph;
 }

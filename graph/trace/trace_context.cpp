@@ -20,7 +20,7 @@ TraceContext* TraceContext::enter(TraceContext* context) {
 }
 
 Graph TraceContext::finish() {
-  Graph graph = tracer_->finish();
+  Graph graph = tracer_->finish_written();
   close();
   return graph;
 }
@@ -47,6 +47,7 @@ std::optional<TensorType> TraceContext::type(const Tensor& tensor) {
   }
   if (!tensor.trace_ || !tensor.trace_->open()) return std::nullopt;
   const TensorType* type = tensor.trace_->tracer().type(tensor.operand_);
+  tensor.trace_->tracer().note_type_asked(tensor.operand_);
   return type ? std::optional(*type) : std::nullopt;
 }
 

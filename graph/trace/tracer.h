@@ -129,6 +129,10 @@ class Tracer {
   [[nodiscard]] bool has_errors() const;
   /// The graph, with its diagnostics. The Tracer is spent.
   Graph finish();
+  /// The same, with a warning for what nothing reads: for programs that people write.
+  Graph finish_written();
+  /// The program's author asked for the type of a value, and so uses it, whether or not an operation reads it.
+  void note_type_asked(const Operand& operand);
 
  private:
   std::vector<Operand> compose(const OpDef& op, std::span<const Operand> inputs, Attributes attributes, const SourceLocation& location);

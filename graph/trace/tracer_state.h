@@ -65,6 +65,7 @@ struct Tracer::State_ {
   std::vector<Side> places;
   std::vector<Allowance> allowances;
   std::unordered_set<std::string> leaf_names, output_names;
+  std::vector<ValueId> asked;                                             ///< values whose types the program's author asked for
   std::unordered_map<std::uint32_t, std::vector<GivenName>> given_names;  ///< by value, oldest first; of values that were given one
   bool out_of_order = false;                                              ///< a constant went into an arm that had ended
   const OpDef* astype = nullptr;

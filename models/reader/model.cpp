@@ -9,7 +9,6 @@
 #include "graph/base/file.h"
 #include "graph/base/float_environment.h"
 #include "graph/base/spelling.h"
-#include "graph/passes/unused.h"
 #include "graph/states.h"
 #include "models/failed.h"
 #include "models/reader/declarations.h"
@@ -244,9 +243,8 @@ Graph parse(std::string_view text, const std::string& file, const ModelOptions& 
   std::vector<std::string> states;
   read_sections(*root, options, tracer, errors, states);
   if (!errors.any() && !tracer.has_errors()) {
-    Graph graph = tracer.finish();
+    Graph graph = tracer.finish_written();
     if (graph.ok()) keep_states(graph, states);
-    if (graph.ok()) graph.diagnostics.append(find_unused(graph));
     graph.diagnostics.append(errors.remarks());
     return graph;
   }

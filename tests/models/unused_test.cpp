@@ -116,6 +116,15 @@ TEST(Unused, InTraces) {
   EXPECT_THAT(lines[1], ::testing::HasSubstr("the result of `exp` is never read"));
 }
 
+TEST(Unused, ATypeThatIsAskedForIsAUse) {
+  const Graph graph = trace("f", {{"x", "f32[4]"}, {"like", "f32[8]"}}, [](Tensor x, Tensor like) {
+    const Tensor turned = exp(like);
+    return zeros(Shape{turned.extent(0)}) + sum(x);
+  });
+  ASSERT_TRUE(graph.ok());
+  EXPECT_THAT(said(graph.diagnostics), IsEmpty());
+}
+
 TEST(Unused, NothingIsSaidOfTheZooAndTheExamples) {
   std::size_t looked_at = 0;
   for (const char* folder : {"/models", "/docs/examples", "/tests/golden/cases", "/tests/golden/causes", "/tests/golden/sarif"}) {
