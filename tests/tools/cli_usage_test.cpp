@@ -111,6 +111,15 @@ TEST_F(CliUsageTest, AFileIsNamedOnce) {
             "error: `nope.yaml` is neither a shipped machine nor a file that can be read: No such file or directory\n");
 }
 
+TEST_F(CliUsageTest, TheFoldersOfAMissingLibraryAreNamed) {
+  write_file(folder_.path("l.yaml"),
+             "cleave: 1\nhost_functions: {f: {library: l.so, takes: [\"f32[]\"], returns: \"f32[]\"}}\ninputs: {x: \"f32[]\"}\nprogram:\n"
+             "  - y: f(x)\noutputs: [y]\n");
+  const std::string said = cleave("run l.yaml --input x=1").err;
+  EXPECT_THAT(said, HasSubstr("l.yaml:5:8: error: `y`: there is no library `l.so`, nor its file name in `/"));
+  EXPECT_THAT(said, HasSubstr("/lib`"));
+}
+
 TEST_F(CliUsageTest, AShortWordIsNoMisspeltOne) {
   EXPECT_EQ(cleave("explain m.yaml --node foo").err, "error: the plan has no node `foo`\n");
 }
