@@ -16,6 +16,7 @@
 #include "graph/base/device_name.h"
 #include "graph/base/id.h"
 #include "graph/graph.h"
+#include "partitioner/machine/fusion.h"
 
 namespace cleave::planner {
 
@@ -78,6 +79,7 @@ struct Program {
   IdVector<DeviceId, DeviceProgram> devices;  ///< host first; always two today, the second possibly without steps
   IdVector<ChannelId, Channel> channels;
   IdVector<PacketId, Packet> packets;
+  FusibleGroups kernels;  ///< what was counted on to run as one; the steps of each stand side by side. Empty: nothing
   // Outputs are read from the host's copies.
 };
 

@@ -47,7 +47,7 @@ class Simulator {
         recorder_(recorder),
         seconds_{step_seconds(program, kHost, costed), step_seconds(program, kAccelerator, costed)},
         copies_(channel_seconds(program, costed)),
-        alongside_{planned_alongside(program, kHost, costed), planned_alongside(program, kAccelerator, costed)},
+        alongside_{planned_alongside(program, kHost), planned_alongside(program, kAccelerator)},
         worked_on_(program.channels.size(), 0),
         sent_(program.channels.size(), 0),
         first_sent_(program.channels.size(), 0),

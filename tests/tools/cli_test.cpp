@@ -281,7 +281,7 @@ TEST_F(CliTest, ExplainRunsWithoutInputs) {
   EXPECT_EQ(document["model"], "scale");
   EXPECT_EQ(document["machine"], json({{"name", "simulated"}, {"provenance", "assumed"}}));
   EXPECT_GT(document["placement"]["gap"], 0) << "the optimum stays on the host";
-  EXPECT_EQ(json::parse(run("explain model.yaml --json").out)["placement"]["gap"], 0);
+  EXPECT_LT(json::parse(run("explain model.yaml --json").out)["placement"]["gap"], 1e-3);
 }
 
 TEST_F(CliTest, ExplainShowsMeasuredBesidePredictedCopies) {

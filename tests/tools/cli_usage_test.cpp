@@ -52,7 +52,7 @@ TEST_F(CliUsageTest, EachMistakeIsOneLine) {
       {"run m.yaml n.yaml", "`run` takes one MODEL, and `n.yaml` is another"},
       {"devices here", "`devices` takes no argument, and `here` is one"},
       {"run m.yaml --placement optimum",
-       "--placement: `optimum` is none of optimal, makespan, accelerator, host and onnxruntime; did you mean `optimal`?"},
+       "--placement: `optimum` is none of optimal, fastest, accelerator, host and onnxruntime; did you mean `optimal`?"},
       {"run m.yaml --color blue", "--color: `blue` is none of auto, always and never"},
       {"run m.yaml --time-limit soon", "--time-limit: `soon` is no positive number of seconds"},
       {"run m.yaml --device cpu", "`--device cpu`: expected auto, none, simulated or cuda[:N]; `none` is this machine's processor alone"},
@@ -88,6 +88,7 @@ TEST_F(CliUsageTest, HelpIsThereByEveryName) {
 }
 
 TEST_F(CliUsageTest, ValuesMayBeginLikeFlagsAndOperandsFollowTwoDashes) {
+  EXPECT_EQ(cleave("check m.yaml -w --placement makespan").code, 0) << "the name that `fastest` had until 0.2";
   EXPECT_EQ(cleave("check --seed -3 -w -- m.yaml").code, 0);
   EXPECT_EQ(cleave("check -Wround-trip m.yaml --dim=n=3").code, 1) << "there is no such dim";
   EXPECT_EQ(cleave("run -w m.yaml --input x=1 --output w=w.npy --profile").code, 0);

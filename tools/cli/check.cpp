@@ -3,6 +3,7 @@
 #include "graph/base/diagnostic_json.h"
 #include "graph/base/file.h"
 #include "graph/base/output_file.h"
+#include "partitioner/report/explain.h"
 #include "partitioner/report/questions/lock.h"
 #include "tools/cli/session.h"
 
@@ -57,6 +58,8 @@ int check_command(const Options& options) {
   if (options.json) console.document(diagnostics_json(plan->diagnostics, statement_of));
   console.report(*plan);
   if (plan->diagnostics.empty() && options.lock.empty()) console.note(options.model + ": no diagnostics");
+  if (!plan->complete()) return code;
+  if (const std::string remark = faster_remark(*plan); !remark.empty()) console.note("remark: " + remark);
   return code;
 }
 

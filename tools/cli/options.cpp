@@ -277,7 +277,8 @@ void Definitions::add_plan_flags(CLI::App& sub) {
                 options_.placement = options_.onnxruntime ? Policy::accelerator : parse_policy(name).value_or(Policy::optimal);
               },
               listed(placements))
-           ->check(one_of(placements))
+           ->check(CLI::Validator(
+               [placements](const std::string& name) { return parse_policy(name) ? "" : refuse_other_words(placements, name); }, ""))
            ->type_name("POLICY"),
        {placements});
   hint(sub.add_option("--machine", options_.machine, "machine file, or simulated, h200")->type_name("FILE|NAME"), {{}, true});

@@ -90,7 +90,8 @@ class PageDataBuilder {
          percent(plan_.predicted_wait_seconds, plan_.predicted_seconds) +
              " of the run: the accelerator waits for a value or a decision of the host");
     if (plan_.policy != Policy::host) fact("all on the host", plan_.all_host_predicted_seconds, "predicted, a run");
-    if (plan_.policy != Policy::accelerator) fact("all on the accelerator", plan_.all_accelerator_predicted_seconds, "predicted, a run");
+    if (plan_.policy != Policy::accelerator)
+      fact(all_accelerator_phrase(plan_), plan_.all_accelerator_predicted_seconds, "predicted, a run");
     for (const MemoryFigures& memory : memory_figures(plan_)) {
       if (!(memory.peak.bytes > 0)) continue;
       const std::string phrase = memory_phrase(graph_, memory);
