@@ -89,6 +89,10 @@ class UnusedFinder {
         if (is_control(node.kind)) decides_[graph.values[input].producer] = true;
         if (node.kind == NodeKind::merge) merged_by_[graph.values[input].producer] = NodeId(i);
       }
+      any_unread_ = any_unread_ || (node.kind == NodeKind::operation && !needed_.node(NodeId(i)));
+    }
+    for (std::size_t i = 0; any_unread_ && i < graph.nodes.size(); ++i) {
+      const Node& node = graph.nodes[NodeId(i)];
       if (node.kind == NodeKind::operation && needed_.node(NodeId(i))) used_places_.insert(place(node));
     }
     for (const Region& region : graph.regions)
@@ -193,8 +197,9 @@ class UnusedFinder {
   const Graph& graph_;
   NeededValues needed_;
   IdVector<NodeId, bool> covered_, read_;
-  IdVector<NodeId, bool> decides_;  ///< conditions and counts: where nothing needs their loop or branch, what stands inside is said
-  std::set<Place> used_places_;
+  IdVector<NodeId, bool> decides_;      ///< conditions and counts: where nothing needs their loop or branch, what stands inside is said
+  bool any_unread_ = false;             ///< an operation
+  std::set<Place> used_places_;         ///< of operations that are read; empty where none is unread
   IdVector<NodeId, NodeId> merged_by_;  ///< the merge that reads a node's result, or none
   std::set<NodeId> said_merges_;
 };
