@@ -43,11 +43,18 @@ std::shared_ptr<const Graph> prepare_graph(const Graph& graph, const PlanOptions
   return std::make_shared<const Graph>(std::move(prepared));
 }
 
-/// What a reader found to say, as the flags that hold for all warnings would have it.
+/// What a reader found to say, as the flags would have it: those of its kind, or those that hold for all warnings.
 Diagnostics said_while_reading(const Diagnostics& said, const DiagnosticOptions& options) {
   Diagnostics kept;
   for (Diagnostic each : said) {
-    if (each.severity == Severity::warning && options.no_warnings) continue;
+    if (!info(each.kind).always_error) {
+      const std::optional<Severity> severity = options.severity_of(each.kind);
+      if (!severity) continue;
+      if (each.severity != Severity::allowed) each.severity = *severity;
+      kept.add(std::move(each));
+      continue;
+    }
+    if (each.severity != Severity::error && options.no_warnings) continue;
     if (each.severity == Severity::warning && options.all_as_error) each.severity = Severity::error;
     kept.add(std::move(each));
   }

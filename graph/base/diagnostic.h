@@ -41,7 +41,8 @@ std::string_view to_string(Severity severity);
   X(costly_pin, "costly-pin", warning, "a pin that makes a run longer")                                             \
   X(implicit_copy, "implicit-copy", off, "a send that is not marked as meant")                                      \
   X(transfer_bound, "transfer-bound", off, "transfers or a slow host keep the accelerator waiting")                 \
-  X(fallback, "fallback", off, "an op runs on the host for want of an accelerator kernel")
+  X(fallback, "fallback", off, "an op runs on the host for want of an accelerator kernel")                          \
+  X(unused, "unused", warning, "an input, parameter or statement that nothing reads")
 
 /// The kinds of messages: CLEAVE_DIAGNOSTIC_KINDS says what each is.
 #define CLEAVE_DIAGNOSTIC_ENUMERATOR(kind, ...) kind,

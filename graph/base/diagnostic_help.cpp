@@ -59,6 +59,8 @@ std::string_view help_of(DiagnosticKind kind) {
              "move "
              "earlier, or keep the values where they are needed.";
     case DiagnosticKind::fallback: return "An operation runs on the host for the one reason that the accelerator has no kernel for it.";
+    case DiagnosticKind::unused:
+      return "Nothing reads an input, a parameter or the result of a statement, so that it is not computed. Remove it, or use it.";
     default: return info(kind).summary;  // says it all
   }
 }

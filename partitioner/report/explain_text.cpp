@@ -1,6 +1,7 @@
 // `cleave explain` for people: what runs where and why, what moves at what price, in one screen for a small model.
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "graph/base/units.h"
 #include "graph/base/utf8.h"
@@ -188,6 +189,9 @@ class Report {
                  format_bytes(static_cast<double>(trip.bytes)), format_seconds(trip.seconds), std::string(to_string(trip.cause)), state});
     }
     out_ += table.text(most_rows_);
+    std::set<Via> ways;
+    for (const RoundTrip& trip : plan_.round_trips) ways.insert(trip.via);
+    for (const Via way : ways) out_ += "  via " + std::string(to_string(way)) + ": " + std::string(meaning_of(way)) + "\n";
   }
 
   const Plan& plan_;

@@ -29,7 +29,7 @@ class RoundTripWriter {
   Diagnostic write(const RoundTrip& trip, Severity severity) {
     const Node& blamed = graph_.nodes[trip.blamed];
     Diagnostic d{DiagnosticKind::round_trip, severity, "", blamed.location, 0, {}};
-    d.message = "`" + culprit_name(graph_, trip.blamed) + "` makes the accelerator wait for the host" + how_often(blamed.region);
+    d.message = "`" + culprit_phrase(graph_, trip.blamed) + "` makes the accelerator wait for the host" + how_often(blamed.region);
     add_ways_out(trip, d.notes);
     add_ways_back(trip, d.notes);
     d.price = price(trip);
@@ -77,7 +77,7 @@ class RoundTripWriter {
     }
     if (needed.size() > kMostNotes) notes.push_back({"and in " + std::to_string(needed.size() - kMostNotes) + " more places", {}, 0});
     if (trip.delays) {
-      notes.push_back({"accelerator work depends on the result of `" + culprit_name(graph_, trip.delays) +
+      notes.push_back({"accelerator work depends on the result of `" + culprit_phrase(graph_, trip.delays) +
                            "` here, which comes after it in the order of effects",
                        graph_.nodes[trip.delays].location, 0});
     }
@@ -104,7 +104,7 @@ class RoundTripWriter {
             trip.out_bytes,
             back,
             whole,
-            times_phrase(graph_, graph_.nodes[trip.blamed].region, trip.frequency),
+            often_phrase(graph_, graph_.nodes[trip.blamed].region, trip.frequency),
             std::string(to_string(trip.cause)) + "/" + std::string(to_string(trip.via)),
             machine_phrase(plan_.machine)};
   }

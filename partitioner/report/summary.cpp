@@ -20,6 +20,7 @@ std::string faster_remark(const Plan& plan) {
   const bool on_host = !(accelerator < host);  // either may be unknown
   const double least = on_host ? host : accelerator;
   if (!(least < kSooner * plan.predicted_seconds) || plan.predicted_seconds - least < kNoticeable) return "";
+  if (format_seconds(least) == format_seconds(plan.predicted_seconds)) return "";
   return (on_host ? "everything on the host" : all_accelerator_phrase(plan, "everything")) + " is predicted to be over sooner, in " +
          format_seconds(least) + " instead of " + format_seconds(plan.predicted_seconds) +
          ": this placement has the least work and transfers in sum, but less of it at once; `--placement " +
@@ -31,13 +32,16 @@ std::string predicted_phrase(const Plan& plan) {
   const auto beside = [&](const std::string& what, double seconds) {
     if (!std::isnan(seconds)) text += ", " + what + " " + format_seconds(seconds);
   };
-  if (plan.policy != Policy::host) beside("all on the host", plan.all_host_predicted_seconds);
+  if (plan.policy != Policy::host && totals(plan).on_accelerator > 0) beside("all on the host", plan.all_host_predicted_seconds);
   if (plan.policy != Policy::accelerator) beside(all_accelerator_phrase(plan), plan.all_accelerator_predicted_seconds);
   return text;
 }
 
 std::string counts_phrase(const Plan& plan) {
   const Totals sum = totals(plan);
+  if (sum.on_accelerator == 0 && sum.transfers == 0)
+    return sum.operations < 2 ? counted(sum.operations, "operation") + " on the host"
+                              : "all " + counted(sum.operations, "operation") + " on the host";
   return std::to_string(sum.on_accelerator) + " of " + counted(sum.operations, "operation") + " on the accelerator, " +
          counted(sum.transfers, "transfer") + " (" + counted(sum.sends, "send") + ", " + format_bytes(sum.bytes) + " a run), " +
          counted(sum.round_trips, "round trip");

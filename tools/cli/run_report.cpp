@@ -208,8 +208,11 @@ void RunReport::note_run(const Console& console) const {
     if (simulated) console.note("  simulated: " + spread_text(simulated_seconds_));
   }
   if (!simulated) return;
-  console.note(std::string(uses_accelerator(plan_.program) ? "ran" : "nothing to do") +
-               " on the simulated accelerator: results are real, times are simulated (" + format_seconds(last_->simulated_seconds) +
+  if (!uses_accelerator(plan_.program)) {
+    console.note("all of it ran on the host; simulated time " + format_seconds(last_->simulated_seconds));
+    return;
+  }
+  console.note("ran on the simulated accelerator: results are real, times are simulated (" + format_seconds(last_->simulated_seconds) +
                " simulated, " + format_seconds(last_->seconds) + " of wall clock)");
 }
 

@@ -63,7 +63,9 @@ std::vector<std::string> library_folders() {
   const auto program = std::filesystem::read_symlink("/proc/self/exe", failure);
   if (failure) return {};
   const auto root = program.parent_path().parent_path();
-  return {(root / "lib").string(), (root / CLEAVE_LIBRARY_FOLDER).string()};
+  std::vector<std::string> folders{(root / "lib").string()};
+  if (const std::string installed = (root / CLEAVE_LIBRARY_FOLDER).string(); installed != folders[0]) folders.push_back(installed);
+  return folders;
 }
 
 /// The seed of `random` or `random:SEED`.

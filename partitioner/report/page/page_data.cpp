@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "graph/base/units.h"
@@ -139,13 +140,23 @@ class PageDataBuilder {
     return {name, order + location.line + std::min(location.column, 999) * 1e-3, page_.source.line_id(location), ""};
   }
 
+  /// " Via data: ...", of each way that there is.
+  [[nodiscard]] std::string legend() const {
+    std::set<Via> ways;
+    std::string sentences;
+    for (const RoundTrip& trip : plan_.round_trips) ways.insert(trip.via);
+    for (const Via way : ways) sentences += " Via " + std::string(to_string(way)) + ": " + std::string(meaning_of(way)) + ".";
+    return sentences;
+  }
+
   PageTable round_trips() const {
-    PageTable table{"round-trips",
-                    "Round trips",
-                    "A value leaves the accelerator, the host computes with it, and accelerator work waits for what comes of it.",
-                    {"#", "line", "through", "via", "#times a run", "#out", "#back", "#time", "because", "state"},
-                    {},
-                    plan_.round_trips.size() - trips_.size()};
+    PageTable table{
+        "round-trips",
+        "Round trips",
+        "A value leaves the accelerator, the host computes with it, and accelerator work waits for what comes of it." + legend(),
+        {"#", "line", "through", "via", "#times a run", "#out", "#back", "#time", "because", "state"},
+        {},
+        plan_.round_trips.size() - trips_.size()};
     for (const std::size_t i : trips_) {
       const RoundTrip& trip = plan_.round_trips[i];
       const std::string state = trip.warned()            ? "warning"

@@ -144,9 +144,15 @@ TEST(MemoryFit, NothingFitsWhereTooMuchIsPinned) {
   EXPECT_FALSE(plan.complete());
   const Diagnostic& diagnostic = *plan.diagnostics.begin();
   EXPECT_EQ(diagnostic.kind, DiagnosticKind::placement);
-  EXPECT_NE(diagnostic.message.find("3.0 MiB at its peak"), std::string::npos) << diagnostic.message;
+  EXPECT_NE(diagnostic.message.find("the program needs at least 3.0 MiB on accelerator:0, which has 2.0 MiB; at its peak it holds `"),
+            std::string::npos)
+      << diagnostic.message;
   EXPECT_NE(diagnostic.message.find("f32[512, 512], 1.0 MiB"), std::string::npos) << diagnostic.message;
   EXPECT_TRUE(diagnostic.location.known());
+  const Plan less = plan_within(parse_model(program, "m.yaml"), 512 << 10);
+  ASSERT_FALSE(less.ok());
+  EXPECT_NE(less.diagnostics.begin()->message.find(" (f32[512, 512]) alone takes 1.0 MiB"), std::string::npos)
+      << less.diagnostics.begin()->message;
 }
 
 TEST(MemoryFit, RandomProgramsFitOrAreRefused) {
