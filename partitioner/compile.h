@@ -37,7 +37,7 @@ struct Plan {
   std::vector<planner::TransferTime> transfer_times;  ///< by the schedule, as `transfers`
   std::vector<planner::RoundTrip> round_trips;
   planner::Account account;  ///< what the time of a run goes to
-  Diagnostics diagnostics;  ///< of tracing and planning; with errors the rest is incomplete
+  Diagnostics diagnostics;   ///< of tracing and planning; with errors the rest is incomplete
   planner::Program program;
   double predicted_seconds = 0;
   double predicted_wait_seconds = 0;                         ///< of these, the accelerator waits for a value or a decision of the host

@@ -4,18 +4,14 @@
 #include "partitioner/machine/optimistic_fusion.h"
 
 #include <algorithm>
-#include <boost/graph/adjacency_list.hpp>
-#include <boost/graph/biconnected_components.hpp>
 #include <map>
 #include <utility>
 
+#include "partitioner/flow/graph_blocks.h"
 #include "partitioner/machine/fusible_op.h"
 
 namespace cleave::planner {
 namespace {
-
-using Links = boost::adjacency_list<boost::vecS, boost::vecS, boost::undirectedS, boost::no_property,
-                                    boost::property<boost::edge_index_t, std::size_t>>;
 
 class Optimist {
  public:
@@ -173,15 +169,13 @@ class Optimist {
     const auto vertex = [&](NodeId id) {
       return static_cast<std::size_t>(std::lower_bound(nodes.begin(), nodes.end(), id) - nodes.begin());
     };
-    Links graph(nodes.size());
-    for (std::size_t e = 0; e < links_.size(); ++e) boost::add_edge(vertex(links_[e].first), vertex(links_[e].second), {e}, graph);
-    std::vector<std::size_t> block(links_.size()), found(nodes.size());
-    const auto by_edge = boost::make_iterator_property_map(block.begin(), boost::get(boost::edge_index, graph));
-    const auto by_vertex = boost::make_iterator_property_map(found.begin(), boost::get(boost::vertex_index, graph));
-    const std::size_t blocks = boost::biconnected_components(graph, by_edge, boost::discover_time_map(by_vertex));
-    std::vector<std::vector<NodeId>> members(blocks);
+    std::vector<std::pair<std::size_t, std::size_t>> edges;
+    for (const auto& [a, b] : links_) edges.emplace_back(vertex(a), vertex(b));
+    const GraphBlocks blocks = find_blocks(nodes.size(), edges);
+    const std::vector<std::size_t>& found = blocks.discovered;
+    std::vector<std::vector<NodeId>> members(blocks.count);
     for (std::size_t e = 0; e < links_.size(); ++e)
-      for (const NodeId id : {links_[e].first, links_[e].second}) members[block[e]].push_back(id);
+      for (const NodeId id : {links_[e].first, links_[e].second}) members[blocks.of_edge[e]].push_back(id);
     const double certain = least_start();
     for (const NodeId id : nodes) save_anyway(Of::starting, id, start(id) - certain);
     for (std::vector<NodeId>& each : members) {
