@@ -11,9 +11,10 @@
 namespace cleave::planner {
 namespace {
 
-constexpr double kShare = 0.1;      ///< of a run, from which on waiting is worth a word
-constexpr double kSeconds = 1e-3;   ///< and at least so long in a run
-constexpr double kDominates = 0.5;  ///< of kernels' time, from which on their launches are worth a word
+constexpr double kShare = 0.1;           ///< of a run, from which on waiting is worth a word
+constexpr double kSeconds = 1e-3;        ///< and at least so long in a run
+constexpr double kLaunchSeconds = 5e-3;  ///< of starts: small programs, as in tutorials, have little else
+constexpr double kDominates = 0.5;       ///< of kernels' time, from which on their launches are worth a word
 
 class Bottlenecks {
  public:
@@ -82,7 +83,7 @@ class Bottlenecks {
   void launches() {
     const std::optional<Severity> severity = options_.severity_of(DiagnosticKind::launch_bound);
     const AccountShares& shares = account_.shares;
-    if (!severity || account_.kind != Bottleneck::launch || !worth_saying(shares.launch)) return;
+    if (!severity || account_.kind != Bottleneck::launch || shares.launch < kLaunchSeconds || !worth_saying(shares.launch)) return;
     if (shares.launch < kDominates * (shares.launch + shares.accelerator)) return;
     const Node& node = graph_.nodes[account_.blamed];
     Diagnostic d{DiagnosticKind::launch_bound, *severity, "", node.location, 0, {}};

@@ -68,7 +68,7 @@ INSTANTIATE_TEST_SUITE_P(Bottleneck, Scenarios,
                                            Scenario{"io", "round-trip-bound", 10, {{round_trip, 10}}},
                                            Scenario{"two", "round-trip-bound", 10, {{round_trip, 10}, {round_trip, 11}}},
                                            Scenario{"s000_cpuonly", "round-trip-bound", 13, {{round_trip, 13}}}),
-                         [](const auto& info) { return info.param.model; });
+                         [](const auto& scenario) { return scenario.param.model; });
 
 /// A mark changes nothing but the message: the second model is the first with the mark that its warning advises.
 TEST(Marks, ChangeNoPlan) {
