@@ -163,6 +163,7 @@ Result<Placement> solve_in_rounds(Plan& plan, const CostModel& model) {
     at = *best;
     plan.costed = std::move(regrouped);
     stands = true;
+    if (plan.graph->nodes.size() > kMostNodes) break;
   }
   return best;
 }

@@ -48,27 +48,27 @@ TEST_P(Scenarios, AreAnsweredInTheLastLine) {
 
 using enum DiagnosticKind;
 
-INSTANTIATE_TEST_SUITE_P(Bottleneck, Scenarios,
-                         ::testing::Values(Scenario{"s000_slow_producer", "input-bound", 10, {{slow_producer, 10}}},
-                                           Scenario{"s002_data_loading", "input-bound", 12, {{slow_producer, 12}}},
-                                           Scenario{"s000_slow_first", "input-bound", 8, {{slow_producer, 8}}},
-                                           Scenario{"s000_slow_sink", "output-bound", 11, {{slow_consumer, 11}}},
-                                           Scenario{"s004_report_each", "output-bound", 9, {{slow_consumer, 9}}},
-                                           Scenario{"hid", "output-bound", 8, {{slow_consumer, 8}}},
-                                           Scenario{"s000_cpuonly_nobody_needs", "output-bound", 14, {{slow_consumer, 14}}},
-                                           Scenario{"s002_preprocess_host", "input-bound", 13, {{slow_producer, 12}, {costly_pin, 13}}},
-                                           Scenario{"gemm_io", "launch-bound", 7, {{costly_pin, 7}, {launch_bound, 7}}},
-                                           Scenario{"s003_small_batches_host", "launch-bound", 12, {{costly_pin, 12}, {launch_bound, 12}}},
-                                           Scenario{"s000_print_every_step", "launch-bound", 9, {{launch_bound, 9}}},
-                                           Scenario{"s004_toggle", "compute-bound", 8, {}},  // the marks cost nothing
-                                           Scenario{"s003_pretransfer", "compute-bound", 10, {}},
-                                           Scenario{"s000_scalar_control", "compute-bound", 8, {}},
-                                           Scenario{"st", "round-trip-bound", 7, {{round_trip, 7}}},  // a state is as if a loop carried it
-                                           Scenario{"loopst", "round-trip-bound", 9, {{round_trip, 9}}},
-                                           Scenario{"io", "round-trip-bound", 10, {{round_trip, 10}}},
-                                           Scenario{"two", "round-trip-bound", 10, {{round_trip, 10}, {round_trip, 11}}},
-                                           Scenario{"s000_cpuonly", "round-trip-bound", 13, {{round_trip, 13}}}),
-                         [](const auto& scenario) { return scenario.param.model; });
+INSTANTIATE_TEST_SUITE_P(
+    Bottleneck, Scenarios,
+    ::testing::Values(Scenario{"s000_slow_producer", "input-bound", 10, {{slow_producer, 10}}},
+                      Scenario{"s002_data_loading", "input-bound", 12, {{slow_producer, 12}}},
+                      Scenario{"s000_slow_first", "input-bound", 8, {{slow_producer, 8}}},
+                      Scenario{"s000_slow_sink", "output-bound", 11, {{slow_consumer, 11}}},
+                      Scenario{"s004_report_each", "output-bound", 9, {{slow_consumer, 9}}},
+                      Scenario{"hid", "output-bound", 8, {{slow_consumer, 8}}},
+                      Scenario{"s000_cpuonly_nobody_needs", "output-bound", 14, {{slow_consumer, 14}}},
+                      Scenario{"s002_preprocess_host", "input-bound", 13, {{unused, 3}, {slow_producer, 12}, {costly_pin, 13}}},
+                      Scenario{"gemm_io", "launch-bound", 7, {{costly_pin, 7}, {launch_bound, 7}}},
+                      Scenario{"s003_small_batches_host", "launch-bound", 12, {{costly_pin, 12}, {launch_bound, 12}}},
+                      Scenario{"s000_print_every_step", "launch-bound", 9, {{launch_bound, 9}}},
+                      Scenario{"s004_toggle", "compute-bound", 8, {}},  // the marks cost nothing
+                      Scenario{"s003_pretransfer", "compute-bound", 10, {}}, Scenario{"s000_scalar_control", "compute-bound", 8, {}},
+                      Scenario{"st", "round-trip-bound", 7, {{round_trip, 7}}},  // a state is as if a loop carried it
+                      Scenario{"loopst", "round-trip-bound", 9, {{round_trip, 9}}},
+                      Scenario{"io", "round-trip-bound", 10, {{round_trip, 10}}},
+                      Scenario{"two", "round-trip-bound", 10, {{round_trip, 10}, {round_trip, 11}}},
+                      Scenario{"s000_cpuonly", "round-trip-bound", 13, {{round_trip, 13}}}),
+    [](const auto& scenario) { return scenario.param.model; });
 
 /// A mark changes nothing but the message: the second model is the first with the mark that its warning advises.
 TEST(Marks, ChangeNoPlan) {
