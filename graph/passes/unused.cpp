@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "graph/base/diagnostic_help.h"
+#include "graph/trips.h"
 #include "graph/written.h"
 
 namespace cleave {
@@ -60,11 +61,6 @@ class NeededValues {
     const bool inside = graph_.values[value].result == 0;
     need(node.inputs[1]);
     if (inside || !has_trip(graph_.nodes[node.owner])) need(node.inputs[0]);
-  }
-
-  [[nodiscard]] static bool has_trip(const Node& loop) {
-    const auto* count = loop.kind == NodeKind::for_loop && loop.inputs.empty() ? loop.attributes.get_if<std::int64_t>("count") : nullptr;
-    return count && *count > 0;
   }
 
   const Graph& graph_;

@@ -12,11 +12,20 @@ namespace cleave::planner {
 namespace {
 
 constexpr std::size_t kKinds = 7;
-constexpr double kWorthSaying = 0.99;  ///< a cure with which a run takes less than this part of its time
-constexpr double kFewLaunches = 9;     ///< times the time of launches that the work takes where launches are a tenth
+constexpr double kHelps = 0.99;     ///< a cure is told if a run takes less than this part of its time with it
+constexpr double kFewLaunches = 9;  ///< work takes this many times as long as launches where launches are a tenth of both
 constexpr double kMostSeldom = 1e6;
 
-/// Sorts the pieces of a critical path by what they are for.
+/// `times`, but the host work and the copies of round trip `index` take none.
+StepTimes without_round_trip(StepTimes times, const Program& program, const Transfers& transfers, const std::vector<RoundTrip>& round_trips,
+                             std::size_t index) {
+  for (const NodeId node : round_trips[index].through) times.steps[kHost.index][node] = 0;
+  for (std::size_t c = 0; c < program.channels.size(); ++c)
+    if (transfers.items[program.channels[ChannelId(c)].transfer].round_trip == static_cast<int>(index)) times.copies[ChannelId(c)] = 0;
+  return times;
+}
+
+/// Assigns each piece of the critical path to a share and to a kind of bottleneck, and tries the cures of the largest kind.
 class Accountant {
  public:
   Accountant(const Program& program, const CostedProblem& costed, const Placement& placement, const Transfers& transfers,
@@ -153,10 +162,8 @@ class Accountant {
   // --- cures --------------------------------------------------------------------------------------------------------------------------
 
   void try_cure(Cure::Kind kind, double number, const StepTimes& times) {
-    offer(kind, number, predict_with(times, program_, transfers_, costed_).seconds);
-  }
-  void offer(Cure::Kind kind, double number, double seconds) {
-    if (seconds < kWorthSaying * account_.seconds) account_.cures.push_back({kind, number, seconds});
+    const double seconds = predict_with(times, program_, transfers_, costed_).seconds;
+    if (seconds < kHelps * account_.seconds) account_.cures.push_back({kind, number, seconds});
   }
   void try_scaled(Cure::Kind kind, double number, DeviceId device, double factor) {
     StepTimes times = times_;
@@ -221,7 +228,7 @@ class Accountant {
   }
 
   void leave_round_trip_out() {
-    offer(Cure::Kind::no_trip, 0, seconds_without(program_, costed_, transfers_, round_trips_, *account_.round_trip));
+    try_cure(Cure::Kind::no_trip, 0, without_round_trip(times_, program_, transfers_, round_trips_, *account_.round_trip));
   }
 
   /// As many times the work in each kernel as it takes for launches to be a tenth of both together.
@@ -248,9 +255,9 @@ class Accountant {
   const std::vector<RoundTrip>& round_trips_;
   const HostFlow flow_;
   const StepTimes times_;
-  std::map<NodeId, std::size_t> trip_of_;              ///< of nodes and decisions that belong to a round trip
+  std::map<NodeId, std::size_t> trip_of_;              ///< the round trip that a node or decision belongs to
   std::array<std::map<NodeId, NodeId>, 2> costliest_;  ///< by the last operation of a kernel
-  NodeId step_;                                        ///< whose time the blamed operation is part of
+  NodeId step_;                                        ///< the operation that carries the time of the blamed operation's kernel
   std::array<double, kKinds> kinds_{};                 ///< seconds by Bottleneck
   std::array<Blame, kKinds> blames_;
   Account account_;
@@ -273,10 +280,7 @@ std::string_view to_string(Bottleneck kind) {
 
 double seconds_without(const Program& program, const CostedProblem& costed, const Transfers& transfers,
                        const std::vector<RoundTrip>& round_trips, std::size_t index) {
-  StepTimes times = step_times(program, costed);
-  for (const NodeId node : round_trips[index].through) times.steps[kHost.index][node] = 0;
-  for (std::size_t c = 0; c < program.channels.size(); ++c)
-    if (transfers.items[program.channels[ChannelId(c)].transfer].round_trip == static_cast<int>(index)) times.copies[ChannelId(c)] = 0;
+  const StepTimes times = without_round_trip(step_times(program, costed), program, transfers, round_trips, index);
   return predict_with(times, program, transfers, costed).seconds;
 }
 

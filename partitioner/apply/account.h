@@ -62,8 +62,8 @@ struct Cure {
 
 struct Account {
   Bottleneck kind = Bottleneck::host;
-  double seconds = 0;       ///< of the run
-  double kind_seconds = 0;  ///< of these, what `kind` names
+  double seconds = 0;       ///< predicted for a run
+  double kind_seconds = 0;  ///< the part of `seconds` that `kind` names
   AccountShares shares;
   NodeId blamed;              ///< the operation or decision that most of `kind_seconds` goes to; of a transfer, who makes its value
   double blamed_seconds = 0;  ///< its part of `kind_seconds`
@@ -71,7 +71,7 @@ struct Account {
   std::optional<std::size_t> round_trip;  ///< round_trip: which
   double busy_seconds = 0;                ///< the accelerator works, starts of kernels included
   std::vector<Cure> cures;
-  /// Host work on the critical path that the accelerator waits for in front of it or behind it, by node; the longest first.
+  /// The nodes that make up `shares.producer` and `shares.consumer`, with their seconds; the longest first.
   std::vector<std::pair<NodeId, double>> producers, consumers;
 };
 

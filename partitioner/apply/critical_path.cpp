@@ -33,8 +33,8 @@ class Repetitions {
   static constexpr double kRounding = 1e-12;
   struct Repetition {
     double repeats, period;
-    double lag;        ///< of what comes behind the period
-    double remaining;  ///< of the period, each second once
+    double lag;        ///< seconds still to walk before the period begins
+    double remaining;  ///< seconds of the period still to walk, each counted once
 
     [[nodiscard]] double weight() const { return lag > 0 ? 1 : repeats; }
     [[nodiscard]] double until_next() const { return lag > 0 ? lag : remaining; }
@@ -44,14 +44,14 @@ class Repetitions {
     }
   };
 
-  /// As much of `seconds` as comes before the first repetition is left.
+  /// The part of `seconds` that can be walked before any repetition ends.
   [[nodiscard]] double shortest(double seconds) const {
     double weight = 1;
     for (auto each = open_.rbegin(); each != open_.rend() && weight > 0; weight *= each->weight(), ++each)
       if (each->until_next() < seconds * weight) seconds = each->until_next() / weight;
     return seconds;
   }
-  /// Returns how often they happen.
+  /// Walks `seconds` in all repetitions. Returns how often they happen in a run.
   double pass(double seconds) {
     double weight = 1;
     for (auto each = open_.rbegin(); each != open_.rend(); ++each) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/states.h"
+#include "graph/trips.h"
 
 namespace cleave::planner {
 namespace {
@@ -47,10 +48,9 @@ std::span<const HostFlow::Link> HostFlow::of(const std::vector<Link>& links, Ver
   return {first, last};
 }
 
-/// Whether what a name had before its loop can be what it has after it: if there may be no trip.
+/// True if the loop may run zero times, so that the initial value may be the final one.
 bool HostFlow::passes_initial(NodeId carried) const {
-  const Node& loop = graph_.nodes[graph_.nodes[carried].owner];
-  return loop.kind != NodeKind::for_loop || !loop.inputs.empty() || loop.attributes.get_or<std::int64_t>("count", 0) < 1;
+  return !has_trip(graph_.nodes[graph_.nodes[carried].owner]);
 }
 
 /// `f(value)` for each predicate and count of a control node.

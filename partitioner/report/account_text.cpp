@@ -83,8 +83,7 @@ std::string cure_text(const Cure& cure) {
     case Cure::Kind::workers: return number(cure.number) + " workers";
     case Cure::Kind::faster: return "twice as fast";
     case Cure::Kind::ahead: return "done before the run";
-    case Cure::Kind::seldom:
-      return "only every " + number(cure.number) + (cure.number == 2 ? "nd" : cure.number == 3 ? "rd" : "th") + " time";
+    case Cure::Kind::seldom: return "only every " + ordinal(static_cast<std::size_t>(cure.number)) + " time";
     case Cure::Kind::stays: return "kept on the accelerator from run to run";
     case Cure::Kind::smaller: return "in elements of 2 bytes";
     case Cure::Kind::no_copy: return "without this copy";

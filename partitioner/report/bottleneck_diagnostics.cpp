@@ -11,10 +11,8 @@
 namespace cleave::planner {
 namespace {
 
-constexpr double kShare = 0.1;           ///< of a run, from which on waiting is worth a word
-constexpr double kSeconds = 1e-3;        ///< and at least so long in a run
-constexpr double kLaunchSeconds = 5e-3;  ///< of starts: small programs, as in tutorials, have little else
-constexpr double kDominates = 0.5;       ///< of kernels' time, from which on their launches are worth a word
+constexpr double kLaunchSeconds = 5e-3;  ///< launches that take less than this in a run are not warned of, as in small programs
+constexpr double kDominates = 0.5;       ///< launches are warned of from this part of the kernels' time on
 
 class Bottlenecks {
  public:
@@ -28,9 +26,7 @@ class Bottlenecks {
   }
 
  private:
-  [[nodiscard]] bool worth_saying(double seconds) const { return seconds >= kShare * plan_.predicted_seconds && seconds >= kSeconds; }
-
-  /// It is the user who keeps it on the host, and no other warning says what that costs, as that of what the memory has no room for does.
+  /// True if the user keeps the node on the host, and no other warning says what that costs. (A lack of memory has one of its own.)
   [[nodiscard]] bool to_be_named(NodeId node) const {
     const Cause cause = plan_.costed.forced[node.index];
     const bool by_user = cause == Cause::pinned || cause == Cause::no_kernel || cause == Cause::effect;
@@ -53,7 +49,7 @@ class Bottlenecks {
         seconds += part;
         all.push_back(node);
       }
-      if (worth_saying(seconds)) add(kind, *severity, all, works[0].second, seconds);
+      if (worth_warning(plan_, seconds)) add(kind, *severity, all, works[0].second, seconds);
     }
   }
 
@@ -83,7 +79,7 @@ class Bottlenecks {
   void launches() {
     const std::optional<Severity> severity = options_.severity_of(DiagnosticKind::launch_bound);
     const AccountShares& shares = account_.shares;
-    if (!severity || account_.kind != Bottleneck::launch || shares.launch < kLaunchSeconds || !worth_saying(shares.launch)) return;
+    if (!severity || account_.kind != Bottleneck::launch || shares.launch < kLaunchSeconds || !worth_warning(plan_, shares.launch)) return;
     if (shares.launch < kDominates * (shares.launch + shares.accelerator)) return;
     const Node& node = graph_.nodes[account_.blamed];
     Diagnostic d{DiagnosticKind::launch_bound, *severity, "", node.location, 0, {}};

@@ -11,9 +11,6 @@
 namespace cleave::planner {
 namespace {
 
-constexpr double kShare = 0.1;     ///< of a run that a pin must cost
-constexpr double kSeconds = 1e-3;  ///< and at least so much
-
 /// What one `place` of the user's pins: the operations of one line, in program order.
 using Pinned = std::map<std::tuple<std::string, int, Side>, std::vector<NodeId>>;
 
@@ -45,7 +42,7 @@ std::set<NodeId> diagnose_pins(const Plan& plan, Trials& trials, const Diagnosti
   for (const auto& [place, nodes] : find_pinned(graph)) {
     if (told(plan, nodes, diagnostics)) continue;
     const std::optional<double> saved = trials.saved_by_unpinning(nodes);
-    if (!saved || *saved < kSeconds || *saved < kShare * plan.predicted_seconds) continue;
+    if (!saved || !worth_warning(plan, *saved)) continue;
     const std::string side = std::get<Side>(place) == Side::host ? "host" : "accelerator";
     Diagnostic d{DiagnosticKind::costly_pin, *severity, "", graph.nodes[nodes[0]].location, 0, {}};
     d.message = "pinning this to the " + side + " makes a run take " + format_seconds(plan.predicted_seconds) + " instead of " +

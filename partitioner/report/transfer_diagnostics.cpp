@@ -199,6 +199,11 @@ void allow_as_marked(Diagnostic& diagnostic, const Graph& graph, std::span<const
   }
 }
 
+bool worth_warning(const Plan& plan, double seconds) {
+  constexpr double kSeconds = 1e-3;
+  return seconds >= kBoundShare * plan.predicted_seconds && seconds >= kSeconds;
+}
+
 bool said_at(const Diagnostics& diagnostics, DiagnosticKind kind, const SourceLocation& location) {
   return std::any_of(diagnostics.begin(), diagnostics.end(), [&](const Diagnostic& each) {
     return each.kind == kind && each.location.line == location.line && each.location.file_name() == location.file_name();

@@ -17,6 +17,9 @@ Diagnostics diagnose(const Plan& plan, const Schedule& schedule, Trials& trials,
 
 constexpr double kWorthSaying = 0.02;  ///< of a run, predicted: what saves less is no advice
 
+/// Whether waiting, or what a pin costs, is a tenth of a run and a millisecond at least: worth a warning by itself.
+[[nodiscard]] bool worth_warning(const Plan& plan, double seconds);
+
 /// Turns it into one that the user allowed, where one of `nodes` (none: no node) allows its kind.
 void allow_as_marked(Diagnostic& diagnostic, const Graph& graph, std::span<const NodeId> nodes);
 

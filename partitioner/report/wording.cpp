@@ -34,6 +34,12 @@ std::string number(double value) {
   return whole ? fixed_text(value, 0) : general_text(value, 3);
 }
 
+std::string ordinal(std::size_t number) {
+  const std::size_t last = number % 10;
+  const bool teen = number / 10 % 10 == 1;
+  return std::to_string(number) + (teen ? "th" : last == 1 ? "st" : last == 2 ? "nd" : last == 3 ? "rd" : "th");
+}
+
 std::string counted(std::size_t count, const std::string& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }

@@ -22,6 +22,8 @@ std::string culprit_name(const Graph& graph, NodeId node);
 std::string culprit_phrase(const Graph& graph, NodeId node);
 /// "1000", "2.5".
 std::string number(double value);
+/// "1st", "2nd", "11th", "22nd".
+std::string ordinal(std::size_t number);
 /// "1 transfer", "3 transfers".
 std::string counted(std::size_t count, const std::string& what);
 /// "12:5"; nothing where the line is not known.

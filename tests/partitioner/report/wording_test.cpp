@@ -6,6 +6,7 @@
 #include "models/model.h"
 #include "partitioner/compile.h"
 #include "partitioner/report/explain.h"
+#include "partitioner/report/wording.h"
 #include "tests/support/namespaces.h"
 
 namespace cleave::testing {
@@ -66,6 +67,13 @@ TEST(Wording, ExplainSaysWhatEachWayOfARoundTripIs) {
               "outputs: [w]\n"));
   EXPECT_THAT(text, HasSubstr("\n  via control: the host's result decides a loop or branch with accelerator work in it\n"));
   EXPECT_THAT(text, Not(HasSubstr("via effect")));
+}
+
+TEST(Wording, OrdinalsEndAsTheyAreSpoken) {
+  const std::vector<std::string> spoken = {"1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "21st", "22nd", "103rd", "111th"};
+  std::vector<std::string> written;
+  for (const std::size_t number : {1, 2, 3, 4, 11, 12, 13, 21, 22, 103, 111}) written.push_back(ordinal(number));
+  EXPECT_EQ(written, spoken);
 }
 
 }  // namespace
