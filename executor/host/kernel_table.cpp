@@ -151,9 +151,7 @@ std::unique_ptr<HostKernel> prepare_in_pieces(const KernelRequest& request) {
 
 bool host_fuses(const KernelRequest& request) {
   if (host::has_matmul(request) || host::fuses_convolution(request)) return true;
-  const auto computes = [](const FusedStep& step) { return step.op->elementwise(); };
-  if (std::all_of(request.steps.begin(), request.steps.end(), computes))  // nothing moves
-    return host::fuses_elementwise(request) || host::fuses_rows(request);
+  if (host::fuses_elementwise(request)) return true;  // nothing moves
   const std::optional<host::MovedGroup> group = host::without_movement(request);
   return group && (host::fuses_elementwise(*group) || host::fuses_rows(*group));
 }
