@@ -179,7 +179,7 @@ class GroupSearch {
       if (moves_only && !candidate.makes) break;  // it waits for its reader instead
       if (!((others.size() > 1 && joins(candidate.group, others)) || joins(candidate.group, std::span(others).last(1)))) continue;
       for (const Candidate& other : candidates)
-        if (other.makes && other.group != candidate.group) unite(candidate.group, other.group);
+        if (other.group != candidate.group) unite(candidate.group, other.group);
       return true;
     }
     return false;
