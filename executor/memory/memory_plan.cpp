@@ -273,7 +273,6 @@ class Planner {
     std::stable_sort(plan_.at_peak.begin(), plan_.at_peak.end(), [&](StorageIndex a, StorageIndex b) {
       return plan_.storages[static_cast<std::size_t>(a)].range.bytes > plan_.storages[static_cast<std::size_t>(b)].range.bytes;
     });
-    if (plan_.at_peak.size() > kAtPeak) plan_.at_peak.resize(kAtPeak);
   }
 
   void find_death(StorageIndex s) {
@@ -326,7 +325,9 @@ MemoryPeak memory_peak(const Program& program, DeviceId device) {
   peak.bytes = static_cast<double>(plan.arena_bytes);
   for (const StorageIndex s : plan.at_peak) {
     const MemoryPlan::Storage& storage = plan.storages[static_cast<std::size_t>(s)];
-    if (!storage.values.empty()) peak.largest.push_back(storage.values[0]);
+    if (storage.values.empty()) continue;
+    if (peak.largest.size() < kAtPeak) peak.largest.push_back(storage.values[0]);
+    peak.held.push_back({storage.values, static_cast<double>(storage.range.bytes)});
   }
   return peak;
 }
@@ -338,8 +339,8 @@ Error does_not_fit(const Program& program, DeviceId device, const MemoryPlan& pl
   error.message = "the program needs " + format_bytes(static_cast<double>(plan.arena_bytes)) + " on " + to_string(device) +
                   (capacity > 0 ? ", which has " + format_bytes(capacity) : ", which has less");
   const char* joint = "; at the peak there are ";
-  for (StorageIndex s : plan.at_peak) {
-    const MemoryPlan::Storage& storage = plan.storages[static_cast<std::size_t>(s)];
+  for (std::size_t k = 0; k < std::min(kAtPeak, plan.at_peak.size()); ++k) {
+    const MemoryPlan::Storage& storage = plan.storages[static_cast<std::size_t>(plan.at_peak[k])];
     if (storage.values.empty()) continue;
     NodeId producer = graph.values[storage.values[0]].producer;
     if (!error.location.known()) error.location = graph.nodes[producer].location;

@@ -9,7 +9,8 @@
 namespace cleave::planner {
 namespace {
 
-constexpr int kShrinks = 16;        ///< rounds with a smaller capacity
+constexpr int kMoments = 16;        ///< rounds with a capacity for what meets at the peak
+constexpr int kShrinks = 16;        ///< rounds with a smaller capacity for all copies
 constexpr int kGrows = 3;           ///< rounds between one that fits and one that does not
 constexpr double kFilled = 0.98;    ///< of the memory: no need to look for a placement that uses more
 constexpr double kAlignment = 256;  ///< no uses aligns values to more
@@ -55,8 +56,10 @@ MemoryPeak peak_without_sharing(const Program& program, DeviceId device) {
   const Graph& graph = *program.graph;
   MemoryPeak peak;
   auto add = [&](ValueId value) {
-    peak.bytes += std::ceil(static_cast<double>(graph.values[value].type.bytes()) / kAlignment) * kAlignment;
+    const double bytes = std::ceil(static_cast<double>(graph.values[value].type.bytes()) / kAlignment) * kAlignment;
+    peak.bytes += bytes;
     peak.largest.push_back(value);
+    peak.held.push_back({{value}, bytes});
   };
   for (const Block& block : program.devices[device].blocks) {
     for (const Step& step : block.steps) {
@@ -84,46 +87,148 @@ bool fits_memory(const Program& program, const FindPeak& find_peak, double memor
          (find_peak && find_peak(program, kAccelerator).bytes <= memory_bytes);
 }
 
+namespace {
+
+class Fitting {
+ public:
+  Fitting(const std::shared_ptr<const Graph>& graph, const CostedProblem& costed, const WorkedOutPlan& unlimited, const FindPeak& find_peak,
+          double memory_bytes)
+      : costed_(costed),
+        unlimited_(unlimited),
+        find_peak_(find_peak),
+        memory_bytes_(memory_bytes),
+        planned_{graph, costed, [&find_peak, memory_bytes](const Program& p) { return fits_memory(p, find_peak, memory_bytes); }},
+        shortage_{peak_of(unlimited.program), memory_bytes, unlimited.schedule.seconds} {}
+
+  Result<FittedPlan> run() {
+    fit_moments();
+    if (Status tried = fit_sum(); !tried && !best_) return tried.error();
+    if (!best_) return does_not_fit(*planned_.graph, least_peak_, memory_bytes_);
+    for (std::size_t i = 0; i < planned_.graph->nodes.size(); ++i) {
+      const bool moved = unlimited_.placement.has_copy(i, kAccelerator) && !best_->plan.placement.has_copy(i, kAccelerator);
+      if (moved && costed_.forced[i] == Cause::none) best_->kept_off.emplace_back(i);
+    }
+    return std::move(*best_);
+  }
+
+ private:
+  [[nodiscard]] MemoryPeak peak_of(const Program& program) const {
+    return find_peak_ ? find_peak_(program, kAccelerator) : peak_without_sharing(program, kAccelerator);
+  }
+  static Result<Placement> solve_within(const PlacementProblem& problem) {
+    return solve(problem, {.tolerance = 1e-3, .max_branches = 200, .max_work = 2e7});
+  }
+  void offer(WorkedOutPlan candidate, double capacity_bytes) {
+    if (best_ && candidate.placement.objective_seconds >= best_->plan.placement.objective_seconds) return;
+    best_ = FittedPlan{std::move(candidate), capacity_bytes, {}, shortage_};
+  }
+
+  /// What meets where the program's memory is fullest has to fit there. What leaves for that stays away when the next moment is looked at.
+  void fit_moments() {
+    PlacementProblem problem = costed_.problem;
+    MemoryPeak peak = shortage_.peak;
+    Placement before = unlimited_.placement;
+    IdVector<ValueId, char> seen(planned_.graph->values.size(), 0);  // at a moment before
+    for (int moment = 0; moment < kMoments; ++moment) {
+      problem.accelerator_memory_bytes = memory_bytes_ - weigh(peak, before, seen, problem);
+      if (problem.accelerator_memory_bytes < std::max(kept_on_accelerator(problem), 1.0)) return;
+      Result<Placement> placement = solve_within(problem);
+      if (!placement) return;
+      WorkedOutPlan candidate = work_out(planned_, *placement);
+      MemoryPeak found = peak_of(candidate.program);
+      if (found.bytes <= memory_bytes_) {
+        const double copies = on_accelerator(costed_.problem, candidate.placement);
+        return offer(std::move(candidate), copies);
+      }
+      keep_away(peak, before, *placement, problem);
+      peak = std::move(found);
+      before = *std::move(placement);
+    }
+  }
+  /// Who holds a value on the accelerator under a placement: its maker there, or else those that it is sent to.
+  [[nodiscard]] std::vector<std::size_t> holders(ValueId value, const Placement& placement) const {
+    const NodeId maker = planned_.graph->values[value].producer;
+    if (placement.has_copy(maker.index, kAccelerator)) return {maker.index};
+    std::vector<std::size_t> readers;
+    for (const ValueUse& use : costed_.uses->of(value))
+      if (!use.host_only() && placement.has_copy(use.node.index, kAccelerator)) readers.push_back(use.node.index);
+    return readers;
+  }
+  /// Gives those that hold what is there at the peak its size as weight, and all others none. The rest of the peak, in bytes.
+  double weigh(const MemoryPeak& peak, const Placement& placement, IdVector<ValueId, char>& seen, PlacementProblem& problem) const {
+    for (PlacementProblem::Node& node : problem.nodes) node.accelerator_bytes = 0;
+    double rest = peak.bytes;
+    for (const MemoryPeak::Storage& storage : peak.held) {
+      rest -= storage.bytes;
+      // Storage is free only if all values have left that share it. Where that does not come about by itself, each weighs as much as all.
+      const bool again = std::any_of(storage.values.begin(), storage.values.end(), [&](ValueId value) { return seen[value] != 0; });
+      const double shares = again || storage.bytes > memory_bytes_ ? 1 : static_cast<double>(storage.values.size());
+      for (const ValueId value : storage.values) {
+        seen[value] = 1;
+        for (const std::size_t holder : holders(value, placement)) problem.nodes[holder].accelerator_bytes += storage.bytes / shares;
+      }
+    }
+    return std::max(0.0, rest);
+  }
+  void keep_away(const MemoryPeak& peak, const Placement& before, const Placement& after, PlacementProblem& problem) const {
+    for (const MemoryPeak::Storage& storage : peak.held) {
+      for (const ValueId value : storage.values) {
+        for (const std::size_t holder : holders(value, before)) {
+          if (after.has_copy(holder, kAccelerator)) continue;
+          problem.nodes[holder].pin = PlacementProblem::Pin::host;
+          problem.nodes[holder].replicable = false;
+        }
+      }
+    }
+  }
+
+  /// All copies together have to fit into less and less.
+  Status fit_sum() {
+    const double least = std::max(kept_on_accelerator(costed_.problem), 1.0);  // 0 would be no limit
+    PlacementProblem problem = costed_.problem;
+    bool fits = false;
+    double fitting = 0, too_much = on_accelerator(costed_.problem, unlimited_.placement);
+    least_peak_ = shortage_.peak;
+    double step = 0.01;  // a peak that is nearly small enough needs a small one, a peak that does not follow the capacity ever larger ones
+    for (int shrinks = 1, grows = 0; shrinks <= kShrinks && grows < kGrows;) {
+      double capacity = fits ? (fitting + too_much) / 2 : std::max(least, too_much * std::min(1 - step, memory_bytes_ / least_peak_.bytes));
+      if (!fits && shrinks == kShrinks) capacity = least;
+      ++(fits ? grows : shrinks);
+      problem.accelerator_memory_bytes = capacity;
+      Result<Placement> placement = solve_within(problem);
+      if (!placement) return placement.error();
+      WorkedOutPlan candidate = work_out(planned_, std::move(*placement));
+      const MemoryPeak found = peak_of(candidate.program);
+      if (found.bytes > memory_bytes_) {
+        if (found.bytes > least_peak_.bytes * (1 - step / 2)) step = std::min(0.5, 3 * step);
+        too_much = capacity;
+        least_peak_ = found;
+        if (capacity <= least) break;
+        continue;
+      }
+      fits = true;
+      fitting = capacity;
+      offer(std::move(candidate), capacity);
+      if (found.bytes >= kFilled * memory_bytes_) break;
+    }
+    return {};
+  }
+
+  const CostedProblem& costed_;
+  const WorkedOutPlan& unlimited_;
+  const FindPeak& find_peak_;
+  const double memory_bytes_;
+  const PlannedGraph planned_;
+  const MemoryShortage shortage_;
+  MemoryPeak least_peak_;  ///< of what did not fit
+  std::optional<FittedPlan> best_;
+};
+
+}  // namespace
+
 Result<FittedPlan> fit_memory(const std::shared_ptr<const Graph>& graph, const CostedProblem& costed, const WorkedOutPlan& unlimited,
                               const FindPeak& find_peak, double memory_bytes) {
-  const auto peak_of = [&](const Program& program) {
-    return find_peak ? find_peak(program, kAccelerator) : peak_without_sharing(program, kAccelerator);
-  };
-  const PlannedGraph planned{graph, costed, [&](const Program& p) { return fits_memory(p, find_peak, memory_bytes); }};
-  const double least = std::max(kept_on_accelerator(costed.problem), 1.0);  // 0 would be no limit
-  PlacementProblem problem = costed.problem;
-  std::optional<FittedPlan> best;
-  double fitting = 0, too_much = on_accelerator(costed.problem, unlimited.placement);
-  MemoryPeak peak = peak_of(unlimited.program);
-  const MemoryShortage shortage{peak, memory_bytes, unlimited.schedule.seconds};
-  double step = 0.01;  // a peak that is nearly small enough needs a small one, a peak that does not follow the capacity ever larger ones
-  for (int shrinks = 1, grows = 0; shrinks <= kShrinks && grows < kGrows;) {
-    double capacity = best ? (fitting + too_much) / 2 : std::max(least, too_much * std::min(1 - step, memory_bytes / peak.bytes));
-    if (!best && shrinks == kShrinks) capacity = least;
-    ++(best ? grows : shrinks);
-    problem.accelerator_memory_bytes = capacity;
-    Result<Placement> placement = solve(problem, {.tolerance = 1e-3, .max_branches = 200, .max_work = 2e7});
-    if (!placement) return placement.error();
-    WorkedOutPlan candidate = work_out(planned, std::move(*placement));
-    const MemoryPeak found = peak_of(candidate.program);
-    if (found.bytes > memory_bytes) {
-      if (found.bytes > peak.bytes * (1 - step / 2)) step = std::min(0.5, 3 * step);
-      too_much = capacity;
-      peak = found;
-      if (capacity <= least) break;
-      continue;
-    }
-    fitting = capacity;
-    if (!best || candidate.placement.objective_seconds < best->plan.placement.objective_seconds)
-      best = FittedPlan{std::move(candidate), capacity, {}, shortage};
-    if (found.bytes >= kFilled * memory_bytes) break;
-  }
-  if (!best) return does_not_fit(*graph, peak, memory_bytes);
-  for (std::size_t i = 0; i < graph->nodes.size(); ++i) {
-    const bool moved = unlimited.placement.has_copy(i, kAccelerator) && !best->plan.placement.has_copy(i, kAccelerator);
-    if (moved && costed.forced[i] == Cause::none) best->kept_off.emplace_back(i);
-  }
-  return std::move(*best);
+  return Fitting(graph, costed, unlimited, find_peak, memory_bytes).run();
 }
 
 }  // namespace cleave::planner

@@ -1,6 +1,6 @@
 // The accelerator's memory for programs made from graphs. What counts is the peak, since values that are never needed at once share
-// storage; the solver knows only the sum of all copies. So the plain minimum cut comes first, and only if its program does not fit it is
-// cut again with a capacity, smaller and smaller, until it does.
+// storage; the solver knows only a sum. So the plain minimum cut comes first. If its program does not fit, it is cut again with a capacity
+// for what meets at the peak, moment after moment, until it does; and with one for all copies together, smaller and smaller.
 #pragma once
 
 #include <functional>
@@ -15,6 +15,12 @@ namespace cleave::planner {
 struct MemoryPeak {
   double bytes = 0;
   std::vector<ValueId> largest;  ///< what lies there at the peak, greatest first; not all of it
+  /// Values that share storage, and its size.
+  struct Storage {
+    std::vector<ValueId> values;
+    double bytes = 0;
+  };
+  std::vector<Storage> held;  ///< what lies there at the peak
 };
 
 /// Given by whoever lays memory out.
@@ -36,7 +42,7 @@ struct MemoryShortage {
 /// A plan whose program fits.
 struct FittedPlan {
   WorkedOutPlan plan;
-  double capacity_bytes = 0;     ///< of all copies on the accelerator; the cut under it led there, and its bound and gap refer to it
+  double capacity_bytes = 0;     ///< of all copies on the accelerator, as if none shared storage: the plan stays below
   std::vector<NodeId> kept_off;  ///< what only the lack of memory keeps on the host
   MemoryShortage shortage;
 };

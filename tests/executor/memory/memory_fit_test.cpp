@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <limits>
 #include <sstream>
 
 #include "executor/api/back_ends.h"
@@ -88,6 +89,48 @@ TEST(MemoryFit, WhatDoesNotFitMovesAndSaysSo) {
               std::string::npos);
     EXPECT_NE(explain_json(little).find("\"cause\": \"memory\""), std::string::npos);
     EXPECT_EQ(explain_json(little), explain_json(plan_within(graph, memory, policy)));
+  }
+}
+
+/// A recurrence that stacks what it makes, and another that reads the stack backwards: 31 MiB of it.
+std::string stacked(bool on_the_host) {
+  const std::string place = on_the_host ? "\n        place: host" : "";
+  return "cleave: 1\nmodel: stacked\nparameters:\n  w: {type: \"f32[128, 128]\", normal: [0, 0.08], seed: 1}\n"
+         "  h: {type: \"f32[64, 128]\", normal: [0, 1], seed: 2}\nprogram:\n  - stack: zeros([1000, 64, 128])\n"
+         "  - for: i in 1000\n    do:\n      - h: tanh(matmul(h, w))\n      - stack: dynamic_update_slice(stack, h, [i, 0, 0])" +
+         place +
+         "\n  - g: ones([64, 128])\n  - gw: zeros([128, 128])\n  - for: j in 1000\n    do:\n      - k: 1000 - 1 - j\n"
+         "      - r: stack[k]" +
+         place +
+         "\n      - g: g * (1 - r * r)\n      - gw: gw + matmul(transpose(r), g)\n      - g: matmul(g, transpose(w))\n"
+         "outputs: [gw]\n";
+}
+
+TEST(MemoryFit, MoreMemoryIsNeverDearer) {
+  const Graph graph = parse_model(stacked(false), "m.yaml");
+  const Plan by_hand = plan_within(parse_model(stacked(true), "m.yaml"), 1 << 20);
+  ASSERT_TRUE(by_hand.complete());
+  double before = std::numeric_limits<double>::infinity();
+  for (const double mebibytes : {1, 2, 4, 8, 16, 24, 31, 64}) {
+    SCOPED_TRACE(std::to_string(mebibytes) + " MiB");
+    const Plan plan = plan_within(graph, mebibytes * (1 << 20));
+    ASSERT_TRUE(plan.complete());
+    EXPECT_LE(memory_peak(plan.program, kAccelerator).bytes, mebibytes * (1 << 20));
+    EXPECT_LE(plan.placement.objective_seconds, before * (1 + 1e-9));
+    before = plan.placement.objective_seconds;
+    EXPECT_LE(plan.placement.objective_seconds, by_hand.placement.objective_seconds * (1 + 1e-9));
+  }
+}
+
+TEST(MemoryFit, MoreMemoryIsNeverDearerForProducts) {
+  const Graph graph = parse_model(products(12, 3), "m.yaml");
+  double before = std::numeric_limits<double>::infinity();
+  for (const double mebibytes : {3, 4, 5, 6, 8, 10, 12, 16}) {
+    SCOPED_TRACE(std::to_string(mebibytes) + " MiB");
+    const Plan plan = plan_within(graph, mebibytes * (1 << 20));
+    ASSERT_TRUE(plan.complete());
+    EXPECT_LE(plan.placement.objective_seconds, before * (1 + 1e-9));
+    before = plan.placement.objective_seconds;
   }
 }
 
