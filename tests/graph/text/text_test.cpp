@@ -102,7 +102,7 @@ TEST(Text, KeepsTheLimitOfThePrediction) {
   limits.prediction_error = 0.2;
   t.set_limits(limits);
   const std::string text = print(t.finish());
-  EXPECT_THAT(text, HasSubstr("\nlimits prediction_error 0.2\n"));
+  EXPECT_NE(text.find("\nlimits prediction_error 0.2\n"), std::string::npos) << text;
   const Result<Graph> read = parse_graph(text, "m.graph");
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(read->limits.prediction_error, 0.2);
