@@ -383,7 +383,7 @@ TEST(Model, ThePredictionMayBeOffByAPercentage) {
   const Limits limits = read("program:\n  - y: 1\nlimits:\n  transfers: 4\n  prediction_error: 20%\n").limits;
   EXPECT_EQ(limits.transfers, 4);
   EXPECT_EQ(limits.prediction_error, 0.2);
-  EXPECT_EQ(limits.prediction_error_location.line, 6);
+  EXPECT_EQ(limits.prediction_error_location.line, 5);
   for (const std::string text : {"20", "0.2", "0%", "-5%", "%", "x%", "'20'", "[20%]", "1e300%", "20 percent"}) {
     const Graph graph = parse_model("cleave: 1\nprogram:\n  - y: 1\noutputs: [y]\nlimits:\n  prediction_error: " + text + "\n", "m.yaml");
     ASSERT_FALSE(graph.ok()) << text;
