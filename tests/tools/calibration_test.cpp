@@ -221,7 +221,6 @@ TEST(Calibration, TakesTheTablesFirstThatTellMost) {
 TEST(Calibration, WritesAndRemovesItsScratchFile) {
   CalibrationOptions options = small_options();
   options.open = nullptr;
-  options.memory_bytes = 4 << 20;
   const auto scratch_folders = [] {
     std::set<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::temp_directory_path()))
