@@ -103,10 +103,15 @@ struct Output {
   SourceLocation location;
 };
 
-/// What a model promises of its plan; `check` and `run` enforce it.
+/// What a model promises of its plan and of its predicted time; `check` and `run` enforce it.
 struct Limits {
   std::optional<std::int64_t> round_trips, transfers, bytes_per_run;
-  SourceLocation location;
+  /// By how much the measured time of a run may differ from the predicted time, as a part of the predicted time: 0.2 for 20 %.
+  std::optional<double> prediction_error = std::nullopt;
+  SourceLocation location = {};
+  SourceLocation prediction_error_location = {};  ///< unknown: `location`
+
+  [[nodiscard]] bool any() const { return round_trips || transfers || bytes_per_run || prediction_error; }
 };
 
 /// A whole program. trace(), read_model() and load() give one, compile() takes one.

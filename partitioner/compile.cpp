@@ -68,11 +68,28 @@ Diagnostics said_while_reading(const Diagnostics& said, const DiagnosticOptions&
   return kept;
 }
 
+/// What a profile does not know of its own times.
+void check_samples(const ProfileFit& fit, Diagnostics& diagnostics) {
+  const auto say = [&](std::size_t count, const char* what) {
+    if (count == 0) return;
+    diagnostics.add({DiagnosticKind::file,
+                     Severity::remark,
+                     std::to_string(count) + " of the " + std::to_string(fit.host_seconds) + " times of operations in the profile " + what +
+                         "; `cleave run --runs 5 --profile FILE` observes them anew",
+                     {},
+                     0,
+                     {}});
+  };
+  say(fit.without_samples, "come without counts and spreads, as earlier versions wrote them: they are taken as they are");
+  say(fit.preempted, "are of preempted samples alone, and may be too long");
+}
+
 /// What a profile has and the program has not.
 void check_profile(const Graph& graph, const PlanOptions& options, Diagnostics& diagnostics) {
   const Profile& profile = options.costs.profile;
   if ((profile.expected.empty() && profile.host_seconds.empty()) || options.diagnostics.no_warnings) return;
   const ProfileFit fit = profile_fit(graph, profile);
+  check_samples(fit, diagnostics);
   const std::size_t all = fit.expected + fit.host_seconds, there = fit.expected_there + fit.host_seconds_there;
   if (there == all) return;
   const auto part = [](std::size_t is, std::size_t of, const char* what) {

@@ -10,6 +10,7 @@
 #include "executor/api/executable_state.h"
 #include "executor/api/wiring.h"
 #include "executor/arguments/kept_leaves.h"
+#include "executor/report/prediction_check.h"
 #include "graph/base/boundary.h"
 #include "graph/base/diagnostic_fingerprint.h"
 #include "graph/base/exceptions.h"
@@ -88,6 +89,20 @@ void Executable::State::put_back(std::unique_ptr<Executor> executor) {
   });
 }
 
+/// The first run on a real clock readies memory, one that verifies computes everything twice: neither is compared with what was predicted.
+Result<RunResult> Executable::State::run_within_limits(Executor& executor, const RunOptions& options, bool first) const {
+  if (!plan.graph->limits.prediction_error) return run_until_stopped(executor, options);
+  RunOptions timed = options;
+  timed.timeline = true;
+  Result<RunResult> result = run_until_stopped(executor, timed);
+  if (!result) return result;
+  const bool simulated = result->simulated_seconds > 0;
+  if (simulated || (!first && !options.verify))
+    result->diagnostics = runtime::check_prediction(plan, simulated ? result->simulated_seconds : result->seconds, result->timeline);
+  if (!options.timeline) result->timeline = {};
+  return result;
+}
+
 /// A name that no input or parameter bears is a misspelt one.
 Status Executable::State::know(const std::map<std::string, Array>& inputs) const {
   std::vector<std::string> names;
@@ -104,9 +119,10 @@ Result<RunResult> Executable::State::run(const RunOptions& run_options, const st
   if (Status known = know(run_options.inputs); !known) return known.error();
   Result<std::unique_ptr<Executor>> executor = take();
   if (!executor) return executor.error();
+  const bool first = !has_run;
   has_run = true;
   Result<RunResult> result = cancelled();
-  if (!announce || announce(executor->get())) result = run_until_stopped(**executor, run_options);
+  if (!announce || announce(executor->get())) result = run_within_limits(**executor, run_options, first);
   if (announce) announce(nullptr);
   put_back(std::move(*executor));
   return result;

@@ -47,6 +47,7 @@ struct Executable::State {
 
  private:
   [[nodiscard]] std::unique_ptr<Executors> make_executors() const;
+  [[nodiscard]] Result<RunResult> run_within_limits(runtime::Executor& executor, const RunOptions& options, bool first) const;
   [[nodiscard]] Status know(const std::map<std::string, Array>& inputs) const;
 };
 

@@ -55,6 +55,9 @@ struct RunResult {
   double simulated_seconds = 0;                            ///< virtual clock; 0 where no device simulates
   Timeline timeline;
   Profile observed;
+  /// What the run itself gives reason to say: an error where its time differs from the predicted one by more than `limits.prediction_error`
+  /// of the program. Without that limit, and of the first run of an Executable on a real clock, which readies memory, nothing.
+  Diagnostics diagnostics = {};
 
   /// The output of that name, or null.
   [[nodiscard]] const Array* output(std::string_view name) const {

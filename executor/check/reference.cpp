@@ -7,6 +7,7 @@
 #include "executor/arguments/bindings.h"
 #include "executor/arguments/caller_memory.h"
 #include "executor/report/observation.h"
+#include "executor/report/sample_clock.h"
 #include "graph/base/boundary.h"
 #include "graph/base/exceptions.h"
 #include "graph/base/stop.h"
@@ -103,10 +104,11 @@ class Walk {
     }
     auto bound = bound_.find(id);
     const Attributes& attributes = bound == bound_.end() ? node.attributes : bound->second;
-    auto start = std::chrono::steady_clock::now();
+    sample_clock_.begin();
     const ForeignPlace place(node.location);
     if (Status status = call(*node.op, {attributes, inputs, results, context_}); !status) return at_node(graph_, id, status.error());
-    observation_.seconds(id, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    const SampleClock::Sample sample = sample_clock_.end();
+    observation_.seconds(id, sample.seconds, sample.preempted);
     for (std::size_t i = 0; i < results.size(); ++i) values_[node.results[i]] = std::move(results[i]);
     return {};
   }
@@ -211,6 +213,7 @@ class Walk {
   std::vector<Frame> frames_;
   OpContext context_;
   Observation observation_;
+  SampleClock sample_clock_;
 };
 
 }  // namespace

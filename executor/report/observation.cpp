@@ -1,10 +1,47 @@
 #include "executor/report/observation.h"
 
+#include <algorithm>
+
 #include "partitioner/machine/profile_keys.h"
+#include "partitioner/machine/sample_summary.h"
 
 namespace cleave::runtime {
+namespace {
 
-std::map<std::string, double> Observation::averages(const Graph& graph, const std::map<NodeId, Mean>& by_node) {
+constexpr std::size_t kMostKept = 256;  ///< samples of a node: 2 KiB, from which a median is off by a twelfth of the spread or so
+
+/// Everything at one place of the program: the nodes of an unrolled loop are one.
+struct AtPlace {
+  std::vector<planner::WeightedTime> times;
+  SampleSummary summary;
+  double fastest_preempted = 0;
+};
+
+}  // namespace
+
+void Observation::control(NodeId node, double outcome) {
+  Mean& mean = control_[node];
+  mean.sum += outcome;
+  mean.count += 1;
+}
+
+void Observation::add(Samples& samples, double seconds, bool preempted) {
+  if (preempted) {
+    samples.fastest_preempted = samples.preempted == 0 ? seconds : std::min(samples.fastest_preempted, seconds);
+    ++samples.preempted;
+    return;
+  }
+  samples.minimum = samples.count == 0 ? seconds : std::min(samples.minimum, seconds);
+  if (samples.count++ % samples.stride != 0) return;
+  if (samples.kept.size() == kMostKept) {  // every second one goes, and as many of those to come
+    for (std::size_t i = 0; i < kMostKept / 2; ++i) samples.kept[i] = samples.kept[2 * i];
+    samples.kept.resize(kMostKept / 2);
+    samples.stride *= 2;
+  }
+  samples.kept.push_back(seconds);
+}
+
+std::map<std::string, double> Observation::means(const Graph& graph, const std::map<NodeId, Mean>& by_node) {
   if (by_node.empty()) return {};
   const ProfileKeys keys(graph);
   std::map<std::string, Mean> by_key;  // nodes of one place, as of an unrolled loop, are one
@@ -20,6 +57,37 @@ std::map<std::string, double> Observation::averages(const Graph& graph, const st
   return result;
 }
 
+void Observation::summarize(const Graph& graph, const std::map<NodeId, Samples>& by_node, std::map<std::string, double>& seconds,
+                            std::map<std::string, SampleSummary>& summaries) {
+  if (by_node.empty()) return;
+  const ProfileKeys keys(graph);
+  std::map<std::string, AtPlace> by_key;
+  for (const auto& [node, samples] : by_node) {
+    const SourceLocation& location = graph.nodes[node].location;
+    if (!location.known()) continue;
+    AtPlace& all = by_key[keys.of(location)];
+    SampleSummary& summary = all.summary;
+    if (samples.count > 0) summary.minimum = summary.count == 0 ? samples.minimum : std::min(summary.minimum, samples.minimum);
+    if (samples.preempted > 0)
+      all.fastest_preempted =
+          summary.preempted == 0 ? samples.fastest_preempted : std::min(all.fastest_preempted, samples.fastest_preempted);
+    summary.count += samples.count;
+    summary.preempted += samples.preempted;
+    const double weight = static_cast<double>(samples.count) / static_cast<double>(std::max<std::size_t>(samples.kept.size(), 1));
+    for (const double each : samples.kept) all.times.push_back({each, weight});
+  }
+  for (auto& [key, all] : by_key) {
+    SampleSummary& summary = summaries[key] = all.summary;
+    if (all.times.empty()) {
+      seconds[key] = summary.minimum = all.fastest_preempted;
+      continue;
+    }
+    const planner::MedianAndSpread of = planner::median_and_spread(std::move(all.times));
+    seconds[key] = of.median;
+    summary.spread = of.spread;
+  }
+}
+
 void Observation::add_controls(const Observation& other) {
   for (const auto& [node, mean] : other.control_) {
     control_[node].sum += mean.sum;
@@ -30,14 +98,14 @@ void Observation::add_controls(const Observation& other) {
 void Observation::transfers(std::span<const TimelineEvent> events) {
   for (const TimelineEvent& event : events)
     if (event.what == TimelineEvent::What::transfer && event.bytes > 0)
-      add(transfers_[event.node], event.end_seconds - event.start_seconds);
+      add(transfers_[event.node], event.end_seconds - event.start_seconds, false);
 }
 
 Profile Observation::profile(const Graph& graph) const {
   Profile profile;
-  profile.expected = averages(graph, control_);
-  profile.host_seconds = averages(graph, seconds_);
-  profile.transfer_seconds = averages(graph, transfers_);
+  profile.expected = means(graph, control_);
+  summarize(graph, seconds_, profile.host_seconds, profile.host_samples);
+  summarize(graph, transfers_, profile.transfer_seconds, profile.transfer_samples);
   return profile;
 }
 

@@ -44,6 +44,9 @@ ProfileReport profile_report(const Timeline& timeline, const Program& program, c
 /// "matmul", or of what ran as one kernel all of them, the middle of many left out: "matmul + add".
 std::string op_names(const Graph& graph, const ProfileReportRow& row);
 
+/// What a row is about: "`y` on the host", "`x` moves".
+std::string row_phrase(const Graph& graph, const ProfileReportRow& row);
+
 /// A table of the `most` rows that took, or should have taken, longest, slowest first, with the sum of the rest; the sums; and the hidden
 /// share.
 std::string to_text(const ProfileReport& measured, const Graph& graph, std::size_t most = 20);

@@ -59,20 +59,9 @@ std::string names_of(const ProfileReportRow& row, const Graph& graph) {
 }
 
 Line line_of(const ProfileReportRow& row, const Graph& graph) {
-  const std::string name = "`" + graph.display_name(row.node) + "`", device = row.device == kHost ? "host" : "accelerator";
-  std::string what;
-  switch (row.what) {
-    case What::compute: what = names_of(row, graph) + " on the " + device; break;
-    case What::transfer: what = name + " moves"; break;
-    case What::wait: what = "the " + device + " waits for " + name; break;
-  }
   const Ledger sums{row.predicted_seconds, row.seconds};
-  return {to_string(graph.nodes[row.node].location),
-          what,
-          std::to_string(row.executions),
-          predicted_text(row.predicted_seconds),
-          format_seconds(row.seconds),
-          ratio_text(sums)};
+  return {to_string(graph.nodes[row.node].location), row_phrase(graph, row),      std::to_string(row.executions),
+          predicted_text(row.predicted_seconds),     format_seconds(row.seconds), ratio_text(sums)};
 }
 
 std::vector<Line> lines_of(const std::vector<std::pair<std::string, Ledger>>& sums, std::size_t most) {
@@ -85,6 +74,16 @@ std::vector<Line> lines_of(const std::vector<std::pair<std::string, Ledger>>& su
 }
 
 }  // namespace
+
+std::string row_phrase(const Graph& graph, const ProfileReportRow& row) {
+  const std::string name = "`" + graph.display_name(row.node) + "`", device = row.device == kHost ? "host" : "accelerator";
+  switch (row.what) {
+    case What::compute: break;
+    case What::transfer: return name + " moves";
+    case What::wait: return "the " + device + " waits for " + name;
+  }
+  return names_of(row, graph) + " on the " + device;
+}
 
 std::string to_text(const ProfileReport& measured, const Graph& graph, std::size_t most) {
   std::vector<ProfileReportRow> rows = measured.rows;

@@ -15,28 +15,33 @@ bool HostSide::overlapped(const Node& node, const Origin& here, double& waited) 
   const KernelCall call = call_of(node, here.node, nullptr);
   const StepMark mark(graph_, here.node);
   for (const Overlap::Crossing& each : overlap.leaving) begin_to_leave(each);
-  double seconds = 0;
+  SampleClock::Sample sample;  // all ranges together
   std::int64_t begin = 0;
   for (std::size_t r = 0; r < overlap.ranges.size(); ++r) {
     for (const Overlap::Crossing& each : overlap.coming)
       if (!take_parts(each, each.parts[r], here, waited)) return false;
-    if (!run_range(call, here, begin, overlap.ranges[r], seconds)) return false;
+    if (!run_range(call, here, begin, overlap.ranges[r], sample)) return false;
     begin = overlap.ranges[r].end;
     for (const Overlap::Crossing& each : overlap.leaving) give_parts(each, each.parts[r]);
   }
   for (const Overlap::Crossing& each : overlap.coming)
     if (!take_rest(each, here, waited)) return false;
-  if (options_.observe) observe(here.node, seconds);
+  if (options_.observe) observe(here.node, sample);
   return true;
 }
 
-bool HostSide::run_range(const KernelCall& call, const Origin& here, std::int64_t begin, const Overlap::Range& range, double& seconds) {
+bool HostSide::run_range(const KernelCall& call, const Origin& here, std::int64_t begin, const Overlap::Range& range,
+                         SampleClock::Sample& sample) {
   if (run_->stops(here.position)) return false;
   const RunState::Executing executing(*run_, here.position, here.node);
-  const auto start = options_.observe ? RunState::Clock::now() : RunState::Clock::time_point();
+  if (options_.observe) sample_clock_.begin();
   const Status status = run_guarded(*operations_[here.node].kernel, call, begin, range.end);
   if (!status) return fail(here, status.error());
-  if (options_.observe) seconds += std::chrono::duration<double>(RunState::Clock::now() - start).count();
+  if (options_.observe) {
+    const SampleClock::Sample part = sample_clock_.end();
+    sample.seconds += part.seconds;
+    sample.preempted = sample.preempted || part.preempted;
+  }
   now_ += prepared_.costs.host_seconds[here.node] * range.share;
   return true;
 }

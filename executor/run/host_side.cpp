@@ -25,6 +25,7 @@ Status HostSide::begin(RunState& run, const RunOptions& options, std::map<NodeId
   now_ = prepared_.costs.run_seconds;
   start_ = RunState::Clock::now();
   observation_ = {};
+  sample_clock_ = {};
   track_.begin(options);
   // The caller's arrays and the program's constants are read in place. No kernel writes its inputs: casting `const` away is safe.
   auto use_in_place = [&](NodeId node, const Array& array) {
@@ -163,10 +164,10 @@ bool HostSide::operation(const Node& node, const Origin& here, const CallLimits*
   {
     const RunState::Executing executing(*run_, here.position, here.node);
     StepMark mark(graph_, here.node);
-    auto start = options_.observe ? RunState::Clock::now() : RunState::Clock::time_point();
+    if (options_.observe) sample_clock_.begin();
     Status status = run_guarded(*operations_[here.node].kernel, call);
     if (!status) return fail(here, status.error());
-    if (options_.observe) observe(here.node, std::chrono::duration<double>(RunState::Clock::now() - start).count());
+    if (options_.observe) observe(here.node, sample_clock_.end());
   }
   if (!verify) return true;
   const RunState::Executing executing(*run_, here.position, here.node);
@@ -180,15 +181,16 @@ bool HostSide::operation(const Node& node, const Origin& here, const CallLimits*
 
 /// What ran as one kernel shares its time by what each of its operations would take by itself: the sum is what it took, and none seems to
 /// be had for nothing.
-void HostSide::observe(NodeId node, double seconds) {
+void HostSide::observe(NodeId node, const SampleClock::Sample& sample) {
   const FusionGroup* group = fusion_.group(node);
-  if (!group) return observation_.seconds(node, seconds);
+  if (!group) return observation_.seconds(node, sample.seconds, sample.preempted);
   const auto& alone = prepared_.costs.host_alone;
   const auto share = [&](NodeId member) { return member.index < alone.size() ? alone[member] : 0; };
   double all = 0;
   for (const NodeId member : group->nodes) all += share(member);
   for (const NodeId member : group->nodes)
-    observation_.seconds(member, seconds * (all > 0 ? share(member) / all : 1 / static_cast<double>(group->nodes.size())));
+    observation_.seconds(member, sample.seconds * (all > 0 ? share(member) / all : 1 / static_cast<double>(group->nodes.size())),
+                         sample.preempted);
 }
 
 bool HostSide::move(const std::vector<Move>& moves, const Origin&) {

@@ -7,6 +7,7 @@
 
 #include "executor/device/kernel.h"
 #include "executor/report/observation.h"
+#include "executor/report/sample_clock.h"
 #include "executor/run/host_places.h"
 #include "executor/run/outputs.h"
 #include "executor/run/overlap.h"
@@ -87,7 +88,7 @@ class HostSide final : public Worker {
   void find_places(NodeId id);
   [[nodiscard]] bool overlaps(NodeId id) const { return !overlaps_[id].ranges.empty() && !options_.verify; }
   bool overlapped(const Node& node, const Origin& here, double& waited);
-  bool run_range(const KernelCall& call, const Origin& here, std::int64_t begin, const Overlap::Range& range, double& seconds);
+  bool run_range(const KernelCall& call, const Origin& here, std::int64_t begin, const Overlap::Range& range, SampleClock::Sample& sample);
   bool take_later(const Step& step, Ring::Slot& slot);
   bool take_parts(const Overlap::Crossing& of, std::size_t until, const Origin& here, double& waited);
   bool take_rest(const Overlap::Crossing& of, const Origin& here, double& waited);
@@ -97,7 +98,7 @@ class HostSide final : public Worker {
   void send_in_parts(Ring& ring, Ring::Slot& slot, ValueId value);
   bool take(const Step& step, const Origin& here);
   bool fail(const Origin& here, Error error);
-  void observe(NodeId node, double seconds);
+  void observe(NodeId node, const SampleClock::Sample& sample);
   /// Waits for a device's event on behalf of `here`.
   bool synchronize(DeviceId device, const Point& point, const Origin& here);
   bool await(DeviceId device, const Event& event, const Origin& here);
@@ -141,6 +142,7 @@ class HostSide final : public Worker {
   double now_ = 0;  ///< virtual
   RunState::Clock::time_point start_;
   Observation observation_;
+  SampleClock sample_clock_;
   Track track_;
 };
 

@@ -1,5 +1,6 @@
 #include "graph/base/json_reader.h"
 
+#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -41,9 +42,45 @@ struct Translator final : Parser {
   std::string what;  ///< is wrong with the text
 };
 
+/// Counts lines while the parser reads. The parser may have read one character more than the token that it tells of, as it must to find the
+/// end of a number: that one does not count yet.
+struct LineCounter {
+  int line = 1;
+  bool after_break = false;
+
+  void read(char c) {
+    line += after_break ? 1 : 0;
+    after_break = c == '\n';
+  }
+};
+
+/// Walks over a text and tells a LineCounter.
+struct CountingIterator {
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+
+  const char* at;
+  LineCounter* lines;
+
+  reference operator*() const { return *at; }
+  CountingIterator& operator++() {
+    lines->read(*at++);
+    return *this;
+  }
+  CountingIterator operator++(int) {
+    CountingIterator before = *this;
+    ++*this;
+    return before;
+  }
+  bool operator==(const CountingIterator& other) const { return at == other.at; }
+};
+
 class TreeMaker final : public JsonEvents {
  public:
-  explicit TreeMaker(JsonTree& tree) : tree_(tree) {}
+  TreeMaker(JsonTree& tree, const LineCounter& lines) : tree_(tree), lines_(lines) {}
 
   bool scalar(JsonScalar&& scalar) override {
     add(JsonTree::Kind::scalar).scalar = std::move(scalar);
@@ -65,6 +102,7 @@ class TreeMaker final : public JsonEvents {
     item.kind = kind;
     item.key = std::move(key_);
     item.end = tree_.items.size() + 1;
+    item.line = lines_.line;
     key_.clear();
     return tree_.items.emplace_back(std::move(item));
   }
@@ -80,6 +118,7 @@ class TreeMaker final : public JsonEvents {
   }
 
   JsonTree& tree_;
+  const LineCounter& lines_;
   std::string key_;
   std::vector<std::size_t> open_;
 };
@@ -94,10 +133,17 @@ Status read_json(std::istream& in, JsonEvents& events) {
 }
 
 std::optional<JsonTree> JsonTree::parse(std::string_view text) {
+  Result<JsonTree> tree = read(text);
+  return tree ? std::optional(*std::move(tree)) : std::nullopt;
+}
+
+Result<JsonTree> JsonTree::read(std::string_view text) {
   JsonTree tree;
-  TreeMaker maker(tree);
+  LineCounter lines;
+  TreeMaker maker(tree, lines);
   Translator translator(maker);
-  if (!nlohmann::json::sax_parse(text.begin(), text.end(), static_cast<Parser*>(&translator))) return std::nullopt;
+  const CountingIterator begin{text.data(), &lines}, end{text.data() + text.size(), &lines};
+  if (!nlohmann::json::sax_parse(begin, end, static_cast<Parser*>(&translator))) return Error{translator.what};
   return tree;
 }
 

@@ -47,11 +47,14 @@ class JsonTree {
     JsonScalar scalar;      ///< scalars only
     std::size_t count = 0;  ///< of what it holds directly
     std::size_t end = 0;    ///< behind the last one that it holds, at whatever depth
+    int line = 0;           ///< of the text, from 1; of an object or a list, where it begins
   };
   std::vector<Item> items;  ///< at least one: the document's value
 
   /// Nothing: the text is no JSON.
   static std::optional<JsonTree> parse(std::string_view text);
+  /// The same, with an Error that names line and column of what is no JSON.
+  static Result<JsonTree> read(std::string_view text);
   /// The items directly in `parent`, in order: the first is parent + 1, after each comes `items[it].end`.
   [[nodiscard]] std::vector<std::size_t> children(std::size_t parent) const;
   /// In an object: the last one of this key, or nothing.

@@ -172,6 +172,12 @@ bool Parser::location(SourceLocation& out) {
 bool Parser::limits() {
   Limits& limits = graph_.limits;
   for (std::string_view name = in_.word(); !name.empty(); name = in_.word()) {
+    if (name == "prediction_error") {
+      if (limits.prediction_error) return in_.fail_at(in_.mark() - name.size(), "`prediction_error` is given twice");
+      if (!in_.floating(limits.prediction_error.emplace())) return false;
+      if (!(*limits.prediction_error > 0 && *limits.prediction_error < 1e9)) return in_.fail("`prediction_error` must be above 0");
+      continue;
+    }
     std::optional<std::int64_t>* limit = name == "round_trips"     ? &limits.round_trips
                                          : name == "transfers"     ? &limits.transfers
                                          : name == "bytes_per_run" ? &limits.bytes_per_run

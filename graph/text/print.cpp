@@ -22,10 +22,6 @@
 namespace cleave {
 namespace {
 
-bool limited(const Limits& limits) {
-  return limits.round_trips || limits.transfers || limits.bytes_per_run;
-}
-
 class Printer {
  public:
   Printer(const Graph& graph, const PrintOptions& options) : graph_(graph), options_(options), order_(program_order(graph)) {
@@ -114,7 +110,7 @@ void Printer::remember(const SourceLocation& location) {
 }
 
 void Printer::put_location_tables() {
-  if (limited(graph_.limits)) remember(graph_.limits.location);
+  if (graph_.limits.any()) remember(graph_.limits.location);
   for (NodeId node : order_.nodes) remember(graph_.nodes[node].location);
   for (const Output& output : graph_.outputs) remember(output.location);
 }
@@ -134,7 +130,7 @@ void Printer::put_location(const SourceLocation& location) {
 
 void Printer::put_limits() {
   const Limits& limits = graph_.limits;
-  if (!limited(limits)) return;
+  if (!limits.any()) return;
   out_ += "limits";
   auto put = [&](std::string_view name, const std::optional<std::int64_t>& limit) {
     if (!limit) return;
@@ -144,6 +140,7 @@ void Printer::put_limits() {
   put("round_trips", limits.round_trips);
   put("transfers", limits.transfers);
   put("bytes_per_run", limits.bytes_per_run);
+  if (limits.prediction_error) put_floating(out_ += " prediction_error ", *limits.prediction_error);
   end_line(limits.location);
 }
 

@@ -116,8 +116,7 @@ void TraceRecorder::outputs(const std::vector<Leaf>& leaves, const TraceOptions&
 
 Graph TraceRecorder::finish(const TraceOptions& options) {
   Limits limits = options.limits;
-  const bool any = limits.round_trips || limits.transfers || limits.bytes_per_run;
-  if (any && !limits.location.known()) limits.location = SourceLocation::from(here_);
+  if (limits.any() && !limits.location.known()) limits.location = SourceLocation::from(here_);
   context_->tracer().set_limits(std::move(limits));
   Graph graph = context_->finish();
   if (options.diagnostics) options.diagnostics->append(graph.diagnostics);

@@ -137,6 +137,9 @@ void Tracer::output(std::string name, const Operand& operand, SourceLocation loc
 }
 
 void Tracer::set_limits(Limits limits) {
+  if (limits.prediction_error && !(*limits.prediction_error > 0 && *limits.prediction_error < 1e9))
+    error(DiagnosticKind::value, limits.location,
+          "the limit `prediction_error` is a part of the predicted time, above 0, as in 0.2 for 20 %");
   state_->graph.limits = std::move(limits);
 }
 

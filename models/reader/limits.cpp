@@ -29,14 +29,37 @@ std::optional<YamlNode> without_unit(const YamlNode& node, double& factor, Error
   return number;
 }
 
+/// `20%` as 0.2.
+std::optional<double> read_part(const YamlNode& node, Evaluator& evaluator) {
+  const auto refuse = [&](const std::string& found) {
+    evaluator.fail(DiagnosticKind::value, node.span, found + "; `prediction_error` is a percentage above 0, as in `20%`");
+    return std::nullopt;
+  };
+  if (!node.scalar() || node.many_lines || !node.text.ends_with('%')) return refuse("there is no percent sign");
+  YamlNode number = node;
+  number.text.pop_back();
+  number.text.erase(number.text.find_last_not_of(' ') + 1);
+  number.span.end = number.span.begin + number.text.size();
+  const auto expression = parse_expression(number, evaluator.errors, "a number");
+  const auto percent = expression ? evaluator.number(*expression, "`prediction_error`") : std::nullopt;
+  if (!percent) return std::nullopt;
+  if (!(*percent > 0 && *percent < 1e9)) return refuse("`" + node.text + "` is out of range");
+  return *percent / 100;
+}
+
 }  // namespace
 
 Limits read_limits(const YamlNode& node, Evaluator& evaluator) {
-  static const std::vector<std::string> kKeys = {"round_trips", "transfers", "bytes_per_run"};
+  static const std::vector<std::string> kKeys = {"round_trips", "transfers", "bytes_per_run", "prediction_error"};
   Limits limits;
   limits.location = evaluator.location(node.span);
   for (const YamlEntry& entry : section_entries(node, "limits", evaluator.errors)) {
     const std::string& key = entry.key.text;
+    if (key == "prediction_error") {
+      limits.prediction_error = read_part(entry.value, evaluator);
+      limits.prediction_error_location = evaluator.location(entry.key.span);
+      continue;
+    }
     std::optional<std::int64_t>* limit = key == "round_trips"     ? &limits.round_trips
                                          : key == "transfers"     ? &limits.transfers
                                          : key == "bytes_per_run" ? &limits.bytes_per_run

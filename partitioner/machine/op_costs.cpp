@@ -305,7 +305,15 @@ OpCost OpCosts::cost(const OpWork& work) const {
     // What one of them finds in the caches, all of them together do not.
     seconds = start + pieces * std::max(0.0, std::min(seconds - start, shared)) + work.cost.bytes / rates_.bytes_per_second;
   }
+  if (known.source == CostSource::by_class) seconds = std::max(seconds, memory_floor(work));
   return {seconds, known.source};
+}
+
+/// What is derived from others' times is not faster than reading all that it touches, where it goes through that from end to end.
+double OpCosts::memory_floor(const OpWork& work) const {
+  const CostClass kind = work.op->cost_class;
+  const bool through = work.op->elementwise() || kind == CostClass::reduction || kind == CostClass::scan || kind == CostClass::softmax;
+  return reading_ && through && work.cost.bytes > 0 ? work.cost.bytes * seconds_a_byte(work.cost.bytes) : 0;
 }
 
 /// Of reading what was read last when so many bytes had been touched since.

@@ -73,6 +73,7 @@ class OpCosts {
 
   void read_tables();
   [[nodiscard]] double seconds_a_byte(double distance) const;
+  [[nodiscard]] double memory_floor(const OpWork& work) const;
   [[nodiscard]] const Known& known(const Key& key) const;
   [[nodiscard]] Known find(const Key& key) const;
   void find_seconds(const Key& key, Known& known) const;

@@ -1,6 +1,8 @@
 // Observed trip counts, probabilities and times: to a JSON file, back, and into a graph.
 #include <cmath>
+#include <memory>
 #include <set>
+#include <type_traits>
 
 #include "graph/base/exceptions.h"
 #include "graph/base/file.h"
@@ -13,26 +15,84 @@
 namespace cleave {
 namespace {
 
-constexpr int kProfileVersion = 2;  ///< 1 had positions for keys
+/// Version 1 had positions for keys. Those of version 2 are statement paths; samples stand beside the times, so that earlier readers find
+/// times where they look for them.
+constexpr int kProfileVersion = 2;
 
-/// The numbers of one object of the file. An Error names the key.
-Result<std::map<std::string, double>> read_numbers(const JsonTree& document, const char* key, const std::string& path) {
-  std::map<std::string, double> numbers;
-  const std::optional<std::size_t> found = document.find(0, key);
-  if (!found) return numbers;
-  if (document.items[*found].kind != JsonTree::Kind::object) return Error{path + ": `" + key + "` must be an object"};
-  for (const std::size_t child : document.children(*found)) {
-    const JsonTree::Item& item = document.items[child];
-    const double number = item.scalar.is_number() ? item.scalar.number : -1;
-    if (!std::isfinite(number) || number < 0)
-      return Error{path + ": `" + key + "[\"" + item.key + "\"]` must be a number that is not negative"};
-    numbers[item.key] = number;
+/// Reads the objects of a file, whose mistakes are Errors at their line.
+class ProfileFile {
+ public:
+  ProfileFile(const JsonTree& document, const std::string& path) : document_(document), path_(std::make_shared<const std::string>(path)) {}
+
+  [[nodiscard]] Error error(std::size_t item, std::string message) const {
+    return {std::move(message), {path_, document_.items[item].line, 0, nullptr}, ErrorKind::file};
   }
-  return numbers;
-}
 
-std::string position_key(const SourceLocation& place) {
-  return replace_ill_formed(to_string(place));
+  /// The numbers of `key`, if there is such an object.
+  Status read(const char* key, std::map<std::string, double>& numbers) const {
+    return each(key, [&](std::size_t child, const std::string& name) -> Status {
+      const JsonScalar& scalar = document_.items[child].scalar;
+      if (!number(scalar)) return error(child, place(key, name) + " must be a number that is not negative");
+      numbers[name] = scalar.number;
+      return {};
+    });
+  }
+
+  /// The samples of `key`, if there is such an object: of times that `seconds` has.
+  Status read(const char* key, const char* of, const std::map<std::string, double>& seconds,
+              std::map<std::string, SampleSummary>& samples) const {
+    return each(key, [&](std::size_t child, const std::string& name) -> Status {
+      if (!seconds.contains(name)) return error(child, place(key, name) + " has no time in `" + of + "`");
+      if (document_.items[child].kind != JsonTree::Kind::object) return error(child, place(key, name) + " must be an object");
+      SampleSummary& summary = samples[name];
+      if (Status status = read_field(child, key, "count", summary.count); !status) return status;
+      if (Status status = read_field(child, key, "preempted", summary.preempted); !status) return status;
+      if (Status status = read_field(child, key, "minimum", summary.minimum); !status) return status;
+      if (Status status = read_field(child, key, "spread", summary.spread); !status) return status;
+      if (summary.count + summary.preempted == 0) return error(child, place(key, name) + " has a time of no samples");
+      return {};
+    });
+  }
+
+ private:
+  static bool number(const JsonScalar& scalar) { return scalar.is_number() && std::isfinite(scalar.number) && scalar.number >= 0; }
+  static std::string place(const char* key, const std::string& name) { return std::string("`") + key + "[\"" + name + "\"]`"; }
+
+  template <class T>
+  Status read_field(std::size_t item, const char* key, const char* field, T& value) const {
+    const std::string where = place(key, document_.items[item].key);
+    const std::optional<std::size_t> found = document_.find(item, field);
+    if (!found) return error(item, where + " has no `" + field + "`");
+    const JsonScalar& scalar = document_.items[*found].scalar;
+    constexpr bool kInteger = std::is_integral_v<T>;
+    constexpr std::int64_t kMost = 1'000'000'000'000'000;  // so that sums of counts are numbers, too
+    if (!number(scalar) || (kInteger && (scalar.type != JsonScalar::Type::integer || scalar.integer > kMost)))
+      return error(*found,
+                   where + ": `" + field + "` must be " + (kInteger ? "an integer of at most 1e15" : "a number") + " that is not negative");
+    value = kInteger ? static_cast<T>(scalar.integer) : static_cast<T>(scalar.number);
+    return {};
+  }
+
+  template <class F>
+  Status each(const char* key, F&& read_item) const {
+    const std::optional<std::size_t> found = document_.find(0, key);
+    if (!found) return {};
+    if (document_.items[*found].kind != JsonTree::Kind::object) return error(*found, std::string("`") + key + "` must be an object");
+    for (const std::size_t child : document_.children(*found))
+      if (Status status = read_item(child, document_.items[child].key); !status) return status;
+    return {};
+  }
+
+  const JsonTree& document_;
+  std::shared_ptr<const std::string> path_;
+};
+
+void write_samples(JsonWriter& json, const char* key, const std::map<std::string, SampleSummary>& samples) {
+  json.object(key, [&] {
+    for (const auto& [name, summary] : samples) {
+      json.object(name, [&, &summary = summary] { write_json(json, summary); });
+    }
+  });
 }
 
 /// Ends as "file:12:5" does.
@@ -43,16 +103,13 @@ bool is_position(std::string_view key) {
 
 }  // namespace
 
+std::string ProfileKeys::position_key(const SourceLocation& place) {
+  return replace_ill_formed(to_string(place));
+}
+
 std::string ProfileKeys::of(const SourceLocation& place) const {
   std::string path = paths_.of(place);
   return path.empty() ? position_key(place) : path;
-}
-
-std::optional<double> ProfileKeys::find(const std::map<std::string, double>& observed, const SourceLocation& place) const {
-  if (observed.empty() || !place.known()) return std::nullopt;
-  auto found = observed.find(of(place));
-  if (found == observed.end()) found = observed.find(position_key(place));
-  return found == observed.end() ? std::nullopt : std::optional(found->second);
 }
 
 ProfileFit profile_fit(const Graph& graph, const Profile& profile) {
@@ -62,9 +119,9 @@ ProfileFit profile_fit(const Graph& graph, const Profile& profile) {
     std::set<std::string>& known = is_control(node.kind) ? control : operations;
     if (!node.location.known() || (!is_control(node.kind) && node.kind != NodeKind::operation)) continue;
     known.insert(keys.of(node.location));
-    known.insert(position_key(node.location));
+    known.insert(ProfileKeys::position_key(node.location));
   }
-  ProfileFit fit{profile.expected.size(), profile.host_seconds.size(), 0, 0, false};
+  ProfileFit fit{profile.expected.size(), profile.host_seconds.size()};
   const auto look = [&](const std::map<std::string, double>& entries, const std::set<std::string>& known, std::size_t& there) {
     for (const auto& [key, number] : entries) {
       there += known.contains(key) ? 1 : 0;
@@ -73,7 +130,19 @@ ProfileFit profile_fit(const Graph& graph, const Profile& profile) {
   };
   look(profile.expected, control, fit.expected_there);
   look(profile.host_seconds, operations, fit.host_seconds_there);
+  for (const auto& [key, seconds] : profile.host_seconds) {
+    const auto samples = profile.host_samples.find(key);
+    fit.without_samples += samples == profile.host_samples.end() ? 1 : 0;
+    fit.preempted += samples != profile.host_samples.end() && samples->second.count == 0 ? 1 : 0;
+  }
   return fit;
+}
+
+void write_json(JsonWriter& json, const SampleSummary& summary) {
+  json.field("count", summary.count);
+  json.field("minimum", summary.minimum);
+  json.field("spread", summary.spread);
+  json.field("preempted", summary.preempted);
 }
 
 Status Profile::save(const std::string& path) const {
@@ -85,6 +154,8 @@ Status Profile::save(const std::string& path) const {
       json.field("expected", expected);
       json.field("host_seconds", host_seconds);
       json.field("transfer_seconds", transfer_seconds);
+      write_samples(json, "host_samples", host_samples);
+      write_samples(json, "transfer_samples", transfer_samples);
     });
     return write_file(path, {text, "\n"});
   });
@@ -94,8 +165,9 @@ Result<Profile> Profile::load(const std::string& path) {
   return detail::guard_memory([&]() -> Result<Profile> {
     Result<std::string> text = read_file(path);
     if (!text) return text.error();
-    const std::optional<JsonTree> document = JsonTree::parse(*text);
-    if (!document || document->items[0].kind != JsonTree::Kind::object) return Error{path + ": not a JSON object", {}, ErrorKind::file};
+    const Result<JsonTree> document = JsonTree::read(*text);
+    if (!document || document->items[0].kind != JsonTree::Kind::object)
+      return Error{path + ": not a JSON object" + (document ? "" : " (" + document.error().message + ")"), {}, ErrorKind::file};
     const std::optional<std::size_t> version = document->find(0, "cleave_profile");
     const JsonScalar* const number = version ? &document->items[*version].scalar : nullptr;
     if (!number || number->type != JsonScalar::Type::integer || number->integer < 1)
@@ -108,15 +180,13 @@ Result<Profile> Profile::load(const std::string& path) {
                    {},
                    ErrorKind::file};
     Profile profile;
-    auto expectations = read_numbers(*document, "expected", path);
-    if (!expectations) return expectations.error();
-    profile.expected = *std::move(expectations);
-    auto times = read_numbers(*document, "host_seconds", path);
-    if (!times) return times.error();
-    profile.host_seconds = *std::move(times);
-    auto copies = read_numbers(*document, "transfer_seconds", path);
-    if (!copies) return copies.error();
-    profile.transfer_seconds = *std::move(copies);
+    const ProfileFile file(*document, path);
+    Status read = file.read("expected", profile.expected);
+    if (read) read = file.read("host_seconds", profile.host_seconds);
+    if (read) read = file.read("transfer_seconds", profile.transfer_seconds);
+    if (read) read = file.read("host_samples", "host_seconds", profile.host_seconds, profile.host_samples);
+    if (read) read = file.read("transfer_samples", "transfer_seconds", profile.transfer_seconds, profile.transfer_samples);
+    if (!read) return read.error();
     return profile;
   });
 }

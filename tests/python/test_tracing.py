@@ -331,6 +331,19 @@ def test_limits_turn_a_plan_into_a_test():
         cleave.trace(lambda x: x, "f32[4]", limits={"trips": 0})
 
 
+def test_a_run_that_differs_from_its_prediction_raises():
+    @cleave.trace("f32[]", limits={"prediction_error": 0.2}, device="simulated")
+    def halve(x):
+        return cleave.while_loop(lambda y: y > 1, x, lambda y: y / 2, expect=10)
+
+    assert halve(np.float32(1024)) == 1
+    for far in (1e30, 2):
+        with pytest.raises(cleave.Error, match="the limit `prediction_error: 20%` is exceeded"):
+            halve(np.float32(far))
+    with pytest.raises(cleave.Error, match="above 0, as in 0.2 for 20 %"):
+        cleave.trace(lambda x: x + 1, "f32[4]", limits={"prediction_error": -1}).check()
+
+
 def test_numpys_functions_of_elements_are_traced():
     result = run(lambda x: (np.tanh(x), np.arctan2(x, 2), np.maximum(3, x), np.power(x, 2)), X)
     for one, other in zip(result, (np.tanh(X), np.arctan2(X, 2), np.maximum(3, X), X ** 2)):

@@ -4,10 +4,14 @@
 #include "tests/support/namespaces.h"
 
 #include <gmock/gmock.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <map>
 #include <set>
+#include <thread>
 
 #include "executor/host/kernels.h"
 #include "executor/simulated/faults.h"
@@ -15,6 +19,9 @@
 #include "partitioner/machine/op_costs.h"
 #include "tests/support/op_samples.h"
 #include "tools/calibration/family_rates.h"
+#include "tools/calibration/number_sources.h"
+#include "tools/calibration/points.h"
+#include "tools/calibration/samples.h"
 
 namespace cleave::testing {
 namespace {
@@ -26,6 +33,7 @@ CalibrationOptions small_options(const std::string& inject = "") {
   CalibrationOptions options;
   options.given = *Machine::shipped("simulated");
   options.seconds_a_point = 0;
+  options.least_core_share = 0;  // tests run side by side
   options.largest_copy = 1 << 18;
   options.memory_bytes = 1 << 18;
   options.open = [inject]() -> Result<std::unique_ptr<Device>> {
@@ -119,7 +127,7 @@ TEST(Calibration, FillsTheTablesOfHostAndAccelerator) {
   }
   for (const char* key : {"add/f32/fused", "logical_not/bool/fused"}) EXPECT_TRUE(machine.host.points.contains(key)) << key;
   EXPECT_EQ(machine.host.points.contains("exp/f32/one_thread"), machine.host.threads > 1);
-  for (const char* key : {"matmul/f32/rows_1_columns_1", "matmul/f32/rows_256_columns_4", "print/f32", "print/bool"})
+  for (const char* key : {"matmul/f32/rows_1_columns_1", "matmul/f32/rows_256_columns_4", "print/f32", "print/bool", "write_npy/f32"})
     EXPECT_TRUE(machine.host.points.contains(key)) << key;
   EXPECT_GT(machine.host.run_seconds, 0);
   EXPECT_LT(machine.host.trip_seconds, machine.host.run_seconds);
@@ -193,6 +201,41 @@ TEST(CopyRates, AreSharesOfTheBestOfTheirDirection) {
   EXPECT_DOUBLE_EQ(copies[3].share_of_link, 1);
 }
 
+TEST(Calibration, TakesTheTablesFirstThatTellMost) {
+  const std::vector<calibration::Table> tables = calibration::tables(4, 1 << 20, false);
+  std::map<std::string, std::size_t> at;
+  for (std::size_t i = 0; i < tables.size(); ++i) at.emplace(tables[i].key(), i);
+  EXPECT_EQ(at.size(), tables.size());
+  for (const auto& [before, after] :
+       std::vector<std::pair<const char*, const char*>>{{"print/f32", "matmul/f32/rows_1_columns_1024"},
+                                                        {"write_npy/f32", "matmul/f32/rows_1_columns_1024"},
+                                                        {"zeros/f32", "matmul/f32/rows_1_columns_1024"},
+                                                        {"matmul/f32/rows_1_columns_4096", "matmul/f32/rows_64_columns_64"},
+                                                        {"matmul/f32/rows_4096_columns_1", "matmul/f32/rows_64_columns_64"},
+                                                        {"matmul/f32/rows_64_columns_64", "add/f32/one_thread"},
+                                                        {"sum/f32/outer_512", "add/f32/fused"},
+                                                        {"add/f32/fused", "add/f64"}})
+    EXPECT_LT(at.at(before), at.at(after)) << before << " before " << after;
+}
+
+TEST(Calibration, WritesAndRemovesItsScratchFile) {
+  CalibrationOptions options = small_options();
+  options.open = nullptr;
+  const auto scratch_folders = [] {
+    std::set<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::temp_directory_path()))
+      if (entry.path().filename().string().starts_with("cleave-calibrate-")) names.insert(entry.path().string());
+    return names;
+  };
+  const std::set<std::string> before = scratch_folders();
+  const Result<Calibration> result = calibrate(options);
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  const auto& points = result->machine.host.points;
+  ASSERT_TRUE(points.contains("write_npy/f32"));
+  EXPECT_GT(points.at("write_npy/f32").front().second, points.at("add/f32").front().second) << "a file takes calls of the system";
+  for (const std::string& folder : scratch_folders()) EXPECT_TRUE(before.contains(folder)) << folder << " is left";
+}
+
 TEST(Calibration, EndsWhenTimeIsUp) {
   CalibrationOptions options = small_options();
   options.most_seconds = 0;
@@ -200,6 +243,66 @@ TEST(Calibration, EndsWhenTimeIsUp) {
   ASSERT_TRUE(result.ok()) << result.error().message;
   EXPECT_GT(result->left_out, 100);
   expect_reads_back(result->machine);
+}
+
+TEST(Calibration, ABusyMachineIsRefused) {
+  CalibrationOptions options = small_options();
+  options.open = nullptr;
+  options.most_seconds = 0.2;
+  options.least_core_share = 1.5;  // nobody has that
+  const Result<Calibration> refused = calibrate(options);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::machine);
+  EXPECT_THAT(
+      refused.error().message,
+      ::testing::ContainsRegex("^the machine is busy: measuring gets [0-9]+ % of a core, and needs at least 150 %; calibrate when "));
+  EXPECT_EQ(CalibrationOptions().least_core_share, 0.6);
+}
+
+TEST(Calibration, KnowsItsShareOfACore) {
+  cpu_set_t all, one;
+  ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
+  CPU_ZERO(&one);
+  for (int core = 0; core < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++core)
+    if (CPU_ISSET(core, &all)) CPU_SET(core, &one);
+  const auto compute = [](double seconds) {
+    for (const double end = calibration::now() + seconds; calibration::now() < end;) {
+    }
+  };
+  double share = 1;
+  std::thread measuring([&] {
+    sched_setaffinity(0, sizeof one, &one);
+    std::thread other([&] { compute(0.4); });  // on the same core
+    compute(0.02);
+    const calibration::CoreShare of;
+    compute(0.3);
+    share = of.value();
+    other.join();
+  });
+  measuring.join();
+  EXPECT_LT(share, 0.6);
+  EXPECT_GT(share, 0);
+}
+
+TEST(Calibration, SaysWhichNumbersAreDefaults) {
+  CalibrationOptions options = small_options();
+  options.open = nullptr;
+  options.most_seconds = 0;  // no table is measured
+  const Result<Calibration> result = calibrate(options);
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  for (const calibration::NumberSource& number : calibration::number_sources(*result)) {
+    const bool measured = number.name == "host.overhead_seconds" || number.name == "host.memory_bytes" ||
+                          number.name == "host.run_seconds" || number.name == "host.trip_seconds" ||
+                          (number.name == "host.bytes_per_second" && result->machine.host.points.contains("add/f32"));
+    EXPECT_EQ(number.measured, measured) << number.name;
+  }
+  options.most_seconds = 110;
+  const Result<Calibration> whole = calibrate(options);
+  ASSERT_TRUE(whole.ok()) << whole.error().message;
+  EXPECT_EQ(calibration::source_of(*whole, "host.flops.f32"), "measured");
+  EXPECT_EQ(calibration::source_of(*whole, "host.bytes_per_second"), "measured");
+  EXPECT_EQ(calibration::source_of(*whole, "accelerator.flops.f32"), "default");
+  EXPECT_GT(whole->core_share, 0);
 }
 
 TEST(Calibration, WithoutAcceleratorKeepsTheGivenOne) {

@@ -353,6 +353,33 @@ TEST_F(CliTest, DotDraws) {
   EXPECT_THAT(run_command("ls", folder_.path("")).out, Not(HasSubstr("tmp")));
 }
 
+TEST_F(CliTest, ARunThatDiffersFromItsPredictionFails) {
+  const std::string loop =
+      "cleave: 1\nmodel: m\ninputs: {n: \"i32[]\"}\nprogram:\n  - i: 0\n  - while: i < n\n    expect: 10\n    do:\n      - i: i + 1\n"
+      "outputs: [i]\nlimits:\n  round_trips: 0\n  prediction_error: 20%\n";
+  model(loop);
+  const CommandResult inside = run("run model.yaml --device simulated --input n=10");
+  EXPECT_EQ(inside.code, 0) << inside.err;
+  EXPECT_THAT(inside.err, Not(HasSubstr("prediction_error")));
+  for (const std::string trips : {"100", "1"}) {
+    const CommandResult outside = run("run model.yaml --device simulated --input n=" + trips);
+    EXPECT_EQ(outside.code, 1);
+    EXPECT_THAT(outside.out, HasSubstr("i: " + trips)) << "results are there";
+    EXPECT_THAT(outside.err, HasSubstr("model.yaml:13:3: error: the run took "));
+    EXPECT_THAT(outside.err, HasSubstr("predicted; the limit `prediction_error: 20%` is exceeded"));
+    EXPECT_THAT(outside.err, HasSubstr("note: predicted by machine `simulated`, assumed"));
+  }
+  const json document = json::parse(run("run model.yaml --device simulated --input n=100 --json").out);
+  EXPECT_EQ(document["diagnostics"].back()["kind"], "limit");
+  EXPECT_EQ(document["diagnostics"].back()["location"]["line"], 13);
+  EXPECT_EQ(document["outputs"]["i"]["data"], 100);
+  EXPECT_THAT(run("run model.yaml --device simulated --input n=100 --diagnostics sarif").err, HasSubstr("\"ruleId\": \"limit\""));
+  EXPECT_THAT(run("run model.yaml --device none --machine simulated --input n=100000 --runs 4").err, HasSubstr("the median of 3 runs is "));
+  EXPECT_EQ(run("check model.yaml --device simulated").code, 0) << "it is a limit of runs";
+  model(loop.substr(0, loop.rfind("20%")) + "-1%\n");
+  EXPECT_THAT(run("check model.yaml").err, HasSubstr("`-1%` is out of range; `prediction_error` is a percentage above 0, as in `20%`"));
+}
+
 TEST_F(CliTest, ProfilesAreObservedAndUsed) {
   model("cleave: 1\nmodel: m\ninputs: {n: \"i32[]\"}\nprogram:\n  - i: 0\n  - while: i < n\n    do:\n      - i: i + 1\noutputs: [i]\n");
   EXPECT_THAT(run("explain model.yaml").out, HasSubstr("assumed"));
@@ -362,6 +389,14 @@ TEST_F(CliTest, ProfilesAreObservedAndUsed) {
   EXPECT_THAT(printed.out, HasSubstr("beside predicted, for a run:\n"));
   const json observed = json::parse(run("run model.yaml --input n=7 --profile --json").out);
   EXPECT_EQ(observed["profile"]["expected"], json({{"while", 7}}));
+  EXPECT_EQ(observed["profile"]["host_samples"].size(), observed["profile"]["host_seconds"].size());
+  const json several = json::parse(run("run model.yaml --input n=7 --runs 3 --profile --json").out)["profile"];
+  std::int64_t additions = 0;
+  for (const auto& [key, samples] : several["host_samples"].items()) {
+    EXPECT_LE(samples["minimum"], several["host_seconds"][key]);
+    if (key.ends_with("add")) additions = samples["count"].get<std::int64_t>() + samples["preempted"].get<std::int64_t>();
+  }
+  EXPECT_EQ(additions, 3 * 7) << "samples of all runs: " << several["host_samples"];
   const json ledger = observed["profile"]["ledger"];
   EXPECT_EQ(ledger["rows"].size(), 2U) << ledger;  // the comparison, eight times, and the addition, seven times
   EXPECT_EQ(ledger["by_op"].size(), 2U);
@@ -614,12 +649,26 @@ TEST_F(CliTest, OutputPathsAreTestedBeforeTheRun) {
 }
 
 TEST_F(CliTest, CalibrationEndsWhenItIsTold) {
-  const CommandResult result = run("calibrate --device none --seconds 0 --time-limit 0.2 -o machine.yaml --json");
+  const CommandResult result = run("calibrate --device none --seconds 0 --time-limit 0.2 -o machine.yaml --json --even-if-busy");
   ASSERT_EQ(result.code, 0) << result.err;
   const json document = json::parse(result.out);
   EXPECT_THAT(JsonSchema("calibrate").faults(document), ::testing::IsEmpty());
   EXPECT_GT(document["left_out"], 100) << "of some nine hundred tables";
   EXPECT_EQ(document["file"], "machine.yaml");
+  EXPECT_GT(document["core_share"], 0);
+  std::map<std::string, std::string> sources;
+  for (const json& number : document["numbers"]) sources[number["name"]] = number["source"];
+  EXPECT_EQ(sources.at("host.overhead_seconds"), "measured");
+  EXPECT_EQ(sources.at("host.memory_bytes"), "measured");
+  EXPECT_EQ(sources.at("accelerator.flops.f32"), "default");
+  EXPECT_EQ(sources.at("link.host_to_accelerator.latency_seconds"), "default");
+  const CommandResult told = run("calibrate --device none --seconds 0 --time-limit 0.2 -o machine.yaml --even-if-busy");
+  EXPECT_THAT(told.out, HasSubstr(" an op (measured)\n"));
+  EXPECT_THAT(told.out, ::testing::ContainsRegex("measuring the host got [0-9]+ % of a core"));
+  EXPECT_THAT(told.out, ::testing::ContainsRegex("default, not measured: .*accelerator.flops.f32, "));
+  const std::string file = read_file(folder_.path("machine.yaml"));
+  EXPECT_THAT(file, ::testing::ContainsRegex("# measuring the host got [0-9]+ % of a core"));
+  EXPECT_THAT(file, ::testing::ContainsRegex("# default, not measured: .*link.accelerator_to_host.bytes_per_second\n"));
 }
 
 TEST_F(CliTest, OutputsGoToStandardOutputBetweenItsLines) {

@@ -28,6 +28,7 @@ struct CalibrationOptions {
   int threads = 0;                          ///< of the host's kernels; 0: as many as the process is given
   double seconds_a_point = 0.01;            ///< of repetitions, three times as long where they disagree; at least three are made
   double most_seconds = 110;                ///< of all, after which no further table is begun
+  double least_core_share = 0.6;            ///< of a core, that measuring has to get; below it nothing is measured
   std::int64_t largest_copy = 1LL << 30;    ///< bytes; copies go from 4 KiB to this in powers of four
   std::int64_t memory_bytes = 256LL << 20;  ///< of the largest call, operands and results together, about
   /// What is measured now, and which part of all is done, from 0 to 1; null: nobody wants to know.
@@ -54,10 +55,12 @@ struct Calibration {
     double median = 1, worst = 1;
     std::string worst_table;
   } fit;
-  int left_out = 0;  ///< tables for which there was no time
+  int left_out = 0;       ///< tables for which there was no time
+  double core_share = 1;  ///< of a core, that the thread that measured the host really got: 1 on an idle machine
 };
 
-/// Takes at most about two minutes. An Error (machine) of the device.
+/// Takes at most about two minutes. An Error (machine) of the device, and where the machine is so busy that measuring gets less than
+/// `least_core_share` of a core, before it or in its course.
 Result<Calibration> calibrate(const CalibrationOptions& options);
 
 }  // namespace cleave

@@ -3,6 +3,7 @@
 #include "graph/base/json_writer.h"
 #include "graph/base/version.h"
 #include "tools/calibration/family_rates.h"
+#include "tools/calibration/number_sources.h"
 
 namespace cleave::calibration {
 namespace {
@@ -53,6 +54,17 @@ std::string to_json(const Calibration& calibration, const std::string& file) {
     json.field("threads", calibration.machine.host.threads);
     json.field("tables", calibration.machine.host.points.size());
     json.field("left_out", calibration.left_out);
+    json.field("core_share", calibration.core_share);
+    json.list("numbers", [&] {
+      for (const NumberSource& number : number_sources(calibration)) {
+        json.object([&] {
+          json.field("name", number.name);
+          json.field("value", number.value);
+          json.field("unit", number.unit);
+          json.field("source", number.source());
+        });
+      }
+    });
     json.object("fit", [&] {
       json.field("calls", calibration.fit.calls);
       json.field("median", calibration.fit.median);

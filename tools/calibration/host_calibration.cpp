@@ -2,7 +2,11 @@
 
 #include <array>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <memory>
 
 #include "executor/device/kernel.h"
 #include "executor/host/lapack.h"
@@ -21,6 +25,12 @@ class HostCalibration {
  public:
   HostCalibration(const CalibrationOptions& options, Calibration& result)
       : options_(options), result_(result), rates_(result.machine.host), course_(options, share() * options.most_seconds) {}
+  HostCalibration(const HostCalibration&) = delete;
+  HostCalibration& operator=(const HostCalibration&) = delete;
+  ~HostCalibration() {
+    std::error_code is_left;
+    if (!scratch_.empty()) std::filesystem::remove_all(scratch_, is_left);
+  }
 
   Status measure() {
     all_ = Workers::of(options_.threads);
@@ -64,7 +74,19 @@ class HostCalibration {
     return {};
   }
 
-  Result<std::optional<double>> seconds(const Sample& call, Table::How how) {
+  /// A new folder of the user's own for what is written, in the temporary one; empty: there is none.
+  static std::string make_scratch() {
+    std::error_code none;
+    std::string folder = (std::filesystem::temp_directory_path(none) / "cleave-calibrate-XXXXXX").string();
+    return !none && mkdtemp(folder.data()) ? folder : "";
+  }
+
+  Result<std::optional<double>> seconds(const Sample& sample, Table::How how) {
+    Sample call = sample;
+    if (call.attributes.find("path")) {
+      if (scratch_.empty()) return std::optional<double>();
+      call.attributes.set("path", scratch_ + "/" + sample.attributes.get<std::string>("path"));
+    }
     if (call.bytes() > options_.memory_bytes) return std::optional<double>();
     if (call.op->cost_class == CostClass::factorization && !runtime::host::lapack()) return std::optional<double>();
     Workers& workers = how == Table::How::one_thread ? Workers::none() : *all_;
@@ -105,9 +127,10 @@ class HostCalibration {
       if (!data) return std::optional<double>();
       views.push_back({&type, data});
     }
-    const OpContext silent{[](std::string_view) {}};
+    const bool effect = call.op->purity != Purity::pure;
+    const OpContext context{[this](std::string_view line) { print(line); }};
     const std::span<const TensorView> all = views;
-    const KernelCall kernel_call{*request.op, *request.attributes, all.first(call.inputs.size()), all.last(call.results.size()), silent,
+    const KernelCall kernel_call{*request.op, *request.attributes, all.first(call.inputs.size()), all.last(call.results.size()), context,
                                  workers};
     const std::unique_ptr<HostKernel> kernel = prepare_host_kernel(request);
     const auto calls = [&](int count) -> Status {
@@ -115,11 +138,24 @@ class HostCalibration {
         if (Status status = run_guarded(*kernel, kernel_call); !status) return status;
       return {};
     };
-    // One thread alone can be timed however busy the machine is.
-    const Result<double> seconds = seconds_of_call(0.5 * options_.seconds_a_point, calls, clock_);
+    // One thread alone can be timed however busy the machine is; but not while it waits for a file.
+    const Result<double> seconds = seconds_of_call(0.5 * options_.seconds_a_point, calls, effect ? now : clock_);
+    if (!seconds && effect) return std::optional<double>();  // no file can be written
     if (!seconds) return seconds.error();
     return std::optional(*seconds);
   }
+
+  /// A line as a run prints it, where nobody reads it: a call of the system for each.
+  void print(std::string_view line) const {
+    if (!nowhere_) return;
+    std::fwrite(line.data(), 1, line.size(), nowhere_.get());
+    std::fputc('\n', nowhere_.get());
+    std::fflush(nowhere_.get());
+  }
+
+  struct CloseFile {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
 
   struct Memory {
     std::int64_t offset = 0;  ///< from the beginning of the array
@@ -157,6 +193,7 @@ class HostCalibration {
     std::vector<double> factors;
     for (const Table& table : wanted) {
       if (course_.late() || table.how != Table::How::plain || table.type != DType::f32 || table.rows > 0) continue;
+      if (table.op->purity != Purity::pure) continue;  // a file takes now this long, now that
       const auto points = rates_.points.find(table.key());
       for (const std::int64_t elements : {3 << 10, 3 << 16}) {
         const std::optional<Sample> call = table.sample(elements);
@@ -183,7 +220,9 @@ class HostCalibration {
   Course course_;
   std::shared_ptr<Workers> all_;
   Clock clock_ = now;
+  std::unique_ptr<std::FILE, CloseFile> nowhere_{std::fopen("/dev/null", "w")};
   double step_ = 0;
+  const std::string scratch_ = make_scratch();
   /// At different places of a page: addresses that differ by whole pages get into each other's way.
   std::array<Memory, 4> operands_ = {Memory{0}, Memory{1088}, Memory{2176}, Memory{3264}};
   std::array<Memory, 4> results_ = {Memory{640}, Memory{1728}, Memory{2816}, Memory{3904}};

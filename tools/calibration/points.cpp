@@ -52,10 +52,22 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-double processor_time() {
+namespace {
+
+double seconds_of(clockid_t clock) {
   timespec time{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  clock_gettime(clock, &time);
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+}  // namespace
+
+double processor_time() {
+  return seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+double thread_time() {
+  return seconds_of(CLOCK_THREAD_CPUTIME_ID);
 }
 
 double undisturbed(std::vector<double> times) {

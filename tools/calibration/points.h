@@ -22,6 +22,19 @@ double processor_time();
 
 inline constexpr double kShareOfHost = 0.6;  ///< of the time, where an accelerator is measured too
 
+/// Of the processor, by the calling thread.
+double thread_time();
+
+/// Which share of a core the calling thread has had since this was made: less than 1 where it waited for the processor, or for others.
+class CoreShare {
+ public:
+  CoreShare() : begun_(now()), had_(thread_time()) {}
+  [[nodiscard]] double value() const { return std::min(1.0, (thread_time() - had_) / std::max(now() - begun_, 1e-9)); }
+
+ private:
+  double begun_, had_;  ///< seconds
+};
+
 /// The median of the faster half: what is slower was disturbed. Of at least one time.
 double undisturbed(std::vector<double> times);
 /// Whether the faster half is close together.

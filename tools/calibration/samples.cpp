@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 
 #include "partitioner/machine/point_key.h"
 
@@ -56,7 +57,7 @@ class SampleMaker {
 
   bool shape() {
     switch (sample_.op->cost_class) {
-      case CostClass::bookkeeping: return printing();
+      case CostClass::bookkeeping: return effect();
       case CostClass::arithmetic:
       case CostClass::division:
       case CostClass::transcendental:
@@ -76,9 +77,10 @@ class SampleMaker {
     return false;
   }
 
-  bool printing() {
-    if (sample_.op->name != "print") return false;
-    set("label", std::string("value"));
+  bool effect() {
+    if (sample_.op->name != "print" && sample_.op->name != "write_npy") return false;
+    if (sample_.op->name == "print") set("label", std::string("value"));
+    if (sample_.op->name == "write_npy") set("path", std::string("value.npy"));
     take({elements_});
     return form_.empty();
   }
@@ -416,6 +418,7 @@ class SamplePlan {
     if (!small_) {
       add_sides();
       for (const DType type : kAllTypes) add({find_op("print"), type, "", 0, 0, 0, Table::How::plain, {1, 8, 64, 512, 999, 1001}});
+      add({find_op("write_npy"), DType::f32, "", 0, 0, 0, Table::How::plain, {1, 1 << 10, 1 << 16, 1 << 20}});
     }
     for (const FormRow& row : forms())
       for (const DType type : row.types)
@@ -424,10 +427,31 @@ class SamplePlan {
     if (threads_ > 1 && !small_)
       for (const std::string_view example : kExamples)
         add({find_op(example), DType::f32, "", 0, 0, 0, Table::How::one_thread, sizes(4096, std::min<std::int64_t>(most_, 1 << 21))});
+    order();
     return std::move(tables_);
   }
 
  private:
+  /// The tables that others are derived from come first, and products by sides right behind them, thin ones before others: where time is
+  /// short, it is the last ones that are left out.
+  void order() {
+    std::set<const OpDef*> known;
+    std::vector<std::pair<int, Table>> ranked;
+    for (Table& table : tables_) {
+      constexpr std::int64_t kThin = 16;
+      const bool plain = table.how == Table::How::plain && table.form.empty() && table.rows == 0;
+      const int rank = plain && known.insert(table.op).second ? 0
+                       : table.rows > 0                       ? (std::min(table.rows, table.columns) <= kThin ? 1 : 2)
+                       : !table.form.empty()                  ? 2
+                       : table.how != Table::How::plain       ? 3
+                                                              : 4;
+      ranked.emplace_back(rank, std::move(table));
+    }
+    std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    tables_.clear();
+    for (auto& [rank, table] : ranked) tables_.push_back(std::move(table));
+  }
+
   void add(Table table) {
     if (table.op && table.sample(1 << 12)) tables_.push_back(std::move(table));
   }

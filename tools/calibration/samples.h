@@ -50,8 +50,8 @@ struct Table {
   [[nodiscard]] std::string key() const;
 };
 
-/// All of them: every operation with the first type that it takes, each class's examples with every type, in their forms, with one thread
-/// (where the others are with `threads`) and fused. `small`: on a device, whose kernels take long to make.
+/// All of them, those first that tell most: every operation with the first type that it takes, each class's examples with every type, in
+/// their forms, with one thread (where the others are with `threads`) and fused. `small`: on a device, whose kernels take long to make.
 std::vector<Table> tables(int threads, std::int64_t most_elements, bool small);
 
 }  // namespace cleave::calibration

@@ -14,6 +14,7 @@
 #include "tools/calibration/calibration.h"
 #include "tools/calibration/calibration_json.h"
 #include "tools/calibration/family_rates.h"
+#include "tools/calibration/number_sources.h"
 #include "tools/cli/session.h"
 #include "tools/cli/terminal.h"
 
@@ -56,6 +57,7 @@ CalibrationOptions options_for(const Options& options, const ExecutorSetup& devi
   calibration.given = std::move(given);
   calibration.threads = static_cast<int>(options.threads);
   calibration.seconds_a_point = options.seconds;
+  if (options.even_if_busy) calibration.least_core_share = 0;
   if (options.time_limit) calibration.most_seconds = *options.time_limit;
   // As much as fits easily, on either side: what is read and written, and as much again of results and copies.
   double memory = calibration.given.host.memory_bytes;
@@ -95,13 +97,28 @@ std::string left_out_text(const Calibration& calibration) {
          " tables were left out, as time was up: their operations cost what others of their class do";
 }
 
+std::string share_text(const Calibration& calibration) {
+  char text[120];
+  std::snprintf(text, sizeof text, "measuring the host got %.0f %% of a core", 100 * calibration.core_share);
+  return std::string(text) +
+         (calibration.core_share < CalibrationOptions().least_core_share ? "; the machine was busy, and times may be too long" : "");
+}
+
+/// "default, not measured: host.flops.i8, …"; empty: everything was measured.
+std::string defaults_text(const Calibration& calibration) {
+  std::string text;
+  for (const calibration::NumberSource& number : calibration::number_sources(calibration))
+    if (!number.measured) text += (text.empty() ? "" : ", ") + number.name;
+  return text.empty() ? text : "default, not measured: " + text;
+}
+
 std::string comment(const Calibration& calibration, const ExecutorSetup& device) {
   std::string text = std::string("# Written by `cleave calibrate` ") + kVersion + ". The host is measured";
   if (measures_accelerator(device))
     text += ", the accelerator and the link too.\n";
   else
     text += "; accelerator and link are those of `simulated`, assumed.\n";
-  for (const std::string& line : {fit_text(calibration), left_out_text(calibration)})
+  for (const std::string& line : {share_text(calibration), fit_text(calibration), left_out_text(calibration), defaults_text(calibration)})
     if (!line.empty()) text += "# " + line + "\n";
   for (const auto& [what, seconds] : calibration.latencies) {
     char line[120];
@@ -118,20 +135,24 @@ std::string rate(double per_second, const char* unit) {
 }
 
 void summarize(const Calibration& calibration, const Console& console) {
-  const auto describe = [&](const DeviceRates& rates) {
-    console.note(rates.name + ": " + rate(rates.flops[static_cast<std::size_t>(DType::f32)], "f32 flop") + ", " +
-                 format_bytes(rates.bytes_per_second) + "/s of memory, " + format_seconds(rates.overhead_seconds) + " an op");
+  const auto source = [&](const std::string& name) { return " (" + calibration::source_of(calibration, name) + ")"; };
+  const auto describe = [&](const std::string& device, const DeviceRates& rates) {
+    console.note(rates.name + ": " + rate(rates.flops[static_cast<std::size_t>(DType::f32)], "f32 flop") + source(device + ".flops.f32") +
+                 ", " + format_bytes(rates.bytes_per_second) + "/s of memory" + source(device + ".bytes_per_second") + ", " +
+                 format_seconds(rates.overhead_seconds) + " an op" + source(device + ".overhead_seconds"));
   };
-  describe(calibration.machine.host);
-  for (const std::string& line : {fit_text(calibration), left_out_text(calibration)})
+  describe("host", calibration.machine.host);
+  for (const std::string& line : {share_text(calibration), fit_text(calibration), left_out_text(calibration), defaults_text(calibration)})
     if (!line.empty()) console.note(line);
   if (calibration.latencies.empty()) return;
-  describe(calibration.machine.accelerators.front());
+  describe("accelerator", calibration.machine.accelerators.front());
   for (const bool to_accelerator : {true, false}) {
     const LinkDirection& link =
         to_accelerator ? calibration.machine.link(kHost, kAccelerator) : calibration.machine.link(kAccelerator, kHost);
+    const std::string direction = to_accelerator ? "link.host_to_accelerator" : "link.accelerator_to_host";
     console.note(std::string(to_accelerator ? "host to accelerator: " : "accelerator to host: ") + format_bytes(link.bytes_per_second) +
-                 "/s, " + format_seconds(link.latency_seconds) + " latency");
+                 "/s" + source(direction + ".bytes_per_second") + ", " + format_seconds(link.latency_seconds) + " latency" +
+                 source(direction + ".latency_seconds"));
   }
   for (const auto& [what, seconds] : calibration.latencies) console.note(what + ": " + format_seconds(seconds));
   for (const calibration::FamilyRate& rate : calibration::family_rates(calibration.kernels))

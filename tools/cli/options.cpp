@@ -426,6 +426,7 @@ void Definitions::add_plain_commands() {
       ->check(CLI::Range(0.0, 60.0).description(""))
       ->type_name("S");
   add_seconds(*calibrate, "--time-limit", options_.time_limit, "of all, after which no table is begun; default: 110");
+  calibrate->add_flag("--even-if-busy", options_.even_if_busy, "measure where less than 60 % of a core is to be had");
   for (CLI::App* sub : {plan, devices, calibrate}) add_output_flags(*sub);
 
   CLI::App* completion = command("completion", Command::completion, "Writes the completions of a shell, or the manual page.",

@@ -77,6 +77,7 @@ struct Options {
 
   // calibrate
   double seconds = 0.01;
+  bool even_if_busy = false;  ///< calibrate measures whatever share of a core it gets
 
   // dot, print, plan, calibrate
   std::string output_file;

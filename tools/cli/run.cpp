@@ -65,7 +65,6 @@ RunOptions run_options(const Options& options, std::map<std::string, Array> inpu
   };
   run.verify = options.verify;
   if (options.verify) run.on_verify = [&](std::string_view name, double operations) { verified.tell(name, operations, line); };
-  run.timeline = options.profile;
   run.observe = options.profile;
   if (line.on() && !options.verify) run.progress = &progress;
   return run;
@@ -125,6 +124,8 @@ int run_command(const Options& options) {
     ProgressWatch watch(line, progress, options.runs, !options.verify);
     for (std::int64_t i = 0; i < options.runs; ++i) {
       watch.begin_run(i);
+      // The limit of the prediction is said with what the last run did, which takes a timeline.
+      run.timeline = options.profile || (i + 1 == options.runs && plan->graph->limits.prediction_error);
       auto result = run_traced(**executor, run, options.trace, *plan, wiring->executor.back_end.simulates);
       if (!result) {
         watch.end();
@@ -143,8 +144,11 @@ int run_command(const Options& options) {
   }
   limit.reset();
   if (options.verify) report.add(verified);
+  const Diagnostics exceeded = report.check_prediction();
+  console.report(exceeded);  // in front of the account, which comes last
   const Status delivered = report.deliver(console);
-  return delivered ? kDone : console.fail(delivered.error());
+  if (!delivered) return console.fail(delivered.error());
+  return exceeded.has_errors() ? exit_code(exceeded) : kDone;
 }
 
 }  // namespace cleave::cli

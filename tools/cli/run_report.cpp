@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <set>
+#include <utility>
 
+#include "executor/report/prediction_check.h"
 #include "executor/report/profile_report.h"
 #include "graph/array/npy.h"
 #include "graph/base/diagnostic_json.h"
@@ -18,6 +20,7 @@ namespace cleave::cli {
 namespace {
 
 constexpr std::int64_t kMostJsonElements = 10'000;
+constexpr std::size_t kMostProfiles = 128;  ///< of single runs, until they are merged
 
 /// The shortest, the median and the longest of several runs.
 struct Spread {
@@ -45,6 +48,33 @@ void write_json(JsonWriter& json, const char* name, const std::vector<double>& s
   });
 }
 
+/// "1.2 ms on the host in the median of 20, at least 1.1 ms, spread 30 us; 2 more were preempted".
+std::string samples_text(double seconds, const SampleSummary& samples) {
+  const std::string preempted = std::to_string(samples.preempted) + (samples.preempted == 1 ? " was" : " were") + " preempted";
+  if (samples.count == 0) return format_seconds(seconds) + " on the host at least; all " + preempted;
+  std::string text = format_seconds(seconds) + " on the host";
+  if (samples.count > 1)
+    text += " in the median of " + std::to_string(samples.count) + ", at least " + format_seconds(samples.minimum) + ", spread " +
+            format_seconds(samples.spread);
+  return samples.preempted == 0 ? text : text + "; " + std::to_string(samples.preempted) + " more" + preempted.substr(preempted.find(' '));
+}
+
+/// What was observed of a node; empty: nothing.
+std::string observed_text(const Graph& graph, NodeId id, const Profile& profile, const ProfileKeys& keys) {
+  const Node& node = graph.nodes[id];
+  const std::optional<double> expected = keys.find(profile.expected, node.location);
+  if (is_control(node.kind) && expected) {
+    char number[64];
+    const bool branch = node.kind == NodeKind::branch;
+    std::snprintf(number, sizeof number, branch ? "`then` in %.3g %% of all cases" : "%.6g trips", *expected * (branch ? 100 : 1));
+    return number;
+  }
+  const std::optional<double> seconds = keys.find(profile.host_seconds, node.location);
+  if (node.kind != NodeKind::operation || !seconds) return "";
+  const SampleSummary samples = keys.find(profile.host_samples, node.location).value_or(SampleSummary{1, *seconds, 0, 0});
+  return samples_text(*seconds, samples) + ", `" + escape_controls_one_line(graph.display_name(id)) + "`";
+}
+
 /// A line a place in the program, in its order.
 std::string profile_text(const Graph& graph, const Profile& profile) {
   std::vector<std::pair<std::string, std::string>> lines;
@@ -52,19 +82,8 @@ std::string profile_text(const Graph& graph, const Profile& profile) {
   std::size_t width = 0;
   const ProfileKeys keys(graph);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    const Node& node = graph.nodes[NodeId(i)];
-    const std::string where = escape_controls_one_line(to_string(node.location));
-    const std::optional<double> expected = keys.find(profile.expected, node.location);
-    const std::optional<double> seconds = keys.find(profile.host_seconds, node.location);
-    std::string what;
-    if (is_control(node.kind) && expected) {
-      char number[64];
-      const bool branch = node.kind == NodeKind::branch;
-      std::snprintf(number, sizeof number, branch ? "`then` in %.3g %% of all cases" : "%.6g trips", *expected * (branch ? 100 : 1));
-      what = number;
-    } else if (node.kind == NodeKind::operation && seconds) {
-      what = format_seconds(*seconds) + " on the host, `" + escape_controls_one_line(graph.display_name(NodeId(i))) + "`";
-    }
+    const std::string where = escape_controls_one_line(to_string(graph.nodes[NodeId(i)].location));
+    const std::string what = observed_text(graph, NodeId(i), profile, keys);
     if (what.empty() || !seen.insert(where).second) continue;
     width = std::max(width, where.size());
     lines.emplace_back(where, what);
@@ -72,6 +91,12 @@ std::string profile_text(const Graph& graph, const Profile& profile) {
   std::string text = "observed:\n";
   for (const auto& [where, what] : lines) text += "  " + where + std::string(width - where.size() + 2, ' ') + what + "\n";
   return text;
+}
+
+void write_samples(JsonWriter& json, const char* name, const std::map<std::string, SampleSummary>& samples) {
+  json.object(name, [&] {
+    for (const auto& [key, summary] : samples) json.object(key, [&, &summary = summary] { cleave::write_json(json, summary); });
+  });
 }
 
 bool uses_accelerator(const Program& program) {
@@ -99,7 +124,18 @@ RunReport::RunReport(const Plan& plan, const Options& options, std::string devic
 void RunReport::add(RunResult result) {
   seconds_.push_back(result.seconds);
   simulated_seconds_.push_back(result.simulated_seconds);
+  if (options_.profile) observed_.push_back(std::exchange(result.observed, {}));
+  if (observed_.size() == kMostProfiles) observed_ = {merge_profiles(observed_)};
   last_ = std::move(result);
+}
+
+const Diagnostics& RunReport::check_prediction() {
+  const bool simulated = last_->simulated_seconds > 0;
+  if (options_.verify && !simulated) return exceeded_;  // everything was computed twice
+  std::vector<double> seconds = simulated ? simulated_seconds_ : seconds_;
+  if (!simulated && seconds.size() > 1) seconds.erase(seconds.begin());
+  exceeded_ = runtime::check_prediction(plan_, spread(seconds).median, last_->timeline, seconds.size());
+  return exceeded_;
 }
 
 Status RunReport::deliver(const Console& console) const {
@@ -118,7 +154,7 @@ Status RunReport::write_files() const {
     for (const auto& [output, array] : last_->outputs)
       if (output == name)
         if (Status written = write_npy(file, array); !written) return written;
-  return options_.profile_file.empty() ? Status() : last_->observed.save(options_.profile_file);
+  return options_.profile_file.empty() ? Status() : merge_profiles(observed_).save(options_.profile_file);
 }
 
 std::string RunReport::json() const {
@@ -160,14 +196,19 @@ std::string RunReport::json() const {
       json.object("verified", [&] { json.field("executions", verified_->executions); });
     }
     json.key("diagnostics");
-    cleave::write_json(json, plan_.diagnostics);
+    Diagnostics said = plan_.diagnostics;
+    said.append(exceeded_);
+    cleave::write_json(json, said);
     json.key("account");
     write_account(json, plan_);
     if (!options_.profile) return;
     json.object("profile", [&] {
-      json.field("expected", last_->observed.expected);
-      json.field("host_seconds", last_->observed.host_seconds);
-      json.field("transfer_seconds", last_->observed.transfer_seconds);
+      const Profile observed = merge_profiles(observed_);
+      json.field("expected", observed.expected);
+      json.field("host_seconds", observed.host_seconds);
+      json.field("transfer_seconds", observed.transfer_seconds);
+      write_samples(json, "host_samples", observed.host_samples);
+      write_samples(json, "transfer_samples", observed.transfer_samples);
       json.key("ledger");
       write_json(json, profile_report(last_->timeline, plan_.program, plan_.costed, plan_.transfers), *plan_.graph);
     });
@@ -182,7 +223,7 @@ void RunReport::print(const Console& console) const {
   for (const auto& [name, array] : last_->outputs)
     if (!in_files.contains(name)) console.line(escape_controls_one_line(name) + ": " + to_string(array));
   if (!options_.profile || !options_.profile_file.empty()) return;
-  console.out(profile_text(*plan_.graph, last_->observed));
+  console.out(profile_text(*plan_.graph, merge_profiles(observed_)));
   const ProfileReport measured = profile_report(last_->timeline, plan_.program, plan_.costed, plan_.transfers);
   console.out(std::string(last_->timeline.simulated ? "simulated" : "measured") + " beside predicted, for a run:\n" +
               to_text(measured, *plan_.graph, most_rows(options_)));

@@ -33,6 +33,9 @@ class RunReport {
   /// One run's result; outputs are those of the last.
   void add(RunResult result);
   void add(const Verified& verified) { verified_ = &verified; }
+  /// What the limit `prediction_error` of the program finds: errors that the document of --json has, too. Of several runs the median
+  /// counts; on a real clock without the first, which readies memory.
+  const Diagnostics& check_prediction();
   [[nodiscard]] Status deliver(const Console& console) const;
 
  private:
@@ -47,6 +50,8 @@ class RunReport {
   std::string device_;
   std::optional<RunResult> last_;
   std::vector<double> seconds_, simulated_seconds_;  ///< of each run
+  Diagnostics exceeded_;                             ///< after check_prediction()
+  std::vector<Profile> observed_;                    ///< of each run, or of several in one
   const Verified* verified_ = nullptr;
 };
 

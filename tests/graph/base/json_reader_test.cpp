@@ -86,6 +86,17 @@ TEST(JsonReader, ATreeKnowsItsChildren) {
   EXPECT_FALSE(tree->find(1, ""));
 }
 
+TEST(JsonReader, ATreeKnowsItsLines) {
+  const auto tree = JsonTree::parse("{\n \"a\": 1,\n \"b\": [\n  2\n , \"x\\n\", true,\n\n null], \"c\":\n {}\n}\n");
+  ASSERT_TRUE(tree);
+  std::vector<int> lines;
+  for (const JsonTree::Item& item : tree->items) lines.push_back(item.line);
+  EXPECT_THAT(lines, ElementsAre(1, 2, 3, 4, 5, 5, 7, 8));
+  const Result<JsonTree> broken = JsonTree::read("[1,\n x]");
+  ASSERT_FALSE(broken.ok());
+  EXPECT_THAT(broken.error().message, StartsWith("parse error at line 2, column 2"));
+}
+
 TEST(JsonReader, DepthIsNoMatter) {
   const std::string deep = std::string(1'000'000, '[') + std::string(1'000'000, ']');
   const auto tree = JsonTree::parse(deep);

@@ -96,6 +96,23 @@ void expect_exact(const std::vector<T>& values) {
       << print(graph);
 }
 
+TEST(Text, KeepsTheLimitOfThePrediction) {
+  Tracer t("m");
+  Limits limits;
+  limits.prediction_error = 0.2;
+  t.set_limits(limits);
+  const std::string text = print(t.finish());
+  EXPECT_NE(text.find("\nlimits prediction_error 0.2\n"), std::string::npos) << text;
+  const Result<Graph> read = parse_graph(text, "m.graph");
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(read->limits.prediction_error, 0.2);
+  for (const std::string bad : {"0", "-1", "x"}) {
+    std::string wrong = text;
+    wrong.replace(wrong.find("0.2"), 3, bad);
+    EXPECT_FALSE(parse_graph(wrong, "m.graph").ok()) << bad;
+  }
+}
+
 TEST(Text, LeavesOutThePlaceOfLimitsThatSetNone) {
   const Result<Graph> graph = parse_graph(lines({"cleave-graph 1", "name \"m\"", "file 0 \"a.yaml\"", "limits @0:8:3"}), "m.graph");
   ASSERT_TRUE(graph.ok()) << graph.error().message;

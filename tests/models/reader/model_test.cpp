@@ -376,6 +376,22 @@ TEST(Model, LimitsHaveUnits) {
   EXPECT_EQ(limits.round_trips, 0);
   EXPECT_EQ(limits.transfers, 4);
   EXPECT_EQ(limits.bytes_per_run, 65536);
+  EXPECT_FALSE(limits.prediction_error);
+}
+
+TEST(Model, ThePredictionMayBeOffByAPercentage) {
+  const Limits limits = read("program:\n  - y: 1\nlimits:\n  transfers: 4\n  prediction_error: 20%\n").limits;
+  EXPECT_EQ(limits.transfers, 4);
+  EXPECT_EQ(limits.prediction_error, 0.2);
+  EXPECT_EQ(limits.prediction_error_location.line, 5);
+  for (const std::string text : {"20", "0.2", "0%", "-5%", "%", "x%", "'20'", "[20%]", "1e300%", "20 percent"}) {
+    const Graph graph = parse_model("cleave: 1\nprogram:\n  - y: 1\noutputs: [y]\nlimits:\n  prediction_error: " + text + "\n", "m.yaml");
+    ASSERT_FALSE(graph.ok()) << text;
+    EXPECT_EQ(graph.diagnostics.size(), 1U) << to_text(graph.diagnostics);
+    EXPECT_EQ(graph.diagnostics.begin()->location.line, 6) << text;
+  }
+  const Graph graph = parse_model("cleave: 1\nprogram:\n  - y: 1\noutputs: [y]\nlimits: {prediction_error: 20}\n", "m.yaml");
+  EXPECT_EQ(graph.diagnostics.begin()->message, "there is no percent sign; `prediction_error` is a percentage above 0, as in `20%`");
 }
 
 TEST(Model, TheSmallestI64IsWrittenAsAnyNumber) {

@@ -58,6 +58,31 @@ TEST(OpCosts, WithoutATableAnOperationCostsWhatItsClassDoes) {
   EXPECT_EQ(sum.source, CostSource::by_rate);
 }
 
+TEST(OpCosts, WhatIsDerivedIsNotFasterThanReadingItsMemory) {
+  DeviceRates machine = rates();
+  machine.points["exp/f32"] = {{10, 1e-6}, {100000, 2e-6}};                              // in the caches
+  machine.points["sum/f32"] = {{1, 0}, {1000, 1e-7}, {100000, 1e-5}, {10000000, 4e-3}};  // 0.1 ns a byte outside
+  const OpCosts costs(machine);
+  const auto tanh = [&](std::int64_t elements) { return costs.cost(work("tanh", {f32({elements})})).seconds; };
+  constexpr std::int64_t kLarge = 10'000'000;
+  EXPECT_NEAR(tanh(kLarge), 8 * kLarge * 1e-10, 1e-4) << "read and written";
+  EXPECT_LT(costs.cost(work("exp", {f32({kLarge})})).seconds, 2e-3) << "its own table is what was measured";
+  EXPECT_NEAR(tanh(10), 1e-6, 1e-7) << "nothing to wait for";
+}
+
+TEST(OpCosts, WritingOtherTypesCostsAsPrintingThemDiffers) {
+  DeviceRates machine = rates();
+  machine.points["write_npy/f32"] = {{4, 1e-4}, {4000000, 2e-3}};
+  machine.points["print/f32"] = {{1, 1e-6}, {1000, 1e-3}};
+  machine.points["print/f64"] = {{1, 1e-6}, {1000, 1e-3}};
+  const OpCosts costs(machine);
+  for (const DType type : {DType::f32, DType::f64}) {
+    const OpCost cost = costs.cost(work("write_npy", {{type, {1}}}, {{"path", std::string("x.npy")}}));
+    EXPECT_GT(cost.seconds, 9e-5) << to_string(type) << ": a file takes calls of the system";
+    EXPECT_EQ(cost.source, type == DType::f32 ? CostSource::measured : CostSource::by_class);
+  }
+}
+
 TEST(OpCosts, AnotherTypeDiffersAsItDoesForTheClass) {
   DeviceRates machine = rates();
   machine.points["exp/f32"] = {{10, 1e-6}, {10000, 1e-3}};

@@ -89,13 +89,13 @@ class TracedModel(Model):
     """A traced Python function: a Model that is also called as the function is, with arrays in place of tensors."""
 
     def __init__(self, function: Callable[..., Any], types: Sequence[Any], name: str | None, outputs: Sequence[str] | None,
-                 limits: dict[str, int] | None, dims: dict[str, int] | None, options: Options) -> None:
+                 limits: dict[str, Any] | None, dims: dict[str, int] | None, options: Options) -> None:
         self._function = function
         self._outputs = outputs
         self._limits = dict(limits or {})
-        unknown = set(self._limits) - {"round_trips", "transfers", "bytes_per_run"}
+        unknown = set(self._limits) - {"round_trips", "transfers", "bytes_per_run", "prediction_error"}
         if unknown:
-            raise TypeError(f"cleave: no limit {', '.join(sorted(unknown))}: round_trips, transfers, bytes_per_run")
+            raise TypeError(f"cleave: no limit {', '.join(sorted(unknown))}: round_trips, transfers, bytes_per_run, prediction_error")
         self.__doc__ = function.__doc__
         self.__name__ = getattr(function, "__name__", "traced")
         self.__wrapped__ = function
@@ -131,7 +131,7 @@ class TracedModel(Model):
         except Exception as raised:
             if not owner.has_errors:
                 raise
-            program = owner.finish(None, None, None, self._place)
+            program = owner.finish(None, None, None, None, self._place)
             from ._errors import Error
 
             try:
@@ -141,7 +141,8 @@ class TracedModel(Model):
         finally:
             traces.stack.pop()
         limits = self._limits
-        program = owner.finish(limits.get("round_trips"), limits.get("transfers"), limits.get("bytes_per_run"), self._place)
+        program = owner.finish(limits.get("round_trips"), limits.get("transfers"), limits.get("bytes_per_run"),
+                               limits.get("prediction_error"), self._place)
         program.raise_errors()
         return program, result
 
@@ -284,14 +285,14 @@ def trace(x: Tensor, offset: int = 0) -> Tensor: ...
 
 @overload
 def trace(function: Callable[..., Any], /, *types: TypeLike | Any, name: str | None = None, outputs: Sequence[str] | None = None,
-          limits: dict[str, int] | None = None, dims: dict[str, int] | None = None, device: str | None = None, placement: str | None = None,
+          limits: dict[str, Any] | None = None, dims: dict[str, int] | None = None, device: str | None = None, placement: str | None = None,
           machine: str | None = None, threads: int | None = None, precision: str | None = None,
           warn: Sequence[str] | None = None) -> TracedModel: ...
 
 
 @overload
 def trace(*types: str | tuple[Any, Any] | dict[str, Any] | Type, name: str | None = None, outputs: Sequence[str] | None = None,
-          limits: dict[str, int] | None = None, dims: dict[str, int] | None = None, device: str | None = None, placement: str | None = None,
+          limits: dict[str, Any] | None = None, dims: dict[str, int] | None = None, device: str | None = None, placement: str | None = None,
           machine: str | None = None, threads: int | None = None, precision: str | None = None,
           warn: Sequence[str] | None = None) -> Callable[[Callable[..., Any]], TracedModel]: ...
 
@@ -309,8 +310,9 @@ def trace(*arguments: Any, **named: Any) -> Any:
     A type stands for each parameter: "f32[4, 2]", (dtype, shape), an array, or a nest of them (tuple, list, dict, dataclass). Sizes may be
     left open, "f32[batch, 2]" or "f32[?, 2]": the function is traced again for each tuple of sizes that it meets. Without types they are
     the annotations, or those of the first call. `cleave.trace(function, *types)` does the same without the decorator. `outputs` names what
-    is returned, else members of dicts and dataclasses and `named` do. `limits={"round_trips": 0}` turns the plan into a test. Mistakes are
-    found while tracing, all of them at once, each at its line: cleave.Error. Of a Tensor, `trace(x)` is the sum of a matrix' diagonal.
+    is returned, else members of dicts and dataclasses and `named` do. `limits={"round_trips": 0}` turns the plan into a test, and
+    `limits={"prediction_error": 0.2}` a run: one whose time differs by more than 20 % from the predicted time raises cleave.Error (on a real
+    clock from the second run on). Mistakes are found while tracing, all of them at once, each at its line: cleave.Error. Of a Tensor, `trace(x)` is the sum of a matrix' diagonal.
     """
     if arguments and isinstance(arguments[0], Tensor):
         return functions.trace(*arguments, **named)

@@ -157,6 +157,7 @@ class PythonRun {
     wait(std::nullopt);
     const Result<RunResult>& result = without_gil([this]() -> const Result<RunResult>& { return run_->wait(); });
     if (!result) raise_from_run(result.error());
+    if (result->diagnostics.has_errors()) raise(result->diagnostics);
     return to_results(result->outputs, false, result->seconds, result->simulated_seconds);
   }
 
@@ -212,6 +213,7 @@ class PythonExecutable {
       if (options.stop.stop_requested()) check_signals();
       raise_from_run(result.error(), options.stop.stop_requested());
     }
+    if (result->diagnostics.has_errors()) raise(result->diagnostics);
     return to_results(std::move(result->outputs), true, result->seconds, result->simulated_seconds, out);
   }
   std::unique_ptr<PythonRun> submit(nb::handle inputs) const {

@@ -235,11 +235,12 @@ class Recorder {
   }
   [[nodiscard]] std::string name_of(const Operand& operand) { return tracer().name_of(operand); }
   Program finish(std::optional<std::int64_t> round_trips, std::optional<std::int64_t> transfers, std::optional<std::int64_t> bytes_per_run,
-                 const SourceLocation& location) {
+                 std::optional<double> prediction_error, const SourceLocation& location) {
     Limits limits;
     limits.round_trips = round_trips;
     limits.transfers = transfers;
     limits.bytes_per_run = bytes_per_run;
+    limits.prediction_error = prediction_error;
     limits.location = location;
     tracer().set_limits(std::move(limits));
     Graph graph = tracer().finish_written();
@@ -355,7 +356,7 @@ void bind_tracing(nb::module_& module) {
       .def("error", &Recorder::error)
       .def_prop_ro("has_errors", &Recorder::has_errors)
       .def("output", &Recorder::output)
-      .def("finish", &Recorder::finish, nb::arg().none(), nb::arg().none(), nb::arg().none(), nb::arg());
+      .def("finish", &Recorder::finish, nb::arg().none(), nb::arg().none(), nb::arg().none(), nb::arg().none(), nb::arg());
 }
 
 }  // namespace cleave::python
