@@ -318,7 +318,7 @@ Plan make_plan(const Graph& graph, const PlanOptions& options) {
   plan.account = find_account(plan.program, plan.costed, plan.placement, plan.transfers, plan.round_trips);
   timer.done("account");
   Trials trials(planned, options.costs, plan.predicted_seconds);
-  plan.diagnostics.append(diagnose(plan, chosen.schedule, trials, options.diagnostics));
+  plan.diagnostics.append(diagnose(plan, chosen.schedule, trials, options.diagnostics, plan.advice));
   timer.done("diagnostics");
   return plan;
 }

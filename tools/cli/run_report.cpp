@@ -160,7 +160,7 @@ std::string RunReport::json() const {
       json.object("verified", [&] { json.field("executions", verified_->executions); });
     }
     json.key("diagnostics");
-    cleave::write_json(json, plan_.diagnostics);
+    cleave::write_json(json, plan_.diagnostics, nullptr, plan_.fixes);
     json.key("account");
     write_account(json, plan_);
     if (!options_.profile) return;
