@@ -62,7 +62,7 @@ class FixWriter {
       case Action::mark_to_host: return mark(advice, "to_host");
       case Action::mark_to_accelerator: return mark(advice, "to_accelerator");
       case Action::move_out: return move_out(advice);
-      case Action::remove_statement: return std::nullopt;
+      case Action::remove_statement: return remove_statement(advice);
     }
     return std::nullopt;
   }
@@ -73,7 +73,7 @@ class FixWriter {
   Title remove_pin(const Advice& advice) {
     const auto found = sites_.operation_at(advice.places[0].at);
     const YamlEntry* place = found ? found->site->key("place") : nullptr;
-    if (!place || sites_.calls_function(*found->site) || sites_.placed_functions().contains(found->site->function)) return std::nullopt;
+    if (!place || sites_.calls_function(*found->site) || placed_.contains(found->site->function)) return std::nullopt;
     const int line = advice.places[0].at.line;
     for (const Expression& expression : found->site->expressions)
       for (const ExpressionNode& node : expression.nodes)
@@ -112,6 +112,42 @@ class FixWriter {
       if (!any) return std::nullopt;
     }
     return "mark " + marked + " with " + function + "()";
+  }
+
+  /// A statement that binds a name which is bound nowhere else and read nowhere. What it calls has no effect that anybody wrote a function
+  /// for.
+  Title remove_statement(const Advice& advice) {
+    const auto found = sites_.operation_at(advice.places[0].at);
+    if (!found || found->site->bound.size() != 1 || found->site->key("do") || found->site->list->flow) return std::nullopt;
+    const StatementSite& site = *found->site;
+    const std::string& name = site.bound[0];
+    if (sites_.calls_function(site) || declared(name) || bindings(name, site.function) != 1 || site.list->items.size() < 2)
+      return std::nullopt;
+    if (named_in("outputs", name) || named_in("resident", name) || returned(name)) return std::nullopt;
+    if (std::any_of(sites_.all().begin(), sites_.all().end(), [&](const StatementSite& each) { return reads(each, name); }))
+      return std::nullopt;
+    const auto lines = editor_.lines_of_item(*site.item);
+    if (!lines || source_.at({lines->begin, lines->end}).find('#') != std::string_view::npos) return std::nullopt;  // a comment would go
+    replacements_.push_back({without_lines(*lines), ""});
+    hash_.add("remove");
+    hash_.add(site.path);
+    return "remove " + quoted_name(name) + ", which nothing reads";
+  }
+
+  /// Whether a section or key lists the name: `outputs: [a, b]`, `returns: a`.
+  static bool lists(const YamlEntry* entry, const std::string& name) {
+    if (!entry) return false;
+    const YamlNode& value = entry->value;
+    const auto is = [&](const YamlNode& item) { return item.text == name || item.text.starts_with(name + "."); };
+    if (value.scalar()) return value.text.find(name) != std::string::npos;
+    return std::any_of(value.items.begin(), value.items.end(), is) ||
+           std::any_of(value.entries.begin(), value.entries.end(), [&](const YamlEntry& each) { return is(each.key) || is(each.value); });
+  }
+  [[nodiscard]] bool named_in(const char* section, const std::string& name) const { return lists(root_.find(section), name); }
+  [[nodiscard]] bool returned(const std::string& name) const {
+    const YamlEntry* functions = root_.find("functions");
+    return functions && std::any_of(functions->value.entries.begin(), functions->value.entries.end(),
+                                    [&](const YamlEntry& function) { return lists(function.value.find("returns"), name); });
   }
 
   // --- moving statements --------------------------------------------------------------------------------------------------------------
@@ -178,12 +214,8 @@ class FixWriter {
     }
     const YamlEntry* functions = root_.find("functions");
     if (!functions) return false;
-    return std::any_of(functions->value.entries.begin(), functions->value.entries.end(), [&](const YamlEntry& function) {
-      const YamlEntry* takes = function.value.find("takes");
-      if (!takes) return false;
-      if (takes->value.scalar()) return takes->value.text.find(name) != std::string::npos;
-      return std::any_of(takes->value.items.begin(), takes->value.items.end(), [&](const YamlNode& taken) { return taken.text == name; });
-    });
+    return std::any_of(functions->value.entries.begin(), functions->value.entries.end(),
+                       [&](const YamlEntry& function) { return lists(function.value.find("takes"), name); });
   }
 
   [[nodiscard]] std::size_t bindings(const std::string& name, const std::string& function) const {
@@ -204,6 +236,7 @@ class FixWriter {
   const Source& source_;
   const std::string& file_;
   const StatementSites sites_;
+  const std::set<std::string> placed_ = sites_.placed_functions();
   const YamlEditor editor_;
   std::vector<Replacement> replacements_;
   TextHash hash_;

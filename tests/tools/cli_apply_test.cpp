@@ -162,6 +162,20 @@ outputs: [w]
   EXPECT_NEAR(json::parse(run("explain m.yaml --json").out)["predicted_seconds"], before - saved, 0.1 * saved);
 }
 
+TEST_F(CliApplyTest, AStatementThatNothingReadsIsRemoved) {
+  const std::string unused =
+      "cleave: 1\nmodel: m\ninputs: {x: \"f32[4]\"}\nprogram:\n  - y: x * 2\n  - squares: x ** 2\n  - roots: sqrt(squares)\n";
+  model(unused + "outputs: [y]\n");
+  EXPECT_THAT(run("check m.yaml").err, HasSubstr("[-Wunused] [apply: " + id("unused").substr(0, 4) + "]"));
+  const std::string first = id("unused");
+  EXPECT_THAT(run("apply m.yaml " + first).out, HasSubstr("removed `roots`, which nothing reads"));
+  EXPECT_EQ(run("apply m.yaml " + id("unused")).code, 0) << "what only fed it is unused now";
+  EXPECT_EQ(text(), "cleave: 1\nmodel: m\ninputs: {x: \"f32[4]\"}\nprogram:\n  - y: x * 2\noutputs: [y]\n");
+  EXPECT_FALSE(says("unused"));
+  model(replaced(unused, "  - roots", "  # kept\n  - roots") + "  - y: y + 1\n  - y: y * 2  # last\noutputs: [x]\n");
+  EXPECT_EQ(id("unused"), "none") << "bound more than once";
+}
+
 // --- what an edit leaves ----------------------------------------------------------------------------------------------------------------
 
 TEST_F(CliApplyTest, LineEndsAndCommentsStay) {
@@ -252,7 +266,9 @@ TEST_F(CliApplyTest, TheBeginningOfSeveralIdsIsRefused) {
   for (const auto& [digit, count] : first) {
     const CommandResult several = run(std::string("apply m.yaml ") + digit + " -o other.yaml");
     EXPECT_EQ(several.code, count == 1 ? 0 : 1);
-    if (count > 1) EXPECT_THAT(several.err, HasSubstr("begins the IDs of several edits: "));
+    if (count > 1) {
+      EXPECT_THAT(several.err, HasSubstr("begins the IDs of several edits: "));
+    }
   }
 }
 
@@ -331,7 +347,7 @@ TEST_F(CliApplyTest, AStatementThatNeedsItsLoopHasNoId) {
        {std::pair<std::string, std::string>{"program:\n", "program:\n  - scaled: raw\n"},
         {"      - w: tanh(matmul(scaled, w))\n", "      - w: tanh(matmul(scaled, w))\n      - scaled: w * 2\n"}}) {
     model(replaced(kRepeated, what, with));
-    if (says("invariant-host-work")) EXPECT_EQ(id("invariant-host-work"), "none") << with;
+    EXPECT_EQ(id("invariant-host-work"), "none") << with;
   }
 }
 
