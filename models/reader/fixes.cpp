@@ -95,9 +95,7 @@ class FixWriter {
       if (!found || !sites_.at_one_place(*found->site)) return std::nullopt;
       bool any = false;
       for (const ExpressionNode* operand : operands_of(*found->expression, *found->node)) {
-        const bool name = operand->kind == ExpressionNode::Kind::name;
-        const bool reads = name ? !place.name.empty() && operand->text == place.name : source_.location(operand->span.begin) == place.made;
-        if (!reads) continue;
+        if (!is_value(*operand, *found->site, place)) continue;
         any = true;
         const std::string text(source_.at(operand->extent));
         if (!done.insert(operand->extent.begin).second) continue;
@@ -112,6 +110,14 @@ class FixWriter {
       if (!any) return std::nullopt;
     }
     return "mark " + marked + " with " + function + "()";
+  }
+
+  /// Whether this is how the value was written; what a function takes is what its only call is given.
+  [[nodiscard]] bool is_value(const ExpressionNode& operand, const StatementSite& site, const Advice::Place& place) const {
+    if (operand.kind != ExpressionNode::Kind::name) return source_.location(operand.span.begin) == place.made;
+    if (!place.name.empty() && operand.text == place.name) return true;
+    const auto given = sites_.argument(site.function, operand.text);
+    return given && is_value(*given->node, *given->site, place);
   }
 
   /// A statement that binds a name which is bound nowhere else and read nowhere. What it calls has no effect that anybody wrote a function

@@ -34,7 +34,13 @@ std::pair<std::string, std::string> label_and_name(const StatementSite& site) {
 StatementSites::StatementSites(const YamlNode& root, const Source& source) : source_(source) {
   const YamlEntry* functions = root.find("functions");
   if (functions)
-    for (const YamlEntry& function : functions->value.entries) functions_.insert(function.key.text);
+    for (const YamlEntry& function : functions->value.entries) {
+      std::vector<std::string>& takes = functions_[function.key.text];
+      const YamlEntry* taken = function.value.find("takes");
+      Errors ignored(source);
+      if (const auto names = taken ? parse_name_list(taken->value, ignored) : std::nullopt)
+        for (const Name& name : *names) takes.push_back(name.text);
+    }
   if (const YamlEntry* program = root.find("program")) walk(program->value, StatementSite::kNone, "", "program");
   if (functions)
     for (const YamlEntry& function : functions->value.entries)
@@ -146,6 +152,25 @@ bool StatementSites::at_one_place(const StatementSite& site) const {
     at = &*caller;
   }
   return true;
+}
+
+std::optional<StatementSites::Found> StatementSites::argument(const std::string& function, const std::string& taken) const {
+  const auto declared = functions_.find(function);
+  if (declared == functions_.end() || calls_of(function) != 1) return std::nullopt;
+  for (const StatementSite& site : sites_)
+    if (site.function == function && std::find(site.bound.begin(), site.bound.end(), taken) != site.bound.end()) return std::nullopt;
+  const auto position =
+      static_cast<std::size_t>(std::find(declared->second.begin(), declared->second.end(), taken) - declared->second.begin());
+  if (position == declared->second.size()) return std::nullopt;
+  for (const auto& [place, call] : operations_) {
+    if (call.node->kind != ExpressionNode::Kind::call || call.node->text != function) continue;
+    for (std::size_t i = 0; i < call.node->parts.size(); ++i) {
+      const std::string& keyword = call.node->keywords[i].text;
+      if (keyword.empty() ? i == position : keyword == taken)
+        return Found{call.site, call.expression, &call.expression->nodes[call.node->parts[i]]};
+    }
+  }
+  return std::nullopt;
 }
 
 bool StatementSites::inside(const StatementSite& inner, const StatementSite& outer) const {

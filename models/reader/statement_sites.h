@@ -52,6 +52,8 @@ class StatementSites {
   [[nodiscard]] bool calls_function(const StatementSite& site) const;
   /// Whether the statement runs at one place of the program: it stands in the program, or in functions that are called once.
   [[nodiscard]] bool at_one_place(const StatementSite& site) const;
+  /// What the only call of a function gives for what it `takes` by this name. Nothing where it takes no such thing, or binds it anew.
+  [[nodiscard]] std::optional<Found> argument(const std::string& function, const std::string& taken) const;
   /// Whether `inner` stands inside `outer`, however deep.
   [[nodiscard]] bool inside(const StatementSite& inner, const StatementSite& outer) const;
   /// The functions that statements with a `place` call, themselves or through others: what they pin is pinned there too.
@@ -64,8 +66,8 @@ class StatementSites {
   [[nodiscard]] std::set<std::string> callees(const StatementSite& site) const;
 
   const Source& source_;
-  std::set<std::string> functions_;
-  std::map<std::pair<int, int>, Found> operations_;  ///< by line and column
+  std::map<std::string, std::vector<std::string>> functions_;  ///< what each takes
+  std::map<std::pair<int, int>, Found> operations_;            ///< by line and column
   std::vector<StatementSite> sites_;
 };
 

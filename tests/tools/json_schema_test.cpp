@@ -128,7 +128,8 @@ TEST(Explain, ConsumersLoopsAndPeaksAreThoseOfTheProgram) {
 
 /// The first edit that `check` offers.
 std::string id_of(const std::string& model) {
-  for (const json& diagnostic : json::parse(run_command("cleave check " + model + " --json").out)["diagnostics"])
+  const json document = json::parse(run_command("cleave check " + model + " --json").out);
+  for (const json& diagnostic : document["diagnostics"])
     for (const json& fix : diagnostic["fixes"]) return fix["id"];
   return "";
 }

@@ -2,6 +2,7 @@
 // come true, or nothing is written.
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 #include <set>
 
 #include "graph/base/diagnostic_json.h"
@@ -52,6 +53,14 @@ std::string listed(const std::vector<Fix>& fixes) {
   return text + (fixes.size() > kMost ? " and " + std::to_string(fixes.size() - kMost) + " more" : "");
 }
 
+/// Of all edits, those that `check` shows with the same flags.
+std::vector<Fix> shown(const std::vector<Fix>& fixes, const DiagnosticOptions& flags) {
+  std::vector<Fix> kept;
+  std::copy_if(fixes.begin(), fixes.end(), std::back_inserter(kept),
+               [&](const Fix& fix) { return flags.severity_of(fix.said.kind).has_value(); });
+  return kept;
+}
+
 Result<Fix> find_fix(const std::vector<Fix>& fixes, const Options& options) {
   std::vector<Fix> found;
   for (const Fix& fix : fixes)
@@ -59,7 +68,8 @@ Result<Fix> find_fix(const std::vector<Fix>& fixes, const Options& options) {
   if (found.size() == 1) return found[0];
   const std::string id = "`" + options.edit + "`";
   if (found.size() > 1) return Error{id + " begins the IDs of several edits: " + listed(found), {}, ErrorKind::unknown};
-  const std::string there = fixes.empty() ? "; no advice about this model is an edit" : "; there are " + listed(fixes);
+  const std::vector<Fix> others = shown(fixes, options.diagnostics);
+  const std::string there = others.empty() ? "; no advice about this model is an edit" : "; there are " + listed(others);
   return Error{options.model + " has no edit " + id + there, {}, ErrorKind::unknown};
 }
 
@@ -154,7 +164,7 @@ int apply_command(const Options& given) {
   const Result<Plan> before = plan_text(*text, options);
   if (!before) return console.fail(before.error());
   if (!before->complete()) return console.fail(before->diagnostics);
-  const Result<Fix> fix = find_fix(different_fixes(*before), options);
+  const Result<Fix> fix = find_fix(different_fixes(*before), given);
   if (!fix) return console.fail(fix.error());
 
   const std::string edited_text = edited(*text, fix->edits);

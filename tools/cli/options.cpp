@@ -378,12 +378,12 @@ void Definitions::add_commands() {
                               "cleave explain models/kmeans.yaml --machine h200");
   CLI::App* check = command("check", Command::check, "Diagnostics and limits only, for continuous integration. Runs nothing.",
                             "cleave check model.yaml -Werror=round-trip --json");
+  CLI::App* apply = command("apply", Command::apply, "Writes an edit that `check` advises into a YAML model, once it is proven.",
+                            "cleave apply model.yaml 3f2a");
   CLI::App* dot =
       command("dot", Command::dot, "Draws the partition with Graphviz. Runs nothing.", "cleave dot models/kmeans.yaml -o kmeans.svg");
   CLI::App* print =
       command("print", Command::print, "Prints the program at a stage of compilation.", "cleave print model.yaml --stage partitioned");
-  CLI::App* apply = command("apply", Command::apply, "Writes an edit that `check` advises into a YAML model, once it is proven.",
-                            "cleave apply model.yaml 3f2a");
   for (CLI::App* sub : {run, explain, check, dot, print, apply}) add_plan_flags(*sub);
   apply->add_option("id", options_.edit, "the edit's, as `check` prints it: [apply: ID]")->type_name("ID");
   for (CLI::App* sub : {explain, check, dot, print})
