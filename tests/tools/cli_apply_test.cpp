@@ -297,7 +297,7 @@ TEST_F(CliApplyTest, TheEditedModelGoesWhereItIsSent) {
   const CommandResult shown = run("apply m.yaml " + edit + " -o -");
   EXPECT_EQ(shown.out, wanted);
   EXPECT_THAT(shown.err, HasSubstr("m.yaml:9: marked `w` with to_host()"));
-  EXPECT_EQ(run("apply m.yaml " + edit + " -o other.yaml").code, 0);
+  EXPECT_THAT(run("apply m.yaml " + edit + " -o other.yaml").out, HasSubstr("as before; written to other.yaml\n"));
   EXPECT_EQ(text("other.yaml"), wanted);
   EXPECT_EQ(text(), kTrip);
   EXPECT_EQ(run("apply m.yaml " + edit + " -o nowhere/other.yaml").code, 1);

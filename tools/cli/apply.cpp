@@ -178,7 +178,7 @@ int apply_command(const Options& given) {
   }
   if (Status written = write_edited(*text, edited_text, target, options); !written) return console.fail(written.error());
   if (options.json) console.document(json_text(*fix, *before, *after, console.statements_of(*after)));
-  console.note(summary(*fix, *before, *after));
+  console.note(summary(*fix, *before, *after) + (target == options.model ? "" : "; written to " + target));
   return kDone;
 }
 
