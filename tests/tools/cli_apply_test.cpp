@@ -61,14 +61,14 @@ outputs: [w]
 constexpr const char* kRepeated = R"(cleave: 1
 model: repeated
 parameters:
-  raw: {type: "f32[1024, 1024]", uniform: [0, 255], seed: 2}
-  w: {type: "f32[1024, 1024]", normal: [0, 0.03], seed: 1}
+  basis: {type: "f32[256, 256]", normal: [0, 1], seed: 2}
+  w: {type: "f32[256, 256]", normal: [0, 0.03], seed: 1}
 program:
   # trains
   - for: step in 50
     do:
-      # to the unit interval
-      - scaled: raw / 255  # bytes
+      # its inverse
+      - scaled: inv(basis)  # once
         place: host
       # and back
       - w: tanh(matmul(scaled, w))
@@ -145,11 +145,11 @@ TEST_F(CliApplyTest, WorkThatALoopRepeatsIsMovedInFront) {
   EXPECT_EQ(text(), R"(cleave: 1
 model: repeated
 parameters:
-  raw: {type: "f32[1024, 1024]", uniform: [0, 255], seed: 2}
-  w: {type: "f32[1024, 1024]", normal: [0, 0.03], seed: 1}
+  basis: {type: "f32[256, 256]", normal: [0, 1], seed: 2}
+  w: {type: "f32[256, 256]", normal: [0, 0.03], seed: 1}
 program:
-  # to the unit interval
-  - scaled: raw / 255  # bytes
+  # its inverse
+  - scaled: inv(basis)  # once
     place: host
   # trains
   - for: step in 50
@@ -162,7 +162,6 @@ outputs: [w]
   const json document = json::parse(applied.out);
   const double before = document["predicted_seconds_before"], after = document["predicted_seconds"];
   EXPECT_NEAR(before - after, saved, 0.01 * before);
-  EXPECT_THAT(run("check m.yaml").err, HasSubstr("of a predicted run of 13 ms"));
 }
 
 TEST_F(CliApplyTest, AStatementThatNothingReadsIsRemoved) {
@@ -350,7 +349,7 @@ outputs: [w]
 
 TEST_F(CliApplyTest, AStatementThatNeedsItsLoopHasNoId) {
   for (const auto& [what, with] :
-       {std::pair<std::string, std::string>{"program:\n", "program:\n  - scaled: raw\n"},
+       {std::pair<std::string, std::string>{"program:\n", "program:\n  - scaled: basis\n"},
         {"      - w: tanh(matmul(scaled, w))\n", "      - w: tanh(matmul(scaled, w))\n      - scaled: w * 2\n"}}) {
     model(replaced(kRepeated, what, with));
     EXPECT_EQ(id("invariant-host-work"), "none") << with;
