@@ -84,6 +84,18 @@ void check_samples(const ProfileFit& fit, Diagnostics& diagnostics) {
   say(fit.preempted, "are of preempted samples alone, and may be too long");
 }
 
+/// What nothing reads can go.
+void advise_removal(const Diagnostics& said, std::vector<Advice>& advice) {
+  for (const Diagnostic& each : said)
+    if (each.kind == DiagnosticKind::unused && each.severity != Severity::allowed)
+      advice.push_back({Advice::Action::remove_statement,
+                        {{each.location, "", {}}},
+                        {},
+                        0,
+                        Advice::kInMessage,
+                        {each.kind, each.location, each.message}});
+}
+
 /// What a profile has and the program has not.
 void check_profile(const Graph& graph, const PlanOptions& options, Diagnostics& diagnostics) {
   const Profile& profile = options.costs.profile;
@@ -243,6 +255,7 @@ Plan make_plan(const Graph& graph, const PlanOptions& options) {
   plan.profile = options.costs.profile;
   plan.find_peak = options.find_peak;
   plan.diagnostics = said_while_reading(graph.diagnostics, options.diagnostics);
+  advise_removal(plan.diagnostics, plan.advice);
   plan.graph = std::make_shared<const Graph>(graph);
   if (!graph.ok()) return plan;
 
@@ -295,7 +308,7 @@ Plan make_plan(const Graph& graph, const PlanOptions& options) {
   plan.account = find_account(plan.program, plan.costed, plan.placement, plan.transfers, plan.round_trips);
   timer.done("account");
   Trials trials(planned, options.costs, plan.predicted_seconds);
-  plan.diagnostics.append(diagnose(plan, chosen.schedule, trials, options.diagnostics));
+  plan.diagnostics.append(diagnose(plan, chosen.schedule, trials, options.diagnostics, plan.advice));
   timer.done("diagnostics");
   return plan;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "graph/base/diagnostic.h"
+#include "graph/base/fix.h"
 #include "graph/graph.h"
 #include "graph/passes/pass_table.h"
 #include "partitioner/apply/account.h"
@@ -36,8 +37,10 @@ struct Plan {
   planner::Transfers transfers;
   std::vector<planner::TransferTime> transfer_times;  ///< by the schedule, as `transfers`
   std::vector<planner::RoundTrip> round_trips;
-  planner::Account account;  ///< what the time of a run goes to
-  Diagnostics diagnostics;   ///< of tracing and planning; with errors the rest is incomplete
+  planner::Account account;    ///< what the time of a run goes to
+  Diagnostics diagnostics;     ///< of tracing and planning; with errors the rest is incomplete
+  std::vector<Advice> advice;  ///< what of the diagnostics is an edit of the program
+  std::vector<Fix> fixes;      ///< that advice as edits of a model's text, where somebody knows it (models/fixes.h)
   planner::Program program;
   double predicted_seconds = 0;
   double predicted_wait_seconds = 0;                         ///< of these, the accelerator waits for a value or a decision of the host

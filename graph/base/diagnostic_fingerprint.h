@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "graph/base/diagnostic.h"
+#include "graph/base/fix.h"
 
 namespace cleave {
 
@@ -21,7 +22,7 @@ using StatementOf = std::function<std::string(const SourceLocation&)>;
 /// the text of their lines.
 std::vector<std::string> fingerprints(const Diagnostics& diagnostics, const StatementOf& statement_of = nullptr);
 
-/// As to_sarif() without statements (diagnostic_text.h).
-std::string to_sarif(const Diagnostics& diagnostics, const StatementOf& statement_of);
+/// As to_sarif() without statements (diagnostic_text.h). Results have those of the fixes that are theirs.
+std::string to_sarif(const Diagnostics& diagnostics, const StatementOf& statement_of, const std::vector<Fix>& fixes = {});
 
 }  // namespace cleave

@@ -39,7 +39,27 @@ void JsonLocations::position(const SourceLocation& location, int length) {
   json_.field("end_column", location.column + (there ? static_cast<int>(marked_bytes(*line, location.column, length)) : length));
 }
 
-void write_json(JsonWriter& json, const Diagnostics& diagnostics, const StatementOf& statement_of) {
+void write_json(JsonWriter& json, const Fix& fix) {
+  json.object([&] {
+    json.field("id", fix.id);
+    json.field("title", fix.title);
+    json.field("saved_seconds", fix.saved_seconds);
+    json.field("file", fix.file);
+    json.list("edits", [&] {
+      for (const TextEdit& edit : fix.edits) {
+        json.object([&] {
+          json.field("line", edit.line);
+          json.field("column", edit.column);
+          json.field("end_line", edit.end_line);
+          json.field("end_column", edit.end_column);
+          json.field("text", edit.text);
+        });
+      }
+    });
+  });
+}
+
+void write_json(JsonWriter& json, const Diagnostics& diagnostics, const StatementOf& statement_of, const std::vector<Fix>& fixes) {
   const std::vector<std::string> prints = fingerprints(diagnostics, statement_of);
   JsonLocations locations(json);
   json.list([&] {
@@ -61,19 +81,22 @@ void write_json(JsonWriter& json, const Diagnostics& diagnostics, const Statemen
             });
           }
         });
+        json.list("fixes", [&] {
+          for (const Fix* fix : fixes_of(diagnostic, fixes)) write_json(json, *fix);
+        });
       });
     }
   });
 }
 
-std::string diagnostics_json(const Diagnostics& diagnostics, const StatementOf& statement_of,
-                             const std::function<void(JsonWriter&)>& more) {
+std::string diagnostics_json(const Diagnostics& diagnostics, const StatementOf& statement_of, const std::function<void(JsonWriter&)>& more,
+                             const std::vector<Fix>& fixes) {
   std::string text;
   JsonWriter json(text, 2);
   json.object([&] {
     json.field("cleave", kVersion);
     json.key("diagnostics");
-    write_json(json, diagnostics, statement_of);
+    write_json(json, diagnostics, statement_of, fixes);
     if (more) more(json);
   });
   return text + "\n";

@@ -27,10 +27,13 @@ class JsonLocations {
   SourceLines lines_;
 };
 
-/// A list of `{kind, severity, message, location, statement, fingerprint, notes}`.
-void write_json(JsonWriter& json, const Diagnostics& diagnostics, const StatementOf& statement_of = nullptr);
+/// `{id, title, saved_seconds, file, edits}`; columns of edits in bytes.
+void write_json(JsonWriter& json, const Fix& fix);
+/// A list of `{kind, severity, message, location, statement, fingerprint, notes, fixes}`.
+void write_json(JsonWriter& json, const Diagnostics& diagnostics, const StatementOf& statement_of = nullptr,
+                const std::vector<Fix>& fixes = {});
 /// The document `{cleave, diagnostics}`; `more` writes further fields of it.
 std::string diagnostics_json(const Diagnostics& diagnostics, const StatementOf& statement_of = nullptr,
-                             const std::function<void(JsonWriter&)>& more = nullptr);
+                             const std::function<void(JsonWriter&)>& more = nullptr, const std::vector<Fix>& fixes = {});
 
 }  // namespace cleave

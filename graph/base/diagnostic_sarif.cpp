@@ -51,7 +51,7 @@ class SarifWriter {
  public:
   explicit SarifWriter(JsonWriter& json) : json_(json) {}
 
-  void document(const Diagnostics& diagnostics, const StatementOf& statement_of) {
+  void document(const Diagnostics& diagnostics, const StatementOf& statement_of, const std::vector<Fix>& all_fixes) {
     const std::vector<std::string> prints = fingerprints(diagnostics, statement_of);
     json_.object([&] {
       json_.field("$schema", kSchema);
@@ -62,7 +62,8 @@ class SarifWriter {
           json_.field("columnKind", "unicodeCodePoints");
           json_.list("results", [&] {
             auto print = prints.begin();
-            for (const Diagnostic& diagnostic : diagnostics) json_.object([&] { result(diagnostic, *print++); });
+            for (const Diagnostic& diagnostic : diagnostics)
+              json_.object([&] { result(diagnostic, *print++, fixes_of(diagnostic, all_fixes)); });
           });
         });
       });
@@ -94,7 +95,7 @@ class SarifWriter {
     json_.object(key, [&] { json_.field("text", text); });
   }
 
-  void result(const Diagnostic& diagnostic, const std::string& fingerprint) {
+  void result(const Diagnostic& diagnostic, const std::string& fingerprint, const std::vector<const Fix*>& fixes) {
     json_.field("ruleId", info(diagnostic.kind).name);
     json_.field("ruleIndex", static_cast<int>(diagnostic.kind));
     json_.field("level", level_of(diagnostic.severity));
@@ -104,6 +105,7 @@ class SarifWriter {
     }
     related(diagnostic);
     json_.object("partialFingerprints", [&] { json_.field("cleaveCause/v2", fingerprint); });
+    write_fixes(fixes);
     if (diagnostic.severity != Severity::allowed) return;
     json_.list("suppressions", [&] {
       json_.object([&] {
@@ -146,6 +148,41 @@ class SarifWriter {
     if (places.empty()) return;
     json_.list("relatedLocations", [&] {
       for (const auto& [where, region, message] : places) location(where, region, &message);
+    });
+  }
+
+  /// Sections 3.55 to 3.57: each fix for itself is enough. An insertion deletes a region without characters.
+  void write_fixes(const std::vector<const Fix*>& fixes) {
+    if (fixes.empty()) return;
+    json_.list("fixes", [&] {
+      for (const Fix* fix : fixes) {
+        json_.object([&] {
+          text_object("description", escape_controls_one_line(fix->title) + " (`cleave apply`: " + fix->shown_id() + ")");
+          json_.list("artifactChanges", [&] { json_.object([&] { artifact_change(*fix); }); });
+        });
+      }
+    });
+  }
+
+  void artifact_change(const Fix& fix) {
+    const SourceLocation file{std::make_shared<const std::string>(fix.file), 0, 0, nullptr};
+    const auto column = [&](int line, int bytes) {
+      const std::string* text = lines_.line(file, line);
+      return text ? 1 + count_characters(*text, static_cast<std::size_t>(bytes) - 1) : static_cast<std::size_t>(bytes);
+    };
+    json_.object("artifactLocation", [&] { json_.field("uri", uri_of(fix.file)); });
+    json_.list("replacements", [&] {
+      for (const TextEdit& edit : fix.edits) {
+        json_.object([&] {
+          json_.object("deletedRegion", [&] {
+            json_.field("startLine", edit.line);
+            json_.field("startColumn", column(edit.line, edit.column));
+            json_.field("endLine", edit.end_line);
+            json_.field("endColumn", column(edit.end_line, edit.end_column));
+          });
+          if (!edit.text.empty()) text_object("insertedContent", edit.text);
+        });
+      }
     });
   }
 
@@ -192,10 +229,10 @@ class SarifWriter {
 
 }  // namespace
 
-std::string to_sarif(const Diagnostics& diagnostics, const StatementOf& statement_of) {
+std::string to_sarif(const Diagnostics& diagnostics, const StatementOf& statement_of, const std::vector<Fix>& fixes) {
   std::string text;
   JsonWriter json(text, 2);
-  SarifWriter(json).document(diagnostics, statement_of);
+  SarifWriter(json).document(diagnostics, statement_of, fixes);
   return text + "\n";
 }
 

@@ -37,16 +37,27 @@ std::string flag_of(const Diagnostic& diagnostic) {
   return " [" + (prefix + std::string(kind.name)) + "]";
 }
 
+/// " [apply: 3f2a]" behind what an edit of `cleave apply` would follow.
+std::string fixes_at(std::size_t note, const std::vector<const Fix*>& fixes) {
+  std::string text;
+  for (const Fix* fix : fixes)
+    if (fix->note == note) text += " [apply: " + fix->shown_id() + "]";
+  return text;
+}
+
 class DiagnosticText {
  public:
   explicit DiagnosticText(const TextStyle& style) : style_(style) {}
 
-  void write(const Diagnostic& diagnostic) {
-    head(diagnostic.location, to_string(diagnostic.severity), color_of(diagnostic.severity), diagnostic.message, flag_of(diagnostic));
+  void write(const Diagnostic& diagnostic, const std::vector<Fix>& all_fixes) {
+    const std::vector<const Fix*> fixes = fixes_of(diagnostic, all_fixes);
+    head(diagnostic.location, to_string(diagnostic.severity), color_of(diagnostic.severity), diagnostic.message,
+         flag_of(diagnostic) + fixes_at(Advice::kInMessage, fixes));
     snippet(diagnostic.location, diagnostic.length);
     chain(diagnostic.location);
-    for (const Note& note : diagnostic.notes) {
-      head(note.location, "note", kCyan, note.message, "");
+    for (std::size_t i = 0; i < diagnostic.notes.size(); ++i) {
+      const Note& note = diagnostic.notes[i];
+      head(note.location, "note", kCyan, note.message, fixes_at(i, fixes));
       snippet(note.location, note.length);
       if (note.location.via != diagnostic.location.via) chain(note.location);
     }
@@ -118,13 +129,13 @@ class DiagnosticText {
 
 std::string to_text(const Diagnostic& diagnostic, const TextStyle& style) {
   DiagnosticText writer(style);
-  writer.write(diagnostic);
+  writer.write(diagnostic, {});
   return writer.take();
 }
 
-std::string to_text(const Diagnostics& diagnostics, const TextStyle& style) {
+std::string to_text(const Diagnostics& diagnostics, const TextStyle& style, const std::vector<Fix>& fixes) {
   DiagnosticText writer(style);
-  for (const Diagnostic& diagnostic : diagnostics) writer.write(diagnostic);
+  for (const Diagnostic& diagnostic : diagnostics) writer.write(diagnostic, fixes);
   return writer.take();
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "graph/base/diagnostic.h"
+#include "graph/base/fix.h"
 #include "graph/base/result.h"
 
 namespace cleave {
@@ -15,7 +16,8 @@ struct TextStyle {
 
 /// Ends with a newline. The chain of scopes and calls of each location follows as notes.
 std::string to_text(const Diagnostic& diagnostic, const TextStyle& style = {});
-std::string to_text(const Diagnostics& diagnostics, const TextStyle& style = {});
+/// `[apply: ID]` stands behind advice that one of `fixes` would follow.
+std::string to_text(const Diagnostics& diagnostics, const TextStyle& style = {}, const std::vector<Fix>& fixes = {});
 std::string to_text(const Error& error, const TextStyle& style = {});
 
 /// SARIF 2.1.0 (OASIS) document of all diagnostics.

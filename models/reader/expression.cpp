@@ -146,10 +146,12 @@ class Parser {
 
   [[nodiscard]] const Source& source() const { return errors_.source(); }
 
-  Index add(NodeType kind, Span span, std::string text, std::vector<Index> parts = {}) {
+  /// `begin`: where it begins, if that is before `span`. It ends where what was read last does.
+  Index add(NodeType kind, Span span, std::string text, std::vector<Index> parts = {}, std::size_t begin = std::string::npos) {
     ExpressionNode node;
     node.kind = kind;
     node.span = span;
+    node.extent = {std::min(begin, span.begin), last_.end};
     node.text = std::move(text);
     node.parts = std::move(parts);
     result_.nodes.push_back(std::move(node));
@@ -171,6 +173,7 @@ class Parser {
   }
 
   Found binary_at_depth(int weakest) {
+    const std::size_t begin = peek().span.begin;
     Found left = peek().is("not") && weakest <= kNot ? unary_not() : sign();
     bool compared = false;
     while (left) {
@@ -183,7 +186,7 @@ class Parser {
       if (strength != kComparison) compared = false;
       const Found right = binary(strength + 1);
       if (!right) return right;
-      left = add(NodeType::binary, op.span, op.text, {*left, *right});
+      left = add(NodeType::binary, op.span, op.text, {*left, *right}, begin);
     }
     return left;
   }
@@ -207,24 +210,26 @@ class Parser {
       if (!operand) return operand;
       return add(NodeType::unary, op.span, op.text, {*operand});
     }
+    const std::size_t begin = peek().span.begin;
     const Found base = postfix();
     if (!base || !peek().is("**")) return base;
     const Token op = next();
     const Found exponent = binary(kSign);
     if (!exponent) return exponent;
-    return add(NodeType::binary, op.span, op.text, {*base, *exponent});
+    return add(NodeType::binary, op.span, op.text, {*base, *exponent}, begin);
   }
 
   Found postfix() {
+    const std::size_t begin = peek().span.begin;
     Found base = primary();
     while (base && (peek().is("[") || peek().is("("))) {
       if (peek().is("(")) return fail(peek().span, "only a name can be called");
-      base = index(*base);
+      base = index(*base, begin);
     }
     return base;
   }
 
-  Found index(Index base) {
+  Found index(Index base, std::size_t begin) {
     const Span open = next().span;
     std::vector<Index> parts{base};
     while (!peek().is("]")) {
@@ -234,7 +239,7 @@ class Parser {
       if (!accept(",")) break;
     }
     if (!accept("]")) return fail_expecting("`]`");
-    return add(NodeType::index, {open.begin, last_.end}, "[]", std::move(parts));
+    return add(NodeType::index, {open.begin, last_.end}, "[]", std::move(parts), begin);
   }
 
   /// `2`, `:`, `1:`, `:3`, `1:3`, `::2`, `...`, `None`

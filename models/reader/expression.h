@@ -35,7 +35,8 @@ struct ExpressionNode {
   static constexpr std::uint32_t kNone = UINT32_MAX;
 
   Kind kind = Kind::literal;
-  Span span;  ///< what to point at: a name, an operator, a bracket
+  Span span;    ///< what to point at: a name, an operator, a bracket
+  Span extent;  ///< all of it, without parentheses around it
   std::string text;
   Literal literal;
   std::vector<std::uint32_t> parts;

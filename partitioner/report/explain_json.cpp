@@ -47,7 +47,8 @@ class Document {
       records("memory", memory_.size(), [&](std::size_t i) { memory(memory_[i]); });
       records("round_trips", plan_.round_trips.size(), [&](std::size_t i) { round_trip(i); });
       json_.key("diagnostics");
-      write_json(json_, plan_.diagnostics, [&](const SourceLocation& place) { return things_.statements->of(place); });
+      write_json(
+          json_, plan_.diagnostics, [&](const SourceLocation& place) { return things_.statements->of(place); }, plan_.fixes);
       sums();
       json_.key("account");
       write_account(json_, plan_);

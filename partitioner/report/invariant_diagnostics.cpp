@@ -1,11 +1,37 @@
 // The wording of host work that a loop repeats although nothing changes, and of what moving it would save: tried, or it is not said.
+#include <algorithm>
+#include <set>
+
 #include "graph/base/units.h"
 #include "partitioner/apply/invariant_work.h"
 #include "partitioner/report/transfer_diagnostics.h"
 #include "partitioner/report/wording.h"
 
 namespace cleave::planner {
-void diagnose_invariant_work(const Plan& plan, Trials& trials, const DiagnosticOptions& options, Diagnostics& diagnostics) {
+namespace {
+
+/// Nothing where the lines on which this work stands hold more than it.
+std::optional<Advice> moving(const Graph& graph, const InvariantWork& work, double saved) {
+  Advice advice{Advice::Action::move_out, {}, graph.nodes[work.loop].location, saved, 0};
+  std::set<std::pair<std::string_view, int>> lines;
+  for (const NodeId id : work.nodes) {
+    const Node& node = graph.nodes[id];
+    if (node.kind != NodeKind::operation) continue;
+    lines.emplace(node.location.file_name(), node.location.line);
+    advice.places.push_back({node.location, "", {}});
+  }
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = graph.nodes[NodeId(i)];
+    if (node.kind != NodeKind::operation || !lines.contains({node.location.file_name(), node.location.line})) continue;
+    if (std::find(work.nodes.begin(), work.nodes.end(), NodeId(i)) == work.nodes.end()) return std::nullopt;
+  }
+  return advice;
+}
+
+}  // namespace
+
+void diagnose_invariant_work(const Plan& plan, Trials& trials, const DiagnosticOptions& options, Diagnostics& diagnostics,
+                             std::vector<Advice>& advice) {
   const std::optional<Severity> severity = options.severity_of(DiagnosticKind::invariant_host_work);
   if (!severity) return;
   const Graph& graph = *plan.graph;
@@ -22,7 +48,9 @@ void diagnose_invariant_work(const Plan& plan, Trials& trials, const DiagnosticO
                        {},
                        0});
     allow_as_marked(d, graph, work.nodes);
-    diagnostics.add(std::move(d));
+    std::vector<Advice> its;
+    if (std::optional<Advice> move = moving(graph, work, *saved)) its.push_back(*std::move(move));
+    add_advised(std::move(d), std::move(its), diagnostics, advice);
   }
 }
 

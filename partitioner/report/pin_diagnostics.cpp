@@ -34,7 +34,8 @@ bool told(const Plan& plan, const std::vector<NodeId>& nodes, const Diagnostics&
 
 }  // namespace
 
-std::set<NodeId> diagnose_pins(const Plan& plan, Trials& trials, const DiagnosticOptions& options, Diagnostics& diagnostics) {
+std::set<NodeId> diagnose_pins(const Plan& plan, Trials& trials, const DiagnosticOptions& options, Diagnostics& diagnostics,
+                               std::vector<Advice>& advice) {
   std::set<NodeId> said;
   const std::optional<Severity> severity = options.severity_of(DiagnosticKind::costly_pin);
   if (!severity) return said;
@@ -49,7 +50,8 @@ std::set<NodeId> diagnose_pins(const Plan& plan, Trials& trials, const Diagnosti
                 format_seconds(plan.predicted_seconds - *saved);
     d.notes.push_back({"predicted, by planning the program without this pin (" + machine_phrase(plan.machine) + ")", {}, 0});
     allow_as_marked(d, graph, nodes);
-    diagnostics.add(std::move(d));
+    const Advice unpinned{Advice::Action::remove_pin, {{d.location, "", {}}}, {}, *saved, 0};
+    add_advised(std::move(d), {unpinned}, diagnostics, advice);
     said.insert(nodes.begin(), nodes.end());
   }
   return said;

@@ -26,7 +26,8 @@ class RoundTripWriter {
         deliveries_(graph_, uses_, plan.placement, plan.transfers.items),
         trials_(trials) {}
 
-  Diagnostic write(const RoundTrip& trip, Severity severity) {
+  /// The edits that it advises are added to `advice`.
+  Diagnostic write(const RoundTrip& trip, Severity severity, std::vector<Advice>& advice) {
     const Node& blamed = graph_.nodes[trip.blamed];
     Diagnostic d{DiagnosticKind::round_trip, severity, "", blamed.location, 0, {}};
     d.message = "`" + culprit_phrase(graph_, trip.blamed) + "` makes the accelerator wait for the host" + how_often(blamed.region);
@@ -35,8 +36,8 @@ class RoundTripWriter {
     d.price = price(trip);
     d.price->note = d.notes.size();
     d.notes.push_back({to_text(*d.price), {}, 0});
-    d.notes.push_back({"runs on the host because " + reason(trip) + advice(trip), {}, 0});
-    add_marks(trip, d.notes);
+    d.notes.push_back({"runs on the host because " + reason(trip) + this->advice(trip, d.notes.size(), advice), {}, 0});
+    add_marks(trip, d.notes, advice);
     if (severity == Severity::allowed) d.notes.push_back(allowance_note(trip.allowed));
     return d;
   }
@@ -132,14 +133,15 @@ class RoundTripWriter {
     }
   }
 
-  /// What would save time, if that was tried and is so.
-  std::string advice(const RoundTrip& trip) {
+  /// What would save time, if that was tried and is so. It stands in `note`.
+  std::string advice(const RoundTrip& trip, std::size_t note, std::vector<Advice>& edits) {
     if (graph_.nodes[trip.blamed].host_function()) return hidden(trip);
     if (trip.cause != Cause::no_kernel && trip.cause != Cause::pinned) return "";
     const Freed freed = by_freeing(trip.blamed);
     if (!freed.saved || *freed.saved < kWorthSaying * plan_.predicted_seconds) return "";
     const bool pinned = trip.cause == Cause::pinned;
     if (const Allowance* rule = pin_reason(graph_.nodes[trip.blamed])) return saved_without(*rule, *freed.saved);
+    if (pinned) edits.push_back({Advice::Action::remove_pin, {{graph_.nodes[trip.blamed].location, "", {}}}, {}, *freed.saved, note});
     const std::string places = freed.nodes > 1 ? " at its " + std::to_string(freed.nodes) + " places" : "";
     return (pinned ? "; remove the pin" : "; give it an accelerator kernel" + places) + " (saves about " + format_seconds(*freed.saved) +
            ")";
@@ -186,20 +188,30 @@ class RoundTripWriter {
       if (graph_.nodes[other].kind != NodeKind::operation || plan_.costed.forced[i] != std::get<Cause>(edit)) continue;
       if (edit_of(other) == edit) nodes.push_back(other);
     }
-    return known->second = {nodes.size(), trials_.saved_by_freeing(nodes)};
+    const bool pin = std::get<Cause>(edit) == Cause::pinned && !pin_reason(graph_.nodes[node]);
+    return known->second = {nodes.size(), pin ? trials_.saved_by_unpinning(nodes) : trials_.saved_by_freeing(nodes)};
   }
 
   /// Where to_host() says that it is meant; nothing where no mark would, or where the program is written in another language (the source of
   /// an ONNX file: its places have no columns).
-  void add_marks(const RoundTrip& trip, std::vector<Note>& notes) const {
+  void add_marks(const RoundTrip& trip, std::vector<Note>& notes, std::vector<Advice>& edits) const {
     if (!trip.caused_by_user() || trip.marks.empty() || trip.marks.size() > kMostNotes) return;
     if (graph_.nodes[trip.blamed].location.column <= 0) return;
+    Advice meant{Advice::Action::mark_to_host, {}, {}, 0, 0};
     const char* joint = trip.marks.size() > 1 ? "if it is meant, mark " : "mark ";
     for (const Reading& mark : trip.marks) {
       const std::string where = trip.marks.size() > 1 ? " with to_host() here" : " with to_host() here if this is meant";
       notes.push_back({joint + value_phrase(graph_, mark.value) + where, graph_.nodes[mark.reader].location, 0});
+      meant.places.push_back(reading(mark));
       joint = "and ";
     }
+    meant.note = notes.size() - 1;
+    edits.push_back(std::move(meant));
+  }
+
+  [[nodiscard]] Advice::Place reading(const Reading& mark) const {
+    const Value& value = graph_.values[mark.value];
+    return {graph_.nodes[mark.reader].location, value.name, graph_.nodes[value.producer].location};
   }
 
   const Plan& plan_;
@@ -222,7 +234,8 @@ std::optional<Severity> severity_of(const RoundTrip& trip, const DiagnosticOptio
 
 }  // namespace
 
-void diagnose_round_trips(const Plan& plan, Trials& trials, const DiagnosticOptions& options, Diagnostics& diagnostics) {
+void diagnose_round_trips(const Plan& plan, Trials& trials, const DiagnosticOptions& options, Diagnostics& diagnostics,
+                          std::vector<Advice>& advice) {
   if (plan.round_trips.empty()) return;
   std::vector<std::pair<const RoundTrip*, Severity>> said;
   for (const RoundTrip& trip : plan.round_trips) {
@@ -231,7 +244,11 @@ void diagnose_round_trips(const Plan& plan, Trials& trials, const DiagnosticOpti
   // The costliest first, as there may not be time to try what would help all of them.
   std::stable_sort(said.begin(), said.end(), [](const auto& a, const auto& b) { return a.first->seconds > b.first->seconds; });
   RoundTripWriter writer(plan, trials);
-  for (const auto& [trip, severity] : said) diagnostics.add(writer.write(*trip, severity));
+  for (const auto& [trip, severity] : said) {
+    std::vector<Advice> its;
+    Diagnostic written = writer.write(*trip, severity, its);
+    add_advised(std::move(written), std::move(its), diagnostics, advice);
+  }
 }
 
 }  // namespace cleave::planner

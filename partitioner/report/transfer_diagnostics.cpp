@@ -21,7 +21,7 @@ std::string direction_phrase(const Transfer& t) {
 
 // --- implicit-copy ----------------------------------------------------------------------------------------------------------------
 
-void diagnose_copies(const Plan& plan, const DiagnosticOptions& options, Diagnostics& diagnostics) {
+void diagnose_copies(const Plan& plan, const DiagnosticOptions& options, Diagnostics& diagnostics, std::vector<Advice>& advice) {
   const std::optional<Severity> severity = options.severity_of(DiagnosticKind::implicit_copy);
   if (!severity) return;
   const Graph& graph = *plan.graph;
@@ -40,9 +40,18 @@ void diagnose_copies(const Plan& plan, const DiagnosticOptions& options, Diagnos
       d.notes.push_back({std::string("needed on the ") + (to_host ? "host" : "accelerator") + " here",
                          graph.nodes[deliveries.of(i)[0].node].location, 0});
     }
+    std::vector<Advice> its;
+    if (deliveries.of(i).size() == 1 && deliveries.of(i)[0].node) {
+      const Value& value = graph.values[t.value];
+      its.push_back({to_host ? Advice::Action::mark_to_host : Advice::Action::mark_to_accelerator,
+                     {{graph.nodes[deliveries.of(i)[0].node].location, value.name, graph.nodes[value.producer].location}},
+                     {},
+                     0,
+                     d.notes.size()});
+    }
     d.notes.push_back({std::string("mark it with ") + (to_host ? "to_host()" : "to_accelerator()") + " if it is meant", {}, 0});
     allow_as_marked(d, graph, ends);
-    diagnostics.add(std::move(d));
+    add_advised(std::move(d), std::move(its), diagnostics, advice);
   }
 }
 
@@ -199,6 +208,15 @@ void allow_as_marked(Diagnostic& diagnostic, const Graph& graph, std::span<const
   }
 }
 
+void add_advised(Diagnostic diagnostic, std::vector<Advice> its, Diagnostics& diagnostics, std::vector<Advice>& advice) {
+  for (Advice& each : its) {
+    if (diagnostic.severity == Severity::allowed) break;
+    each.said = {diagnostic.kind, diagnostic.location, diagnostic.message};
+    advice.push_back(std::move(each));
+  }
+  diagnostics.add(std::move(diagnostic));
+}
+
 bool worth_warning(const Plan& plan, double seconds) {
   constexpr double kSeconds = 1e-3;
   return seconds >= kBoundShare * plan.predicted_seconds && seconds >= kSeconds;
@@ -210,14 +228,15 @@ bool said_at(const Diagnostics& diagnostics, DiagnosticKind kind, const SourceLo
   });
 }
 
-Diagnostics diagnose(const Plan& plan, const Schedule& schedule, Trials& trials, const DiagnosticOptions& options) {
+Diagnostics diagnose(const Plan& plan, const Schedule& schedule, Trials& trials, const DiagnosticOptions& options,
+                     std::vector<Advice>& advice) {
   Diagnostics diagnostics;
-  diagnose_round_trips(plan, trials, options, diagnostics);
-  diagnose_invariant_work(plan, trials, options, diagnostics);
+  diagnose_round_trips(plan, trials, options, diagnostics, advice);
+  diagnose_invariant_work(plan, trials, options, diagnostics, advice);
   diagnose_memory(plan, options, diagnostics);
-  const std::set<NodeId> costly = diagnose_pins(plan, trials, options, diagnostics);
+  const std::set<NodeId> costly = diagnose_pins(plan, trials, options, diagnostics, advice);
   diagnose_bottlenecks(plan, costly, options, diagnostics);
-  diagnose_copies(plan, options, diagnostics);
+  diagnose_copies(plan, options, diagnostics, advice);
   diagnose_fallbacks(plan, trials, options, diagnostics);
   diagnose_waiting(plan, schedule, options, diagnostics);
   LimitChecker(plan, diagnostics).run();

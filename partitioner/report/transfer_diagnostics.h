@@ -12,8 +12,10 @@
 
 namespace cleave::planner {
 
-/// In source order. Kinds that are off are left out; what the user allowed is in the list with severity `allowed`.
-Diagnostics diagnose(const Plan& plan, const Schedule& schedule, Trials& trials, const DiagnosticOptions& options);
+/// In source order; what is an edit of the program is added to `advice`. Kinds that are off are left out; what the user allowed is in the
+/// list with severity `allowed`.
+Diagnostics diagnose(const Plan& plan, const Schedule& schedule, Trials& trials, const DiagnosticOptions& options,
+                     std::vector<Advice>& advice);
 
 constexpr double kWorthSaying = 0.02;  ///< of a run, predicted: what saves less is no advice
 
@@ -23,16 +25,22 @@ constexpr double kWorthSaying = 0.02;  ///< of a run, predicted: what saves less
 /// Turns it into one that the user allowed, where one of `nodes` (none: no node) allows its kind.
 void allow_as_marked(Diagnostic& diagnostic, const Graph& graph, std::span<const NodeId> nodes);
 
+/// Adds a message and what of it is an edit of the program; none of one that the user allowed.
+void add_advised(Diagnostic diagnostic, std::vector<Advice> its, Diagnostics& diagnostics, std::vector<Advice>& advice);
+
 /// Whether something of this kind is said at this line already.
 bool said_at(const Diagnostics& diagnostics, DiagnosticKind kind, const SourceLocation& location);
 
 /// Round trips alone (round_trip_diagnostics.cpp).
-void diagnose_round_trips(const Plan& plan, Trials& trials, const DiagnosticOptions& options, Diagnostics& diagnostics);
+void diagnose_round_trips(const Plan& plan, Trials& trials, const DiagnosticOptions& options, Diagnostics& diagnostics,
+                          std::vector<Advice>& advice);
 /// Host work that loops repeat (invariant_diagnostics.cpp).
-void diagnose_invariant_work(const Plan& plan, Trials& trials, const DiagnosticOptions& options, Diagnostics& diagnostics);
+void diagnose_invariant_work(const Plan& plan, Trials& trials, const DiagnosticOptions& options, Diagnostics& diagnostics,
+                             std::vector<Advice>& advice);
 
 /// Pins that cost (pin_diagnostics.cpp). Returns what these pin.
-std::set<NodeId> diagnose_pins(const Plan& plan, Trials& trials, const DiagnosticOptions& options, Diagnostics& diagnostics);
+std::set<NodeId> diagnose_pins(const Plan& plan, Trials& trials, const DiagnosticOptions& options, Diagnostics& diagnostics,
+                               std::vector<Advice>& advice);
 /// Host work and kernel starts that the accelerator waits for without a round trip (bottleneck_diagnostics.cpp); `costly`: what another
 /// message says it costs.
 void diagnose_bottlenecks(const Plan& plan, const std::set<NodeId>& costly, const DiagnosticOptions& options, Diagnostics& diagnostics);

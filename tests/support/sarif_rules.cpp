@@ -39,7 +39,12 @@ const std::map<std::string, Properties>& rules() {
         {"locations", "list location"},
         {"relatedLocations", "set location"},
         {"partialFingerprints", "map"},
-        {"suppressions", "set suppression"}}},
+        {"suppressions", "set suppression"},
+        {"fixes", "set fix"}}},
+      {"fix", {{"description", "object message"}, {"artifactChanges!", "set change"}}},
+      {"change", {{"artifactLocation!", "object artifact"}, {"replacements!", "list replacement"}}},
+      {"replacement", {{"deletedRegion!", "object region"}, {"insertedContent", "object content"}}},
+      {"content", {{"text", "text"}}},
       {"message", {{"text!", "text"}, {"markdown", "text"}}},  // `text` or `id`, of which cleave has no use
       {"location", {{"id", "index"}, {"physicalLocation", "object place"}, {"message", "object message"}}},
       {"place", {{"artifactLocation!", "object artifact"}, {"region", "object region"}}},  // this or `address`

@@ -44,7 +44,7 @@ class CliTest : public ::testing::Test {
 };
 
 TEST_F(CliTest, HelpFitsOnAScreenAndHasAnExample) {
-  for (const char* command : {"", "run", "explain", "check", "dot", "print", "plan", "devices", "calibrate", "completion"}) {
+  for (const char* command : {"", "run", "explain", "check", "apply", "dot", "print", "plan", "devices", "calibrate", "completion"}) {
     const CommandResult help = run(std::string(command) + " --help");
     EXPECT_EQ(help.code, 0) << command;
     EXPECT_LE(std::count(help.out.begin(), help.out.end(), '\n'), 70) << help.out;

@@ -126,6 +126,14 @@ TEST(Explain, ConsumersLoopsAndPeaksAreThoseOfTheProgram) {
 
 // --- every command ----------------------------------------------------------------------------------------------------------------------
 
+/// The first edit that `check` offers.
+std::string id_of(const std::string& model) {
+  const json document = json::parse(run_command("cleave check " + model + " --json").out);
+  for (const json& diagnostic : document["diagnostics"])
+    for (const json& fix : diagnostic["fixes"]) return fix["id"];
+  return "";
+}
+
 TEST(Commands, WriteWhatTheirSchemasSay) {
   const TemporaryFolder folder;
   write_file(folder.path("bad.yaml"), "cleave: 1\ninputs: {x: \"f32[4]\"}\nprogram:\n  - y: tanch(x)\noutputs: [y]\n");
@@ -157,6 +165,9 @@ TEST(Commands, WriteWhatTheirSchemasSay) {
       {"run", "run bad.yaml"},
       {"check", "check " + trip},
       {"check", "check bad.yaml"},
+      {"check", "check " + examples + "costly_pin.yaml"},
+      {"apply", "apply " + trip + " " + id_of(trip) + " -o edited.yaml"},
+      {"apply", "apply bad.yaml 1234"},
       {"plan", "plan problem.json"},
       {"plan", "plan bad.yaml"},
       {"devices", "devices"},
@@ -273,8 +284,8 @@ TEST(Schemas, AreWhatTheDocumentSays) {
   const std::string mark = "<!-- from here on written by json_schema_test -->\n";
   ASSERT_NE(text.find(mark), std::string::npos);
   text.resize(text.find(mark) + mark.size());
-  for (const char* name : {"explain", "explain_node", "explain_advise", "explain_sensitivity", "explain_diff", "run", "check", "plan",
-                           "devices", "calibrate", "dot", "print"}) {
+  for (const char* name : {"explain", "explain_node", "explain_advise", "explain_sensitivity", "explain_diff", "run", "check", "apply",
+                           "plan", "devices", "calibrate", "dot", "print"}) {
     const Schema schema = JsonSchema::file(name);
     EXPECT_EQ(schema["title"], name);
     text += "\n## " + std::string(name) + "\n\n" + schema["description"].get<std::string>() + "\n" + table_of(schema["definitions"][name]);

@@ -28,10 +28,13 @@ Status compare_with_lock(const Options& options, const Console& console, Plan& p
 }
 
 std::string json_text(const Plan& plan, const StatementOf& statement_of) {
-  return diagnostics_json(plan.diagnostics, statement_of, [&](JsonWriter& json) {
-    json.key("account");
-    write_account(json, plan);
-  });
+  return diagnostics_json(
+      plan.diagnostics, statement_of,
+      [&](JsonWriter& json) {
+        json.key("account");
+        write_account(json, plan);
+      },
+      plan.fixes);
 }
 
 int report_new(const Options& options, const Console& console, const Plan& plan, const StatementOf& statement_of) {
@@ -41,7 +44,7 @@ int report_new(const Options& options, const Console& console, const Plan& plan,
   if (!baseline) return console.fail(baseline.error());
   const SinceBaseline since = since_baseline(plan.diagnostics, statement_of, *baseline);
   if (options.json) console.document(json_text(plan, statement_of));
-  console.report(since.fresh);
+  console.report(since.fresh, plan.fixes);
   console.note(options.model + ": " + std::to_string(since.fresh.size()) + " new, " + std::to_string(since.known) + " known, " +
                std::to_string(since.gone) + " gone since " + options.baseline);
   console.account(plan);

@@ -38,6 +38,7 @@ int run(const Options& options) {
     case Command::run: return run_command(options);
     case Command::explain: return explain_command(options);
     case Command::check: return check_command(options);
+    case Command::apply: return apply_command(options);
     case Command::dot: return dot_command(options);
     case Command::print: return print_command(options);
     case Command::plan: return plan_command(options);

@@ -33,6 +33,14 @@ std::vector<std::string> words_of(const FlagInfo& flag) {
   return words;
 }
 
+/// What may be typed for the operands, where that is known.
+std::vector<std::string> choices_of(const CommandInfo& command) {
+  std::vector<std::string> choices;
+  for (const CommandInfo::Operand& operand : command.operands)
+    choices.insert(choices.end(), operand.choices.begin(), operand.choices.end());
+  return choices;
+}
+
 std::vector<std::string> words_of(const std::vector<FlagInfo>& flags) {
   std::vector<std::string> words;
   for (const FlagInfo& flag : flags)
@@ -71,7 +79,7 @@ std::string bash_completion(const Manual& manual) {
   out += "  esac\n  case $command in\n    '') words=" + shell_quoted(joined(command_names(manual)) + " " + joined(words_of(manual.flags))) +
          " ;;\n";
   for (const CommandInfo& command : manual.commands)
-    out += "    " + command.name + ") words=" + shell_quoted(joined(words_of(command.flags)) + " " + joined(command.operands)) + " ;;\n";
+    out += "    " + command.name + ") words=" + shell_quoted(joined(words_of(command.flags)) + " " + joined(choices_of(command))) + " ;;\n";
   out += "  esac\n";
   out +=
       "  if [[ -z $command || $current == -* || $command == completion ]]; then COMPREPLY=($(compgen -W \"$words\" -- \"$current\")); fi\n";
@@ -116,9 +124,10 @@ std::string zsh_completion(const Manual& manual) {
   for (const CommandInfo& command : manual.commands) {
     out += "      " + command.name + ") _arguments";
     for (const FlagInfo& flag : command.flags) put_zsh_flag(out, flag);
-    if (!command.operand.empty()) {
-      const std::string action = command.operands.empty() ? "_files" : "(" + joined(command.operands) + ")";
-      out += " \\\n        " + shell_quoted("1:" + command.operand + ":" + action);
+    for (std::size_t i = 0; i < command.operands.size(); ++i) {
+      const CommandInfo::Operand& operand = command.operands[i];
+      const std::string action = operand.file ? "_files" : operand.choices.empty() ? " " : "(" + joined(operand.choices) + ")";
+      out += " \\\n        " + shell_quoted(std::to_string(i + 1) + ":" + operand.name + ":" + action);
     }
     out += " ;;\n";
   }
@@ -153,8 +162,8 @@ std::string fish_completion(const Manual& manual) {
   for (const CommandInfo& command : manual.commands) {
     const std::string inside = "__fish_seen_subcommand_from " + command.name;
     out += "complete -c cleave -f -n __fish_use_subcommand -a " + command.name + " -d " + shell_quoted(command.description) + "\n";
-    if (!command.operands.empty())
-      out += "complete -c cleave -f -n " + shell_quoted(inside) + " -a " + shell_quoted(joined(command.operands)) + "\n";
+    if (const std::vector<std::string> choices = choices_of(command); !choices.empty())
+      out += "complete -c cleave -f -n " + shell_quoted(inside) + " -a " + shell_quoted(joined(choices)) + "\n";
     for (const FlagInfo& flag : command.flags) put_fish_flag(out, inside, flag);
   }
   return out;

@@ -18,9 +18,13 @@ struct FlagInfo {
 
 struct CommandInfo {
   std::string name, description, example;
-  std::string operand;  ///< MODEL, PROBLEM; empty: none
-  std::string operand_description;
-  std::vector<std::string> operands;  ///< values that there are; none: a file
+  struct Operand {
+    std::string name;  ///< MODEL, PROBLEM, ID
+    std::string description;
+    std::vector<std::string> choices;  ///< values that there are
+    bool file = false;
+  };
+  std::vector<Operand> operands;  ///< all of them are needed
   std::vector<FlagInfo> flags;
 };
 

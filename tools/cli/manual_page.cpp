@@ -38,8 +38,9 @@ std::string manual_page(const Manual& manual) {
   out += ".TH CLEAVE 1 \"\" \"cleave " + std::string(kVersion) + "\" \"User Commands\"\n";
   out += ".SH NAME\ncleave \\- " + plain(manual.description) + "\n.SH SYNOPSIS\n";
   for (const CommandInfo& command : manual.commands) {
-    out += ".B cleave " + command.name + "\n.RI [ options ]" + (command.operand.empty() ? "" : " \" " + plain(command.operand) + "\"") +
-           "\n.br\n";
+    std::string operands;
+    for (const CommandInfo::Operand& operand : command.operands) operands += " \" " + plain(operand.name) + "\"";
+    out += ".B cleave " + command.name + "\n.RI [ options ]" + operands + "\n.br\n";
   }
   out += ".SH OPTIONS\n";
   for (const FlagInfo& flag : manual.flags) put_flag(out, flag);

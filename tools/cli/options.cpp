@@ -246,7 +246,7 @@ void Definitions::add_device_flags(CLI::App& sub) {
 }
 
 void Definitions::add_model_flags(CLI::App& sub) {
-  sub.add_option("model", options_.model, "a model (.yaml, .onnx) or graph (.graph)")->type_name("MODEL");
+  hint(sub.add_option("model", options_.model, "a model (.yaml, .onnx) or graph (.graph)")->type_name("MODEL"), {{}, true});
   begin_group(sub, "Model");
   add_each(sub, "--dim", "NAME=N", "size of a symbolic dimension", [this](const std::string& name, const std::string& value) {
     options_.dims[name] = whole_number(value, "--dim", kLeast, kMost);
@@ -378,28 +378,32 @@ void Definitions::add_commands() {
                               "cleave explain models/kmeans.yaml --machine h200");
   CLI::App* check = command("check", Command::check, "Diagnostics and limits only, for continuous integration. Runs nothing.",
                             "cleave check model.yaml -Werror=round-trip --json");
+  CLI::App* apply = command("apply", Command::apply, "Writes an edit that `check` advises into a YAML model, once it is proven.",
+                            "cleave apply model.yaml 3f2a");
   CLI::App* dot =
       command("dot", Command::dot, "Draws the partition with Graphviz. Runs nothing.", "cleave dot models/kmeans.yaml -o kmeans.svg");
   CLI::App* print =
       command("print", Command::print, "Prints the program at a stage of compilation.", "cleave print model.yaml --stage partitioned");
-  for (CLI::App* sub : {run, explain, check, dot, print}) add_plan_flags(*sub);
+  for (CLI::App* sub : {run, explain, check, dot, print, apply}) add_plan_flags(*sub);
+  apply->add_option("id", options_.edit, "the edit's, as `check` prints it: [apply: ID]")->type_name("ID");
   for (CLI::App* sub : {explain, check, dot, print})
     sub->add_option("--assume-host", options_.assume_host, "an operator that is not supported, as a function of the host")
         ->type_name("OP")
         ->allow_extra_args(false);
   add_run_flags(*run);
-  for (CLI::App* sub : {explain, dot, print}) begin_group(*sub, "Output");
+  for (CLI::App* sub : {explain, dot, print, apply}) begin_group(*sub, "Output");
   add_file(*explain, "--html", options_.html_file, "the plan as a page for a browser: source with costs, picture, tables");
   add_file(*dot, "-o", options_.output_file, ".svg, .png, .pdf or .dot; default: dot source to standard output");
   dot->add_flag("--full", options_.full, "every operation, however many there are");
   add_seconds(*dot, "--layout-limit", options_.layout_limit, "how long Graphviz may take before a coarser layout is tried; default: 30");
   add_choice(*print, "--stage", options_.stage, {"traced", "simplified", "placed", "partitioned"}, "", "STAGE");
   add_file(*print, "-o", options_.output_file, "FILE.graph, with paths relative to it; default: standard output");
+  add_file(*apply, "-o", options_.output_file, "where the edited model goes, - for standard output; default: into MODEL");
   for (CLI::App* sub : {run, explain}) add_row_flags(*sub);
-  for (CLI::App* sub : {run, explain, check, dot, print}) add_output_flags(*sub);
+  for (CLI::App* sub : {run, explain, check, dot, print, apply}) add_output_flags(*sub);
   add_questions(*explain);
   add_check_flags(*check);
-  for (CLI::App* sub : {run, explain, check, dot, print}) {
+  for (CLI::App* sub : {run, explain, check, dot, print, apply}) {
     add_diagnostic_flags(*sub);
     add_debugging_flags(*sub);
   }
@@ -411,7 +415,7 @@ void Definitions::add_commands() {
 void Definitions::add_plain_commands() {
   CLI::App* plan = command("plan", Command::plan, "Solves a bare placement problem; writes the placement as JSON.",
                            "cleave plan workload.json --format device-placement --accelerator-memory 50%");
-  plan->add_option("problem", options_.model, "a problem file (.json)")->type_name("PROBLEM");
+  hint(plan->add_option("problem", options_.model, "a problem file (.json)")->type_name("PROBLEM"), {{}, true});
   add_choice(*plan, "--format", options_.format, {"cleave", "device-placement"}, "", "FORM");
   add_choice(*plan, "--solver", options_.solver, {"flat", "boost"}, "both give the same plan", "SOLVER");
   plan->add_option("--accelerator-memory", options_.accelerator_memory, "capacity: BYTES, or PERCENT of the nodes' total")
@@ -463,13 +467,12 @@ Manual Definitions::manual() const {
   manual.exit_codes = kExitCodes;
   manual.flags = flags_of(app);
   for (const CLI::App* sub : app.get_subcommands(nullptr)) {
-    CommandInfo command{sub->get_name(), sub->get_description(), sub->get_footer(), {}, {}, {}, flags_of(*sub)};
+    CommandInfo command{sub->get_name(), sub->get_description(), sub->get_footer(), {}, flags_of(*sub)};
     command.example.erase(0, command.example.find("cleave"));
     for (const CLI::Option* option : sub->get_options()) {
       if (!option->get_positional()) continue;
-      command.operand = option->get_type_name();
-      command.operand_description = option->get_description();
-      command.operands = flag_info(*option).choices;
+      const FlagInfo operand = flag_info(*option);
+      command.operands.push_back({option->get_type_name(), option->get_description(), operand.choices, operand.file});
     }
     manual.commands.push_back(std::move(command));
   }

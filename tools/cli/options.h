@@ -15,7 +15,7 @@
 
 namespace cleave::cli {
 
-enum class Command { run, explain, check, dot, print, plan, devices, calibrate, completion };
+enum class Command { run, explain, check, apply, dot, print, plan, devices, calibrate, completion };
 
 struct Options {
   Command command = Command::run;
@@ -75,11 +75,14 @@ struct Options {
   std::string lock, baseline;
   bool update_lock = false;
 
+  // apply
+  std::string edit;  ///< the ID, or how it begins
+
   // calibrate
   double seconds = 0.01;
   bool even_if_busy = false;  ///< calibrate measures whatever share of a core it gets
 
-  // dot, print, plan, calibrate
+  // dot, print, apply, plan, calibrate
   std::string output_file;
   bool full = false;                   ///< dot: nothing is collapsed
   std::optional<double> layout_limit;  ///< dot: seconds

@@ -198,7 +198,7 @@ std::string RunReport::json() const {
     json.key("diagnostics");
     Diagnostics said = plan_.diagnostics;
     said.append(exceeded_);
-    cleave::write_json(json, said);
+    cleave::write_json(json, said, nullptr, plan_.fixes);
     json.key("account");
     write_account(json, plan_);
     if (!options_.profile) return;

@@ -13,6 +13,7 @@
 #include "graph/base/diagnostic_json.h"
 #include "graph/base/diagnostic_text.h"
 #include "graph/base/exceptions.h"
+#include "graph/base/file.h"
 #include "graph/base/output_file.h"
 #include "graph/base/units.h"
 #include "graph/base/utf8.h"
@@ -21,6 +22,7 @@
 #include "graph/statement_paths.h"
 #include "graph/states.h"
 #include "graph/text/text.h"
+#include "models/fixes.h"
 #include "models/model.h"
 #include "partitioner/report/account_text.h"
 #include "partitioner/report/explain.h"
@@ -160,7 +162,7 @@ Console::Console(const Options& options) : options_(options), color_(wants_color
 Console::~Console() {
   if (!for_sarif_) return;
   const auto printed = [] { return std::fputs("error: out of memory\n", stderr); };
-  (void)detail::guard_memory_or([&] { return write(stderr, to_sarif(*for_sarif_, statement_of_)), 0; }, printed);
+  (void)detail::guard_memory_or([&] { return write(stderr, to_sarif(*for_sarif_, statement_of_, fixes_for_sarif_)), 0; }, printed);
 }
 
 void Console::line(std::string_view text) const {
@@ -191,7 +193,13 @@ void Console::note(std::string_view text) const {
   if (!options_.quiet && !options_.json) line(escape_controls_one_line(text));
 }
 
-void Console::report(const Diagnostics& diagnostics) const {
+void Console::aside(std::string_view text) const {
+  if (options_.quiet || options_.json) return;
+  std::fflush(stdout);
+  write(stderr, escape_controls_one_line(text) + "\n");
+}
+
+void Console::report(const Diagnostics& diagnostics, const std::vector<Fix>& fixes) const {
   if (options_.json) return;  // they are part of the document
   Diagnostics shown;          // SARIF has what was allowed, too, as suppressed
   for (const Diagnostic& diagnostic : diagnostics)
@@ -200,8 +208,9 @@ void Console::report(const Diagnostics& diagnostics) const {
   if (sarif()) {
     if (!for_sarif_) for_sarif_.emplace();
     for_sarif_->append(shown);
+    fixes_for_sarif_.insert(fixes_for_sarif_.end(), fixes.begin(), fixes.end());
   } else {
-    write(stderr, to_text(fold(shown, static_cast<std::size_t>(options_.diagnostic_limit)), {.color = color_, .source = true}));
+    write(stderr, to_text(fold(shown, static_cast<std::size_t>(options_.diagnostic_limit)), {.color = color_, .source = true}, fixes));
   }
 }
 
@@ -212,7 +221,7 @@ StatementOf Console::statements_of(const Plan& plan) const {
 
 void Console::report(const Plan& plan) const {
   if (sarif() && !statement_of_) statements_of(plan);
-  report(plan.diagnostics);
+  report(plan.diagnostics, plan.fixes);
   if (options_.json || options_.quiet || options_.diagnostics_format == "sarif") return;
   const bool said = std::any_of(plan.diagnostics.begin(), plan.diagnostics.end(), [](const Diagnostic& d) {
     return d.kind == DiagnosticKind::round_trip && (d.severity == Severity::warning || d.severity == Severity::error);
@@ -283,6 +292,19 @@ ModelOptions model_options(const Options& options) {
 
 namespace {
 
+Graph with_seed(Graph graph, const Options& options) {
+  return options.seed == 0 || !graph.ok() ? graph : add_seed(graph, options.seed);
+}
+
+Graph with_states(Graph graph, const Options& options) {
+  for (const auto& [input, output] : options.states) {
+    if (!graph.ok()) break;
+    if (const Status kept = keep_state(graph, input, output); !kept)
+      graph.diagnostics.error(DiagnosticKind::unknown, kept.error().location, "--state " + kept.error().message);
+  }
+  return graph;
+}
+
 Graph load_stateless(const Options& options) {
   if (const char* flag = onnx_flag(options); flag && !options.model.ends_with(".onnx")) {
     Graph broken;
@@ -290,12 +312,9 @@ Graph load_stateless(const Options& options) {
                              std::string(flag) + " is for ONNX models");
     return broken;
   }
-  if (!options.model.ends_with(".graph")) {
-    Graph graph = read_model(options.model, model_options(options));
-    return options.seed == 0 || !graph.ok() ? graph : add_seed(graph, options.seed);
-  }
+  if (!options.model.ends_with(".graph")) return with_seed(read_model(options.model, model_options(options)), options);
   Result<Graph> loaded = cleave::load_graph(options.model, options.source_roots);
-  if (loaded && options.dims.empty()) return options.seed == 0 ? *loaded : add_seed(*loaded, options.seed);
+  if (loaded && options.dims.empty()) return with_seed(*std::move(loaded), options);
   Graph broken;
   if (!loaded)
     broken.diagnostics.error(loaded.error().kind == ErrorKind::machine ? DiagnosticKind::machine : DiagnosticKind::file,
@@ -308,14 +327,16 @@ Graph load_stateless(const Options& options) {
 
 }  // namespace
 
+bool is_yaml(const std::string& model) {
+  return !model.ends_with(".onnx") && !model.ends_with(".graph");
+}
+
 Graph load_graph(const Options& options) {
-  Graph graph = load_stateless(options);
-  for (const auto& [input, output] : options.states) {
-    if (!graph.ok()) break;
-    if (const Status kept = keep_state(graph, input, output); !kept)
-      graph.diagnostics.error(DiagnosticKind::unknown, kept.error().location, "--state " + kept.error().message);
-  }
-  return graph;
+  return with_states(load_stateless(options), options);
+}
+
+Graph load_text(std::string_view text, const Options& options) {
+  return with_states(with_seed(parse_model(text, options.model, model_options(options)), options), options);
 }
 
 Result<Wiring> wire(const Options& options) {
@@ -343,10 +364,24 @@ Result<Wiring> wire(const Options& options) {
   return wiring;
 }
 
-Result<Plan> make_plan(const Graph& graph, const Options& options) {
+namespace {
+
+/// Of YAML models; nothing else has text that advice could be written into. A pipe is not read twice.
+void add_fixes(const Options& options, const std::string* text, Plan& plan) {
+  if (!is_yaml(options.model) || plan.advice.empty()) return;
+  if (text)
+    plan.fixes = find_fixes(plan.advice, *text, options.model);
+  else if (const Result<std::string> read = read_file(options.model, file_limit::kModel, FileKind::regular))
+    plan.fixes = find_fixes(plan.advice, *read, options.model);
+}
+
+}  // namespace
+
+Result<Plan> make_plan(const Graph& graph, const Options& options, const std::string* text) {
   const Result<Wiring> wiring = wire(options);
   if (!wiring) return wiring.error();
   Plan made = plan(graph, wiring->plan);
+  add_fixes(options, text, made);
   if (options.time_passes) write(stderr, times_text(made.times));
   return made;
 }

@@ -40,8 +40,9 @@ class Console {
   void document(std::string_view key, std::string_view text, const Diagnostics& diagnostics) const;
   /// Fingerprints go by the statements of a plan from here on.
   StatementOf statements_of(const Plan& plan) const;
-  void note(std::string_view text) const;  ///< a line about the run; left out by --quiet and --json
-  void report(const Diagnostics& diagnostics) const;
+  void note(std::string_view text) const;   ///< a line about the run; left out by --quiet and --json
+  void aside(std::string_view text) const;  ///< the same on standard error, where standard output holds a document
+  void report(const Diagnostics& diagnostics, const std::vector<Fix>& fixes = {}) const;
   /// Of a plan; behind warnings of round trips, as text, what a run waits for all of them.
   void report(const Plan& plan) const;
   /// The last line on standard error: what most of a run's predicted time goes to. Nothing of a plan that is not complete.
@@ -57,6 +58,7 @@ class Console {
   const Options& options_;
   bool color_;
   mutable StatementOf statement_of_;
+  mutable std::vector<Fix> fixes_for_sarif_;
   mutable std::optional<Diagnostics> for_sarif_;  ///< once anything was reported
 };
 
@@ -64,6 +66,8 @@ class Console {
 Status check_output_files(const Options& options);
 /// What the options say of how a model is read.
 ModelOptions model_options(const Options& options);
+/// Whether the model is YAML: what is neither ONNX nor a graph.
+bool is_yaml(const std::string& model);
 /// The model or `.graph` file, traced; its mistakes are in its diagnostics.
 Graph load_graph(const Options& options);
 /// The command line's flags as compile() would be told them, and wired like there. An Error for a device, machine or profile that cannot be
@@ -72,12 +76,16 @@ Result<Wiring> wire(const Options& options);
 /// Loads the graph, reads the values given for its inputs, and plans; where that fails it is reported and nothing comes back, but `code`
 /// says how. The plan may have errors.
 std::optional<Plan> load_and_plan(const Options& options, const Console& console, int& code);
-/// The plan for the graph; shows passes and times where they are asked for.
-Result<Plan> make_plan(const Graph& graph, const Options& options);
+/// The same from the text of a YAML model.
+Graph load_text(std::string_view text, const Options& options);
+/// The plan for the graph; shows passes and times where they are asked for. It has the fixes of a YAML model; `text`: the
+/// model's, null: as the file has it now.
+Result<Plan> make_plan(const Graph& graph, const Options& options, const std::string* text = nullptr);
 
 int run_command(const Options& options);
 int explain_command(const Options& options);
 int check_command(const Options& options);
+int apply_command(const Options& options);
 int dot_command(const Options& options);
 int print_command(const Options& options);
 int plan_command(const Options& options);

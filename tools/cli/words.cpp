@@ -108,13 +108,18 @@ std::string unknown_flag(const std::string& word, const std::vector<FlagInfo>& f
 
 std::optional<std::string> operand_mistake(const Words& words, const CommandInfo& command, std::size_t called) {
   const std::vector<std::size_t> given = operands(words, command, called);
-  const std::size_t most = command.operand.empty() ? 0 : 1;
+  const std::size_t most = command.operands.size();
   if (given.size() > most) {
     const std::string& word = words[given[most]];
-    return "`" + command.name + "` takes " + (most == 0 ? "no argument" : "one " + command.operand) + ", and `" + word + "` is " +
+    std::string all;
+    for (const CommandInfo::Operand& operand : command.operands) all += (all.empty() ? "one " : " and one ") + operand.name;
+    return "`" + command.name + "` takes " + (most == 0 ? "no argument" : all) + ", and `" + word + "` is " +
            (most == 0 ? "one" : "another");
   }
-  if (given.size() < most) return "`" + command.name + "` needs a " + command.operand + ", " + command.operand_description;
+  if (given.size() < most) {
+    const CommandInfo::Operand& operand = command.operands[given.size()];
+    return "`" + command.name + "` needs " + (operand.name == "ID" ? "an " : "a ") + operand.name + ", " + operand.description;
+  }
   return std::nullopt;
 }
 
@@ -171,7 +176,7 @@ Words with_optional_values(Words words, const Manual& manual) {
     if (!flag || !is_optional_value(*flag) || words[i].find('=') != std::string::npos) continue;
     const bool followed = i + 1 < words.size();
     const std::size_t count = operands(words, *command, first).size();
-    const bool value = followed && is_value_of(*flag, words[i + 1], count > 1);
+    const bool value = followed && is_value_of(*flag, words[i + 1], count > command->operands.size());
     words[i] += "=" + (value ? words[i + 1] : flag->value == "[N]" ? "10" : "-");
     if (value) words.erase(words.begin() + static_cast<std::ptrdiff_t>(i) + 1);
   }

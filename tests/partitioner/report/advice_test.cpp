@@ -11,6 +11,7 @@
 
 #include "graph/base/diagnostic_text.h"
 #include "graph/base/units.h"
+#include "models/fixes.h"
 #include "models/model.h"
 #include "partitioner/compile.h"
 #include "tests/support/namespaces.h"
@@ -79,7 +80,7 @@ std::optional<std::string> promised(const Diagnostic& d, const std::string& edit
 }
 
 struct Followed {
-  int marks = 0, pins = 0, kernels = 0;
+  int marks = 0, pins = 0, kernels = 0, fixes = 0;
 };
 
 /// A mark where it is offered silences this cause, and no other.
@@ -110,6 +111,19 @@ void follow_savings(const Planted& planted, const PlanOptions& options, const Pl
   }
 }
 
+/// What `cleave apply` would write does the same as the user's hand.
+void follow_fixes(const Planted& planted, const PlanOptions& options, const Plan& before, const Diagnostic& d, Followed& followed) {
+  const std::vector<Fix> fixes = find_fixes(before.advice, planted.text(), "planted.yaml");
+  for (const Fix* fix : fixes_of(d, fixes)) {
+    SCOPED_TRACE(fix->title);
+    const Plan after = plan_text(edited(planted.text(), fix->edits), options);
+    const std::string message = d.message + " " + d.price->cause + " " + d.price->how_often;
+    EXPECT_LT(warned(after).count(message), warned(before).count(message)) << to_text(d);
+    EXPECT_NEAR(before.predicted_seconds - after.predicted_seconds, fix->saved_seconds, 1e-3 * before.predicted_seconds) << to_text(d);
+    ++followed.fixes;
+  }
+}
+
 TEST(Advice, IsTrueWhenFollowed) {
   Followed followed;
   const std::uint64_t seeds = kSanitized ? 150 : 1000;
@@ -122,10 +136,12 @@ TEST(Advice, IsTrueWhenFollowed) {
       if (d.kind != DiagnosticKind::round_trip) continue;
       follow_mark(planted, options, plan, d, followed);
       follow_savings(planted, options, plan, d, followed);
+      if (seed % 4 < 2) follow_fixes(planted, options, plan, d, followed);
       if (::testing::Test::HasFailure()) return;
     }
   }
   EXPECT_GT(followed.marks, 2 * static_cast<int>(seeds));
+  EXPECT_GT(followed.fixes, static_cast<int>(seeds));
   EXPECT_GT(followed.pins, static_cast<int>(seeds) / 10);
   EXPECT_GT(followed.kernels, static_cast<int>(seeds) / 10);
 }

@@ -1,0 +1,19 @@
+// Advice of diagnostics as edits of a YAML model's text (models/reader/fixes.cpp), and the edited text.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/base/fix.h"
+
+namespace cleave {
+
+/// The edits that advice comes to in the YAML model `file`, whose text is `text`. What no edit of this text alone can do gives none: advice
+/// at other files, at several places of this one, or in a function that is called at several.
+std::vector<Fix> find_fixes(const std::vector<Advice>& advice, std::string_view text, const std::string& file);
+
+/// `text` with the edits made; every other byte stays as it is.
+std::string edited(std::string_view text, const std::vector<TextEdit>& edits);
+
+}  // namespace cleave
