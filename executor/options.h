@@ -12,8 +12,11 @@ namespace cleave {
 struct ExecutorOptions {
   Precision precision = Precision::f32;  ///< of the accelerator's matrix products of f32; without an accelerator only f32
   int threads = 0;                       ///< of the host's kernels, the caller's included; 0: the cores that the process is given
-  bool fuse = true;                      ///< neighbouring operations run as one kernel where the device has one
-  bool stream_mode = false;              ///< cuda: every operation launched by itself, to find where an error of the device comes from
+  /// How many calls of pure host functions may be under way at once, beside the program's steps; 1: each where it stands. An asynchronous
+  /// one holds its thread only to wait, one that keeps it is worth it from 0.1 ms on, as it declares.
+  int workers = 8;
+  bool fuse = true;          ///< neighbouring operations run as one kernel where the device has one
+  bool stream_mode = false;  ///< cuda: every operation launched by itself, to find where an error of the device comes from
   enum class Schedule : std::uint8_t { eager, latest, random } schedule = Schedule::eager;  ///< of the simulated accelerator's streams
   std::uint64_t schedule_seed = 0;
   int channel_capacity = 2;      ///< generations in flight; at least 1

@@ -29,6 +29,14 @@ struct HostFunction {
   bool fills_in_place = false;
   std::string library, symbol;  ///< of a shared library (absolute or as resolved from the model file); empty: C++ callable
 
+  /// `call` waits for somebody else most of the time: a thread that it holds is no core's.
+  bool asynchronous = false;
+
+  /// Seconds from which on a call that keeps its thread is worth another thread than the one that goes on with the program.
+  static constexpr double kWorthAThread = 1e-4;
+  /// Whether a call may be under way while the program goes on: nobody sees when it happens, and it takes its time.
+  [[nodiscard]] bool may_overlap() const { return pure && (asynchronous || seconds.value_or(0) >= kWorthAThread); }
+
   /// Fills the results (zero-filled memory of the caller, of the types `returns`). What it waits for, it waits for within the limits. Null
   /// until bound.
   std::function<Status(std::span<const Array> inputs, std::span<Array> results, const CallLimits& limits)> call;

@@ -6,6 +6,7 @@
 
 #include "graph/base/exceptions.h"
 #include "graph/base/float_environment.h"
+#include "graph/host_function.h"
 #include "partitioner/apply/refine.h"
 #include "partitioner/apply/trials.h"
 #include "partitioner/apply/worked_out_plan.h"
@@ -107,18 +108,26 @@ void bound_by(const Placement& optimum, Plan& plan) {
   placement.gap = over > kRounding * placement.objective_seconds ? over / placement.objective_seconds : 0;
 }
 
+bool calls_beside(const PlannedGraph& planned) {
+  return planned.costed.workers > 1 && std::any_of(planned.graph->nodes.begin(), planned.graph->nodes.end(), [](const Node& node) {
+           return node.host_function() && node.host_function()->may_overlap();
+         });
+}
+
 /// The optimum is one of the sum of work and transfers. What overlaps worse may take longer than one of these.
 void predict_baselines(Plan& plan, const PlannedGraph& planned, std::vector<Placement> baselines) {
   const bool pinned = std::any_of(plan.graph->nodes.begin(), plan.graph->nodes.end(),
                                   [](const Node& node) { return node.kind == NodeKind::operation && node.pin == Side::accelerator; });
   for (Placement& baseline : baselines) {
     const bool host = std::none_of(baseline.on_accelerator.begin(), baseline.on_accelerator.end(), [](auto on) { return on != 0; });
-    if (host) {  // one after the other, and nothing moves; but it leaves pins aside
+    if (host && !calls_beside(planned)) {  // one after the other, and nothing moves; but it leaves pins aside
       if (!pinned) plan.all_host_predicted_seconds = baseline.objective_seconds;
       continue;
     }
+    if (host && pinned) continue;
     const WorkedOutPlan worked_out = work_out(planned, std::move(baseline));
-    if (planned.fits(worked_out.program)) plan.all_accelerator_predicted_seconds = worked_out.schedule.seconds;
+    if (planned.fits(worked_out.program))
+      (host ? plan.all_host_predicted_seconds : plan.all_accelerator_predicted_seconds) = worked_out.schedule.seconds;
   }
 }
 
@@ -169,6 +178,7 @@ Plan make_plan(const Graph& graph, const PlanOptions& options) {
   plan.graph = prepare_graph(graph, options, plan.times);
   StepTimer timer(plan.times);
   plan.costed = make_problem(*plan.graph, options.costs, plan.diagnostics);
+  plan.costed.workers = options.workers;
   if (!plan.ok()) return plan;
   check_profile(*plan.graph, options, plan.diagnostics);
   timer.done("costs");

@@ -59,6 +59,7 @@ namespace planner {
 struct PlanOptions {
   CostModel costs;
   DiagnosticOptions diagnostics;
+  int workers = 1;       ///< calls of host functions that may be under way at once
   bool simplify = true;  ///< false: no pass runs
   PassOptions passes;
   FindPeak find_peak = nullptr;  ///< null: as if no two values shared storage

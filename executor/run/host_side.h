@@ -1,12 +1,15 @@
 // HostSide: what the host does at each step of its program, on the caller's thread: kernels on the host's arena, decisions for itself and
-// for the devices that it drives, and its end of the channels.
+// for the devices that it drives, and its end of the channels. Pure host functions that take their time run beside it (calls.h), until a
+// step touches their memory, an effect comes, or their block ends.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <set>
 
 #include "executor/device/kernel.h"
 #include "executor/report/observation.h"
+#include "executor/run/calls.h"
 #include "executor/run/host_places.h"
 #include "executor/run/outputs.h"
 #include "executor/run/overlap.h"
@@ -29,6 +32,11 @@ class HostSide final : public Worker {
     leaving_.clear();
     options_ = {};
   }
+  /// Behind the walk, however it ended: no call is under way any more.
+  void end_calls() {
+    calls_.end();
+    under_way_.clear();
+  }
   [[nodiscard]] Array output(ValueId value) const;
   [[nodiscard]] double now() const { return now_; }
   /// From where the timeline counts.
@@ -43,6 +51,7 @@ class HostSide final : public Worker {
   void rotate(const Rotation&, std::int64_t) override {}  // the host's plan has none
   bool settle(const Rotation&, const Origin&) override { return true; }
   bool discard(const std::vector<StorageIndex>&, const Origin&) override { return true; }
+  bool end_block(const Origin& here) override;
   std::optional<std::int64_t> decide(const Step& step, ValueId value, const Origin& here) override;
   void enter(NodeId control) override;
   void outcome(NodeId control, std::int64_t value) override;
@@ -52,9 +61,10 @@ class HostSide final : public Worker {
   struct Operation {
     std::unique_ptr<HostKernel> kernel;  ///< null: it runs with a later one
     const Attributes* attributes = nullptr;
-    std::uint32_t first_view = 0;  ///< of views_: the inputs, then the results
-    bool calls_user = false;       ///< a host function, which may make us wait
-    bool moves = false;            ///< some of its values are not always at one place
+    std::uint32_t first_view = 0;         ///< of views_: the inputs, then the results
+    bool calls_user = false;              ///< a host function, which may make us wait
+    bool moves = false;                   ///< some of its values are not always at one place
+    std::unique_ptr<Calls::Call> beside;  ///< null: it runs where it stands
   };
   /// Of a channel whose values are worked on while they cross.
   struct Crossing {
@@ -69,7 +79,8 @@ class HostSide final : public Worker {
         fusion_(prepared.fusions[kHost]),
         plan_(prepared.plans[kHost]),
         outputs_(outputs),
-        places_(prepared) {}
+        places_(prepared),
+        calls_(prepared.program->workers) {}
   [[nodiscard]] bool is_kept(ValueId value) const;
   void prepare_operations();
   void prepare_operation(NodeId id);
@@ -84,6 +95,21 @@ class HostSide final : public Worker {
   bool operation(const Node& node, const Origin& here);
   bool operation(const Node& node, const Origin& here, const CallLimits* limits);
   [[nodiscard]] KernelCall call_of(const Node& node, NodeId id, const CallLimits* limits);
+  [[nodiscard]] KernelCall call_of(const Node& node, NodeId id, const OpContext& context);
+  // Calls beside the steps (host_calls.cpp).
+  bool start_call(const Node& node, const Origin& here);
+  Status run_call(const Calls::Call& call);
+  bool end_call(Calls::Call& call);
+  template <class Condition>
+  bool end_calls_if(const Condition& concerned);
+  [[nodiscard]] bool touches(const Calls::Call& call, const std::byte* data, std::int64_t bytes, bool writes) const;
+  bool settle_storage(StorageIndex storage, bool writes);
+  bool settle(ValueId value, bool writes) { return under_way_.empty() || settle_storage(plan_.storage_of[value], writes); }
+  bool settle(std::span<const ValueId> values, bool writes) {
+    return under_way_.empty() || std::all_of(values.begin(), values.end(), [&](ValueId value) { return settle(value, writes); });
+  }
+  bool settle_step(const Node& node, NodeId id);
+  bool settle_travelling(ChannelId first, bool writes);
   void find_places(NodeId id);
   [[nodiscard]] bool overlaps(NodeId id) const { return !overlaps_[id].ranges.empty() && !options_.verify; }
   bool overlapped(const Node& node, const Origin& here, double& waited);
@@ -112,6 +138,7 @@ class HostSide final : public Worker {
   [[nodiscard]] Array snapshot(const TensorView& view) const;
   bool hand_in(ValueId value, const Origin& here) {
     if (!outputs_.listening()) return true;
+    if (!settle(value, false)) return false;
     const Status told = outputs_.hand_in(value, [&] { return output(value); });
     return told.ok() || fail(here, told.error());
   }
@@ -125,6 +152,9 @@ class HostSide final : public Worker {
   IdVector<NodeId, Operation> operations_;
   IdVector<NodeId, Overlap> overlaps_;
   IdVector<ChannelId, Crossing> crossings_;
+  Calls calls_;
+  std::vector<Calls::Call*> under_way_;  ///< in program order
+  std::vector<double> workers_free_;     ///< virtual: from when on each can take a call
   std::vector<TensorView> views_;
   std::vector<std::uint8_t> kept_;  ///< of each of views_: constants, and parameters that are the program's own
   IdVector<ValueId, std::uint8_t> read_here_;

@@ -7,6 +7,7 @@
 #include "graph/base/spelling.h"
 #include "graph/passes/drop_dead.h"
 #include "graph/passes/fold_constants.h"
+#include "graph/passes/gather_calls.h"
 #include "graph/passes/hoist_invariant.h"
 #include "graph/passes/merge_equal.h"
 #include "graph/passes/verify.h"
@@ -19,6 +20,7 @@ constexpr Pass kPasses[] = {
     {"hoist-invariant", "what a loop computes alike in every trip is computed before it", hoist_invariant},
     {"merge-equal", "equal operations are computed once", merge_equal},
     {"drop-dead", "what nothing needs is dropped", drop_dead},
+    {"gather-calls", "independent calls of host functions stand together", gather_calls},
 };
 
 void check_made([[maybe_unused]] const Pass& pass, [[maybe_unused]] const Graph& graph) {

@@ -174,6 +174,7 @@ std::vector<Tensor> record_host_call(const HostName& name, std::span<const TypeS
   if (!good) return std::vector<Tensor>(results.size(), context->tensor({}));
   function.call = std::move(callable.call);
   function.fills_in_place = callable.fills_in_place;
+  function.asynchronous = callable.asynchronous;
   Attributes attributes;
   attributes.set("function", std::make_shared<const HostFunction>(std::move(function)));
   return apply("host_call", given, std::move(attributes), here);
@@ -197,6 +198,7 @@ Result<Graph> bind_host_function(Graph graph, std::string_view name, HostCallabl
     auto bound = std::make_shared<HostFunction>(*declared);
     bound->call = callable.call;
     bound->fills_in_place = callable.fills_in_place;
+    bound->asynchronous = callable.asynchronous;
     node.attributes.set("function", std::shared_ptr<const HostFunction>(std::move(bound)));
     found = true;
   }

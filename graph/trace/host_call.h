@@ -54,6 +54,7 @@ struct HostCallable {
   bool typed = false;                                 ///< the two lists below hold; else it takes whatever it is given
   std::vector<std::optional<DType>> inputs, results;  ///< nothing: an Array of any type
   bool fills_in_place = false;                        ///< as HostFunction::fills_in_place: it sees no Array of its results
+  bool asynchronous = false;                          ///< it takes a token
 };
 
 /// Turns exceptions into Errors; with a token, waits within the limits until the call is completed.
@@ -147,6 +148,7 @@ HostCallable typed_callable(F f, std::type_identity<std::tuple<P...>>) {
     return std::apply([&](auto&&... a) { return status_of(f, static_cast<P>(a)...); }, arguments);
   };
   callable.fills_in_place = !((std::is_same_v<P, Array&> || std::is_same_v<P, HostToken>) || ...);
+  callable.asynchronous = (std::is_same_v<P, HostToken> || ...);
   if constexpr ((std::is_same_v<P, HostToken> || ...))
     callable.call = guarded([bound](HostInputs i, HostResults r, HostToken token) mutable { return bound(HostBinding{i, r, &token}); });
   else
@@ -159,7 +161,8 @@ HostCallable host_callable(F f) {
   if constexpr (std::invocable<F&, HostInputs, HostResults>)
     return {guarded([f](HostInputs i, HostResults r) mutable { return status_of(f, i, r); })};
   else if constexpr (std::invocable<F&, HostInputs, HostResults, HostToken>)
-    return {guarded([f](HostInputs i, HostResults r, HostToken t) mutable { return status_of(f, i, r, std::move(t)); })};
+    return {.call = guarded([f](HostInputs i, HostResults r, HostToken t) mutable { return status_of(f, i, r, std::move(t)); }),
+            .asynchronous = true};
   else
     return typed_callable(f, std::type_identity<typename Parameters<F>::types>());
 }

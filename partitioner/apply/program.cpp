@@ -119,6 +119,11 @@ std::span<const ChannelId> travelling_with(const Program& program, const Channel
   return packet ? std::span<const ChannelId>(program.packets[packet].channels) : std::span<const ChannelId>(&channel, 1);
 }
 
+bool runs_beside(const Program& program, NodeId node) {
+  const HostFunction* function = program.graph->nodes[node].host_function();
+  return program.workers > 1 && function && function->may_overlap();
+}
+
 bool follows(const Program& program, ChannelId channel) {
   return travelling_with(program, channel).front() != channel;
 }

@@ -78,6 +78,7 @@ struct Program {
   IdVector<DeviceId, DeviceProgram> devices;  ///< host first; always two today, the second possibly without steps
   IdVector<ChannelId, Channel> channels;
   IdVector<PacketId, Packet> packets;
+  int workers = 1;  ///< how many calls of host functions may be under way at once; 1: each keeps the host until it is back
   // Outputs are read from the host's copies.
 };
 
@@ -85,6 +86,10 @@ struct Program {
 std::span<const ChannelId> travelling_with(const Program& program, const ChannelId& channel);
 /// Whether a packet is meant that the value of `channel` is not the first of.
 bool follows(const Program& program, ChannelId channel);
+
+/// Whether a call runs beside the host's steps behind it. It ends before the first step that reads what it gives, before the next effect,
+/// and with its block.
+bool runs_beside(const Program& program, NodeId node);
 
 /// Rules that the program breaks: values read before they are there, unmatched sends, order, blocks. Empty if none.
 std::vector<std::string> verify(const Program& program);

@@ -45,7 +45,9 @@ class Splitter {
     schedule_events();
     find_walked();
     walk();
-    form_packets(program_, [this](ChannelId channel) { return received_when_read_[channel] == 0; });
+    form_packets(program_, [this](ChannelId channel) {
+      return received_when_read_[channel] == 0 && !sent_when_read(transfers_.items[channel.index]);
+    });
   }
 
  private:
@@ -109,6 +111,12 @@ class Splitter {
     received_when_read_.resize(program_.channels.size(), 0);
   }
 
+  /// What a call gives that runs beside others: to send it is to wait for the call, which no other value and no other call shall.
+  [[nodiscard]] bool sent_when_read(const Transfer& transfer) const {
+    const NodeId producer = graph_.values[transfer.value].producer;
+    return transfer.from == kHost && graph_.nodes[producer].region == transfer.region && runs_beside(program_, producer);
+  }
+
   void schedule_events() {
     const Deliveries deliveries(graph_, uses_, placement_, transfers_.items);
     std::vector<Event> arguments;  // their first readings
@@ -128,7 +136,8 @@ class Splitter {
       }
       const NodeId producer = graph_.values[t.value].producer;
       const bool at_once = constants_first_[graph_.nodes[producer].region] && (is_leaf(producer) || comes_first(producer));
-      events_.push_back({t.region, at_once ? 0 : uses_.exists_from(t.value, t.region), false, 0, i});
+      const std::int32_t exists = at_once ? 0 : uses_.exists_from(t.value, t.region);
+      events_.push_back({t.region, sent_when_read(t) ? std::max(exists, first.slot) : exists, false, 0, i});
       events_.push_back(first);
     }
     schedule_arguments(std::move(arguments));
@@ -316,9 +325,10 @@ class Splitter {
 }  // namespace
 
 Program split(std::shared_ptr<const Graph> graph, const ValueUses& uses, const Placement& placement, const Transfers& transfers,
-              std::size_t ahead, const FusibleGroups& fusible) {
+              std::size_t ahead, const FusibleGroups& fusible, int workers) {
   Program program;
   program.graph = graph;
+  program.workers = workers;
   program.devices.push_back({kHost, {}});
   program.devices.push_back({kAccelerator, {}});
   Splitter(*graph, uses, placement, transfers, ahead, program).run(fusible);

@@ -222,6 +222,7 @@ void Definitions::add_device_flags(CLI::App& sub) {
 void Definitions::add_plan_flags(CLI::App& sub) {
   sub.add_option("model", options_.model, "a model (.yaml, .onnx) or graph (.graph)")->required()->type_name("MODEL");
   add_device_flags(sub);
+  add_number(sub, "--workers", options_.workers, 1, 128, "calls of pure host functions at once; default: 8");
   std::vector<std::string> placements = policy_names();
   placements.emplace_back("onnxruntime");
   hint(sub.add_option_function<std::string>(
