@@ -23,8 +23,10 @@ class Calls {
     // What has come of it, once it is over.
     Status status;
     RunState::Clock::time_point begun, ended;
+    int worker = 0;
     // The host's side alone:
     double virtual_begin = 0, virtual_end = 0;
+    int virtual_worker = 0;
 
    private:
     friend class Calls;
@@ -49,7 +51,7 @@ class Calls {
   void end();
 
  private:
-  void work();
+  void work(int worker);
   void run(Call& call);
 
   const std::size_t workers_;

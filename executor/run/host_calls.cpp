@@ -24,9 +24,10 @@ bool HostSide::start_call(const Node& node, const Origin& here) {
   if (operation.moves) find_places(here.node);
   Calls::Call& call = *operation.beside;
   call.here = here;
-  double& free = *std::min_element(workers_free_.begin(), workers_free_.end());
-  call.virtual_begin = std::max(now_, free);
-  call.virtual_end = free = call.virtual_begin + prepared_.costs.host_seconds[here.node];
+  const auto free = std::min_element(workers_free_.begin(), workers_free_.end());
+  call.virtual_worker = static_cast<int>(free - workers_free_.begin());
+  call.virtual_begin = std::max(now_, *free);
+  call.virtual_end = *free = call.virtual_begin + prepared_.costs.host_seconds[here.node];
   under_way_.push_back(&call);
   if (!options_.verify) {
     calls_.start(call);
@@ -35,6 +36,7 @@ bool HostSide::start_call(const Node& node, const Origin& here) {
   call.begun = RunState::Clock::now();
   const bool good = this->operation(node, here);
   call.ended = RunState::Clock::now();
+  call.worker = 0;
   Calls::skip(call);
   return good;
 }
@@ -66,8 +68,9 @@ bool HostSide::end_call(Calls::Call& call) {
   if (virtual_time_) now_ = std::max(now_, call.virtual_end);
   if (track_.on()) {
     const auto since = [this](RunState::Clock::time_point at) { return std::chrono::duration<double>(at - start_).count(); };
-    track_.add(TimelineEvent::What::compute, kHost, id, virtual_time_ ? call.virtual_begin : since(call.begun),
-               virtual_time_ ? call.virtual_end : since(call.ended));
+    track_.add({TimelineEvent::What::compute, kHost, id, virtual_time_ ? call.virtual_begin : since(call.begun),
+                virtual_time_ ? call.virtual_end : since(call.ended), 0, TimelineEvent::Lane::calls, nullptr,
+                virtual_time_ ? call.virtual_worker : call.worker});
   }
   const Origin here = call.here;
   const std::vector<ValueId>& results = writes(id);

@@ -41,6 +41,7 @@ class Splitter {
 
   void run(const FusibleGroups& fusible) {
     find_rows(fusible);
+    if (program_.workers > 1) find_work_behind_calls();
     make_channels();
     schedule_events();
     find_walked();
@@ -111,10 +112,28 @@ class Splitter {
     received_when_read_.resize(program_.channels.size(), 0);
   }
 
-  /// What a call gives that runs beside others: to send it is to wait for the call, which no other value and no other call shall.
+  /// What a call gives that runs beside others: to send it is to wait for the call, which no other value and no other call shall. But the
+  /// accelerator does not wait for other work of the host that stands behind the call.
   [[nodiscard]] bool sent_when_read(const Transfer& transfer) const {
     const NodeId producer = graph_.values[transfer.value].producer;
     return transfer.from == kHost && graph_.nodes[producer].region == transfer.region && runs_beside(program_, producer);
+  }
+
+  /// Of calls that run beside others: where the host has something else to do behind them.
+  void find_work_behind_calls() {
+    before_work_.resize(graph_.nodes.size(), 0);
+    for (const Region& region : graph_.regions) {
+      auto next = static_cast<std::int32_t>(region.nodes.size());
+      for (std::int32_t i = next; i-- > 0;) {
+        const NodeId id = region.nodes[static_cast<std::size_t>(i)];
+        const NodeKind kind = graph_.nodes[id].kind;
+        if (runs_beside(program_, id)) {
+          before_work_[id] = next;
+        } else if (is_control(kind) || (kind == NodeKind::operation && has_copy(id, kHost.index))) {
+          next = i;
+        }
+      }
+    }
   }
 
   void schedule_events() {
@@ -136,8 +155,9 @@ class Splitter {
       }
       const NodeId producer = graph_.values[t.value].producer;
       const bool at_once = constants_first_[graph_.nodes[producer].region] && (is_leaf(producer) || comes_first(producer));
-      const std::int32_t exists = at_once ? 0 : uses_.exists_from(t.value, t.region);
-      events_.push_back({t.region, sent_when_read(t) ? std::max(exists, first.slot) : exists, false, 0, i});
+      std::int32_t sent = at_once ? 0 : uses_.exists_from(t.value, t.region);
+      if (sent_when_read(t)) sent = std::max(sent, std::min(first.slot, before_work_[producer]));
+      events_.push_back({t.region, sent, false, 0, i});
       events_.push_back(first);
     }
     schedule_arguments(std::move(arguments));
@@ -315,6 +335,7 @@ class Splitter {
   std::array<IdVector<NodeId, NodeId>, kDevices> first_of_row_;       ///< by operation in a row; empty: there are no rows
   std::array<std::map<NodeId, std::vector<NodeId>>, kDevices> rows_;  ///< by their first
   IdVector<RegionId, char> constants_first_;
+  IdVector<NodeId, std::int32_t> before_work_;    ///< of calls that run beside others
   IdVector<ChannelId, char> received_when_read_;  ///< for want of memory: it does not come with others, before
   std::vector<Event> events_;                     ///< by region, slot, sends first, arguments by first reading
   std::array<IdVector<RegionId, char>, kDevices> walks_region_;
