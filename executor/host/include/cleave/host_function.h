@@ -13,6 +13,8 @@
  *   }
  *
  *   cc -shared -fPIC -o librelax.so relax.c
+ *
+ * One that a model declares pure, with 0.1 ms or more as its seconds, may be called by several threads at once (--workers).
  */
 /* clang-format on */
 #ifndef CLEAVE_HOST_FUNCTION_H
