@@ -20,8 +20,8 @@
 namespace cleave {
 
 struct HostOptions {
-  /// Deterministic and without effects: calls may be merged or dropped, and several may be under way at once, on any threads, where they are
-  /// asynchronous or declare 0.1 ms or more (ExecutorOptions::workers). Else calls keep their program order, one at a time.
+  /// Deterministic and without effects: calls may be merged or dropped, and several may be under way at once, on any threads, where they
+  /// are asynchronous or declare 0.1 ms or more (ExecutorOptions::workers). Else calls keep their program order, one at a time.
   bool pure = false;
   std::optional<double> seconds = {};  ///< declared cost of one call
   /// Seconds that one call may take; longer is an Error (machine) of its line. An asynchronous call is ended there; a function that keeps
