@@ -49,6 +49,9 @@ set(graph_headers
   graph/trace/tracer.h
   graph/work.h)
 set(partitioner_headers
+  partitioner/apply/account.h
+  partitioner/apply/critical_path.h
+  partitioner/apply/elapsed_bounds.h
   partitioner/apply/memory_fit.h
   partitioner/apply/program.h
   partitioner/apply/round_trips.h

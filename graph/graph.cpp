@@ -39,6 +39,16 @@ std::string_view Graph::op_name(NodeId node) const {
   return n.op ? std::string_view(n.op->name) : to_string(n.kind);
 }
 
+bool Node::means(ValueId value) const {
+  bool any = false;
+  for (std::size_t i = 0; i < meant.size(); ++i) {
+    if (inputs[i] != value) continue;
+    if (!meant[i]) return false;
+    any = true;
+  }
+  return any;
+}
+
 const HostFunction* Node::host_function() const {
   for (const auto& [name, value] : attributes) {
     const auto* function = std::get_if<std::shared_ptr<const HostFunction>>(&value);

@@ -71,11 +71,14 @@ struct Node {
   SourceLocation location;
   Side pin = Side::none;  ///< by `place`
   std::vector<Allowance> allowed;
-  double expected = 1;   ///< for, while: trips; branch: probability of `then`
-  bool assumed = false;  ///< `expected` is a default of cleave, not known or declared
+  std::vector<std::uint8_t> meant;  ///< by input: the user marked its transfer as meant (absorb_marks.h); empty: none
+  double expected = 1;              ///< for, while: trips; branch: probability of `then`
+  bool assumed = false;             ///< `expected` is a default of cleave, not known or declared
 
   /// The user's function that an operation calls, or null.
   [[nodiscard]] const HostFunction* host_function() const;
+  /// Whether every reading of `value` by this node is marked as meant.
+  [[nodiscard]] bool means(ValueId value) const;
 
   // input: optional `file` (text; default data). parameter: one of `value` (Array or double), `file` (text), `uniform`, `normal` (numbers,
   // two each), with `seed` (int64). Both: the name is that of their value.

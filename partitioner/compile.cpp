@@ -2,14 +2,18 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <limits>
 
 #include "graph/base/exceptions.h"
 #include "graph/base/float_environment.h"
 #include "graph/host_function.h"
+#include "graph/passes/absorb_marks.h"
+#include "partitioner/apply/kernel_rows.h"
 #include "partitioner/apply/refine.h"
 #include "partitioner/apply/trials.h"
 #include "partitioner/apply/worked_out_plan.h"
+#include "partitioner/machine/placed_fusion.h"
 #include "partitioner/machine/profile_keys.h"
 #include "partitioner/report/transfer_diagnostics.h"
 
@@ -34,16 +38,24 @@ class StepTimer {
 
 /// A profile goes by the program as it runs, as it was observed on that.
 std::shared_ptr<const Graph> prepare_graph(const Graph& graph, const PlanOptions& options, std::vector<StepTime>& times) {
-  Graph prepared = options.simplify ? run_passes(graph, options.passes, &times) : graph;
+  Graph prepared = absorb_marks(graph);
+  if (options.simplify) prepared = run_passes(std::move(prepared), options.passes, &times);
   if (!options.costs.profile.expected.empty()) prepared = apply_profile(prepared, options.costs.profile);
   return std::make_shared<const Graph>(std::move(prepared));
 }
 
-/// What a reader found to say, as the flags that hold for all warnings would have it.
+/// What a reader found to say, as the flags would have it: those of its kind, or those that hold for all warnings.
 Diagnostics said_while_reading(const Diagnostics& said, const DiagnosticOptions& options) {
   Diagnostics kept;
   for (Diagnostic each : said) {
-    if (each.severity == Severity::warning && options.no_warnings) continue;
+    if (!info(each.kind).always_error) {
+      const std::optional<Severity> severity = options.severity_of(each.kind);
+      if (!severity) continue;
+      if (each.severity != Severity::allowed) each.severity = *severity;
+      kept.add(std::move(each));
+      continue;
+    }
+    if (each.severity != Severity::error && options.no_warnings) continue;
     if (each.severity == Severity::warning && options.all_as_error) each.severity = Severity::error;
     kept.add(std::move(each));
   }
@@ -84,6 +96,105 @@ std::optional<Placement> placement_under(Policy policy, const Plan& plan, CostMo
   return placement ? std::optional(std::move(*placement)) : std::nullopt;
 }
 
+/// Whether each operation of a kernel reads what one before it makes or reads, as those of a group do: a part of a group may fall apart.
+bool hangs_together(const Graph& graph, const FusibleGroup& kernel) {
+  std::vector<ValueId> known;
+  for (std::size_t i = kernel.nodes.size(); i-- > 0;) {  // backward, as what is pulled stands in front of its reader
+    const Node& node = graph.nodes[kernel.nodes[i]];
+    const auto is_known = [&](ValueId value) { return std::find(known.begin(), known.end(), value) != known.end(); };
+    if (!known.empty() && !is_known(node.results[0]) && std::none_of(node.inputs.begin(), node.inputs.end(), is_known)) return false;
+    known.insert(known.end(), node.inputs.begin(), node.inputs.end());
+    known.push_back(node.results[0]);
+  }
+  return true;
+}
+
+/// Whether the kernels that a placement was priced with can all be had: each hangs together, and those of one side do not wait for those of
+/// the other in a circle.
+bool can_stand(const Graph& graph, const CostedProblem& costed, const Placement& placement) {
+  FusibleGroups kernels = kernels_of(costed.fusible, placement);
+  for (const std::vector<FusibleGroup>& side : kernels)
+    for (const FusibleGroup& kernel : side)
+      if (!hangs_together(graph, kernel)) return false;
+  const auto count = [&] {
+    std::size_t sum = 0;
+    for (const std::vector<FusibleGroup>& side : kernels) sum += side.size();
+    return sum;
+  };
+  const std::size_t before = count();
+  order_for(graph, *costed.uses, kernels);
+  return count() == before;
+}
+
+/// Whether each group lies on its side in one piece, or not at all: then others would not be found for this placement.
+bool in_one_piece(const FusibleGroups& groups, const Placement& placement) {
+  for (std::size_t d = 0; d < groups.size(); ++d) {
+    for (const FusibleGroup& group : groups[DeviceId(d)]) {
+      const auto there = [&](NodeId node) { return placement.has_copy(node.index, DeviceId(d)); };
+      const auto count = std::count_if(group.nodes.begin(), group.nodes.end(), there);
+      if (count > 0 && static_cast<std::size_t>(count) < group.nodes.size()) return false;
+    }
+  }
+  return true;
+}
+
+/// What runs as one kernel follows from a placement, and the cheapest placement from what such kernels save: in rounds, for as long as
+/// something is gained. `plan.costed` has the groups of the best.
+Result<Placement> solve_in_rounds(Plan& plan, const CostModel& model) {
+  constexpr int kMostRounds = 4;
+  constexpr std::size_t kMostNodes = 2000;  // of larger programs once is enough: a round takes as long as all planning
+  constexpr double kWorthwhile = 1e-9;
+  Result<Placement> best = solve(plan.costed.problem);
+  if (!best || plan.costed.problem.savings.empty()) return best;
+  bool stands = can_stand(*plan.graph, plan.costed, *best);
+  if (stands && (plan.graph->nodes.size() > kMostNodes || in_one_piece(plan.costed.fusible, *best))) return best;
+  const Dataflow dataflow(*plan.graph);
+  Placement at = *best;  // whose groups are formed next
+  for (int round = 0; round < kMostRounds; ++round) {
+    FusibleGroups groups = find_placed(*plan.graph, dataflow, at, model.host_fuses, model.accelerator_fuses);
+    CostedProblem regrouped = with_groups(*plan.graph, model, plan.costed, std::move(groups));
+    Result<Placement> next = solve(regrouped.problem);
+    if (!next) break;
+    if (!can_stand(*plan.graph, regrouped, *next)) {  // then the same placement with the groups that were found for it
+      if (stands) break;
+      next = evaluate(regrouped.problem, std::move(at.on_host), std::move(at.on_accelerator));
+    }
+    if (stands && next->objective_seconds >= best->objective_seconds * (1 - kWorthwhile)) break;
+    best = std::move(next);
+    at = *best;
+    plan.costed = std::move(regrouped);
+    stands = true;
+    if (plan.graph->nodes.size() > kMostNodes) break;
+  }
+  return best;
+}
+
+/// What no placement goes below, whatever runs as one kernel. A policy that restricts is left aside: how far it is from the optimum is to
+/// show. (That of the host leaves pins aside, and may be below.)
+double find_bound(const Plan& plan, CostModel costs, const Placement& placement) {
+  const bool restricted = plan.policy == Policy::host || plan.policy == Policy::accelerator;
+  const bool fuses = costs.host_fuses || costs.accelerator_fuses;
+  if (!restricted && !fuses) return placement.bound_seconds;
+  CostedProblem free;
+  if (restricted) {
+    costs.policy = Policy::optimal;
+    Diagnostics ignored;
+    free = under_policy(*plan.graph, costs, plan.costed, ignored);
+    if (ignored.has_errors()) return placement.bound_seconds;
+  }
+  const CostedProblem& costed = restricted ? free : plan.costed;
+  const Result<Placement> least =
+      fuses ? solve(with_optimistic_fusion(*plan.graph, Dataflow(*plan.graph), costs, costed)) : solve(costed.problem);
+  return least ? least->bound_seconds : placement.bound_seconds;
+}
+
+/// Whether an operation is on the host alone.
+bool stays_in_part(const Graph& graph, const Placement& placement) {
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+    if (graph.nodes[NodeId(i)].kind == NodeKind::operation && !placement.has_copy(i, kAccelerator)) return true;
+  return false;
+}
+
 /// The plans that an optimum is compared with: everything on the host, everything on the accelerator.
 std::vector<Placement> solve_baselines(Plan& plan, const PlanOptions& options) {
   std::vector<Placement> baselines;
@@ -93,19 +204,18 @@ std::vector<Placement> solve_baselines(Plan& plan, const PlanOptions& options) {
     std::optional<Placement> placement = placement_under(policy, plan, options.costs);
     if (!placement) continue;
     *seconds = placement->objective_seconds;
+    if (policy == Policy::accelerator) plan.all_accelerator_in_part = stays_in_part(*plan.graph, *placement);
     baselines.push_back(std::move(*placement));
   }
   return baselines;
 }
 
-/// Bound and gap are those of the free problem, whatever the policy: how far it is from the optimum is to show. The host's leaves pins
-/// aside, and may be below.
-void bound_by(const Placement& optimum, Plan& plan) {
+/// The host's policy leaves pins aside, and may be below.
+void bound_by(double seconds, Placement& placement) {
   constexpr double kRounding = 1e-9;
-  Placement& placement = plan.placement;
-  plan.unlimited_bound_seconds = placement.bound_seconds = optimum.bound_seconds;
-  const double over = placement.objective_seconds - optimum.objective_seconds;
-  placement.gap = over > kRounding * placement.objective_seconds ? over / placement.objective_seconds : 0;
+  const double over = placement.objective_seconds - seconds, rounding = kRounding * placement.objective_seconds;
+  placement.bound_seconds = std::abs(over) <= rounding ? placement.objective_seconds : seconds;
+  placement.gap = over > rounding ? over / placement.objective_seconds : 0;
 }
 
 bool calls_beside(const PlannedGraph& planned) {
@@ -184,14 +294,14 @@ Plan make_plan(const Graph& graph, const PlanOptions& options) {
   timer.done("costs");
 
   std::vector<Placement> baselines = solve_baselines(plan, options);
-  const bool restricted = plan.policy == Policy::host || plan.policy == Policy::accelerator;
-  const std::optional<Placement> free = restricted ? placement_under(Policy::optimal, plan, options.costs) : std::nullopt;
   timer.done("baselines");
 
-  Result<Placement> optimum = solve(plan.costed.problem);
+  Result<Placement> optimum = solve_in_rounds(plan, options.costs);
   if (!optimum) return refuse(plan, optimum.error()), plan;
-  plan.unlimited_bound_seconds = optimum->bound_seconds;
   timer.done("minimum-cut");
+  const double bound_seconds = find_bound(plan, options.costs, *optimum);
+  bound_by(bound_seconds, *optimum);
+  timer.done("bound");
 
   const double memory_bytes = plan.machine.accelerators.empty() ? 0 : plan.machine.accelerators[0].memory_bytes;
   const auto fits = [&](const Program& program) { return fits_memory(program, options.find_peak, memory_bytes); };
@@ -203,7 +313,7 @@ Plan make_plan(const Graph& graph, const PlanOptions& options) {
     if (Status fitted = fit(plan, chosen, options, memory_bytes); !fitted) return refuse(plan, fitted.error()), plan;
     timer.done("fit-memory");
   }
-  if (plan.policy == Policy::makespan) {
+  if (plan.policy == Policy::fastest) {
     chosen = refine(planned, std::move(chosen), baselines, {.fits = fits});
     timer.done("refine");
   }
@@ -212,9 +322,11 @@ Plan make_plan(const Graph& graph, const PlanOptions& options) {
   timer.done("predict-baselines");
 
   adopt(plan, chosen);
-  if (free) bound_by(*free, plan);
+  bound_by(bound_seconds, plan.placement);
   plan.round_trips = find_round_trips(*plan.graph, plan.costed, plan.placement, plan.transfers);
   timer.done("round-trips");
+  plan.account = find_account(plan.program, plan.costed, plan.placement, plan.transfers, plan.round_trips);
+  timer.done("account");
   Trials trials(planned, options.costs, plan.predicted_seconds);
   plan.diagnostics.append(diagnose(plan, chosen.schedule, trials, options.diagnostics));
   timer.done("diagnostics");

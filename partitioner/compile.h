@@ -10,6 +10,7 @@
 #include "graph/base/diagnostic.h"
 #include "graph/graph.h"
 #include "graph/passes/pass_table.h"
+#include "partitioner/apply/account.h"
 #include "partitioner/apply/memory_fit.h"
 #include "partitioner/apply/program.h"
 #include "partitioner/apply/round_trips.h"
@@ -35,19 +36,18 @@ struct Plan {
   planner::Transfers transfers;
   std::vector<planner::TransferTime> transfer_times;  ///< by the schedule, as `transfers`
   std::vector<planner::RoundTrip> round_trips;
-  Diagnostics diagnostics;  ///< of tracing and planning; with errors the rest is incomplete
+  planner::Account account;  ///< what the time of a run goes to
+  Diagnostics diagnostics;   ///< of tracing and planning; with errors the rest is incomplete
   planner::Program program;
   double predicted_seconds = 0;
   double predicted_wait_seconds = 0;                         ///< of these, the accelerator waits for a value or a decision of the host
   double all_host_seconds = 0, all_accelerator_seconds = 0;  ///< of --placement host, which leaves pins aside, and accelerator
+  bool all_accelerator_in_part = false;                      ///< under --placement accelerator something stays on the host alone
   /// How long these two are predicted to take; not a number where they cannot be had.
   double all_host_predicted_seconds = kUnknown, all_accelerator_predicted_seconds = kUnknown;
   std::optional<planner::MemoryShortage> memory_shortage;  ///< if part of the program left the accelerator for want of memory
-  /// Of placements of any size. Differs from the placement's own bound where the accelerator's memory is too small for the cheapest; that
-  /// one then holds for what keeps at most `costed.problem.accelerator_memory_bytes` there.
-  double unlimited_bound_seconds = 0;
-  planner::FindPeak find_peak = nullptr;  ///< who lays memory out, for reports; null: as if no two values shared storage
-  std::vector<StepTime> times;            ///< wall-clock time of each pass and of each step of planning, in order
+  planner::FindPeak find_peak = nullptr;                   ///< who lays memory out, for reports; null: as if no two values shared storage
+  std::vector<StepTime> times;                             ///< wall-clock time of each pass and of each step of planning, in order
 
   [[nodiscard]] bool ok() const { return !diagnostics.has_errors(); }
   /// There is a program, though maybe one that exceeds a limit.

@@ -69,7 +69,8 @@ Result<ExecutorSetup> choose_device(std::string_view device, const ExecutorOptio
     found = true;
     break;
   }
-  if (!found) return Error{shown + "expected auto, none, simulated or cuda[:N]", {}, ErrorKind::usage};
+  if (!found)
+    return Error{shown + "expected auto, none, simulated or cuda[:N]; `none` is this machine's processor alone", {}, ErrorKind::usage};
   if (setup.back_end.check)
     if (Status sensible = setup.back_end.check(options); !sensible) return sensible.error();
   return setup;

@@ -27,7 +27,7 @@
 
 namespace cleave {
 
-/// `compile(graph, {.device = "simulated", .placement = Policy::makespan})`
+/// `compile(graph, {.device = "simulated", .placement = Policy::fastest})`
 struct CompileOptions {
   /// auto, none, simulated or cuda[:N]; auto is a GPU where one is usable, else the simulated accelerator.
   std::string device = "auto";

@@ -1,7 +1,9 @@
 #include "executor/arguments/bindings.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -12,6 +14,7 @@
 #include "graph/base/boundary.h"
 #include "graph/base/file.h"
 #include "graph/base/number_text.h"
+#include "graph/written.h"
 
 namespace cleave::runtime {
 namespace {
@@ -49,6 +52,9 @@ Result<Array> filled(const TensorType& type, const AttributeValue& value) {
   return array;
 }
 
+/// The attributes of which one says how an input or parameter begins.
+constexpr const char* kBeginnings[] = {"file", "value", "uniform", "normal"};
+
 /// The array that the model itself gives the node, or an Error.
 Result<Array> default_of(const Graph& graph, NodeId id) {
   const Node& node = graph.nodes[id];
@@ -64,7 +70,8 @@ Result<Array> default_of(const Graph& graph, NodeId id) {
     if (list.size() == 2) return random_parameter(kind, value.type, list[0], list[1], seed);
   }
   std::string what = node.kind == NodeKind::input ? "input" : "parameter";
-  return Error{"the " + what + " `" + value.name + "` (" + to_string(value.type) + ") is not given and the model has no default for it"};
+  return Error{"the " + what + " `" + value.name + "` (" + to_string(value.type) + ") is not given and the model has no default for it; " +
+               "give it by its name: `run({{\"" + value.name + "\", array}})`, in Python `run(" + value.name + "=array)`"};
 }
 
 /// A library's function in the place of a declaration that names one.
@@ -79,6 +86,11 @@ std::optional<Error> bind_attribute(AttributeValue& value, const std::vector<std
 }
 
 }  // namespace
+
+bool has_default(const Node& leaf) {
+  return std::any_of(std::begin(kBeginnings), std::end(kBeginnings),
+                     [&](const char* name) { return leaf.attributes.find(name) != nullptr; });
+}
 
 Result<Array> bind_leaf(const Graph& graph, NodeId id, const RunOptions& options) {
   const Value& value = graph.values[graph.nodes[id].results[0]];
@@ -153,7 +165,9 @@ Result<std::int64_t> decision_of(const Graph& graph, NodeId control, ValueId val
 Error at_node(const Graph& graph, NodeId node, Error error) {
   if (error.location.known()) return error;
   error.location = graph.nodes[node].location;
-  std::string name = "`" + graph.display_name(node) + "`";
+  const Node& at = graph.nodes[node];
+  const bool named = !at.results.empty() && !graph.values[at.results.front()].name.empty();
+  const std::string name = "`" + (named ? graph.display_name(node) : written(graph, node)) + "`";
   if (error.message.find(name) == std::string::npos) error.message = name + ": " + error.message;
   return error;
 }

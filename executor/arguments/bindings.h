@@ -14,6 +14,9 @@
 
 namespace cleave::runtime {
 
+/// Whether the model itself says what the input or parameter node begins with.
+[[nodiscard]] bool has_default(const Node& leaf);
+
 /// The array of one input or parameter node: given in `options`, from its `file`, its `value`, or drawn from its distribution.
 /// An Error at the node's line if there is none, or if its type is another.
 Result<Array> bind_leaf(const Graph& graph, NodeId node, const RunOptions& options);

@@ -42,7 +42,8 @@ Result<std::shared_ptr<void>> open(const HostFunction& declared, const std::vect
     return std::shared_ptr<void>(handle, [](void* opened) { call_foreign("the end of a host library", {}, [&] { dlclose(opened); }); });
   }
   std::string message = "there is no library `" + declared.library + "`";
-  if (!library_paths.empty()) message += ", nor its file name in " + std::to_string(library_paths.size()) + " further folders";
+  for (const std::string& folder : library_paths)
+    message += (&folder == &library_paths.front() ? ", nor its file name in `" : " or `") + folder + "`";
   return Error{message};
 }
 

@@ -11,14 +11,18 @@ namespace {
 class FusionSearch {
  public:
   FusionSearch(const Program& program, DeviceId device, const FusionRule& takes)
-      : graph_(*program.graph), program_(program.devices[device]), device_(device), takes_(takes), uses_(graph_.values.size(), 0) {}
+      : graph_(*program.graph),
+        all_(program),
+        program_(program.devices[device]),
+        device_(device),
+        takes_(takes),
+        uses_(graph_.values.size(), 0) {}
 
   Fusion run() {
     count_uses();
     number_steps();
     fusion_.group_of.assign(graph_.nodes.size(), -1);
-    for (const FusibleGroup& group : find_fusible(graph_, device_, takes_))
-      for (const FusibleGroup& part : parts_of(group, [this](NodeId node) { return place_[node] != kNowhere; })) fuse(part);
+    for (const FusibleGroup& kernel : all_.kernels[device_]) fuse(kernel);
     return std::move(fusion_);
   }
 
@@ -64,8 +68,7 @@ class FusionSearch {
     }
   }
 
-  /// As much at a time as there is a kernel for: what the plan counted on, all of it, unless a value inside has to be written after all, or
-  /// the program was made without regard to groups.
+  /// As much at a time as there is a kernel for: what the plan counted on, all of it, unless a value inside has to be written after all.
   void fuse(const FusibleGroup& part) {
     std::vector<NodeId> open(part.nodes.begin(), part.nodes.begin() + static_cast<std::ptrdiff_t>(part.pulled) + 1);
     if (open.size() > 1 && !takes(open)) open.erase(open.begin(), open.end() - 1);
@@ -97,6 +100,7 @@ class FusionSearch {
   }
 
   const Graph& graph_;
+  const Program& all_;
   const DeviceProgram& program_;
   const DeviceId device_;
   const FusionRule& takes_;
@@ -108,7 +112,7 @@ class FusionSearch {
 }  // namespace
 
 Fusion find_fusion(const Program& program, DeviceId device, const FusionRule& takes) {
-  return takes ? FusionSearch(program, device, takes).run() : Fusion();
+  return takes && program.kernels.size() > device.index ? FusionSearch(program, device, takes).run() : Fusion();
 }
 
 }  // namespace cleave::runtime

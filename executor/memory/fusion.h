@@ -1,5 +1,5 @@
-// Fusion: which operations of a device's step lists run as one kernel: the parts that the device has of the groups that the planner counted
-// on (partitioner/machine/fusion.h). The memory plan and the device's preparation act on it. A value that only its own group uses has no
+// Fusion: which operations of a device's step lists run as one kernel: what the planner counted on and noted in the program, as far as the
+// device has kernels for it. The memory plan and the device's preparation act on it. A value that only its own group uses has no
 // memory.
 #pragma once
 
@@ -24,7 +24,7 @@ struct Fusion {
   }
 };
 
-/// Of the groups that `takes` gives for the program's graph.
+/// Of `program.kernels`, what `takes` agrees to.
 Fusion find_fusion(const Program& program, DeviceId device, const FusionRule& takes);
 
 }  // namespace cleave::runtime

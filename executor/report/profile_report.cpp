@@ -44,7 +44,7 @@ RunsWith add_predicted(Rows& rows, const Program& program, const CostedProblem& 
             seconds[step.node] * costed.frequency[graph.nodes[step.node].region];
       }
     }
-    for (const std::vector<NodeId>& kernel : planner::kernels_of_several(program, device, costed)) {
+    for (const std::vector<NodeId>& kernel : planner::kernels_of_several(program, device)) {
       row_of(rows, kernel.back(), What::compute, device).members = kernel;
       for (const NodeId node : kernel) runs_with[{node, device}] = kernel.back();
     }

@@ -41,23 +41,46 @@ std::optional<T> convert(const JsonScalar& item) {
   }
 }
 
+/// " at [1, 0]", the place of an element of a nested list; nothing for the whole.
+std::string at_place(const Shape& path) {
+  return path.empty() ? "" : " at " + to_string(path);
+}
+
+/// What is wrong with `item`, which stands at `path` of a list of `shape`; nothing if it is what belongs there.
+std::optional<std::string> misfit(const JsonTree::Item& item, const Shape& path, const Shape& shape) {
+  const bool list = item.kind == JsonTree::Kind::list;
+  if (path.size() == shape.size()) {
+    if (item.kind == JsonTree::Kind::scalar) return std::nullopt;
+    return "one number is expected" + at_place(path) + ", but " + (list ? "a list" : "an object") + " is given";
+  }
+  const std::int64_t wanted = shape[path.size()];
+  if (list && static_cast<std::int64_t>(item.count) == wanted) return std::nullopt;
+  const std::string what = path.size() + 1 == shape.size() ? "element" : "list";
+  const std::string expected = std::to_string(wanted) + " " + what + (wanted == 1 ? " is" : "s are") + " expected" + at_place(path);
+  if (!list) return expected + ", but no list is given";
+  return expected + ", but " + std::to_string(item.count) + (item.count == 1 ? " is" : " are") + " given";
+}
+
 /// The scalars of a nested list in row-major order, if it is exactly of `shape`. Walks with a stack, not the machine's.
 std::optional<std::string> flatten(const JsonTree& tree, const Shape& shape, std::vector<std::size_t>& scalars) {
-  std::vector<std::pair<std::size_t, std::size_t>> open{{0, 0}};
+  struct Open {
+    std::size_t item, depth;
+    std::int64_t position;  ///< in the list that holds it
+  };
+  std::vector<Open> open{{0, 0, 0}};
+  Shape path;
   while (!open.empty()) {
-    const auto [index, depth] = open.back();
-    const JsonTree::Item& item = tree.items[index];
+    const auto [index, depth, position] = open.back();
     open.pop_back();
+    path.resize(depth);
+    if (depth > 0) path.back() = position;
+    if (std::optional<std::string> wrong = misfit(tree.items[index], path, shape)) return wrong;
     if (depth == shape.size()) {
-      if (item.kind != JsonTree::Kind::scalar) return "nested deeper than " + to_string(shape);
       scalars.push_back(index);
       continue;
     }
-    if (item.kind != JsonTree::Kind::list || static_cast<std::int64_t>(item.count) != shape[depth])
-      return "a list of " + std::to_string(shape[depth]) + " is expected at depth " + std::to_string(depth + 1) + " for the shape " +
-             to_string(shape);
     const std::vector<std::size_t> children = tree.children(index);
-    for (std::size_t i = children.size(); i-- > 0;) open.emplace_back(children[i], depth + 1);
+    for (std::size_t i = children.size(); i-- > 0;) open.push_back({children[i], depth + 1, static_cast<std::int64_t>(i)});
   }
   return std::nullopt;
 }

@@ -18,26 +18,31 @@ std::string_view to_string(Severity severity);
 // NOLINTBEGIN(cppcoreguidelines-macro-usage): names and table from one list need a macro.
 /// Every kind that exists, once: X(enumerator, name as in `-Wround-trip`, severity by default, one line for the reference). Errors cannot
 /// be silenced; the others are warnings, or `off` unless a flag asks for them.
-#define CLEAVE_DIAGNOSTIC_KINDS(X)                                                                                 \
-  X(syntax, "syntax", error, "malformed YAML or expression")                                                       \
-  X(unknown, "unknown", error, "an unknown name, op, key or attribute")                                            \
-  X(type, "type", error, "element types or the number of operands do not fit")                                     \
-  X(shape, "shape", error, "shapes do not fit, or a size overflows")                                               \
-  X(value, "value", error, "an attribute or number outside its range")                                             \
-  X(carried, "carried", error, "a carried value changes its type")                                                 \
-  X(predicate, "predicate", error, "a condition that is no scalar bool")                                           \
-  X(endless_loop, "endless-loop", error, "a loop that cannot end")                                                 \
-  X(file, "file", error, "a missing, truncated or unreadable file")                                                \
-  X(placement, "placement", error, "pins that contradict each other or cannot be met")                             \
-  X(unsupported, "unsupported", error, "valid, but not supported in this version")                                 \
-  X(limit, "limit", error, "a limit of the model or of the options is exceeded")                                   \
-  X(machine, "machine", error, "the machine failed: out of memory, a device lost")                                 \
-  X(round_trip, "round-trip", warning, "the accelerator waits for a host computation on its own values")           \
-  X(invariant_host_work, "invariant-host-work", warning, "a loop computes on the host what does not change there") \
-  X(memory_fallback, "memory-fallback", warning, "operations left the accelerator, as its memory is too small")    \
-  X(implicit_copy, "implicit-copy", off, "a send that is not marked as meant")                                     \
-  X(transfer_bound, "transfer-bound", off, "transfers or a slow host keep the accelerator waiting")                \
-  X(fallback, "fallback", off, "an op runs on the host for want of an accelerator kernel")
+#define CLEAVE_DIAGNOSTIC_KINDS(X)                                                                                  \
+  X(syntax, "syntax", error, "malformed YAML or expression")                                                        \
+  X(unknown, "unknown", error, "an unknown name, op, key or attribute")                                             \
+  X(type, "type", error, "element types or the number of operands do not fit")                                      \
+  X(shape, "shape", error, "shapes do not fit, or a size overflows")                                                \
+  X(value, "value", error, "an attribute or number outside its range")                                              \
+  X(carried, "carried", error, "a carried value changes its type")                                                  \
+  X(predicate, "predicate", error, "a condition that is no scalar bool")                                            \
+  X(endless_loop, "endless-loop", error, "a loop that cannot end")                                                  \
+  X(file, "file", error, "a missing, truncated or unreadable file")                                                 \
+  X(placement, "placement", error, "pins that contradict each other or cannot be met")                              \
+  X(unsupported, "unsupported", error, "valid, but not supported in this version")                                  \
+  X(limit, "limit", error, "a limit of the model or of the options is exceeded")                                    \
+  X(machine, "machine", error, "the machine failed: out of memory, a device lost")                                  \
+  X(round_trip, "round-trip", warning, "the accelerator waits for a host computation on its own values")            \
+  X(invariant_host_work, "invariant-host-work", warning, "a loop computes on the host what does not change there")  \
+  X(memory_fallback, "memory-fallback", warning, "operations left the accelerator, as its memory is too small")     \
+  X(slow_producer, "slow-producer", warning, "the accelerator waits for work of the host that needs nothing of it") \
+  X(slow_consumer, "slow-consumer", warning, "the accelerator waits for the host to take what it makes")            \
+  X(launch_bound, "launch-bound", warning, "kernels take longer to start than to work")                             \
+  X(costly_pin, "costly-pin", warning, "a pin that makes a run longer")                                             \
+  X(implicit_copy, "implicit-copy", off, "a send that is not marked as meant")                                      \
+  X(transfer_bound, "transfer-bound", off, "transfers or a slow host keep the accelerator waiting")                 \
+  X(fallback, "fallback", off, "an op runs on the host for want of an accelerator kernel")                          \
+  X(unused, "unused", warning, "an input, parameter or statement that nothing reads")
 
 /// The kinds of messages: CLEAVE_DIAGNOSTIC_KINDS says what each is.
 #define CLEAVE_DIAGNOSTIC_ENUMERATOR(kind, ...) kind,

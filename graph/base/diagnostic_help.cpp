@@ -41,6 +41,17 @@ std::string_view help_of(DiagnosticKind kind) {
     case DiagnosticKind::memory_fallback:
       return "The accelerator's memory is too small for the program, so that some operations run on the host. Make the values smaller that "
              "make the peak.";
+    case DiagnosticKind::slow_producer:
+      return "The accelerator waits for host work that needs nothing of the accelerator's, such as the loading of data. Make it faster, do "
+             "several at once or ahead of time.";
+    case DiagnosticKind::slow_consumer:
+      return "The host works with results of the accelerator for longer than the accelerator takes to make them, so that it must wait. Do "
+             "that work less often, or faster.";
+    case DiagnosticKind::launch_bound:
+      return "The accelerator's kernels are so small that starting them takes longer than their work. Do more in each, as with larger "
+             "batches.";
+    case DiagnosticKind::costly_pin:
+      return "Without this pin a run is predicted to be over sooner by a tenth or more. Remove it, or say in `allow` why it must be.";
     case DiagnosticKind::implicit_copy:
       return "A value moves between host and accelerator without being marked as meant. Mark it with to_host() or to_accelerator().";
     case DiagnosticKind::transfer_bound:
@@ -48,6 +59,8 @@ std::string_view help_of(DiagnosticKind kind) {
              "move "
              "earlier, or keep the values where they are needed.";
     case DiagnosticKind::fallback: return "An operation runs on the host for the one reason that the accelerator has no kernel for it.";
+    case DiagnosticKind::unused:
+      return "Nothing reads an input, a parameter or the result of a statement, so that it is not computed. Remove it, or use it.";
     default: return info(kind).summary;  // says it all
   }
 }

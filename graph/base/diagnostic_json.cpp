@@ -66,13 +66,15 @@ void write_json(JsonWriter& json, const Diagnostics& diagnostics, const Statemen
   });
 }
 
-std::string diagnostics_json(const Diagnostics& diagnostics, const StatementOf& statement_of) {
+std::string diagnostics_json(const Diagnostics& diagnostics, const StatementOf& statement_of,
+                             const std::function<void(JsonWriter&)>& more) {
   std::string text;
   JsonWriter json(text, 2);
   json.object([&] {
     json.field("cleave", kVersion);
     json.key("diagnostics");
     write_json(json, diagnostics, statement_of);
+    if (more) more(json);
   });
   return text + "\n";
 }

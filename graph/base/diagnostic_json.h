@@ -1,6 +1,7 @@
 // Diagnostics and source locations as JSON: the fields of `explain --json` and `check --json`, and the document that reports errors.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "graph/base/diagnostic_fingerprint.h"
@@ -28,7 +29,8 @@ class JsonLocations {
 
 /// A list of `{kind, severity, message, location, statement, fingerprint, notes}`.
 void write_json(JsonWriter& json, const Diagnostics& diagnostics, const StatementOf& statement_of = nullptr);
-/// The document `{cleave, diagnostics}`.
-std::string diagnostics_json(const Diagnostics& diagnostics, const StatementOf& statement_of = nullptr);
+/// The document `{cleave, diagnostics}`; `more` writes further fields of it.
+std::string diagnostics_json(const Diagnostics& diagnostics, const StatementOf& statement_of = nullptr,
+                             const std::function<void(JsonWriter&)>& more = nullptr);
 
 }  // namespace cleave

@@ -69,7 +69,8 @@ class DiagnosticText {
 
   void head(const SourceLocation& location, std::string_view label, std::string_view color, std::string_view message,
             std::string_view flag) {
-    if (location.file) {
+    const bool said = location.file && location.line <= 0 && message.find("`" + *location.file + "`") != std::string_view::npos;
+    if (location.file && !said) {
       paint(kBold, escape_controls_one_line(to_string(location)) + ":");
       text_ += ' ';
     }

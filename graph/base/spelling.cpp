@@ -10,9 +10,13 @@ namespace {
 /// Words beyond this length are no misspelt names, and comparing them would take long.
 constexpr std::size_t kLongest = 128;
 constexpr std::size_t kMostListed = 6;
+constexpr std::size_t kShort = 3;
 
-/// Optimal string alignment distance: insertions, deletions, substitutions, and swaps of neighbours.
+/// Optimal string alignment distance: insertions, deletions, substitutions, and swaps of neighbours. In words of at most three letters
+/// another letter counts as two edits, but not another digit: `foo` is not a misspelt `for`, and `f33` is a misspelt `f32`.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
+  const bool both_short = std::max(a.size(), b.size()) <= kShort;
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   std::vector<std::size_t> before_last(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 1; i <= a.size(); ++i) {
@@ -20,7 +24,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
     last.swap(row);
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      std::size_t substituted = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      const std::size_t other = both_short && !(is_digit(a[i - 1]) && is_digit(b[j - 1])) ? 2 : 1;
+      std::size_t substituted = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : other);
       row[j] = std::min({last[j] + 1, row[j - 1] + 1, substituted});
       if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) row[j] = std::min(row[j], before_last[j - 2] + 1);
     }

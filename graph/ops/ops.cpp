@@ -218,10 +218,10 @@ Tensor random_integers(Shape shape, std::int64_t low, std::int64_t high, const R
 }
 
 Tensor operator<<(const Term& a, const Term& b) {
-  return call("bitwise_left_shift", {a.tensor, b.tensor}, {}, a.here);
+  return detail::operate("<<", "bitwise_left_shift", {a.tensor, b.tensor}, a.here);
 }
 Tensor operator>>(const Term& a, const Term& b) {
-  return call("bitwise_right_shift", {a.tensor, b.tensor}, {}, a.here);
+  return detail::operate(">>", "bitwise_right_shift", {a.tensor, b.tensor}, a.here);
 }
 
 Tensor sort(const Tensor& x, const SortOptions& options, Here here) {

@@ -41,6 +41,9 @@ class Merger {
     if (node.kind != NodeKind::constant && !pure) return;
     const NodeId same = equal_.find_or_add(id);
     if (same == id) return;
+    // Now one node reads for both: what one of them reads without a mark is not meant.
+    Node& kept = graph_.nodes[same];
+    for (std::size_t i = 0; i < kept.meant.size(); ++i) kept.meant[i] = kept.meant[i] && i < node.meant.size() && node.meant[i];
     for (std::size_t i = 0; i < node.results.size(); ++i) reads_[node.results[i]] = graph_.nodes[same].results[i];
   }
 

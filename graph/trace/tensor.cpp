@@ -26,66 +26,66 @@ Tensor Tensor::operator[](const Term& index) const {
 }
 
 Tensor& Tensor::operator+=(const Term& b) {
-  return *this = detail::call("add", {*this, b.tensor}, {}, b.here);
+  return *this = detail::operate("+", "add", {*this, b.tensor}, b.here);
 }
 Tensor& Tensor::operator-=(const Term& b) {
-  return *this = detail::call("subtract", {*this, b.tensor}, {}, b.here);
+  return *this = detail::operate("-", "subtract", {*this, b.tensor}, b.here);
 }
 Tensor& Tensor::operator*=(const Term& b) {
-  return *this = detail::call("multiply", {*this, b.tensor}, {}, b.here);
+  return *this = detail::operate("*", "multiply", {*this, b.tensor}, b.here);
 }
 Tensor& Tensor::operator/=(const Term& b) {
-  return *this = detail::call("divide", {*this, b.tensor}, {}, b.here);
+  return *this = detail::operate("/", "divide", {*this, b.tensor}, b.here);
 }
 Tensor& Tensor::operator%=(const Term& b) {
-  return *this = detail::call("remainder", {*this, b.tensor}, {}, b.here);
+  return *this = detail::operate("%", "remainder", {*this, b.tensor}, b.here);
 }
 
 // The place is that of the left operand: with clang it is where the expression starts, with GCC both are where it ends.
 Tensor operator+(const Term& a, const Term& b) {
-  return detail::call("add", {a.tensor, b.tensor}, {}, a.here);
+  return detail::operate("+", "add", {a.tensor, b.tensor}, a.here);
 }
 Tensor operator-(const Term& a, const Term& b) {
-  return detail::call("subtract", {a.tensor, b.tensor}, {}, a.here);
+  return detail::operate("-", "subtract", {a.tensor, b.tensor}, a.here);
 }
 Tensor operator*(const Term& a, const Term& b) {
-  return detail::call("multiply", {a.tensor, b.tensor}, {}, a.here);
+  return detail::operate("*", "multiply", {a.tensor, b.tensor}, a.here);
 }
 Tensor operator/(const Term& a, const Term& b) {
-  return detail::call("divide", {a.tensor, b.tensor}, {}, a.here);
+  return detail::operate("/", "divide", {a.tensor, b.tensor}, a.here);
 }
 Tensor operator%(const Term& a, const Term& b) {
-  return detail::call("remainder", {a.tensor, b.tensor}, {}, a.here);
+  return detail::operate("%", "remainder", {a.tensor, b.tensor}, a.here);
 }
 Tensor operator-(const Term& a) {
-  return detail::call("negative", {a.tensor}, {}, a.here);
+  return detail::operate("-", "negative", {a.tensor}, a.here);
 }
 Tensor operator==(const Term& a, const Term& b) {
-  return detail::call("equal", {a.tensor, b.tensor}, {}, a.here);
+  return detail::operate("==", "equal", {a.tensor, b.tensor}, a.here);
 }
 Tensor operator!=(const Term& a, const Term& b) {
-  return detail::call("not_equal", {a.tensor, b.tensor}, {}, a.here);
+  return detail::operate("!=", "not_equal", {a.tensor, b.tensor}, a.here);
 }
 Tensor operator<(const Term& a, const Term& b) {
-  return detail::call("less", {a.tensor, b.tensor}, {}, a.here);
+  return detail::operate("<", "less", {a.tensor, b.tensor}, a.here);
 }
 Tensor operator<=(const Term& a, const Term& b) {
-  return detail::call("less_equal", {a.tensor, b.tensor}, {}, a.here);
+  return detail::operate("<=", "less_equal", {a.tensor, b.tensor}, a.here);
 }
 Tensor operator>(const Term& a, const Term& b) {
-  return detail::call("greater", {a.tensor, b.tensor}, {}, a.here);
+  return detail::operate(">", "greater", {a.tensor, b.tensor}, a.here);
 }
 Tensor operator>=(const Term& a, const Term& b) {
-  return detail::call("greater_equal", {a.tensor, b.tensor}, {}, a.here);
+  return detail::operate(">=", "greater_equal", {a.tensor, b.tensor}, a.here);
 }
 Tensor operator&&(const Term& a, const Term& b) {
-  return detail::call("logical_and", {a.tensor, b.tensor}, {}, a.here);
+  return detail::operate("&&", "logical_and", {a.tensor, b.tensor}, a.here);
 }
 Tensor operator||(const Term& a, const Term& b) {
-  return detail::call("logical_or", {a.tensor, b.tensor}, {}, a.here);
+  return detail::operate("||", "logical_or", {a.tensor, b.tensor}, a.here);
 }
 Tensor operator!(const Term& a) {
-  return detail::call("logical_not", {a.tensor}, {}, a.here);
+  return detail::operate("!", "logical_not", {a.tensor}, a.here);
 }
 
 }  // namespace cleave

@@ -20,7 +20,7 @@ TraceContext* TraceContext::enter(TraceContext* context) {
 }
 
 Graph TraceContext::finish() {
-  Graph graph = tracer_->finish();
+  Graph graph = tracer_->finish_written();
   close();
   return graph;
 }
@@ -47,6 +47,7 @@ std::optional<TensorType> TraceContext::type(const Tensor& tensor) {
   }
   if (!tensor.trace_ || !tensor.trace_->open()) return std::nullopt;
   const TensorType* type = tensor.trace_->tracer().type(tensor.operand_);
+  tensor.trace_->tracer().note_type_asked(tensor.operand_);
   return type ? std::optional(*type) : std::nullopt;
 }
 
@@ -97,6 +98,13 @@ Tensor call(std::string_view name, std::span<const Tensor> inputs, Attributes at
   if (!context) return {};
   const std::vector<Operand> given = operands(*context, inputs, here);
   return context->tensor(context->tracer().call(find(name), given, std::move(attributes), SourceLocation::from(here)));
+}
+
+Tensor operate(std::string_view symbol, std::string_view name, std::initializer_list<Tensor> inputs, const Here& here) {
+  TraceContext* context = context_for(name, here);
+  if (!context) return {};
+  const std::vector<Operand> given = operands(*context, std::span<const Tensor>(inputs.begin(), inputs.size()), here);
+  return context->tensor(context->tracer().operate(symbol, find(name), given, SourceLocation::from(here)));
 }
 
 Tensor call(std::string_view name, std::initializer_list<Tensor> inputs, Attributes attributes, const Here& here) {

@@ -50,6 +50,9 @@ std::vector<Tensor> apply(std::string_view op, std::span<const Tensor> inputs, A
 Tensor call(std::string_view op, std::initializer_list<Tensor> inputs, Attributes attributes, const Here& here);
 Tensor call(std::string_view op, std::span<const Tensor> inputs, Attributes attributes, const Here& here);
 
+/// An operator, which messages name by its symbol.
+Tensor operate(std::string_view symbol, std::string_view op, std::initializer_list<Tensor> inputs, const Here& here);
+
 /// `x.slice(...)` and `x[i]`.
 Tensor slice(const Tensor& x, std::initializer_list<Pick> picks, const Here& here);
 

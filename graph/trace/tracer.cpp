@@ -4,6 +4,7 @@
 #include "graph/array/range.h"
 #include "graph/base/number_text.h"
 #include "graph/passes/renumber.h"
+#include "graph/passes/unused.h"
 #include "graph/passes/verify.h"
 #include "graph/trace/tracer_state.h"
 
@@ -149,6 +150,16 @@ SourceLocation Tracer::chained(SourceLocation location) const {
 
 bool Tracer::has_errors() const {
   return state_->graph.diagnostics.has_errors();
+}
+
+Graph Tracer::finish_written() {
+  State_& s = *state_;
+  if (s.graph.ok()) s.graph.diagnostics.append(find_unused(s.graph, s.asked));
+  return finish();
+}
+
+void Tracer::note_type_asked(const Operand& operand) {
+  if (operand.value.valid()) state_->asked.push_back(operand.value);
 }
 
 Graph Tracer::finish() {

@@ -61,6 +61,8 @@ class Tracer {
   std::vector<Operand> apply(const OpDef& op, std::span<const Operand> inputs, Attributes attributes, SourceLocation location);
   /// Single-result form.
   Operand call(const OpDef& op, std::span<const Operand> inputs, Attributes attributes, SourceLocation location);
+  /// The same for an operator: messages name it by its `symbol` (`*`), as it is written.
+  Operand operate(std::string_view symbol, const OpDef& op, std::span<const Operand> inputs, SourceLocation location);
   /// Gives a literal its type (`wanted`, else i32, f32 or bool) as a constant node; other operands pass through.
   Operand materialize(const Operand& operand, SourceLocation location, std::optional<DType> wanted = std::nullopt);
   /// The name that a value has in the program (a variable, a name in a file). A value keeps its first one; carried values are named by
@@ -127,6 +129,10 @@ class Tracer {
   [[nodiscard]] bool has_errors() const;
   /// The graph, with its diagnostics. The Tracer is spent.
   Graph finish();
+  /// The same, with a warning for what nothing reads: for programs that people write.
+  Graph finish_written();
+  /// The program's author asked for the type of a value, and so uses it, whether or not an operation reads it.
+  void note_type_asked(const Operand& operand);
 
  private:
   std::vector<Operand> compose(const OpDef& op, std::span<const Operand> inputs, Attributes attributes, const SourceLocation& location);

@@ -60,9 +60,9 @@ bool Tracer::State_::check_common_type(const OpDef& op, std::span<const Operand>
     if (!inputs[i].value.valid()) continue;
     const DType dtype = graph.values[inputs[i].value].type.dtype;
     if (met && !have_common_type(*met, dtype)) {
-      error(DiagnosticKind::type, location,
-            "`" + op.name + "` of " + std::string(to_string(*met)) + " and " + std::string(to_string(dtype)) +
-                ": no integer type holds both; convert one of them with `astype`");
+      refuse(op, DiagnosticKind::type, location,
+             "`" + op.name + "` of " + std::string(to_string(*met)) + " and " + std::string(to_string(dtype)) +
+                 ": no integer type holds both; convert one of them with `astype`");
       return false;
     }
     met = met ? promote(*met, dtype) : dtype;
@@ -88,12 +88,19 @@ bool Tracer::State_::promote_operands(const OpDef& op, std::span<const Operand> 
   return true;
 }
 
+void Tracer::State_::refuse(const OpDef& op, DiagnosticKind kind, const SourceLocation& location, std::string message) {
+  const std::string name = "`" + op.name + "`";
+  if (const std::size_t at = message.find(name); !symbol.empty() && at != std::string::npos)
+    message.replace(at, name.size(), "`" + std::string(symbol) + "`");
+  error(kind, location, std::move(message));
+}
+
 Tracer::State_::Recorded Tracer::State_::record(const OpDef& op, std::span<const Operand> inputs, Attributes attributes,
                                                 const SourceLocation& location) {
   for (const Operand& input : inputs)
     if (input.poisoned()) return {};
   if (std::optional<TypeError> refused = normalize_call(op, inputs.size(), attributes)) {
-    error(refused->kind, location, std::move(refused->message));
+    refuse(op, refused->kind, location, std::move(refused->message));
     return {};
   }
   if (&op == astype) {
@@ -128,13 +135,13 @@ std::optional<std::vector<TensorType>> Tracer::State_::checked_results(const OpD
   for (std::size_t i = 0; i < values.size(); ++i) types[i] = graph.values[values[i]].type;
   TypeResult ruled = op.type_rule(std::span(types).first(values.size()), attributes);
   if (auto* refused = std::get_if<TypeError>(&ruled)) {
-    error(refused->kind, location, std::move(refused->message));
+    refuse(op, refused->kind, location, std::move(refused->message));
     return std::nullopt;
   }
   auto& results = *std::get_if<std::vector<TensorType>>(&ruled);
   for (const TensorType& result : results) {
     if (checked_bytes(result)) continue;
-    error(DiagnosticKind::shape, location, "the result of `" + op.name + "` is too large: " + to_string(result));
+    refuse(op, DiagnosticKind::shape, location, "the result of `" + op.name + "` is too large: " + to_string(result));
     return std::nullopt;
   }
   return std::move(results);
@@ -185,6 +192,13 @@ Operand Tracer::call(const OpDef& op, std::span<const Operand> inputs, Attribute
   if (!recorded.ok || recorded.count == 0) return {};
   if (recorded.literal) return {*recorded.literal, state_->chained(std::move(location))};
   return ValueId(recorded.first);
+}
+
+Operand Tracer::operate(std::string_view symbol, const OpDef& op, std::span<const Operand> inputs, SourceLocation location) {
+  state_->symbol = symbol;
+  Operand result = call(op, inputs, {}, std::move(location));
+  state_->symbol = {};
+  return result;
 }
 
 }  // namespace cleave

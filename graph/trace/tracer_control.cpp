@@ -213,7 +213,9 @@ Tracer::State_::Count Tracer::State_::checked_count(const Operand& operand, cons
     if (type.scalar() && is_integer(type.dtype))
       count.runtime = operand.value;
     else
-      error(DiagnosticKind::type, location, "the count of a loop must be an integer scalar, not " + to_string(type));
+      error(DiagnosticKind::type, location,
+            "the count of a loop must be an integer scalar, not " + to_string(type) +
+                (type.rank() > 0 ? "; a loop counts, and takes elements by `[i]`" : ""));
   }
   if (count.known && *count.known < 0) {
     error(DiagnosticKind::value, location, "the count of a loop must not be negative: " + std::to_string(*count.known));

@@ -65,11 +65,13 @@ struct Tracer::State_ {
   std::vector<Side> places;
   std::vector<Allowance> allowances;
   std::unordered_set<std::string> leaf_names, output_names;
+  std::vector<ValueId> asked;                                             ///< values whose types the program's author asked for
   std::unordered_map<std::uint32_t, std::vector<GivenName>> given_names;  ///< by value, oldest first; of values that were given one
   bool out_of_order = false;                                              ///< a constant went into an arm that had ended
   const OpDef* astype = nullptr;
   std::string astype_attribute;
   TensorType literal_types[3] = {{DType::boolean, {}}, {DType::i32, {}}, {DType::f32, {}}};  ///< by Literal::Type
+  std::string_view symbol;                                                                   ///< of the operator that is recorded, or empty
   std::vector<TensorType> types;                                                             ///< scratch of record()
   std::vector<ValueId> values;                                                               ///< scratch of record()
 
@@ -95,6 +97,8 @@ struct Tracer::State_ {
   ValueId materialize(const Operand& operand, const SourceLocation& location, std::optional<DType> wanted, RegionId where);
   ValueId cast(ValueId value, DType dtype, const SourceLocation& location);
 
+  /// Reports a mistake in a call of `op`, which the message names: in words of what was written.
+  void refuse(const OpDef& op, DiagnosticKind kind, const SourceLocation& location, std::string message);
   Recorded record(const OpDef& op, std::span<const Operand> inputs, Attributes attributes, const SourceLocation& location);
   /// The types that the type rule gives for the operands, which are then in `values`, promoted; an error and nothing if it refuses them.
   std::optional<std::vector<TensorType>> checked_results(const OpDef& op, std::span<const Operand> inputs, const Attributes& attributes,

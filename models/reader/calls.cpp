@@ -82,8 +82,9 @@ PlannedCall Evaluation::plan(const ExpressionNode& node) {
 }
 
 bool Evaluator::check_callee(const std::string& name, Span span) {
-  if ((inliner && inliner->takes(name)) || host_functions.contains(name) || find_called(name)) return true;
+  if ((inliner && inliner->takes(name)) || host_functions.contains(name)) return true;
   if (unreadable.contains(name)) return false;
+  if (find_called(name)) return true;
   if (std::find(kNotYet.begin(), kNotYet.end(), name) != kNotYet.end()) {
     fail(DiagnosticKind::unsupported, span, "`" + name + "` is not supported yet");
     return false;
@@ -119,11 +120,16 @@ std::optional<std::vector<Evaluation::Index>> Evaluation::place_arguments(const 
       slot = static_cast<std::size_t>(std::find(names.begin(), names.end(), keyword.text) - names.begin());
       if (slot == names.size() && elsewhere && elsewhere(keyword.text, node.parts[i])) continue;
       if (slot == names.size()) {
-        const std::string suggestion = evaluator_.errors.suggest(keyword.text, names);
+        const std::string meant(argument_meant(keyword.text));
+        const bool known = std::find(names.begin(), names.end(), meant) != names.end();
+        const std::string suggestion = known ? "; did you mean `" + meant + "`?" : evaluator_.errors.suggest(keyword.text, names);
         return refuse(DiagnosticKind::unknown, span, "`" + signature + "` takes no `" + keyword.text + "`" + suggestion);
       }
     }
-    if (slot >= slots.size()) return refuse(DiagnosticKind::type, span, "one argument too many for `" + signature + "`");
+    if (slot >= slots.size()) {
+      const std::string other_op = node.text == "transpose" ? "; `permute_dims(x, [0, 2, 1])` reorders axes" : "";
+      return refuse(DiagnosticKind::type, span, "one argument too many for `" + signature + "`" + other_op);
+    }
     if (slots[slot] != kNone) return refuse(DiagnosticKind::value, span, "`" + names[slot] + "` is given twice");
     slots[slot] = node.parts[i];
   }
@@ -262,10 +268,7 @@ std::optional<AttributeValue> Evaluation::attribute(const ExpressionNode& call, 
   if (definition.type == Type::dtype) {
     const auto dtype = node.kind == NodeType::name || node.kind == NodeType::text ? parse_dtype(node.text) : std::nullopt;
     if (dtype) return *dtype;
-    std::vector<std::string> names;
-    for (int i = 0; i < kDTypeCount; ++i) names.emplace_back(to_string(static_cast<DType>(i)));
-    evaluator_.fail(DiagnosticKind::unknown, node.span,
-                    what + " is an element type such as `f32`" + evaluator_.errors.suggest(node.text, names));
+    evaluator_.fail(DiagnosticKind::unknown, node.span, what + " is an element type such as `f32`" + evaluator_.meant_dtype(node.text));
     return std::nullopt;
   }
   if (node.kind == NodeType::text && (definition.type == Type::text || definition.type == Type::any)) return node.text;

@@ -1,28 +1,11 @@
 #include "models/reader/evaluation.h"
 
 #include "graph/base/spelling.h"
+#include "graph/written.h"
 #include "models/reader/synonyms.h"
 
 namespace cleave::models {
 namespace {
-
-constexpr std::pair<std::string_view, std::string_view> kOperators[] = {{"+", "add"},
-                                                                        {"-", "subtract"},
-                                                                        {"*", "multiply"},
-                                                                        {"/", "divide"},
-                                                                        {"//", "floor_divide"},
-                                                                        {"%", "remainder"},
-                                                                        {"**", "pow"},
-                                                                        {"==", "equal"},
-                                                                        {"!=", "not_equal"},
-                                                                        {"<", "less"},
-                                                                        {"<=", "less_equal"},
-                                                                        {">", "greater"},
-                                                                        {">=", "greater_equal"},
-                                                                        {"and", "logical_and"},
-                                                                        {"or", "logical_or"},
-                                                                        {"<<", "bitwise_left_shift"},
-                                                                        {">>", "bitwise_right_shift"}};
 
 constexpr std::size_t kMostAxes = 32;
 
@@ -133,7 +116,11 @@ Operand Evaluation::name(const ExpressionNode& node) {
   if (is_member(node.text)) return unknown_member(node);
   std::vector<Note> notes;
   std::string suggestion;
-  if (const auto place = evaluator_.scopes.ended(node.text)) {
+  if (const std::string* why = evaluator_.scopes.apart(node.text)) {
+    suggestion = "; " + *why;
+  } else if (evaluator_.scopes.hidden(node.text)) {
+    suggestion = "; a function sees what it takes: add `" + node.text + "` to `takes:` and to the call";
+  } else if (const auto place = evaluator_.scopes.ended(node.text)) {
     notes.push_back(
         evaluator_.errors.note(*place, "a name first bound inside a loop, branch or function stays there; bind it before to carry it out"));
   } else if (!evaluator_.errors.full()) {
@@ -164,25 +151,23 @@ Operand Evaluation::unknown_member(const ExpressionNode& node) {
   return {};
 }
 
-Operand Evaluation::apply(std::string_view op, const Operands& operands, Span span) {
+Operand Evaluation::apply(std::string_view symbol, std::string_view op, const Operands& operands, Span span) {
   const OpDef* found = find_op(op);
   CLEAVE_CHECK(found != nullptr, "an operator without its op");
-  return evaluator_.tracer.call(*found, operands, {}, evaluator_.location(span));
+  return evaluator_.tracer.operate(symbol, *found, operands, evaluator_.location(span));
 }
 
 Operand Evaluation::unary(const ExpressionNode& node) {
   const Operand operand = single(node.parts[0]);
   if (node.text == "+" || operand.poisoned()) return operand;
-  return apply(node.text == "not" ? "logical_not" : "negative", {operand}, node.span);
+  return apply(node.text, node.text == "not" ? "logical_not" : "negative", {operand}, node.span);
 }
 
 Operand Evaluation::binary(const ExpressionNode& node) {
   const Operand left = single(node.parts[0]);
   const Operand right = single(node.parts[1]);
-  for (const auto& [symbol, op] : kOperators) {
-    if (node.text == symbol) return apply(op, {left, right}, node.span);
-  }
-  return {};
+  const std::string_view op = op_of_operator(node.text);
+  return op.empty() ? Operand() : apply(node.text, op, {left, right}, node.span);
 }
 
 /// A list where a value is meant: a constant, if it is of numbers; else its parts, stacked.

@@ -61,7 +61,7 @@ class Evaluation {
   Operand list(Index index);
   bool add_dtypes(Index index, std::optional<DType>& dtype);
   Operand stacked(Index index, DType dtype);
-  Operand apply(std::string_view op, const Operands& operands, Span span);
+  Operand apply(std::string_view symbol, std::string_view op, const Operands& operands, Span span);
 
   // indexing.cpp
   Operand index(const ExpressionNode& node);

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "models/reader/evaluation.h"
+#include "models/reader/synonyms.h"
 
 namespace cleave::models {
 
@@ -70,6 +71,26 @@ std::optional<double> Evaluator::number(const Expression& expression, const std:
   return std::nullopt;
 }
 
+std::string Evaluator::meant_dtype(std::string_view name) const {
+  if (const std::string_view meant = dtype_meant(name); !meant.empty()) return "; did you mean `" + std::string(meant) + "`?";
+  std::vector<std::string> names;
+  for (int i = 0; i < kDTypeCount; ++i) names.emplace_back(to_string(static_cast<DType>(i)));
+  return errors.suggest(name, names);
+}
+
+bool Evaluator::check_sizes(const Expression& type) {
+  for (const ExpressionNode& node : type.nodes) {
+    if (node.kind != ExpressionNode::Kind::name || parse_dtype(node.text)) continue;
+    if (scopes.is_dim(node.text)) continue;
+    if (const Binding* binding = scopes.find(node.text); binding && binding->unknown) return false;  // said
+    const std::string near = errors.suggest(node.text, scopes.dims());
+    fail(DiagnosticKind::unknown, node.span, "unknown size `" + node.text + "`" + (near.empty() ? "; declare it under `dims:`" : near));
+    scopes.bind_unknown(node.text, node.span);
+    return false;
+  }
+  return true;
+}
+
 std::optional<TensorType> Evaluator::type(const Expression& expression) {
   const ExpressionNode& root = expression.root();
   const ExpressionNode& first = root.kind == ExpressionNode::Kind::index ? expression.nodes[root.parts[0]] : root;
@@ -79,9 +100,7 @@ std::optional<TensorType> Evaluator::type(const Expression& expression) {
   }
   const auto dtype = parse_dtype(first.text);
   if (!dtype) {
-    std::vector<std::string> names;
-    for (int i = 0; i < kDTypeCount; ++i) names.emplace_back(to_string(static_cast<DType>(i)));
-    fail(DiagnosticKind::unknown, first.span, "`" + first.text + "` is no element type" + errors.suggest(first.text, names));
+    fail(DiagnosticKind::unknown, first.span, "unknown element type `" + first.text + "`" + meant_dtype(first.text));
     return std::nullopt;
   }
   if (root.kind != ExpressionNode::Kind::index) {
@@ -90,6 +109,7 @@ std::optional<TensorType> Evaluator::type(const Expression& expression) {
     return std::nullopt;
   }
   TensorType type{*dtype, {}};
+  if (!check_sizes(expression)) return std::nullopt;
   Evaluation evaluation(*this, expression);
   const std::vector<std::uint32_t> extents(root.parts.begin() + 1, root.parts.end());
   evaluation.run(extents);

@@ -65,6 +65,11 @@ struct Evaluator {
   /// `f32[batch, 2]`
   std::optional<TensorType> type(const Expression& expression);
 
+  /// "; did you mean `f32`?", or nothing if no element type is near.
+  [[nodiscard]] std::string meant_dtype(std::string_view name) const;
+  /// Whether every name in a type is a dim; reports the first that is none.
+  bool check_sizes(const Expression& type);
+
   /// Whether there is an op or function of that name; reports it where not.
   bool check_callee(const std::string& name, Span span);
 

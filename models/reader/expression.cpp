@@ -120,7 +120,7 @@ class Parser {
     else if (token.is("in"))
       fail(token.span, "`in` stands in the head of a loop only: `for: i in 100`");
     else if (token.is(":") && at_ == 1 && tokens_[0].kind == Token::Kind::name && text_.places.empty())
-      fail(token.span, "a blank is missing behind this `:`; write `" + tokens_[0].text + ": " +
+      fail(token.span, "a blank is missing after this `:`; write `" + tokens_[0].text + ": " +
                            std::string(trimmed(text_.text.substr(token.span.end - text_.begin))) + "`");
     else if (token.is(":") && at_ == 1 && tokens_[0].kind == Token::Kind::name)
       fail(token.span, "only what stands behind the `:` of a statement is quoted: `" + tokens_[0].text + ": " +

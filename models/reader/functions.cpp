@@ -12,10 +12,6 @@ std::optional<Function> read_function(const YamlEntry& entry, Errors& errors) {
   if (!name) return std::nullopt;
   Function function;
   function.name = *name;
-  if (find_function(name->text)) {
-    errors.add(DiagnosticKind::value, name->span, "`" + name->text + "` is an operation; a function needs a name of its own");
-    return std::nullopt;
-  }
   const std::vector<std::string> keys = {"takes", "do", "returns"};
   if (!check_keys(entry, keys, "a function", errors)) return std::nullopt;
   if (const YamlEntry* takes = entry.value.find("takes")) {

@@ -114,10 +114,6 @@ HostFunctions read_host_functions(const YamlNode& node, Evaluator& evaluator) {
   for (const YamlEntry& entry : section_entries(node, "host_functions", evaluator.errors)) {
     const auto name = declared_name(entry.key, evaluator.errors);
     if (!name) continue;
-    if (find_op(name->text)) {
-      evaluator.fail(DiagnosticKind::value, name->span, "`" + name->text + "` is an operation; a host function needs a name of its own");
-      continue;
-    }
     if (auto function = HostFunctionReader(evaluator).read(entry, *name)) functions.emplace(name->text, std::move(function));
   }
   return functions;

@@ -70,7 +70,9 @@ void read_distribution(const YamlEntry& entry, const Name& name, const TensorTyp
         uniform ? "the low end of " + form + " lies above the high one" : "the deviation of " + form + " must not be negative");
   }
   if (!is_floating(type.dtype)) {
-    return evaluator.fail(DiagnosticKind::type, entry.key.span, "random numbers are floating; `" + name.text + "` is " + to_string(type));
+    return evaluator.fail(DiagnosticKind::type, entry.key.span,
+                          "random numbers are floating; `" + name.text + "` is " + to_string(type) +
+                              "; draw integers in the program: `random_integers(" + to_string(type.shape) + ", 0, 10, seed=1)`");
   }
   for (const Literal& literal : list->values) {
     if (fits(literal, type.dtype)) continue;

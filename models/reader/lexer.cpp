@@ -9,6 +9,7 @@
 
 #include "graph/base/number_text.h"
 #include "graph/op.h"
+#include "models/reader/synonyms.h"
 
 namespace cleave::models {
 namespace {
@@ -194,9 +195,10 @@ class Lexer {
     if (module && find_function(name) && !arguments.empty()) advice = name + "(" + arguments;
     if (!module && find_function(name) && !arguments.empty()) advice = name + "(" + owner + (arguments == ")" ? "" : ", ") + arguments;
     if (!module && last != at_) advice.clear();  // the owner is a member itself
+    const bool method = !module && last == at_ && !arguments.empty();
+    const std::string instead = !advice.empty() ? "; write `" + advice + "`" : method ? instead_of_method(name, owner) : "";
     fail(DiagnosticKind::syntax, begin, end,
-         "`" + text_.substr(begin, end - begin) + "` has no meaning in an expression: " + why +
-             (advice.empty() ? "" : "; write `" + advice + "`"));
+         "`" + text_.substr(begin, end - begin) + "` has no meaning in an expression: " + why + instead);
     return true;
   }
 

@@ -114,11 +114,14 @@ void read_outputs(const YamlNode& node, Evaluator& evaluator) {
       evaluator.tracer.output(name.text, binding->operand, evaluator.location(name.span));
     } else if (!evaluator.exhausted()) {
       std::vector<Note> notes;
-      if (const auto place = evaluator.scopes.ended(name.text)) {
+      const std::string* apart = evaluator.scopes.apart(name.text);
+      if (const auto place = evaluator.scopes.ended(name.text); place && !apart) {
         notes.push_back(evaluator.errors.note(
             *place, "a name first bound inside a loop, branch or function stays there; bind it before to carry it out"));
       }
-      const std::string suggestion = notes.empty() ? evaluator.errors.suggest(name.text, evaluator.scopes.visible()) : "";
+      const std::string suggestion = apart           ? "; " + *apart
+                                     : notes.empty() ? evaluator.errors.suggest(name.text, evaluator.scopes.visible())
+                                                     : "";
       evaluator.fail(DiagnosticKind::unknown, name.span, "unknown name `" + name.text + "`" + suggestion, std::move(notes));
     }
   }
@@ -164,6 +167,15 @@ void keep_states(Graph& graph, const std::vector<std::string>& states) {
   }
 }
 
+/// A name of the program wins over an operation of that name, so that a new operation breaks no program.
+void remark_own_names(const YamlNode& section, const char* what, Errors& errors) {
+  for (const YamlEntry& entry : section.entries) {
+    if (!find_function(entry.key.text)) continue;
+    errors.remark(DiagnosticKind::value, entry.key.span,
+                  "`" + entry.key.text + "` is the name of an operation, too; here it means this " + what);
+  }
+}
+
 /// Also of functions that nobody calls.
 void check_calls(const Functions& functions, Evaluator& evaluator) {
   for (const auto& [name, function] : functions) {
@@ -181,6 +193,8 @@ void read_sections(const YamlNode& root, const ModelOptions& options, Tracer& tr
   HostFunctions host_functions;
   Evaluator evaluator{tracer, scopes, errors, host_functions};
   if (lacks_colon(root, errors)) return;
+  if (const YamlEntry* accelerators = root.find("accelerators"); accelerators && !root.find("program"))
+    return errors.add(DiagnosticKind::syntax, accelerators->key.span, "this is a machine file, no model; pass it with `--machine`");
   const auto sections = find_sections(root, errors);
   const auto section = [&](std::string_view key) {
     const auto found = sections.find(key);
@@ -195,6 +209,7 @@ void read_sections(const YamlNode& root, const ModelOptions& options, Tracer& tr
     const YamlNode* node = section(key);
     if (!node) continue;
     for (const YamlEntry& entry : node->entries) evaluator.unreadable.insert(entry.key.text);  // those that are readable are found first
+    remark_own_names(*node, key == std::string_view("functions") ? "function" : "host function", errors);
   }
   for (const auto& [name, function] : functions) {
     if (host_functions.contains(name)) errors.add(DiagnosticKind::value, function.name.span, "`" + name + "` is a host function already");
@@ -228,8 +243,9 @@ Graph parse(std::string_view text, const std::string& file, const ModelOptions& 
   std::vector<std::string> states;
   read_sections(*root, options, tracer, errors, states);
   if (!errors.any() && !tracer.has_errors()) {
-    Graph graph = tracer.finish();
+    Graph graph = tracer.finish_written();
     if (graph.ok()) keep_states(graph, states);
+    graph.diagnostics.append(errors.remarks());
     return graph;
   }
   Diagnostics all = tracer.graph().diagnostics;

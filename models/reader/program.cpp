@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/base/number_text.h"
 #include "graph/trace/predicate_text.h"
 
 namespace cleave::models {
@@ -44,6 +45,15 @@ void Program::bind(const Statement& statement) {
   if (values.size() != wanted) {
     if (!failed && wanted > 0) {
       const std::string given = values.empty() ? "no result" : values.size() == 1 ? "1 result" : std::to_string(values.size()) + " results";
+      const ExpressionNode& root = statement.expression->root();
+      if (values.empty() && root.kind == ExpressionNode::Kind::call) {
+        evaluator_.fail(DiagnosticKind::type, root.span,
+                        takes(root.text) ? "the function `" + root.text + "` gives nothing back; add `returns:`"
+                                         : "`" + root.text + "` gives nothing back; call it without a name: `- " + root.text + "(…)`");
+        values.assign(wanted, Operand());
+        for (std::size_t i = 0; i < wanted; ++i) bind_name(names[i], values[i]);
+        return;
+      }
       evaluator_.fail(
           DiagnosticKind::type, statement.span,
           "the expression gives " + given + ", but " + std::to_string(wanted) + (wanted == 1 ? " name is" : " names are") + " bound");
@@ -83,7 +93,8 @@ std::optional<double> Program::expected(const Statement& statement, const std::s
   const auto number = evaluator_.number(*statement.expected, "`" + what + "`");
   if (!number || (*number >= 0 && *number <= most)) return number;
   evaluator_.fail(DiagnosticKind::value, statement.expected->span,
-                  "`" + what + "` " + (most == 1 ? "lies between 0 and 1" : "is a number of trips, at least 0"));
+                  "`" + what + "` is " + general_text(*number, 9) + "; it " +
+                      (most == 1 ? "lies between 0 and 1" : "is a number of trips, at least 0"));
   return std::nullopt;
 }
 
@@ -146,9 +157,22 @@ void Program::skip(const Statement& statement) {
   rebind_all(names, std::vector<Operand>(names.size()), statement.span);
 }
 
+/// Whether the head of a `for` is a count; reports a list or array, which other languages go through.
+bool Program::check_counts(const Statement& statement) {
+  if (!statement.expression) return true;
+  const ExpressionNode& root = statement.expression->root();
+  if (root.kind != ExpressionNode::Kind::list || root.text == "range") return true;
+  const std::string list(evaluator_.errors.source().at(statement.expression->span)), count = std::to_string(root.parts.size());
+  const std::string& counter = statement.names[0].text;
+  evaluator_.fail(DiagnosticKind::type, statement.expression->span,
+                  "a loop counts; write `for: " + counter + " in " + count + "` and `" + list + "[" + counter + "]`");
+  return false;
+}
+
 void Program::for_loop(const Statement& statement) {
   Tracer& tracer = evaluator_.tracer;
   if (statement.names.empty() || statement.body.empty()) return skip(statement);
+  if (!check_counts(statement)) return skip(statement);
   const Range range = this->range(statement);
   const auto expect = expected(statement, "expect");
   const std::vector<std::string> names = carried_names(statement);
@@ -202,7 +226,13 @@ void Program::branch(const Statement& statement) {
   States else_values = states(names);
   for (std::size_t i = 0; i < fresh.size(); ++i) {
     const Binding* second = evaluator_.scopes.find_here(fresh[i]);
-    if (!first[i] || !second || !same_kind(first[i]->operand, second->operand)) continue;
+    if (!first[i] || !second) continue;
+    if (!same_kind(first[i]->operand, second->operand)) {
+      const auto type = [&](const Operand& operand) { return to_string(*tracer.type(operand)); };
+      evaluator_.scopes.set_apart(fresh[i],
+                                  "it is " + type(first[i]->operand) + " in one arm and " + type(second->operand) + " in the other");
+      continue;
+    }
     names.push_back(fresh[i]);
     then_values.push_back(*first[i]);
     else_values.push_back(states({fresh[i]}).front());

@@ -29,6 +29,7 @@ class Program final : public Inliner {
   void while_loop(const Statement& statement);
   void branch(const Statement& statement);
   void skip(const Statement& statement);
+  bool check_counts(const Statement& statement);
 
   /// Evaluates under the statement's `place`.
   Operand placed(const Statement& statement, const std::optional<Expression>& expression);

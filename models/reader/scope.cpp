@@ -52,6 +52,27 @@ std::optional<Span> Scopes::ended(std::string_view name) const {
   return found != ended_.end() ? std::optional(found->second) : std::nullopt;
 }
 
+bool Scopes::hidden(std::string_view name) const {
+  bool outside = false;
+  for (std::size_t i = scopes_.size(); i-- > 1;) {
+    const auto found = scopes_[i].names.find(name);
+    if (outside && found != scopes_[i].names.end() && !found->second.unknown) return true;
+    outside = outside || scopes_[i].function;
+  }
+  return false;
+}
+
+const std::string* Scopes::apart(std::string_view name) const {
+  const auto found = apart_.find(name);
+  return found != apart_.end() ? &found->second : nullptr;
+}
+
+std::vector<std::string> Scopes::dims() const {
+  std::vector<std::string> names;
+  for (const auto& [name, binding] : scopes_[0].names) names.push_back(name);
+  return names;
+}
+
 std::vector<std::string> Scopes::visible() const {
   std::vector<std::string> names;
   for (std::size_t i = scopes_.size(); i-- > 1;) {

@@ -46,6 +46,12 @@ class Scopes {
   [[nodiscard]] const std::vector<std::string>* find_group(std::string_view name) const;
   /// Where a name that is not found was bound inside a loop or branch that has ended.
   [[nodiscard]] std::optional<Span> ended(std::string_view name) const;
+  /// Whether a function hides a name of its caller.
+  [[nodiscard]] bool hidden(std::string_view name) const;
+  /// Why both arms of a branch bound a name, but nothing came out of it; null: that is not so.
+  [[nodiscard]] const std::string* apart(std::string_view name) const;
+  void set_apart(const std::string& name, std::string why) { apart_.insert_or_assign(name, std::move(why)); }
+  [[nodiscard]] std::vector<std::string> dims() const;
   /// Everything that `find` would find, but what is unknown.
   [[nodiscard]] std::vector<std::string> visible() const;
 
@@ -57,6 +63,7 @@ class Scopes {
   };
   std::vector<Scope> scopes_;
   std::map<std::string, Span, std::less<>> ended_;
+  std::map<std::string, std::string, std::less<>> apart_;
 };
 
 }  // namespace cleave::models

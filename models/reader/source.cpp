@@ -55,6 +55,11 @@ void Errors::add_at(DiagnosticKind kind, SourceLocation location, int length, st
   found_.add({kind, Severity::error, std::move(message), std::move(location), length, std::move(notes)});
 }
 
+void Errors::remark(DiagnosticKind kind, Span span, std::string message) {
+  const int length = static_cast<int>(span.end - span.begin);
+  remarks_.add({kind, Severity::remark, std::move(message), source_.location(span.begin), length, {}});
+}
+
 std::string Errors::suggest(std::string_view word, const std::vector<std::string>& candidates) const {
   return did_you_mean(word, candidates);
 }
@@ -64,7 +69,7 @@ Note Errors::note(Span span, std::string message) const {
 }
 
 std::string missing_colon(std::string_view word) {
-  return "a `:` is missing behind `" + std::string(word) + "`";
+  return "a `:` is missing after `" + std::string(word) + "`";
 }
 
 std::string quoted(std::string_view text) {

@@ -48,6 +48,8 @@ class Errors {
   void add(DiagnosticKind kind, Span span, std::string message, std::vector<Note> notes = {});
   /// At a location made by the caller, with as many bytes underlined.
   void add_at(DiagnosticKind kind, SourceLocation location, int length, std::string message, std::vector<Note> notes = {});
+  /// What is no mistake, but may surprise.
+  void remark(DiagnosticKind kind, Span span, std::string message);
   /// "; did you mean `x`?", or nothing if no candidate is near.
   [[nodiscard]] std::string suggest(std::string_view word, const std::vector<std::string>& candidates) const;
   [[nodiscard]] Note note(Span span, std::string message) const;
@@ -56,6 +58,7 @@ class Errors {
   /// So many that to look on is a waste of time.
   [[nodiscard]] bool full() const { return found_.size() >= kMost; }
   [[nodiscard]] const Diagnostics& found() const { return found_; }
+  [[nodiscard]] const Diagnostics& remarks() const { return remarks_; }
   [[nodiscard]] const Source& source() const { return source_; }
 
   /// The chain of calls through which the place now looked at was reached.
@@ -64,7 +67,7 @@ class Errors {
  private:
   static constexpr std::size_t kMost = 100;
   const Source& source_;
-  Diagnostics found_;
+  Diagnostics found_, remarks_;
   std::set<std::tuple<int, int, std::string>> seen_;
   std::shared_ptr<const SourceFrame> via_;
 };

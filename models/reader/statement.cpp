@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "models/reader/statement_mistakes.h"
+#include "models/reader/synonyms.h"
 
 namespace cleave::models {
 namespace {
@@ -192,7 +193,15 @@ class StatementParser {
     else if (node.text == "accelerator")
       statement.place = Side::accelerator;
     else
-      fail(node.span, "`place` is `host` or `accelerator`" + errors_.suggest(node.text, {"host", "accelerator"}), DiagnosticKind::unknown);
+      fail_place(node);
+  }
+
+  void fail_place(const YamlNode& node) {
+    if (!node.scalar() || trimmed(node.text).empty()) return fail(node.span, "`place` is `host` or `accelerator`", DiagnosticKind::unknown);
+    const std::string meant(place_meant(node.text));
+    const std::string near = meant.empty() ? errors_.suggest(node.text, {"host", "accelerator"}) : "; did you mean `" + meant + "`?";
+    fail(node.span, "`" + node.text + "` is no place" + (near.empty() ? "; `place` is `host` or `accelerator`" : near),
+         DiagnosticKind::unknown);
   }
 
   void read_allow(const YamlNode& node, Statement& statement) {

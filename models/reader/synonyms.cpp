@@ -1,5 +1,6 @@
 #include "models/reader/synonyms.h"
 
+#include "graph/array/tensor_type.h"
 #include "graph/op.h"
 
 namespace cleave::models {
@@ -131,7 +132,42 @@ constexpr Synonym kOtherWays[] = {
     {"asarray", "a list is written `[1, 2, 3]`"},
     {"tensor", "a list is written `[1, 2, 3]`"},
     {"load", "data are inputs: `inputs: {x: {type: \"f32[n]\", file: x.npy}}`"},
+    {"dropout", "in inference leave it out"},
     {"read_csv", "data are inputs: `inputs: {x: {type: \"f32[n]\", file: x.csv}}`"},
+};
+
+constexpr std::string_view kPlaces = "cleave decides where values lie; `place: accelerator` pins a statement";
+constexpr std::string_view kItself = "write `x`";  ///< `x`: the owner
+
+constexpr Synonym kMethods[] = {
+    {"cuda", kPlaces},
+    {"cpu", kPlaces},
+    {"gpu", kPlaces},
+    {"to", kPlaces},
+    {"device", kPlaces},
+    {"item", kItself},
+    {"detach", kItself},
+    {"numpy", kItself},
+    {"clone", kItself},
+    {"copy", kItself},
+    {"tolist", kItself},
+    {"contiguous", kItself},
+    {"backward", "a gradient is an expression: `gradient(loss, w)`"},
+};
+
+constexpr Synonym kTypes[] = {
+    {"float32", "f32"}, {"float", "f32"},     {"single", "f32"}, {"float64", "f64"},  {"double", "f64"}, {"float16", "f16"},
+    {"half", "f16"},    {"bfloat16", "bf16"}, {"int32", "i32"},  {"int", "i32"},      {"int64", "i64"},  {"long", "i64"},
+    {"int16", "i16"},   {"short", "i16"},     {"int8", "i8"},    {"char", "i8"},      {"uint8", "u8"},   {"byte", "u8"},
+    {"uint16", "u16"},  {"uint32", "u32"},    {"uint64", "u64"}, {"boolean", "bool"}, {"bool_", "bool"}, {"logical", "bool"},
+};
+
+constexpr Synonym kArguments[] = {
+    {"dim", "axis"}, {"dims", "axis"}, {"axes", "axis"}, {"keepdim", "keepdims"}, {"keep_dims", "keepdims"}, {"size", "shape"},
+};
+
+constexpr Synonym kSides[] = {
+    {"gpu", "accelerator"}, {"cuda", "accelerator"}, {"device", "accelerator"}, {"tpu", "accelerator"}, {"cpu", "host"},
 };
 
 constexpr Synonym kNames[] = {
@@ -155,23 +191,46 @@ bool exists(std::string_view mend) {
   return first.find_first_of(" -") != std::string_view::npos || find_function(first) != nullptr;
 }
 
+template <std::size_t kCount>
+std::string_view mend_of(const Synonym (&table)[kCount], std::string_view name) {
+  for (const Synonym& synonym : table) {
+    if (synonym.name == name) return synonym.mend;
+  }
+  return {};
+}
+
 }  // namespace
+
+std::string instead_of_method(std::string_view name, std::string_view owner) {
+  const std::string_view mend = mend_of(kMethods, name);
+  if (mend.empty()) return {};
+  return mend == kItself ? "; write `" + std::string(owner) + "`" : "; " + std::string(mend);
+}
+
+std::string_view dtype_meant(std::string_view name) {
+  const std::string_view meant = mend_of(kTypes, name);
+  return parse_dtype(meant) ? meant : std::string_view();
+}
+
+std::string_view argument_meant(std::string_view name) {
+  return mend_of(kArguments, name);
+}
+
+std::string_view place_meant(std::string_view name) {
+  return mend_of(kSides, name);
+}
 
 std::string instead_of_operation(std::string_view name) {
   for (const Synonym& synonym : kOperations) {
     if (synonym.name == name && exists(synonym.mend)) return "; write `" + std::string(synonym.mend) + "`";
   }
-  for (const Synonym& synonym : kOtherWays) {
-    if (synonym.name == name) return "; " + std::string(synonym.mend);
-  }
-  return {};
+  const std::string_view other_way = mend_of(kOtherWays, name);
+  return other_way.empty() ? "" : "; " + std::string(other_way);
 }
 
 std::string instead_of_name(std::string_view name) {
-  for (const Synonym& synonym : kNames) {
-    if (synonym.name == name) return "; " + std::string(synonym.mend);
-  }
-  return {};
+  const std::string_view mend = mend_of(kNames, name);
+  return mend.empty() ? "" : "; " + std::string(mend);
 }
 
 }  // namespace cleave::models

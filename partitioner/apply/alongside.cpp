@@ -83,9 +83,8 @@ class OverlapSearch {
 /// The kernels that a plan counts on, with what they read and write.
 class PlannedKernels {
  public:
-  PlannedKernels(const Program& program, DeviceId device, const CostedProblem& costed)
-      : graph_(*program.graph), device_(device), group_of_(graph_.nodes.size(), 0) {
-    const std::vector<std::vector<NodeId>> kernels = kernels_of_several(program, device, costed);
+  PlannedKernels(const Program& program, DeviceId device) : graph_(*program.graph), device_(device), group_of_(graph_.nodes.size(), 0) {
+    const std::vector<std::vector<NodeId>> kernels = kernels_of_several(program, device);
     if (kernels.empty()) return;
     const std::vector<int> uses = count_uses(graph_);
     for (const std::vector<NodeId>& nodes : kernels) {
@@ -140,10 +139,10 @@ std::int64_t launches_for(std::int64_t parts, double seconds, double start_secon
   return std::min({parts, kMost, 1 + static_cast<std::int64_t>(std::min(more, static_cast<double>(kMost)))});
 }
 
-Overlaps planned_alongside(const Program& program, DeviceId device, const CostedProblem& costed) {
+Overlaps planned_alongside(const Program& program, DeviceId device) {
   std::optional<PlannedKernels> kernels;  // once anybody asks
   const auto values_of = [&](NodeId node) {
-    if (!kernels) kernels.emplace(program, device, costed);
+    if (!kernels) kernels.emplace(program, device);
     return kernels->values(node);
   };
   Overlaps found = find_alongside(program, device, kPartBytes, values_of);

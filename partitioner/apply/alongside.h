@@ -39,6 +39,6 @@ void keep_rows(std::vector<ChannelId>& coming, const Program& program, const std
 std::int64_t launches_for(std::int64_t parts, double seconds, double start_seconds);
 
 /// What stands alongside in a plan, in parts of kPartBytes, where the work can be cut into rows (machine/row_cut.h).
-Overlaps planned_alongside(const Program& program, DeviceId device, const CostedProblem& costed);
+Overlaps planned_alongside(const Program& program, DeviceId device);
 
 }  // namespace cleave::planner

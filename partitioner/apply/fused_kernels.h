@@ -10,7 +10,7 @@ namespace cleave::planner {
 
 struct FusedKernel {
   DeviceId device;
-  std::vector<NodeId> nodes;  ///< in program order
+  std::vector<NodeId> nodes;  ///< as they are done
   double saved_seconds = 0;   ///< a run
 };
 

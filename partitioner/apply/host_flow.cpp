@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "graph/states.h"
+#include "graph/trips.h"
+
 namespace cleave::planner {
 namespace {
 
@@ -31,6 +34,7 @@ void sort_links(std::vector<HostFlow::Link>& links) {
 
 HostFlow::HostFlow(const Graph& graph, const ValueUses& uses, const Placement& placement, const Transfers& transfers)
     : graph_(graph), uses_(uses), placement_(placement), transfers_(transfers), deliveries_(graph, uses, placement, transfers.items) {
+  find_states();
   find_accelerator_work();
   find_arrivals();
   find_returns();
@@ -44,10 +48,9 @@ std::span<const HostFlow::Link> HostFlow::of(const std::vector<Link>& links, Ver
   return {first, last};
 }
 
-/// Whether what a name had before its loop can be what it has after it: if there may be no trip.
+/// True if the loop may run zero times, so that the initial value may be the final one.
 bool HostFlow::passes_initial(NodeId carried) const {
-  const Node& loop = graph_.nodes[graph_.nodes[carried].owner];
-  return loop.kind != NodeKind::for_loop || !loop.inputs.empty() || loop.attributes.get_or<std::int64_t>("count", 0) < 1;
+  return !has_trip(graph_.nodes[graph_.nodes[carried].owner]);
 }
 
 /// `f(value)` for each predicate and count of a control node.
@@ -57,6 +60,15 @@ void HostFlow::for_each_decider(NodeId control, F&& f) const {
   for (const ValueId input : node.inputs) f(input);
   for (const RegionId region : node.regions) {
     if (const ValueId predicate = graph_.regions[region].predicate) f(predicate);
+  }
+}
+
+/// Runs follow one another, so a state is as if a loop around the program carried it. One that no run changes is none.
+void HostFlow::find_states() {
+  for (const GraphState& state : states_of(graph_)) {
+    if (state.fixed() || !on(state.leaf, kHost)) continue;
+    next_.emplace(state.value, state.next);
+    hands_on_[state.next].push_back(state.value);
   }
 }
 

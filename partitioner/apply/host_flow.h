@@ -1,9 +1,11 @@
 // HostFlow: what flows through the host's part of a placed program. Vertices are operations with a copy on the host, and the values that
-// carried and merged names have there; an edge stands where one is computed from the other. On these the two questions of a round trip:
+// carried and merged names and states have there; an edge stands where one is computed from the other, for a state in the run before. On
+// these the two questions of a round trip:
 // what is made from accelerator values, and what accelerator work needs. Knows no grouping and no wording.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <utility>
 #include <vector>
@@ -31,7 +33,9 @@ class HostFlow {
   [[nodiscard]] const Deliveries& deliveries() const { return deliveries_; }
 
   /// On the way from an accelerator value to accelerator work: made from the one, and needed by the other.
-  [[nodiscard]] bool on_path(Vertex v) const { return from_accelerator_[v] && needed_[v]; }
+  [[nodiscard]] bool on_path(Vertex v) const { return from_accelerator(v) && needed(v); }
+  [[nodiscard]] bool from_accelerator(Vertex v) const { return from_accelerator_[v] != 0; }
+  [[nodiscard]] bool needed(Vertex v) const { return needed_[v] != 0; }
   /// An operation that the host alone computes; all else on a path only connects.
   [[nodiscard]] bool computes(Vertex v) const { return operation(v) && !placement_.has_copy(v, kAccelerator); }
   /// Transfers to the host that a vertex reads; transfers to the accelerator of its result; control nodes that it decides, where
@@ -70,6 +74,7 @@ class HostFlow {
   template <class F>
   void for_each_decider(NodeId control, F&& f) const;
   [[nodiscard]] bool passes_initial(NodeId carried) const;
+  void find_states();
   void find_accelerator_work();
   [[nodiscard]] bool works_on_accelerator(NodeId node) const;
   [[nodiscard]] bool is_accelerator_work(const ValueUse& use) const;
@@ -84,6 +89,8 @@ class HostFlow {
   const Placement& placement_;
   const Transfers& transfers_;
   const Deliveries deliveries_;
+  std::map<ValueId, ValueId> next_;                   ///< by a state's value: what it is in the next run
+  std::map<ValueId, std::vector<ValueId>> hands_on_;  ///< by that value: the states that it is the next value of
   Marks accelerator_work_;  ///< by vertex, of the accelerator's copies: an operation only there is computed from it
   Marks brings_work_;       ///< by transfer
   Marks from_accelerator_, needed_;
@@ -128,7 +135,8 @@ void HostFlow::with_source(ValueId value, F&& f) const {
     case NodeKind::operation: return f(static_cast<Vertex>(producer.index));
     case NodeKind::carried:
     case NodeKind::merge: return f(vertex(value));
-    default: return;  // leaves and counters are computed from nothing
+    default:  // other leaves and counters are computed from nothing
+      if (next_.contains(value)) f(vertex(value));
   }
 }
 
@@ -138,6 +146,8 @@ void HostFlow::for_each_next(Vertex v, F&& f) const {
     for (const ValueUse& use : uses_.of(value)) {
       if (!use.host_only() && on(use.node, kHost)) for_each_target(use, [&](Vertex next) { f(next, use.kind); });
     }
+    if (const auto states = hands_on_.find(value); states != hands_on_.end())
+      for (const ValueId state : states->second) f(vertex(state), UseKind::yielded);
   };
   if (!operation(v)) return readers(value(v));
   for (const ValueId result : graph_.nodes[NodeId(v)].results) readers(result);
@@ -149,6 +159,8 @@ void HostFlow::for_each_previous(Vertex v, F&& f) const {
     for (const ValueId input : graph_.nodes[NodeId(v)].inputs) with_source(input, [&](Vertex previous) { f(previous, UseKind::operand); });
     return;
   }
+  if (const auto next = next_.find(value(v)); next != next_.end())
+    return with_source(next->second, [&](Vertex previous) { f(previous, UseKind::yielded); });
   for_each_source(node(v), graph_.values[value(v)].result,
                   [&](ValueId from, UseKind kind) { with_source(from, [&](Vertex previous) { f(previous, kind); }); });
 }

@@ -30,15 +30,20 @@ double on_accelerator(const PlacementProblem& problem, const Placement& placemen
 
 Error does_not_fit(const Graph& graph, const MemoryPeak& peak, double memory_bytes) {
   Error error;
-  error.message = "nothing was found that fits into the memory of " + to_string(kAccelerator) + ", " + format_bytes(memory_bytes) +
-                  ": with as little there as may be the program needs " + format_bytes(peak.bytes) + " at its peak";
-  const char* joint = ", of it ";
+  error.message = "the program needs at least " + format_bytes(peak.bytes) + " on " + to_string(kAccelerator) + ", which has " +
+                  format_bytes(memory_bytes);
+  const char* joint = "; at its peak it holds ";
   for (const ValueId value : peak.largest) {
     const NodeId producer = graph.values[value].producer;
     if (!error.location.known()) error.location = graph.nodes[producer].location;
     const TensorType& type = graph.values[value].type;
-    error.message += joint + ("`" + graph.display_name(producer) + "` (" + to_string(type) + ", " +
-                              format_bytes(static_cast<double>(type.bytes())) + ")");
+    const auto bytes = static_cast<double>(type.bytes());
+    const std::string name = "`" + graph.display_name(producer) + "`";
+    if (bytes > memory_bytes) {
+      error.message += "; " + name + " (" + to_string(type) + ") alone takes " + format_bytes(bytes);
+      break;
+    }
+    error.message += joint + name + " (" + to_string(type) + ", " + format_bytes(bytes) + ")";
     joint = ", ";
   }
   return error;

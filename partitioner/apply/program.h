@@ -16,6 +16,7 @@
 #include "graph/base/device_name.h"
 #include "graph/base/id.h"
 #include "graph/graph.h"
+#include "partitioner/machine/fusion.h"
 
 namespace cleave::planner {
 
@@ -79,6 +80,7 @@ struct Program {
   IdVector<ChannelId, Channel> channels;
   IdVector<PacketId, Packet> packets;
   int workers = 1;  ///< how many calls of host functions may be under way at once; 1: each keeps the host until it is back
+  FusibleGroups kernels;  ///< what was counted on to run as one; the steps of each stand side by side. Empty: nothing
   // Outputs are read from the host's copies.
 };
 

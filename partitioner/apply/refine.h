@@ -1,4 +1,4 @@
-// --placement makespan: looks for a placement whose program is predicted to take less time than that of the minimum cut, which minimises a
+// --placement fastest: looks for a placement whose program is predicted to take less time than that of the minimum cut, which minimises a
 // sum, while host, accelerator and copies work at once. Cuts again with costs weighted by how critical they are and how busy their
 // resource is, then moves what lies at the cut, and keeps what the schedule says is faster. No promise of an optimum.
 #pragma once

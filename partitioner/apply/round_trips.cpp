@@ -209,7 +209,7 @@ class RoundTripSearch {
     const NodeId id = flow_.node(name);
     const Node& node = graph_.nodes[id];
     const auto frequency = [&](RegionId region) { return costed_.problem.regions[region.index].frequency; };
-    if (node.kind == NodeKind::merge) return 1;
+    if (node.kind != NodeKind::carried) return 1;
     const Node& loop = graph_.nodes[node.owner];
     const double trips = frequency(loop.regions.back()), entries = frequency(loop.region);
     const bool after = static_cast<std::size_t>(name) == graph_.nodes.size() + node.results[1].index;
@@ -221,7 +221,7 @@ class RoundTripSearch {
 
   /// The transfers that the group reads, itself or through connectors; and which of its operations is to blame for most of that.
   void find_ways_out(RoundTrip& trip, const std::vector<Vertex>& group) {
-    std::tuple<bool, bool, bool, double, std::int64_t> best;
+    std::tuple<bool, bool, double, std::int64_t> best;
     for (const Vertex v : group) {
       const NodeId id = flow_.node(v);
       const std::vector<Vertex> found = reached(v, [&](Vertex from, auto&& visit) {
@@ -237,7 +237,7 @@ class RoundTripSearch {
           seconds += transfers_.items[t].seconds;
         }
       }
-      const std::tuple rank(trip.out.size() > before, !marks(id), by_user(id), seconds, -uses_.begin(id));
+      const std::tuple rank(trip.out.size() > before, by_user(id), seconds, -uses_.begin(id));
       if (!trip.blamed.valid() || rank > best) {
         best = rank;
         trip.blamed = id;
@@ -262,16 +262,22 @@ class RoundTripSearch {
     };
     for (const Vertex v : group) {
       const NodeId id = flow_.node(v);
-      if (marks(id)) continue;
-      if (unmeant(v)) {
+      const Node& reader = graph_.nodes[id];
+      const auto ways = flow_.arrivals(v);
+      const auto unmeant_here = [&](const HostFlow::Link& way) {
+        const Transfer& transfer = transfers_.items[way.second];
+        return !transfer.is_explicit && !reader.means(transfer.value);
+      };
+      if (std::any_of(ways.begin(), ways.end(), unmeant_here)) {
         all_meant = false;
         in_reach = in_reach && flow_.operation(v);
       }
-      for (const auto& [at, t] : flow_.arrivals(v)) {
-        if (!transfers_.items[t].is_explicit) trip.marks.push_back({id, transfers_.items[t].value});
+      for (const HostFlow::Link& way : ways) {
+        if (unmeant_here(way)) trip.marks.push_back({id, transfers_.items[way.second].value});
       }
       if (!flow_.operation(v)) continue;  // of a name without computation
-      for (const ValueId operand : graph_.nodes[id].inputs) {
+      for (const ValueId operand : reader.inputs) {
+        if (reader.means(operand)) continue;
         flow_.with_source(operand, [&](Vertex source) {
           if (!connector(source)) return;
           const std::vector<Vertex> found = reached(source, [&](Vertex from, auto&& visit) {
@@ -291,16 +297,13 @@ class RoundTripSearch {
     if (!in_reach) trip.marks.clear();
   }
 
-  /// Whether `reader` is the cause of what `previous` reads: of what a mark reads for it, and of what is computed on the host only because
-  /// that is cheaper there, as the result is needed there.
+  /// Whether `reader` is the cause of what `previous` reads: that is computed on the host only because it is cheaper there, as the result
+  /// is needed there.
   [[nodiscard]] bool reads_for(NodeId reader, Vertex previous) const {
     if (!flow_.on_path(previous)) return false;
-    const NodeId before = flow_.node(previous);
-    return !marks(reader) && (marks(before) || (by_user(reader) && !by_user(before)));
+    return by_user(reader) && !by_user(flow_.node(previous));
   }
 
-  /// A `to_host`: what it reads is meant to come.
-  [[nodiscard]] bool marks(NodeId id) const { return graph_.nodes[id].op && graph_.nodes[id].op->moves_to == Side::host; }
   [[nodiscard]] bool by_user(NodeId id) const {
     return costed_.forced[id.index] != Cause::none && costed_.forced[id.index] != Cause::cheaper;
   }

@@ -12,6 +12,7 @@
 #include <cmath>
 
 #include "partitioner/apply/alongside.h"
+#include "partitioner/apply/critical_path.h"
 #include "partitioner/apply/packets.h"
 #include "partitioner/apply/schedule_trace.h"
 #include "partitioner/apply/schedule_waits.h"
@@ -20,45 +21,42 @@
 namespace cleave::planner {
 namespace {
 
-constexpr std::size_t kCapacity = 2;  ///< generations in flight on a channel, as the executor's default
-constexpr int kMostIterations = 4;    ///< simulated of each loop
-constexpr double kMostSteps = 4e6;    ///< simulated in all, if fewer iterations can keep to it
-/// Host, accelerator, engine to the accelerator, engine to the host (as Resource); then the time waited, what the driver has waited for,
-/// since when host and accelerator have had nothing to do, and how long each of the four was at work.
-constexpr std::size_t kWait = 4, kDriver = 5, kIdle = 6, kBusy = 8, kClocks = 12;
+constexpr std::size_t kCapacity = 2;   ///< generations in flight on a channel, as the executor's default
+constexpr int kMostIterations = 5;     ///< simulated of each loop
+constexpr double kMostSteps = 4e6;     ///< simulated in all, if fewer iterations can keep to it
+constexpr std::size_t kResources = 4;  ///< host, accelerator, engine to the accelerator, engine to the host, as Resource
+constexpr std::size_t kDriver = 4;     ///< the clock of what the driver has waited for
 
+/// Where all clocks of the simulation stand.
 struct State {
-  std::array<double, kClocks> at{};
+  std::array<Moment, kResources + 1> now{};  ///< each resource, then the driver
+  double waited = 0;                         ///< the accelerator
+  std::array<double, 2> idle{};              ///< since when host and accelerator have had nothing to do
+  std::array<double, kResources> busy{};     ///< how long each resource was at work
 };
-State operator-(State a, const State& b) {
-  for (std::size_t i = 0; i < kClocks; ++i) a.at[i] -= b.at[i];
-  return a;
-}
-void add_scaled(State& a, double factor, const State& b) {
-  for (std::size_t i = 0; i < kClocks; ++i) a.at[i] += factor * b.at[i];
-}
 
 class Simulator {
  public:
-  Simulator(const Program& program, const Transfers& transfers, const CostedProblem& costed, ScheduleRecorder* recorder)
+  Simulator(const Program& program, const Transfers& transfers, const CostedProblem& costed, const StepTimes& times,
+            ScheduleRecorder* recorder, CriticalPathRecorder* path)
       : program_(program),
         graph_(*program.graph),
         transfers_(transfers),
         costed_(costed),
         recorder_(recorder),
-        seconds_{step_seconds(program, kHost, costed), step_seconds(program, kAccelerator, costed)},
-        copies_(channel_seconds(program, costed)),
-        alongside_{planned_alongside(program, kHost, costed), planned_alongside(program, kAccelerator, costed)},
+        path_(path),
+        times_(times),
+        alongside_{planned_alongside(program, kHost), planned_alongside(program, kAccelerator)},
         worked_on_(program.channels.size(), 0),
-        sent_(program.channels.size(), 0),
-        first_sent_(program.channels.size(), 0),
-        staged_(program.channels.size(), 0),
-        arrival_(program.channels.size(), 0),
-        made_(graph_.values.size(), 0),
+        sent_(program.channels.size()),
+        first_sent_(program.channels.size()),
+        staged_(program.channels.size()),
+        arrival_(program.channels.size()),
+        made_(graph_.values.size()),
         coming_(graph_.values.size()),
         same_(graph_.values.size()),
         received_(program.channels.size()),
-        workers_(static_cast<std::size_t>(std::max(1, program.workers)), 0),
+        workers_(static_cast<std::size_t>(std::max(1, program.workers))),
         waits_(program) {}
 
   Schedule run() {
@@ -70,20 +68,22 @@ class Simulator {
     schedule_.waiting.emplace_back();
     push_block(0, 0);
     while (!tasks_.empty()) advance();
-    const auto& at = state_.at;
-    schedule_.seconds = *std::max_element(at.begin(), at.begin() + kWait);
+    for (std::size_t r = 0; r < kResources; ++r) end_ = later(end_, state_.now[r]);
+    schedule_.seconds = end_.seconds;
+    schedule_.busy_seconds = state_.busy;
     schedule_.waiting[0].seconds = schedule_.seconds;
-    schedule_.waiting[0].wait_seconds = at[kWait];
-    schedule_.transfers = transfer_times(program_, transfers_, copies_, waits_);
+    schedule_.waiting[0].wait_seconds = state_.waited;
+    schedule_.transfers = transfer_times(program_, transfers_, times_.copies, waits_);
     schedule_.waiting = worst_waits(program_, costed_, waits_, std::move(schedule_.waiting));
     return std::move(schedule_);
   }
+  [[nodiscard]] const Moment& end() const { return end_; }
 
  private:
   /// A call that has been begun and not been waited for.
   struct Call {
     NodeId node;
-    double end = 0;
+    Moment end;
   };
   struct Task {
     enum What : std::uint8_t { block, loop, arm, arm_end, decide, close_loop } what = block;
@@ -101,11 +101,29 @@ class Simulator {
   void leave(const Task& task, const State& start) {
     if (!recorder_) return;
     const std::size_t frame = recorder_->leave();
-    for (std::size_t r = 0; r < kWait; ++r) {
-      const double busy = state_.at[kBusy + r] - start.at[kBusy + r];
+    for (std::size_t r = 0; r < kResources; ++r) {
+      const double busy = state_.busy[r] - start.busy[r];
       if (busy > 0)
-        recorder_->add({ScheduledPiece::What::inner, static_cast<Resource>(r), control_of(task), frame, start.at[r], state_.at[r], busy});
+        recorder_->add({ScheduledPiece::What::inner, static_cast<Resource>(r), control_of(task), frame, start.now[r].seconds,
+                        state_.now[r].seconds, busy});
     }
+  }
+
+  /// What happened since `begin` happens `1 + factor` times. `settled`: it took as long the time before, and that is what the critical path
+  /// repeats; behind it stands what only the last time ends with.
+  void repeat_since(const State& begin, double factor, bool settled) {
+    for (std::size_t i = 0; i < state_.now.size(); ++i) {
+      Moment& now = state_.now[i];
+      const double period = now.seconds - begin.now[i].seconds;
+      now = path_ ? path_->repeated(now, factor, period, settled ? period : 0) : Moment{now.seconds + factor * period};
+    }
+    state_.waited += factor * (state_.waited - begin.waited);
+    for (std::size_t i = 0; i < state_.idle.size(); ++i) state_.idle[i] += factor * (state_.idle[i] - begin.idle[i]);
+    for (std::size_t i = 0; i < state_.busy.size(); ++i) state_.busy[i] += factor * (state_.busy[i] - begin.busy[i]);
+  }
+  /// The moment `seconds` of work later.
+  Moment after(const Moment& before, double seconds, std::size_t resource, NodeId node, ChannelId channel = {}) {
+    return path_ ? path_->after(before, seconds, static_cast<Resource>(resource), node, channel) : Moment{before.seconds + seconds};
   }
 
   /// As many iterations as the budget allows: the innermost steps of nested loops are taken the product of these times.
@@ -169,7 +187,7 @@ class Simulator {
       }
       case Task::arm_end: {
         const double then = node_of(done).expected;
-        add_scaled(state_, (done.iteration == 0 ? then : 1 - then) - 1, state_ - done.begin);
+        repeat_since(done.begin, (done.iteration == 0 ? then : 1 - then) - 1, false);
         leave(done, done.begin);
         break;
       }
@@ -208,12 +226,12 @@ class Simulator {
   void rename(const Node& node) {
     const ValueId from = whose(node.inputs[0]), to = node.results[0];
     same_[to] = from;
-    made_[to] = std::max(made_[from], coming_[from] ? arrival_[coming_[from].index] : 0);
+    made_[to] = coming_[from] ? later(made_[from], arrival_[coming_[from].index]) : made_[from];
   }
   [[nodiscard]] ValueId whose(ValueId value) const { return same_[value] ? same_[value] : value; }
 
   void compute(NodeId node, std::size_t device) {
-    const double seconds = seconds_[device][node];
+    const double seconds = times_.steps[device][node];
     const OpDef* op = graph_.nodes[node].op;
     if (device == 0 && op) {
       if (!calls_.empty()) settle(node);
@@ -223,25 +241,27 @@ class Simulator {
     static const Alongside kNothing;
     const auto found = alongside_[device].find(node);
     const Alongside& beside = found == alongside_[device].end() ? kNothing : found->second;
-    for (const ChannelId channel : beside.coming) wait_for_parts(channel, device, seconds);
+    for (const ChannelId channel : beside.coming) wait_for_parts(channel, device, seconds, node);
     if (device == 1)
       for (ValueId input : graph_.nodes[node].inputs) read(input);
-    const double begin = state_.at[device];
+    const Moment begin = state_.now[device];
     work(device, seconds, node);
     for (const ChannelId channel : beside.leaving)
-      first_sent_[channel.index] =
-          received_[channel.index][0] <= begin ? begin + seconds / static_cast<double>(parts(channel)) : state_.at[device];
+      first_sent_[channel.index] = received_[channel.index][0].seconds <= begin.seconds
+                                       ? after(begin, seconds / static_cast<double>(parts(channel)), device, node)
+                                       : state_.now[device];
     if (device == 1) {
-      for (const ValueId result : graph_.nodes[node].results) made_[result] = state_.at[1];
+      for (const ValueId result : graph_.nodes[node].results) made_[result] = state_.now[1];
       return;
     }
-    for (const ChannelId channel : beside.coming) free_slot(channel.index, state_.at[0]);
+    for (const ChannelId channel : beside.coming) free_slot(channel.index, state_.now[0]);
   }
 
   // --- calls beside the host's steps --------------------------------------------------------------------------------------------------
   void begin_call(NodeId node, double seconds) {
-    double& free = *std::min_element(workers_.begin(), workers_.end());
-    free = std::max(state_.at[0], free) + seconds;
+    Moment& free =
+        *std::min_element(workers_.begin(), workers_.end(), [](const Moment& a, const Moment& b) { return a.seconds < b.seconds; });
+    free = after(later(state_.now[0], free), seconds, kHost.index, node);
     calls_.push_back({node, free});
   }
   /// Before the host does `node`.
@@ -265,7 +285,12 @@ class Simulator {
   void end_calls_if(const Condition& concerned) {
     std::erase_if(calls_, [&](const Call& call) {
       if (!concerned(call)) return false;
-      work(0, call.end - state_.at[0], call.node);
+      Moment& now = state_.now[0];
+      const double rest = call.end.seconds - now.seconds;
+      if (rest <= 0) return true;
+      busy(0, rest, ScheduledPiece::What::compute, call.node, 0);
+      now = call.end;
+      state_.idle[0] = now.seconds;
       return true;
     });
   }
@@ -276,11 +301,12 @@ class Simulator {
   /// Of something that crosses or is worked on in so many parts: what is behind the first of them.
   static double behind_first(std::int64_t parts) { return 1 - 1 / static_cast<double>(parts); }
   /// Before work of `seconds`, until the first part is there, and as late as the last part asks for.
-  void wait_for_parts(ChannelId channel, std::size_t device, double seconds) {
-    const double there = arrival_[channel.index];
+  void wait_for_parts(ChannelId channel, std::size_t device, double seconds, NodeId node) {
+    const Moment there = arrival_[channel.index];
     const double behind = behind_first(device == 0 ? parts(channel) : launches_for(parts(channel), seconds, costed_.start_seconds));
-    double from = std::max(there - copies_[channel] * behind, there - seconds * behind);
-    if (device == 1) from = std::max(from, staged_[channel.index]);  // its driver enqueues the operation when it has enqueued the copy
+    Moment from = later(after(there, -times_.copies[channel] * behind, engine_to(device), NodeId(), channel),
+                        after(there, -seconds * behind, device, node));
+    if (device == 1) from = later(from, staged_[channel.index]);  // its driver enqueues the operation when it has enqueued the copy
     note_reader(channel, device, from);
     wait(device, from, &waits_.channel[channel]);
     if (device == 1) coming_[program_.channels[channel].value] = {};
@@ -294,32 +320,36 @@ class Simulator {
       for (const ChannelId channel : travelling_with(program_, step.channel)) settle_value(program_.channels[channel].value);
     double full = 0;  // waiting for room
     wait(device, received_[c][0], &full);
-    sent_[c] = state_.at[device];
+    sent_[c] = state_.now[device];
     if (device == 0) {  // the accelerator fetches it, some of it while the last is being made
       staged_[c] = sent_[c];
-      if (first_sent_[c] > 0) sent_[c] = std::max(first_sent_[c], sent_[c] - copies_[step.channel] * behind_first(parts(step.channel)));
+      if (first_sent_[c].seconds > 0)
+        sent_[c] = later(first_sent_[c], after(sent_[c], -times_.copies[step.channel] * behind_first(parts(step.channel)), engine_to(1),
+                                               NodeId(), step.channel));
       return;
     }
     waits_.channel[step.channel] = full;
-    double& driver = state_.at[kDriver];
-    driver = std::max(driver, received_[c][0]);
-    double start = driver;
+    Moment& driver = state_.now[kDriver];
+    driver = later(driver, received_[c][0]);
+    Moment start = driver;
     for (const ChannelId channel : travelling_with(program_, step.channel)) {
       const ValueId value = program_.channels[channel].value;
       const bool computed = graph_.producer(value).kind == NodeKind::operation;
-      start = std::max(start, computed ? made_[value] : state_.at[1]);
+      start = later(start, computed ? made_[value] : state_.now[1]);
     }
-    copy(step.channel, 3, start);
+    copy(step.channel, engine_to(0), start);
   }
+  static std::size_t engine_to(std::size_t device) { return device == 1 ? 2 : 3; }
   /// Over an engine, not before `start`, with all that travels with it.
-  void copy(const ChannelId& first, std::size_t engine, double start) {
-    double& at = state_.at[engine];
-    at = std::max(at, start);
+  void copy(const ChannelId& first, std::size_t engine, const Moment& start) {
+    Moment& at = state_.now[engine];
+    at = later(at, start);
     const std::span<const ChannelId> all = travelling_with(program_, first);
     for (const ChannelId channel : all) {
       const Channel& each = program_.channels[channel];
-      busy(engine, copies_[channel], ScheduledPiece::What::copy, graph_.values[each.value].producer, each.transfer);
-      at += copies_[channel];
+      const double seconds = times_.copies[channel];
+      busy(engine, seconds, ScheduledPiece::What::copy, graph_.values[each.value].producer, each.transfer);
+      at = after(at, seconds, engine, NodeId(), channel);
     }
     for (const ChannelId channel : all) arrival_[channel.index] = at;
   }
@@ -332,19 +362,19 @@ class Simulator {
     if (first) wait(device, device == 0 ? arrival_[c] : sent_[c], &waits_.channel[step.channel]);
     if (device == 0) {
       note_reader(step.channel, 0, arrival_[c]);
-      if (first) free_slot(c, state_.at[0]);
+      if (first) free_slot(c, state_.now[0]);
       return;
     }
     if (first) {
-      double& driver = state_.at[kDriver];
-      driver = std::max(driver, sent_[c]);
-      copy(step.channel, 2, driver);
+      Moment& driver = state_.now[kDriver];
+      driver = later(driver, sent_[c]);
+      copy(step.channel, engine_to(1), driver);
       free_slot(c, arrival_[c]);
     }
     coming_[step.value] = step.channel;
     unread_.push_back(step.channel);
   }
-  void free_slot(std::size_t c, double time) {
+  void free_slot(std::size_t c, const Moment& time) {
     std::rotate(received_[c].begin(), received_[c].begin() + 1, received_[c].end());
     received_[c].back() = time;
   }
@@ -364,28 +394,29 @@ class Simulator {
   }
 
   /// Which waits until `there`.
-  void note_reader(ChannelId channel, std::size_t device, double there) {
-    waits_.reader[channel] = std::max(0.0, there - state_.at[kIdle + device]);
+  void note_reader(ChannelId channel, std::size_t device, const Moment& there) {
+    waits_.reader[channel] = std::max(0.0, there.seconds - state_.idle[device]);
   }
 
   /// A resource is at work, from where its clock is.
   void busy(std::size_t resource, double seconds, ScheduledPiece::What what, NodeId node, std::size_t index) {
-    const double begin = state_.at[resource];
+    const double begin = state_.now[resource].seconds;
     if (recorder_) recorder_->add({what, static_cast<Resource>(resource), node, index, begin, begin + seconds, seconds});
-    state_.at[kBusy + resource] += seconds;
+    state_.busy[resource] += seconds;
   }
   void work(std::size_t device, double seconds, NodeId node) {
     if (seconds <= 0) return;
     busy(device, seconds, ScheduledPiece::What::compute, node, 0);
-    state_.at[device] += seconds;
-    state_.at[kIdle + device] = state_.at[device];
+    state_.now[device] = after(state_.now[device], seconds, device, node);
+    state_.idle[device] = state_.now[device].seconds;
   }
-  void wait(std::size_t device, double until, double* record) {
-    const double waited = std::max(0.0, until - state_.at[device]);
-    if (recorder_) recorder_->add({ScheduledPiece::What::wait, static_cast<Resource>(device), NodeId(), 0, state_.at[device], until, 0});
-    state_.at[device] += waited;
+  void wait(std::size_t device, const Moment& until, double* record) {
+    Moment& now = state_.now[device];
+    const double waited = std::max(0.0, until.seconds - now.seconds);
+    if (recorder_) recorder_->add({ScheduledPiece::What::wait, static_cast<Resource>(device), NodeId(), 0, now.seconds, until.seconds, 0});
+    now = later(now, until);
     if (device == 0) return;
-    state_.at[kWait] += waited;
+    state_.waited += waited;
     *record += waited;
   }
   /// What the accelerator decides itself, it knows when it has come there.
@@ -394,8 +425,8 @@ class Simulator {
     if (!task.steps[0] || !task.steps[1]) return;
     double& waited = waits_.decision[control_of(task)];
     waited = 0;
-    state_.at[kDriver] = std::max(state_.at[kDriver], state_.at[0]);
-    wait(1, state_.at[0], &waited);
+    state_.now[kDriver] = later(state_.now[kDriver], state_.now[0]);
+    wait(1, state_.now[0], &waited);
   }
 
   /// One execution of a branch, one trip of a loop, for whoever decides it.
@@ -452,7 +483,7 @@ class Simulator {
       push_block(copy, 0);
       return;
     }
-    add_scaled(state_, trips - count, state_ - task.begin);
+    repeat_since(task.begin, trips - count, count > 2);
     if (recorder_) recorder_->pause();
     const Task done = task;
     tasks_.pop_back();
@@ -469,28 +500,28 @@ class Simulator {
     if (!task.steps[1]) return;
     Waiting& waiting = schedule_.waiting[loops_.back()];
     loops_.pop_back();
-    const State spent = state_ - task.start;
-    waiting.seconds = spent.at[1];
-    waiting.wait_seconds = spent.at[kWait];
+    waiting.seconds = state_.now[1].seconds - task.start.now[1].seconds;
+    waiting.wait_seconds = state_.waited - task.start.waited;
   }
 
   const Program& program_;
   const Graph& graph_;
   const Transfers& transfers_;
   const CostedProblem& costed_;
-  ScheduleRecorder* recorder_;                             ///< may be null
-  const std::array<IdVector<NodeId, double>, 2> seconds_;  ///< of each device's steps
-  const IdVector<ChannelId, double> copies_;
+  ScheduleRecorder* recorder_;  ///< may be null
+  CriticalPathRecorder* path_;  ///< may be null
+  const StepTimes& times_;
   const std::array<Overlaps, 2> alongside_;
   IdVector<ChannelId, std::uint8_t> worked_on_;  ///< while they come
   State state_;
-  std::vector<double> sent_, first_sent_, staged_, arrival_;  ///< of the value last sent, per channel
-  IdVector<ValueId, double> made_;                            ///< on the accelerator, the last time
+  Moment end_;
+  std::vector<Moment> sent_, first_sent_, staged_, arrival_;  ///< of the value last sent, per channel
+  IdVector<ValueId, Moment> made_;                            ///< on the accelerator, the last time
   IdVector<ValueId, ChannelId> coming_;                       ///< received by the accelerator, not read yet: through which channel
   IdVector<ValueId, ValueId> same_;                           ///< on the accelerator, of what was only given a name: whose bytes it has
   std::vector<ChannelId> unread_;                             ///< received in the open regions, whether read since or not
-  std::vector<std::array<double, kCapacity>> received_;       ///< when the slots of the last generations were free, oldest first
-  std::vector<double> workers_;                               ///< from when on each can take another call
+  std::vector<std::array<Moment, kCapacity>> received_;       ///< when the slots of the last generations were free, oldest first
+  std::vector<Moment> workers_;                               ///< from when on each can take another call
   std::vector<Call> calls_;                                   ///< in program order
   LastWaits waits_;
   std::vector<Task> tasks_;
@@ -501,8 +532,24 @@ class Simulator {
 
 }  // namespace
 
+StepTimes step_times(const Program& program, const CostedProblem& costed) {
+  return {{step_seconds(program, kHost, costed), step_seconds(program, kAccelerator, costed)}, channel_seconds(program, costed)};
+}
+
 Schedule predict(const Program& program, const Transfers& transfers, const CostedProblem& costed, ScheduleRecorder* recorder) {
-  return Simulator(program, transfers, costed, recorder).run();
+  return Simulator(program, transfers, costed, step_times(program, costed), recorder, nullptr).run();
+}
+
+Schedule predict_with(const StepTimes& times, const Program& program, const Transfers& transfers, const CostedProblem& costed) {
+  return Simulator(program, transfers, costed, times, nullptr, nullptr).run();
+}
+
+std::vector<PathPiece> critical_path(const StepTimes& times, const Program& program, const Transfers& transfers,
+                                     const CostedProblem& costed, Schedule& schedule) {
+  CriticalPathRecorder recorder;
+  Simulator simulator(program, transfers, costed, times, nullptr, &recorder);
+  schedule = simulator.run();
+  return recorder.path_to(simulator.end());
 }
 
 }  // namespace cleave::planner

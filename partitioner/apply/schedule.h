@@ -3,8 +3,10 @@
 // program. A model, not a promise: what really happens is the executor's timeline.
 #pragma once
 
+#include <array>
 #include <vector>
 
+#include "partitioner/apply/critical_path.h"
 #include "partitioner/apply/program.h"
 #include "partitioner/apply/transfers.h"
 #include "partitioner/machine/costs.h"
@@ -29,13 +31,26 @@ struct TransferTime {
 
 struct Schedule {
   double seconds = 0;
-  std::vector<TransferTime> transfers;  ///< as those of Transfers
-  std::vector<Waiting> waiting;         ///< the run, then every loop that the accelerator walks, in program order
+  std::array<double, 4> busy_seconds{};  ///< by Resource: how long it is at work
+  std::vector<TransferTime> transfers;   ///< as those of Transfers
+  std::vector<Waiting> waiting;          ///< the run, then every loop that the accelerator walks, in program order
 };
+
+/// What each piece of work takes. Those of the plan, or others, to ask what a change would be worth.
+struct StepTimes {
+  std::array<IdVector<NodeId, double>, 2> steps;  ///< one execution on host and accelerator; of what runs as one kernel all with the last
+  IdVector<ChannelId, double> copies;             ///< one transfer
+};
+StepTimes step_times(const Program& program, const CostedProblem& costed);
 
 class ScheduleRecorder;
 
 /// `recorder` (none: null) is told who does what when.
 Schedule predict(const Program& program, const Transfers& transfers, const CostedProblem& costed, ScheduleRecorder* recorder = nullptr);
+/// The same, had each piece of work these times.
+Schedule predict_with(const StepTimes& times, const Program& program, const Transfers& transfers, const CostedProblem& costed);
+/// Which work the run consists of, one piece after the other; `schedule` is set to the whole of it.
+std::vector<PathPiece> critical_path(const StepTimes& times, const Program& program, const Transfers& transfers,
+                                     const CostedProblem& costed, Schedule& schedule);
 
 }  // namespace cleave::planner

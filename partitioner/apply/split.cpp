@@ -1,7 +1,8 @@
-// One walk over the graph in program order emits the steps of all devices at once; a common counter numbers them. Sends and receives are
-// events at slots of their region (slot k: before node k): a send at the first slot at which its value exists there, a receive at the slot
-// of the first reading it serves, or earlier where that makes nobody wait. At one slot sends go first, so a value that is sent on entering
-// a region may be received at once. Last, small values that leave at one point are put into packets (packets.h).
+// One walk over the graph, in program order but for what kernels of several operations need earlier, emits the steps of all devices at
+// once; a common counter numbers them. Sends and receives are events at slots of their region (slot k: before node k): a send at the first
+// slot at which its value exists there, a receive at the slot of the first reading it serves, or earlier where that makes nobody wait. At
+// one slot sends go first, so a value that is sent on entering a region may be received at once. Last, small values that leave at one point
+// are put into packets (packets.h).
 #include "partitioner/apply/split.h"
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <tuple>
 
 #include "partitioner/apply/deliveries.h"
+#include "partitioner/apply/kernel_rows.h"
 #include "partitioner/apply/packets.h"
 #include "partitioner/machine/value_uses.h"
 
@@ -39,8 +41,8 @@ class Splitter {
     }
   }
 
-  void run(const FusibleGroups& fusible) {
-    find_rows(fusible);
+  void run() {
+    find_rows();
     if (program_.workers > 1) find_work_behind_calls();
     make_channels();
     schedule_events();
@@ -70,22 +72,20 @@ class Splitter {
            (node.kind == NodeKind::input || node.kind == NodeKind::parameter || node.kind == NodeKind::constant);
   }
 
-  /// Rows of operations that run as one kernel are brought together at the first one's place. All that they read from outside exists there,
-  /// but for constants, which are then taken first of all in their region.
-  void find_rows(const FusibleGroups& fusible) {
+  /// What runs as one kernel is brought together at its first one's place. All that it reads from outside exists there (kernel_rows.h), but
+  /// for constants, which are then taken first of all in their region.
+  void find_rows() {
     constants_first_.resize(graph_.regions.size(), 0);
-    for (std::size_t d = 0; d < fusible.size(); ++d) {
-      first_of_row_[d].resize(fusible[DeviceId(d)].empty() ? 0 : graph_.nodes.size());
-      for (const FusibleGroup& group : fusible[DeviceId(d)]) {
-        for (const FusibleGroup& part : parts_of(group, [&](NodeId node) { return has_copy(node, d); })) {
-          const auto first = part.nodes.begin() + static_cast<std::ptrdiff_t>(part.pulled);
-          std::vector<NodeId>& row = rows_[d][*first];
-          for (std::size_t i = part.pulled; i < part.nodes.size(); ++i) {  // what waits since before stays there: it may be sent
-            if (!part.waits(i) || uses_.position(part.nodes[i]) > uses_.position(*first)) row.push_back(part.nodes[i]);
-          }
-          for (const NodeId node : row) first_of_row_[d][node] = *first;
-          constants_first_[graph_.nodes[*first].region] = 1;
+    for (std::size_t d = 0; d < program_.kernels.size(); ++d) {
+      first_of_row_[d].resize(program_.kernels[DeviceId(d)].empty() ? 0 : graph_.nodes.size());
+      for (const FusibleGroup& kernel : program_.kernels[DeviceId(d)]) {
+        const NodeId first = first_of(kernel, uses_);
+        std::vector<NodeId>& row = rows_[d][first];
+        for (std::size_t i = kernel.pulled; i < kernel.nodes.size(); ++i) {  // what waits since before stays there: it may be sent
+          if (!kernel.waits(i) || uses_.position(kernel.nodes[i]) > uses_.position(first)) row.push_back(kernel.nodes[i]);
         }
+        for (const NodeId node : row) first_of_row_[d][node] = first;
+        constants_first_[graph_.nodes[first].region] = 1;
       }
     }
   }
@@ -219,12 +219,12 @@ class Splitter {
 
   void walk() {
     std::vector<Frame> stack{open(Graph::kRoot, {add_block(0, Graph::kRoot), add_block(1, Graph::kRoot)})};
-    for (NodeId id : graph_.regions[Graph::kRoot].nodes) {
+    for (NodeId id : uses_.nodes(Graph::kRoot)) {
       if (is_leaf(id)) emit_compute(id, stack.back());
     }
     while (!stack.empty()) {
       Frame& frame = stack.back();
-      const auto& nodes = graph_.regions[frame.region].nodes;
+      const std::vector<NodeId>& nodes = uses_.nodes(frame.region);
       if (frame.next == 0 && constants_first_[frame.region]) {
         for (const NodeId id : nodes)
           if (comes_first(id)) emit_compute(id, frame);
@@ -313,7 +313,7 @@ class Splitter {
     const Node& node = graph_.nodes[control];
     std::vector<NodeId> owned;
     if (node.kind == NodeKind::branch) {
-      const auto& siblings = graph_.regions[node.region].nodes;
+      const std::vector<NodeId>& siblings = uses_.nodes(node.region);
       for (auto k = static_cast<std::size_t>(uses_.position(control)) + 1; k < siblings.size(); ++k) {
         if (graph_.nodes[siblings[k]].owner != control) break;
         owned.push_back(siblings[k]);
@@ -352,7 +352,9 @@ Program split(std::shared_ptr<const Graph> graph, const ValueUses& uses, const P
   program.workers = workers;
   program.devices.push_back({kHost, {}});
   program.devices.push_back({kAccelerator, {}});
-  Splitter(*graph, uses, placement, transfers, ahead, program).run(fusible);
+  program.kernels = kernels_of(fusible, placement);
+  const std::optional<ValueUses> ordered = order_for(*graph, uses, program.kernels);
+  Splitter(*graph, ordered ? *ordered : uses, placement, transfers, ahead, program).run();
   return program;
 }
 

@@ -20,7 +20,7 @@ namespace cleave::planner {
 inline constexpr std::size_t kAllAhead = std::numeric_limits<std::size_t>::max();
 /// With more than one of `workers` (Program), what a call that runs beside others gives is sent when it is received, or
 /// before the host turns to other work, not sooner.
-/// What runs as one kernel of the `fusible` groups stands side by side, where the first of it stands in the graph.
+/// What runs as one kernel of the `fusible` groups stands side by side, where the first of it stands, and is noted in the program.
 Program split(std::shared_ptr<const Graph> graph, const ValueUses& uses, const Placement& placement, const Transfers& transfers,
               std::size_t ahead = kAllAhead, const FusibleGroups& fusible = {}, int workers = 1);
 

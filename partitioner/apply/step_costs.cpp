@@ -17,18 +17,15 @@ std::vector<std::uint8_t> computed(const Program& program, DeviceId device, std:
 
 }  // namespace
 
-std::vector<std::vector<NodeId>> kernels_of_several(const Program& program, DeviceId device, const CostedProblem& costed) {
+std::vector<std::vector<NodeId>> kernels_of_several(const Program& program, DeviceId device) {
   std::vector<std::vector<NodeId>> kernels;
-  if (costed.fusible.size() <= device.index) return kernels;
-  const std::vector<std::uint8_t> here = computed(program, device, costed.problem.nodes.size());
+  if (program.kernels.size() <= device.index) return kernels;
   const IdVector<NodeId, Node>& nodes = program.graph->nodes;
-  for (const FusibleGroup& group : costed.fusible[device]) {
-    for (const FusibleGroup& part : parts_of(group, [&](NodeId node) { return here[node.index] != 0; })) {
-      std::vector<NodeId> kernel;  // what is pulled may stand elsewhere, but then runs there
-      for (const NodeId node : part.nodes)
-        if (nodes[node].region == nodes[part.nodes.back()].region) kernel.push_back(node);
-      if (kernel.size() > 1) kernels.push_back(std::move(kernel));
-    }
+  for (const FusibleGroup& part : program.kernels[device]) {
+    std::vector<NodeId> kernel;  // what is pulled may stand elsewhere, but then runs there
+    for (const NodeId node : part.nodes)
+      if (nodes[node].region == nodes[part.nodes.back()].region) kernel.push_back(node);
+    if (kernel.size() > 1) kernels.push_back(std::move(kernel));
   }
   return kernels;
 }
@@ -40,7 +37,7 @@ IdVector<NodeId, double> step_seconds(const Program& program, DeviceId device, c
   IdVector<NodeId, double> seconds;
   seconds.reserve(program.graph->nodes.size());
   for (std::size_t i = 0; i < program.graph->nodes.size(); ++i) seconds.push_back(single[i]);
-  for (const std::vector<NodeId>& kernel : kernels_of_several(program, device, costed)) {
+  for (const std::vector<NodeId>& kernel : kernels_of_several(program, device)) {
     for (const NodeId node : kernel) {
       if (node == kernel.back()) continue;
       seconds[kernel.back()] += seconds[node];

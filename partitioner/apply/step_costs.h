@@ -16,8 +16,8 @@ struct StepCosts {
   double run_seconds = 0;                                      ///< of the host, beside its steps
 };
 
-/// What a plan counts on to run as one kernel on `device`: operations of one region, in program order, by kernel.
-std::vector<std::vector<NodeId>> kernels_of_several(const Program& program, DeviceId device, const CostedProblem& costed);
+/// What a plan counts on to run as one kernel on `device`: operations of one region, as they are done, by kernel.
+std::vector<std::vector<NodeId>> kernels_of_several(const Program& program, DeviceId device);
 
 /// One execution of each node that `device` computes, less what its neighbours there save it; what runs as one kernel takes its time with
 /// its last operation.

@@ -57,24 +57,19 @@ IdVector<RegionId, char> regions_in_loops(const Graph& graph) {
   return in_loop;
 }
 
-bool moves(const Graph& graph, NodeId node, Side side) {
-  const OpDef* op = node ? graph.nodes[node].op : nullptr;
-  return op && op->moves_to == side;
-}
-
-/// Which readings on one side are a `to_...`, also behind carried and merge nodes, which only hand on. Outputs are expected anyway.
+/// Which readings on one device are marked as meant, also behind carried and merge nodes, which only hand on. Outputs are expected anyway.
 class MarkedReadings {
  public:
-  MarkedReadings(const Graph& graph, const ValueUses& uses, const Placement& placement, Side side)
-      : graph_(graph), side_(side), unmarked_(graph.nodes.size(), 0), marked_(graph.nodes.size(), 0) {
-    const DeviceId device = side == Side::accelerator ? kAccelerator : kHost;
+  MarkedReadings(const Graph& graph, const ValueUses& uses, const Placement& placement, DeviceId device)
+      : graph_(graph), unmarked_(graph.nodes.size(), 0), marked_(graph.nodes.size(), 0) {
     std::vector<std::pair<NodeId, bool>> found;
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       if (!hands_on(NodeId(i))) continue;
       for (ValueId value : graph.nodes[NodeId(i)].results) {
         for (const ValueUse& use : uses.of(value)) {
-          if (use.kind == UseKind::output || !reads_on(placement, use, device) || hands_on(use.node)) continue;
-          found.emplace_back(NodeId(i), moves(graph, use.node, side));
+          if (use.kind == UseKind::output || !reads_on(placement, use, device)) continue;
+          const bool is_marked = graph.nodes[use.node].means(value);
+          if (is_marked || !hands_on(use.node)) found.emplace_back(NodeId(i), is_marked);
         }
       }
     }
@@ -87,17 +82,19 @@ class MarkedReadings {
       known = 1;
       for (ValueId value : graph.nodes[node].inputs) {
         const NodeId producer = graph.values[value].producer;
-        if (hands_on(producer) && copies[producer.index]) found.emplace_back(producer, is_marked);
+        if (hands_on(producer) && copies[producer.index] && !graph.nodes[node].means(value)) found.emplace_back(producer, is_marked);
       }
     }
   }
 
-  [[nodiscard]] bool all(std::span<const ValueUse> uses) const {
+  /// Whether all readings of `value` are, and there are any.
+  [[nodiscard]] bool all(ValueId value, std::span<const ValueUse> uses) const {
     bool any = false;
     for (const ValueUse& use : uses) {
       if (use.kind == UseKind::output) continue;
-      if (hands_on(use.node) ? unmarked_[use.node.index] != 0 : !moves(graph_, use.node, side_)) return false;
-      any = any || !hands_on(use.node) || marked_[use.node.index];
+      const bool meant = graph_.nodes[use.node].means(value);
+      if (!meant && (!hands_on(use.node) || unmarked_[use.node.index] != 0)) return false;
+      any = any || meant || marked_[use.node.index];
     }
     return any;
   }
@@ -108,8 +105,7 @@ class MarkedReadings {
   }
 
   const Graph& graph_;
-  Side side_;
-  std::vector<char> unmarked_, marked_;  ///< per carried and merge node: a reading of its copy there is, or is not, a `to_...`
+  std::vector<char> unmarked_, marked_;  ///< per carried and merge node: a reading of its copy there is not, or is, marked
 };
 
 /// Merge nodes whose host copy only becomes outputs, maybe through further merges: what is sent for them is a result.
@@ -206,13 +202,12 @@ Transfers make_transfers(const Graph& graph, const CostedProblem& costed, const 
   const auto gives_output = [&](const ValueUse& use) {
     return use.kind == UseKind::output || (use.kind == UseKind::arm && into_outputs[use.node.index]);
   };
-  const MarkedReadings to_host(graph, uses, placement, Side::host), to_accelerator(graph, uses, placement, Side::accelerator);
+  const MarkedReadings on_host(graph, uses, placement, kHost), on_accelerator(graph, uses, placement, kAccelerator);
   for (std::size_t i = 0; i < transfers.items.size(); ++i) {
     Transfer& t = transfers.items[i];
     const auto served = deliveries.of(i);
     const NodeId producer = graph.values[t.value].producer;
-    t.is_explicit = moves(graph, producer, Side::host) || moves(graph, producer, Side::accelerator) ||
-                    (t.to == kHost ? to_host : to_accelerator).all(served);
+    t.is_explicit = (t.to == kHost ? on_host : on_accelerator).all(t.value, served);
     if (in_loop[t.region]) continue;
     if (t.to == kAccelerator) {
       const NodeKind kind = graph.nodes[producer].kind;

@@ -23,7 +23,7 @@ struct Transfer {
   std::int64_t bytes = 0;    ///< one execution
   double frequency = 1;      ///< executions a run
   double seconds = 0;        ///< predicted for a whole run
-  bool is_explicit = false;  ///< marked as meant: by a `to_host` or `to_accelerator` at its source or at every use
+  bool is_explicit = false;  ///< marked as meant by `to_host` or `to_accelerator` at every reading
   int round_trip = -1;       ///< index into the round trips, or -1
   SourceLocation location;   ///< of the value's producer
 };

@@ -8,9 +8,12 @@
 #include "graph/pin_reason.h"
 #include "graph/states.h"
 #include "partitioner/machine/control_costs.h"
+#include "partitioner/machine/dataflow.h"
 #include "partitioner/machine/fusion_savings.h"
 #include "partitioner/machine/node_costs.h"
+#include "partitioner/machine/optimistic_fusion.h"
 #include "partitioner/machine/pins.h"
+#include "partitioner/machine/placed_fusion.h"
 #include "partitioner/machine/scalar_work.h"
 
 namespace cleave::planner {
@@ -44,9 +47,28 @@ class ProblemMaker {
     tie_states();
     problem().nodes.back().host_seconds = model_.machine.host.run_seconds;
     check_amounts();
+    find_groups();
     add_savings();
     decide_sides();
     return std::move(result_);
+  }
+
+  CostedProblem make(const CostedProblem& same_costs, FusibleGroups groups) {
+    result_ = same_costs;
+    result_.fusible = std::move(groups);
+    add_savings();
+    return std::move(result_);
+  }
+
+  PlacementProblem make_optimistic(const CostedProblem& same_costs, const Dataflow& dataflow) {
+    PlacementProblem optimistic = same_costs.problem;
+    optimistic.names.clear();
+    result_.problem = same_costs.problem;
+    std::vector<SideOfFusion> sides{{kHost, model_.host_fuses, model_.machine.host, seconds_on(kHost)}};
+    if (has_accelerator_)
+      sides.push_back({kAccelerator, model_.accelerator_fuses, model_.machine.accelerators[0], seconds_on(kAccelerator)});
+    save_at_most(optimistic, graph_, dataflow, sides);
+    return optimistic;
   }
 
   CostedProblem make(const CostedProblem& same_costs, std::span<const NodeId> freed = {}) {
@@ -240,22 +262,29 @@ class ProblemMaker {
     }
   }
 
-  void add_savings() {
-    result_.fusible.push_back(find_fusible(graph_, kHost, model_.host_fuses));
-    result_.fusible.push_back(has_accelerator_ ? find_fusible(graph_, kAccelerator, model_.accelerator_fuses)
+  void find_groups() {
+    const Dataflow dataflow(graph_);
+    result_.fusible.push_back(find_fusible(graph_, dataflow, kHost, model_.host_fuses));
+    result_.fusible.push_back(has_accelerator_ ? find_fusible(graph_, dataflow, kAccelerator, model_.accelerator_fuses)
                                                : std::vector<FusibleGroup>());
+  }
+
+  void add_savings() {
     FusionSavings savings(graph_);
     for (const DeviceId side : {kHost, kAccelerator}) {
       if (result_.fusible[side].empty()) continue;
       const DeviceRates& rates = side == kHost ? model_.machine.host : model_.machine.accelerators[0];
-      savings.add(side, result_.fusible[side], rates, [&](NodeId id) {
-        const PlacementProblem::Node& cost = problem().nodes[id.index];
-        const double all = side == kHost ? cost.host_seconds : cost.accelerator_seconds;
-        const double spare = costs_.spare_seconds(id, side, all);
-        return FusionSavings::Seconds{costs_.observed(id, side) ? 0 : all - spare, spare};
-      });
+      savings.add(side, result_.fusible[side], rates, seconds_on(side));
     }
     problem().savings = savings.take();
+  }
+  [[nodiscard]] FusionSavings::SecondsOf seconds_on(DeviceId side) {
+    return [this, side](NodeId id) {
+      const PlacementProblem::Node& cost = problem().nodes[id.index];
+      const double all = side == kHost ? cost.host_seconds : cost.accelerator_seconds;
+      const double spare = costs_.spare_seconds(id, side, all);
+      return FusionSavings::Seconds{costs_.observed(id, side) ? 0 : all - spare, spare};
+    };
   }
 
   const Graph& graph_;
@@ -289,6 +318,16 @@ CostedProblem make_problem(const Graph& graph, const CostModel& model, Diagnosti
 
 CostedProblem under_policy(const Graph& graph, const CostModel& model, const CostedProblem& costed, Diagnostics& diagnostics) {
   return ProblemMaker(graph, model, diagnostics).make(costed);
+}
+
+CostedProblem with_groups(const Graph& graph, const CostModel& model, const CostedProblem& costed, FusibleGroups groups) {
+  Diagnostics none;
+  return ProblemMaker(graph, model, none).make(costed, std::move(groups));
+}
+
+PlacementProblem with_optimistic_fusion(const Graph& graph, const Dataflow& dataflow, const CostModel& model, const CostedProblem& costed) {
+  Diagnostics none;
+  return ProblemMaker(graph, model, none).make_optimistic(costed, dataflow);
 }
 
 CostedProblem as_if_free(const Graph& graph, const CostModel& model, const CostedProblem& costed, std::span<const NodeId> nodes) {

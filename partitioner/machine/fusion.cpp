@@ -1,72 +1,84 @@
-// One walk over the regions: a group is open, and each operation joins it, or closes it and opens the next.
+// One walk over each region in an order that follows from the dataflow alone: an operation joins one of the groups that it is connected
+// with, which all stay open, or opens another. Kernels never wait for each other in a circle.
 #include "partitioner/machine/fusion.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
+
+#include "partitioner/machine/dataflow.h"
+#include "partitioner/machine/fusible_op.h"
+#include "partitioner/machine/kernel_order.h"
+#include "partitioner/machine/placed_fusion.h"
 
 namespace cleave::planner {
 namespace {
 
+using GroupIndex = std::int32_t;
+constexpr GroupIndex kNoGroup = -1;
+
+template <class T>
+bool contains(const std::vector<T>& all, const T& one) {
+  return std::find(all.begin(), all.end(), one) != all.end();
+}
+
 class GroupSearch {
  public:
-  GroupSearch(const Graph& graph, DeviceId side, const FusionRule& takes)
-      : graph_(graph), side_(side), takes_(takes), uses_(count_uses(graph)), lone_(graph.nodes.size(), 0), taken_(graph.nodes.size(), 0) {}
+  /// `kernels` may hold some of the other side, which those found then do not wait for in a circle either.
+  GroupSearch(const Graph& graph, const Dataflow& dataflow, DeviceId side, const FusionRule& takes, const std::function<bool(NodeId)>& may,
+              KernelOrder& kernels)
+      : graph_(graph),
+        dataflow_(dataflow),
+        side_(side),
+        takes_(takes),
+        may_(may),
+        uses_(count_uses(graph)),
+        kernels_(kernels),
+        lone_(graph.nodes.size(), 0),
+        group_of_(graph.nodes.size(), kNoGroup),
+        visited_(graph.nodes.size(), 0),
+        readers_(graph.values.size()) {}
 
   std::vector<FusibleGroup> run() {
-    for (const Region& region : graph_.regions) {
-      for (const NodeId id : region.nodes) visit(id);
-      close();
+    for (std::size_t r = 0; r < graph_.regions.size(); ++r) {
+      first_open_ = groups_.size();
+      for (const NodeId id : dataflow_.order(RegionId(r))) {
+        visited_[id.index] = ++visit_;
+        visit(id);
+      }
     }
+    std::erase_if(groups_, [](const FusibleGroup& group) { return group.nodes.size() < 2; });
+    std::sort(groups_.begin(), groups_.end(), [](const FusibleGroup& a, const FusibleGroup& b) {
+      return *std::min_element(a.nodes.begin(), a.nodes.end()) < *std::min_element(b.nodes.begin(), b.nodes.end());
+    });
     return std::move(groups_);
   }
 
  private:
-  [[nodiscard]] bool fusible(NodeId id) const { return graph_.nodes[id].results.size() == 1 && graph_.purity(id) == Purity::pure; }
+  static constexpr std::size_t kMostAlike = 4;  ///< groups that read the same value and are tried
 
-  /// Never on this side.
-  [[nodiscard]] bool elsewhere(NodeId id) const {
-    const Node& node = graph_.nodes[id];
-    const Side pinned = node.op->moves_to != Side::none ? node.op->moves_to : node.pin;
-    if (side_ == kHost) return pinned == Side::accelerator;
-    return pinned == Side::host || node.host_function() || graph_.purity(id) == Purity::effect;
-  }
-
-  /// Whether it computes nothing: who reads what it gives may read its one operand in another way instead.
-  [[nodiscard]] bool moves(const Node& node) const {
-    if (node.op->elementwise() || node.inputs.size() != 1) return false;
-    if (!node.op->cost) return true;
-    return node.op
-               ->cost(std::span(&graph_.values[node.inputs[0]].type, 1), std::span(&graph_.values[node.results[0]].type, 1),
-                      node.attributes)
-               .flops == 0;
-  }
+  /// Whether it can be in a kernel of several on this side.
+  [[nodiscard]] bool fusible(NodeId id) const { return is_fusible(graph_, id, side_) && (!may_ || may_(id)); }
 
   void visit(NodeId id) {
+    if (!fusible(id)) return kernels_.add(id);
+    if (joins(id)) return;
+    kernels_.add(id);
     const Node& node = graph_.nodes[id];
-    if (is_control(node.kind) || node.kind == NodeKind::counter) return close();
-    if (node.kind != NodeKind::operation) return;  // it is there already
-    if (elsewhere(id)) return pass(node);
-    const bool fits = fusible(id);
-    if (fits && joins(id)) return;
-    if (fits && moves(node) && uses_[node.results[0].index] == 1) {  // it waits for its reader
+    if (only_moves(graph_, id) && uses_[node.results[0].index] == 1) {  // it waits for its reader
       lone_[id.index] = 1;
-      return pass(node);
+      return;
     }
-    if (fits && pulls(id)) return;
-    close();
-    if (fits) open_.nodes.push_back(id);
+    open(id);
   }
-  void pass(const Node& node) { passed_.insert(passed_.end(), node.results.begin(), node.results.end()); }
 
   /// Earlier operations that move what only `id` reads, wherever they stand, and are in no group.
   [[nodiscard]] std::vector<NodeId> moved_for(NodeId id) const {
     std::vector<NodeId> found;
     for (const ValueId input : graph_.nodes[id].inputs) {
       const NodeId earlier = graph_.values[input].producer;
-      const bool is_free = lone_[earlier.index] && !taken_[earlier.index] && !contains(open_.nodes, earlier);
-      if (is_free && !contains(found, earlier)) found.push_back(earlier);
+      if (lone_[earlier.index] && group_of_[earlier.index] == kNoGroup && !contains(found, earlier)) found.push_back(earlier);
     }
-    std::sort(found.begin(), found.end());
     return found;
   }
 
@@ -87,53 +99,146 @@ class GroupSearch {
     return some;
   }
 
-  /// Opens a group of `id` and what is moved for it if there is one kernel for them (a transpose that a matrix product reads as it lies):
-  /// their own operands are read later instead.
-  bool pulls(NodeId id) {
-    FusibleGroup pulling{pulled_for(id), 0, {}, {}};
-    if (pulling.nodes.empty()) return false;
-    pulling.pulled = pulling.nodes.size();
-    pulling.nodes.push_back(id);
-    close();
-    pulling.must_hide.assign(pulling.nodes.size(), 1);
-    open_ = std::move(pulling);
+  /// A group of `id`, with what is moved for it in front if there is one kernel for them (a transpose that a matrix product reads as it
+  /// lies): their own operands are read later instead.
+  void open(NodeId id) {
+    FusibleGroup group{pulled_for(id), 0, {}, {}};
+    group.pulled = group.nodes.size();
+    group.nodes.push_back(id);
+    group.must_hide.assign(group.nodes.size(), group.pulled > 0 ? 1 : 0);
+    const auto index = static_cast<GroupIndex>(groups_.size());
+    for (const NodeId node : group.nodes) enter(node, index);
+    groups_.push_back(std::move(group));
+  }
+  void enter(NodeId node, GroupIndex group) {
+    group_of_[node.index] = group;
+    for (const ValueId input : graph_.nodes[node].inputs) {
+      std::vector<GroupIndex>& readers = readers_[input.index];
+      if (readers.empty() || readers.back() != group) readers.push_back(group);
+    }
+  }
+
+  /// Of this region, and not part of another one.
+  [[nodiscard]] bool is_open(GroupIndex group) const {
+    return group >= static_cast<GroupIndex>(first_open_) && !groups_[static_cast<std::size_t>(group)].nodes.empty();
+  }
+
+  struct Candidate {
+    GroupIndex group;
+    bool makes;    ///< what is read
+    double bytes;  ///< that need not be read again
+  };
+  /// Open groups that make or read what `node` reads: those that make it first, of these the one that spares most.
+  [[nodiscard]] std::vector<Candidate> connected_with(const Node& node) const {
+    std::vector<Candidate> found;
+    const auto add = [&](GroupIndex group, bool makes, double bytes) {
+      if (!is_open(group)) return;
+      const auto known = std::find_if(found.begin(), found.end(), [&](const Candidate& each) { return each.group == group; });
+      if (known == found.end()) {
+        found.push_back({group, makes, bytes});
+      } else {
+        known->makes = known->makes || makes;
+        known->bytes += bytes;
+      }
+    };
+    for (const ValueId input : node.inputs) {
+      const Value& value = graph_.values[input];
+      const auto bytes = static_cast<double>(value.type.bytes());
+      const GroupIndex maker = group_of_[value.producer.index];
+      add(maker, true, 2 * bytes);
+      const std::vector<GroupIndex>& readers = readers_[input.index];
+      for (std::size_t k = 0; k < std::min(readers.size(), kMostAlike); ++k) {
+        const GroupIndex reader = readers[readers.size() - 1 - k];
+        if (reader != maker) add(reader, false, bytes);
+      }
+    }
+    std::stable_sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) {
+      return a.makes != b.makes ? a.makes : a.bytes != b.bytes ? a.bytes > b.bytes : a.group > b.group;
+    });
+    return found;
+  }
+
+  /// Whether an open group goes on with `id`: with what is moved for it, or else without. Others that make what it reads become part of it.
+  bool joins(NodeId id) {
+    const Node& node = graph_.nodes[id];
+    const bool moves_only = only_moves(graph_, id) && uses_[node.results[0].index] == 1;
+    const std::vector<Candidate> candidates = connected_with(node);
+    for (const Candidate& candidate : candidates) {
+      if (moves_only && !candidate.makes) break;  // it waits for its reader instead
+      std::vector<NodeId> moved = moved_for(id);
+      std::erase_if(moved, [&](NodeId each) { return graph_.nodes[each].region != node.region; });
+      if (!((!moved.empty() && joins(candidate.group, id, moved)) || joins(candidate.group, id, {}))) continue;
+      for (const Candidate& other : candidates)
+        if (other.makes && other.group != candidate.group) unite(candidate.group, other.group);
+      return true;
+    }
+    return false;
+  }
+  bool joins(GroupIndex index, NodeId id, const std::vector<NodeId>& moved) {
+    FusibleGroup& group = groups_[static_cast<std::size_t>(index)];
+    std::vector<NodeId> others = moved;
+    others.push_back(id);
+    std::vector<NodeId> together = others;
+    together.push_back(group.nodes.back());
+    const std::optional<KernelOrder::Union> as_one = kernels_.find_union(together);
+    if (!as_one) return false;
+    std::vector<NodeId> nodes = group.nodes;
+    nodes.insert(nodes.end(), others.begin(), others.end());
+    KernelRequest request = request_for(graph_, make_group(graph_, nodes, uses_));
+    if (!takes_(request)) return false;
+    kernels_.unite(*as_one);
+    group.waiting.resize(group.nodes.size(), 0);
+    group.waiting.resize(nodes.size() - 1, 1);
+    group.waiting.push_back(0);
+    group.must_hide.resize(nodes.size(), 0);
+    group.must_hide.back() = request.written.size() < nodes.size() && !takes_all_written(std::move(request));
+    group.nodes = std::move(nodes);
+    for (const NodeId node : others) enter(node, index);
     return true;
   }
 
-  /// Whether the open group goes on with `id`: with what is moved for it, or else without.
-  bool joins(NodeId id) {
-    if (open_.nodes.empty()) return false;
-    std::vector<NodeId> moved = moved_for(id);
-    const auto stays = [&](NodeId each) {
-      const Node& node = graph_.nodes[each];
-      return node.region != graph_.nodes[id].region || contains(passed_, node.inputs[0]);
+  /// Two groups become the first one of them, if there is one kernel for all of it, and for what is left of it without its last ones.
+  void unite(GroupIndex index, GroupIndex other_index) {
+    FusibleGroup &group = groups_[static_cast<std::size_t>(index)], &other = groups_[static_cast<std::size_t>(other_index)];
+    if (group.pulled > 0 || other.pulled > 0) return;
+    const std::optional<KernelOrder::Union> as_one = kernels_.find_union(std::array{group.nodes.back(), other.nodes.back()});
+    if (!as_one) return;
+    FusibleGroup both = side_by_side(group, other);
+    if (!takes_in_parts(both)) return;
+    kernels_.unite(*as_one);
+    for (const NodeId node : other.nodes) enter(node, index);
+    other = {};
+    group = std::move(both);
+  }
+  /// Their operations in the order of the walk, what waits right before its reader.
+  [[nodiscard]] FusibleGroup side_by_side(const FusibleGroup& a, const FusibleGroup& b) const {
+    FusibleGroup both;
+    std::size_t i = 0, k = 0;
+    const auto reader = [](const FusibleGroup& group, std::size_t at) {
+      while (group.waits(at)) ++at;
+      return group.nodes[at];
     };
-    moved.erase(std::remove_if(moved.begin(), moved.end(), stays), moved.end());
-    return (!moved.empty() && joins(id, moved)) || joins(id, {});
+    while (i < a.nodes.size() || k < b.nodes.size()) {
+      const bool from_a = k == b.nodes.size() || (i < a.nodes.size() && visited_[reader(a, i).index] < visited_[reader(b, k).index]);
+      const FusibleGroup& from = from_a ? a : b;
+      std::size_t& at = from_a ? i : k;
+      both.nodes.push_back(from.nodes[at]);
+      both.waiting.push_back(from.waits(at) ? 1 : 0);
+      ++at;
+    }
+    return both;
   }
-  bool joins(NodeId id, const std::vector<NodeId>& moved) {
-    if (!connected(graph_.nodes[id], moved)) return false;
-    std::vector<NodeId> nodes = open_.nodes;
-    nodes.insert(nodes.end(), moved.begin(), moved.end());
-    nodes.push_back(id);
-    KernelRequest request = request_for(graph_, make_group(graph_, nodes, uses_));
-    if (!takes_(request)) return false;
-    open_.waiting.resize(open_.nodes.size(), 0);
-    open_.waiting.resize(nodes.size() - 1, 1);
-    open_.waiting.push_back(0);
-    open_.must_hide.resize(nodes.size(), 0);
-    open_.must_hide.back() = request.written.size() < nodes.size() && !takes_all_written(std::move(request));
-    open_.nodes = std::move(nodes);
+  /// Whether there is a kernel however many of the last are left out; notes which must hide what the others make.
+  [[nodiscard]] bool takes_in_parts(FusibleGroup& group) const {
+    group.must_hide.assign(group.nodes.size(), 0);
+    for (std::size_t i = group.nodes.size(); i-- > 1;) {
+      if (group.waits(i)) continue;
+      const std::vector<NodeId> nodes(group.nodes.begin(), group.nodes.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+      KernelRequest request = request_for(graph_, make_group(graph_, nodes, uses_));
+      if (!takes_(request)) return false;
+      group.must_hide[i] = request.written.size() < nodes.size() && !takes_all_written(std::move(request));
+    }
     return true;
-  }
-  [[nodiscard]] bool connected(const Node& node, const std::vector<NodeId>& moved) const {
-    const auto comes_later = [&](ValueId input) { return contains(passed_, input) && !contains(moved, graph_.values[input].producer); };
-    if (std::any_of(node.inputs.begin(), node.inputs.end(), comes_later)) return false;
-    return std::any_of(open_.nodes.begin(), open_.nodes.end(), [&](NodeId member) {
-      const Node& other = graph_.nodes[member];
-      return std::any_of(node.inputs.begin(), node.inputs.end(),
-                         [&](ValueId input) { return input == other.results[0] || contains(other.inputs, input); });
-    });
   }
 
   [[nodiscard]] bool takes_all_written(KernelRequest request) const {
@@ -146,118 +251,40 @@ class GroupSearch {
     return takes_(request);
   }
 
-  template <class T>
-  static bool contains(const std::vector<T>& all, const T& one) {
-    return std::find(all.begin(), all.end(), one) != all.end();
-  }
-
-  void close() {
-    FusibleGroup group = std::exchange(open_, {});
-    passed_.clear();
-    if (group.nodes.size() < 2) return;
-    for (const NodeId node : group.nodes) taken_[node.index] = 1;
-    groups_.push_back(std::move(group));
-  }
-
   const Graph& graph_;
+  const Dataflow& dataflow_;
   const DeviceId side_;
   const FusionRule& takes_;
+  const std::function<bool(NodeId)>& may_;
   const std::vector<int> uses_;
-  std::vector<char> lone_;   ///< by node: only moves its one operand's elements, has one reader, and waits for it
-  std::vector<char> taken_;  ///< by node: in a group that is closed
-  FusibleGroup open_;
-  std::vector<ValueId> passed_;  ///< made elsewhere since the group was opened
+  KernelOrder& kernels_;
+  std::vector<char> lone_;              ///< by node: only moves its one operand's elements, has one reader, and waits for it
+  std::vector<GroupIndex> group_of_;    ///< by node
+  std::vector<std::uint32_t> visited_;  ///< by node: when
+  std::uint32_t visit_ = 0;
+  std::vector<std::vector<GroupIndex>> readers_;  ///< by value: groups that read it, in the order of their first readings
   std::vector<FusibleGroup> groups_;
+  std::size_t first_open_ = 0;  ///< those before are of other regions
 };
 
 }  // namespace
 
-std::vector<int> count_uses(const Graph& graph) {
-  std::vector<int> uses(graph.values.size(), 0);
-  for (const Node& node : graph.nodes)
-    for (const ValueId input : node.inputs) ++uses[input.index];
-  for (const Region& region : graph.regions)
-    if (region.predicate) ++uses[region.predicate.index];
-  for (const Output& output : graph.outputs) ++uses[output.value.index];
-  return uses;
+std::vector<FusibleGroup> find_fusible(const Graph& graph, const Dataflow& dataflow, DeviceId side, const FusionRule& takes,
+                                       const std::function<bool(NodeId)>& may) {
+  if (!takes) return {};
+  KernelOrder kernels(graph, dataflow);
+  return GroupSearch(graph, dataflow, side, takes, may, kernels).run();
 }
 
-std::vector<FusibleGroup> find_fusible(const Graph& graph, DeviceId side, const FusionRule& takes) {
-  return takes ? GroupSearch(graph, side, takes).run() : std::vector<FusibleGroup>();
-}
-
-std::vector<FusibleGroup> parts_of(const FusibleGroup& group, const std::function<bool(NodeId)>& on_side) {
-  std::vector<FusibleGroup> parts;
-  FusibleGroup open;
-  const auto close = [&] {
-    while (!open.nodes.empty() && open.waits(open.nodes.size() - 1)) {
-      open.nodes.pop_back();
-      open.must_hide.pop_back();
-      open.waiting.pop_back();
-    }
-    if (open.nodes.size() > 1) parts.push_back(std::move(open));
-    open = {};
-  };
-  const auto join = [&](std::size_t i) {
-    open.nodes.push_back(group.nodes[i]);
-    open.must_hide.push_back(group.must_hide[i]);
-    open.waiting.push_back(group.waits(i) ? 1 : 0);
-  };
-  for (std::size_t i = group.pulled; i < group.nodes.size(); ++i) {
-    if (!on_side(group.nodes[i])) {
-      close();
-      continue;
-    }
-    if (i == group.pulled) {
-      for (std::size_t k = 0; k < group.pulled; ++k)
-        if (on_side(group.nodes[k])) join(k);
-      open.pulled = open.nodes.size();
-    }
-    if (!open.nodes.empty() || !group.waits(i)) join(i);
+FusibleGroups find_placed(const Graph& graph, const Dataflow& dataflow, const Placement& placement, const FusionRule& host,
+                          const FusionRule& accelerator) {
+  KernelOrder kernels(graph, dataflow);
+  FusibleGroups groups;
+  for (const auto& [side, takes] : {std::pair(kHost, &host), {kAccelerator, &accelerator}}) {
+    const std::function<bool(NodeId)> may = [&, device = side](NodeId node) { return placement.has_copy(node.index, device); };
+    groups.push_back(*takes ? GroupSearch(graph, dataflow, side, *takes, may, kernels).run() : std::vector<FusibleGroup>());
   }
-  close();
-  return parts;
-}
-
-FusionGroup make_group(const Graph& graph, const std::vector<NodeId>& nodes, const std::vector<int>& uses) {
-  FusionGroup group{nodes, {}, {}};
-  std::vector<std::pair<ValueId, int>> own;  // results and how often the group itself reads them
-  for (const NodeId id : nodes) {
-    for (const ValueId input : graph.nodes[id].inputs) {
-      const auto found = std::find_if(own.begin(), own.end(), [&](const auto& each) { return each.first == input; });
-      if (found != own.end()) {
-        ++found->second;
-      } else if (std::find(group.inputs.begin(), group.inputs.end(), input) == group.inputs.end()) {
-        group.inputs.push_back(input);
-      }
-    }
-    own.emplace_back(graph.nodes[id].results[0], 0);
-  }
-  for (const auto& [value, reads] : own) {
-    if (uses[value.index] > reads || value == own.back().first) group.results.push_back(value);
-  }
-  return group;
-}
-
-KernelRequest request_for(const Graph& graph, const FusionGroup& group) {
-  const Node& last = graph.nodes[group.nodes.back()];
-  KernelRequest request{group.nodes.back(), last.op, &last.attributes, {}, {}, {}, {}, {}, {}};
-  for (const ValueId input : group.inputs) request.input_types.push_back(graph.values[input].type);
-  std::vector<ValueId> operands = group.inputs;
-  for (const NodeId id : group.nodes) {
-    const Node& node = graph.nodes[id];
-    FusedStep step{id, node.op, &node.attributes, {}, graph.values[node.results[0]].type};
-    for (const ValueId input : node.inputs)
-      step.operands.push_back(static_cast<std::size_t>(std::find(operands.begin(), operands.end(), input) - operands.begin()));
-    operands.push_back(node.results[0]);
-    request.steps.push_back(std::move(step));
-  }
-  for (const ValueId result : group.results) {
-    request.result_types.push_back(graph.values[result].type);
-    const auto place = std::find(operands.begin(), operands.end(), result) - operands.begin();
-    request.written.push_back(static_cast<std::size_t>(place) - group.inputs.size());
-  }
-  return request;
+  return groups;
 }
 
 }  // namespace cleave::planner

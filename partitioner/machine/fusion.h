@@ -1,6 +1,6 @@
-// Fusion: which neighbouring operations run as one kernel where they have copies on one side. Found here, from the Graph and what the side
-// has kernels for, by whoever asks: the plan counts what they save (machine/costs.h) and puts their steps side by side (apply/split.h), the
-// executor makes their kernels. So none of them can mean other groups than the others. Knows no placement.
+// Fusion: which operations run as one kernel where they have copies on one side. Found here, from the dataflow and what the side has
+// kernels for: the plan counts what they save (machine/costs.h), puts their steps side by side and notes them in the Program
+// (apply/split.h), and the executor makes the kernels that it finds there. So what runs is what was counted on.
 #pragma once
 
 #include <functional>
@@ -12,9 +12,12 @@
 
 namespace cleave::planner {
 
-/// Operations of one region, each connected with those before it, with nothing between them that makes what they read. Operations that only
-/// move what one member reads (transposes, slices) come from anywhere before: those that the first member reads stand in front, and may be
-/// of another region; those of a later one stand right before it.
+class Dataflow;
+
+/// Operations of one region, each connected with those before it, and none waiting for another that waits for one of them. They may stand
+/// anywhere in the program; their order here goes by the dataflow. Operations that only move what one member reads (transposes, slices)
+/// come from anywhere before: those that the first member reads stand in front, and may be of another region; those of a later one stand
+/// right before it.
 struct FusibleGroup {
   std::vector<NodeId> nodes;    ///< as they are done; two at least
   std::size_t pulled = 0;       ///< so many stand in front
@@ -30,9 +33,11 @@ using FusibleGroups = IdVector<DeviceId, std::vector<FusibleGroup>>;
 /// By value: how often it is read in the whole program, by control and outputs too.
 std::vector<int> count_uses(const Graph& graph);
 
-/// Groups are grown one operation at a time for as long as `takes` agrees, as if all the program ran on `side`, but for operations that
-/// certainly do not: effects, host functions, what is pinned elsewhere.
-std::vector<FusibleGroup> find_fusible(const Graph& graph, DeviceId side, const FusionRule& takes);
+/// Groups are grown one operation at a time for as long as `takes` agrees, several at once, and none ever waits for another in a circle.
+/// They follow from the dataflow: not from the order of statements, nor from names or pins. `may`: what can be in one on `side`; null: as
+/// if all the program ran there, but for operations that certainly do not (effects, host functions, what moves a value to the other side).
+std::vector<FusibleGroup> find_fusible(const Graph& graph, const Dataflow& dataflow, DeviceId side, const FusionRule& takes,
+                                       const std::function<bool(NodeId)>& may = nullptr);
 
 /// What runs as one kernel of a group of which a side has some operations only: each row of neighbours without a gap, the first of them
 /// with what it pulls, without what waits for a reader at its end or waits for nothing at its beginning. Rows of one are left out.

@@ -64,10 +64,13 @@ Result<Machine> Machine::find(const std::string& name_or_path) {
     const Result<std::string> text = read_file(name_or_path);
     if (text) return parse(*text, name_or_path);
     if (text.error().kind == ErrorKind::machine) return text.error();
-    return Error{"`" + name_or_path + "` is neither a shipped machine nor a file that can be read (" + text.error().message + ")" +
-                     did_you_mean(name_or_path, names),
-                 {},
-                 ErrorKind::usage};
+    const std::string named = "cannot read `" + name_or_path + "`: ";  // which is not said twice
+    const std::string& whole = text.error().message;
+    const std::string why = whole.starts_with(named) ? whole.substr(named.size()) : whole;
+    return Error{
+        "`" + name_or_path + "` is neither a shipped machine nor a file that can be read: " + why + did_you_mean(name_or_path, names),
+        {},
+        ErrorKind::usage};
   });
 }
 

@@ -5,7 +5,7 @@
 namespace cleave {
 namespace {
 
-constexpr Policy kPolicies[] = {Policy::optimal, Policy::makespan, Policy::accelerator, Policy::host};
+constexpr Policy kPolicies[] = {Policy::optimal, Policy::fastest, Policy::accelerator, Policy::host};
 
 }  // namespace
 
@@ -16,7 +16,7 @@ std::span<const Policy> policies() {
 std::string_view to_string(Policy policy) {
   switch (policy) {
     case Policy::optimal: return "optimal";
-    case Policy::makespan: return "makespan";
+    case Policy::fastest: return "fastest";
     case Policy::accelerator: return "accelerator";
     case Policy::host: break;
   }
@@ -24,6 +24,7 @@ std::string_view to_string(Policy policy) {
 }
 
 std::optional<Policy> parse_policy(std::string_view name) {
+  if (name == "makespan") return Policy::fastest;  // its name until 0.2
   const auto* found = std::find_if(std::begin(kPolicies), std::end(kPolicies), [&](Policy policy) { return to_string(policy) == name; });
   return found == std::end(kPolicies) ? std::nullopt : std::optional(*found);
 }

@@ -1,6 +1,7 @@
 #include "partitioner/machine/value_uses.h"
 
 #include <limits>
+#include <utility>
 
 #include "graph/states.h"
 
@@ -51,8 +52,15 @@ bool is_after(const Graph& graph, ValueId value) {
 
 }  // namespace
 
-ValueUses::ValueUses(const Graph& graph)
-    : graph_(&graph), position_(graph.nodes.size()), begin_(graph.nodes.size()), end_(graph.nodes.size()), entry_(graph.regions.size()) {
+ValueUses::ValueUses(const Graph& graph) : ValueUses(graph, {}) {}
+
+ValueUses::ValueUses(const Graph& graph, IdVector<RegionId, std::vector<NodeId>> order)
+    : graph_(&graph),
+      order_(std::move(order)),
+      position_(graph.nodes.size()),
+      begin_(graph.nodes.size()),
+      end_(graph.nodes.size()),
+      entry_(graph.regions.size()) {
   walk();
   collect_uses();
 }
@@ -67,14 +75,14 @@ void ValueUses::walk() {
   std::vector<Frame> stack{{Graph::kRoot, 0, NodeId()}};
   while (!stack.empty()) {
     Frame& frame = stack.back();
-    const Region& region = graph_->regions[frame.region];
+    const std::vector<NodeId>& nodes = this->nodes(frame.region);
     if (frame.next == 0) entry_[frame.region] = clock++;
-    if (frame.next == region.nodes.size()) {
+    if (frame.next == nodes.size()) {
       if (frame.closes) end_[frame.closes] = clock++;
       stack.pop_back();
       continue;
     }
-    const NodeId id = region.nodes[frame.next];
+    const NodeId id = nodes[frame.next];
     position_[id] = static_cast<std::int32_t>(frame.next++);
     begin_[id] = end_[id] = clock++;
     const auto& inner = graph_->nodes[id].regions;
@@ -108,8 +116,9 @@ std::int32_t ValueUses::exists_from(ValueId value, RegionId region) const {
 }
 
 std::int64_t ValueUses::reached(const ValueUse& use) const {
+  const std::vector<NodeId>& nodes = this->nodes(use.region);
+  if (static_cast<std::size_t>(use.position) < nodes.size()) return begin_[nodes[static_cast<std::size_t>(use.position)]];
   const Region& region = graph_->regions[use.region];
-  if (static_cast<std::size_t>(use.position) < region.nodes.size()) return begin_[region.nodes[static_cast<std::size_t>(use.position)]];
   return region.owner ? end_[region.owner] : std::numeric_limits<std::int64_t>::max();
 }
 

@@ -37,6 +37,13 @@ class ValueUses {
  public:
   /// `graph` must outlive this.
   explicit ValueUses(const Graph& graph);
+  /// As if the nodes of each region stood in this order.
+  ValueUses(const Graph& graph, IdVector<RegionId, std::vector<NodeId>> order);
+
+  /// The nodes of a region, in order.
+  [[nodiscard]] const std::vector<NodeId>& nodes(RegionId region) const {
+    return order_.empty() ? graph_->regions[region].nodes : order_[region];
+  }
 
   /// Index of a node in its region's list.
   [[nodiscard]] std::int32_t position(NodeId node) const { return position_[node]; }
@@ -61,6 +68,7 @@ class ValueUses {
   void collect_uses();
 
   const Graph* graph_;
+  IdVector<RegionId, std::vector<NodeId>> order_;  ///< empty: the program's
   IdVector<NodeId, std::int32_t> position_;
   IdVector<NodeId, std::int64_t> begin_, end_;
   IdVector<RegionId, std::int64_t> entry_;

@@ -7,6 +7,7 @@
 #include "graph/base/version.h"
 #include "partitioner/apply/fused_kernels.h"
 #include "partitioner/apply/packets.h"
+#include "partitioner/report/account_text.h"
 #include "partitioner/report/explain.h"
 #include "partitioner/report/memory_figures.h"
 #include "partitioner/report/placed_things.h"
@@ -48,6 +49,8 @@ class Document {
       json_.key("diagnostics");
       write_json(json_, plan_.diagnostics, [&](const SourceLocation& place) { return things_.statements->of(place); });
       sums();
+      json_.key("account");
+      write_account(json_, plan_);
       if (more) more(json_);
     });
   }

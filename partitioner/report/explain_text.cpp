@@ -1,6 +1,7 @@
 // `cleave explain` for people: what runs where and why, what moves at what price, in one screen for a small model.
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "graph/base/units.h"
 #include "graph/base/utf8.h"
@@ -49,7 +50,7 @@ class Report {
             (plan_.precision == Precision::f32 ? "" : ", matrix products in " + std::string(to_string(plan_.precision))) + "\n";
     out_ += predicted_phrase(plan_) + "\n";
     out_ += "work and transfers in sum: " + bound() + "\n";
-    if (plan_.policy == Policy::makespan) {
+    if (plan_.policy == Policy::fastest) {
       const ElapsedBounds bounds = find_elapsed_bounds(plan_.program, plan_.costed, placement, plan_.transfers);
       out_ += "however it overlaps, this placement takes at least " + format_seconds(bounds.critical_path_seconds) +
               " (critical path) and " + format_seconds(bounds.busiest_seconds) + " (busiest: " + std::string(to_string(bounds.busiest)) +
@@ -57,7 +58,7 @@ class Report {
     }
     out_ += "in sum, all on the host " + format_seconds(plan_.all_host_seconds) +
             ratio(plan_.all_host_seconds, placement.objective_seconds, wants_accelerator(graph_) ? ", pins to the accelerator aside" : "") +
-            ", all on the accelerator " + format_seconds(plan_.all_accelerator_seconds) +
+            ", " + all_accelerator_phrase(plan_) + " " + format_seconds(plan_.all_accelerator_seconds) +
             ratio(plan_.all_accelerator_seconds, placement.objective_seconds) + "\n";
     if (const std::string remark = faster_remark(plan_); !remark.empty()) out_ += "remark: " + remark + "\n";
     out_ += cost_sources(plan_);
@@ -76,11 +77,11 @@ class Report {
              " the bound of " + least +
              (plan_.policy == Policy::host && wants_accelerator(graph_) ? ", pins to the accelerator aside" : "");
     }
-    const double capacity = plan_.costed.problem.accelerator_memory_bytes;
     const std::string gap = ", gap " + number(std::round(placement.gap * 1e4) / 100) + " %";
-    if (capacity <= 0) return sum + "; no placement is below " + least + gap;
-    return sum + "; no placement with at most " + format_bytes(capacity) + " of values on the accelerator, so that they fit, is below " +
-           least + gap + "; if all fitted, none would be below " + format_seconds(plan_.unlimited_bound_seconds);
+    return sum +
+           (plan_.costed.problem.accelerator_memory_bytes > 0 ? "; no placement, whether it fits into the memory or not, is below "
+                                                              : "; no placement is below ") +
+           least + gap;
   }
 
   /// Operations and what the user gave; loops, branches, literals and carried values have no cost of their own.
@@ -188,6 +189,9 @@ class Report {
                  format_bytes(static_cast<double>(trip.bytes)), format_seconds(trip.seconds), std::string(to_string(trip.cause)), state});
     }
     out_ += table.text(most_rows_);
+    std::set<Via> ways;
+    for (const RoundTrip& trip : plan_.round_trips) ways.insert(trip.via);
+    for (const Via way : ways) out_ += "  via " + std::string(to_string(way)) + ": " + std::string(meaning_of(way)) + "\n";
   }
 
   const Plan& plan_;

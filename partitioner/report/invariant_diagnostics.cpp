@@ -14,9 +14,9 @@ void diagnose_invariant_work(const Plan& plan, Trials& trials, const DiagnosticO
     if (!saved || *saved < kWorthSaying * plan.predicted_seconds) continue;
     const Node& blamed = graph.nodes[work.blamed];
     Diagnostic d{DiagnosticKind::invariant_host_work, *severity, "", blamed.location, 0, {}};
-    d.message = "`" + culprit_name(graph, work.blamed) + "` runs on the host in every iteration, and computes the same each time";
+    d.message = "`" + culprit_phrase(graph, work.blamed) + "` runs on the host in every iteration, and computes the same each time";
     d.notes.push_back({"nothing that it reads changes in this loop; move it in front", graph.nodes[work.loop].location, 0});
-    d.notes.push_back({times_phrase(graph, blamed.region, plan.costed.frequency[blamed.region]) + ", " + format_seconds(work.seconds) +
+    d.notes.push_back({often_phrase(graph, blamed.region, plan.costed.frequency[blamed.region]) + ", " + format_seconds(work.seconds) +
                            " on the host; once would save about " + format_seconds(*saved) + " of " +
                            format_seconds(plan.predicted_seconds) + " predicted (" + machine_phrase(plan.machine) + ")",
                        {},

@@ -29,7 +29,7 @@ class RoundTripWriter {
   Diagnostic write(const RoundTrip& trip, Severity severity) {
     const Node& blamed = graph_.nodes[trip.blamed];
     Diagnostic d{DiagnosticKind::round_trip, severity, "", blamed.location, 0, {}};
-    d.message = "`" + culprit_name(graph_, trip.blamed) + "` makes the accelerator wait for the host" + how_often(blamed.region);
+    d.message = "`" + culprit_phrase(graph_, trip.blamed) + "` makes the accelerator wait for the host" + how_often(blamed.region);
     add_ways_out(trip, d.notes);
     add_ways_back(trip, d.notes);
     d.price = price(trip);
@@ -77,7 +77,7 @@ class RoundTripWriter {
     }
     if (needed.size() > kMostNotes) notes.push_back({"and in " + std::to_string(needed.size() - kMostNotes) + " more places", {}, 0});
     if (trip.delays) {
-      notes.push_back({"accelerator work depends on the result of `" + culprit_name(graph_, trip.delays) +
+      notes.push_back({"accelerator work depends on the result of `" + culprit_phrase(graph_, trip.delays) +
                            "` here, which comes after it in the order of effects",
                        graph_.nodes[trip.delays].location, 0});
     }
@@ -104,7 +104,7 @@ class RoundTripWriter {
             trip.out_bytes,
             back,
             whole,
-            times_phrase(graph_, graph_.nodes[trip.blamed].region, trip.frequency),
+            often_phrase(graph_, graph_.nodes[trip.blamed].region, trip.frequency),
             std::string(to_string(trip.cause)) + "/" + std::string(to_string(trip.via)),
             machine_phrase(plan_.machine)};
   }
@@ -134,6 +134,7 @@ class RoundTripWriter {
 
   /// What would save time, if that was tried and is so.
   std::string advice(const RoundTrip& trip) {
+    if (graph_.nodes[trip.blamed].host_function()) return hidden(trip);
     if (trip.cause != Cause::no_kernel && trip.cause != Cause::pinned) return "";
     const Freed freed = by_freeing(trip.blamed);
     if (!freed.saved || *freed.saved < kWorthSaying * plan_.predicted_seconds) return "";
@@ -142,6 +143,17 @@ class RoundTripWriter {
     const std::string places = freed.nodes > 1 ? " at its " + std::to_string(freed.nodes) + " places" : "";
     return (pinned ? "; remove the pin" : "; give it an accelerator kernel" + places) + " (saves about " + format_seconds(*freed.saved) +
            ")";
+  }
+
+  /// Nothing on the accelerator stands for a function of the user's. It costs less where the accelerator has other work meanwhile.
+  std::string hidden(const RoundTrip& trip) {
+    constexpr std::size_t kMostSimulated = 20;
+    if (simulated_ >= kMostSimulated || !trials_.may_try()) return "";
+    ++simulated_;
+    const auto index = static_cast<std::size_t>(&trip - plan_.round_trips.data());
+    const double saved = plan_.predicted_seconds - seconds_without(plan_.program, plan_.costed, plan_.transfers, plan_.round_trips, index);
+    if (saved < kWorthSaying * plan_.predicted_seconds) return "";
+    return "; hidden behind other work it would save up to about " + format_seconds(saved);
   }
 
   /// Nobody wrote this pin, so there is none to remove.
@@ -196,6 +208,7 @@ class RoundTripWriter {
   const Deliveries deliveries_;
   Trials& trials_;
   std::map<Edit, Freed> freed_;
+  std::size_t simulated_ = 0;  ///< runs without a round trip
 };
 
 /// Nothing: it is not mentioned.

@@ -57,9 +57,9 @@ void diagnose_fallbacks(const Plan& plan, Trials& trials, const DiagnosticOption
     const Node& node = graph.nodes[id];
     if (plan.costed.forced[i] != Cause::no_kernel || !node.op || node.host_function()) continue;
     Diagnostic d{DiagnosticKind::fallback, *severity, "", node.location, 0, {}};
-    d.message = "`" + node.op->name + "` runs on the host only because " + cause_phrase(Cause::no_kernel, node);
+    d.message = "`" + culprit_phrase(graph, id) + "` runs on the host only because " + cause_phrase(Cause::no_kernel, node);
     const double frequency = plan.costed.frequency[node.region];
-    std::string cost = times_phrase(graph, node.region, frequency) + ", " +
+    std::string cost = often_phrase(graph, node.region, frequency) + ", " +
                        format_seconds(frequency * plan.costed.problem.nodes[i].host_seconds) + " on the host";
     const std::optional<double> saved = trials.saved_by_freeing({&id, 1});
     if (saved && *saved > 0) cost += "; an accelerator kernel would save about " + format_seconds(*saved);
@@ -86,7 +86,7 @@ class LimitChecker {
       std::vector<Note> notes;
       for (const RoundTrip& trip : plan_.round_trips) {
         if (trip.warned())
-          notes.push_back({"through `" + culprit_name(*plan_.graph, trip.blamed) + "`", plan_.graph->nodes[trip.blamed].location, 0});
+          notes.push_back({"through `" + culprit_phrase(*plan_.graph, trip.blamed) + "`", plan_.graph->nodes[trip.blamed].location, 0});
       }
       complain(counted(round_trips, "round trip"), "round_trips", number(static_cast<double>(*limits_.round_trips)), std::move(notes));
     }
@@ -138,6 +138,26 @@ class LimitChecker {
 
 // --- transfer-bound -------------------------------------------------------------------------------------------------------------------
 
+/// What decides a loop or branch; none where the trips are known.
+ValueId decided_by(const Graph& graph, const Node& control) {
+  return control.kind == NodeKind::while_loop ? graph.regions[control.regions[0]].predicate
+         : control.inputs.empty()             ? ValueId()
+                                              : control.inputs[0];
+}
+
+/// "the host's decision `flag == 0`, made of `cpu_only`": the host function is the one that gave an operand of it.
+std::string decision_phrase(const Graph& graph, NodeId control) {
+  const ValueId value = decided_by(graph, graph.nodes[control]);
+  if (!value) return "the host's decision";
+  const NodeId decides = graph.values[value].producer;
+  std::string text = "the host's decision `" + culprit_phrase(graph, decides) + "`";
+  for (const ValueId operand : graph.nodes[decides].inputs) {
+    const HostFunction* function = graph.producer(operand).host_function();
+    if (function && !function->name.empty()) return text + ", made of `" + function->name + "`";
+  }
+  return text;
+}
+
 void diagnose_waiting(const Plan& plan, const Schedule& schedule, const DiagnosticOptions& options, Diagnostics& diagnostics) {
   const std::optional<Severity> severity = options.severity_of(DiagnosticKind::transfer_bound);
   if (!severity) return;
@@ -150,7 +170,8 @@ void diagnose_waiting(const Plan& plan, const Schedule& schedule, const Diagnost
     if (std::find(blamed.begin(), blamed.end(), cause) != blamed.end()) continue;
     blamed.push_back(cause);
     const NodeId node = w->worst ? graph.values[plan.program.channels[w->worst].value].producer : w->worst_control;
-    const std::string what = w->worst ? value_phrase(graph, plan.program.channels[w->worst].value) : "this decision of the host";
+    const std::string what =
+        w->worst ? value_phrase(graph, plan.program.channels[w->worst].value) : decision_phrase(graph, w->worst_control);
     Diagnostic d{DiagnosticKind::transfer_bound, *severity, "", graph.nodes[node].location, 0, {}};
     d.message = "the accelerator waits for " + percent(w->wait_seconds, w->seconds) + (w->loop ? " of the loop's time" : " of the run") +
                 ", longest for " + what;
@@ -178,11 +199,24 @@ void allow_as_marked(Diagnostic& diagnostic, const Graph& graph, std::span<const
   }
 }
 
+bool worth_warning(const Plan& plan, double seconds) {
+  constexpr double kSeconds = 1e-3;
+  return seconds >= kBoundShare * plan.predicted_seconds && seconds >= kSeconds;
+}
+
+bool said_at(const Diagnostics& diagnostics, DiagnosticKind kind, const SourceLocation& location) {
+  return std::any_of(diagnostics.begin(), diagnostics.end(), [&](const Diagnostic& each) {
+    return each.kind == kind && each.location.line == location.line && each.location.file_name() == location.file_name();
+  });
+}
+
 Diagnostics diagnose(const Plan& plan, const Schedule& schedule, Trials& trials, const DiagnosticOptions& options) {
   Diagnostics diagnostics;
   diagnose_round_trips(plan, trials, options, diagnostics);
   diagnose_invariant_work(plan, trials, options, diagnostics);
   diagnose_memory(plan, options, diagnostics);
+  const std::set<NodeId> costly = diagnose_pins(plan, trials, options, diagnostics);
+  diagnose_bottlenecks(plan, costly, options, diagnostics);
   diagnose_copies(plan, options, diagnostics);
   diagnose_fallbacks(plan, trials, options, diagnostics);
   diagnose_waiting(plan, schedule, options, diagnostics);

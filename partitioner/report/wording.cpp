@@ -6,13 +6,14 @@
 #include "graph/base/units.h"
 #include "graph/base/utf8.h"
 #include "graph/pin_reason.h"
+#include "graph/written.h"
 
 namespace cleave::planner {
 
 std::string value_phrase(const Graph& graph, ValueId value) {
   const Value& v = graph.values[value];
   if (!v.name.empty()) return "`" + escape_controls_one_line(v.name) + "`";
-  return "the result of `" + escape_controls_one_line(graph.display_name(v.producer)) + "`";
+  return "the result of `" + escape_controls_one_line(culprit_phrase(graph, v.producer)) + "`";
 }
 
 std::string type_phrase(const TensorType& type) {
@@ -24,9 +25,19 @@ std::string culprit_name(const Graph& graph, NodeId node) {
   return graph.nodes[node].op ? graph.nodes[node].op->name : graph.display_name(node);
 }
 
+std::string culprit_phrase(const Graph& graph, NodeId node) {
+  return graph.nodes[node].op ? written(graph, node) : graph.display_name(node);
+}
+
 std::string number(double value) {
   const bool whole = value == std::floor(value) && std::abs(value) < 1e15;
   return whole ? fixed_text(value, 0) : general_text(value, 3);
+}
+
+std::string ordinal(std::size_t number) {
+  const std::size_t last = number % 10;
+  const bool teen = number / 10 % 10 == 1;
+  return std::to_string(number) + (teen ? "th" : last == 1 ? "st" : last == 2 ? "nd" : last == 3 ? "rd" : "th");
 }
 
 std::string counted(std::size_t count, const std::string& what) {
@@ -46,6 +57,17 @@ std::string times_phrase(const Graph& graph, RegionId region, double frequency) 
          (assumed ? " (assumed)" : "");
 }
 
+std::string often_phrase(const Graph& graph, RegionId region, double frequency) {
+  const std::string times = times_phrase(graph, region, frequency);
+  while (region && !frequency_assumed(graph, region)) region = graph.regions[region].parent;
+  if (!region) return times;
+  const Node& owner = graph.nodes[graph.regions[region].owner];
+  const std::string stated = times.substr(0, times.find(" (assumed)"));
+  if (owner.kind == NodeKind::branch)
+    return stated + ", if `then` is taken in " + percent(owner.expected, 1) + " of all cases (assumed; `probability` says otherwise)";
+  return stated + ", if the loop runs " + number(owner.expected) + " times (assumed; `expect` says otherwise)";
+}
+
 std::string cause_phrase(Cause cause, const Node& node) {
   if (const Allowance* rule = pin_reason(node); rule && (cause == Cause::pinned || cause == Cause::no_kernel)) return rule->reason;
   switch (cause) {
@@ -57,6 +79,15 @@ std::string cause_phrase(Cause cause, const Node& node) {
     case Cause::cheaper: break;
   }
   return "that is cheaper by the cost model";
+}
+
+std::string_view meaning_of(Via via) {
+  switch (via) {
+    case Via::data: return "accelerator work computes with the host's result";
+    case Via::control: return "the host's result decides a loop or branch with accelerator work in it";
+    case Via::effect: return "a call with an effect, which keeps its order, stands before one whose result accelerator work needs";
+  }
+  return "";
 }
 
 std::string machine_phrase(const Machine& machine) {

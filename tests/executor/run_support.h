@@ -13,6 +13,7 @@
 
 #include "executor/check/compare.h"
 #include "executor/check/reference.h"
+#include "executor/device/kernel.h"
 #include "executor/run/executor.h"
 #include "executor/simulated/back_end.h"
 #include "partitioner/apply/schedule.h"
@@ -27,6 +28,8 @@ inline CostModel simulated_costs() {
   CostModel model;
   model.machine = *Machine::shipped("simulated");
   model.supported = simulated::back_end().supports;
+  model.host_fuses = host_fuses;
+  model.accelerator_fuses = simulated::back_end().fuses;
   return model;
 }
 

@@ -61,14 +61,14 @@ def test_mistakes_of_a_traced_function_stand_at_their_lines(script, tmp_path):
         script(PROGRAM)
     file = tmp_path / "user_program.py"
     assert str(caught.value) == f"""\
-{file}:5:26: error: `matmul` of f32[4, 2] and f32[3, 1]: the inner extents 2 and 3 differ
+{file}:5:26: error: `@` of f32[4, 2] and f32[3, 1]: the inner extents 2 and 3 differ
     5 |     return cleave.relu(x @ w)
       |                          ^
 {file}:10:9: note: in `dense`, from here
 {file}:11:20: error: `sum` of f32[4, 2]: there is no axis 7 among 2 axes
    11 |     total = cleave.sum(x, axis=7)
       |                    ^~~
-{file}:12:24: error: `multiply` of f32[3, 2] and f32[4, 2]: the shapes [3, 2] and [4, 2] do not broadcast
+{file}:12:24: error: `*` of f32[3, 2] and f32[4, 2]: the shapes [3, 2] and [4, 2] do not broadcast
    12 |     return h, x[1:, :] * x
       |                        ^"""
     assert (caught.value.file, caught.value.line, caught.value.column) == (str(file), 5, 26)

@@ -107,6 +107,17 @@ def test_functions_with_several_results():
     assert len(parts) == 4
 
 
+def test_what_nothing_reads_is_a_warning():
+    def model(x, like, key):
+        square = x * x  # noqa: F841
+        return cleave.zeros(like.shape) + cleave.sum(x)
+
+    traced = cleave.trace(model, "f32[4]", "f32[8]", "f32[]", device="none")
+    assert [(each.kind, each.message) for each in traced.check()] == [
+        ("unused", "the input `key` is never read"), ("unused", "`square` is never read")]
+    assert cleave.trace(model, "f32[4]", "f32[8]", "f32[]", device="none", warn=["no-unused"]).check() == []
+
+
 def test_functions_with_lists_and_attributes():
     np.testing.assert_array_equal(run(lambda x: cleave.concat([x, x], axis=1), X), np.concatenate([X, X], axis=1))
     np.testing.assert_allclose(run(lambda x: cleave.einsum("ij,kj->ik", [x, x]), X), X @ X.T)

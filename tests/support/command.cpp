@@ -35,6 +35,11 @@ CommandResult run_command(const std::string& command, const std::string& folder)
   return result;
 }
 
+std::string without_account(const std::string& err) {
+  const std::size_t begin = err.size() < 2 ? 0 : err.rfind('\n', err.size() - 2) + 1;  // npos + 1 is 0
+  return err.find("-bound: ", begin) == std::string::npos ? err : err.substr(0, begin);
+}
+
 bool updating_golden() {
   const char* flag = std::getenv("CLEAVE_UPDATE_GOLDEN");
   return flag && *flag && *flag != '0';

@@ -17,6 +17,9 @@ struct CommandResult {
 /// `bash -c command` in `folder`, with the built `cleave` first on PATH and no terminal.
 CommandResult run_command(const std::string& command, const std::string& folder = source_dir());
 
+/// What stands on standard error before the last line of `check`, `explain` and `run`, which says what a run's time goes to.
+std::string without_account(const std::string& err);
+
 std::string read_file(const std::string& path);
 void write_file(const std::string& path, const std::string& text);
 using test::TemporaryFolder;

@@ -68,7 +68,7 @@ TEST(Completion, OfBashOffersCommandsFlagsAndValues) {
     }
   }
   EXPECT_EQ(offered(folder, "cleave run --placement "),
-            (std::set<std::string>{"optimal", "makespan", "accelerator", "host", "onnxruntime"}));
+            (std::set<std::string>{"optimal", "fastest", "accelerator", "host", "onnxruntime"}));
   EXPECT_EQ(offered(folder, "cleave run m.yaml --color = al"), std::set<std::string>{"always"});
   EXPECT_EQ(offered(folder, "cleave print --stage pa"), std::set<std::string>{"partitioned"});
   EXPECT_EQ(offered(folder, "cleave check -Werror=fa"), std::set<std::string>{"-Werror=fallback"});

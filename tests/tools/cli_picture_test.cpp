@@ -109,19 +109,19 @@ TEST_F(PictureTest, FullShowsEveryOperation) {
 
 TEST_F(PictureTest, ALayoutHasADeadline) {
   graphviz("if [ $(grep -c '<B>tanh</B>' <<<\"$source\") -gt 20 ]; then sleep 600 & echo $! >>sleepers; wait; fi; echo drawn");
-  const CommandResult result = run("cleave dot model.yaml --full --time-limit 0.5 -o a.svg");
+  const CommandResult result = run("cleave dot model.yaml --full --layout-limit 0.5 -o a.svg");
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_EQ(result.err, "note: Graphviz did not lay out the picture within 0.50 s; this one shows less\n");
   EXPECT_EQ(read_file(folder_.path("a.svg")), "drawn\n");
   EXPECT_EQ(alive(), "");
   EXPECT_EQ(times(read_file(folder_.path("pids")), "\n"), 2U);
-  EXPECT_EQ(run("cleave dot model.yaml --full --time-limit 0.5 -o a.svg --quiet").err, "");
+  EXPECT_EQ(run("cleave dot model.yaml --full --layout-limit 0.5 -o a.svg --quiet").err, "");
 }
 
 TEST_F(PictureTest, AGraphvizThatNeverEndsIsAnErrorAndGone) {
   graphviz("sleep 600 & echo $! >>sleepers; wait");
   const auto files = folder_.files();
-  const CommandResult result = run("cleave dot model.yaml --time-limit 0.4 -o a.svg");
+  const CommandResult result = run("cleave dot model.yaml --layout-limit 0.4 -o a.svg");
   EXPECT_EQ(result.code, 3);
   EXPECT_THAT(result.err, HasSubstr("error: Graphviz did not lay out the picture within 0.40 s, nor one that shows less"));
   EXPECT_EQ(alive(), "");

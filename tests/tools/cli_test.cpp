@@ -47,7 +47,7 @@ TEST_F(CliTest, HelpFitsOnAScreenAndHasAnExample) {
   for (const char* command : {"", "run", "explain", "check", "dot", "print", "plan", "devices", "calibrate", "completion"}) {
     const CommandResult help = run(std::string(command) + " --help");
     EXPECT_EQ(help.code, 0) << command;
-    EXPECT_LE(std::count(help.out.begin(), help.out.end(), '\n'), 51) << help.out;
+    EXPECT_LE(std::count(help.out.begin(), help.out.end(), '\n'), 70) << help.out;
     EXPECT_THAT(help.out, HasSubstr("Example: cleave"));
     EXPECT_EQ(help.err, "");
   }
@@ -63,8 +63,7 @@ TEST_F(CliTest, TheVersionNamesTheCommit) {
 
 TEST_F(CliTest, WrongUsageExitsWith2) {
   model(kScale);
-  for (const char* arguments : {"",
-                                "fly",
+  for (const char* arguments : {"fly",
                                 "run",
                                 "run model.yaml --colour",
                                 "run model.yaml --placement best",
@@ -121,7 +120,7 @@ TEST_F(CliTest, RunPrintsOutputsAndSummary) {
   EXPECT_THAT(result.out, HasSubstr("sum: 12"));
   EXPECT_THAT(result.out, HasSubstr("y: [2"));
   EXPECT_THAT(result.out, HasSubstr("simulated"));
-  EXPECT_EQ(result.err, "");
+  EXPECT_EQ(without_account(result.err), "");
 }
 
 TEST_F(CliTest, PrecisionChangesProductsOfTheAcceleratorAndSaysSo) {
@@ -161,17 +160,19 @@ TEST_F(CliTest, InputsComeFromFilesAndAreChecked) {
   EXPECT_THAT(run("run model.yaml --input x=x.csv").out, HasSubstr("sum: 16"));
   EXPECT_THAT(run("run model.yaml --input x=1 --param 'w=[1, 1, 1]'").out, HasSubstr("sum: 3"));
   const std::pair<const char*, const char*> wrong[] = {
-      {"--input x=[1,2]", "list of 3"},
+      {"--input x=[1,2]", "`x` (f32[3]): 3 elements are expected, but 2 are given"},
       {"--input xx=1", "did you mean `x`"},
       {"--input factor=1", "no input or parameter `factor`; it has `x`, `w`"},
       {"--input x=missing.npy", "missing.npy"},
       {"--input x=hello", "neither"},
-      {"--input 'x=[[1,2,3]]'", "f32[3]"},
+      {"--input 'x=[[1,2,3]]'", "`x` (f32[3]): 3 elements are expected, but 1 is given"},
+      {"--input 'x=[1,[2],3]'", "`x` (f32[3]): one number is expected at [1], but a list is given"},
       {"--input 'x={\"a\": 1}'", "no value"},
       {"--input x=1e39", "`1e+39` is no value of type f32; f32 holds -3.4028235e+38 to 3.4028235e+38"},
       {"--input x=1e400", "`1e400` is no value of type f32; f32 holds"},
       {"--input x=[1,-1e39,0]", "`-1e+39` is no value of type f32"},
-      {"", "`x`"},
+      {"",
+       "the input `x` (f32[3]) is not given and the model has no default for it; give it with `--input x=VALUE` or `--input x=FILE.npy`"},
   };
   for (const auto& [arguments, message] : wrong) {
     const CommandResult result = run(std::string("run model.yaml ") + arguments);
@@ -280,7 +281,7 @@ TEST_F(CliTest, ExplainRunsWithoutInputs) {
   EXPECT_EQ(document["model"], "scale");
   EXPECT_EQ(document["machine"], json({{"name", "simulated"}, {"provenance", "assumed"}}));
   EXPECT_GT(document["placement"]["gap"], 0) << "the optimum stays on the host";
-  EXPECT_EQ(json::parse(run("explain model.yaml --json").out)["placement"]["gap"], 0);
+  EXPECT_LT(json::parse(run("explain model.yaml --json").out)["placement"]["gap"], 1e-3);
 }
 
 TEST_F(CliTest, ExplainShowsMeasuredBesidePredictedCopies) {
@@ -503,7 +504,7 @@ TEST_F(CliTest, VerifyingShowsNoProgressInAPipe) {
   model(kScale);
   const CommandResult result = run("run model.yaml --input x=1 --verify");
   EXPECT_EQ(result.code, 0) << result.err;
-  EXPECT_EQ(result.err, "");
+  EXPECT_EQ(without_account(result.err), "");
 }
 
 TEST_F(CliTest, NpyFilesAreWrittenWhereItRuns) {

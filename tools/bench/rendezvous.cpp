@@ -41,6 +41,7 @@ RunCosts best_run(const Graph& graph, const StubSetting& setting, bool stream_mo
   options.placement = Policy::accelerator;
   Result<Wiring> wiring = wire(options);
   CLEAVE_CHECK(wiring.ok());
+  wiring->plan.costs.accelerator_fuses = cuda::fuses;
   Plan planned = plan(graph, wiring->plan);
   CLEAVE_CHECK(planned.ok());
   planned.costed.start_seconds = setting.traits.launch_seconds;  // all that a kernel takes here

@@ -3,6 +3,8 @@
 #include "graph/base/diagnostic_json.h"
 #include "graph/base/file.h"
 #include "graph/base/output_file.h"
+#include "partitioner/report/account_text.h"
+#include "partitioner/report/explain.h"
 #include "partitioner/report/questions/lock.h"
 #include "tools/cli/session.h"
 
@@ -25,16 +27,24 @@ Status compare_with_lock(const Options& options, const Console& console, Plan& p
   return {};
 }
 
-int report_new(const Options& options, const Console& console, const Diagnostics& all, const StatementOf& statement_of) {
+std::string json_text(const Plan& plan, const StatementOf& statement_of) {
+  return diagnostics_json(plan.diagnostics, statement_of, [&](JsonWriter& json) {
+    json.key("account");
+    write_account(json, plan);
+  });
+}
+
+int report_new(const Options& options, const Console& console, const Plan& plan, const StatementOf& statement_of) {
   const Result<std::string> text = read_file(options.baseline);
   if (!text) return console.fail(text.error());
   const Result<std::set<std::string>> baseline = read_baseline(*text, options.baseline);
   if (!baseline) return console.fail(baseline.error());
-  const SinceBaseline since = since_baseline(all, statement_of, *baseline);
-  if (options.json) console.document(diagnostics_json(all, statement_of));
+  const SinceBaseline since = since_baseline(plan.diagnostics, statement_of, *baseline);
+  if (options.json) console.document(json_text(plan, statement_of));
   console.report(since.fresh);
   console.note(options.model + ": " + std::to_string(since.fresh.size()) + " new, " + std::to_string(since.known) + " known, " +
                std::to_string(since.gone) + " gone since " + options.baseline);
+  console.account(plan);
   return since.fresh.empty() ? kDone : exit_code(since.fresh);
 }
 
@@ -53,10 +63,13 @@ int check_command(const Options& options) {
     if (!plan->ok()) code = exit_code(plan->diagnostics);
   }
   const StatementOf statement_of = console.statements_of(*plan);
-  if (!options.baseline.empty()) return report_new(options, console, plan->diagnostics, statement_of);
-  if (options.json) console.document(diagnostics_json(plan->diagnostics, statement_of));
+  if (!options.baseline.empty()) return report_new(options, console, *plan, statement_of);
+  if (options.json) console.document(json_text(*plan, statement_of));
   console.report(*plan);
   if (plan->diagnostics.empty() && options.lock.empty()) console.note(options.model + ": no diagnostics");
+  if (!plan->complete()) return code;
+  if (const std::string remark = faster_remark(*plan); !remark.empty()) console.note("remark: " + remark);
+  console.account(*plan);
   return code;
 }
 

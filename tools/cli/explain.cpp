@@ -67,6 +67,7 @@ int explain_command(const Options& options) {
   else if (options.html_file.empty())
     console.out(explain_text(*plan, most_rows(options)) + (onnxruntime ? to_text(*onnxruntime, most_rows(options)) : ""));
   console.report(*plan);
+  console.account(*plan);
   return code;
 }
 

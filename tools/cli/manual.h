@@ -18,7 +18,8 @@ struct FlagInfo {
 
 struct CommandInfo {
   std::string name, description, example;
-  std::string operand;                ///< MODEL, PROBLEM; empty: none
+  std::string operand;  ///< MODEL, PROBLEM; empty: none
+  std::string operand_description;
   std::vector<std::string> operands;  ///< values that there are; none: a file
   std::vector<FlagInfo> flags;
 };

@@ -25,7 +25,7 @@ void put_flag(std::string& out, const FlagInfo& flag) {
   for (const std::string& name : flag.names) line += (line.empty() ? "" : ", ") + ("\\fB" + plain(name) + "\\fR");
   if (!flag.value.empty()) line += (flag.attached ? "" : " ") + ("\\fI" + plain(flag.value) + "\\fR");
   out += line + "\n" + plain(flag.description) + "\n";
-  if (flag.choices.empty()) return;
+  if (!flag.attached) return;  // the descriptions of the others name their choices
   out += ".br\n";
   for (const std::string& choice : flag.choices) out += (&choice == &flag.choices.front() ? "" : ", ") + plain(choice);
   out += "\n";

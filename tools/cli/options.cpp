@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <limits>
 
@@ -11,6 +10,7 @@
 #include "graph/passes/pass_table.h"
 #include "tools/cli/commit.h"
 #include "tools/cli/manual.h"
+#include "tools/cli/words.h"
 
 namespace cleave::cli {
 namespace {
@@ -54,10 +54,18 @@ std::vector<std::optional<std::int64_t>> extents(const std::string& text) {
   return found;
 }
 
-std::string listed(const std::vector<std::string>& words) {
+std::string listed(const std::vector<std::string>& words, const char* last = " or ") {
   std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : &word == &words.back() ? " or " : ", ") + word;
+  for (const std::string& word : words) text += (text.empty() ? "" : &word == &words.back() ? last : ", ") + word;
   return text;
+}
+
+/// Whether `text` is one of the words: an empty text, or what is wrong.
+std::string refuse_other_words(const std::vector<std::string>& words, const std::string& text) {
+  if (std::find(words.begin(), words.end(), text) != words.end()) return "";
+  const std::string near = did_you_mean(text, words);
+  return "`" + text + "` is " + (words.size() == 2 ? "neither " + words[0] + " nor " + words[1] : "none of " + listed(words, " and ")) +
+         near;
 }
 
 /// "cleave 0.2.0 (commit 0123456789)".
@@ -73,7 +81,7 @@ class Definitions {
     app.set_version_flag("--version", version());
     app.set_help_flag("-h,--help", "this help");
     app.require_subcommand(1);
-    app.footer(std::string("Example: cleave run models/kmeans.yaml\n`cleave COMMAND --help` says more.\n") + kExitCodes);
+    app.footer(std::string("Example: cleave run models/kmeans.yaml\n`cleave help COMMAND` says more.\n") + kExitCodes);
     app.get_formatter()->column_width(36);
     add_commands();
   }
@@ -100,17 +108,28 @@ class Definitions {
   void add_choice(CLI::App& sub, const char* flag, std::string& target, std::vector<std::string> words, std::string description,
                   const char* type) {
     sub.add_option(flag, target, description.empty() ? listed(words) : description + ": " + listed(words))
-        ->check(CLI::IsMember(words).description(""))
+        ->check(one_of(words))
         ->type_name(type);
     hint(sub.get_option(flag), {std::move(words)});
   }
+  static CLI::Validator one_of(const std::vector<std::string>& words) {
+    return {[words](const std::string& text) { return refuse_other_words(words, text); }, ""};
+  }
+  /// The flags added to `sub` from here on stand under this heading in its help.
+  static void begin_group(CLI::App& sub, const char* heading) { sub.option_defaults()->group(heading); }
   void add_number(CLI::App& sub, const char* flag, std::int64_t& target, std::int64_t least, std::int64_t most, const char* description) {
     sub.add_option_function<std::string>(
            flag, [&target, flag, least, most](const std::string& text) { target = whole_number(text, flag, least, most); }, description)
         ->type_name("N");
   }
   void add_seconds(CLI::App& sub, const char* flag, std::optional<double>& target, const char* description) {
-    sub.add_option(flag, target, description)->check(CLI::PositiveNumber.description(""))->type_name("SECONDS");
+    const auto positive = [](const std::string& text) {
+      double seconds = 0;
+      const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+      const bool number = code == std::errc() && end == text.data() + text.size();
+      return number && seconds > 0 ? "" : "`" + text + "` is no positive number of seconds";
+    };
+    sub.add_option(flag, target, description)->check(CLI::Validator(positive, ""))->type_name("SECONDS");
   }
   /// An option that may be given many times, each a NAME=VALUE.
   template <class Take>
@@ -147,13 +166,17 @@ class Definitions {
   void add_diagnostic_flags(CLI::App& sub);
   void add_output_flags(CLI::App& sub);
   void add_device_flags(CLI::App& sub);
+  void add_model_flags(CLI::App& sub);
   void add_plan_flags(CLI::App& sub);
+  void add_debugging_flags(CLI::App& sub);
   void add_onnx_flags(CLI::App& sub);
   void add_row_flags(CLI::App& sub);
   void add_run_flags(CLI::App& sub);
+  void add_simulation_flags(CLI::App& sub);
   void add_check_flags(CLI::App& sub);
   void add_questions(CLI::App& sub);
   void add_commands();
+  void add_plain_commands();
   CLI::App* command(const char* name, Command value, const char* description, const char* example);
   [[nodiscard]] FlagInfo flag_info(const CLI::Option& option) const;
   [[nodiscard]] std::vector<FlagInfo> flags_of(const CLI::App& sub) const;
@@ -184,6 +207,7 @@ std::string no_such_flag(const std::string& letter, std::string_view word) {
 }
 
 void Definitions::add_diagnostic_flags(CLI::App& sub) {
+  begin_group(sub, "Diagnostics");
   const auto flag = [this](const char* letter) {
     return [this, letter](const std::vector<std::string>& values) {
       for (const std::string& value : values)
@@ -207,21 +231,43 @@ void Definitions::add_diagnostic_flags(CLI::App& sub) {
 }
 
 void Definitions::add_output_flags(CLI::App& sub) {
+  begin_group(sub, "Output");
   sub.add_flag("--json", options_.json, "one JSON document on standard output");
   sub.add_flag("--quiet", options_.quiet, "no summary and no warnings");
   add_choice(sub, "--color", options_.color, {"auto", "always", "never"}, "", "WHEN");
 }
 
 void Definitions::add_device_flags(CLI::App& sub) {
-  hint(sub.add_option("--device", options_.device, "auto, none, simulated, cuda[:N]")->type_name("DEVICE"),
+  begin_group(sub, "Device");
+  hint(sub.add_option("--device", options_.device, "auto, none (this machine's processor alone), simulated, cuda[:N]")->type_name("DEVICE"),
        {{"auto", "none", "simulated", "cuda", "cuda:0"}});
   add_number(sub, "--threads", options_.threads, 1, 128, "of the host's work; default: the cores it is given");
   add_choice(sub, "--precision", options_.precision, {"f32", "tf32", "bf16"}, "of the accelerator's matrix products of f32", "TYPE");
 }
 
+void Definitions::add_model_flags(CLI::App& sub) {
+  sub.add_option("model", options_.model, "a model (.yaml, .onnx) or graph (.graph)")->type_name("MODEL");
+  begin_group(sub, "Model");
+  add_each(sub, "--dim", "NAME=N", "size of a symbolic dimension", [this](const std::string& name, const std::string& value) {
+    options_.dims[name] = whole_number(value, "--dim", kLeast, kMost);
+  });
+  add_assignments(sub, "--input", options_.inputs, ".npy, .csv or JSON value of an input", "NAME=VALUE");
+  add_assignments(sub, "--param", options_.inputs, "the same for a parameter", "NAME=VALUE");
+  add_assignments(sub, "--state", options_.states, "an input that is that output of the run before and stays on its device", "IN=OUT");
+  add_number(sub, "--seed", options_.seed, kLeast, kMost, "added to every seed of the model");
+  hint(sub.add_option("--source-root", options_.source_roots, "a folder whose files may be shown as source that an .onnx or .graph names")
+           ->type_name("DIR")
+           ->check(CLI::ExistingDirectory.description(""))
+           ->expected(1)
+           ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+           ->allow_extra_args(false),
+       {{}, true});
+}
+
 void Definitions::add_plan_flags(CLI::App& sub) {
-  sub.add_option("model", options_.model, "a model (.yaml, .onnx) or graph (.graph)")->required()->type_name("MODEL");
+  add_model_flags(sub);
   add_device_flags(sub);
+  begin_group(sub, "Plan");
   add_number(sub, "--workers", options_.workers, 1, 128, "calls of pure host functions at once; default: 8");
   std::vector<std::string> placements = policy_names();
   placements.emplace_back("onnxruntime");
@@ -232,52 +278,48 @@ void Definitions::add_plan_flags(CLI::App& sub) {
                 options_.placement = options_.onnxruntime ? Policy::accelerator : parse_policy(name).value_or(Policy::optimal);
               },
               listed(placements))
-           ->check(CLI::IsMember(placements).description(""))
+           ->check(CLI::Validator(
+               [placements](const std::string& name) { return parse_policy(name) ? "" : refuse_other_words(placements, name); }, ""))
            ->type_name("POLICY"),
        {placements});
   hint(sub.add_option("--machine", options_.machine, "machine file, or simulated, h200")->type_name("FILE|NAME"), {{}, true});
-  add_passes(sub, "--disable-pass", options_.disabled_passes, "leave a pass over the graph out");
-  add_passes(sub, "--print-after", options_.print_after, "the graph after that pass, on standard error");
-  sub.add_flag("--time-passes", options_.time_passes, "how long passes and planning took, on standard error");
-  add_each(sub, "--dim", "NAME=N", "size of a symbolic dimension", [this](const std::string& name, const std::string& value) {
-    options_.dims[name] = whole_number(value, "--dim", kLeast, kMost);
-  });
-  add_assignments(sub, "--input", options_.inputs, ".npy, .csv or JSON value of an input", "NAME=VALUE");
-  add_assignments(sub, "--param", options_.inputs, "the same for a parameter", "NAME=VALUE");
-  add_number(sub, "--seed", options_.seed, kLeast, kMost, "added to every seed of the model");
-  hint(sub.add_option("--source-root", options_.source_roots, "a folder whose files may be shown as source that an .onnx or .graph names")
-           ->type_name("DIR")
-           ->check(CLI::ExistingDirectory.description(""))
-           ->expected(1)
-           ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-           ->allow_extra_args(false),
-       {{}, true});
   add_file(sub, "--use-profile", options_.use_profile, "observed trip counts and times");
-  add_assignments(sub, "--state", options_.states, "an input that is that output of the run before and stays on its device", "IN=OUT");
   add_onnx_flags(sub);
 }
 
+/// What developers of cleave look for.
+void Definitions::add_debugging_flags(CLI::App& sub) {
+  begin_group(sub, "Debugging");
+  add_passes(sub, "--disable-pass", options_.disabled_passes, "leave a pass over the graph out");
+  add_passes(sub, "--print-after", options_.print_after, "the graph after that pass, on standard error");
+  sub.add_flag("--time-passes", options_.time_passes, "how long passes and planning took, on standard error");
+}
+
 void Definitions::add_onnx_flags(CLI::App& sub) {
-  add_each(sub, "--shape", "NAME=N,?,N", "ONNX: shape of an input; ? stays as it is",
+  begin_group(sub, "ONNX");
+  add_each(sub, "--shape", "NAME=N,?,N", "shape of an input; ? stays as it is",
            [this](const std::string& name, const std::string& value) { options_.shapes[name] = extents(value); });
-  add_each(sub, "--constant", "NAME=VALUE", "ONNX: an input that is the same in every run: .npy, .csv or JSON",
+  add_each(sub, "--constant", "NAME=VALUE", "an input that is the same in every run: .npy, .csv or JSON",
            [this](const std::string& name, const std::string& value) { options_.constants[name] = value; });
-  add_each(sub, "--bound", "NODE=N", "ONNX: how large a result can become whose size depends on data",
+  add_each(sub, "--bound", "NODE=N", "how large a result can become whose size depends on data",
            [this](const std::string& name, const std::string& value) { options_.bounds[name] = whole_number(value, "--bound", 0, kMost); });
-  add_choice(sub, "--accelerator-ops", options_.accelerator_ops, {"cleave", "ort-cuda-1.23"}, "ONNX: whose kernels the accelerator has",
+  add_choice(sub, "--accelerator-ops", options_.accelerator_ops, {"cleave", "ort-cuda-1.23"}, "whose kernels the accelerator has",
              "KERNELS");
 }
 
 void Definitions::add_row_flags(CLI::App& sub) {
+  begin_group(sub, "Output");
   add_number(sub, "--top", options_.top, 1, 1'000'000, "rows of each table, the costliest; default: 20");
   sub.get_option("--top")->excludes(sub.add_flag("--all", options_.all, "every row of each table"));
 }
 
 void Definitions::add_run_flags(CLI::App& sub) {
-  add_assignments(sub, "--output", options_.outputs, "write an output as .npy", "NAME=FILE");
+  begin_group(sub, "Run");
   add_number(sub, "--runs", options_.runs, 1, 10'000'000, "run N times; how long the shortest, median, longest took");
   add_seconds(sub, "--time-limit", options_.time_limit, "end all runs together after so many seconds");
-  sub.add_flag("--verify", options_.verify, "check every node against the oracle");
+  sub.add_flag("--verify", options_.verify, "compute every operation twice, the second time the slow and obvious way, and compare");
+  begin_group(sub, "Output");
+  add_assignments(sub, "--output", options_.outputs, "write an output as .npy", "NAME=FILE");
   add_file(sub, "--trace", options_.trace, "timeline for Perfetto or chrome://tracing");
   hint(sub.add_option_function<std::string>(
               "--profile",
@@ -288,6 +330,11 @@ void Definitions::add_run_flags(CLI::App& sub) {
               "print, or write, observed counts and times")
            ->type_name("[FILE]"),
        {{}, true});
+}
+
+/// Of the simulated accelerator.
+void Definitions::add_simulation_flags(CLI::App& sub) {
+  begin_group(sub, "Debugging");
   sub.add_flag("--check-memory", options_.check_memory, "simulated: find reads of unwritten bytes");
   hint(sub.add_option("--schedule", options_.schedule, "simulated: eager, latest, random[:SEED]")->type_name("ORDER"),
        {{"eager", "latest", "random"}});
@@ -296,6 +343,7 @@ void Definitions::add_run_flags(CLI::App& sub) {
 
 /// One at a time, in place of the whole plan.
 void Definitions::add_questions(CLI::App& sub) {
+  begin_group(sub, "Questions");
   std::vector<CLI::Option*> questions{sub.get_option("--html")};
   questions.push_back(
       sub.add_option("--node", options_.node, "why it is where it is: a name, statement path or LINE[:COL]")->type_name("NODE"));
@@ -311,6 +359,7 @@ void Definitions::add_questions(CLI::App& sub) {
 }
 
 void Definitions::add_check_flags(CLI::App& sub) {
+  begin_group(sub, "Comparison");
   add_file(sub, "--lock", options_.lock, "fail if the plan is not the one locked in this file");
   sub.add_flag("--update-lock", options_.update_lock, "write that file")->needs("--lock");
   add_file(sub, "--baseline", options_.baseline, "fail on what this document of `check --json` does not have");
@@ -335,25 +384,35 @@ void Definitions::add_commands() {
   CLI::App* print =
       command("print", Command::print, "Prints the program at a stage of compilation.", "cleave print model.yaml --stage partitioned");
   for (CLI::App* sub : {run, explain, check, dot, print}) add_plan_flags(*sub);
-  for (CLI::App* sub : {run, explain}) add_row_flags(*sub);
-  add_run_flags(*run);
   for (CLI::App* sub : {explain, check, dot, print})
-    sub->add_option("--assume-host", options_.assume_host, "ONNX: an operator that is not supported, as a function of the host")
+    sub->add_option("--assume-host", options_.assume_host, "an operator that is not supported, as a function of the host")
         ->type_name("OP")
         ->allow_extra_args(false);
+  add_run_flags(*run);
+  for (CLI::App* sub : {explain, dot, print}) begin_group(*sub, "Output");
   add_file(*explain, "--html", options_.html_file, "the plan as a page for a browser: source with costs, picture, tables");
-  add_questions(*explain);
-  add_check_flags(*check);
   add_file(*dot, "-o", options_.output_file, ".svg, .png, .pdf or .dot; default: dot source to standard output");
   dot->add_flag("--full", options_.full, "every operation, however many there are");
-  add_seconds(*dot, "--time-limit", options_.time_limit, "of the layout, before a coarser one is tried; default: 30");
+  add_seconds(*dot, "--layout-limit", options_.layout_limit, "how long Graphviz may take before a coarser layout is tried; default: 30");
   add_choice(*print, "--stage", options_.stage, {"traced", "simplified", "placed", "partitioned"}, "", "STAGE");
   add_file(*print, "-o", options_.output_file, "FILE.graph, with paths relative to it; default: standard output");
-  for (CLI::App* sub : {run, explain, check, dot, print}) add_diagnostic_flags(*sub);
+  for (CLI::App* sub : {run, explain}) add_row_flags(*sub);
+  for (CLI::App* sub : {run, explain, check, dot, print}) add_output_flags(*sub);
+  add_questions(*explain);
+  add_check_flags(*check);
+  for (CLI::App* sub : {run, explain, check, dot, print}) {
+    add_diagnostic_flags(*sub);
+    add_debugging_flags(*sub);
+  }
+  add_simulation_flags(*run);
+  add_plain_commands();
+}
 
+/// The commands without a model.
+void Definitions::add_plain_commands() {
   CLI::App* plan = command("plan", Command::plan, "Solves a bare placement problem; writes the placement as JSON.",
                            "cleave plan workload.json --format device-placement --accelerator-memory 50%");
-  plan->add_option("problem", options_.model, "a problem file (.json)")->required()->type_name("PROBLEM");
+  plan->add_option("problem", options_.model, "a problem file (.json)")->type_name("PROBLEM");
   add_choice(*plan, "--format", options_.format, {"cleave", "device-placement"}, "", "FORM");
   add_choice(*plan, "--solver", options_.solver, {"flat", "boost"}, "both give the same plan", "SOLVER");
   plan->add_option("--accelerator-memory", options_.accelerator_memory, "capacity: BYTES, or PERCENT of the nodes' total")
@@ -368,12 +427,11 @@ void Definitions::add_commands() {
       ->check(CLI::Range(0.0, 60.0).description(""))
       ->type_name("S");
   add_seconds(*calibrate, "--time-limit", options_.time_limit, "of all, after which no table is begun; default: 110");
-  for (CLI::App* sub : {run, explain, check, dot, print, plan, devices, calibrate}) add_output_flags(*sub);
+  for (CLI::App* sub : {plan, devices, calibrate}) add_output_flags(*sub);
 
   CLI::App* completion = command("completion", Command::completion, "Writes the completions of a shell, or the manual page.",
                                  "cleave completion bash > /etc/bash_completion.d/cleave");
   add_choice(*completion, "shell", options_.shell, {"bash", "zsh", "fish", "man"}, "", "SHELL");
-  completion->get_option("shell")->required();
 }
 
 // --- as a Manual ------------------------------------------------------------------------------------------------------------------
@@ -405,11 +463,12 @@ Manual Definitions::manual() const {
   manual.exit_codes = kExitCodes;
   manual.flags = flags_of(app);
   for (const CLI::App* sub : app.get_subcommands(nullptr)) {
-    CommandInfo command{sub->get_name(), sub->get_description(), sub->get_footer(), {}, {}, flags_of(*sub)};
+    CommandInfo command{sub->get_name(), sub->get_description(), sub->get_footer(), {}, {}, {}, flags_of(*sub)};
     command.example.erase(0, command.example.find("cleave"));
     for (const CLI::Option* option : sub->get_options()) {
       if (!option->get_positional()) continue;
       command.operand = option->get_type_name();
+      command.operand_description = option->get_description();
       command.operands = flag_info(*option).choices;
     }
     manual.commands.push_back(std::move(command));
@@ -417,58 +476,10 @@ Manual Definitions::manual() const {
   return manual;
 }
 
-bool is_optional_value(const FlagInfo& flag) {
-  return flag.value.starts_with('[');
-}
-
-bool names_model(const std::string& word) {
-  return word.ends_with(".yaml") || word.ends_with(".yml") || word.ends_with(".onnx") || word.ends_with(".graph");
-}
-
-/// Where the operands of a command stand among the words: neither flags nor values that belong to them, nor the command itself.
-std::vector<std::size_t> operands(const std::vector<std::string>& words, const CommandInfo& command, std::size_t after) {
-  std::vector<std::size_t> found;
-  for (std::size_t i = after + 1; i < words.size(); ++i) {
-    if (!words[i].starts_with('-') || words[i] == "-") {
-      found.push_back(i);
-      continue;
-    }
-    const auto flag = std::find_if(command.flags.begin(), command.flags.end(), [&](const FlagInfo& known) {
-      return std::find(known.names.begin(), known.names.end(), words[i]) != known.names.end();
-    });
-    if (flag != command.flags.end() && !flag->value.empty() && !is_optional_value(*flag)) ++i;
-  }
-  return found;
-}
-
-/// Whether `word` behind a flag whose value may be left out is its value. A model is one only where another operand is there:
-/// `run --profile model.yaml` must not take the model for the file, `run model.yaml --profile seen.yaml` must.
-bool is_value_of(const FlagInfo& flag, const std::string& word, bool other_operand) {
-  if (flag.value == "[N]")
-    return !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
-  return !word.starts_with("-") && (!names_model(word) || other_operand);
-}
-
-/// The words with a value behind each flag whose value may be left out, for CLI11, which takes the word behind such a flag otherwise.
-std::vector<std::string> preprocess(int argc, const char* const* argv, const Manual& manual) {
-  std::vector<std::string> words(argv + 1, argv + argc);
-  const auto called = std::find_if(words.begin(), words.end(), [](const std::string& word) { return !word.starts_with('-'); });
-  const auto command = std::find_if(manual.commands.begin(), manual.commands.end(),
-                                    [&](const CommandInfo& known) { return called != words.end() && known.name == *called; });
-  const auto first = static_cast<std::size_t>(called - words.begin());
-  for (std::size_t i = 0; command != manual.commands.end() && i < words.size(); ++i) {
-    const auto flag = std::find_if(command->flags.begin(), command->flags.end(), [&](const FlagInfo& known) {
-      return is_optional_value(known) && std::find(known.names.begin(), known.names.end(), words[i]) != known.names.end();
-    });
-    if (flag == command->flags.end()) continue;
-    const bool followed = i + 1 < words.size();
-    const std::size_t count = operands(words, *command, first).size();
-    const bool value = followed && is_value_of(*flag, words[i + 1], count > 1);
-    words[i] += "=" + (value ? words[i + 1] : flag->value == "[N]" ? "10" : "-");
-    if (value) words.erase(words.begin() + static_cast<std::ptrdiff_t>(i) + 1);
-  }
-  std::reverse(words.begin(), words.end());  // CLI11 takes its vector back to front
-  return words;
+/// CLI11 puts two blank lines between the groups of a help.
+std::string with_single_blank_lines(std::string text) {
+  for (std::size_t at = text.find("\n\n\n"); at != std::string::npos; at = text.find("\n\n\n", at)) text.erase(at, 1);
+  return text;
 }
 
 }  // namespace
@@ -483,15 +494,21 @@ std::size_t most_rows(const Options& options) {
 }
 
 std::optional<Exit> parse(int argc, const char* const* argv, Options& options) {
+  const auto wrong_usage = [](const std::string& what) { return Exit{2, "error: " + what + "\n"}; };
   Definitions definitions(options);
+  const Manual manual = definitions.manual();
+  std::vector<std::string> words = with_help_flag({argv + 1, argv + argc});
+  words = with_optional_values(std::move(words), manual);
+  if (const std::optional<std::string> wrong = usage_mistake(words, manual)) return wrong_usage(*wrong);
+  std::reverse(words.begin(), words.end());  // CLI11 takes its vector back to front
   try {
-    definitions.app.parse(preprocess(argc, argv, definitions.manual()));
+    definitions.app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
     const bool fine = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success);
-    if (!fine) return Exit{2, std::string("cleave: ") + error.what() + "\nRun with --help for more.\n"};
+    if (!fine) return wrong_usage(error.what());
     std::ostringstream out, ignored;
     definitions.app.exit(error, out, ignored);
-    return Exit{0, out.str()};
+    return Exit{0, with_single_blank_lines(out.str())};
   }
   return std::nullopt;
 }

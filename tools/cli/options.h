@@ -53,7 +53,7 @@ struct Options {
   // run
   std::int64_t runs = 1;
   std::vector<std::pair<std::string, std::string>> states;  ///< --state: an input, and the output that it takes from the run before
-  std::optional<double> time_limit;                         ///< seconds, of all runs together; calibrate: of all; dot: of the layout
+  std::optional<double> time_limit;                         ///< seconds, of all runs together; calibrate: of all
   bool verify = false;
   bool profile = false;
   std::string profile_file;
@@ -81,7 +81,8 @@ struct Options {
 
   // dot, print, plan, calibrate
   std::string output_file;
-  bool full = false;  ///< dot: nothing is collapsed
+  bool full = false;                   ///< dot: nothing is collapsed
+  std::optional<double> layout_limit;  ///< dot: seconds
   std::string stage = "simplified";
   std::string format = "cleave";
   std::string solver;

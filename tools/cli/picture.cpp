@@ -15,7 +15,7 @@ namespace {
 Status write_drawing(const Plan& plan, const Options& options, const std::string& format) {
   StatusLine status(shows_progress(options));
   if (status.on()) status.show("Graphviz lays the picture out");
-  const Result<Drawing> drawing = draw(plan, {options.full, 0}, format, options.time_limit.value_or(kLayoutSeconds));
+  const Result<Drawing> drawing = draw(plan, {options.full, 0}, format, options.layout_limit.value_or(kLayoutSeconds));
   status.clear();
   if (!drawing) return drawing.error();
   if (!drawing->remark.empty() && !options.quiet && !options.json && options.diagnostics_format == "text")

@@ -99,13 +99,14 @@ int run_command(const Options& options) {
   if (Status writable = check_output_files(options); !writable) return console.fail(writable.error());
   const Graph graph = load_graph(options);
   if (!graph.ok()) return console.fail(graph.diagnostics);
+  if (Status known = check_outputs(graph, options); !known) return console.fail(known.error());
+  auto inputs = read_inputs(graph, options);
+  if (!inputs) return console.fail(inputs.error());
+  if (Status given = check_all_given(graph, *inputs); !given) return console.fail(given.error());
   auto plan = make_plan(graph, options);
   if (!plan) return console.fail(plan.error());
   if (!plan->ok()) return console.fail(plan->diagnostics);
   console.report(*plan);
-  if (Status known = check_outputs(graph, options); !known) return console.fail(known.error());
-  auto inputs = read_inputs(graph, options);
-  if (!inputs) return console.fail(inputs.error());
 
   StatusLine line(shows_progress(options));
   RunProgress progress;

@@ -10,6 +10,7 @@
 #include "graph/base/units.h"
 #include "graph/base/utf8.h"
 #include "partitioner/machine/profile_keys.h"
+#include "partitioner/report/account_text.h"
 #include "partitioner/report/explain.h"
 #include "tools/cli/values.h"
 
@@ -160,6 +161,8 @@ std::string RunReport::json() const {
     }
     json.key("diagnostics");
     cleave::write_json(json, plan_.diagnostics);
+    json.key("account");
+    write_account(json, plan_);
     if (!options_.profile) return;
     json.object("profile", [&] {
       json.field("expected", last_->observed.expected);
@@ -186,6 +189,11 @@ void RunReport::print(const Console& console) const {
 }
 
 void RunReport::note(const Console& console) const {
+  note_run(console);
+  console.account(plan_);
+}
+
+void RunReport::note_run(const Console& console) const {
   console.note(summary_line(plan_));
   if (const std::string remark = faster_remark(plan_); !remark.empty()) console.note("remark: " + remark);
   const std::string rounded = plan_.precision == Precision::f32 ? ""
@@ -200,8 +208,11 @@ void RunReport::note(const Console& console) const {
     if (simulated) console.note("  simulated: " + spread_text(simulated_seconds_));
   }
   if (!simulated) return;
-  console.note(std::string(uses_accelerator(plan_.program) ? "ran" : "nothing to do") +
-               " on the simulated accelerator: results are real, times are simulated (" + format_seconds(last_->simulated_seconds) +
+  if (!uses_accelerator(plan_.program)) {
+    console.note("all of it ran on the host; simulated time " + format_seconds(last_->simulated_seconds));
+    return;
+  }
+  console.note("ran on the simulated accelerator: results are real, times are simulated (" + format_seconds(last_->simulated_seconds) +
                " simulated, " + format_seconds(last_->seconds) + " of wall clock)");
 }
 

@@ -40,6 +40,7 @@ class RunReport {
   [[nodiscard]] std::string json() const;
   void print(const Console& console) const;
   void note(const Console& console) const;
+  void note_run(const Console& console) const;
 
   const Plan& plan_;
   const Options& options_;

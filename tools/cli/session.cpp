@@ -22,6 +22,7 @@
 #include "graph/states.h"
 #include "graph/text/text.h"
 #include "models/model.h"
+#include "partitioner/report/account_text.h"
 #include "partitioner/report/explain.h"
 #include "tools/cli/values.h"
 
@@ -62,7 +63,9 @@ std::vector<std::string> library_folders() {
   const auto program = std::filesystem::read_symlink("/proc/self/exe", failure);
   if (failure) return {};
   const auto root = program.parent_path().parent_path();
-  return {(root / "lib").string(), (root / CLEAVE_LIBRARY_FOLDER).string()};
+  std::vector<std::string> folders{(root / "lib").string()};
+  if (const std::string installed = (root / CLEAVE_LIBRARY_FOLDER).string(); installed != folders[0]) folders.push_back(installed);
+  return folders;
 }
 
 /// The seed of `random` or `random:SEED`.
@@ -216,6 +219,12 @@ void Console::report(const Plan& plan) const {
     return d.kind == DiagnosticKind::round_trip && (d.severity == Severity::warning || d.severity == Severity::error);
   });
   if (const std::string line = planner::waiting_line(plan); said && !line.empty()) write(stderr, line + "\n");
+}
+
+void Console::account(const Plan& plan) const {
+  if (options_.json || options_.quiet || sarif() || !plan.complete()) return;
+  std::fflush(stdout);
+  write(stderr, escape_controls_one_line(planner::account_line(plan)) + "\n");
 }
 
 int Console::fail(const Error& error) const {

@@ -44,6 +44,8 @@ class Console {
   void report(const Diagnostics& diagnostics) const;
   /// Of a plan; behind warnings of round trips, as text, what a run waits for all of them.
   void report(const Plan& plan) const;
+  /// The last line on standard error: what most of a run's predicted time goes to. Nothing of a plan that is not complete.
+  void account(const Plan& plan) const;
   /// Reports an error and returns its exit code; under --json as the document {cleave, diagnostics}.
   [[nodiscard]] int fail(const Error& error) const;
   /// The same for a graph or plan with errors.

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "executor/arguments/bindings.h"
 #include "graph/array/read_value.h"
 #include "graph/base/spelling.h"
 
@@ -59,6 +60,20 @@ Result<std::map<std::string, Array>> read_inputs(const Graph& graph, const Optio
     arrays.insert_or_assign(name, *std::move(array));
   }
   return arrays;
+}
+
+Status check_all_given(const Graph& graph, const std::map<std::string, Array>& given) {
+  for (const Node& node : graph.nodes) {
+    if (node.kind != NodeKind::input && node.kind != NodeKind::parameter) continue;
+    const Value& value = graph.values[node.results[0]];
+    if (given.contains(value.name) || runtime::has_default(node)) continue;
+    const bool input = node.kind == NodeKind::input;
+    const std::string flag = std::string(input ? "--input " : "--param ") + value.name + "=";
+    return Error{std::string("the ") + (input ? "input" : "parameter") + " `" + value.name + "` (" + to_string(value.type) +
+                     ") is not given and the model has no default for it; give it with `" + flag + "VALUE` or `" + flag + "FILE.npy`",
+                 node.location};
+  }
+  return {};
 }
 
 void write_json(JsonWriter& json, const Array& array) {

@@ -15,6 +15,9 @@ namespace cleave::cli {
 /// The values of --input and --param, each read with the type that the model declares.
 Result<std::map<std::string, Array>> read_inputs(const Graph& graph, const Options& options);
 
+/// An Error at its line for the first input or parameter that has no default in the model and none among the `given`.
+Status check_all_given(const Graph& graph, const std::map<std::string, Array>& given);
+
 /// Nested lists of an array's elements, a bare number or bool at rank 0; what JSON cannot hold as "NaN", "Infinity", "-Infinity".
 void write_json(JsonWriter& json, const Array& array);
 

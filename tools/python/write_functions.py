@@ -13,10 +13,12 @@ OVERLOADED = {"trace"}
 NUMPY_METHODS = ["all", "any", "argmax", "argmin", "argsort", "astype", "clip", "diagonal", "max", "mean", "min", "prod", "repeat",
                  "round", "sort", "squeeze", "std", "sum", "take", "trace", "var"]
 #: Python's operators, and the functions that they stand for.
-OPERATORS = {"add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide", "mod": "remainder",
-             "pow": "pow", "matmul": "matmul", "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift", "and": "bitwise_and",
-             "or": "bitwise_or", "xor": "bitwise_xor"}
-COMPARISONS = {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}
+OPERATORS = {"add": ("+", "add"), "sub": ("-", "subtract"), "mul": ("*", "multiply"), "truediv": ("/", "divide"),
+             "floordiv": ("//", "floor_divide"), "mod": ("%", "remainder"), "pow": ("**", "pow"), "matmul": ("@", "matmul"),
+             "lshift": ("<<", "bitwise_left_shift"), "rshift": (">>", "bitwise_right_shift"), "and": ("&", "bitwise_and"),
+             "or": ("|", "bitwise_or"), "xor": ("^", "bitwise_xor")}
+COMPARISONS = {"eq": ("==", "equal"), "ne": ("!=", "not_equal"), "lt": ("<", "less"), "le": ("<=", "less_equal"),
+               "gt": (">", "greater"), "ge": (">=", "greater_equal")}
 UNARY = {"neg": "negative", "abs": "abs", "invert": "bitwise_invert"}
 TYPES = {
     "boolean": "bool", "integer": "int", "number": "float", "text": "str", "integers": "int | Sequence[int]",
@@ -139,10 +141,10 @@ def _apply(name: str, operands: tuple[Any, ...], attributes: dict[str, Any], res
     return apply(name, operands, attributes, results)
 
 
-def _operator(name: str, first: Any, second: Any, other: Any) -> Any:
+def _operator(symbol: str, name: str, first: Any, second: Any, other: Any) -> Any:
     from ._tensor import operator
 
-    return operator(name, first, second, other)
+    return operator(symbol, name, first, second, other)
 
 
 class Methods:
@@ -153,12 +155,12 @@ class Methods:
 
 
 def operators():
-    for name, function in OPERATORS.items():
-        yield f'def __{name}__(self, other: ArrayLike) -> Tensor:\n    return _operator("{function}", self, other, other)'
-        yield f'def __r{name}__(self, other: ArrayLike) -> Tensor:\n    return _operator("{function}", other, self, other)'
-    for name, function in COMPARISONS.items():
+    for name, (symbol, function) in OPERATORS.items():
+        yield f'def __{name}__(self, other: ArrayLike) -> Tensor:\n    return _operator("{symbol}", "{function}", self, other, other)'
+        yield f'def __r{name}__(self, other: ArrayLike) -> Tensor:\n    return _operator("{symbol}", "{function}", other, self, other)'
+    for name, (symbol, function) in COMPARISONS.items():
         ignored = "  # type: ignore[override]" if name in ("eq", "ne") else ""
-        yield f'def __{name}__(self, other: ArrayLike) -> Tensor:{ignored}\n    return _operator("{function}", self, other, other)'
+        yield f'def __{name}__(self, other: ArrayLike) -> Tensor:{ignored}\n    return _operator("{symbol}", "{function}", self, other, other)'
     for name, function in UNARY.items():
         yield f'def __{name}__(self) -> Tensor:\n    return _apply("{function}", (self,), {{}}, 1)'
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "graph/base/units.h"
@@ -89,7 +90,8 @@ class PageDataBuilder {
          percent(plan_.predicted_wait_seconds, plan_.predicted_seconds) +
              " of the run: the accelerator waits for a value or a decision of the host");
     if (plan_.policy != Policy::host) fact("all on the host", plan_.all_host_predicted_seconds, "predicted, a run");
-    if (plan_.policy != Policy::accelerator) fact("all on the accelerator", plan_.all_accelerator_predicted_seconds, "predicted, a run");
+    if (plan_.policy != Policy::accelerator)
+      fact(all_accelerator_phrase(plan_), plan_.all_accelerator_predicted_seconds, "predicted, a run");
     for (const MemoryFigures& memory : memory_figures(plan_)) {
       if (!(memory.peak.bytes > 0)) continue;
       const std::string phrase = memory_phrase(graph_, memory);
@@ -138,13 +140,23 @@ class PageDataBuilder {
     return {name, order + location.line + std::min(location.column, 999) * 1e-3, page_.source.line_id(location), ""};
   }
 
+  /// " Via data: ...", of each way that there is.
+  [[nodiscard]] std::string legend() const {
+    std::set<Via> ways;
+    std::string sentences;
+    for (const RoundTrip& trip : plan_.round_trips) ways.insert(trip.via);
+    for (const Via way : ways) sentences += " Via " + std::string(to_string(way)) + ": " + std::string(meaning_of(way)) + ".";
+    return sentences;
+  }
+
   PageTable round_trips() const {
-    PageTable table{"round-trips",
-                    "Round trips",
-                    "A value leaves the accelerator, the host computes with it, and accelerator work waits for what comes of it.",
-                    {"#", "line", "through", "via", "#times a run", "#out", "#back", "#time", "because", "state"},
-                    {},
-                    plan_.round_trips.size() - trips_.size()};
+    PageTable table{
+        "round-trips",
+        "Round trips",
+        "A value leaves the accelerator, the host computes with it, and accelerator work waits for what comes of it." + legend(),
+        {"#", "line", "through", "via", "#times a run", "#out", "#back", "#time", "because", "state"},
+        {},
+        plan_.round_trips.size() - trips_.size()};
     for (const std::size_t i : trips_) {
       const RoundTrip& trip = plan_.round_trips[i];
       const std::string state = trip.warned()            ? "warning"

@@ -68,7 +68,7 @@ Result<SensitivityReport> sensitivity_report(const Plan& plan) {
   const auto latency_of = [&](DeviceId from, DeviceId to) { return plan.machine.link(from, to).seconds(0); };
   const LinkLatency latency{latency_of(kHost, kAccelerator), latency_of(kAccelerator, kHost)};
   const Result<Sensitivity> found = sensitivity(plan.costed.problem, plan.placement, latency);
-  if (!found && plan.policy == Policy::makespan)
+  if (!found && plan.policy == Policy::fastest)
     return none("it has not the least sum of work and transfers; `--placement optimal` has, and there is one");
   if (!found) return none(found.error().message);
   SensitivityReport report;

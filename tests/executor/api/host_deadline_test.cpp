@@ -12,6 +12,7 @@
 #include "graph/trace/host_call.h"
 #include "graph/trace/trace.h"
 #include "tests/support/compiled.h"
+#include "tests/support/pinned.h"
 
 namespace cleave::testing {
 namespace {
@@ -28,10 +29,10 @@ int called_at = 0;  // the line of the host_call
 template <class F>
 Graph calling(F f, const HostOptions& options) {
   return trace("calling", {{"x", "f32[64]"}}, [&](Tensor x) {
-    const Tensor doubled = to_accelerator(x) * 2;
+    const Tensor doubled = on_accelerator([&] { return x * 2; });
     called_at = __LINE__ + 1;
     const Tensor answer = host_call("plant", {"f32[64]"}, options, f, doubled);
-    return named("y", to_accelerator(answer) + 1);
+    return named("y", on_accelerator([&] { return answer + 1; }));
   });
 }
 
@@ -177,11 +178,7 @@ TEST_P(Deadline, ASynchronousFunctionIsFoundOutOnceItIsBack) {
 TEST(Deadlines, AnEarlierErrorEndsTheWait) {
   Kept kept;
   const Graph graph = trace("t", {{"x", "f32[64]"}}, [&](Tensor x) {
-    const Tensor moved = to_accelerator(x);
-    const Tensor fails = [&] {
-      auto pin = place(Device::accelerator);
-      return moved * 2;
-    }();
+    const Tensor fails = on_accelerator([&] { return x * 2; });
     const Tensor waits = host_call("plant", {"f32[64]"}, kept.function(), x);
     return std::tuple(fails, waits);
   });

@@ -14,6 +14,7 @@
 #include "graph/trace/trace.h"
 #include "tests/support/few_threads.h"
 #include "tests/support/namespaces.h"
+#include "tests/support/pinned.h"
 
 namespace cleave::testing {
 namespace {
@@ -36,7 +37,7 @@ CompileOptions simulated(int runs_at_once = 32) {
 
 /// y = 2 x, on the accelerator.
 Graph doubling() {
-  return trace("doubling", {{"x", "f32[]"}}, [](Tensor x) { return named("y", to_accelerator(x) * 2); });
+  return trace("doubling", {{"x", "f32[]"}}, [](Tensor x) { return named("y", on_accelerator([&] { return x * 2; })); });
 }
 
 std::map<std::string, Array> input(double x) {

@@ -7,6 +7,7 @@
 
 #include "executor/cuda/back_end.h"
 #include "executor/cuda/page_locked.h"
+#include "tests/executor/cuda/cuda_plan.h"
 #include "tests/executor/run_support.h"
 #include "tests/support/fake_driver.h"
 #include "tests/support/namespaces.h"
@@ -76,11 +77,11 @@ class CudaContext : public ::testing::TestWithParam<int> {
 TEST_P(CudaContext, IsAsItWasAfterEachThingThatIsDone) {
   FakeDriver& driver = begin();
   int told = 0;
-  const Planned planned = plan_for(telling_program([&] {
-                                     ++told;
-                                     look("in a host function");
-                                   }),
-                                   Where::accelerator);
+  const Planned planned = plan_on_cuda(telling_program([&] {
+                                         ++told;
+                                         look("in a host function");
+                                       }),
+                                       Where::accelerator);
   {
     std::unique_ptr<Executor> executor = executor_for(planned, setup());
     ASSERT_TRUE(executor);
@@ -117,7 +118,7 @@ TEST_P(CudaContext, IsAsItWasForArraysAndOnThreadsThatOnlyEnd) {
     look("arrays were made");
     RunOptions options = indexed_inputs();
     options.inputs.at("x") = *here;
-    std::unique_ptr<Executor> executor = executor_for(plan_for(telling_program([] {}), Where::accelerator), setup());
+    std::unique_ptr<Executor> executor = executor_for(plan_on_cuda(telling_program([] {}), Where::accelerator), setup());
     ASSERT_TRUE(executor && executor->run(options).ok());
     look("a run with one of them");
     options = {};
@@ -141,7 +142,7 @@ TEST_P(CudaContext, IsAsItWasWhereverADriversCallFails) {
     for (std::int64_t n = 1;; ++n) {
       SCOPED_TRACE("call " + std::to_string(n) + " fails with " + std::to_string(code));
       FakeDriver& driver = begin();
-      const Planned planned = plan_for(telling_program([] {}), Where::accelerator);
+      const Planned planned = plan_on_cuda(telling_program([] {}), Where::accelerator);
       driver.fail_call(n, code);
       {
         const Result<std::unique_ptr<Executor>> executor = Executor::create(planned.program, planned.costs, setup());

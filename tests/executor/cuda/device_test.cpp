@@ -6,6 +6,7 @@
 
 #include "executor/cuda/back_end.h"
 #include "executor/cuda/shared_library.h"
+#include "tests/executor/cuda/cuda_plan.h"
 #include "tests/executor/run_support.h"
 #include "tests/support/fake_driver.h"
 #include "tests/support/namespaces.h"
@@ -94,7 +95,7 @@ TEST(CudaDevice, SaysWhichPieceIsMissing) {
 
 TEST(CudaDevice, OpensTheContextOnceForAllDevicesOfAProcess) {
   FakeDriver driver;
-  const auto planned = plan_for(trip_program(3), Where::accelerator);
+  const auto planned = plan_on_cuda(trip_program(3), Where::accelerator);
   ExecutorSetup options{{}, cuda::back_end(), 0};
   options.back_end.open = [&driver, contexts = std::make_shared<cuda::Contexts>(FakeDriver::api().driver)](auto&&...) {
     cuda::Api api = FakeDriver::api();
@@ -121,7 +122,7 @@ TEST(CudaDevice, LaunchesNoMoreBlocksThanRunAtOnce) {
   Tracer tracer("program");
   const Operand x = tracer.input("x", {DType::f32, {kMany}}, {}, line(1));
   tracer.output("y", call(tracer, "divide", {x, x}, 2), line(3));
-  const Planned planned = plan_for(std::make_shared<const Graph>(tracer.finish()), Where::accelerator);
+  const Planned planned = plan_on_cuda(std::make_shared<const Graph>(tracer.finish()), Where::accelerator);
   RunOptions many;
   many.inputs = {{"x", Array(TensorType{DType::f32, {kMany}})}};
   for (const bool stream_mode : {false, true}) {
@@ -161,7 +162,7 @@ TEST(CudaDevice, RefusesAGpuThatIsNotThere) {
 
 TEST(CudaDevice, CreatesAndWaitsForNothingInTheSteadyState) {
   FakeDriver driver;
-  const Planned planned = plan_for(trip_program(20), Where::accelerator);
+  const Planned planned = plan_on_cuda(trip_program(20), Where::accelerator);
   {
     const std::unique_ptr<Executor> executor = executor_for(planned, device_setup(driver));
     ASSERT_TRUE(executor);
@@ -183,7 +184,7 @@ TEST(CudaDevice, CreatesAndWaitsForNothingInTheSteadyState) {
 }
 
 TEST(CudaDevice, MakesOneErrorOfEachFailingCall) {
-  const Planned planned = plan_for(trip_program(3), Where::accelerator);
+  const Planned planned = plan_on_cuda(trip_program(3), Where::accelerator);
   for (const CUresult code : {CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_LAUNCH_FAILED}) {
     for (std::int64_t n = 1;; ++n) {
       SCOPED_TRACE("call " + std::to_string(n) + " fails with " + std::to_string(code));
@@ -212,7 +213,7 @@ TEST(CudaDevice, MakesOneErrorOfEachFailingCall) {
 }
 
 TEST(CudaDevice, EndsWhereACommandFailsOnTheDevice) {
-  const Planned planned = plan_for(trip_program(3), Where::accelerator);
+  const Planned planned = plan_on_cuda(trip_program(3), Where::accelerator);
   for (std::int64_t n = 1;; ++n) {
     SCOPED_TRACE("command " + std::to_string(n));
     FakeDriver driver(Schedule::random, static_cast<std::uint64_t>(n));
@@ -236,7 +237,7 @@ TEST(CudaDevice, EndsWhereACommandFailsOnTheDevice) {
 }
 
 TEST(CudaDevice, IsLostToTheWholeProcess) {
-  const Planned planned = plan_for(trip_program(3), Where::accelerator);
+  const Planned planned = plan_on_cuda(trip_program(3), Where::accelerator);
   FakeDriver driver;
   driver.fail_command(4);
   const ExecutorSetup setup = device_setup(driver);
@@ -254,7 +255,7 @@ TEST(CudaDevice, IsLostToTheWholeProcess) {
 }
 
 TEST(CudaDevice, GivesUpOnACommandThatNeverEnds) {
-  const Planned planned = plan_for(trip_program(3), Where::accelerator);
+  const Planned planned = plan_on_cuda(trip_program(3), Where::accelerator);
   for (const std::int64_t n : {3, 4, 8}) {
     SCOPED_TRACE("command " + std::to_string(n));
     FakeDriver driver;
@@ -273,7 +274,7 @@ TEST(CudaDevice, GivesUpOnACommandThatNeverEnds) {
 }
 
 TEST(CudaDevice, TellsWhereTheDataAreWrong) {
-  const Planned planned = plan_for(trip_program(3), Where::accelerator);
+  const Planned planned = plan_on_cuda(trip_program(3), Where::accelerator);
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     FakeDriver driver(static_cast<Schedule>(seed % 3), seed);
@@ -291,7 +292,7 @@ TEST(CudaDevice, TellsWhereTheDataAreWrong) {
 TEST(CudaDevice, EnqueuesNoFurtherAheadThanTheEventsReach) {
   const auto graph = trip_program(1500, false);
   const Outcome expected = run_with(trip_inputs(), [&](const RunOptions& o) { return run_reference(*graph, o); });
-  const Planned planned = plan_for(graph, Where::accelerator);
+  const Planned planned = plan_on_cuda(graph, Where::accelerator);
   for (const Schedule schedule : {Schedule::eager, Schedule::latest, Schedule::random}) {
     FakeDriver driver(schedule);
     const std::unique_ptr<Executor> executor = executor_for(planned, device_setup(driver, 4));

@@ -7,6 +7,7 @@
 #include "executor/cuda/back_end.h"
 #include "executor/cuda/dependences.h"
 #include "executor/memory/segments.h"
+#include "tests/executor/cuda/cuda_plan.h"
 #include "tests/executor/run_support.h"
 #include "tests/support/fake_driver.h"
 #include "tests/support/golden.h"
@@ -149,7 +150,7 @@ TEST(CudaGraphs, HaveEnoughEdgesAndNoneToSpare) {
 // --- what becomes a graph ----------------------------------------------------------------------------------------------------------------
 
 TEST(CudaGraphs, TakeAWholeTripOfALoopOnceForEachTurn) {
-  const Planned planned = plan_for(exchanging_program(5), Where::accelerator);
+  const Planned planned = plan_on_cuda(exchanging_program(5), Where::accelerator);
   FakeDriver driver;
   {
     const std::unique_ptr<Executor> executor = executor_for(planned, graph_setup(driver, false));
@@ -183,7 +184,7 @@ TEST(CudaGraphs, HoldTheCopiesOfATripThatAreLeft) {
   RunOptions options;
   options.inputs = random_inputs(*graph, 1);
   const Outcome expected = run_with(options, [&](const RunOptions& o) { return run_reference(*graph, o); });
-  const Planned planned = plan_for(graph, Where::accelerator);
+  const Planned planned = plan_on_cuda(graph, Where::accelerator);
   FakeDriver driver;
   const std::unique_ptr<Executor> executor = executor_for(planned, graph_setup(driver, false));
   ASSERT_TRUE(executor);
@@ -220,7 +221,7 @@ TEST(CudaGraphs, TellWhichLaunchFoundItsDataWrong) {
       index.mutable_data<std::int32_t>()[2] = first < 0 ? -2 : first;
       options.inputs["index"] = index;
       const Outcome expected = run_with(options, [&](const RunOptions& o) { return run_reference(*graph, o); });
-      const Planned planned = plan_for(graph, Where::accelerator);
+      const Planned planned = plan_on_cuda(graph, Where::accelerator);
       FakeDriver driver(static_cast<Schedule>(seed % 3), seed);
       const std::unique_ptr<Executor> executor = executor_for(planned, graph_setup(driver, seed == 5));
       ASSERT_TRUE(executor);
@@ -248,7 +249,7 @@ TEST(CudaGraphs, GiveWhatSingleLaunchesGive) {
     const Outcome expected = run_with(options, [&](const RunOptions& o) { return run_reference(*graph, o); });
     Outcome outcomes[2];
     for (const bool stream_mode : {false, true}) {
-      const Planned planned = plan_for(graph, seed % 2 == 0 ? Where::accelerator : Where::random, seed);
+      const Planned planned = plan_on_cuda(graph, seed % 2 == 0 ? Where::accelerator : Where::random, seed);
       FakeDriver driver(static_cast<Schedule>(seed % 3), seed);
       {
         const std::unique_ptr<Executor> executor = executor_for(planned, graph_setup(driver, stream_mode));
@@ -272,7 +273,7 @@ TEST(CudaGraphs, TakeATrainingStepWithItsTransposesAndBiases) {
   RunOptions options;
   options.inputs = random_inputs(*graph, 4);
   const Outcome expected = run_with(options, [&](const RunOptions& o) { return run_reference(*graph, o); });
-  const Planned planned = plan_for(graph, Where::accelerator);
+  const Planned planned = plan_on_cuda(graph, Where::accelerator);
   for (const bool stream_mode : {false, true}) {
     FakeDriver driver;
     ExecutorSetup with = graph_setup(driver, stream_mode);
@@ -294,7 +295,7 @@ TEST(CudaGraphs, TakeATrainingStepWithItsTransposesAndBiases) {
 }
 
 TEST(CudaGraphs, AreMadeOnceAndNothingIsMadeInARun) {
-  const Planned planned = plan_for(exchanging_program(5), Where::accelerator);
+  const Planned planned = plan_on_cuda(exchanging_program(5), Where::accelerator);
   FakeDriver driver;
   RunOptions options;
   options.inputs = random_inputs(*planned.program->graph, 1);
@@ -316,7 +317,7 @@ TEST(CudaGraphs, AreMadeOnceAndNothingIsMadeInARun) {
 }
 
 TEST(CudaGraphs, TryAlgorithmsOnRealNumbers) {
-  const Planned planned = plan_for(training(2), Where::accelerator);
+  const Planned planned = plan_on_cuda(training(2), Where::accelerator);
   const test::TemporaryFolder folder;
   FakeDriver driver;
   {
@@ -332,7 +333,7 @@ TEST(CudaGraphs, TryAlgorithmsOnRealNumbers) {
 // --- failures ----------------------------------------------------------------------------------------------------------------------------
 
 TEST(CudaGraphs, MakeOneErrorOfEachFailingCall) {
-  const Planned planned = plan_for(exchanging_program(2), Where::accelerator);
+  const Planned planned = plan_on_cuda(exchanging_program(2), Where::accelerator);
   RunOptions run_options;
   run_options.inputs = random_inputs(*planned.program->graph, 1);
   std::int64_t opening = 0;  // calls before the first run, among them those of trials, of which one may fail
@@ -379,7 +380,7 @@ TEST(CudaGraphs, MakeOneErrorOfEachFailingCall) {
 }
 
 TEST(CudaGraphs, EndWhereOneFailsOnTheDevice) {
-  const Planned planned = plan_for(exchanging_program(3), Where::accelerator);
+  const Planned planned = plan_on_cuda(exchanging_program(3), Where::accelerator);
   RunOptions options;
   options.inputs = random_inputs(*planned.program->graph, 1);
   int named = 0;

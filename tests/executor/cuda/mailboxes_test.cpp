@@ -12,6 +12,7 @@
 #include "graph/ops/ops.h"
 #include "graph/trace/host_call.h"
 #include "graph/trace/trace.h"
+#include "tests/executor/cuda/cuda_plan.h"
 #include "tests/executor/run_support.h"
 #include "tests/support/fake_driver.h"
 #include "tests/support/kernel_emulator/kernel_emulator.h"
@@ -60,7 +61,7 @@ TEST(CudaMailboxes, BringTheRightValuesInEveryOrder) {
   const auto graph = loop(30, halve);
   const RunOptions options = options_of(*graph);
   const Outcome expected = run_with(options, [&](const RunOptions& o) { return run_reference(*graph, o); });
-  const Planned planned = plan_for(graph, Where::accelerator);
+  const Planned planned = plan_on_cuda(graph, Where::accelerator);
   for (std::uint64_t seed = 0; seed < 24; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     FakeDriver driver(static_cast<Schedule>(seed % 3), seed);
@@ -82,7 +83,7 @@ TEST(CudaMailboxes, RunProgramsOfAllKindsAsTheReferenceDoes) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomProgram program(seed);
-    const Planned planned = plan_for(program.graph, Where::random, seed);
+    const Planned planned = plan_on_cuda(program.graph, Where::random, seed);
     FakeDriver driver(static_cast<Schedule>(seed % 3), seed);
     {
       const std::unique_ptr<Executor> executor =
@@ -106,7 +107,7 @@ TEST(CudaMailboxes, RunProgramsOfAllKindsAsTheReferenceDoes) {
 TEST(CudaMailboxes, CostFewCallsATrip) {
   const auto graph = loop(200, halve);
   const RunOptions options = options_of(*graph);
-  const Planned planned = plan_for(graph, Where::accelerator);
+  const Planned planned = plan_on_cuda(graph, Where::accelerator);
   FakeDriver driver(Schedule::eager);
   const std::unique_ptr<Executor> executor = executor_for(planned, mailbox_setup(driver));
   ASSERT_TRUE(executor);
@@ -138,7 +139,7 @@ TEST(CudaMailboxes, BringPackets) {
   }));
   const RunOptions options = options_of(*graph);
   const Outcome expected = run_with(options, [&](const RunOptions& o) { return run_reference(*graph, o); });
-  const Planned planned = plan_for(graph, Where::accelerator);
+  const Planned planned = plan_on_cuda(graph, Where::accelerator);
   ASSERT_FALSE(planned.program->packets.empty());
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -161,7 +162,7 @@ TEST(CudaMailboxes, AreForSmallValuesOnly) {
     const auto graph = loop(10, halve, type);
     const RunOptions options = options_of(*graph);
     const Outcome expected = run_with(options, [&](const RunOptions& o) { return run_reference(*graph, o); });
-    const Planned planned = plan_for(graph, Where::accelerator);
+    const Planned planned = plan_on_cuda(graph, Where::accelerator);
     FakeDriver driver;
     const std::unique_ptr<Executor> executor = executor_for(planned, mailbox_setup(driver));
     ASSERT_TRUE(executor);
@@ -180,7 +181,7 @@ TEST(CudaMailboxes, LetTheGpuGoWhereTheHostFails) {
     return {};
   };
   const auto graph = loop(1000, f);
-  const Planned planned = plan_for(graph, Where::accelerator);
+  const Planned planned = plan_on_cuda(graph, Where::accelerator);
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     FakeDriver driver(static_cast<Schedule>(seed % 3), seed);
@@ -224,7 +225,7 @@ TEST(CudaMailboxes, TellSoundValuesFromTheOthers) {
     });
     return named("sum", total);
   }));
-  const Planned planned = plan_for(graph, Where::accelerator);
+  const Planned planned = plan_on_cuda(graph, Where::accelerator);
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     FakeDriver driver(static_cast<Schedule>(seed % 3), seed);
@@ -244,7 +245,7 @@ TEST(CudaMailboxes, EndWithARunThatIsGivenUp) {
     static std::vector<HostToken> kept;  // never completed
     kept.push_back(std::move(token));
   });
-  const Planned planned = plan_for(graph, Where::accelerator);
+  const Planned planned = plan_on_cuda(graph, Where::accelerator);
   for (const Schedule schedule : {Schedule::eager, Schedule::latest, Schedule::random}) {
     FakeDriver driver(schedule);
     {
@@ -272,7 +273,7 @@ TEST(CudaMailboxes, AreNotThereWhereTheGpuCannotWaitForWords) {
   const auto graph = loop(10, halve);
   const RunOptions options = options_of(*graph);
   const Outcome expected = run_with(options, [&](const RunOptions& o) { return run_reference(*graph, o); });
-  const std::unique_ptr<Executor> executor = executor_for(plan_for(graph, Where::accelerator), mailbox_setup(driver));
+  const std::unique_ptr<Executor> executor = executor_for(plan_on_cuda(graph, Where::accelerator), mailbox_setup(driver));
   ASSERT_TRUE(executor);
   expect_equal(run_with(options, [&](const RunOptions& o) { return executor->run(o); }), expected, false);
   EXPECT_EQ(driver.count("cuStreamWaitValue64"), 0);

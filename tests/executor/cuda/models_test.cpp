@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "executor/cuda/back_end.h"
+#include "tests/executor/cuda/cuda_plan.h"
 #include "tests/executor/project_models.h"
 #include "tests/executor/state_support.h"
 #include "tests/support/fake_driver.h"
@@ -18,7 +19,7 @@ namespace {
 void check_on_fake(const std::shared_ptr<const Graph>& graph, const RunOptions& options, const Outcome& expected, Where where,
                    std::uint64_t variant, const std::function<void()>& before_run) {
   SCOPED_TRACE("variant " + std::to_string(variant) + ", placement " + std::to_string(static_cast<int>(where)));
-  const Planned planned = plan_for(graph, where, variant);
+  const Planned planned = plan_on_cuda(graph, where, variant);
   FakeDriver driver(static_cast<FakeDriver::Schedule>(variant % 3), variant);
   {
     ExecutorSetup executor_options{{}, cuda::back_end(), 0};
@@ -68,7 +69,7 @@ TEST(CudaModels, StatesStayFromRunToRun) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     StatefulProgram program(seed);
     for (const Where where : {Where::accelerator, Where::random}) {
-      const Planned planned = plan_for(program.graph, where, seed);
+      const Planned planned = plan_on_cuda(program.graph, where, seed);
       FakeDriver driver(static_cast<FakeDriver::Schedule>(seed % 3), seed);
       {
         ExecutorSetup setup{{}, cuda::back_end(), 0};

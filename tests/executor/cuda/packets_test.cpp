@@ -9,6 +9,7 @@
 #include "executor/cuda/compiler.h"
 #include "executor/cuda/kernels/packet.h"
 #include "graph/trace/tracer.h"
+#include "tests/executor/cuda/cuda_plan.h"
 #include "tests/executor/run_support.h"
 #include "tests/support/fake_driver.h"
 #include "tests/support/kernel_emulator/kernel_emulator.h"
@@ -110,7 +111,7 @@ std::shared_ptr<const Graph> eight_to_two() {
 TEST(CudaPackets, AreOneLaunchAndNoCopy) {
   RunOptions options;
   for (int i = 0; i < 8; ++i) options.inputs.emplace("x" + std::to_string(i), Array::of<float>({5}, {1, 2, 3, static_cast<float>(i), 0.5}));
-  const Planned together = plan_for(eight_to_two(), Where::accelerator);
+  const Planned together = plan_on_cuda(eight_to_two(), Where::accelerator);
   Planned apart = together;
   apart.program = std::make_shared<const Program>(unpacked(*together.program));
   ASSERT_FALSE(together.program->packets.empty());
@@ -150,7 +151,7 @@ TEST(CudaParts, LargeValuesAreStagedAndFetchedPartByPart) {
   const Operand x = tracer.input("x", {DType::f32, {kSize}}, {}, here);
   const Operand operands[] = {x, x};
   tracer.output("y", tracer.call(*find_op("add"), operands, {}, here), here);
-  const Planned planned = plan_for(std::make_shared<const Graph>(tracer.finish()), Where::accelerator);
+  const Planned planned = plan_on_cuda(std::make_shared<const Graph>(tracer.finish()), Where::accelerator);
   Array values({DType::f32, {kSize}});
   for (std::int64_t i = 0; i < kSize; ++i) values.mutable_data<float>()[i] = static_cast<float>(i);
   RunOptions options;

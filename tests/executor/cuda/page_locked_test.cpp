@@ -7,6 +7,7 @@
 #include "executor/cuda/back_end.h"
 #include "executor/cuda/page_locked.h"
 #include "graph/trace/tracer.h"
+#include "tests/executor/cuda/cuda_plan.h"
 #include "tests/executor/run_support.h"
 #include "tests/support/fake_driver.h"
 #include "tests/support/namespaces.h"
@@ -140,7 +141,7 @@ TEST(CudaPageLocked, IsCopiedFromAndToWhereItLies) {
   for (const auto schedule : {FakeDriver::Schedule::eager, FakeDriver::Schedule::latest, FakeDriver::Schedule::random}) {
     FakeDriver driver(schedule, 5);
     {
-      const std::unique_ptr<Executor> executor = executor_for(plan_for(addition(), Where::accelerator), noting_setup(driver));
+      const std::unique_ptr<Executor> executor = executor_for(plan_on_cuda(addition(), Where::accelerator), noting_setup(driver));
       ASSERT_TRUE(executor);
       RunOptions options;
       const Array y = many(10);
@@ -168,7 +169,7 @@ TEST(CudaPageLocked, WhatIsSimulatedGoesThroughStaging) {
   std::vector<float> memory(kSize, 3), result_memory(kSize);
   const Array x = Array::own({DType::f32, {kSize}}, memory.data(), nullptr, PageLock::simulated);
   {
-    const std::unique_ptr<Executor> executor = executor_for(plan_for(addition(), Where::accelerator), noting_setup(driver));
+    const std::unique_ptr<Executor> executor = executor_for(plan_on_cuda(addition(), Where::accelerator), noting_setup(driver));
     ASSERT_TRUE(executor);
     RunOptions options;
     options.inputs = {{"x", x}, {"y", x}};

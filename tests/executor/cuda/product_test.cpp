@@ -9,6 +9,7 @@
 #include "executor/cuda/compiler.h"
 #include "executor/cuda/kernels/product.h"
 #include "executor/cuda/matmul/matmul.h"
+#include "tests/executor/cuda/cuda_plan.h"
 #include "tests/executor/run_support.h"
 #include "tests/support/fake_driver.h"
 #include "tests/support/kernel_emulator/kernel_emulator.h"
@@ -203,7 +204,7 @@ TEST(CudaProduct, ComputesWhereTheLibraryHasNoAlgorithm) {
     inputs.inputs.insert_or_assign(name, array);
   }
   const Outcome expected = run_with(inputs, [&](const RunOptions& o) { return run_reference(*graph, o); });
-  const Planned planned = plan_for(graph, Where::accelerator);
+  const Planned planned = plan_on_cuda(graph, Where::accelerator);
   using enum FakeDriver::Algorithms;
   for (const FakeDriver::Algorithms offered : {some, none, broken}) {
     for (const bool fuse : {false, true}) {

@@ -8,6 +8,7 @@
 
 #include "executor/cuda/back_end.h"
 #include "graph/trace/host_call.h"
+#include "tests/executor/cuda/cuda_plan.h"
 #include "tests/executor/run_support.h"
 #include "tests/support/fake_driver.h"
 #include "tests/support/namespaces.h"
@@ -62,7 +63,7 @@ void expect_no_copies_in_trips(F&& body, int at_end) {
       RunOptions options;
       options.inputs = random_inputs(*graph, variant);
       const Outcome expected = run_with(options, [&](const RunOptions& o) { return run_reference(*graph, o); });
-      const RotationSeen seen = run_rotating_on_fake(plan_for(graph, Where::accelerator), options, variant);
+      const RotationSeen seen = run_rotating_on_fake(plan_on_cuda(graph, Where::accelerator), options, variant);
       expect_equal(seen.outcome, expected, false);
       EXPECT_LE(seen.copies, at_end);
       EXPECT_EQ(seen.of_graphs, 0);
@@ -117,7 +118,7 @@ std::map<std::string, std::int64_t> calls_of(int trips, bool in_turns, FakeDrive
     EXPECT_GT(130 * 130 * 4, setup.back_end.copied_from);
     setup.back_end.open = driver.opener({});
     if (!in_turns) setup.back_end.copied_from = 0;
-    const std::unique_ptr<Executor> executor = executor_for(plan_for(graph, Where::accelerator), setup);
+    const std::unique_ptr<Executor> executor = executor_for(plan_on_cuda(graph, Where::accelerator), setup);
     if (!executor) return {};
     const auto before = driver.counts();
     expect_equal(run_with(options, [&](const RunOptions& o) { return executor->run(o); }), expected, false);
@@ -147,7 +148,7 @@ TEST(CudaRotation, RandomLoopsEqualTheReference) {
     options.inputs = random_inputs(*graph, seed);
     const Outcome expected = run_with(options, [&](const RunOptions& o) { return run_reference(*graph, o); });
     for (const Where where : {Where::accelerator, Where::random})
-      expect_equal(run_rotating_on_fake(plan_for(graph, where, seed), options, seed).outcome, expected, false);
+      expect_equal(run_rotating_on_fake(plan_on_cuda(graph, where, seed), options, seed).outcome, expected, false);
   }
 }
 

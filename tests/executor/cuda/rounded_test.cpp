@@ -4,6 +4,7 @@
 
 #include "executor/cuda/back_end.h"
 #include "graph/states.h"
+#include "tests/executor/cuda/cuda_plan.h"
 #include "tests/executor/run_support.h"
 #include "tests/support/fake_driver.h"
 #include "tests/support/namespaces.h"
@@ -70,7 +71,7 @@ TEST(CudaRounded, WeightsAreRoundedOnceAndWhatIsComputedInEachRun) {
     for (const bool constant : {true, false}) {
       SCOPED_TRACE(std::to_string(stream_mode) + std::to_string(constant));
       FakeDriver driver;
-      const Planned planned = plan_for(layers(constant), Where::accelerator);
+      const Planned planned = plan_on_cuda(layers(constant), Where::accelerator);
       {
         const std::unique_ptr<Executor> executor = executor_for(planned, rounded_setup(driver, stream_mode));
         ASSERT_TRUE(executor);
@@ -103,7 +104,7 @@ TEST(CudaRounded, ALoopReadsWeightsThatWereRoundedBefore) {
   const Tracer::State yielded{"x", call(tracer, "tanh", {call(tracer, "matmul", {loop.inside[0], w}, 3)}, 3), line(4)};
   tracer.output("x", tracer.end_for(std::span(&yielded, 1))[0], line(5));
   FakeDriver driver;
-  const Planned planned = plan_for(std::make_shared<const Graph>(tracer.finish()), Where::accelerator);
+  const Planned planned = plan_on_cuda(std::make_shared<const Graph>(tracer.finish()), Where::accelerator);
   const std::unique_ptr<Executor> executor = executor_for(planned, rounded_setup(driver));
   ASSERT_TRUE(executor);
   RunOptions options;
@@ -122,7 +123,7 @@ TEST(CudaRounded, AnOperandThatIsBothIsRoundedOnce) {
     if (!given) x = call(tracer, "tanh", {x}, 2);
     tracer.output("y", call(tracer, "matmul", {x, x}, 3), line(4));
     FakeDriver driver;
-    const Planned planned = plan_for(std::make_shared<const Graph>(tracer.finish()), Where::accelerator);
+    const Planned planned = plan_on_cuda(std::make_shared<const Graph>(tracer.finish()), Where::accelerator);
     const std::unique_ptr<Executor> executor = executor_for(planned, rounded_setup(driver));
     ASSERT_TRUE(executor);
     RunOptions options;
@@ -142,7 +143,7 @@ TEST(CudaRounded, AStateIsReadAsItIsInEachRun) {
   Graph graph = tracer.finish();
   ASSERT_TRUE(keep_state(graph, "s", "next").ok());
   FakeDriver driver;
-  const Planned planned = plan_for(std::make_shared<const Graph>(std::move(graph)), Where::accelerator);
+  const Planned planned = plan_on_cuda(std::make_shared<const Graph>(std::move(graph)), Where::accelerator);
   const std::unique_ptr<Executor> executor = executor_for(planned, rounded_setup(driver));
   ASSERT_TRUE(executor);
   Array state = random_numbers({4, 4}, 4);
@@ -161,7 +162,7 @@ TEST(CudaRounded, AStateIsReadAsItIsInEachRun) {
 TEST(CudaRounded, AKernelOfOurOwnTakesTheOperandsAsTheyAre) {
   FakeDriver driver;
   driver.offer(FakeDriver::Algorithms::none);
-  const Planned planned = plan_for(layers(true), Where::accelerator);
+  const Planned planned = plan_on_cuda(layers(true), Where::accelerator);
   const std::unique_ptr<Executor> executor = executor_for(planned, rounded_setup(driver));
   ASSERT_TRUE(executor);
   RunOptions options;
@@ -173,7 +174,7 @@ TEST(CudaRounded, AKernelOfOurOwnTakesTheOperandsAsTheyAre) {
 }
 
 TEST(CudaRounded, EachFailingCallIsOneError) {
-  const Planned planned = plan_for(layers(true), Where::accelerator);
+  const Planned planned = plan_on_cuda(layers(true), Where::accelerator);
   int errors = 0;
   for (std::int64_t n = 1;; ++n) {
     SCOPED_TRACE("call " + std::to_string(n));

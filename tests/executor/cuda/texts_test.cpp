@@ -6,6 +6,7 @@
 
 #include "executor/cuda/back_end.h"
 #include "graph/trace/tracer.h"
+#include "tests/executor/cuda/cuda_plan.h"
 #include "tests/executor/project_models.h"
 #include "tests/support/fake_driver.h"
 #include "tests/support/kernel_emulator/kernel_emulator.h"
@@ -67,7 +68,7 @@ TEST_F(CudaTexts, TheModelsOfTheProjectEqualTheOracle) {
   std::vector<Planned> plans;
   for (const ProjectModel& model : models) {
     for (const Where where : {Where::accelerator, Where::optimal}) {
-      plans.push_back(plan_for(model.graph, where));
+      plans.push_back(plan_on_cuda(model.graph, where));
       prepare(plans.back());
     }
   }
@@ -90,7 +91,7 @@ TEST_F(CudaTexts, RandomProgramsEqualTheOracle) {
     RandomGraphOptions options;
     options.log = each.log;
     each.graph = std::make_shared<const Graph>(random_graph(seed, options));
-    each.planned = plan_for(each.graph, seed % 4 == 3 ? Where::random : Where::accelerator, seed);
+    each.planned = plan_on_cuda(each.graph, seed % 4 == 3 ? Where::random : Where::accelerator, seed);
     prepare(each.planned);
   }
   for (std::uint64_t seed = 0; seed < cases.size() && !HasFailure(); ++seed) {
@@ -131,7 +132,7 @@ RunOptions small_inputs(std::int32_t index) {
 
 TEST_F(CudaTexts, TellWhereTheDataAreWrong) {
   const auto graph = small_program();
-  const Planned planned = plan_for(graph, Where::accelerator);
+  const Planned planned = plan_on_cuda(graph, Where::accelerator);
   prepare(planned);
   for (std::uint64_t variant = 0; variant < 6; ++variant) {
     for (const std::int32_t index : {2, 4, -5}) {
@@ -144,7 +145,7 @@ TEST_F(CudaTexts, TellWhereTheDataAreWrong) {
 }
 
 TEST_F(CudaTexts, MakeOneErrorOfEachFailingCall) {
-  const Planned planned = plan_for(small_program(), Where::accelerator);
+  const Planned planned = plan_on_cuda(small_program(), Where::accelerator);
   prepare(planned);
   for (std::int64_t n = 1;; ++n) {
     SCOPED_TRACE("call " + std::to_string(n));

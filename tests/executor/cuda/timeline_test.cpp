@@ -15,6 +15,7 @@
 #include "graph/ops/ops.h"
 #include "graph/trace/host_call.h"
 #include "graph/trace/trace.h"
+#include "tests/executor/cuda/cuda_plan.h"
 #include "tests/executor/run_support.h"
 #include "tests/support/fake_driver.h"
 #include "tests/support/namespaces.h"
@@ -116,7 +117,7 @@ void expect_in_order(const RunResult& result) {
 
 void check_timeline(const std::shared_ptr<const Graph>& graph, const RunOptions& options, Where where, std::uint64_t seed) {
   SCOPED_TRACE("seed " + std::to_string(seed));
-  const Planned planned = plan_for(graph, where, seed);
+  const Planned planned = plan_unfused(graph, where, seed);
   ExecutorOptions unfused;
   unfused.fuse = false;
   const Result<RunResult> simulated = executor_for(planned, simulated_setup(unfused))->run(options);
@@ -160,7 +161,7 @@ TEST(CudaTimeline, HasEveryTripOfALoopHoweverValuesCross) {
 
 TEST(CudaTimeline, HasWhatIsLaunchedAsOneAsOneInterval) {
   const auto graph = chain(10);
-  const Planned planned = plan_for(graph, Where::accelerator);
+  const Planned planned = plan_unfused(graph, Where::accelerator);
   FakeDriver driver;
   const Result<RunResult> result = executor_for(planned, timeline_setup(driver))->run(timed(*graph));
   ASSERT_TRUE(result.ok()) << result.error().message;
@@ -214,7 +215,7 @@ TEST(CudaTimeline, IsSummedUpInTheLedger) {
 TEST(CudaTimeline, CostsNothingWhereNobodyAsks) {
   const auto graph = timed_loop(30, halve_with_status, "f32[5]");
   FakeDriver driver(Schedule::eager);
-  const std::unique_ptr<Executor> executor = executor_for(plan_for(graph, Where::accelerator), timeline_setup(driver));
+  const std::unique_ptr<Executor> executor = executor_for(plan_unfused(graph, Where::accelerator), timeline_setup(driver));
   ASSERT_TRUE(executor);
   RunOptions options = timed(*graph);
   options.timeline = false;
@@ -239,7 +240,7 @@ TEST(CudaTimeline, OfARunThatFailsHasWhatWasDone) {
   };
   for (const char* type : {"f32[5]", "f32[17000]"}) {
     const auto graph = timed_loop(1000, fails, type);
-    const Planned planned = plan_for(graph, Where::accelerator);
+    const Planned planned = plan_unfused(graph, Where::accelerator);
     for (std::uint64_t seed = 0; seed < 6; ++seed) {
       SCOPED_TRACE("seed " + std::to_string(seed));
       calls = 0;
@@ -271,7 +272,7 @@ TEST(CudaTimeline, OfARunThatFailsHasWhatWasDone) {
 
 TEST(CudaTimeline, MakesOneErrorOfEachFailingCall) {
   const auto graph = timed_loop(3, halve_with_status, "f32[5]");
-  const Planned planned = plan_for(graph, Where::accelerator);
+  const Planned planned = plan_unfused(graph, Where::accelerator);
   bool times = false;
   for (const CUresult code : {CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_LAUNCH_FAILED}) {
     std::int64_t opening = 0;
@@ -307,7 +308,7 @@ TEST(CudaTimeline, GivesUpOnADeviceThatStandsStill) {
     FakeDriver driver;
     ExecutorSetup options = timeline_setup(driver);
     options.watchdog_seconds = 0.2;
-    const std::unique_ptr<Executor> executor = executor_for(plan_for(graph, Where::accelerator), options);
+    const std::unique_ptr<Executor> executor = executor_for(plan_unfused(graph, Where::accelerator), options);
     ASSERT_TRUE(executor);
     driver.stall_command(n);
     const Result<RunResult> result = executor->run(timed(*graph));

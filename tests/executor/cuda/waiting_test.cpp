@@ -3,6 +3,7 @@
 
 #include "executor/cuda/back_end.h"
 #include "executor/cuda/waiting.h"
+#include "tests/executor/cuda/cuda_plan.h"
 #include "tests/executor/run_support.h"
 #include "tests/support/fake_driver.h"
 #include "tests/support/namespaces.h"
@@ -89,7 +90,7 @@ ExecutorSetup waiting_setup(FakeDriver& driver, int cores, double watchdog_secon
 TEST(CudaWaiting, ComesToTheSameAsleepAndAwake) {
   const auto graph = halving_program();
   const Outcome expected = run_with(quarters(), [&](const RunOptions& o) { return run_reference(*graph, o); });
-  const Planned planned = plan_for(graph, Where::accelerator);
+  const Planned planned = plan_on_cuda(graph, Where::accelerator);
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
     const int cores = seed % 2 == 0 ? 1 : 64;
     SCOPED_TRACE("seed " + std::to_string(seed) + ", cores " + std::to_string(cores));
@@ -108,7 +109,7 @@ TEST(CudaWaiting, ComesToTheSameAsleepAndAwake) {
 }
 
 TEST(CudaWaiting, IsCalledOffAsleepToo) {
-  const Planned planned = plan_for(halving_program(), Where::accelerator);
+  const Planned planned = plan_on_cuda(halving_program(), Where::accelerator);
   for (const std::int64_t command : {2, 5, 9}) {
     SCOPED_TRACE("command " + std::to_string(command));
     FakeDriver driver(FakeDriver::Schedule::latest);

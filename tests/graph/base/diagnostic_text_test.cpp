@@ -263,7 +263,9 @@ TEST(Nearest, SuggestsWhatIsNear) {
   EXPECT_EQ(nearest_name("transopse", ops), "transpose");
   EXPECT_EQ(nearest_name("sfotmxa", ops), "softmax");  // two swaps
   EXPECT_EQ(nearest_name("smu", ops), "sum");
-  EXPECT_EQ(nearest_name("mix", ops), "max");  // the first of several as near
+  EXPECT_EQ(nearest_name("mox", ops), std::nullopt) << "another word as likely as a misspelt one";
+  EXPECT_EQ(nearest_name("f33", {"f16", "f32", "for"}), "f32");
+  EXPECT_EQ(nearest_name("meam", {"max", "mean", "beam"}), "mean") << "the first of several as near";
   EXPECT_EQ(nearest_name("convolution", ops), std::nullopt);
   EXPECT_EQ(nearest_name("x", {"y"}), std::nullopt);
   EXPECT_EQ(nearest_name("", ops), std::nullopt);

@@ -123,7 +123,7 @@ TEST(OnnxReader, FreezesInputsThatDecideShapes) {
   ASSERT_TRUE(graph.ok()) << text_of_diagnostics(graph);
   EXPECT_EQ(to_string(graph.values[graph.outputs[0].value].type), "f32[3, 2]");
   EXPECT_EQ(text_of_diagnostics(read_parts(parts, {.constants = {{"s", "[3, 2, 1]"}}})),
-            "m.onnx: input s: error: --constant s: a list of 2 is expected at depth 1 for the shape [2]\n");
+            "m.onnx: input s: error: --constant s: 2 elements are expected, but 3 are given\n");
 }
 
 TEST(OnnxReader, FoldsWhatFollowsFromShapes) {

@@ -28,7 +28,7 @@ PlanOptions options(Policy policy = Policy::accelerator) {
   return options;
 }
 
-/// A model with host functions f and g (pure) and h (an effect), all on f32[64, 64].
+/// A model with host functions f and g (pure) and h (an effect), all on f32[64, 64], and the input s where the program reads it.
 Plan plan_with_functions(const std::string& program, const PlanOptions& with = options(), const std::string& head = "") {
   const std::string type = "\"f32[64, 64]\"";
   std::string text = "cleave: 1\nmodel: m\n" + head + "host_functions:\n";
@@ -36,7 +36,8 @@ Plan plan_with_functions(const std::string& program, const PlanOptions& with = o
     text += std::string("  ") + name + ": {library: ./l.so, symbol: s, takes: [" + type + "], returns: " + type +
             ", pure: " + (*name == 'h' ? "false" : "true") + "}\n";
   }
-  text += "inputs:\n  s: " + type + "\nparameters:\n  w: {type: " + type + ", value: 1}\nprogram:\n" + program;
+  if (program.find("(s)") != std::string::npos || program.find("(s ") != std::string::npos) text += "inputs:\n  s: " + type + "\n";
+  text += "parameters:\n  w: {type: " + type + ", value: 1}\nprogram:\n" + program;
   const Plan result = plan(parse_model(text, "m.yaml"), with);
   EXPECT_TRUE(verify(result.program).empty());
   return result;

@@ -195,7 +195,7 @@ TEST(Schedule, RecordsARunAndATripOfEachLoop) {
     EXPECT_NEAR(busy(run, static_cast<Resource>(i)), expected[0][i], 1e-6) << i;
     EXPECT_NEAR(busy(trip, static_cast<Resource>(i)), expected[1][i], 1e-6) << i;
   }
-  EXPECT_EQ(trip.trip, 4);
+  EXPECT_EQ(trip.trip, 5);
   // one after the other: product, out, f, back, product
   std::vector<std::pair<double, double>> work;
   double waited = 0;

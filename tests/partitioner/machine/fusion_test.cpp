@@ -1,5 +1,6 @@
 // Fusion as the planner counts on it: which operations form a group, and that what is left of one costs what one kernel does.
 #include "partitioner/machine/fusion.h"
+#include "partitioner/machine/dataflow.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -40,7 +41,7 @@ bool in_rows(const KernelRequest& request) {
 
 std::vector<std::string> groups(const Graph& graph, DeviceId side, const FusionRule& rule = takes) {
   std::vector<std::string> texts;
-  for (const FusibleGroup& group : find_fusible(graph, side, rule)) {
+  for (const FusibleGroup& group : find_fusible(graph, Dataflow(graph), side, rule)) {
     std::string text;
     for (const NodeId node : group.nodes) text += (text.empty() ? "" : " ") + graph.nodes[node].op->name;
     texts.push_back(text);
@@ -57,7 +58,8 @@ TEST(FindFusible, PassesOverWhatTheSideNeverRuns) {
   EXPECT_THAT(groups(graph, kAccelerator), ElementsAre("exp tanh"));
 }
 
-TEST(FindFusible, EndsAtWhatItWouldHaveToWaitFor) {
+/// A pin is a placement: what is left of a group is told by it, not the group.
+TEST(FindFusible, PinsChangeNoGroup) {
   const Graph graph = trace("m", {{"x", "f32[8]"}}, [](Tensor x) {
     const Tensor a = exp(x);
     Tensor b;
@@ -67,13 +69,31 @@ TEST(FindFusible, EndsAtWhatItWouldHaveToWaitFor) {
     }
     return tanh(a + b);
   });
-  EXPECT_THAT(groups(graph, kAccelerator), ElementsAre("add tanh"));
+  EXPECT_THAT(groups(graph, kAccelerator), ElementsAre("exp sin add tanh"));
   EXPECT_THAT(groups(graph, kHost), ElementsAre("exp sin add tanh"));
+}
+
+TEST(FindFusible, EndsAtWhatItWouldHaveToWaitFor) {
+  const Graph graph = trace("m", {{"x", "f32[8, 8]"}, {"y", "f32[8, 8]"}}, [](Tensor x, Tensor y) {
+    const Tensor a = exp(x), b = tanh(y);
+    const Tensor product = matmul(a, a);                     // it waits for `a`, and the sum for it
+    return std::vector<Tensor>{a + product, sin(b), a * b};  // the second with what stands around it, the third with both
+  });
+  EXPECT_THAT(groups(graph, kAccelerator), ElementsAre("exp tanh sin multiply"));
+}
+
+/// Groups are open side by side: statements between theirs that have nothing to do with them change nothing.
+TEST(FindFusible, SeveralAtOnce) {
+  const Graph graph = trace("m", {{"x", "f32[8]"}, {"y", "f32[4]"}}, [](Tensor x, Tensor y) {
+    const Tensor a = exp(x), c = exp(y), b = tanh(a), d = sin(c);
+    return std::vector<Tensor>{b, d};
+  });
+  EXPECT_THAT(groups(graph, kAccelerator), ElementsAre("exp tanh", "exp sin"));
 }
 
 TEST(FindFusible, NothingWithoutARule) {
   const Graph graph = trace("m", {{"x", "f32[8]"}}, [](Tensor x) { return tanh(exp(x)); });
-  EXPECT_THAT(find_fusible(graph, kAccelerator, nullptr), IsEmpty());
+  EXPECT_THAT(find_fusible(graph, Dataflow(graph), kAccelerator, nullptr), IsEmpty());
 }
 
 TEST(FindFusible, RowsOfTheHost) {
@@ -113,7 +133,7 @@ TEST(FindFusible, MovementOfTheHost) {
     const Tensor a = exp(x), b = transpose(x);
     return tanh(a) + b;
   });
-  EXPECT_THAT(groups(transposed, kHost, host_fuses), ElementsAre("exp tanh"));
+  EXPECT_THAT(groups(transposed, kHost, host_fuses), ElementsAre("exp tanh add"));
 }
 
 /// What there is no kernel for keeps nothing else from being read as it lies.
@@ -132,7 +152,7 @@ TEST(FindFusible, PullsNoReductions) {
     const Tensor product = matmul(y, y);
     return length * 2.0 + sum(product, {.axis = {{1}}});
   });
-  for (const FusibleGroup& group : find_fusible(graph, kHost, host_fuses)) EXPECT_EQ(group.pulled, 0U);
+  for (const FusibleGroup& group : find_fusible(graph, Dataflow(graph), kHost, host_fuses)) EXPECT_EQ(group.pulled, 0U);
 }
 
 TEST(FindFusible, NotWhatWaitsForALongRow) {

@@ -149,7 +149,7 @@ TEST(Page, DrawsTheRunAndATripOfEachLoop) {
   const std::string page = html_page(plan_as_planted(read_model(source_dir() + "/models/kmeans.yaml")), {});
   EXPECT_THAT(page, HasSubstr("<h3>The run, "));
   EXPECT_THAT(page, HasSubstr("<h3>One trip of the loop at line 14, "));
-  EXPECT_THAT(page, HasSubstr("Of 15 trips this is number 4"));
+  EXPECT_THAT(page, HasSubstr("Of 15 trips this is number 5"));
   EXPECT_THAT(page, HasSubstr("<a href=\"#timeline-1\">"));
   EXPECT_THAT(page, Not(HasSubstr("unobserved-")));
 }

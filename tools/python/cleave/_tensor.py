@@ -166,11 +166,11 @@ class Tensor(Methods):
 _OPERANDS = (Tensor, bool, int, float, np.ndarray, np.generic)
 
 
-def operator(name: str, first: Any, second: Any, other: Any) -> Any:
+def operator(symbol: str, name: str, first: Any, second: Any, other: Any) -> Any:
     """What `first + second` gives; `other` is the one that need not be a Tensor. For _methods.py."""
     if not isinstance(other, _OPERANDS):
         return NotImplemented
-    return _call(name, (first, second), {}, 1)
+    return _call(name, (first, second), {}, 1, symbol)
 
 
 def apply(name: str, operands: tuple[Any, ...], attributes: dict[str, Any], results: int) -> Any:
@@ -220,11 +220,12 @@ def operand(value: Any, owner: _cleave.Recorder) -> Any:
     return value
 
 
-def _call(name: str, operands: tuple[Any, ...], attributes: dict[str, Any], results: int) -> Any:
+def _call(name: str, operands: tuple[Any, ...], attributes: dict[str, Any], results: int, symbol: str = "") -> Any:
+    """`symbol`: of an operator, by which messages name it."""
     owner = recorder(name)
     values = [operand(each, owner) for each in operands]
     place, names = statement()
-    found = owner.apply(name, values, attributes, place)
+    found = owner.operate(symbol, name, values, place) if symbol else owner.apply(name, values, attributes, place)
     name_results(owner, found, names, place)
     if results == 1 and found:
         return Tensor(found[0], owner)

@@ -147,6 +147,12 @@ class Recorder {
     }
     return tracer().apply(*op, operands(inputs, location), std::move(given), location);
   }
+  /// An operator, which messages name by its symbol.
+  std::vector<Operand> operate(const std::string& symbol, const std::string& name, const AnyList& inputs, const SourceLocation& location) {
+    const OpDef* op = find_function(name);
+    if (!op) throw nb::value_error(("no function `" + name + "`").c_str());
+    return {tracer().operate(symbol, *op, operands(inputs, location), location)};
+  }
   std::vector<Operand> host_call(const PythonFunction& function, nb::object callable, const AnyList& inputs,
                                  const SourceLocation& location) {
     const OpDef* op = find_op("host_call");
@@ -173,6 +179,7 @@ class Recorder {
     if (operand.literal) return std::pair(std::string(to_string(default_dtype(*operand.literal))), std::vector<std::int64_t>());
     const TensorType* type = tracer().type(operand);
     if (!type) return std::nullopt;
+    tracer().note_type_asked(operand);
     return std::pair(std::string(to_string(type->dtype)), type->shape);
   }
 
@@ -235,7 +242,7 @@ class Recorder {
     limits.bytes_per_run = bytes_per_run;
     limits.location = location;
     tracer().set_limits(std::move(limits));
-    Graph graph = tracer().finish();
+    Graph graph = tracer().finish_written();
     tracer_.reset();
     return Program(std::move(graph));
   }
@@ -323,6 +330,7 @@ void bind_tracing(nb::module_& module) {
       .def("parameter", &Recorder::parameter)
       .def("constant", &Recorder::constant)
       .def("apply", &Recorder::apply)
+      .def("operate", &Recorder::operate)
       .def("host_call", &Recorder::host_call)
       .def("name", &Recorder::name)
       .def("rename", &Recorder::rename)

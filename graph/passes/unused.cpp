@@ -1,0 +1,209 @@
+#include "graph/passes/unused.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "graph/base/diagnostic_help.h"
+#include "graph/trips.h"
+#include "graph/written.h"
+
+namespace cleave {
+namespace {
+
+bool is_leaf(NodeKind kind) {
+  return kind == NodeKind::input || kind == NodeKind::parameter;
+}
+
+/// Finds the values that outputs, effects and the control flow around them need. Knows carried values better than drop_dead does: a loop
+/// that has a trip, and reads what it carries in none, does not need the value from before it.
+class NeededValues {
+ public:
+  NeededValues(const Graph& graph, std::span<const ValueId> also_read)
+      : graph_(graph), nodes_(graph.nodes.size(), false), values_(graph.values.size(), false) {
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+      if (graph.purity(NodeId(i)) == Purity::effect) need_node(NodeId(i));
+    for (const Output& output : graph.outputs) need(output.value);
+    for (const ValueId value : also_read) need(value);
+    while (!work_.empty()) {
+      const ValueId value = work_.back();
+      work_.pop_back();
+      read_by(value);
+    }
+  }
+
+  [[nodiscard]] bool node(NodeId id) const { return nodes_[id]; }
+
+ private:
+  void need(ValueId value) {
+    if (!value.valid() || values_[value]) return;
+    values_[value] = true;
+    work_.push_back(value);
+  }
+
+  /// The node runs: it, and the loops and branches that hold it.
+  void need_node(NodeId id) {
+    if (!id.valid() || nodes_[id]) return;
+    nodes_[id] = true;
+    const Node& node = graph_.nodes[id];
+    need_node(node.owner);
+    need_node(graph_.regions[node.region].owner);
+    for (const RegionId region : node.regions) need(graph_.regions[region].predicate);
+    if (node.kind == NodeKind::carried) return;
+    for (const ValueId input : node.inputs) need(input);
+  }
+
+  void read_by(ValueId value) {
+    const NodeId id = graph_.values[value].producer;
+    need_node(id);
+    const Node& node = graph_.nodes[id];
+    if (node.kind != NodeKind::carried) return;
+    const bool inside = graph_.values[value].result == 0;
+    need(node.inputs[1]);
+    if (inside || !has_trip(graph_.nodes[node.owner])) need(node.inputs[0]);
+  }
+
+  const Graph& graph_;
+  IdVector<NodeId, bool> nodes_;
+  IdVector<ValueId, bool> values_;
+  std::vector<ValueId> work_;
+};
+
+class UnusedFinder {
+ public:
+  UnusedFinder(const Graph& graph, std::span<const ValueId> also_read)
+      : graph_(graph),
+        needed_(graph, also_read),
+        covered_(graph.nodes.size(), false),
+        read_(graph.nodes.size(), false),
+        decides_(graph.nodes.size(), false),
+        merged_by_(graph.nodes.size(), NodeId()) {
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+      const Node& node = graph.nodes[NodeId(i)];
+      for (const ValueId input : node.inputs) {
+        read_[graph.values[input].producer] = true;
+        if (is_control(node.kind)) decides_[graph.values[input].producer] = true;
+        if (node.kind == NodeKind::merge) merged_by_[graph.values[input].producer] = NodeId(i);
+      }
+      any_unread_ = any_unread_ || (node.kind == NodeKind::operation && !needed_.node(NodeId(i)));
+    }
+    for (std::size_t i = 0; any_unread_ && i < graph.nodes.size(); ++i) {
+      const Node& node = graph.nodes[NodeId(i)];
+      if (node.kind == NodeKind::operation && needed_.node(NodeId(i))) used_places_.insert(place(node));
+    }
+    for (const Region& region : graph.regions)
+      if (region.predicate.valid())
+        read_[graph.values[region.predicate].producer] = decides_[graph.values[region.predicate].producer] = true;
+    for (const Output& output : graph.outputs) read_[graph.values[output.value].producer] = true;
+    for (const ValueId value : also_read) read_[graph.values[value].producer] = true;
+  }
+
+  Diagnostics find() {
+    Diagnostics found;
+    if (nothing_is_used()) {
+      if (graph_.nodes.size() > 0)
+        found.add({DiagnosticKind::unused,
+                   Severity::warning,
+                   "nothing of this program is used: it gives no output and has no effect",
+                   graph_.nodes[first_statement()].location,
+                   0,
+                   {}});
+      return found;
+    }
+    for (const NodeId id : causes()) found.add(unread(id));
+    found.sort();
+    return found;
+  }
+
+ private:
+  using Place = std::tuple<std::string_view, int, int>;
+
+  [[nodiscard]] static Place place(const Node& node) { return {node.location.file_name(), node.location.line, node.location.column}; }
+
+  [[nodiscard]] bool nothing_is_used() const {
+    bool effect = false;
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) effect = effect || graph_.purity(NodeId(i)) == Purity::effect;
+    return graph_.outputs.empty() && !effect;
+  }
+
+  [[nodiscard]] NodeId first_statement() const {
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
+      if (!is_leaf(graph_.nodes[NodeId(i)].kind)) return NodeId(i);
+    return NodeId(std::size_t{0});
+  }
+
+  /// Readers stand behind what they read, but for carried values: what is met first from behind, and does not feed what was met before,
+  /// is a cause. One that turns out to feed a later cause is none.
+  std::vector<NodeId> causes() {
+    std::vector<NodeId> found;
+    for (std::size_t i = graph_.nodes.size(); i-- > 0;) {
+      const NodeId id(i);
+      const Node& node = graph_.nodes[id];
+      if (is_leaf(node.kind) && !read_[id]) found.push_back(id);
+      if (node.kind != NodeKind::operation || needed_.node(id) || covered_[id]) continue;
+      cover(id);
+      if (!decides_[id] && !counts(node) && !used_places_.contains(place(node)) && first_of_branch(id)) found.push_back(id);
+    }
+    std::erase_if(found, [&](NodeId id) { return covered_[id]; });
+    return found;
+  }
+
+  /// Everything that feeds `id` alone, or with others that nothing needs.
+  void cover(NodeId id) {
+    std::vector<NodeId> work{id};
+    while (!work.empty()) {
+      const NodeId next = work.back();
+      work.pop_back();
+      for (const ValueId input : graph_.nodes[next].inputs) {
+        const NodeId producer = graph_.values[input].producer;
+        if (needed_.node(producer) || covered_[producer] || producer == id) continue;
+        covered_[producer] = true;
+        work.push_back(producer);
+      }
+    }
+  }
+
+  /// What a loop counts is part of its head, and nobody has to read it.
+  [[nodiscard]] bool counts(const Node& node) const {
+    if (graph_.regions[node.region].kind != RegionKind::for_body) return false;
+    const SourceLocation& loop = graph_.nodes[graph_.regions[node.region].owner].location;
+    return node.location.line == loop.line && node.location.file_name() == loop.file_name();
+  }
+
+  /// Both arms of a branch may bind the name that nothing reads: one of the two is said.
+  bool first_of_branch(NodeId id) { return !merged_by_[id].valid() || said_merges_.insert(merged_by_[id]).second; }
+
+  [[nodiscard]] Diagnostic unread(NodeId id) const {
+    const Node& node = graph_.nodes[id];
+    const std::string& name = graph_.values[node.results[0]].name;
+    std::string what = "`" + (name.empty() ? written(graph_, id) : name) + "`";
+    if (is_leaf(node.kind))
+      what = (node.kind == NodeKind::input ? "the input " : "the parameter ") + what;
+    else if (name.empty())
+      what = "the result of " + what;
+    Diagnostic diagnostic{DiagnosticKind::unused, Severity::warning, what + " is never read", node.location, 0, {}};
+    for (const Allowance& allowance : node.allowed) {
+      if (allowance.kind != DiagnosticKind::unused) continue;
+      diagnostic.severity = Severity::allowed;
+      diagnostic.notes.push_back(allowance_note(allowance.reason));
+    }
+    return diagnostic;
+  }
+
+  const Graph& graph_;
+  NeededValues needed_;
+  IdVector<NodeId, bool> covered_, read_;
+  IdVector<NodeId, bool> decides_;      ///< conditions and counts: where nothing needs their loop or branch, what stands inside is said
+  bool any_unread_ = false;             ///< an operation
+  std::set<Place> used_places_;         ///< of operations that are read; empty where none is unread
+  IdVector<NodeId, NodeId> merged_by_;  ///< the merge that reads a node's result, or none
+  std::set<NodeId> said_merges_;
+};
+
+}  // namespace
+
+Diagnostics find_unused(const Graph& graph, std::span<const ValueId> also_read) {
+  return UnusedFinder(graph, also_read).find();
+}
+
+}  // namespace cleave

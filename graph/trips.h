@@ -1,0 +1,13 @@
+// How often a loop runs, as far as the program says so before it runs.
+#pragma once
+
+#include "graph/graph.h"
+
+namespace cleave {
+
+/// Whether each execution of the loop has a trip at least: a `for` with a known count of 1 or more.
+[[nodiscard]] inline bool has_trip(const Node& loop) {
+  return loop.kind == NodeKind::for_loop && loop.inputs.empty() && loop.attributes.get_or<std::int64_t>("count", 0) > 0;
+}
+
+}  // namespace cleave

@@ -1,0 +1,156 @@
+// Each node waits for what comes before it, and each operation of a kernel for what comes before any of them. Of those that wait for
+// nothing any more, the first in the program is next.
+#include "partitioner/apply/kernel_rows.h"
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+#include <utility>
+
+#include "partitioner/machine/dataflow.h"
+
+namespace cleave::planner {
+namespace {
+
+/// A kernel without what is pulled, which stays where it is.
+std::span<const NodeId> row_of(const FusibleGroup& kernel) {
+  return std::span(kernel.nodes).subspan(kernel.pulled);
+}
+
+bool contains(std::span<const NodeId> nodes, NodeId node) {
+  return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
+}
+
+/// Whether all that a kernel reads is there where its first operation stands, but for constants, which are then taken first.
+bool finds_all(const Graph& graph, const ValueUses& uses, const FusibleGroup& kernel) {
+  const std::span<const NodeId> row = row_of(kernel);
+  const std::int32_t place = uses.position(first_of(kernel, uses));
+  const RegionId region = graph.nodes[row.front()].region;
+  for (const NodeId node : row) {
+    for (const ValueId input : graph.nodes[node].inputs) {
+      const NodeId maker = graph.values[input].producer;
+      if (graph.nodes[maker].kind != NodeKind::constant && uses.exists_from(input, region) > place && !contains(row, maker)) return false;
+    }
+  }
+  return true;
+}
+
+/// One region in order.
+class RegionOrder {
+ public:
+  RegionOrder(const Graph& graph, const ValueUses& uses, const Dataflow& dataflow, RegionId region,
+              const std::vector<const FusibleGroup*>& kernels)
+      : graph_(graph), uses_(uses), nodes_(graph.regions[region].nodes), waits_(nodes_.size() + kernels.size(), 0), after_(waits_.size()) {
+    for (const NodeId node : nodes_) {
+      if (graph.nodes[node].kind == NodeKind::merge) continue;  // it stands behind its branch
+      for (const NodeId maker : dataflow.before(node)) add(unit_of(maker), unit_of(node));
+    }
+    for (std::size_t k = 0; k < kernels.size(); ++k) {  // one more to wait for, of each kernel
+      const std::span<const NodeId> row = row_of(*kernels[k]);
+      for (const NodeId node : row) {
+        add(nodes_.size() + k, unit_of(node));
+        for (const NodeId maker : dataflow.before(node))
+          if (!contains(row, maker)) add(unit_of(maker), nodes_.size() + k);
+      }
+    }
+  }
+
+  /// Nothing if some wait for each other in a circle.
+  std::optional<std::vector<NodeId>> run() {
+    std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
+    std::vector<NodeId> order;
+    const auto begun = [&](std::size_t kernel) {  // all that it reads is there
+      for (const std::size_t next : after_[kernel])
+        if (--waits_[next] == 0) ready.push(next);
+    };
+    std::vector<std::size_t> free;
+    for (std::size_t unit = 0; unit < waits_.size(); ++unit)
+      if (waits_[unit] == 0 && !is_merge(unit)) free.push_back(unit);
+    for (const std::size_t unit : free) unit < nodes_.size() ? ready.push(unit) : begun(unit);
+    while (!ready.empty()) {
+      const std::size_t unit = ready.top();
+      ready.pop();
+      order.push_back(nodes_[unit]);
+      for (std::size_t merge = unit + 1; is_merge(merge) && graph_.nodes[nodes_[merge]].owner == nodes_[unit]; ++merge)
+        order.push_back(nodes_[merge]);
+      for (const std::size_t next : after_[unit]) {
+        if (--waits_[next] > 0) continue;
+        next < nodes_.size() ? ready.push(next) : begun(next);
+      }
+    }
+    return order.size() == nodes_.size() ? std::optional(std::move(order)) : std::nullopt;
+  }
+
+ private:
+  [[nodiscard]] bool is_merge(std::size_t unit) const { return unit < nodes_.size() && graph_.nodes[nodes_[unit]].kind == NodeKind::merge; }
+  [[nodiscard]] std::size_t unit_of(NodeId node) const {
+    return static_cast<std::size_t>(uses_.position(graph_.nodes[node].kind == NodeKind::merge ? graph_.nodes[node].owner : node));
+  }
+  void add(std::size_t first, std::size_t then) {
+    after_[first].push_back(then);
+    ++waits_[then];
+  }
+
+  const Graph& graph_;
+  const ValueUses& uses_;
+  const std::vector<NodeId>& nodes_;
+  std::vector<std::size_t> waits_;               ///< by node, then by kernel: for how many
+  std::vector<std::vector<std::size_t>> after_;  ///< likewise: who waits for it
+};
+
+}  // namespace
+
+FusibleGroups kernels_of(const FusibleGroups& groups, const Placement& placement) {
+  FusibleGroups kernels(groups.size());
+  for (std::size_t d = 0; d < groups.size(); ++d) {
+    const DeviceId device{d};
+    for (const FusibleGroup& group : groups[device])
+      for (FusibleGroup& part : parts_of(group, [&](NodeId node) { return placement.has_copy(node.index, device); }))
+        kernels[device].push_back(std::move(part));
+  }
+  return kernels;
+}
+
+NodeId first_of(const FusibleGroup& kernel, const ValueUses& uses) {
+  NodeId first;
+  for (std::size_t i = kernel.pulled; i < kernel.nodes.size(); ++i) {
+    if (kernel.waits(i)) continue;
+    if (!first || uses.position(kernel.nodes[i]) < uses.position(first)) first = kernel.nodes[i];
+  }
+  return first;
+}
+
+std::optional<ValueUses> order_for(const Graph& graph, const ValueUses& uses, FusibleGroups& kernels) {
+  IdVector<RegionId, std::vector<const FusibleGroup*>> rows(graph.regions.size());
+  IdVector<RegionId, char> disordered(graph.regions.size(), 0);
+  bool any = false;
+  for (const std::vector<FusibleGroup>& side : kernels) {
+    for (const FusibleGroup& kernel : side) {
+      const RegionId region = graph.nodes[kernel.nodes.back()].region;
+      rows[region].push_back(&kernel);
+      if (finds_all(graph, uses, kernel)) continue;
+      disordered[region] = 1;
+      any = true;
+    }
+  }
+  if (!any) return std::nullopt;
+  const Dataflow dataflow(graph);
+  IdVector<RegionId, std::vector<NodeId>> order;
+  std::vector<const FusibleGroup*> given_up;
+  for (std::size_t r = 0; r < graph.regions.size(); ++r) {
+    const RegionId region(r);
+    std::optional<std::vector<NodeId>> found = graph.regions[region].nodes;
+    if (disordered[region]) {
+      while (!(found = RegionOrder(graph, uses, dataflow, region, rows[region]).run())) {
+        given_up.push_back(rows[region].back());
+        rows[region].pop_back();
+      }
+    }
+    order.push_back(*std::move(found));
+  }
+  for (std::vector<FusibleGroup>& side : kernels)
+    std::erase_if(side, [&](const FusibleGroup& kernel) { return std::find(given_up.begin(), given_up.end(), &kernel) != given_up.end(); });
+  return ValueUses(graph, std::move(order));
+}
+
+}  // namespace cleave::planner

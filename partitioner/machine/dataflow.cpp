@@ -1,0 +1,209 @@
+// What a node computes becomes a number, made from what it reads and from who reads it; a walk from what nobody reads back to what is read
+// gives the order, and goes by these numbers where it has a choice.
+#include "partitioner/machine/dataflow.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace cleave::planner {
+namespace {
+
+using Number = std::uint64_t;
+
+constexpr Number mixed(Number a, Number b) {
+  Number x = a * 0x9e3779b97f4a7c15U + b + 0x7f4a7c15U;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
+  return x ^ (x >> 31);
+}
+
+Number number_of(std::string_view text) {
+  Number number = text.size();
+  for (const char each : text) number = mixed(number, static_cast<unsigned char>(each));
+  return number;
+}
+
+Number number_of(const TensorType& type) {
+  Number number = static_cast<Number>(type.dtype);
+  for (const std::int64_t dim : type.shape) number = mixed(number, static_cast<Number>(dim));
+  return number;
+}
+
+/// Of axes, sizes and the like. What else an operation is given does not change how it can be run.
+Number number_of(const Attributes& attributes) {
+  Number number = 0;
+  for (const auto& [name, value] : attributes) {
+    Number one = number_of(name);
+    if (const auto* whole = std::get_if<std::int64_t>(&value)) one = mixed(one, static_cast<Number>(*whole));
+    if (const auto* flag = std::get_if<bool>(&value)) one = mixed(one, *flag ? 1 : 0);
+    if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value))
+      for (const std::int64_t each : *list) one = mixed(one, static_cast<Number>(each));
+    number = mixed(number, one);
+  }
+  return number;
+}
+
+/// Whether a node's values are there when its region is entered.
+bool is_there(NodeKind kind) {
+  return kind == NodeKind::input || kind == NodeKind::parameter || kind == NodeKind::constant || kind == NodeKind::counter ||
+         kind == NodeKind::carried;
+}
+
+/// By node: a number for what it computes from what and for whom, which does not depend on where it stands among its neighbours.
+std::vector<Number> numbers_of(const Graph& graph) {
+  const std::size_t count = graph.nodes.size();
+  std::vector<Number> alone(count), inside(count, 0), read(count, 0), numbers(count);
+  for (std::size_t i = count; i-- > 0;) {  // what is inside a loop stands behind it
+    const NodeId id(i);
+    const Node& node = graph.nodes[id];
+    Number number = mixed(static_cast<Number>(node.kind), inside[i]);
+    if (node.op) number = mixed(number, mixed(number_of(node.op->name), number_of(node.attributes)));
+    for (const ValueId result : node.results) number = mixed(number, number_of(graph.values[result].type));
+    alone[i] = number;
+    if (const NodeId owner = graph.regions[node.region].owner)
+      inside[owner.index] += mixed(static_cast<Number>(graph.regions[node.region].kind), number);
+  }
+  const auto add_readers = [&](const std::vector<Number>& own, std::vector<Number>& sums) {
+    std::vector<Number> whole(count, 0);  // of those that stand behind: a value that a loop yields is just that
+    std::fill(sums.begin(), sums.end(), 0);
+    for (const Output& output : graph.outputs) sums[graph.values[output.value].producer.index] += 1;
+    for (const Region& region : graph.regions)
+      if (region.predicate) sums[graph.values[region.predicate].producer.index] += 2;
+    for (std::size_t i = count; i-- > 0;) {
+      whole[i] = mixed(own[i], sums[i]);
+      const Node& node = graph.nodes[NodeId(i)];
+      for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+        const Value& value = graph.values[node.inputs[k]];
+        const bool comes_round = value.producer.index >= i;
+        sums[value.producer.index] += mixed(comes_round ? alone[i] : whole[i], mixed(k, value.result));
+      }
+    }
+    for (std::size_t i = 0; i < count; ++i) sums[i] = mixed(own[i], sums[i]);
+  };
+  add_readers(alone, read);
+  for (std::size_t i = 0; i < count; ++i) {
+    numbers[i] = read[i];
+    for (const ValueId input : graph.nodes[NodeId(i)].inputs) {
+      const Value& value = graph.values[input];
+      numbers[i] = mixed(numbers[i], value.producer.index < i ? mixed(numbers[value.producer.index], value.result) : 3);
+    }
+  }
+  add_readers(numbers, read);
+  return read;
+}
+
+/// Which nodes have an effect, or hold one inside.
+std::vector<char> with_effects(const Graph& graph) {
+  std::vector<char> effects(graph.nodes.size(), 0);
+  for (std::size_t i = graph.nodes.size(); i-- > 0;) {
+    const NodeId id(i);
+    if (graph.nodes[id].kind == NodeKind::operation && graph.purity(id) == Purity::effect) effects[i] = 1;
+    const NodeId owner = graph.regions[graph.nodes[id].region].owner;
+    if (effects[i] && owner) effects[owner.index] = 1;
+  }
+  return effects;
+}
+
+}  // namespace
+
+Dataflow::Dataflow(const Graph& graph) {
+  collect_before(graph);
+  find_order(graph);
+}
+
+void Dataflow::collect_before(const Graph& graph) {
+  std::vector<std::pair<NodeId, NodeId>> pairs;  // reader, maker
+  pairs.reserve(2 * graph.nodes.size());
+  // `reader` reads in `region`; none: at its end, where nothing comes after.
+  const auto add = [&](NodeId reader, RegionId region, ValueId read) {
+    const Value& value = graph.values[read];
+    while (region != value.region) {
+      const Region& at = graph.regions[region];
+      reader = at.kind == RegionKind::while_body ? NodeId() : at.owner;  // the body begins at the end of its condition
+      region = at.parent;
+    }
+    const Node& producer = graph.nodes[value.producer];
+    const NodeId maker = producer.region == value.region ? value.producer : producer.owner;  // or what a loop leaves behind
+    if (reader && !is_there(graph.nodes[maker].kind)) pairs.emplace_back(reader, maker);
+  };
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const NodeId id(i);
+    const Node& node = graph.nodes[id];
+    if (node.kind == NodeKind::carried) {
+      add(node.owner, graph.nodes[node.owner].region, node.inputs[0]);
+      add(NodeId(), graph.nodes[node.owner].regions.back(), node.inputs[1]);
+    } else if (node.kind == NodeKind::merge) {
+      pairs.emplace_back(id, node.owner);
+      for (std::size_t arm = 0; arm < 2; ++arm) add(NodeId(), graph.nodes[node.owner].regions[arm], node.inputs[arm]);
+    } else {
+      for (const ValueId input : node.inputs) add(id, node.region, input);
+    }
+  }
+  for (std::size_t i = 0; i < graph.regions.size(); ++i)
+    if (graph.regions[RegionId(i)].predicate) add(NodeId(), RegionId(i), graph.regions[RegionId(i)].predicate);
+  const std::vector<char> effects = with_effects(graph);
+  for (const Region& region : graph.regions) {
+    NodeId last;
+    for (const NodeId id : region.nodes) {
+      if (!effects[id.index]) continue;
+      if (last) pairs.emplace_back(id, last);
+      last = id;
+    }
+  }
+  first_before_.assign(graph.nodes.size() + 1, 0);
+  for (const auto& [reader, maker] : pairs) ++first_before_[reader.index + 1];
+  for (std::size_t i = 1; i < first_before_.size(); ++i) first_before_[i] += first_before_[i - 1];
+  std::vector<std::size_t> next(first_before_.begin(), first_before_.end() - 1);
+  before_.resize(pairs.size());
+  for (const auto& [reader, maker] : pairs) {
+    const auto begin = before_.begin() + static_cast<std::ptrdiff_t>(first_before_[reader.index]);
+    const auto end = before_.begin() + static_cast<std::ptrdiff_t>(next[reader.index]);
+    if (std::find(begin, end, maker) == end) before_[next[reader.index]++] = maker;
+  }
+  std::size_t kept = 0;  // without what was there twice
+  for (std::size_t i = 0; i + 1 < first_before_.size(); ++i) {
+    const std::size_t begin = std::exchange(first_before_[i], kept);
+    for (std::size_t k = begin; k < next[i]; ++k) before_[kept++] = before_[k];
+  }
+  first_before_.back() = kept;
+  before_.resize(kept);
+}
+
+void Dataflow::find_order(const Graph& graph) {
+  const std::vector<Number> numbers = numbers_of(graph);
+  std::vector<char> awaited(graph.nodes.size(), 0), reached(graph.nodes.size(), 0);
+  for (const NodeId maker : before_) awaited[maker.index] = 1;
+  std::vector<std::size_t> output(graph.nodes.size(), std::numeric_limits<std::size_t>::max());
+  for (std::size_t i = graph.outputs.size(); i-- > 0;) output[graph.values[graph.outputs[i].value].producer.index] = i;
+  const auto by_number = [&](NodeId a, NodeId b) { return std::pair(numbers[a.index], a) < std::pair(numbers[b.index], b); };
+  for (const Region& region : graph.regions) {
+    std::vector<NodeId> ends, order;
+    for (const NodeId id : region.nodes)
+      if (!awaited[id.index] && !is_there(graph.nodes[id].kind)) ends.push_back(id);
+    std::sort(ends.begin(), ends.end(),
+              [&](NodeId a, NodeId b) { return output[a.index] != output[b.index] ? output[a.index] < output[b.index] : by_number(a, b); });
+    std::vector<std::pair<NodeId, std::size_t>> stack;  // and which of what comes before it is looked at next
+    const auto visit = [&](NodeId id) {
+      if (std::exchange(reached[id.index], 1)) return;
+      const auto begin = before_.begin() + static_cast<std::ptrdiff_t>(first_before_[id.index]);
+      if (is_control(graph.nodes[id].kind)) std::sort(begin, begin + static_cast<std::ptrdiff_t>(before(id).size()), by_number);
+      stack.emplace_back(id, 0);
+    };
+    for (const NodeId end : ends) {
+      visit(end);
+      while (!stack.empty()) {
+        auto& [node, next] = stack.back();
+        if (next < before(node).size()) {
+          visit(before(node)[next++]);
+        } else {
+          order.push_back(node);
+          stack.pop_back();
+        }
+      }
+    }
+    order_.push_back(std::move(order));
+  }
+}
+
+}  // namespace cleave::planner

@@ -1,0 +1,351 @@
+// First which operations could be together at all (links), then what each could save and who has to be there for it. What an operation
+// saves whoever is there lowers its cost; what needs others is a saving; what the first of several does not save is a value that it brings
+// to that side, and that the others find there.
+#include "partitioner/machine/optimistic_fusion.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "partitioner/flow/graph_blocks.h"
+#include "partitioner/machine/fusible_op.h"
+
+namespace cleave::planner {
+namespace {
+
+class Optimist {
+ public:
+  Optimist(PlacementProblem& problem, const Graph& graph, const Dataflow& dataflow, const SideOfFusion& side, std::vector<int> uses)
+      : problem_(problem),
+        graph_(graph),
+        dataflow_(dataflow),
+        side_(side),
+        uses_(std::move(uses)),
+        fusible_(graph.nodes.size(), 0),
+        waits_for_(graph.nodes.size()),
+        linked_(graph.nodes.size(), 0),
+        readers_(graph.values.size()),
+        budgets_(graph.nodes.size()) {}
+
+  void run() {
+    find_links();
+    save_starts();
+    save_reads_and_writes();
+    save_moves();
+    overlap();
+    put();
+  }
+
+ private:
+  using Saving = PlacementProblem::Saving;
+  /// What a node may save of something: whoever is there, and only with others.
+  struct Part {
+    double anyway = 0, with_others = 0;
+    std::vector<Saving> savings;  ///< with others
+    bool whole = false;           ///< all there is, whoever is there
+  };
+  struct Budget {
+    FusionSavings::Seconds seconds;
+    Part starting, rest;
+  };
+  enum class Of { starting, rest };
+  struct Hub {
+    ValueId value;
+    std::vector<NodeId> readers;  ///< of one region, which could find it in their kernel
+  };
+
+  /// Where one of the nodes is on this side and `unless` is not, one of them does not save it.
+  struct Once {
+    Of of;
+    NodeId unless;  ///< none: wherever one of them is
+    std::vector<NodeId> nodes;
+    double seconds;
+  };
+
+  [[nodiscard]] double moving(ValueId value) const {
+    return static_cast<double>(graph_.values[value].type.bytes()) / side_.rates.bytes_per_second;
+  }
+  [[nodiscard]] double start(NodeId id) const { return std::min(side_.rates.overhead_seconds, budgets_[id.index].seconds.spare); }
+  /// It gives a part of what it reads, and reads no more than that.
+  [[nodiscard]] bool selects(NodeId id) const {
+    const Node& node = graph_.nodes[id];
+    const auto elements = [&](ValueId value) { return graph_.values[value].type.elements(); };
+    return node.op->cost_class == CostClass::movement && elements(node.results[0]) < elements(node.inputs[0]);
+  }
+  [[nodiscard]] bool takes(const std::vector<NodeId>& nodes) const {
+    return side_.takes(request_for(graph_, make_group(graph_, nodes, uses_)));
+  }
+  /// What only moves elements for one reader counts as part of that.
+  [[nodiscard]] NodeId leader(NodeId id) const {
+    while (waits_for_[id.index] && !is_elsewhere(id)) id = waits_for_[id.index];
+    return id;
+  }
+  /// Whether its one reader is of another region.
+  [[nodiscard]] bool is_elsewhere(NodeId id) const { return graph_.nodes[waits_for_[id.index]].region != graph_.nodes[id].region; }
+
+  void link(NodeId a, NodeId b) {
+    linked_[a.index] = linked_[b.index] = 1;
+    links_.emplace_back(a, b);
+  }
+
+  void find_links() {
+    for (std::size_t r = 0; r < graph_.regions.size(); ++r) {
+      for (const NodeId id : dataflow_.order(RegionId(r))) {
+        if (!is_fusible(graph_, id, side_.device)) continue;
+        fusible_[id.index] = 1;
+        budgets_[id.index].seconds = side_.seconds_of(id);
+        link_with_makers(id);
+      }
+    }
+    std::sort(maker_links_.begin(), maker_links_.end());
+    for (std::size_t v = 0; v < graph_.values.size(); ++v) link_readers(ValueId(v));
+    for (auto& [a, b] : links_) a = leader(a), b = leader(b);
+    std::erase_if(links_, [](const auto& link) { return link.first == link.second; });
+    std::sort(links_.begin(), links_.end());
+    links_.erase(std::unique(links_.begin(), links_.end()), links_.end());
+  }
+
+  void link_with_makers(NodeId id) {
+    const Node& node = graph_.nodes[id];
+    for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+      const ValueId input = node.inputs[k];
+      if (std::find(node.inputs.begin(), node.inputs.begin() + static_cast<std::ptrdiff_t>(k), input) !=
+          node.inputs.begin() + static_cast<std::ptrdiff_t>(k))
+        continue;
+      readers_[input.index].push_back(id);
+      const NodeId maker = graph_.values[input].producer;
+      if (!fusible_[maker.index] || graph_.values[input].region != graph_.nodes[maker].region) continue;
+      const bool moves = only_moves(graph_, maker) && uses_[input.index] == 1;
+      if ((!moves && graph_.nodes[maker].region != node.region) || !takes({maker, id})) continue;
+      maker_links_.emplace_back(maker, id);
+      if (moves) waits_for_[maker.index] = id;
+      link(maker, id);
+    }
+  }
+
+  /// In each region, those that read a value, if two of them could be together without who makes it.
+  void link_readers(ValueId value) {
+    constexpr std::size_t kMostTried = 8;  // of more it is taken for granted
+    std::vector<NodeId>& all = readers_[value.index];
+    std::stable_sort(all.begin(), all.end(), [&](NodeId a, NodeId b) { return graph_.nodes[a].region < graph_.nodes[b].region; });
+    for (auto begin = all.begin(); begin != all.end();) {
+      const RegionId region = graph_.nodes[*begin].region;
+      const auto end = std::find_if(begin, all.end(), [&](NodeId id) { return graph_.nodes[id].region != region; });
+      const std::vector<NodeId> readers(begin, end);
+      begin = end;
+      const std::vector<NodeId> together = readers.size() > kMostTried ? readers : together_with_another(readers);
+      for (std::size_t i = 0; i + 1 < together.size(); ++i) link(together[i], together[i + 1]);
+      if (together.size() > 2) link(together.back(), together.front());
+      const NodeId maker = graph_.values[value].producer;
+      std::vector<NodeId> savers;
+      for (const NodeId id : readers)
+        if (std::find(together.begin(), together.end(), id) != together.end() || is_linked(maker, id)) savers.push_back(id);
+      if (!savers.empty()) hubs_.push_back({value, std::move(savers)});
+    }
+  }
+  /// Of those that read one value, who could be with another one of them.
+  [[nodiscard]] std::vector<NodeId> together_with_another(const std::vector<NodeId>& readers) const {
+    std::vector<char> found(readers.size(), 0);
+    for (std::size_t a = 0; a < readers.size(); ++a)
+      for (std::size_t b = a + 1; b < readers.size(); ++b)
+        if (!(found[a] && found[b]) && (leader(readers[a]) == leader(readers[b]) || takes({readers[a], readers[b]})))
+          found[a] = found[b] = 1;
+    std::vector<NodeId> together;
+    for (std::size_t i = 0; i < readers.size(); ++i)
+      if (found[i]) together.push_back(readers[i]);
+    return together;
+  }
+  [[nodiscard]] bool is_linked(NodeId maker, NodeId reader) const {
+    return std::binary_search(maker_links_.begin(), maker_links_.end(), std::pair(maker, reader));
+  }
+
+  /// All of each block but the one that it hangs on start nothing of their own where that is there, and where it is not, all but one: so
+  /// nobody spares more than one start.
+  void save_starts() {
+    std::vector<NodeId> nodes;
+    for (const auto& [a, b] : links_) nodes.insert(nodes.end(), {a, b});
+    std::sort(nodes.begin(), nodes.end());
+    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    const auto vertex = [&](NodeId id) {
+      return static_cast<std::size_t>(std::lower_bound(nodes.begin(), nodes.end(), id) - nodes.begin());
+    };
+    std::vector<std::pair<std::size_t, std::size_t>> edges;
+    for (const auto& [a, b] : links_) edges.emplace_back(vertex(a), vertex(b));
+    const GraphBlocks blocks = find_blocks(nodes.size(), edges);
+    const std::vector<std::size_t>& found = blocks.discovered;
+    std::vector<std::vector<NodeId>> members(blocks.count);
+    for (std::size_t e = 0; e < links_.size(); ++e)
+      for (const NodeId id : {links_[e].first, links_[e].second}) members[blocks.of_edge[e]].push_back(id);
+    const double certain = least_start();
+    for (const NodeId id : nodes) save_anyway(Of::starting, id, start(id) - certain);
+    for (std::vector<NodeId>& each : members) {
+      std::sort(each.begin(), each.end());
+      each.erase(std::unique(each.begin(), each.end()), each.end());
+      const auto top = std::min_element(each.begin(), each.end(), [&](NodeId a, NodeId b) { return found[vertex(a)] < found[vertex(b)]; });
+      const NodeId first = *top;
+      each.erase(top);
+      save_with(Of::starting, first, each, certain);
+    }
+  }
+  /// Who starts a kernel may take less for that than others: then it is the one who does.
+  [[nodiscard]] double least_start() const {
+    double least = side_.rates.overhead_seconds;
+    for (std::size_t i = 0; i < linked_.size(); ++i)
+      if (linked_[i]) least = std::min(least, start(NodeId(i)));
+    return least;
+  }
+  /// Each of `nodes` saves it where `other` is on this side, and all but one of them where it is not. No `other`: all but one.
+  void save_with(Of of, NodeId other, const std::vector<NodeId>& nodes, double seconds) {
+    if (nodes.empty() || seconds <= 0) return;
+    if (other && nodes.size() == 1) return save(of, nodes[0], {other}, false, seconds);
+    for (const NodeId id : nodes) save_anyway(of, id, seconds);
+    once_.push_back({of, other, nodes, seconds});
+  }
+
+  void save_reads_and_writes() {
+    for (const Hub& hub : hubs_) {
+      const NodeId maker = graph_.values[hub.value].producer;
+      const double seconds = moving(hub.value);
+      std::vector<NodeId> savers;
+      for (const NodeId id : hub.readers)
+        if (!selects(id)) savers.push_back(id);
+      const bool with_maker = std::any_of(hub.readers.begin(), hub.readers.end(), [&](NodeId id) { return is_linked(maker, id); });
+      save_with(Of::rest, with_maker ? maker : NodeId(), savers, seconds);
+      if (with_maker && hub.readers.size() == reads_of(hub.value)) save(Of::rest, maker, hub.readers, true, seconds);
+    }
+  }
+  /// How many different nodes read it, control and outputs too.
+  [[nodiscard]] std::size_t reads_of(ValueId value) const {
+    std::size_t counted = 0;
+    for (const NodeId reader : readers_[value.index])
+      counted += static_cast<std::size_t>(std::count(graph_.nodes[reader].inputs.begin(), graph_.nodes[reader].inputs.end(), value));
+    return counted == static_cast<std::size_t>(uses_[value.index]) ? readers_[value.index].size() : readers_[value.index].size() + 1;
+  }
+
+  void save_moves() {
+    for (std::size_t i = 0; i < waits_for_.size(); ++i) {
+      if (!waits_for_[i]) continue;
+      const NodeId id(i);
+      Budget& budget = budgets_[i];
+      budget.starting = budget.rest = {};
+      if (is_elsewhere(id)) {
+        budget.starting = {.anyway = most(id, Of::starting), .with_others = 0, .savings = {}, .whole = true};
+        budget.rest = {.anyway = most(id, Of::rest), .with_others = 0, .savings = {}, .whole = true};
+      } else {
+        save(Of::starting, id, {waits_for_[i]}, true, start(id));
+        save(Of::rest, id, {waits_for_[i]}, true, most(id, Of::rest));
+      }
+    }
+  }
+  /// All that there is of it.
+  [[nodiscard]] double most(NodeId id, Of of) const {
+    const FusionSavings::Seconds& seconds = budgets_[id.index].seconds;
+    return of == Of::starting ? start(id) : seconds.spare - start(id) + seconds.computing;
+  }
+
+  /// Of all that hangs together, what is less: the computing, or what waiting is left.
+  void overlap() {
+    std::vector<NodeId> root(graph_.nodes.size());
+    const auto find = [&](NodeId id) {
+      while (root[id.index] && root[id.index] != id) id = root[id.index];
+      return id;
+    };
+    for (const auto& [a, b] : links_) root[find(a).index] = find(b);
+    struct Sums {
+      double computing = 0, waiting = 0;
+    };
+    std::map<NodeId, Sums> sums;
+    for (std::size_t i = 0; i < linked_.size(); ++i) {
+      if (!linked_[i] || waits_for_[i]) continue;
+      const Budget& budget = budgets_[i];
+      Sums& sum = sums[find(NodeId(i))];
+      sum.computing += budget.seconds.computing;
+      sum.waiting += std::max(0.0, budget.seconds.spare - start(NodeId(i)) - budget.rest.anyway - budget.rest.with_others);
+    }
+    for (std::size_t i = 0; i < linked_.size(); ++i) {
+      if (!linked_[i] || waits_for_[i]) continue;
+      const Sums& sum = sums[find(NodeId(i))];
+      const FusionSavings::Seconds& seconds = budgets_[i].seconds;
+      if (sum.computing <= sum.waiting) {
+        save_anyway(Of::rest, NodeId(i), seconds.computing);
+      } else {  // then all waiting is saved
+        budgets_[i].rest = {.anyway = seconds.spare - start(NodeId(i)), .with_others = 0, .savings = {}, .whole = true};
+      }
+    }
+  }
+
+  Part& part(NodeId id, Of of) { return of == Of::starting ? budgets_[id.index].starting : budgets_[id.index].rest; }
+  void save_anyway(Of of, NodeId id, double seconds) { part(id, of).anyway += seconds; }
+  void save(Of of, NodeId id, const std::vector<NodeId>& with, bool alone, double seconds) {
+    if (seconds <= 0) return;
+    Saving saving{static_cast<std::int32_t>(id.index), {}, alone, 0, 0};
+    for (const NodeId other : with) saving.with.push_back(static_cast<std::int32_t>(other.index));
+    (side_.device == kHost ? saving.host_seconds : saving.accelerator_seconds) = seconds;
+    part(id, of).with_others += seconds;
+    part(id, of).savings.push_back(std::move(saving));
+  }
+
+  /// What a node saves is at most what there is: where more is said, all of it, whoever is there. What another one does not save then, the
+  /// node may have done for it.
+  void put() {
+    for (std::size_t i = 0; i < budgets_.size(); ++i) {
+      PlacementProblem::Node& node = problem_.nodes[i];
+      double& cost = side_.device == kHost ? node.host_seconds : node.accelerator_seconds;
+      for (const Of of : {Of::starting, Of::rest}) {
+        Part& saved = part(NodeId(i), of);
+        const double all = std::min(cost, most(NodeId(i), of));
+        if (!saved.whole && saved.anyway + saved.with_others > all * (1 + 1e-9))
+          saved = {.anyway = all, .with_others = 0, .savings = {}, .whole = true};
+        cost -= std::min(all, saved.anyway);
+        problem_.savings.insert(problem_.savings.end(), saved.savings.begin(), saved.savings.end());
+      }
+    }
+    for (const Once& once : once_)
+      if (std::none_of(once.nodes.begin(), once.nodes.end(), [&](NodeId id) { return part(id, once.of).whole; })) bring(once);
+  }
+  void bring(const Once& once) {
+    const auto region = static_cast<std::int32_t>(graph_.nodes[once.nodes[0]].region.index);
+    PlacementProblem::Value value{once.unless ? static_cast<std::int32_t>(once.unless.index) : nobody(), region, 0, 0};
+    (side_.device == kHost ? value.accelerator_to_host_seconds : value.host_to_accelerator_seconds) = once.seconds;
+    for (const NodeId id : once.nodes)
+      problem_.uses.push_back({static_cast<std::int32_t>(problem_.values.size()), static_cast<std::int32_t>(id.index), region});
+    problem_.values.push_back(value);
+  }
+  /// A node that is never on this side.
+  std::int32_t nobody() {
+    if (nobody_ < 0) {
+      nobody_ = static_cast<std::int32_t>(problem_.nodes.size());
+      PlacementProblem::Node node;
+      node.pin = side_.device == kHost ? PlacementProblem::Pin::accelerator : PlacementProblem::Pin::host;
+      problem_.nodes.push_back(node);
+    }
+    return nobody_;
+  }
+
+  PlacementProblem& problem_;
+  const Graph& graph_;
+  const Dataflow& dataflow_;
+  const SideOfFusion& side_;
+  const std::vector<int> uses_;
+  std::vector<char> fusible_;
+  std::vector<NodeId> waits_for_;  ///< by node that only moves elements for one reader: that
+  std::vector<char> linked_;
+  std::vector<std::vector<NodeId>> readers_;            ///< by value: the fusible ones
+  std::vector<std::pair<NodeId, NodeId>> links_;        ///< of leaders
+  std::vector<std::pair<NodeId, NodeId>> maker_links_;  ///< maker and reader, sorted
+  std::vector<Hub> hubs_;
+  std::vector<Once> once_;
+  std::vector<Budget> budgets_;
+  std::int32_t nobody_ = -1;
+};
+
+}  // namespace
+
+void save_at_most(PlacementProblem& problem, const Graph& graph, const Dataflow& dataflow, const std::vector<SideOfFusion>& sides) {
+  problem.savings.clear();
+  const std::vector<int> uses = count_uses(graph);
+  for (const SideOfFusion& side : sides)
+    if (side.takes) Optimist(problem, graph, dataflow, side, uses).run();
+}
+
+}  // namespace cleave::planner

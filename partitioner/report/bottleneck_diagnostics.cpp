@@ -1,0 +1,111 @@
+// The wording of waiting that is no round trip: a slow producer, a slow consumer, kernels that are too small for their launches. Read off
+// the account of the plan, which says what lies on the critical path.
+#include <algorithm>
+#include <map>
+
+#include "graph/base/units.h"
+#include "partitioner/report/account_text.h"
+#include "partitioner/report/transfer_diagnostics.h"
+#include "partitioner/report/wording.h"
+
+namespace cleave::planner {
+namespace {
+
+constexpr double kLaunchSeconds = 5e-3;  ///< launches that take less than this in a run are not warned of, as in small programs
+constexpr double kDominates = 0.5;       ///< launches are warned of from this part of the kernels' time on
+
+class Bottlenecks {
+ public:
+  Bottlenecks(const Plan& plan, const std::set<NodeId>& costly, const DiagnosticOptions& options, Diagnostics& diagnostics)
+      : plan_(plan), graph_(*plan.graph), account_(plan.account), costly_(costly), options_(options), diagnostics_(diagnostics) {}
+
+  void run() {
+    waited_for(account_.producers, DiagnosticKind::slow_producer);
+    waited_for(account_.consumers, DiagnosticKind::slow_consumer);
+    launches();
+  }
+
+ private:
+  /// True if the user keeps the node on the host, and no other warning says what that costs. (A lack of memory has one of its own.)
+  [[nodiscard]] bool to_be_named(NodeId node) const {
+    const Cause cause = plan_.costed.forced[node.index];
+    const bool by_user = cause == Cause::pinned || cause == Cause::no_kernel || cause == Cause::effect;
+    return by_user && !costly_.contains(node) && !said_at(diagnostics_, DiagnosticKind::invariant_host_work, graph_.nodes[node].location);
+  }
+
+  /// The host work of one region is one cause: its longest part that the user keeps on the host is named.
+  void waited_for(const std::vector<std::pair<NodeId, double>>& nodes, DiagnosticKind kind) {
+    const std::optional<Severity> severity = options_.severity_of(kind);
+    if (!severity) return;
+    std::map<RegionId, std::vector<std::pair<NodeId, double>>> regions;
+    for (const auto& each : nodes)
+      if (to_be_named(each.first)) regions[graph_.nodes[each.first].region].push_back(each);  // the longest first, as `nodes`
+    for (const auto& [region, works] : regions) {
+      const bool repeats = plan_.costed.frequency[region] > 1;
+      if (kind == DiagnosticKind::slow_consumer && !repeats) continue;  // nobody waits for the end of a run
+      double seconds = 0;
+      std::vector<NodeId> all;
+      for (const auto& [node, part] : works) {
+        seconds += part;
+        all.push_back(node);
+      }
+      if (worth_warning(plan_, seconds)) add(kind, *severity, all, works[0].second, seconds);
+    }
+  }
+
+  void add(DiagnosticKind kind, Severity severity, const std::vector<NodeId>& nodes, double longest, double seconds) {
+    const bool producer = kind == DiagnosticKind::slow_producer;
+    const Node& node = graph_.nodes[nodes[0]];
+    const std::string name = "`" + culprit_name(graph_, nodes[0]) + "`";
+    Diagnostic d{kind, severity, "", node.location, 0, {}};
+    d.message = producer ? "the accelerator waits for what " + name + " makes on the host"
+                         : "the accelerator waits while " + name + " works on the host with what it made before";
+    const double frequency = plan_.costed.frequency[node.region];
+    d.notes.push_back({times_phrase(graph_, node.region, frequency) + ": about " + format_seconds(longest) + " of " +
+                           format_seconds(plan_.predicted_seconds) + " predicted, in which the accelerator works " +
+                           format_seconds(account_.busy_seconds) + " (" + machine_phrase(plan_.machine) + ")",
+                       {},
+                       0});
+    if (nodes.size() > 1)
+      d.notes.push_back(
+          {"with " + counted(nodes.size() - 1, "other operation") + " of the host there about " + format_seconds(seconds), {}, 0});
+    if (const Cause cause = plan_.costed.forced[nodes[0].index]; !node.host_function())
+      d.notes.push_back({"runs on the host because " + cause_phrase(cause, node), {}, 0});
+    if (nodes[0] == account_.blamed && !account_.cures.empty()) d.notes.push_back({cures_phrase(plan_), {}, 0});
+    allow_as_marked(d, graph_, nodes);
+    diagnostics_.add(std::move(d));
+  }
+
+  void launches() {
+    const std::optional<Severity> severity = options_.severity_of(DiagnosticKind::launch_bound);
+    const AccountShares& shares = account_.shares;
+    if (!severity || account_.kind != Bottleneck::launch || shares.launch < kLaunchSeconds || !worth_warning(plan_, shares.launch)) return;
+    if (shares.launch < kDominates * (shares.launch + shares.accelerator)) return;
+    const Node& node = graph_.nodes[account_.blamed];
+    Diagnostic d{DiagnosticKind::launch_bound, *severity, "", node.location, 0, {}};
+    d.message = "starting the kernels of this part takes longer than their work";
+    d.notes.push_back({times_phrase(graph_, node.region, plan_.costed.frequency[node.region]) + "; starts of all kernels take about " +
+                           format_seconds(shares.launch) + " of " + format_seconds(plan_.predicted_seconds) +
+                           " predicted, and their work " + format_seconds(shares.accelerator) + " (" + machine_phrase(plan_.machine) + ")",
+                       {},
+                       0});
+    if (!account_.cures.empty()) d.notes.push_back({cures_phrase(plan_), {}, 0});
+    allow_as_marked(d, graph_, {&account_.blamed, 1});
+    diagnostics_.add(std::move(d));
+  }
+
+  const Plan& plan_;
+  const Graph& graph_;
+  const Account& account_;
+  const std::set<NodeId>& costly_;
+  const DiagnosticOptions& options_;
+  Diagnostics& diagnostics_;
+};
+
+}  // namespace
+
+void diagnose_bottlenecks(const Plan& plan, const std::set<NodeId>& costly, const DiagnosticOptions& options, Diagnostics& diagnostics) {
+  Bottlenecks(plan, costly, options, diagnostics).run();
+}
+
+}  // namespace cleave::planner

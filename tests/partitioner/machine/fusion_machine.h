@@ -1,0 +1,37 @@
+// A machine on which starting, moving and computing cost about the same, so that what runs as one kernel decides placements.
+#pragma once
+
+#include <algorithm>
+
+#include "partitioner/machine/kernel_request.h"
+#include "partitioner/machine/machine.h"
+#include "tests/support/namespaces.h"
+
+namespace cleave::testing {
+
+inline Machine slow_link_machine() {
+  return *Machine::parse(R"(machine: m
+provenance: assumed
+host:
+  flops: {f32: 50000000000.0}
+  bytes_per_second: 20000000000.0
+  overhead_seconds: 2e-06
+accelerators:
+  - flops: {f32: 1000000000000.0}
+    bytes_per_second: 20000000000.0
+    overhead_seconds: 5e-07
+    link:
+      host_to_accelerator: {latency_seconds: 0, bytes_per_second: 5000000000.0}
+      accelerator_to_host: {latency_seconds: 0, bytes_per_second: 2500000000.0}
+)",
+                         "m.yaml");
+}
+
+/// Element-wise operations of one shape.
+inline bool elementwise_kernels(const KernelRequest& request) {
+  const auto& steps = request.steps;
+  return std::all_of(steps.begin(), steps.end(),
+                     [&](const FusedStep& step) { return step.op->elementwise() && step.type.shape == steps[0].type.shape; });
+}
+
+}  // namespace cleave::testing
