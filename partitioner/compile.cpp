@@ -7,7 +7,6 @@
 
 #include "graph/base/exceptions.h"
 #include "graph/base/float_environment.h"
-#include "graph/host_function.h"
 #include "graph/passes/absorb_marks.h"
 #include "partitioner/apply/kernel_rows.h"
 #include "partitioner/apply/refine.h"
@@ -16,6 +15,7 @@
 #include "partitioner/machine/placed_fusion.h"
 #include "partitioner/machine/profile_keys.h"
 #include "partitioner/report/transfer_diagnostics.h"
+#include "partitioner/worker_cures.h"
 
 namespace cleave::planner {
 namespace {
@@ -39,7 +39,9 @@ class StepTimer {
 /// A profile goes by the program as it runs, as it was observed on that.
 std::shared_ptr<const Graph> prepare_graph(const Graph& graph, const PlanOptions& options, std::vector<StepTime>& times) {
   Graph prepared = absorb_marks(graph);
-  if (options.simplify) prepared = run_passes(std::move(prepared), options.passes, &times);
+  PassOptions passes = options.passes;
+  passes.workers = options.workers;
+  if (options.simplify) prepared = run_passes(std::move(prepared), passes, &times);
   if (!options.costs.profile.expected.empty()) prepared = apply_profile(prepared, options.costs.profile);
   return std::make_shared<const Graph>(std::move(prepared));
 }
@@ -218,19 +220,14 @@ void bound_by(double seconds, Placement& placement) {
   placement.gap = over > rounding ? over / placement.objective_seconds : 0;
 }
 
-bool calls_beside(const PlannedGraph& planned) {
-  return planned.costed.workers > 1 && std::any_of(planned.graph->nodes.begin(), planned.graph->nodes.end(), [](const Node& node) {
-           return node.host_function() && node.host_function()->may_overlap();
-         });
-}
-
 /// The optimum is one of the sum of work and transfers. What overlaps worse may take longer than one of these.
 void predict_baselines(Plan& plan, const PlannedGraph& planned, std::vector<Placement> baselines) {
   const bool pinned = std::any_of(plan.graph->nodes.begin(), plan.graph->nodes.end(),
                                   [](const Node& node) { return node.kind == NodeKind::operation && node.pin == Side::accelerator; });
   for (Placement& baseline : baselines) {
     const bool host = std::none_of(baseline.on_accelerator.begin(), baseline.on_accelerator.end(), [](auto on) { return on != 0; });
-    if (host && !calls_beside(planned)) {  // one after the other, and nothing moves; but it leaves pins aside
+    if (host &&
+        !calls_run_beside(*planned.graph, planned.costed.workers)) {  // one after the other, and nothing moves; but it leaves pins aside
       if (!pinned) plan.all_host_predicted_seconds = baseline.objective_seconds;
       continue;
     }
@@ -323,9 +320,11 @@ Plan make_plan(const Graph& graph, const PlanOptions& options) {
 
   adopt(plan, chosen);
   bound_by(bound_seconds, plan.placement);
+  if (!options.accounts) return plan;
   plan.round_trips = find_round_trips(*plan.graph, plan.costed, plan.placement, plan.transfers);
   timer.done("round-trips");
   plan.account = find_account(plan.program, plan.costed, plan.placement, plan.transfers, plan.round_trips);
+  try_workers(graph, options, plan);
   timer.done("account");
   Trials trials(planned, options.costs, plan.predicted_seconds);
   plan.diagnostics.append(diagnose(plan, chosen.schedule, trials, options.diagnostics));

@@ -36,7 +36,6 @@ Result<Wiring> wire(const CompileOptions& options) {
   wiring.plan.simplify = options.simplify;
   wiring.plan.passes = options.passes;
   wiring.plan.workers = options.executor.workers;
-  if (options.executor.workers < 2) wiring.plan.passes.disabled.insert("gather-calls");
   wiring.plan.find_peak = memory_peak;
   wiring.executor = *std::move(setup);
   return wiring;

@@ -157,7 +157,7 @@ class LivenessAnalysis {
         visit(block, index);  // may push: `task` is dead from here
         continue;
       }
-      if (task.what == Task::block && host_ && all_.workers > 1) end_calls_of(task.target);
+      if (task.what == Task::block && host_) end_calls_of(task.target);
       Task done = task;
       tasks_.pop_back();
       if (done.what != Task::block) leave(done);

@@ -22,12 +22,11 @@ void Calls::start(Call& call) {
   Result<LentThread> thread = ThreadCache::lend(ThreadCache::shared());
   if (thread) {
     threads_.push_back(*std::move(thread));
-    threads_.back()->start([this, worker = static_cast<int>(threads_.size()) - 1] { work(worker); });
+    threads_.back()->start([this] { work(); });
     return;
   }
   if (!threads_.empty()) return;  // one of those that there are takes it
   waiting_.clear();
-  call.worker = 0;
   run(call);
 }
 
@@ -48,7 +47,7 @@ void Calls::end() {
 }
 
 /// What one thread does until the run ends.
-void Calls::work(int worker) {
+void Calls::work() {
   std::unique_lock lock(mutex_);
   for (;;) {
     ++idle_;
@@ -58,7 +57,6 @@ void Calls::work(int worker) {
     Call& call = *waiting_.front();
     waiting_.pop_front();
     lock.unlock();
-    call.worker = worker;
     run(call);
     lock.lock();
   }

@@ -1,5 +1,5 @@
-// Calls: host functions that are under way beside the host's steps, each on a thread that is lent for the run. Knows no values: whoever
-// starts a call says when it has to be over.
+// Calls: host functions that workers call beside the host's steps, on threads that are lent for the run. Knows no values: whoever starts a
+// call says when it has to be over.
 #pragma once
 
 #include <condition_variable>
@@ -23,17 +23,13 @@ class Calls {
     // What has come of it, once it is over.
     Status status;
     RunState::Clock::time_point begun, ended;
-    int worker = 0;
-    // The host's side alone:
-    double virtual_begin = 0, virtual_end = 0;
-    int virtual_worker = 0;
 
    private:
     friend class Calls;
     bool over_ = false;
   };
 
-  /// At most so many at once; what is more waits for its turn.
+  /// At most so many at once, on as many threads; what is more waits for its turn. Less than two: none.
   explicit Calls(int workers) : workers_(workers < 2 ? 0 : static_cast<std::size_t>(workers)) {}
   Calls(const Calls&) = delete;
   Calls& operator=(const Calls&) = delete;
@@ -51,7 +47,7 @@ class Calls {
   void end();
 
  private:
-  void work(int worker);
+  void work();
   void run(Call& call);
 
   const std::size_t workers_;

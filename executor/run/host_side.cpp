@@ -23,6 +23,7 @@ Status HostSide::begin(RunState& run, const RunOptions& options, std::map<NodeId
   }
   virtual_time_ = virtual_time;
   calls_.begin(run);
+  for (BesideCall* call : under_way_) call->pending.reset();  // of a run that was left by longjmp
   under_way_.clear();
   workers_free_.assign(static_cast<std::size_t>(std::max(1, prepared_.program->workers)), 0);
   now_ = prepared_.costs.run_seconds;
@@ -150,12 +151,13 @@ void HostSide::find_places(NodeId id) {
 
 KernelCall HostSide::call_of(const Node& node, NodeId id, const CallLimits* limits) {
   context_.limits = limits;
-  return call_of(node, id, context_);
+  if (operations_[id].moves) find_places(id);
+  return placed_call(node, id, context_);
 }
 
-KernelCall HostSide::call_of(const Node& node, NodeId id, const OpContext& context) {
+/// With what it reads and writes where that was found to be.
+KernelCall HostSide::placed_call(const Node& node, NodeId id, const OpContext& context) const {
   const Operation& operation = operations_[id];
-  if (operation.moves) find_places(id);
   const std::size_t read = reads(id).size();
   const std::span<const TensorView> views(views_.data() + operation.first_view, read + writes(id).size());
   const std::span<const std::uint8_t> kept(kept_.data() + operation.first_view, read);

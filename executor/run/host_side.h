@@ -1,10 +1,11 @@
 // HostSide: what the host does at each step of its program, on the caller's thread: kernels on the host's arena, decisions for itself and
-// for the devices that it drives, and its end of the channels. Pure host functions that take their time run beside it (calls.h), until a
-// step touches their memory, an effect comes, or their block ends.
+// for the devices that it drives, and its end of the channels. Calls that run beside its steps (planner::beside) do so until a step
+// touches their memory, an effect comes, or their block ends: on workers (calls.h), or begun here and completed by whoever has their token.
 #pragma once
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "executor/device/kernel.h"
@@ -33,10 +34,7 @@ class HostSide final : public Worker {
     options_ = {};
   }
   /// Behind the walk, however it ended: no call is under way any more.
-  void end_calls() {
-    calls_.end();
-    under_way_.clear();
-  }
+  void end_calls();
   [[nodiscard]] Array output(ValueId value) const;
   [[nodiscard]] double now() const { return now_; }
   /// From where the timeline counts.
@@ -58,13 +56,20 @@ class HostSide final : public Worker {
   bool leave(const Step& control, const Origin& here) override;
 
  private:
+  /// A call beside the steps.
+  struct BesideCall : Calls::Call {
+    std::optional<BegunCall> pending;  ///< somebody else completes it
+    int lane = 0;                      ///< of the timeline: none that another one under way has
+    double virtual_begin = 0, virtual_end = 0;
+  };
   struct Operation {
     std::unique_ptr<HostKernel> kernel;  ///< null: it runs with a later one
     const Attributes* attributes = nullptr;
-    std::uint32_t first_view = 0;         ///< of views_: the inputs, then the results
-    bool calls_user = false;              ///< a host function, which may make us wait
-    bool moves = false;                   ///< some of its values are not always at one place
-    std::unique_ptr<Calls::Call> beside;  ///< null: it runs where it stands
+    std::uint32_t first_view = 0;        ///< of views_: the inputs, then the results
+    bool calls_user = false;             ///< a host function, which may make us wait
+    bool moves = false;                  ///< some of its values are not always at one place
+    bool pends = false;                  ///< beside: somebody else completes it, no worker
+    std::unique_ptr<BesideCall> beside;  ///< null: it runs where it stands
   };
   /// Of a channel whose values are worked on while they cross.
   struct Crossing {
@@ -95,14 +100,18 @@ class HostSide final : public Worker {
   bool operation(const Node& node, const Origin& here);
   bool operation(const Node& node, const Origin& here, const CallLimits* limits);
   [[nodiscard]] KernelCall call_of(const Node& node, NodeId id, const CallLimits* limits);
-  [[nodiscard]] KernelCall call_of(const Node& node, NodeId id, const OpContext& context);
+  [[nodiscard]] KernelCall placed_call(const Node& node, NodeId id, const OpContext& context) const;
   // Calls beside the steps (host_calls.cpp).
   bool start_call(const Node& node, const Origin& here);
+  void time_virtually(BesideCall& call, bool pends);
+  [[nodiscard]] int free_lane() const;
   Status run_call(const Calls::Call& call);
-  bool end_call(Calls::Call& call);
+  bool begin_pending(BesideCall& call);
+  void end_pending(BesideCall& call);
+  bool end_call(BesideCall& call);
   template <class Condition>
   bool end_calls_if(const Condition& concerned);
-  [[nodiscard]] bool touches(const Calls::Call& call, const std::byte* data, std::int64_t bytes, bool writes) const;
+  [[nodiscard]] bool touches(const BesideCall& call, const std::byte* data, std::int64_t bytes, bool writes) const;
   bool settle_storage(StorageIndex storage, bool writes);
   bool settle(ValueId value, bool writes) { return under_way_.empty() || settle_storage(plan_.storage_of[value], writes); }
   bool settle(std::span<const ValueId> values, bool writes) {
@@ -153,8 +162,8 @@ class HostSide final : public Worker {
   IdVector<NodeId, Overlap> overlaps_;
   IdVector<ChannelId, Crossing> crossings_;
   Calls calls_;
-  std::vector<Calls::Call*> under_way_;  ///< in program order
-  std::vector<double> workers_free_;     ///< virtual: from when on each can take a call
+  std::vector<BesideCall*> under_way_;  ///< in program order
+  std::vector<double> workers_free_;    ///< virtual: from when on each can take a call
   std::vector<TensorView> views_;
   std::vector<std::uint8_t> kept_;  ///< of each of views_: constants, and parameters that are the program's own
   IdVector<ValueId, std::uint8_t> read_here_;

@@ -11,7 +11,7 @@ namespace {
 
 class Gathering {
  public:
-  explicit Gathering(Graph graph) : graph_(std::move(graph)), unit_of_(graph_.values.size(), 0) {}
+  Gathering(Graph graph, int workers) : graph_(std::move(graph)), workers_(workers), unit_of_(graph_.values.size(), 0) {}
 
   Graph run() {
     bool any = false;
@@ -32,7 +32,7 @@ class Gathering {
 
   [[nodiscard]] bool is_call(NodeId id) const {
     const HostFunction* function = graph_.nodes[id].host_function();
-    return function && function->may_overlap();
+    return function && function->beside(workers_) != HostFunction::Beside::never;
   }
 
   /// Whether anything moved.
@@ -132,14 +132,15 @@ class Gathering {
   }
 
   Graph graph_;
+  const int workers_;
   IdVector<ValueId, std::size_t> unit_of_;  ///< in the region of the value
   std::vector<Unit> units_;                 ///< of the region at hand
 };
 
 }  // namespace
 
-Graph gather_calls(Graph graph) {
-  return Gathering(std::move(graph)).run();
+Graph gather_calls(Graph graph, int workers) {
+  return Gathering(std::move(graph), workers).run();
 }
 
 }  // namespace cleave

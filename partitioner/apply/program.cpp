@@ -1,6 +1,7 @@
 #include "partitioner/apply/program.h"
 #include "graph/base/utf8.h"
 
+#include <algorithm>
 #include <span>
 
 namespace cleave::planner {
@@ -119,9 +120,15 @@ std::span<const ChannelId> travelling_with(const Program& program, const Channel
   return packet ? std::span<const ChannelId>(program.packets[packet].channels) : std::span<const ChannelId>(&channel, 1);
 }
 
-bool runs_beside(const Program& program, NodeId node) {
+HostFunction::Beside beside(const Program& program, NodeId node) {
   const HostFunction* function = program.graph->nodes[node].host_function();
-  return program.workers > 1 && function && function->may_overlap();
+  return function ? function->beside(program.workers) : HostFunction::Beside::never;
+}
+
+bool calls_run_beside(const Graph& graph, int workers) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
+    return node.host_function() && node.host_function()->beside(workers) != HostFunction::Beside::never;
+  });
 }
 
 bool follows(const Program& program, ChannelId channel) {

@@ -79,7 +79,7 @@ struct Program {
   IdVector<DeviceId, DeviceProgram> devices;  ///< host first; always two today, the second possibly without steps
   IdVector<ChannelId, Channel> channels;
   IdVector<PacketId, Packet> packets;
-  int workers = 1;  ///< how many calls of host functions may be under way at once; 1: each keeps the host until it is back
+  int workers = 1;        ///< threads that call host functions beside the host's steps (HostFunction::beside); 1: none
   FusibleGroups kernels;  ///< what was counted on to run as one; the steps of each stand side by side. Empty: nothing
   // Outputs are read from the host's copies.
 };
@@ -89,9 +89,14 @@ std::span<const ChannelId> travelling_with(const Program& program, const Channel
 /// Whether a packet is meant that the value of `channel` is not the first of.
 bool follows(const Program& program, ChannelId channel);
 
-/// Whether a call runs beside the host's steps behind it. It ends before the first step that reads what it gives, before the next effect,
-/// and with its block.
-bool runs_beside(const Program& program, NodeId node);
+/// How a node goes together with the host's steps behind it: `never`, unless it calls a host function. A call that runs beside them ends
+/// before the first step that reads what it gives, before the next effect, and with its block.
+HostFunction::Beside beside(const Program& program, NodeId node);
+inline bool runs_beside(const Program& program, NodeId node) {
+  return beside(program, node) != HostFunction::Beside::never;
+}
+/// Whether any call of the graph does, with so many workers.
+bool calls_run_beside(const Graph& graph, int workers);
 
 /// Rules that the program breaks: values read before they are there, unmatched sends, order, blocks. Empty if none.
 std::vector<std::string> verify(const Program& program);

@@ -3,8 +3,8 @@
 // and then orders the copy, and the accelerator waits where the value is first read until it has come; a copy to the host begins when the
 // value is made. All as the executor does it (executor/run/device_side.h), but for memory that is used again: the schedule knows none, and
 // the executor gives what crosses in loops a second place so that it waits for none either. What is done on large values while they cross
-// (alongside.h) counts as done in one go, as early as its first and its last part allow. A call that runs beside the host's steps takes the
-// worker that is free first, and whoever needs what it gives waits for its end, as do effects and the end of its block.
+// (alongside.h) counts as done in one go, as early as its first and its last part allow. Of calls that run beside the host's steps, those
+// on workers take the one that is free first. Whoever needs what a call gives waits for its end, as do effects and the end of its block.
 #include "partitioner/apply/schedule.h"
 
 #include <algorithm>
@@ -259,10 +259,13 @@ class Simulator {
 
   // --- calls beside the host's steps --------------------------------------------------------------------------------------------------
   void begin_call(NodeId node, double seconds) {
-    Moment& free =
-        *std::min_element(workers_.begin(), workers_.end(), [](const Moment& a, const Moment& b) { return a.seconds < b.seconds; });
-    free = after(later(state_.now[0], free), seconds, kHost.index, node);
-    calls_.push_back({node, free});
+    Moment begin = state_.now[0];
+    const bool on_worker = beside(program_, node) == HostFunction::Beside::on_worker;
+    const auto sooner = [](const Moment& a, const Moment& b) { return a.seconds < b.seconds; };
+    const auto free = std::min_element(workers_.begin(), workers_.end(), sooner);
+    if (on_worker) begin = later(begin, *free);
+    calls_.push_back({node, after(begin, seconds, kHost.index, node)});
+    if (on_worker) *free = calls_.back().end;
   }
   /// Before the host does `node`.
   void settle(NodeId node) {

@@ -43,7 +43,7 @@ class Splitter {
 
   void run() {
     find_rows();
-    if (program_.workers > 1) find_work_behind_calls();
+    if (calls_run_beside(graph_, program_.workers)) find_work_behind_calls();
     make_channels();
     schedule_events();
     find_walked();

@@ -23,11 +23,11 @@ Tensor slow(const std::string& name, const Tensor& x) {
 }
 
 /// Operations after the pass in the region of the first call, host functions by their own names.
-std::string order_of(const Graph& traced) {
+std::string order_of(const Graph& traced, int workers = 2) {
   EXPECT_TRUE(traced.ok()) << to_text(traced.diagnostics);
-  const Graph graph = gather_calls(traced);
+  const Graph graph = gather_calls(traced, workers);
   EXPECT_TRUE(verify(graph).empty()) << verify(graph).front();
-  EXPECT_EQ(print(gather_calls(graph)), print(graph)) << "twice is the same as once";
+  EXPECT_EQ(print(gather_calls(graph, workers)), print(graph)) << "twice is the same as once";
   std::string names;
   for (const Node& node : graph.nodes) {
     if (!node.op) continue;
@@ -45,6 +45,17 @@ TEST(GatherCalls, WhatCallsNeedThenTheCallsThenTheRest) {
     return named("y", b - beside);
   });
   EXPECT_EQ(order_of(graph), "exp tanh f g cos add multiply subtract");
+}
+
+TEST(GatherCalls, WithoutWorkersOnlyAsynchronousOnes) {
+  const Graph graph = trace("t", {{"x", "f32[4]"}}, [](Tensor x) {
+    const auto later = [](std::span<const float>, std::span<float>, HostToken) {};
+    const Tensor a = exp(slow("f", x));
+    const Tensor b = host_call("f2", {"f32[4]"}, {.pure = true}, later, x) * a;
+    const Tensor c = exp(slow("g", x));
+    return named("y", c - b - host_call("g2", {"f32[4]"}, {.pure = true}, later, x));
+  });
+  EXPECT_EQ(order_of(graph, 1), "f2 g2 f exp g exp multiply subtract subtract");
 }
 
 TEST(GatherCalls, CallsThatNeedOthersComeInALaterWave) {

@@ -130,7 +130,8 @@ class Model:
 
         `device`: "auto" (a GPU where one is usable, else the simulated accelerator), "none" (this machine's host alone), "simulated",
         "cuda:0". `placement`: "optimal", "fastest", "accelerator", "host". `machine`: a machine's name or file. `threads` of the host, 0
-        for all cores. `workers`: how many pure host functions that take 0.1 ms or longer may be called at once (8); 1: one at a time.
+        for all cores. `workers`: on how many threads pure host functions are called that take 0.1 ms or longer; 1, the default: one call
+        at a time.
         `precision` of the accelerator's matrix products: "f32", "tf32", "bf16". Ctrl-C ends a run.
         """
         if named:
