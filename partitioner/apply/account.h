@@ -1,6 +1,6 @@
 // Account: what the time of a predicted run goes to, by its critical path, what it waits for most, and what each cure would be worth. The
-// cures are tried: the run is simulated again with other times for the pieces of work that a cure concerns, at the same placement. Numbers of
-// workers are tried by planning anew (partitioner/worker_cures.h).
+// cures are tried: the run is simulated again with other times for the pieces of work that a cure concerns, at the same placement. Numbers
+// of workers are tried by planning anew (partitioner/worker_cures.h).
 #pragma once
 
 #include <cstddef>
