@@ -56,7 +56,7 @@ class FusedMatmul {
   explicit FusedMatmul(const KernelRequest& request) : request_(request), inputs_(request.input_types.size()) {}
 
   std::optional<MatmulRequest> find() {
-    if (request_.written != std::vector<std::size_t>{request_.steps.size() - 1}) return std::nullopt;
+    if (request_.written.size() != 1 || request_.written[0] + 1 != request_.steps.size()) return std::nullopt;
     while (at("transpose")) ++next_;
     if (!at("matmul") || !product()) return std::nullopt;
     ++next_;

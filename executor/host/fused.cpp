@@ -18,7 +18,6 @@
 namespace cleave::runtime::host {
 namespace {
 
-constexpr std::size_t kMostSteps = 32;
 constexpr std::size_t kMostValues = 64;       ///< inputs and what the steps compute
 constexpr std::int64_t kTileBytes = 8 << 10;  ///< of the widest value in a tile: three of them fit into any first-level cache
 constexpr std::int64_t kLeastTiles = 4, kMostTiles = 16, kParts = 64;  ///< what a thread takes at once

@@ -152,6 +152,7 @@ std::unique_ptr<HostKernel> prepare_in_pieces(const KernelRequest& request) {
 bool host_fuses(const KernelRequest& request) {
   if (host::has_matmul(request) || host::fuses_convolution(request)) return true;
   if (host::fuses_elementwise(request)) return true;  // nothing moves
+  if (!host::could_do_without_movement(request)) return false;
   const std::optional<host::MovedGroup> group = host::without_movement(request);
   return group && (host::fuses_elementwise(*group) || host::fuses_rows(*group));
 }

@@ -201,6 +201,16 @@ ops::Strides MovedGroup::strides(std::size_t operand, const Shape& to) const {
   return broadcast_from(readings[operand].strides, input_types[operand].shape, to);
 }
 
+bool could_do_without_movement(const KernelRequest& request) {
+  std::size_t computing = 0;
+  for (const FusedStep& step : request.steps) {
+    if (way_of(*step.op) != Way::none) continue;
+    if (!step.op->elementwise() && step.op->cost_class != CostClass::reduction) return false;
+    ++computing;
+  }
+  return computing <= kMostSteps;
+}
+
 std::optional<MovedGroup> without_movement(const KernelRequest& request) {
   return Rewriter(request).run();
 }

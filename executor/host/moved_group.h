@@ -12,6 +12,8 @@
 
 namespace cleave::runtime::host {
 
+constexpr std::size_t kMostSteps = 32;  ///< of a group's kernel
+
 /// Where the elements of an operand from outside lie.
 struct Reading {
   std::size_t input = 0;    ///< of the group as it was asked for
@@ -26,6 +28,10 @@ struct MovedGroup : KernelRequest {
   /// How an operand is read as an array of this shape, to which it broadcasts.
   [[nodiscard]] ops::Strides strides(std::size_t operand, const Shape& to) const;
 };
+
+/// Whether a group's steps move elements, are element-wise or reduce, and no more of them compute than a kernel holds. Groups of
+/// which this is false have no kernel without movement either; finding that out costs far more.
+bool could_do_without_movement(const KernelRequest& request);
 
 /// Nothing where a step moves elements that the group makes in another way than reshaping or broadcasting, or reads a moved operand in a
 /// way that strides do not describe.

@@ -245,8 +245,7 @@ void RowGroupKernel::place(const KernelRequest& request) {
 }
 
 bool fuses_rows(const KernelRequest& request) {
-  if (request.steps.size() > RowGroupKernel::kMostSteps || request.input_types.size() + request.steps.size() > RowGroupKernel::kMostValues)
-    return false;
+  if (request.steps.size() > kMostSteps || request.input_types.size() + request.steps.size() > RowGroupKernel::kMostValues) return false;
   const std::optional<RowDomain> domain = row_domain(request);
   return domain && (short_enough(*domain) || fuses_long_rows(*domain));
 }

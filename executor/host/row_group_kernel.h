@@ -34,7 +34,6 @@ struct Access {
 
 class RowGroupKernel final : public HostKernel {
  public:
-  static constexpr std::size_t kMostSteps = 32;
   static constexpr std::size_t kMostValues = 64;  ///< inputs and what the steps compute
   static constexpr std::int64_t kShortRow = 64;   ///< elements: with fewer, what is left over of vectors is most of a row
 

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 #include "partitioner/machine/dataflow.h"
 #include "partitioner/machine/fusible_op.h"
+#include "partitioner/machine/kernel_draft.h"
 #include "partitioner/machine/kernel_order.h"
 #include "partitioner/machine/placed_fusion.h"
 
@@ -37,11 +39,14 @@ class GroupSearch {
         lone_(graph.nodes.size(), 0),
         group_of_(graph.nodes.size(), kNoGroup),
         visited_(graph.nodes.size(), 0),
-        readers_(graph.values.size()) {}
+        readers_(graph.values.size()),
+        alone_(graph, uses_),
+        united_(graph, uses_) {}
 
   std::vector<FusibleGroup> run() {
     for (std::size_t r = 0; r < graph_.regions.size(); ++r) {
       first_open_ = groups_.size();
+      drafts_.clear();
       for (const NodeId id : dataflow_.order(RegionId(r))) {
         visited_[id.index] = ++visit_;
         visit(id);
@@ -85,9 +90,11 @@ class GroupSearch {
   /// What is moved for `id` and can be read as it lies: all of it, or else as much as there is a kernel for. A product reads a transpose
   /// though its other operand was reshaped.
   [[nodiscard]] std::vector<NodeId> pulled_for(NodeId id) const {
-    const auto takes = [&](std::vector<NodeId> nodes) {
-      nodes.push_back(id);
-      return takes_(request_for(graph_, make_group(graph_, nodes, uses_)));
+    const auto takes = [&](const std::vector<NodeId>& nodes) {
+      KernelDraft draft(graph_, uses_);
+      push(draft, nodes);
+      draft.push(id);
+      return takes_(draft.request());
     };
     std::vector<NodeId> moved = moved_for(id);
     if (moved.empty() || takes(moved)) return moved;
@@ -108,6 +115,7 @@ class GroupSearch {
     group.must_hide.assign(group.nodes.size(), group.pulled > 0 ? 1 : 0);
     const auto index = static_cast<GroupIndex>(groups_.size());
     for (const NodeId node : group.nodes) enter(node, index);
+    drafts_.emplace_back(graph_, uses_);
     groups_.push_back(std::move(group));
   }
   void enter(NodeId node, GroupIndex group) {
@@ -163,38 +171,47 @@ class GroupSearch {
     const Node& node = graph_.nodes[id];
     const bool moves_only = only_moves(graph_, id) && uses_[node.results[0].index] == 1;
     const std::vector<Candidate> candidates = connected_with(node);
+    if (candidates.empty()) return false;
+    std::vector<NodeId> others = moved_for(id);
+    std::erase_if(others, [&](NodeId each) { return graph_.nodes[each].region != node.region; });
+    others.push_back(id);
     for (const Candidate& candidate : candidates) {
       if (moves_only && !candidate.makes) break;  // it waits for its reader instead
-      std::vector<NodeId> moved = moved_for(id);
-      std::erase_if(moved, [&](NodeId each) { return graph_.nodes[each].region != node.region; });
-      if (!((!moved.empty() && joins(candidate.group, id, moved)) || joins(candidate.group, id, {}))) continue;
+      if (!((others.size() > 1 && joins(candidate.group, others)) || joins(candidate.group, std::span(others).last(1)))) continue;
       for (const Candidate& other : candidates)
-        if (other.makes && other.group != candidate.group) unite(candidate.group, other.group);
+        if (other.group != candidate.group) unite(candidate.group, other.group);
       return true;
     }
     return false;
   }
-  bool joins(GroupIndex index, NodeId id, const std::vector<NodeId>& moved) {
+  bool joins(GroupIndex index, std::span<const NodeId> others) {
     FusibleGroup& group = groups_[static_cast<std::size_t>(index)];
-    std::vector<NodeId> others = moved;
-    others.push_back(id);
-    std::vector<NodeId> together = others;
-    together.push_back(group.nodes.back());
-    const std::optional<KernelOrder::Union> as_one = kernels_.find_union(together);
+    together_.assign(others.begin(), others.end());
+    together_.push_back(group.nodes.back());
+    const std::optional<KernelOrder::Union> as_one = kernels_.find_union(together_);
     if (!as_one) return false;
-    std::vector<NodeId> nodes = group.nodes;
-    nodes.insert(nodes.end(), others.begin(), others.end());
-    KernelRequest request = request_for(graph_, make_group(graph_, nodes, uses_));
-    if (!takes_(request)) return false;
+    // Most operations stay alone: the draft for a trial with one of them is the same for all.
+    KernelDraft& draft = group.nodes.size() > 1 ? draft_of(index) : alone_;
+    const std::size_t kept = group.nodes.size() > 1 ? group.nodes.size() : 0;
+    if (draft.size() == 0) push(draft, group.nodes);
+    push(draft, others);
+    if (!takes_(draft.request())) {
+      while (draft.size() > kept) draft.pop();
+      return false;
+    }
     kernels_.unite(*as_one);
     group.waiting.resize(group.nodes.size(), 0);
-    group.waiting.resize(nodes.size() - 1, 1);
+    group.nodes.insert(group.nodes.end(), others.begin(), others.end());
+    group.waiting.resize(group.nodes.size() - 1, 1);
     group.waiting.push_back(0);
-    group.must_hide.resize(nodes.size(), 0);
-    group.must_hide.back() = request.written.size() < nodes.size() && !takes_all_written(std::move(request));
-    group.nodes = std::move(nodes);
+    group.must_hide.resize(group.nodes.size(), 0);
+    group.must_hide.back() = must_hide(draft);
+    if (kept == 0) std::swap(draft, draft_of(index));
     for (const NodeId node : others) enter(node, index);
     return true;
+  }
+  static void push(KernelDraft& draft, std::span<const NodeId> nodes) {
+    for (const NodeId node : nodes) draft.push(node);
   }
 
   /// Two groups become the first one of them, if there is one kernel for all of it, and for what is left of it without its last ones.
@@ -204,7 +221,11 @@ class GroupSearch {
     const std::optional<KernelOrder::Union> as_one = kernels_.find_union(std::array{group.nodes.back(), other.nodes.back()});
     if (!as_one) return;
     FusibleGroup both = side_by_side(group, other);
-    if (!takes_in_parts(both)) return;
+    push(united_, both.nodes);
+    const bool taken = takes_in_parts(both, united_);
+    if (taken) std::swap(united_, draft_of(index));
+    while (united_.size() > 0) united_.pop();
+    if (!taken) return;
     kernels_.unite(*as_one);
     for (const NodeId node : other.nodes) enter(node, index);
     other = {};
@@ -228,28 +249,20 @@ class GroupSearch {
     }
     return both;
   }
-  /// Whether there is a kernel however many of the last are left out; notes which must hide what the others make.
-  [[nodiscard]] bool takes_in_parts(FusibleGroup& group) const {
+  /// Whether there is a kernel however many of the last are left out; notes which must hide what the others make. `draft` is the group's.
+  [[nodiscard]] bool takes_in_parts(FusibleGroup& group, KernelDraft& draft) const {
     group.must_hide.assign(group.nodes.size(), 0);
-    for (std::size_t i = group.nodes.size(); i-- > 1;) {
+    for (std::size_t i = group.nodes.size(); i-- > 1; draft.pop()) {
       if (group.waits(i)) continue;
-      const std::vector<NodeId> nodes(group.nodes.begin(), group.nodes.begin() + static_cast<std::ptrdiff_t>(i) + 1);
-      KernelRequest request = request_for(graph_, make_group(graph_, nodes, uses_));
-      if (!takes_(request)) return false;
-      group.must_hide[i] = request.written.size() < nodes.size() && !takes_all_written(std::move(request));
+      if (!takes_(draft.request())) return false;
+      group.must_hide[i] = must_hide(draft);
     }
+    push(draft, std::span(group.nodes).subspan(1));
     return true;
   }
-
-  [[nodiscard]] bool takes_all_written(KernelRequest request) const {
-    request.written.clear();
-    request.result_types.clear();
-    for (std::size_t i = 0; i < request.steps.size(); ++i) {
-      request.written.push_back(i);
-      request.result_types.push_back(request.steps[i].type);
-    }
-    return takes_(request);
-  }
+  [[nodiscard]] bool must_hide(KernelDraft& draft) const { return draft.hides() && !takes_(draft.all_written()); }
+  /// Of an open group.
+  [[nodiscard]] KernelDraft& draft_of(GroupIndex group) { return drafts_[static_cast<std::size_t>(group) - first_open_]; }
 
   const Graph& graph_;
   const Dataflow& dataflow_;
@@ -264,6 +277,9 @@ class GroupSearch {
   std::uint32_t visit_ = 0;
   std::vector<std::vector<GroupIndex>> readers_;  ///< by value: groups that read it, in the order of their first readings
   std::vector<FusibleGroup> groups_;
+  std::vector<KernelDraft> drafts_;  ///< by open group; empty until it is tried with another operation
+  KernelDraft alone_, united_;       ///< empty between two trials
+  std::vector<NodeId> together_;
   std::size_t first_open_ = 0;  ///< those before are of other regions
 };
 

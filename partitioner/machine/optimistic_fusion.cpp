@@ -4,11 +4,12 @@
 #include "partitioner/machine/optimistic_fusion.h"
 
 #include <algorithm>
-#include <map>
+#include <numeric>
 #include <utility>
 
 #include "partitioner/flow/graph_blocks.h"
 #include "partitioner/machine/fusible_op.h"
+#include "partitioner/machine/kernel_draft.h"
 
 namespace cleave::planner {
 namespace {
@@ -21,6 +22,7 @@ class Optimist {
         dataflow_(dataflow),
         side_(side),
         uses_(std::move(uses)),
+        draft_(graph, uses_),
         fusible_(graph.nodes.size(), 0),
         waits_for_(graph.nodes.size()),
         linked_(graph.nodes.size(), 0),
@@ -72,8 +74,13 @@ class Optimist {
     const auto elements = [&](ValueId value) { return graph_.values[value].type.elements(); };
     return node.op->cost_class == CostClass::movement && elements(node.results[0]) < elements(node.inputs[0]);
   }
-  [[nodiscard]] bool takes(const std::vector<NodeId>& nodes) const {
-    return side_.takes(request_for(graph_, make_group(graph_, nodes, uses_)));
+  [[nodiscard]] bool takes(NodeId first, NodeId second) {
+    draft_.push(first);
+    draft_.push(second);
+    const bool taken = side_.takes(draft_.request());
+    draft_.pop();
+    draft_.pop();
+    return taken;
   }
   /// What only moves elements for one reader counts as part of that.
   [[nodiscard]] NodeId leader(NodeId id) const {
@@ -116,7 +123,7 @@ class Optimist {
       const NodeId maker = graph_.values[input].producer;
       if (!fusible_[maker.index] || graph_.values[input].region != graph_.nodes[maker].region) continue;
       const bool moves = only_moves(graph_, maker) && uses_[input.index] == 1;
-      if ((!moves && graph_.nodes[maker].region != node.region) || !takes({maker, id})) continue;
+      if ((!moves && graph_.nodes[maker].region != node.region) || !takes(maker, id)) continue;
       maker_links_.emplace_back(maker, id);
       if (moves) waits_for_[maker.index] = id;
       link(maker, id);
@@ -144,12 +151,11 @@ class Optimist {
     }
   }
   /// Of those that read one value, who could be with another one of them.
-  [[nodiscard]] std::vector<NodeId> together_with_another(const std::vector<NodeId>& readers) const {
+  [[nodiscard]] std::vector<NodeId> together_with_another(const std::vector<NodeId>& readers) {
     std::vector<char> found(readers.size(), 0);
     for (std::size_t a = 0; a < readers.size(); ++a)
       for (std::size_t b = a + 1; b < readers.size(); ++b)
-        if (!(found[a] && found[b]) && (leader(readers[a]) == leader(readers[b]) || takes({readers[a], readers[b]})))
-          found[a] = found[b] = 1;
+        if (!(found[a] && found[b]) && (leader(readers[a]) == leader(readers[b]) || takes(readers[a], readers[b]))) found[a] = found[b] = 1;
     std::vector<NodeId> together;
     for (std::size_t i = 0; i < readers.size(); ++i)
       if (found[i]) together.push_back(readers[i]);
@@ -245,16 +251,18 @@ class Optimist {
 
   /// Of all that hangs together, what is less: the computing, or what waiting is left.
   void overlap() {
-    std::vector<NodeId> root(graph_.nodes.size());
+    std::vector<std::size_t> root(graph_.nodes.size());
+    std::iota(root.begin(), root.end(), 0);
     const auto find = [&](NodeId id) {
-      while (root[id.index] && root[id.index] != id) id = root[id.index];
-      return id;
+      std::size_t at = id.index;
+      while (root[at] != at) at = root[at] = root[root[at]];
+      return at;
     };
-    for (const auto& [a, b] : links_) root[find(a).index] = find(b);
+    for (const auto& [a, b] : links_) root[find(a)] = find(b);
     struct Sums {
       double computing = 0, waiting = 0;
     };
-    std::map<NodeId, Sums> sums;
+    std::vector<Sums> sums(root.size());
     for (std::size_t i = 0; i < linked_.size(); ++i) {
       if (!linked_[i] || waits_for_[i]) continue;
       const Budget& budget = budgets_[i];
@@ -327,6 +335,7 @@ class Optimist {
   const Dataflow& dataflow_;
   const SideOfFusion& side_;
   const std::vector<int> uses_;
+  KernelDraft draft_;  ///< of two operations that are tried
   std::vector<char> fusible_;
   std::vector<NodeId> waits_for_;  ///< by node that only moves elements for one reader: that
   std::vector<char> linked_;
