@@ -61,6 +61,8 @@ Status give(const std::vector<Array>& results, const KernelCall& call) {
   return {};
 }
 
+}  // namespace
+
 Status run_meaning(const KernelCall& call) {
   const std::vector<Array> inputs = inputs_of(call);
   Result<std::vector<Array>> results = results_of(call);

@@ -353,6 +353,7 @@ Program split(std::shared_ptr<const Graph> graph, const ValueUses& uses, const P
   program.devices.push_back({kHost, {}});
   program.devices.push_back({kAccelerator, {}});
   program.kernels = kernels_of(fusible, placement);
+  if (calls_run_beside(*graph, workers)) part_at_calls(*graph, workers, program.kernels);
   const std::optional<ValueUses> ordered = order_for(*graph, uses, program.kernels);
   Splitter(*graph, ordered ? *ordered : uses, placement, transfers, ahead, program).run();
   return program;
