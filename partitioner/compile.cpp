@@ -8,12 +8,14 @@
 #include "graph/base/exceptions.h"
 #include "graph/base/float_environment.h"
 #include "graph/passes/absorb_marks.h"
-#include "partitioner/apply/kernel_rows.h"
+#include "graph/passes/sink.h"
 #include "partitioner/apply/refine.h"
+#include "partitioner/apply/rounds.h"
 #include "partitioner/apply/trials.h"
 #include "partitioner/apply/worked_out_plan.h"
 #include "partitioner/machine/placed_fusion.h"
 #include "partitioner/machine/profile_keys.h"
+#include "partitioner/machine/sinking.h"
 #include "partitioner/report/transfer_diagnostics.h"
 #include "partitioner/worker_cures.h"
 
@@ -44,6 +46,11 @@ std::shared_ptr<const Graph> prepare_graph(const Graph& graph, const PlanOptions
   if (options.simplify) prepared = run_passes(std::move(prepared), passes, &times);
   if (!options.costs.profile.expected.empty()) prepared = apply_profile(prepared, options.costs.profile);
   return std::make_shared<const Graph>(std::move(prepared));
+}
+
+/// Whether operations move out of loops and into them.
+bool moves_in_loops(const PlanOptions& options) {
+  return options.simplify && !options.passes.disabled.contains("hoist-invariant");
 }
 
 /// What a reader found to say, as the flags would have it: those of its kind, or those that hold for all warnings.
@@ -98,82 +105,9 @@ std::optional<Placement> placement_under(Policy policy, const Plan& plan, CostMo
   return placement ? std::optional(std::move(*placement)) : std::nullopt;
 }
 
-/// Whether each operation of a kernel reads what one before it makes or reads, as those of a group do: a part of a group may fall apart.
-bool hangs_together(const Graph& graph, const FusibleGroup& kernel) {
-  std::vector<ValueId> known;
-  for (std::size_t i = kernel.nodes.size(); i-- > 0;) {  // backward, as what is pulled stands in front of its reader
-    const Node& node = graph.nodes[kernel.nodes[i]];
-    const auto is_known = [&](ValueId value) { return std::find(known.begin(), known.end(), value) != known.end(); };
-    if (!known.empty() && !is_known(node.results[0]) && std::none_of(node.inputs.begin(), node.inputs.end(), is_known)) return false;
-    known.insert(known.end(), node.inputs.begin(), node.inputs.end());
-    known.push_back(node.results[0]);
-  }
-  return true;
-}
-
-/// Whether the kernels that a placement was priced with can all be had: each hangs together, and those of one side do not wait for those of
-/// the other in a circle.
-bool can_stand(const Graph& graph, const CostedProblem& costed, const Placement& placement) {
-  FusibleGroups kernels = kernels_of(costed.fusible, placement);
-  for (const std::vector<FusibleGroup>& side : kernels)
-    for (const FusibleGroup& kernel : side)
-      if (!hangs_together(graph, kernel)) return false;
-  const auto count = [&] {
-    std::size_t sum = 0;
-    for (const std::vector<FusibleGroup>& side : kernels) sum += side.size();
-    return sum;
-  };
-  const std::size_t before = count();
-  order_for(graph, *costed.uses, kernels);
-  return count() == before;
-}
-
-/// Whether each group lies on its side in one piece, or not at all: then others would not be found for this placement.
-bool in_one_piece(const FusibleGroups& groups, const Placement& placement) {
-  for (std::size_t d = 0; d < groups.size(); ++d) {
-    for (const FusibleGroup& group : groups[DeviceId(d)]) {
-      const auto there = [&](NodeId node) { return placement.has_copy(node.index, DeviceId(d)); };
-      const auto count = std::count_if(group.nodes.begin(), group.nodes.end(), there);
-      if (count > 0 && static_cast<std::size_t>(count) < group.nodes.size()) return false;
-    }
-  }
-  return true;
-}
-
-/// What runs as one kernel follows from a placement, and the cheapest placement from what such kernels save: in rounds, for as long as
-/// something is gained. `plan.costed` has the groups of the best.
-Result<Placement> solve_in_rounds(Plan& plan, const CostModel& model) {
-  constexpr int kMostRounds = 4;
-  constexpr std::size_t kMostNodes = 2000;  // of larger programs once is enough: a round takes as long as all planning
-  constexpr double kWorthwhile = 1e-9;
-  Result<Placement> best = solve(plan.costed.problem);
-  if (!best || plan.costed.problem.savings.empty()) return best;
-  bool stands = can_stand(*plan.graph, plan.costed, *best);
-  if (stands && (plan.graph->nodes.size() > kMostNodes || in_one_piece(plan.costed.fusible, *best))) return best;
-  const Dataflow dataflow(*plan.graph);
-  Placement at = *best;  // whose groups are formed next
-  for (int round = 0; round < kMostRounds; ++round) {
-    FusibleGroups groups = find_placed(*plan.graph, dataflow, at, model.host_fuses, model.accelerator_fuses);
-    CostedProblem regrouped = with_groups(*plan.graph, model, plan.costed, std::move(groups));
-    Result<Placement> next = solve(regrouped.problem);
-    if (!next) break;
-    if (!can_stand(*plan.graph, regrouped, *next)) {  // then the same placement with the groups that were found for it
-      if (stands) break;
-      next = evaluate(regrouped.problem, std::move(at.on_host), std::move(at.on_accelerator));
-    }
-    if (stands && next->objective_seconds >= best->objective_seconds * (1 - kWorthwhile)) break;
-    best = std::move(next);
-    at = *best;
-    plan.costed = std::move(regrouped);
-    stands = true;
-    if (plan.graph->nodes.size() > kMostNodes) break;
-  }
-  return best;
-}
-
-/// What no placement goes below, whatever runs as one kernel. A policy that restricts is left aside: how far it is from the optimum is to
-/// show. (That of the host leaves pins aside, and may be below.)
-double find_bound(const Plan& plan, CostModel costs, const Placement& placement) {
+/// What no placement goes below, whatever runs as one kernel, and wherever what could sink into a loop stands. A policy that restricts is
+/// left aside: how far it is from the optimum is to show. (That of the host leaves pins aside, and may be below.)
+double find_bound(const Plan& plan, CostModel costs, const Sinkable& sinkable, const Placement& placement) {
   const bool restricted = plan.policy == Policy::host || plan.policy == Policy::accelerator;
   const bool fuses = costs.host_fuses || costs.accelerator_fuses;
   if (!restricted && !fuses) return placement.bound_seconds;
@@ -186,7 +120,7 @@ double find_bound(const Plan& plan, CostModel costs, const Placement& placement)
   }
   const CostedProblem& costed = restricted ? free : plan.costed;
   const Result<Placement> least =
-      fuses ? solve(with_optimistic_fusion(*plan.graph, Dataflow(*plan.graph), costs, costed)) : solve(costed.problem);
+      fuses ? solve(with_optimistic_fusion(*plan.graph, Dataflow(*plan.graph), sinkable, costs, costed)) : solve(costed.problem);
   return least ? least->bound_seconds : placement.bound_seconds;
 }
 
@@ -210,6 +144,25 @@ std::vector<Placement> solve_baselines(Plan& plan, const PlanOptions& options) {
     baselines.push_back(std::move(*placement));
   }
   return baselines;
+}
+
+/// Where operations in front of loops cost less in them, as part of their readers' kernels, the plan is one of the program with them there.
+void sink_into_loops(Plan& plan, const PlanOptions& options, const Sinkable& sinkable, Placement& optimum,
+                     std::vector<Placement>& baselines) {
+  constexpr double kWorthwhile = 1e-9;
+  const std::vector<Sinking> sinkings = worth_sinking(*plan.graph, sinkable, options.costs, plan.costed, optimum);
+  if (sinkings.empty()) return;
+  auto graph = std::make_shared<const Graph>(sink(*plan.graph, sinkings));
+  Diagnostics ignored;  // what pins ask for was said
+  const CostedProblem costed = make_problem(*graph, options.costs, ignored);
+  CostedProblem grouped = costed;
+  Result<Placement> sunk = solve_in_rounds(*graph, options.costs, grouped);
+  if (!sunk || sunk->objective_seconds >= optimum.objective_seconds * (1 - kWorthwhile)) return;
+  plan.graph = std::move(graph);
+  plan.costed = costed;
+  baselines = solve_baselines(plan, options);
+  plan.costed = std::move(grouped);
+  optimum = *std::move(sunk);
 }
 
 /// The host's policy leaves pins aside, and may be below.
@@ -293,12 +246,19 @@ Plan make_plan(const Graph& graph, const PlanOptions& options) {
   std::vector<Placement> baselines = solve_baselines(plan, options);
   timer.done("baselines");
 
-  Result<Placement> optimum = solve_in_rounds(plan, options.costs);
+  Result<Placement> optimum = solve_in_rounds(*plan.graph, options.costs, plan.costed);
   if (!optimum) return refuse(plan, optimum.error()), plan;
   timer.done("minimum-cut");
-  const double bound_seconds = find_bound(plan, options.costs, *optimum);
-  bound_by(bound_seconds, *optimum);
+  const std::shared_ptr<const Graph> hoisted = plan.graph;
+  const std::shared_ptr<const ValueUses> uses = plan.costed.uses;
+  const Sinkable sinkable = moves_in_loops(options) ? Sinkable(*hoisted, *uses, plan.costed.frequency) : Sinkable(*hoisted);
+  const double bound_seconds = find_bound(plan, options.costs, sinkable, *optimum);
   timer.done("bound");
+  if (sinkable.any()) {
+    sink_into_loops(plan, options, sinkable, *optimum, baselines);
+    timer.done("sink-into-loops");
+  }
+  bound_by(bound_seconds, *optimum);
 
   const double memory_bytes = plan.machine.accelerators.empty() ? 0 : plan.machine.accelerators[0].memory_bytes;
   const auto fits = [&](const Program& program) { return fits_memory(program, options.find_peak, memory_bytes); };

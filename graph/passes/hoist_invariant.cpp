@@ -38,7 +38,7 @@ class Hoisting {
   /// May be computed anywhere, any number of times.
   [[nodiscard]] static bool movable(const Node& node) {
     return node.kind == NodeKind::operation && node.op->purity_for(node.attributes) == Purity::pure && !node.op->may_fail &&
-           node.op->moves_to == Side::none && node.pin == Side::none && !node.host_function();
+           node.op->moves_to == Side::none && !node.host_function();
   }
 
   /// Of the regions from the node's own outwards that see all operands, the one that runs least often; of equals the innermost.

@@ -60,14 +60,14 @@ class ProblemMaker {
     return std::move(result_);
   }
 
-  PlacementProblem make_optimistic(const CostedProblem& same_costs, const Dataflow& dataflow) {
+  PlacementProblem make_optimistic(const CostedProblem& same_costs, const Dataflow& dataflow, const Sinkable& sinkable) {
     PlacementProblem optimistic = same_costs.problem;
     optimistic.names.clear();
     result_.problem = same_costs.problem;
     std::vector<SideOfFusion> sides{{kHost, model_.host_fuses, model_.machine.host, seconds_on(kHost)}};
     if (has_accelerator_)
       sides.push_back({kAccelerator, model_.accelerator_fuses, model_.machine.accelerators[0], seconds_on(kAccelerator)});
-    save_at_most(optimistic, graph_, dataflow, sides);
+    save_at_most(optimistic, graph_, dataflow, sinkable, sides);
     return optimistic;
   }
 
@@ -325,9 +325,10 @@ CostedProblem with_groups(const Graph& graph, const CostModel& model, const Cost
   return ProblemMaker(graph, model, none).make(costed, std::move(groups));
 }
 
-PlacementProblem with_optimistic_fusion(const Graph& graph, const Dataflow& dataflow, const CostModel& model, const CostedProblem& costed) {
+PlacementProblem with_optimistic_fusion(const Graph& graph, const Dataflow& dataflow, const Sinkable& sinkable, const CostModel& model,
+                                        const CostedProblem& costed) {
   Diagnostics none;
-  return ProblemMaker(graph, model, none).make_optimistic(costed, dataflow);
+  return ProblemMaker(graph, model, none).make_optimistic(costed, dataflow, sinkable);
 }
 
 CostedProblem as_if_free(const Graph& graph, const CostModel& model, const CostedProblem& costed, std::span<const NodeId> nodes) {

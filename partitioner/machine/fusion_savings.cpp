@@ -9,6 +9,18 @@ namespace cleave::planner {
 
 using Saving = PlacementProblem::Saving;
 
+double traffic_seconds(const Graph& graph, NodeId id, const DeviceRates& rates) {
+  const Node& node = graph.nodes[id];
+  const auto written = static_cast<double>(graph.values[node.results[0]].type.bytes());
+  double bytes = written;
+  for (auto input = node.inputs.begin(); input != node.inputs.end(); ++input) {
+    if (std::find(node.inputs.begin(), input, *input) != input) continue;
+    const auto read = static_cast<double>(graph.values[*input].type.bytes());
+    bytes += node.op->cost_class == CostClass::movement ? std::min(read, written) : read;
+  }
+  return bytes / rates.bytes_per_second;
+}
+
 /// One group on one side: finds what each of its operations saves, and with which neighbours.
 class FusionSavings::Group {
  public:
@@ -18,6 +30,7 @@ class FusionSavings::Group {
       const Seconds seconds = seconds_of(node);
       spare_.push_back(seconds.spare);
       computing_.push_back(seconds.computing);
+      traffic_.push_back(traffic_seconds(graph_, node, rates));
     }
     double& first = spare_[group.pulled];  // it starts the kernel
     first = std::max(0.0, first - rates.overhead_seconds);
@@ -69,6 +82,12 @@ class FusionSavings::Group {
     saved_[i][{first, last, alone}] += seconds;
   }
 
+  /// The same of reading or writing a value.
+  void save_moving(std::size_t i, std::size_t first, std::size_t last, bool alone, ValueId value) {
+    traffic_[i] -= moving(value);
+    save(i, first, last, alone, moving(value));
+  }
+
   /// What is pulled is not done at all: who reads it reads its operand instead, which is less where that broadcasts.
   void pull(std::size_t i) {
     const double seconds = spare_[i] + computing_[i];
@@ -83,11 +102,12 @@ class FusionSavings::Group {
   /// What is pulled reads what its reader reads too: once is enough.
   void read_at_once(std::size_t i) {
     const ValueId value = node(i).inputs[0];
-    if (reads(group_.pulled, value) && !selects(i)) save(group_.pulled, i, group_.pulled, true, moving(value));
+    if (reads(group_.pulled, value) && !selects(i)) save_moving(group_.pulled, i, group_.pulled, true, value);
   }
 
-  /// While some operations of a group wait for memory, others compute: those that wait for none of their own any more. Not where values
-  /// over the whole shape wait for one a row: a row is read first, and worked on then.
+  /// A kernel takes as long as its computing or its memory traffic, whichever is longer: while some operations of a group wait for memory,
+  /// others compute, as far as their own traffic leaves the memory free. Not where values over the whole shape wait for one a row: a row is
+  /// read first, and worked on then.
   void overlap() {
     const auto elements = [&](std::size_t i) { return graph_.values[node(i).results[0]].type.elements(); };
     for (std::size_t i = group_.pulled; i + 1 < group_.nodes.size(); ++i)
@@ -95,7 +115,7 @@ class FusionSavings::Group {
     std::size_t waiting = group_.pulled;
     for (std::size_t i = group_.pulled; i < group_.nodes.size(); ++i) {
       if (spare_[i] > 0) continue;
-      double left = computing_[i];
+      double left = computing_[i] - std::max(0.0, traffic_[i]);
       for (; left > 0 && waiting < group_.nodes.size(); ++waiting) {
         const double seconds = std::min(left, spare_[waiting]);
         if (seconds > 0) note(i, std::min(i, waiting), std::max(i, waiting), false, seconds);
@@ -116,7 +136,7 @@ class FusionSavings::Group {
       read += static_cast<int>(std::count(node(k).inputs.begin(), node(k).inputs.end(), value));
       last = k;
     }
-    if (last > i && read == all_.readers_[value.index]) save(i, i, last, true, moving(value));
+    if (last > i && read == all_.readers_[value.index]) save_moving(i, i, last, true, value);
   }
 
   /// What one before has made or read already need not be read again.
@@ -128,7 +148,7 @@ class FusionSavings::Group {
       done.push_back(value);
       for (std::size_t k = i; k-- > group_.pulled;) {
         if (node(k).results[0] != value && (!reads(k, value) || selects(k))) continue;
-        save(i, k, i, false, moving(value));
+        save_moving(i, k, i, false, value);
         break;
       }
     }
@@ -149,6 +169,7 @@ class FusionSavings::Group {
   const DeviceRates& rates_;
   std::vector<double> spare_;                   ///< by operation: what may yet be saved of it
   std::vector<double> computing_;               ///< by operation
+  std::vector<double> traffic_;                 ///< by operation: what it yet reads and writes, in seconds
   std::vector<std::map<Needs, double>> saved_;  ///< by operation
 };
 

@@ -12,6 +12,10 @@
 
 namespace cleave::planner {
 
+/// What a node reads and writes in one execution, at the rate of the side's memory: a value that is an operand twice once, and of an
+/// operand of which a part is moved no more than that part.
+double traffic_seconds(const Graph& graph, NodeId node, const DeviceRates& rates);
+
 class FusionSavings {
  public:
   explicit FusionSavings(const Graph& graph) : graph_(graph), readers_(count_uses(graph)) {}

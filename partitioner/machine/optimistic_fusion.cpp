@@ -4,6 +4,7 @@
 #include "partitioner/machine/optimistic_fusion.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -16,10 +17,12 @@ namespace {
 
 class Optimist {
  public:
-  Optimist(PlacementProblem& problem, const Graph& graph, const Dataflow& dataflow, const SideOfFusion& side, std::vector<int> uses)
+  Optimist(PlacementProblem& problem, const Graph& graph, const Dataflow& dataflow, const Sinkable& sinkable, const SideOfFusion& side,
+           std::vector<int> uses)
       : problem_(problem),
         graph_(graph),
         dataflow_(dataflow),
+        sinkable_(sinkable),
         side_(side),
         uses_(std::move(uses)),
         draft_(graph, uses_),
@@ -35,6 +38,7 @@ class Optimist {
     save_reads_and_writes();
     save_moves();
     overlap();
+    save_what_sinks();
     put();
   }
 
@@ -106,6 +110,7 @@ class Optimist {
     }
     std::sort(maker_links_.begin(), maker_links_.end());
     for (std::size_t v = 0; v < graph_.values.size(); ++v) link_readers(ValueId(v));
+    link_around_what_sinks();
     for (auto& [a, b] : links_) a = leader(a), b = leader(b);
     std::erase_if(links_, [](const auto& link) { return link.first == link.second; });
     std::sort(links_.begin(), links_.end());
@@ -146,7 +151,7 @@ class Optimist {
       const NodeId maker = graph_.values[value].producer;
       std::vector<NodeId> savers;
       for (const NodeId id : readers)
-        if (std::find(together.begin(), together.end(), id) != together.end() || is_linked(maker, id)) savers.push_back(id);
+        if (std::find(together.begin(), together.end(), id) != together.end() || is_linked(maker, id) || sinks(maker)) savers.push_back(id);
       if (!savers.empty()) hubs_.push_back({value, std::move(savers)});
     }
   }
@@ -160,6 +165,41 @@ class Optimist {
     for (std::size_t i = 0; i < readers.size(); ++i)
       if (found[i]) together.push_back(readers[i]);
     return together;
+  }
+  [[nodiscard]] bool sinks(NodeId id) const { return fusible_[id.index] && sinkable_.into(id).valid(); }
+  /// What is computed inside a loop beside those that read it there puts them together, and with them those that read what it reads.
+  void link_around_what_sinks() {
+    if (!sinkable_.any()) return;
+    std::vector<std::size_t> root(graph_.nodes.size());
+    std::iota(root.begin(), root.end(), 0);
+    const auto find = [&](NodeId id) { return find_root(root, id.index); };
+    std::vector<char> beside(graph_.nodes.size(), 0);
+    const auto unite = [&](NodeId sunk, ValueId value) {
+      for (const NodeId reader : readers_[value.index]) {
+        const bool inside = graph_.within(graph_.nodes[reader].region, sinkable_.into(sunk));
+        if (inside || sinks(reader)) root[find(reader)] = find(sunk);
+        if (inside) beside[reader.index] = 1;
+      }
+    };
+    for (std::size_t i = 0; i < fusible_.size(); ++i) {
+      if (!sinks(NodeId(i))) continue;
+      for (const ValueId input : graph_.nodes[NodeId(i)].inputs) unite(NodeId(i), input);
+      unite(NodeId(i), graph_.nodes[NodeId(i)].results[0]);
+    }
+    std::map<std::pair<std::size_t, RegionId>, std::vector<NodeId>> together;
+    for (std::size_t i = 0; i < beside.size(); ++i) {
+      if (!beside[i]) continue;
+      linked_[i] = 1;
+      together[{find(NodeId(i)), graph_.nodes[NodeId(i)].region}].push_back(NodeId(i));
+    }
+    for (const auto& [of, nodes] : together) {
+      for (std::size_t i = 0; i + 1 < nodes.size(); ++i) link(nodes[i], nodes[i + 1]);
+      if (nodes.size() > 2) link(nodes.back(), nodes.front());
+    }
+  }
+  static std::size_t find_root(std::vector<std::size_t>& root, std::size_t at) {
+    while (root[at] != at) at = root[at] = root[root[at]];
+    return at;
   }
   [[nodiscard]] bool is_linked(NodeId maker, NodeId reader) const {
     return std::binary_search(maker_links_.begin(), maker_links_.end(), std::pair(maker, reader));
@@ -202,10 +242,15 @@ class Optimist {
   }
   /// Each of `nodes` saves it where `other` is on this side, and all but one of them where it is not. No `other`: all but one.
   void save_with(Of of, NodeId other, const std::vector<NodeId>& nodes, double seconds) {
-    if (nodes.empty() || seconds <= 0) return;
+    if (seconds <= 0) return;
     if (other && nodes.size() == 1) return save(of, nodes[0], {other}, false, seconds);
+    save_all_but(seconds, of, other, nodes, seconds);
+  }
+  /// Each of `nodes` saves `seconds`, but for `once` of one of them where `other` is not on this side.
+  void save_all_but(double once, Of of, NodeId other, const std::vector<NodeId>& nodes, double seconds) {
+    if (nodes.empty()) return;
     for (const NodeId id : nodes) save_anyway(of, id, seconds);
-    once_.push_back({of, other, nodes, seconds});
+    once_.push_back({of, other, nodes, once});
   }
 
   void save_reads_and_writes() {
@@ -215,6 +260,10 @@ class Optimist {
       std::vector<NodeId> savers;
       for (const NodeId id : hub.readers)
         if (!selects(id)) savers.push_back(id);
+      if (sinks(maker)) {  // one of them reads what it reads instead
+        save_all_but(std::min(seconds, sinkable_.least_bytes(maker) / side_.rates.bytes_per_second), Of::rest, {}, savers, seconds);
+        continue;
+      }
       const bool with_maker = std::any_of(hub.readers.begin(), hub.readers.end(), [&](NodeId id) { return is_linked(maker, id); });
       save_with(Of::rest, with_maker ? maker : NodeId(), savers, seconds);
       if (with_maker && hub.readers.size() == reads_of(hub.value)) save(Of::rest, maker, hub.readers, true, seconds);
@@ -249,15 +298,12 @@ class Optimist {
     return of == Of::starting ? start(id) : seconds.spare - start(id) + seconds.computing;
   }
 
-  /// Of all that hangs together, what is less: the computing, or what waiting is left.
+  /// Of all that hangs together, what is less: the computing, but for what goes on beside an operation's own traffic, or what waiting is
+  /// left.
   void overlap() {
     std::vector<std::size_t> root(graph_.nodes.size());
     std::iota(root.begin(), root.end(), 0);
-    const auto find = [&](NodeId id) {
-      std::size_t at = id.index;
-      while (root[at] != at) at = root[at] = root[root[at]];
-      return at;
-    };
+    const auto find = [&](NodeId id) { return find_root(root, id.index); };
     for (const auto& [a, b] : links_) root[find(a)] = find(b);
     struct Sums {
       double computing = 0, waiting = 0;
@@ -267,7 +313,7 @@ class Optimist {
       if (!linked_[i] || waits_for_[i]) continue;
       const Budget& budget = budgets_[i];
       Sums& sum = sums[find(NodeId(i))];
-      sum.computing += budget.seconds.computing;
+      sum.computing += hidden(NodeId(i));
       sum.waiting += std::max(0.0, budget.seconds.spare - start(NodeId(i)) - budget.rest.anyway - budget.rest.with_others);
     }
     for (std::size_t i = 0; i < linked_.size(); ++i) {
@@ -275,10 +321,25 @@ class Optimist {
       const Sums& sum = sums[find(NodeId(i))];
       const FusionSavings::Seconds& seconds = budgets_[i].seconds;
       if (sum.computing <= sum.waiting) {
-        save_anyway(Of::rest, NodeId(i), seconds.computing);
+        save_anyway(Of::rest, NodeId(i), hidden(NodeId(i)));
       } else {  // then all waiting is saved
         budgets_[i].rest = {.anyway = seconds.spare - start(NodeId(i)), .with_others = 0, .savings = {}, .whole = true};
       }
+    }
+  }
+
+  /// What of its computing could go on while others wait for memory.
+  [[nodiscard]] double hidden(NodeId id) const {
+    const Budget& budget = budgets_[id.index];
+    const double left = traffic_seconds(graph_, id, side_.rates) - budget.rest.anyway - budget.rest.with_others;
+    return std::max(0.0, budget.seconds.computing - std::max(0.0, left));
+  }
+
+  void save_what_sinks() {
+    for (std::size_t i = 0; i < fusible_.size(); ++i) {
+      if (!sinks(NodeId(i))) continue;
+      for (const Of of : {Of::starting, Of::rest})
+        part(NodeId(i), of) = {.anyway = most(NodeId(i), of), .with_others = 0, .savings = {}, .whole = true};
     }
   }
 
@@ -333,6 +394,7 @@ class Optimist {
   PlacementProblem& problem_;
   const Graph& graph_;
   const Dataflow& dataflow_;
+  const Sinkable& sinkable_;
   const SideOfFusion& side_;
   const std::vector<int> uses_;
   KernelDraft draft_;  ///< of two operations that are tried
@@ -350,11 +412,12 @@ class Optimist {
 
 }  // namespace
 
-void save_at_most(PlacementProblem& problem, const Graph& graph, const Dataflow& dataflow, const std::vector<SideOfFusion>& sides) {
+void save_at_most(PlacementProblem& problem, const Graph& graph, const Dataflow& dataflow, const Sinkable& sinkable,
+                  const std::vector<SideOfFusion>& sides) {
   problem.savings.clear();
   const std::vector<int> uses = count_uses(graph);
   for (const SideOfFusion& side : sides)
-    if (side.takes) Optimist(problem, graph, dataflow, side, uses).run();
+    if (side.takes) Optimist(problem, graph, dataflow, sinkable, side, uses).run();
 }
 
 }  // namespace cleave::planner

@@ -5,6 +5,7 @@
 #include "partitioner/machine/dataflow.h"
 #include "partitioner/machine/fusion_savings.h"
 #include "partitioner/machine/machine.h"
+#include "partitioner/machine/sinking.h"
 #include "partitioner/solver/problem.h"
 
 namespace cleave::planner {
@@ -24,8 +25,10 @@ struct SideOfFusion {
 ///   on that side, else all but one.
 /// - Writing: a value that only operations of its region read, all of them on that side alone.
 /// - Computing while another one waits for memory: all of it, or all the waiting, whichever is less in what hangs together.
-/// An operation that only moves what one other reads need not be done at all beside that.
-/// Nodes of `problem` may be added behind those of the graph.
-void save_at_most(PlacementProblem& problem, const Graph& graph, const Dataflow& dataflow, const std::vector<SideOfFusion>& sides);
+/// An operation that only moves what one other reads need not be done at all beside that. Of what could sink into a loop (sinking.h),
+/// nothing is counted: there it may cost nothing beside its readers, which then read what it reads, if that is less, and are put together
+/// by it. Nodes of `problem` may be added behind those of the graph.
+void save_at_most(PlacementProblem& problem, const Graph& graph, const Dataflow& dataflow, const Sinkable& sinkable,
+                  const std::vector<SideOfFusion>& sides);
 
 }  // namespace cleave::planner

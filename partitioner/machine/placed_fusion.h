@@ -4,6 +4,7 @@
 #include "partitioner/machine/costs.h"
 #include "partitioner/machine/dataflow.h"
 #include "partitioner/machine/fusion.h"
+#include "partitioner/machine/sinking.h"
 #include "partitioner/solver/placement.h"
 
 namespace cleave::planner {
@@ -15,8 +16,9 @@ FusibleGroups find_placed(const Graph& graph, const Dataflow& dataflow, const Pl
 /// `costed` of the same graph and model, but with other groups, and what they save.
 CostedProblem with_groups(const Graph& graph, const CostModel& model, const CostedProblem& costed, FusibleGroups groups);
 
-/// The problem of `costed`, but with savings that no grouping of any placement exceeds (optimistic_fusion.h): the objective of its solution
-/// is a bound.
-PlacementProblem with_optimistic_fusion(const Graph& graph, const Dataflow& dataflow, const CostModel& model, const CostedProblem& costed);
+/// The problem of `costed`, but with savings that no grouping of any placement exceeds, wherever what could sink into a loop stands
+/// (optimistic_fusion.h): the objective of its solution is a bound.
+PlacementProblem with_optimistic_fusion(const Graph& graph, const Dataflow& dataflow, const Sinkable& sinkable, const CostModel& model,
+                                        const CostedProblem& costed);
 
 }  // namespace cleave::planner

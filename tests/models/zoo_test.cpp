@@ -53,7 +53,7 @@ const std::vector<Expected>& expectations() {
   static const std::vector<Expected> table = {
       {"linear_regression", {}, 0, 1},  {"cpu_only_loop", {23}, 1, 1.5},    {"simulator_loop", {27}, 2, 1.5},
       {"kmeans", {24}, 3, 1.5},         {"power_iteration", {}, 2, 1},      {"mlp_inference", {}, 0, 1},
-      {"naive_transfer", {12}, 1, 1},   {"naive_transfer_after", {}, 0, 1}, {"resident_embedding_before", {14}, 2, 1},
+      {"naive_transfer", {13}, 1, 1},   {"naive_transfer_after", {}, 0, 1}, {"resident_embedding_before", {14}, 2, 1},
       {"resident_embedding", {}, 0, 1},
   };
   return table;

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "executor/device/kernel.h"
 #include "models/model.h"
 #include "partitioner/apply/elapsed_bounds.h"
 #include "partitioner/compile.h"
@@ -12,6 +13,7 @@
 #include "tests/support/namespaces.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/round_machine.h"
+#include "tests/support/seeds.h"
 
 namespace cleave::testing {
 namespace {
@@ -150,6 +152,30 @@ TEST(Makespan, NeverSlowerThanTheBaselinesAndWellFormed) {
     faster += found.predicted_seconds < 0.999 * optimal.predicted_seconds;
   }
   EXPECT_GE(faster, 5) << "the search finds nothing";
+}
+
+/// With what runs as one kernel on the host.
+TEST(Makespan, NeverSlowerThanTheOptimumOfAnyProgram) {
+  std::size_t tried = 0;
+  for (std::uint64_t seed = 1000; seed < 1000 + draws(1000U); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    testing::RandomGraphOptions random;
+    random.pins = seed % 3 == 0;
+    random.max_ops = 20;
+    const Graph graph = testing::random_graph(seed, random);
+    PlanOptions options;
+    options.costs.machine = seed % 2 ? round_machine(2, 0.5) : *Machine::shipped("simulated");
+    options.costs.host_fuses = host_fuses;
+    const Plan optimal = plan(graph, options);
+    if (!optimal.complete()) continue;
+    options.costs.policy = Policy::fastest;
+    const Plan found = plan(graph, options);
+    ASSERT_TRUE(found.complete());
+    EXPECT_LE(found.predicted_seconds * (1 - 1e-9), optimal.predicted_seconds);
+    ++tried;
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(tried, draws(800U));
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ struct Statement {
   int op = 0;
   std::size_t a = 0, b = 0;
   Side pin = Side::none;
+  Side mark = Side::none;  ///< its first operand goes there by `to_host` or `to_accelerator`
 };
 
 struct Statements {
@@ -55,7 +56,7 @@ Statements random_program(std::mt19937_64& random) {
   const std::size_t count = 5 + random() % 5;
   std::vector<char> read(3 + count, 0);
   for (std::size_t i = 0; i < count; ++i) {
-    const Statement one{static_cast<int>(random() % 8), random() % (3 + i), random() % (3 + i), Side::none};
+    const Statement one{static_cast<int>(random() % 8), random() % (3 + i), random() % (3 + i)};
     read[one.a] = 1;
     if (one.op > 2) read[one.b] = 1;
     program.list.push_back(one);
@@ -65,18 +66,22 @@ Statements random_program(std::mt19937_64& random) {
   return program;
 }
 
-std::string name_of(std::size_t statement) {
-  return "v" + std::to_string(statement);
+std::string name_of(std::size_t statement, const std::string& prefix = "v") {
+  return prefix + std::to_string(statement);
 }
 
 /// The statements in this order, which must compute everything before it is read.
-Graph graph_of(const Statements& program, const std::vector<std::size_t>& order) {
+Graph graph_of(const Statements& program, const std::vector<std::size_t>& order, const std::string& prefix = "v") {
   return trace("m", {{"x", "f32[64, 64]"}, {"y", "f32[64, 64]"}, {"w", "f32[64, 64]"}}, [&](Tensor x, Tensor y, Tensor w) {
     std::vector<Tensor> value(3 + program.list.size());
     value[0] = x, value[1] = y, value[2] = w;
     for (const std::size_t i : order) {
       const Statement& one = program.list[i];
-      const auto compute = [&] { value[3 + i] = named(name_of(i), value_of(one.op, value[one.a], value[one.b])); };
+      const auto compute = [&] {
+        Tensor a = value[one.a];
+        if (one.mark != Side::none) a = one.mark == Side::host ? to_host(a) : to_accelerator(a);
+        value[3 + i] = named(name_of(i, prefix), value_of(one.op, a, value[one.b]));
+      };
       if (one.pin == Side::none) {
         compute();
       } else {
@@ -161,7 +166,7 @@ TEST(FusionOrder, OneProgramHasOneOptimum) {
 }
 
 TEST(FusionOrder, IndependentStatementsStandInAnyOrder) {
-  for (std::uint64_t seed = 0; seed < draws(600U); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(1000U); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
     const Statements program = random_program(random);
@@ -174,7 +179,7 @@ TEST(FusionOrder, IndependentStatementsStandInAnyOrder) {
 
 TEST(FusionOrder, APinThatAgreesChangesNothing) {
   std::size_t pinned = 0;
-  for (std::uint64_t seed = 0; seed < draws(400U); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(1000U); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
     Statements program = random_program(random);
@@ -189,7 +194,21 @@ TEST(FusionOrder, APinThatAgreesChangesNothing) {
     ++pinned;
     if (HasFailure()) return;
   }
-  EXPECT_GT(pinned, draws(100U));
+  EXPECT_GT(pinned, draws(250U));
+}
+
+TEST(FusionOrder, NamesAndMarksChangeNothing) {
+  for (std::uint64_t seed = 0; seed < draws(1000U); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    Statements program = random_program(random);
+    const double once = objective_of(graph_of(program, as_written(program)), seed % 2 == 0);
+    EXPECT_NEAR(objective_of(graph_of(program, as_written(program), "a_" + std::to_string(random() % 97)), seed % 2 == 0), once,
+                1e-6 * once);
+    for (Statement& one : program.list) one.mark = random() % 3 > 0 ? Side::none : random() % 2 ? Side::host : Side::accelerator;
+    EXPECT_NEAR(objective_of(graph_of(program, as_written(program)), seed % 2 == 0), once, 1e-6 * once);
+    if (HasFailure()) return;
+  }
 }
 
 }  // namespace

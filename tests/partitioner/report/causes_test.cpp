@@ -151,7 +151,7 @@ TEST(Allowances, HoldForWorkThatIsRepeatedAndForLackOfMemory) {
   PlanOptions options;
   options.costs.machine = *Machine::shipped("simulated");
   const std::string folder = source_dir() + "/docs/examples/";
-  EXPECT_TRUE(allowed(*cleave::read_file(folder + "invariant_host_work.yaml"), "- scaled:", "invariant-host-work", options));
+  EXPECT_TRUE(allowed(*cleave::read_file(folder + "invariant_host_work.yaml"), "- back:", "invariant-host-work", options));
   options.costs.machine.accelerators[0].memory_bytes = 64.0 * (1 << 20);
   EXPECT_TRUE(allowed(*cleave::read_file(folder + "memory_fallback.yaml"), "- e:", "memory-fallback", options));
 }
