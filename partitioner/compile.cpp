@@ -154,7 +154,8 @@ void sink_into_loops(Plan& plan, const PlanOptions& options, const Sinkable& sin
   if (sinkings.empty()) return;
   auto graph = std::make_shared<const Graph>(sink(*plan.graph, sinkings));
   Diagnostics ignored;  // what pins ask for was said
-  const CostedProblem costed = make_problem(*graph, options.costs, ignored);
+  CostedProblem costed = make_problem(*graph, options.costs, ignored);
+  costed.workers = options.workers;
   CostedProblem grouped = costed;
   Result<Placement> sunk = solve_in_rounds(*graph, options.costs, grouped);
   if (!sunk || sunk->objective_seconds >= optimum.objective_seconds * (1 - kWorthwhile)) return;
