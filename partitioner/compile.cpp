@@ -17,6 +17,7 @@
 #include "partitioner/machine/profile_keys.h"
 #include "partitioner/machine/sinking.h"
 #include "partitioner/report/transfer_diagnostics.h"
+#include "partitioner/worker_cures.h"
 
 namespace cleave::planner {
 namespace {
@@ -40,7 +41,9 @@ class StepTimer {
 /// A profile goes by the program as it runs, as it was observed on that.
 std::shared_ptr<const Graph> prepare_graph(const Graph& graph, const PlanOptions& options, std::vector<StepTime>& times) {
   Graph prepared = absorb_marks(graph);
-  if (options.simplify) prepared = run_passes(std::move(prepared), options.passes, &times);
+  PassOptions passes = options.passes;
+  passes.workers = options.workers;
+  if (options.simplify) prepared = run_passes(std::move(prepared), passes, &times);
   if (!options.costs.profile.expected.empty()) prepared = apply_profile(prepared, options.costs.profile);
   return std::make_shared<const Graph>(std::move(prepared));
 }
@@ -180,7 +183,8 @@ void sink_into_loops(Plan& plan, const PlanOptions& options, const Sinkable& sin
   if (sinkings.empty()) return;
   auto graph = std::make_shared<const Graph>(sink(*plan.graph, sinkings));
   Diagnostics ignored;  // what pins ask for was said
-  const CostedProblem costed = make_problem(*graph, options.costs, ignored);
+  CostedProblem costed = make_problem(*graph, options.costs, ignored);
+  costed.workers = options.workers;
   CostedProblem grouped = costed;
   Result<Placement> sunk = solve_in_rounds(*graph, options.costs, grouped);
   if (!sunk || sunk->objective_seconds >= optimum.objective_seconds * (1 - kWorthwhile)) return;
@@ -205,12 +209,15 @@ void predict_baselines(Plan& plan, const PlannedGraph& planned, std::vector<Plac
                                   [](const Node& node) { return node.kind == NodeKind::operation && node.pin == Side::accelerator; });
   for (Placement& baseline : baselines) {
     const bool host = std::none_of(baseline.on_accelerator.begin(), baseline.on_accelerator.end(), [](auto on) { return on != 0; });
-    if (host) {  // one after the other, and nothing moves; but it leaves pins aside
+    if (host &&
+        !calls_run_beside(*planned.graph, planned.costed.workers)) {  // one after the other, and nothing moves; but it leaves pins aside
       if (!pinned) plan.all_host_predicted_seconds = baseline.objective_seconds;
       continue;
     }
+    if (host && pinned) continue;
     const WorkedOutPlan worked_out = work_out(planned, std::move(baseline));
-    if (planned.fits(worked_out.program)) plan.all_accelerator_predicted_seconds = worked_out.schedule.seconds;
+    if (planned.fits(worked_out.program))
+      (host ? plan.all_host_predicted_seconds : plan.all_accelerator_predicted_seconds) = worked_out.schedule.seconds;
   }
 }
 
@@ -262,6 +269,7 @@ Plan make_plan(const Graph& graph, const PlanOptions& options) {
   plan.graph = prepare_graph(graph, options, plan.times);
   StepTimer timer(plan.times);
   plan.costed = make_problem(*plan.graph, options.costs, plan.diagnostics);
+  plan.costed.workers = options.workers;
   if (!plan.ok()) return plan;
   check_profile(*plan.graph, options, plan.diagnostics);
   timer.done("costs");
@@ -303,9 +311,11 @@ Plan make_plan(const Graph& graph, const PlanOptions& options) {
 
   adopt(plan, chosen);
   bound_by(bound_seconds, plan.placement);
+  if (!options.accounts) return plan;
   plan.round_trips = find_round_trips(*plan.graph, plan.costed, plan.placement, plan.transfers);
   timer.done("round-trips");
   plan.account = find_account(plan.program, plan.costed, plan.placement, plan.transfers, plan.round_trips);
+  try_workers(graph, options, plan);
   timer.done("account");
   Trials trials(planned, options.costs, plan.predicted_seconds);
   plan.diagnostics.append(diagnose(plan, chosen.schedule, trials, options.diagnostics, plan.advice));

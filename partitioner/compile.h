@@ -62,9 +62,11 @@ namespace planner {
 struct PlanOptions {
   CostModel costs;
   DiagnosticOptions diagnostics;
+  int workers = 1;       ///< threads that call host functions beside the host's steps (HostFunction::beside); 1: none
   bool simplify = true;  ///< false: no pass runs
   PassOptions passes;
   FindPeak find_peak = nullptr;  ///< null: as if no two values shared storage
+  bool accounts = true;          ///< false: what is planned is only compared by its prediction; no account, and no diagnostics of a run
 };
 
 /// Decides everything. What is wrong is in the plan's diagnostics; a plan that is not complete() has no program.

@@ -1,5 +1,7 @@
 #include "executor/api/wiring.h"
 
+#include <string>
+
 #include "executor/api/back_ends.h"
 #include "executor/device/kernel.h"
 #include "executor/device/workers.h"
@@ -8,6 +10,8 @@
 namespace cleave::runtime {
 
 Result<Wiring> wire(const CompileOptions& options) {
+  if (options.executor.workers < 1)
+    return Error{"the number of workers is " + std::to_string(options.executor.workers) + "; it is at least 1", {}, ErrorKind::usage};
   Result<ExecutorSetup> setup = choose_device(options.device, options.executor);
   if (!setup) return setup.error();
   Result<Machine> machine = choose_machine(options.machine, setup->back_end);
@@ -31,6 +35,7 @@ Result<Wiring> wire(const CompileOptions& options) {
   wiring.plan.diagnostics = options.diagnostics;
   wiring.plan.simplify = options.simplify;
   wiring.plan.passes = options.passes;
+  wiring.plan.workers = options.executor.workers;
   wiring.plan.find_peak = memory_peak;
   wiring.executor = *std::move(setup);
   return wiring;

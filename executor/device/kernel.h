@@ -6,9 +6,12 @@
 #include <limits>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "executor/device/workers.h"
 #include "executor/runtime.h"
+#include "graph/array/array.h"
+#include "graph/host_function.h"
 #include "graph/op.h"
 #include "partitioner/machine/kernel_request.h"
 
@@ -78,5 +81,15 @@ Status run_meaning(const KernelCall& call);
 Status run_guarded(Kernel kernel, const KernelCall& call);
 Status run_guarded(HostKernel& kernel, const KernelCall& call);
 Status run_guarded(HostKernel& kernel, const KernelCall& call, std::int64_t begin, std::int64_t end);
+
+/// The call of an asynchronous host function that is under way, on memory of its own.
+struct BegunCall {
+  std::unique_ptr<PendingCall> pending;
+  std::vector<Array> results;
+};
+/// What the host's kernel does for such a call, in two halves: begins it, and waits for it within the limits of the call's context. Only
+/// the second one writes to the results.
+Result<BegunCall> begin_call(const KernelCall& call);
+Status end_call(BegunCall& begun, const KernelCall& call);
 
 }  // namespace cleave::runtime

@@ -17,7 +17,6 @@ void RunState::fail(const Origin& origin, Error error) {
       [] { return false; });
   // Without memory to say where: everything ends, and whoever says where it was is not heard.
   if (!known) return end(detail::out_of_memory());
-  std::stop_source told(std::nostopstate);
   {
     std::lock_guard lock(mutex_);
     if (!error_ || position < failed_at_) {
@@ -25,39 +24,61 @@ void RunState::fail(const Origin& origin, Error error) {
       failed_at_ = std::move(position);
     }
     failed_.store(true, std::memory_order_release);
-    told = interrupted();
   }
-  told.request_stop();
+  interrupt();
   changed_.notify_all();
 }
 
 void RunState::end(const Error& error) {
-  std::stop_source told(std::nostopstate);
   {
     std::lock_guard lock(mutex_);
     if (!error_) error_ = detail::guard_memory_or([&] { return error; }, [] { return detail::out_of_memory(); });
     failed_at_ = {};
     failed_.store(true, std::memory_order_release);
-    told = interrupted();
   }
-  told.request_stop();
+  interrupt();
   changed_.notify_all();
 }
 
-RunState::Interruptible::Interruptible(RunState& run, const Origin& origin) : run_(run), at_(origin.position) {
+RunState::Interruptible::Interruptible(RunState& run, const Origin& origin) : run_(run), origin_(origin) {
   std::lock_guard lock(run_.mutex_);
-  run_.interruptible_ = this;
-  run_.interrupted().request_stop();  // nobody listens yet
+  next_ = std::exchange(run_.interruptible_, this);
+  told_ = run_.failed() && !(origin_.position < run_.failed_at_);
+  if (told_) source_.request_stop();  // nobody listens yet
 }
 
 RunState::Interruptible::~Interruptible() {
   std::lock_guard lock(run_.mutex_);
-  run_.interruptible_ = nullptr;
+  Interruptible** place = &run_.interruptible_;
+  while (*place != this) place = &(*place)->next_;
+  *place = next_;
 }
 
-std::stop_source RunState::interrupted() const {
-  const bool wanted = !failed() || !interruptible_ || interruptible_->at_ < failed_at_;
-  return wanted ? std::stop_source(std::nostopstate) : interruptible_->source_;
+void RunState::interrupt() {
+  for (;;) {
+    std::stop_source told(std::nostopstate);
+    {
+      const std::lock_guard lock(mutex_);
+      Interruptible* each = interruptible_;
+      while (each && (each->told_ || each->origin_.position < failed_at_)) each = each->next_;
+      if (!each) return;
+      each->told_ = true;
+      told = each->source_;
+    }
+    told.request_stop();
+  }
+}
+
+std::optional<NodeId> RunState::computing() const {
+  {
+    const std::lock_guard lock(mutex_);
+    const Interruptible* first = interruptible_;
+    for (const Interruptible* each = first; each; each = each->next_)
+      if (each->origin_.position < first->origin_.position) first = each;
+    if (first && first->origin_.node.valid()) return first->origin_.node;
+  }
+  const NodeId node = computing_.load(std::memory_order_relaxed);
+  return node.valid() ? std::optional(node) : std::nullopt;
 }
 
 bool RunState::stops_known(const Position& at) const {

@@ -61,7 +61,7 @@ class RunState {
   [[nodiscard]] std::vector<std::pair<DeviceId, NodeId>> waiting() const;
 
   /// While this lives, work done for `origin` that waits for somebody outside of the run can be told that nobody waits for it any more:
-  /// an error stands there or before it. One at a time.
+  /// an error stands there or before it. Several may be under way.
   class Interruptible {
    public:
     Interruptible(RunState& run, const Origin& origin);
@@ -73,8 +73,10 @@ class RunState {
    private:
     friend class RunState;
     RunState& run_;
-    const Position& at_;
+    const Origin& origin_;
     std::stop_source source_;
+    bool told_ = false;
+    Interruptible* next_ = nullptr;
   };
 
   // --- what the watchdog looks at ---------------------------------------------------------------------------------------------------
@@ -86,11 +88,8 @@ class RunState {
   /// A word that grows while a device goes on by itself, which lives as long as this run.
   void watch(std::uint64_t* word) { watched_.store(word, std::memory_order_relaxed); }
   [[nodiscard]] bool executing() const { return executing_.load(std::memory_order_relaxed) > 0; }
-  /// What the host is executing, if anything.
-  [[nodiscard]] std::optional<NodeId> computing() const {
-    const NodeId node = computing_.load(std::memory_order_relaxed);
-    return node.valid() ? std::optional(node) : std::nullopt;
-  }
+  /// What the host is executing, if anything: of what it waits for outside of the run, the first in program order.
+  [[nodiscard]] std::optional<NodeId> computing() const;
   /// A step is being executed for `origin` while this lives, by the host (`node` is the step's) or for a device. What this thread works on
   /// meanwhile is no longer wanted once an error stands there or before it.
   class Executing final : public StopSign {
@@ -118,8 +117,8 @@ class RunState {
   // Under the lock.
   void note_waiting(DeviceId who, NodeId node);
   void forget_waiting(DeviceId who);
-  /// Under the lock: what is to be told, once the lock is released.
-  [[nodiscard]] std::stop_source interrupted() const;
+  /// Tells all whom the error concerns. Without the lock: they may do anything.
+  void interrupt();
 
   std::function<Error(NodeId, Error)> describe_;
   mutable std::mutex mutex_;
@@ -128,7 +127,7 @@ class RunState {
   Position failed_at_;
   std::optional<Error> error_;
   std::vector<std::pair<DeviceId, NodeId>> waiting_;  ///< by device
-  const Interruptible* interruptible_ = nullptr;
+  Interruptible* interruptible_ = nullptr;            ///< the first of a list
   std::atomic<int> executing_ = 0;
   std::atomic<NodeId> computing_ = NodeId();
   std::atomic<std::uint64_t> progress_ = 0;

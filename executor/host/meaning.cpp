@@ -8,6 +8,7 @@
 #include "executor/device/kernel.h"
 #include "graph/base/exceptions.h"
 #include "graph/host_function.h"
+#include "graph/ops/pending_calls.h"
 
 namespace cleave::runtime {
 namespace {
@@ -31,20 +32,26 @@ Result<Array> zeros(const KernelCall& call, const TensorView& result) {
   return Array::own(*result.type, result.data, nullptr);
 }
 
-}  // namespace
-
-Status run_meaning(const KernelCall& call) {
-  std::vector<Array> inputs, results;
+std::vector<Array> inputs_of(const KernelCall& call) {
+  std::vector<Array> inputs;
   inputs.reserve(call.inputs.size());
-  results.reserve(call.results.size());
   for (const TensorView& input : call.inputs) inputs.push_back(Array::borrow(*input.type, input.data));
+  return inputs;
+}
+
+Result<std::vector<Array>> results_of(const KernelCall& call) {
+  std::vector<Array> results;
+  results.reserve(call.results.size());
   for (const TensorView& result : call.results) {
     Result<Array> array = zeros(call, result);
     if (!array) return array.error();
     results.push_back(std::move(*array));
   }
-  Status status = call.op.meaning({call.attributes, inputs, results, call.context});
-  if (!status) return status;
+  return results;
+}
+
+/// Brings what a meaning gave where the call wants it.
+Status give(const std::vector<Array>& results, const KernelCall& call) {
   for (std::size_t i = 0; i < results.size(); ++i) {
     const TensorView& view = call.results[i];
     if (results[i].type() != *view.type) return Error{"gave " + to_string(results[i].type()) + " instead of " + to_string(*view.type)};
@@ -52,6 +59,39 @@ Status run_meaning(const KernelCall& call) {
     std::memcpy(view.data, results[i].bytes(), static_cast<std::size_t>(view.type->bytes()));
   }
   return {};
+}
+
+}  // namespace
+
+Status run_meaning(const KernelCall& call) {
+  const std::vector<Array> inputs = inputs_of(call);
+  Result<std::vector<Array>> results = results_of(call);
+  if (!results) return results.error();
+  Status status = call.op.meaning({call.attributes, inputs, *results, call.context});
+  return status ? give(*results, call) : status;
+}
+
+Result<BegunCall> begin_call(const KernelCall& call) {
+  BegunCall begun;
+  const Status status = detail::guard_user("the called function", [&]() -> Status {
+    const std::vector<Array> inputs = inputs_of(call);
+    Result<std::vector<Array>> results = results_of(call);
+    if (!results) return results.error();
+    begun.results = *std::move(results);
+    Result<std::unique_ptr<PendingCall>> pending = ops::begin_host_call({call.attributes, inputs, begun.results, call.context});
+    if (!pending) return pending.error();
+    begun.pending = *std::move(pending);
+    return {};
+  });
+  if (!status) return status.error();
+  return begun;
+}
+
+Status end_call(BegunCall& begun, const KernelCall& call) {
+  return detail::guard_user("the called function", [&]() -> Status {
+    const Status status = ops::end_host_call(*begun.pending, {call.attributes, {}, begun.results, call.context});
+    return status ? give(begun.results, call) : status;
+  });
 }
 
 Status run_guarded(Kernel kernel, const KernelCall& call) {

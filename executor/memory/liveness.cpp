@@ -20,7 +20,8 @@ class LivenessAnalysis {
         program_(program.devices[device]),
         fusion_(fusion),
         host_(device == kHost),
-        blocks_(program_.blocks.size()) {
+        blocks_(program_.blocks.size()),
+        beside_(graph_.values.size()) {
     result_.lives.resize(graph_.values.size());
     defined_in_.resize(graph_.values.size());
     result_.times.resize(program_.blocks.size());
@@ -95,7 +96,27 @@ class LivenessAnalysis {
 
   Time tick() { return 2 * ++now_; }
 
-  void use(ValueId value, Time time, std::size_t block) { uses_.push_back({value, time, block}); }
+  void use(ValueId value, Time time, std::size_t block) {
+    uses_.push_back({value, time, block});
+    if (beside_[value].valid()) end_call(beside_[value], time, defined_in_[value].back());
+  }
+
+  /// Whoever reads a result waits for the call.
+  void end_call(NodeId call, Time time, std::size_t block) {
+    const Node& node = graph_.nodes[call];
+    for (const ValueId result : node.results) beside_[result] = {};
+    for (const std::vector<ValueId>* values : {&node.inputs, &node.results})
+      for (const ValueId value : *values) uses_.push_back({value, time, block});
+  }
+  /// What is under way at the end of a block ends there, behind its steps.
+  void end_calls_of(std::size_t block) {
+    for (const Step& step : program_.blocks[block].steps) {
+      if (step.kind != StepKind::compute || !runs_beside_here(step.node)) continue;
+      const std::vector<ValueId>& results = graph_.nodes[step.node].results;
+      if (!results.empty() && beside_[results[0]].valid()) end_call(step.node, 2 * now_ + 1, block);
+    }
+  }
+  [[nodiscard]] bool runs_beside_here(NodeId node) const { return host_ && runs_beside(all_, node); }
   void define(ValueId value, Time time, std::size_t block) {
     Liveness::Life& life = result_.lives[value];
     life.present = true;
@@ -136,6 +157,7 @@ class LivenessAnalysis {
         visit(block, index);  // may push: `task` is dead from here
         continue;
       }
+      if (task.what == Task::block && host_) end_calls_of(task.target);
       Task done = task;
       tasks_.pop_back();
       if (done.what != Task::block) leave(done);
@@ -247,6 +269,7 @@ class LivenessAnalysis {
       if (node.kind == NodeKind::input || node.kind == NodeKind::parameter || node.kind == NodeKind::constant) {
         result_.lives[result].whole_run = true;
       }
+      if (runs_beside_here(step.node)) beside_[result] = step.node;
     }
   }
 
@@ -375,6 +398,7 @@ class LivenessAnalysis {
   const Fusion& fusion_;
   bool host_;
   std::vector<Scope> blocks_;
+  IdVector<ValueId, NodeId> beside_;  ///< results of calls that are under way beside the host's steps: whose
   std::vector<Task> tasks_;
   std::vector<PendingUse> uses_;
   IdVector<ValueId, std::vector<std::uint32_t>> defined_in_;

@@ -55,7 +55,8 @@ struct Liveness {
 
 /// Operations of `fusion` read and write where the last one of their group stands; what only the group uses is not there at all. `slack`:
 /// for so many steps before it is received, and after it is sent, an accelerator's value has its storage for itself, so that copies and
-/// operations beside them need not wait for each other.
+/// operations beside them need not wait for each other. What a call of a host function reads and gives that runs beside the host's steps
+/// (runs_beside) is needed until a step reads what it gives, or until its block ends.
 Liveness find_liveness(const Program& program, DeviceId device, const Fusion& fusion = {}, std::int64_t slack = 0);
 
 }  // namespace cleave::runtime

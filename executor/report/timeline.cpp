@@ -22,7 +22,7 @@ std::string_view to_string(TimelineEvent::What what) {
   return "";
 }
 
-/// By the number of the track. Events of one never overlap.
+/// By the number of the track. Events of one never overlap. Behind them are those of calls.
 constexpr const char* kLanes[] = {"steps", "to accelerator", "to host", "waits"};
 
 /// The document, piece by piece behind what a text holds already.
@@ -34,6 +34,9 @@ class TraceText {
 
   void event(std::string& out, const TimelineEvent& event) {
     for (; devices_ <= event.device.index; ++devices_) name_device(out, DeviceId(std::size_t{devices_}));
+    if (event.lane == TimelineEvent::Lane::calls)
+      for (; calls_ <= event.number; ++calls_)
+        name(out, event.device, "thread_name", static_cast<int>(event.lane) + calls_, "calls " + std::to_string(calls_ + 1));
     JsonWriter json = item(out);
     json.object([&] {
       json.field("name", name(event));
@@ -42,7 +45,7 @@ class TraceText {
       json.field("ts", event.start_seconds * 1e6);
       json.field("dur", (event.end_seconds - event.start_seconds) * 1e6);
       json.field("pid", event.device.index);
-      json.field("tid", static_cast<int>(event.lane));
+      json.field("tid", static_cast<int>(event.lane) + event.number);
       json.object("args", [&] {
         if (event.node.valid()) {
           json.field("op", graph_.op_name(event.node));
@@ -79,23 +82,24 @@ class TraceText {
   }
 
   void name_device(std::string& out, DeviceId device) {
-    const auto name = [&](const char* kind, int thread, const std::string& text) {
-      JsonWriter json = item(out);
-      json.object([&] {
-        json.field("name", kind);
-        json.field("ph", "M");
-        json.field("pid", device.index);
-        json.field("tid", thread);
-        json.object("args", [&] { json.field("name", text); });
-      });
-    };
-    name("process_name", 0, to_string(device));
+    name(out, device, "process_name", 0, to_string(device));
     int thread = 0;
-    for (const char* each : kLanes) name("thread_name", thread++, each);
+    for (const char* each : kLanes) name(out, device, "thread_name", thread++, each);
+  }
+  void name(std::string& out, DeviceId device, const char* kind, int thread, const std::string& text) {
+    JsonWriter json = item(out);
+    json.object([&] {
+      json.field("name", kind);
+      json.field("ph", "M");
+      json.field("pid", device.index);
+      json.field("tid", thread);
+      json.object("args", [&] { json.field("name", text); });
+    });
   }
 
   const Graph& graph_;
   std::uint32_t devices_ = 0;  ///< that have a name
+  int calls_ = 0;              ///< lanes of calls that have a name; all are the host's
   bool first_ = true;
 };
 

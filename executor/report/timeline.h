@@ -20,10 +20,12 @@ struct TimelineEvent {
   double start_seconds = 0;  ///< from the start of the run
   double end_seconds = 0;
   std::int64_t bytes = 0;  ///< transfers
-  /// One thing at a time happens in a device's lane. Small values may cross in `steps`, by the device's own commands.
-  enum class Lane : std::uint8_t { steps, to_accelerator, to_host, waits } lane = Lane::steps;
+  /// One thing at a time happens in a device's lane; of `calls`, host functions beside the steps, there are several. Small values may
+  /// cross in `steps`, by the device's own commands.
+  enum class Lane : std::uint8_t { steps, to_accelerator, to_host, waits, calls } lane = Lane::steps;
   /// Computing: what the device was given as one, whose times by themselves nobody knows, `node` the last of them. Null: `node` by itself.
   std::shared_ptr<const std::vector<NodeId>> together = nullptr;
+  int number = 0;  ///< of the lane, among those of its kind
 };
 
 /// RunResult::timeline, where RunOptions::timeline asked for it.

@@ -234,6 +234,7 @@ class AsynchronousExecutor final : public Executor {
       driver_threads_[i]->start([driver = drivers_[i].get(), from = host_->start()] { driver->drive(from); });
     if (carries) early_thread_->start([this, &run] { early_outputs_.work(run); });
     walk(*prepared_->program, kHost, prepared_->plans[kHost], run, *host_, progress);
+    host_->end_calls();
     if (run.failed()) release();
     for (const LentThread& thread : driver_threads_) thread->wait();
     if (carries) early_thread_->wait();

@@ -18,6 +18,8 @@ class HostPlaces {
 
   [[nodiscard]] std::byte* at(StorageIndex storage) const { return now_[index(storage)]; }
   [[nodiscard]] std::byte* of(ValueId value) const { return at(plan_.storage_of[value]); }
+  /// Where it lies when it lies in no slot.
+  [[nodiscard]] std::byte* home(StorageIndex storage) const { return home_[index(storage)]; }
   void set_external(StorageIndex storage, std::byte* array) { now_[index(storage)] = array; }
 
   /// Whether the value may be somewhere else whenever it is computed or comes.

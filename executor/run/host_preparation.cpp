@@ -44,6 +44,11 @@ void HostSide::prepare_operation(NodeId id) {
   operation.attributes = &prepared_.attributes(id);
   operation.first_view = static_cast<std::uint32_t>(views_.size());
   operation.calls_user = node.host_function() != nullptr;
+  if (runs_beside(*prepared_.program, id)) {
+    operation.beside = std::make_unique<BesideCall>();
+    operation.beside->work = [this](const Calls::Call& call) { return run_call(call); };
+    operation.pends = beside(*prepared_.program, id) == HostFunction::Beside::pending;
+  }
   for (const auto* values : {&reads(id), &writes(id)}) {
     for (const ValueId value : *values) {
       views_.push_back({&graph_.values[value].type, data(value)});

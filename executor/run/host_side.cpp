@@ -22,6 +22,10 @@ Status HostSide::begin(RunState& run, const RunOptions& options, std::map<NodeId
     crossing.parts = 0;
   }
   virtual_time_ = virtual_time;
+  calls_.begin(run);
+  for (BesideCall* call : under_way_) call->pending.reset();  // of a run that was left by longjmp
+  under_way_.clear();
+  workers_free_.assign(static_cast<std::size_t>(std::max(1, prepared_.program->workers)), 0);
   now_ = prepared_.costs.run_seconds;
   start_ = RunState::Clock::now();
   observation_ = {};
@@ -102,6 +106,8 @@ Array HostSide::output(ValueId value) const {
 
 bool HostSide::compute(const Step& step, const Origin& here, std::int64_t trip) {
   const Node& node = graph_.nodes[step.node];
+  if (!under_way_.empty() && !settle_step(node, step.node)) return false;
+  if (node.kind == NodeKind::operation && operations_[step.node].beside) return start_call(node, here);
   double start = track_.on() ? time() : 0, waited = 0;
   const bool overlaps = this->overlaps(step.node);
   if (node.kind == NodeKind::operation) {
@@ -145,13 +151,18 @@ void HostSide::find_places(NodeId id) {
 }
 
 KernelCall HostSide::call_of(const Node& node, NodeId id, const CallLimits* limits) {
+  context_.limits = limits;
+  if (operations_[id].moves) find_places(id);
+  return placed_call(node, id, context_);
+}
+
+/// With what it reads and writes where that was found to be.
+KernelCall HostSide::placed_call(const Node& node, NodeId id, const OpContext& context) const {
   const Operation& operation = operations_[id];
-  if (operation.moves) find_places(id);
   const std::size_t read = reads(id).size();
   const std::span<const TensorView> views(views_.data() + operation.first_view, read + writes(id).size());
   const std::span<const std::uint8_t> kept(kept_.data() + operation.first_view, read);
-  context_.limits = limits;
-  return {*node.op, *operation.attributes, views.first(read), views.subspan(read), context_, *prepared_.workers, kept};
+  return {*node.op, *operation.attributes, views.first(read), views.subspan(read), context, *prepared_.workers, kept};
 }
 
 bool HostSide::operation(const Node& node, const Origin& here, const CallLimits* limits) {
@@ -195,6 +206,7 @@ void HostSide::observe(NodeId node, const SampleClock::Sample& sample) {
 
 bool HostSide::move(const std::vector<Move>& moves, const Origin&) {
   for (const Move& m : moves) {
+    if (!under_way_.empty() && (!settle_storage(m.from, false) || !settle_storage(m.to, true))) return false;
     auto bytes = static_cast<std::size_t>(plan_.storages[static_cast<std::size_t>(m.to)].range.bytes);
     if (bytes > 0) std::memcpy(places_.at(m.to), places_.at(m.from), bytes);
   }
@@ -202,6 +214,7 @@ bool HostSide::move(const std::vector<Move>& moves, const Origin&) {
 }
 
 std::optional<std::int64_t> HostSide::decide(const Step& step, ValueId value, const Origin& here) {
+  if (!settle(value, false)) return std::nullopt;
   const Result<std::int64_t> decision = decision_of(graph_, step.node, value, data(value));
   if (!decision) {
     fail(here, decision.error());

@@ -1,13 +1,17 @@
 // HostSide: what the host does at each step of its program, on the caller's thread: kernels on the host's arena, decisions for itself and
-// for the devices that it drives, and its end of the channels.
+// for the devices that it drives, and its end of the channels. Calls that run beside its steps (planner::beside) do so until a step
+// touches their memory, an effect comes, or their block ends: on workers (calls.h), or begun here and completed by whoever has their token.
 #pragma once
 
+#include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "executor/device/kernel.h"
 #include "executor/report/observation.h"
 #include "executor/report/sample_clock.h"
+#include "executor/run/calls.h"
 #include "executor/run/host_places.h"
 #include "executor/run/outputs.h"
 #include "executor/run/overlap.h"
@@ -30,6 +34,8 @@ class HostSide final : public Worker {
     leaving_.clear();
     options_ = {};
   }
+  /// Behind the walk, however it ended: no call is under way any more.
+  void end_calls();
   [[nodiscard]] Array output(ValueId value) const;
   [[nodiscard]] double now() const { return now_; }
   /// From where the timeline counts.
@@ -44,18 +50,27 @@ class HostSide final : public Worker {
   void rotate(const Rotation&, std::int64_t) override {}  // the host's plan has none
   bool settle(const Rotation&, const Origin&) override { return true; }
   bool discard(const std::vector<StorageIndex>&, const Origin&) override { return true; }
+  bool end_block(const Origin& here) override;
   std::optional<std::int64_t> decide(const Step& step, ValueId value, const Origin& here) override;
   void enter(NodeId control) override;
   void outcome(NodeId control, std::int64_t value) override;
   bool leave(const Step& control, const Origin& here) override;
 
  private:
+  /// A call beside the steps.
+  struct BesideCall : Calls::Call {
+    std::optional<BegunCall> pending;  ///< somebody else completes it
+    int lane = 0;                      ///< of the timeline: none that another one under way has
+    double virtual_begin = 0, virtual_end = 0;
+  };
   struct Operation {
     std::unique_ptr<HostKernel> kernel;  ///< null: it runs with a later one
     const Attributes* attributes = nullptr;
-    std::uint32_t first_view = 0;  ///< of views_: the inputs, then the results
-    bool calls_user = false;       ///< a host function, which may make us wait
-    bool moves = false;            ///< some of its values are not always at one place
+    std::uint32_t first_view = 0;        ///< of views_: the inputs, then the results
+    bool calls_user = false;             ///< a host function, which may make us wait
+    bool moves = false;                  ///< some of its values are not always at one place
+    bool pends = false;                  ///< beside: somebody else completes it, no worker
+    std::unique_ptr<BesideCall> beside;  ///< null: it runs where it stands
   };
   /// Of a channel whose values are worked on while they cross.
   struct Crossing {
@@ -70,7 +85,8 @@ class HostSide final : public Worker {
         fusion_(prepared.fusions[kHost]),
         plan_(prepared.plans[kHost]),
         outputs_(outputs),
-        places_(prepared) {}
+        places_(prepared),
+        calls_(prepared.program->workers) {}
   [[nodiscard]] bool is_kept(ValueId value) const;
   void prepare_operations();
   void prepare_operation(NodeId id);
@@ -85,6 +101,25 @@ class HostSide final : public Worker {
   bool operation(const Node& node, const Origin& here);
   bool operation(const Node& node, const Origin& here, const CallLimits* limits);
   [[nodiscard]] KernelCall call_of(const Node& node, NodeId id, const CallLimits* limits);
+  [[nodiscard]] KernelCall placed_call(const Node& node, NodeId id, const OpContext& context) const;
+  // Calls beside the steps (host_calls.cpp).
+  bool start_call(const Node& node, const Origin& here);
+  void time_virtually(BesideCall& call, bool pends);
+  [[nodiscard]] int free_lane() const;
+  Status run_call(const Calls::Call& call);
+  bool begin_pending(BesideCall& call);
+  void end_pending(BesideCall& call);
+  bool end_call(BesideCall& call);
+  template <class Condition>
+  bool end_calls_if(const Condition& concerned);
+  [[nodiscard]] bool touches(const BesideCall& call, const std::byte* data, std::int64_t bytes, bool writes) const;
+  bool settle_storage(StorageIndex storage, bool writes);
+  bool settle(ValueId value, bool writes) { return under_way_.empty() || settle_storage(plan_.storage_of[value], writes); }
+  bool settle(std::span<const ValueId> values, bool writes) {
+    return under_way_.empty() || std::all_of(values.begin(), values.end(), [&](ValueId value) { return settle(value, writes); });
+  }
+  bool settle_step(const Node& node, NodeId id);
+  bool settle_travelling(ChannelId first, bool writes);
   void find_places(NodeId id);
   [[nodiscard]] bool overlaps(NodeId id) const { return !overlaps_[id].ranges.empty() && !options_.verify; }
   bool overlapped(const Node& node, const Origin& here, double& waited);
@@ -113,6 +148,7 @@ class HostSide final : public Worker {
   [[nodiscard]] Array snapshot(const TensorView& view) const;
   bool hand_in(ValueId value, const Origin& here) {
     if (!outputs_.listening()) return true;
+    if (!settle(value, false)) return false;
     const Status told = outputs_.hand_in(value, [&] { return output(value); });
     return told.ok() || fail(here, told.error());
   }
@@ -126,6 +162,9 @@ class HostSide final : public Worker {
   IdVector<NodeId, Operation> operations_;
   IdVector<NodeId, Overlap> overlaps_;
   IdVector<ChannelId, Crossing> crossings_;
+  Calls calls_;
+  std::vector<BesideCall*> under_way_;  ///< in program order
+  std::vector<double> workers_free_;    ///< virtual: from when on each can take a call
   std::vector<TensorView> views_;
   std::vector<std::uint8_t> kept_;  ///< of each of views_: constants, and parameters that are the program's own
   IdVector<ValueId, std::uint8_t> read_here_;

@@ -68,6 +68,7 @@ void HostSide::pack(const Step& step, std::byte* to) const {
 /// What is first of a packet goes for all of it.
 bool HostSide::send(const Step& step, const Origin& here) {
   if (follows(*prepared_.program, step.channel)) return true;
+  if (!settle_travelling(step.channel, false)) return false;
   if (std::optional<Exchange>& exchange = prepared_.exchanges[step.channel]) return send(*exchange, step, here);
   Ring& ring = prepared_.ring(step.channel);
   const Channel& channel = prepared_.channel(step.channel);
@@ -106,7 +107,14 @@ void HostSide::send_in_parts(Ring& ring, Ring::Slot& slot, ValueId value) {
   }
 }
 
+bool HostSide::settle_travelling(ChannelId first, bool writes) {
+  if (under_way_.empty()) return true;
+  const std::span<const ChannelId> all = travelling_with(*prepared_.program, first);
+  return std::all_of(all.begin(), all.end(), [&](ChannelId each) { return settle(prepared_.channel(each).value, writes); });
+}
+
 bool HostSide::receive(const Step& step, const Origin& here) {
+  if (!follows(*prepared_.program, step.channel) && !settle_travelling(step.channel, true)) return false;
   if (!follows(*prepared_.program, step.channel) && !take(step, here)) return false;
   return hand_in(step.value, here);
 }

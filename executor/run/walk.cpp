@@ -145,13 +145,13 @@ class Walker {
   /// The end of the top frame's block.
   bool leave() {
     Frame frame = frames_.back();
+    if (frame.control) here_.node = frame.control->node;
+    here_.position.back() = kEndOfBlock;
+    if (run_.stops(here_.position) || !side_.end_block(here_)) return false;
     if (!frame.control) {
       pop();
       return true;
     }
-    here_.node = frame.control->node;
-    here_.position.back() = kEndOfBlock;
-    if (run_.stops(here_.position)) return false;
     switch (frame.control->kind) {
       case StepKind::for_loop: return leave_for(frame);
       case StepKind::while_loop: return frame.part == 0 ? leave_condition(frame) : leave_while_body(frame);

@@ -27,6 +27,8 @@ class Worker {
   virtual void rotate(const Rotation& rotation, std::int64_t trips) = 0;
   /// The loop ends: what it leaves is brought where the plan has it.
   virtual bool settle(const Rotation& rotation, const Origin& here) = 0;
+  /// The end of a block's steps: nothing that was started there is under way any more.
+  virtual bool end_block(const Origin& /*here*/) { return true; }
   virtual bool discard(const std::vector<StorageIndex>& dead, const Origin& here) = 0;
   /// The predicate or the runtime count of the control node `here`.
   virtual std::optional<std::int64_t> decide(const Step& step, ValueId value, const Origin& here) = 0;

@@ -9,6 +9,7 @@
 #include "graph/base/utf8.h"
 #include "graph/call_limits.h"
 #include "graph/ops/op_table.h"
+#include "graph/ops/pending_calls.h"
 #include "graph/ops/rules.h"
 
 namespace cleave::ops {
@@ -61,22 +62,26 @@ void normalize_bools(Array& result) {
   for (std::int64_t i = 0; i < result.size(); ++i) written[i] = std::byte{written[i] != std::byte{0}};
 }
 
-/// Every host function's results come in here: of C libraries and of C++, completed at once or through a token.
-Status host_call_meaning(const OpCall& call) {
-  const HostFunction& function = *call.attributes.get<Function>("function");
-  if (!function.call) return Error{in_backticks(function) + " is declared but not bound to code"};
-  CallLimits limits = call.context.limits ? *call.context.limits : CallLimits();
+CallLimits limits_of(const HostFunction& function, const OpContext& context) {
+  CallLimits limits = context.limits ? *context.limits : CallLimits();
   if (function.deadline) {
     limits.seconds = function.deadline;
     limits.declared = true;
   }
+  return limits;
+}
+
+/// Every host function's results come in here, of C libraries and of C++, or in `end_host_call`.
+Status host_call_meaning(const OpCall& call) {
+  const HostFunction& function = *call.attributes.get<Function>("function");
+  if (!function.call) return Error{in_backticks(function) + " is declared but not bound to code"};
   const UnderSign none(nullptr);  // what the function works on with cleave is its own
   const auto start = std::chrono::steady_clock::now();
-  const auto called = [&] { return function.call(call.inputs, call.results, limits); };
+  const auto called = [&] { return function.call(call.inputs, call.results, limits_of(function, call.context)); };
   if (Status status = call_foreign("the host function", function.name, called); !status) return status;
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   for (Array& result : call.results) normalize_bools(result);
-  if (!function.deadline || taken.count() <= *function.deadline) return {};
+  if (!function.deadline || function.begin || taken.count() <= *function.deadline) return {};
   return Error{in_backticks(function) + " took " + format_seconds(taken.count()) + ", longer than its deadline of " +
                    format_seconds(*function.deadline) + "; it could not be ended before it came back",
                {},
@@ -89,6 +94,19 @@ Purity host_call_purity(const Attributes& attributes) {
 }
 
 }  // namespace
+
+Result<std::unique_ptr<PendingCall>> begin_host_call(const OpCall& call) {
+  const HostFunction& function = *call.attributes.get<Function>("function");
+  const UnderSign none(nullptr);
+  return call_foreign("the host function", function.name, [&] { return function.begin(call.inputs, call.results); });
+}
+
+Status end_host_call(PendingCall& pending, const OpCall& call) {
+  const HostFunction& function = *call.attributes.get<Function>("function");
+  if (Status status = pending.wait(call.results, limits_of(function, call.context)); !status) return status;
+  for (Array& result : call.results) normalize_bools(result);
+  return {};
+}
 
 std::span<const OpDef> effect_ops() {
   static const std::vector<OpDef> ops = {

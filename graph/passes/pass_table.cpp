@@ -7,6 +7,7 @@
 #include "graph/base/spelling.h"
 #include "graph/passes/drop_dead.h"
 #include "graph/passes/fold_constants.h"
+#include "graph/passes/gather_calls.h"
 #include "graph/passes/hoist_invariant.h"
 #include "graph/passes/merge_equal.h"
 #include "graph/passes/verify.h"
@@ -14,11 +15,21 @@
 namespace cleave {
 namespace {
 
+/// Of a pass that goes by the graph alone.
+template <Graph (*pass)(Graph)>
+Graph run(Graph graph, const PassOptions&) {
+  return pass(std::move(graph));
+}
+Graph run_gather_calls(Graph graph, const PassOptions& options) {
+  return gather_calls(std::move(graph), options.workers);
+}
+
 constexpr Pass kPasses[] = {
-    {"fold-constants", "operations on constants become constants", fold_constants},
-    {"hoist-invariant", "what a loop computes alike in every trip is computed before it", hoist_invariant},
-    {"merge-equal", "equal operations are computed once", merge_equal},
-    {"drop-dead", "what nothing needs is dropped", drop_dead},
+    {"fold-constants", "operations on constants become constants", run<fold_constants>},
+    {"hoist-invariant", "what a loop computes alike in every trip is computed before it", run<hoist_invariant>},
+    {"merge-equal", "equal operations are computed once", run<merge_equal>},
+    {"drop-dead", "what nothing needs is dropped", run<drop_dead>},
+    {"gather-calls", "independent calls of host functions stand together", run_gather_calls},
 };
 
 void check_made([[maybe_unused]] const Pass& pass, [[maybe_unused]] const Graph& graph) {
@@ -55,7 +66,7 @@ Graph run_passes(Graph graph, const PassOptions& options, std::vector<StepTime>*
   for (const Pass& pass : kPasses) {
     if (options.disabled.contains(pass.name)) continue;
     const auto start = std::chrono::steady_clock::now();
-    graph = pass.run(std::move(graph));
+    graph = pass.run(std::move(graph), options);
     if (times) times->push_back({std::string(pass.name), std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()});
     check_made(pass, graph);
     if (options.after) options.after(pass.name, graph);

@@ -14,18 +14,19 @@
 
 namespace cleave {
 
-struct Pass {
-  std::string_view name;     ///< as on the command line
-  std::string_view summary;  ///< what it does, in one line
-  Graph (*run)(Graph);
-};
-std::span<const Pass> pass_table();
-
 struct PassOptions {
   std::set<std::string, std::less<>> disabled;  ///< names of passes that do not run
   std::function<void(std::string_view pass, const Graph& graph)> after =
-      {};  ///< told the graph after each pass that ran; null: nobody asks
+      {};           ///< told the graph after each pass that ran; null: nobody asks
+  int workers = 1;  ///< threads that call host functions beside the program (HostFunction::beside)
 };
+
+struct Pass {
+  std::string_view name;     ///< as on the command line
+  std::string_view summary;  ///< what it does, in one line
+  Graph (*run)(Graph, const PassOptions&);
+};
+std::span<const Pass> pass_table();
 
 /// The wall-clock time of one step of compilation.
 struct StepTime {

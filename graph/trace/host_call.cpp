@@ -17,29 +17,40 @@ namespace cleave {
 
 /// One call under way. It owns the memory that the function works on: of a call that nobody waits for any more, only this is left.
 struct HostTokenState {
+  using Clock = std::chrono::steady_clock;
   std::vector<Array> inputs, results;
+  const Clock::time_point begun = Clock::now();
   std::mutex mutex;
   std::condition_variable_any changed;
   std::optional<Status> outcome;
+  Clock::time_point completed;
 
   void complete(Status status) {
     const std::lock_guard lock(mutex);
-    if (!outcome) outcome = std::move(status);
+    if (!outcome) {
+      outcome = std::move(status);
+      completed = Clock::now();
+    }
     changed.notify_all();
   }
   /// The outcome, or that the limits were reached first; what comes later is ignored.
   Status wait(const CallLimits& limits) {
     std::unique_lock lock(mutex);
-    const auto completed = [this] { return outcome.has_value(); };
+    const auto is_over = [this] { return outcome.has_value(); };
     if (!limits.seconds) {
-      changed.wait(lock, limits.stop, completed);
+      changed.wait(lock, limits.stop, is_over);
     } else {
       // No clock counts as far as a double.
       const std::chrono::duration<double> patience(std::min(*limits.seconds, 1e9));
-      const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::nanoseconds>(patience);
-      changed.wait_until(lock, limits.stop, deadline, completed);
+      const auto deadline = begun + std::chrono::duration_cast<std::chrono::nanoseconds>(patience);
+      changed.wait_until(lock, limits.stop, deadline, is_over);
+      // Who looks late finds a call completed that was late, too: a deadline of its own holds for it, but not the waiter's patience.
+      if (outcome && limits.declared && completed > deadline) outcome = late(limits);
     }
-    if (!outcome) outcome = limits.stop.stop_requested() ? Error{"the run was ended", {}, ErrorKind::machine} : late(limits);
+    if (!outcome) {
+      outcome = limits.stop.stop_requested() ? Error{"the run was ended", {}, ErrorKind::machine} : late(limits);
+      completed = Clock::now();
+    }
     return *outcome;
   }
   static Error late(const CallLimits& limits) {
@@ -105,14 +116,39 @@ std::string mismatch(const HostCallable& callable, std::span<const TensorType> r
 
 }  // namespace
 
-std::function<Status(HostInputs, HostResults, const CallLimits&)> guarded(std::function<Status(HostInputs, HostResults)> f) {
-  return [f = std::move(f)](HostInputs inputs, HostResults results, const CallLimits&) {
+HostCallable guarded(std::function<Status(HostInputs, HostResults)> f) {
+  return {.call = [f = std::move(f)](HostInputs inputs, HostResults results, const CallLimits&) {
     return without_exceptions([&] { return f(inputs, results); });
-  };
+  }};
 }
 
-std::function<Status(HostInputs, HostResults, const CallLimits&)> guarded(std::function<Status(HostInputs, HostResults, HostToken)> f) {
-  return [f = std::move(f)](HostInputs inputs, HostResults results, const CallLimits& limits) -> Status {
+namespace {
+
+class CallWithToken final : public PendingCall {
+ public:
+  CallWithToken(std::shared_ptr<HostTokenState> state, Status started) : state_(std::move(state)), started_(std::move(started)) {}
+  Status wait(HostResults results, const CallLimits& limits) override {
+    // Where it failed to start, the token may still be held by work that is under way: wait for its end too.
+    Status finished = state_->wait(limits);
+    if (!started_) return started_;
+    if (finished) std::move(state_->results.begin(), state_->results.end(), results.begin());
+    return finished;
+  }
+  [[nodiscard]] std::chrono::steady_clock::time_point completed() const override {
+    const std::lock_guard lock(state_->mutex);
+    return state_->completed;
+  }
+
+ private:
+  const std::shared_ptr<HostTokenState> state_;
+  const Status started_;
+};
+
+}  // namespace
+
+HostCallable guarded(std::function<Status(HostInputs, HostResults, HostToken)> f) {
+  HostCallable callable;
+  callable.begin = [f = std::move(f)](HostInputs inputs, HostResults results) -> Result<std::unique_ptr<PendingCall>> {
     auto state = std::make_shared<HostTokenState>();
     // The inputs may be views of memory that goes on to other values once the run does not wait any more.
     for (const Array& input : inputs) {
@@ -122,12 +158,13 @@ std::function<Status(HostInputs, HostResults, const CallLimits&)> guarded(std::f
     }
     std::move(results.begin(), results.end(), std::back_inserter(state->results));
     Status started = without_exceptions([&] { return f(state->inputs, state->results, HostTokenState::token(state)); });
-    // Where it failed to start, the token may still be held by work that writes to the results: wait for its end too.
-    Status finished = state->wait(limits);
-    if (!started) return started;
-    if (finished) std::move(state->results.begin(), state->results.end(), results.begin());
-    return finished;
+    return std::unique_ptr<PendingCall>(std::make_unique<CallWithToken>(std::move(state), std::move(started)));
   };
+  callable.call = [begin = callable.begin](HostInputs inputs, HostResults results, const CallLimits& limits) -> Status {
+    const Result<std::unique_ptr<PendingCall>> pending = begin(inputs, results);
+    return pending ? (*pending)->wait(results, limits) : Status(pending.error());
+  };
+  return callable;
 }
 
 std::vector<Tensor> record_host_call(const HostName& name, std::span<const TypeSpec> results, const HostOptions& options,
@@ -174,6 +211,7 @@ std::vector<Tensor> record_host_call(const HostName& name, std::span<const TypeS
   if (!good) return std::vector<Tensor>(results.size(), context->tensor({}));
   function.call = std::move(callable.call);
   function.fills_in_place = callable.fills_in_place;
+  function.begin = std::move(callable.begin);
   Attributes attributes;
   attributes.set("function", std::make_shared<const HostFunction>(std::move(function)));
   return apply("host_call", given, std::move(attributes), here);
@@ -197,6 +235,7 @@ Result<Graph> bind_host_function(Graph graph, std::string_view name, HostCallabl
     auto bound = std::make_shared<HostFunction>(*declared);
     bound->call = callable.call;
     bound->fills_in_place = callable.fills_in_place;
+    bound->begin = callable.begin;
     node.attributes.set("function", std::shared_ptr<const HostFunction>(std::move(bound)));
     found = true;
   }

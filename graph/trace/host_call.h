@@ -20,7 +20,10 @@
 namespace cleave {
 
 struct HostOptions {
-  bool pure = false;                   ///< deterministic and without effects: may be merged or dropped; else calls keep their program order
+  /// Deterministic and without effects: calls may be merged or dropped, and those of asynchronous functions are under way together. A
+  /// function that keeps its thread is called by one thread at a time, unless ExecutorOptions::workers says otherwise and `seconds` is
+  /// 0.1 ms or more. Functions that are not pure keep their program order.
+  bool pure = false;
   std::optional<double> seconds = {};  ///< declared cost of one call
   /// Seconds that one call may take; longer is an Error (machine) of its line. An asynchronous call is ended there; a function that keeps
   /// its thread cannot be, and is found out once it comes back. Without a deadline an asynchronous call is waited for as long as the
@@ -50,15 +53,17 @@ using HostResults = std::span<Array>;
 
 /// A callable with what its parameters say about inputs and results.
 struct HostCallable {
+  /// As those of HostFunction.
   std::function<Status(HostInputs, HostResults, const CallLimits&)> call;
-  bool typed = false;                                 ///< the two lists below hold; else it takes whatever it is given
-  std::vector<std::optional<DType>> inputs, results;  ///< nothing: an Array of any type
-  bool fills_in_place = false;                        ///< as HostFunction::fills_in_place: it sees no Array of its results
+  std::function<Result<std::unique_ptr<PendingCall>>(HostInputs, HostResults)> begin = nullptr;
+  bool typed = false;                                           ///< the two lists below hold; else it takes whatever it is given
+  std::vector<std::optional<DType>> inputs = {}, results = {};  ///< nothing: an Array of any type
+  bool fills_in_place = false;                                  ///< as HostFunction::fills_in_place: it sees no Array of its results
 };
 
-/// Turns exceptions into Errors; with a token, waits within the limits until the call is completed.
-std::function<Status(HostInputs, HostResults, const CallLimits&)> guarded(std::function<Status(HostInputs, HostResults)> f);
-std::function<Status(HostInputs, HostResults, const CallLimits&)> guarded(std::function<Status(HostInputs, HostResults, HostToken)> f);
+/// Turn exceptions into Errors. With a token the call is over when that is completed.
+HostCallable guarded(std::function<Status(HostInputs, HostResults)> f);
+HostCallable guarded(std::function<Status(HostInputs, HostResults, HostToken)> f);
 
 /// What a parameter of a typed host function is bound to.
 struct HostBinding {
@@ -139,27 +144,27 @@ Status status_of(F& f, A&&... arguments) {
 
 template <class F, class... P>
 HostCallable typed_callable(F f, std::type_identity<std::tuple<P...>>) {
-  HostCallable callable;
-  callable.typed = true;
-  (HostParameter<P>::declare(callable), ...);
   auto bound = [f]([[maybe_unused]] HostBinding binding) mutable {
     std::tuple<P...> arguments{HostParameter<P>::bind(binding)...};  // braces: from left to right
     return std::apply([&](auto&&... a) { return status_of(f, static_cast<P>(a)...); }, arguments);
   };
-  callable.fills_in_place = !((std::is_same_v<P, Array&> || std::is_same_v<P, HostToken>) || ...);
+  HostCallable callable;
   if constexpr ((std::is_same_v<P, HostToken> || ...))
-    callable.call = guarded([bound](HostInputs i, HostResults r, HostToken token) mutable { return bound(HostBinding{i, r, &token}); });
+    callable = guarded([bound](HostInputs i, HostResults r, HostToken token) mutable { return bound(HostBinding{i, r, &token}); });
   else
-    callable.call = guarded([bound](HostInputs i, HostResults r) mutable { return bound(HostBinding{i, r, nullptr}); });
+    callable = guarded([bound](HostInputs i, HostResults r) mutable { return bound(HostBinding{i, r, nullptr}); });
+  callable.typed = true;
+  (HostParameter<P>::declare(callable), ...);
+  callable.fills_in_place = !((std::is_same_v<P, Array&> || std::is_same_v<P, HostToken>) || ...);
   return callable;
 }
 
 template <class F>
 HostCallable host_callable(F f) {
   if constexpr (std::invocable<F&, HostInputs, HostResults>)
-    return {guarded([f](HostInputs i, HostResults r) mutable { return status_of(f, i, r); })};
+    return guarded([f](HostInputs i, HostResults r) mutable { return status_of(f, i, r); });
   else if constexpr (std::invocable<F&, HostInputs, HostResults, HostToken>)
-    return {guarded([f](HostInputs i, HostResults r, HostToken t) mutable { return status_of(f, i, r, std::move(t)); })};
+    return guarded([f](HostInputs i, HostResults r, HostToken t) mutable { return status_of(f, i, r, std::move(t)); });
   else
     return typed_callable(f, std::type_identity<typename Parameters<F>::types>());
 }

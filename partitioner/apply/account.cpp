@@ -12,7 +12,6 @@ namespace cleave::planner {
 namespace {
 
 constexpr std::size_t kKinds = 7;
-constexpr double kHelps = 0.99;     ///< a cure is told if a run takes less than this part of its time with it
 constexpr double kFewLaunches = 9;  ///< work takes this many times as long as launches where launches are a tenth of both
 constexpr double kMostSeldom = 1e6;
 
@@ -163,7 +162,7 @@ class Accountant {
 
   void try_cure(Cure::Kind kind, double number, const StepTimes& times) {
     const double seconds = predict_with(times, program_, transfers_, costed_).seconds;
-    if (seconds < kHelps * account_.seconds) account_.cures.push_back({kind, number, seconds});
+    if (seconds < kCureHelps * account_.seconds) account_.cures.push_back({kind, number, seconds});
   }
   void try_scaled(Cure::Kind kind, double number, DeviceId device, double factor) {
     StepTimes times = times_;
@@ -200,7 +199,7 @@ class Accountant {
     const Node& node = graph_.nodes[account_.blamed];
     const bool repeats = costed_.frequency[node.region] > 1;
     if (repeats && node.host_function()) {
-      for (const double workers : {2.0, 8.0}) try_scaled(Cure::Kind::workers, workers, kHost, 1 / workers);
+      for (const double threads : {2.0, 8.0}) try_scaled(Cure::Kind::threads, threads, kHost, 1 / threads);
       return;
     }
     try_scaled(Cure::Kind::faster, 2, kHost, 0.5);

@@ -1,5 +1,6 @@
 // Account: what the time of a predicted run goes to, by its critical path, what it waits for most, and what each cure would be worth. The
-// cures are tried: the run is simulated again with other times for the pieces of work that a cure concerns, at the same placement.
+// cures are tried: the run is simulated again with other times for the pieces of work that a cure concerns, at the same placement. Numbers
+// of workers are tried by planning anew (partitioner/worker_cures.h).
 #pragma once
 
 #include <cstddef>
@@ -45,7 +46,8 @@ struct AccountShares {
 /// What could be changed, and how long a run is predicted to take then.
 struct Cure {
   enum class Kind : std::uint8_t {
-    workers,    ///< `number` executions of the host function at once
+    workers,    ///< `--workers` `number`: pure host functions are called on so many threads (partitioner/worker_cures.h)
+    threads,    ///< the host function spreads its work over `number` threads of its own
     faster,     ///< the work takes a `number`-th of its time
     ahead,      ///< the work is done before the run
     seldom,     ///< every `number`-th trip of the loop only
@@ -59,6 +61,9 @@ struct Cure {
   double number = 0;
   double seconds = 0;  ///< predicted for a run
 };
+
+/// A cure is told if a run takes less than this part of its time with it.
+inline constexpr double kCureHelps = 0.99;
 
 struct Account {
   Bottleneck kind = Bottleneck::host;

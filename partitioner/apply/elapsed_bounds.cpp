@@ -142,12 +142,18 @@ std::string_view to_string(Resource resource) {
 
 ElapsedBounds find_elapsed_bounds(const Program& program, const CostedProblem& costed, const Placement& placement,
                                   const Transfers& transfers) {
-  double busy[4]{};
+  double busy[4]{}, called = 0;  // by workers
   for (const DeviceId side : {kHost, kAccelerator}) {
     const std::vector<double> seconds = execution_seconds(costed.problem, placement.on_host, placement.on_accelerator, side);
-    for (std::size_t i = 0; i < seconds.size(); ++i)
-      if (placement.has_copy(i, side)) busy[side.index] += costed.problem.regions[costed.problem.nodes[i].region].frequency * seconds[i];
+    for (std::size_t i = 0; i < seconds.size(); ++i) {
+      const double all = costed.problem.regions[costed.problem.nodes[i].region].frequency * seconds[i];
+      if (!placement.has_copy(i, side)) continue;
+      const auto how = i < program.graph->nodes.size() ? beside(program, NodeId(i)) : HostFunction::Beside::never;
+      if (how == HostFunction::Beside::never) busy[side.index] += all;
+      if (how == HostFunction::Beside::on_worker) called += all;
+    }
   }
+  busy[kHost.index] = std::max(busy[kHost.index], called / program.workers);
   const IdVector<ChannelId, double> copies = channel_seconds(program, costed);
   for (std::size_t c = 0; c < copies.size(); ++c) {
     const Transfer& transfer = transfers.items[program.channels[ChannelId(c)].transfer];

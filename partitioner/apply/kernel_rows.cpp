@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <queue>
 #include <utility>
 
+#include "graph/host_function.h"
 #include "partitioner/machine/dataflow.h"
 
 namespace cleave::planner {
@@ -98,6 +100,44 @@ class RegionOrder {
   std::vector<std::vector<std::size_t>> after_;  ///< likewise: who waits for it
 };
 
+/// Where nodes stand to calls beside the host's steps.
+class CallChains {
+ public:
+  CallChains(const Graph& graph, int workers) : waits_for_(graph.nodes.size(), 0), needed_at_(graph.nodes.size(), kNever) {
+    const Dataflow dataflow(graph);
+    const auto is_call = [&](NodeId node) {
+      const HostFunction* function = graph.nodes[node].host_function();
+      return function && function->beside(workers) != HostFunction::Beside::never;
+    };
+    for (std::size_t r = 0; r < graph.regions.size(); ++r) {
+      const std::vector<NodeId>& order = dataflow.order(RegionId(r));
+      for (const NodeId node : order)
+        for (const NodeId maker : dataflow.before(node))
+          waits_for_[node] = std::max(waits_for_[node], waits_for_[maker] + (is_call(maker) ? 1 : 0));
+      for (std::size_t i = order.size(); i-- > 0;)
+        for (const NodeId maker : dataflow.before(order[i]))
+          needed_at_[maker] = std::min(needed_at_[maker], is_call(order[i]) ? waits_for_[order[i]] : needed_at_[order[i]]);
+    }
+  }
+
+  /// For how many calls of its region, one behind the other, a node waits.
+  [[nodiscard]] int waits_for(NodeId node) const { return waits_for_[node]; }
+  /// If a kernel makes a call wait that could begin sooner: for how many that one waits by itself.
+  [[nodiscard]] std::optional<int> keeps(const FusibleGroup& kernel) const {
+    int needed = kNever, waits = 0;
+    for (const NodeId node : row_of(kernel)) {
+      needed = std::min(needed, needed_at_[node]);
+      waits = std::max(waits, waits_for_[node]);
+    }
+    return waits > needed ? std::optional(needed) : std::nullopt;
+  }
+
+ private:
+  static constexpr int kNever = std::numeric_limits<int>::max();
+  IdVector<NodeId, int> waits_for_;
+  IdVector<NodeId, int> needed_at_;  ///< the least that a call waits for which waits for the node; never: none does
+};
+
 }  // namespace
 
 FusibleGroups kernels_of(const FusibleGroups& groups, const Placement& placement) {
@@ -118,6 +158,21 @@ NodeId first_of(const FusibleGroup& kernel, const ValueUses& uses) {
     if (!first || uses.position(kernel.nodes[i]) < uses.position(first)) first = kernel.nodes[i];
   }
   return first;
+}
+
+void part_at_calls(const Graph& graph, int workers, FusibleGroups& kernels) {
+  const CallChains chains(graph, workers);
+  for (std::vector<FusibleGroup>& side : kernels) {
+    for (std::size_t k = 0; k < side.size(); ++k) {  // parts are looked at in their turn
+      const std::optional<int> kept = chains.keeps(side[k]);
+      if (!kept) continue;
+      const FusibleGroup kernel = std::exchange(side[k], {});
+      for (const bool sooner : {true, false})
+        for (FusibleGroup& part : parts_of(kernel, [&](NodeId node) { return (chains.waits_for(node) <= *kept) == sooner; }))
+          side.push_back(std::move(part));
+    }
+    std::erase_if(side, [](const FusibleGroup& kernel) { return kernel.nodes.empty(); });
+  }
 }
 
 std::optional<ValueUses> order_for(const Graph& graph, const ValueUses& uses, FusibleGroups& kernels) {

@@ -22,4 +22,8 @@ NodeId first_of(const FusibleGroup& kernel, const ValueUses& uses);
 /// since each side's were found by themselves, one is taken out of `kernels`.
 std::optional<ValueUses> order_for(const Graph& graph, const ValueUses& uses, FusibleGroups& kernels);
 
+/// Parts kernels that would keep a call from running beside others (HostFunction::beside, with so many `workers`): of which one operation
+/// waits for such a call, while another one is waited for by a call that does not.
+void part_at_calls(const Graph& graph, int workers, FusibleGroups& kernels);
+
 }  // namespace cleave::planner

@@ -1,6 +1,7 @@
 #include "partitioner/apply/program.h"
 #include "graph/base/utf8.h"
 
+#include <algorithm>
 #include <span>
 
 namespace cleave::planner {
@@ -117,6 +118,17 @@ std::string_view to_string(StepKind kind) {
 std::span<const ChannelId> travelling_with(const Program& program, const ChannelId& channel) {
   const PacketId packet = program.channels[channel].packet;
   return packet ? std::span<const ChannelId>(program.packets[packet].channels) : std::span<const ChannelId>(&channel, 1);
+}
+
+HostFunction::Beside beside(const Program& program, NodeId node) {
+  const HostFunction* function = program.graph->nodes[node].host_function();
+  return function ? function->beside(program.workers) : HostFunction::Beside::never;
+}
+
+bool calls_run_beside(const Graph& graph, int workers) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
+    return node.host_function() && node.host_function()->beside(workers) != HostFunction::Beside::never;
+  });
 }
 
 bool follows(const Program& program, ChannelId channel) {

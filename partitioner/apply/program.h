@@ -79,6 +79,7 @@ struct Program {
   IdVector<DeviceId, DeviceProgram> devices;  ///< host first; always two today, the second possibly without steps
   IdVector<ChannelId, Channel> channels;
   IdVector<PacketId, Packet> packets;
+  int workers = 1;        ///< threads that call host functions beside the host's steps (HostFunction::beside); 1: none
   FusibleGroups kernels;  ///< what was counted on to run as one; the steps of each stand side by side. Empty: nothing
   // Outputs are read from the host's copies.
 };
@@ -87,6 +88,15 @@ struct Program {
 std::span<const ChannelId> travelling_with(const Program& program, const ChannelId& channel);
 /// Whether a packet is meant that the value of `channel` is not the first of.
 bool follows(const Program& program, ChannelId channel);
+
+/// How a node goes together with the host's steps behind it: `never`, unless it calls a host function. A call that runs beside them ends
+/// before the first step that reads what it gives, before the next effect, and with its block.
+HostFunction::Beside beside(const Program& program, NodeId node);
+inline bool runs_beside(const Program& program, NodeId node) {
+  return beside(program, node) != HostFunction::Beside::never;
+}
+/// Whether any call of the graph does, with so many workers.
+bool calls_run_beside(const Graph& graph, int workers);
 
 /// Rules that the program breaks: values read before they are there, unmatched sends, order, blocks. Empty if none.
 std::vector<std::string> verify(const Program& program);

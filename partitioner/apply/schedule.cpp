@@ -3,7 +3,8 @@
 // and then orders the copy, and the accelerator waits where the value is first read until it has come; a copy to the host begins when the
 // value is made. All as the executor does it (executor/run/device_side.h), but for memory that is used again: the schedule knows none, and
 // the executor gives what crosses in loops a second place so that it waits for none either. What is done on large values while they cross
-// (alongside.h) counts as done in one go, as early as its first and its last part allow.
+// (alongside.h) counts as done in one go, as early as its first and its last part allow. Of calls that run beside the host's steps, those
+// on workers take the one that is free first. Whoever needs what a call gives waits for its end, as do effects and the end of its block.
 #include "partitioner/apply/schedule.h"
 
 #include <algorithm>
@@ -55,6 +56,7 @@ class Simulator {
         coming_(graph_.values.size()),
         same_(graph_.values.size()),
         received_(program.channels.size()),
+        workers_(static_cast<std::size_t>(std::max(1, program.workers))),
         waits_(program) {}
 
   Schedule run() {
@@ -78,6 +80,11 @@ class Simulator {
   [[nodiscard]] const Moment& end() const { return end_; }
 
  private:
+  /// A call that has been begun and not been waited for.
+  struct Call {
+    NodeId node;
+    Moment end;
+  };
   struct Task {
     enum What : std::uint8_t { block, loop, arm, arm_end, decide, close_loop } what = block;
     const Block* blocks[2] = {nullptr, nullptr};  ///< block: of host and accelerator
@@ -197,6 +204,8 @@ class Simulator {
     }
     if (!next[0] && !next[1]) {
       if (task.blocks[1]) read_rest(task.blocks[1]->region);
+      if (task.blocks[0] && !calls_.empty())
+        end_calls_if([&](const Call& call) { return graph_.nodes[call.node].region == task.blocks[0]->region; });
       tasks_.pop_back();
       return;
     }
@@ -224,6 +233,10 @@ class Simulator {
   void compute(NodeId node, std::size_t device) {
     const double seconds = times_.steps[device][node];
     const OpDef* op = graph_.nodes[node].op;
+    if (device == 0 && op) {
+      if (!calls_.empty()) settle(node);
+      if (runs_beside(program_, node)) return begin_call(node, seconds);
+    }
     if (device == 1 && op && op->keeps_bytes && seconds == 0) return rename(graph_.nodes[node]);
     static const Alongside kNothing;
     const auto found = alongside_[device].find(node);
@@ -243,6 +256,48 @@ class Simulator {
     }
     for (const ChannelId channel : beside.coming) free_slot(channel.index, state_.now[0]);
   }
+
+  // --- calls beside the host's steps --------------------------------------------------------------------------------------------------
+  void begin_call(NodeId node, double seconds) {
+    Moment begin = state_.now[0];
+    const bool on_worker = beside(program_, node) == HostFunction::Beside::on_worker;
+    const auto sooner = [](const Moment& a, const Moment& b) { return a.seconds < b.seconds; };
+    const auto free = std::min_element(workers_.begin(), workers_.end(), sooner);
+    if (on_worker) begin = later(begin, *free);
+    calls_.push_back({node, after(begin, seconds, kHost.index, node)});
+    if (on_worker) *free = calls_.back().end;
+  }
+  /// Before the host does `node`.
+  void settle(NodeId node) {
+    if (graph_.purity(node) == Purity::effect) return end_calls_if([](const Call&) { return true; });
+    for (const ValueId input : graph_.nodes[node].inputs) settle_value(input);
+  }
+  void settle_value(ValueId value) {
+    if (calls_.empty()) return;
+    const NodeId producer = graph_.values[value].producer;
+    end_calls_if([&](const Call& call) { return call.node == producer; });
+  }
+  /// Before the host decides a loop or branch.
+  void settle_decision(const Node& control) {
+    for (const ValueId input : control.inputs) settle_value(input);
+    for (const RegionId region : control.regions)
+      if (const ValueId predicate = graph_.regions[region].predicate) settle_value(predicate);
+  }
+  /// The host is at work on a call while it waits for its end.
+  template <class Condition>
+  void end_calls_if(const Condition& concerned) {
+    std::erase_if(calls_, [&](const Call& call) {
+      if (!concerned(call)) return false;
+      Moment& now = state_.now[0];
+      const double rest = call.end.seconds - now.seconds;
+      if (rest <= 0) return true;
+      busy(0, rest, ScheduledPiece::What::compute, call.node, 0);
+      now = call.end;
+      state_.idle[0] = now.seconds;
+      return true;
+    });
+  }
+
   [[nodiscard]] std::int64_t parts(ChannelId channel) const {
     return (graph_.values[program_.channels[channel].value].type.bytes() + kPartBytes - 1) / kPartBytes;
   }
@@ -264,6 +319,8 @@ class Simulator {
   void send(const Step& step, std::size_t device) {
     if (follows(program_, step.channel)) return;
     const std::size_t c = step.channel.index;
+    if (device == 0 && !calls_.empty())
+      for (const ChannelId channel : travelling_with(program_, step.channel)) settle_value(program_.channels[channel].value);
     double full = 0;  // waiting for room
     wait(device, received_[c][0], &full);
     sent_[c] = state_.now[device];
@@ -367,6 +424,7 @@ class Simulator {
   }
   /// What the accelerator decides itself, it knows when it has come there.
   void wait_for_decision(const Task& task) {
+    if (task.steps[0] && !calls_.empty()) settle_decision(graph_.nodes[control_of(task)]);
     if (!task.steps[0] || !task.steps[1]) return;
     double& waited = waits_.decision[control_of(task)];
     waited = 0;
@@ -397,6 +455,8 @@ class Simulator {
     if (!node_of(task).inputs.empty()) wait_for_decision(task);
     if (accelerator)
       for (NodeId carried : accelerator->carried) read(graph_.nodes[carried].inputs[0]);
+    if (host)
+      for (NodeId carried : host->carried) settle_value(graph_.nodes[carried].inputs[0]);
     task.start = state_;
     if (accelerator) {
       loops_.push_back(schedule_.waiting.size());
@@ -464,6 +524,8 @@ class Simulator {
   IdVector<ValueId, ValueId> same_;                           ///< on the accelerator, of what was only given a name: whose bytes it has
   std::vector<ChannelId> unread_;                             ///< received in the open regions, whether read since or not
   std::vector<std::array<Moment, kCapacity>> received_;       ///< when the slots of the last generations were free, oldest first
+  std::vector<Moment> workers_;                               ///< from when on each can take another call
+  std::vector<Call> calls_;                                   ///< in program order
   LastWaits waits_;
   std::vector<Task> tasks_;
   std::vector<std::size_t> loops_;  ///< open ones that the accelerator walks: indices into `waiting`

@@ -43,11 +43,14 @@ class Splitter {
 
   void run() {
     find_rows();
+    if (calls_run_beside(graph_, program_.workers)) find_work_behind_calls();
     make_channels();
     schedule_events();
     find_walked();
     walk();
-    form_packets(program_, [this](ChannelId channel) { return received_when_read_[channel] == 0; });
+    form_packets(program_, [this](ChannelId channel) {
+      return received_when_read_[channel] == 0 && !sent_when_read(transfers_.items[channel.index]);
+    });
   }
 
  private:
@@ -109,6 +112,30 @@ class Splitter {
     received_when_read_.resize(program_.channels.size(), 0);
   }
 
+  /// What a call gives that runs beside others: to send it is to wait for the call, which no other value and no other call shall. But the
+  /// accelerator does not wait for other work of the host that stands behind the call.
+  [[nodiscard]] bool sent_when_read(const Transfer& transfer) const {
+    const NodeId producer = graph_.values[transfer.value].producer;
+    return transfer.from == kHost && graph_.nodes[producer].region == transfer.region && runs_beside(program_, producer);
+  }
+
+  /// Of calls that run beside others: where the host has something else to do behind them.
+  void find_work_behind_calls() {
+    before_work_.resize(graph_.nodes.size(), 0);
+    for (const Region& region : graph_.regions) {
+      auto next = static_cast<std::int32_t>(region.nodes.size());
+      for (std::int32_t i = next; i-- > 0;) {
+        const NodeId id = region.nodes[static_cast<std::size_t>(i)];
+        const NodeKind kind = graph_.nodes[id].kind;
+        if (runs_beside(program_, id)) {
+          before_work_[id] = next;
+        } else if (is_control(kind) || (kind == NodeKind::operation && has_copy(id, kHost.index))) {
+          next = i;
+        }
+      }
+    }
+  }
+
   void schedule_events() {
     const Deliveries deliveries(graph_, uses_, placement_, transfers_.items);
     std::vector<Event> arguments;  // their first readings
@@ -128,7 +155,9 @@ class Splitter {
       }
       const NodeId producer = graph_.values[t.value].producer;
       const bool at_once = constants_first_[graph_.nodes[producer].region] && (is_leaf(producer) || comes_first(producer));
-      events_.push_back({t.region, at_once ? 0 : uses_.exists_from(t.value, t.region), false, 0, i});
+      std::int32_t sent = at_once ? 0 : uses_.exists_from(t.value, t.region);
+      if (sent_when_read(t)) sent = std::max(sent, std::min(first.slot, before_work_[producer]));
+      events_.push_back({t.region, sent, false, 0, i});
       events_.push_back(first);
     }
     schedule_arguments(std::move(arguments));
@@ -306,6 +335,7 @@ class Splitter {
   std::array<IdVector<NodeId, NodeId>, kDevices> first_of_row_;       ///< by operation in a row; empty: there are no rows
   std::array<std::map<NodeId, std::vector<NodeId>>, kDevices> rows_;  ///< by their first
   IdVector<RegionId, char> constants_first_;
+  IdVector<NodeId, std::int32_t> before_work_;    ///< of calls that run beside others
   IdVector<ChannelId, char> received_when_read_;  ///< for want of memory: it does not come with others, before
   std::vector<Event> events_;                     ///< by region, slot, sends first, arguments by first reading
   std::array<IdVector<RegionId, char>, kDevices> walks_region_;
@@ -316,12 +346,14 @@ class Splitter {
 }  // namespace
 
 Program split(std::shared_ptr<const Graph> graph, const ValueUses& uses, const Placement& placement, const Transfers& transfers,
-              std::size_t ahead, const FusibleGroups& fusible) {
+              std::size_t ahead, const FusibleGroups& fusible, int workers) {
   Program program;
   program.graph = graph;
+  program.workers = workers;
   program.devices.push_back({kHost, {}});
   program.devices.push_back({kAccelerator, {}});
   program.kernels = kernels_of(fusible, placement);
+  if (calls_run_beside(*graph, workers)) part_at_calls(*graph, workers, program.kernels);
   const std::optional<ValueUses> ordered = order_for(*graph, uses, program.kernels);
   Splitter(*graph, ordered ? *ordered : uses, placement, transfers, ahead, program).run();
   return program;

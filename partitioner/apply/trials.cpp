@@ -43,10 +43,7 @@ std::optional<double> Trials::saved_by_unpinning(std::span<const NodeId> nodes) 
   Graph edited = *planned_.graph;
   for (const NodeId node : nodes) edited.nodes[node].pin = Side::none;
   const auto graph = std::make_shared<const Graph>(std::move(edited));
-  Diagnostics ignored;
-  const CostedProblem costed = make_problem(*graph, model_, ignored);
-  if (ignored.has_errors()) return std::nullopt;
-  return saved({graph, costed, planned_.fits});
+  return saved_in(graph);
 }
 
 std::optional<double> Trials::saved_by_hoisting(std::span<const NodeId> nodes, NodeId loop) {
@@ -55,9 +52,15 @@ std::optional<double> Trials::saved_by_hoisting(std::span<const NodeId> nodes, N
   Graph edited = *planned_.graph;
   hoist(edited, nodes, loop);
   const auto graph = std::make_shared<const Graph>(std::move(edited));
+  return saved_in(graph);
+}
+
+std::optional<double> Trials::saved_in(const std::shared_ptr<const Graph>& edited) const {
   Diagnostics ignored;
-  const CostedProblem costed = make_problem(*graph, model_, ignored);
-  return saved({graph, costed, planned_.fits});
+  CostedProblem costed = make_problem(*edited, model_, ignored);
+  if (ignored.has_errors()) return std::nullopt;
+  costed.workers = planned_.costed.workers;
+  return saved({edited, costed, planned_.fits});
 }
 
 std::optional<double> Trials::saved(const PlannedGraph& edited) const {

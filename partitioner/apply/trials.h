@@ -1,6 +1,7 @@
 // Trials: what an edit of the program would be worth, found by planning the edited program. Advice is given only if it was tried here.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -25,6 +26,7 @@ class Trials {
   std::optional<double> saved_by_hoisting(std::span<const NodeId> nodes, NodeId loop);
 
  private:
+  [[nodiscard]] std::optional<double> saved_in(const std::shared_ptr<const Graph>& edited) const;
   [[nodiscard]] std::optional<double> saved(const PlannedGraph& edited) const;
 
   const PlannedGraph& planned_;

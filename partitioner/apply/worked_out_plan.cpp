@@ -9,7 +9,7 @@ namespace {
 /// Arguments all at once, or else one ahead of the one that is needed, or else each when it is needed.
 Program split_to_fit(const PlannedGraph& planned, const Placement& placement, const Transfers& transfers) {
   const auto ahead_by = [&](std::size_t ahead) {
-    return split(planned.graph, *planned.costed.uses, placement, transfers, ahead, planned.costed.fusible);
+    return split(planned.graph, *planned.costed.uses, placement, transfers, ahead, planned.costed.fusible, planned.costed.workers);
   };
   Program all = ahead_by(kAllAhead);
   if (!planned.fits || planned.fits(all)) return all;

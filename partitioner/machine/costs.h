@@ -45,6 +45,7 @@ struct CostedProblem {
   int host_threads = 0;                   ///< that the host's costs are of; 0: as many as they were measured with
   IdVector<RegionId, double> frequency;   ///< per graph region
   LinkDirection to_accelerator, to_host;  ///< what copies cost
+  int workers = 1;                        ///< threads that call host functions (Program::workers)
   double start_seconds = 0;               ///< what each of the accelerator's kernels takes beside its work
   FusibleGroups fusible;                  ///< what runs as one kernel where it is together; `problem.savings` are what that saves
   std::shared_ptr<const ValueUses> uses;  ///< of the graph, which must outlive it

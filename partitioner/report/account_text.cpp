@@ -80,7 +80,8 @@ std::string finding(const Plan& plan) {
 
 std::string cure_text(const Cure& cure) {
   switch (cure.kind) {
-    case Cure::Kind::workers: return number(cure.number) + " workers";
+    case Cure::Kind::workers: return "with --workers " + number(cure.number);
+    case Cure::Kind::threads: return "on " + number(cure.number) + " threads of its own";
     case Cure::Kind::faster: return "twice as fast";
     case Cure::Kind::ahead: return "done before the run";
     case Cure::Kind::seldom: return "only every " + ordinal(static_cast<std::size_t>(cure.number)) + " time";

@@ -10,7 +10,7 @@ namespace cleave::planner {
 
 /// "input-bound: `load` (m.yaml:9:14) takes 4.0 s of a predicted run of 4.1 s (99 %), ...". The plan is complete.
 std::string account_line(const Plan& plan);
-/// "2 workers: 2.0 s, 8 workers: 0.5 s": what each cure would make of the predicted time of a run.
+/// "with --workers 2: 2.0 s, with --workers 4: 1.0 s": what each cure would make of the predicted time of a run.
 std::string cures_phrase(const Plan& plan);
 /// `{kind, location, shares, cures}`; null for a plan that is not complete.
 void write_account(JsonWriter& json, const Plan& plan);

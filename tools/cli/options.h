@@ -62,6 +62,7 @@ struct Options {
   std::string inject;
   std::string schedule = "eager";
   std::int64_t threads = 0;
+  std::int64_t workers = 1;
   std::string precision = "f32";
 
   // explain

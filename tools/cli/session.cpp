@@ -84,6 +84,7 @@ Status read_executor_flags(const Options& options, ExecutorOptions& result) {
   result.check_memory = options.check_memory;
   result.inject = options.inject;
   result.threads = static_cast<int>(options.threads);
+  result.workers = static_cast<int>(options.workers);
   result.library_paths = library_folders();
   if (options.precision == "tf32") result.precision = Precision::tf32;
   if (options.precision == "bf16") result.precision = Precision::bf16;

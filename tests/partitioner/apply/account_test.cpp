@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,9 @@ double total(const AccountShares& s) {
   return s.producer + s.host_to_accelerator + s.accelerator + s.accelerator_to_host + s.launch + s.consumer + s.control + s.host;
 }
 
-/// A product takes 1 on the accelerator, a copy 2, each of the host functions 10; nothing else takes time.
-Plan accounted(const std::string& program, const std::string& outputs = "[w]") {
+/// A product takes 1 on the accelerator, a copy 2, each of the host functions 10; nothing else takes time. Workers may call `slow1` to
+/// `slow4`.
+Plan accounted(const std::string& program, const std::string& outputs = "[w]", int workers = 1) {
   const std::string type = "\"f32[256, 256]\"";
   const std::string text =
       "cleave: 1\nmodel: m\nhost_functions:\n"
@@ -31,6 +33,18 @@ Plan accounted(const std::string& program, const std::string& outputs = "[w]") {
       "  load: {library: ./l.so, takes: [\"i32[]\"], returns: " +
       type +
       ", pure: true}\n"
+      "  slow1: {library: ./l.so, takes: [\"i32[]\"], returns: " +
+      type +
+      ", pure: true, seconds: 10}\n"
+      "  slow2: {library: ./l.so, takes: [\"i32[]\"], returns: " +
+      type +
+      ", pure: true, seconds: 10}\n"
+      "  slow3: {library: ./l.so, takes: [\"i32[]\"], returns: " +
+      type +
+      ", pure: true, seconds: 10}\n"
+      "  slow4: {library: ./l.so, takes: [\"i32[]\"], returns: " +
+      type +
+      ", pure: true, seconds: 10}\n"
       "  keep: {library: ./l.so, takes: [" +
       type +
       "], returns: []}\n"
@@ -39,6 +53,7 @@ Plan accounted(const std::string& program, const std::string& outputs = "[w]") {
   PlanOptions options;
   options.costs.machine = round_machine(10, 2);
   options.costs.policy = Policy::accelerator;
+  options.workers = workers;
   Plan result = plan(parse_model(text, "m.yaml"), options);
   EXPECT_TRUE(result.complete()) << text;
   EXPECT_NEAR(total(result.account.shares), result.predicted_seconds, 1e-9 * result.predicted_seconds);
@@ -61,23 +76,46 @@ TEST(Account, OfALongLoopIsTheAcceleratorsWork) {
   EXPECT_NEAR(account.busy_seconds, 1000, 1e-6);
 }
 
-TEST(Account, NamesTheProducerAndTriesWorkers) {
+TEST(Account, NamesTheProducerAndTriesThreadsOfItsOwn) {
   const Plan plan = accounted("  - for: i in 100\n    do:\n      - w: matmul(load(i), w)\n");
   const Account& account = plan.account;
   EXPECT_EQ(account.kind, Bottleneck::input);
-  EXPECT_EQ(plan.graph->nodes[account.blamed].location.line, 12);
+  EXPECT_EQ(plan.graph->nodes[account.blamed].location.line, 16);
   EXPECT_NEAR(account.shares.producer, 1000, 1e-6);
   EXPECT_NEAR(account.seconds, 1000 + 2 + 1 + 2, 1e-6) << "the last batch is copied and multiplied, and the result comes back";
   ASSERT_EQ(account.cures.size(), 2U);
-  EXPECT_NEAR(account.cures[0].seconds, 500 + 5, 1e-6) << "2 workers: 5 a trip, more than a copy takes";
-  EXPECT_NEAR(account.cures[1].seconds, 1.25 + 100 * 2 + 1 + 2, 2) << "8 workers: now the copies are the bottleneck";
+  EXPECT_EQ(account.cures[0].kind, Cure::Kind::threads) << "one call a trip: workers have nothing to call at once";
+  EXPECT_NEAR(account.cures[0].seconds, 500 + 5, 1e-6) << "2: 5 a trip, more than a copy takes";
+  EXPECT_NEAR(account.cures[1].seconds, 1.25 + 100 * 2 + 1 + 2, 2) << "8: now the copies are the bottleneck";
+}
+
+/// The host waits for calls on workers one after the other; each second of that is the call's that it waits for.
+TEST(Account, OfCallsOnWorkersIsWhatTheHostWaitsFor) {
+  const std::string program =
+      "  - for: i in 100\n    do:\n      - a: matmul(slow1(i), slow2(i))\n      - b: matmul(slow3(i), slow4(i))\n      - w: matmul(a, b)\n";
+  for (const int workers : {1, 2, 3, 4, 8}) {
+    SCOPED_TRACE(workers);
+    const double rounds = workers == 1 ? 4 : workers < 4 ? 2 : 1, in_last_round = 4 - (rounds - 1) * std::min(workers, 4);
+    const Account account = accounted(program, "[w]", workers).account;
+    EXPECT_EQ(account.kind, Bottleneck::input);
+    EXPECT_NEAR(account.shares.producer, rounds * 1000, 1e-6);
+    EXPECT_NEAR(account.seconds, rounds * 1000 + 2 * in_last_round + 1 + 1 + 2, 1e-6) << "behind the last trip's last calls";
+    std::vector<double> helpful;
+    for (const Cure& cure : account.cures)
+      if (cure.kind == Cure::Kind::workers) helpful.push_back(cure.number);
+    EXPECT_EQ(helpful, workers == 1 ? std::vector<double>({2, 4}) : workers < 4 ? std::vector<double>({4}) : std::vector<double>());
+    if (workers == 1) {
+      EXPECT_EQ(account.cures[0].seconds, accounted(program, "[w]", 2).predicted_seconds);
+      EXPECT_EQ(account.cures[1].seconds, accounted(program, "[w]", 4).predicted_seconds);
+    }
+  }
 }
 
 TEST(Account, NamesTheConsumer) {
   const Plan plan = accounted("  - for: i in 100\n    do:\n      - w: matmul(w, w)\n      - keep(w)\n");
   const Account& account = plan.account;
   EXPECT_EQ(account.kind, Bottleneck::output);
-  EXPECT_EQ(plan.graph->nodes[account.blamed].location.line, 13);
+  EXPECT_EQ(plan.graph->nodes[account.blamed].location.line, 17);
   EXPECT_NEAR(account.shares.consumer, 1000, 1e-6);
   ASSERT_GE(account.cures.size(), 1U);
   EXPECT_EQ(account.cures[0].kind, Cure::Kind::seldom);
@@ -110,15 +148,32 @@ TEST(Account, NestedLoopsAndArmsCountAsOftenAsTheyHappen) {
   EXPECT_NEAR(account.shares.accelerator + account.shares.launch, 10 * (50 + 1 + 0.25), 1e-6) << "the comparison is a kernel too";
 }
 
+/// `graph`, whose host functions are pure, and some of them asynchronous.
+Graph with_calls_beside(Graph graph, std::uint64_t seed) {
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    Node& node = graph.nodes[NodeId(i)];
+    if (!node.host_function()) continue;
+    auto function = std::make_shared<HostFunction>(*node.host_function());
+    function->pure = true;
+    function->seconds = 1e-3 * static_cast<double>(1 + i % 5);
+    if ((seed + i) % 3 == 0) function->begin = [](std::span<const Array>, std::span<Array>) { return Error{"never called"}; };
+    node.attributes.set("function", std::shared_ptr<const HostFunction>(std::move(function)));
+  }
+  return graph;
+}
+
 /// The pieces of the critical path follow one another without a gap, so nothing of a run is left out or counted twice.
 TEST(Account, SharesOfRandomProgramsAddUpToTheRun) {
   std::vector<int> met(7, 0);
+  int beside = 0;
   for (std::uint64_t seed = 0; seed < draws(600U); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     PlanOptions options;
     options.costs.machine = *Machine::shipped(seed % 2 == 0 ? "simulated" : "h200");
     options.costs.policy = seed % 3 == 0 ? Policy::optimal : Policy::accelerator;
-    const Plan plan = planner::plan(random_graph(seed), options);
+    options.workers = static_cast<int>(1 + seed % 4);
+    const Plan plan = planner::plan(seed % 4 < 2 ? random_graph(seed) : with_calls_beside(random_graph(seed), seed), options);
+    if (seed % 4 >= 2 && calls_run_beside(*plan.graph, options.workers)) ++beside;
     ASSERT_TRUE(plan.complete());
     const Account& account = plan.account;
     const AccountShares& s = account.shares;
@@ -131,6 +186,7 @@ TEST(Account, SharesOfRandomProgramsAddUpToTheRun) {
     ++met[static_cast<std::size_t>(account.kind)];
     if (HasFailure()) return;
   }
+  EXPECT_GT(beside, draws(20));
   EXPECT_GT(met[static_cast<std::size_t>(Bottleneck::transfer)], 0);
   EXPECT_GT(met[static_cast<std::size_t>(Bottleneck::round_trip)], 0);
 }

@@ -79,6 +79,7 @@ def load(path: str | os.PathLike[str], *, dims: Mapping[str, int] | None = None,
          constants: Mapping[str, Any] | None = None, bounds: Mapping[str, int] | None = None, states: Mapping[str, str] | None = None,
          assume_host: Sequence[str] = (), accelerator_ops: str = "cleave", seed: int = 0,
          device: str | None = None, placement: str | None = None, machine: str | os.PathLike[str] | None = None, threads: int | None = None,
+         workers: int | None = None,
          precision: str | None = None, warn: Sequence[str] | None = None) -> Model:
     """Reads a model: "model.yaml", "model.onnx" or "program.graph".
 
@@ -96,7 +97,7 @@ def load(path: str | os.PathLike[str], *, dims: Mapping[str, int] | None = None,
     Options are those of `Model.run`, for all runs that say nothing else; `warn=["no-round-trip", "error"]` are flags -W… of the command
     line. Mistakes in the model are a cleave.Error, all of them at once, each at its line. Loads no library; only runs do.
     """
-    options = Options.of({"device": device, "placement": placement, "machine": machine, "threads": threads, "precision": precision,
+    options = Options.of({"device": device, "placement": placement, "machine": machine, "threads": threads, "workers": workers, "precision": precision,
                           "warn": warn})
     name = os.fspath(path)
     own = {"shapes": {key: list(shape) for key, shape in (shapes or {}).items()}, "constants": dict(constants or {}),

@@ -99,13 +99,14 @@ class Model:
 
     def explain(self, inputs: Mapping[str, Any] | None = None, /, *, dims: Mapping[str, int] | None = None, device: str | None = None,
                 placement: str | None = None, machine: str | os.PathLike[str] | None = None, threads: int | None = None,
+                workers: int | None = None,
                 precision: str | None = None, warn: Sequence[str] | None = None) -> Plan:
         """The plan: what would run where, what it costs, and why. Runs nothing.
 
         Where sizes are open, they are those of the last run, or follow from `dims={"batch": 64}` or `inputs={"x": "f32[64, 2]"}` (types or
         arrays). Options are those of `run`.
         """
-        options = self._options.over({"device": device, "placement": placement, "machine": machine, "threads": threads,
+        options = self._options.over({"device": device, "placement": placement, "machine": machine, "threads": threads, "workers": workers,
                                       "precision": precision, "warn": warn})
         return Plan(self._program_of(inputs, dims).plan(options.given))
 
@@ -119,6 +120,7 @@ class Model:
 
     def run(self, inputs: Mapping[str, Any] | None = None, /, *, out: Mapping[str, Any] | None = None, device: str | None = None,
             placement: str | None = None, machine: str | os.PathLike[str] | None = None, threads: int | None = None,
+            workers: int | None = None,
             precision: str | None = None, **named: Any) -> Results:
         """Runs the program and waits: `model.run({"x": x})["y"]`, or `model.run(x=x)`.
 
@@ -128,7 +130,9 @@ class Model:
 
         `device`: "auto" (a GPU where one is usable, else the simulated accelerator), "none" (this machine's host alone), "simulated",
         "cuda:0". `placement`: "optimal", "fastest", "accelerator", "host". `machine`: a machine's name or file. `threads` of the host, 0
-        for all cores. `precision` of the accelerator's matrix products: "f32", "tf32", "bf16". Ctrl-C ends a run.
+        for all cores. `workers`: on how many threads pure host functions are called that take 0.1 ms or longer; 1, the default: one call
+        at a time.
+        `precision` of the accelerator's matrix products: "f32", "tf32", "bf16". Ctrl-C ends a run.
         """
         if named:
             inputs = {**inputs, **named} if inputs else named
@@ -136,7 +140,7 @@ class Model:
             inputs = {}
         elif type(inputs) is not dict:
             inputs = _by_name(inputs)
-        if device is None and placement is None and machine is None and threads is None and precision is None:
+        if device is None and placement is None and machine is None and threads is None and workers is None and precision is None:
             options = self._options
             usual = self._usual
             if usual is not None:
@@ -144,16 +148,16 @@ class Model:
                 if results is not None:
                     return results
         else:
-            options = self._options.over({"device": device, "placement": placement, "machine": machine, "threads": threads,
+            options = self._options.over({"device": device, "placement": placement, "machine": machine, "threads": threads, "workers": workers,
                                           "precision": precision})
         return self._run(inputs, out, options)[0]
 
     def submit(self, inputs: Mapping[str, Any] | None = None, /, *, device: str | None = None, placement: str | None = None,
-               machine: str | os.PathLike[str] | None = None, threads: int | None = None, precision: str | None = None,
+               machine: str | os.PathLike[str] | None = None, threads: int | None = None, workers: int | None = None, precision: str | None = None,
                **named: Any) -> Run:
         """Starts a run and returns at once; takes what `run` takes. Arrays that are given must stay as they are until the run is over."""
         given = {**_by_name({} if inputs is None else inputs), **named}
-        options = self._options.over({"device": device, "placement": placement, "machine": machine, "threads": threads,
+        options = self._options.over({"device": device, "placement": placement, "machine": machine, "threads": threads, "workers": workers,
                                       "precision": precision})
         executable, program, given = self._ready(given, options)
         changing = self._states.changing(program)

@@ -16,7 +16,7 @@ from . import _cleave
 class Options:
     """Where and how a program runs; what is None is as cleave has it by default."""
 
-    NAMES = ("device", "placement", "machine", "threads", "precision", "warn")
+    NAMES = ("device", "placement", "machine", "threads", "workers", "precision", "warn")
     __slots__ = ("given", "key")
 
     def __init__(self, given: dict[str, Any]) -> None:
@@ -36,7 +36,7 @@ class Options:
 
     @staticmethod
     def _checked(name: str, value: Any) -> Any:
-        if name == "threads":
+        if name in ("threads", "workers"):
             return operator.index(value)
         if name == "machine":
             return os.fspath(value)

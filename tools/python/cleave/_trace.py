@@ -286,14 +286,14 @@ def trace(x: Tensor, offset: int = 0) -> Tensor: ...
 @overload
 def trace(function: Callable[..., Any], /, *types: TypeLike | Any, name: str | None = None, outputs: Sequence[str] | None = None,
           limits: dict[str, Any] | None = None, dims: dict[str, int] | None = None, device: str | None = None, placement: str | None = None,
-          machine: str | None = None, threads: int | None = None, precision: str | None = None,
+          machine: str | None = None, threads: int | None = None, workers: int | None = None, precision: str | None = None,
           warn: Sequence[str] | None = None) -> TracedModel: ...
 
 
 @overload
 def trace(*types: str | tuple[Any, Any] | dict[str, Any] | Type, name: str | None = None, outputs: Sequence[str] | None = None,
           limits: dict[str, Any] | None = None, dims: dict[str, int] | None = None, device: str | None = None, placement: str | None = None,
-          machine: str | None = None, threads: int | None = None, precision: str | None = None,
+          machine: str | None = None, threads: int | None = None, workers: int | None = None, precision: str | None = None,
           warn: Sequence[str] | None = None) -> Callable[[Callable[..., Any]], TracedModel]: ...
 
 

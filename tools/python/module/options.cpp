@@ -44,6 +44,9 @@ CompileOptions compile_options(nb::handle dict) {
     } else if (name == "threads") {
       options.executor.threads = nb::cast<int>(value);
       if (options.executor.threads < 0) refuse("`threads` is the number of threads, or 0 for all cores");
+    } else if (name == "workers") {
+      options.executor.workers = nb::cast<int>(value);
+      if (options.executor.workers < 1) refuse("`workers` is the number of threads that call host functions, at least 1");
     } else if (name == "precision") {
       options.executor.precision = precision_named(nb::cast<std::string>(value));
     } else if (name == "warn") {

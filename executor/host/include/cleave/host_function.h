@@ -13,6 +13,9 @@
  *   }
  *
  *   cc -shared -fPIC -o librelax.so relax.c
+ *
+ * Each run calls it on one thread at a time. Only where the user asks for it with --workers, one that a model declares pure, with 0.1 ms or
+ * more as its seconds, is called on several threads at once.
  */
 /* clang-format on */
 #ifndef CLEAVE_HOST_FUNCTION_H
