@@ -104,7 +104,7 @@ bool HostSide::end_call(BesideCall& call) {
   std::erase(under_way_, &call);
   const NodeId id = call.here.node;
   if (!call.status || run_->stops(call.here.position)) return false;
-  if (options_.observe && !options_.verify) observe(id, std::chrono::duration<double>(call.ended - call.begun).count());
+  if (options_.observe && !options_.verify) observe(id, {std::chrono::duration<double>(call.ended - call.begun).count()});
   if (virtual_time_) now_ = std::max(now_, call.virtual_end);
   if (track_.on()) {
     const auto since = [this](RunState::Clock::time_point at) { return std::chrono::duration<double>(at - start_).count(); };
