@@ -16,6 +16,7 @@ set(graph_headers
   graph/base/device_name.h
   graph/base/diagnostic.h
   graph/base/diagnostic_text.h
+  graph/base/fix.h
   graph/base/id.h
   graph/base/result.h
   graph/base/source_location.h
