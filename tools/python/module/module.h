@@ -17,8 +17,9 @@ using AnyDict = nb::typed<nb::dict, nb::str, nb::any>;
 
 /// A graph that was read or traced; never changed afterwards.
 struct Program {
-  explicit Program(Graph g) : graph(std::make_shared<const Graph>(std::move(g))) {}
+  explicit Program(Graph g, std::string from = {}) : graph(std::make_shared<const Graph>(std::move(g))), file(std::move(from)) {}
   std::shared_ptr<const Graph> graph;
+  std::string file;  ///< the YAML model that it was read from, or empty
 };
 
 void bind_program(nb::module_& module);       ///< Program: read, look at, save, plan, compile

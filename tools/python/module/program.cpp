@@ -9,10 +9,12 @@
 
 #include "executor/api/wiring.h"
 #include "graph/base/exceptions.h"
+#include "graph/base/file.h"
 #include "graph/passes/seed.h"
 #include "graph/statement_paths.h"
 #include "graph/states.h"
 #include "graph/text/text.h"
+#include "models/fixes.h"
 #include "models/model.h"
 #include "models/reader/model_file.h"
 #include "partitioner/report/explain.h"
@@ -65,7 +67,8 @@ Program read(const std::string& path, const AnyDict& given, std::int64_t seed) {
   const ModelOptions options = model_options(given);
   Graph graph = path.ends_with(".graph") ? read_graph_file(path, options.dims) : without_gil([&] { return read_model(path, options); });
   if (!graph.ok()) raise(graph.diagnostics);
-  return Program(seed == 0 ? std::move(graph) : add_seed(graph, seed));
+  const bool yaml = path.ends_with(".yaml") || path.ends_with(".yml");
+  return Program(seed == 0 ? std::move(graph) : add_seed(graph, seed), yaml ? path : std::string());
 }
 
 Program parse(const std::string& text, const std::string& file, const Dims& dims) {
@@ -118,7 +121,11 @@ std::shared_ptr<Plan> make_plan(const Program& program, nb::handle options) {
     return detail::guard_memory([&]() -> Result<Plan> {
       const Result<runtime::Wiring> wiring = runtime::wire(chosen);
       if (!wiring) return wiring.error();
-      return planner::plan(*program.graph, wiring->plan);
+      Plan made = planner::plan(*program.graph, wiring->plan);
+      if (program.file.empty() || made.advice.empty()) return made;
+      if (const Result<std::string> text = read_file(program.file, file_limit::kModel, FileKind::regular))
+        made.fixes = find_fixes(made.advice, *text, program.file);
+      return made;
     });
   });
   if (!plan) raise(plan.error());
@@ -128,7 +135,8 @@ std::shared_ptr<Plan> make_plan(const Program& program, nb::handle options) {
 
 std::string sarif(const Plan& plan) {
   const StatementPaths paths(*plan.graph);
-  return to_sarif(plan.diagnostics, [&](const SourceLocation& place) { return paths.of(place); });
+  return to_sarif(
+      plan.diagnostics, [&](const SourceLocation& place) { return paths.of(place); }, plan.fixes);
 }
 
 }  // namespace
