@@ -57,7 +57,7 @@ bool in_one_piece(const FusibleGroups& groups, const Placement& placement) {
 Result<Placement> solve_in_rounds(const Graph& graph, const CostModel& model, CostedProblem& costed) {
   constexpr int kMostRounds = 4;
   constexpr std::size_t kMostNodes = 2000;  // of larger programs once is enough: a round takes as long as all planning
-  constexpr double kWorthwhile = 1e-9;
+  constexpr double kLeastGain = 1e-9;
   Result<Placement> best = solve(costed.problem);
   if (!best || costed.problem.savings.empty()) return best;
   bool stands = can_stand(graph, costed, *best);
@@ -73,7 +73,7 @@ Result<Placement> solve_in_rounds(const Graph& graph, const CostModel& model, Co
       if (stands) break;
       next = evaluate(regrouped.problem, std::move(at.on_host), std::move(at.on_accelerator));
     }
-    if (stands && next->objective_seconds >= best->objective_seconds * (1 - kWorthwhile)) break;
+    if (stands && next->objective_seconds >= best->objective_seconds * (1 - kLeastGain)) break;
     best = std::move(next);
     at = *best;
     costed = std::move(regrouped);
