@@ -3,6 +3,7 @@
 #include "models/fixes.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "graph/base/text_hash.h"
@@ -31,7 +32,9 @@ std::vector<const ExpressionNode*> operands_of(const Expression& expression, con
 class FixWriter {
  public:
   FixWriter(const YamlNode& root, const Source& source, const std::string& file)
-      : root_(root), source_(source), file_(file), sites_(root, source), editor_(source) {}
+      : root_(root), source_(source), file_(file), sites_(root, source), editor_(source) {
+    index_names();
+  }
 
   std::optional<Fix> write(const Advice& advice) {
     if (advice.places.empty()) return std::nullopt;
@@ -130,8 +133,7 @@ class FixWriter {
     if (sites_.calls_function(site) || declared(name) || bindings(name, site.function) != 1 || site.list->items.size() < 2)
       return std::nullopt;
     if (named_in("outputs", name) || named_in("resident", name) || returned(name)) return std::nullopt;
-    if (std::any_of(sites_.all().begin(), sites_.all().end(), [&](const StatementSite& each) { return reads(each, name); }))
-      return std::nullopt;
+    if (read_.contains(name)) return std::nullopt;
     const auto lines = editor_.lines_of_item(*site.item);
     if (!lines || source_.at({lines->begin, lines->end}).find('#') != std::string_view::npos) return std::nullopt;  // a comment would go
     replacements_.push_back({without_lines(*lines), ""});
@@ -225,10 +227,21 @@ class FixWriter {
   }
 
   [[nodiscard]] std::size_t bindings(const std::string& name, const std::string& function) const {
-    std::size_t count = 0;
-    for (const StatementSite& site : sites_.all())
-      if (site.function == function) count += static_cast<std::size_t>(std::count(site.bound.begin(), site.bound.end(), name));
-    return count;
+    const auto found = bound_.find({function, name});
+    return found == bound_.end() ? 0 : found->second;
+  }
+  void index_names() {
+    for (const StatementSite& site : sites_.all()) {
+      for (const std::string& name : site.bound) ++bound_[{site.function, name}];
+      for (const Expression& expression : site.expressions)
+        for (const ExpressionNode& node : expression.nodes)
+          if (node.kind == ExpressionNode::Kind::name) add_read(node.text);
+    }
+  }
+  /// `a.b.c` reads `a` and `a.b` too.
+  void add_read(const std::string& name) {
+    read_.insert(name);
+    for (std::size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1)) read_.insert(name.substr(0, dot));
   }
 
   static bool reads(const StatementSite& site, const std::string& name) {
@@ -244,6 +257,8 @@ class FixWriter {
   const StatementSites sites_;
   const std::set<std::string> placed_ = sites_.placed_functions();
   const YamlEditor editor_;
+  std::set<std::string> read_;                                        ///< names that expressions read, anywhere
+  std::map<std::pair<std::string, std::string>, std::size_t> bound_;  ///< by function and name: how often statements bind it
   std::vector<Replacement> replacements_;
   TextHash hash_;
 };
