@@ -73,7 +73,8 @@ TEST(GatherCalls, NothingCrossesAnEffect) {
     print("a", a);
     const Tensor c = exp(slow("h", x));
     const Tensor d = call("effect", {.seconds = 1e-2}, c);
-    return named("y", a + b + c + d + slow("i", x));
+    const Tensor e = slow("i", x);
+    return named("y", a + b + c + d + e);
   });
   EXPECT_EQ(order_of(graph), "f g exp exp print h exp effect i add add add add");
 }
