@@ -109,7 +109,7 @@ TEST(Timeline, OfStraightProgramsTakesAsLongAsPredicted) {
     EXPECT_NEAR(*ratio, 1, 0.02) << "seed " << seed;
     ++compared;
   }
-  EXPECT_GT(compared, 100);
+  EXPECT_GT(compared, draws(100));
 }
 
 // Loops and branches whose trips and outcomes were observed. Those that differ from one execution to the next are predicted by their mean.
@@ -127,7 +127,7 @@ TEST(Timeline, OfProgramsWithKnownTripsTakesAboutAsLongAsPredicted) {
     trips.expected = seen->observed.expected;
     if (const auto ratio = overtime(seed, {}, seed % 2 ? Policy::accelerator : Policy::optimal, trips)) ratios.push_back(*ratio);
   }
-  ASSERT_GT(ratios.size(), 100U);
+  ASSERT_GT(ratios.size(), draws(100U));
   const auto within = [&](double low, double high) {
     return static_cast<double>(std::count_if(ratios.begin(), ratios.end(), [&](double ratio) { return low <= ratio && ratio <= high; }));
   };
