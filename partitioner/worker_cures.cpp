@@ -11,29 +11,37 @@ namespace {
 
 constexpr std::size_t kMostNodes = 20'000;  ///< of a program that is planned once more for each number
 
-/// How many calls of one region workers may make.
-int most_together(const Graph& graph) {
+/// Calls that workers may make.
+struct WorkerCalls {
+  int all = 0;
+  int together = 0;  ///< at most, at once: those of one region
+};
+
+WorkerCalls calls_by_workers(const Graph& graph) {
   const auto by_worker = [&](NodeId id) {
     const HostFunction* function = graph.nodes[id].host_function();
     return function && function->beside(2) == HostFunction::Beside::on_worker;
   };
-  int most = 0;
-  for (const Region& region : graph.regions)
-    most = std::max(most, static_cast<int>(std::count_if(region.nodes.begin(), region.nodes.end(), by_worker)));
-  return std::min(most, kCallsTogether);
+  WorkerCalls calls;
+  for (const Region& region : graph.regions) {
+    const auto here = static_cast<int>(std::count_if(region.nodes.begin(), region.nodes.end(), by_worker));
+    calls.all += here;
+    calls.together = std::max(calls.together, std::min(here, kCallsTogether));
+  }
+  return calls;
 }
 
 }  // namespace
 
 void try_workers(const Graph& graph, const PlanOptions& options, Plan& plan) {
-  const int most = most_together(*plan.graph);
-  if (most == 0 || plan.graph->nodes.size() > kMostNodes) return;
+  const WorkerCalls calls = calls_by_workers(*plan.graph);
+  if (calls.all < 2 || plan.graph->nodes.size() > kMostNodes) return;
   PlanOptions with = options;
   with.passes.after = nullptr;
   with.accounts = false;
   std::vector<Cure> helpful;
   double best = plan.predicted_seconds;
-  for (const int workers : {2, most}) {
+  for (const int workers : {2, calls.together}) {
     if (workers <= std::max(options.workers, with.workers)) continue;
     with.workers = workers;
     const Plan other = planner::plan(graph, with);

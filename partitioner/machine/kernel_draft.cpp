@@ -120,4 +120,13 @@ const KernelRequest& KernelDraft::all_written() {
   return finish(size());
 }
 
+bool KernelDraft::is_taken_with(NodeId first, NodeId second, const FusionRule& takes) {
+  push(first);
+  push(second);
+  const bool taken = takes(request());
+  pop();
+  pop();
+  return taken;
+}
+
 }  // namespace cleave::planner

@@ -24,6 +24,8 @@ class KernelDraft {
   const KernelRequest& request();
   /// The same if others read all of it.
   const KernelRequest& all_written();
+  /// Whether there is a kernel for what is there together with these two, which are left out again.
+  bool is_taken_with(NodeId first, NodeId second, const FusionRule& takes);
   /// Whether `request` leaves out what `all_written` writes.
   [[nodiscard]] bool hides() const;
 

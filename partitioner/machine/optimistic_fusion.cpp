@@ -78,14 +78,7 @@ class Optimist {
     const auto elements = [&](ValueId value) { return graph_.values[value].type.elements(); };
     return node.op->cost_class == CostClass::movement && elements(node.results[0]) < elements(node.inputs[0]);
   }
-  [[nodiscard]] bool takes(NodeId first, NodeId second) {
-    draft_.push(first);
-    draft_.push(second);
-    const bool taken = side_.takes(draft_.request());
-    draft_.pop();
-    draft_.pop();
-    return taken;
-  }
+  [[nodiscard]] bool takes(NodeId first, NodeId second) { return draft_.is_taken_with(first, second, side_.takes); }
   /// What only moves elements for one reader counts as part of that.
   [[nodiscard]] NodeId leader(NodeId id) const {
     while (waits_for_[id.index] && !is_elsewhere(id)) id = waits_for_[id.index];
@@ -97,6 +90,12 @@ class Optimist {
   void link(NodeId a, NodeId b) {
     linked_[a.index] = linked_[b.index] = 1;
     links_.emplace_back(a, b);
+  }
+
+  /// A ring is one block: all of them but one save a start.
+  void link_in_a_ring(const std::vector<NodeId>& nodes) {
+    for (std::size_t i = 0; i + 1 < nodes.size(); ++i) link(nodes[i], nodes[i + 1]);
+    if (nodes.size() > 2) link(nodes.back(), nodes.front());
   }
 
   void find_links() {
@@ -146,8 +145,7 @@ class Optimist {
       const std::vector<NodeId> readers(begin, end);
       begin = end;
       const std::vector<NodeId> together = readers.size() > kMostTried ? readers : together_with_another(readers);
-      for (std::size_t i = 0; i + 1 < together.size(); ++i) link(together[i], together[i + 1]);
-      if (together.size() > 2) link(together.back(), together.front());
+      link_in_a_ring(together);
       const NodeId maker = graph_.values[value].producer;
       std::vector<NodeId> savers;
       for (const NodeId id : readers)
@@ -192,10 +190,7 @@ class Optimist {
       linked_[i] = 1;
       together[{find(NodeId(i)), graph_.nodes[NodeId(i)].region}].push_back(NodeId(i));
     }
-    for (const auto& [of, nodes] : together) {
-      for (std::size_t i = 0; i + 1 < nodes.size(); ++i) link(nodes[i], nodes[i + 1]);
-      if (nodes.size() > 2) link(nodes.back(), nodes.front());
-    }
+    for (const auto& [of, nodes] : together) link_in_a_ring(nodes);
   }
   static std::size_t find_root(std::vector<std::size_t>& root, std::size_t at) {
     while (root[at] != at) at = root[at] = root[root[at]];

@@ -130,15 +130,6 @@ class Estimate {
     const PlacementProblem::Node& node = costed_.problem.nodes[id.index];
     return side == kHost ? node.host_seconds : node.accelerator_seconds;
   }
-  [[nodiscard]] bool takes(const FusionRule& rule, NodeId first, NodeId second) {
-    draft_.push(first);
-    draft_.push(second);
-    const bool taken = rule(draft_.request());
-    draft_.pop();
-    draft_.pop();
-    return taken;
-  }
-
   /// What one execution outside and each reading inside take, against computing it inside while its readers wait for memory.
   bool gains(NodeId id) {
     const DeviceId side = placement_.has_copy(id.index, kHost) ? kHost : kAccelerator;
@@ -151,7 +142,7 @@ class Estimate {
     for (const ValueUse& use : costed_.uses->of(made)) {
       const bool inside = sunk_[use.node] || graph_.within(graph_.nodes[use.node].region, into);
       if (!inside || !is_only_on(use.node, side)) return false;
-      fuses = fuses || (is_fusible(graph_, use.node, side) && takes(rule, id, use.node));
+      fuses = fuses || (is_fusible(graph_, use.node, side) && draft_.is_taken_with(id, use.node, rule));
       waiting += spare(use.node, side);
     }
     if (!fuses) return false;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "executor/device/kernel.h"
+#include "partitioner/compile.h"
 #include "partitioner/machine/kernel_request.h"
 #include "partitioner/machine/machine.h"
 #include "tests/support/namespaces.h"
@@ -32,6 +34,15 @@ inline bool elementwise_kernels(const KernelRequest& request) {
   const auto& steps = request.steps;
   return std::all_of(steps.begin(), steps.end(),
                      [&](const FusedStep& step) { return step.op->elementwise() && step.type.shape == steps[0].type.shape; });
+}
+
+/// Plans on that machine, by turns with and without kernels of rows on either side.
+inline PlanOptions options_by_turns(std::uint64_t seed) {
+  PlanOptions options;
+  options.costs.machine = slow_link_machine();
+  options.costs.host_fuses = seed % 2 ? FusionRule(host_fuses) : FusionRule(elementwise_kernels);
+  options.costs.accelerator_fuses = seed % 3 ? FusionRule(elementwise_kernels) : FusionRule(host_fuses);
+  return options;
 }
 
 }  // namespace cleave::testing

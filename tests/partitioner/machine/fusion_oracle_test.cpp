@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <random>
 
-#include "executor/device/kernel.h"
 #include "graph/ops/ops.h"
 #include "graph/text/text.h"
 #include "graph/trace/scope.h"
@@ -20,10 +19,7 @@ namespace cleave::testing {
 namespace {
 
 PlanOptions oracle_options(std::uint64_t seed) {
-  PlanOptions options;
-  options.costs.machine = slow_link_machine();
-  options.costs.host_fuses = seed % 2 ? FusionRule(host_fuses) : FusionRule(elementwise_kernels);
-  options.costs.accelerator_fuses = seed % 3 ? FusionRule(elementwise_kernels) : FusionRule(host_fuses);
+  PlanOptions options = options_by_turns(seed);
   options.passes.disabled = {"hoist-invariant"};
   return options;
 }

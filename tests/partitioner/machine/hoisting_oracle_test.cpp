@@ -5,7 +5,6 @@
 #include <limits>
 #include <random>
 
-#include "executor/device/kernel.h"
 #include "graph/ops/ops.h"
 #include "graph/text/text.h"
 #include "graph/trace/control_flow.h"
@@ -20,14 +19,6 @@
 
 namespace cleave::testing {
 namespace {
-
-PlanOptions hoisting_options(std::uint64_t seed) {
-  PlanOptions options;
-  options.costs.machine = slow_link_machine();
-  options.costs.host_fuses = seed % 2 ? FusionRule(host_fuses) : FusionRule(elementwise_kernels);
-  options.costs.accelerator_fuses = seed % 3 ? FusionRule(elementwise_kernels) : FusionRule(host_fuses);
-  return options;
-}
 
 /// A loop of a few trips with up to three operations on values from outside and in, each of which may be pinned.
 Graph program_with_a_loop(std::uint64_t seed) {
@@ -91,7 +82,7 @@ TEST(HoistingOracle, NothingCostsLessThanTheBoundWhereverItStands) {
   double above = 0, gaps = 0;
   for (std::uint64_t seed = 0; seed < draws(2000U); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    const PlanOptions options = hoisting_options(seed);
+    const PlanOptions options = options_by_turns(seed);
     const Graph graph = program_with_a_loop(seed), hoisted = run_passes(graph, options.passes);
     const Plan plan = planner::plan(graph, options);
     ASSERT_TRUE(plan.ok());
@@ -133,7 +124,7 @@ TEST(HoistingOracle, NothingCostsLessThanTheBoundWhereverItStands) {
 /// A pin that agrees with where something would lie anyway changes neither that it moves out of the loop nor that it moves back.
 TEST(HoistingOracle, APinChangesNothing) {
   const auto seconds = [](bool pinned, decltype(PassOptions::disabled) disabled) {
-    PlanOptions options = hoisting_options(1);
+    PlanOptions options = options_by_turns(1);
     options.passes.disabled = std::move(disabled);
     const Plan plan = planner::plan(trace("m", {{"x", "f32[64, 64]"}, {"y", "f32[64, 64]"}},
                                           [&](Tensor x, Tensor y) {
