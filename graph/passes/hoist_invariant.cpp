@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "graph/passes/renumber.h"
+#include "graph/passes/sink.h"
 
 namespace cleave {
 namespace {
@@ -35,17 +36,11 @@ class Hoisting {
  private:
   [[nodiscard]] bool moves(NodeId id) const { return home_[id] != graph_.nodes[id].region; }
 
-  /// May be computed anywhere, any number of times.
-  [[nodiscard]] static bool movable(const Node& node) {
-    return node.kind == NodeKind::operation && node.op->purity_for(node.attributes) == Purity::pure && !node.op->may_fail &&
-           node.op->moves_to == Side::none && !node.host_function();
-  }
-
   /// Of the regions from the node's own outwards that see all operands, the one that runs least often; of equals the innermost.
   [[nodiscard]] RegionId best_region(NodeId id) const {
     const Node& node = graph_.nodes[id];
     RegionId best = node.region;
-    if (!movable(node) || ends_loop_[node.results[0]]) return best;
+    if (!is_movable(graph_, id) || ends_loop_[node.results[0]]) return best;
     int deepest = 0;  // of the regions that hold the operands, which hold each other
     for (const ValueId input : node.inputs) {
       const NodeId producer = graph_.values[input].producer;
@@ -79,13 +74,6 @@ class Hoisting {
     return written > 2 * read;
   }
 
-  /// The control node in `region` that holds `inner`.
-  [[nodiscard]] NodeId holder(RegionId inner, RegionId region) const {
-    NodeId owner;
-    for (; inner != region; inner = graph_.regions[inner].parent) owner = graph_.regions[inner].owner;
-    return owner;
-  }
-
   /// Puts what moves in front of the loop or branch that it leaves, in program order. Whether anything moved.
   bool move(const std::vector<NodeId>& order) {
     IdVector<NodeId, std::vector<NodeId>> front(graph_.nodes.size());  // of a control node
@@ -93,7 +81,7 @@ class Hoisting {
     for (const NodeId id : order) {
       if (!moves(id)) continue;
       any = true;
-      const NodeId before = holder(graph_.nodes[id].region, home_[id]);
+      const NodeId before = holder(graph_, graph_.nodes[id].region, home_[id]);
       for (const ValueId input : graph_.nodes[id].inputs) take_constant(graph_.values[input].producer, home_[id], front[before]);
       front[before].push_back(id);
     }
@@ -136,6 +124,12 @@ class Hoisting {
 };
 
 }  // namespace
+
+bool is_movable(const Graph& graph, NodeId id) {
+  const Node& node = graph.nodes[id];
+  return node.kind == NodeKind::operation && graph.purity(id) == Purity::pure && !node.op->may_fail && node.op->moves_to == Side::none &&
+         !node.host_function();
+}
 
 Graph hoist_invariant(Graph graph) {
   if (graph.regions.size() == 1) return graph;

@@ -12,4 +12,7 @@ namespace cleave {
 /// less beside its readers in the loop (sink.h).
 Graph hoist_invariant(Graph graph);
 
+/// Whether a node may be computed anywhere, any number of times, with the same results and without a failure.
+bool is_movable(const Graph& graph, NodeId id);
+
 }  // namespace cleave

@@ -5,10 +5,7 @@
 #include "graph/passes/renumber.h"
 
 namespace cleave {
-namespace {
 
-/// The node of `region` that holds `inner`, a region inside it; none: that is in the body of the while whose condition `region` is, behind
-/// all of it.
 NodeId holder(const Graph& graph, RegionId inner, RegionId region) {
   for (;;) {
     const Region& at = graph.regions[inner];
@@ -17,8 +14,6 @@ NodeId holder(const Graph& graph, RegionId inner, RegionId region) {
     inner = graph.nodes[at.owner].region;
   }
 }
-
-}  // namespace
 
 Graph sink(Graph graph, const std::vector<Sinking>& sinkings) {
   IdVector<NodeId, std::size_t> place(graph.nodes.size(), 0);

@@ -17,4 +17,8 @@ struct Sinking {
 /// pure, and read by operations alone.
 Graph sink(Graph graph, const std::vector<Sinking>& sinkings);
 
+/// The node of `region` that holds `inner`, a region inside it; none: that is in the body of the while whose condition `region` is, behind
+/// all of it.
+NodeId holder(const Graph& graph, RegionId inner, RegionId region);
+
 }  // namespace cleave

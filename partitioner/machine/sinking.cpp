@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/passes/hoist_invariant.h"
 #include "graph/passes/renumber.h"
 #include "partitioner/machine/fusible_op.h"
 #include "partitioner/machine/kernel_draft.h"
@@ -9,13 +10,6 @@
 
 namespace cleave::planner {
 namespace {
-
-/// May be computed anywhere, any number of times, with the same result and without a failure.
-bool is_movable(const Graph& graph, NodeId id) {
-  const Node& node = graph.nodes[id];
-  return node.kind == NodeKind::operation && node.results.size() == 1 && graph.purity(id) == Purity::pure && !node.op->may_fail &&
-         node.op->moves_to == Side::none && !node.host_function();
-}
 
 RegionId common(const Graph& graph, RegionId a, RegionId b) {
   while (!graph.within(b, a)) a = graph.regions[a].parent;
@@ -32,7 +26,7 @@ class Sinkable::Finder {
   void run() {
     const std::vector<NodeId> order = program_order(graph_).nodes;
     for (auto id = order.rbegin(); id != order.rend(); ++id) {  // readers first
-      if (!is_movable(graph_, *id)) continue;
+      if (!is_movable(graph_, *id) || graph_.nodes[*id].results.size() != 1) continue;
       const RegionId own = graph_.nodes[*id].region, readers = region_of_readers(*id);
       if (!readers.valid() || !runs_more_often(readers, own)) continue;
       found_.into_[*id] = readers;
