@@ -71,7 +71,7 @@ Diagnostics said_while_reading(const Diagnostics& said, const DiagnosticOptions&
   return kept;
 }
 
-/// What a profile does not know of its own times.
+/// Remarks on times in the profile that come without counts, or from preempted samples alone.
 void check_samples(const ProfileFit& fit, Diagnostics& diagnostics) {
   const auto say = [&](std::size_t count, const char* what) {
     if (count == 0) return;
@@ -87,7 +87,7 @@ void check_samples(const ProfileFit& fit, Diagnostics& diagnostics) {
   say(fit.preempted, "are of preempted samples alone, and may be too long");
 }
 
-/// What nothing reads can go.
+/// Advises to remove each statement that nothing reads.
 void advise_removal(const Diagnostics& said, std::vector<Advice>& advice) {
   for (const Diagnostic& each : said)
     if (each.kind == DiagnosticKind::unused && each.severity != Severity::allowed)

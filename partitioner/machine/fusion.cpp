@@ -261,7 +261,7 @@ class GroupSearch {
     return true;
   }
   [[nodiscard]] bool must_hide(KernelDraft& draft) const { return draft.hides() && !takes_(draft.all_written()); }
-  /// Of an open group.
+  /// The draft of an open group.
   [[nodiscard]] KernelDraft& draft_of(GroupIndex group) { return drafts_[static_cast<std::size_t>(group) - first_open_]; }
 
   const Graph& graph_;

@@ -31,7 +31,7 @@ class KernelDraft {
 
  private:
   [[nodiscard]] bool knows(ValueId value) const;
-  /// Of a value that is known.
+  /// The number of a value among the request's operands; the value is known.
   [[nodiscard]] std::size_t operand(ValueId value) const;
   [[nodiscard]] bool is_written(std::size_t step) const;
   void write(std::size_t step, std::size_t place);

@@ -293,8 +293,7 @@ class Optimist {
     return of == Of::starting ? start(id) : seconds.spare - start(id) + seconds.computing;
   }
 
-  /// Of all that hangs together, what is less: the computing, but for what goes on beside an operation's own traffic, or what waiting is
-  /// left.
+  /// In each connected set of operations the smaller sum is saved: computing that its own traffic does not cover, or waiting that is left.
   void overlap() {
     std::vector<std::size_t> root(graph_.nodes.size());
     std::iota(root.begin(), root.end(), 0);

@@ -1,4 +1,4 @@
-// Of a small program every placement, and for each every way of putting what is on one side into kernels, priced as the planner prices.
+// Enumerates every placement of a small program and every grouping into kernels, priced as the planner prices them.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Of small programs with a loop: every way of letting what is alike in every trip stand in front of the loop or in it, and for each every
-// placement and every way of putting what is on one side into kernels. No one costs less than the bound, and the plan is among them.
+// Brute force over small programs with a loop: every choice of invariant operations in front of the loop or in it, every placement and every
+// grouping into kernels. None costs less than the bound, and nearly always none costs less than the plan.
 #include <gtest/gtest.h>
 
 #include <limits>
