@@ -263,9 +263,10 @@ Plan make_plan(const Graph& graph, const PlanOptions& options) {
   plan.find_peak = options.find_peak;
   plan.diagnostics = said_while_reading(graph.diagnostics, options.diagnostics);
   advise_removal(plan.diagnostics, plan.advice);
-  plan.graph = std::make_shared<const Graph>(graph);
-  if (!graph.ok()) return plan;
-
+  if (!graph.ok()) {
+    plan.graph = std::make_shared<const Graph>(graph);
+    return plan;
+  }
   plan.graph = prepare_graph(graph, options, plan.times);
   StepTimer timer(plan.times);
   plan.costed = make_problem(*plan.graph, options.costs, plan.diagnostics);

@@ -10,17 +10,28 @@
 namespace cleave::planner {
 namespace {
 
-/// Whether each operation of a kernel reads what one before it makes or reads, as those of a group do: a part of a group may fall apart.
-bool hangs_together(const Graph& graph, const FusibleGroup& kernel) {
-  std::vector<ValueId> known;
-  for (std::size_t i = kernel.nodes.size(); i-- > 0;) {  // backward, as what is pulled stands in front of its reader
+/// By operation of a kernel: the number of the piece that it belongs to. Operations of one piece make or read values of each other.
+std::vector<std::size_t> pieces_of(const Graph& graph, const FusibleGroup& kernel) {
+  std::vector<std::size_t> piece(kernel.nodes.size());
+  std::vector<std::pair<ValueId, std::size_t>> known;  // values, and the last operation that makes or reads them
+  const auto connect = [&](ValueId value, std::size_t i) {
+    const auto found = std::find_if(known.begin(), known.end(), [&](const auto& each) { return each.first == value; });
+    if (found == known.end()) return known.emplace_back(value, i), void();
+    std::replace(piece.begin(), piece.end(), piece[i], std::size_t{piece[found->second]});
+  };
+  for (std::size_t i = 0; i < piece.size(); ++i) {
+    piece[i] = i;
     const Node& node = graph.nodes[kernel.nodes[i]];
-    const auto is_known = [&](ValueId value) { return std::find(known.begin(), known.end(), value) != known.end(); };
-    if (!known.empty() && !is_known(node.results[0]) && std::none_of(node.inputs.begin(), node.inputs.end(), is_known)) return false;
-    known.insert(known.end(), node.inputs.begin(), node.inputs.end());
-    known.push_back(node.results[0]);
+    for (const ValueId input : node.inputs) connect(input, i);
+    connect(node.results[0], i);
   }
-  return true;
+  return piece;
+}
+
+/// Whether a kernel is of one piece, as groups are: a part of a group may fall apart.
+bool hangs_together(const Graph& graph, const FusibleGroup& kernel) {
+  const std::vector<std::size_t> piece = pieces_of(graph, kernel);
+  return std::all_of(piece.begin(), piece.end(), [&](std::size_t each) { return each == piece.front(); });
 }
 
 /// Whether the kernels that a placement was priced with can all be had: each hangs together, and those of one side do not wait for those of

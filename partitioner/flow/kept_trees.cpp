@@ -234,7 +234,7 @@ bool push_by_kept_trees(FlowNetwork& network, double patience) {
 }
 
 void push_all(FlowNetwork& network) {
-  constexpr double kPatience = 40;  // real programs need about 10
+  constexpr double kPatience = 20;  // programs need less than 5, contested ones 15; where a hub is read by all, levels are faster
   if (push_by_kept_trees(network, kPatience)) return;
   LeafFolding leaves(network);
   push_by_levels(network);

@@ -7,6 +7,8 @@
 #include <span>
 #include <utility>
 
+#include <boost/container/small_vector.hpp>
+
 #include "partitioner/machine/dataflow.h"
 #include "partitioner/machine/fusible_op.h"
 #include "partitioner/machine/kernel_draft.h"
@@ -61,6 +63,7 @@ class GroupSearch {
 
  private:
   static constexpr std::size_t kMostAlike = 4;  ///< groups that read the same value and are tried
+  using Readers = boost::container::small_vector<GroupIndex, kMostAlike>;
 
   /// Whether it can be in a kernel of several on this side.
   [[nodiscard]] bool fusible(NodeId id) const { return is_fusible(graph_, id, side_) && (!may_ || may_(id)); }
@@ -112,7 +115,7 @@ class GroupSearch {
     FusibleGroup group{pulled_for(id), 0, {}, {}};
     group.pulled = group.nodes.size();
     group.nodes.push_back(id);
-    group.must_hide.assign(group.nodes.size(), group.pulled > 0 ? 1 : 0);
+    if (group.pulled > 0) group.must_hide.assign(group.nodes.size(), 1);
     const auto index = static_cast<GroupIndex>(groups_.size());
     for (const NodeId node : group.nodes) enter(node, index);
     drafts_.emplace_back(graph_, uses_);
@@ -121,7 +124,7 @@ class GroupSearch {
   void enter(NodeId node, GroupIndex group) {
     group_of_[node.index] = group;
     for (const ValueId input : graph_.nodes[node].inputs) {
-      std::vector<GroupIndex>& readers = readers_[input.index];
+      Readers& readers = readers_[input.index];
       if (readers.empty() || readers.back() != group) readers.push_back(group);
     }
   }
@@ -137,8 +140,9 @@ class GroupSearch {
     double bytes;  ///< that need not be read again
   };
   /// Open groups that make or read what `node` reads: those that make it first, of these the one that spares most.
-  [[nodiscard]] std::vector<Candidate> connected_with(const Node& node) const {
-    std::vector<Candidate> found;
+  using Candidates = boost::container::small_vector<Candidate, 8>;
+  [[nodiscard]] Candidates connected_with(const Node& node) const {
+    Candidates found;
     const auto add = [&](GroupIndex group, bool makes, double bytes) {
       if (!is_open(group)) return;
       const auto known = std::find_if(found.begin(), found.end(), [&](const Candidate& each) { return each.group == group; });
@@ -154,7 +158,7 @@ class GroupSearch {
       const auto bytes = static_cast<double>(value.type.bytes());
       const GroupIndex maker = group_of_[value.producer.index];
       add(maker, true, 2 * bytes);
-      const std::vector<GroupIndex>& readers = readers_[input.index];
+      const Readers& readers = readers_[input.index];
       for (std::size_t k = 0; k < std::min(readers.size(), kMostAlike); ++k) {
         const GroupIndex reader = readers[readers.size() - 1 - k];
         if (reader != maker) add(reader, false, bytes);
@@ -170,7 +174,7 @@ class GroupSearch {
   bool joins(NodeId id) {
     const Node& node = graph_.nodes[id];
     const bool moves_only = only_moves(graph_, id) && uses_[node.results[0].index] == 1;
-    const std::vector<Candidate> candidates = connected_with(node);
+    const Candidates candidates = connected_with(node);
     if (candidates.empty()) return false;
     std::vector<NodeId> others = moved_for(id);
     std::erase_if(others, [&](NodeId each) { return graph_.nodes[each].region != node.region; });
@@ -188,7 +192,7 @@ class GroupSearch {
     FusibleGroup& group = groups_[static_cast<std::size_t>(index)];
     together_.assign(others.begin(), others.end());
     together_.push_back(group.nodes.back());
-    const std::optional<KernelOrder::Union> as_one = kernels_.find_union(together_);
+    const KernelOrder::Union* as_one = kernels_.find_union(together_);
     if (!as_one) return false;
     // Most operations stay alone: the draft for a trial with one of them is the same for all.
     KernelDraft& draft = group.nodes.size() > 1 ? draft_of(index) : alone_;
@@ -218,7 +222,7 @@ class GroupSearch {
   void unite(GroupIndex index, GroupIndex other_index) {
     FusibleGroup &group = groups_[static_cast<std::size_t>(index)], &other = groups_[static_cast<std::size_t>(other_index)];
     if (group.pulled > 0 || other.pulled > 0) return;
-    const std::optional<KernelOrder::Union> as_one = kernels_.find_union(std::array{group.nodes.back(), other.nodes.back()});
+    const KernelOrder::Union* as_one = kernels_.find_union(std::array{group.nodes.back(), other.nodes.back()});
     if (!as_one) return;
     FusibleGroup both = side_by_side(group, other);
     push(united_, both.nodes);
@@ -275,7 +279,7 @@ class GroupSearch {
   std::vector<GroupIndex> group_of_;    ///< by node
   std::vector<std::uint32_t> visited_;  ///< by node: when
   std::uint32_t visit_ = 0;
-  std::vector<std::vector<GroupIndex>> readers_;  ///< by value: groups that read it, in the order of their first readings
+  std::vector<Readers> readers_;  ///< by value: groups that read it, in the order of their first readings
   std::vector<FusibleGroup> groups_;
   std::vector<KernelDraft> drafts_;  ///< by open group; empty until it is tried with another operation
   KernelDraft alone_, united_;       ///< empty between two trials

@@ -27,8 +27,10 @@ void KernelOrder::add(NodeId node) {
   ends.last = node;
 }
 
-std::optional<KernelOrder::Union> KernelOrder::find_union(std::span<const NodeId> nodes) {
-  Union found;
+const KernelOrder::Union* KernelOrder::find_union(std::span<const NodeId> nodes) {
+  Union& found = found_;
+  found.kernels.clear();
+  found.moved.clear();
   const auto is_own = [&](NodeId kernel) { return std::find(found.kernels.begin(), found.kernels.end(), kernel) != found.kernels.end(); };
   for (const NodeId node : nodes) {
     const NodeId kernel = is_new(node) ? node : first_[node.index];
@@ -60,9 +62,9 @@ std::optional<KernelOrder::Union> KernelOrder::find_union(std::span<const NodeId
   };
   for (std::size_t i = 1; i < found.kernels.size(); ++i) search_from_all(found.kernels[i], false);
   for (std::size_t i = 0; i < found.moved.size(); ++i)
-    if (found.moved.size() > kMostSearched || !search_from_all(found.moved[i], true)) return std::nullopt;
+    if (found.moved.size() > kMostSearched || !search_from_all(found.moved[i], true)) return nullptr;
   std::sort(found.moved.begin(), found.moved.end(), [&](NodeId a, NodeId b) { return place_[a.index] < place_[b.index]; });
-  return found;
+  return &found;
 }
 
 void KernelOrder::unite(const Union& found) {

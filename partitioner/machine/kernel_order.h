@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -25,9 +24,10 @@ class KernelOrder {
     std::vector<NodeId> kernels;  ///< the first of them in the order comes first
     std::vector<NodeId> moved;    ///< kernels that have to move to its front, in order
   };
-  /// Nothing if the kernels of `nodes`, of one region, cannot become one, since something else waits for one of them and is waited for by
-  /// another. One of the nodes may be in no kernel yet, if all that comes before it is. Nothing changes.
-  std::optional<Union> find_union(std::span<const NodeId> nodes);
+  /// Null if the kernels of `nodes`, of one region, cannot become one, since something else waits for one of them and is waited for by
+  /// another. One of the nodes may be in no kernel yet, if all that comes before it is. The order does not change; what is found is valid
+  /// until the next search.
+  const Union* find_union(std::span<const NodeId> nodes);
   void unite(const Union& found);
 
  private:
@@ -53,6 +53,7 @@ class KernelOrder {
   IdVector<RegionId, Ends> ends_;
   std::vector<std::uint32_t> searched_;  ///< by such an operation: in which search it was last found
   std::uint32_t search_ = 0;
+  Union found_;  ///< by the last search
 };
 
 }  // namespace cleave::planner

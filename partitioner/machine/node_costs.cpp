@@ -6,10 +6,13 @@ namespace cleave::planner {
 namespace {
 
 OpWork work_of_node(const Graph& graph, const Node& node) {
-  std::vector<TensorType> inputs, results;
-  for (ValueId value : node.inputs) inputs.push_back(graph.values[value].type);
-  for (ValueId value : node.results) results.push_back(graph.values[value].type);
-  OpWork work = work_of(*node.op, inputs, results, node.attributes);
+  thread_local std::vector<TensorType> kept_inputs, kept_results;  // their memory is used again by every node
+  const auto types_of = [&graph](const std::vector<ValueId>& values, std::vector<TensorType>& kept) {
+    if (kept.size() < values.size()) kept.resize(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) kept[i] = graph.values[values[i]].type;
+    return std::span<const TensorType>(kept).first(values.size());
+  };
+  OpWork work = work_of(*node.op, types_of(node.inputs, kept_inputs), types_of(node.results, kept_results), node.attributes);
   // A value that is an operand twice is read once. What has no arithmetic is costed by what it moves, and moves it twice.
   double again = 0;
   for (auto value = node.inputs.begin(); value != node.inputs.end(); ++value)

@@ -60,7 +60,9 @@ CapacityScale::CapacityScale(const PlacementProblem& problem, const UsesByValue&
 std::int64_t CapacityScale::units(double seconds) const {
   if (seconds <= 0) return 0;
   const double half = std::min(seconds * per_second_ / 2, static_cast<double>(kLargestSum) / 2);  // what is never paid may be larger
-  return 2 * std::max<std::int64_t>(1, std::llround(half));
+  const auto whole = static_cast<std::int64_t>(half);
+  const std::int64_t nearest = half - static_cast<double>(whole) >= 0.5 ? whole + 1 : whole;  // as std::llround has it, which costs a call
+  return 2 * std::max<std::int64_t>(1, nearest);
 }
 
 }  // namespace cleave::planner

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "graph/base/exceptions.h"
@@ -270,6 +271,19 @@ void certify(const PlacementProblem& problem, const CapacityScale& scale, const 
   placement.gap = difference <= rounding ? 0 : difference / placement.objective_seconds;
 }
 
+/// Where pins decide everything, so that there is nothing to cut.
+std::optional<Placement> read_pins(const PlacementProblem& problem, const Contraction& contraction) {
+  const auto is_pinned = [](const Contraction::Class& each) { return each.pin != Pin::none; };
+  if (problem.accelerator_memory_bytes > 0 || !std::all_of(contraction.classes.begin(), contraction.classes.end(), is_pinned))
+    return std::nullopt;
+  Side host(problem.nodes.size()), accelerator(problem.nodes.size());
+  for (std::size_t i = 0; i < host.size(); ++i) (contraction.classes[contraction.class_of[i]].pin == Pin::host ? host : accelerator)[i] = 1;
+  Placement placement = evaluate(problem, std::move(host), std::move(accelerator));
+  placement.bound_seconds = placement.objective_seconds;
+  placement.gap = 0;
+  return placement;
+}
+
 Side per_node(const Contraction& contraction, const Side& side) {
   Side result(contraction.class_of.size());
   for (std::size_t i = 0; i < result.size(); ++i) result[i] = side[contraction.class_of[i]];
@@ -284,6 +298,11 @@ Result<Placement> solve(const PlacementProblem& problem, const SolveOptions& opt
     if (Status status = verify(problem); !status) return status.error();
     Result<Contraction> contraction = contract(problem);
     if (!contraction) return contraction.error();
+    const auto timed = [begin](Placement placement) {
+      placement.solve_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      return placement;
+    };
+    if (std::optional<Placement> pinned = read_pins(problem, *contraction)) return timed(*std::move(pinned));
     const UsesByValue uses(problem);
     const CapacityScale scale(problem, uses);
     if (options.reduce) reduce(problem, uses, scale, {.to_accelerator = problem.accelerator_memory_bytes <= 0}, *contraction);
@@ -293,8 +312,7 @@ Result<Placement> solve(const PlacementProblem& problem, const SolveOptions& opt
     Placement result = evaluate(problem, uses, per_node(*contraction, answer->host), per_node(*contraction, answer->accelerator));
     if (has_drivers(problem)) result = bring_drivers(problem, std::move(result));
     certify(problem, scale, *answer, result);
-    result.solve_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    return result;
+    return timed(std::move(result));
   });
 }
 

@@ -103,11 +103,12 @@ Status verify_savings(const Problem& problem) {
     if (!amount(saving.host_seconds)) return fail("savings", i, "host_seconds", kAmount);
     if (!amount(saving.accelerator_seconds)) return fail("savings", i, "accelerator_seconds", kAmount);
     const auto exceeds = [](double& sum, double saved, double cost) { return (sum += saved) > cost * (1 + 1e-9); };
+    const auto refuse = [&](const char* field) {
+      return fail("savings", i, field, "saves more of node " + std::to_string(saving.node) + " than it costs");
+    };
     const Problem::Node& node = problem.nodes[saving.node];
-    const std::string what = "saves more of node " + std::to_string(saving.node) + " than it costs";
-    if (exceeds(host[saving.node], saving.host_seconds, node.host_seconds)) return fail("savings", i, "host_seconds", what);
-    if (exceeds(accelerator[saving.node], saving.accelerator_seconds, node.accelerator_seconds))
-      return fail("savings", i, "accelerator_seconds", what);
+    if (exceeds(host[saving.node], saving.host_seconds, node.host_seconds)) return refuse("host_seconds");
+    if (exceeds(accelerator[saving.node], saving.accelerator_seconds, node.accelerator_seconds)) return refuse("accelerator_seconds");
   }
   return {};
 }

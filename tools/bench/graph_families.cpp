@@ -43,6 +43,7 @@ class Maker {
   PlacementProblem layered();
   PlacementProblem recurrent();
   PlacementProblem contested();
+  PlacementProblem hub();
 
  private:
   /// A node with one result of `bytes`, which it returns.
@@ -196,19 +197,42 @@ PlacementProblem Maker::contested() {
   return std::move(problem_);
 }
 
+PlacementProblem Maker::hub() {
+  const std::int32_t width = std::max(8, static_cast<std::int32_t>(std::sqrt(operations_)));
+  const std::int32_t all_read = add(1, 1e4, 1e4);
+  std::vector<std::int32_t> before, now;
+  while (!full()) {
+    for (std::int32_t i = 0; i < width; ++i) {
+      const std::int32_t node = add(1, 1, random_.between(1e2, 1e5), Pin::none, false);
+      problem_.nodes.back().host_seconds = random_.between(1e-6, 3e-5);
+      problem_.nodes.back().accelerator_seconds = random_.between(1e-6, 3e-5);
+      use(all_read, node, 1);
+      if (!before.empty()) {
+        use(before[i], node, 1);
+        use(before[random_.below(width)], node, 1);
+      }
+      now.push_back(node);
+    }
+    before.swap(now);
+    now.clear();
+  }
+  return std::move(problem_);
+}
+
 constexpr std::pair<Family, std::string_view> kNames[] = {{Family::training, "training"},
                                                           {Family::training_slow_link, "training-slow-link"},
                                                           {Family::training_fused, "training-fused"},
                                                           {Family::training_slow_link_fused, "training-slow-link-fused"},
                                                           {Family::layered, "layered"},
                                                           {Family::recurrent, "recurrent"},
-                                                          {Family::contested, "contested"}};
+                                                          {Family::contested, "contested"},
+                                                          {Family::hub, "hub"}};
 
 }  // namespace
 
 std::span<const Family> all_families() {
   static constexpr Family kAll[] = {Family::training, Family::training_slow_link, Family::training_fused, Family::training_slow_link_fused,
-                                    Family::layered,  Family::recurrent,          Family::contested};
+                                    Family::layered,  Family::recurrent,          Family::contested,      Family::hub};
   return kAll;
 }
 
@@ -234,9 +258,10 @@ PlacementProblem make_problem(Family family, std::int32_t operations, std::uint6
     case Family::training_slow_link_fused: return maker.training();
     case Family::layered: return maker.layered();
     case Family::recurrent: return maker.recurrent();
-    case Family::contested: break;
+    case Family::contested: return maker.contested();
+    case Family::hub: break;
   }
-  return maker.contested();
+  return maker.hub();
 }
 
 }  // namespace cleave::bench

@@ -20,6 +20,7 @@ enum class Family : std::uint8_t {
   layered,    ///< random layers, costs without pattern
   recurrent,  ///< an unrolled recurrent grid with weights shared by all steps: long paths
   contested,  ///< transfers dominate, and pins on both sides pull: hardly anything decides itself
+  hub,        ///< transfers dominate, every operation reads one value, and nothing is pinned
 };
 
 std::span<const Family> all_families();
