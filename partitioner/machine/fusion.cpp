@@ -7,8 +7,6 @@
 #include <span>
 #include <utility>
 
-#include <boost/container/small_vector.hpp>
-
 #include "partitioner/machine/dataflow.h"
 #include "partitioner/machine/fusible_op.h"
 #include "partitioner/machine/kernel_draft.h"
@@ -63,7 +61,21 @@ class GroupSearch {
 
  private:
   static constexpr std::size_t kMostAlike = 4;  ///< groups that read the same value and are tried
-  using Readers = boost::container::small_vector<GroupIndex, kMostAlike>;
+  /// The last groups that read a value, each once in a row.
+  class Readers {
+   public:
+    void add(GroupIndex group) {
+      if (count_ > 0 && (*this)[0] == group) return;
+      last_[count_++ % kMostAlike] = group;
+    }
+    [[nodiscard]] std::size_t size() const { return std::min<std::size_t>(count_, kMostAlike); }
+    /// 0: the last one.
+    GroupIndex operator[](std::size_t back) const { return last_[(count_ - 1 - back) % kMostAlike]; }
+
+   private:
+    std::array<GroupIndex, kMostAlike> last_{};
+    std::uint32_t count_ = 0;
+  };
 
   /// Whether it can be in a kernel of several on this side.
   [[nodiscard]] bool fusible(NodeId id) const { return is_fusible(graph_, id, side_) && (!may_ || may_(id)); }
@@ -123,10 +135,7 @@ class GroupSearch {
   }
   void enter(NodeId node, GroupIndex group) {
     group_of_[node.index] = group;
-    for (const ValueId input : graph_.nodes[node].inputs) {
-      Readers& readers = readers_[input.index];
-      if (readers.empty() || readers.back() != group) readers.push_back(group);
-    }
+    for (const ValueId input : graph_.nodes[node].inputs) readers_[input.index].add(group);
   }
 
   /// Of this region, and not part of another one.
@@ -140,9 +149,9 @@ class GroupSearch {
     double bytes;  ///< that need not be read again
   };
   /// Open groups that make or read what `node` reads: those that make it first, of these the one that spares most.
-  using Candidates = boost::container::small_vector<Candidate, 8>;
-  [[nodiscard]] Candidates connected_with(const Node& node) const {
-    Candidates found;
+  [[nodiscard]] const std::vector<Candidate>& connected_with(const Node& node) {
+    std::vector<Candidate>& found = candidates_;
+    found.clear();
     const auto add = [&](GroupIndex group, bool makes, double bytes) {
       if (!is_open(group)) return;
       const auto known = std::find_if(found.begin(), found.end(), [&](const Candidate& each) { return each.group == group; });
@@ -159,10 +168,8 @@ class GroupSearch {
       const GroupIndex maker = group_of_[value.producer.index];
       add(maker, true, 2 * bytes);
       const Readers& readers = readers_[input.index];
-      for (std::size_t k = 0; k < std::min(readers.size(), kMostAlike); ++k) {
-        const GroupIndex reader = readers[readers.size() - 1 - k];
-        if (reader != maker) add(reader, false, bytes);
-      }
+      for (std::size_t k = 0; k < readers.size(); ++k)
+        if (readers[k] != maker) add(readers[k], false, bytes);
     }
     std::stable_sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) {
       return a.makes != b.makes ? a.makes : a.bytes != b.bytes ? a.bytes > b.bytes : a.group > b.group;
@@ -174,7 +181,7 @@ class GroupSearch {
   bool joins(NodeId id) {
     const Node& node = graph_.nodes[id];
     const bool moves_only = only_moves(graph_, id) && uses_[node.results[0].index] == 1;
-    const Candidates candidates = connected_with(node);
+    const std::vector<Candidate>& candidates = connected_with(node);
     if (candidates.empty()) return false;
     std::vector<NodeId> others = moved_for(id);
     std::erase_if(others, [&](NodeId each) { return graph_.nodes[each].region != node.region; });
@@ -279,7 +286,8 @@ class GroupSearch {
   std::vector<GroupIndex> group_of_;    ///< by node
   std::vector<std::uint32_t> visited_;  ///< by node: when
   std::uint32_t visit_ = 0;
-  std::vector<Readers> readers_;  ///< by value: groups that read it, in the order of their first readings
+  std::vector<Readers> readers_;  ///< by value
+  std::vector<Candidate> candidates_;
   std::vector<FusibleGroup> groups_;
   std::vector<KernelDraft> drafts_;  ///< by open group; empty until it is tried with another operation
   KernelDraft alone_, united_;       ///< empty between two trials

@@ -8,8 +8,6 @@
 #include <numeric>
 #include <utility>
 
-#include <boost/container/small_vector.hpp>
-
 #include "partitioner/flow/graph_blocks.h"
 #include "partitioner/machine/fusible_op.h"
 #include "partitioner/machine/kernel_draft.h"
@@ -46,7 +44,6 @@ class Optimist {
 
  private:
   using Saving = PlacementProblem::Saving;
-  using Nodes = boost::container::small_vector<NodeId, 4>;
   /// What a node may save of something: whoever is there, and only with others.
   struct Part {
     double anyway = 0, with_others = 0;
@@ -96,7 +93,7 @@ class Optimist {
   }
 
   /// A ring is one block: all of them but one save a start.
-  void link_in_a_ring(const auto& nodes) {
+  void link_in_a_ring(const std::vector<NodeId>& nodes) {
     for (std::size_t i = 0; i + 1 < nodes.size(); ++i) link(nodes[i], nodes[i + 1]);
     if (nodes.size() > 2) link(nodes.back(), nodes.front());
   }
@@ -140,14 +137,14 @@ class Optimist {
   /// In each region, those that read a value, if two of them could be together without who makes it.
   void link_readers(ValueId value) {
     constexpr std::size_t kMostTried = 8;  // of more it is taken for granted
-    Nodes& all = readers_[value.index];
+    std::vector<NodeId>& all = readers_[value.index];
     std::stable_sort(all.begin(), all.end(), [&](NodeId a, NodeId b) { return graph_.nodes[a].region < graph_.nodes[b].region; });
     for (auto begin = all.begin(); begin != all.end();) {
       const RegionId region = graph_.nodes[*begin].region;
       const auto end = std::find_if(begin, all.end(), [&](NodeId id) { return graph_.nodes[id].region != region; });
-      const Nodes readers(begin, end);
+      const std::vector<NodeId> readers(begin, end);
       begin = end;
-      const Nodes together = readers.size() > kMostTried ? readers : together_with_another(readers);
+      const std::vector<NodeId> together = readers.size() > kMostTried ? readers : together_with_another(readers);
       link_in_a_ring(together);
       const NodeId maker = graph_.values[value].producer;
       std::vector<NodeId> savers;
@@ -157,12 +154,12 @@ class Optimist {
     }
   }
   /// Of those that read one value, who could be with another one of them.
-  [[nodiscard]] Nodes together_with_another(const Nodes& readers) {
-    boost::container::small_vector<char, 8> found(readers.size(), 0);
+  [[nodiscard]] std::vector<NodeId> together_with_another(const std::vector<NodeId>& readers) {
+    std::vector<char> found(readers.size(), 0);
     for (std::size_t a = 0; a < readers.size(); ++a)
       for (std::size_t b = a + 1; b < readers.size(); ++b)
         if (!(found[a] && found[b]) && (leader(readers[a]) == leader(readers[b]) || takes(readers[a], readers[b]))) found[a] = found[b] = 1;
-    Nodes together;
+    std::vector<NodeId> together;
     for (std::size_t i = 0; i < readers.size(); ++i)
       if (found[i]) together.push_back(readers[i]);
     return together;
@@ -398,7 +395,7 @@ class Optimist {
   std::vector<char> fusible_;
   std::vector<NodeId> waits_for_;  ///< by node that only moves elements for one reader: that
   std::vector<char> linked_;
-  std::vector<Nodes> readers_;                          ///< by value: the fusible ones
+  std::vector<std::vector<NodeId>> readers_;            ///< by value: the fusible ones
   std::vector<std::pair<NodeId, NodeId>> links_;        ///< of leaders
   std::vector<std::pair<NodeId, NodeId>> maker_links_;  ///< maker and reader, sorted
   std::vector<Hub> hubs_;

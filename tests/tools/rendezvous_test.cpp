@@ -39,7 +39,8 @@ TEST(Rendezvous, ByEventsCostsACopyEachWayATrip) {
   for (const char* each : {"cuLaunchKernel", "cuMemcpyHtoDAsync", "cuMemcpyDtoHAsync"})
     EXPECT_EQ(calls(more, each) - calls(few_trips, each), 30) << each;
   EXPECT_EQ(calls(more, "cuStreamWaitValue64"), 0);
-  // Each stream may wait for each other one once a trip. Half of these waits find that the event has passed, unless the processors are busy.
+  // Each stream may wait for each other one once a trip. Half of these waits find that the event has passed, unless the processors are
+  // busy.
   EXPECT_LE(calls(more, "cuStreamWaitEvent"), 6 * 50);
   EXPECT_LE(calls(more, "cuEventRecord"), 3 * 50 + 10);
 }
