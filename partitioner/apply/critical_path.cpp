@@ -1,7 +1,6 @@
 #include "partitioner/apply/critical_path.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 namespace cleave::planner {
@@ -84,18 +83,22 @@ Moment CriticalPathRecorder::repeated(const Moment& end, double factor, double p
 }
 
 std::vector<PathPiece> CriticalPathRecorder::path_to(const Moment& end) const {
-  std::map<std::pair<Resource, std::uint32_t>, double> seconds;
+  using Key = std::pair<Resource, std::uint32_t>;
+  std::vector<std::pair<Key, double>> walked;
   Repetitions repetitions;
   for (std::int32_t at = end.link; at >= 0; at = links_[static_cast<std::size_t>(at)].before) {
     const Link& link = links_[static_cast<std::size_t>(at)];
     if (link.repeats)
       repetitions.enter(1 + link.factor, link.seconds, link.lag);
     else
-      seconds[{link.resource, link.index}] += repetitions.walk(link.seconds);
+      walked.emplace_back(Key{link.resource, link.index}, repetitions.walk(link.seconds));
   }
+  std::stable_sort(walked.begin(), walked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<PathPiece> pieces;
-  for (const auto& [key, sum] : seconds) {
-    PathPiece piece{key.first, {}, {}, sum};
+  for (auto begin = walked.begin(); begin != walked.end();) {
+    const Key key = begin->first;
+    PathPiece piece{key.first, {}, {}, 0};
+    for (; begin != walked.end() && begin->first == key; ++begin) piece.seconds += begin->second;
     if (copies(key.first))
       piece.channel.index = key.second;
     else

@@ -50,28 +50,43 @@ Error does_not_fit(const Graph& graph, const MemoryPeak& peak, double memory_byt
   return error;
 }
 
+/// Calls `visit(value, bytes)` for each value that takes memory of the device at some time.
+template <class Visit>
+void each_value_on(const Program& program, DeviceId device, Visit visit) {
+  const Graph& graph = *program.graph;
+  const auto see = [&](ValueId value) {
+    visit(value, std::ceil(static_cast<double>(graph.values[value].type.bytes()) / kAlignment) * kAlignment);
+  };
+  const auto see_results = [&](NodeId node) {
+    for (const ValueId value : graph.nodes[node].results) see(value);
+  };
+  for (const Block& block : program.devices[device].blocks) {
+    for (const Step& step : block.steps) {
+      if (step.kind == StepKind::receive) see(step.value);
+      if (step.kind == StepKind::compute) see_results(step.node);
+      for (const std::vector<NodeId>* nodes : {&step.carried, &step.merges})
+        for (const NodeId node : *nodes) see_results(node);
+    }
+  }
+}
+
+/// What all of them take together.
+double bytes_without_sharing(const Program& program, DeviceId device) {
+  double sum = 0;
+  each_value_on(program, device, [&](ValueId, double bytes) { sum += bytes; });
+  return sum;
+}
+
 }  // namespace
 
 MemoryPeak peak_without_sharing(const Program& program, DeviceId device) {
   const Graph& graph = *program.graph;
   MemoryPeak peak;
-  auto add = [&](ValueId value) {
-    const double bytes = std::ceil(static_cast<double>(graph.values[value].type.bytes()) / kAlignment) * kAlignment;
+  each_value_on(program, device, [&](ValueId value, double bytes) {
     peak.bytes += bytes;
     peak.largest.push_back(value);
     peak.held.push_back({{value}, bytes});
-  };
-  for (const Block& block : program.devices[device].blocks) {
-    for (const Step& step : block.steps) {
-      if (step.kind == StepKind::receive) add(step.value);
-      if (step.kind == StepKind::compute)
-        for (const ValueId value : graph.nodes[step.node].results) add(value);
-      for (const std::vector<NodeId>& nodes : {step.carried, step.merges}) {
-        for (const NodeId node : nodes)
-          for (const ValueId value : graph.nodes[node].results) add(value);
-      }
-    }
-  }
+  });
   const std::size_t named = std::min<std::size_t>(peak.largest.size(), 8);
   std::partial_sort(peak.largest.begin(), peak.largest.begin() + static_cast<std::ptrdiff_t>(named), peak.largest.end(),
                     [&](ValueId a, ValueId b) {
@@ -83,7 +98,7 @@ MemoryPeak peak_without_sharing(const Program& program, DeviceId device) {
 }
 
 bool fits_memory(const Program& program, const FindPeak& find_peak, double memory_bytes) {
-  return memory_bytes <= 0 || peak_without_sharing(program, kAccelerator).bytes <= memory_bytes ||
+  return memory_bytes <= 0 || bytes_without_sharing(program, kAccelerator) <= memory_bytes ||
          (find_peak && find_peak(program, kAccelerator).bytes <= memory_bytes);
 }
 

@@ -33,6 +33,12 @@ NodeCosts::NodeCosts(const Graph& graph, const CostModel& model)
   if (!model.machine.accelerators.empty()) accelerator_.emplace(model.machine.accelerators[0]);
 }
 
+const OpWork& NodeCosts::work(NodeId id) const {
+  if (last_ != id) last_work_ = work_of_node(graph_, graph_.nodes[id]);
+  last_ = id;
+  return last_work_;
+}
+
 /// What the profile says it takes on the host.
 std::optional<double> NodeCosts::observed_seconds(const Node& node) const {
   return keys_ ? keys_->find(model_.profile.host_seconds, node.location) : std::nullopt;
@@ -43,7 +49,7 @@ OpCost NodeCosts::host_cost(NodeId id) const {
   if (const std::optional<double> observed = observed_seconds(node)) return {*observed, CostSource::observed};
   const HostFunction* function = node.host_function();
   if (function && function->seconds) return {*function->seconds, CostSource::given};
-  OpCost cost = host_.cost(work_of_node(graph_, node));
+  OpCost cost = host_.cost(work(id));
   if (!reuse_ || cost.source == CostSource::by_rate) return cost;
   OpCosts::Operands operands;
   for (const Reuse::Operand& each : reuse_->of(id)) operands.emplace_back(each.bytes, each.distance);
@@ -66,7 +72,7 @@ double NodeCosts::rounding_seconds(const Node& node) const {
 OpCost NodeCosts::accelerator_cost(NodeId id) const {
   const Node& node = graph_.nodes[id];
   if (node.op->keeps_bytes) return {0, CostSource::none};
-  const OpWork work = work_of_node(graph_, node);
+  const OpWork& work = this->work(id);
   if (model_.precision != Precision::f32 && model_.in_precision && model_.in_precision(graph_, id)) {
     const DeviceRates& rates = model_.machine.accelerators[0];
     const double before = rounding_seconds(node);
@@ -81,7 +87,7 @@ OpCost NodeCosts::accelerator_cost(NodeId id) const {
 double NodeCosts::spare_seconds(NodeId id, DeviceId side, double seconds) const {
   const Node& node = graph_.nodes[id];
   if (side == kHost && observed_seconds(node)) return 0;
-  return std::max(0.0, seconds - (side == kHost ? host_ : *accelerator_).computing_seconds(work_of_node(graph_, node)));
+  return std::max(0.0, seconds - (side == kHost ? host_ : *accelerator_).computing_seconds(work(id)));
 }
 
 }  // namespace cleave::planner

@@ -28,6 +28,8 @@ class NodeCosts {
  private:
   [[nodiscard]] std::optional<double> observed_seconds(const Node& node) const;
   [[nodiscard]] double rounding_seconds(const Node& node) const;
+  /// Of the node that was asked about last, what is already known.
+  [[nodiscard]] const OpWork& work(NodeId id) const;
 
   const Graph& graph_;
   const CostModel& model_;
@@ -35,6 +37,8 @@ class NodeCosts {
   OpCosts host_;
   std::optional<OpCosts> accelerator_;
   std::optional<Reuse> reuse_;  ///< where the host was measured
+  mutable NodeId last_;
+  mutable OpWork last_work_;
 };
 
 }  // namespace cleave::planner
