@@ -1,4 +1,4 @@
-// One walk in program order decides how far each node could go, one backwards who had better stay, and then the regions are written anew.
+// One walk in program order decides how far each node goes, and then the regions are written anew.
 #include "graph/passes/hoist_invariant.h"
 
 #include <algorithm>
@@ -28,7 +28,6 @@ class Hoisting {
   Graph run() {
     const std::vector<NodeId> order = program_order(graph_).nodes;
     for (const NodeId id : order) home_[id] = best_region(id);
-    keep_repeated_elements(order);
     if (!move(order)) return std::move(graph_);
     return in_program_order(std::move(graph_));
   }
@@ -53,25 +52,6 @@ class Hoisting {
       if (frequency_[region] < frequency_[best]) best = region;
     }
     return best;
-  }
-
-  /// Takes movements that make more of their operands back, unless a node that moves reads them: users come later, so they are decided.
-  void keep_repeated_elements(const std::vector<NodeId>& order) {
-    IdVector<NodeId, bool> needed(graph_.nodes.size(), false);  // by a node that moves
-    for (auto id = order.rbegin(); id != order.rend(); ++id) {
-      const Node& node = graph_.nodes[*id];
-      if (moves(*id) && !needed[*id] && repeats(node)) home_[*id] = node.region;
-      if (!moves(*id)) continue;
-      for (const ValueId input : node.inputs) needed[graph_.values[input].producer] = true;
-    }
-  }
-
-  [[nodiscard]] bool repeats(const Node& node) const {
-    if (node.op->cost_class != CostClass::movement) return false;
-    std::int64_t read = 0, written = 0;
-    for (const ValueId input : node.inputs) read += graph_.values[input].type.bytes();
-    for (const ValueId result : node.results) written += graph_.values[result].type.bytes();
-    return written > 2 * read;
   }
 
   /// Puts what moves in front of the loop or branch that it leaves, in program order. Whether anything moved.

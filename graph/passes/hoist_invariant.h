@@ -7,8 +7,7 @@ namespace cleave {
 
 /// Moves pure operations that read nothing of a loop to the region around it where they run least often, by the trips and probabilities in
 /// `graph`; what stands in an arm that is seldom taken stays there. Locations, pins and allowances go along. Left in place: what may fail
-/// for some data (the loop may have no trip), host functions and transfers (a warning says what they cost), and what only repeats elements
-/// (broadcast_to), unless something that moves needs it: reading it in place costs less than the memory. The planner moves back what costs
+/// for some data (the loop may have no trip), host functions and transfers (a warning says what they cost). The planner moves back what costs
 /// less beside its readers in the loop (sink.h).
 Graph hoist_invariant(Graph graph);
 

@@ -116,7 +116,7 @@ def probe(check):
 
 def calibrate(check):
     file = os.path.join(check.folder, "machine.yaml")
-    command = [check.program("cleave"), "calibrate", "--device", check.device, "-o", file, "--json"]
+    command = [check.program("cleave"), "calibrate", "--device", check.device, "-o", file, "--json", "--even-if-busy"]
     ended = check.run("calibrate", 150, command + ["--time-limit", str(check.share(100))])
     entry = check.verdict(ended)
     result = os.path.join(check.folder, "calibrate.out")
