@@ -14,7 +14,7 @@ constexpr const char* kWaiting = R"(cleave: 1
 model: waiting
 inputs: {x: "f32[]"}
 parameters:
-  w: {type: "f32[1024, 1024]", normal: [0, 0.03], seed: 1}
+  w: {type: "f32[128, 128]", normal: [0, 0.03], seed: 1}
 program:
   - for: step in 100
     do:

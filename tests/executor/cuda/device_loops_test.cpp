@@ -11,6 +11,7 @@
 #include "tests/support/kernel_emulator/kernel_emulator.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/random_loops.h"
+#include "tests/support/seeds.h"
 
 namespace cleave::testing {
 namespace {
@@ -137,7 +138,7 @@ TEST(CudaDeviceLoops, CountsUntilBranchesAndNestedLoops) {
 
 TEST(CudaDeviceLoops, RandomLoopsEqualTheReference) {
   std::int64_t trips = 0;
-  for (std::uint64_t seed = 0; seed < 80 && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(80U) && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const Program2 program(RandomLoops(seed).make(), seed);
     for (const Where where : {Where::accelerator, Where::random}) {
@@ -147,11 +148,11 @@ TEST(CudaDeviceLoops, RandomLoopsEqualTheReference) {
       trips += seen.trips;
     }
   }
-  EXPECT_GT(trips, 100);
+  EXPECT_GT(trips, draws(100));
 }
 
 TEST(CudaDeviceLoops, RandomProgramsEqualTheReference) {
-  for (std::uint64_t seed = 0; seed < 40 && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(40U) && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomProgram program(seed);
     for (const Where where : {Where::accelerator, Where::optimal, Where::random}) {

@@ -245,7 +245,7 @@ std::pair<std::int64_t, RunResult> run_fused_on_fake(const Planned& planned, con
 
 TEST(Fusion, ChangesNoBitOfTheResultsAndSavesLaunches) {
   std::int64_t alone = 0, together = 0;
-  for (std::uint64_t seed = 0; seed < 40 && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(40U) && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomGraphOptions graph_options;
     graph_options.effects = graph_options.host_functions = false;

@@ -17,6 +17,7 @@
 #include "tests/support/fake_driver.h"
 #include "tests/support/kernel_emulator/kernel_emulator.h"
 #include "tests/support/namespaces.h"
+#include "tests/support/seeds.h"
 
 namespace cleave::testing {
 namespace {
@@ -80,7 +81,7 @@ TEST(CudaMailboxes, BringTheRightValuesInEveryOrder) {
 
 TEST(CudaMailboxes, RunProgramsOfAllKindsAsTheReferenceDoes) {
   int mailboxes = 0;
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(60U); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomProgram program(seed);
     const Planned planned = plan_on_cuda(program.graph, Where::random, seed);
@@ -100,7 +101,7 @@ TEST(CudaMailboxes, RunProgramsOfAllKindsAsTheReferenceDoes) {
     EXPECT_EQ(driver.leaks(), "");
     if (HasFailure()) return;
   }
-  EXPECT_GT(mailboxes, 10);
+  EXPECT_GT(mailboxes, draws(10));
 }
 
 /// A trip costs the driver a launch for each value that crosses and a wait for each that the host sends, and no copies.

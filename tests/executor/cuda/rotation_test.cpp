@@ -13,6 +13,7 @@
 #include "tests/support/fake_driver.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/random_loops.h"
+#include "tests/support/seeds.h"
 
 namespace cleave::testing {
 namespace {
@@ -140,7 +141,7 @@ TEST(CudaRotation, SecondPlacesOfWhatCrossesCostNoCallOfTheDriver) {
 }
 
 TEST(CudaRotation, RandomLoopsEqualTheReference) {
-  for (std::uint64_t seed = 0; seed < 60 && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(60U) && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const auto graph = std::make_shared<const Graph>(RandomLoops(seed).make());
     ASSERT_TRUE(graph->ok()) << graph->diagnostics.begin()->message;

@@ -19,6 +19,7 @@
 #include "tests/executor/run_support.h"
 #include "tests/support/fake_driver.h"
 #include "tests/support/namespaces.h"
+#include "tests/support/seeds.h"
 
 namespace cleave::testing {
 namespace {
@@ -145,14 +146,14 @@ void check_timeline(const std::shared_ptr<const Graph>& graph, const RunOptions&
 }
 
 TEST(CudaTimeline, HasWhatTheSimulatedOneHas) {
-  for (std::uint64_t seed = 0; seed < 60 && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(60U) && !HasFailure(); ++seed) {
     RandomProgram program(seed);
     check_timeline(program.graph, timed(program.options), seed % 3 == 0 ? Where::accelerator : Where::random, seed);
   }
 }
 
 TEST(CudaTimeline, HasEveryTripOfALoopHoweverValuesCross) {
-  for (std::uint64_t seed = 0; seed < 12 && !HasFailure(); ++seed)
+  for (std::uint64_t seed = 0; seed < (kSanitized ? 3U : 12U) && !HasFailure(); ++seed)
     for (const char* type : {"f32[5]", "f32[17000]"}) {
       const auto graph = timed_loop(20, halve_with_status, type);
       check_timeline(graph, timed(*graph), Where::accelerator, seed);

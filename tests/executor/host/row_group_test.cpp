@@ -363,12 +363,12 @@ TEST(RowGroup, OfManyAxesAndLongRows) {
   } cases[] = {{{4, 5, 33}, 1},      {{4, 5, 33}, 2}, {{4, 5, 33}, 3}, {{3, 1, 7, 1}, 2}, {{8, 8}, 1},     {{8, 8}, 2},
                {{2, 3000}, 1},       {{300, 129}, 1}, {{5, 2049}, 1},  {{3, 32768}, 1},   {{2, 33000}, 1}, {{70000}, 1},
                {{2, 5, 7, 1000}, 3}, {{3, 16385}, 1}, {{257, 257}, 2}, {{1, 1}, 1},       {{40, 1}, 1},    {{600, 1}, 1}};
-  for (unsigned seed = 0; seed < 25 * std::size(cases) && !HasFailure(); ++seed) {
+  for (unsigned seed = 0; seed < draws(25 * std::size(cases)) && !HasFailure(); ++seed) {
     const auto& one = cases[seed % std::size(cases)];
     check_row_group(10000 + seed, one.shape, one.row_axes, met);
   }
-  EXPECT_GT(met.groups, 150);
-  EXPECT_GT(met.ranges, 150);
+  EXPECT_GT(met.groups, draws(150));
+  EXPECT_GT(met.ranges, draws(150));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "tests/executor/run_support.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/random_loops.h"
+#include "tests/support/seeds.h"
 
 namespace cleave::testing {
 namespace {
@@ -15,7 +16,7 @@ CostModel with_device_loops() {
 }
 
 TEST(DeviceLoops, RandomProgramsEqualTheReference) {
-  for (std::uint64_t seed = 0; seed < 60 && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(60U) && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomProgram program(seed);
     for (const Where where : {Where::accelerator, Where::optimal, Where::random}) {
@@ -33,7 +34,7 @@ TEST(DeviceLoops, RandomProgramsEqualTheReference) {
 }
 
 TEST(DeviceLoops, RandomLoopsEqualTheReference) {
-  for (std::uint64_t seed = 0; seed < 60 && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(60U) && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const auto graph = std::make_shared<const Graph>(RandomLoops(seed).make());
     RunOptions options;

@@ -11,6 +11,7 @@
 #include "graph/trace/trace.h"
 #include "tests/executor/overlap_programs.h"
 #include "tests/support/namespaces.h"
+#include "tests/support/seeds.h"
 
 namespace cleave::testing {
 namespace {
@@ -100,7 +101,7 @@ Traced drawn(unsigned seed) {
 
 TEST(Overlap, ChangesNothingInRandomPrograms) {
   int faster = 0;
-  for (unsigned seed = 0; seed < 60; ++seed) {
+  for (unsigned seed = 0; seed < draws(60U); ++seed) {
     const Traced graph = drawn(seed);
     ASSERT_TRUE(graph->ok()) << graph->diagnostics.begin()->message;
     const Planned planned = plan_in_parts(graph, Where::optimal);
@@ -117,7 +118,7 @@ TEST(Overlap, ChangesNothingInRandomPrograms) {
       faster += outcome.result->simulated_seconds < whole.result->simulated_seconds * 0.999;
     }
   }
-  EXPECT_GT(faster, 120);
+  EXPECT_GT(faster, draws(120));
 }
 
 TEST(Overlap, IsVerifiedAsAWholeAndToldToWhoListens) {

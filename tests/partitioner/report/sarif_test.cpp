@@ -18,6 +18,7 @@
 #include "tests/support/command.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/places.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/sarif_rules.h"
 
 namespace cleave::testing {
@@ -49,9 +50,10 @@ std::multiset<std::string> fingerprints(const json& run) {
 }
 
 TEST(Sarif, OfEveryModelIsValidWithPlacesAndFingerprintsOfItsOwn) {
-  std::size_t results = 0;
+  std::size_t results = 0, tried = 0;
   for (const fs::path& path : all_models()) {
     for (const Policy policy : {Policy::optimal, Policy::accelerator}) {
+      if (++tried % (kSanitized ? 5 : 1) != 0) continue;
       SCOPED_TRACE(path.string());
       const json run = sarif(diagnose(path.string(), policy));
       results += run["results"].size();
@@ -66,7 +68,7 @@ TEST(Sarif, OfEveryModelIsValidWithPlacesAndFingerprintsOfItsOwn) {
       }
     }
   }
-  EXPECT_GE(results, 300u);
+  EXPECT_GE(results, kSanitized ? 60u : 300u);
 }
 
 TEST(Sarif, FingerprintsOutliveInsertedLinesAndNewSizes) {
