@@ -42,7 +42,8 @@ class ProbedDriver {
 
 probe::ProbeOptions small_probe_options() {
   probe::ProbeOptions options;
-  options.seconds = 200;  // a limit: on a busy machine too, all is measured
+  options.seconds = 200;  // limits: on a busy machine too, all is measured
+  options.patience = 100;
   options.largest_copy = 1 << 20;
   options.memory_bytes = 1;  // what the widest kernel reads in one go
   options.round_trips = 20;

@@ -104,7 +104,7 @@ Status measure_ping_pong(Gpu& gpu, const ProbeOptions& options, Rows& rows) {
   auto* const bytes = static_cast<std::byte*>(words->get());
   auto* const asked = new (bytes) std::atomic<std::uint32_t>(0);
   auto* const answered = new (bytes + kApart) std::atomic<std::uint32_t>(0);
-  const double limit = std::min(1.0, options.patience / 4);  // the kernel ends by itself a little later
+  const double limit = options.patience / 4;  // the kernel ends by itself a little later
   const auto rounds = static_cast<std::uint32_t>(options.round_trips);
   std::vector<double> times;
   for (int i = 0; i < 5 && rows.another(); ++i) {
