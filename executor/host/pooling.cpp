@@ -44,7 +44,7 @@ class PoolKernel final : public HostKernel {
         planes_(window_),
         code_(convolution_code<T>()),
         channels_(request.input_types[0].shape[0] * request.input_types[0].shape[1]) {
-    if (!means) return;
+    if (!means || channels_ == 0) return;
     const T share = share_of_tap<T>(planes_.taps().size());
     weights_.assign(planes_.taps().size(), share);
     shares_ = shares<T>(window_, request.attributes->get<bool>("count_include_pad"), share);

@@ -23,6 +23,7 @@ TypeResult scan_type(Types inputs, const Attributes& attributes) {
 template <bool product, class T, class R>
 void cumulate(const Array& x, Array& result, int along, bool exclusive, bool reverse) {
   const Shape& shape = x.shape();
+  if (x.type().elements() == 0) return;  // the other axes may be long
   std::int64_t before = 1, after = 1;
   for (int axis = 0; axis < along; ++axis) before *= shape[axis];
   for (int axis = along + 1; axis < x.type().rank(); ++axis) after *= shape[axis];

@@ -1,5 +1,6 @@
 // Calls of every op and composite function with zero-sized axes, derived from the samples: empty_samples() is the door.
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "tests/support/empty_samples.h"
@@ -61,6 +62,21 @@ bool accepted(const OpDef& op, const Call& call) {
   return std::any_of(call.types.begin(), call.types.end(), is_empty) || std::any_of(types.begin(), types.end(), is_empty);
 }
 
+/// The call with all other axes long: no kernel may walk along them, since there is nothing to compute. A composite function may, since
+/// values that it makes on the way can be large.
+std::optional<Call> lengthened(const OpDef& op, Call call) {
+  if (op.composite()) return std::nullopt;
+  constexpr std::int64_t kLong = std::int64_t{1} << 20, kMostElements = 4096;
+  for (TensorType& type : call.types)
+    for (std::int64_t& size : type.shape) size = size > 1 && is_empty(type) ? kLong : size;
+  if (!accepted(op, call)) return std::nullopt;
+  const auto fits = [](const TensorType& type) { return checked_bytes(type) && type.elements() <= kMostElements; };
+  const TypeResult results = infer(op, call.types, call.attributes);
+  const auto& types = std::get<0>(results);
+  if (!std::all_of(call.types.begin(), call.types.end(), fits) || !std::all_of(types.begin(), types.end(), fits)) return std::nullopt;
+  return call;
+}
+
 void add_variants_of(const OpSample& sample, std::vector<OpSample>& all) {
   const Call call{types_of(sample.inputs), sample.attributes};
   std::vector<Call> variants;
@@ -68,8 +84,10 @@ void add_variants_of(const OpSample& sample, std::vector<OpSample>& all) {
     for (std::size_t axis = 0; axis < call.types[input].shape.size(); ++axis) add_axis_variants(call, input, axis, variants);
   }
   add_attribute_variants(call, variants);
+  std::erase_if(variants, [&](const Call& variant) { return !accepted(*sample.op, variant); });
+  for (std::size_t i = variants.size(); i-- > 0;)
+    if (std::optional<Call> longer = lengthened(*sample.op, variants[i])) variants.push_back(*std::move(longer));
   for (const Call& variant : variants) {
-    if (!accepted(*sample.op, variant)) continue;
     OpSample empty{sample.op, {}, variant.attributes, false};
     for (std::size_t i = 0; i < variant.types.size(); ++i)
       empty.inputs.push_back(variant.types[i] == call.types[i] ? sample.inputs[i] : Array(variant.types[i]));
