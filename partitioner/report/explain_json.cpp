@@ -246,6 +246,9 @@ class Document {
     json_.list("decides", [&] {
       for (const NodeId control : trip.controls) json_.value(control.index);
     });
+    json_.list("started_by", [&] {
+      for (const NodeId control : trip.starts) json_.value(control.index);
+    });
     location(graph_.nodes[trip.blamed].location);
     json_.field("cause", to_string(trip.cause));
     json_.field("meant", trip.meant);
