@@ -111,6 +111,17 @@ TEST(StartedWork, IsToldAsOneRoundTripWithItsPrice) {
   EXPECT_NE(text.find("yaml:14:20: note: accelerator work depends on the result here"), std::string::npos) << text;
 }
 
+/// The last line has operators as they were written.
+TEST(LastLine, NamesWhatWasWritten) {
+  for (const auto& [model, name] : {std::pair<std::string, std::string>{"s002_preprocess_host", "`images / 255`"},
+                                    {"dead", "`x * 2`"},
+                                    {"gemm_io", "`… + 0.001`"},
+                                    {"s000_print_every_step", "`… - y`"}}) {
+    const std::string line = account_line(plan_scenario(model));
+    EXPECT_NE(line.find(name), std::string::npos) << line;
+  }
+}
+
 /// No kernel is promised for a function of the user's.
 TEST(HostFunctionAdvice, IsWhatWouldHideIt) {
   const std::string text = to_text(plan_scenario("io").diagnostics);
