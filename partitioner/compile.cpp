@@ -318,7 +318,7 @@ Plan make_plan(const Graph& graph, const PlanOptions& options) {
   plan.round_trips = find_round_trips(*plan.graph, plan.costed, plan.placement, plan.transfers, flow);
   timer.done("round-trips");
   plan.account = find_account(plan.program, plan.costed, plan.transfers, plan.round_trips, flow);
-  try_workers(graph, options, plan);
+  if (options.tries_workers) try_workers(graph, options, plan);
   timer.done("account");
   Trials trials(planned, options.costs, plan.predicted_seconds);
   plan.diagnostics.append(diagnose(plan, chosen.schedule, trials, options.diagnostics, plan.advice));

@@ -24,7 +24,7 @@ class Document {
   Document(const Plan& plan, JsonWriter& json)
       : plan_(plan),
         graph_(*plan.graph),
-        fused_(fused_kernels(plan.costed, plan.placement)),
+        fused_(fused_kernels(plan.program, plan.costed, plan.placement)),
         figures_(transfer_figures(plan)),
         memory_(memory_figures(plan)),
         things_(placed_things(plan)),

@@ -28,7 +28,7 @@ class Report {
   Report(const Plan& plan, std::size_t most_rows)
       : plan_(plan),
         graph_(*plan.graph),
-        fused_(fused_kernels(plan.costed, plan.placement)),
+        fused_(fused_kernels(plan.program, plan.costed, plan.placement)),
         memory_(memory_figures(plan)),
         totals_(totals(plan)),
         most_rows_(most_rows) {}
