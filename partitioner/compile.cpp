@@ -9,6 +9,7 @@
 #include "graph/base/float_environment.h"
 #include "graph/passes/absorb_marks.h"
 #include "graph/passes/sink.h"
+#include "partitioner/apply/host_flow.h"
 #include "partitioner/apply/refine.h"
 #include "partitioner/apply/rounds.h"
 #include "partitioner/apply/trials.h"
@@ -313,10 +314,11 @@ Plan make_plan(const Graph& graph, const PlanOptions& options) {
   adopt(plan, chosen);
   bound_by(bound_seconds, plan.placement);
   if (!options.accounts) return plan;
-  plan.round_trips = find_round_trips(*plan.graph, plan.costed, plan.placement, plan.transfers);
+  const HostFlow flow(*plan.graph, *plan.costed.uses, plan.placement, plan.transfers);
+  plan.round_trips = find_round_trips(*plan.graph, plan.costed, plan.placement, plan.transfers, flow);
   timer.done("round-trips");
-  plan.account = find_account(plan.program, plan.costed, plan.placement, plan.transfers, plan.round_trips);
-  try_workers(graph, options, plan);
+  plan.account = find_account(plan.program, plan.costed, plan.transfers, plan.round_trips, flow);
+  if (options.tries_workers) try_workers(graph, options, plan);
   timer.done("account");
   Trials trials(planned, options.costs, plan.predicted_seconds);
   plan.diagnostics.append(diagnose(plan, chosen.schedule, trials, options.diagnostics, plan.advice));

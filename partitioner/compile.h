@@ -67,6 +67,7 @@ struct PlanOptions {
   PassOptions passes;
   FindPeak find_peak = nullptr;  ///< null: as if no two values shared storage
   bool accounts = true;          ///< false: what is planned is only compared by its prediction; no account, and no diagnostics of a run
+  bool tries_workers = true;     ///< false: the account does not say what more workers would be worth, which needs another plan
 };
 
 /// Decides everything. What is wrong is in the plan's diagnostics; a plan that is not complete() has no program.

@@ -230,6 +230,7 @@ Result<Executable> compile(const Graph& graph, const CompileOptions& options, co
     Result<runtime::Wiring> wiring = runtime::wire(options);
     if (!wiring) return wiring.error();
     auto state = std::make_shared<Executable::State>();
+    wiring->plan.tries_workers = false;  // what `--workers` would be worth is for reports
     state->plan = planner::plan(graph, wiring->plan);
     state->setup = std::move(wiring->executor);
     state->idle_executors = static_cast<std::size_t>(std::max(options.idle_executors, 0));

@@ -29,6 +29,13 @@ std::vector<const ExpressionNode*> operands_of(const Expression& expression, con
   return operands;
 }
 
+/// What a loop or branch reads before it begins: a predicate or count. (What is tested in each trip stays an operation if it is marked.)
+std::vector<const ExpressionNode*> read_by_head(const StatementSite& site) {
+  const bool before = site.head->key.text == "if" || site.head->key.text == "for";
+  if (!before || site.expressions.empty()) return {};
+  return {&site.expressions.front().root()};
+}
+
 class FixWriter {
  public:
   FixWriter(const YamlNode& root, const Source& source, const std::string& file)
@@ -95,19 +102,21 @@ class FixWriter {
     std::set<std::size_t> done;
     for (const Advice::Place& place : advice.places) {
       const auto found = sites_.operation_at(place.at);
-      if (!found || !sites_.at_one_place(*found->site)) return std::nullopt;
+      const StatementSite* site = found ? found->site : sites_.head_at(place.at);
+      if (!site || !sites_.at_one_place(*site)) return std::nullopt;
+      const std::string& reader = found ? found->node->text : site->head->key.text;
       bool any = false;
-      for (const ExpressionNode* operand : operands_of(*found->expression, *found->node)) {
-        if (!is_value(*operand, *found->site, place)) continue;
+      for (const ExpressionNode* operand : found ? operands_of(*found->expression, *found->node) : read_by_head(*site)) {
+        if (!is_value(*operand, *site, place)) continue;
         any = true;
         const std::string text(source_.at(operand->extent));
         if (!done.insert(operand->extent.begin).second) continue;
         replacements_.push_back({{operand->extent.begin, operand->extent.begin}, function + "("});
         replacements_.push_back({{operand->extent.end, operand->extent.end}, ")"});
-        hash_.add(found->site->path);
-        hash_.add(found->node->text);
+        hash_.add(site->path);
+        hash_.add(reader);
         hash_.add(text);
-        const std::string shown = quoted_name(text.find('\n') == std::string::npos ? text : found->node->text);
+        const std::string shown = quoted_name(text.find('\n') == std::string::npos ? text : reader);
         if (marked.find(shown) == std::string::npos) marked += (marked.empty() ? "" : ", ") + shown;
       }
       if (!any) return std::nullopt;

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <map>
 
-#include "partitioner/apply/host_flow.h"
 #include "partitioner/apply/step_costs.h"
 
 namespace cleave::planner {
@@ -27,19 +26,21 @@ StepTimes without_round_trip(StepTimes times, const Program& program, const Tran
 /// Assigns each piece of the critical path to a share and to a kind of bottleneck, and tries the cures of the largest kind.
 class Accountant {
  public:
-  Accountant(const Program& program, const CostedProblem& costed, const Placement& placement, const Transfers& transfers,
-             const std::vector<RoundTrip>& round_trips)
+  Accountant(const Program& program, const CostedProblem& costed, const Transfers& transfers, const std::vector<RoundTrip>& round_trips,
+             const HostFlow& flow)
       : program_(program),
         graph_(*program.graph),
         costed_(costed),
         transfers_(transfers),
         round_trips_(round_trips),
-        flow_(graph_, *costed.uses, placement, transfers),
+        flow_(flow),
         times_(step_times(program, costed)) {
     for (std::size_t trip = 0; trip < round_trips.size(); ++trip) {
       for (const NodeId node : round_trips[trip].through) trip_of_[node] = trip;
       for (const NodeId node : round_trips[trip].controls) trip_of_[node] = trip;
     }
+    for (std::size_t trip = 0; trip < round_trips.size(); ++trip)
+      for (const NodeId node : round_trips[trip].starts) trip_of_.try_emplace(node, trip);
     for (const DeviceId device : {kHost, kAccelerator}) find_costliest(device);
   }
 
@@ -252,7 +253,7 @@ class Accountant {
   const CostedProblem& costed_;
   const Transfers& transfers_;
   const std::vector<RoundTrip>& round_trips_;
-  const HostFlow flow_;
+  const HostFlow& flow_;
   const StepTimes times_;
   std::map<NodeId, std::size_t> trip_of_;              ///< the round trip that a node or decision belongs to
   std::array<std::map<NodeId, NodeId>, 2> costliest_;  ///< by the last operation of a kernel
@@ -283,9 +284,9 @@ double seconds_without(const Program& program, const CostedProblem& costed, cons
   return predict_with(times, program, transfers, costed).seconds;
 }
 
-Account find_account(const Program& program, const CostedProblem& costed, const Placement& placement, const Transfers& transfers,
-                     const std::vector<RoundTrip>& round_trips) {
-  return Accountant(program, costed, placement, transfers, round_trips).run();
+Account find_account(const Program& program, const CostedProblem& costed, const Transfers& transfers,
+                     const std::vector<RoundTrip>& round_trips, const HostFlow& flow) {
+  return Accountant(program, costed, transfers, round_trips, flow).run();
 }
 
 }  // namespace cleave::planner

@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "partitioner/apply/host_flow.h"
 #include "partitioner/apply/program.h"
 #include "partitioner/apply/round_trips.h"
 #include "partitioner/apply/schedule.h"
 #include "partitioner/apply/transfers.h"
 #include "partitioner/machine/costs.h"
-#include "partitioner/solver/placement.h"
 
 namespace cleave::planner {
 
@@ -84,7 +84,8 @@ struct Account {
 double seconds_without(const Program& program, const CostedProblem& costed, const Transfers& transfers,
                        const std::vector<RoundTrip>& round_trips, std::size_t index);
 
-Account find_account(const Program& program, const CostedProblem& costed, const Placement& placement, const Transfers& transfers,
-                     const std::vector<RoundTrip>& round_trips);
+/// `flow` is that of the program's placement and of `transfers`.
+Account find_account(const Program& program, const CostedProblem& costed, const Transfers& transfers,
+                     const std::vector<RoundTrip>& round_trips, const HostFlow& flow);
 
 }  // namespace cleave::planner

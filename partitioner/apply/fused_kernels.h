@@ -1,8 +1,9 @@
-// Which operations of a placement run as one kernel, and what that saves: what explain shows of fusion. Decides nothing.
+// Which operations of a program run as one kernel, and what that saves: what explain shows of fusion. Decides nothing.
 #pragma once
 
 #include <vector>
 
+#include "partitioner/apply/program.h"
 #include "partitioner/machine/costs.h"
 #include "partitioner/solver/placement.h"
 
@@ -14,7 +15,7 @@ struct FusedKernel {
   double saved_seconds = 0;   ///< a run
 };
 
-/// Of the host, then of the accelerator, in program order.
-std::vector<FusedKernel> fused_kernels(const CostedProblem& costed, const Placement& placement);
+/// Of the host, then of the accelerator, in program order: the kernels that the program has, after some were parted at calls or given up.
+std::vector<FusedKernel> fused_kernels(const Program& program, const CostedProblem& costed, const Placement& placement);
 
 }  // namespace cleave::planner

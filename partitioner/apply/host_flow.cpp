@@ -53,16 +53,6 @@ bool HostFlow::passes_initial(NodeId carried) const {
   return !has_trip(graph_.nodes[graph_.nodes[carried].owner]);
 }
 
-/// `f(value)` for each predicate and count of a control node.
-template <class F>
-void HostFlow::for_each_decider(NodeId control, F&& f) const {
-  const Node& node = graph_.nodes[control];
-  for (const ValueId input : node.inputs) f(input);
-  for (const RegionId region : node.regions) {
-    if (const ValueId predicate = graph_.regions[region].predicate) f(predicate);
-  }
-}
-
 /// Runs follow one another, so a state is as if a loop around the program carried it. One that no run changes is none.
 void HostFlow::find_states() {
   for (const GraphState& state : states_of(graph_)) {

@@ -47,6 +47,12 @@ class HostFlow {
   /// Whether accelerator work needs what the transfer brings: more than a scalar's second copy, and more than a name nobody reads there.
   [[nodiscard]] bool brings_work(std::size_t transfer) const { return brings_work_[transfer] != 0; }
 
+  /// Whether the host decides a loop or branch, so that it waits for what decides there.
+  [[nodiscard]] bool decided_by_host(NodeId control) const { return on(control, kHost); }
+  /// `f(value)` for each predicate and count of a control node.
+  template <class F>
+  void for_each_decider(NodeId control, F&& f) const;
+
   /// Of an operation with an effect: the next host function by the order of effects whose result accelerator work needs for itself; none.
   [[nodiscard]] NodeId delays(NodeId effect) const;
 
@@ -71,8 +77,6 @@ class HostFlow {
   void for_each_target(const ValueUse& use, F&& f) const;
   template <class F>
   void for_each_source(NodeId name, std::uint32_t result, F&& f) const;
-  template <class F>
-  void for_each_decider(NodeId control, F&& f) const;
   [[nodiscard]] bool passes_initial(NodeId carried) const;
   void find_states();
   void find_accelerator_work();
@@ -98,6 +102,15 @@ class HostFlow {
   std::vector<NodeId> awaited_;                       ///< those of them that are needed for their results
   std::vector<Link> arrivals_, returns_, decisions_;  ///< sorted
 };
+
+template <class F>
+void HostFlow::for_each_decider(NodeId control, F&& f) const {
+  const Node& node = graph_.nodes[control];
+  for (const ValueId input : node.inputs) f(input);
+  for (const RegionId region : node.regions) {
+    if (const ValueId predicate = graph_.regions[region].predicate) f(predicate);
+  }
+}
 
 /// The readings of a carried or merged name that `use` reaches there: `f(vertex)`.
 template <class F>

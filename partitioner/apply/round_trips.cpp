@@ -1,6 +1,6 @@
-// Members are the operations that the host alone computes, on a path of HostFlow from an accelerator value to accelerator work. They are
-// joined along data: through names, and through scalars that both sides have, only where a member computes with what comes out. All
-// searches are iterative.
+// Members are the operations that the host alone computes, on a path of HostFlow from an accelerator value to accelerator work; then, in a
+// second search of the same form, those that a decision of the accelerator starts (StartedWork). They are joined along data: through names,
+// and through scalars that both sides have, only where a member computes with what comes out. All searches are iterative.
 #include "partitioner/apply/round_trips.h"
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "partitioner/apply/host_flow.h"
+#include "partitioner/apply/started_work.h"
 
 namespace cleave::planner {
 namespace {
@@ -17,26 +18,39 @@ using Vertex = HostFlow::Vertex;
 
 class RoundTripSearch {
  public:
-  RoundTripSearch(const Graph& graph, const CostedProblem& costed, const Placement& placement, Transfers& transfers)
+  RoundTripSearch(const Graph& graph, const CostedProblem& costed, const Placement& placement, Transfers& transfers, const HostFlow& flow)
       : graph_(graph),
         costed_(costed),
         transfers_(transfers),
         host_seconds_(execution_seconds(costed.problem, placement.on_host, placement.on_accelerator, kHost)),
         uses_(*costed.uses),
-        flow_(graph, uses_, placement, transfers),
+        flow_(flow),
+        started_(graph, costed, placement, transfers, flow),
         visited_(flow_.size(), 0),
         part_(flow_.size(), 0) {}
 
   std::vector<RoundTrip> run() {
-    join();
     std::vector<RoundTrip> trips;
+    join();
+    join_names();
     for (const std::vector<Vertex>& group : groups()) trips.push_back(describe(group));
+    if (started_.any()) {
+      by_decision_ = true;
+      join();
+      lone_.assign(flow_.size(), 0);
+      for (const std::vector<Vertex>& group : groups()) {
+        if (std::none_of(group.begin(), group.end(), [&](Vertex v) { return started_.starts(v); })) continue;
+        RoundTrip trip = describe(group);
+        if (awaited(trip, group)) trips.push_back(std::move(trip));
+      }
+    }
     return in_source_order(std::move(trips));
   }
 
  private:
-  [[nodiscard]] bool member(Vertex v) const { return flow_.on_path(v) && flow_.computes(v); }
-  [[nodiscard]] bool connector(Vertex v) const { return flow_.on_path(v) && !flow_.computes(v); }
+  [[nodiscard]] bool on_path(Vertex v) const { return by_decision_ ? started_.contains(v) : flow_.on_path(v); }
+  [[nodiscard]] bool member(Vertex v) const { return on_path(v) && flow_.computes(v); }
+  [[nodiscard]] bool connector(Vertex v) const { return on_path(v) && !flow_.computes(v); }
 
   std::size_t root(std::size_t i) {
     while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
@@ -66,14 +80,13 @@ class RoundTripSearch {
       const Vertex v = pending.back();
       pending.pop_back();
       flow_.for_each_previous(v, [&](Vertex previous, UseKind) {
-        if (!flow_.on_path(previous)) return;
+        if (!on_path(previous)) return;
         if (made[previous]) parent_[root(previous)] = root(v);
         if (flow_.computes(previous) || read_[previous]) return;
         read_[previous] = 1;
         pending.push_back(previous);
       });
     }
-    join_names();
   }
 
   /// Names that the host keeps although it computes nothing with them: from an arrival to a return through names alone.
@@ -147,9 +160,21 @@ class RoundTripSearch {
     std::sort(trip.through.begin(), trip.through.end(), [&](NodeId a, NodeId b) { return uses_.begin(a) < uses_.begin(b); });
     trip.through.erase(std::unique(trip.through.begin(), trip.through.end()), trip.through.end());
     find_ways_back(trip, group);
-    find_ways_out(trip, group);
+    if (by_decision_) {
+      find_decisions(trip, group);
+    } else {
+      find_ways_out(trip, group);
+      trip.region = graph_.nodes[trip.blamed].region;
+      find_unmarked(trip, group);
+    }
+    for (const std::size_t t : trip.out) {
+      trip.out_bytes += static_cast<double>(transfers_.items[t].bytes) * transfers_.items[t].frequency;
+      trip.seconds += transfers_.items[t].seconds;
+    }
+    const Cause forced = costed_.forced[trip.blamed.index];
+    trip.cause = forced == Cause::none ? Cause::cheaper : forced;
     const bool by_data = std::any_of(trip.back.begin(), trip.back.end(), [&](std::size_t t) { return flow_.brings_work(t); });
-    trip.via = by_data ? Via::data : !trip.controls.empty() ? Via::control : Via::effect;
+    trip.via = by_decision_ ? Via::control : by_data ? Via::data : !trip.controls.empty() ? Via::control : Via::effect;
     for (const NodeId id : trip.through) {
       if (trip.via == Via::effect && !trip.delays.valid() && graph_.nodes[id].host_function() && graph_.purity(id) == Purity::effect)
         trip.delays = flow_.delays(id);
@@ -157,7 +182,7 @@ class RoundTripSearch {
     const auto& regions = costed_.problem.regions;
     for (const NodeId id : trip.through) trip.seconds += regions[graph_.nodes[id].region.index].frequency * host_seconds_[id.index];
     trip.bytes = std::llround(std::min(trip.out_bytes + trip.back_bytes, 9e18));
-    trip.frequency = regions[graph_.nodes[trip.blamed].region.index].frequency;
+    trip.frequency = regions[trip.region.index].frequency;
     for (const NodeId id : trip.through) {
       for (const Allowance& allowance : graph_.nodes[id].allowed) {
         if (allowance.kind == DiagnosticKind::round_trip && trip.allowed.empty())
@@ -244,13 +269,6 @@ class RoundTripSearch {
       }
     }
     sort_unique(trip.out);
-    for (const std::size_t t : trip.out) {
-      trip.out_bytes += static_cast<double>(transfers_.items[t].bytes) * transfers_.items[t].frequency;
-      trip.seconds += transfers_.items[t].seconds;
-    }
-    find_unmarked(trip, group);
-    const Cause forced = costed_.forced[trip.blamed.index];
-    trip.cause = forced == Cause::none ? Cause::cheaper : forced;
   }
 
   /// What is read without a mark. All ways out are meant where that is nothing.
@@ -297,10 +315,87 @@ class RoundTripSearch {
     if (!in_reach) trip.marks.clear();
   }
 
+  /// The decisions that start the group, the transfers that tell the host of them, and which of its operations is to blame.
+  void find_decisions(RoundTrip& trip, const std::vector<Vertex>& group) {
+    std::tuple<bool, double, std::int64_t> best;
+    for (const Vertex v : group) {
+      if (!started_.starts(v)) continue;
+      const NodeId id = flow_.node(v);
+      trip.starts.push_back(started_.start(id).control);
+      const double seconds = host_seconds_[id.index] * costed_.problem.regions[graph_.nodes[id].region.index].frequency;
+      const std::tuple rank(by_user(id), seconds, -uses_.begin(id));
+      if (trip.blamed.valid() && rank <= best) continue;
+      best = rank;
+      trip.blamed = id;
+    }
+    trip.region = started_.start(trip.blamed).region;
+    sort_unique(trip.starts);
+    bool all_meant = true, in_reach = true;  // of a mark: neither an operation on both sides nor what is tested at a region's end
+    for (const NodeId control : trip.starts) {
+      flow_.for_each_decider(control, [&](ValueId decider) {
+        const std::vector<ValueId>& inputs = graph_.nodes[control].inputs;
+        const bool input = std::find(inputs.begin(), inputs.end(), decider) != inputs.end();
+        for (const auto& [at, t] : started_.told(control)) {
+          if (transfers_.items[t].value == decider && !add_decision(trip, t, {control, decider}, all_meant)) in_reach = in_reach && input;
+        }
+        flow_.with_source(decider, [&](Vertex source) {
+          if (!started_.hands_on(source)) return;
+          const std::vector<Vertex> found = reached(source, [&](Vertex from, auto&& visit) {
+            flow_.for_each_previous(from, [&](Vertex previous, UseKind) {
+              if (flow_.from_accelerator(previous) && started_.hands_on(previous)) visit(previous);
+            });
+          });
+          for (const Vertex from : found) {
+            for (const auto& [at, t] : flow_.arrivals(from)) {
+              const bool reads = flow_.operation(from);
+              const Reading reading = reads ? Reading{flow_.node(from), transfers_.items[t].value} : Reading{control, decider};
+              if (!add_decision(trip, t, reading, all_meant)) in_reach = in_reach && (reads ? flow_.computes(from) : input);
+            }
+          }
+        });
+      });
+    }
+    sort_unique(trip.out);
+    sort_unique(trip.marks);
+    trip.meant = trip.meant || (all_meant && !trip.out.empty());
+    if (!in_reach) trip.marks.clear();
+  }
+
+  /// True if the transfer is meant, at this reading or at all of them.
+  bool add_decision(RoundTrip& trip, std::size_t t, const Reading& reading, bool& all_meant) const {
+    trip.out.push_back(t);
+    const Node& reader = graph_.nodes[reading.reader];
+    const bool mark = reader.op && reader.op->moves_to == Side::host;
+    if (transfers_.items[t].is_explicit || reader.means(reading.value) || mark) return true;
+    all_meant = false;
+    trip.marks.push_back(reading);
+    return false;
+  }
+
+  /// Whether the accelerator waits for a group that decisions start. It does not for what only the order of effects leads back from, or for
+  /// what the host makes ahead of it in a loop that one decision starts.
+  [[nodiscard]] bool awaited(const RoundTrip& trip, const std::vector<Vertex>& group) const {
+    return std::any_of(group.begin(), group.end(), [&](Vertex v) {
+      if (!started_.starts(v)) return false;
+      return std::any_of(trip.back.begin(), trip.back.end(),
+                         [&](std::size_t t) { return flow_.brings_work(t) && started_.awaited(v, transfers_.items[t].region); }) ||
+             std::any_of(trip.controls.begin(), trip.controls.end(),
+                         [&](NodeId control) { return started_.awaited(v, decided_in(control)); });
+    });
+  }
+
+  /// The region at whose end, or in which, a loop or branch is decided.
+  [[nodiscard]] RegionId decided_in(NodeId control) const {
+    const Node& node = graph_.nodes[control];
+    for (const RegionId region : node.regions)
+      if (graph_.regions[region].predicate) return region;
+    return node.region;
+  }
+
   /// Whether `reader` is the cause of what `previous` reads: that is computed on the host only because it is cheaper there, as the result
   /// is needed there.
   [[nodiscard]] bool reads_for(NodeId reader, Vertex previous) const {
-    if (!flow_.on_path(previous)) return false;
+    if (!on_path(previous)) return false;
     return by_user(reader) && !by_user(flow_.node(previous));
   }
 
@@ -319,10 +414,13 @@ class RoundTripSearch {
       if (before(left, right) || before(right, left)) return before(left, right);
       return uses_.begin(a.blamed) < uses_.begin(b.blamed);
     });
-    for (std::size_t i = 0; i < trips.size(); ++i) {
-      for (const std::vector<std::size_t>* way : {&trips[i].out, &trips[i].back}) {
-        for (std::size_t t : *way) {
-          if (transfers_.items[t].round_trip < 0) transfers_.items[t].round_trip = static_cast<int>(i);
+    for (const bool by_decision : {false, true}) {  // a transfer belongs first to those who compute with it
+      for (std::size_t i = 0; i < trips.size(); ++i) {
+        if (trips[i].starts.empty() == by_decision) continue;
+        for (const std::vector<std::size_t>* way : {&trips[i].out, &trips[i].back}) {
+          for (std::size_t t : *way) {
+            if (transfers_.items[t].round_trip < 0) transfers_.items[t].round_trip = static_cast<int>(i);
+          }
         }
       }
     }
@@ -334,7 +432,9 @@ class RoundTripSearch {
   Transfers& transfers_;
   const std::vector<double> host_seconds_;  ///< by node, one execution
   const ValueUses& uses_;
-  const HostFlow flow_;
+  const HostFlow& flow_;
+  const StartedWork started_;
+  bool by_decision_ = false;         ///< which search is under way
   std::vector<std::size_t> parent_;  ///< union-find over vertices
   std::vector<std::uint8_t> read_;   ///< connectors from which a member computes
   std::vector<std::uint8_t> lone_;   ///< names of groups in which nothing is computed
@@ -354,8 +454,9 @@ std::string_view to_string(Via via) {
   return "data";
 }
 
-std::vector<RoundTrip> find_round_trips(const Graph& graph, const CostedProblem& costed, const Placement& placement, Transfers& transfers) {
-  return RoundTripSearch(graph, costed, placement, transfers).run();
+std::vector<RoundTrip> find_round_trips(const Graph& graph, const CostedProblem& costed, const Placement& placement, Transfers& transfers,
+                                        const HostFlow& flow) {
+  return RoundTripSearch(graph, costed, placement, transfers, flow).run();
 }
 
 }  // namespace cleave::planner

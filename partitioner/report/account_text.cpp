@@ -30,7 +30,7 @@ std::string blamed(const Plan& plan) {
   const NodeKind kind = plan.graph->nodes[account.blamed].kind;
   if (kind == NodeKind::branch) return "deciding this branch" + at_place(plan);
   if (is_control(kind)) return "deciding whether this loop goes on" + at_place(plan);
-  return "`" + escape_controls_one_line(culprit_name(*plan.graph, account.blamed)) + "`" + at_place(plan);
+  return "`" + escape_controls_one_line(culprit_phrase(*plan.graph, account.blamed)) + "`" + at_place(plan);
 }
 
 /// "4.0 s of a predicted run of 4.1 s (98 %)".

@@ -56,7 +56,7 @@ class Bottlenecks {
   void add(DiagnosticKind kind, Severity severity, const std::vector<NodeId>& nodes, double longest, double seconds) {
     const bool producer = kind == DiagnosticKind::slow_producer;
     const Node& node = graph_.nodes[nodes[0]];
-    const std::string name = "`" + culprit_name(graph_, nodes[0]) + "`";
+    const std::string name = "`" + culprit_phrase(graph_, nodes[0]) + "`";
     Diagnostic d{kind, severity, "", node.location, 0, {}};
     d.message = producer ? "the accelerator waits for what " + name + " makes on the host"
                          : "the accelerator waits while " + name + " works on the host with what it made before";

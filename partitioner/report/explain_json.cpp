@@ -24,7 +24,7 @@ class Document {
   Document(const Plan& plan, JsonWriter& json)
       : plan_(plan),
         graph_(*plan.graph),
-        fused_(fused_kernels(plan.costed, plan.placement)),
+        fused_(fused_kernels(plan.program, plan.costed, plan.placement)),
         figures_(transfer_figures(plan)),
         memory_(memory_figures(plan)),
         things_(placed_things(plan)),
@@ -245,6 +245,9 @@ class Document {
     json_.field("blamed", trip.blamed.index);
     json_.list("decides", [&] {
       for (const NodeId control : trip.controls) json_.value(control.index);
+    });
+    json_.list("started_by", [&] {
+      for (const NodeId control : trip.starts) json_.value(control.index);
     });
     location(graph_.nodes[trip.blamed].location);
     json_.field("cause", to_string(trip.cause));

@@ -28,7 +28,7 @@ class Report {
   Report(const Plan& plan, std::size_t most_rows)
       : plan_(plan),
         graph_(*plan.graph),
-        fused_(fused_kernels(plan.costed, plan.placement)),
+        fused_(fused_kernels(plan.program, plan.costed, plan.placement)),
         memory_(memory_figures(plan)),
         totals_(totals(plan)),
         most_rows_(most_rows) {}
@@ -185,7 +185,7 @@ class Report {
       std::string state = trip.warned() ? "" : trip.meant ? "meant" : !trip.caused_by_user() ? "cheaper so" : "allowed: " + trip.allowed;
       table.add(trip.seconds,
                 {std::to_string(i + 1), place_phrase(graph_.nodes[trip.blamed].location), "through " + culprit_name(graph_, trip.blamed),
-                 "via " + std::string(to_string(trip.via)), times_phrase(graph_, graph_.nodes[trip.blamed].region, trip.frequency),
+                 "via " + std::string(to_string(trip.via)), times_phrase(graph_, trip.region, trip.frequency),
                  format_bytes(static_cast<double>(trip.bytes)), format_seconds(trip.seconds), std::string(to_string(trip.cause)), state});
     }
     out_ += table.text(most_rows_);

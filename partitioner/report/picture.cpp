@@ -39,7 +39,7 @@ NodeFacts facts_of(const Plan& plan, const Deliveries& deliveries) {
   }
   for (std::size_t i = 0; i < plan.round_trips.size(); ++i) {
     facts.blamed[plan.round_trips[i].blamed.index] = 1;
-    for (const auto* nodes : {&plan.round_trips[i].through, &plan.round_trips[i].controls}) {
+    for (const auto* nodes : {&plan.round_trips[i].through, &plan.round_trips[i].controls, &plan.round_trips[i].starts}) {
       for (const NodeId node : *nodes) {
         auto& trips = facts.round_trips[node.index];
         if (trips.empty() || trips.back() != i) trips.push_back(i);

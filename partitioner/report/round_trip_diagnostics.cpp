@@ -1,6 +1,7 @@
 // The wording of a round trip: what waits, where the values leave and are needed, what it costs, why, and what would help.
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "graph/base/diagnostic_folding.h"
@@ -30,8 +31,9 @@ class RoundTripWriter {
   Diagnostic write(const RoundTrip& trip, Severity severity, std::vector<Advice>& advice) {
     const Node& blamed = graph_.nodes[trip.blamed];
     Diagnostic d{DiagnosticKind::round_trip, severity, "", blamed.location, 0, {}};
-    d.message = "`" + culprit_phrase(graph_, trip.blamed) + "` makes the accelerator wait for the host" + how_often(blamed.region);
+    d.message = "`" + culprit_phrase(graph_, trip.blamed) + "` makes the accelerator wait for the host" + how_often(trip.region);
     add_ways_out(trip, d.notes);
+    add_starts(trip, d.notes);
     add_ways_back(trip, d.notes);
     d.price = price(trip);
     d.price->note = d.notes.size();
@@ -65,12 +67,21 @@ class RoundTripWriter {
       notes.push_back({std::to_string(trip.out.size() - kMostNotes) + " more values leave the accelerator", {}, 0});
   }
 
+  void add_starts(const RoundTrip& trip, std::vector<Note>& notes) const {
+    for (std::size_t i = 0; i < std::min(trip.starts.size(), kMostNotes); ++i)
+      notes.push_back({"the accelerator's decision starts the work of the host here (through " + control_phrase(trip.starts[i]) + ")",
+                       graph_.nodes[trip.starts[i]].location, 0});
+  }
+  [[nodiscard]] std::string control_phrase(NodeId control) const {
+    return graph_.nodes[control].kind == NodeKind::branch ? "the branch" : "the loop";
+  }
+
   void add_ways_back(const RoundTrip& trip, std::vector<Note>& notes) const {
     std::vector<NodeId> needed;
     for (std::size_t t : trip.back) {
       const auto uses = deliveries_.of(t);
-      if (trip.via != Via::data || uses.empty()) continue;
-      const NodeId reader = earliest(uses);
+      if ((trip.via != Via::data && trip.starts.empty()) || uses.empty()) continue;
+      const NodeId reader = reader_behind(earliest(uses));
       if (std::find(needed.begin(), needed.end(), reader) == needed.end()) needed.push_back(reader);
     }
     for (std::size_t i = 0; i < std::min(needed.size(), kMostNotes); ++i) {
@@ -83,10 +94,8 @@ class RoundTripWriter {
                        graph_.nodes[trip.delays].location, 0});
     }
     for (std::size_t i = 0; i < std::min(trip.controls.size(), kMostNotes); ++i) {
-      const Node& control = graph_.nodes[trip.controls[i]];
-      notes.push_back({std::string("accelerator work depends on the result here (through the ") +
-                           (control.kind == NodeKind::branch ? "branch)" : "loop)"),
-                       control.location, 0});
+      notes.push_back({"accelerator work depends on the result here (through " + control_phrase(trip.controls[i]) + ")",
+                       graph_.nodes[trip.controls[i]].location, 0});
     }
   }
 
@@ -94,6 +103,28 @@ class RoundTripWriter {
     return std::min_element(uses.begin(), uses.end(),
                             [&](const ValueUse& a, const ValueUse& b) { return uses_.begin(a.node) < uses_.begin(b.node); })
         ->node;
+  }
+
+  /// Behind a name that only hands a value on: the first operation of the accelerator that reads it, if there is any.
+  NodeId reader_behind(NodeId name) const {
+    std::set<NodeId> seen{name};
+    std::vector<NodeId> names{name};
+    NodeId first;
+    while (!names.empty() && graph_.nodes[name].kind != NodeKind::operation) {
+      const Node& node = graph_.nodes[names.back()];
+      names.pop_back();
+      for (const ValueId result : node.results) {
+        for (const ValueUse& use : uses_.of(result)) {
+          if (use.host_only() || use.decides() || !plan_.placement.has_copy(use.node.index, kAccelerator)) continue;
+          if (graph_.nodes[use.node].kind != NodeKind::operation) {
+            if (seen.insert(use.node).second) names.push_back(use.node);
+          } else if (!first || uses_.begin(use.node) < uses_.begin(first)) {
+            first = use.node;
+          }
+        }
+      }
+    }
+    return first ? first : name;
   }
 
   Price price(const RoundTrip& trip) const {
@@ -105,7 +136,7 @@ class RoundTripWriter {
             trip.out_bytes,
             back,
             whole,
-            often_phrase(graph_, graph_.nodes[trip.blamed].region, trip.frequency),
+            often_phrase(graph_, trip.region, trip.frequency),
             std::string(to_string(trip.cause)) + "/" + std::string(to_string(trip.via)),
             machine_phrase(plan_.machine)};
   }

@@ -84,7 +84,8 @@ std::string cause_phrase(Cause cause, const Node& node) {
 std::string_view meaning_of(Via via) {
   switch (via) {
     case Via::data: return "accelerator work computes with the host's result";
-    case Via::control: return "the host's result decides a loop or branch with accelerator work in it";
+    case Via::control:
+      return "the host's result decides a loop or branch with accelerator work in it, or the accelerator's decision starts the host's work";
     case Via::effect: return "a call with an effect, which keeps its order, stands before one whose result accelerator work needs";
   }
   return "";

@@ -1,6 +1,7 @@
 #include "tests/support/planted.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "tests/support/namespaces.h"
 
@@ -71,9 +72,14 @@ void Planted::block(int depth, int statements, bool in_loop) {
   for (int i = 0; i < statements; ++i) statement(depth, in_loop);
   line(depth, "- " + any_tensor() + ": " + work());  // no block is without accelerator work
 }
+void Planted::block_within(Around around, int depth, int statements) {
+  const Around outer = std::exchange(around_, around);
+  block(depth, statements, true);
+  around_ = outer;
+}
 
 void Planted::statement(int depth, bool in_loop) {
-  const int most = depth < 6 ? 15 : 12;
+  const int most = depth < 6 ? 17 : 12;
   switch (pick(most)) {
     case 0:
     case 1: line(depth, "- " + any_tensor() + ": " + work()); return;
@@ -89,7 +95,9 @@ void Planted::statement(int depth, bool in_loop) {
     case 11: return by_pin(depth);
     case 12: return loop(depth);
     case 13: return host_driven_loop(depth);
-    default: return given_branch(depth);
+    case 14: return given_branch(depth);
+    case 15: return accelerator_driven_loop(depth);
+    default: return accelerator_branch(depth);
   }
 }
 
@@ -135,9 +143,11 @@ void Planted::by_branch(int depth) {
   line(depth + 2, "- " + tensor(0) + ": " + work());
 }
 
+/// The accelerator waits for it where its decision starts it. What a loop repeats could stand in front, which is another message.
 void Planted::from_host_data(int depth) {
   const std::string name = fresh();
-  line(depth, "- " + name + ": f(f(s))");
+  const int where = line(depth, "- " + name + ": f(f(s))");
+  if (around_.started && !around_.repeats) expected_[where] = "control";
   use(depth, name);
 }
 
@@ -158,7 +168,7 @@ void Planted::by_effect(int depth) {
 void Planted::loop(int depth) {
   line(depth, "- for: " + fresh() + " in " + std::to_string(2 + pick(20)));
   line(depth + 1, "do:");
-  block(depth + 2, 1 + pick(4), true);
+  block_within({false, true}, depth + 2, 1 + pick(4));
 }
 
 /// `decide` reads what the accelerator made in the trip before, and decides whether there is another.
@@ -166,13 +176,30 @@ void Planted::host_driven_loop(int depth) {
   expected_[line(depth, "- while: decide(" + any_tensor() + ")")] = "control";
   line(depth + 1, "do:");
   for (int i = 0; i < kTensors; ++i) line(depth + 2, "- " + tensor(i) + ": tanh(matmul(" + tensor(i) + ", " + tensor(i) + "))");
-  block(depth + 2, 1 + pick(3), true);
+  block_within({false, true}, depth + 2, 1 + pick(3));
+}
+/// The accelerator's value decides whether there is another trip, and so whether the host observes once more.
+void Planted::accelerator_driven_loop(int depth) {
+  const std::string name = fresh();
+  line(depth, "- while: max(" + any_tensor() + ") > 0.25");
+  line(depth + 1, "do:");
+  for (int i = 0; i < kTensors; ++i) line(depth + 2, "- " + tensor(i) + ": tanh(matmul(" + tensor(i) + ", " + tensor(i) + "))");
+  expected_[line(depth + 2, "- " + name + ": observe()")] = "control";
+  use(depth + 2, name);
+  block_within({true, true}, depth + 2, 1 + pick(2));
 }
 
 void Planted::given_branch(int depth) {
   line(depth, "- if: given");
   line(depth + 1, "then:");
-  block(depth + 2, 1 + pick(3), true);
+  block_within({around_.started, false}, depth + 2, 1 + pick(3));
+}
+void Planted::accelerator_branch(int depth) {
+  const std::string name = fresh();
+  line(depth, "- " + name + ": any(" + any_tensor() + " > 0.25)");
+  line(depth, "- if: " + name);
+  line(depth + 1, "then:");
+  block_within({true, false}, depth + 2, 1 + pick(3));
 }
 
 }  // namespace cleave::testing

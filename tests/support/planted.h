@@ -23,6 +23,12 @@ class Planted {
   [[nodiscard]] const std::map<int, std::string>& expected() const { return expected_; }
 
  private:
+  /// What stands around a block.
+  struct Around {
+    bool started = false;  ///< a decision of the accelerator starts each run of the block
+    bool repeats = false;  ///< a loop repeats it
+  };
+
   int pick(int below) { return static_cast<int>(random_() % static_cast<std::uint64_t>(below)); }
   std::string any_tensor();
   std::string fresh() { return "t" + std::to_string(names_++); }
@@ -31,6 +37,7 @@ class Planted {
   std::string work();
   void use(int depth, const std::string& name);
   void block(int depth, int statements, bool in_loop);
+  void block_within(Around around, int depth, int statements);
   void statement(int depth, bool in_loop);
   void by_data(int depth);
   void by_op(int depth);
@@ -43,11 +50,14 @@ class Planted {
   void not_needed(int depth);
   void loop(int depth);
   void host_driven_loop(int depth);
+  void accelerator_driven_loop(int depth);
   void given_branch(int depth);
+  void accelerator_branch(int depth);
 
   std::mt19937_64 random_;
   std::string text_;
   std::map<int, std::string> expected_;
+  Around around_;
   int names_ = 0;
 };
 

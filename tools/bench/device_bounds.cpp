@@ -50,7 +50,7 @@ DeviceBounds find_bounds(const Plan& plan) {
   const Graph& graph = *plan.graph;
   std::vector<std::vector<NodeId>> kernels;
   std::set<NodeId> fused;
-  for (const FusedKernel& kernel : fused_kernels(plan.costed, plan.placement)) {
+  for (const FusedKernel& kernel : fused_kernels(plan.program, plan.costed, plan.placement)) {
     if (kernel.device == kHost) continue;
     kernels.push_back(kernel.nodes);
     fused.insert(kernel.nodes.begin(), kernel.nodes.end());

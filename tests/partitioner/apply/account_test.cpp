@@ -23,7 +23,7 @@ double total(const AccountShares& s) {
 
 /// A product takes 1 on the accelerator, a copy 2, each of the host functions 10; nothing else takes time. Workers may call `slow1` to
 /// `slow4`.
-Plan accounted(const std::string& program, const std::string& outputs = "[w]", int workers = 1) {
+Plan accounted(const std::string& program, const std::string& outputs = "[w]", int workers = 1, bool tries_workers = true) {
   const std::string type = "\"f32[256, 256]\"";
   const std::string text =
       "cleave: 1\nmodel: m\nhost_functions:\n"
@@ -54,6 +54,7 @@ Plan accounted(const std::string& program, const std::string& outputs = "[w]", i
   options.costs.machine = round_machine(10, 2);
   options.costs.policy = Policy::accelerator;
   options.workers = workers;
+  options.tries_workers = tries_workers;
   Plan result = plan(parse_model(text, "m.yaml"), options);
   EXPECT_TRUE(result.complete()) << text;
   EXPECT_NEAR(total(result.account.shares), result.predicted_seconds, 1e-9 * result.predicted_seconds);
@@ -109,6 +110,7 @@ TEST(Account, OfCallsOnWorkersIsWhatTheHostWaitsFor) {
       EXPECT_EQ(account.cures[1].seconds, accounted(program, "[w]", 4).predicted_seconds);
     }
   }
+  for (const Cure& cure : accounted(program, "[w]", 1, false).account.cures) EXPECT_EQ(cure.kind, Cure::Kind::threads) << "no report asks";
 }
 
 TEST(Account, NamesTheConsumer) {

@@ -10,6 +10,7 @@
 
 #include "graph/base/diagnostic_text.h"
 #include "models/model.h"
+#include "partitioner/apply/invariant_work.h"
 #include "partitioner/compile.h"
 #include "partitioner/machine/value_uses.h"
 #include "tests/support/namespaces.h"
@@ -75,6 +76,78 @@ class ByClosure {
     for (std::size_t a = 0; a < n_; ++a) {
       for (std::size_t v = 0; arrives[a] && v < n_; ++v) from_accelerator_[v] = static_cast<char>(from_accelerator_[v] | reach_[0][a][v]);
     }
+    path_.assign(n_, 0);
+    for (std::size_t v = 0; v < n_; ++v) path_[v] = computed(v) && from_accelerator_[v] && needed_[v];
+    arrives_ = std::move(arrives);
+  }
+
+  /// From now on the host work that decisions of the accelerator start, without what loops repeat, in place of what reads its values.
+  void look_at_started(const CostedProblem& costed) {
+    std::set<NodeId> repeated;
+    for (const InvariantWork& work : find_invariant_work(graph_, costed, placement_)) repeated.insert(work.nodes.begin(), work.nodes.end());
+    std::vector<char> decisive(n_, 0);
+    const auto hands_on = [&](std::size_t v) {
+      if (v >= graph_.nodes.size() || on(NodeId(v), kAccelerator) || !graph_.nodes[NodeId(v)].op) return true;
+      return costed.forced[v] == Cause::none || costed.forced[v] == Cause::cheaper || graph_.nodes[NodeId(v)].op->moves_to == Side::host;
+    };
+    for (std::size_t v = 0; v < n_; ++v) decisive[v] = computed(v) && arrives_[v] && hands_on(v);
+    close_over(decisive, hands_on);
+    starts_.assign(n_, 0);
+    for (std::size_t v = 0; v < graph_.nodes.size(); ++v) {
+      const Node& node = graph_.nodes[NodeId(v)];
+      if (node.kind != NodeKind::operation || on(NodeId(v), kAccelerator) || !needed_[v] || from_accelerator_[v]) continue;
+      if (repeated.count(NodeId(v)) > 0) continue;
+      for (RegionId region = node.region; region != Graph::kRoot && !starts_[v]; region = graph_.regions[region].parent) {
+        const NodeId control = graph_.regions[region].owner;
+        for (const ValueId decider : deciders(control)) {
+          const NodeId producer = graph_.values[decider].producer;
+          const bool given = !on(producer, kHost) || (computed(vertex(decider)) && decisive[vertex(decider)]);
+          if (on(control, kHost) && given) starts_[v] = 1;
+        }
+      }
+    }
+    path_ = starts_;
+    close_over(path_, [&](std::size_t v) {
+      const bool reads = v < graph_.nodes.size() && !on(NodeId(v), kAccelerator) && from_accelerator_[v];
+      return computed(v) && needed_[v] && !reads;
+    });
+  }
+
+  /// Whether a group is started, and whether its results lead to accelerator work by data or decisions; in which a loop may still let the
+  /// host run ahead.
+  bool leads_back(const std::set<std::uint32_t>& group) const {
+    std::set<std::size_t> found(group.begin(), group.end());
+    std::vector<std::size_t> pending(group.begin(), group.end());
+    while (!pending.empty()) {
+      const std::size_t at = pending.back();
+      pending.pop_back();
+      for (std::size_t v = 0; v < n_; ++v)
+        if (direct_[at][v] && on_path(v) && !member(v) && found.insert(v).second) pending.push_back(v);
+    }
+    for (const std::size_t v : found) {
+      for (std::size_t i = 0; i < graph_.values.size(); ++i) {
+        if (vertex(ValueId(i)) != v) continue;
+        for (const ValueUse& use : uses_.of(ValueId(i))) {
+          if (use.host_only()) continue;
+          if (use.decides() && on(use.node, kHost) && matters(use.node)) return true;
+          if (use.decides() || on(node_of(v), kAccelerator) || !on(use.node, kAccelerator)) continue;
+          for (const std::size_t target : targets(use))
+            if (works(target)) return true;
+        }
+      }
+    }
+    return false;
+  }
+  bool starts(const std::set<std::uint32_t>& group) const {
+    return std::any_of(group.begin(), group.end(), [&](std::uint32_t v) { return starts_[v] != 0; });
+  }
+  /// Whether a loop stands around any of it.
+  bool in_a_loop(const std::set<std::uint32_t>& group) const {
+    return std::any_of(group.begin(), group.end(), [&](std::uint32_t v) {
+      for (RegionId region = graph_.nodes[NodeId(v)].region; region != Graph::kRoot; region = graph_.regions[region].parent)
+        if (graph_.nodes[graph_.regions[region].owner].kind != NodeKind::branch) return true;
+      return false;
+    });
   }
 
   /// Groups of node numbers.
@@ -123,7 +196,26 @@ class ByClosure {
   [[nodiscard]] bool member(std::size_t v) const {
     return v < graph_.nodes.size() && graph_.nodes[NodeId(v)].kind == NodeKind::operation && !on(NodeId(v), kAccelerator) && on_path(v);
   }
-  [[nodiscard]] bool on_path(std::size_t v) const { return computed(v) && from_accelerator_[v] && needed_[v]; }
+  [[nodiscard]] bool on_path(std::size_t v) const { return path_[v] != 0; }
+  [[nodiscard]] std::vector<ValueId> deciders(NodeId control) const {
+    std::vector<ValueId> found = graph_.nodes[control].inputs;
+    for (const RegionId region : graph_.nodes[control].regions)
+      if (graph_.regions[region].predicate) found.push_back(graph_.regions[region].predicate);
+    return found;
+  }
+  template <class May>
+  void close_over(std::vector<char>& marks, May&& may) const {
+    for (bool more = true; more;) {
+      more = false;
+      for (std::size_t u = 0; u < n_; ++u) {
+        for (std::size_t v = 0; marks[u] && v < n_; ++v) {
+          if (!direct_[u][v] || marks[v] || !may(v)) continue;
+          marks[v] = 1;
+          more = true;
+        }
+      }
+    }
+  }
 
   std::vector<std::size_t> targets(const ValueUse& use) const {
     const Node& reader = graph_.nodes[use.node];
@@ -201,11 +293,7 @@ class ByClosure {
         }
       }
       if (!is_control(node.kind) || !matters(id)) continue;
-      std::vector<ValueId> deciders = node.inputs;
-      for (RegionId region : node.regions) {
-        if (graph_.regions[region].predicate) deciders.push_back(graph_.regions[region].predicate);
-      }
-      for (ValueId decider : deciders) more |= computed(vertex(decider)) && need(vertex(decider));
+      for (const ValueId decider : deciders(id)) more |= computed(vertex(decider)) && need(vertex(decider));
     }
     return more;
   }
@@ -225,11 +313,11 @@ class ByClosure {
   const ValueUses uses_;
   const std::size_t n_;
   Matrix reach_[2], direct_;
-  std::vector<char> from_accelerator_, needed_;
+  std::vector<char> from_accelerator_, needed_, arrives_, path_, starts_;
 };
 
 TEST(RoundTrips, GroupsEqualTheClosure) {
-  std::size_t found = 0;
+  std::size_t found = 0, found_started = 0;
   for (std::uint64_t seed = 0; seed < draws(250U); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const Graph graph = testing::random_graph(seed);
@@ -245,20 +333,34 @@ TEST(RoundTrips, GroupsEqualTheClosure) {
     }
     const Placement placement = evaluate(costed.problem, host, accelerator);
     Transfers transfers = make_transfers(graph, costed, placement);
-    std::set<std::set<std::uint32_t>> groups;
-    for (const RoundTrip& trip : find_round_trips(graph, costed, placement, transfers)) {
+    std::set<std::set<std::uint32_t>> groups, started;
+    const HostFlow flow(graph, *costed.uses, placement, transfers);
+    for (const RoundTrip& trip : find_round_trips(graph, costed, placement, transfers, flow)) {
       EXPECT_FALSE(trip.out.empty());
       EXPECT_FALSE(trip.via == Via::data && trip.back.empty());
-      EXPECT_FALSE(trip.via == Via::control && trip.controls.empty());
+      EXPECT_FALSE(trip.via == Via::control && trip.controls.empty() && trip.starts.empty());
       if (graph.nodes[trip.through[0]].kind != NodeKind::operation) continue;  // a name that the host keeps, and computes nothing
       std::set<std::uint32_t> members;
       for (NodeId node : trip.through) members.insert(node.index);
-      EXPECT_TRUE(groups.insert(members).second);
+      EXPECT_TRUE((trip.starts.empty() ? groups : started).insert(members).second);
     }
-    ASSERT_EQ(groups, ByClosure(graph, placement, transfers).groups());
+    ByClosure closure(graph, placement, transfers);
+    ASSERT_EQ(groups, closure.groups());
     found += groups.size();
+    closure.look_at_started(costed);
+    std::set<std::set<std::uint32_t>> possible;
+    for (const std::set<std::uint32_t>& group : closure.groups()) {
+      if (!closure.starts(group) || !closure.leads_back(group)) continue;
+      possible.insert(group);
+      if (!closure.in_a_loop(group)) {
+        EXPECT_TRUE(started.count(group) > 0) << "only a loop lets the host run ahead";
+      }
+    }
+    for (const std::set<std::uint32_t>& group : started) EXPECT_TRUE(possible.count(group) > 0);
+    found_started += started.size();
   }
   EXPECT_GT(found, draws(200u));
+  EXPECT_GT(found_started, draws(50u));
 }
 
 TEST(RoundTrips, OneHostComputationIsOneHoweverOftenItIsUsed) {
@@ -299,6 +401,96 @@ TEST(RoundTrips, HostDataAndPrintsAreNone) {
       "      - if: i % 3 == 0\n        then:\n          - h(w)\n");
   EXPECT_TRUE(plan.round_trips.empty());
   EXPECT_TRUE(plan.diagnostics.empty()) << to_text(plan.diagnostics);
+}
+
+// --- started by a decision of the accelerator --------------------------------------------------------------------------
+
+struct Started {
+  const char* what;
+  std::string program;
+  std::size_t trips;
+};
+
+class HostWorkBehindADecision : public ::testing::TestWithParam<Started> {};
+
+TEST_P(HostWorkBehindADecision, IsARoundTripWhereTheAcceleratorWaitsForIt) {
+  const Plan plan = plan_with_functions(GetParam().program);
+  EXPECT_EQ(plan.round_trips.size(), GetParam().trips) << to_text(plan.diagnostics);
+  for (const RoundTrip& trip : plan.round_trips) {
+    EXPECT_EQ(trip.via, Via::control);
+    EXPECT_EQ(trip.starts.size(), 1U);
+    EXPECT_TRUE(trip.warned());
+  }
+}
+
+const char* const kInAnArm =
+    "  - for: i in 10\n    do:\n      - q: any(w > 7.5)\n      - if: q\n        then:\n          - w: matmul(w, f(s))\n  - print(\"w\", "
+    "w)\n";
+
+INSTANTIATE_TEST_SUITE_P(
+    RoundTrips, HostWorkBehindADecision,
+    ::testing::Values(
+        Started{"InAnArm", kInAnArm, 1},
+        Started{"InAWhile", "  - while: max(w) > 0.5\n    do:\n      - w: matmul(w, h(s))\n  - print(\"w\", w)\n", 1},
+        Started{"UntilTheAcceleratorSaysSo",
+                "  - for: i in 10\n    until: max(w) > 0.5\n    do:\n      - w: matmul(w, h(s))\n  - print(\"w\", w)\n", 1},
+        Started{"RepeatedByALoop",  // it could stand in front, and is told so
+                "  - while: max(w) > 0.5\n    do:\n      - w: matmul(w, f(s))\n  - print(\"w\", w)\n", 0},
+        Started{"ReadInEachTripOfALoop",  // the host runs ahead
+                "  - if: any(w > 7.5)\n    then:\n      - for: i in 10\n        do:\n          - w: matmul(w, h(s))\n  - print(\"w\", w)\n",
+                0},
+        Started{
+            "ReadBehindALoop",
+            "  - r: s\n  - if: any(w > 7.5)\n    then:\n      - for: i in 10\n        do:\n          - r: f(r)\n      - w: matmul(w, r)\n  "
+            "- print(\"w\", w)\n",
+            1},
+        Started{"CountedByTheAccelerator",  // only the first trip waits for the count
+                "  - for: i in astype(sum(w), i32)\n    do:\n      - w: matmul(w, h(s))\n  - print(\"w\", w)\n", 0},
+        Started{
+            "ReadByTheHostAlone",
+            "  - for: i in 10\n    do:\n      - w: matmul(w, w)\n      - if: any(w > 7.5)\n        then:\n          - print(\"f\", f(s))\n"
+            "  - print(\"w\", w)\n",
+            0},
+        Started{
+            "DecidedFromHostData",
+            "  - for: i in 10\n    do:\n      - if: max(f(s)) > 7.5\n        place: host\n        then:\n          - w: matmul(w, g(s))\n"
+            "  - print(\"w\", w)\n",
+            0}),
+    [](const auto& started) { return started.param.what; });
+
+TEST(HostWorkBehindADecision, IsToldWithTheDecisionThatStartsIt) {
+  const Plan plan = plan_with_functions(kInAnArm);
+  ASSERT_EQ(plan.round_trips.size(), 1U);
+  const RoundTrip& trip = plan.round_trips[0];
+  EXPECT_EQ(trip.frequency, 5);
+  EXPECT_EQ(trip.out_bytes, 10);
+  EXPECT_EQ(trip.back_bytes, 5 * 64 * 64 * 4);
+  ASSERT_EQ(plan.diagnostics.size(), 1U) << to_text(plan.diagnostics);
+  const Diagnostic& d = *plan.diagnostics.begin();
+  EXPECT_EQ(d.message, "`f` makes the accelerator wait for the host in every iteration that takes this branch");
+  ASSERT_GE(d.notes.size(), 3U);
+  EXPECT_EQ(d.notes[0].message, "`q` (bool[], 1 B) leaves the accelerator here");
+  EXPECT_EQ(d.notes[1].message, "the accelerator's decision starts the work of the host here (through the branch)");
+  EXPECT_EQ(d.notes[2].message, "accelerator work depends on the result here");
+  EXPECT_EQ(d.price->cause, "no-kernel/control");
+}
+
+TEST(HostWorkBehindADecision, IsSilencedByMarksAndAllowances) {
+  std::string marked = kInAnArm, returned = kInAnArm;
+  marked.replace(marked.find("if: q"), 5, "if: to_host(q)");
+  returned.replace(returned.find("f(s)"), 4, "to_accelerator(f(s))");
+  for (const std::string& program : {marked, returned}) {
+    const Plan plan = plan_with_functions(program);
+    ASSERT_EQ(plan.round_trips.size(), 1U);
+    EXPECT_TRUE(plan.round_trips[0].meant);
+    EXPECT_TRUE(plan.diagnostics.empty()) << to_text(plan.diagnostics);
+  }
+  std::string allowed = kInAnArm;
+  allowed.replace(allowed.find("          - w: matmul(w, f(s))\n"), 31,
+                  "          - w: matmul(w, f(s))\n            allow: {round-trip: known}\n");
+  const Plan plan = plan_with_functions(allowed);
+  ASSERT_EQ(plan.diagnostics.size(), 1U);
+  EXPECT_EQ(plan.diagnostics.begin()->severity, Severity::allowed);
 }
 
 // --- what is said ----------------------------------------------------------------------------------------------------

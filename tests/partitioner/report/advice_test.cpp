@@ -38,10 +38,20 @@ std::string joined(const std::vector<std::string>& lines) {
   return text;
 }
 
-/// `f(x)` at a place becomes `f(to_host(x))`.
+/// `f(x)` at a place becomes `f(to_host(x))`, `if: x` becomes `if: to_host(x)`, and `while: x > 0` becomes `while: to_host(x) > 0`.
 std::string with_mark(const std::string& text, const SourceLocation& at) {
   std::vector<std::string> lines = lines_of(text);
   std::string& line = lines[static_cast<std::size_t>(at.line - 1)];
+  if (line.compare(static_cast<std::size_t>(at.column - 1), 4, "if: ") == 0) {
+    line.insert(static_cast<std::size_t>(at.column + 3), "to_host(");
+    line += ")";
+    return joined(lines);
+  }
+  if (line[static_cast<std::size_t>(at.column - 1)] == '>') {
+    line.insert(static_cast<std::size_t>(at.column - 2), ")");
+    line.insert(line.find(": ") + 2, "to_host(");
+    return joined(lines);
+  }
   const std::size_t open = line.find('(', static_cast<std::size_t>(at.column - 1));
   std::size_t close = open;
   for (int depth = 0; close < line.size(); ++close) {
@@ -83,13 +93,22 @@ struct Followed {
   int marks = 0, pins = 0, kernels = 0, fixes = 0;
 };
 
-/// A mark where it is offered silences this cause, and no other.
-void follow_mark(const Planted& planted, const PlanOptions& options, const Plan& before, const Diagnostic& d, Followed& followed) {
+/// Where it is advised to mark a value.
+std::optional<SourceLocation> offered_mark(const Diagnostic& d) {
   const auto offered = std::find_if(d.notes.begin(), d.notes.end(), [](const Note& n) { return n.message.starts_with("mark "); });
-  if (offered == d.notes.end()) return;
-  const Plan after = plan_text(with_mark(planted.text(), offered->location), options);
-  Warned rest = warned(before);
-  rest.erase(rest.find(d.message + " " + d.price->cause + " " + d.price->how_often));
+  return offered == d.notes.end() ? std::nullopt : std::optional(offered->location);
+}
+
+/// A mark where it is offered silences this cause, and no other but those that the same decision starts.
+void follow_mark(const Planted& planted, const PlanOptions& options, const Plan& before, const Diagnostic& d, Followed& followed) {
+  const std::optional<SourceLocation> offered = offered_mark(d);
+  if (!offered) return;
+  const Plan after = plan_text(with_mark(planted.text(), *offered), options);
+  Warned rest;
+  for (const Diagnostic& other : before.diagnostics) {
+    if (other.kind != DiagnosticKind::round_trip || offered_mark(other) == offered) continue;
+    rest.insert(other.message + " " + other.price->cause + " " + other.price->how_often);
+  }
   EXPECT_EQ(warned(after), rest) << to_text(d);
   ++followed.marks;
 }

@@ -130,14 +130,20 @@ void expect_document(const json& document) {
   EXPECT_EQ(document.at("totals").at("transfers").get<std::size_t>(), document.at("transfers").size());
 }
 
-/// Executions and transfers, less what runs as one kernel saves, are the objective; of all programs, some have such kernels.
-TEST(ExplainJson, CostsAddUpWithWhatKernelsSave) {
+/// Element-wise operations of one shape run as one kernel.
+PlanOptions elementwise_options() {
   PlanOptions options;
   options.costs.machine = *Machine::shipped("simulated");
   options.costs.host_fuses = options.costs.accelerator_fuses = [](const KernelRequest& request) {
     return std::all_of(request.steps.begin(), request.steps.end(),
                        [&](const FusedStep& step) { return step.op->elementwise() && step.type.shape == request.steps[0].type.shape; });
   };
+  return options;
+}
+
+/// Executions and transfers, less what runs as one kernel saves, are the objective; of all programs, some have such kernels.
+TEST(ExplainJson, CostsAddUpWithWhatKernelsSave) {
+  PlanOptions options = elementwise_options();
   std::size_t kernels = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -161,6 +167,27 @@ TEST(ExplainJson, CostsAddUpWithWhatKernelsSave) {
     EXPECT_EQ(said, !document.at("fused").empty());
   }
   EXPECT_GT(kernels, 30U);
+}
+
+/// A kernel that would keep one call waiting for another is parted, if workers may make both at once.
+TEST(ExplainJson, KernelsAreThoseThatRun) {
+  const std::string call = "{library: l.so, takes: [\"f32[64, 64]\"], returns: \"f32[64, 64]\", pure: true, seconds: 0.01}\n";
+  const Graph graph = parse_model("cleave: 1\nmodel: m\ninputs: {x: \"f32[64, 64]\"}\nhost_functions:\n  f: " + call + "  g: " + call +
+                                      "program:\n  - a: f(x)\n  - c: (x + 1) * 3\n  - b: g(c)\n  - e: a * 2 + c\noutputs: [b, e]\n",
+                                  "m.yaml");
+  PlanOptions options = elementwise_options();
+  options.costs.policy = Policy::host;
+  for (const int workers : {1, 2}) {
+    options.workers = workers;
+    const Plan made = plan(graph, options);
+    ASSERT_TRUE(made.complete());
+    const json fused = json::parse(explain_json(made)).at("fused");
+    std::vector<std::size_t> sizes;
+    for (const json& kernel : fused) sizes.push_back(kernel.at("nodes").size());
+    EXPECT_EQ(sizes, workers == 1 ? std::vector<std::size_t>({4}) : std::vector<std::size_t>({2, 2}));
+    EXPECT_NE(explain_text(made).find(workers == 1 ? "4 of them run as 1 kernel," : "4 of them run as 2 kernels,"), std::string::npos)
+        << explain_text(made);
+  }
 }
 
 TEST(ExplainJson, HasItsFieldsOnRandomPrograms) {
