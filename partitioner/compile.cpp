@@ -233,6 +233,14 @@ Status fit(Plan& plan, WorkedOutPlan& chosen, const PlanOptions& options, double
   return {};
 }
 
+/// Where operations that only the lack of memory keeps on the host are to blame: what enough of it would be worth.
+void add_memory_cure(Plan& plan) {
+  Account& account = plan.account;
+  if (!plan.memory_shortage || !account.blamed || plan.costed.forced[account.blamed.index] != Cause::memory) return;
+  const double seconds = plan.memory_shortage->seconds;
+  if (seconds < kCureHelps * account.seconds) account.cures.insert(account.cures.begin(), {Cure::Kind::memory, 0, seconds});
+}
+
 void refuse(Plan& plan, const Error& error) {
   plan.diagnostics.error(error.kind == ErrorKind::machine ? DiagnosticKind::machine : DiagnosticKind::placement, error.location,
                          error.message);
@@ -318,6 +326,7 @@ Plan make_plan(const Graph& graph, const PlanOptions& options) {
   plan.round_trips = find_round_trips(*plan.graph, plan.costed, plan.placement, plan.transfers, flow);
   timer.done("round-trips");
   plan.account = find_account(plan.program, plan.costed, plan.transfers, plan.round_trips, flow);
+  add_memory_cure(plan);
   if (options.tries_workers) try_workers(graph, options, plan);
   timer.done("account");
   Trials trials(planned, options.costs, plan.predicted_seconds);

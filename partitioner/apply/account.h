@@ -1,6 +1,6 @@
 // Account: what the time of a predicted run goes to, by its critical path, what it waits for most, and what each cure would be worth. The
 // cures are tried: the run is simulated again with other times for the pieces of work that a cure concerns, at the same placement. Numbers
-// of workers are tried by planning anew (partitioner/worker_cures.h).
+// of workers are tried by planning anew (partitioner/worker_cures.h), and enough memory was planned with before the plan was made to fit.
 #pragma once
 
 #include <cstddef>
@@ -56,6 +56,7 @@ struct Cure {
     no_copy,    ///< without the transfer
     no_trip,    ///< without the round trip
     more_work,  ///< `number` times as much work in each kernel, and as many fewer kernels
+    memory,     ///< the accelerator has enough memory for the plan that costs least
   };
   Kind kind = Kind::faster;
   double number = 0;

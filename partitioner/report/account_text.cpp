@@ -90,6 +90,7 @@ std::string cure_text(const Cure& cure) {
     case Cure::Kind::no_copy: return "without this copy";
     case Cure::Kind::no_trip: return "without this round trip";
     case Cure::Kind::more_work: return number(cure.number) + " times as much work in each kernel";
+    case Cure::Kind::memory: return "with enough memory there";
   }
   return "";
 }

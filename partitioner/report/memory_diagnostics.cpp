@@ -1,5 +1,7 @@
 // The wording of what left the accelerator for lack of memory.
 #include <algorithm>
+#include <cmath>
+#include <optional>
 
 #include "graph/base/units.h"
 #include "partitioner/report/transfer_diagnostics.h"
@@ -9,6 +11,39 @@ namespace cleave::planner {
 namespace {
 
 constexpr std::size_t kMostValues = 3;  ///< of the peak, named
+
+/// The operand whose rows alone each row of the result needs: of a product of matrices the first, of an element-wise operation the largest.
+std::optional<ValueId> operand_by_rows(const Graph& graph, const Node& node) {
+  if (node.results.size() != 1 || node.inputs.empty()) return std::nullopt;
+  const auto shape_of = [&](ValueId value) -> const Shape& { return graph.values[value].type.shape; };
+  const Shape& result = shape_of(node.results[0]);
+  if (result.empty()) return std::nullopt;
+  if (node.op->cost_class == CostClass::product) {
+    const bool matrices = node.inputs.size() == 2 && result.size() == 2 && shape_of(node.inputs[0]).size() == 2;
+    return matrices && shape_of(node.inputs[0])[0] == result[0] ? std::optional(node.inputs[0]) : std::nullopt;
+  }
+  if (!node.op->elementwise()) return std::nullopt;
+  const auto whole = std::find_if(node.inputs.begin(), node.inputs.end(), [&](ValueId value) { return shape_of(value) == result; });
+  return whole == node.inputs.end() ? std::nullopt : std::optional(*whole);
+}
+
+/// In how few parts the rows of an input of the program fit there, two parts at a time so that one is copied while the other is worked on.
+/// Nothing where they do not, or need not be parted, or where a loop would have to copy them in every trip.
+struct RowParts {
+  ValueId operand;
+  std::int64_t parts = 0;
+};
+std::optional<RowParts> parts_that_fit(const Graph& graph, const Node& node, const MemoryShortage& shortage) {
+  const std::optional<ValueId> operand = operand_by_rows(graph, node);
+  if (!operand || node.region != Graph::kRoot || graph.nodes[graph.values[*operand].producer].kind != NodeKind::input) return std::nullopt;
+  const std::int64_t rows = graph.values[*operand].type.shape[0];
+  const auto parted = static_cast<double>(graph.values[*operand].type.bytes() + graph.values[node.results[0]].type.bytes());
+  const double room = shortage.memory_bytes - std::max(0.0, shortage.peak.bytes - parted);
+  if (room <= 0) return std::nullopt;
+  const double parts = std::ceil(2 * parted / room);
+  if (parts < 2 || parts > static_cast<double>(rows)) return std::nullopt;
+  return RowParts{*operand, static_cast<std::int64_t>(parts)};
+}
 
 }  // namespace
 
@@ -49,6 +84,13 @@ void diagnose_memory(const Plan& plan, const DiagnosticOptions& options, Diagnos
                            format_seconds(plan.predicted_seconds) + " predicted (" + machine_phrase(plan.machine) + ")",
                        {},
                        0});
+  }
+  if (const std::optional<RowParts> by_rows = parts_that_fit(graph, graph.nodes[*costliest], shortage)) {
+    d.notes.push_back(
+        {value_phrase(graph, by_rows->operand) + " fits there in " + std::to_string(by_rows->parts) +
+             " parts of its rows, one copied while the one before is worked on; that takes about as long as with enough memory",
+         {},
+         0});
   }
   allow_as_marked(d, graph, {&*costliest, 1});
   diagnostics.add(std::move(d));

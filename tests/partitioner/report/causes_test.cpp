@@ -1,4 +1,5 @@
 // Programs that once were warned of at the wrong line, or not at all: what waits, at which line, through what, and with which bytes.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,11 +12,14 @@
 #include "graph/base/units.h"
 #include "models/model.h"
 #include "partitioner/compile.h"
+#include "partitioner/report/account_text.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/places.h"
 
 namespace cleave::testing {
 namespace {
+
+using ::testing::HasSubstr;
 
 constexpr double kMatrix = 1024.0 * 1024 * 4, kVector = 1024.0 * 4;
 
@@ -134,6 +138,28 @@ TEST(MemoryFallback, SaysWhatTheMemoryIsFullOf) {
   EXPECT_EQ(std::count_if(roomy.diagnostics.begin(), roomy.diagnostics.end(), said), 0);
   ASSERT_TRUE(plan.memory_shortage.has_value());
   EXPECT_DOUBLE_EQ(plan.memory_shortage->seconds, roomy.predicted_seconds);
+}
+
+/// A product whose operand does not fit is told to take it in parts of rows, and the program that does is planned on the accelerator.
+TEST(MemoryFallback, SaysInHowManyPartsOfRowsItFits) {
+  PlanOptions options;
+  options.costs.machine = *Machine::shipped("simulated");
+  const auto program = [](const std::string& rows, const std::string& statements) {
+    return parse_model("cleave: 1\ninputs: {data: \"f32[" + rows +
+                           ", 5000]\"}\nparameters: {w: {type: \"f32[5000, 500]\", normal: [0, 1]}}\n" + "program:\n" + statements +
+                           "outputs: [y]\n",
+                       "large.yaml");
+  };
+  const Plan whole = planner::plan(program("1000000", "  - y: matmul(data, w)\n"), options);
+  ASSERT_TRUE(whole.complete()) << to_text(whole.diagnostics);
+  EXPECT_THAT(to_text(whole.diagnostics), HasSubstr("`data` fits there in 3 parts of its rows"));
+  ASSERT_FALSE(whole.account.cures.empty());
+  EXPECT_EQ(whole.account.cures[0].kind, planner::Cure::Kind::memory);
+  EXPECT_DOUBLE_EQ(whole.account.cures[0].seconds, whole.memory_shortage->seconds);
+  EXPECT_THAT(planner::account_line(whole), HasSubstr("; with enough memory there: "));
+  const Plan part = planner::plan(program("333334", "  - y: matmul(data, w)\n"), options);
+  ASSERT_FALSE(part.memory_shortage.has_value());
+  EXPECT_NEAR(3 * part.predicted_seconds, whole.memory_shortage->seconds, 0.1 * whole.memory_shortage->seconds);
 }
 
 /// `allow` silences the two kinds as it does the others, and keeps the reason.
