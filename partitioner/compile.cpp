@@ -324,6 +324,7 @@ Plan make_plan(const Graph& graph, const PlanOptions& options) {
   if (!options.accounts) return plan;
   const HostFlow flow(*plan.graph, *plan.costed.uses, plan.placement, plan.transfers);
   plan.round_trips = find_round_trips(*plan.graph, plan.costed, plan.placement, plan.transfers, flow);
+  find_hidden(plan.program, plan.costed, plan.transfers, plan.round_trips);
   timer.done("round-trips");
   plan.account = find_account(plan.program, plan.costed, plan.transfers, plan.round_trips, flow);
   add_memory_cure(plan);

@@ -284,6 +284,23 @@ double seconds_without(const Program& program, const CostedProblem& costed, cons
   return predict_with(times, program, transfers, costed).seconds;
 }
 
+void find_hidden(const Program& program, const CostedProblem& costed, const Transfers& transfers, std::vector<RoundTrip>& round_trips) {
+  constexpr std::size_t kMostSimulated = 20;
+  std::vector<std::size_t> started;
+  for (std::size_t i = 0; i < round_trips.size(); ++i)
+    if (!round_trips[i].starts.empty() && round_trips[i].warned()) started.push_back(i);
+  if (started.empty()) return;
+  std::stable_sort(started.begin(), started.end(),
+                   [&](std::size_t a, std::size_t b) { return round_trips[a].seconds > round_trips[b].seconds; });
+  started.resize(std::min(started.size(), kMostSimulated));
+  const StepTimes times = step_times(program, costed);
+  const double seconds = predict_with(times, program, transfers, costed).seconds;
+  for (const std::size_t i : started) {
+    const StepTimes without = without_round_trip(times, program, transfers, round_trips, i);
+    round_trips[i].hidden = predict_with(without, program, transfers, costed).seconds >= kCureHelps * seconds;
+  }
+}
+
 Account find_account(const Program& program, const CostedProblem& costed, const Transfers& transfers,
                      const std::vector<RoundTrip>& round_trips, const HostFlow& flow) {
   return Accountant(program, costed, transfers, round_trips, flow).run();

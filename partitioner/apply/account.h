@@ -85,6 +85,10 @@ struct Account {
 double seconds_without(const Program& program, const CostedProblem& costed, const Transfers& transfers,
                        const std::vector<RoundTrip>& round_trips, std::size_t index);
 
+/// Marks the round trips that decisions start and that other work hides: a run is over as soon without them. Of many, the costliest are
+/// tried.
+void find_hidden(const Program& program, const CostedProblem& costed, const Transfers& transfers, std::vector<RoundTrip>& round_trips);
+
 /// `flow` is that of the program's placement and of `transfers`.
 Account find_account(const Program& program, const CostedProblem& costed, const Transfers& transfers,
                      const std::vector<RoundTrip>& round_trips, const HostFlow& flow);

@@ -43,14 +43,16 @@ struct RoundTrip {
   std::int64_t bytes = 0;        ///< out and back, a run
   double seconds = 0;            ///< predicted, a run
   Cause cause = Cause::cheaper;  ///< why `blamed` is on the host
-  NodeId blamed;  ///< whose line is named: it reads what the accelerator made, itself or through what is as cheap there, or is started
-  NodeId delays;  ///< by an effect: the host function whose result the accelerator needs, and which comes after it
+  /// Whose line is named: it reads what the accelerator made, itself or through what is as cheap there, or is started.
+  NodeId blamed;
+  NodeId delays;               ///< by an effect: the host function whose result the accelerator needs, and which comes after it
   std::vector<Reading> marks;  ///< marking all of these would say that it is meant; none: no marks would
   bool meant = false;          ///< the user marked all ways out, or all ways back, as meant
   std::string allowed;         ///< reason of an `allow`, or empty
+  bool hidden = false;         ///< a decision starts it, and other work hides it: the accelerator does not wait (find_hidden)
 
   [[nodiscard]] bool caused_by_user() const { return cause != Cause::cheaper && cause != Cause::none; }
-  [[nodiscard]] bool warned() const { return caused_by_user() && !meant && allowed.empty(); }
+  [[nodiscard]] bool warned() const { return caused_by_user() && !meant && !hidden && allowed.empty(); }
 };
 
 /// Marks `round_trip` in the transfers it lists. In source order of the blamed node. `flow` is that of the same placement and transfers.

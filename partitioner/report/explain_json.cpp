@@ -253,6 +253,7 @@ class Document {
     json_.field("cause", to_string(trip.cause));
     json_.field("meant", trip.meant);
     json_.field("allowed", trip.allowed.empty() ? std::nullopt : std::optional(trip.allowed));
+    json_.field("hidden", trip.hidden);
     json_.field("warned", trip.warned());
   }
 

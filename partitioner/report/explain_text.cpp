@@ -182,7 +182,11 @@ class Report {
     Table table;
     for (std::size_t i = 0; i < plan_.round_trips.size(); ++i) {
       const RoundTrip& trip = plan_.round_trips[i];
-      std::string state = trip.warned() ? "" : trip.meant ? "meant" : !trip.caused_by_user() ? "cheaper so" : "allowed: " + trip.allowed;
+      std::string state = trip.warned()            ? ""
+                          : trip.meant             ? "meant"
+                          : trip.hidden            ? "hidden"
+                          : !trip.caused_by_user() ? "cheaper so"
+                                                   : "allowed: " + trip.allowed;
       table.add(trip.seconds,
                 {std::to_string(i + 1), place_phrase(graph_.nodes[trip.blamed].location), "through " + culprit_name(graph_, trip.blamed),
                  "via " + std::string(to_string(trip.via)), times_phrase(graph_, trip.region, trip.frequency),

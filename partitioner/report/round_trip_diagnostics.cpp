@@ -256,7 +256,7 @@ class RoundTripWriter {
 
 /// Nothing: it is not mentioned.
 std::optional<Severity> severity_of(const RoundTrip& trip, const DiagnosticOptions& options) {
-  if (trip.meant) return std::nullopt;
+  if (trip.meant || trip.hidden) return std::nullopt;
   const std::optional<Severity> severity = trip.caused_by_user()        ? options.severity_of(DiagnosticKind::round_trip)
                                            : options.round_trip_remarks ? std::optional(Severity::remark)
                                                                         : std::nullopt;

@@ -161,6 +161,7 @@ class PageDataBuilder {
       const RoundTrip& trip = plan_.round_trips[i];
       const std::string state = trip.warned()            ? "warning"
                                 : trip.meant             ? "meant"
+                                : trip.hidden            ? "hidden"
                                 : !trip.caused_by_user() ? "cheaper so"
                                                          : "allowed: " + trip.allowed;
       table.rows.push_back(

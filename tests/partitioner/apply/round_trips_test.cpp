@@ -475,6 +475,24 @@ TEST(HostWorkBehindADecision, IsToldWithTheDecisionThatStartsIt) {
   EXPECT_EQ(d.price->cause, "no-kernel/control");
 }
 
+/// The accelerator has other work until it needs what the decision started.
+TEST(HostWorkBehindADecision, IsNotToldWhereOtherWorkHidesIt) {
+  for (const bool other_work : {false, true}) {
+    const std::string between = other_work ? "      - c: matmul(c, c)\n      - c: matmul(c, c)\n      - c: matmul(c, c)\n" : "";
+    const Plan plan = planner::plan(
+        parse_model("cleave: 1\nmodel: m\nhost_functions:\n  f: {library: l.so, takes: [], returns: \"f32[8]\", seconds: 1.0e-4}\n"
+                    "parameters:\n  w: {type: \"f32[8]\", value: 1}\n  c: {type: \"f32[2048, 2048]\", value: 0.001}\nprogram:\n"
+                    "  - for: i in 10\n    do:\n      - r: w\n      - q: any(w > 7.5)\n" +
+                        between + "      - if: q\n        then:\n          - r: f()\n      - w: w + sum(c) * r\noutputs: [w, c]\n",
+                    "m.yaml"),
+        options());
+    ASSERT_EQ(plan.round_trips.size(), 1U);
+    EXPECT_EQ(plan.round_trips[0].hidden, other_work);
+    EXPECT_EQ(plan.round_trips[0].warned(), !other_work);
+    EXPECT_EQ(plan.diagnostics.size(), other_work ? 0U : 1U) << to_text(plan.diagnostics);
+  }
+}
+
 TEST(HostWorkBehindADecision, IsSilencedByMarksAndAllowances) {
   std::string marked = kInAnArm, returned = kInAnArm;
   marked.replace(marked.find("if: q"), 5, "if: to_host(q)");
