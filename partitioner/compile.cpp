@@ -115,7 +115,10 @@ void check_profile(const Graph& graph, const PlanOptions& options, Diagnostics& 
              part(fit.host_seconds_there, fit.host_seconds, " times of operations") + " are not in it";
   std::vector<Note> notes;
   if (fit.by_position)
-    notes.push_back({"the file goes by lines, as version 1 did; one that is observed anew outlives inserted lines", {}, 0});
+    notes.push_back(
+        {"this profile names operations by their lines (format 1); record it again with `cleave run --profile FILE`, and it survives edits",
+         {},
+         0});
   diagnostics.add({DiagnosticKind::file,
                    options.diagnostics.all_as_error ? Severity::error : Severity::warning,
                    std::move(message),
