@@ -218,7 +218,8 @@ void predict_baselines(Plan& plan, const PlannedGraph& planned, std::vector<Plac
       continue;
     }
     if (host && pinned) continue;
-    const WorkedOutPlan worked_out = work_out(planned, std::move(baseline));
+    WorkedOutPlan worked_out = work_out(planned, std::move(baseline));
+    planned.deepen(worked_out, planned.costed);
     if (planned.fits(worked_out.program))
       (host ? plan.all_host_predicted_seconds : plan.all_accelerator_predicted_seconds) = worked_out.schedule.seconds;
   }
@@ -297,7 +298,10 @@ Plan make_plan(const Graph& graph, const PlanOptions& options) {
 
   const double memory_bytes = plan.machine.accelerators.empty() ? 0 : plan.machine.accelerators[0].memory_bytes;
   const auto fits = [&](const Program& program) { return fits_memory(program, options.find_peak, memory_bytes); };
-  const PlannedGraph planned{plan.graph, plan.costed, fits};
+  const auto deepen = [&](WorkedOutPlan& one, const CostedProblem& costed) {
+    give_depths(one, costed, plan.find_peak, plan.machine.host.memory_bytes, options.channel_depth);
+  };
+  const PlannedGraph planned{plan.graph, plan.costed, fits, deepen};
   WorkedOutPlan chosen = work_out(planned, std::move(*optimum));  // transfers, program, schedule
   timer.done("transfers-and-split");
 
@@ -310,6 +314,8 @@ Plan make_plan(const Graph& graph, const PlanOptions& options) {
     timer.done("refine");
   }
 
+  plan.depths = give_depths(chosen, plan.costed, plan.find_peak, plan.machine.host.memory_bytes, options.channel_depth);
+  timer.done("channel-depths");
   predict_baselines(plan, planned, std::move(baselines));
   timer.done("predict-baselines");
 
