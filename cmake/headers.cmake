@@ -51,6 +51,7 @@ set(graph_headers
   graph/work.h)
 set(partitioner_headers
   partitioner/apply/account.h
+  partitioner/apply/channel_depths.h
   partitioner/apply/critical_path.h
   partitioner/apply/elapsed_bounds.h
   partitioner/apply/memory_fit.h

@@ -19,7 +19,7 @@ struct ExecutorOptions {
   bool stream_mode = false;  ///< cuda: every operation launched by itself, to find where an error of the device comes from
   enum class Schedule : std::uint8_t { eager, latest, random } schedule = Schedule::eager;  ///< of the simulated accelerator's streams
   std::uint64_t schedule_seed = 0;
-  int channel_capacity = 2;      ///< generations in flight; at least 1
+  int channel_capacity = 0;      ///< values of each channel that may be under way at once; 0: as many as the plan says
   double watchdog_seconds = 30;  ///< without any step executing before a run is ended with an Error
   bool check_memory = false;     ///< simulated accelerator: every operand byte must have been written
   std::string inject;            ///< fault injection on the simulated accelerator; see simulated/faults.h

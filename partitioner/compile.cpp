@@ -116,7 +116,10 @@ void check_profile(const Graph& graph, const PlanOptions& options, Diagnostics& 
              part(fit.host_seconds_there, fit.host_seconds, " times of operations") + " are not in it";
   std::vector<Note> notes;
   if (fit.by_position)
-    notes.push_back({"the file goes by lines, as version 1 did; one that is observed anew outlives inserted lines", {}, 0});
+    notes.push_back(
+        {"this profile names operations by their lines (format 1); record it again with `cleave run --profile FILE`, and it survives edits",
+         {},
+         0});
   diagnostics.add({DiagnosticKind::file,
                    options.diagnostics.all_as_error ? Severity::error : Severity::warning,
                    std::move(message),
@@ -216,7 +219,8 @@ void predict_baselines(Plan& plan, const PlannedGraph& planned, std::vector<Plac
       continue;
     }
     if (host && pinned) continue;
-    const WorkedOutPlan worked_out = work_out(planned, std::move(baseline));
+    WorkedOutPlan worked_out = work_out(planned, std::move(baseline));
+    planned.deepen(worked_out, planned.costed);
     if (planned.fits(worked_out.program))
       (host ? plan.all_host_predicted_seconds : plan.all_accelerator_predicted_seconds) = worked_out.schedule.seconds;
   }
@@ -303,7 +307,10 @@ Plan make_plan(const Graph& graph, const PlanOptions& options) {
 
   const double memory_bytes = plan.machine.accelerators.empty() ? 0 : plan.machine.accelerators[0].memory_bytes;
   const auto fits = [&](const Program& program) { return fits_memory(program, options.find_peak, memory_bytes); };
-  const PlannedGraph planned{plan.graph, plan.costed, fits};
+  const auto deepen = [&](WorkedOutPlan& one, const CostedProblem& costed) {
+    give_depths(one, costed, plan.find_peak, plan.machine.host.memory_bytes, options.channel_depth);
+  };
+  const PlannedGraph planned{plan.graph, plan.costed, fits, deepen};
   WorkedOutPlan chosen = work_out(planned, std::move(*optimum));  // transfers, program, schedule
   timer.done("transfers-and-split");
 
@@ -316,6 +323,8 @@ Plan make_plan(const Graph& graph, const PlanOptions& options) {
     timer.done("refine");
   }
 
+  plan.depths = give_depths(chosen, plan.costed, plan.find_peak, plan.machine.host.memory_bytes, options.channel_depth);
+  timer.done("channel-depths");
   predict_baselines(plan, planned, std::move(baselines));
   timer.done("predict-baselines");
 

@@ -12,6 +12,7 @@
 #include "graph/graph.h"
 #include "graph/passes/pass_table.h"
 #include "partitioner/apply/account.h"
+#include "partitioner/apply/channel_depths.h"
 #include "partitioner/apply/memory_fit.h"
 #include "partitioner/apply/program.h"
 #include "partitioner/apply/round_trips.h"
@@ -49,6 +50,7 @@ struct Plan {
   /// How long these two are predicted to take; not a number where they cannot be had.
   double all_host_predicted_seconds = kUnknown, all_accelerator_predicted_seconds = kUnknown;
   std::optional<planner::MemoryShortage> memory_shortage;  ///< if part of the program left the accelerator for want of memory
+  planner::ChannelDepths depths;                           ///< what the depths of the program's channels go by
   planner::FindPeak find_peak = nullptr;                   ///< who lays memory out, for reports; null: as if no two values shared storage
   std::vector<StepTime> times;                             ///< wall-clock time of each pass and of each step of planning, in order
 
@@ -62,8 +64,9 @@ namespace planner {
 struct PlanOptions {
   CostModel costs;
   DiagnosticOptions diagnostics;
-  int workers = 1;       ///< threads that call host functions beside the host's steps (HostFunction::beside); 1: none
-  bool simplify = true;  ///< false: no pass runs
+  int workers = 1;        ///< threads that call host functions beside the host's steps (HostFunction::beside); 1: none
+  bool simplify = true;   ///< false: no pass runs
+  int channel_depth = 0;  ///< of every channel; 0: each as it is planned
   PassOptions passes;
   FindPeak find_peak = nullptr;  ///< null: as if no two values shared storage
   bool accounts = true;          ///< false: what is planned is only compared by its prediction; no account, and no diagnostics of a run

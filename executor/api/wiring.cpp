@@ -12,6 +12,10 @@ namespace cleave::runtime {
 Result<Wiring> wire(const CompileOptions& options) {
   if (options.executor.workers < 1)
     return Error{"the number of workers is " + std::to_string(options.executor.workers) + "; it is at least 1", {}, ErrorKind::usage};
+  if (options.executor.channel_capacity < 0)
+    return Error{"a channel holds " + std::to_string(options.executor.channel_capacity) + " values; it holds at least 1 (0: as planned)",
+                 {},
+                 ErrorKind::usage};
   Result<ExecutorSetup> setup = choose_device(options.device, options.executor);
   if (!setup) return setup.error();
   Result<Machine> machine = choose_machine(options.machine, setup->back_end);
@@ -36,6 +40,7 @@ Result<Wiring> wire(const CompileOptions& options) {
   wiring.plan.simplify = options.simplify;
   wiring.plan.passes = options.passes;
   wiring.plan.workers = options.executor.workers;
+  wiring.plan.channel_depth = options.executor.channel_capacity;
   wiring.plan.find_peak = memory_peak;
   wiring.executor = *std::move(setup);
   return wiring;

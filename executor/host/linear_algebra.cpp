@@ -208,7 +208,7 @@ const char* find_eigen(const Task<T>& task) {
   return nullptr;
 }
 
-/// Of the transposed matrix V is what U is here: LAPACK writes both to where they belong.
+/// LAPACK is column-major and so sees the transpose: its V is our U, and the reverse. It writes both to where they belong.
 template <class T, bool vectors>
 const char* find_singular(const Task<T>& task) {
   const std::int64_t m = task.m, n = task.n;

@@ -1,5 +1,5 @@
-// Apart: where what crosses in a loop's trips would lie where the loop carries something. It could not take turns there (rotation.h), and
-// each trip would wait for the copy of the one before. Says which values had better not share storage. Knows no device.
+// Apart: keeps transferred values out of the storage of loop-carried values. Values stored there cannot be double-buffered (rotation.h),
+// and each iteration would wait for the copy of the one before. Knows no device.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@ struct Apart {
   [[nodiscard]] bool allows(const Sharing& sharing) const;
 };
 
-/// Of what crosses in `loops`.
+/// The values transferred inside `loops` that must not share storage.
 Apart keep_apart(const Program& program, DeviceId device, const std::vector<Crossing>& crossings, const std::vector<StepPlace>& loops);
 
-/// In whose trips something crosses that has one place.
+/// The loops with a transferred value that is still single-buffered.
 std::vector<StepPlace> waiting_loops(const std::vector<Crossing>& crossings, const MemoryPlan& plan);
 
-/// Of `loops`, those in which nothing waits in `apart`, and for which nothing is copied that is not copied in `plan`.
+/// The loops among `loops` in which no copy waits under `apart`, and which copy nothing under `apart` that they do not copy under `plan`.
 std::vector<StepPlace> better_loops(const std::vector<StepPlace>& loops, const std::vector<Crossing>& crossings,
                                     const DeviceProgram& program, const MemoryPlan& plan, const MemoryPlan& apart);
 

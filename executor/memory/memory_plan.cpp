@@ -145,7 +145,7 @@ class Planner {
            !fusion.group(step.node) && plan_.storage_of[node.inputs[0]] == plan_.storage_of[node.results[0]];
   }
 
-  /// What takes turns is nobody else's while the loop runs.
+  /// Double-buffered storage is reserved for the whole loop.
   void rotate() {
     std::vector<FoundRotation> found = find_rotations(all_, device_, liveness_, plan_, spending_.twice_from);
     plan_.rotation_of = rotation_of_blocks(program_, found);

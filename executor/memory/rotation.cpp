@@ -68,7 +68,7 @@ class RotationPlanner {
   }
 
  private:
-  /// What lies there is made anew in each trip, and nobody needs it in the next one.
+  /// The storage is written in every iteration and not read in the next.
   [[nodiscard]] bool has_one_trip(StorageIndex s) const { return !source_.contains(s) && belongs_to_loop(s); }
   [[nodiscard]] std::size_t readers(StorageIndex s) const {
     const auto found = readers_.find(s);

@@ -75,7 +75,7 @@ class DeviceSide final : public Worker {
     WorkView(const Work& work)  // NOLINT(google-explicit-constructor)
         : reads(work.reads), writes(work.writes), seconds(work.seconds), awaited(work.awaited) {}
   };
-  /// What travels as one: where it lies here, and how it is copied.
+  /// A coalesced transfer: its storages on this device and its copy command.
   struct Travelling {
     std::vector<StorageIndex> storages;
     PiecesId pieces;  ///< none: the one storage by itself

@@ -54,7 +54,7 @@ Status HostSide::begin(RunState& run, const RunOptions& options, std::map<NodeId
   return {};
 }
 
-/// Whether the value is what it was in each run that found it where it is now: nobody else can write it.
+/// True if the value's memory is never written between runs, so that kernels may keep what they derive from it.
 bool HostSide::is_kept(ValueId value) const {
   const NodeId producer = graph_.values[value].producer;
   const Node& node = graph_.nodes[producer];

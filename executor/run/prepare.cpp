@@ -114,8 +114,22 @@ Result<Ring> open_ring(Device& device, std::int64_t bytes, int capacity) {
   return Ring(slots);
 }
 
+/// How many values of each channel may be under way: as many as the caller says, else as the plan says. Where this process may not use the
+/// memory for that, no channel is deeper than by default.
+IdVector<ChannelId, int> find_depths(const Prepared& prepared, const ExecutorSetup& setup) {
+  const Program& program = *prepared.program;
+  IdVector<ChannelId, int> depths;
+  for (const Channel& channel : program.channels) depths.push_back(setup.channel_capacity > 0 ? setup.channel_capacity : channel.depth);
+  if (setup.channel_capacity > 0) return depths;
+  const std::int64_t deep = deep_bytes(program);
+  const std::int64_t needed = host_bytes(prepared.plans, setup.back_end.simulates) + deep;
+  if (deep == 0 || needed < kWorthLooking || may_use(needed, host_memory(), private_memory())) return depths;
+  for (int& depth : depths) depth = std::min(depth, kDefaultDepth);
+  return depths;
+}
+
 /// Exchanges of small values where the device can, else rings: of staging memory, page-locked by the device at the far end.
-Status open_channels(Prepared& prepared, int capacity) {
+Status open_channels(Prepared& prepared, const IdVector<ChannelId, int>& depths) {
   const Program& program = *prepared.program;
   const IdVector<ChannelId, std::int64_t> orders = host_orders(program);
   prepared.ring_of.resize(program.channels.size(), 0);
@@ -125,12 +139,12 @@ Status open_channels(Prepared& prepared, int capacity) {
     if (follows(program, id)) continue;
     const Channel& channel = program.channels[id];
     Device& device = *prepared.devices[channel.from == kHost ? channel.to : channel.from];
-    const std::int64_t bytes = channel.packet ? program.packets[channel.packet].bytes : program.graph->values[channel.value].type.bytes();
+    const std::int64_t bytes = slot_bytes(program, id);
     Result<std::optional<Exchange>> exchange = std::optional<Exchange>();
     if (bytes > 0 && bytes <= Mailbox::kMostBytes && !leaves_early(program, id))
-      exchange = open_exchange(device, bytes, capacity, orders[id]);
+      exchange = open_exchange(device, bytes, depths[id], orders[id]);
     if (!exchange) return exchange.error();
-    Result<Ring> ring = *exchange ? Result<Ring>(Ring()) : open_ring(device, bytes, capacity);
+    Result<Ring> ring = *exchange ? Result<Ring>(Ring()) : open_ring(device, bytes, depths[id]);
     if (!ring) return ring.error();
     prepared.exchanges[id] = *std::move(exchange);
     for (const ChannelId each : travelling_with(program, id)) prepared.ring_of[each] = prepared.rings.size();
@@ -140,7 +154,7 @@ Status open_channels(Prepared& prepared, int capacity) {
 }
 
 /// Values that stay in the slot that they came in until the next ones are taken: the device can be ahead by one slot less.
-void find_read_in_slot(Prepared& prepared, int capacity) {
+void find_read_in_slot(Prepared& prepared, const IdVector<ChannelId, int>& depths) {
   const Program& program = *prepared.program;
   const MemoryPlan& plan = prepared.plans[kHost];
   std::vector<int> received(plan.storages.size(), 0);
@@ -151,7 +165,7 @@ void find_read_in_slot(Prepared& prepared, int capacity) {
   for (std::size_t c = 0; c < program.channels.size(); ++c) {
     const ChannelId id(c);
     const Channel& channel = program.channels[id];
-    if (channel.to != kHost || channel.packet || prepared.exchanges[id] || capacity < 2) continue;
+    if (channel.to != kHost || channel.packet || prepared.exchanges[id] || depths[id] < 2) continue;
     const auto storage = static_cast<std::size_t>(plan.storage_of[channel.value]);
     const bool ours = !plan.storages[storage].external && plan.storages[storage].range.bytes > 0;
     prepared.read_in_slot[id] = ours && received[storage] == 1 ? 1 : 0;
@@ -161,7 +175,7 @@ void find_read_in_slot(Prepared& prepared, int capacity) {
 }  // namespace
 
 Result<std::unique_ptr<Prepared>> prepare(std::shared_ptr<const Program> program, const StepCosts& costs, const ExecutorSetup& setup) {
-  if (setup.channel_capacity < 1) return Error{"a channel needs a capacity of at least one", {}, ErrorKind::usage};
+  if (setup.channel_capacity < 0) return Error{"a channel holds at least one value", {}, ErrorKind::usage};
   if (setup.threads < 0) return Error{"the number of threads is not negative", {}, ErrorKind::usage};
   if (!(setup.watchdog_seconds > 0)) return Error{"the watchdog needs a positive number of seconds", {}, ErrorKind::usage};
   auto prepared = std::make_unique<Prepared>();
@@ -178,8 +192,9 @@ Result<std::unique_ptr<Prepared>> prepare(std::shared_ptr<const Program> program
   prepared->workers = Workers::of(setup.threads);
   find_walked(*prepared);
   if (Status status = open_devices(*prepared, setup); !status) return status.error();
-  if (Status status = open_channels(*prepared, setup.channel_capacity); !status) return status.error();
-  find_read_in_slot(*prepared, setup.channel_capacity);
+  const IdVector<ChannelId, int> depths = find_depths(*prepared, setup);
+  if (Status status = open_channels(*prepared, depths); !status) return status.error();
+  find_read_in_slot(*prepared, depths);
   return prepared;
 }
 

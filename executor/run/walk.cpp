@@ -128,7 +128,7 @@ class Walker {
 
   [[nodiscard]] const Rotation& rotation(const StepPlan& plan) const { return plan_.rotations[static_cast<std::size_t>(plan.rotation)]; }
 
-  /// What is yielded becomes what is carried.
+  /// Moves each yielded value into its loop-carried variable.
   bool end_trip(const Frame& frame) {
     if (!side_.move(frame.plan->trip, here_)) return false;
     if (frame.plan->rotation >= 0) side_.rotate(rotation(*frame.plan), frame.trip + 1);

@@ -33,6 +33,11 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+/// Whether one word has the letters of the other in another order.
+bool same_letters(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && std::is_permutation(a.begin(), a.end(), b.begin());
+}
+
 /// How many edits still make a suggestion: about a third of the longer word.
 std::size_t most_edits(std::size_t a, std::size_t b) {
   const std::size_t longer = std::max(a, b);
@@ -49,7 +54,9 @@ std::optional<std::string> nearest_name(std::string_view word, const std::vector
   for (const std::string& candidate : candidates) {
     if (candidate.empty() || candidate.size() > kLongest) continue;
     const std::size_t distance = edit_distance(word, candidate);
-    if (distance > most_edits(word.size(), candidate.size()) || (best && distance >= best_distance)) continue;
+    if (distance > most_edits(word.size(), candidate.size()) || (best && distance > best_distance)) continue;
+    // Of two words that are as near, the one whose letters were swapped: `tahn` is a misspelt `tanh`, not a `tan` with one letter more.
+    if (best && distance == best_distance && (same_letters(word, *best) || !same_letters(word, candidate))) continue;
     best = &candidate;
     best_distance = distance;
   }

@@ -8,7 +8,8 @@
 
 namespace cleave {
 
-/// The nearest of `candidates` to a misspelt `word`, if near enough to suggest.
+/// The nearest of `candidates` to a misspelt `word`, if near enough to suggest. A swap of two neighbours is one edit; of several as near,
+/// the first with the same letters, else the first.
 std::optional<std::string> nearest_name(std::string_view word, const std::vector<std::string>& candidates);
 
 /// What is put behind an error about an unknown name: "; did you mean `matmul`?", or nothing if no candidate is near.

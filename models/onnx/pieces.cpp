@@ -112,7 +112,8 @@ Values elements(Call& c, const Part& result) {
     const Part& part = c[i];
     const int axis = value.axis - rank + part.rank();
     if (axis >= 0 && part.shape()[static_cast<std::size_t>(axis)] != 1)
-      return c.unsupported("of a value whose size depends on data and one whose size does not");
+      return c.mistake(DiagnosticKind::unsupported,
+                       "`" + std::string(c.op()) + "` cannot combine an operand of data-dependent size with one of fixed size");
   }
   return {value};
 }

@@ -34,7 +34,12 @@ void read_value(const YamlNode& node, const Name& name, const TensorType& type, 
   const std::string described = "`" + name.text + "` (" + to_string(type) + ")";
   const bool one_for_all = list->shape.empty();
   if (!one_for_all && list->shape != type.shape) {
-    return evaluator.fail(DiagnosticKind::shape, node.span, described + " cannot begin as a list of shape " + to_string(list->shape));
+    const bool plain = list->shape.size() == 1 && type.shape.size() == 1;
+    const std::string given = plain ? std::to_string(list->shape[0]) + (list->shape[0] == 1 ? " is given" : " are given")
+                                    : "the list has the shape " + to_string(list->shape);
+    const std::string takes =
+        plain ? "`" + name.text + "` takes " + std::to_string(type.shape[0]) + (type.shape[0] == 1 ? " element" : " elements") : described;
+    return evaluator.fail(DiagnosticKind::shape, node.span, takes + (plain ? "; " : ": ") + given);
   }
   const auto too_large = [&](const Literal& literal) {
     return literal.type != Literal::Type::boolean && out_of_range(to_double(literal), type.dtype);

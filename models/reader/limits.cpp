@@ -75,7 +75,9 @@ Limits read_limits(const YamlNode& node, Evaluator& evaluator) {
     if (!value) continue;
     const double total = *value * factor;
     if (!(total >= 0 && total < 9e18) || total != static_cast<double>(static_cast<std::int64_t>(total))) {
-      evaluator.fail(DiagnosticKind::value, entry.value.span, "a limit is an integer of at least 0");
+      evaluator.fail(DiagnosticKind::value, entry.value.span,
+                     "`" + key + "` is " + std::string(trimmed(entry.value.text)) + "; a limit must be " +
+                         (total < 0 ? "0 or more" : "a whole number, below 9e18"));
       continue;
     }
     *limit = static_cast<std::int64_t>(total);

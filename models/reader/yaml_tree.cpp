@@ -33,7 +33,7 @@ class TreeBuilder final : public YAML::EventHandler {
       started_ = true;
       return;
     }
-    errors_.add(DiagnosticKind::syntax, word(offset(mark)), "a second document begins here; a model is one");
+    errors_.add(DiagnosticKind::syntax, word(offset(mark)), "a model file holds one YAML document, but a second begins here; remove `---`");
     throw Stop();
   }
   void OnDocumentEnd() override {}

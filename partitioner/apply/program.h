@@ -52,13 +52,17 @@ struct Block {
   std::vector<Step> steps;
 };
 
+/// Values of a channel that may be under way at once, where nobody asks for more (channel_depths.h).
+inline constexpr int kDefaultDepth = 2;
+
 struct Channel {
   ValueId value;
   DeviceId from, to;
-  RegionId region;           ///< where the transfer stands
-  std::size_t transfer = 0;  ///< index into Transfers
-  PacketId packet = {};      ///< none: its value travels alone
-  std::int64_t offset = 0;   ///< in the packet
+  RegionId region;            ///< where the transfer stands
+  std::size_t transfer = 0;   ///< index into Transfers
+  PacketId packet = {};       ///< none: its value travels alone
+  std::int64_t offset = 0;    ///< in the packet
+  int depth = kDefaultDepth;  ///< values that may be under way at once: the sender waits for room before it sends one more
 };
 
 /// Small values that leave for one device at one point of a region, and travel as one: one copy, one latency, one slot. What is sent and
@@ -86,6 +90,10 @@ struct Program {
 
 /// All that travels with the value of `channel`, itself among them, in order.
 std::span<const ChannelId> travelling_with(const Program& program, const ChannelId& channel);
+/// Bytes of one value under way, with all that travels with it.
+std::int64_t slot_bytes(const Program& program, ChannelId channel);
+/// Gives the channel and all that travels with it room for so many values.
+void set_depth(Program& program, ChannelId channel, int depth);
 /// Whether a packet is meant that the value of `channel` is not the first of.
 bool follows(const Program& program, ChannelId channel);
 

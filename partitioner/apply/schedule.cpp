@@ -2,18 +2,23 @@
 // free. The host waits for a value of the accelerator where it receives it. The accelerator's driver waits there until the value is sent
 // and then orders the copy, and the accelerator waits where the value is first read until it has come; a copy to the host begins when the
 // value is made. All as the executor does it (executor/run/device_side.h), but for memory that is used again: the schedule knows none, and
-// the executor gives what crosses in loops a second place so that it waits for none either. What is done on large values while they cross
-// (alongside.h) counts as done in one go, as early as its first and its last part allow. Of calls that run beside the host's steps, those
-// on workers take the one that is free first. Whoever needs what a call gives waits for its end, as do effects and the end of its block.
+// the executor gives what crosses in loops a second place so that it waits for none either. (Where bursts are followed, a value has these
+// two places on the accelerator, and the copy of one waits until the last but one has been read.) What is done on large values while they
+// cross (alongside.h) counts as done in one go, as early as its first and its last part allow. Of calls that run beside the host's steps,
+// those on workers take the one that is free first. Whoever needs what a call gives waits for its end, as do effects and the end of its
+// block.
 #include "partitioner/apply/schedule.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "partitioner/apply/alongside.h"
+#include "partitioner/apply/bursts.h"
 #include "partitioner/apply/critical_path.h"
 #include "partitioner/apply/packets.h"
+#include "partitioner/apply/rooms.h"
 #include "partitioner/apply/schedule_trace.h"
 #include "partitioner/apply/schedule_waits.h"
 #include "partitioner/apply/step_costs.h"
@@ -21,7 +26,6 @@
 namespace cleave::planner {
 namespace {
 
-constexpr std::size_t kCapacity = 2;   ///< generations in flight on a channel, as the executor's default
 constexpr int kMostIterations = 5;     ///< simulated of each loop
 constexpr double kMostSteps = 4e6;     ///< simulated in all, if fewer iterations can keep to it
 constexpr std::size_t kResources = 4;  ///< host, accelerator, engine to the accelerator, engine to the host, as Resource
@@ -38,13 +42,14 @@ struct State {
 class Simulator {
  public:
   Simulator(const Program& program, const Transfers& transfers, const CostedProblem& costed, const StepTimes& times,
-            ScheduleRecorder* recorder, CriticalPathRecorder* path)
+            ScheduleRecorder* recorder, CriticalPathRecorder* path, const Bursts* bursts = nullptr)
       : program_(program),
         graph_(*program.graph),
         transfers_(transfers),
         costed_(costed),
         recorder_(recorder),
         path_(path),
+        bursts_(bursts),
         times_(times),
         alongside_{planned_alongside(program, kHost), planned_alongside(program, kAccelerator)},
         worked_on_(program.channels.size(), 0),
@@ -55,7 +60,10 @@ class Simulator {
         made_(graph_.values.size()),
         coming_(graph_.values.size()),
         same_(graph_.values.size()),
-        received_(program.channels.size()),
+        rooms_(program, bursts != nullptr),
+        full_seconds_(bursts ? program.channels.size() : 0, 0),
+        came_(bursts ? program.channels.size() : 0),
+        executions_(bursts ? graph_.nodes.size() : 0, 0),
         workers_(static_cast<std::size_t>(std::max(1, program.workers))),
         waits_(program) {}
 
@@ -78,6 +86,7 @@ class Simulator {
     return std::move(schedule_);
   }
   [[nodiscard]] const Moment& end() const { return end_; }
+  [[nodiscard]] ChannelUse use() { return {schedule_.seconds, std::move(full_seconds_), rooms_.in_use()}; }
 
  private:
   /// A call that has been begun and not been waited for.
@@ -91,7 +100,8 @@ class Simulator {
     std::size_t next[2] = {0, 0};
     const Step* steps[2] = {nullptr, nullptr};  ///< the others: the control step on host and accelerator; one of them may be missing
     int iteration = 0;                          ///< loop: done; arm, arm_end: which
-    State begin, start;                         ///< loop: of this iteration, of the loop; arm_end: of the arm
+    bool whole = false;                         ///< arm, arm_end: it is taken, and not only with its probability
+    State begin, start;                         ///< loop: of its last period, of the loop; arm_end: of the arm
   };
 
   static NodeId control_of(const Task& task) { return (task.steps[0] ? task.steps[0] : task.steps[1])->node; }
@@ -187,7 +197,7 @@ class Simulator {
       }
       case Task::arm_end: {
         const double then = node_of(done).expected;
-        repeat_since(done.begin, (done.iteration == 0 ? then : 1 - then) - 1, false);
+        if (!done.whole) repeat_since(done.begin, (done.iteration == 0 ? then : 1 - then) - 1, false);
         leave(done, done.begin);
         break;
       }
@@ -247,14 +257,14 @@ class Simulator {
     const Moment begin = state_.now[device];
     work(device, seconds, node);
     for (const ChannelId channel : beside.leaving)
-      first_sent_[channel.index] = received_[channel.index][0].seconds <= begin.seconds
+      first_sent_[channel.index] = rooms_.next(channel).seconds <= begin.seconds
                                        ? after(begin, seconds / static_cast<double>(parts(channel)), device, node)
                                        : state_.now[device];
     if (device == 1) {
       for (const ValueId result : graph_.nodes[node].results) made_[result] = state_.now[1];
       return;
     }
-    for (const ChannelId channel : beside.coming) free_slot(channel.index, state_.now[0]);
+    for (const ChannelId channel : beside.coming) rooms_.give_back(channel, state_.now[0]);
   }
 
   // --- calls beside the host's steps --------------------------------------------------------------------------------------------------
@@ -321,8 +331,11 @@ class Simulator {
     const std::size_t c = step.channel.index;
     if (device == 0 && !calls_.empty())
       for (const ChannelId channel : travelling_with(program_, step.channel)) settle_value(program_.channels[channel].value);
-    double full = 0;  // waiting for room
-    wait(device, received_[c][0], &full);
+    double full = 0;  // the accelerator, waiting for room
+    const Moment room = rooms_.next(step.channel);
+    if (bursts_) note_use(step.channel, room, device);
+    wait(device, room, &full);
+    rooms_.take(step.channel);
     sent_[c] = state_.now[device];
     if (device == 0) {  // the accelerator fetches it, some of it while the last is being made
       staged_[c] = sent_[c];
@@ -333,7 +346,7 @@ class Simulator {
     }
     waits_.channel[step.channel] = full;
     Moment& driver = state_.now[kDriver];
-    driver = later(driver, received_[c][0]);
+    driver = later(driver, room);
     Moment start = driver;
     for (const ChannelId channel : travelling_with(program_, step.channel)) {
       const ValueId value = program_.channels[channel].value;
@@ -360,26 +373,29 @@ class Simulator {
   void receive(const Step& step, std::size_t device) {
     const std::size_t c = step.channel.index;
     waits_.channel[step.channel] = 0;
-    if (device == 0 && worked_on_[step.channel]) return;  // by the next operation
     const bool first = !follows(program_, step.channel);
+    if (first && device == 0) rooms_.give_back_held(step.channel, state_.now[0]);
+    if (device == 0 && worked_on_[step.channel]) return;  // by the next operation
     if (first) wait(device, device == 0 ? arrival_[c] : sent_[c], &waits_.channel[step.channel]);
     if (device == 0) {
       note_reader(step.channel, 0, arrival_[c]);
-      if (first) free_slot(c, state_.now[0]);
+      if (first) rooms_.give_back(step.channel, state_.now[0]);
       return;
     }
     if (first) {
       Moment& driver = state_.now[kDriver];
       driver = later(driver, sent_[c]);
-      copy(step.channel, engine_to(1), driver);
-      free_slot(c, arrival_[c]);
+      copy(step.channel, engine_to(1), bursts_ ? later(driver, std::exchange(came_[c], state_.now[1])) : driver);
+      rooms_.give_back(step.channel, arrival_[c]);
     }
     coming_[step.value] = step.channel;
     unread_.push_back(step.channel);
   }
-  void free_slot(std::size_t c, const Moment& time) {
-    std::rotate(received_[c].begin(), received_[c].begin() + 1, received_[c].end());
-    received_[c].back() = time;
+  /// Before a value is sent that finds room from `room` on.
+  void note_use(ChannelId channel, const Moment& room, std::size_t device) {
+    const double now = state_.now[device].seconds;
+    rooms_.note_use(channel, now);
+    full_seconds_[channel] += std::max(0.0, room.seconds - now);
   }
 
   /// The accelerator reads `value`.
@@ -446,7 +462,10 @@ class Simulator {
     if ((host ? host : accelerator)->kind == StepKind::branch) {
       decide(task, 1);
       wait_for_decision(task);
+      const std::optional<int> taken = take_arm(control_of(task));
+      task.whole = taken.has_value();
       for (int arm = 2; arm-- > 0;) {
+        if (taken && *taken != arm) continue;
         task.iteration = arm;
         push(task, Task::arm);
       }
@@ -466,13 +485,23 @@ class Simulator {
     push(task, Task::loop);
   }
 
+  /// Of a branch with bursts: which arm this time, the first at first and then as evenly as its probability allows.
+  std::optional<int> take_arm(NodeId branch) {
+    if (!bursts_ || !bursts_->whole_arms[branch]) return std::nullopt;
+    constexpr double kRounding = 1e-9;
+    const double then = graph_.nodes[branch].expected, before = executions_[branch]++;
+    return std::ceil((before + 1) * then - kRounding) > std::ceil(before * then - kRounding) ? 0 : 1;
+  }
+
   void iterate() {
     Task& task = tasks_.back();
     const Node& node = node_of(task);
     const double trips = node.expected;
-    const int count = std::clamp(static_cast<int>(std::min(trips, 1e6)), 1, iterations_);
+    const int most = bursts_ ? bursts_->trips[control_of(task)] : iterations_;
+    const int period = bursts_ ? bursts_->period[control_of(task)] : 1;
+    const int count = std::clamp(static_cast<int>(std::min(trips, 1e6)), 1, most);
     if (task.iteration < count) {
-      task.begin = state_;
+      if (task.iteration == 0 || task.iteration <= count - period) task.begin = state_;
       if (recorder_) recorder_->next_trip();
       decide(task, trips);
       ++task.iteration;
@@ -486,7 +515,7 @@ class Simulator {
       push_block(copy, 0);
       return;
     }
-    repeat_since(task.begin, trips - count, count > 2);
+    repeat_since(task.begin, (trips - count) / std::min(period, count), count > 2);
     if (recorder_) recorder_->pause();
     const Task done = task;
     tasks_.pop_back();
@@ -513,6 +542,7 @@ class Simulator {
   const CostedProblem& costed_;
   ScheduleRecorder* recorder_;  ///< may be null
   CriticalPathRecorder* path_;  ///< may be null
+  const Bursts* bursts_;        ///< null: loops go on at the pace of their first trips, and arms count by their probability
   const StepTimes& times_;
   const std::array<Overlaps, 2> alongside_;
   IdVector<ChannelId, std::uint8_t> worked_on_;  ///< while they come
@@ -523,9 +553,12 @@ class Simulator {
   IdVector<ValueId, ChannelId> coming_;                       ///< received by the accelerator, not read yet: through which channel
   IdVector<ValueId, ValueId> same_;                           ///< on the accelerator, of what was only given a name: whose bytes it has
   std::vector<ChannelId> unread_;                             ///< received in the open regions, whether read since or not
-  std::vector<std::array<Moment, kCapacity>> received_;       ///< when the slots of the last generations were free, oldest first
-  std::vector<Moment> workers_;                               ///< from when on each can take another call
-  std::vector<Call> calls_;                                   ///< in program order
+  Rooms rooms_;
+  IdVector<ChannelId, double> full_seconds_;  ///< with bursts: the sender waited for room
+  std::vector<Moment> came_;                  ///< with bursts: the accelerator, to the last receive of a channel
+  IdVector<NodeId, int> executions_;          ///< with bursts: of branches
+  std::vector<Moment> workers_;               ///< from when on each can take another call
+  std::vector<Call> calls_;                   ///< in program order
   LastWaits waits_;
   std::vector<Task> tasks_;
   std::vector<std::size_t> loops_;  ///< open ones that the accelerator walks: indices into `waiting`
@@ -545,6 +578,15 @@ Schedule predict(const Program& program, const Transfers& transfers, const Coste
 
 Schedule predict_with(const StepTimes& times, const Program& program, const Transfers& transfers, const CostedProblem& costed) {
   return Simulator(program, transfers, costed, times, nullptr, nullptr).run();
+}
+
+std::optional<ChannelUse> predict_use(const StepTimes& times, const Program& program, const Transfers& transfers,
+                                      const CostedProblem& costed) {
+  const std::optional<Bursts> bursts = find_bursts(program);
+  if (!bursts) return std::nullopt;
+  Simulator simulator(program, transfers, costed, times, nullptr, nullptr, &*bursts);
+  simulator.run();
+  return simulator.use();
 }
 
 std::vector<PathPiece> critical_path(const StepTimes& times, const Program& program, const Transfers& transfers,

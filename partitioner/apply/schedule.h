@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <vector>
 
 #include "partitioner/apply/critical_path.h"
@@ -26,7 +27,7 @@ struct Waiting {
 struct TransferTime {
   double seconds = 0;         ///< of copies, of packets its part: at most what the transfer takes by itself
   double waited_seconds = 0;  ///< its reader has nothing to do until it is there: for the copy, and for what had to come before
-  double hidden_seconds = 0;  ///< of what the copies take: nobody waits meanwhile
+  double hidden_seconds = 0;  ///< seconds of copying hidden behind other work
 };
 
 struct Schedule {
@@ -43,12 +44,23 @@ struct StepTimes {
 };
 StepTimes step_times(const Program& program, const CostedProblem& costed);
 
+/// How full the channels of a run get. Loops are followed trip by trip for long enough to see branches that are taken every n-th time as
+/// what they are, bursts, and not as a part of every trip.
+struct ChannelUse {
+  double seconds = 0;                        ///< a run
+  IdVector<ChannelId, double> full_seconds;  ///< the sender waits for room, in the trips that are followed; what is first of a packet
+  IdVector<ChannelId, int> depth_in_use;     ///< so many values are under way at once at most; kDefaultDepth at least
+};
+
 class ScheduleRecorder;
 
 /// `recorder` (none: null) is told who does what when.
 Schedule predict(const Program& program, const Transfers& transfers, const CostedProblem& costed, ScheduleRecorder* recorder = nullptr);
 /// The same, had each piece of work these times.
 Schedule predict_with(const StepTimes& times, const Program& program, const Transfers& transfers, const CostedProblem& costed);
+/// The use of channels that have the depths which `program` gives them. Empty where no loop has bursts.
+std::optional<ChannelUse> predict_use(const StepTimes& times, const Program& program, const Transfers& transfers,
+                                      const CostedProblem& costed);
 /// Which work the run consists of, one piece after the other; `schedule` is set to the whole of it.
 std::vector<PathPiece> critical_path(const StepTimes& times, const Program& program, const Transfers& transfers,
                                      const CostedProblem& costed, Schedule& schedule);

@@ -34,7 +34,7 @@ std::optional<double> Trials::saved_by_freeing(std::span<const NodeId> nodes) {
   if (!may_try()) return std::nullopt;
   ++tried_;
   const CostedProblem costed = as_if_free(*planned_.graph, model_, planned_.costed, nodes);
-  return saved({planned_.graph, costed, planned_.fits});
+  return saved({planned_.graph, costed, planned_.fits, planned_.deepen});
 }
 
 std::optional<double> Trials::saved_by_unpinning(std::span<const NodeId> nodes) {
@@ -60,14 +60,15 @@ std::optional<double> Trials::saved_in(const std::shared_ptr<const Graph>& edite
   CostedProblem costed = make_problem(*edited, model_, ignored);
   if (ignored.has_errors()) return std::nullopt;
   costed.workers = planned_.costed.workers;
-  return saved({edited, costed, planned_.fits});
+  return saved({edited, costed, planned_.fits, planned_.deepen});
 }
 
 std::optional<double> Trials::saved(const PlannedGraph& edited) const {
   Result<Placement> placement = solve(edited.costed.problem);
   if (!placement) return std::nullopt;
-  const WorkedOutPlan plan = work_out(edited, std::move(*placement));
+  WorkedOutPlan plan = work_out(edited, std::move(*placement));
   if (edited.fits && !edited.fits(plan.program)) return std::nullopt;
+  if (edited.deepen) edited.deepen(plan, edited.costed);
   return seconds_ - plan.schedule.seconds;
 }
 

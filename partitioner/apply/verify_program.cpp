@@ -259,6 +259,7 @@ class Verifier {
       } else if (send->order >= receive->order) {
         complain(name + " is received before it is sent");
       }
+      if (program_.channels[ChannelId(i)].depth < 1) complain(name + " has no room for a value");
     }
   }
 
@@ -293,6 +294,7 @@ class Verifier {
       end = channel.offset + graph_.values[channel.value].type.bytes();
       if (i == 0) continue;
       const Channel& before = program_.channels[packet.channels[i - 1]];
+      if (channel.depth != before.depth) return " has channels of several depths";
       if (channel.from != before.from || channel.to != before.to || channel.region != before.region) return " goes several ways";
       const std::size_t last = packet.channels[i - 1].index;
       for (const std::vector<Site>* sites : {&sends_, &receives_})

@@ -25,6 +25,9 @@ struct PlannedGraph {
   std::shared_ptr<const Graph> graph;
   const CostedProblem& costed;
   std::function<bool(const Program&)> fits = nullptr;  ///< into the accelerator's memory; null: everything does
+  /// Gives the channels of a plan for these costs their depths, and predicts it anew; null: channels keep the default depth. What is
+  /// compared with the time of the plan that was chosen needs it; work_out() does not call it.
+  std::function<void(WorkedOutPlan&, const CostedProblem&)> deepen = nullptr;
 };
 
 /// The transfers of a placement, the program that they give, and its schedule. Arguments are received as far ahead as fits.

@@ -316,7 +316,7 @@ double OpCosts::memory_floor(const OpWork& work) const {
   return reading_ && through && work.cost.bytes > 0 ? work.cost.bytes * seconds_a_byte(work.cost.bytes) : 0;
 }
 
-/// Of reading what was read last when so many bytes had been touched since.
+/// Seconds per byte to read data again after `distance` other bytes were accessed (reuse distance).
 double OpCosts::seconds_a_byte(double distance) const {
   constexpr double kBytes = 4;
   const double size = std::clamp(distance / kBytes, (*reading_)[1].first, reading_->back().first);

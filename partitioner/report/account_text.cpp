@@ -3,6 +3,7 @@
 #include "graph/base/diagnostic_json.h"
 #include "graph/base/units.h"
 #include "graph/base/utf8.h"
+#include "partitioner/report/depth_text.h"
 #include "partitioner/report/wording.h"
 
 namespace cleave::planner {
@@ -105,7 +106,9 @@ std::string cures_phrase(const Plan& plan) {
 
 std::string account_line(const Plan& plan) {
   const std::string cures = cures_phrase(plan);
-  return std::string(to_string(plan.account.kind)) + ": " + finding(plan) + (cures.empty() ? "" : "; " + cures);
+  const std::string limited = limited_depths_phrase(plan);
+  return std::string(to_string(plan.account.kind)) + ": " + finding(plan) + (cures.empty() ? "" : "; " + cures) +
+         (limited.empty() ? "" : "; " + limited);
 }
 
 void write_account(JsonWriter& json, const Plan& plan) {

@@ -5,6 +5,7 @@
 
 #include "graph/base/units.h"
 #include "partitioner/report/account_text.h"
+#include "partitioner/report/depth_text.h"
 #include "partitioner/report/transfer_diagnostics.h"
 #include "partitioner/report/wording.h"
 
@@ -22,6 +23,7 @@ class Bottlenecks {
   void run() {
     waited_for(account_.producers, DiagnosticKind::slow_producer);
     waited_for(account_.consumers, DiagnosticKind::slow_consumer);
+    full_channels();
     launches();
   }
 
@@ -73,6 +75,30 @@ class Bottlenecks {
       d.notes.push_back({"runs on the host because " + cause_phrase(cause, node), {}, 0});
     if (nodes[0] == account_.blamed && !account_.cures.empty()) d.notes.push_back({cures_phrase(plan_), {}, 0});
     allow_as_marked(d, graph_, nodes);
+    diagnostics_.add(std::move(d));
+  }
+
+  /// A burst of the host's work that a deeper channel would bridge, and memory has no room for that.
+  void full_channels() {
+    if (plan_.depths.limited.empty() || !worth_warning(plan_, plan_.depths.lost_seconds)) return;
+    const Channel& channel = plan_.program.channels[plan_.depths.limited[0].channel];
+    const bool consumer = channel.to == kHost;
+    const DiagnosticKind kind = consumer ? DiagnosticKind::slow_consumer : DiagnosticKind::slow_producer;
+    const std::optional<Severity> severity = options_.severity_of(kind);
+    const NodeId burst = burst_beside(plan_, channel);
+    if (!severity || !burst || said_at(diagnostics_, kind, graph_.nodes[burst].location)) return;
+    const Node& node = graph_.nodes[burst];
+    const std::string name = "`" + culprit_name(graph_, burst) + "`", value = value_phrase(graph_, channel.value);
+    Diagnostic d{kind, *severity, "", node.location, 0, {}};
+    d.message = consumer ? "the accelerator waits while " + name + " keeps the host from taking " + value
+                         : "the accelerator waits for " + value + " while " + name + " keeps the host";
+    d.notes.push_back({times_phrase(graph_, node.region, plan_.costed.frequency[node.region]) + ", " +
+                           format_seconds(plan_.costed.problem.nodes[burst.index].host_seconds) + " each time (" +
+                           machine_phrase(plan_.machine) + ")",
+                       {},
+                       0});
+    d.notes.push_back({limited_depths_phrase(plan_), {}, 0});
+    allow_as_marked(d, graph_, {&burst, 1});
     diagnostics_.add(std::move(d));
   }
 

@@ -8,6 +8,7 @@
 #include "partitioner/apply/fused_kernels.h"
 #include "partitioner/apply/packets.h"
 #include "partitioner/report/account_text.h"
+#include "partitioner/report/depth_text.h"
 #include "partitioner/report/explain.h"
 #include "partitioner/report/memory_figures.h"
 #include "partitioner/report/placed_things.h"
@@ -178,6 +179,9 @@ class Document {
     json_.field("round_trip", t.round_trip < 0 ? std::nullopt : std::optional(t.round_trip));
     const PacketId packet = figures_[i].packet;
     json_.field("packet", packet ? std::optional(packet.index) : std::nullopt);
+    json_.field("depth", plan_.program.channels[figures_[i].channel].depth);
+    const LimitedDepth* limited = limited_depth(plan_, figures_[i].channel);
+    json_.field("depth_wanted", limited ? std::optional(limited->wanted) : std::nullopt);
     records("consumers", figures_[i].consumers.size(), [&](std::size_t k) { consumer(figures_[i].consumers[k]); });
     location(t.location);
   }

@@ -10,6 +10,7 @@
 #include "partitioner/apply/fused_kernels.h"
 #include "partitioner/machine/pins.h"
 #include "partitioner/report/cost_sources.h"
+#include "partitioner/report/depth_text.h"
 #include "partitioner/report/explain.h"
 #include "partitioner/report/memory_figures.h"
 #include "partitioner/report/totals.h"
@@ -160,13 +161,15 @@ class Report {
       const Transfer& t = plan_.transfers.items[i];
       const std::string& name = graph_.values[t.value].name;
       const std::string trip = t.round_trip < 0 ? "" : "round trip " + std::to_string(t.round_trip + 1);
-      const std::string said = remark(remark(t.is_explicit ? "meant" : "", trip), packet_phrase(figures[i].packet));
+      const std::string room = depth_phrase(plan_.program.channels[figures[i].channel]);
+      const std::string said = remark(remark(remark(t.is_explicit ? "meant" : "", trip), packet_phrase(figures[i].packet)), room);
       table.add(t.seconds, {place_phrase(t.location), name.empty() ? graph_.display_name(graph_.values[t.value].producer) : name,
                             t.to == kHost ? "to host" : "to accelerator", std::string(to_string(t.kind)),
                             format_bytes(static_cast<double>(t.bytes)), times_phrase(graph_, t.region, t.frequency),
                             seconds_phrase(t, figures[i]), waited_phrase(figures[i].time), consumers_phrase(figures[i].consumers), said});
     }
     out_ += table.text(most_rows_);
+    if (const std::string limited = limited_depths_phrase(plan_); !limited.empty()) out_ += "remark: " + limited + "\n";
   }
 
   /// The sum is of transfers by themselves.

@@ -7,6 +7,7 @@
 #include "graph/base/units.h"
 #include "partitioner/apply/deliveries.h"
 #include "partitioner/machine/value_uses.h"
+#include "partitioner/report/depth_text.h"
 #include "partitioner/report/wording.h"
 
 namespace cleave::planner {
@@ -189,6 +190,7 @@ void diagnose_waiting(const Plan& plan, const Schedule& schedule, const Diagnost
                            (w->loop ? " an execution of the loop" : "") + " predicted (" + machine_phrase(plan.machine) + ")",
                        {},
                        0});
+    if (w->worst && limited_depth(plan, w->worst)) d.notes.push_back({limited_depths_phrase(plan), {}, 0});
     allow_as_marked(d, graph, {&node, 1});
     diagnostics.add(std::move(d));
   }

@@ -72,9 +72,10 @@ std::vector<TransferFigures> transfer_figures(const Plan& plan) {
   std::optional<ProfileKeys> keys;
   if (!plan.profile.transfer_seconds.empty()) keys.emplace(*plan.graph);
   const std::vector<PacketId> packets = packets_of(plan);
+  const std::vector<ChannelId> channels = channels_of(plan);
   std::vector<TransferFigures> figures(transfers.size());
   for (std::size_t i = 0; i < transfers.size(); ++i)
-    figures[i] = {consumers_of(*plan.graph, transfers[i], deliveries.of(i)), plan.transfer_times[i], packets[i],
+    figures[i] = {consumers_of(*plan.graph, transfers[i], deliveries.of(i)), plan.transfer_times[i], channels[i], packets[i],
                   measured(plan, keys, transfers[i])};
   return figures;
 }
@@ -83,6 +84,12 @@ std::vector<PacketId> packets_of(const Plan& plan) {
   std::vector<PacketId> packets(plan.transfers.items.size());
   for (const Channel& channel : plan.program.channels) packets[channel.transfer] = channel.packet;
   return packets;
+}
+
+std::vector<ChannelId> channels_of(const Plan& plan) {
+  std::vector<ChannelId> channels(plan.transfers.items.size());
+  for (std::size_t c = 0; c < plan.program.channels.size(); ++c) channels[plan.program.channels[ChannelId(c)].transfer] = ChannelId(c);
+  return channels;
 }
 
 std::string consumers_phrase(const std::vector<Consumer>& consumers) {

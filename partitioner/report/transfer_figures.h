@@ -24,6 +24,7 @@ struct Consumer {
 struct TransferFigures {
   std::vector<Consumer> consumers;  ///< in program order, each once
   TransferTime time;
+  ChannelId channel;
   PacketId packet = {};                    ///< that it travels in; none: alone
   std::optional<double> measured_seconds;  ///< what its copies took, by the profile that the plan was made with; a run
 };
@@ -33,6 +34,8 @@ std::vector<TransferFigures> transfer_figures(const Plan& plan);
 
 /// Which packet each travels in.
 std::vector<PacketId> packets_of(const Plan& plan);
+/// Through which channel each goes.
+std::vector<ChannelId> channels_of(const Plan& plan);
 
 /// "for `sort` 10:17, output `w`"; of many the first.
 std::string consumers_phrase(const std::vector<Consumer>& consumers);

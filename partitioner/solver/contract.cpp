@@ -48,7 +48,7 @@ std::int32_t number_classes(const PlacementProblem& problem, std::vector<std::in
 Result<Contraction> contract(const PlacementProblem& problem) {
   Contraction result;
   result.classes.resize(number_classes(problem, result.class_of));
-  std::vector<std::int32_t> on_host, on_accelerator;  // who demands it, only needed once somebody does
+  std::vector<std::int32_t> on_host, on_accelerator;  // node that forces the class to this side, allocated on first use
   for (std::size_t i = 0; i < problem.nodes.size(); ++i) {
     const PlacementProblem::Node& node = problem.nodes[i];
     Contraction::Class& group = result.classes[result.class_of[i]];

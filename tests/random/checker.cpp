@@ -75,7 +75,7 @@ class Checker {
     way.name = "device " + o.device + ", placement " + std::string(to_string(o.placement)) + ", threads " +
                std::to_string(o.executor.threads) + (o.executor.fuse ? "" : ", no fusion");
     if (o.device != "simulated") return way;
-    o.executor.channel_capacity = static_cast<int>(draw_.between(1, 2));
+    o.executor.channel_capacity = static_cast<int>(draw_.between(0, 3));
     o.executor.check_memory = draw_.chance(0.5);
     using Schedule = ExecutorOptions::Schedule;
     constexpr Schedule schedules[] = {Schedule::eager, Schedule::latest, Schedule::random};

@@ -92,7 +92,7 @@ class DeviceCalibration {
     if (!pageable) return pageable.error();
     pageable_ = *std::move(pageable);
     std::memset(pageable_.mutable_bytes(), 0, static_cast<std::size_t>(options_.largest_copy));
-    // What is left out here is what there is no kernel for, and what there is no time for.
+    // Skips operations without a kernel, and stops when the time budget is spent.
     std::optional<Prepared> tiny = prepare(*sample(*find_op("add"), DType::f32, "", 0, 1));
     if (failed_) return *failed_;
     if (!tiny) return Error{"the accelerator has no kernel for `add`", {}, ErrorKind::machine};

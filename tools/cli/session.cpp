@@ -328,10 +328,6 @@ Graph load_stateless(const Options& options) {
 
 }  // namespace
 
-bool is_yaml(const std::string& model) {
-  return !model.ends_with(".onnx") && !model.ends_with(".graph");
-}
-
 Graph load_graph(const Options& options) {
   return with_states(load_stateless(options), options);
 }
@@ -365,24 +361,11 @@ Result<Wiring> wire(const Options& options) {
   return wiring;
 }
 
-namespace {
-
-/// Of YAML models; nothing else has text that advice could be written into. A pipe is not read twice.
-void add_fixes(const Options& options, const std::string* text, Plan& plan) {
-  if (!is_yaml(options.model) || plan.advice.empty()) return;
-  if (text)
-    plan.fixes = find_fixes(plan.advice, *text, options.model);
-  else if (const Result<std::string> read = read_file(options.model, file_limit::kModel, FileKind::regular))
-    plan.fixes = find_fixes(plan.advice, *read, options.model);
-}
-
-}  // namespace
-
 Result<Plan> make_plan(const Graph& graph, const Options& options, const std::string* text) {
   const Result<Wiring> wiring = wire(options);
   if (!wiring) return wiring.error();
   Plan made = plan(graph, wiring->plan);
-  add_fixes(options, text, made);
+  made.fixes = find_model_fixes(made.advice, options.model, text);
   if (options.time_passes) write(stderr, times_text(made.times));
   return made;
 }

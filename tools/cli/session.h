@@ -66,8 +66,6 @@ class Console {
 Status check_output_files(const Options& options);
 /// What the options say of how a model is read.
 ModelOptions model_options(const Options& options);
-/// Whether the model is YAML: what is neither ONNX nor a graph.
-bool is_yaml(const std::string& model);
 /// The model or `.graph` file, traced; its mistakes are in its diagnostics.
 Graph load_graph(const Options& options);
 /// The command line's flags as compile() would be told them, and wired like there. An Error for a device, machine or profile that cannot be

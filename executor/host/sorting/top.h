@@ -80,7 +80,7 @@ class TopOfLine {
     if (count_ > k_)
       with_less(count_, [&](const auto& less) { std::nth_element(candidates_, candidates_ + k_ - 1, candidates_ + count_, less); });
     count_ = std::min(count_, k_);
-    // Of what has just been cut the last is the least; else it is no longer asked for.
+    // After the cut the last candidate is the smallest one kept; without a cut the bound is not used again.
     least_ = static_cast<KeyOf<T>>(~Kind::key(candidates_[k_ - 1]));
   }
 

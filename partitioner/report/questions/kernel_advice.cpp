@@ -52,7 +52,10 @@ std::vector<KernelAdvice> advise_kernels(const Plan& plan, const CostModel& cost
   std::vector<KernelAdvice> advice = missing_kernels(plan);
   const double memory = plan.machine.accelerators.empty() ? 0 : plan.machine.accelerators[0].memory_bytes;
   const auto fits = [&](const Program& program) { return fits_memory(program, plan.find_peak, memory); };
-  const PlannedGraph planned{plan.graph, plan.costed, fits};
+  const auto deepen = [&](WorkedOutPlan& one, const CostedProblem& costed) {
+    give_depths(one, costed, plan.find_peak, plan.machine.host.memory_bytes, plan.depths.given);
+  };
+  const PlannedGraph planned{plan.graph, plan.costed, fits, deepen};
   Trials trials(planned, costs, plan.predicted_seconds);
   for (KernelAdvice& each : advice) each.saved_seconds = trials.saved_by_freeing(each.nodes);
   std::stable_sort(advice.begin(), advice.end(), [](const auto& a, const auto& b) { return a.saved_seconds > b.saved_seconds; });

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "graph/ops/ops.h"
 #include "graph/trace/trace.h"
 #include "tests/executor/run_support.h"
@@ -53,6 +55,22 @@ TEST(HostFit, IsAnErrorThatNamesTheLimit) {
   EXPECT_THAT(limited.error().message, AllOf(HasSubstr("of the host's memory beside the 1.0 MiB that this process has"),
                                              HasSubstr("the control group allows (`/sys/fs/cgroup/a/memory.max`)")));
   EXPECT_THAT(fits_host(*planned.program, plans, true, {bytes, 0, ""}, kMiB).error().message, HasSubstr("the machine has"));
+}
+
+TEST(HostFit, CountsDeepChannelsByTheByte) {
+  const Planned planned = planned_on(Where::accelerator);
+  EXPECT_EQ(deep_bytes(*planned.program), 0);
+  Program deep = *planned.program;
+  std::int64_t bytes = 0;
+  for (std::size_t c = 0; c < deep.channels.size(); ++c) {
+    if (follows(deep, ChannelId(c))) continue;
+    set_depth(deep, ChannelId(c), 1 + static_cast<int>(c) * 2);
+    bytes += std::max<std::int64_t>(0, 1 + static_cast<std::int64_t>(c) * 2 - kDefaultDepth) * slot_bytes(deep, ChannelId(c));
+  }
+  ASSERT_GT(bytes, 0);
+  EXPECT_EQ(deep_bytes(deep), bytes);
+  EXPECT_TRUE(may_use(bytes, {bytes, kMiB, ""}, kMiB));
+  EXPECT_FALSE(may_use(bytes, {bytes, kMiB, ""}, kMiB + 1));
 }
 
 }  // namespace

@@ -263,6 +263,11 @@ TEST(Nearest, SuggestsWhatIsNear) {
   EXPECT_EQ(nearest_name("transopse", ops), "transpose");
   EXPECT_EQ(nearest_name("sfotmxa", ops), "softmax");  // two swaps
   EXPECT_EQ(nearest_name("smu", ops), "sum");
+  for (const std::vector<std::string>& order : {std::vector<std::string>{"tan", "tanh", "atan"}, {"atan", "tanh", "tan"}})
+    EXPECT_EQ(nearest_name("tahn", order), "tanh") << "a swap, not a letter too many";
+  EXPECT_EQ(nearest_name("wehre", {"where", "here"}), "where");
+  EXPECT_EQ(nearest_name("slef", {"sle", "self", "slew", "elfs"}), "self");
+  EXPECT_EQ(nearest_name("tann", {"tan", "tanh"}), "tan") << "no swap: the first";
   EXPECT_EQ(nearest_name("mox", ops), std::nullopt) << "another word as likely as a misspelt one";
   EXPECT_EQ(nearest_name("f33", {"f16", "f32", "for"}), "f32");
   EXPECT_EQ(nearest_name("meam", {"max", "mean", "beam"}), "mean") << "the first of several as near";

@@ -126,7 +126,7 @@ TEST(OnnxData, RefusesWhatWouldNeedTheSize) {
   EXPECT_EQ(after(node("Shape", {"places"}, {"y"}, {.name = "n"})),
             "m.onnx: node n (Shape): error: `Shape` needs to know how large `places` is, and that depends on data\n");
   EXPECT_EQ(after(node("Add", {"places", "six"}, {"y"}, {.name = "n"})),
-            "m.onnx: node n (Add): error: `Add` of a value whose size depends on data and one whose size does not is not supported\n");
+            "m.onnx: node n (Add): error: `Add` cannot combine an operand of data-dependent size with one of fixed size\n");
   EXPECT_EQ(after(node("Gather", {"places", "six"}, {"y"}, {.name = "n", .attributes = {integer("axis", 1)}})),
             "m.onnx: node n (Gather): error: `Gather` along an axis whose size depends on data is not supported\n");
 }

@@ -9,7 +9,6 @@
 
 #include "executor/api/wiring.h"
 #include "graph/base/exceptions.h"
-#include "graph/base/file.h"
 #include "graph/passes/seed.h"
 #include "graph/statement_paths.h"
 #include "graph/states.h"
@@ -67,8 +66,7 @@ Program read(const std::string& path, const AnyDict& given, std::int64_t seed) {
   const ModelOptions options = model_options(given);
   Graph graph = path.ends_with(".graph") ? read_graph_file(path, options.dims) : without_gil([&] { return read_model(path, options); });
   if (!graph.ok()) raise(graph.diagnostics);
-  const bool yaml = path.ends_with(".yaml") || path.ends_with(".yml");
-  return Program(seed == 0 ? std::move(graph) : add_seed(graph, seed), yaml ? path : std::string());
+  return Program(seed == 0 ? std::move(graph) : add_seed(graph, seed), is_yaml_model(path) ? path : std::string());
 }
 
 Program parse(const std::string& text, const std::string& file, const Dims& dims) {
@@ -122,9 +120,7 @@ std::shared_ptr<Plan> make_plan(const Program& program, nb::handle options) {
       const Result<runtime::Wiring> wiring = runtime::wire(chosen);
       if (!wiring) return wiring.error();
       Plan made = planner::plan(*program.graph, wiring->plan);
-      if (program.file.empty() || made.advice.empty()) return made;
-      if (const Result<std::string> text = read_file(program.file, file_limit::kModel, FileKind::regular))
-        made.fixes = find_fixes(made.advice, *text, program.file);
+      if (!program.file.empty()) made.fixes = find_model_fixes(made.advice, program.file);
       return made;
     });
   });
