@@ -10,6 +10,7 @@
 #include "graph/passes/gather_calls.h"
 #include "graph/passes/hoist_invariant.h"
 #include "graph/passes/merge_equal.h"
+#include "graph/passes/replace_overwritten.h"
 #include "graph/passes/verify.h"
 
 namespace cleave {
@@ -25,6 +26,7 @@ Graph run_gather_calls(Graph graph, const PassOptions& options) {
 }
 
 constexpr Pass kPasses[] = {
+    {"replace-overwritten", "values that a loop overwrites without reading them become zeros", run<replace_overwritten>},
     {"fold-constants", "operations on constants become constants", run<fold_constants>},
     {"hoist-invariant", "what a loop computes alike in every trip is computed before it", run<hoist_invariant>},
     {"merge-equal", "equal operations are computed once", run<merge_equal>},
