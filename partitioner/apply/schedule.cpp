@@ -86,7 +86,10 @@ class Simulator {
     return std::move(schedule_);
   }
   [[nodiscard]] const Moment& end() const { return end_; }
-  [[nodiscard]] ChannelUse use() { return {schedule_.seconds, std::move(full_seconds_), rooms_.in_use()}; }
+  [[nodiscard]] ChannelUse use() {
+    const double busiest = *std::max_element(state_.busy.begin(), state_.busy.end());
+    return {end_.seconds, busiest, std::move(full_seconds_), rooms_.in_use()};
+  }
 
  private:
   /// A call that has been begun and not been waited for.

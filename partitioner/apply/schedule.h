@@ -48,6 +48,7 @@ StepTimes step_times(const Program& program, const CostedProblem& costed);
 /// what they are, bursts, and not as a part of every trip.
 struct ChannelUse {
   double seconds = 0;                        ///< a run
+  double busiest_seconds = 0;                ///< of these, the resource that is at work longest: no run takes less
   IdVector<ChannelId, double> full_seconds;  ///< the sender waits for room, in the trips that are followed; what is first of a packet
   IdVector<ChannelId, int> depth_in_use;     ///< so many values are under way at once at most; kDefaultDepth at least
 };

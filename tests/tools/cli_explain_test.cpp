@@ -181,7 +181,7 @@ TEST_F(CliExplainTest, AProfileOutlivesInsertedLinesAndSaysWhatDoesNotFit) {
   EXPECT_THAT(explain("--use-profile old.json").out, HasSubstr("7 times a run")) << "version 1 goes by lines";
   write_file(folder_.path("moved.json"), R"({"cleave_profile": 1, "expected": {"m.yaml:7:5": 7}, "host_seconds": {}})");
   EXPECT_THAT(explain("--use-profile moved.json").err, HasSubstr("the profile fits nothing of this model"));
-  EXPECT_THAT(explain("--use-profile moved.json").err, HasSubstr("note: the file goes by lines"));
+  EXPECT_THAT(explain("--use-profile moved.json").err, HasSubstr("note: this profile names operations by their lines (format 1)"));
   write_file(folder_.path("new.json"), R"({"cleave_profile": 3})");
   EXPECT_EQ(explain("--use-profile new.json").code, 1);
   EXPECT_THAT(explain("--use-profile new.json").err, HasSubstr("a profile of version 3, and this cleave knows 2"));
