@@ -91,7 +91,8 @@ TEST(PassTable, NamesAreUniqueAndMisspeltOnesAnswered) {
   EXPECT_EQ(near.error().kind, ErrorKind::usage);
   EXPECT_THAT(near.error().message, HasSubstr("did you mean `fold-constants`?"));
   ASSERT_FALSE(far.ok());
-  EXPECT_THAT(far.error().message, HasSubstr("there are `replace-overwritten`, `fold-constants`, `hoist-invariant`, `merge-equal`, `drop-dead`"));
+  EXPECT_THAT(far.error().message,
+              HasSubstr("there are `replace-overwritten`, `fold-constants`, `hoist-invariant`, `merge-equal`, `drop-dead`"));
 }
 
 }  // namespace
