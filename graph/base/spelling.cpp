@@ -34,7 +34,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 /// Whether one word has the letters of the other in another order.
-bool same_letters(std::string_view a, std::string_view b) {
+bool are_anagrams(std::string_view a, std::string_view b) {
   return a.size() == b.size() && std::is_permutation(a.begin(), a.end(), b.begin());
 }
 
@@ -56,7 +56,7 @@ std::optional<std::string> nearest_name(std::string_view word, const std::vector
     const std::size_t distance = edit_distance(word, candidate);
     if (distance > most_edits(word.size(), candidate.size()) || (best && distance > best_distance)) continue;
     // Of two words that are as near, the one whose letters were swapped: `tahn` is a misspelt `tanh`, not a `tan` with one letter more.
-    if (best && distance == best_distance && (same_letters(word, *best) || !same_letters(word, candidate))) continue;
+    if (best && distance == best_distance && (are_anagrams(word, *best) || !are_anagrams(word, candidate))) continue;
     best = &candidate;
     best_distance = distance;
   }

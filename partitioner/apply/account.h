@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "graph/graph.h"
-#include "partitioner/apply/host_flow.h"
 #include "partitioner/apply/program.h"
 #include "partitioner/apply/round_trips.h"
 #include "partitioner/apply/schedule.h"
@@ -18,6 +17,8 @@
 #include "partitioner/machine/costs.h"
 
 namespace cleave::planner {
+
+class HostFlow;
 
 /// What most of a run's critical path is. The JSON spellings are `input-bound`, `output-bound` and so on.
 enum class Bottleneck : std::uint8_t {

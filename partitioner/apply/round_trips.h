@@ -9,12 +9,13 @@
 #include <vector>
 
 #include "graph/graph.h"
-#include "partitioner/apply/host_flow.h"
 #include "partitioner/apply/transfers.h"
 #include "partitioner/machine/costs.h"
 #include "partitioner/solver/placement.h"
 
 namespace cleave::planner {
+
+class HostFlow;
 
 /// Why accelerator work waits: for a value that comes back, for a decision (does the loop go on, which arm is taken), or because a host
 /// function whose result it needs comes after an effect. The first that holds; for host work that an accelerator's decision starts it is

@@ -71,7 +71,7 @@ INSTANTIATE_TEST_SUITE_P(
         Scenario{"control_only_50040", "round-trip-bound", 20, {{unused, 4}, {unused, 21}, {round_trip, 20}}},
         Scenario{"accpin", "round-trip-bound", 10, {{round_trip, 10}}},  // the sorts cost more than the pin between them
         Scenario{"assumed", "round-trip-bound", 7, {{round_trip, 7}}}, Scenario{"dead", "host-bound", 5, {{unused, 6}}},
-        Scenario{"dead_initial_60331", "host-bound", 10, {{unused, 4}, {unused, 6}, {unused, 13}, {invariant_host_work, 16}}},
+        Scenario{"dead_initial_60331", "output-bound", 16, {{unused, 4}, {unused, 6}, {unused, 13}, {invariant_host_work, 16}}},
         Scenario{"inv", "host-bound", 12, {{invariant_host_work, 12}}}, Scenario{"inv_mark", "compute-bound", 9, {{round_trip, 8}}},
         Scenario{"inv_mark2", "compute-bound", 9, {}}, Scenario{"s001_too_big", "input-bound", 7, {{memory_fallback, 7}}},
         Scenario{"s004_naive", "transfer-bound", 3, {}}, Scenario{"s004_naive_pinned", "input-bound", 8, {{costly_pin, 8}}},
