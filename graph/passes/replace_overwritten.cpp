@@ -38,6 +38,7 @@ ValueId add_zeros(Graph& graph, NodeId loop, const TensorType& type, const Sourc
 }  // namespace
 
 Graph replace_overwritten(Graph graph) {
+  if (std::none_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) { return node.kind == NodeKind::carried; })) return graph;
   const NeededValues needed(graph);
   const std::size_t count = graph.nodes.size();
   for (std::size_t i = 0; i < count; ++i) {
