@@ -55,7 +55,7 @@ std::optional<std::string> nearest_name(std::string_view word, const std::vector
     if (candidate.empty() || candidate.size() > kLongest) continue;
     const std::size_t distance = edit_distance(word, candidate);
     if (distance > most_edits(word.size(), candidate.size()) || (best && distance > best_distance)) continue;
-    // Of two words that are as near, the one whose letters were swapped: `tahn` is a misspelt `tanh`, not a `tan` with one letter more.
+    // Between two names at the same distance, the one with the same letters wins: `tahn` is a misspelt `tanh`, not `tan` and a letter.
     if (best && distance == best_distance && (are_anagrams(word, *best) || !are_anagrams(word, candidate))) continue;
     best = &candidate;
     best_distance = distance;

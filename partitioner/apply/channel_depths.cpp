@@ -33,7 +33,7 @@ class DepthPlanner {
  private:
   [[nodiscard]] std::optional<ChannelUse> use_of(const Program& program) const { return predict_use(times_, program, transfers_, costed_); }
   [[nodiscard]] double seconds_of(const Program& program) const { return use_of(program)->seconds; }
-  /// Whether a run could take less time if nobody waited for room.
+  /// Whether a run could take less time if no sender waited for room.
   static bool waits(const ChannelUse& use) {
     return use.seconds * (1 - kShorter) > use.busiest_seconds &&
            std::any_of(use.full_seconds.begin(), use.full_seconds.end(), [](double seconds) { return seconds > 0; });

@@ -15,7 +15,7 @@ struct FusedKernel {
   double saved_seconds = 0;   ///< a run
 };
 
-/// Of the host, then of the accelerator, in program order: the kernels that the program has, after some were parted at calls or given up.
+/// The kernels that the program has, after some were split at calls or given up: the host's, then the accelerator's, in program order.
 std::vector<FusedKernel> fused_kernels(const Program& program, const CostedProblem& costed, const Placement& placement);
 
 }  // namespace cleave::planner

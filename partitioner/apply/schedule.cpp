@@ -488,7 +488,7 @@ class Simulator {
     push(task, Task::loop);
   }
 
-  /// Of a branch with bursts: which arm this time, the first at first and then as evenly as its probability allows.
+  /// The arm that a branch with bursts takes this time: the first arm at first, then both as evenly as the probability allows.
   std::optional<int> take_arm(NodeId branch) {
     if (!bursts_ || !bursts_->whole_arms[branch]) return std::nullopt;
     constexpr double kRounding = 1e-9;

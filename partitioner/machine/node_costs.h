@@ -28,7 +28,7 @@ class NodeCosts {
  private:
   [[nodiscard]] std::optional<double> observed_seconds(const Node& node) const;
   [[nodiscard]] double rounding_seconds(const Node& node) const;
-  /// Of the node that was asked about last, what is already known.
+  /// What is already known of the node that was asked about last.
   [[nodiscard]] const OpWork& work(NodeId id) const;
 
   const Graph& graph_;

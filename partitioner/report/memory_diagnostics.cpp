@@ -28,7 +28,8 @@ std::optional<ValueId> operand_by_rows(const Graph& graph, const Node& node) {
 }
 
 /// In how few parts the rows of an input of the program fit there, two parts at a time so that one is copied while the other is worked on.
-/// Nothing where they do not, or need not be parted, or where a loop would have to copy them in every trip.
+/// The result counts whole. Nothing where the parts do not fit, where none are needed, where another operation reads the input too, or
+/// where a loop would have to copy the parts in every iteration.
 struct RowParts {
   ValueId operand;
   std::int64_t parts = 0;
@@ -36,8 +37,11 @@ struct RowParts {
 std::optional<RowParts> parts_that_fit(const Graph& graph, const Node& node, const MemoryShortage& shortage) {
   const std::optional<ValueId> operand = operand_by_rows(graph, node);
   if (!operand || node.region != Graph::kRoot || graph.nodes[graph.values[*operand].producer].kind != NodeKind::input) return std::nullopt;
+  std::ptrdiff_t reads = 0;
+  for (const Node& reader : graph.nodes) reads += std::count(reader.inputs.begin(), reader.inputs.end(), *operand);
+  if (reads > 1) return std::nullopt;
   const std::int64_t rows = graph.values[*operand].type.shape[0];
-  const auto parted = static_cast<double>(graph.values[*operand].type.bytes() + graph.values[node.results[0]].type.bytes());
+  const auto parted = static_cast<double>(graph.values[*operand].type.bytes());
   const double room = shortage.memory_bytes - std::max(0.0, shortage.peak.bytes - parted);
   if (room <= 0) return std::nullopt;
   const double parts = std::ceil(2 * parted / room);

@@ -20,6 +20,7 @@ namespace cleave::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr double kMatrix = 1024.0 * 1024 * 4, kVector = 1024.0 * 4;
 
@@ -160,6 +161,10 @@ TEST(MemoryFallback, SaysInHowManyPartsOfRowsItFits) {
   const Plan part = planner::plan(program("333334", "  - y: matmul(data, w)\n"), options);
   ASSERT_FALSE(part.memory_shortage.has_value());
   EXPECT_NEAR(3 * part.predicted_seconds, whole.memory_shortage->seconds, 0.1 * whole.memory_shortage->seconds);
+
+  const Plan shared = planner::plan(program("1000000", "  - y: matmul(data, w) + sum(matmul(data, w * 2))\n"), options);
+  ASSERT_TRUE(shared.memory_shortage.has_value()) << to_text(shared.diagnostics);
+  EXPECT_THAT(to_text(shared.diagnostics), Not(HasSubstr("parts of its rows"))) << "another operation reads `data` too";
 }
 
 /// `allow` silences the two kinds as it does the others, and keeps the reason.
