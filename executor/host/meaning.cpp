@@ -13,6 +13,8 @@
 namespace cleave::runtime {
 namespace {
 
+constexpr std::int64_t kZeroedAtOnce = 1 << 20;  ///< bytes of a result that one thread zeroes
+
 bool overlap(const TensorView& a, const TensorView& b) {
   return std::less<>()(a.data, b.data + b.type->bytes()) && std::less<>()(b.data, a.data + a.type->bytes());
 }
@@ -28,7 +30,9 @@ bool written_in_place(const KernelCall& call, const TensorView& result) {
 Result<Array> zeros(const KernelCall& call, const TensorView& result) {
   const auto bytes = static_cast<std::size_t>(result.type->bytes());
   if (bytes == 0 || !written_in_place(call, result)) return Array::allocate(*result.type);
-  std::memset(result.data, 0, bytes);
+  call.workers.each_part(result.type->bytes(), kZeroedAtOnce, [&](std::int64_t begin, std::int64_t end) {
+    std::memset(result.data + begin, 0, static_cast<std::size_t>(end - begin));
+  });
   return Array::own(*result.type, result.data, nullptr);
 }
 

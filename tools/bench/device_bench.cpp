@@ -1,7 +1,7 @@
 // The device benchmark: runs each of device_programs() and writes medians, what bounds them (device_bounds.h) and the measured fraction of
-// it as JSON. Arguments: [--device NAME] [--machine FILE] [--small] [--only NAME] [--seconds S] [--out FILE] [--list]. Inputs start in
-// page-locked host memory and results end there. With --out the document is on disk after each program; --list names the programs and their
-// sizes and runs none.
+// it as JSON. Arguments: [--device NAME] [--machine FILE] [--small] [--only NAME] [--seconds S] [--out FILE] [--list] [--plan]. Inputs
+// start in page-locked host memory and results end there. With --out the document is on disk after each program; --list names the programs
+// and their sizes, --plan adds the predictions of --machine; neither runs any.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -27,7 +27,7 @@ using nlohmann::ordered_json;
 
 struct Arguments {
   std::string device = "auto", machine, only, out;
-  bool small = false, list = false;
+  bool small = false, list = false, plan = false;
   double seconds = 1;  ///< of repetitions for each program
 };
 
@@ -113,6 +113,8 @@ ordered_json run_one(const DeviceProgram& program, const Arguments& arguments) {
   const Result<Executable> executable = compile(program.graph, options);
   if (!executable) return row["error"] = to_text(executable.error()), row;
   const Plan& plan = executable->plan();
+  row["predicted_seconds"] = plan.predicted_seconds;
+  if (arguments.plan) return row;
   RunOptions inputs_and_results;
   if (const Status locked = lock_pages(program, arguments.device, inputs_and_results); !locked)
     return row["error"] = to_text(locked.error()), row;
@@ -139,7 +141,6 @@ ordered_json run_one(const DeviceProgram& program, const Arguments& arguments) {
   row["seconds_p10"] = seconds[seconds.size() / 10];
   row["seconds_p90"] = seconds[seconds.size() * 9 / 10];
   if (simulated > 0) row["simulated_seconds"] = simulated;
-  row["predicted_seconds"] = plan.predicted_seconds;
   const DeviceBounds bounds = find_bounds(plan);
   row["bound"] = to_json(bounds, plan);
   const double taken = simulated > 0 ? simulated : median;
@@ -157,6 +158,8 @@ Arguments parse(int argc, char** argv) {
       arguments.small = true;
     } else if (word == "--list") {
       arguments.list = true;
+    } else if (word == "--plan") {
+      arguments.plan = true;
     } else if (word == "--out") {
       arguments.out = value();
     } else if (word == "--device") {
@@ -168,8 +171,9 @@ Arguments parse(int argc, char** argv) {
     } else if (word == "--seconds") {
       arguments.seconds = std::strtod(value().c_str(), nullptr);
     } else {
-      std::fprintf(stderr,
-                   "usage: device_bench [--device NAME] [--machine FILE] [--small] [--only NAME] [--seconds S] [--out FILE] [--list]\n");
+      std::fprintf(
+          stderr,
+          "usage: device_bench [--device NAME] [--machine FILE] [--small] [--only NAME] [--seconds S] [--out FILE] [--list] [--plan]\n");
       std::exit(2);
     }
   }
@@ -189,7 +193,7 @@ int main(int argc, char** argv) {
     document["programs"].push_back(run_one(program, arguments));
     const ordered_json& row = document["programs"].back();
     failed = failed || row.contains("error");
-    if (arguments.list) continue;
+    if (arguments.list || arguments.plan) continue;
     std::fprintf(stderr, "%s: %s\n", program.name.c_str(),
                  row.contains("error") ? row["error"].get<std::string>().c_str() : row["seconds"].dump().c_str());
     if (!arguments.out.empty() && !write(document, arguments.out)) break;

@@ -21,6 +21,7 @@ constexpr int kLaunchesInARow = 200;
 constexpr std::size_t kStepsOfAGraph = 100, kStepsOfAPoint = 20;
 constexpr double kGraphBytes = 64 << 20,
                  kGraphFlops = 1e10;    ///< calls of less are measured in graphs, which launch faster than a host does
+constexpr double kLongLaunch = 1e-3;    ///< seconds; longer calls are measured one launch at a time
 constexpr double kGroupSeconds = 1e-3;  ///< of calls that are waited for once: the wait is a hundredth of it
 
 /// A program of one call, for those who are asked whether they have a kernel.
@@ -109,7 +110,7 @@ class DeviceCalibration {
       for (const std::int64_t elements : tables_[i].elements) {
         const Table& table = tables_[i];
         std::optional<Sample> call = sample(*table.op, table.type, table.form, table.extent, elements);
-        if (!call || call->bytes() > options_.memory_bytes) continue;
+        if (!call || call->bytes() > options_.memory_bytes || course_.late(for_measuring)) continue;
         if (std::optional<Prepared> ready = prepare(*std::move(call))) prepared_[table.key()].push_back(*std::move(ready));
       }
     }
@@ -242,9 +243,11 @@ class DeviceCalibration {
       const auto& ready = prepared_[table.key()];
       const auto found = std::find_if(ready.begin(), ready.end(),
                                       [&](const Prepared& each) { return each.call.work.cost.size() == call.work.cost.size(); });
-      if (found == ready.end()) return std::optional<double>();
+      if (found == ready.end() || course_.late()) return std::optional<double>();
       if (Status status = upload(*found); !status) return status.error();
-      const bool in_graph = found->steps.valid();
+      const Result<bool> graph = measured_in_graph(*found);
+      if (!graph) return graph.error();
+      const bool in_graph = *graph;
       const auto calls = [&](int count) -> Status {
         for (int i = 0; i < count; ++i) {
           const Status status = in_graph ? device_.launch_segment(found->steps, {}) : device_.launch(found->kernel, {});
@@ -266,6 +269,15 @@ class DeviceCalibration {
       note_rate(tables_[i]);
     }
     return {};
+  }
+
+  /// Whether the call is measured in a graph of kStepsOfAPoint launches. A call that takes kLongLaunch is not: so many of it take too long.
+  Result<bool> measured_in_graph(const Prepared& prepared) {
+    if (!prepared.steps.valid()) return false;
+    if (Status status = launch(prepared.kernel); !status) return status.error();  // the first one may load code
+    const double before = now();
+    if (Status status = launch(prepared.kernel); !status) return status.error();
+    return now() - before < kLongLaunch;
   }
 
   /// Of the largest call that was measured.

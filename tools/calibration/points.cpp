@@ -142,8 +142,21 @@ void Course::say(std::string_view what, double part) const {
   if (options_.progress) options_.progress(what, part);
 }
 
+namespace {
+
+/// Seconds that the next size is expected to take if the time goes on growing as it did between the last two, whose sizes are as far apart:
+/// some operations take the square or the cube of their size. 0: nothing is known yet.
+double next_takes(const PointTable& points) {
+  if (points.size() < 2) return 0;
+  const double last = points.back().second, before = points[points.size() - 2].second;
+  return last * std::max(1.0, last / std::max(before, 1e-9));
+}
+
+}  // namespace
+
 Status measure_table(const Table& table, const SecondsOf& seconds_of, double added, DeviceRates& rates) {
-  constexpr double kLong = 0.12;  ///< seconds of one call: one eight times as large would take a second
+  constexpr double kLong = 0.12;    ///< seconds of one call: one eight times as large would take a second
+  constexpr double kLongest = 1.5;  ///< seconds that the next call may be expected to take
   PointTable points;
   for (const std::int64_t elements : table.elements) {
     const std::optional<Sample> call = table.sample(elements);
@@ -154,7 +167,7 @@ Status measure_table(const Table& table, const SecondsOf& seconds_of, double add
     if (!seconds) return seconds.error();
     if (!*seconds) break;
     points.emplace_back(size, **seconds + added);
-    if (**seconds > kLong) break;
+    if (**seconds > kLong || next_takes(points) > kLongest) break;
   }
   // More work does not take less time; but a product of other sides may be worked out in another way, and long arrays are printed in part.
   const bool grows = table.rows == 0 && table.op->cost_class != CostClass::bookkeeping;

@@ -440,7 +440,9 @@ class SamplePlan {
     for (Table& table : tables_) {
       constexpr std::int64_t kThin = 16;
       const bool plain = table.how == Table::How::plain && table.form.empty() && table.rows == 0;
-      const int rank = plain && known.insert(table.op).second ? 0
+      // On an accelerator, products decide: they come first, in all types.
+      const int rank = plain && known.insert(table.op).second ? (first_of_all(table) ? -1 : 0)
+                       : plain && first_of_all(table)         ? -1
                        : table.rows > 0                       ? (std::min(table.rows, table.columns) <= kThin ? 1 : 2)
                        : !table.form.empty()                  ? 2
                        : table.how != Table::How::plain       ? 3
@@ -451,6 +453,8 @@ class SamplePlan {
     tables_.clear();
     for (auto& [rank, table] : ranked) tables_.push_back(std::move(table));
   }
+
+  [[nodiscard]] bool first_of_all(const Table& table) const { return small_ && table.op->cost_class == CostClass::product; }
 
   void add(Table table) {
     if (table.op && table.sample(1 << 12)) tables_.push_back(std::move(table));

@@ -45,8 +45,8 @@ TEST(Machine, ShippedOnesAreRead) {
   EXPECT_DOUBLE_EQ(simulated->accelerators[0].memory_bytes, 17179869184.0);
   const auto h200 = Machine::find("h200");
   ASSERT_TRUE(h200.ok()) << h200.error().message;
-  EXPECT_EQ(h200->provenance, "datasheet");
-  EXPECT_EQ(h200->accelerators[0].product_flops(Precision::tf32), 4.945e14);
+  EXPECT_EQ(h200->provenance, "measured");
+  EXPECT_EQ(h200->accelerators[0].product_flops(Precision::tf32), 3.6e14);
   EXPECT_EQ(h200->accelerators[0].product_flops(Precision::bf16), rate(h200->accelerators[0], DType::bf16));
   EXPECT_EQ(h200->accelerators[0].product_flops(Precision::f32), rate(h200->accelerators[0], DType::f32));
   EXPECT_GT(rate(h200->accelerators[0], DType::f32), rate(h200->host, DType::f32));
