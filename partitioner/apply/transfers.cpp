@@ -177,7 +177,7 @@ Transfers make_transfers(const Graph& graph, const CostedProblem& costed, const 
   Transfers transfers;
   transfers.items.reserve(placement.transfers.size());
   for (const PlannedTransfer& planned : placement.transfers) {
-    // Control values of loops and branches are not sent on channels.
+    // A pseudo-value says that a loop or branch runs (control_costs.h); decisions are sent through control streams, not on channels.
     if (static_cast<std::size_t>(planned.value) >= graph.values.size()) continue;
     Transfer t;
     t.value = ValueId(static_cast<std::size_t>(planned.value));
