@@ -41,7 +41,7 @@ struct Plan {
   planner::Account account;    ///< how the time of a run is spent
   Diagnostics diagnostics;     ///< diagnostics of tracing and planning; if there are errors, the rest is incomplete
   std::vector<Advice> advice;  ///< the diagnostics that can be resolved by an edit of the program
-  std::vector<Fix> fixes;      ///< `advice` as edits of the model's text; filled in by the model's reader (models/fixes.h)
+  std::vector<Fix> fixes;      ///< `advice` as edits of the model's text; filled in by callers that know the text (models/fixes.h)
   planner::Program program;
   double predicted_seconds = 0;
   /// The part of `predicted_seconds` in which the accelerator waits for a value or a decision of the host.

@@ -10,6 +10,7 @@
 namespace cleave::planner {
 namespace {
 
+/// Finds the overlaps of one device, block by block.
 class OverlapSearch {
  public:
   OverlapSearch(const Program& program, DeviceId device, std::int64_t part_bytes, const std::function<KernelValues(NodeId)>& kernel_of)

@@ -15,6 +15,7 @@ constexpr int kSteadyTrips = 5;              ///< iterations to simulate of loop
 constexpr int kInnerTrips = 2 * kMostDepth;  ///< iterations to simulate of nested loops
 constexpr double kLongestPeriod = 1e4;
 
+/// Finds the loops with bursts and chooses the iterations to simulate within a budget of steps.
 class BurstFinder {
  public:
   explicit BurstFinder(const Program& program)

@@ -14,6 +14,7 @@ constexpr double kShorter = 1e-3;      ///< a run is shorter if it takes this fr
 constexpr double kSameSeconds = 1e-6;  ///< runs whose times differ by at most this fraction are equally long
 constexpr int kRounds = 4;             ///< deepening one channel may reveal that another one is full
 
+/// Plans the depths of a program's channels: deepens full ones, shortens them where that costs no time, then applies the memory limit.
 class DepthPlanner {
  public:
   DepthPlanner(Program& program, const Transfers& transfers, const CostedProblem& costed, const FindPeak& find_peak, double memory_bytes)

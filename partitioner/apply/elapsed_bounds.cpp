@@ -19,6 +19,7 @@ struct Time {
   std::int64_t origin = kNowhere;  ///< 2 * carried node + side
 };
 
+/// Computes the longest chain of dependent computations and transfers.
 class CriticalPath {
  public:
   CriticalPath(const Graph& graph, const CostedProblem& costed, const Placement& placement)

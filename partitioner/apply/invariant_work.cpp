@@ -11,6 +11,7 @@ bool in_loop(RegionKind kind) {
   return kind == RegionKind::for_body || kind == RegionKind::while_condition || kind == RegionKind::while_body;
 }
 
+/// Finds loop-invariant host work and groups it by data dependence.
 class InvariantSearch {
  public:
   InvariantSearch(const Graph& graph, const CostedProblem& costed, const Placement& placement)

@@ -104,6 +104,7 @@ bool fits_memory(const Program& program, const FindPeak& find_peak, double memor
 
 namespace {
 
+/// Searches for the cheapest plan that fits into memory, by the two methods that memory_fit.h describes.
 class Fitting {
  public:
   Fitting(const std::shared_ptr<const Graph>& graph, const CostedProblem& costed, const WorkedOutPlan& unlimited, const FindPeak& find_peak,

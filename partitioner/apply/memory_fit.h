@@ -29,7 +29,7 @@ using FindPeak = std::function<MemoryPeak(const Program&, DeviceId)>;
 /// The peak if no two values shared storage.
 MemoryPeak peak_without_sharing(const Program& program, DeviceId device);
 
-/// Whether the program fits: without any sharing of storage, or else according to `find_peak`.
+/// Whether the program fits: without any sharing of storage, or else according to `find_peak`. True if `memory_bytes` is 0, unknown.
 bool fits_memory(const Program& program, const FindPeak& find_peak, double memory_bytes);
 
 /// The memory that a program would need on the accelerator if memory were unlimited, and how fast it would then be.

@@ -15,6 +15,7 @@ std::int64_t padded(std::int64_t bytes) {
   return (bytes + kPacketAlignment - 1) / kPacketAlignment * kPacketAlignment;
 }
 
+/// Groups adjacent sends into packets, then moves the steps and renumbers the global order.
 class Packer {
  public:
   Packer(Program& program, const std::function<bool(ChannelId)>& may_travel)

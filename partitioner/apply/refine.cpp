@@ -18,6 +18,7 @@ constexpr double kWorthwhile = 1e-9;  ///< relative; smaller gains are rounding 
 constexpr int kFewCandidates = 8;     ///< tried whatever the size of the graph
 constexpr std::size_t kMostPieces = 16;
 
+/// Searches for faster placements and keeps the best one found so far.
 class Refiner {
  public:
   Refiner(const PlannedGraph& planned, WorkedOutPlan optimal, const RefineOptions& options)

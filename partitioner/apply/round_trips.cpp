@@ -17,6 +17,7 @@ namespace {
 
 using Vertex = HostFlow::Vertex;
 
+/// Runs both searches and describes each group of joined members as a RoundTrip.
 class RoundTripSearch {
  public:
   RoundTripSearch(const Graph& graph, const CostedProblem& costed, const Placement& placement, Transfers& transfers, const HostFlow& flow)

@@ -44,6 +44,7 @@ struct State {
   std::array<double, kResources> busy{};     ///< how long each resource was at work
 };
 
+/// Simulates one run of a program with given times for its pieces of work.
 class Simulator {
  public:
   Simulator(const Program& program, const Transfers& transfers, const CostedProblem& costed, const StepTimes& times,

@@ -30,6 +30,7 @@ struct Event {
   friend auto operator<=>(const Event&, const Event&) = default;
 };
 
+/// Fills a Program with channels and steps.
 class Splitter {
  public:
   Splitter(const Graph& graph, const ValueUses& uses, const Placement& placement, const Transfers& transfers, std::size_t ahead,

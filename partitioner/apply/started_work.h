@@ -21,8 +21,8 @@ class StartedWork {
   struct Start {
     NodeId control;   ///< the innermost loop or branch that the accelerator decides; none: no decision starts the work
     RegionId region;  ///< each execution of this region starts the work once
-    NodeId ahead;  ///< the outermost loop between `control` and the work, in which the host can run ahead of the accelerator; none if there
-                   ///< is none
+    /// The outermost loop, from `control` inward, in which the host can run ahead of the accelerator; or none.
+    NodeId ahead;
   };
 
   /// All arguments must outlive this object.
@@ -58,7 +58,7 @@ class StartedWork {
   const HostFlow& flow_;
   bool any_ = false;
   std::vector<Link> told_;  ///< by control node, sorted
-  Marks decisive_;          ///< by vertex: computed from accelerator values by vertices that hand on
+  Marks decisive_;          ///< by vertex: computed from accelerator values, only through vertices that hands_on() accepts
   IdVector<RegionId, Start> start_;
   Marks started_, work_;  ///< by vertex
 };

@@ -10,6 +10,7 @@
 
 namespace cleave::planner {
 
+/// Plans edited versions of one graph within a budget, and compares their predicted times with that of the plan.
 class Trials {
  public:
   /// `seconds` is the predicted time of a run of the unedited plan. The other arguments must outlive this object.

@@ -18,6 +18,7 @@ struct Site {
   RegionId region;
 };
 
+/// Collects the rules that a program breaks.
 class Verifier {
  public:
   explicit Verifier(const Program& program) : program_(program), graph_(*program.graph), sends_(channels()), receives_(channels()) {}
