@@ -101,7 +101,7 @@ class RegionOrder {
   std::vector<std::vector<std::size_t>> after_;  ///< by node, then by kernel: the units that wait for it
 };
 
-/// How many host calls that run beside other steps each node waits for, and by which call it is needed.
+/// How many host calls that overlap other steps each node waits for, and by which call it is needed.
 class CallChains {
  public:
   CallChains(const Graph& graph, int workers) : waits_for_(graph.nodes.size(), 0), needed_at_(graph.nodes.size(), kNever) {

@@ -23,7 +23,7 @@ NodeId first_of(const FusibleGroup& kernel, const ValueUses& uses);
 /// cycle. Kernels of both sides may, because each side's groups are found separately; then one is removed from `kernels`.
 std::optional<ValueUses> order_for(const Graph& graph, const ValueUses& uses, FusibleGroups& kernels);
 
-/// Splits kernels that would delay a host call which runs beside other steps (HostFunction::beside, with this number of `workers`): those
+/// Splits kernels that would delay a host call which overlaps other steps (HostFunction::beside, with this number of `workers`): those
 /// in which one operation waits for such a call while another is needed by a call that could begin earlier.
 void part_at_calls(const Graph& graph, int workers, FusibleGroups& kernels);
 

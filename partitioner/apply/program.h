@@ -98,13 +98,13 @@ void set_depth(Program& program, ChannelId channel, int depth);
 /// Whether the channel belongs to a packet and is not the first in it.
 bool follows(const Program& program, ChannelId channel);
 
-/// How the host executes a node with regard to later steps: `never` overlapped, unless the node calls a host function. A call that runs
-/// beside later steps ends before the first step that reads its results, before the next effect, and before its block ends.
+/// How the host executes a node with regard to later steps: `never` overlapped, unless the node calls a host function. A call that
+/// overlaps later steps ends before the first step that reads its results, before the next effect, and before its block ends.
 HostFunction::Beside beside(const Program& program, NodeId node);
 inline bool runs_beside(const Program& program, NodeId node) {
   return beside(program, node) != HostFunction::Beside::never;
 }
-/// Whether any call of the graph runs beside other steps, with this number of workers.
+/// Whether any call of the graph overlaps other steps, with this number of workers.
 bool calls_run_beside(const Graph& graph, int workers);
 
 /// Checks a program and returns the rules it breaks: values read before they exist, unmatched sends, wrong order, wrong blocks. Empty if it

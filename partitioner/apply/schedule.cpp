@@ -10,7 +10,7 @@
 // value but one has been read.) Operations that overlap with the transfer of large values (alongside.h) are simulated as one piece of work,
 // as early as the first and the last part allow.
 //
-// Host calls that run beside other steps take the worker that is free first if workers make them. Readers of a call's results, effects and
+// Host calls that overlap other steps take the worker that is free first if workers make them. Readers of a call's results, effects and
 // the end of the call's block wait for its end.
 #include "partitioner/apply/schedule.h"
 
@@ -277,7 +277,7 @@ class Simulator {
     for (const ChannelId channel : beside.coming) rooms_.give_back(channel, state_.now[0]);
   }
 
-  // --- host calls that run beside other steps ------------------------------------------------------------------------------------------
+  // --- host calls that overlap other steps ---------------------------------------------------------------------------------------------
   void begin_call(NodeId node, double seconds) {
     Moment begin = state_.now[0];
     const bool on_worker = beside(program_, node) == HostFunction::Beside::on_worker;

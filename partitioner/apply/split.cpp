@@ -114,7 +114,7 @@ class Splitter {
     received_when_read_.resize(program_.channels.size(), 0);
   }
 
-  /// Whether a transfer is sent only when it is read: the result of a host call that runs beside other steps. Sending it means waiting for
+  /// Whether a transfer is sent only when it is read: the result of a host call that overlaps other steps. Sending it means waiting for
   /// the call, so it must not delay other values or calls. But it is sent before later work of the host, for which the accelerator must not
   /// wait.
   [[nodiscard]] bool sent_when_read(const Transfer& transfer) const {
@@ -122,7 +122,7 @@ class Splitter {
     return transfer.from == kHost && graph_.nodes[producer].region == transfer.region && runs_beside(program_, producer);
   }
 
-  /// Finds for each host call that runs beside other steps the position of the host's next other work.
+  /// Finds for each host call that overlaps other steps the position of the host's next other work.
   void find_work_behind_calls() {
     before_work_.resize(graph_.nodes.size(), 0);
     for (const Region& region : graph_.regions) {
@@ -339,7 +339,7 @@ class Splitter {
   std::array<IdVector<NodeId, NodeId>, kDevices> first_of_row_;       ///< by operation of a fused kernel: its first one; empty: no kernels
   std::array<std::map<NodeId, std::vector<NodeId>>, kDevices> rows_;  ///< by the first operation
   IdVector<RegionId, char> constants_first_;
-  IdVector<NodeId, std::int32_t> before_work_;    ///< by host call that runs beside other steps: where the host's next other work is
+  IdVector<NodeId, std::int32_t> before_work_;    ///< by host call that overlaps other steps: where the host's next other work is
   IdVector<ChannelId, char> received_when_read_;  ///< received late, for lack of memory, so it cannot join a packet
   std::vector<Event> events_;                     ///< sorted by region and slot; sends come first, arguments in order of first read
   std::array<IdVector<RegionId, char>, kDevices> walks_region_;

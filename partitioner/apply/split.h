@@ -19,7 +19,7 @@ namespace cleave::planner {
 /// places earlier in that order, and the first `ahead` ones at once. So copies overlap with independent work, and an argument takes no
 /// memory before it is received.
 inline constexpr std::size_t kAllAhead = std::numeric_limits<std::size_t>::max();
-/// Makes the Program of a placement. Results of host calls that run beside other steps (runs_beside, with this number of `workers`) are
+/// Makes the Program of a placement. Results of host calls that overlap other steps (runs_beside, with this number of `workers`) are
 /// sent where they are received, or before the host's next other work, not earlier. The operations of a fused kernel, a group of `fusible`,
 /// become adjacent steps at the position of the first one, and the program lists them in `kernels`.
 Program split(std::shared_ptr<const Graph> graph, const ValueUses& uses, const Placement& placement, const Transfers& transfers,
