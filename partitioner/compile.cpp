@@ -23,11 +23,11 @@
 namespace cleave::planner {
 namespace {
 
-/// Notes how long the steps of planning take.
+/// Records how long each step of planning takes.
 class StepTimer {
  public:
   explicit StepTimer(std::vector<StepTime>& times) : times_(times) {}
-  /// What was done since the step before.
+  /// Records the time since the previous call under the name `step`.
   void done(const char* step) {
     const auto now = std::chrono::steady_clock::now();
     times_.push_back({step, std::chrono::duration<double>(now - start_).count()});
@@ -39,7 +39,7 @@ class StepTimer {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// A profile goes by the program as it runs, as it was observed on that.
+/// Applies the profile after the passes, because it was recorded on the program as it runs.
 std::shared_ptr<const Graph> prepare_graph(const Graph& graph, const PlanOptions& options, std::vector<StepTime>& times) {
   Graph prepared = absorb_marks(graph);
   PassOptions passes = options.passes;
@@ -49,12 +49,12 @@ std::shared_ptr<const Graph> prepare_graph(const Graph& graph, const PlanOptions
   return std::make_shared<const Graph>(std::move(prepared));
 }
 
-/// Whether operations move out of loops and into them.
+/// Whether operations may be hoisted out of loops and sunk into them.
 bool moves_in_loops(const PlanOptions& options) {
   return options.simplify && !options.passes.disabled.contains("hoist-invariant");
 }
 
-/// What a reader found to say, as the flags would have it: those of its kind, or those that hold for all warnings.
+/// The diagnostics found while reading the model, filtered by the flags: by those of their kind, or by those that hold for all warnings.
 Diagnostics said_while_reading(const Diagnostics& said, const DiagnosticOptions& options) {
   Diagnostics kept;
   for (Diagnostic each : said) {
@@ -72,7 +72,7 @@ Diagnostics said_while_reading(const Diagnostics& said, const DiagnosticOptions&
   return kept;
 }
 
-/// Remarks on times in the profile that come without counts, or from preempted samples alone.
+/// Adds remarks on times in the profile that have no sample counts, or that are from preempted samples only.
 void check_samples(const ProfileFit& fit, Diagnostics& diagnostics) {
   const auto say = [&](std::size_t count, const char* what) {
     if (count == 0) return;
@@ -88,7 +88,7 @@ void check_samples(const ProfileFit& fit, Diagnostics& diagnostics) {
   say(fit.preempted, "are of preempted samples alone, and may be too long");
 }
 
-/// Advises to remove each statement that nothing reads.
+/// Advises the removal of each statement whose result is never read.
 void advise_removal(const Diagnostics& said, std::vector<Advice>& advice) {
   for (const Diagnostic& each : said)
     if (each.kind == DiagnosticKind::unused && each.severity != Severity::allowed)
@@ -100,7 +100,7 @@ void advise_removal(const Diagnostics& said, std::vector<Advice>& advice) {
                         {each.kind, each.location, each.message}});
 }
 
-/// What a profile has and the program has not.
+/// Warns if the profile has entries that do not belong to this program.
 void check_profile(const Graph& graph, const PlanOptions& options, Diagnostics& diagnostics) {
   const Profile& profile = options.costs.profile;
   if ((profile.expected.empty() && profile.host_seconds.empty()) || options.diagnostics.no_warnings) return;
@@ -128,7 +128,7 @@ void check_profile(const Graph& graph, const PlanOptions& options, Diagnostics& 
                    std::move(notes)});
 }
 
-/// Of the same graph under another policy, without regard to memory; nothing if there is none.
+/// The optimal placement of the same graph under another policy, without regard to memory. Empty if there is none.
 std::optional<Placement> placement_under(Policy policy, const Plan& plan, CostModel costs) {
   costs.policy = policy;
   Diagnostics ignored;
@@ -138,8 +138,9 @@ std::optional<Placement> placement_under(Policy policy, const Plan& plan, CostMo
   return placement ? std::optional(std::move(*placement)) : std::nullopt;
 }
 
-/// What no placement goes below, whatever runs as one kernel, and wherever what could sink into a loop stands. A policy that restricts is
-/// left aside: how far it is from the optimum is to show. (That of the host leaves pins aside, and may be below.)
+/// A lower bound on the cost of every placement, whichever operations are fused, and wherever operations that can be sunk into a loop are
+/// computed. The bound ignores a restricting policy, so that the gap shows how far its placement is from the optimum. (The cost under the
+/// host policy, which ignores pins, may be lower than the bound.)
 double find_bound(const Plan& plan, CostModel costs, const Sinkable& sinkable, const Placement& placement) {
   const bool restricted = plan.policy == Policy::host || plan.policy == Policy::accelerator;
   const bool fuses = costs.host_fuses || costs.accelerator_fuses;
@@ -157,19 +158,19 @@ double find_bound(const Plan& plan, CostModel costs, const Sinkable& sinkable, c
   return least ? least->bound_seconds : placement.bound_seconds;
 }
 
-/// Whether an operation is on the host alone.
+/// Whether some operation is on the host only.
 bool stays_in_part(const Graph& graph, const Placement& placement) {
   for (std::size_t i = 0; i < graph.nodes.size(); ++i)
     if (graph.nodes[NodeId(i)].kind == NodeKind::operation && !placement.has_copy(i, kAccelerator)) return true;
   return false;
 }
 
-/// The plans that an optimum is compared with: everything on the host, everything on the accelerator.
+/// Solves the baselines that an optimum is compared with: everything on the host, everything on the accelerator.
 std::vector<Placement> solve_baselines(Plan& plan, const PlanOptions& options) {
   std::vector<Placement> baselines;
   for (auto [policy, seconds] : {std::pair(Policy::host, &plan.all_host_seconds), {Policy::accelerator, &plan.all_accelerator_seconds}}) {
     if (policy == plan.policy) continue;
-    *seconds = std::numeric_limits<double>::quiet_NaN();  // null in JSON, should there be none
+    *seconds = std::numeric_limits<double>::quiet_NaN();  // becomes null in JSON if there is no such placement
     std::optional<Placement> placement = placement_under(policy, plan, options.costs);
     if (!placement) continue;
     *seconds = placement->objective_seconds;
@@ -179,14 +180,15 @@ std::vector<Placement> solve_baselines(Plan& plan, const PlanOptions& options) {
   return baselines;
 }
 
-/// Where operations in front of loops cost less in them, as part of their readers' kernels, the plan is one of the program with them there.
+/// Sinks operations in front of loops into them if they cost less there as parts of their readers' kernels. The plan then is one of the
+/// sunk graph.
 void sink_into_loops(Plan& plan, const PlanOptions& options, const Sinkable& sinkable, Placement& optimum,
                      std::vector<Placement>& baselines) {
   constexpr double kWorthwhile = 1e-9;
   const std::vector<Sinking> sinkings = worth_sinking(*plan.graph, sinkable, options.costs, plan.costed, optimum);
   if (sinkings.empty()) return;
   auto graph = std::make_shared<const Graph>(sink(*plan.graph, sinkings));
-  Diagnostics ignored;  // what pins ask for was said
+  Diagnostics ignored;  // the pins' diagnostics were reported before
   CostedProblem costed = make_problem(*graph, options.costs, ignored);
   costed.workers = options.workers;
   CostedProblem grouped = costed;
@@ -199,7 +201,7 @@ void sink_into_loops(Plan& plan, const PlanOptions& options, const Sinkable& sin
   optimum = *std::move(sunk);
 }
 
-/// The host's policy leaves pins aside, and may be below.
+/// Sets bound and gap of a placement. Its cost may be below the bound under the host policy, which ignores pins.
 void bound_by(double seconds, Placement& placement) {
   constexpr double kRounding = 1e-9;
   const double over = placement.objective_seconds - seconds, rounding = kRounding * placement.objective_seconds;
@@ -207,14 +209,15 @@ void bound_by(double seconds, Placement& placement) {
   placement.gap = over > rounding ? over / placement.objective_seconds : 0;
 }
 
-/// The optimum is one of the sum of work and transfers. What overlaps worse may take longer than one of these.
+/// Predicts the times of the baselines. The optimum minimizes the sum of work and transfers, so a baseline that overlaps better may be
+/// faster.
 void predict_baselines(Plan& plan, const PlannedGraph& planned, std::vector<Placement> baselines) {
   const bool pinned = std::any_of(plan.graph->nodes.begin(), plan.graph->nodes.end(),
                                   [](const Node& node) { return node.kind == NodeKind::operation && node.pin == Side::accelerator; });
   for (Placement& baseline : baselines) {
     const bool host = std::none_of(baseline.on_accelerator.begin(), baseline.on_accelerator.end(), [](auto on) { return on != 0; });
-    if (host &&
-        !calls_run_beside(*planned.graph, planned.costed.workers)) {  // one after the other, and nothing moves; but it leaves pins aside
+    if (host && !calls_run_beside(*planned.graph, planned.costed.workers)) {
+      // Steps run one after the other and nothing is transferred, so the cost is the time. But this baseline ignores pins.
       if (!pinned) plan.all_host_predicted_seconds = baseline.objective_seconds;
       continue;
     }
@@ -226,7 +229,8 @@ void predict_baselines(Plan& plan, const PlannedGraph& planned, std::vector<Plac
   }
 }
 
-/// In place of what does not fit into the accelerator's memory. The costs then say what only the memory keeps on the host.
+/// Replaces a plan that does not fit into the accelerator's memory. The costs then name memory as the cause of what only it keeps on the
+/// host.
 Status fit(Plan& plan, WorkedOutPlan& chosen, const PlanOptions& options, double memory_bytes) {
   Result<FittedPlan> fitted = fit_memory(plan.graph, plan.costed, chosen, options.find_peak, memory_bytes);
   if (!fitted) return fitted.error();
@@ -237,7 +241,7 @@ Status fit(Plan& plan, WorkedOutPlan& chosen, const PlanOptions& options, double
   return {};
 }
 
-/// Where operations that only the lack of memory keeps on the host are to blame: what enough of it would be worth.
+/// Adds the cure of enough memory if the operation to blame is on the host only for lack of memory.
 void add_memory_cure(Plan& plan) {
   Account& account = plan.account;
   if (!plan.memory_shortage || !account.blamed || plan.costed.forced[account.blamed.index] != Cause::memory) return;
@@ -345,7 +349,7 @@ Plan make_plan(const Graph& graph, const PlanOptions& options) {
   return plan;
 }
 
-/// Nothing was planned.
+/// The plan returned if planning itself runs out of memory: without a program.
 Plan without_memory(const PlanOptions& options) {
   Plan plan;
   plan.graph = std::make_shared<const Graph>();

@@ -1,4 +1,4 @@
-// The planner as one call: Graph -> Plan. Its source reads as the table of contents of this folder.
+// The planner's entry point: plan() turns a Graph into a Plan. Its source, compile.cpp, reads as the table of contents of this folder.
 #pragma once
 
 #include <limits>
@@ -25,37 +25,40 @@
 
 namespace cleave {
 
-/// Everything that was decided about one graph, as values.
+/// All decisions made about one graph, as plain values.
 struct Plan {
   static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-  std::shared_ptr<const Graph> graph;  ///< simplified, with the profile applied
+  std::shared_ptr<const Graph> graph;  ///< the graph after simplification, with the profile applied
   Machine machine;
   Policy policy = Policy::optimal;
-  Precision precision = Precision::f32;  ///< of the accelerator's matrix products of f32
-  Profile profile;                       ///< what earlier runs observed
+  Precision precision = Precision::f32;  ///< the precision of the accelerator's f32 matrix products
+  Profile profile;                       ///< observations of earlier runs
   planner::CostedProblem costed;
   planner::Placement placement;
   planner::Transfers transfers;
-  std::vector<planner::TransferTime> transfer_times;  ///< by the schedule, as `transfers`
+  std::vector<planner::TransferTime> transfer_times;  ///< one entry for each item of `transfers`, taken from the schedule
   std::vector<planner::RoundTrip> round_trips;
-  planner::Account account;    ///< what the time of a run goes to
-  Diagnostics diagnostics;     ///< of tracing and planning; with errors the rest is incomplete
-  std::vector<Advice> advice;  ///< what of the diagnostics is an edit of the program
-  std::vector<Fix> fixes;      ///< that advice as edits of a model's text, where somebody knows it (models/fixes.h)
+  planner::Account account;    ///< how the time of a run is spent
+  Diagnostics diagnostics;     ///< diagnostics of tracing and planning; if there are errors, the rest is incomplete
+  std::vector<Advice> advice;  ///< the diagnostics that can be resolved by an edit of the program
+  std::vector<Fix> fixes;      ///< `advice` as edits of the model's text; filled in by callers that know the text (models/fixes.h)
   planner::Program program;
   double predicted_seconds = 0;
-  double predicted_wait_seconds = 0;                         ///< of these, the accelerator waits for a value or a decision of the host
-  double all_host_seconds = 0, all_accelerator_seconds = 0;  ///< of --placement host, which leaves pins aside, and accelerator
-  bool all_accelerator_in_part = false;                      ///< under --placement accelerator something stays on the host alone
-  /// How long these two are predicted to take; not a number where they cannot be had.
+  /// The part of `predicted_seconds` in which the accelerator waits for a value or a decision of the host.
+  double predicted_wait_seconds = 0;
+  /// The costs of a run under `--placement host`, which ignores pins, and under `--placement accelerator`.
+  double all_host_seconds = 0, all_accelerator_seconds = 0;
+  bool all_accelerator_in_part = false;  ///< under `--placement accelerator` some operations have no copy on the accelerator
+  /// The predicted times of a run under these two placements; NaN where there is no such plan.
   double all_host_predicted_seconds = kUnknown, all_accelerator_predicted_seconds = kUnknown;
-  std::optional<planner::MemoryShortage> memory_shortage;  ///< if part of the program left the accelerator for want of memory
-  planner::ChannelDepths depths;                           ///< what the depths of the program's channels go by
-  planner::FindPeak find_peak = nullptr;                   ///< who lays memory out, for reports; null: as if no two values shared storage
-  std::vector<StepTime> times;                             ///< wall-clock time of each pass and of each step of planning, in order
+  std::optional<planner::MemoryShortage> memory_shortage;  ///< set if part of the program had to leave the accelerator for lack of memory
+  planner::ChannelDepths depths;                           ///< the inputs to and results of planning the channels' depths
+  /// The executor's memory planner, for reports; null: peaks are computed as if no two values shared storage.
+  planner::FindPeak find_peak = nullptr;
+  std::vector<StepTime> times;  ///< wall-clock time of each pass and of each step of planning, in order
 
   [[nodiscard]] bool ok() const { return !diagnostics.has_errors(); }
-  /// There is a program, though maybe one that exceeds a limit.
+  /// True if there is a program, even one that exceeds a limit.
   [[nodiscard]] bool complete() const { return !program.devices.empty(); }
 };
 
@@ -66,14 +69,15 @@ struct PlanOptions {
   DiagnosticOptions diagnostics;
   int workers = 1;        ///< threads that call host functions beside the host's steps (HostFunction::beside); 1: none
   bool simplify = true;   ///< false: no pass runs
-  int channel_depth = 0;  ///< of every channel; 0: each as it is planned
+  int channel_depth = 0;  ///< the depth of every channel; 0: planned for each channel
   PassOptions passes;
-  FindPeak find_peak = nullptr;  ///< null: as if no two values shared storage
-  bool accounts = true;          ///< false: what is planned is only compared by its prediction; no account, and no diagnostics of a run
-  bool tries_workers = true;     ///< false: the account does not say what more workers would be worth, which needs another plan
+  FindPeak find_peak = nullptr;  ///< the executor's memory planner; null: as if no two values shared storage
+  /// False: the plan is only compared by its predicted time, so the account and the diagnostics of a run are left out.
+  bool accounts = true;
+  bool tries_workers = true;  ///< false: the account does not include the effect of more workers, which takes another plan to find
 };
 
-/// Decides everything. What is wrong is in the plan's diagnostics; a plan that is not complete() has no program.
+/// Makes all decisions. Errors are reported in the plan's diagnostics; a plan that is not complete() has no program.
 Plan plan(const Graph& graph, const PlanOptions& options);
 
 }  // namespace planner

@@ -9,12 +9,12 @@
 namespace cleave::planner {
 namespace {
 
-constexpr std::size_t kMostNodes = 20'000;  ///< of a program that is planned once more for each number
+constexpr std::size_t kMostNodes = 20'000;  ///< largest program to plan again for each number of workers
 
-/// Calls that workers may make.
+/// Counts of the calls that workers may make.
 struct WorkerCalls {
   int all = 0;
-  int together = 0;  ///< at most, at once: those of one region
+  int together = 0;  ///< the most that can run at once, which are calls of one region
 };
 
 WorkerCalls calls_by_workers(const Graph& graph) {

@@ -12,10 +12,10 @@ namespace cleave::planner {
 namespace {
 
 constexpr std::size_t kKinds = 7;
-constexpr double kFewLaunches = 9;  ///< work takes this many times as long as launches where launches are a tenth of both
+constexpr double kFewLaunches = 9;  ///< ratio of work to launches at which launches are a tenth of both together
 constexpr double kMostSeldom = 1e6;
 
-/// `times`, but the host work and the copies of round trip `index` take none.
+/// `times` with no time for the host work and the copies of round trip `index`.
 StepTimes without_round_trip(StepTimes times, const Program& program, const Transfers& transfers, const std::vector<RoundTrip>& round_trips,
                              std::size_t index) {
   for (const NodeId node : round_trips[index].through) times.steps[kHost.index][node] = 0;
@@ -59,7 +59,7 @@ class Accountant {
   }
 
  private:
-  /// A kernel takes its time with its last operation; what is named is the one that takes most of it by itself.
+  /// Finds the operation to name for each fused kernel: the costliest by itself. The kernel's time is recorded with its last operation.
   void find_costliest(DeviceId device) {
     const auto seconds = [&](NodeId node) {
       const PlacementProblem::Node& costs = costed_.problem.nodes[node.index];
@@ -74,7 +74,7 @@ class Accountant {
     return found == costliest_[device.index].end() ? step : found->second;
   }
 
-  /// What the time of one kind goes to: a node, or of kind transfer and round_trip the index of one.
+  /// The seconds of one kind of bottleneck, by the index of the node, or for kinds transfer and round_trip of the transfer or round trip.
   using Blame = std::map<std::size_t, double>;
 
   void add(const PathPiece& piece) {
@@ -208,7 +208,7 @@ class Accountant {
     if (!repeats) try_scaled(Cure::Kind::ahead, 0, kHost, 0);
   }
 
-  /// As seldom as it takes for the consumer to cost nothing: then it fits into the time that all else takes.
+  /// Tries the smallest period of executions at which the consumer's time fits into the time of all other work.
   void consume_seldom() {
     const double frequency = costed_.frequency[graph_.nodes[step_].region], all = frequency * times_.steps[kHost.index][step_];
     if (frequency <= 1) return try_scaled(Cure::Kind::faster, 2, kHost, 0.5);
@@ -232,7 +232,7 @@ class Accountant {
     try_cure(Cure::Kind::no_trip, 0, without_round_trip(times_, program_, transfers_, round_trips_, *account_.round_trip));
   }
 
-  /// As many times the work in each kernel as it takes for launches to be a tenth of both together.
+  /// Tries as much more work in each kernel as makes launches a tenth of both together.
   void launch_seldom() {
     const double work = account_.shares.accelerator;
     if (work <= 0) return;
@@ -257,8 +257,8 @@ class Accountant {
   const HostFlow& flow_;
   const StepTimes times_;
   std::map<NodeId, std::size_t> trip_of_;              ///< the round trip that a node or decision belongs to
-  std::array<std::map<NodeId, NodeId>, 2> costliest_;  ///< by the last operation of a kernel
-  NodeId step_;                                        ///< the operation that carries the time of the blamed operation's kernel
+  std::array<std::map<NodeId, NodeId>, 2> costliest_;  ///< from a fused kernel's last operation to its costliest
+  NodeId step_;                                        ///< the last operation of the blamed operation's kernel, which has the kernel's time
   std::array<double, kKinds> kinds_{};                 ///< seconds by Bottleneck
   std::array<Blame, kKinds> blames_;
   Account account_;

@@ -1,6 +1,7 @@
-// Account: what the time of a predicted run goes to, by its critical path, what it waits for most, and what each cure would be worth. The
-// cures are tried: the run is simulated again with other times for the pieces of work that a cure concerns, at the same placement. Numbers
-// of workers are tried by planning anew (partitioner/worker_cures.h), and enough memory was planned with before the plan was made to fit.
+// Account: how the time of a predicted run is spent along its critical path, what the main bottleneck is, and the predicted effect of each
+// cure. find_account() tries cures by simulating the run again, with changed times for the affected pieces of work and the same placement.
+// Two cures are tried elsewhere: more workers by planning again (partitioner/worker_cures.h), and more memory by the plan that was made
+// before memory was considered.
 #pragma once
 
 #include <cstddef>
@@ -20,77 +21,78 @@ namespace cleave::planner {
 
 class HostFlow;
 
-/// What most of a run's critical path is. The JSON spellings are `input-bound`, `output-bound` and so on.
+/// The kind of work that takes the largest part of a run's critical path. The JSON spellings are `input-bound`, `output-bound` and so on.
 enum class Bottleneck : std::uint8_t {
-  input,       ///< host work that accelerator work waits for, and that needs nothing of the accelerator's
-  output,      ///< host work with what the accelerator made, and that no accelerator work needs: a full channel
-  transfer,    ///< copies, those of round trips aside
+  input,       ///< host work that accelerator work waits for, and that needs no result of the accelerator
+  output,      ///< host work on the accelerator's results that no accelerator work needs; it holds the run up through full channels
+  transfer,    ///< copies, except those of round trips
   round_trip,  ///< host work, decisions and copies of round trips
-  launch,      ///< starting kernels
+  launch,      ///< kernel launches
   host,        ///< other host work
   compute,     ///< the accelerator's work
 };
 std::string_view to_string(Bottleneck kind);
 
-/// Parts of the critical path in seconds. They add up to the predicted time of a run.
+/// The critical path by kind of work, in seconds. The parts add up to the predicted time of a run.
 struct AccountShares {
-  double producer = 0;             ///< host work that is needed by accelerator work, and needs none of it
+  double producer = 0;             ///< host work that accelerator work needs and that needs no accelerator work itself
   double host_to_accelerator = 0;  ///< copies
-  double accelerator = 0;          ///< work, without the starts of its kernels
+  double accelerator = 0;          ///< the accelerator's work, without kernel launches
   double accelerator_to_host = 0;  ///< copies
-  double launch = 0;               ///< starts of kernels
-  double consumer = 0;             ///< host work with the accelerator's values that no accelerator work needs
+  double launch = 0;               ///< kernel launches
+  double consumer = 0;             ///< host work on the accelerator's values that no accelerator work needs
   double control = 0;              ///< decisions of loops and branches
-  double host = 0;                 ///< all other host work, that of round trips included
+  double host = 0;                 ///< all other host work, including that of round trips
 };
 
-/// What could be changed, and how long a run is predicted to take then.
+/// A possible change, and the predicted time of a run with it.
 struct Cure {
   enum class Kind : std::uint8_t {
-    workers,    ///< `--workers` `number`: pure host functions are called on so many threads (partitioner/worker_cures.h)
+    workers,    ///< `--workers number`: that many threads call pure host functions (partitioner/worker_cures.h)
     threads,    ///< the host function spreads its work over `number` threads of its own
-    faster,     ///< the work takes a `number`-th of its time
+    faster,     ///< the work takes 1/`number` of its time
     ahead,      ///< the work is done before the run
-    seldom,     ///< every `number`-th trip of the loop only
-    stays,      ///< the value is on its destination from run to run
-    smaller,    ///< the value has a `number`-th of its bytes
-    no_copy,    ///< without the transfer
-    no_trip,    ///< without the round trip
-    more_work,  ///< `number` times as much work in each kernel, and as many fewer kernels
-    memory,     ///< the accelerator has enough memory for the plan that costs least
+    seldom,     ///< the work is done only in every `number`-th iteration of the loop
+    stays,      ///< the value stays on its destination from run to run
+    smaller,    ///< the value has 1/`number` of its bytes
+    no_copy,    ///< the transfer is removed
+    no_trip,    ///< the round trip is removed
+    more_work,  ///< each kernel does `number` times as much work, and there are as many times fewer kernels
+    memory,     ///< the accelerator has enough memory for the cheapest plan
   };
   Kind kind = Kind::faster;
   double number = 0;
-  double seconds = 0;  ///< predicted for a run
+  double seconds = 0;  ///< predicted time of a run with this change
 };
 
-/// A cure is told if a run takes less than this part of its time with it.
+/// A cure is reported if it brings the predicted time of a run below this fraction.
 inline constexpr double kCureHelps = 0.99;
 
 struct Account {
   Bottleneck kind = Bottleneck::host;
-  double seconds = 0;       ///< predicted for a run
-  double kind_seconds = 0;  ///< the part of `seconds` that `kind` names
+  double seconds = 0;       ///< predicted time of a run
+  double kind_seconds = 0;  ///< the part of `seconds` that is of kind `kind`
   AccountShares shares;
-  NodeId blamed;              ///< the operation or decision that most of `kind_seconds` goes to; of a transfer, who makes its value
-  double blamed_seconds = 0;  ///< its part of `kind_seconds`
-  std::optional<std::size_t> transfer;    ///< transfer: which, an index into the Transfers
-  std::optional<std::size_t> round_trip;  ///< round_trip: which
-  double busy_seconds = 0;                ///< the accelerator works, starts of kernels included
+  /// The operation or decision that takes most of `kind_seconds`. For kind `transfer`, the producer of the transferred value.
+  NodeId blamed;
+  double blamed_seconds = 0;              ///< its part of `kind_seconds`
+  std::optional<std::size_t> transfer;    ///< kind `transfer`: its index in the Transfers
+  std::optional<std::size_t> round_trip;  ///< kind `round_trip`: its index
+  double busy_seconds = 0;                ///< how long the accelerator is at work, including kernel launches
   std::vector<Cure> cures;
-  /// The nodes that make up `shares.producer` and `shares.consumer`, with their seconds; the longest first.
+  /// The nodes that make up `shares.producer` and `shares.consumer`, with their seconds, longest first.
   std::vector<std::pair<NodeId, double>> producers, consumers;
 };
 
-/// How long a run is predicted to take if the host work and the copies of round trip `index` took no time.
+/// The predicted time of a run if the host work and the copies of round trip `index` took no time.
 double seconds_without(const Program& program, const CostedProblem& costed, const Transfers& transfers,
                        const std::vector<RoundTrip>& round_trips, std::size_t index);
 
-/// Marks the round trips that decisions start and that other work hides: a run is over as soon without them. Of many, the costliest are
-/// tried.
+/// Sets `hidden` on round trips that the accelerator's decisions start and that overlap with other work: without them a run would take as
+/// long. If there are many, only the costliest are tried.
 void find_hidden(const Program& program, const CostedProblem& costed, const Transfers& transfers, std::vector<RoundTrip>& round_trips);
 
-/// `flow` is that of the program's placement and of `transfers`.
+/// Builds the account of `program`. `flow` must be made from the program's placement and `transfers`.
 Account find_account(const Program& program, const CostedProblem& costed, const Transfers& transfers,
                      const std::vector<RoundTrip>& round_trips, const HostFlow& flow);
 

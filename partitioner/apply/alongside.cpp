@@ -10,6 +10,7 @@
 namespace cleave::planner {
 namespace {
 
+/// Finds the overlaps of one device, block by block.
 class OverlapSearch {
  public:
   OverlapSearch(const Program& program, DeviceId device, std::int64_t part_bytes, const std::function<KernelValues(NodeId)>& kernel_of)
@@ -27,7 +28,7 @@ class OverlapSearch {
   }
 
  private:
-  /// Between an operation and what crosses there stands nothing but what crosses the same way.
+  /// The host: only steps that transfer in the same direction may be between an operation and its receive or send.
   void find_neighbours(const std::vector<Step>& steps) {
     for (std::size_t i = 0; i < steps.size(); ++i) {
       if (steps[i].kind != StepKind::compute) continue;
@@ -41,7 +42,7 @@ class OverlapSearch {
       if (!beside.coming.empty() || !beside.leaving.empty()) found_.emplace(steps[i].node, std::move(beside));
     }
   }
-  /// Or does nothing: constants and the like, and what runs with a later operation.
+  /// Whether a step is of this kind, or takes no time: a constant or the like, or an operation that runs as part of a later kernel.
   [[nodiscard]] bool passes(const Step& step, StepKind kind) const {
     if (step.kind == kind) return true;
     return step.kind == StepKind::compute && graph_.nodes[step.node].kind != NodeKind::counter && !kernel_of_(step.node).reads;
@@ -113,7 +114,7 @@ class PlannedKernels {
   const Graph& graph_;
   const DeviceId device_;
   std::vector<FusionGroup> groups_;
-  IdVector<NodeId, std::size_t> group_of_;  ///< one more than its index; 0: none
+  IdVector<NodeId, std::size_t> group_of_;  ///< 1 + the index into `groups_`; 0: none
 };
 
 }  // namespace
@@ -140,7 +141,7 @@ std::int64_t launches_for(std::int64_t parts, double seconds, double start_secon
 }
 
 Overlaps planned_alongside(const Program& program, DeviceId device) {
-  std::optional<PlannedKernels> kernels;  // once anybody asks
+  std::optional<PlannedKernels> kernels;  // made at the first request
   const auto values_of = [&](NodeId node) {
     if (!kernels) kernels.emplace(program, device);
     return kernels->values(node);

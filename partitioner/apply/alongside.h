@@ -1,5 +1,6 @@
-// Alongside: which operations of a device can be done, part by part, while large values that they read are still coming, or large values
-// that they make already leave. Places alone: whether there are kernels for that, who has the kernels says.
+// Copy/compute overlap: which operations of a device can process large operands in parts while these still arrive, or have their large
+// results sent in parts while computing them. find_alongside() looks at the position of steps only; its caller says which kernels there
+// are.
 #pragma once
 
 #include <cstdint>
@@ -13,32 +14,33 @@
 
 namespace cleave::planner {
 
+/// The channels that one operation overlaps with: large operands that arrive, and large results that leave.
 struct Alongside {
   std::vector<ChannelId> coming, leaving;
 };
-/// By operation: of those with anything alongside.
+/// The overlaps by operation. Operations without any have no entry.
 using Overlaps = std::map<NodeId, Alongside>;
 
-/// What a kernel reads and writes; nulls: the node runs with a later one, or is no operation.
+/// The values that a kernel reads and writes. Null: the node is no operation, or it runs as part of a kernel that stands at a later node.
 struct KernelValues {
   const std::vector<ValueId>*reads = nullptr, *writes = nullptr;
 };
 
-/// Of the steps with a kernel. Large is what has more than `part_bytes`; what travels in a packet is not meant. The host receives what it
-/// needs, and sends what is needed: such operations stand right behind its receives or right before its sends, so that it waits for nothing
-/// in another order than without them. An accelerator has copies enqueued: there it is the first that reads the value, in the same block;
-/// what it makes leaves as a whole.
+/// Finds the overlaps among steps that have a kernel. A value is large if it has more than `part_bytes`; values in packets are left out. On
+/// the host, the operation must directly follow the receive or directly precede the send, so that the order of steps, and hence every wait,
+/// stays the same. On an accelerator, copies are enqueued ahead, so any first reader of the value in the same block qualifies; its results
+/// are always sent as a whole.
 Overlaps find_alongside(const Program& program, DeviceId device, std::int64_t part_bytes,
                         const std::function<KernelValues(NodeId)>& kernel_of);
 
-/// Leaves of what comes, for a kernel that reads `reads`, what can be taken row by row.
+/// Removes from `coming` the channels whose value a kernel with operands `reads` needs as a whole, not row by row.
 void keep_rows(std::vector<ChannelId>& coming, const Program& program, const std::vector<ValueId>& reads, const RowCut& cut);
 
-/// In how many launches an accelerator does what takes `seconds` as one, on values that come in `parts`: at most eight, and no more than
-/// take half of the work to be started, `start_seconds` each: nobody may have waited for the values.
+/// The number of launches into which an accelerator splits a kernel of `seconds` that reads a value arriving in `parts`. It is at most
+/// eight, and the launches, `start_seconds` each, take at most half as long as the work, since the kernel may not have had to wait at all.
 std::int64_t launches_for(std::int64_t parts, double seconds, double start_seconds);
 
-/// What stands alongside in a plan, in parts of kPartBytes, where the work can be cut into rows (machine/row_cut.h).
+/// The overlaps that a plan counts on: in parts of kPartBytes, for kernels that can be cut into rows (machine/row_cut.h).
 Overlaps planned_alongside(const Program& program, DeviceId device);
 
 }  // namespace cleave::planner

@@ -9,12 +9,13 @@
 namespace cleave::planner {
 namespace {
 
-constexpr double kMostBurstSteps = 4e4;      ///< that are followed
-constexpr int kPeriods = 3;                  ///< that are followed of each loop
-constexpr int kSteadyTrips = 5;              ///< of loops without bursts
-constexpr int kInnerTrips = 2 * kMostDepth;  ///< of loops inside loops
+constexpr double kMostBurstSteps = 4e4;      ///< most steps to simulate
+constexpr int kPeriods = 3;                  ///< periods to simulate of each loop
+constexpr int kSteadyTrips = 5;              ///< iterations to simulate of loops without bursts
+constexpr int kInnerTrips = 2 * kMostDepth;  ///< iterations to simulate of nested loops
 constexpr double kLongestPeriod = 1e4;
 
+/// Finds the loops with bursts and chooses the iterations to simulate within a budget of steps.
 class BurstFinder {
  public:
   explicit BurstFinder(const Program& program)
@@ -46,7 +47,7 @@ class BurstFinder {
     return kind == NodeKind::for_loop || kind == NodeKind::while_loop;
   }
   [[nodiscard]] double trips(NodeId loop) const { return std::max(1.0, graph_.nodes[loop].expected); }
-  /// A branch in a loop that takes one arm at some times and the other one at others.
+  /// Whether the node is a branch in a loop that takes different arms in different iterations.
   [[nodiscard]] bool bursts_with(NodeId node) const {
     const Node& branch = graph_.nodes[node];
     return branch.kind == NodeKind::branch && loop_of_[branch.region] && period_of(branch) <= kLongestPeriod;
@@ -56,7 +57,7 @@ class BurstFinder {
     return seldom > 0 ? std::round(1 / seldom) : kLongestPeriod + 1;
   }
 
-  /// Whether a value crosses in a loop that has a branch or a loop in it, or stands in one.
+  /// Whether a value is transferred in a loop that contains a branch or loop, or is nested in another loop.
   [[nodiscard]] bool cross_in_bursts() const {
     IdVector<NodeId, std::uint8_t> uneven(graph_.nodes.size(), 0);
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
@@ -82,7 +83,7 @@ class BurstFinder {
       bursts_.trips[NodeId(n)] = std::max(bursts_.trips[NodeId(n)], kPeriods * bursts_.period[NodeId(n)]);
   }
 
-  /// Until what is followed is no more than kMostBurstSteps. False: it is.
+  /// Shortens the simulation to at most kMostBurstSteps steps. Returns false if that is impossible.
   bool shorten() {
     while (steps() > kMostBurstSteps) {
       int longest = 0;
@@ -110,7 +111,7 @@ class BurstFinder {
   const Program& program_;
   const Graph& graph_;
   Bursts bursts_;
-  IdVector<RegionId, NodeId> loop_of_;  ///< the innermost one around; none: outside of all
+  IdVector<RegionId, NodeId> loop_of_;  ///< the innermost loop around a region; none: outside of all loops
 };
 
 }  // namespace

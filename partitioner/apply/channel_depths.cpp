@@ -1,5 +1,5 @@
-// The depths follow from two simulated runs (predict_use): one with channels as they are, which says where room is waited for, and one with
-// channels that are as deep as may be, which says how deep they get.
+// The depths follow from simulated runs (predict_use): one with the channels as they are shows where senders wait for a free slot, and
+// further ones with the largest depth in those channels show how much of it is used.
 #include "partitioner/apply/channel_depths.h"
 
 #include <algorithm>
@@ -10,10 +10,11 @@
 namespace cleave::planner {
 namespace {
 
-constexpr double kShorter = 1e-3;      ///< a run is, where it takes this part less
-constexpr double kSameSeconds = 1e-6;  ///< by which runs may differ that take equally long
-constexpr int kRounds = 4;             ///< a deeper channel may show that another one is full
+constexpr double kShorter = 1e-3;      ///< a run is shorter if it takes this fraction less time
+constexpr double kSameSeconds = 1e-6;  ///< runs whose times differ by at most this fraction are equally long
+constexpr int kRounds = 4;             ///< deepening one channel may reveal that another one is full
 
+/// Plans the depths of a program's channels: deepens full ones, shortens them where that costs no time, then applies the memory limit.
 class DepthPlanner {
  public:
   DepthPlanner(Program& program, const Transfers& transfers, const CostedProblem& costed, const FindPeak& find_peak, double memory_bytes)
@@ -33,7 +34,7 @@ class DepthPlanner {
  private:
   [[nodiscard]] std::optional<ChannelUse> use_of(const Program& program) const { return predict_use(times_, program, transfers_, costed_); }
   [[nodiscard]] double seconds_of(const Program& program) const { return use_of(program)->seconds; }
-  /// Whether a run could take less time if no sender waited for room.
+  /// Whether a run could be shorter if no sender waited for a free slot.
   static bool waits(const ChannelUse& use) {
     return use.seconds * (1 - kShorter) > use.busiest_seconds &&
            std::any_of(use.full_seconds.begin(), use.full_seconds.end(), [](double seconds) { return seconds > 0; });
@@ -43,7 +44,7 @@ class DepthPlanner {
     Program deep = program_;
     ChannelUse roomy = use;
     for (int round = 0; round < kRounds && find_full(roomy, deep); ++round) roomy = *use_of(deep);
-    if (roomy.seconds > use.seconds * (1 - kShorter)) return;  // whoever waits for room would wait for something else
+    if (roomy.seconds > use.seconds * (1 - kShorter)) return;  // senders would then wait for other things
     for (const ChannelId channel : full_) set_depth(deep, channel, std::min(roomy.depth_in_use[channel], kMostDepth));
     for (const ChannelId channel : full_) shorten(deep, channel, roomy);
     tighten(deep);
@@ -54,7 +55,7 @@ class DepthPlanner {
     if (depths_.lost_seconds <= kShorter * roomy.seconds) depths_.limited.clear();
   }
 
-  /// Gives the channels that are full all the depth that there may be. False: there is none that has it not yet.
+  /// Gives full channels the largest depth. Returns false if no full channel is left below it.
   bool find_full(const ChannelUse& use, Program& deep) {
     const std::size_t before = full_.size();
     for (std::size_t c = 0; c < program_.channels.size(); ++c) {
@@ -66,8 +67,8 @@ class DepthPlanner {
     return full_.size() > before;
   }
 
-  /// Back to the default where that makes a run no longer. To the smallest depth of which that is true where room is waited for at any
-  /// depth, or the host waits for it, which does no harm by itself.
+  /// Reduces a channel to the default depth if that makes the run no longer. Otherwise reduces it to the smallest depth for which this
+  /// holds, but only if the channel is full at any depth, or if the host is the sender, whose waiting does no harm by itself.
   void shorten(Program& deep, ChannelId channel, const ChannelUse& roomy) const {
     int low = kDefaultDepth, high = deep.channels[channel].depth;
     const auto suffices = [&](int depth) {
@@ -86,7 +87,7 @@ class DepthPlanner {
     set_depth(deep, channel, high);
   }
 
-  /// Channels are no deeper than they get: less than before, where others are less deep.
+  /// Reduces channels to the depth that they use, which may be less after other channels became less deep.
   void tighten(Program& program) const {
     for (bool tight = false; !tight;) {
       tight = true;
@@ -100,7 +101,7 @@ class DepthPlanner {
     }
   }
 
-  /// As much of the depths of `deep` as memory allows, first for channels where room is waited for longest.
+  /// Grants the depths of `deep` as far as memory allows, first to the channels with the longest waits.
   void grant(const Program& deep, const ChannelUse& use) {
     std::stable_sort(full_.begin(), full_.end(), [&](ChannelId a, ChannelId b) { return use.full_seconds[a] > use.full_seconds[b]; });
     double room = kMostDeepBytes;
@@ -124,7 +125,7 @@ class DepthPlanner {
   const CostedProblem& costed_;
   const FindPeak& find_peak_;
   const StepTimes times_;
-  std::vector<ChannelId> full_;  ///< where room is waited for; the first of what travels
+  std::vector<ChannelId> full_;  ///< channels whose sender waits for a free slot; of a packet, its first channel
   ChannelDepths depths_;
 };
 

@@ -10,12 +10,12 @@ bool copies(Resource resource) {
   return resource == Resource::to_accelerator || resource == Resource::to_host;
 }
 
-/// The repetitions that the walk back from the end of a run is inside of, outermost first.
+/// The repetitions around the current point of a walk backward from the end of a run, outermost first.
 class Repetitions {
  public:
   void enter(double repeats, double period, double lag) { open_.push_back({repeats, period, lag, period}); }
 
-  /// Walks back over `seconds` of work, as the innermost repetition counts them, and returns how long they take in a run.
+  /// Walks back over `seconds` of work of the innermost repetition, and returns how long they take in the whole run.
   double walk(double seconds) {
     double in_run = 0;
     while (true) {
@@ -32,8 +32,8 @@ class Repetitions {
   static constexpr double kRounding = 1e-12;
   struct Repetition {
     double repeats, period;
-    double lag;        ///< seconds still to walk before the period begins
-    double remaining;  ///< seconds of the period still to walk, each counted once
+    double lag;        ///< seconds still to walk before the period's end is reached
+    double remaining;  ///< seconds of the period still to walk, counting each once
 
     [[nodiscard]] double weight() const { return lag > 0 ? 1 : repeats; }
     [[nodiscard]] double until_next() const { return lag > 0 ? lag : remaining; }
@@ -50,7 +50,7 @@ class Repetitions {
       if (each->until_next() < seconds * weight) seconds = each->until_next() / weight;
     return seconds;
   }
-  /// Walks `seconds` in all repetitions. Returns how often they happen in a run.
+  /// Walks `seconds` in all repetitions, and returns how often these are executed in a run.
   double pass(double seconds) {
     double weight = 1;
     for (auto each = open_.rbegin(); each != open_.rend(); ++each) {

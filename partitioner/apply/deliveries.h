@@ -1,4 +1,5 @@
-// Deliveries: which readings each transfer serves. A reading is served by the one transfer of its value that stands in its region or above.
+// Deliveries: which reads each transfer serves. A read is served by the one transfer of its value in the read's region or in a region
+// around that.
 #pragma once
 
 #include <span>
@@ -10,6 +11,7 @@
 
 namespace cleave::planner {
 
+/// Maps each transfer, by index, to the uses it serves.
 class Deliveries {
  public:
   Deliveries(const Graph& graph, const ValueUses& uses, const Placement& placement, const std::vector<Transfer>& transfers);
@@ -23,7 +25,7 @@ class Deliveries {
   std::vector<ValueUse> uses_;
 };
 
-/// Whether the reader of `use` is on that device.
+/// Whether `use` reads its value on `device`.
 bool reads_on(const Placement& placement, const ValueUse& use, DeviceId device);
 
 }  // namespace cleave::planner

@@ -1,5 +1,6 @@
-// One pass in program order gives each copy of a value the earliest time at which it can be there. A time knows the carried value at which
-// its chain begins; if that of a yielded value begins at the very value it is yielded to, the chain repeats in every trip.
+// One pass in program order computes for each copy of a value the earliest time at which it can be available. A time records the carried
+// node at which its chain begins. If the chain of a yielded value begins at the carried value that it becomes, the chain repeats in every
+// iteration.
 #include "partitioner/apply/elapsed_bounds.h"
 
 #include <algorithm>
@@ -18,6 +19,7 @@ struct Time {
   std::int64_t origin = kNowhere;  ///< 2 * carried node + side
 };
 
+/// Computes the longest chain of dependent computations and transfers.
 class CriticalPath {
  public:
   CriticalPath(const Graph& graph, const CostedProblem& costed, const Placement& placement)
@@ -51,7 +53,8 @@ class CriticalPath {
   }
 
  private:
-  /// After which node all is known that a loop leaves in a carried value; of loops that end together the inner one first.
+  /// Finds the node after which the final values of a loop's carried nodes are known. If several loops end there, the inner ones come
+  /// first.
   void find_loop_ends() {
     ending_.resize(graph_.nodes.size());
     std::vector<std::uint32_t> last(graph_.nodes.size(), 0);
@@ -96,7 +99,7 @@ class CriticalPath {
     if (node.region == Graph::kRoot) reach(time);
   }
 
-  /// What is to be expected; a chain only if both arms go on with the same one.
+  /// The expected time of a merge. Its chain is known only if both arms have the same one.
   [[nodiscard]] Time merged(const Node& node, std::size_t side) const {
     const double then = graph_.nodes[node.owner].expected;
     const Time a = time_of(node.inputs[0], side), b = time_of(node.inputs[1], side);
@@ -110,7 +113,7 @@ class CriticalPath {
     const double trips = graph_.nodes[node.owner].expected, once = std::max(0.0, yielded.at - initial.at);
     const bool repeats = yielded.origin == 2 * static_cast<std::int64_t>(id.index) + static_cast<std::int64_t>(side);
     Time after{initial.at + (repeats ? trips : std::min(trips, 1.0)) * once, initial.origin};
-    // Another chain has its beginning before the loop, but what it adds to a chain around this loop is not known.
+    // A chain with another origin begins before the loop, but its contribution to a chain around this loop is unknown.
     if (!repeats && once > 0) after.origin = kNowhere;
     times_[side][node.results[1].index] = after;
     if (graph_.nodes[node.owner].region == Graph::kRoot) reach(after);
@@ -122,9 +125,9 @@ class CriticalPath {
   const PlacementProblem& problem_;
   const std::vector<std::uint8_t>* copies_[2];
   const std::vector<double> seconds_[2];     ///< one execution of each node
-  std::vector<Time> times_[2];               ///< of values, where there is a copy
-  std::vector<Time> initial_[2];             ///< of carried nodes
-  std::vector<std::vector<NodeId>> ending_;  ///< by the last node before
+  std::vector<Time> times_[2];               ///< by side and value, if it has a copy there
+  std::vector<Time> initial_[2];             ///< by side and carried node
+  std::vector<std::vector<NodeId>> ending_;  ///< by the last node before the end
   double longest_ = 0;
 };
 
@@ -142,7 +145,7 @@ std::string_view to_string(Resource resource) {
 
 ElapsedBounds find_elapsed_bounds(const Program& program, const CostedProblem& costed, const Placement& placement,
                                   const Transfers& transfers) {
-  double busy[4]{}, called = 0;  // by workers
+  double busy[4]{}, called = 0;  // `called`: host calls made by workers
   for (const DeviceId side : {kHost, kAccelerator}) {
     const std::vector<double> seconds = execution_seconds(costed.problem, placement.on_host, placement.on_accelerator, side);
     for (std::size_t i = 0; i < seconds.size(); ++i) {

@@ -1,5 +1,5 @@
-// Below which time no schedule of a placement can go, however well work and copies overlap: the longest chain of computations and transfers
-// that wait for each other, and the work of the busiest resource.
+// Lower bounds on the elapsed time of a placement, which hold for every schedule however well work and copies overlap: the longest chain of
+// dependent computations and transfers, and the total work of the busiest resource.
 #pragma once
 
 #include <string_view>
@@ -15,12 +15,13 @@ enum class Resource : std::uint8_t { host, accelerator, to_accelerator, to_host 
 std::string_view to_string(Resource resource);  ///< "the host", "copies to the accelerator"
 
 struct ElapsedBounds {
-  double critical_path_seconds = 0;  ///< control decisions left out; in a loop what is carried from each trip to the same value of the next
+  /// Without control decisions. In a loop it follows chains from a loop-carried value to the same value of the next iteration.
+  double critical_path_seconds = 0;
   double busiest_seconds = 0;
   Resource busiest = Resource::host;
 };
 
-/// `program`: of the placement; what travels together there takes less than by itself.
+/// `program` must be made from `placement`; it is read for packets, whose values take less time than they would by themselves.
 ElapsedBounds find_elapsed_bounds(const Program& program, const CostedProblem& costed, const Placement& placement,
                                   const Transfers& transfers);
 

@@ -20,7 +20,7 @@ std::vector<FusedKernel> fused_kernels(const Program& program, const CostedProbl
       }
       kernels.push_back(std::move(kernel));
     }
-    // Parts of a kernel were added behind all others.
+    // Parts of split kernels were appended at the end.
     std::stable_sort(kernels.begin() + static_cast<std::ptrdiff_t>(first), kernels.end(), [&](const FusedKernel& a, const FusedKernel& b) {
       return costed.uses->begin(a.nodes.back()) < costed.uses->begin(b.nodes.back());
     });

@@ -1,4 +1,4 @@
-// Which operations of a program run as one kernel, and what that saves: what explain shows of fusion. Decides nothing.
+// Lists the operations of a program that run as one kernel and the time this saves, for the explain report. It makes no decision.
 #pragma once
 
 #include <vector>
@@ -11,11 +11,12 @@ namespace cleave::planner {
 
 struct FusedKernel {
   DeviceId device;
-  std::vector<NodeId> nodes;  ///< as they are done
-  double saved_seconds = 0;   ///< a run
+  std::vector<NodeId> nodes;  ///< in execution order
+  double saved_seconds = 0;   ///< in a whole run
 };
 
-/// The kernels that the program has, after some were split at calls or given up: the host's, then the accelerator's, in program order.
+/// The fused kernels of a program, the host's before the accelerator's, in program order. They may be parts of the groups that were
+/// planned, since some of these were split at host calls or given up.
 std::vector<FusedKernel> fused_kernels(const Program& program, const CostedProblem& costed, const Placement& placement);
 
 }  // namespace cleave::planner

@@ -10,7 +10,7 @@ namespace {
 
 using Vertex = HostFlow::Vertex;
 
-/// Marks what `pending` holds and all that `next(vertex, visit)` leads to from there.
+/// Marks `pending` and all vertices that `next(vertex, visit)` reaches from there.
 template <class Next>
 void spread(std::vector<std::uint8_t>& marks, std::vector<Vertex> pending, Next&& next) {
   for (const Vertex v : pending) marks[v] = 1;
@@ -48,12 +48,13 @@ std::span<const HostFlow::Link> HostFlow::of(const std::vector<Link>& links, Ver
   return {first, last};
 }
 
-/// True if the loop may run zero times, so that the initial value may be the final one.
+/// Whether the loop may run zero times, so that the initial value may be the final one.
 bool HostFlow::passes_initial(NodeId carried) const {
   return !has_trip(graph_.nodes[graph_.nodes[carried].owner]);
 }
 
-/// Runs follow one another, so a state is as if a loop around the program carried it. One that no run changes is none.
+/// A state acts like a loop-carried value of a loop around the program, since runs follow one another. A state that no run changes is left
+/// out.
 void HostFlow::find_states() {
   for (const GraphState& state : states_of(graph_)) {
     if (state.fixed() || !on(state.leaf, kHost)) continue;
@@ -62,8 +63,8 @@ void HostFlow::find_states() {
   }
 }
 
-/// Of what has a copy on the accelerator: that from which something is computed which only the accelerator computes. A scalar behind a
-/// predicate has a copy on both sides and is none; nor is a name that nobody reads there.
+/// Marks operations and values on the accelerator on which an operation that only the accelerator computes depends. This leaves out a
+/// scalar behind a predicate, which has copies on both sides, and carried or merged values that the accelerator never reads.
 void HostFlow::find_accelerator_work() {
   accelerator_work_.assign(size(), 0);
   std::vector<Vertex> ends;
@@ -130,7 +131,8 @@ void HostFlow::spread_forward() {
   spread(from_accelerator_, starts, [&](Vertex v, auto&& visit) { for_each_next(v, [&](Vertex next, UseKind) { visit(next); }); });
 }
 
-/// Backward from accelerator work: along data, from what is decided to what decides it, and from an effect to those before it.
+/// Walks backward from accelerator work to all host work that it needs: along data, from control nodes to their predicates and counts, and
+/// from an effect to the effects before it.
 class HostFlow::Needs {
  public:
   explicit Needs(HostFlow& flow) : flow_(flow), graph_(flow.graph_), decides_(flow.graph_.nodes.size(), 0) {}
@@ -147,7 +149,7 @@ class HostFlow::Needs {
       decide_around(node.region);
     }
     follow();
-    // Results first: what is needed for them is awaited, all else only holds these up by its order.
+    // First find the effects needed for their results (`awaited_`); all others are needed only because they precede these.
     for (const NodeId effect : flow_.effects_) {
       if (flow_.needed_[effect.index]) flow_.awaited_.push_back(effect);
     }
@@ -180,14 +182,14 @@ class HostFlow::Needs {
   }
   void decide_around(RegionId region) {
     for (; region != Graph::kRoot; region = graph_.regions[region].parent) {
-      if (decides_[graph_.regions[region].owner.index]) return;  // and so do those around it
+      if (decides_[graph_.regions[region].owner.index]) return;  // then those around it are done too
       decide(graph_.regions[region].owner);
     }
   }
   void decide(NodeId control) {
     if (decides_[control.index]) return;
     decides_[control.index] = 1;
-    if (!flow_.on(control, kHost)) return decide_around(graph_.nodes[control].region);  // the accelerator does
+    if (!flow_.on(control, kHost)) return decide_around(graph_.nodes[control].region);  // the accelerator decides
     flow_.for_each_decider(control, [&](ValueId decider) {
       flow_.with_source(decider, [&](Vertex v) {
         flow_.decisions_.emplace_back(v, control.index);
@@ -196,7 +198,7 @@ class HostFlow::Needs {
     });
     decide_around(graph_.nodes[control].region);
   }
-  /// All that stand before it, and in a loop around it also those behind it, which precede it in the next trip.
+  /// Marks all effects before this one as needed, and in a loop also those behind it, which precede it in the next iteration.
   void need_effects_before(NodeId effect) {
     std::int64_t until = flow_.uses_.begin(effect);
     for (RegionId region = graph_.nodes[effect].region; region != Graph::kRoot; region = graph_.regions[region].parent) {
@@ -209,8 +211,8 @@ class HostFlow::Needs {
 
   HostFlow& flow_;
   const Graph& graph_;
-  Marks decides_;            ///< by control node
-  std::size_t ordered_ = 0;  ///< how many effects are needed by their order
+  Marks decides_;            ///< by control node: its predicates and counts are needed
+  std::size_t ordered_ = 0;  ///< how many of `effects_` are needed because of their order
   std::vector<Vertex> pending_;
 };
 
@@ -228,7 +230,7 @@ NodeId HostFlow::delays(NodeId effect) const {
   const auto next =
       std::upper_bound(awaited_.begin(), awaited_.end(), effect, [&](NodeId a, NodeId b) { return uses_.begin(a) < uses_.begin(b); });
   if (next != awaited_.end()) return *next;
-  return awaited_.empty() ? NodeId() : awaited_.front();  // in the next trip
+  return awaited_.empty() ? NodeId() : awaited_.front();  // in the next iteration
 }
 
 }  // namespace cleave::planner

@@ -1,7 +1,7 @@
-// HostFlow: what flows through the host's part of a placed program. Vertices are operations with a copy on the host, and the values that
-// carried and merged names and states have there; an edge stands where one is computed from the other, for a state in the run before. On
-// these the two questions of a round trip:
-// what is made from accelerator values, and what accelerator work needs. Knows no grouping and no wording.
+// HostFlow: the dataflow through the host's part of a placed program. Its vertices are the operations with a copy on the host and the
+// host's carried, merged and state values ("names" in the code); an edge says that one is computed from the other, for a state in the
+// previous run. It answers the two questions behind round trips: what is computed from accelerator values, and what accelerator work needs.
+// It knows neither the grouping of round trips nor messages.
 #pragma once
 
 #include <cstdint>
@@ -19,50 +19,54 @@ namespace cleave::planner {
 
 class HostFlow {
  public:
-  /// An operation by its node's index, or a name's value by the number of nodes plus its own index.
+  /// An operation by its node's index, or a carried, merged or state value by the number of nodes plus the value's index.
   using Vertex = std::uint32_t;
+  /// A vertex, and the index of a transfer or control node that belongs to it.
   using Link = std::pair<Vertex, std::size_t>;
 
-  /// All must outlive it.
+  /// All arguments must outlive this object.
   HostFlow(const Graph& graph, const ValueUses& uses, const Placement& placement, const Transfers& transfers);
 
   [[nodiscard]] std::size_t size() const { return graph_.nodes.size() + graph_.values.size(); }
   [[nodiscard]] bool operation(Vertex v) const { return v < graph_.nodes.size(); }
-  /// The operation, or the carried or merge node whose value it is.
+  /// The operation, or the producer of the value.
   [[nodiscard]] NodeId node(Vertex v) const { return operation(v) ? NodeId(v) : graph_.values[value(v)].producer; }
   [[nodiscard]] const Deliveries& deliveries() const { return deliveries_; }
 
-  /// On the way from an accelerator value to accelerator work: made from the one, and needed by the other.
+  /// On a path from an accelerator value to accelerator work: computed from the former and needed by the latter.
   [[nodiscard]] bool on_path(Vertex v) const { return from_accelerator(v) && needed(v); }
   [[nodiscard]] bool from_accelerator(Vertex v) const { return from_accelerator_[v] != 0; }
   [[nodiscard]] bool needed(Vertex v) const { return needed_[v] != 0; }
-  /// An operation that the host alone computes; all else on a path only connects.
+  /// An operation that only the host computes. All other vertices on a path merely connect such operations.
   [[nodiscard]] bool computes(Vertex v) const { return operation(v) && !placement_.has_copy(v, kAccelerator); }
-  /// Transfers to the host that a vertex reads; transfers to the accelerator of its result; control nodes that it decides, where
-  /// accelerator work or what accelerator work needs is decided there.
+  /// Links of a vertex: the transfers to the host that it reads (arrivals), the transfers of its result to the accelerator (returns), and
+  /// the control nodes whose predicate or count it computes (decisions), if they control accelerator work or host work that accelerator
+  /// work needs.
   [[nodiscard]] std::span<const Link> arrivals(Vertex v) const { return of(arrivals_, v); }
   [[nodiscard]] std::span<const Link> returns(Vertex v) const { return of(returns_, v); }
   [[nodiscard]] std::span<const Link> decisions(Vertex v) const { return of(decisions_, v); }
 
-  /// Whether accelerator work needs what the transfer brings: more than a scalar's second copy, and more than a name nobody reads there.
+  /// Whether accelerator work needs the transferred value: not merely the second copy of a scalar, nor a carried or merged value that is
+  /// never read there.
   [[nodiscard]] bool brings_work(std::size_t transfer) const { return brings_work_[transfer] != 0; }
 
-  /// Whether the host decides a loop or branch, so that it waits for what decides there.
+  /// Whether the host decides a loop or branch, so that it waits for the predicate or count.
   [[nodiscard]] bool decided_by_host(NodeId control) const { return on(control, kHost); }
-  /// `f(value)` for each predicate and count of a control node.
+  /// Calls `f(value)` for each predicate and count of a control node.
   template <class F>
   void for_each_decider(NodeId control, F&& f) const;
 
-  /// Of an operation with an effect: the next host function by the order of effects whose result accelerator work needs for itself; none.
+  /// For an operation with an effect: the next host function in the order of effects whose result accelerator work needs for its data, or
+  /// none.
   [[nodiscard]] NodeId delays(NodeId effect) const;
 
-  /// `f(vertex, kind of reading)` for what is computed from it on the host, and for what it is computed from.
+  /// Calls `f(vertex, kind of use)` for each vertex computed from `v` on the host, or for each vertex that `v` is computed from.
   template <class F>
   void for_each_next(Vertex v, F&& f) const;
   template <class F>
   void for_each_previous(Vertex v, F&& f) const;
 
-  /// `f(vertex)` of what computes `value` on the host, if anything does.
+  /// Calls `f(vertex)` for the vertex that computes `value` on the host, if there is one.
   template <class F>
   void with_source(ValueId value, F&& f) const;
 
@@ -93,14 +97,14 @@ class HostFlow {
   const Placement& placement_;
   const Transfers& transfers_;
   const Deliveries deliveries_;
-  std::map<ValueId, ValueId> next_;                   ///< by a state's value: what it is in the next run
-  std::map<ValueId, std::vector<ValueId>> hands_on_;  ///< by that value: the states that it is the next value of
-  Marks accelerator_work_;  ///< by vertex, of the accelerator's copies: an operation only there is computed from it
+  std::map<ValueId, ValueId> next_;                   ///< maps a state's value to its value in the next run
+  std::map<ValueId, std::vector<ValueId>> hands_on_;  ///< maps a value to the states whose next value it is
+  Marks accelerator_work_;  ///< by vertex, for copies on the accelerator: an operation that only the accelerator computes depends on it
   Marks brings_work_;       ///< by transfer
   Marks from_accelerator_, needed_;
-  std::vector<NodeId> effects_;                       ///< host functions that have one, in program order
-  std::vector<NodeId> awaited_;                       ///< those of them that are needed for their results
-  std::vector<Link> arrivals_, returns_, decisions_;  ///< sorted
+  std::vector<NodeId> effects_;                       ///< host functions with an effect, in program order
+  std::vector<NodeId> awaited_;                       ///< those of `effects_` whose results are needed
+  std::vector<Link> arrivals_, returns_, decisions_;  ///< each sorted by vertex
 };
 
 template <class F>
@@ -112,7 +116,7 @@ void HostFlow::for_each_decider(NodeId control, F&& f) const {
   }
 }
 
-/// The readings of a carried or merged name that `use` reaches there: `f(vertex)`.
+/// Calls `f(vertex)` for each value of the carried or merge node that `use` flows into.
 template <class F>
 void HostFlow::for_each_target(const ValueUse& use, F&& f) const {
   const Node& reader = graph_.nodes[use.node];
@@ -128,7 +132,7 @@ void HostFlow::for_each_target(const ValueUse& use, F&& f) const {
   }
 }
 
-/// `f(value, kind)` for what result `result` of a name comes from.
+/// Calls `f(value, kind)` for each value from which result `result` of the carried or merge node `name` is taken.
 template <class F>
 void HostFlow::for_each_source(NodeId name, std::uint32_t result, F&& f) const {
   const Node& of = graph_.nodes[name];

@@ -11,6 +11,7 @@ bool in_loop(RegionKind kind) {
   return kind == RegionKind::for_body || kind == RegionKind::while_condition || kind == RegionKind::while_body;
 }
 
+/// Finds loop-invariant host work and groups it by data dependence.
 class InvariantSearch {
  public:
   InvariantSearch(const Graph& graph, const CostedProblem& costed, const Placement& placement)
@@ -32,7 +33,7 @@ class InvariantSearch {
   }
 
  private:
-  /// Whether a region is one of the loop's, or inside of one.
+  /// Whether a region belongs to the loop or is nested in it.
   [[nodiscard]] bool inside(RegionId region, NodeId loop) const {
     for (; region != Graph::kRoot; region = graph_.regions[region].parent) {
       if (graph_.regions[region].owner == loop) return true;
@@ -40,7 +41,8 @@ class InvariantSearch {
     return false;
   }
 
-  /// The outermost loop around a node of which no trip changes what it computes; none. What stands in an arm of a branch stays there.
+  /// The outermost loop around a node in which the node's result is invariant; none if there is none. A node in an arm of a branch is not
+  /// moved out of the branch.
   [[nodiscard]] NodeId outermost(NodeId id) const {
     const Node& node = graph_.nodes[id];
     const bool moves = node.kind == NodeKind::constant || (node.kind == NodeKind::operation && graph_.purity(id) == Purity::pure);
@@ -65,7 +67,7 @@ class InvariantSearch {
            !placement_.has_copy(id.index, kAccelerator);
   }
 
-  /// Host work of one loop, joined where one computes with what another made.
+  /// Groups the invariant host operations of a loop: two are in one group if one reads the other's result.
   std::vector<std::vector<NodeId>> groups(const std::vector<NodeId>& order) {
     std::vector<std::size_t> parent(graph_.nodes.size());
     std::iota(parent.begin(), parent.end(), std::size_t{0});
@@ -126,7 +128,7 @@ class InvariantSearch {
   const CostedProblem& costed_;
   const Placement& placement_;
   const ValueUses& uses_;
-  IdVector<NodeId, NodeId> loop_;  ///< by node: the outermost that does not change it; none
+  IdVector<NodeId, NodeId> loop_;  ///< by node: the outermost loop in which it is invariant; none
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Invariant work: what a loop computes on the host although nothing that it reads changes there, because the program pins it, or calls a
-// host function, inside. Moved in front of the loop it would be paid once.
+// Loop-invariant host work: operations that a loop repeats on the host although none of their operands changes there, because the program
+// pins them or calls a host function inside the loop. find_invariant_work() finds them for diagnostics: hoisted out, they would run once.
 #pragma once
 
 #include <vector>
@@ -11,13 +11,14 @@
 namespace cleave::planner {
 
 struct InvariantWork {
-  NodeId loop;                ///< the outermost in which nothing changes
-  NodeId blamed;              ///< the costliest of what must be on the host
-  std::vector<NodeId> nodes;  ///< what to move in front of the loop, in program order: that, what it reads, and what else goes with it
-  double seconds = 0;         ///< on the host, a run
+  NodeId loop;    ///< the outermost loop in which the operands are invariant
+  NodeId blamed;  ///< the costliest operation that must be on the host
+  /// The nodes to hoist, in program order: the group's operations, and those inside the loop that they read.
+  std::vector<NodeId> nodes;
+  double seconds = 0;  ///< host time in a whole run
 };
 
-/// In program order of `blamed`. Host operations are one piece of work where one computes with what another made.
+/// Sorted by the position of `blamed` in the program. Host operations form one item where one reads another's result.
 std::vector<InvariantWork> find_invariant_work(const Graph& graph, const CostedProblem& costed, const Placement& placement);
 
 }  // namespace cleave::planner

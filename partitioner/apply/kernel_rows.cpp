@@ -1,5 +1,5 @@
-// Each node waits for what comes before it, and each operation of a kernel for what comes before any of them. Of those that wait for
-// nothing any more, the first in the program is next.
+// A topological order: each node waits for its predecessors, and each operation of a kernel for the predecessors of all its operations. Of
+// the nodes that are ready, the first in the program comes next.
 #include "partitioner/apply/kernel_rows.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace cleave::planner {
 namespace {
 
-/// A kernel without what is pulled, which stays where it is.
+/// The operations of a kernel without the pulled ones, which keep their positions.
 std::span<const NodeId> row_of(const FusibleGroup& kernel) {
   return std::span(kernel.nodes).subspan(kernel.pulled);
 }
@@ -23,7 +23,8 @@ bool contains(std::span<const NodeId> nodes, NodeId node) {
   return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
 }
 
-/// Whether all that a kernel reads is there where its first operation stands, but for constants, which are then taken first.
+/// Whether all operands of a kernel exist at the position of its first operation. Constants do not count, since they can be moved to the
+/// front.
 bool finds_all(const Graph& graph, const ValueUses& uses, const FusibleGroup& kernel) {
   const std::span<const NodeId> row = row_of(kernel);
   const std::int32_t place = uses.position(first_of(kernel, uses));
@@ -37,17 +38,17 @@ bool finds_all(const Graph& graph, const ValueUses& uses, const FusibleGroup& ke
   return true;
 }
 
-/// One region in order.
+/// Orders the nodes of one region.
 class RegionOrder {
  public:
   RegionOrder(const Graph& graph, const ValueUses& uses, const Dataflow& dataflow, RegionId region,
               const std::vector<const FusibleGroup*>& kernels)
       : graph_(graph), uses_(uses), nodes_(graph.regions[region].nodes), waits_(nodes_.size() + kernels.size(), 0), after_(waits_.size()) {
     for (const NodeId node : nodes_) {
-      if (graph.nodes[node].kind == NodeKind::merge) continue;  // it stands behind its branch
+      if (graph.nodes[node].kind == NodeKind::merge) continue;  // it follows its branch
       for (const NodeId maker : dataflow.before(node)) add(unit_of(maker), unit_of(node));
     }
-    for (std::size_t k = 0; k < kernels.size(); ++k) {  // one more to wait for, of each kernel
+    for (std::size_t k = 0; k < kernels.size(); ++k) {  // an additional unit for each kernel, on which all its operations wait
       const std::span<const NodeId> row = row_of(*kernels[k]);
       for (const NodeId node : row) {
         add(nodes_.size() + k, unit_of(node));
@@ -57,11 +58,11 @@ class RegionOrder {
     }
   }
 
-  /// Nothing if some wait for each other in a circle.
+  /// Empty if there is a cycle.
   std::optional<std::vector<NodeId>> run() {
     std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
     std::vector<NodeId> order;
-    const auto begun = [&](std::size_t kernel) {  // all that it reads is there
+    const auto begun = [&](std::size_t kernel) {  // all its operands exist
       for (const std::size_t next : after_[kernel])
         if (--waits_[next] == 0) ready.push(next);
     };
@@ -96,11 +97,11 @@ class RegionOrder {
   const Graph& graph_;
   const ValueUses& uses_;
   const std::vector<NodeId>& nodes_;
-  std::vector<std::size_t> waits_;               ///< by node, then by kernel: for how many
-  std::vector<std::vector<std::size_t>> after_;  ///< likewise: who waits for it
+  std::vector<std::size_t> waits_;               ///< by node, then by kernel: the number of predecessors left
+  std::vector<std::vector<std::size_t>> after_;  ///< by node, then by kernel: the units that wait for it
 };
 
-/// Where nodes stand to calls beside the host's steps.
+/// How many host calls that overlap other steps each node waits for, and by which call it is needed.
 class CallChains {
  public:
   CallChains(const Graph& graph, int workers) : waits_for_(graph.nodes.size(), 0), needed_at_(graph.nodes.size(), kNever) {
@@ -120,9 +121,9 @@ class CallChains {
     }
   }
 
-  /// For how many calls of its region, one behind the other, a node waits.
+  /// The length of the longest chain of calls in its region that a node waits for.
   [[nodiscard]] int waits_for(NodeId node) const { return waits_for_[node]; }
-  /// If a kernel makes a call wait that could begin sooner: for how many that one waits by itself.
+  /// If a kernel delays a call that could begin earlier, the length of the chain of calls that this call itself waits for.
   [[nodiscard]] std::optional<int> keeps(const FusibleGroup& kernel) const {
     int needed = kNever, waits = 0;
     for (const NodeId node : row_of(kernel)) {
@@ -135,7 +136,7 @@ class CallChains {
  private:
   static constexpr int kNever = std::numeric_limits<int>::max();
   IdVector<NodeId, int> waits_for_;
-  IdVector<NodeId, int> needed_at_;  ///< the least that a call waits for which waits for the node; never: none does
+  IdVector<NodeId, int> needed_at_;  ///< the shortest chain of calls before a call that needs the node; kNever: no call does
 };
 
 }  // namespace
@@ -163,7 +164,7 @@ NodeId first_of(const FusibleGroup& kernel, const ValueUses& uses) {
 void part_at_calls(const Graph& graph, int workers, FusibleGroups& kernels) {
   const CallChains chains(graph, workers);
   for (std::vector<FusibleGroup>& side : kernels) {
-    for (std::size_t k = 0; k < side.size(); ++k) {  // parts are looked at in their turn
+    for (std::size_t k = 0; k < side.size(); ++k) {  // parts are appended and checked in turn
       const std::optional<int> kept = chains.keeps(side[k]);
       if (!kept) continue;
       const FusibleGroup kernel = std::exchange(side[k], {});

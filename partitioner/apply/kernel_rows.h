@@ -1,4 +1,5 @@
-// Where what runs as one kernel stands: all of it where its first operation does. Decides nothing but an order.
+// The position of fused kernels in a program's order: all operations of a kernel move to the position of its first one. order_for() finds
+// an order in which that is possible. Nothing here decides placement or fusion.
 #pragma once
 
 #include <optional>
@@ -11,19 +12,19 @@
 
 namespace cleave::planner {
 
-/// What is left of the groups under a placement.
+/// The parts of the fusible groups that remain on each side under a placement.
 FusibleGroups kernels_of(const FusibleGroups& groups, const Placement& placement);
 
-/// The operation of a kernel in whose place all of it is done: the first that neither is pulled nor waits.
+/// The operation at whose position the whole kernel is executed: the first that is neither pulled nor waiting (FusibleGroup).
 NodeId first_of(const FusibleGroup& kernel, const ValueUses& uses);
 
-/// Where everything stands if each kernel finds what it reads at its first operation: in the program's order, but for what has to come
-/// before. Nothing if the program has it so already. Kernels of one side never wait for each other in a circle; if one of each side do,
-/// since each side's were found by themselves, one is taken out of `kernels`.
+/// An order of nodes in which all operands of each kernel exist at its first operation; it keeps the program's order except for nodes that
+/// must come earlier. Empty if the program's own order already has that property. Kernels of one side never depend on each other in a
+/// cycle. Kernels of both sides may, because each side's groups are found separately; then one is removed from `kernels`.
 std::optional<ValueUses> order_for(const Graph& graph, const ValueUses& uses, FusibleGroups& kernels);
 
-/// Parts kernels that would keep a call from running beside others (HostFunction::beside, with so many `workers`): of which one operation
-/// waits for such a call, while another one is waited for by a call that does not.
+/// Splits kernels that would delay a host call which overlaps other steps (HostFunction::beside, with this number of `workers`): those
+/// in which one operation waits for such a call while another is needed by a call that could begin earlier.
 void part_at_calls(const Graph& graph, int workers, FusibleGroups& kernels);
 
 }  // namespace cleave::planner

@@ -9,11 +9,11 @@
 namespace cleave::planner {
 namespace {
 
-constexpr int kMoments = 16;        ///< rounds with a capacity for what meets at the peak
+constexpr int kMoments = 16;        ///< rounds with a capacity for the values held at the peak
 constexpr int kShrinks = 16;        ///< rounds with a smaller capacity for all copies
-constexpr int kGrows = 3;           ///< rounds between one that fits and one that does not
-constexpr double kFilled = 0.98;    ///< of the memory: no need to look for a placement that uses more
-constexpr double kAlignment = 256;  ///< no uses aligns values to more
+constexpr int kGrows = 3;           ///< rounds between a capacity that fits and one that does not
+constexpr double kFilled = 0.98;    ///< fraction of the memory; a plan that uses this much ends the search
+constexpr double kAlignment = 256;  ///< an upper bound on the alignment of values
 
 double kept_on_accelerator(const PlacementProblem& problem) {
   double bytes = 0;
@@ -70,7 +70,7 @@ void each_value_on(const Program& program, DeviceId device, Visit visit) {
   }
 }
 
-/// What all of them take together.
+/// The memory that all values take together.
 double bytes_without_sharing(const Program& program, DeviceId device) {
   double sum = 0;
   each_value_on(program, device, [&](ValueId, double bytes) { sum += bytes; });
@@ -104,6 +104,7 @@ bool fits_memory(const Program& program, const FindPeak& find_peak, double memor
 
 namespace {
 
+/// Searches for the cheapest plan that fits into memory, by the two methods that memory_fit.h describes.
 class Fitting {
  public:
   Fitting(const std::shared_ptr<const Graph>& graph, const CostedProblem& costed, const WorkedOutPlan& unlimited, const FindPeak& find_peak,
@@ -138,12 +139,13 @@ class Fitting {
     best_ = FittedPlan{std::move(candidate), capacity_bytes, {}, shortage_};
   }
 
-  /// What meets where the program's memory is fullest has to fit there. What leaves for that stays away when the next moment is looked at.
+  /// Limits the values held where the program's memory is fullest to the memory, one peak after another. Values that leave the accelerator
+  /// for one peak stay away in later rounds.
   void fit_moments() {
     PlacementProblem problem = costed_.problem;
     MemoryPeak peak = shortage_.peak;
     Placement before = unlimited_.placement;
-    IdVector<ValueId, char> seen(planned_.graph->values.size(), 0);  // at a moment before
+    IdVector<ValueId, char> seen(planned_.graph->values.size(), 0);  // held at an earlier peak
     for (int moment = 0; moment < kMoments; ++moment) {
       problem.accelerator_memory_bytes = memory_bytes_ - weigh(peak, before, seen, problem);
       if (problem.accelerator_memory_bytes < std::max(kept_on_accelerator(problem), 1.0)) return;
@@ -160,7 +162,7 @@ class Fitting {
       before = *std::move(placement);
     }
   }
-  /// Who holds a value on the accelerator under a placement: its maker there, or else those that it is sent to.
+  /// The nodes that keep a value on the accelerator under a placement: its producer if it is there, otherwise the readers it is sent to.
   [[nodiscard]] std::vector<std::size_t> holders(ValueId value, const Placement& placement) const {
     const NodeId maker = planned_.graph->values[value].producer;
     if (placement.has_copy(maker.index, kAccelerator)) return {maker.index};
@@ -169,13 +171,14 @@ class Fitting {
       if (!use.host_only() && placement.has_copy(use.node.index, kAccelerator)) readers.push_back(use.node.index);
     return readers;
   }
-  /// Gives those that hold what is there at the peak its size as weight, and all others none. The rest of the peak, in bytes.
+  /// Gives the holders of each value at the peak the size of its storage as weight, and all other nodes none. Returns the bytes of the peak
+  /// that no node has as weight.
   double weigh(const MemoryPeak& peak, const Placement& placement, IdVector<ValueId, char>& seen, PlacementProblem& problem) const {
     for (PlacementProblem::Node& node : problem.nodes) node.accelerator_bytes = 0;
     double rest = peak.bytes;
     for (const MemoryPeak::Storage& storage : peak.held) {
       rest -= storage.bytes;
-      // Storage is free only if all values have left that share it. Where that does not come about by itself, each weighs as much as all.
+      // Storage becomes free only if all values in it leave. If that did not happen before, each of them gets the full weight.
       const bool again = std::any_of(storage.values.begin(), storage.values.end(), [&](ValueId value) { return seen[value] != 0; });
       const double shares = again || storage.bytes > memory_bytes_ ? 1 : static_cast<double>(storage.values.size());
       for (const ValueId value : storage.values) {
@@ -197,14 +200,14 @@ class Fitting {
     }
   }
 
-  /// All copies together have to fit into less and less.
+  /// Limits the sum of all copies to smaller and smaller capacities.
   Status fit_sum() {
     const double least = std::max(kept_on_accelerator(costed_.problem), 1.0);  // 0 would be no limit
     PlacementProblem problem = costed_.problem;
     bool fits = false;
     double fitting = 0, too_much = on_accelerator(costed_.problem, unlimited_.placement);
     least_peak_ = shortage_.peak;
-    double step = 0.01;  // a peak that is nearly small enough needs a small one, a peak that does not follow the capacity ever larger ones
+    double step = 0.01;  // relative; small for a peak that almost fits, then grows while the peak does not follow the capacity
     for (int shrinks = 1, grows = 0; shrinks <= kShrinks && grows < kGrows;) {
       double capacity = fits ? (fitting + too_much) / 2 : std::max(least, too_much * std::min(1 - step, memory_bytes_ / least_peak_.bytes));
       if (!fits && shrinks == kShrinks) capacity = least;
@@ -235,7 +238,7 @@ class Fitting {
   const double memory_bytes_;
   const PlannedGraph planned_;
   const MemoryShortage shortage_;
-  MemoryPeak least_peak_;  ///< of what did not fit
+  MemoryPeak least_peak_;  ///< of the last candidate that did not fit
   std::optional<FittedPlan> best_;
 };
 

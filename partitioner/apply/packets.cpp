@@ -15,6 +15,7 @@ std::int64_t padded(std::int64_t bytes) {
   return (bytes + kPacketAlignment - 1) / kPacketAlignment * kPacketAlignment;
 }
 
+/// Groups adjacent sends into packets, then moves the steps and renumbers the global order.
 class Packer {
  public:
   Packer(Program& program, const std::function<bool(ChannelId)>& may_travel)
@@ -32,13 +33,13 @@ class Packer {
 
  private:
   static constexpr std::int64_t kNever = -1;
-  /// Where a step stands in the global order: behind `order`, in this place among those that do.
+  /// The position of a step in the global order: an order number, and the place among steps with the same number.
   using Place = std::pair<std::int64_t, std::size_t>;
   struct Places {
     Place send, receive;
   };
 
-  /// Rows of sends, each of which fills packets one after the other, a packet a destination at a time.
+  /// Collects runs of adjacent sends into packets, with one open packet for each destination.
   void find_packets(const Block& block) {
     std::vector<Packet> open(program_.devices.size());
     const auto close = [&](Packet& packet) {
@@ -85,7 +86,7 @@ class Packer {
     });
   }
 
-  /// All of a packet leaves where its first value does, and comes where the first of it is received: that is later still.
+  /// All values of a packet are sent where its first value was, and received where the earliest of them was, which is later still.
   void find_places() {
     for (const Packet& packet : program_.packets) {
       std::int64_t first = received_[packet.channels[0]];

@@ -1,6 +1,6 @@
-// Packets: which values of a Program travel as one (Packet, program.h). Values of up to 64 KiB together that one device sends to another
-// one right after each other, with nothing between that it could have to wait for. That only lowers what transfers take, and excludes no
-// less than before that devices wait for each other in a circle: the packet leaves where its first value would have left by itself.
+// Packets: coalesced transfers of small values (Packet, program.h). form_packets() groups values of at most 64 KiB together that one device
+// sends to another in adjacent steps, with nothing between them that the sender could wait for. This can only lower the cost of transfers,
+// and adds no deadlock: a packet is sent where its first value would have been sent anyway.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +14,17 @@ namespace cleave::planner {
 
 inline constexpr std::int64_t kMostPacketBytes = 64 << 10;
 inline constexpr std::size_t kMostPacketValues = 64;
-inline constexpr std::int64_t kPacketAlignment = 16;  ///< of values in a packet
+inline constexpr std::int64_t kPacketAlignment = 16;  ///< in bytes, of each value in a packet
 
-/// Of what `may_travel` in company. Receives come to stand where the first of their packet does; `order` is numbered anew.
+/// Forms packets of values whose channels pass `may_travel`. The receives of a packet move to where its first one is, and `order` is
+/// renumbered.
 void form_packets(Program& program, const std::function<bool(ChannelId)>& may_travel);
 
-/// One transfer of each channel. A packet takes what a copy of all its bytes takes: the first value of it bears the latency.
+/// Seconds of one transfer on each channel. The values of a packet together take as long as one copy of its bytes: the first value of it
+/// includes the latency.
 IdVector<ChannelId, double> channel_seconds(const Program& program, const CostedProblem& costed);
 
-/// One packet less than its values by themselves.
+/// The time that one execution of a packet saves over separate transfers of its values.
 double saved_seconds(const Program& program, const CostedProblem& costed, PacketId packet);
 
 }  // namespace cleave::planner

@@ -12,11 +12,13 @@ namespace {
 using Pin = PlacementProblem::Pin;
 using Sides = std::vector<std::uint8_t>;
 
-constexpr double kLeastWeight = 0.02;  ///< what can wait is cheap, but never free: it would be copied and sent for nothing
-constexpr double kWorthwhile = 1e-9;   ///< relative; less is rounding
-constexpr int kFewCandidates = 8;      ///< tried whatever the size of the graph
+/// Uncritical work gets a low weight, but never zero: it would be copied and sent needlessly.
+constexpr double kLeastWeight = 0.02;
+constexpr double kWorthwhile = 1e-9;  ///< relative; smaller gains are rounding errors
+constexpr int kFewCandidates = 8;     ///< tried whatever the size of the graph
 constexpr std::size_t kMostPieces = 16;
 
+/// Searches for faster placements and keeps the best one found so far.
 class Refiner {
  public:
   Refiner(const PlannedGraph& planned, WorkedOutPlan optimal, const RefineOptions& options)
@@ -54,7 +56,8 @@ class Refiner {
     return found_ = true;
   }
 
-  /// A busy resource becomes dearer from round to round, as multiplicative weights do; with `by_slack` only where it is critical.
+  /// Solves again with weighted costs, round after round. The weight of a busy resource grows from round to round, as in
+  /// multiplicative-weights algorithms; if `by_slack`, only for critical work.
   void cut_again(const Placement& start, bool by_slack) {
     double price[4] = {1, 1, 1, 1};
     Placement current = start;
@@ -75,10 +78,11 @@ class Refiner {
 
   [[nodiscard]] PlacementProblem weighted(const Criticality& now, const double* price, bool by_slack) const {
     PlacementProblem problem = problem_;
-    problem.accelerator_memory_bytes = 0;  // offer() looks at it
+    problem.accelerator_memory_bytes = 0;  // offer() checks memory
     auto weight = [&](double criticality, std::size_t resource) {
       if (!by_slack) return price[resource];
-      if (criticality < 0) criticality = now.mean[resource];  // what is not there now would be as critical as the rest of that work
+      // Work that is on the other side now is assumed to be as critical as the average work of this resource.
+      if (criticality < 0) criticality = now.mean[resource];
       return std::max(price[resource] * criticality * criticality, kLeastWeight);
     };
     for (std::size_t i = 0; i < problem.nodes.size(); ++i) {
@@ -105,7 +109,7 @@ class Refiner {
     return p.has_copy(node, accelerator ? kAccelerator : kHost) && !p.has_copy(node, accelerator ? kHost : kAccelerator);
   }
 
-  /// Puts nodes, with all of their groups, on one side. Counters and literals follow whoever reads them, since they cost nothing.
+  /// Moves nodes, with all of their groups, to one side. Counters and literals cost nothing, so they get copies where they are read.
   bool offer_move(const std::vector<std::int32_t>& nodes, bool to_accelerator) {
     --left_;
     Sides host = best_.placement.on_host, accelerator = best_.placement.on_accelerator;
@@ -143,7 +147,7 @@ class Refiner {
     }
   }
 
-  /// What hangs together on one side, as a tower does: no single node of it pays to move.
+  /// Moves connected sets of nodes, such as one tower of a network, of which no single node is worth moving.
   bool move_pieces() {
     bool any = false;
     for (const bool on_accelerator : {true, false}) {
@@ -158,7 +162,7 @@ class Refiner {
     return any;
   }
 
-  /// The heaviest first. The heaviest of all is tried too: it may be the only one.
+  /// The heaviest connected sets of movable nodes on one side, heaviest first. They include the heaviest of all, which may be the only one.
   [[nodiscard]] std::vector<std::vector<std::int32_t>> pieces(bool on_accelerator) const {
     const std::size_t count = problem_.nodes.size();
     std::vector<std::int32_t> parent(count);
@@ -194,7 +198,7 @@ class Refiner {
     return result;
   }
 
-  /// One pass over what a transfer leaves or reaches, in program order.
+  /// Tries to move each producer and each reader of a transferred value, once and in program order.
   bool move_at_the_cut() {
     bool any = false;
     Sides at_cut(problem_.nodes.size(), 0);
@@ -216,8 +220,8 @@ class Refiner {
   const UsesByValue uses_;
   const double bound_;
   WorkedOutPlan best_;
-  bool found_ = false;  ///< anything better than the minimum cut
-  int left_;            ///< moves to try
+  bool found_ = false;  ///< a placement better than the minimum cut was found
+  int left_;            ///< moves left to try
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
-// --placement fastest: looks for a placement whose program is predicted to take less time than that of the minimum cut, which minimises a
-// sum, while host, accelerator and copies work at once. Cuts again with costs weighted by how critical they are and how busy their
-// resource is, then moves what lies at the cut, and keeps what the schedule says is faster. No promise of an optimum.
+// `--placement fastest`: refine() searches for a placement with a lower predicted time than the minimum cut, which minimizes the sum of all
+// costs although host, accelerator and copies work in parallel. It solves again with costs weighted by criticality and by how busy their
+// resource is, then moves nodes at the cut, and keeps a candidate if the schedule predicts less time. The result need not be optimal.
 #pragma once
 
 #include <functional>
@@ -11,13 +11,13 @@
 namespace cleave::planner {
 
 struct RefineOptions {
-  int rounds = 6;                                      ///< of cutting again
-  double max_work = 2e5;                               ///< nodes of all candidates together, beyond a few candidates of any size
-  std::function<bool(const Program&)> fits = nullptr;  ///< into memory; null: everything does
+  int rounds = 6;         ///< how often to solve with new weights
+  double max_work = 2e5;  ///< budget for candidates, in nodes of all candidates together; a few candidates are always tried
+  std::function<bool(const Program&)> fits = nullptr;  ///< whether a program fits into memory; null: every program does
 };
 
-/// The fastest of `optimal` (the minimum cut), the baselines that the problem allows, and what is found from there; ties go to the former.
-/// The bound stays that of the minimum cut: it holds for the sum, whatever the placement.
+/// Returns the fastest of `optimal` (the minimum cut), the baselines that the problem allows, and the placements found from there. In a tie
+/// the former wins. The bound stays that of the minimum cut, since that bounds the sum of costs for every placement.
 WorkedOutPlan refine(const PlannedGraph& planned, WorkedOutPlan optimal, const std::vector<Placement>& baselines,
                      const RefineOptions& options = {});
 

@@ -1,6 +1,7 @@
-// Members are the operations that the host alone computes, on a path of HostFlow from an accelerator value to accelerator work; then, in a
-// second search of the same form, those that a decision of the accelerator starts (StartedWork). They are joined along data: through names,
-// and through scalars that both sides have, only where a member computes with what comes out. All searches are iterative.
+// The members of round trips are the operations that only the host computes, on a path of HostFlow from an accelerator value to accelerator
+// work. A second search of the same form finds those that a decision of the accelerator starts (StartedWork). Members are joined along
+// data. Through carried, merged and state values ("names"), and through scalars with copies on both sides, this holds only if a member
+// computes with the value. All searches are iterative.
 #include "partitioner/apply/round_trips.h"
 
 #include <algorithm>
@@ -16,6 +17,7 @@ namespace {
 
 using Vertex = HostFlow::Vertex;
 
+/// Runs both searches and describes each group of joined members as a RoundTrip.
 class RoundTripSearch {
  public:
   RoundTripSearch(const Graph& graph, const CostedProblem& costed, const Placement& placement, Transfers& transfers, const HostFlow& flow)
@@ -57,8 +59,8 @@ class RoundTripSearch {
     return i;
   }
 
-  /// A member with those from whose results it is computed, through connectors too: so these join what meets in them only if a member
-  /// reads what comes out, and who reads them only if a member made something of it.
+  /// Joins each member with the members whose results it reads, also through connectors. So a connector joins two members only if a member
+  /// reads its value, and joins members with a reader only if a member contributed to its value.
   void join() {
     const auto n = static_cast<Vertex>(flow_.size());
     read_.assign(n, 0);
@@ -89,7 +91,8 @@ class RoundTripSearch {
     }
   }
 
-  /// Names that the host keeps although it computes nothing with them: from an arrival to a return through names alone.
+  /// Joins carried, merged and state values that the host keeps without computing with them, on a path from an arrival to a return that has
+  /// only such values.
   void join_names() {
     const auto n = static_cast<Vertex>(flow_.size());
     lone_.assign(n, 0);
@@ -113,7 +116,7 @@ class RoundTripSearch {
     return std::any_of(ways.begin(), ways.end(), [&](const HostFlow::Link& way) { return flow_.brings_work(way.second); });
   }
 
-  /// All that `next(vertex, visit)` leads to from a vertex, itself first.
+  /// The vertices that `next(vertex, visit)` reaches from `from`, which comes first.
   template <class Next>
   std::vector<Vertex> reached(Vertex from, Next&& next) {
     std::vector<Vertex> found{from};
@@ -133,7 +136,7 @@ class RoundTripSearch {
     }
   }
 
-  /// Of members joined, or where a group has none, its names; each in program order.
+  /// The groups of joined members, or for a group without members its carried, merged and state values. Each is in program order.
   std::vector<std::vector<Vertex>> groups() {
     constexpr std::size_t kNone = static_cast<std::size_t>(-1);
     std::vector<std::vector<Vertex>> found;
@@ -192,7 +195,8 @@ class RoundTripSearch {
     return trip;
   }
 
-  /// What the group's results reach through connectors: transfers, in parts where a name brings others' values too, and decisions.
+  /// Finds the transfers and decisions that the group's results reach through connectors. A carried value may also bring values made
+  /// elsewhere, so only a share of its transfer counts.
   void find_ways_back(RoundTrip& trip, const std::vector<Vertex>& group) {
     for (const Vertex v : group) part_[v] = 1;
     std::vector<Vertex> found = group;
@@ -228,7 +232,8 @@ class RoundTripSearch {
     trip.meant = all_meant && !trip.back.empty() && trip.controls.empty();
   }
 
-  /// Which part of a name's values comes by this reading: before a loop once, from its trips the rest; of a branch by its arm.
+  /// The fraction of a carried value's instances that this use supplies: one for each entry of the loop is the initial value, the others
+  /// are yielded. For all other vertices the fraction is 1.
   [[nodiscard]] double share(Vertex name, UseKind kind) const {
     if (flow_.operation(name)) return 1;
     const NodeId id = flow_.node(name);
@@ -244,7 +249,7 @@ class RoundTripSearch {
     return kind == UseKind::initial ? first : 1 - first;
   }
 
-  /// The transfers that the group reads, itself or through connectors; and which of its operations is to blame for most of that.
+  /// Finds the transfers that the group reads, directly or through connectors, and the operation to blame for most of their cost.
   void find_ways_out(RoundTrip& trip, const std::vector<Vertex>& group) {
     std::tuple<bool, bool, double, std::int64_t> best;
     for (const Vertex v : group) {
@@ -271,9 +276,9 @@ class RoundTripSearch {
     sort_unique(trip.out);
   }
 
-  /// What is read without a mark. All ways out are meant where that is nothing.
+  /// Finds the operands that the user did not mark with to_host(). If there are none, all transfers out are intended.
   void find_unmarked(RoundTrip& trip, const std::vector<Vertex>& group) {
-    bool all_meant = true, in_reach = true;  // of a mark; an operation that both sides compute is not
+    bool all_meant = true, in_reach = true;  // a mark can be written, which it cannot for an operation that both sides compute
     const auto unmeant = [&](Vertex from) {
       const auto ways = flow_.arrivals(from);
       return std::any_of(ways.begin(), ways.end(), [&](const HostFlow::Link& way) { return !transfers_.items[way.second].is_explicit; });
@@ -293,7 +298,7 @@ class RoundTripSearch {
       for (const HostFlow::Link& way : ways) {
         if (unmeant_here(way)) trip.marks.push_back({id, transfers_.items[way.second].value});
       }
-      if (!flow_.operation(v)) continue;  // of a name without computation
+      if (!flow_.operation(v)) continue;  // a carried, merged or state value without computation
       for (const ValueId operand : reader.inputs) {
         if (reader.means(operand)) continue;
         flow_.with_source(operand, [&](Vertex source) {
@@ -315,7 +320,7 @@ class RoundTripSearch {
     if (!in_reach) trip.marks.clear();
   }
 
-  /// The decisions that start the group, the transfers that tell the host of them, and which of its operations is to blame.
+  /// Finds the decisions that start the group, the transfers by which the host learns them, and the operation to blame.
   void find_decisions(RoundTrip& trip, const std::vector<Vertex>& group) {
     std::tuple<bool, double, std::int64_t> best;
     for (const Vertex v : group) {
@@ -330,7 +335,8 @@ class RoundTripSearch {
     }
     trip.region = started_.start(trip.blamed).region;
     sort_unique(trip.starts);
-    bool all_meant = true, in_reach = true;  // of a mark: neither an operation on both sides nor what is tested at a region's end
+    // A mark is in reach if it can be written: not for operations on both sides, nor for predicates at a region's end.
+    bool all_meant = true, in_reach = true;
     for (const NodeId control : trip.starts) {
       flow_.for_each_decider(control, [&](ValueId decider) {
         const std::vector<ValueId>& inputs = graph_.nodes[control].inputs;
@@ -361,7 +367,7 @@ class RoundTripSearch {
     if (!in_reach) trip.marks.clear();
   }
 
-  /// True if the transfer is meant, at this reading or at all of them.
+  /// Adds a transfer that brings a decision. Returns true if it is intended at this read or at all reads.
   bool add_decision(RoundTrip& trip, std::size_t t, const Reading& reading, bool& all_meant) const {
     trip.out.push_back(t);
     const Node& reader = graph_.nodes[reading.reader];
@@ -372,8 +378,8 @@ class RoundTripSearch {
     return false;
   }
 
-  /// Whether the accelerator waits for a group that decisions start. It does not for what only the order of effects leads back from, or for
-  /// what the host makes ahead of it in a loop that one decision starts.
+  /// Whether the accelerator waits for a group that its decisions start. It does not if only the order of effects leads back to it, nor if
+  /// the host computes the group ahead of it in a loop that one decision starts.
   [[nodiscard]] bool awaited(const RoundTrip& trip, const std::vector<Vertex>& group) const {
     return std::any_of(group.begin(), group.end(), [&](Vertex v) {
       if (!started_.starts(v)) return false;
@@ -384,7 +390,7 @@ class RoundTripSearch {
     });
   }
 
-  /// The region at whose end, or in which, a loop or branch is decided.
+  /// The region in which, or at whose end, a loop or branch is decided.
   [[nodiscard]] RegionId decided_in(NodeId control) const {
     const Node& node = graph_.nodes[control];
     for (const RegionId region : node.regions)
@@ -392,8 +398,7 @@ class RoundTripSearch {
     return node.region;
   }
 
-  /// Whether `reader` is the cause of what `previous` reads: that is computed on the host only because it is cheaper there, as the result
-  /// is needed there.
+  /// Whether `reader` causes the reads of `previous`: that one is on the host only because it is cheaper, as its result is needed there.
   [[nodiscard]] bool reads_for(NodeId reader, Vertex previous) const {
     if (!on_path(previous)) return false;
     return by_user(reader) && !by_user(flow_.node(previous));
@@ -414,7 +419,7 @@ class RoundTripSearch {
       if (before(left, right) || before(right, left)) return before(left, right);
       return uses_.begin(a.blamed) < uses_.begin(b.blamed);
     });
-    for (const bool by_decision : {false, true}) {  // a transfer belongs first to those who compute with it
+    for (const bool by_decision : {false, true}) {  // a transfer belongs first to the round trip that computes with its value
       for (std::size_t i = 0; i < trips.size(); ++i) {
         if (trips[i].starts.empty() == by_decision) continue;
         for (const std::vector<std::size_t>* way : {&trips[i].out, &trips[i].back}) {
@@ -430,17 +435,17 @@ class RoundTripSearch {
   const Graph& graph_;
   const CostedProblem& costed_;
   Transfers& transfers_;
-  const std::vector<double> host_seconds_;  ///< by node, one execution
+  const std::vector<double> host_seconds_;  ///< by node, for one execution
   const ValueUses& uses_;
   const HostFlow& flow_;
   const StartedWork started_;
-  bool by_decision_ = false;         ///< which search is under way
+  bool by_decision_ = false;         ///< which of the two searches is running
   std::vector<std::size_t> parent_;  ///< union-find over vertices
-  std::vector<std::uint8_t> read_;   ///< connectors from which a member computes
-  std::vector<std::uint8_t> lone_;   ///< names of groups in which nothing is computed
+  std::vector<std::uint8_t> read_;   ///< by vertex: a connector whose value a member computes with
+  std::vector<std::uint8_t> lone_;   ///< by vertex: a carried, merged or state value of a group without computation
   std::vector<std::uint32_t> visited_;
   std::uint32_t visit_ = 0;
-  std::vector<double> part_;  ///< of a name's values, that the group under way makes
+  std::vector<double> part_;  ///< by vertex: the fraction of its values that the current group makes
 };
 
 }  // namespace

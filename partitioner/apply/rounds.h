@@ -1,4 +1,4 @@
-// Rounds: a placement for which kernels are formed, and kernels for which a placement is found.
+// solve_in_rounds(): alternates between placement and kernel fusion, since each depends on the other.
 #pragma once
 
 #include "graph/base/result.h"
@@ -8,8 +8,9 @@
 
 namespace cleave::planner {
 
-/// What runs as one kernel follows from a placement, and the cheapest placement from what such kernels save: in rounds, for as long as
-/// something is gained. `costed`, of that graph and model, then has the groups of the best placement, which is returned.
+/// Fused kernels follow from a placement, and the cheapest placement depends on the savings of such kernels. So this solves and regroups in
+/// turn for as long as the objective improves. It returns the best placement and leaves that placement's groups in `costed`, which must be
+/// made from `graph` and `model`.
 Result<Placement> solve_in_rounds(const Graph& graph, const CostModel& model, CostedProblem& costed);
 
 }  // namespace cleave::planner

@@ -1,12 +1,17 @@
-// The steps of all devices are taken in the one global order, which is a possible order of events; four clocks say when each resource is
-// free. The host waits for a value of the accelerator where it receives it. The accelerator's driver waits there until the value is sent
-// and then orders the copy, and the accelerator waits where the value is first read until it has come; a copy to the host begins when the
-// value is made. All as the executor does it (executor/run/device_side.h), but for memory that is used again: the schedule knows none, and
-// the executor gives what crosses in loops a second place so that it waits for none either. (Where bursts are followed, a value has these
-// two places on the accelerator, and the copy of one waits until the last but one has been read.) What is done on large values while they
-// cross (alongside.h) counts as done in one go, as early as its first and its last part allow. Of calls that run beside the host's steps,
-// those on workers take the one that is free first. Whoever needs what a call gives waits for its end, as do effects and the end of its
-// block.
+// The simulation executes the steps of all devices in their one global order, which is a possible order of events. Four clocks say when
+// each resource is free.
+//
+// It models the executor (executor/run/device_side.h). The host waits at the receive of an accelerator's value. The accelerator's driver
+// waits at a receive until the value is sent, and then enqueues the copy; the accelerator itself waits at the first read of the value until
+// the copy has finished. A copy to the host begins when the value is computed.
+//
+// The reuse of memory is not modelled. The executor double-buffers values that are transferred in loops, so that it does not wait for
+// memory either. (If bursts are simulated, a value has these two buffers on the accelerator, and the copy of a value waits until the last
+// value but one has been read.) Operations that overlap with the transfer of large values (alongside.h) are simulated as one piece of work,
+// as early as the first and the last part allow.
+//
+// Host calls that overlap other steps take the worker that is free first if workers make them. Readers of a call's results, effects and
+// the end of the call's block wait for its end.
 #include "partitioner/apply/schedule.h"
 
 #include <algorithm>
@@ -26,19 +31,20 @@
 namespace cleave::planner {
 namespace {
 
-constexpr int kMostIterations = 5;     ///< simulated of each loop
-constexpr double kMostSteps = 4e6;     ///< simulated in all, if fewer iterations can keep to it
-constexpr std::size_t kResources = 4;  ///< host, accelerator, engine to the accelerator, engine to the host, as Resource
-constexpr std::size_t kDriver = 4;     ///< the clock of what the driver has waited for
+constexpr int kMostIterations = 5;     ///< iterations to simulate of each loop
+constexpr double kMostSteps = 4e6;     ///< steps to simulate in total, if fewer iterations can achieve that
+constexpr std::size_t kResources = 4;  ///< host, accelerator, engine to the accelerator, engine to the host, as in Resource
+constexpr std::size_t kDriver = 4;     ///< index of the driver's clock: the time until which the driver has waited
 
-/// Where all clocks of the simulation stand.
+/// The state of all clocks of the simulation.
 struct State {
   std::array<Moment, kResources + 1> now{};  ///< each resource, then the driver
-  double waited = 0;                         ///< the accelerator
-  std::array<double, 2> idle{};              ///< since when host and accelerator have had nothing to do
+  double waited = 0;                         ///< seconds of waiting of the accelerator
+  std::array<double, 2> idle{};              ///< the times since which host and accelerator have nothing to do
   std::array<double, kResources> busy{};     ///< how long each resource was at work
 };
 
+/// Simulates one run of a program with given times for its pieces of work.
 class Simulator {
  public:
   Simulator(const Program& program, const Transfers& transfers, const CostedProblem& costed, const StepTimes& times,
@@ -92,25 +98,25 @@ class Simulator {
   }
 
  private:
-  /// A call that has been begun and not been waited for.
+  /// A host call that began and whose end was not waited for.
   struct Call {
     NodeId node;
     Moment end;
   };
   struct Task {
     enum What : std::uint8_t { block, loop, arm, arm_end, decide, close_loop } what = block;
-    const Block* blocks[2] = {nullptr, nullptr};  ///< block: of host and accelerator
+    const Block* blocks[2] = {nullptr, nullptr};  ///< for `block`: those of host and accelerator
     std::size_t next[2] = {0, 0};
-    const Step* steps[2] = {nullptr, nullptr};  ///< the others: the control step on host and accelerator; one of them may be missing
-    int iteration = 0;                          ///< loop: done; arm, arm_end: which
-    bool whole = false;                         ///< arm, arm_end: it is taken, and not only with its probability
-    State begin, start;                         ///< loop: of its last period, of the loop; arm_end: of the arm
+    const Step* steps[2] = {nullptr, nullptr};  ///< for all others: the control step on host and on accelerator; one of them may be missing
+    int iteration = 0;                          ///< for `loop`: iterations done; for `arm` and `arm_end`: which arm
+    bool whole = false;                         ///< for `arm` and `arm_end`: the arm is taken for certain, not weighted by its probability
+    State begin, start;  ///< for `loop`: the states before its last period and before the loop; for `arm_end`: before the arm
   };
 
   static NodeId control_of(const Task& task) { return (task.steps[0] ? task.steps[0] : task.steps[1])->node; }
   [[nodiscard]] const Node& node_of(const Task& task) const { return graph_.nodes[control_of(task)]; }
 
-  /// The loop or arm of `task`, begun at `start`, becomes pieces of what is around it.
+  /// Adds the loop or arm of `task`, which began at `start`, as pieces to the trace of the frame around it.
   void leave(const Task& task, const State& start) {
     if (!recorder_) return;
     const std::size_t frame = recorder_->leave();
@@ -122,8 +128,8 @@ class Simulator {
     }
   }
 
-  /// What happened since `begin` happens `1 + factor` times. `settled`: it took as long the time before, and that is what the critical path
-  /// repeats; behind it stands what only the last time ends with.
+  /// Extrapolates: all that happened since `begin` happens `1 + factor` times. If `settled`, the period before took as long, and the
+  /// critical path repeats that one, since the last one may end with work that is not repeated.
   void repeat_since(const State& begin, double factor, bool settled) {
     for (std::size_t i = 0; i < state_.now.size(); ++i) {
       Moment& now = state_.now[i];
@@ -134,14 +140,15 @@ class Simulator {
     for (std::size_t i = 0; i < state_.idle.size(); ++i) state_.idle[i] += factor * (state_.idle[i] - begin.idle[i]);
     for (std::size_t i = 0; i < state_.busy.size(); ++i) state_.busy[i] += factor * (state_.busy[i] - begin.busy[i]);
   }
-  /// The moment `seconds` of work later.
+  /// The moment after `seconds` of work.
   Moment after(const Moment& before, double seconds, std::size_t resource, NodeId node, ChannelId channel = {}) {
     return path_ ? path_->after(before, seconds, static_cast<Resource>(resource), node, channel) : Moment{before.seconds + seconds};
   }
 
-  /// As many iterations as the budget allows: the innermost steps of nested loops are taken the product of these times.
+  /// The number of iterations to simulate that the budget allows. Steps in nested loops are simulated this number to the power of their
+  /// depth.
   int choose_iterations() const {
-    std::vector<double> steps;  // by number of loops around
+    std::vector<double> steps;  // by number of loops around them
     IdVector<RegionId, std::size_t> loops(graph_.regions.size(), 0);
     for (std::size_t i = 1; i < graph_.regions.size(); ++i) {
       const Region& region = graph_.regions[RegionId(i)];
@@ -235,7 +242,7 @@ class Simulator {
     }
   }
 
-  /// Of an operation that does nothing on the accelerator by itself: its result is its operand, and comes when that does.
+  /// Simulates an operation that only renames its operand on the accelerator: its result shares the operand's bytes and arrival.
   void rename(const Node& node) {
     const ValueId from = whose(node.inputs[0]), to = node.results[0];
     same_[to] = from;
@@ -270,7 +277,7 @@ class Simulator {
     for (const ChannelId channel : beside.coming) rooms_.give_back(channel, state_.now[0]);
   }
 
-  // --- calls beside the host's steps --------------------------------------------------------------------------------------------------
+  // --- host calls that overlap other steps ---------------------------------------------------------------------------------------------
   void begin_call(NodeId node, double seconds) {
     Moment begin = state_.now[0];
     const bool on_worker = beside(program_, node) == HostFunction::Beside::on_worker;
@@ -280,7 +287,7 @@ class Simulator {
     calls_.push_back({node, after(begin, seconds, kHost.index, node)});
     if (on_worker) *free = calls_.back().end;
   }
-  /// Before the host does `node`.
+  /// Waits for calls that must end before the host executes `node`.
   void settle(NodeId node) {
     if (graph_.purity(node) == Purity::effect) return end_calls_if([](const Call&) { return true; });
     for (const ValueId input : graph_.nodes[node].inputs) settle_value(input);
@@ -290,13 +297,13 @@ class Simulator {
     const NodeId producer = graph_.values[value].producer;
     end_calls_if([&](const Call& call) { return call.node == producer; });
   }
-  /// Before the host decides a loop or branch.
+  /// Waits for calls that must end before the host decides a loop or branch.
   void settle_decision(const Node& control) {
     for (const ValueId input : control.inputs) settle_value(input);
     for (const RegionId region : control.regions)
       if (const ValueId predicate = graph_.regions[region].predicate) settle_value(predicate);
   }
-  /// The host is at work on a call while it waits for its end.
+  /// While the host waits for the end of a call, it counts as busy with it.
   template <class Condition>
   void end_calls_if(const Condition& concerned) {
     std::erase_if(calls_, [&](const Call& call) {
@@ -314,33 +321,35 @@ class Simulator {
   [[nodiscard]] std::int64_t parts(ChannelId channel) const {
     return (graph_.values[program_.channels[channel].value].type.bytes() + kPartBytes - 1) / kPartBytes;
   }
-  /// Of something that crosses or is worked on in so many parts: what is behind the first of them.
+  /// The fraction of a transfer or of work in `parts` that comes after the first part.
   static double behind_first(std::int64_t parts) { return 1 - 1 / static_cast<double>(parts); }
-  /// Before work of `seconds`, until the first part is there, and as late as the last part asks for.
+  /// Waits, before work of `seconds` on a value that arrives in parts, until the first part has arrived and the work can go on without a
+  /// pause until the last part has.
   void wait_for_parts(ChannelId channel, std::size_t device, double seconds, NodeId node) {
     const Moment there = arrival_[channel.index];
     const double behind = behind_first(device == 0 ? parts(channel) : launches_for(parts(channel), seconds, costed_.start_seconds));
     Moment from = later(after(there, -times_.copies[channel] * behind, engine_to(device), NodeId(), channel),
                         after(there, -seconds * behind, device, node));
-    if (device == 1) from = later(from, staged_[channel.index]);  // its driver enqueues the operation when it has enqueued the copy
+    if (device == 1) from = later(from, staged_[channel.index]);  // the driver enqueues the operation after the copy
     note_reader(channel, device, from);
     wait(device, from, &waits_.channel[channel]);
     if (device == 1) coming_[program_.channels[channel].value] = {};
   }
 
-  /// What is first of a packet goes for all of it.
+  /// Simulates the send of a value, or of a whole packet at its first send.
   void send(const Step& step, std::size_t device) {
     if (follows(program_, step.channel)) return;
     const std::size_t c = step.channel.index;
     if (device == 0 && !calls_.empty())
       for (const ChannelId channel : travelling_with(program_, step.channel)) settle_value(program_.channels[channel].value);
-    double full = 0;  // the accelerator, waiting for room
+    double full = 0;  // the accelerator's wait for a free slot
     const Moment room = rooms_.next(step.channel);
     if (bursts_) note_use(step.channel, room, device);
     wait(device, room, &full);
     rooms_.take(step.channel);
     sent_[c] = state_.now[device];
-    if (device == 0) {  // the accelerator fetches it, some of it while the last is being made
+    // The accelerator fetches a value of the host; if that is sent in parts, it may fetch some before the last is computed.
+    if (device == 0) {
       staged_[c] = sent_[c];
       if (first_sent_[c].seconds > 0)
         sent_[c] = later(first_sent_[c], after(sent_[c], -times_.copies[step.channel] * behind_first(parts(step.channel)), engine_to(1),
@@ -359,7 +368,7 @@ class Simulator {
     copy(step.channel, engine_to(0), start);
   }
   static std::size_t engine_to(std::size_t device) { return device == 1 ? 2 : 3; }
-  /// Over an engine, not before `start`, with all that travels with it.
+  /// Simulates a copy of a value, or of a whole packet, by an engine, not before `start`.
   void copy(const ChannelId& first, std::size_t engine, const Moment& start) {
     Moment& at = state_.now[engine];
     at = later(at, start);
@@ -378,7 +387,7 @@ class Simulator {
     waits_.channel[step.channel] = 0;
     const bool first = !follows(program_, step.channel);
     if (first && device == 0) rooms_.give_back_held(step.channel, state_.now[0]);
-    if (device == 0 && worked_on_[step.channel]) return;  // by the next operation
+    if (device == 0 && worked_on_[step.channel]) return;  // the next operation waits for the value in parts
     if (first) wait(device, device == 0 ? arrival_[c] : sent_[c], &waits_.channel[step.channel]);
     if (device == 0) {
       note_reader(step.channel, 0, arrival_[c]);
@@ -394,33 +403,34 @@ class Simulator {
     coming_[step.value] = step.channel;
     unread_.push_back(step.channel);
   }
-  /// Before a value is sent that finds room from `room` on.
+  /// Records the use of a channel before a send that finds a free slot at time `room`.
   void note_use(ChannelId channel, const Moment& room, std::size_t device) {
     const double now = state_.now[device].seconds;
     rooms_.note_use(channel, now);
     full_seconds_[channel] += std::max(0.0, room.seconds - now);
   }
 
-  /// The accelerator reads `value`.
+  /// Simulates the accelerator's read of `value`.
   void read(ValueId value) {
     const ChannelId channel = coming_[whose(value)];
-    if (!channel || worked_on_[channel]) return;  // its operation waits by itself
+    if (!channel || worked_on_[channel]) return;  // the operation itself waits
     coming_[whose(value)] = {};
     note_reader(channel, 1, arrival_[channel.index]);
     wait(1, arrival_[channel.index], &waits_.channel[channel]);
   }
-  /// At the end of a region what it received is read at the latest, being yielded. What the root received is there for good.
+  /// Reads all values that the accelerator received in a region, at the region's end, where they may be yielded. Values received in the
+  /// root stay valid.
   void read_rest(RegionId region) {
     for (; !unread_.empty() && program_.channels[unread_.back()].region == region; unread_.pop_back())
       if (region != Graph::kRoot) read(program_.channels[unread_.back()].value);
   }
 
-  /// Which waits until `there`.
+  /// Records the time from the end of the reader's last work to `there`, when the value arrives.
   void note_reader(ChannelId channel, std::size_t device, const Moment& there) {
     waits_.reader[channel] = std::max(0.0, there.seconds - state_.idle[device]);
   }
 
-  /// A resource is at work, from where its clock is.
+  /// Records work of a resource from its current time.
   void busy(std::size_t resource, double seconds, ScheduledPiece::What what, NodeId node, std::size_t index) {
     const double begin = state_.now[resource].seconds;
     if (recorder_) recorder_->add({what, static_cast<Resource>(resource), node, index, begin, begin + seconds, seconds});
@@ -441,7 +451,7 @@ class Simulator {
     state_.waited += waited;
     *record += waited;
   }
-  /// What the accelerator decides itself, it knows when it has come there.
+  /// Simulates the wait for a decision. If the accelerator decides itself, it need not wait.
   void wait_for_decision(const Task& task) {
     if (task.steps[0] && !calls_.empty()) settle_decision(graph_.nodes[control_of(task)]);
     if (!task.steps[0] || !task.steps[1]) return;
@@ -451,7 +461,7 @@ class Simulator {
     wait(1, state_.now[0], &waited);
   }
 
-  /// One execution of a branch, one trip of a loop, for whoever decides it.
+  /// Simulates the work of deciding a branch, or one of `parts` iterations of a loop, on the device that decides.
   void decide(const Task& task, double parts) {
     const NodeId control = control_of(task);
     const PlacementProblem::Node& costs = costed_.problem.nodes[control.index];
@@ -488,7 +498,8 @@ class Simulator {
     push(task, Task::loop);
   }
 
-  /// The arm that a branch with bursts takes this time: the first arm at first, then both as evenly as the probability allows.
+  /// The arm that a branch with bursts takes this time: in the first execution the then arm, later both as evenly as the probability
+  /// allows.
   std::optional<int> take_arm(NodeId branch) {
     if (!bursts_ || !bursts_->whole_arms[branch]) return std::nullopt;
     constexpr double kRounding = 1e-9;
@@ -508,7 +519,7 @@ class Simulator {
       if (recorder_) recorder_->next_trip();
       decide(task, trips);
       ++task.iteration;
-      const Task copy = task;  // pushing moves the tasks
+      const Task copy = task;  // pushing tasks invalidates the reference
       if (node.kind == NodeKind::while_loop) {
         push_block(copy, 1);
         push(copy, Task::decide);
@@ -545,26 +556,26 @@ class Simulator {
   const CostedProblem& costed_;
   ScheduleRecorder* recorder_;  ///< may be null
   CriticalPathRecorder* path_;  ///< may be null
-  const Bursts* bursts_;        ///< null: loops go on at the pace of their first trips, and arms count by their probability
+  const Bursts* bursts_;        ///< null: loops are extrapolated from their first iterations, and arms are weighted by their probability
   const StepTimes& times_;
   const std::array<Overlaps, 2> alongside_;
-  IdVector<ChannelId, std::uint8_t> worked_on_;  ///< while they come
+  IdVector<ChannelId, std::uint8_t> worked_on_;  ///< the receiver processes the value in parts while it arrives
   State state_;
   Moment end_;
-  std::vector<Moment> sent_, first_sent_, staged_, arrival_;  ///< of the value last sent, per channel
-  IdVector<ValueId, Moment> made_;                            ///< on the accelerator, the last time
-  IdVector<ValueId, ChannelId> coming_;                       ///< received by the accelerator, not read yet: through which channel
-  IdVector<ValueId, ValueId> same_;                           ///< on the accelerator, of what was only given a name: whose bytes it has
-  std::vector<ChannelId> unread_;                             ///< received in the open regions, whether read since or not
+  std::vector<Moment> sent_, first_sent_, staged_, arrival_;  ///< by channel, for the value sent last
+  IdVector<ValueId, Moment> made_;                            ///< when the accelerator last computed the value
+  IdVector<ValueId, ChannelId> coming_;  ///< the channel through which the accelerator received a value that it has not read yet
+  IdVector<ValueId, ValueId> same_;      ///< for a renamed value on the accelerator: the value whose bytes it shares
+  std::vector<ChannelId> unread_;        ///< channels received in the current regions, whether or not their values were read since
   Rooms rooms_;
-  IdVector<ChannelId, double> full_seconds_;  ///< with bursts: the sender waited for room
-  std::vector<Moment> came_;                  ///< with bursts: the accelerator, to the last receive of a channel
-  IdVector<NodeId, int> executions_;          ///< with bursts: of branches
-  std::vector<Moment> workers_;               ///< from when on each can take another call
+  IdVector<ChannelId, double> full_seconds_;  ///< with bursts: how long senders waited for a free slot
+  std::vector<Moment> came_;                  ///< with bursts: when the accelerator came to the last receive of a channel
+  IdVector<NodeId, int> executions_;          ///< with bursts: by branch
+  std::vector<Moment> workers_;               ///< the time from which each worker is free
   std::vector<Call> calls_;                   ///< in program order
   LastWaits waits_;
   std::vector<Task> tasks_;
-  std::vector<std::size_t> loops_;  ///< open ones that the accelerator walks: indices into `waiting`
+  std::vector<std::size_t> loops_;  ///< current loops that the accelerator walks, as indices into `waiting`
   int iterations_ = 1;
   Schedule schedule_;
 };

@@ -1,6 +1,6 @@
-// Schedule: how long a run of a Program takes when host, accelerator and one copy engine a direction work at once, by the cost model.
-// Each loop is simulated for a few iterations and extrapolated at its last pace, an arm counts by its probability, so time is linear in the
-// program. A model, not a promise: what really happens is the executor's timeline.
+// Schedule: the predicted time of a run of a Program when the host, the accelerator and one copy engine per direction work in parallel.
+// predict() simulates a few iterations of each loop and extrapolates at the last pace, and weights each arm of a branch by its probability,
+// so it takes time linear in the program. The result is a model; the executor's timeline shows the actual run.
 #pragma once
 
 #include <array>
@@ -14,55 +14,57 @@
 
 namespace cleave::planner {
 
-/// Time in which the accelerator could do nothing but wait, within the run or one execution of a loop.
+/// Time in which the accelerator waits and has nothing else to do, in the whole run or in one execution of a loop.
 struct Waiting {
   NodeId loop;              ///< none: the whole run
-  double seconds = 0;       ///< elapsed there
-  double wait_seconds = 0;  ///< of these, the accelerator waiting for a value or a decision of the host
-  ChannelId worst;          ///< the channel it waits for longest there; none: a decision
-  NodeId worst_control;     ///< the control node whose decision it waits for longest, if longer than for any value
+  double seconds = 0;       ///< elapsed time there
+  double wait_seconds = 0;  ///< the part of `seconds` in which the accelerator waits for a value or a decision of the host
+  ChannelId worst;          ///< the channel with the longest wait there; none: the longest wait is for a decision
+  NodeId worst_control;     ///< the control node with the longest wait, if that is longer than for any value
 };
 
-/// When a transfer's value comes, beside when it is wanted; in a run.
+/// The times of one transfer in a whole run, and how much of them the reader waits for.
 struct TransferTime {
-  double seconds = 0;         ///< of copies, of packets its part: at most what the transfer takes by itself
-  double waited_seconds = 0;  ///< its reader has nothing to do until it is there: for the copy, and for what had to come before
-  double hidden_seconds = 0;  ///< seconds of copying hidden behind other work
+  double seconds = 0;         ///< copying; for a value in a packet, its share, which is at most the time of a separate transfer
+  double waited_seconds = 0;  ///< the reader has nothing else to do until the value arrives; includes waiting for earlier work
+  double hidden_seconds = 0;  ///< the part of `seconds` that overlaps with other work
 };
 
 struct Schedule {
   double seconds = 0;
   std::array<double, 4> busy_seconds{};  ///< by Resource: how long it is at work
-  std::vector<TransferTime> transfers;   ///< as those of Transfers
-  std::vector<Waiting> waiting;          ///< the run, then every loop that the accelerator walks, in program order
+  std::vector<TransferTime> transfers;   ///< one entry for each item of Transfers
+  std::vector<Waiting> waiting;          ///< the whole run, then each loop that the accelerator walks, in program order
 };
 
-/// What each piece of work takes. Those of the plan, or others, to ask what a change would be worth.
+/// The times of all pieces of work: those of the plan, or changed ones, to predict the effect of a change.
 struct StepTimes {
-  std::array<IdVector<NodeId, double>, 2> steps;  ///< one execution on host and accelerator; of what runs as one kernel all with the last
-  IdVector<ChannelId, double> copies;             ///< one transfer
+  /// By device, for one execution of each node. A fused kernel's time is that of its last operation, the others have 0.
+  std::array<IdVector<NodeId, double>, 2> steps;
+  IdVector<ChannelId, double> copies;  ///< by channel, for one transfer
 };
 StepTimes step_times(const Program& program, const CostedProblem& costed);
 
-/// How full the channels of a run get. Loops are followed trip by trip for long enough to see branches that are taken every n-th time as
-/// what they are, bursts, and not as a part of every trip.
+/// How full the channels of a run get. Loops are simulated for enough iterations to see a branch that is taken in every n-th one as the
+/// burst that it is, not as a fraction of every iteration.
 struct ChannelUse {
-  double seconds = 0;                        ///< a run
-  double busiest_seconds = 0;                ///< of these, the resource that is at work longest: no run takes less
-  IdVector<ChannelId, double> full_seconds;  ///< the sender waits for room, in the trips that are followed; what is first of a packet
-  IdVector<ChannelId, int> depth_in_use;     ///< so many values are under way at once at most; kDefaultDepth at least
+  double seconds = 0;                        ///< predicted time of a run
+  double busiest_seconds = 0;                ///< time at work of the busiest resource: a lower bound on `seconds`
+  IdVector<ChannelId, double> full_seconds;  ///< by channel: how long senders wait for a free slot in the simulated iterations; a packet
+                                             ///< counts at its first channel
+  IdVector<ChannelId, int> depth_in_use;     ///< the largest number of values in flight at once; kDefaultDepth at least
 };
 
 class ScheduleRecorder;
 
-/// `recorder` (none: null) is told who does what when.
+/// Simulates a run. `recorder`, if not null, records all work and waits.
 Schedule predict(const Program& program, const Transfers& transfers, const CostedProblem& costed, ScheduleRecorder* recorder = nullptr);
-/// The same, had each piece of work these times.
+/// Simulates a run with these times for its pieces of work.
 Schedule predict_with(const StepTimes& times, const Program& program, const Transfers& transfers, const CostedProblem& costed);
-/// The use of channels that have the depths which `program` gives them. Empty where no loop has bursts.
+/// The use of the channels at the depths that `program` gives them. Empty if no loop has bursts.
 std::optional<ChannelUse> predict_use(const StepTimes& times, const Program& program, const Transfers& transfers,
                                       const CostedProblem& costed);
-/// Which work the run consists of, one piece after the other; `schedule` is set to the whole of it.
+/// The pieces of work on the critical path of a run. Sets `schedule` to the schedule of that run.
 std::vector<PathPiece> critical_path(const StepTimes& times, const Program& program, const Transfers& transfers,
                                      const CostedProblem& costed, Schedule& schedule);
 

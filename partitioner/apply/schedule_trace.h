@@ -1,5 +1,5 @@
-// ScheduleTrace: what a predicted run looks like, for those who draw it: who is at work on what, and who waits. A loop is one piece of what
-// is around it, and a frame of its own with the last of its trips that was simulated; so is an arm of a branch.
+// ScheduleTrace: the work and the waits of a predicted run over time, for drawing. A loop is one piece in the frame around it, and has a
+// frame of its own with its last simulated iteration; an arm of a branch likewise.
 #pragma once
 
 #include <cstdint>
@@ -14,44 +14,44 @@ namespace cleave::planner {
 
 struct ScheduledPiece {
   enum class What : std::uint8_t {
-    compute,  ///< `node`; of what runs as one kernel the last; none: what a run takes beside its steps
-    copy,     ///< the transfer `index`
-    wait,     ///< for a value or a decision of the other side
-    inner,    ///< the frame `index`: all trips of a loop, or an arm by its probability
+    compute,  ///< executes `node`; a fused kernel is named by its last operation; none: the fixed cost of a run
+    copy,     ///< copies transfer number `index`
+    wait,     ///< waits for a value or a decision of the other side
+    inner,    ///< frame number `index`: all iterations of a loop, or an arm weighted by its probability
   };
   What what = What::compute;
   Resource resource = Resource::host;
   NodeId node;
   std::size_t index = 0;
   double begin = 0, end = 0;
-  double busy_seconds = 0;  ///< inner: how long the resource is at work there
+  double busy_seconds = 0;  ///< `inner`: how long the resource is at work in that frame
 };
 
 struct ScheduledFrame {
-  NodeId control;                      ///< the loop or branch; none: the run
-  std::size_t arm = 0;                 ///< of a branch: 0 then, 1 otherwise
-  int trip = 0;                        ///< of a loop: which is shown, from 1
-  std::vector<ScheduledPiece> pieces;  ///< by resource in order of time
+  NodeId control;                      ///< the loop or branch; none: the whole run
+  std::size_t arm = 0;                 ///< for a branch: 0 is the then arm, 1 the else arm
+  int trip = 0;                        ///< for a loop: the number of the recorded iteration, from 1
+  std::vector<ScheduledPiece> pieces;  ///< sorted by time for each resource
 };
 
 struct ScheduleTrace {
-  std::vector<ScheduledFrame> frames;  ///< the run, then what is inside in the order of first entry
+  std::vector<ScheduledFrame> frames;  ///< the whole run first, the others in the order of first entry
 };
 
-/// Filled while a run is simulated (schedule.cpp).
+/// Records a trace while a run is simulated (schedule.cpp).
 class ScheduleRecorder {
  public:
   ScheduleRecorder() { enter(NodeId(), 0); }
 
-  /// What takes no time is left out.
+  /// Adds a piece of work to the current frame. Pieces that take no time are left out.
   void add(ScheduledPiece piece);
   void enter(NodeId control, std::size_t arm);
-  /// Another trip: the one before is forgotten.
+  /// Begins the next iteration of a loop and discards the record of the previous one.
   void next_trip();
-  /// What follows until the frame is left belongs to no trip.
+  /// Stops recording until resume(): the work until the frame is left belongs to no iteration.
   void pause() { ++paused_; }
   void resume() { --paused_; }
-  /// Which frame it was; what comes is recorded in the one around it.
+  /// Closes the current frame and returns its index. Recording continues in the frame around it.
   std::size_t leave() {
     const std::size_t left = open_.back();
     open_.pop_back();

@@ -1,8 +1,8 @@
-// One walk over the graph, in program order but for what kernels of several operations need earlier, emits the steps of all devices at
-// once; a common counter numbers them. Sends and receives are events at slots of their region (slot k: before node k): a send at the first
-// slot at which its value exists there, a receive at the slot of the first reading it serves, or earlier where that makes nobody wait. At
-// one slot sends go first, so a value that is sent on entering a region may be received at once. Last, small values that leave at one point
-// are put into packets (packets.h).
+// One walk over the graph emits the steps of all devices and numbers them with a common counter. It follows program order, except for
+// values that fused kernels need earlier. Sends and receives are events at slots of their region (slot k: before node k). A send is at the
+// first slot at which its value exists there; a receive is at the slot of the first read that it serves, or earlier if no device waits
+// longer for that. In one slot sends come first, so a value sent on entering a region can be received at once. Finally, small values sent
+// at one point are combined into packets (packets.h).
 #include "partitioner/apply/split.h"
 
 #include <algorithm>
@@ -25,11 +25,12 @@ struct Event {
   RegionId region;
   std::int32_t slot = 0;
   bool is_receive = false;
-  std::int64_t first_read = 0;  ///< arguments: when, by the numbers of the uses
+  std::int64_t first_read = 0;  ///< arguments: when it is first read, as ValueUses numbers reads
   std::size_t transfer = 0;
   friend auto operator<=>(const Event&, const Event&) = default;
 };
 
+/// Fills a Program with channels and steps.
 class Splitter {
  public:
   Splitter(const Graph& graph, const ValueUses& uses, const Placement& placement, const Transfers& transfers, std::size_t ahead,
@@ -65,15 +66,15 @@ class Splitter {
     return (device == kHost.index ? placement_.on_host : placement_.on_accelerator)[node.index] != 0;
   }
   static bool computes(NodeKind kind) { return !is_control(kind) && kind != NodeKind::carried && kind != NodeKind::merge; }
-  /// Nodes of the root whose values are there when a run starts.
+  /// Whether a node is of the root and its value exists when a run starts.
   [[nodiscard]] bool is_leaf(NodeId id) const {
     const Node& node = graph_.nodes[id];
     return node.region == Graph::kRoot &&
            (node.kind == NodeKind::input || node.kind == NodeKind::parameter || node.kind == NodeKind::constant);
   }
 
-  /// What runs as one kernel is brought together at its first one's place. All that it reads from outside exists there (kernel_rows.h), but
-  /// for constants, which are then taken first of all in their region.
+  /// Collects the operations of each fused kernel at the position of its first one. All its operands exist there (kernel_rows.h), except
+  /// constants, which therefore come first in their region.
   void find_rows() {
     constants_first_.resize(graph_.regions.size(), 0);
     for (std::size_t d = 0; d < program_.kernels.size(); ++d) {
@@ -81,7 +82,8 @@ class Splitter {
       for (const FusibleGroup& kernel : program_.kernels[DeviceId(d)]) {
         const NodeId first = first_of(kernel, uses_);
         std::vector<NodeId>& row = rows_[d][first];
-        for (std::size_t i = kernel.pulled; i < kernel.nodes.size(); ++i) {  // what waits since before stays there: it may be sent
+        // An operation that waits and comes before `first` stays there, because its result may be sent.
+        for (std::size_t i = kernel.pulled; i < kernel.nodes.size(); ++i) {
           if (!kernel.waits(i) || uses_.position(kernel.nodes[i]) > uses_.position(first)) row.push_back(kernel.nodes[i]);
         }
         for (const NodeId node : row) first_of_row_[d][node] = first;
@@ -89,12 +91,12 @@ class Splitter {
       }
     }
   }
-  /// Where a device comes to `node`.
+  /// The node at whose position a device executes `node`.
   [[nodiscard]] NodeId met_at(NodeId node, std::size_t device) const {
     if (!node || first_of_row_[device].empty() || !first_of_row_[device][node]) return node;
     return first_of_row_[device][node];
   }
-  /// Where a reading is met.
+  /// The use, moved to the position at which the device executes its reader.
   [[nodiscard]] ValueUse met(ValueUse use, std::size_t device) const {
     const NodeId at = met_at(use.node, device);
     if (at != use.node) use.position = uses_.position(at);
@@ -112,14 +114,15 @@ class Splitter {
     received_when_read_.resize(program_.channels.size(), 0);
   }
 
-  /// What a call gives that runs beside others: to send it is to wait for the call, which no other value and no other call shall. But the
-  /// accelerator does not wait for other work of the host that stands behind the call.
+  /// Whether a transfer is sent only when it is read: the result of a host call that overlaps other steps. Sending it means waiting for
+  /// the call, so it must not delay other values or calls. But it is sent before later work of the host, for which the accelerator must not
+  /// wait.
   [[nodiscard]] bool sent_when_read(const Transfer& transfer) const {
     const NodeId producer = graph_.values[transfer.value].producer;
     return transfer.from == kHost && graph_.nodes[producer].region == transfer.region && runs_beside(program_, producer);
   }
 
-  /// Of calls that run beside others: where the host has something else to do behind them.
+  /// Finds for each host call that overlaps other steps the position of the host's next other work.
   void find_work_behind_calls() {
     before_work_.resize(graph_.nodes.size(), 0);
     for (const Region& region : graph_.regions) {
@@ -138,7 +141,7 @@ class Splitter {
 
   void schedule_events() {
     const Deliveries deliveries(graph_, uses_, placement_, transfers_.items);
-    std::vector<Event> arguments;  // their first readings
+    std::vector<Event> arguments;  // events of their first reads
     for (std::size_t i = 0; i < transfers_.items.size(); ++i) {
       const Transfer& t = transfers_.items[i];
       Event first{t.region, static_cast<std::int32_t>(graph_.regions[t.region].nodes.size()), true, 0, i};
@@ -177,11 +180,12 @@ class Splitter {
     }
   }
 
-  /// Loops and branches that the accelerator decides: the host, which has nothing to do there, does not come by.
+  /// Whether the accelerator decides a loop or branch. The host has no step in it and skips it.
   [[nodiscard]] bool by_itself(NodeId control) const { return !has_copy(control, kHost.index); }
 
-  /// A device walks a region if it has a step there, a control node if it walks one of its regions or keeps one of its values. The host
-  /// decides every control node that anybody walks, unless the accelerator does.
+  /// Finds the regions and control nodes that each device walks. A device walks a region if it has a step there, and a control node if it
+  /// walks one of its regions or keeps one of its values. The host decides every control node that a device walks, unless the accelerator
+  /// decides it.
   void find_walked() {
     const auto keep = [&](std::size_t device, NodeId control) {
       for (std::size_t d : {device, by_itself(control) ? std::size_t{kAccelerator.index} : std::size_t{kHost.index}}) {
@@ -248,7 +252,7 @@ class Splitter {
     for (std::size_t d = 0; d < kDevices; ++d) {
       if (!has_copy(id, d)) continue;
       const NodeId first = met_at(id, d);
-      if (first != id) continue;  // it stands there
+      if (first != id) continue;  // it is executed at `first`
       const auto row = rows_[d].find(id);
       for (const NodeId node : row == rows_[d].end() ? std::vector{id} : row->second) {
         Step step;
@@ -332,12 +336,12 @@ class Splitter {
   const std::size_t ahead_;
   const ValueUses& uses_;
   Program& program_;
-  std::array<IdVector<NodeId, NodeId>, kDevices> first_of_row_;       ///< by operation in a row; empty: there are no rows
-  std::array<std::map<NodeId, std::vector<NodeId>>, kDevices> rows_;  ///< by their first
+  std::array<IdVector<NodeId, NodeId>, kDevices> first_of_row_;       ///< by operation of a fused kernel: its first one; empty: no kernels
+  std::array<std::map<NodeId, std::vector<NodeId>>, kDevices> rows_;  ///< by the first operation
   IdVector<RegionId, char> constants_first_;
-  IdVector<NodeId, std::int32_t> before_work_;    ///< of calls that run beside others
-  IdVector<ChannelId, char> received_when_read_;  ///< for want of memory: it does not come with others, before
-  std::vector<Event> events_;                     ///< by region, slot, sends first, arguments by first reading
+  IdVector<NodeId, std::int32_t> before_work_;    ///< by host call that overlaps other steps: where the host's next other work is
+  IdVector<ChannelId, char> received_when_read_;  ///< received late, for lack of memory, so it cannot join a packet
+  std::vector<Event> events_;                     ///< sorted by region and slot; sends come first, arguments in order of first read
   std::array<IdVector<RegionId, char>, kDevices> walks_region_;
   std::array<IdVector<NodeId, char>, kDevices> walks_control_;
   std::int64_t order_ = 0;

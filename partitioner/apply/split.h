@@ -1,4 +1,4 @@
-// Applies a placement: Graph + Placement + Transfers -> Program. Decides nothing.
+// split(): turns a placed graph (Graph, Placement, Transfers) into a Program. All decisions are made before; it only applies them.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,14 @@
 
 namespace cleave::planner {
 
-/// Inputs, parameters and literals are sent before anything else, in the order in which the accelerator first reads them. It receives each
-/// when it comes to the first reading of the one that is `ahead` places before, the first `ahead` at once: copies overlap with work that
-/// does not need them, and what has not been received takes no memory there.
+/// The largest `ahead` of split(), the number of arguments to receive before their use. Inputs, parameters and literals are sent first of
+/// all, in the order in which the accelerator first reads them. The accelerator receives each at the first read of the argument `ahead`
+/// places earlier in that order, and the first `ahead` ones at once. So copies overlap with independent work, and an argument takes no
+/// memory before it is received.
 inline constexpr std::size_t kAllAhead = std::numeric_limits<std::size_t>::max();
-/// What a call gives that runs beside the host's steps (runs_beside, with so many `workers`) is sent when it is received, or before the
-/// host turns to other work, not sooner.
-/// What runs as one kernel of the `fusible` groups stands side by side, where the first of it stands, and is noted in the program.
+/// Makes the Program of a placement. Results of host calls that overlap other steps (runs_beside, with this number of `workers`) are
+/// sent where they are received, or before the host's next other work, not earlier. The operations of a fused kernel, a group of `fusible`,
+/// become adjacent steps at the position of the first one, and the program lists them in `kernels`.
 Program split(std::shared_ptr<const Graph> graph, const ValueUses& uses, const Placement& placement, const Transfers& transfers,
               std::size_t ahead = kAllAhead, const FusibleGroups& fusible = {}, int workers = 1);
 

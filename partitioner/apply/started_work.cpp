@@ -9,7 +9,7 @@ namespace {
 
 using Vertex = HostFlow::Vertex;
 
-/// Marks all that `pending` leads to along the host's data, through vertices that `passes` accepts.
+/// Marks `pending` and the vertices reached from it along the host's data, through vertices that `passes` accepts.
 template <class Passes>
 void spread(const HostFlow& flow, std::vector<std::uint8_t>& marks, std::vector<Vertex> pending, Passes&& passes) {
   for (const Vertex v : pending) marks[v] = 1;
@@ -73,7 +73,7 @@ bool StartedWork::accelerator_gives(NodeId control, ValueId decider) const {
   return gives;
 }
 
-/// True if the accelerator decides anything that the host drives.
+/// Returns true if the accelerator decides any loop or branch that the host walks.
 bool StartedWork::find_starts() {
   bool any = false;
   for (std::size_t r = 1; r < graph_.regions.size(); ++r) {  // parents come first
@@ -91,7 +91,7 @@ bool StartedWork::find_starts() {
     } else if (each_time) {
       start_[region] = {control, region, {}};
     } else if (by_input) {
-      start_[region] = {control, node.region, control};  // the host knows all its trips at once
+      start_[region] = {control, node.region, control};  // the host knows all iterations at once
     } else {
       start_[region] = outer;
       if (outer.control && !outer.ahead && node.kind != NodeKind::branch) start_[region].ahead = control;
@@ -101,7 +101,7 @@ bool StartedWork::find_starts() {
   return any;
 }
 
-/// Work that a loop repeats although nothing changes is not started by that loop's decisions: it could stand in front.
+/// Finds the started work. It leaves out loop-invariant work, which a loop's decisions do not start, since it could be hoisted.
 void StartedWork::find_work(const Placement& placement) {
   std::vector<Vertex> found;
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {

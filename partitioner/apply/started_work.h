@@ -1,6 +1,6 @@
-// StartedWork: the host work that a decision of the accelerator starts. It stands in a loop or branch whose predicate or count is computed
-// from accelerator values, with nothing in between that the user keeps on the host; it reads no accelerator value itself, and accelerator
-// work needs it. What the host computes with its results belongs to it. Knows no grouping and no wording.
+// StartedWork: the host work that a decision of the accelerator starts. It is in a loop or branch whose predicate or count is computed from
+// accelerator values, without an operation in between that the user keeps on the host; it reads no accelerator value itself, and
+// accelerator work needs it. Host operations that read its results belong to it. It knows neither the grouping of round trips nor messages.
 #pragma once
 
 #include <cstdint>
@@ -17,29 +17,30 @@ class StartedWork {
   using Vertex = HostFlow::Vertex;
   using Link = HostFlow::Link;
 
-  /// Where a decision starts the host work of a region.
+  /// The decision that starts the host work of a region.
   struct Start {
-    NodeId control;   ///< the innermost loop or branch that the accelerator decides; none: nothing starts the work
-    RegionId region;  ///< each execution of this region is one start
-    NodeId ahead;     ///< the outermost loop in between, in which the host runs ahead of the accelerator; none
+    NodeId control;   ///< the innermost loop or branch that the accelerator decides; none: no decision starts the work
+    RegionId region;  ///< each execution of this region starts the work once
+    /// The outermost loop, from `control` inward, in which the host can run ahead of the accelerator; or none.
+    NodeId ahead;
   };
 
-  /// All must outlive it.
+  /// All arguments must outlive this object.
   StartedWork(const Graph& graph, const CostedProblem& costed, const Placement& placement, const Transfers& transfers,
               const HostFlow& flow);
 
   [[nodiscard]] bool any() const { return any_; }
   [[nodiscard]] bool contains(Vertex v) const { return any_ && work_[v] != 0; }
-  /// Whether a decision starts this operation itself, not only one whose result it reads.
+  /// Whether a decision starts operation `v` itself, not only an operation whose result `v` reads.
   [[nodiscard]] bool starts(Vertex v) const { return any_ && started_[v] != 0; }
   [[nodiscard]] const Start& start(NodeId node) const { return start_[graph_.nodes[node].region]; }
-  /// Whether the accelerator waits for what the started operation `v` makes, if it needs that in `region`: not inside a loop in which the
-  /// host runs ahead.
+  /// Whether the accelerator waits for the result of the started operation `v` if it needs it in `region`. It does not inside a loop in
+  /// which the host runs ahead.
   [[nodiscard]] bool awaited(Vertex v, RegionId region) const;
 
-  /// The transfers that tell the host a predicate or count of `control` as it is.
+  /// The transfers that bring the predicate or a count of `control` to the host directly.
   [[nodiscard]] std::span<const Link> told(NodeId control) const;
-  /// Whether a vertex only hands on what the accelerator decided, or what the planner computes with it on the host.
+  /// Whether a vertex only forwards the accelerator's decision, or computes with it on the host by the planner's choice, not the user's.
   [[nodiscard]] bool hands_on(Vertex v) const;
 
  private:
@@ -56,8 +57,8 @@ class StartedWork {
   const Transfers& transfers_;
   const HostFlow& flow_;
   bool any_ = false;
-  std::vector<Link> told_;  ///< sorted
-  Marks decisive_;          ///< by vertex: made from accelerator values by vertices that hand on
+  std::vector<Link> told_;  ///< by control node, sorted
+  Marks decisive_;          ///< by vertex: computed from accelerator values, only through vertices that hands_on() accepts
   IdVector<RegionId, Start> start_;
   Marks started_, work_;  ///< by vertex
 };

@@ -6,7 +6,7 @@
 namespace cleave::planner {
 namespace {
 
-/// Which nodes a device computes. What only passes values on (carried, merged) takes no time anywhere.
+/// The nodes that a device computes. Carried and merge nodes only pass values on and take no time.
 std::vector<std::uint8_t> computed(const Program& program, DeviceId device, std::size_t nodes) {
   std::vector<std::uint8_t> result(nodes);
   for (const Block& block : program.devices[device].blocks)
@@ -22,7 +22,7 @@ std::vector<std::vector<NodeId>> kernels_of_several(const Program& program, Devi
   if (program.kernels.size() <= device.index) return kernels;
   const IdVector<NodeId, Node>& nodes = program.graph->nodes;
   for (const FusibleGroup& part : program.kernels[device]) {
-    std::vector<NodeId> kernel;  // what is pulled may stand elsewhere, but then runs there
+    std::vector<NodeId> kernel;  // pulled operations may be in another region, where they run separately
     for (const NodeId node : part.nodes)
       if (nodes[node].region == nodes[part.nodes.back()].region) kernel.push_back(node);
     if (kernel.size() > 1) kernels.push_back(std::move(kernel));

@@ -1,5 +1,5 @@
-// StepCosts: what the plan says that each step of its Program takes, and how much memory there is. What an executor goes by, so that what
-// is predicted and what the virtual clock replays are the same numbers.
+// StepCosts: the plan's time for each step of its Program, and the devices' memory. The executor reads them, so that the prediction and the
+// virtual clock's replay use the same numbers.
 #pragma once
 
 #include "partitioner/apply/program.h"
@@ -8,22 +8,23 @@
 namespace cleave::planner {
 
 struct StepCosts {
-  IdVector<NodeId, double> host_seconds, accelerator_seconds;  ///< one execution; of what runs as one kernel all with the last
-  IdVector<NodeId, double> host_alone;                         ///< on the host, if every operation ran by itself
-  IdVector<ChannelId, double> channel_seconds;                 ///< one transfer (packets.h)
-  IdVector<DeviceId, double> memory_bytes;                     ///< 0: not known
-  double start_seconds = 0;                                    ///< of each kernel on the accelerator, beside its work
-  double run_seconds = 0;                                      ///< of the host, beside its steps
+  /// For one execution of each node. A fused kernel's time is that of its last operation, the others have 0.
+  IdVector<NodeId, double> host_seconds, accelerator_seconds;
+  IdVector<NodeId, double> host_alone;          ///< on the host, without fusion
+  IdVector<ChannelId, double> channel_seconds;  ///< for one transfer (packets.h)
+  IdVector<DeviceId, double> memory_bytes;      ///< 0: unknown
+  double start_seconds = 0;                     ///< launch overhead of each kernel on the accelerator, in addition to its work
+  double run_seconds = 0;                       ///< the host's fixed cost of a run, in addition to its steps
 };
 
-/// What a plan counts on to run as one kernel on `device`: operations of one region, as they are done, by kernel.
+/// The fused kernels that a plan counts on for `device`, each as its operations in execution order; all are of one region.
 std::vector<std::vector<NodeId>> kernels_of_several(const Program& program, DeviceId device);
 
-/// One execution of each node that `device` computes, less what its neighbours there save it; what runs as one kernel takes its time with
-/// its last operation.
+/// The time of one execution of each node that `device` computes, less the savings by fusion with its neighbors. A fused kernel's time is
+/// that of its last operation, the others have 0.
 IdVector<NodeId, double> step_seconds(const Program& program, DeviceId device, const CostedProblem& costed);
 
-/// `costed` as the plan has it, with everything that a profile observed.
+/// `costed` must be the plan's, with all that a profile observed applied.
 StepCosts step_costs(const Program& program, const CostedProblem& costed, const Machine& machine);
 
 }  // namespace cleave::planner

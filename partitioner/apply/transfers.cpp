@@ -11,7 +11,7 @@
 namespace cleave::planner {
 namespace {
 
-/// Per node: its host copy depends on accelerator work, through data or control (a node without a host copy counts as such work).
+/// Whether a node's host copy depends on accelerator work, through data or control. A node without a host copy counts as such work.
 std::vector<char> depends_on_accelerator(const Graph& graph, const ValueUses& uses, const Placement& placement) {
   std::vector<char> tainted(graph.nodes.size(), 0);
   std::vector<NodeId> pending;
@@ -57,7 +57,8 @@ IdVector<RegionId, char> regions_in_loops(const Graph& graph) {
   return in_loop;
 }
 
-/// Which readings on one device are marked as meant, also behind carried and merge nodes, which only hand on. Outputs are expected anyway.
+/// The reads on one device that the user marked as intended, also those of values passed on by carried and merge nodes. Outputs do not need
+/// marks.
 class MarkedReadings {
  public:
   MarkedReadings(const Graph& graph, const ValueUses& uses, const Placement& placement, DeviceId device)
@@ -87,7 +88,7 @@ class MarkedReadings {
     }
   }
 
-  /// Whether all readings of `value` are, and there are any.
+  /// Whether all reads of `value` are marked, and there is at least one.
   [[nodiscard]] bool all(ValueId value, std::span<const ValueUse> uses) const {
     bool any = false;
     for (const ValueUse& use : uses) {
@@ -105,10 +106,10 @@ class MarkedReadings {
   }
 
   const Graph& graph_;
-  std::vector<char> unmarked_, marked_;  ///< per carried and merge node: a reading of its copy there is not, or is, marked
+  std::vector<char> unmarked_, marked_;  ///< by carried or merge node: some read of its copy there is not marked, or is marked
 };
 
-/// Merge nodes whose host copy only becomes outputs, maybe through further merges: what is sent for them is a result.
+/// The merge nodes whose host copy only becomes outputs, directly or through further merges. A value sent for one of these is a result.
 std::vector<char> merges_into_outputs(const Graph& graph, const ValueUses& uses, const Placement& placement) {
   std::vector<char> only_outputs(graph.nodes.size(), 0);
   std::vector<NodeId> refused;
@@ -136,8 +137,8 @@ std::vector<char> merges_into_outputs(const Graph& graph, const ValueUses& uses,
   return only_outputs;
 }
 
-/// Whether each transfer can come at most once a run whatever the branches decide, given that none stands in a loop: those of one value in
-/// the arms of one branch exclude each other, all others may add up.
+/// Whether each transfer happens at most once in a run, whatever the branches decide. Transfers in loops do not count. Transfers of one
+/// value in different arms of a branch exclude each other; all others may add up.
 std::vector<char> sent_once(const Graph& graph, const std::vector<Transfer>& transfers, const IdVector<RegionId, char>& in_loop) {
   std::map<std::pair<ValueId, DeviceId>, std::vector<std::size_t>> of_value;
   for (std::size_t i = 0; i < transfers.size(); ++i) {
@@ -145,7 +146,7 @@ std::vector<char> sent_once(const Graph& graph, const std::vector<Transfer>& tra
   }
   std::vector<char> once(transfers.size(), 0);
   for (const auto& [value, items] : of_value) {
-    std::map<RegionId, int, std::greater<>> most;  // by region, inner ones first: they have the larger ids
+    std::map<RegionId, int, std::greater<>> most;  // by region; inner regions come first, since they have larger ids
     std::map<NodeId, int> of_branch;
     for (const std::size_t i : items) ++most[transfers[i].region];
     while (most.begin()->first != Graph::kRoot) {
@@ -176,7 +177,8 @@ Transfers make_transfers(const Graph& graph, const CostedProblem& costed, const 
   Transfers transfers;
   transfers.items.reserve(placement.transfers.size());
   for (const PlannedTransfer& planned : placement.transfers) {
-    if (static_cast<std::size_t>(planned.value) >= graph.values.size()) continue;  // that a loop or branch is under way: told, not sent
+    // A pseudo-value says that a loop or branch runs (control_costs.h); decisions are sent through control streams, not on channels.
+    if (static_cast<std::size_t>(planned.value) >= graph.values.size()) continue;
     Transfer t;
     t.value = ValueId(static_cast<std::size_t>(planned.value));
     t.region = RegionId(static_cast<std::size_t>(planned.region));

@@ -1,4 +1,5 @@
-// Transfers: every value that moves, where, how often and at what price. Computed once; explain, dot, diagnostics and split all read it.
+// Transfers: all values that move between devices, with the place, frequency and cost of each. make_transfers() computes them once;
+// explain, dot, diagnostics and split all read the same list.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +19,12 @@ std::string_view to_string(TransferKind kind);
 struct Transfer {
   ValueId value;
   DeviceId from, to;
-  RegionId region;  ///< where it stands: executed once for each execution of that region
+  RegionId region;  ///< each execution of this region performs the transfer once
   TransferKind kind = TransferKind::send;
-  std::int64_t bytes = 0;    ///< one execution
-  double frequency = 1;      ///< executions a run
-  double seconds = 0;        ///< predicted for a whole run
-  bool is_explicit = false;  ///< marked as meant by `to_host` or `to_accelerator` at every reading
+  std::int64_t bytes = 0;    ///< of one execution
+  double frequency = 1;      ///< executions in a run
+  double seconds = 0;        ///< predicted time in a whole run
+  bool is_explicit = false;  ///< the user marked it as intended, with `to_host` or `to_accelerator` at every read
   int round_trip = -1;       ///< index into the round trips, or -1
   SourceLocation location;   ///< of the value's producer
 };

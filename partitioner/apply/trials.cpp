@@ -7,10 +7,10 @@ namespace cleave::planner {
 namespace {
 
 constexpr std::size_t kMostTrials = 40;
-constexpr std::size_t kMostNodes = 20'000;       ///< planned in all trials together, after the first
-constexpr std::size_t kMostNodesAtAll = 50'000;  ///< of a program that is planned once more for a message
+constexpr std::size_t kMostNodes = 20'000;       ///< of all programs planned in trials after the first
+constexpr std::size_t kMostNodesAtAll = 50'000;  ///< of a program that is planned again for diagnostics
 
-/// Moves nodes in front of a loop, with what they make.
+/// Moves nodes and their results in front of a loop.
 void hoist(Graph& graph, std::span<const NodeId> nodes, NodeId loop) {
   const RegionId outside = graph.nodes[loop].region;
   for (const NodeId id : nodes) {

@@ -1,4 +1,4 @@
-// Trials: what an edit of the program would be worth, found by planning the edited program. Advice is given only if it was tried here.
+// Trials: predicts the effect of an edit of the program by planning the edited program. Advice is given only for edits tried here.
 #pragma once
 
 #include <memory>
@@ -10,19 +10,21 @@
 
 namespace cleave::planner {
 
+/// Plans edited versions of one graph within a budget, and compares their predicted times with that of the plan.
 class Trials {
  public:
-  /// `seconds`: that a run of the plan as it is takes, predicted. All but the number must outlive it.
+  /// `seconds` is the predicted time of a run of the unedited plan. The other arguments must outlive this object.
   Trials(const PlannedGraph& planned, const CostModel& model, double seconds) : planned_(planned), model_(model), seconds_(seconds) {}
 
-  /// Whether one more is tried. All trials of a large program together take no longer than planning it.
+  /// Whether another trial is within the budget: all trials of a large program together take no longer than planning it.
   [[nodiscard]] bool may_try() const;
-  /// How much sooner a run is predicted to be over if these nodes, unless they have effects, are pinned no more and have a kernel for the
-  /// accelerator. Less than nothing: later. Nothing: there is no such plan that fits into memory, or too much was tried already.
+  /// The predicted time saved if these nodes lose their pins and have a kernel for the accelerator, except nodes with effects. Negative if
+  /// the run becomes longer. Empty if no such plan fits into memory, or if the budget is spent.
   std::optional<double> saved_by_freeing(std::span<const NodeId> nodes);
-  /// The same if these nodes were not pinned. What has no kernel stays on the host.
+  /// The same if these nodes lose their pins. Nodes without an accelerator kernel stay on the host.
   std::optional<double> saved_by_unpinning(std::span<const NodeId> nodes);
-  /// The same if these nodes of a loop's regions stand in front of it. What they read must be there, or be among them, in program order.
+  /// The same if these nodes, which are in regions of `loop`, are moved in front of it. Their operands must exist there or be among
+  /// `nodes`, which must be in program order.
   std::optional<double> saved_by_hoisting(std::span<const NodeId> nodes, NodeId loop);
 
  private:

@@ -1,4 +1,5 @@
-// Rules of a Program (program.h). Each device is walked alone for what is read and when; then the two ends of each channel are compared.
+// verify(): checks the rules of a Program (program.h). It walks each device separately to check what is read when, then compares the two
+// ends of each channel.
 #include <algorithm>
 #include <span>
 
@@ -11,12 +12,13 @@ namespace {
 
 constexpr std::size_t kMostComplaints = 50;
 
-/// Where a step was met on a device.
+/// The position of a step on a device.
 struct Site {
   const Step* step = nullptr;
   RegionId region;
 };
 
+/// Collects the rules that a program breaks.
 class Verifier {
  public:
   explicit Verifier(const Program& program) : program_(program), graph_(*program.graph), sends_(channels()), receives_(channels()) {}
@@ -34,12 +36,12 @@ class Verifier {
   }
 
  private:
-  /// What is still to be done on one device, innermost last.
+  /// The work left on one device; the innermost task is last.
   struct Task {
     enum What : std::uint8_t { steps, after_condition, after_body, after_arm, forget, finish } what = steps;
-    const Step* control = nullptr;  ///< all but `steps` and `forget`
-    std::size_t index = 0;          ///< steps: next; after_arm: which; forget: length of the trail to go back to
-    const Block* block = nullptr;   ///< steps
+    const Step* control = nullptr;  ///< the control step, for all but `steps` and `forget`
+    std::size_t index = 0;  ///< for `steps`: the next one; for `after_arm`: which arm; for `forget`: the length to which the trail is cut
+    const Block* block = nullptr;  ///< for `steps`
   };
 
   [[nodiscard]] std::size_t channels() const { return program_.channels.size(); }
@@ -82,7 +84,7 @@ class Verifier {
     check_ends(device);
   }
 
-  /// What must be there when the program ends.
+  /// Checks that outputs and states are available at the end of the program.
   void check_ends(DeviceId device) {
     std::vector<bool> elsewhere(graph_.outputs.size(), device != kHost);
     for (const GraphState& state : states_of(graph_)) {
@@ -105,7 +107,7 @@ class Verifier {
         tasks_.pop_back();
       } else {
         const Block& block = *task.block;
-        visit(block.steps[task.index++], block.region);  // may push: `task` is dead from here
+        visit(block.steps[task.index++], block.region);  // may push a task, which invalidates `task`
       }
       return;
     }
@@ -263,7 +265,7 @@ class Verifier {
     }
   }
 
-  /// Sends side by side cannot have the sender wait between them, and what is received side by side has not been waited for in vain.
+  /// Checks packets. Between adjacent sends the sender cannot have to wait, and adjacent receives wait for nothing else.
   void check_packets() {
     std::vector<std::size_t> members(program_.packets.size(), 0);
     for (const Channel& channel : program_.channels) {
@@ -281,7 +283,7 @@ class Verifier {
     }
   }
 
-  /// The first thing that is wrong with a packet.
+  /// The first rule that a packet breaks, or an empty string.
   [[nodiscard]] std::string find_broken(const Packet& packet, PacketId id) const {
     if (packet.channels.size() < 2 || packet.channels.size() > kMostPacketValues) return " has too few values, or too many";
     if (packet.bytes > kMostPacketBytes) return " is too large";
@@ -303,7 +305,7 @@ class Verifier {
     return end > packet.bytes ? " ends before its last value does" : "";
   }
 
-  /// Who walks a loop or branch and does not decide it must be told by a host step of the same node that knows of it.
+  /// Checks that a loop or branch which a device walks without deciding it has a host step that knows of the device.
   void check_driving() {
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       const Step* host = controls_[0][NodeId(i)].step;
@@ -323,9 +325,9 @@ class Verifier {
   DeviceId device_;
   IdVector<ValueId, char> available_;
   IdVector<NodeId, char> computed_;
-  std::vector<ValueId> trail_;  ///< what became available, in order
+  std::vector<ValueId> trail_;  ///< the values that became available, in order
   std::vector<Task> tasks_;
-  std::vector<char> entered_;  ///< per block
+  std::vector<char> entered_;  ///< by block
   std::int64_t last_order_ = -1;
   std::vector<Site> sends_, receives_;
   std::vector<IdVector<NodeId, Site>> controls_;

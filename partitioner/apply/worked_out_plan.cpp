@@ -6,7 +6,7 @@ namespace cleave::planner {
 
 namespace {
 
-/// Arguments all at once, or else one ahead of the one that is needed, or else each when it is needed.
+/// Splits with as many arguments received ahead of their use as memory allows: all, one, or none.
 Program split_to_fit(const PlannedGraph& planned, const Placement& placement, const Transfers& transfers) {
   const auto ahead_by = [&](std::size_t ahead) {
     return split(planned.graph, *planned.costed.uses, placement, transfers, ahead, planned.costed.fusible, planned.costed.workers);

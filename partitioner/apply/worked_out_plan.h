@@ -1,5 +1,5 @@
-// WorkedOutPlan: a placement worked out to the program it gives and the time that program is predicted to take. What is compared where the
-// minimum cut alone does not decide: elapsed time, and memory at its peak.
+// WorkedOutPlan: a placement with the program it gives and that program's predicted schedule. work_out() makes one. Candidates are compared
+// in this form where the minimum cut does not decide: by elapsed time and by peak memory.
 #pragma once
 
 #include <functional>
@@ -20,17 +20,17 @@ struct WorkedOutPlan {
   Schedule schedule;
 };
 
-/// What all plans of one graph have in common.
+/// The data shared by all candidate plans of one graph.
 struct PlannedGraph {
   std::shared_ptr<const Graph> graph;
   const CostedProblem& costed;
-  std::function<bool(const Program&)> fits = nullptr;  ///< into the accelerator's memory; null: everything does
-  /// Gives the channels of a plan for these costs their depths, and predicts it anew; null: channels keep the default depth. What is
-  /// compared with the time of the plan that was chosen needs it; work_out() does not call it.
+  std::function<bool(const Program&)> fits = nullptr;  ///< whether a program fits into the accelerator's memory; null: every program does
+  /// Sets the depths of a plan's channels and predicts its schedule again; null: channels keep the default depth. Call it before comparing
+  /// a plan with the predicted time of the chosen plan; work_out() does not call it.
   std::function<void(WorkedOutPlan&, const CostedProblem&)> deepen = nullptr;
 };
 
-/// The transfers of a placement, the program that they give, and its schedule. Arguments are received as far ahead as fits.
+/// Makes the transfers of a placement, the program that they give, and its schedule. Arguments are received as far ahead as memory allows.
 WorkedOutPlan work_out(const PlannedGraph& planned, Placement placement);
 
 }  // namespace cleave::planner

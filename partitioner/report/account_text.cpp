@@ -21,7 +21,7 @@ std::string at_place(const Plan& plan) {
   return location.line > 0 ? " (" + escape_controls_one_line(to_string(location)) + ")" : "";
 }
 
-/// What is blamed, and where it stands.
+/// The blamed node or transfer with its location.
 std::string blamed(const Plan& plan) {
   const Account& account = plan.account;
   if (account.transfer) {
@@ -46,7 +46,7 @@ std::string busy_phrase(const Account& account) {
          percent(account.busy_seconds, account.seconds) + ")";
 }
 
-/// Where the blamed work is not all of the kind.
+/// The time of the whole kind of bottleneck. Empty if nearly all of it is the blamed work's.
 std::string in_all(const Account& account, const std::string& what) {
   constexpr double kNearlyAll = 0.95;
   if (account.blamed_seconds >= kNearlyAll * account.kind_seconds) return "";

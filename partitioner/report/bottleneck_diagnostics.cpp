@@ -1,5 +1,5 @@
-// The wording of waiting that is no round trip: a slow producer, a slow consumer, kernels that are too small for their launches. Read off
-// the account of the plan, which says what lies on the critical path.
+// Messages about waiting without a round trip: slow producers, slow consumers, kernels too small for their launches. They are derived from
+// the account of the plan, which knows the critical path.
 #include <algorithm>
 #include <map>
 
@@ -12,8 +12,8 @@
 namespace cleave::planner {
 namespace {
 
-constexpr double kLaunchSeconds = 5e-3;  ///< launches that take less than this in a run are not warned of, as in small programs
-constexpr double kDominates = 0.5;       ///< launches are warned of from this part of the kernels' time on
+constexpr double kLaunchSeconds = 5e-3;  ///< launches that take less than this in a run are not reported, as in small programs
+constexpr double kDominates = 0.5;       ///< launches are reported from this fraction of the kernels' time on
 
 class Bottlenecks {
  public:
@@ -28,23 +28,23 @@ class Bottlenecks {
   }
 
  private:
-  /// True if the user keeps the node on the host, and no other warning says what that costs. (A lack of memory has one of its own.)
+  /// True if the user keeps the node on the host and no other warning reports its cost. (Lack of memory has a warning of its own.)
   [[nodiscard]] bool to_be_named(NodeId node) const {
     const Cause cause = plan_.costed.forced[node.index];
     const bool by_user = cause == Cause::pinned || cause == Cause::no_kernel || cause == Cause::effect;
     return by_user && !costly_.contains(node) && !said_at(diagnostics_, DiagnosticKind::invariant_host_work, graph_.nodes[node].location);
   }
 
-  /// The host work of one region is one cause: its longest part that the user keeps on the host is named.
+  /// Reports the host work of each region as one cause, named after its longest operation that the user keeps on the host.
   void waited_for(const std::vector<std::pair<NodeId, double>>& nodes, DiagnosticKind kind) {
     const std::optional<Severity> severity = options_.severity_of(kind);
     if (!severity) return;
     std::map<RegionId, std::vector<std::pair<NodeId, double>>> regions;
     for (const auto& each : nodes)
-      if (to_be_named(each.first)) regions[graph_.nodes[each.first].region].push_back(each);  // the longest first, as `nodes`
+      if (to_be_named(each.first)) regions[graph_.nodes[each.first].region].push_back(each);  // longest first, as in `nodes`
     for (const auto& [region, works] : regions) {
       const bool repeats = plan_.costed.frequency[region] > 1;
-      if (kind == DiagnosticKind::slow_consumer && !repeats) continue;  // nobody waits for the end of a run
+      if (kind == DiagnosticKind::slow_consumer && !repeats) continue;  // no work waits for the end of a run
       double seconds = 0;
       std::vector<NodeId> all;
       for (const auto& [node, part] : works) {
@@ -78,7 +78,7 @@ class Bottlenecks {
     diagnostics_.add(std::move(d));
   }
 
-  /// A burst of the host's work that a deeper channel would bridge, and memory has no room for that.
+  /// Reports a burst of host work that a deeper channel would absorb, if there is no memory for one.
   void full_channels() {
     if (plan_.depths.limited.empty() || !worth_warning(plan_, plan_.depths.lost_seconds)) return;
     const Channel& channel = plan_.program.channels[plan_.depths.limited[0].channel];

@@ -10,13 +10,13 @@ namespace {
 struct Group {
   CostSource source;
   const char* words;
-  bool names_ops;  ///< the few that are not as they should be
+  bool names_ops;  ///< lists the operations of the group, for groups with inexact costs
 };
 constexpr std::array kGroups = {Group{CostSource::measured, "measured", false}, Group{CostSource::observed, "observed in runs", false},
                                 Group{CostSource::given, "given", false}, Group{CostSource::by_class, "by their class", true},
                                 Group{CostSource::by_rate, "by rates", true}};
 
-/// Of one group: how many operations there are, and which, each once.
+/// The number of operations in a group, and their names, each once.
 struct Count {
   int operations = 0;
   std::vector<std::string> names;

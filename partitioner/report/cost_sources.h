@@ -1,4 +1,4 @@
-// Where the costs of a plan come from, in words: which were measured.
+// Says in words where the costs of a plan come from: measurements, classes of operations or rates.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace cleave::planner {
 
-/// A line, of the operations where they run: "costs: 41 measured, 3 by their class (sort, take)\n". Nothing where all costs are by rates,
-/// as the machine's provenance says enough then.
+/// A line such as "costs: 41 measured, 3 by their class (sort, take)\n", which counts each operation on the side where it runs. Empty if
+/// all costs are by rates, since the machine's provenance says enough then.
 std::string cost_sources(const Plan& plan);
 
 }  // namespace cleave::planner

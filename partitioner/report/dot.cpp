@@ -1,4 +1,4 @@
-// A picture as Graphviz source: a cluster a box, labels in HTML, a legend of what occurs. Rendering it is the caller's matter.
+// Writes a picture as Graphviz source: a cluster for each box, labels in HTML, and a legend of the kinds that occur. The caller renders it.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -17,9 +17,9 @@ namespace {
 
 constexpr std::string_view kRed = "#cc0000", kBlue = "#0055aa", kGrey = "#555555", kMark = "#8a4b00", kPale = "#666666";
 constexpr std::string_view kHostColor = "#eef3fb", kAcceleratorColor = "#eefbef", kCollapsed = "#f3ecd8";
-constexpr std::size_t kLongest = 28;  ///< characters of a line in a node
+constexpr std::size_t kLongest = 28;  ///< most characters of a line in a node
 
-/// Within quotes, each text on a line of its own.
+/// A quoted label with each text on a line of its own.
 std::string quoted(const std::vector<std::string>& lines) {
   std::string out = "\"";
   for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -36,7 +36,7 @@ std::string quoted(std::string_view text) {
   return quoted(std::vector<std::string>{std::string(text)});
 }
 
-/// Within an HTML label.
+/// Escapes text for an HTML label.
 std::string html(std::string_view text) {
   std::string out;
   for (const char c : escape_controls_one_line(text)) {
@@ -66,13 +66,13 @@ std::string small(std::string_view text, std::string_view color) {
   return "<FONT POINT-SIZE=\"9\" COLOR=\"" + std::string(color) + "\">" + std::string(text) + "</FONT>";
 }
 
-/// A line of a label has one style from its begin to its end: browsers have other fonts than Graphviz, and what stands beside a text in
-/// another style would overlap it, or touch it, as they leave out the blanks at the begin of a text.
+/// A bold line of a label. A line must have one style from beginning to end: browsers have other fonts than Graphviz and ignore blanks at
+/// the beginning of a text, so text beside another style would overlap or touch it.
 std::string bold(const std::string& line) {
   return "<B>" + line + "</B>";
 }
 
-/// "round trip 2", "round trips 1–3, 7": the numbers of explain.
+/// "round trip 2", "round trips 1–3, 7": the numbers are those of explain.
 std::string round_trip_phrase(const std::vector<std::size_t>& trips) {
   std::string text = trips.size() == 1 ? "round trip " : "round trips ";
   for (std::size_t i = 0; i < trips.size();) {
@@ -177,7 +177,7 @@ class DotWriter {
     return text;
   }
 
-  /// How many alike, beyond what the boxes round it say.
+  /// The number of equal copies, without those that the boxes around the node count already.
   std::string times(const PictureNode& node) const {
     std::size_t count = node.times;
     for (std::size_t box = node.box; box != PictureBox::kNone; box = picture_.boxes[box].parent) count /= picture_.boxes[box].times;
@@ -203,7 +203,7 @@ class DotWriter {
     return lines;
   }
 
-  /// Of inputs and parameters that are drawn once: up to which.
+  /// For several inputs or parameters drawn as one node: the name of the last one.
   std::string last_name(const PictureNode& node) const {
     const NodeId first = node.nodes.front(), last = node.nodes.back();
     if (node.nodes.size() == 1 || graph_.nodes[first].op) return "";
@@ -235,7 +235,7 @@ class DotWriter {
     return lines;
   }
 
-  /// What it was, how many operations, and which the most.
+  /// The lines of a collapsed part: its name, the number of operations, and the most frequent ones.
   std::vector<std::string> part_lines(const PictureNode& node) const {
     if (std::none_of(node.nodes.begin(), node.nodes.end(), [this](NodeId id) { return graph_.nodes[id].op != nullptr; }) &&
         node.name.empty())
@@ -264,7 +264,7 @@ class DotWriter {
     return lines;
   }
 
-  /// The first names, and how many more there are.
+  /// The first names, and the number of the others.
   static std::vector<std::string> name_lines(const std::vector<std::string>& names) {
     constexpr std::size_t kNamed = 3;
     const std::size_t shown = names.size() > kNamed + 1 ? kNamed : names.size();
@@ -298,7 +298,7 @@ class DotWriter {
     return "";
   }
 
-  /// Where it stands in the program: the first and the last.
+  /// The locations of the first and the last operation.
   std::string tooltip(const PictureNode& node) const {
     if (node.nodes.empty()) return "";
     const SourceLocation& first = graph_.nodes[node.nodes.front()].location;
@@ -328,14 +328,14 @@ class DotWriter {
     out_ += "  " + name_of(edge.from) + " -> " + name_of(edge.to) + (style.empty() ? "" : " [" + style + "]") + ";\n";
   }
 
-  /// Whether the host works on a value of a loop beside the accelerator, and nothing that it makes of it in that trip goes back there: its
-  /// work then need not stand below that of the accelerator, which would leave its box empty above.
+  /// Whether an edge leads from a loop on the accelerator to host work whose results do not go back there in the same iteration. The layout
+  /// ignores such an edge: it need not put this work below the accelerator's, which would leave the host's box empty above it.
   bool beside(const PictureEdge& edge) const {
     if (edge.kind != PictureEdge::Kind::send || picture_.nodes[edge.to].device != kHost) return false;
     return plan_.transfers.items[edge.transfers[0]].region != Graph::kRoot && !leads_back_[edge.to];
   }
 
-  /// By node: whether something on the accelerator follows from it before the next trip.
+  /// By node, whether a node on the accelerator depends on it in the same iteration.
   static std::vector<bool> find_leading_back(const Picture& picture) {
     std::vector<std::vector<std::size_t>> sources(picture.nodes.size());
     for (const PictureEdge& edge : picture.edges)
@@ -393,9 +393,9 @@ class DotWriter {
     return lines;
   }
 
-  /// A loop or branch stands above what is in it.
+  /// Keeps each loop or branch above the nodes in it.
   void keep_loops_below() {
-    std::map<std::pair<RegionId, DeviceId>, std::size_t> first;  // of a region, where it is decided
+    std::map<std::pair<RegionId, DeviceId>, std::size_t> first;  // by region and device where it is decided: the first node
     for (std::size_t i = 0; i < picture_.nodes.size(); ++i)
       if (const PictureNode& node = picture_.nodes[i]; !node.nodes.empty())
         first.try_emplace({graph_.nodes[node.nodes[0]].region, node.device}, i);

@@ -1,4 +1,4 @@
-// What a plan says: the report of `cleave explain`, its JSON, the one-line summary of `run`, and the picture.
+// The output of a plan: the report of `cleave explain`, its JSON, the one-line summary of `run`, and the picture.
 #pragma once
 
 #include <cstddef>
@@ -12,31 +12,31 @@
 
 namespace cleave::planner {
 
-/// At most so many rows of a table, the costliest.
+/// The report. Each table has at most `most_rows` rows, the costliest ones.
 std::string explain_text(const Plan& plan, std::size_t most_rows = kUsualRows);
-/// The document of `explain --json`; a plan with errors gives {cleave, diagnostics}. `more` writes further fields of it.
+/// The document of `explain --json`; for a plan with errors, {cleave, diagnostics}. `more` writes additional fields.
 std::string explain_json(const Plan& plan, const std::function<void(JsonWriter&)>& more = nullptr);
 /// "predicted 0.4 s a run, all on the host 0.9 s, ...": elapsed times.
 std::string predicted_phrase(const Plan& plan);
 /// "21 of 30 operations on the accelerator, 5 transfers (...), 1 round trip".
 std::string counts_phrase(const Plan& plan);
-/// Counts and predictions.
+/// The counts and the predicted times.
 std::string summary_line(const Plan& plan);
-/// "all on the accelerator", or, where something cannot be there, "as much as possible on the accelerator".
+/// "all on the accelerator", or "as much as possible on the accelerator" if some operations cannot run there.
 std::string all_accelerator_phrase(const Plan& plan, const std::string& all = "all");
-/// That everything on one side is predicted to be over sooner than the optimum of the sum, by 2 % and 0.1 ms; nothing where it is not.
+/// A remark if everything on one side is predicted to be faster than the minimum of the sum, by 2 % and 0.1 ms. Empty otherwise.
 std::string faster_remark(const Plan& plan);
-/// Behind warnings of round trips: "a run waits ..."; nothing where there are none.
+/// "a run waits ...", to follow warnings of round trips. Empty if there are none.
 std::string waiting_line(const Plan& plan);
-/// The program's text form with the sides of each node behind it, as a comment.
+/// The program's text form, with a comment after each node that names its sides.
 std::string placed_text(const Plan& plan);
 
 struct PictureOptions {
   bool full = false;           ///< nothing is collapsed
-  std::size_t most_nodes = 0;  ///< else: at most so many nodes; 0: as many as suit the program, 60 to 120
+  std::size_t most_nodes = 0;  ///< the most nodes, unless `full`; 0: 60 to 120, depending on the size of the program
 };
-/// Graphviz source: a cluster a device, transfers as labelled edges, round trips in red, loops as nested clusters, a legend. Element-wise
-/// operations in a row, repeated layers, and what is too much for a picture are collapsed.
+/// Graphviz source: a cluster for each device, transfers as labeled edges, round trips in red, loops as nested clusters, a legend. Chains
+/// of element-wise operations and repeated layers are collapsed, and further nodes if the picture is still too large.
 std::string dot(const Plan& plan, const PictureOptions& options = {});
 
 }  // namespace cleave::planner

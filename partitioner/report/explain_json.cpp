@@ -1,4 +1,4 @@
-// `explain --json`: the fields that docs fix, in their order. Numbers that are no numbers become null, never NaN.
+// `explain --json`: writes the fields that the documentation fixes, in their order. Numbers without a value become null, never NaN.
 #include <algorithm>
 #include <cmath>
 
@@ -19,7 +19,7 @@
 namespace cleave::planner {
 namespace {
 
-/// The document, a member function a part of it.
+/// Writes the document; each part is a member function.
 class Document {
  public:
   Document(const Plan& plan, JsonWriter& json)
@@ -65,7 +65,7 @@ class Document {
     });
   }
 
-  /// A count that is whole stays an integer.
+  /// Writes a whole number as an integer.
   void count(const char* name, double value) {
     if (value == std::floor(value) && std::abs(value) < 9e15)
       json_.field(name, static_cast<std::int64_t>(value));
@@ -75,7 +75,7 @@ class Document {
 
   void location(const SourceLocation& location) { locations_.field(location); }
 
-  /// The innermost loop that repeats what stands in `region`, by its region; or null.
+  /// Writes the region of the innermost loop around `region`, or null.
   void loop(RegionId region) {
     while (region && !repeats(graph_.regions[region].kind)) region = graph_.regions[region].parent;
     json_.field("loop", region ? std::optional(region.index) : std::nullopt);

@@ -1,4 +1,5 @@
-// `cleave explain` for people: what runs where and why, what moves at what price, in one screen for a small model.
+// `cleave explain` for people: the place of each operation with the reason, and each transfer with its cost, on one screen for small
+// models.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -65,7 +66,7 @@ class Report {
     out_ += cost_sources(plan_);
   }
 
-  /// How far the sum is from the least that any placement has.
+  /// The distance of the plan's cost from the lower bound of all placements.
   std::string bound() const {
     const Placement& placement = plan_.placement;
     const std::string sum = format_seconds(placement.objective_seconds), least = format_seconds(placement.bound_seconds);
@@ -85,7 +86,8 @@ class Report {
            least + gap;
   }
 
-  /// Operations and what the user gave; loops, branches, literals and carried values have no cost of their own.
+  /// Whether tables show nodes of this kind: operations, inputs and parameters. Loops, branches, literals and carried values have no cost
+  /// of their own.
   static bool shown(NodeKind kind) { return kind == NodeKind::operation || kind == NodeKind::input || kind == NodeKind::parameter; }
 
   void device(DeviceId device) {
@@ -115,7 +117,7 @@ class Report {
     return one + (one.empty() || other.empty() ? "" : ", ") + other;
   }
 
-  /// By node: in which kernel of several operations.
+  /// By node, the fused kernel that it belongs to.
   std::vector<std::string> fused_remarks(DeviceId device) const {
     std::vector<std::string> remarks(graph_.nodes.size());
     std::size_t number = 0;
@@ -127,7 +129,7 @@ class Report {
     return remarks;
   }
 
-  /// What the costs are less than those of all operations by themselves.
+  /// The saving of fused kernels compared with the same operations without fusion.
   std::string fused_phrase(DeviceId device) const {
     std::size_t kernels = 0, nodes = 0;
     double saved = 0;
@@ -172,7 +174,7 @@ class Report {
     if (const std::string limited = limited_depths_phrase(plan_); !limited.empty()) out_ += "remark: " + limited + "\n";
   }
 
-  /// The sum is of transfers by themselves.
+  /// The number of packets and their saving; the sum of transfers is as if they were separate.
   std::string packets_phrase() const {
     if (totals_.packets == 0) return "";
     return "; " + std::to_string(totals_.packed) + " of them travel as " + counted(totals_.packets, "packet") + ", which saves " +

@@ -1,4 +1,4 @@
-// The wording of host work that a loop repeats although nothing changes, and of what moving it would save: tried, or it is not said.
+// Messages about loop-invariant host work and the time that hoisting it would save. Only savings found by a trial are reported.
 #include <algorithm>
 #include <set>
 
@@ -10,7 +10,7 @@
 namespace cleave::planner {
 namespace {
 
-/// Nothing where the lines on which this work stands hold more than it.
+/// The advice to hoist this work. Empty if its source lines contain other operations, too.
 std::optional<Advice> moving(const Graph& graph, const InvariantWork& work, double saved) {
   Advice advice{Advice::Action::move_out, {}, graph.nodes[work.loop].location, saved, 0};
   std::set<std::pair<std::string_view, int>> lines;

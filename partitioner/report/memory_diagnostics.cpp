@@ -1,4 +1,4 @@
-// The wording of what left the accelerator for lack of memory.
+// Messages about operations that left the accelerator for lack of memory.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -10,9 +10,9 @@
 namespace cleave::planner {
 namespace {
 
-constexpr std::size_t kMostValues = 3;  ///< of the peak, named
+constexpr std::size_t kMostValues = 3;  ///< values named at the peak
 
-/// The operand whose rows alone each row of the result needs: of a product of matrices the first, of an element-wise operation the largest.
+/// The operand that can be split by rows together with the result: the first of a matrix product, the largest of an element-wise operation.
 std::optional<ValueId> operand_by_rows(const Graph& graph, const Node& node) {
   if (node.results.size() != 1 || node.inputs.empty()) return std::nullopt;
   const auto shape_of = [&](ValueId value) -> const Shape& { return graph.values[value].type.shape; };
@@ -27,9 +27,9 @@ std::optional<ValueId> operand_by_rows(const Graph& graph, const Node& node) {
   return whole == node.inputs.end() ? std::nullopt : std::optional(*whole);
 }
 
-/// In how few parts the rows of an input of the program fit there, two parts at a time so that one is copied while the other is worked on.
-/// The result counts whole. Nothing where the parts do not fit, where none are needed, where another operation reads the input too, or
-/// where a loop would have to copy the parts in every iteration.
+/// The smallest number of parts by rows into which to split an input of the program so that two parts fit at a time, one being copied while
+/// the other is processed. The result must fit as a whole. Empty if the parts do not fit, if splitting is not necessary, if another
+/// operation reads the input too, or if a loop would have to copy the parts in every iteration.
 struct RowParts {
   ValueId operand;
   std::int64_t parts = 0;

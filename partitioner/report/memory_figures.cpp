@@ -27,7 +27,7 @@ std::string memory_phrase(const Graph& graph, const MemoryFigures& figures) {
   for (std::size_t i = 0; i < std::min(kMost, figures.peak.largest.size()); ++i) {
     const Value& value = graph.values[figures.peak.largest[i]];
     const double bytes = static_cast<double>(value.type.bytes());
-    if (i > 0 && bytes < kWorthNaming * figures.peak.bytes) break;  // greatest first
+    if (i > 0 && bytes < kWorthNaming * figures.peak.bytes) break;  // sorted by size, largest first
     const std::string place = place_phrase(graph.nodes[value.producer].location);
     text += (i > 0 ? ", " : ": ") + value_phrase(graph, figures.peak.largest[i]) + " (" + format_bytes(bytes) +
             (place.empty() ? ")" : ", " + place + ")");

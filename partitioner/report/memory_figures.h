@@ -1,4 +1,4 @@
-// How much memory each device holds when it holds most, and which values those are. Text and JSON show it; who lays memory out says it.
+// The peak memory of each device and the values held then, for text and JSON. The numbers come from the executor's memory planner.
 #pragma once
 
 #include <string>
@@ -10,14 +10,14 @@ namespace cleave::planner {
 
 struct MemoryFigures {
   DeviceId device;
-  MemoryPeak peak;          ///< by the plan of memory, every operation by itself
-  double memory_bytes = 0;  ///< what there is; 0: not known
+  MemoryPeak peak;          ///< from the memory plan, without fusion of operations
+  double memory_bytes = 0;  ///< the memory that the device has; 0: unknown
 };
 
-/// Of the host, then of the accelerator.
+/// The figures of the host, then those of the accelerator.
 std::vector<MemoryFigures> memory_figures(const Plan& plan);
 
-/// "peak memory 12 MiB: `w` (4.0 MiB, 5:3), ..."; of many values the largest.
+/// "peak memory 12 MiB: `w` (4.0 MiB, 5:3), ...", with the largest values.
 std::string memory_phrase(const Graph& graph, const MemoryFigures& figures);
 
 }  // namespace cleave::planner

@@ -1,5 +1,5 @@
-// From a plan to its picture: collect what the steps must know, make a tree a device, collapse, flatten, and draw the edges between what
-// is left.
+// Makes the picture of a plan: collects the facts that the steps need, builds a tree for each device, collapses and flattens the trees, and
+// adds edges between the remaining nodes.
 #include "partitioner/report/picture.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kFewest = 60, kMost = 120, kNodesEach = 50;
 
-/// Nodes that a picture of the program may have: what a person takes in, more for programs that are larger.
+/// The most nodes in a picture: as many as a reader can take in, more for larger programs.
 std::size_t suitable(std::size_t nodes) {
   return std::clamp(nodes / kNodesEach, kFewest, kMost);
 }
@@ -56,7 +56,7 @@ NodeFacts facts_of(const Plan& plan, const Deliveries& deliveries) {
   return facts;
 }
 
-/// The nodes and boxes of trees, and which node a copy belongs to.
+/// Flattens trees into the nodes and boxes of a picture, and knows the picture's node of each copy.
 class Flat {
  public:
   Flat(const Plan& plan, const std::vector<PictureItem>& devices, Picture& picture) : picture_(picture) {
@@ -100,7 +100,7 @@ class Edges {
       if (!stays[i]) outputs_of_[graph_.outputs[i].value].push_back(i);
   }
 
-  /// Transfers with several readers end in a node of their own if there are then at most `most` nodes.
+  /// Adds all edges. A transfer with several readers ends in a node of its own if the picture then has at most `most` nodes.
   void run(std::size_t most) {
     for (std::size_t i = 0; i < graph_.values.size(); ++i) local(ValueId(i));
     for (const auto& [ends, kind] : local_) push({kind, ends.first, ends.second, false, {}, 0, {}});
@@ -123,7 +123,7 @@ class Edges {
     return use.kind == UseKind::predicate || use.kind == UseKind::count ? PictureEdge::Kind::decides : PictureEdge::Kind::reads;
   }
 
-  /// The nodes that read, on one side.
+  /// Adds the picture's nodes on one device that belong to a use.
   void add_readers(const ValueUse& use, ValueId value, DeviceId device, Readers& readers) const {
     if (use.kind == UseKind::output) {
       for (const std::size_t output : outputs_of_.at(value)) readers.emplace_back(flat_.output(output), PictureEdge::Kind::reads);
@@ -131,7 +131,7 @@ class Edges {
       readers.emplace_back(node, kind_of(use));
     }
   }
-  /// Of a node that reads in several ways the first of PictureEdge::Kind.
+  /// Sorts readers and removes duplicates. If a node reads in several ways, the first kind of PictureEdge::Kind remains.
   static void sort(Readers& readers) {
     std::sort(readers.begin(), readers.end());
     readers.erase(std::unique(readers.begin(), readers.end(), [](const auto& a, const auto& b) { return a.first == b.first; }),
@@ -155,7 +155,7 @@ class Edges {
     }
   }
 
-  /// Into the bundle of transfers that have the same ends.
+  /// Adds a transfer to the bundle of transfers with the same ends.
   void collect(std::size_t index) {
     const Transfer& transfer = plan_.transfers.items[index];
     Bundle bundle;
@@ -187,7 +187,7 @@ class Edges {
     }
     const bool decides = bundle.readers[0].second == PictureEdge::Kind::decides;
     push(std::move(edge));
-    // A loop reads its predicate after what is in it.
+    // A loop reads its predicate after its body.
     if (decides) picture_.edges.back().backwards = false;
   }
 
@@ -197,7 +197,7 @@ class Edges {
     node.device = picture_.nodes[readers[0].first].device;
     node.box = picture_.nodes[readers[0].first].box;
     for (const auto& [reader, kind] : readers) {
-      // Parents come before their children: the common box is found by going up from the later one.
+      // Parents come before their children, so going up from the later box finds the common one.
       for (std::size_t other = picture_.nodes[reader].box; other != node.box;)
         (other > node.box ? other : node.box) = picture_.boxes[std::max(other, node.box)].parent;
     }
@@ -207,11 +207,11 @@ class Edges {
 
   void push(PictureEdge edge) {
     edge.backwards = begin(edge.from) >= begin(edge.to);
-    // Within what is drawn once it leads from one to the next, as a loop's does to the next iteration.
+    // Within repetitions drawn once, such an edge leads to the next repetition, like a loop-carried value to the next iteration.
     if (edge.backwards && edge.kind == PictureEdge::Kind::reads) edge.kind = PictureEdge::Kind::carries;
     picture_.edges.push_back(std::move(edge));
   }
-  /// Where a node stands in the program; outputs and arrivals come last.
+  /// The position of a node in the program. Outputs and arrivals come last.
   [[nodiscard]] std::int64_t begin(std::size_t node) const {
     const std::vector<NodeId>& nodes = picture_.nodes[node].nodes;
     return nodes.empty() ? std::numeric_limits<std::int64_t>::max() : uses_.begin(nodes[0]);
@@ -239,8 +239,8 @@ std::vector<PictureItem> trees(const Plan& plan, const NodeFacts& facts, bool fu
   return devices;
 }
 
-/// Operations that are alike on their side, but between which the other side does not repeat itself, are no layers: drawn as one they would
-/// be a star of transfers. Marks them; false if there are none.
+/// Marks operations that must not be folded: they are alike on their side, but the other side does not repeat between them, so that the
+/// folded node would be the center of a star of transfers. Returns false if there are none.
 bool mark_stars(const Plan& plan, const Deliveries& deliveries, const std::vector<PictureItem>& devices, NodeFacts& facts) {
   constexpr std::size_t kMostPartners = 8;
   Picture picture;

@@ -1,8 +1,8 @@
-// Picture: what `cleave dot` and the page draw of a plan, as plain data: boxes in boxes, nodes in them, edges. Between plan and text: what
-// is collapsed is decided here, how it looks in dot.cpp. Knows no Graphviz.
+// Picture: the drawing of a plan by `cleave dot` and on the page as plain data: nested boxes, nodes in them, and edges. make_picture()
+// decides which nodes are collapsed; dot.cpp decides how they look. Knows no Graphviz.
 //
-// A node stands for copies of the program's nodes on one device; each copy that is drawn belongs to exactly one node. Left out are only
-// scalar literals that stay where they are, and loops whose number of trips nothing decides.
+// A node stands for copies of the program's nodes on one device, and each copy that is drawn belongs to exactly one node. Only two things
+// are left out: scalar literals that are not transferred, and `for` loops with a known trip count.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +17,21 @@ namespace cleave::planner {
 struct PictureNode {
   enum class Kind : std::uint8_t {
     one,      ///< a node of the program
-    run,      ///< element-wise operations in a row
-    part,     ///< a whole box, or a stretch of one
+    run,      ///< a chain of element-wise operations
+    part,     ///< a collapsed box, or a stretch of one
     output,   ///< outputs of the program
-    arrival,  ///< where a transfer with several readers ends; stands for no node of the program
+    arrival,  ///< the end of a transfer with several readers; stands for no node of the program
   };
   Kind kind = Kind::one;
   DeviceId device;
   std::size_t box = 0;
   std::vector<NodeId> nodes;         ///< in program order
-  std::vector<std::size_t> outputs;  ///< indices into the graph's
-  std::size_t times = 1;             ///< equal things that it stands for; the first nodes.size() / times of `nodes` are the first of them
-  std::string name;                  ///< of a box that became this node, else empty
+  std::vector<std::size_t> outputs;  ///< indices into the graph's outputs
+  /// The number of equal copies that it stands for. The first nodes.size() / times entries of `nodes` are the first copy.
+  std::size_t times = 1;
+  std::string name;  ///< the label of the box that became this node, or empty
   std::vector<std::size_t> round_trips;
-  std::vector<Cause> causes;  ///< why operations of it are on the host
+  std::vector<Cause> causes;  ///< the reasons why operations of it are on the host
 
   friend bool operator==(const PictureNode&, const PictureNode&) = default;
 };
@@ -50,17 +51,18 @@ struct PictureBox {
 struct PictureEdge {
   enum class Kind : std::uint8_t {
     reads,     ///< a value that stays on its device
-    decides,   ///< a predicate, or a number of trips
-    carries,   ///< to the next iteration
-    argument,  ///< transfers, all of one kind
+    decides,   ///< a predicate, or a trip count
+    carries,   ///< a value for the next iteration
+    argument,  ///< transfers, all of one kind, here and in the next two
     result,
     send,
   };
   Kind kind = Kind::reads;
   std::size_t from = 0, to = 0;
-  bool backwards = false;              ///< against the program's order: no help for the layout
-  std::vector<std::size_t> transfers;  ///< indices into the plan's: those of one value, or of several with the same ends
-  std::size_t readers = 0;             ///< of a transfer: more nodes than one, though only the first is connected
+  bool backwards = false;  ///< against program order, so the layout must ignore it
+  /// Indices into the plan's transfers: those of one value, or those of several values with the same ends.
+  std::vector<std::size_t> transfers;
+  std::size_t readers = 0;  ///< for a transfer: the number of reading nodes, if the edge is drawn to the first of several
   std::vector<std::size_t> round_trips;
 
   [[nodiscard]] bool moves() const { return kind >= Kind::argument; }
@@ -68,10 +70,10 @@ struct PictureEdge {
 };
 
 struct Picture {
-  std::vector<PictureBox> boxes;  ///< parents before children: host, accelerator, what is in them
+  std::vector<PictureBox> boxes;  ///< parents before children: host, accelerator, then the boxes in them
   std::vector<PictureNode> nodes;
   std::vector<PictureEdge> edges;
-  bool collapsed = false;  ///< some node stands for several of the program's
+  bool collapsed = false;  ///< some node stands for several of the program's nodes
 };
 
 /// The plan must be complete().

@@ -1,5 +1,5 @@
-// The steps that make a picture small: rows of element-wise operations, scopes, what stands in a row, loops; as many as are needed, and in
-// this order, so that what the user named stays longest.
+// The steps that make a picture smaller: chains of element-wise operations, scopes, adjacent leaves, loops. They run in this order and only
+// as far as necessary, so that boxes which the user named remain longest.
 #include <algorithm>
 #include <array>
 #include <set>
@@ -10,7 +10,7 @@
 namespace cleave::planner {
 namespace {
 
-/// Puts what `other` stands for into `into`.
+/// Adds the contents of `other` to `into`.
 void absorb(PictureNode& into, const PictureNode& other) {
   into.nodes.insert(into.nodes.end(), other.nodes.begin(), other.nodes.end());
   into.outputs.insert(into.outputs.end(), other.outputs.begin(), other.outputs.end());
@@ -64,8 +64,8 @@ class Runs {
 
 // --- to a number of leaves -------------------------------------------------------------------------------------------------------------
 
-/// What is merged only with its like as long as that is enough: what the user gave, what loops carry, outputs, operations on a round trip,
-/// and others.
+/// The sort of a leaf: leaves from the user, carried values, outputs, operations on a round trip, all others. As long as that suffices,
+/// only leaves of one sort are merged.
 enum class Sort : std::uint8_t { given, carried, output, round_trip, other };
 
 Sort sort_of(const Graph& graph, const PictureNode& leaf) {
@@ -86,7 +86,7 @@ void absorb_all(const PictureItem& item, PictureNode& into) {
   for (const PictureItem& inner : item.items) absorb_all(inner, into);
 }
 
-/// The box becomes one leaf.
+/// Turns the box into one leaf.
 void collapse_box(PictureItem& item) {
   PictureNode all;
   all.kind = PictureNode::Kind::part;
@@ -105,7 +105,7 @@ class Collapse {
   }
 
   void run() {
-    constexpr std::size_t kStretch = 16;  ///< nodes of a part, before whole loops go
+    constexpr std::size_t kStretch = 16;  ///< most nodes of a merged leaf before whole loops are collapsed
     constexpr auto kAll = static_cast<std::size_t>(-1);
     const std::set<Sort> alike{Sort::given, Sort::output, Sort::carried, Sort::other};
     merge_rows({Sort::given, Sort::output});
@@ -119,9 +119,9 @@ class Collapse {
   }
 
  private:
-  // --- what stands in a row
+  // --- adjacent leaves
 
-  /// Three leaves or more of these sorts become one.
+  /// Merges rows of three or more adjacent leaves of one of these sorts.
   void merge_rows(const std::set<Sort>& sorts) {
     constexpr std::size_t kRow = 3;
     if (count_ <= most_) return;
@@ -138,13 +138,13 @@ class Collapse {
     });
   }
 
-  /// Of the leaves that stand side by side, those that stand for the fewest nodes first, each at most once; false if there was nothing to
-  /// do.
+  /// Merges pairs of adjacent leaves, those with the fewest nodes first, and each leaf at most once. Returns false if there was no such
+  /// pair.
   bool merge_pairs(const std::set<Sort>& sorts, std::size_t largest) {
     if (count_ <= most_) return false;
     std::vector<std::vector<PictureItem>*> lists;
     for_all_lists([&](std::vector<PictureItem>& items) { lists.push_back(&items); });
-    std::vector<std::array<std::size_t, 3>> pairs;  // nodes, list, index
+    std::vector<std::array<std::size_t, 3>> pairs;  // number of nodes, list, index
     for (std::size_t l = 0; l < lists.size(); ++l) {
       const std::vector<PictureItem>& items = *lists[l];
       for (std::size_t i = 0; i + 1 < items.size(); ++i) {
@@ -154,7 +154,7 @@ class Collapse {
       }
     }
     std::sort(pairs.begin(), pairs.end());
-    std::vector<std::set<std::size_t>> gone(lists.size());  // merged into the one before
+    std::vector<std::set<std::size_t>> gone(lists.size());  // indices of leaves that were merged into the leaf before
     std::set<std::pair<std::size_t, std::size_t>> taken;
     for (const auto& [nodes, l, i] : pairs) {
       if (count_ <= most_) break;
@@ -172,7 +172,7 @@ class Collapse {
     return !taken.empty();
   }
 
-  /// Both of one of the sorts; without sorts, whatever they are, but outputs with outputs only.
+  /// Whether both are leaves of one of the sorts. If `sorts` is empty, any two leaves qualify, except an output with another sort.
   [[nodiscard]] bool mergeable(const PictureItem& a, const PictureItem& b, const std::set<Sort>& sorts) const {
     if (a.is_box || b.is_box) return false;
     const Sort sort = sort_of(graph_, a.leaf), other = sort_of(graph_, b.leaf);
@@ -192,7 +192,8 @@ class Collapse {
   void for_all_lists(F&& work) {
     for (PictureItem& device : devices_) for_lists(device, work);
   }
-  /// Inner lists first, so that `work` may move what is in its list; pointers to lists stay good until one is changed.
+  /// Visits inner lists first, so that `work` may move the items of its list. Pointers to lists stay valid until a list around them
+  /// changes.
   template <class F>
   static void for_lists(PictureItem& box, F& work) {
     for (PictureItem& item : box.items)
@@ -204,10 +205,10 @@ class Collapse {
 
   struct Found {
     std::size_t depth = 0, size = 0, order = 0;
-    std::vector<std::size_t> path;  ///< device, then indices
+    std::vector<std::size_t> path;  ///< the device, then an index for each level
   };
 
-  /// Collapses the boxes of these kinds, the innermost first, of those the largest.
+  /// Collapses boxes of these kinds: the innermost first, of those the largest first.
   void boxes(const std::set<PictureBox::Kind>& kinds) {
     while (count_ > most_) {
       std::vector<Found> found;
@@ -245,7 +246,7 @@ class Collapse {
     }
   }
 
-  /// Whatever it is: a leaf a device, and one for outputs.
+  /// Collapses everything: to one leaf for each device, and one for outputs.
   void everything() {
     for (PictureItem& device : devices_) {
       if (device.items.empty()) continue;

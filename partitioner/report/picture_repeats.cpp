@@ -1,5 +1,5 @@
-// Repeats: layers that follow each other with equal operations, types, sides and causes are drawn once. Finds them as stretches of a list
-// that are equal to the one before them, from the innermost boxes outwards, so that equal scopes and loops are repeats as well.
+// Folds repetitions: layers that follow each other with equal operations, types, sides and causes are drawn once. It searches lists for
+// stretches that equal the preceding one, from the innermost boxes outward, so equal scopes and loops are repetitions, too.
 #include <algorithm>
 #include <cctype>
 #include <map>
@@ -11,15 +11,15 @@
 namespace cleave::planner {
 namespace {
 
-constexpr std::size_t kWorthFolding = 6;        ///< leaves that are drawn no more
-constexpr std::size_t kMostWork = 100'000'000;  ///< comparisons of one list
+constexpr std::size_t kWorthFolding = 6;        ///< leaves saved by a repetition that is worth folding
+constexpr std::size_t kMostWork = 100'000'000;  ///< limit on comparisons for one list
 
-/// items[begin .. begin + times * period) are `times` times the same.
+/// items[begin .. begin + times * period) consists of `times` equal stretches.
 struct Repeat {
   std::size_t begin = 0, period = 0, times = 0, saved = 0;
 };
 
-/// "layer3" and "layer12" are one name.
+/// The name without digits: "layer3" and "layer12" become equal.
 std::string without_numbers(const std::string& name) {
   std::string text;
   for (const char c : name) {
@@ -35,7 +35,7 @@ class Folding {
  public:
   Folding(const Plan& plan, const NodeFacts& facts) : graph_(*plan.graph), facts_(facts) {}
 
-  /// Folds what is in the box, then the box's own list. Gives the word for the box: equal words, equal structure.
+  /// Folds the lists in the box, then the box's own list. Returns the number of the box's structure; equal numbers mean equal structure.
   int fold(PictureItem& box) {
     std::vector<int> words;
     for (PictureItem& item : box.items) words.push_back(item.is_box ? fold(item) : word_of(item.leaf));
@@ -59,7 +59,7 @@ class Folding {
       if (node.op) word.push_back(culprit_name(graph_, id));
       for (const ValueId result : node.results) word.push_back(to_string(graph_.values[result].type));
     }
-    // Outputs are never alike: each has a name that the user looks for.
+    // Outputs are never equal, since users look for them by name.
     for (const std::size_t output : leaf.outputs) word.push_back("output " + std::to_string(output));
     return number_of(word);
   }
@@ -92,10 +92,10 @@ class Folding {
 
   // --- finding
 
-  /// Repeats that do not overlap, in order; those that save most first.
+  /// The repetitions to fold, chosen greedily by the number of leaves they save. They do not overlap and are in order.
   static std::vector<Repeat> choose(const std::vector<int>& words, const std::vector<std::size_t>& sizes) {
     const std::size_t size = words.size();
-    std::vector<std::size_t> before(size + 1, 0);  // leaves in front of an item
+    std::vector<std::size_t> before(size + 1, 0);  // number of leaves before an item
     for (std::size_t i = 0; i < size; ++i) before[i + 1] = before[i] + sizes[i];
     std::vector<Repeat> all;
     const std::size_t longest = std::min(size / 2, size == 0 ? 0 : kMostWork / size);
@@ -113,7 +113,7 @@ class Folding {
     std::sort(all.begin(), all.end(), [](const Repeat& a, const Repeat& b) {
       return a.saved != b.saved ? a.saved > b.saved : a.period != b.period ? a.period < b.period : a.begin < b.begin;
     });
-    std::map<std::size_t, Repeat> taken;  // by begin
+    std::map<std::size_t, Repeat> taken;  // by `begin`
     for (Repeat repeat : all) {
       if (fit(repeat, taken, before)) taken.emplace(repeat.begin, repeat);
     }
@@ -132,7 +132,7 @@ class Folding {
     return before[begin + period * times] - before[begin + period];
   }
 
-  /// Cuts off what overlaps others; false if too little is left.
+  /// Cuts off the parts that overlap chosen repetitions. Returns false if too little remains.
   static bool fit(Repeat& repeat, const std::map<std::size_t, Repeat>& taken, const std::vector<std::size_t>& before) {
     std::size_t begin = repeat.begin, end = repeat.begin + repeat.period * repeat.times;
     auto after = taken.upper_bound(begin);
@@ -167,7 +167,7 @@ class Folding {
     for (PictureItem& inner : item.items) multiply(inner, times);
   }
 
-  /// The first of the repeat with what the others stand for, as one item.
+  /// Merges all stretches of a repetition into its first one, and returns that as one item.
   PictureItem merged(std::vector<PictureItem>& items, const std::vector<int>& words, const Repeat& repeat) {
     const auto first = items.begin() + static_cast<std::ptrdiff_t>(repeat.begin);
     const std::string last_label = (first + static_cast<std::ptrdiff_t>(repeat.period * repeat.times - 1))->box.label;
@@ -188,7 +188,7 @@ class Folding {
       return folded;
     }
     const DeviceId device = one[0].is_box ? one[0].box.device : one[0].leaf.device;
-    fold_list(one, inner);  // also within what is repeated
+    fold_list(one, inner);  // also folds repetitions within the stretch
     std::vector<std::string> word{"list"};
     for (const int part : inner) word.push_back(std::to_string(part));
     last_word_ = number_of(word);
@@ -203,7 +203,7 @@ class Folding {
   const Graph& graph_;
   const NodeFacts& facts_;
   std::map<std::vector<std::string>, int> words_;
-  int last_word_ = 0;  ///< of what merged() made
+  int last_word_ = 0;  ///< the structure number of the last result of merged()
 };
 
 }  // namespace

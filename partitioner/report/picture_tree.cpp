@@ -1,4 +1,4 @@
-// The tree as the program has it: regions in regions, and between them the scopes and functions through which their nodes were reached.
+// Builds the tree in program order: nested regions, and in them the scopes and functions in which their nodes were traced.
 #include "partitioner/report/picture_tree.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ std::size_t common(const Chain& a, const Chain& b) {
   return length;
 }
 
-/// Something of a region's list and the scopes round it.
+/// An item of a region's list, with the scopes around it.
 struct Placed {
   Chain chain;
   PictureItem item;
@@ -37,7 +37,7 @@ class TreeMaker {
     children_.resize(graph_.regions.size());
     for (std::size_t i = 1; i < graph_.regions.size(); ++i) {
       const Region& region = graph_.regions[RegionId(i)];
-      // A while's body lies in its condition, at the end.
+      // A `while` loop's body is nested in its condition, at the end.
       if (region.kind == RegionKind::while_body) children_[region.parent].push_back(RegionId(i));
     }
   }
@@ -100,7 +100,7 @@ class TreeMaker {
     return scoped(placed, 0, placed.size(), around.size());
   }
 
-  /// [begin, end) with boxes for the scopes below `depth`.
+  /// The items [begin, end), with boxes for the scopes that are more than `depth` deep.
   std::vector<PictureItem> scoped(std::vector<Placed>& placed, std::size_t begin, std::size_t end, std::size_t depth) const {
     std::vector<PictureItem> items;
     while (begin < end) {
@@ -147,7 +147,7 @@ std::string region_label(const Graph& graph, RegionId id) {
 bool is_drawn(const Plan& plan, const NodeFacts& facts, NodeId id, DeviceId device) {
   const Node& node = plan.graph->nodes[id];
   if (is_control(node.kind)) {
-    if (device != (plan.placement.has_copy(id.index, kHost) ? kHost : kAccelerator)) return false;  // where it is decided
+    if (device != (plan.placement.has_copy(id.index, kHost) ? kHost : kAccelerator)) return false;  // it is drawn where it is decided
     return node.kind != NodeKind::for_loop || !node.inputs.empty() || plan.graph->regions[node.regions[0]].predicate;
   }
   if (!plan.placement.has_copy(id.index, device) || facts.idle[id.index]) return false;

@@ -1,5 +1,5 @@
-// The picture while it is being collapsed: for each device a tree of boxes (loops, arms, scopes) with leaves in program order. Each step
-// that collapses is a function on it; afterwards it is flattened into a Picture.
+// The picture under construction: for each device a tree of boxes (loops, arms, scopes) with leaves in program order. Each collapsing step
+// is a function on such trees; make_picture() flattens them into a Picture afterwards.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace cleave::planner {
 
-/// What the steps ask about a copy of a node, by node.
+/// Properties of the program's nodes that the steps read, indexed by node.
 struct NodeFacts {
-  std::vector<std::vector<std::size_t>> round_trips;  ///< that lead through it, or that it decides for
-  std::vector<char> reads_send;                       ///< an operand arrives by a send
-  std::vector<char> moves;                            ///< a transfer takes a result of it
-  std::vector<char> blamed;                           ///< a round trip is told at its line
-  std::vector<char> idle;                             ///< a counter that nothing reads
-  std::vector<char> single;                           ///< not to be drawn together with its like
+  std::vector<std::vector<std::size_t>> round_trips;  ///< round trips that lead through it or that it decides for
+  std::vector<char> reads_send;                       ///< an operand arrives by a transfer of kind send
+  std::vector<char> moves;                            ///< one of its results is transferred
+  std::vector<char> blamed;                           ///< a round trip is reported at its line
+  std::vector<char> idle;                             ///< a counter without readers
+  std::vector<char> single;                           ///< must not be folded together with equal nodes
 };
 
 /// A leaf, or a box with items.
@@ -27,20 +27,20 @@ struct PictureItem {
   std::vector<PictureItem> items;
 };
 
-/// Whether a copy of the node is in pictures; loops and branches are on the host.
+/// Whether pictures show the node's copy on a device. Loops and branches are shown where they are decided.
 bool is_drawn(const Plan& plan, const NodeFacts& facts, NodeId node, DeviceId device);
 /// The box of a device, with everything in it.
 PictureItem picture_tree(const Plan& plan, const NodeFacts& facts, DeviceId device);
 
 std::size_t leaves(const PictureItem& item);
 
-/// Element-wise operations in a row, each of which reads what one before it made, become one leaf.
+/// Turns each chain of element-wise operations, in which each reads a result of one before, into one leaf.
 void collapse_runs(PictureItem& root, const Plan& plan, const NodeFacts& facts);
-/// Scopes of less than two leaves are no boxes.
+/// Removes the boxes of scopes with less than two leaves.
 void dissolve_small_scopes(PictureItem& root);
-/// What is repeated one after the other with equal operations, types, devices and causes is drawn once.
+/// Folds repetitions: stretches that follow each other with equal operations, types, devices and causes become one.
 void fold_repeats(PictureItem& root, const Plan& plan, const NodeFacts& facts);
-/// Collapses boxes, and what stands in a row, until all devices together have at most `most` leaves.
+/// Collapses boxes and adjacent leaves until all devices together have at most `most` leaves.
 void collapse_to(std::vector<PictureItem>& devices, const Plan& plan, std::size_t most);
 
 }  // namespace cleave::planner

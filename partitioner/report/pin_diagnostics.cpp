@@ -1,4 +1,4 @@
-// The wording of a pin that costs: the program is planned once more without it, and the two runs are compared.
+// Messages about costly pins. Each cost is found by planning the program without the pin and comparing the predicted times.
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -11,7 +11,7 @@
 namespace cleave::planner {
 namespace {
 
-/// What one `place` of the user's pins: the operations of one line, in program order.
+/// The operations that one `place` of the user pins, by file, line and side. They are all of one line, in program order.
 using Pinned = std::map<std::tuple<std::string, int, Side>, std::vector<NodeId>>;
 
 Pinned find_pinned(const Graph& graph) {
@@ -24,7 +24,8 @@ Pinned find_pinned(const Graph& graph) {
   return pinned;
 }
 
-/// A warning of a round trip says of these what their pin costs; what a loop repeats should first be moved in front of it.
+/// Whether another diagnostic covers these pins: a warning of a round trip reports their cost, and loop-invariant work should be hoisted
+/// first.
 bool told(const Plan& plan, const std::vector<NodeId>& nodes, const Diagnostics& diagnostics) {
   if (said_at(diagnostics, DiagnosticKind::invariant_host_work, plan.graph->nodes[nodes[0]].location)) return true;
   return std::any_of(plan.round_trips.begin(), plan.round_trips.end(), [&](const RoundTrip& trip) {

@@ -1,4 +1,4 @@
-// `cleave print --stage placed`: the graph's text form with where each node runs.
+// `cleave print --stage placed`: the graph's text form, with the devices of each node.
 #include "graph/text/text.h"
 #include "partitioner/report/explain.h"
 

@@ -1,4 +1,5 @@
-// What a plan places and moves, by statement paths: what a lock holds, and what two plans of a program are compared by.
+// The placed operations and transfers of a plan, keyed by statement path. Locks store them, and they serve to compare two plans of a
+// program.
 #pragma once
 
 #include <map>
@@ -17,15 +18,15 @@ using Sides = std::string;
 
 struct PlacedThings {
   struct Move {
-    std::string path;    ///< of the value: its producer's, with `:1` behind it for a second result
+    std::string path;    ///< of the value: its producer's path, followed by `:1` for a second result
     std::string to;      ///< a device
-    std::string within;  ///< the loop or arm in which it moves, or "program"
+    std::string within;  ///< the loop or arm whose executions transfer it, or "program"
     friend auto operator<=>(const Move&, const Move&) = default;
   };
   std::shared_ptr<const StatementPaths> statements;
   IdVector<NodeId, std::string> paths;       ///< of all nodes
   std::map<std::string, NodeId> operations;  ///< by path
-  std::vector<Move> moves;                   ///< by transfer
+  std::vector<Move> moves;                   ///< one entry for each transfer
 };
 
 PlacedThings placed_things(const Plan& plan);

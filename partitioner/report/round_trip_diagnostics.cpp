@@ -1,4 +1,4 @@
-// The wording of a round trip: what waits, where the values leave and are needed, what it costs, why, and what would help.
+// Messages about round trips: the operation that waits, the values sent and returned, the cost, the cause, and the cure.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -16,7 +16,7 @@
 namespace cleave::planner {
 namespace {
 
-constexpr std::size_t kMostNotes = 3;  ///< values named, each way
+constexpr std::size_t kMostNotes = 3;  ///< most values named for each direction
 
 class RoundTripWriter {
  public:
@@ -27,7 +27,7 @@ class RoundTripWriter {
         deliveries_(graph_, uses_, plan.placement, plan.transfers.items),
         trials_(trials) {}
 
-  /// The edits that it advises are added to `advice`.
+  /// Writes the diagnostic of a round trip. Edits that it advises are added to `advice`.
   Diagnostic write(const RoundTrip& trip, Severity severity, std::vector<Advice>& advice) {
     const Node& blamed = graph_.nodes[trip.blamed];
     Diagnostic d{DiagnosticKind::round_trip, severity, "", blamed.location, 0, {}};
@@ -105,7 +105,7 @@ class RoundTripWriter {
         ->node;
   }
 
-  /// Behind a name that only hands a value on: the first operation of the accelerator that reads it, if there is any.
+  /// The first accelerator operation that reads the value of a carried or merge node, through further such nodes, or none.
   NodeId reader_behind(NodeId name) const {
     std::set<NodeId> seen{name};
     std::vector<NodeId> names{name};
@@ -130,7 +130,7 @@ class RoundTripWriter {
   Price price(const RoundTrip& trip) const {
     double back = trip.back_bytes;
     for (NodeId control : trip.controls) back += decision_bytes(control);
-    // Work that overlaps may make a run shorter than the sum of its parts.
+    // If work overlaps, a run may be shorter than the sum of its parts.
     const double whole = plan_.predicted_seconds >= trip.seconds ? plan_.predicted_seconds : plan_.placement.objective_seconds;
     return {trip.seconds,
             trip.out_bytes,
@@ -141,7 +141,7 @@ class RoundTripWriter {
             machine_phrase(plan_.machine)};
   }
 
-  /// What the host tells in a run: a predicate each time it is tested, or a count.
+  /// Bytes of the host's decisions in a run: a predicate for each test, or a count.
   double decision_bytes(NodeId control) const {
     const Node& node = graph_.nodes[control];
     double bytes = 0;
@@ -164,7 +164,7 @@ class RoundTripWriter {
     }
   }
 
-  /// What would save time, if that was tried and is so. It stands in `note`.
+  /// A cure that would save time according to a trial, as text for note number `note`.
   std::string advice(const RoundTrip& trip, std::size_t note, std::vector<Advice>& edits) {
     if (graph_.nodes[trip.blamed].host_function()) return hidden(trip);
     if (trip.cause != Cause::no_kernel && trip.cause != Cause::pinned) return "";
@@ -178,7 +178,7 @@ class RoundTripWriter {
            ")";
   }
 
-  /// Nothing on the accelerator stands for a function of the user's. It costs less where the accelerator has other work meanwhile.
+  /// The advice for a user's function, for which the accelerator can have no kernel: run it while the accelerator has other work.
   std::string hidden(const RoundTrip& trip) {
     constexpr std::size_t kMostSimulated = 20;
     if (simulated_ >= kMostSimulated || !trials_.may_try()) return "";
@@ -189,13 +189,13 @@ class RoundTripWriter {
     return "; hidden behind other work it would save up to about " + format_seconds(saved);
   }
 
-  /// Nobody wrote this pin, so there is none to remove.
+  /// The saving without a pin that comes from a rule rather than from the user, who therefore cannot remove it.
   static std::string saved_without(const Allowance& rule, double seconds) {
     const bool kernel = rule.kind == DiagnosticKind::unsupported;
     return std::string(kernel ? "; one would save about " : "; without that a run would take less by about ") + format_seconds(seconds);
   }
 
-  /// What one edit sets free with `node`: all that one statement pins, or all calls of a function, all nodes of an op. Equal for these.
+  /// Identifies an edit by all that it frees together: the pins of one statement, the calls of a function, or the nodes of an op.
   using Edit = std::tuple<Cause, std::string, int>;
   [[nodiscard]] Edit edit_of(NodeId node) const {
     const Cause cause = plan_.costed.forced[node.index];
@@ -223,8 +223,8 @@ class RoundTripWriter {
     return known->second = {nodes.size(), pin ? trials_.saved_by_unpinning(nodes) : trials_.saved_by_freeing(nodes)};
   }
 
-  /// Where to_host() says that it is meant; nothing where no mark would, or where the program is written in another language (the source of
-  /// an ONNX file: its places have no columns).
+  /// Advises where to_host() would mark the round trip as intended. Adds nothing if no mark helps, or if the program is not written in a
+  /// language of cleave: locations in the source of an ONNX file have no columns.
   void add_marks(const RoundTrip& trip, std::vector<Note>& notes, std::vector<Advice>& edits) const {
     if (!trip.caused_by_user() || trip.marks.empty() || trip.marks.size() > kMostNotes) return;
     if (graph_.nodes[trip.blamed].location.column <= 0) return;
@@ -251,10 +251,10 @@ class RoundTripWriter {
   const Deliveries deliveries_;
   Trials& trials_;
   std::map<Edit, Freed> freed_;
-  std::size_t simulated_ = 0;  ///< runs without a round trip
+  std::size_t simulated_ = 0;  ///< number of simulated runs without a round trip
 };
 
-/// Nothing: it is not mentioned.
+/// The severity of a round trip's diagnostic. Empty if it is not reported.
 std::optional<Severity> severity_of(const RoundTrip& trip, const DiagnosticOptions& options) {
   if (trip.meant || trip.hidden) return std::nullopt;
   const std::optional<Severity> severity = trip.caused_by_user()        ? options.severity_of(DiagnosticKind::round_trip)
@@ -272,7 +272,7 @@ void diagnose_round_trips(const Plan& plan, Trials& trials, const DiagnosticOpti
   for (const RoundTrip& trip : plan.round_trips) {
     if (const std::optional<Severity> severity = severity_of(trip, options)) said.emplace_back(&trip, *severity);
   }
-  // The costliest first, as there may not be time to try what would help all of them.
+  // Costliest first, since there may not be time to try the cures of all.
   std::stable_sort(said.begin(), said.end(), [](const auto& a, const auto& b) { return a.first->seconds > b.first->seconds; });
   RoundTripWriter writer(plan, trials);
   for (const auto& [trip, severity] : said) {

@@ -1,4 +1,5 @@
-// A plan in a line: what `run` says behind its outputs, and what may stand beside it. Elapsed times only, which compare with each other.
+// A plan in one line: the summary that `run` prints after its outputs, and remarks to go with it. All times are elapsed times, so they can
+// be compared.
 #include <algorithm>
 #include <cmath>
 
@@ -17,7 +18,7 @@ std::string faster_remark(const Plan& plan) {
   constexpr double kSooner = 0.98, kNoticeable = 1e-4;
   if (plan.policy != Policy::optimal) return "";
   const double host = plan.all_host_predicted_seconds, accelerator = plan.all_accelerator_predicted_seconds;
-  const bool on_host = !(accelerator < host);  // either may be unknown
+  const bool on_host = !(accelerator < host);  // also true if one of them is NaN
   const double least = on_host ? host : accelerator;
   if (!(least < kSooner * plan.predicted_seconds) || plan.predicted_seconds - least < kNoticeable) return "";
   if (format_seconds(least) == format_seconds(plan.predicted_seconds)) return "";

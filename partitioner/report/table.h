@@ -1,4 +1,5 @@
-// Table: rows of cells for people, aligned by their widest cell; of many rows the weightiest are shown, and what the rest sums to.
+// Table: rows of cells for people, aligned by the widest cell of each column. If there are too many rows, it shows the costliest and a
+// total of the others.
 #pragma once
 
 #include <cstddef>
@@ -7,13 +8,14 @@
 
 namespace cleave::planner {
 
-inline constexpr std::size_t kUsualRows = 20;  ///< of one table, unless someone asks for more or fewer
+inline constexpr std::size_t kUsualRows = 20;  ///< the default number of rows of one table
 
 class Table {
  public:
-  /// A cell is shown on one line, whatever names it holds.
+  /// Adds a row. Each cell is printed on one line, with control characters in names escaped.
   void add(double seconds, std::vector<std::string> cells);
-  /// In the order they were added; if there are more than `most`, those that take longest, longest first, and a line about the others.
+  /// The rows in the order in which they were added. If there are more than `most`, the costliest ones, costliest first, and a line about
+  /// the others.
   [[nodiscard]] std::string text(std::size_t most) const;
 
  private:

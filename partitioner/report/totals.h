@@ -1,4 +1,4 @@
-// Totals: the few numbers that stand for a whole plan. Text, JSON and the summary of a run say the same ones.
+// Totals: the figures that summarize a plan. Text, JSON and the summary of a run all show these.
 #pragma once
 
 #include <cstddef>
@@ -8,13 +8,13 @@
 namespace cleave::planner {
 
 struct Totals {
-  std::size_t operations = 0, on_accelerator = 0;  ///< the second: have a copy there
+  std::size_t operations = 0, on_accelerator = 0;  ///< `on_accelerator`: operations with a copy there
   std::size_t transfers = 0, sends = 0;
-  std::size_t round_trips = 0;          ///< to be warned of
-  double bytes = 0;                     ///< moved in a run
-  double transfer_seconds = 0;          ///< of a run, one after the other, each by itself
-  std::size_t packets = 0, packed = 0;  ///< the second: transfers that travel in them
-  double saved_seconds = 0;             ///< by that, of `transfer_seconds`
+  std::size_t round_trips = 0;          ///< those to warn of
+  double bytes = 0;                     ///< transferred in a run
+  double transfer_seconds = 0;          ///< in a run, as if transfers were separate and one after the other
+  std::size_t packets = 0, packed = 0;  ///< `packed`: transfers that are in packets
+  double saved_seconds = 0;             ///< the part of `transfer_seconds` that packets save
 };
 
 Totals totals(const Plan& plan);

@@ -13,8 +13,8 @@
 namespace cleave::planner {
 namespace {
 
-constexpr double kBoundShare = 0.1;            ///< of the time of the run or a loop, from which on waiting is worth a word
-constexpr std::size_t kMostTransferNotes = 5;  ///< transfers listed under one limit
+constexpr double kBoundShare = 0.1;            ///< fraction of the time of the run or a loop from which on waiting is reported
+constexpr std::size_t kMostTransferNotes = 5;  ///< most transfers listed under one limit
 
 std::string direction_phrase(const Transfer& t) {
   return t.to == kHost ? "from the accelerator to the host" : "from the host to the accelerator";
@@ -148,14 +148,14 @@ class LimitChecker {
 
 // --- transfer-bound -------------------------------------------------------------------------------------------------------------------
 
-/// What decides a loop or branch; none where the trips are known.
+/// The predicate or count of a loop or branch; none if the trip count is known.
 ValueId decided_by(const Graph& graph, const Node& control) {
   return control.kind == NodeKind::while_loop ? graph.regions[control.regions[0]].predicate
          : control.inputs.empty()             ? ValueId()
                                               : control.inputs[0];
 }
 
-/// "the host's decision `flag == 0`, made of `cpu_only`": the host function is the one that gave an operand of it.
+/// "the host's decision `flag == 0`, made of `cpu_only`", where `cpu_only` is the host function that made an operand.
 std::string decision_phrase(const Graph& graph, NodeId control) {
   const ValueId value = decided_by(graph, graph.nodes[control]);
   if (!value) return "the host's decision";
@@ -173,7 +173,7 @@ void diagnose_waiting(const Plan& plan, const Schedule& schedule, const Diagnost
   if (!severity) return;
   const Graph& graph = *plan.graph;
   std::vector<std::pair<ChannelId, NodeId>> blamed;
-  // Inner loops come later in program order and say it more exactly; one cause is named once.
+  // Inner loops come later in program order and name a cause more precisely. Each cause is reported once.
   for (auto w = schedule.waiting.rbegin(); w != schedule.waiting.rend(); ++w) {
     const std::pair cause(w->worst, w->worst_control);
     if (w->wait_seconds <= kBoundShare * w->seconds || (!w->worst && !w->worst_control)) continue;

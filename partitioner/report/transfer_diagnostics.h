@@ -1,5 +1,5 @@
-// What is said to the user about a plan: round trips, implicit copies, fallbacks, limits, transfer-bound loops (docs/diagnostics.md).
-// Reads the plan's structures; decides nothing about the program.
+// The diagnostics of a plan: round trips, implicit copies, fallbacks, limits, transfer-bound loops (docs/diagnostics.md). diagnose() reads
+// the plan and makes no decision about the program.
 #pragma once
 
 #include <set>
@@ -12,40 +12,41 @@
 
 namespace cleave::planner {
 
-/// In source order; what is an edit of the program is added to `advice`. Kinds that are off are left out; what the user allowed is in the
-/// list with severity `allowed`.
+/// All diagnostics, in source order. Edits of the program that resolve some are added to `advice`. Diagnostics of disabled kinds are left
+/// out; those that the user allowed have severity `allowed`.
 Diagnostics diagnose(const Plan& plan, const Schedule& schedule, Trials& trials, const DiagnosticOptions& options,
                      std::vector<Advice>& advice);
 
-constexpr double kWorthSaying = 0.02;  ///< of a run, predicted: what saves less is no advice
+/// An edit is advised if it saves at least this fraction of the predicted time of a run.
+constexpr double kWorthSaying = 0.02;
 
-/// Whether waiting, or what a pin costs, is a tenth of a run and a millisecond at least: worth a warning by itself.
+/// Whether waiting, or the cost of a pin, takes at least a tenth of a run and a millisecond, and so deserves a warning of its own.
 [[nodiscard]] bool worth_warning(const Plan& plan, double seconds);
 
-/// Turns it into one that the user allowed, where one of `nodes` (none: no node) allows its kind.
+/// Sets severity `allowed` if one of `nodes` allows the diagnostic's kind. Entries of `nodes` may be none.
 void allow_as_marked(Diagnostic& diagnostic, const Graph& graph, std::span<const NodeId> nodes);
 
-/// Adds a message and what of it is an edit of the program; none of one that the user allowed.
+/// Adds a diagnostic and its advice. If the user allowed the diagnostic, its advice is dropped.
 void add_advised(Diagnostic diagnostic, std::vector<Advice> its, Diagnostics& diagnostics, std::vector<Advice>& advice);
 
-/// Whether something of this kind is said at this line already.
+/// Whether a diagnostic of this kind was already reported at this line.
 bool said_at(const Diagnostics& diagnostics, DiagnosticKind kind, const SourceLocation& location);
 
-/// Round trips alone (round_trip_diagnostics.cpp).
+/// Diagnostics of round trips (round_trip_diagnostics.cpp).
 void diagnose_round_trips(const Plan& plan, Trials& trials, const DiagnosticOptions& options, Diagnostics& diagnostics,
                           std::vector<Advice>& advice);
-/// Host work that loops repeat (invariant_diagnostics.cpp).
+/// Diagnostics of host work that loops repeat (invariant_diagnostics.cpp).
 void diagnose_invariant_work(const Plan& plan, Trials& trials, const DiagnosticOptions& options, Diagnostics& diagnostics,
                              std::vector<Advice>& advice);
 
-/// Pins that cost (pin_diagnostics.cpp). Returns what these pin.
+/// Diagnostics of costly pins (pin_diagnostics.cpp). Returns the nodes that these pin.
 std::set<NodeId> diagnose_pins(const Plan& plan, Trials& trials, const DiagnosticOptions& options, Diagnostics& diagnostics,
                                std::vector<Advice>& advice);
-/// Host work and kernel starts that the accelerator waits for without a round trip (bottleneck_diagnostics.cpp); `costly`: what another
-/// message says it costs.
+/// Diagnostics of host work and kernel launches that the accelerator waits for without a round trip (bottleneck_diagnostics.cpp). `costly`
+/// are the nodes whose cost another diagnostic reports.
 void diagnose_bottlenecks(const Plan& plan, const std::set<NodeId>& costly, const DiagnosticOptions& options, Diagnostics& diagnostics);
 
-/// What left the accelerator for lack of memory (memory_diagnostics.cpp).
+/// Diagnostics of operations that left the accelerator for lack of memory (memory_diagnostics.cpp).
 void diagnose_memory(const Plan& plan, const DiagnosticOptions& options, Diagnostics& diagnostics);
 
 }  // namespace cleave::planner

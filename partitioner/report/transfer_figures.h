@@ -1,4 +1,4 @@
-// What there is to know of each transfer beside its price: who reads what arrives, and whether anyone waits for it. Text and JSON show it.
+// Figures of each transfer beside its cost, for text and JSON: who reads the value, and whether a reader waits for it.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@ std::string_view to_string(UseKind kind);
 struct Consumer {
   UseKind kind = UseKind::operand;
   NodeId node;       ///< none: an output of the program
-  std::string name;  ///< of the op or host function; of the output, or of what a loop or branch carries
+  std::string name;  ///< of the op or host function; of the output; or of the value of a loop or branch
   SourceLocation location;
 };
 
@@ -25,25 +25,25 @@ struct TransferFigures {
   std::vector<Consumer> consumers;  ///< in program order, each once
   TransferTime time;
   ChannelId channel;
-  PacketId packet = {};                    ///< that it travels in; none: alone
-  std::optional<double> measured_seconds;  ///< what its copies took, by the profile that the plan was made with; a run
+  PacketId packet = {};                    ///< the packet it belongs to; none: it is sent alone
+  std::optional<double> measured_seconds;  ///< copy time in a run, measured by the profile of the plan
 };
 
-/// As the plan's transfers.
+/// One entry for each of the plan's transfers.
 std::vector<TransferFigures> transfer_figures(const Plan& plan);
 
-/// Which packet each travels in.
+/// The packet of each transfer.
 std::vector<PacketId> packets_of(const Plan& plan);
-/// Through which channel each goes.
+/// The channel of each transfer.
 std::vector<ChannelId> channels_of(const Plan& plan);
 
-/// "for `sort` 10:17, output `w`"; of many the first.
+/// "for `sort` 10:17, output `w`", shortened to the first ones if there are many.
 std::string consumers_phrase(const std::vector<Consumer>& consumers);
 /// "36 ms", "36 ms, measured 41 ms".
 std::string seconds_phrase(const Transfer& transfer, const TransferFigures& figures);
 /// "hidden", "waited for 1.2 ms".
 std::string waited_phrase(const TransferTime& time);
-/// "packet 2"; empty: it travels alone.
+/// "packet 2"; empty if there is none.
 std::string packet_phrase(PacketId packet);
 
 }  // namespace cleave::planner

@@ -1,4 +1,4 @@
-// Phrases that diagnostics and reports share, so that both say the same thing in the same words.
+// Phrases that diagnostics and reports share, so that both use the same words.
 #pragma once
 
 #include <string>
@@ -16,9 +16,9 @@ namespace cleave::planner {
 std::string value_phrase(const Graph& graph, ValueId value);
 /// "f32[2, 1], 8 B".
 std::string type_phrase(const TensorType& type);
-/// What a report calls a node: a host function's name, an op's name, else the user's name of the value.
+/// The name of a node in a report: a host function's name, an op's name, or else the user's name of the value.
 std::string culprit_name(const Graph& graph, NodeId node);
-/// The same for a message: an operator as it was written, "raw / 255".
+/// The name of a node in a message: an operator as it was written, "raw / 255".
 std::string culprit_phrase(const Graph& graph, NodeId node);
 /// "1000", "2.5".
 std::string number(double value);
@@ -26,14 +26,14 @@ std::string number(double value);
 std::string ordinal(std::size_t number);
 /// "1 transfer", "3 transfers".
 std::string counted(std::size_t count, const std::string& what);
-/// "12:5"; nothing where the line is not known.
+/// "12:5"; empty if the line is unknown.
 std::string place_phrase(const SourceLocation& location);
 /// "once a run", "1000 times a run", "about 10 times a run (assumed)".
 std::string times_phrase(const Graph& graph, RegionId region, double frequency);
 /// The same for a message: "about 10 times a run, if the loop runs 10 times (assumed; `expect` says otherwise)".
 std::string often_phrase(const Graph& graph, RegionId region, double frequency);
-/// "the accelerator has no kernel for it", "ONNX Runtime has no CUDA kernel for `Unique` (f32)", "that is cheaper by the cost model": why
-/// something has a host copy.
+/// Why an operation has a host copy: "the accelerator has no kernel for it", "ONNX Runtime has no CUDA kernel for `Unique` (f32)", "that is
+/// cheaper by the cost model".
 std::string cause_phrase(Cause cause, const Node& node);
 /// How accelerator work depends on the host's in a round trip: "accelerator work computes with the result".
 std::string_view meaning_of(Via via);
@@ -42,7 +42,7 @@ std::string machine_phrase(const Machine& machine);
 /// "45 %".
 std::string percent(double part, double whole);
 
-/// True if the trips or the probability of the region, or of one around it, are assumed.
+/// True if the trip count or the probability of the region, or of one around it, is assumed.
 bool any_assumed(const Graph& graph, RegionId region);
 
 }  // namespace cleave::planner

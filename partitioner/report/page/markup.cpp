@@ -18,9 +18,9 @@ std::string escape_markup(std::string_view text) {
       case '"': out += "&quot;"; break;
       case '\'': out += "&#39;"; break;
       case '\r': out += " "; break;
-      case '\n': out += "\\x0a"; break;  // of a name; texts of several lines are several elements
+      case '\n': out += "\\x0a"; break;  // in a name; longer texts have an element for each line
       default:
-        if (rest == "\xef\xbf\xbe" || rest == "\xef\xbf\xbf") {  // no characters of XML
+        if (rest == "\xef\xbf\xbe" || rest == "\xef\xbf\xbf") {  // not allowed in XML
           out += "\xef\xbf\xbd";
           i += 2;
         } else {

@@ -1,4 +1,4 @@
-// Markup: text of elements, well-formed by construction, as XML and as HTML. Whatever text and attribute values hold, it is escaped.
+// Markup: builds text with elements that is well-formed both as XML and as HTML. It escapes all texts and attribute values.
 #pragma once
 
 #include <initializer_list>
@@ -9,26 +9,26 @@
 
 namespace cleave::planner {
 
-/// What a browser shows as `text`: escaped, and what no document may hold as `\x1b` or U+FFFD.
+/// Escapes `text` for display in a browser. Characters that no document may contain become `\x1b` or U+FFFD.
 std::string escape_markup(std::string_view text);
 
 class Markup {
  public:
-  /// Those with an empty value are left out.
+  /// Attributes with an empty value are left out.
   using Attributes = std::initializer_list<std::pair<std::string_view, std::string_view>>;
 
   void open(std::string_view tag, Attributes attributes = {});
   void close();
   void text(std::string_view text) { out_ += escape_markup(text); }
-  /// Text with code in backticks, as messages have it.
+  /// Adds text in which backticks enclose code, as in messages.
   void prose(std::string_view text);
-  /// An element with text only; one that is never empty in HTML (`td`, `span`).
+  /// An element that contains only text, such as `td` or `span`. In HTML it always has an end tag.
   void leaf(std::string_view tag, std::string_view text, Attributes attributes = {});
-  /// One without content: `meta`, `rect`.
+  /// An element without content, such as `meta` or `rect`.
   void empty(std::string_view tag, Attributes attributes);
-  /// As it is: style sheets, scripts, pictures that are well-formed.
+  /// Adds text without escaping: style sheets, scripts, well-formed pictures.
   void raw(std::string_view text) { out_ += text; }
-  /// For people who look at the file.
+  /// Adds a line break, for people who read the file.
   void line() { out_ += '\n'; }
 
   [[nodiscard]] std::string take() && { return std::move(out_); }

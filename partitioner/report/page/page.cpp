@@ -1,4 +1,4 @@
-// Prints the data of a page. Its looks are style.css, its one behaviour, sorting, is script.js; without scripts all of it can be read.
+// Prints the data of a page. style.css has its design, and script.js its one behavior, sorting; the page can be read without scripts.
 #include "partitioner/report/page/page.h"
 
 #include "graph/base/number_text.h"
@@ -56,7 +56,7 @@ class PageWriter {
     out_.open("head");
     out_.empty("meta", {{"charset", "utf-8"}});
     out_.line();
-    // Nothing is loaded from anywhere, whatever the page holds.
+    // Forbids loading from the network, whatever the page contains.
     out_.empty("meta", {{"http-equiv", "Content-Security-Policy"},
                         {"content", "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"}});
     out_.line();

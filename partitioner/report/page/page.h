@@ -1,5 +1,5 @@
-// A plan as a page for people: one HTML file with everything in it, that asks no network for anything (`cleave explain --html`). The data
-// of the page are made once (page_data.h); the writer (page.cpp) only prints them. Rendering the picture is the caller's matter.
+// html_page(): a plan as one HTML file (`cleave explain --html`) that contains everything and loads nothing from the network. page_data.h
+// makes the data of the page once; page.cpp only prints them. The caller renders the picture.
 #pragma once
 
 #include <optional>
@@ -9,20 +9,21 @@
 
 namespace cleave::planner {
 
-/// What stands where the picture does.
+/// The content of the page's picture section.
 struct PagePicture {
-  std::string svg;     ///< of `dot(plan)`, as Graphviz writes it; empty: there is none
-  std::string remark;  ///< what is to be said of it, or why there is none
+  std::string svg;     ///< the output of Graphviz for `dot(plan)`; empty: no picture
+  std::string remark;  ///< a remark on the picture, or why there is none
 };
 
-/// What a page has beside the plan.
+/// Data of a page beside the plan.
 struct PageExtras {
   PagePicture picture;
-  /// Of the plan's graph, but without what a profile observed: a plan with observed times is shown beside what it would be by these.
+  /// The costs of the plan's graph without the profile's observations. If given, the page shows the timeline without them, too.
   std::optional<CostedProblem> unobserved = std::nullopt;
 };
 
-/// Equal plans and extras give equal bytes. Source files that can be read are shown; a plan that is not complete has messages only.
+/// Prints the page. Equal plans and extras give equal bytes. It includes source files that can be read; for a plan that is not complete it
+/// shows diagnostics only.
 std::string html_page(const Plan& plan, const PageExtras& extras);
 
 }  // namespace cleave::planner

@@ -1,4 +1,4 @@
-// From a plan to the figures and tables of its page. Of long tables the costliest rows are kept.
+// Makes the figures and tables of a plan's page. Long tables keep only the costliest rows.
 #include "partitioner/report/page/page_data.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace cleave::planner {
 namespace {
 
-constexpr std::size_t kMostRows = 1000;  ///< of one table
+constexpr std::size_t kMostRows = 1000;  ///< most rows of one table
 
 PageCell text(std::string words, std::string kind = "") {
   return {std::move(words), std::numeric_limits<double>::quiet_NaN(), "", std::move(kind)};
@@ -36,7 +36,7 @@ PageCell count(double value) {
   return {number(value), value, "", ""};
 }
 
-/// The `most` indices below `size` with the highest cost, in their order.
+/// The `most` indices below `size` with the highest cost, in ascending order.
 template <class Cost>
 std::vector<std::size_t> costliest(std::size_t size, std::size_t most, Cost&& cost) {
   std::vector<std::size_t> indices(size);
@@ -109,7 +109,7 @@ class PageDataBuilder {
       if (!remark.empty()) page_.remarks.push_back(remark);
   }
 
-  /// With what copies took, where the plan's profile knows.
+  /// The plan's transfers, with measured times of copies where its profile has them.
   [[nodiscard]] Transfers observed_transfers() const {
     Transfers transfers = plan_.transfers;
     for (std::size_t i = 0; i < transfers.items.size(); ++i)
@@ -140,7 +140,7 @@ class PageDataBuilder {
     return {name, order + location.line + std::min(location.column, 999) * 1e-3, page_.source.line_id(location), ""};
   }
 
-  /// " Via data: ...", of each way that there is.
+  /// " Via data: ...", for each way that occurs.
   [[nodiscard]] std::string legend() const {
     std::set<Via> ways;
     std::string sentences;
@@ -174,7 +174,7 @@ class PageDataBuilder {
   }
 
   PageTable transfers() const {
-    constexpr std::ptrdiff_t kMeasured = 8;  ///< which column, where there is a profile
+    constexpr std::ptrdiff_t kMeasured = 8;  ///< index of the column, if there is a profile
     PageTable table{
         "transfers",
         "Transfers",
@@ -212,7 +212,8 @@ class PageDataBuilder {
     return cell;
   }
 
-  /// Operations and what the user gave; loops, branches, literals and carried values have no cost of their own.
+  /// Whether tables show nodes of this kind: operations, inputs and parameters. Loops, branches, literals and carried values have no cost
+  /// of their own.
   static bool shown(NodeKind kind) { return kind == NodeKind::operation || kind == NodeKind::input || kind == NodeKind::parameter; }
 
   PageTable operations() const {
@@ -268,10 +269,10 @@ class PageDataBuilder {
 
   const Plan& plan_;
   const Graph& graph_;
-  const CostedProblem* unobserved_;  ///< null: nothing was observed
+  const CostedProblem* unobserved_;  ///< null: the plan has no observations
   PageData page_;
-  std::vector<TransferFigures> figures_;        ///< as the plan's transfers
-  std::vector<std::size_t> trips_, transfers_;  ///< that are shown
+  std::vector<TransferFigures> figures_;        ///< one entry for each of the plan's transfers
+  std::vector<std::size_t> trips_, transfers_;  ///< indices of those shown
 };
 
 }  // namespace

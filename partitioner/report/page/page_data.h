@@ -1,4 +1,4 @@
-// The data of a page, as plain values: made once from a plan, printed by page.cpp. Texts are as the user's program has them, not escaped.
+// The data of a page as plain values, made once from a plan by page_data() and printed by page.cpp. Texts are not escaped.
 #pragma once
 
 #include <cstdint>
@@ -12,28 +12,28 @@
 
 namespace cleave::planner {
 
-/// A number that says something about the whole plan.
+/// A figure about the whole plan.
 struct PageFact {
   std::string name, value, remark;
 };
 
 struct PageCell {
   std::string text;
-  double number = std::numeric_limits<double>::quiet_NaN();  ///< what the column is sorted by; not a number: by the text
-  std::string link;                                          ///< the id that it leads to; empty: none
-  std::string kind;                                          ///< a word that the style sheet knows: "host", "accelerator"
+  double number = std::numeric_limits<double>::quiet_NaN();  ///< the key by which the column is sorted; NaN: sorted by the text
+  std::string link;                                          ///< the id of the link's target; empty: no link
+  std::string kind;                                          ///< a class that the style sheet knows: "host", "accelerator"
 };
 
 struct PageRow {
-  std::string id;  ///< empty: nothing links here
+  std::string id;  ///< empty: no link leads here
   std::vector<PageCell> cells;
 };
 
 struct PageTable {
-  std::string id, title, about;      ///< `about`: what a row is, for those who do not know
-  std::vector<std::string> columns;  ///< a leading `#`: numbers, aligned to the right
+  std::string id, title, about;      ///< `about`: an explanation of the rows for readers who do not know them
+  std::vector<std::string> columns;  ///< a leading `#` marks numbers, which are aligned to the right
   std::vector<PageRow> rows;
-  std::size_t left_out = 0;  ///< rows that are not shown, all of them cheaper than those that are
+  std::size_t left_out = 0;  ///< number of rows not shown; all are cheaper than those shown
 };
 
 struct PageData {
@@ -41,9 +41,9 @@ struct PageData {
   std::vector<PageFact> facts;
   std::vector<std::string> remarks;
   SourceView source;
-  Timeline timeline;              ///< with what was observed, where the plan knows of it
-  Timeline unobserved;            ///< without; no charts where nothing was observed
-  std::vector<PageTable> tables;  ///< those that have rows
+  Timeline timeline;              ///< with observed times, if the plan has a profile
+  Timeline unobserved;            ///< without observed times; no charts if there is no profile
+  std::vector<PageTable> tables;  ///< only tables that have rows
 };
 
 PageData page_data(const Plan& plan, const PageExtras& extras);

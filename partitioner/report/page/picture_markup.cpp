@@ -5,7 +5,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "picture-";
 
-/// Without all from `begin` to `end`.
+/// The text without all stretches from `begin` to `end`.
 std::string without(std::string_view text, std::string_view begin, std::string_view end) {
   std::string out;
   for (;;) {
@@ -18,7 +18,7 @@ std::string without(std::string_view text, std::string_view begin, std::string_v
   }
 }
 
-/// With the prefix behind each `mark`.
+/// Inserts the prefix after each `mark`.
 void prefix(std::string& text, std::string_view mark) {
   for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + mark.size()))
     text.insert(at + mark.size(), kPrefix);
@@ -31,7 +31,7 @@ std::string picture_element(std::string_view svg) {
   const std::size_t end = svg.rfind("</svg>");
   if (begin == std::string_view::npos || end == std::string_view::npos || end < begin) return "";
   std::string element = without(svg.substr(begin, end + 6 - begin), "<!--", "-->");
-  // Text of the user never holds these marks: its quotes are escaped.
+  // The user's texts never contain these marks, since their quotes are escaped.
   for (const std::string_view mark : {" id=\"", "href=\"#", "=\"url(#"}) prefix(element, mark);
   return element;
 }

@@ -1,4 +1,4 @@
-// The picture of a plan as a page holds it: Graphviz's drawing as an element among others.
+// The picture of a plan for a page: Graphviz's drawing as an element of the page.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace cleave::planner {
 
-/// What Graphviz writes (a document of its own) without what only documents have, and with ids that no other element of the page has.
-/// Nothing if it is no drawing.
+/// Converts the output of Graphviz, a document of its own, to an element: without the parts that only documents have, and with ids that no
+/// other element of the page has. Empty if `svg` is no drawing.
 std::string picture_element(std::string_view svg);
 
 }  // namespace cleave::planner

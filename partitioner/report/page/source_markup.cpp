@@ -10,8 +10,8 @@
 namespace cleave::planner {
 namespace {
 
-constexpr std::size_t kMostBadges = 3;  ///< of one line
-constexpr std::size_t kLongest = 400;   ///< bytes of a line that are shown
+constexpr std::size_t kMostBadges = 3;  ///< most badges of one line
+constexpr std::size_t kLongest = 400;   ///< most bytes shown of a line
 constexpr const char* kColumns = "5";
 
 /// "width:12.5%".

@@ -1,4 +1,4 @@
-// Prints the source of a page: a table a file, costs at the margin of each line, messages under the lines that they are about.
+// Prints the source of a page: a table for each file, costs in the margin of each line, and messages below the lines that they are about.
 #pragma once
 
 #include "partitioner/report/page/markup.h"
@@ -7,7 +7,7 @@
 namespace cleave::planner {
 
 void write_source(Markup& out, const SourceView& source);
-/// A message with its notes, whose places lead to lines.
+/// Prints a message with its notes, with links from the notes' locations to source lines.
 void write_message(Markup& out, const SourceView& source, std::size_t message);
 
 }  // namespace cleave::planner

@@ -1,5 +1,5 @@
-// Lines are shown where something of the program stands, with some lines around them: of a model nearly everything, of a large C++ file
-// the functions that were traced. Of very large programs only the surroundings of the costliest lines.
+// Chooses the lines that a page shows: those with operations of the program and some around them. That is nearly all of a model file, and
+// of a large C++ file the traced functions. If the program is very large, only the costliest lines and their surroundings are shown.
 #include "partitioner/report/page/source_view.h"
 
 #include <algorithm>
@@ -11,11 +11,11 @@
 namespace cleave::planner {
 namespace {
 
-constexpr int kContext = 12;               ///< lines shown around one of the program
-constexpr int kNarrow = 2;                 ///< the same in a program with too many
-constexpr int kSmallestGap = 4;            ///< fewer lines are not worth leaving out
-constexpr std::size_t kMostLines = 4000;   ///< shown in all
-constexpr std::size_t kMostCostly = 1000;  ///< lines with costs, where that is too many
+constexpr int kContext = 12;               ///< lines shown around a line of the program
+constexpr int kNarrow = 2;                 ///< the same in a program with too many lines
+constexpr int kSmallestGap = 4;            ///< smaller gaps are shown, not left out
+constexpr std::size_t kMostLines = 4000;   ///< most lines shown in total
+constexpr std::size_t kMostCostly = 1000;  ///< most lines with costs, if there are too many in total
 constexpr std::size_t kMostMessages = 200;
 
 class Collector {
@@ -82,7 +82,7 @@ class Collector {
     }
   }
 
-  /// Each line once, also of a function that calls itself.
+  /// Adds the time to each calling line, but only once if a function calls itself.
   void add_to_callers(const SourceLocation& location, double seconds) {
     std::vector<const SourceLocation*> lines{&location};
     for (const SourceFrame* frame = location.via.get(); frame; frame = frame->location.via.get()) {
@@ -105,7 +105,7 @@ class Collector {
     }
   }
 
-  /// Lines to be shown with `context` lines around each of `wanted`.
+  /// The lines to show: `wanted`, and `context` lines around each.
   [[nodiscard]] static std::set<int> surroundings(const std::vector<int>& wanted, int context) {
     std::set<int> numbers;
     for (const int line : wanted)
@@ -188,8 +188,8 @@ class Collector {
   const Graph& graph_;
   SourceView view_;
   SourceLines sources_;
-  std::map<std::string, SourceLocation> places_;            ///< one of each file: how it may be read
-  std::map<std::string, std::map<int, SourceLine>> lines_;  ///< of the program, by file
+  std::map<std::string, SourceLocation> places_;            ///< by file: a location in it, which tells how to read it
+  std::map<std::string, std::map<int, SourceLine>> lines_;  ///< lines of the program, by file
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The user's source with what each line costs: which files and lines a page shows, and what stands at their margin.
+// The user's source with the cost of each line: source_view() chooses the files and lines that a page shows and the data in their margins.
 #pragma once
 
 #include <map>
@@ -12,12 +12,13 @@
 
 namespace cleave::planner {
 
-/// Predicted, a run.
+/// Predicted costs in a run.
 struct LineCost {
   double host_seconds = 0, accelerator_seconds = 0, transfer_seconds = 0;
-  double bytes_out = 0, bytes_back = 0;  ///< to the host, to the accelerator
-  double called_seconds = 0;             ///< of operations in what is called or entered here; part of no sum
-  std::size_t operations = 0;            ///< 0: nothing of the program stands here
+  double bytes_out = 0, bytes_back = 0;  ///< to the host, and to the accelerator
+  /// Of operations in functions that this line calls and scopes that it enters. Sums do not include it.
+  double called_seconds = 0;
+  std::size_t operations = 0;  ///< 0: the line has no operation
 
   [[nodiscard]] double seconds() const { return host_seconds + accelerator_seconds + transfer_seconds; }
 };
@@ -26,33 +27,33 @@ struct SourceLine {
   int number = 0;
   std::string text;
   LineCost cost;
-  std::vector<std::size_t> round_trips;  ///< that are blamed on this line: indices into those of the plan
-  std::vector<std::size_t> messages;     ///< indices into those of the view
+  std::vector<std::size_t> round_trips;  ///< round trips that blame this line, as indices into the plan's
+  std::vector<std::size_t> messages;     ///< indices into the view's `messages`
 };
 
 struct SourceFile {
   std::string name;
-  bool read = false;              ///< false: it could not be, and lines have no text
-  std::vector<SourceLine> lines;  ///< ascending; where numbers jump, lines were left out
+  bool read = false;              ///< false: the file could not be read, and lines have no text
+  std::vector<SourceLine> lines;  ///< ascending; gaps between numbers are lines left out
 };
 
 struct SourceView {
   std::vector<SourceFile> files;
   Diagnostics messages;                      ///< folded, the costliest first
-  std::size_t messages_left_out = 0;         ///< none of them an error
-  std::vector<std::size_t> placeless;        ///< messages that no line shown has
-  double most_seconds = 0;                   ///< of a line
-  std::size_t left_out = 0;                  ///< lines with costs that are not shown
-  std::map<std::string, std::size_t> index;  ///< of a file, by name
+  std::size_t messages_left_out = 0;         ///< none of them is an error
+  std::vector<std::size_t> placeless;        ///< messages of which no line is shown
+  double most_seconds = 0;                   ///< of the costliest line
+  std::size_t left_out = 0;                  ///< number of lines with costs that are not shown
+  std::map<std::string, std::size_t> index;  ///< index of each file, by name
 
-  /// The id of the line where `location` is, or nothing if it is not shown.
+  /// The id of the line of `location`, or an empty string if it is not shown.
   [[nodiscard]] std::string line_id(const SourceLocation& location) const;
 };
 
-/// The id of a line: "line-1-42", of the first file's line 42.
+/// The id of a line: "line-1-42" for line 42 of the first file.
 std::string line_id(std::size_t file, int line);
 
-/// `round_trips`: those of the plan that the page has.
+/// `round_trips`: the plan's round trips that the page shows.
 SourceView source_view(const Plan& plan, std::span<const std::size_t> round_trips);
 
 }  // namespace cleave::planner

@@ -12,8 +12,8 @@ namespace cleave::planner {
 namespace {
 
 constexpr std::size_t kMostCharts = 12;
-constexpr double kSlot = 1.0 / 250;  ///< of a chart: what is narrower, in a row without larger gaps, is told by the slot
-constexpr double kAlike = 0.05;      ///< slots whose shares differ by less are one bar
+constexpr double kSlot = 1.0 / 250;  ///< fraction of the chart: adjacent narrower pieces are merged into slots of this width
+constexpr double kAlike = 0.05;      ///< slots whose utilization differs by less than this are merged into one bar
 
 using Pieces = std::vector<const ScheduledPiece*>;
 
@@ -41,7 +41,7 @@ class TimelineBuilder {
     return control.regions[frame.arm];
   }
 
-  /// The run, and of the rest those in which most time of a run is spent.
+  /// Chooses the frames to show: the run, and those of the others that take most time of a run.
   void choose() {
     std::vector<std::pair<double, std::size_t>> costs;
     for (std::size_t i = 0; i < trace_.frames.size(); ++i) {
@@ -121,13 +121,13 @@ class TimelineBuilder {
         while (last < pieces.size() && narrow(*pieces[last]) && pieces[last]->begin - pieces[last - 1]->end < kSlot * span_) ++last;
       if (last - first == 1)
         lane.bars.push_back(bar(*pieces[first]));
-      else if (pieces[first]->what != ScheduledPiece::What::wait)  // else: where many short waits are, work is pale
+      else if (pieces[first]->what != ScheduledPiece::What::wait)  // many short waits show as pale bars of work
         slots(lane, {pieces.begin() + static_cast<std::ptrdiff_t>(first), pieces.begin() + static_cast<std::ptrdiff_t>(last)});
       first = last;
     }
   }
 
-  /// Bars for narrow pieces in a row: by slot how busy, and slots that are alike as one.
+  /// Adds bars for adjacent narrow pieces: one for each slot with its utilization, with equal slots merged.
   void slots(TimelineLane& lane, const Pieces& pieces) const {
     const double begin = pieces.front()->begin, all = pieces.back()->end - begin;
     const auto count = static_cast<std::size_t>(std::max(1.0, std::ceil(all / (kSlot * span_))));
@@ -152,7 +152,7 @@ class TimelineBuilder {
         seconds += busy[last];
       }
       const double from = begin + width * static_cast<double>(first), to = begin + width * static_cast<double>(last);
-      if (together.empty()) together.push_back(latest);  // it reaches into these
+      if (together.empty()) together.push_back(latest);  // the piece extends into these slots
       latest = together.back();
       if (seconds > 0) lane.bars.push_back(several(together, from, to, seconds));
       first = last;
@@ -221,7 +221,7 @@ class TimelineBuilder {
     return bar;
   }
 
-  /// Round numbers, about five of them.
+  /// Marks at about five round numbers.
   [[nodiscard]] std::vector<TimelineMark> marks() const {
     const double rough = span_ / 5, power = std::pow(10, std::floor(std::log10(rough)));
     double step = 10 * power;
@@ -237,9 +237,9 @@ class TimelineBuilder {
   const ScheduleTrace& trace_;
   const SourceView& source_;
   const std::string prefix_;
-  std::vector<std::size_t> chosen_;  ///< frames that are shown
+  std::vector<std::size_t> chosen_;  ///< frames to show
   std::size_t worth_showing_ = 0;
-  double begin_ = 0, span_ = 1;  ///< of the chart under way
+  double begin_ = 0, span_ = 1;  ///< of the current chart
 };
 
 }  // namespace

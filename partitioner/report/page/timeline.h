@@ -1,5 +1,5 @@
-// The timeline of a page: a chart for the run and one for a trip of each loop, as plain values: bars on a scale from 0 to 1. What is too
-// narrow to be seen becomes slots that say how busy they are, so that a chart has at most some hundred bars, however long the program.
+// The timeline of a page as plain values: one chart for the run and one for an iteration of each loop, with bars on a scale from 0 to 1.
+// Pieces too narrow to be seen are merged into slots with a utilization, so a chart has at most some hundred bars however long the program.
 #pragma once
 
 #include <string>
@@ -12,12 +12,12 @@
 namespace cleave::planner {
 
 struct TimelineBar {
-  double begin = 0, end = 0;  ///< parts of the chart
-  double share = 1;           ///< of this time at work
+  double begin = 0, end = 0;  ///< fractions of the chart's width
+  double share = 1;           ///< fraction of this time at work
   bool waits = false, inner = false;
   std::string label;  ///< for inside the bar, where there is room
-  std::string title;  ///< the whole truth
-  std::string link;   ///< an id; empty: none
+  std::string title;  ///< the full description
+  std::string link;   ///< an id; empty: no link
 };
 
 struct TimelineLane {
@@ -27,7 +27,7 @@ struct TimelineLane {
 };
 
 struct TimelineMark {
-  double at = 0;  ///< part of the chart
+  double at = 0;  ///< fraction of the chart's width
   std::string label;
 };
 
@@ -38,11 +38,11 @@ struct TimelineChart {
 };
 
 struct Timeline {
-  std::vector<TimelineChart> charts;  ///< the run first; none where nothing takes time
-  std::size_t left_out = 0;           ///< loops and arms that are not shown, shorter than all that are
+  std::vector<TimelineChart> charts;  ///< the run first; none if nothing takes time
+  std::size_t left_out = 0;           ///< number of loops and arms not shown; all are shorter than those shown
 };
 
-/// `prefix` of the charts' ids.
+/// `prefix` is put before the charts' ids.
 Timeline timeline(const Plan& plan, const ScheduleTrace& trace, const SourceView& source, const std::string& prefix);
 
 }  // namespace cleave::planner

@@ -9,17 +9,17 @@
 namespace cleave::planner {
 namespace {
 
-// Units of the drawing; a page is about 1.3 pixels a unit.
+// Units of the drawing; on the page a unit is about 1.3 pixels.
 constexpr double kLeft = 120, kWidth = 870, kRow = 24, kBar = 18, kTop = 6, kAxis = 20;
 constexpr double kPale = 0.7,
                  kPalest = 0.12;  ///< shares of time at work: letters are dark below the first, no bar is paler than the second
-constexpr double kLetter = 6.3;   ///< about the width of one
+constexpr double kLetter = 6.3;   ///< approximate width of a character
 
 std::string units(double number) {
   return fixed_text(number, 1);
 }
 
-/// Characters, as far as that says how wide a text is.
+/// Number of characters, as an estimate of a text's width.
 std::size_t letters(std::string_view text) {
   std::size_t count = 0;
   for (std::size_t at = 0; at < text.size(); ++count) at += utf8_piece(text, at).length;

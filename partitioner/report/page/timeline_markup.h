@@ -1,4 +1,4 @@
-// Prints the timeline of a page: each chart an SVG drawing with a row for host, accelerator and the two directions between them.
+// Prints the timeline of a page: each chart is an SVG drawing with rows for the host, the accelerator and both directions between them.
 #pragma once
 
 #include "partitioner/report/page/markup.h"

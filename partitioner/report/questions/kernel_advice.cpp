@@ -20,7 +20,7 @@ bool worth_saying(const KernelAdvice& advice, const Plan& plan) {
   return advice.saved_seconds && *advice.saved_seconds >= kWorthSaying * plan.predicted_seconds;
 }
 
-/// What nothing but a kernel keeps on the host, by the kernel that is missing; the costliest first.
+/// The nodes on the host for lack of a kernel only, grouped by the missing kernel; the costliest kernel first.
 std::vector<KernelAdvice> missing_kernels(const Plan& plan) {
   const Graph& graph = *plan.graph;
   std::map<std::string, KernelAdvice> by_name;

@@ -1,5 +1,5 @@
-// `explain --advise`: what runs on the host for the one reason that the accelerator has no kernel for it, by what such a kernel would save.
-// Each is tried: the program as it would then be is planned (partitioner/apply/trials.h).
+// `explain --advise`: operations that run on the host only because the accelerator has no kernel for them, ranked by the saving of such a
+// kernel. advise_kernels() finds the saving by planning the program as if it had the kernel (partitioner/apply/trials.h).
 #pragma once
 
 #include <optional>
@@ -10,15 +10,15 @@
 
 namespace cleave::planner {
 
-/// One kernel that is missing: of an op, or of a host function.
+/// A missing kernel, of an op or of a host function.
 struct KernelAdvice {
   std::string name;
-  std::vector<NodeId> nodes;            ///< that it would set free
-  double host_seconds = 0;              ///< of a run
-  std::optional<double> saved_seconds;  ///< of a run, predicted; nothing: not tried
+  std::vector<NodeId> nodes;            ///< nodes that could move to the accelerator with it
+  double host_seconds = 0;              ///< in a run
+  std::optional<double> saved_seconds;  ///< predicted saving in a run; empty: not tried
 };
 
-/// The one that saves most first, then those that were not tried.
+/// Sorted by saving, largest first; kernels that were not tried come last.
 std::vector<KernelAdvice> advise_kernels(const Plan& plan, const CostModel& costs);
 std::string to_text(const std::vector<KernelAdvice>& advice, const Plan& plan, std::size_t most);
 std::string to_json(const std::vector<KernelAdvice>& advice, const Plan& plan, std::size_t most);

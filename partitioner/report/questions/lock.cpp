@@ -1,5 +1,5 @@
-// Writing: a line a thing, sorted. Reading: the same lines, each checked. Comparing: what one statement has otherwise is said at once, and
-// of what moves only that of what did not change sides itself.
+// Writing: one line for each entry, sorted. Reading: the same lines, each checked. Comparing: all differences of one statement form one
+// message, and transfers are reported only for values whose producers stayed on their side.
 #include "partitioner/report/questions/lock.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 constexpr int kLockVersion = 1;
 constexpr std::string_view kHead = "# cleave plan lock, version ";
 constexpr std::string_view kEnd = "# end of lock";
-constexpr std::size_t kMostSaid = 20;  ///< changes that are errors of their own
+constexpr std::size_t kMostSaid = 20;  ///< most changes that are errors of their own
 constexpr std::size_t kMostNamed = 6;
 
 struct Lock {
@@ -122,7 +122,7 @@ class Comparison {
   }
 
  private:
-  /// Operations of one statement to which the same happened.
+  /// Operations of one statement with the same change.
   struct Group {
     std::string file;
     int line;
@@ -146,7 +146,7 @@ class Comparison {
       groups[{std::string(place.file_name()), place.line, place.via.get(), was, is}].push_back(node);
     }
     for (auto& [group, nodes] : groups) std::sort(nodes.begin(), nodes.end());
-    std::vector<const std::pair<const Group, std::vector<NodeId>>*> in_order;  // of the program: groups go by addresses
+    std::vector<const std::pair<const Group, std::vector<NodeId>>*> in_order;  // in program order; `groups` is ordered by addresses
     for (const auto& each : groups) in_order.push_back(&each);
     std::sort(in_order.begin(), in_order.end(), [](const auto* x, const auto* y) { return x->second.front() < y->second.front(); });
     for (const auto* each : in_order) {
@@ -187,7 +187,7 @@ class Comparison {
     say({}, text + (paths.size() == 1 ? " is" : " are") + " in the lock `" + file_ + "`, and no longer in the program");
   }
 
-  /// The operation's path in that of a value.
+  /// The path of the operation that produces the value with this path.
   static std::string producer(const std::string& path) { return path.substr(0, path.find_last_of(':')); }
 
   void moves() {
@@ -218,7 +218,7 @@ class Comparison {
   const Lock& lock_;
   const std::string file_;
   const PlacedThings things_;
-  std::set<std::string> changed_;  ///< paths of operations of which something was said
+  std::set<std::string> changed_;  ///< paths of operations that were reported
   std::vector<Diagnostic> changes_;
 };
 

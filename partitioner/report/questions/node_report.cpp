@@ -24,7 +24,8 @@ bool is_literal(const Node& node) {
   return node.kind == NodeKind::constant;
 }
 
-/// What belongs to a loop or branch and bears a user's name; asked for by that name, the operation that makes the value is meant.
+/// Whether a node belongs to a loop or branch and has the name of a user's value. A question for this name means the operation that makes
+/// the value.
 bool is_structure(const Node& node) {
   return node.kind == NodeKind::carried || node.kind == NodeKind::merge || node.kind == NodeKind::counter || is_control(node.kind);
 }
@@ -54,7 +55,7 @@ std::vector<NodeId> nodes_that(const Graph& graph, Meant meant) {
   return nodes;
 }
 
-/// Without what `is` says, unless nothing is left.
+/// Removes the nodes for which `is` holds, unless no others are left.
 template <class Is>
 void prefer(const Graph& graph, std::vector<NodeId>& nodes, Is is) {
   std::vector<NodeId> rest;
@@ -80,18 +81,18 @@ Error nothing_at(const Graph& graph, const std::string& what, const Position& po
   return {"nothing of the plan stands at `" + what + "`" + near, {}, ErrorKind::unknown};
 }
 
-// --- what is known of one ---------------------------------------------------------------------------------------------------------
+// --- facts about a node -----------------------------------------------------------------------------------------------------------
 
 struct ValueReader {
   Consumer consumer;
-  std::string on;  ///< sides; an output is the host's
+  std::string on;  ///< the sides of the reader; the host for an output
 };
 
 struct Known {
   NodeId node;
   Why why;
   std::vector<ValueReader> readers;
-  std::vector<std::size_t> transfers_of, transfers_to;  ///< of its results; of what it reads
+  std::vector<std::size_t> transfers_of, transfers_to;  ///< transfers of its results, and transfers of its operands
 };
 
 class Asking {
@@ -203,7 +204,7 @@ class Asking {
     return text + "\n";
   }
 
-  /// How much more the best plan with it on the other side takes; nothing where there is none.
+  /// The additional cost of the best plan with the node on the other side. Empty if there is none.
   [[nodiscard]] std::optional<double> margin(const Known& known) const {
     if (known.why.on_host == known.why.on_accelerator) return std::nullopt;
     const Choice& other = known.why.on_host ? known.why.accelerator : known.why.host;
@@ -211,7 +212,7 @@ class Asking {
     return *other.optimum_seconds - plan_.placement.objective_seconds;
   }
 
-  /// The seconds a run that it would have to take on `device`, all else as it is, to be on the other side than it is.
+  /// The node's cost on `device`, in seconds of a run, at which it would change sides, all else being equal.
   [[nodiscard]] std::optional<double> moves_at(const Known& known, DeviceId device) const {
     const std::optional<double> more = margin(known);
     if (!more || plan_.costed.forced[known.node.index] != Cause::none) return std::nullopt;

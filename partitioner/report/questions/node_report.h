@@ -1,5 +1,5 @@
-// `explain --node`: of one node why it is where it is, what each side costs, what would have to change for it to move, who reads it and
-// which transfers touch it. The solver answers; here it is put into words.
+// `explain --node`: why a node is where it is, its cost on each side, what would have to change for it to move, its readers and its
+// transfers. The solver answers (solver/advise.h); this puts the answers into words.
 #pragma once
 
 #include <string>
@@ -9,10 +9,11 @@
 
 namespace cleave::planner {
 
-/// The nodes that `what` means: a line, a line and column (`12`, `12:5`), a name or a statement path. An Error (unknown) with what is near.
+/// Finds the nodes that `what` names: a line, a line and column (`12`, `12:5`), a name or a statement path. If there is none, an Error
+/// (unknown) with the nearest ones.
 Result<std::vector<NodeId>> find_nodes(const Plan& plan, const std::string& what);
 
-/// One behind the other. An Error as the solver's.
+/// The reports of these nodes one after the other. Errors are those of the solver.
 Result<std::string> node_text(const Plan& plan, const std::vector<NodeId>& nodes);
 /// {cleave, model, nodes: [...]}.
 Result<std::string> node_json(const Plan& plan, const std::vector<NodeId>& nodes);

@@ -18,7 +18,7 @@
 namespace cleave::planner {
 namespace {
 
-constexpr double kSame = 0.01;  ///< relative; costs that differ less are no reason
+constexpr double kSame = 0.01;  ///< relative; smaller differences in cost are not reported as reasons
 
 struct OldNode {
   std::string on, cause;
@@ -88,7 +88,7 @@ class PlanReader {
     for (const std::size_t side : tree_.children(*on)) sides += (sides.empty() ? "" : ",") + tree_.items[side].scalar.text;
     return sides;
   }
-  /// Nodes of other kinds bear their kind's name.
+  /// Whether `op` names an operation. Nodes of other kinds have the name of their kind.
   static bool is_operation(std::string_view op) {
     for (const NodeKind kind : {NodeKind::input, NodeKind::parameter, NodeKind::constant, NodeKind::for_loop, NodeKind::while_loop,
                                 NodeKind::branch, NodeKind::counter, NodeKind::carried, NodeKind::merge})

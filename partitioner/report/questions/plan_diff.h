@@ -1,5 +1,5 @@
-// `explain --diff`: a plan beside an earlier one, as `explain --json` wrote it: what moved and why, what moves no longer or moves now, and
-// what is predicted of a run. Nodes are the same if their statement paths are, so that inserted lines change nothing.
+// `explain --diff`: compares a plan with an earlier one, read from a document of `explain --json`: which operations changed sides and why,
+// which transfers are new or gone, and the predicted times. Nodes are identified by their statement paths, so inserted lines do not matter.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ struct PlanDiff {
   struct Moved {
     NodeId node;
     std::string was, is;           ///< sides
-    std::vector<std::string> why;  ///< what else is otherwise about it, in words
+    std::vector<std::string> why;  ///< other differences between the two plans' nodes, in words
   };
   struct Transfer {
     std::string statement, to, within;
@@ -24,12 +24,12 @@ struct PlanDiff {
   double predicted_seconds = 0, was_predicted_seconds = 0;
   double objective_seconds = 0, was_objective_seconds = 0;
   std::vector<Moved> moved;
-  std::vector<NodeId> fresh;      ///< operations that were not there
-  std::vector<std::string> gone;  ///< operations that were, by path
+  std::vector<NodeId> fresh;      ///< operations that are new
+  std::vector<std::string> gone;  ///< paths of operations that no longer exist
   std::vector<Transfer> gained, lost;
 };
 
-/// An Error (file) where `text`, read from `file`, is no document of `explain --json`.
+/// Returns an Error (file) if `text`, read from `file`, is no document of `explain --json`.
 Result<PlanDiff> diff_with(const Plan& plan, std::string_view text, const std::string& file);
 std::string to_text(const PlanDiff& diff, const Plan& plan);
 std::string to_json(const PlanDiff& diff, const Plan& plan);

@@ -10,7 +10,7 @@
 namespace cleave::planner {
 namespace {
 
-constexpr double kBehind = 1e-6;  ///< of the multiple: so far behind an edge one looks
+constexpr double kBehind = 1e-6;  ///< fraction of the multiple by which the plan is examined beyond an edge
 constexpr std::size_t kMostNamedNodes = 6;
 
 std::string_view name_of(Varied varied) {
@@ -132,7 +132,7 @@ std::string to_json(const SensitivityReport& report, const Plan& plan) {
         json.object([&] {
           json.field("of", name_of(range.varied));
           json.field("low", range.multiples.low);
-          json.field("high", range.multiples.high);  // null: no end
+          json.field("high", range.multiples.high);  // null: no upper end
           json.list("edges", [&] {
             for (const SensitivityReport::Edge& edge : range.edges) {
               json.object([&] {

@@ -1,5 +1,5 @@
-// `explain --sensitivity`: how far link and accelerator may be other than the machine file says before the plan is another one, and what
-// changes there first. The solver finds the ranges; here they are put into words.
+// `explain --sensitivity`: how far link and accelerator may differ from the machine file before the plan changes, and which operations
+// change first. The solver finds the ranges; this puts them into words.
 #pragma once
 
 #include <string>
@@ -11,21 +11,21 @@
 namespace cleave::planner {
 
 struct SensitivityReport {
-  /// An end of a range, and which operations are placed otherwise just behind it.
+  /// An end of a range, and the operations that are placed differently just beyond it.
   struct Edge {
     double multiple = 0;
     bool upper = false;
-    std::vector<NodeId> to_host, to_accelerator;  ///< lose or gain their copy on the accelerator
+    std::vector<NodeId> to_host, to_accelerator;  ///< operations that lose or gain a copy on the accelerator
   };
   struct Range {
     Varied varied = Varied::bandwidth;
     Multiples multiples;
-    std::vector<Edge> edges;  ///< those ends that there are, the lower one first
+    std::vector<Edge> edges;  ///< the ends that exist, the lower one first
   };
   std::vector<Range> ranges;
 };
 
-/// An Error where there is no such range: the plan is not the least sum, or memory decides.
+/// Returns an Error if there are no ranges: because the plan is not the minimum of the sum, or because memory determines it.
 Result<SensitivityReport> sensitivity_report(const Plan& plan);
 std::string to_text(const SensitivityReport& report, const Plan& plan);
 std::string to_json(const SensitivityReport& report, const Plan& plan);
