@@ -10,11 +10,12 @@ namespace cleave::planner {
 
 struct GraphBlocks {
   std::size_t count = 0;
-  std::vector<std::size_t> of_edge;     ///< which block each edge belongs to
-  std::vector<std::size_t> discovered;  ///< by vertex: when the depth-first search came there; in a block the first is the one it hangs on
+  std::vector<std::size_t> of_edge;     ///< index of the block that each edge belongs to
+  std::vector<std::size_t> discovered;  ///< by vertex: discovery time in the depth-first search; the earliest vertex of a block is the one
+                                        ///< by which it is attached
 };
 
-/// Vertices are 0 to `vertices` - 1. Several edges between two vertices are one block with them.
+/// Vertices are 0 to `vertices` - 1. Parallel edges belong to one block.
 GraphBlocks find_blocks(std::size_t vertices, const std::vector<std::pair<std::size_t, std::size_t>>& edges);
 
 }  // namespace cleave::planner
