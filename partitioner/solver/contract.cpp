@@ -1,4 +1,5 @@
-// Groups by sorting, pins by merging. A class remembers, while it grows, which node demanded what, so that a conflict can be explained.
+// Finds classes by sorting nodes by group, and merges their pins. Remembers for each class which node forces it to which side, so that an
+// error can name both nodes.
 #include "partitioner/solver/contract.h"
 
 #include <algorithm>
@@ -68,7 +69,7 @@ Result<Contraction> contract(const PlacementProblem& problem) {
   }
   for (Contraction::Class& group : result.classes) {
     if (!group.keep_accelerator_copy || (group.replicable && group.pin == Pin::none)) continue;
-    group.pin = Pin::accelerator;  // a copy there is then the only one
+    group.pin = Pin::accelerator;  // the copy on the accelerator is then the only one
     group.keep_accelerator_copy = false;
   }
   return result;
