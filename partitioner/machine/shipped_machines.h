@@ -7,7 +7,7 @@
 
 namespace cleave {
 
-/// All shipped machine files, ordered by name.
+/// All shipped machine files with their names.
 std::span<const EmbeddedText> shipped_machines();
 
 }  // namespace cleave
