@@ -47,7 +47,7 @@ class Optimist {
   /// Savings of one node of one kind: unconditional, and only with others.
   struct Part {
     double anyway = 0, with_others = 0;
-    std::vector<Saving> savings;  ///< with others
+    std::vector<Saving> savings;  ///< savings that require others
     bool whole = false;           ///< the whole cost is saved unconditionally
   };
   struct Budget {

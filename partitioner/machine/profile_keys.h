@@ -16,8 +16,8 @@ class ProfileKeys {
  public:
   explicit ProfileKeys(const Graph& graph) : paths_(graph) {}
 
-  /// The statement path of a source location, or "file:line:column" if the program has no statement there. Escaped for JSON, since a path
-  /// may have any bytes.
+  /// The statement path of a source location, or "file:line:column" if the program has no statement there. Ill-formed UTF-8 is replaced,
+  /// since JSON cannot hold it.
   [[nodiscard]] std::string of(const SourceLocation& place) const;
   /// The observation at a source location: a time, or its samples.
   template <class T>
