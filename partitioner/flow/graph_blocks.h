@@ -1,5 +1,5 @@
-// The blocks of an undirected graph: its biconnected components, in each of which any two edges lie on a common cycle, or which are one
-// edge (J. Hopcroft and R. Tarjan, Algorithm 447: efficient algorithms for graph manipulation, 1973).
+// find_blocks(): the blocks (biconnected components) of an undirected graph. A block is a single edge, or a set of edges any two of which
+// lie on a common cycle (J. Hopcroft and R. Tarjan, Algorithm 447: efficient algorithms for graph manipulation, 1973).
 #pragma once
 
 #include <cstddef>

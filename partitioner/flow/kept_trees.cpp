@@ -133,7 +133,7 @@ std::int32_t KeptTrees::grow(std::int32_t v) {
   return kNone;
 }
 
-/// Pushes what the path over `arc`, from the source's tree to the sink's, can carry.
+/// Pushes as much flow as the path over `arc`, from the source's tree to the sink's, can carry.
 void KeptTrees::augment(std::int32_t arc) {
   const std::int32_t from = arcs_[arcs_[arc].reverse].head, to = arcs_[arc].head;
   const std::int64_t amount = std::min({arcs_[arc].residual, bottleneck(from, 1), bottleneck(to, -1)});

@@ -38,7 +38,7 @@ void LeafFolding::fold(std::int32_t vertex, std::int32_t arc) {
   network_.flow += now;
   leaf.excess -= sign * now;
   neighbour.excess += sign * now;
-  // If the neighbour still has the opposite sign, the leaf is exhausted or its arc is full: then nothing is left to lend.
+  // If the neighbor still has the opposite sign, the leaf is exhausted or its arc is full: then nothing is left to lend.
   const std::int64_t lent = sign * std::min(sign * leaf.excess, network_.arcs[way].residual);
   neighbour.excess += lent;
   folded_.push_back({vertex, arc, lent, leaf.excess});

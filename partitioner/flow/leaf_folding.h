@@ -18,7 +18,7 @@ class LeafFolding {
 
  private:
   struct Folded {
-    std::int32_t vertex = 0, arc = 0;  ///< the arc to its neighbour
+    std::int32_t vertex = 0, arc = 0;  ///< the arc to its neighbor
     std::int64_t lent = 0;             ///< added to the neighbor's excess; negative: subtracted from it
     std::int64_t excess = 0;           ///< the leaf's own excess, the lent part included
   };

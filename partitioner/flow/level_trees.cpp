@@ -56,7 +56,7 @@ void Levels::run() {
   while (!source_.level.empty() && !sink_.level.empty()) grow(source_.depth <= sink_.depth ? source_ : sink_);
 }
 
-/// Scans every vertex of the outermost level: free neighbours join, contact with the other tree pushes flow.
+/// Scans every vertex of the outermost level: free neighbors join the tree, and flow is pushed over arcs to the other tree.
 void Levels::grow(Tree& tree) {
   tree.growing = true;
   const std::int32_t label = tree.sign * tree.depth;
@@ -84,7 +84,7 @@ void Levels::grow(Tree& tree) {
   tree.growing = false;
 }
 
-/// Pushes what the path source - from - to - sink can carry.
+/// Pushes as much flow as the path source - from - to - sink can carry.
 void Levels::augment(std::int32_t from, std::int32_t to, std::int32_t arc) {
   const std::int64_t amount = std::min({arcs_[arc].residual, bottleneck(from, 1), bottleneck(to, -1)});
   network_.push_over(arc, amount);

@@ -65,7 +65,8 @@ std::vector<Number> numbers_of(const Graph& graph) {
       inside[owner.index] += mixed(static_cast<Number>(graph.regions[node.region].kind), number);
   }
   const auto add_readers = [&](const std::vector<Number>& own, std::vector<Number>& sums) {
-    std::vector<Number> whole(count, 0);  // of later nodes only; a yielded value counts as such, without its reader
+    std::vector<Number> whole(count,
+                              0);  // by node: hash with readers; a back edge uses the reader's own hash instead, so that there is no cycle
     std::fill(sums.begin(), sums.end(), 0);
     for (const Output& output : graph.outputs) sums[graph.values[output.value].producer.index] += 1;
     for (const Region& region : graph.regions)

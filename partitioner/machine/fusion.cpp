@@ -188,7 +188,7 @@ class GroupSearch {
     std::erase_if(others, [&](NodeId each) { return graph_.nodes[each].region != node.region; });
     others.push_back(id);
     for (const Candidate& candidate : candidates) {
-      if (moves_only && !candidate.makes) break;  // it waits for its reader instead
+      if (moves_only && !candidate.makes) break;  // it is not added here but waits for its reader
       if (!((others.size() > 1 && joins(candidate.group, others)) || joins(candidate.group, std::span(others).last(1)))) continue;
       for (const Candidate& other : candidates)
         if (other.group != candidate.group) unite(candidate.group, other.group);

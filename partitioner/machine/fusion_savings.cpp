@@ -32,7 +32,7 @@ class FusionSavings::Group {
       computing_.push_back(seconds.computing);
       traffic_.push_back(traffic_seconds(graph_, node, rates));
     }
-    double& first = spare_[group.pulled];  // it starts the kernel
+    double& first = spare_[group.pulled];  // this operation pays for the launch of the kernel
     first = std::max(0.0, first - rates.overhead_seconds);
     saved_.resize(group.nodes.size());
   }
@@ -106,7 +106,7 @@ class FusionSavings::Group {
     if (reads(group_.pulled, value) && !selects(i)) save_moving(group_.pulled, i, group_.pulled, true, value);
   }
 
-  /// A kernel takes as long as its computing or its memory traffic, whichever is longer: while some operations of a group wait for memory,
+  /// A kernel takes as long as the longer one of its computing and its memory traffic: while some operations of a group wait for memory,
   /// others compute, as far as their own traffic leaves the memory free. Not if values of the whole shape depend on one value per row: then
   /// a row is read first and computed on afterwards.
   void overlap() {

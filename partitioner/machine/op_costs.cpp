@@ -273,7 +273,7 @@ double OpCosts::in_form(const Known& known, double size, const OpWork& work) con
   while (above < ends.size() && ends[above].first < form.extent) ++above;
   const double low = ends[above - 1].first;
   const double high = above < ends.size() ? ends[above].first : form.full;
-  if (high <= low) return plain * std::exp(ratio_at(above - 1));  // there is no end above
+  if (high <= low) return plain * std::exp(ratio_at(above - 1));  // there is no larger extent to interpolate to
   const double part = std::min(1.0, std::log(form.extent / low) / std::log(high / low));
   return plain * std::exp(between(ratio_at(above - 1), above < ends.size() ? ratio_at(above) : 0, part));
 }

@@ -350,8 +350,8 @@ class Optimist {
     part(id, of).savings.push_back(std::move(saving));
   }
 
-  /// Writes costs and savings into the problem. If a node's savings exceed its cost, its whole cost is saved unconditionally. A cost that
-  /// another node does not save may then be covered by this node.
+  /// Writes costs and savings into the problem. If a node's savings exceed its cost, its whole cost is saved unconditionally. A `Once` is
+  /// then dropped for all of its nodes, since this node may be the one that does not save.
   void put() {
     for (std::size_t i = 0; i < budgets_.size(); ++i) {
       PlacementProblem::Node& node = problem_.nodes[i];

@@ -23,9 +23,9 @@ struct SampleSummary {
   friend bool operator==(const SampleSummary&, const SampleSummary&) = default;
 };
 
-/// Observed trips, probabilities and times, keyed by the statement path of the control node or op (graph/statement_paths.h).
+/// Observed trip counts, probabilities and times, keyed by the statement path of the control node or op (graph/statement_paths.h).
 struct Profile {
-  std::map<std::string, double> expected;      ///< statement path of a loop or branch -> trips or probability of `then`
+  std::map<std::string, double> expected;      ///< statement path of a loop or branch -> trip count, or probability of `then`
   std::map<std::string, double> host_seconds;  ///< statement path of an operation on the host -> median of the times of single executions
   /// Statement path of the producer of a transferred value -> median of the times of single copies; recorded if the run kept a timeline.
   /// For comparison only.

@@ -24,7 +24,7 @@ Error conflict(const PlacementProblem& problem, std::int32_t host, std::int32_t 
           name_of(problem, accelerator) + ", which " + (pinned ? "is pinned to the accelerator" : "must have a copy on the accelerator")};
 }
 
-/// Numbers the classes: nodes without a group alone, the others by group, all in the order of their first nodes.
+/// Numbers the classes in the order of their first nodes. A node without a group is a class by itself; each group is one class.
 std::int32_t number_classes(const PlacementProblem& problem, std::vector<std::int32_t>& class_of) {
   const auto count = static_cast<std::int32_t>(problem.nodes.size());
   std::vector<std::int32_t> grouped;

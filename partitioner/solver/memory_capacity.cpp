@@ -305,7 +305,7 @@ std::optional<CapacityCut> Search::run() {
     plunge(std::move(root), false);
   }
   for (int count = 1; !open_.empty() && branches_ < options_.max_branches && work_ < options_.max_work; ++count) {
-    if (hopeless(open_.top().bound)) break;  // the others have no smaller bound
+    if (hopeless(open_.top().bound)) break;  // no other open branch has a smaller bound
     Branch branch = open_.top();
     open_.pop();
     plunge(std::move(branch), count % 16 == 0);

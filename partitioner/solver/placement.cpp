@@ -28,7 +28,7 @@ class TransferTree {
  public:
   explicit TransferTree(const PlacementProblem& problem) : problem_(problem), span_(problem.regions) {}
 
-  /// Appends the transfers that bring value v to all of its uses by nodes with a copy on the side; returns what they cost.
+  /// Appends the transfers that bring value v to all of its uses by nodes in `needed_by`; returns their cost.
   double add(const UsesByValue& uses, std::int32_t v, bool to_accelerator, const Side& on_host, const Side& needed_by,
              std::vector<PlannedTransfer>& transfers) {
     const auto& value = problem_.values[v];
@@ -129,7 +129,7 @@ Placement evaluate(const PlacementProblem& problem, const UsesByValue& uses, Sid
   return result;
 }
 
-/// The producers that each class of nodes reads, by class.
+/// The producers whose values each class of nodes reads, by class.
 struct ReadsByClass {
   std::vector<std::int32_t> start, producers;
   ReadsByClass(const PlacementProblem& problem, const Contraction& contraction)

@@ -20,7 +20,7 @@ struct PlacementProblem {
 
   struct Region {
     std::int32_t parent = kNoParent;  ///< its index is smaller than the region's own; region 0 is the root
-    double frequency = 1;             ///< executions a run, absolute
+    double frequency = 1;             ///< executions per run, absolute
     /// A node. Transfers may stand in this region only if it has a copy on the host; without a driver they always may.
     std::int32_t driver = kNoDriver;
   };

@@ -168,7 +168,7 @@ Error in_region(std::size_t region, const std::string& what) {
   return {"regions[" + std::to_string(region) + "].parent " + what};
 }
 
-/// The regions in an order in which parents stand before their children, lowest index first among equals. An Error if they are no tree.
+/// The regions in an order in which parents precede their children, lowest index first among equals. An Error if they are no tree.
 Result<std::vector<std::int32_t>> tree_order(const std::vector<Problem::Region>& regions) {
   if (regions.empty()) return Error{"regions must hold at least the root"};
   const auto count = static_cast<std::int32_t>(regions.size());
