@@ -10,9 +10,9 @@ namespace cleave::planner {
 
 struct GraphBlocks {
   std::size_t count = 0;
-  std::vector<std::size_t> of_edge;     ///< index of the block that each edge belongs to
-  std::vector<std::size_t> discovered;  ///< by vertex: discovery time in the depth-first search; the earliest vertex of a block is the one
-                                        ///< by which it is attached
+  std::vector<std::size_t> of_edge;  ///< index of the block that each edge belongs to
+  /// By vertex: discovery time in the depth-first search. A block is attached to earlier blocks at its earliest vertex.
+  std::vector<std::size_t> discovered;
 };
 
 /// Vertices are 0 to `vertices` - 1. Parallel edges belong to one block.

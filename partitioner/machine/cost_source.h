@@ -6,6 +6,7 @@
 
 namespace cleave::planner {
 
+/// The source of a cost.
 enum class CostSource : std::uint8_t {
   none,      ///< the node costs nothing there
   measured,  ///< measured times of this operation and type

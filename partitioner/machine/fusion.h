@@ -21,10 +21,10 @@ class Dataflow;
 struct FusibleGroup {
   std::vector<NodeId> nodes;  ///< in order of execution; at least two
   std::size_t pulled = 0;     ///< number of moving operations in front
-  std::vector<char>
-      must_hide;  ///< by node: a kernel that includes it exists only if the other nodes' results have no readers outside the kernel
-  std::vector<char>
-      waiting;  ///< by node: a moving operation right before its reader; in the kernel only if its reader and a member before it are
+  /// By node: whether a kernel with it exists only if the other nodes' results have no readers outside the kernel.
+  std::vector<char> must_hide;
+  /// By node: whether it moves elements right before its reader; it is fused only if its reader and a member before it are.
+  std::vector<char> waiting;
 
   [[nodiscard]] bool waits(std::size_t i) const { return i < waiting.size() && waiting[i] != 0; }
 };

@@ -41,8 +41,8 @@ struct Efficiency {
 /// The performance of one device.
 struct DeviceRates {
   std::string name;
-  std::array<double, kDTypeCount>
-      flops{};            ///< per second by element type; a missing type takes the rate of a similar one (docs/machine-files.md)
+  /// Per second by element type; a missing type takes the rate of a similar one (docs/machine-files.md).
+  std::array<double, kDTypeCount> flops{};
   double tf32_flops = 0;  ///< accelerators only: rate of f32 matrix products in tf32; 0: the rate of f32
   double bytes_per_second = 1;
   double overhead_seconds = 0;               ///< overhead of every operation

@@ -94,8 +94,8 @@ class OpCosts {
   std::map<std::string, std::map<Key, const PointTable*>, std::less<>> tables_;  ///< by variant, the part of a key after operation and type
   std::map<std::string, std::map<double, std::string>, std::less<>> extents_;    ///< extents of the variants that are forms, by form
   std::map<Key, Sides> sides_;
-  const PointTable* reading_ =
-      nullptr;  ///< table of an operation that reads four bytes for each of its arithmetic operations and does little else
+  /// Table of an operation that reads four bytes for each of its arithmetic operations and does little else.
+  const PointTable* reading_ = nullptr;
   mutable std::map<Key, Known> cache_;
 };
 

@@ -26,9 +26,9 @@ struct Placement {
   std::vector<std::uint8_t> on_host, on_accelerator;  ///< per node, 0 or 1; at least one of the two is 1
   std::vector<PlannedTransfer> transfers;             ///< ordered by value, direction, region
   double objective_seconds = 0;                       ///< recomputed from the problem
-  double bound_seconds = 0;                           ///< lower bound on the cost of every placement: the maximum flow
-  double gap = 0;                                     ///< (objective - bound) / objective; 0 for a minimum cut within rounding
-  double solve_seconds = 0;                           ///< wall clock
+  double bound_seconds = 0;  ///< lower bound on every placement's cost; without a memory capacity, the maximum flow
+  double gap = 0;            ///< (objective - bound) / objective; 0 for a minimum cut within rounding
+  double solve_seconds = 0;  ///< wall clock
 
   [[nodiscard]] bool has_copy(std::size_t node, DeviceId device) const { return (device == kHost ? on_host : on_accelerator)[node] != 0; }
 };

@@ -36,7 +36,7 @@ struct PlacementProblem {
   };
   struct Value {
     std::int32_t node = 0;    ///< its producer
-    std::int32_t region = 0;  ///< the region in which it is defined
+    std::int32_t region = 0;  ///< its node's own; for a loop's result, the region that holds the loop
     double host_to_accelerator_seconds = 0;
     double accelerator_to_host_seconds = 0;
 

@@ -20,8 +20,8 @@ enum class ProblemFormat : std::uint8_t {
 
 struct LoadedProblem {
   PlacementProblem problem;
-  std::vector<std::int32_t>
-      region_in_file;  ///< per region: its index in the file, which may list regions in any order; the problem holds parents first
+  /// Per region: its index in the file, which may list regions in any order; the problem holds parents first.
+  std::vector<std::int32_t> region_in_file;
 };
 
 /// Called from time to time with the fraction read so far.

@@ -1,5 +1,5 @@
-// reduce(): the second step of the solver. Decides the classes whose side is the same in every minimum cut, before any network exists.
-// Exact, also for ties: the canonical minimum cut of the rest is that of the whole problem.
+// reduce(): the second step of the solver. Decides, before any network exists, the classes whose side in the canonical minimum cut follows
+// from bounds on their flow. Exact, also for ties: the canonical minimum cut of the rest is that of the whole problem.
 #pragma once
 
 #include "partitioner/solver/contract.h"

@@ -1,4 +1,4 @@
-// largest_sum_within(): how much of a capacity a set of indivisible weights can use at most.
+// largest_sum_within(): how much of a capacity indivisible weights can use at most.
 #pragma once
 
 #include <vector>
