@@ -65,8 +65,8 @@ std::vector<Number> numbers_of(const Graph& graph) {
       inside[owner.index] += mixed(static_cast<Number>(graph.regions[node.region].kind), number);
   }
   const auto add_readers = [&](const std::vector<Number>& own, std::vector<Number>& sums) {
-    std::vector<Number> whole(count,
-                              0);  // by node: hash with readers; a back edge uses the reader's own hash instead, so that there is no cycle
+    // By node: its hash with readers. At a back edge the reader's own hash is used instead, so that there is no cycle.
+    std::vector<Number> whole(count, 0);
     std::fill(sums.begin(), sums.end(), 0);
     for (const Output& output : graph.outputs) sums[graph.values[output.value].producer.index] += 1;
     for (const Region& region : graph.regions)
@@ -162,7 +162,7 @@ void Dataflow::collect_before(const Graph& graph) {
     const auto end = before_.begin() + static_cast<std::ptrdiff_t>(next[reader.index]);
     if (std::find(begin, end, maker) == end) before_[next[reader.index]++] = maker;
   }
-  std::size_t kept = 0;  // removes duplicates
+  std::size_t kept = 0;  // closes the gaps that removed duplicates left
   for (std::size_t i = 0; i + 1 < first_before_.size(); ++i) {
     const std::size_t begin = std::exchange(first_before_[i], kept);
     for (std::size_t k = begin; k < next[i]; ++k) before_[kept++] = before_[k];

@@ -13,8 +13,8 @@ OpWork work_of_node(const Graph& graph, const Node& node) {
     return std::span<const TensorType>(kept).first(values.size());
   };
   OpWork work = work_of(*node.op, types_of(node.inputs, kept_inputs), types_of(node.results, kept_results), node.attributes);
-  // A value that is an operand twice is read once. Operations without arithmetic are costed by the bytes that they move, and these count
-  // twice.
+  // A value that is an operand twice is read once. An operation without arithmetic is costed by the bytes that it moves, and it does move a
+  // repeated operand twice.
   double again = 0;
   for (auto value = node.inputs.begin(); value != node.inputs.end(); ++value)
     if (std::find(node.inputs.begin(), value, *value) != value) again += static_cast<double>(graph.values[*value].type.bytes());

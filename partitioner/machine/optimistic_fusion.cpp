@@ -136,7 +136,7 @@ class Optimist {
 
   /// Links the readers of a value in each region, if two of them could be fused without its producer.
   void link_readers(ValueId value) {
-    constexpr std::size_t kMostTried = 8;  // of more readers, some are assumed to be fusible
+    constexpr std::size_t kMostTried = 8;  // with more readers, all are assumed to be fusible with another
     std::vector<NodeId>& all = readers_[value.index];
     std::stable_sort(all.begin(), all.end(), [&](NodeId a, NodeId b) { return graph_.nodes[a].region < graph_.nodes[b].region; });
     for (auto begin = all.begin(); begin != all.end();) {

@@ -61,8 +61,8 @@ std::int64_t CapacityScale::units(double seconds) const {
   if (seconds <= 0) return 0;
   const double half = std::min(seconds * per_second_ / 2, static_cast<double>(kLargestSum) / 2);  // a cost that no cut pays may be larger
   const auto whole = static_cast<std::int64_t>(half);
-  const std::int64_t nearest =
-      half - static_cast<double>(whole) >= 0.5 ? whole + 1 : whole;  // the same as std::llround, without its function call
+  // The same as std::llround, without its function call.
+  const std::int64_t nearest = half - static_cast<double>(whole) >= 0.5 ? whole + 1 : whole;
   return 2 * std::max<std::int64_t>(1, nearest);
 }
 

@@ -126,7 +126,7 @@ double Search::usable(const std::vector<Decided>& decided) const {
   return used > capacity_ ? capacity_ : used + largest_sum_within(std::move(open), capacity_ - used);
 }
 
-/// The cheapest cut with every open vertex of positive weight on the source's side.
+/// The lightest solution: the cheapest cut with every open vertex of positive weight on the source's side.
 Solution Search::lightest(std::vector<Decided> decided) {
   for (std::size_t v = 0; v < decided.size(); ++v) {
     if (decided[v] == Decided::open && weights_[v] > 0) decided[v] = Decided::source;
