@@ -235,8 +235,8 @@ bool push_by_kept_trees(FlowNetwork& network, double patience) {
 }
 
 void push_all(FlowNetwork& network) {
-  constexpr double kPatience =
-      20;  // typical programs need less than 5, hard ones 15; with a hub value that everything reads, levels are faster
+  // Typical programs need less than 5, hard ones 15; with a hub value that everything reads, levels are faster.
+  constexpr double kPatience = 20;
   if (push_by_kept_trees(network, kPatience)) return;
   LeafFolding leaves(network);
   push_by_levels(network);
